@@ -1,62 +1,80 @@
 //! Tight accounting of privacy loss.
 //!
-//! A mechanism states a [`DominatingPair`]: two distributions that are at least as far apart as its
-//! releases on neighbours. An [`Account`] composes any number of them and encloses delta at an
-//! epsilon, or epsilon at a delta, between two certified bounds.
+//! A mechanism states a [`DominatingPair`]. A dominating pair consists of two distributions. These
+//! two distributions are at least as far apart as the distributions of the mechanism's releases on
+//! two neighbouring data sets. An [`Account`] composes any number of pairs. The account computes
+//! certified lower and upper bounds on delta at an epsilon, or on epsilon at a delta.
 //!
 //! # How it computes, and why the bounds hold
 //!
-//! 1. Each pair puts its outputs into buckets by their loss, with a stated relative error. The
-//!    masses are plain floats, computed by functions whose error is proven where they are defined.
-//! 2. Buckets become a measure on a grid that dominates the loss ("connect the dots"), or one that
-//!    is dominated by it. The errors of step 1 enlarge, or reduce, the masses and the losses.
-//! 3. The measures are tilted, transformed, raised to powers, multiplied and transformed back. The
-//!    error of the transforms is bounded from the actual numbers and added to each mass. Mass
-//!    outside the window is bounded by Chernoff's inequality and added to delta. Because of the
-//!    tilt these errors are small relative to delta, even when delta is tiny.
-//! 4. Grid, tilt and window are chosen for the question that is asked. The choice is a heuristic.
-//!    It affects how tight the bounds are, but not whether they hold.
+//! 1. Each pair puts its outputs into buckets by their loss. The mass of a bucket is its
+//!    probability, as a plain float. The pair states a bound on the relative error of its masses.
+//!    The functions that compute masses contain proofs of their error bounds.
+//! 2. For an upper bound, the buckets become a measure on a grid that dominates the loss ("connect
+//!    the dots"). The errors of step 1 enlarge its masses and losses. For a lower bound, the
+//!    buckets become a measure that the loss dominates. The errors of step 1 reduce its masses and
+//!    losses.
+//! 3. The measures are tilted (multiplied by `e^(t x)` at each loss `x`). The Fourier transforms of
+//!    the tilted measures are raised to powers, multiplied and transformed back. The error of the
+//!    transforms is bounded from the actual numbers and added to each mass. The result covers an
+//!    interval of losses, the window. Chernoff's inequality bounds the mass outside the window.
+//!    This bound is added to delta. Because of the tilt, these errors are small relative to delta,
+//!    even if delta is tiny.
+//! 4. A heuristic chooses the grid, the tilt and the window for the requested epsilon or delta. The
+//!    choice affects how tight the bounds are. The bounds hold for every choice.
 //!
-//! Pairs with a known transform of their loss ([`DominatingPair::tilted`]) skip these steps. If the
-//! transform of the composition decays fast, delta is a sum over a few dozen frequencies, with
-//! bounds of the omitted ones. If it does not, as for one release with atoms, the grid is used.
+//! For pairs with a known transform of their loss ([`DominatingPair::tilted`]), these steps are not
+//! needed. If the transform of the composition decays fast, delta is a sum over a few dozen
+//! frequencies. The omitted frequencies are bounded. If the transform does not decay, the grid is
+//! used. An example of such a transform is the transform of one release with atoms (outputs of
+//! positive probability).
 //!
-//! If the transforms do not decay and there are 16 or more different pairs, such as counts with
-//! Laplace noise of a thousand scales, a release with little Gaussian noise is added. It increases
-//! epsilon by about 0.003 %, and makes all high frequencies negligible.
+//! Some accounts have 16 or more different pairs whose transforms do not decay. An example is an
+//! account of a thousand counts, each with Laplace noise of another scale. A Gaussian release with
+//! a small loss is then added to the account. This release increases epsilon by about 0.003 %, and
+//! makes all high frequencies negligible.
 //!
-//! For 64 or more different pairs this is the first choice, with more noise: epsilon increases by
-//! about 0.01 %. The computation is planned for a few similar pairs. Samples and curves list their
-//! losses, and all waves of such a loss are computed by one Fourier transform.
+//! For 64 or more different pairs, this method is tried first. The added release then has a larger
+//! loss, and increases epsilon by about 0.01 %. The parameters of the computation are chosen for a
+//! few pairs that represent all pairs. For noise on samples and for profiles known only as curves,
+//! the pairs list their losses. One Fourier transform computes the values of such a list at all
+//! frequencies.
 //!
-//! Before these steps, discrete Gaussian noise is replaced by the pairs it lies [between](Between):
-//! equal releases by one release, and large scales by continuous noise. All Gaussian noise is
-//! joined into one release. Pairs with a known `rho` only are added up. If every pair has a `rho`,
-//! their sum gives another bound, and the smaller bound is reported.
+//! Before these steps, some pairs are replaced. Discrete Gaussian noise is replaced by pairs that
+//! [enclose it](Between). Several equal releases are replaced by one release. Noise of a large
+//! scale is replaced by continuous noise. All continuous Gaussian noise is joined into one release.
+//! Some pairs have only a known `rho` (a zero-concentrated loss). All `rho` of such pairs are added
+//! up. If every pair has a `rho`, the sum of all `rho` gives another bound. The smaller bound is
+//! reported.
 //!
-//! All discrete Gaussian noise of an account is also replaced by one release of continuous noise,
-//! with a small share of noise added once. This bounds vectors of integers at every distance. With
-//! `m` equal releases of scale `s` the share is about `0.5 / (m s^2)`, and epsilon grows by at most
-//! this share. So the bound is within 0.1 % where `m s^2` is at least 500. For fewer releases of
-//! vectors at distances above the scale, the better of this bound and of `rho` is reported.
+//! There is another bound for discrete Gaussian noise. This bound replaces all discrete Gaussian
+//! noise of an account by one release of continuous noise. The loss of this release is larger than
+//! the total loss by a small share. The bound holds for vectors of integers at every distance. For
+//! `m` equal releases of scale `s`, the share is about `0.5 / (m s^2)`, and epsilon grows by at
+//! most this share. So the bound is within 0.1 % of the exact epsilon if `m s^2` is at least 500.
+//! For smaller `m s^2` and distances above the scale, the smaller of this bound and the `rho` bound
+//! is reported.
 //!
-//! If an account has equal releases of vectors of integers only, and they are few, delta is also
-//! computed by recursion: each release has the worst shift in view of all losses before it. This is
-//! the exact value, up to 1 % of delta. It may exceed that of continuous noise by more than 0.1 %,
-//! because the losses are on a lattice that the choice of shifts can make finer or coarser: ten
-//! releases of scale 2 at distance 2 have an epsilon of 19.459 at a delta of 1e-6, and continuous
-//! noise has 19.424.
+//! Some accounts contain only a few equal releases of vectors of integers. For such accounts, delta
+//! is also computed by recursion. In the recursion, each release has the worst shift in view of all
+//! earlier losses. The result exceeds the exact delta by at most 1 %. The exact delta can exceed
+//! the delta of continuous noise by more than 0.1 %. The reason is that the losses are on a
+//! lattice. The choice of shifts can make this lattice finer or coarser. For example, ten releases
+//! of scale 2 at distance 2 have an epsilon of 19.459 at a delta of 1e-6. Continuous noise has an
+//! epsilon of 19.424.
 //!
-//! A pair known only by its profile is evaluated once, at 257 epsilons, and composed on a grid.
+//! If only the profile of a pair is known, the profile is evaluated once, at 257 epsilons. Such a
+//! pair is composed on a grid.
 //!
 //! An [`AdaptiveAccount`] composes releases that are chosen in view of earlier answers.
 //!
-//! [`gaussian_delta`] and the functions next to it need no grid: they are certified to the last
-//! digit.
+//! [`gaussian_delta`] and similar functions need no grid. The results of these functions are
+//! certified to the last digit.
 
 mod account;
 mod adaptive;
 mod basic;
+mod choice;
 mod concentrated_pair;
 pub(crate) mod convolution;
 mod curve_pair;
@@ -97,6 +115,7 @@ mod way;
 
 pub use account::{Account, Certified};
 pub use adaptive::{AdaptiveAccount, AdaptiveLoss, Kind, Room, Share};
+pub use choice::mu_squared_of_choices;
 pub use concentrated_pair::ConcentratedPair;
 pub use curve_pair::CurvePair;
 pub use enclosed_pair::{Between, EnclosedPair};

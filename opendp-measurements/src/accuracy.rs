@@ -1,12 +1,12 @@
-//! Bounds on the error of releases: for one noise, for sums of independent noises, and for several
-//! releases at once.
+//! Bounds on the error of releases. There are bounds for one noise, for sums of independent noises,
+//! and for several releases together.
 //!
-//! Each release of additive noise is the true number plus a [`Noise`] of known distribution. A
-//! result computed from releases by adding, subtracting and multiplying by rational numbers is the
-//! true result plus a weighted sum of independent noises. [`sum_of`] bounds the quantiles of such a
-//! sum: the bound is certain, and far tighter than the sum of the noises' quantiles. [`largest_of`]
-//! bounds all of several errors at once. An [`Estimate`] stores a number together with its noises,
-//! so that a noise that enters twice does not count as two noises.
+//! Each release with additive noise is the true number plus a [`Noise`] with a known distribution.
+//! Releases can be added, subtracted and multiplied by rational numbers. The result is the true
+//! result plus a weighted sum of independent noises. [`sum_of`] bounds the quantiles of such a sum.
+//! The bound is certain, and far tighter than the sum of the quantiles of all noises.
+//! [`largest_of`] gives one bound for several errors together. An [`Estimate`] stores a number
+//! together with its noises. So a noise that is added twice counts as one noise with weight 2.
 //!
 //! ```
 //! use opendp_measurements::Scale;
@@ -19,26 +19,25 @@
 //! ```
 //!
 //! # How it computes, and why the bounds hold
-//! All these noises are symmetric. So their weighted sums are symmetric, and
-//! `P[|S| > t] = 2 P[S > t]`. Noise that is cut off is bounded by its positive part on either side;
-//! then the left side is at most the right side. Every noise is rounded *up* to a grid, so the sum
-//! can only grow. If there are many noises, each is rounded to the nearest grid point instead. The
-//! sum of these rounding errors is within Hoeffding's bound except with probability
-//! `alpha / 10000`. (If all noises are integers with rational weights, there is a grid without
-//! rounding, and Gaussian noises on real numbers are merged into one.) The measures on the grid are
-//! convolved by the transforms of the [accounting](crate::accounting). They are tilted first. Every
-//! error of the transform, of the window and of the masses is bounded from above and added.
-//! Heuristics choose grid, tilt and window. They affect how tight the bound is, but not whether it
-//! holds. The result is never above the sum of the noises' own quantiles at `alpha / n`, the union
-//! bound.
+//! All noises are symmetric. So weighted sums of noises are symmetric, and
+//! `P[|S| > t] = 2 P[S > t]`. Noise that is cut off at bounds is replaced by its positive part. For
+//! such noise, the equation becomes the bound `P[|S| > t] <= 2 P[S > t]`. Every noise is rounded
+//! *up* to a grid, so the sum can only grow. If there are many noises, each noise is rounded to the
+//! nearest grid point instead. Except with probability `alpha / 10000`, the sum of these rounding
+//! errors is within Hoeffding's bound. If all noises are integers with rational weights, a grid
+//! contains all values, and rounding is not needed. Gaussian noises on real numbers are merged into
+//! one noise. The distributions on the grid are tilted (multiplied by `e^(t x)`), and then
+//! convolved by the transforms of the [accounting](crate::accounting). Every error of the
+//! transform, of the window and of the masses is bounded from above and added. Heuristics choose
+//! the grid, the tilt and the window (an interval of values). These choices affect how tight the
+//! bound is. The bound holds for every choice. The result is at most the union bound, which is the
+//! sum of the quantiles of the `n` noises at `alpha / n`.
 
-// One noise.
 pub(crate) mod confidence_interval;
 pub(crate) mod gaussian_accuracy;
 pub(crate) mod laplace_accuracy;
 pub(crate) mod scale_accuracy;
 
-// Sums of noises.
 mod estimate;
 mod grid;
 mod noise;
@@ -53,10 +52,10 @@ pub use weight::Weight;
 
 use opendp_core::{Error, Result};
 
-/// The maximum number of bounds to list. A document may state any size, without data.
+/// The maximum number of bounds to list. A document can state any size, even without data.
 const MOST_BOUNDS: usize = 1 << 20;
 
-/// Check that `alpha` is a probability above 0.
+/// Check that `alpha` is above 0 and at most 1.
 pub(crate) fn check(alpha: f64) -> Result<()> {
     if 0.0 < alpha && alpha <= 1.0 {
         Ok(())
@@ -65,7 +64,8 @@ pub(crate) fn check(alpha: f64) -> Result<()> {
     }
 }
 
-/// List the same bound for each of `count` answers, or once if the count is unknown or very large.
+/// List the same bound once for each of `count` answers. If the count is unknown or very large,
+/// list the bound only once.
 pub(crate) fn each(bound: f64, count: Option<usize>) -> Vec<Option<f64>> {
     vec![Some(bound); count.filter(|count| *count <= MOST_BOUNDS).unwrap_or(1)]
 }

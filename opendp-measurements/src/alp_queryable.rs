@@ -1,4 +1,4 @@
-//! A noisy map that answers for any key.
+//! A noisy map that answers questions about any key.
 
 use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -16,30 +16,33 @@ use crate::noise::quotient::finite_distance;
 use crate::samplers::{BernoulliLanes, Dyadic, big_uniform_below};
 use crate::sparse_vector::rounded;
 
-/// Make a measurement that releases a noisy map, which answers for any key.
+/// Make a measurement that releases a noisy map. The released map answers questions about any key.
 ///
-/// This is the mechanism ALP of Aumüller, Lebeda and Pagh (2021), "Differentially private sparse
+/// The mechanism is ALP, by Aumüller, Lebeda and Pagh (2021), "Differentially private sparse
 /// vectors with low error, optimal space, and fast access". No key is released. A question about a
-/// key returns an estimate of its value, near 0 if the map does not have the key. All answers come
-/// from one table of bits and have no further cost.
+/// key returns an estimate of the value of this key. The estimate is near 0 if the map does not
+/// have the key. All answers are computed from one released table of bits, so more answers add no
+/// loss.
 ///
 /// # Arguments
 /// * `input` - maps from keys to integers, under the distance of their changes
-/// * `scale` - the loss for each unit of change: a *larger* one is less private, and more accurate
-/// * `total_limit` - about the sum of all values; a larger sum makes answers less accurate
-/// * `value_limit` - the largest value that answers distinguish from larger ones; by default the
-///   upper bound of the domain of values
-/// * `size_factor` - the number of bits of the table for each bit that is set
-/// * `alpha` - the unit that values are counted in is `alpha / scale`; a larger one is coarser
+/// * `scale` - the loss for each unit of change. A *larger* scale is less private and more accurate
+/// * `total_limit` - a rough upper limit of the sum of all values. If the sum is larger, answers
+///   are less accurate
+/// * `value_limit` - the largest value that answers can represent. Larger values get answers of
+///   about `value_limit`. Defaults to the upper bound of the domain of values
+/// * `size_factor` - the least size of the table, divided by the largest expected number of set
+///   bits
+/// * `alpha` - determines the unit of values, which is `alpha / scale`. A larger unit is coarser
 ///
 /// # Precondition
-/// `scale` is finite and above 0; the other numbers are above 0. The table has at most 2^32 bits,
-/// and a value uses at most 2^20 of them.
+/// `scale` is finite and above 0. The other numbers are above 0. The table has at most 2^32 bits. A
+/// value uses at most 2^20 bits.
 ///
 /// # Postcondition
-/// The release is a queryable: the answer for a key is the estimate of its value. The same question
-/// always has the same answer. Values below 0 count as 0, and values above `value_limit` as about
-/// `value_limit`.
+/// The release is a queryable. The answer for a key is the estimate of its value. The same question
+/// always has the same answer. Values below 0 count as 0, and values above `value_limit` count as
+/// about `value_limit`.
 ///
 /// # Map
 /// `d_out = scale l1`, rounded up once, where `d_in = (l0, l1, linf)`.
@@ -51,27 +54,28 @@ use crate::sparse_vector::rounded;
 ///
 /// Let `v` be the value of a key, or 0 for a missing key. Let `t = max(v, 0) scale / alpha`,
 /// limited to the number `m` of hash functions. The key has the level `floor(t)`, or the next level
-/// with probability `t - floor(t)`. This is a rational number, and the choice is drawn exactly,
-/// with big integers. A key of level `j` sets the bits at its first `j` positions. Then each bit of
-/// the table is flipped with the probability `p`, a float that is at least `1 / (alpha + 2)` and at
-/// most `1 / 2`; so `(1 - p) / p <= alpha + 1`.
+/// with probability `t - floor(t)`. The probability of the next level is a rational number, and big
+/// integers draw the level exactly. A key of level `j` sets the bits at its first `j` positions.
+/// Then each bit of the table is flipped with the probability `p`. `p` is a float that is at least
+/// `1 / (alpha + 2)` and at most `1 / 2`, so `(1 - p) / p <= alpha + 1`.
 ///
-/// Take this as a mechanism for values that are real numbers, and let one value change while `t` is
-/// between `j` and `j + 1`. Let `A` and `B` be the probabilities of the outcome if the level of
-/// that key is `j` and `j + 1`. Fix any levels of the other keys. Then the two tables before the
-/// flips differ in at most one bit, so their probabilities of the outcome differ by a factor of at
-/// most `alpha + 1`. `A` and `B` are averages of these over the levels of the other keys, so they
-/// differ by at most this factor, too. The probability of the outcome is `P = (1 - f) A + f B` with
-/// `f = t - j`. Its derivative is `B - A`, and `P >= min(A, B)`, so
+/// The same mechanism can be defined for values that are real numbers. Let one value change such
+/// that `t` stays between `j` and `j + 1`. Let `A` be the probability of the outcome if this key
+/// has the level `j`. Let `B` be the probability if this key has the level `j + 1`. Fix any levels
+/// of the other keys. Then the two tables before the flips differ in at most one bit. So the two
+/// probabilities of the outcome differ by a factor of at most `alpha + 1`. `A` and `B` are the
+/// averages of these probabilities over the levels of the other keys. So `A` and `B` also differ by
+/// at most this factor. The probability of the outcome is `P = (1 - f) A + f B` with `f = t - j`.
+/// The derivative of `P` is `B - A`, and `P >= min(A, B)`, so
 /// `|d ln P / dt| <= |B - A| / min(A, B) <= alpha`. For each unit of `v`, `t` changes by at most
-/// `scale / alpha`, so `ln P` changes by at most `scale`. Go from one map to another by changing
-/// one value at a time: `ln P` changes by at most `scale` times the sum of the changes, which is at
-/// most `scale l1`. (Their theorem on privacy, for `scale = 1`.) This also holds if keys share
-/// positions.
+/// `scale / alpha`, so `ln P` changes by at most `scale`. To go from one map to another, change one
+/// value after another. Then `ln P` changes by at most `scale` times the sum of the changes, which
+/// is at most `scale l1`. (For `scale = 1`, this is the theorem on privacy in the article.) The
+/// proof also holds if keys share positions.
 ///
 /// # Errors
-/// * `MakeMeasurement` when an argument is out of range, the table would be too large, or there is
-///   neither a `value_limit` nor an upper bound of the values
+/// * `MakeMeasurement` when an argument is out of range, or the table would be too large. Also when
+///   both `value_limit` and the upper bound of the values are missing
 /// * from the map: `FailedMap` when `l1` is infinite, negative or NaN; `Overflow` when the loss
 ///   exceeds all floats
 ///
@@ -133,7 +137,7 @@ register! {
         for K in [bool, i32, i64, u32, u64, usize, String], V in [i32, i64, u32, u64, usize];
 }
 
-/// Build the privacy map, which is the same for all types of keys.
+/// Build the privacy map. This map does not depend on the key type.
 fn losing<V>(scale: f64) -> PrivacyMap<L01InfDistance<AbsoluteDistance<V>>, MaxDivergence>
 where
     V: Distance + Number,
@@ -142,8 +146,8 @@ where
     PrivacyMap::new(move |(_, l1, _): &(u32, V, V)| rounded(&loss(*l1, scale)?))
         .with_exact(move |(_, l1, _)| Ok(vec![loss(*l1, scale)?]))
 }
-/// Multiply without rounding, except that an integer that is not a float is first rounded up to
-/// one.
+/// Compute `scale l1` without rounding. But an integer `l1` that equals no float is first rounded
+/// up to a float.
 fn loss<Q: Number>(l1: Q, scale: f64) -> Result<Exact>
 where
     f64: InfCast<Q>,
@@ -155,19 +159,19 @@ where
 fn magnitude(value: IBig) -> UBig {
     UBig::try_from(value).unwrap_or(UBig::ZERO)
 }
-/// Build the answers of a table, which do not depend on the type of values.
+/// Build the queryable that answers from a table. The queryable does not depend on the value type.
 fn asked<K: HashableAtom>(table: Table) -> Queryable<K, f64> {
     Queryable::stateless(move |key: &K| Ok(table.estimate(table.hashes.of(key))))
 }
 
-/// The most hash functions, and the most bits of a table as a power of two.
+/// `MOST_HASHES` is the maximum number of hash functions. The table has at most `2^MOST_BITS` bits.
 const MOST_HASHES: u64 = 1 << 20;
 const MOST_BITS: u32 = 32;
 
-/// The shape of a table, and how values are counted in it.
+/// The size of a table, the number of hash functions, and the unit of values.
 #[derive(Clone, Debug)]
 struct Plan {
-    /// `scale / alpha`, as a fraction.
+    /// The numerator of `scale / alpha`, which is the fraction `number / over`.
     number: UBig,
     over: UBig,
     /// The number of hash functions, which is the highest level.
@@ -175,11 +179,11 @@ struct Plan {
     /// The table has `2^bits` bits.
     bits: u32,
     flip: BernoulliLanes,
-    /// `alpha / scale`.
+    /// The unit of values, `alpha / scale`.
     unit: f64,
 }
 impl Plan {
-    /// Check the arguments, and choose the shape of the table.
+    /// Check the arguments, and choose the size of the table and the number of hash functions.
     fn of(
         scale: f64,
         alpha: u32,
@@ -219,7 +223,7 @@ impl Plan {
         let (number, over) =
             if exponent < 0 { (number, over << shift) } else { (number << shift, over) };
 
-        // Rounded up.
+        // Divide values by the unit of values, rounding up.
         let counted = |values: UBig| (values * &number + &over - UBig::ONE) / &over;
         let large = |name: &str, most: u64| {
             Error::MakeMeasurement(format!(
@@ -248,7 +252,8 @@ impl Plan {
         let next = !rest.is_zero() && big_uniform_below(&self.over, source)? < rest;
         Ok(level + usize::from(next))
     }
-    /// Set the bits of keys, given by their hash, and flip each bit with its probability.
+    /// Set the bits of all keys, and then flip each bit of the table with the probability `p`. A
+    /// key is given by its hash and its level.
     fn table<S: RandomSource>(
         &self,
         hashes: &Hashes,
@@ -264,7 +269,7 @@ impl Plan {
                 table[place / 64] |= 1 << (place % 64);
             }
         }
-        // A word of the source may have fewer bits than one of the table.
+        // A word of the source can have fewer bits than a word of the table.
         let lanes = size.min(1 << S::BITS.clamp(1, 64).ilog2());
         for start in (0..size).step_by(lanes) {
             let open = u64::MAX >> (64 - lanes);
@@ -281,14 +286,14 @@ fn no_memory(size: usize) -> Error {
     ))
 }
 
-/// The release.
+/// A released table, with the hash functions of this table.
 struct Table {
     hashes: Hashes,
     bits: Vec<u64>,
     unit: f64,
 }
 impl Table {
-    /// Draw hash functions, and then a table from the hashes of the keys and their values.
+    /// Draw hash functions. Then draw a table from the hashes and the values of the keys.
     fn draw(plan: &Plan, values: impl FnOnce(&Hashes) -> Vec<(u64, UBig)>) -> Result<Self> {
         let hashes = plan.hashes()?;
         let values = values(&hashes);
@@ -304,7 +309,7 @@ impl Table {
         })?;
         Ok(Table { hashes, bits, unit: plan.unit })
     }
-    /// Estimate the value of a key, given by its hash.
+    /// Estimate the value of a key. The key is given by its hash.
     fn estimate(&self, hash: u64) -> f64 {
         estimate(self.hashes.positions(hash).map(|place| is_set(&self.bits, place))) * self.unit
     }
@@ -314,7 +319,8 @@ impl Table {
 #[derive(Clone, Debug)]
 struct Hashes {
     seed: u64,
-    /// Factors and terms of multiply-shift hashing (Dietzfelbinger and others 1997).
+    /// The factor and the term of each hash function, for multiply-shift hashing (Dietzfelbinger
+    /// and others 1997).
     functions: Vec<(u64, u64)>,
     bits: u32,
 }
@@ -330,7 +336,7 @@ impl Hashes {
         key.hash(&mut hasher);
         hasher.finish()
     }
-    /// Return the positions of a key, given by its hash.
+    /// Return the positions of a key in the table. The key is given by its hash.
     fn positions(&self, hash: u64) -> impl Iterator<Item = usize> + '_ {
         let drop = u64::BITS - self.bits;
         self.functions.iter().map(move |(factor, term)| {
@@ -343,8 +349,10 @@ fn is_set(table: &[u64], place: usize) -> bool {
     table[place / 64] >> (place % 64) & 1 == 1
 }
 
-/// Estimate the level of a key from its bits: the place with mostly set bits before it and mostly
-/// unset bits after it. If there are several such places, return their mean.
+/// Estimate the level of a key from the bits at the positions of the key. The score of a place is
+/// a difference: the number of set bits before the place, minus the number of unset bits before it.
+/// The estimate is the place with the largest score. If several places have the largest score,
+/// return their mean.
 fn estimate(bits: impl Iterator<Item = bool>) -> f64 {
     let (mut height, mut highest) = (0_i64, 0_i64);
     let (mut sum, mut count) = (0_u64, 1_u64);

@@ -1,31 +1,33 @@
-//! Two steps in one: `then` as a function, for objects that are already made.
+//! Functions that chain two given steps. These functions have the same effect as `then`.
 
 use opendp_core::erased::{AnyDomain, AnyMeasure, AnyMetric, AnyValue};
 use opendp_core::{
     After, Carrier, Domain, Function, Measure, Measurement, Metric, Result, Transformation,
 };
 
-/// Chain a transformation after another one.
+/// Chain a transformation after another transformation.
 ///
-/// This is [`Transformation::then`] with the second step already made.
+/// [`Transformation::then`] has the same effect, but its argument is a function that makes the
+/// second step.
 ///
 /// # Arguments
-/// * `transformation1` - the second step
+/// * `transformation1` - the second step, which gets the output of the first step
 /// * `transformation0` - the first step, which gets the data
 ///
 /// # Precondition
-/// The output space of the first step is the input space of the second.
+/// The output space of the first step is the input space of the second step.
 ///
 /// # Postcondition
-/// The function runs the first step and then the second.
+/// The function runs the first step and then the second step.
 ///
 /// # Map
-/// `d_out = map1(map0(d_in))`; each of the two rounds up.
+/// `d_out = map1(map0(d_in))`; each of the two maps rounds up.
 ///
 /// # Proof
-/// Let `x`, `y` be `d_in`-close members of the first input domain. By the claim of the first step
-/// its outputs are `map0(d_in)`-close members of the space in the middle. By the claim of the
-/// second step the results are `map1(map0(d_in))`-close members of the output space.
+/// Let `x`, `y` be `d_in`-close members of the first input domain. By the claim of the first step,
+/// the outputs of the first step are `map0(d_in)`-close members of the space in the middle. By the
+/// claim of the second step, the results of the second step are `map1(map0(d_in))`-close members of
+/// the output space.
 ///
 /// # Errors
 /// `DomainMismatch` or `MetricMismatch` when the spaces in the middle differ.
@@ -67,7 +69,8 @@ register! {
 
 /// Chain a measurement after a transformation.
 ///
-/// This is [`Transformation::then`] with the measurement already made.
+/// [`Transformation::then`] has the same effect, but its argument is a function that makes the
+/// measurement.
 ///
 /// # Arguments
 /// * `measurement1` - the second step
@@ -77,16 +80,17 @@ register! {
 /// The output space of the transformation is the input space of the measurement.
 ///
 /// # Postcondition
-/// The function runs the transformation and then the measurement, and its releases are as accurate
-/// as the releases of the measurement.
+/// The function runs the transformation and then the measurement. The releases of the new
+/// measurement are as accurate as the releases of the given measurement.
 ///
 /// # Map
-/// `d_out = map1(map0(d_in))`; each of the two rounds up.
+/// `d_out = map1(map0(d_in))`; each of the two maps rounds up.
 ///
 /// # Proof
 /// Let `x`, `y` be `d_in`-close members of the first input domain. By the claim of the
-/// transformation its outputs are `map0(d_in)`-close members of the space in the middle. So by the
-/// claim of the measurement the distributions of the releases are at most `map1(map0(d_in))` apart.
+/// transformation, the outputs of the transformation are `map0(d_in)`-close members of the space in
+/// the middle. So by the claim of the measurement, the distributions of the releases on `x` and `y`
+/// are at most `map1(map0(d_in))` apart.
 ///
 /// # Errors
 /// `DomainMismatch` or `MetricMismatch` when the spaces in the middle differ.
@@ -128,27 +132,28 @@ register! {
 
 /// Chain a function of the release after a measurement.
 ///
-/// This is [`Measurement::then`] with the function already made.
+/// [`Measurement::then`] has the same effect, but its argument is a function that makes the
+/// post-processing.
 ///
 /// # Arguments
-/// * `postprocess1` - the function of the release, and of nothing else
+/// * `postprocess1` - a function of the release only
 /// * `measurement0` - the first step, which gets the data
 ///
 /// # Precondition
-/// The function accepts the release of the measurement; for erased objects this is checked when it
-/// runs. It has no access to the data.
+/// The function accepts the release of the measurement. For erased objects, the type of the release
+/// is checked when the function runs. The function has no access to the data.
 ///
 /// # Postcondition
-/// The function runs the measurement and then the post-processing. The accuracy of its releases is
-/// unknown.
+/// The function runs the measurement and then the post-processing. The accuracy of the new
+/// measurement is unknown.
 ///
 /// # Map
-/// The map of the measurement.
+/// The map is the map of the measurement.
 ///
 /// # Proof
-/// The release is a function of the first release, and the loss of a function of a release is at
-/// most the loss of the release itself (Dwork, Roth 2014, on post-processing, for pure and
-/// approximate differential privacy; Bun, Steinke 2016, for zero-concentrated).
+/// The new release is a function of the first release. The loss of a function of a release is at
+/// most the loss of this release. For pure and approximate differential privacy, see Dwork, Roth
+/// 2014, on post-processing. For zero-concentrated differential privacy, see Bun, Steinke 2016.
 ///
 /// # Errors
 /// None.

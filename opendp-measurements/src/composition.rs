@@ -1,12 +1,12 @@
-//! Several releases of the same data.
+//! The composition of several releases of the same data.
 
-// Constructors.
+// The modules of the constructors.
 mod adaptive_composition;
 mod fully_adaptive_composition;
 mod parallel_composition;
 pub(crate) mod privacy_filter;
 
-// Types of registrations.
+// The types for which constructors are registered.
 mod interactive;
 
 use std::sync::Arc;
@@ -28,36 +28,40 @@ pub use privacy_filter::make_privacy_filter;
 /// * `measurements` - the members, at least one; their answers are released in this order
 ///
 /// # Precondition
-/// All members have the same input space and the same privacy measure, and losses compose in it:
-/// [`MaxDivergence`](opendp_core::MaxDivergence),
+/// All members have the same input space and the same privacy measure. Losses must compose in this
+/// measure: [`MaxDivergence`](opendp_core::MaxDivergence),
 /// [`ZeroConcentratedDivergence`](opendp_core::ZeroConcentratedDivergence),
 /// [`RenyiDivergence`](opendp_core::RenyiDivergence),
-/// [`SmoothedMaxDivergence`](opendp_core::SmoothedMaxDivergence), or one of them made approximate.
+/// [`SmoothedMaxDivergence`](opendp_core::SmoothedMaxDivergence), or an approximate version of
+/// these measures.
 ///
 /// # Postcondition
-/// The release is the list of the members' releases, each drawn independently. The bounds on their
-/// accuracy are listed in the same order; each holds for its member alone, except with probability
-/// `alpha`.
+/// The release is the list of the releases of all members. Each member draws its noise
+/// independently. The bounds on accuracy are listed in the same order. Each bound holds for its
+/// member alone, except with probability `alpha`.
 ///
 /// If concurrent composition is proved for the [measure](Measure::interaction), interactive members
-/// may be asked in any order. Otherwise only the last one answers.
+/// answer in any order. Otherwise only the last member answers.
 ///
-/// The function needs all data at once: it runs each member on all of it, one after the other.
+/// The function needs all data in memory, because it runs each member on all data, one after the
+/// other.
 ///
 /// # Map
-/// The members' losses at `d_in`, composed by the measure: for epsilon or rho the exact sum of the
-/// members' bounds, rounded up once. For privacy profiles it is the profile of the convolution of
-/// the members' losses, as tight as the [accounting](crate::accounting) computes it. The analyst
-/// chooses an epsilon or a delta at the end.
+/// The loss is the measure's composition of the members' losses at `d_in`. For epsilon or rho, the
+/// result is the exact sum of the members' bounds, rounded up once. For privacy profiles, the
+/// result is the profile of the convolution of the members' losses. The
+/// [accounting](crate::accounting) computes this profile. The analyst can choose an epsilon or a
+/// delta later.
 ///
 /// # Proof
-/// Let `x`, `y` be `d_in`-close members of the common input domain. By the claim of member `i` its
-/// releases on them are at most `map_i(d_in)` apart, and the members draw independent randomness.
-/// For pure differential privacy, the probability, or density, of a list of releases is the product
-/// of the probabilities of its parts. So the ratio for `x` and `y` is at most
-/// `prod_i exp(map_i(d_in)) = exp(sum_i map_i(d_in))` (Dwork, McSherry, Nissim, Smith 2006). For
-/// zero-concentrated differential privacy, Renyi divergences of products add (Bun, Steinke 2016, on
-/// composition). The composition of losses is stated at each measure, with its citation.
+/// Let `x`, `y` be `d_in`-close members of the common input domain. By the claim of member `i`, its
+/// releases on `x` and `y` are at most `map_i(d_in)` apart. The members draw independent
+/// randomness. For pure differential privacy, take the probability (or density) of a list of
+/// releases. This probability is the product of the probabilities of the releases. So the ratio for
+/// `x` and `y` is at most `prod_i exp(map_i(d_in)) = exp(sum_i map_i(d_in))` (Dwork, McSherry,
+/// Nissim, Smith 2006). For zero-concentrated differential privacy, Renyi divergences of products
+/// add (Bun, Steinke 2016, on composition). The documentation of each measure states the
+/// composition of losses, with a citation.
 ///
 /// # Errors
 /// * `MakeMeasurement` when there are no members or the measure does not compose
@@ -95,7 +99,7 @@ where
     for (other, place) in others.iter().zip(1..) {
         same(first, other).map_err(|error| error.at(format!("measurements[{place}]")))?;
     }
-    // Whether losses compose does not depend on their values.
+    // A measure composes all of its losses or none. So an empty list is enough for this check.
     measure.compose(&[]).map_err(|error| match error {
         Error::NotImplemented(reason) => Error::MakeMeasurement(format!("measurements: {reason}")),
         other => other,
@@ -119,7 +123,8 @@ register! {
         for DI in [AnyDomain], MI in [AnyMetric], MO in [AnyMeasure], TO in [AnyValue];
 }
 
-/// Compose the losses of members: the rounded losses and, where losses add up, the exact ones.
+/// Compose the rounded losses of the members. If losses in the measure add up, also compose the
+/// exact losses.
 fn total<DI, MI, MO, TO>(
     measure: &MO,
     measurements: &Arc<[Measurement<DI, MI, MO, TO>]>,
@@ -146,7 +151,8 @@ where
     })
 }
 
-/// Get the loss of each member. If a member is a copy of the member before it, reuse that loss.
+/// Return the loss of each member. If a member is a copy of the previous member, reuse the loss of
+/// the previous member.
 fn once_each<DI, MI, MO, TO, L>(
     members: &[Measurement<DI, MI, MO, TO>],
     loss: impl Fn(&Measurement<DI, MI, MO, TO>) -> Result<L>,
@@ -169,10 +175,10 @@ where
     Ok(losses)
 }
 
-/// Run the members of a composition one after the other.
+/// Run the members of a composition one after the other on the same data.
 ///
-/// If interactive members may only be used one after the other, each member that starts ends all
-/// members before it. So only the last one answers.
+/// If interactive members can only be used one after the other, each new member ends all earlier
+/// members. So only the last member answers.
 pub(crate) fn in_turn<TO: Carrier>(
     interaction: Interaction,
     members: impl Iterator<Item = impl FnOnce() -> Result<TO>>,
@@ -190,7 +196,7 @@ pub(crate) fn in_turn<TO: Carrier>(
     }
 }
 
-/// Check that two members fit together.
+/// Check that two members have the same input space and measure.
 pub(crate) fn same<DI, MI, MO, TO>(
     first: &Measurement<DI, MI, MO, TO>,
     other: &Measurement<DI, MI, MO, TO>,
@@ -243,7 +249,7 @@ mod tests {
     fn noise(scale: f64) -> Noise {
         make_laplace(numbers(), Scale::new(scale).unwrap(), None).unwrap()
     }
-    /// A constant release in another measure.
+    /// Make a measurement with a constant release and a given loss, in any measure.
     fn constant<MO: Measure>(
         measure: MO,
         loss: MO::Distance,
@@ -328,11 +334,12 @@ mod tests {
         };
         let many = make_composition(vec![noise(10.0); 100]).unwrap().map(&1).unwrap();
         let epsilon = many.epsilon(1e-5).unwrap();
-        // The value is between a necessary lower bound and 0.1 % more. Basic composition gives 10.
+        // At an epsilon that is 0.1 % smaller, the exact delta exceeds the given delta. So the
+        // error of the reported epsilon is at most 0.1 %. Basic composition gives an epsilon of 10.
         let loss = many.loss().unwrap();
         assert!(loss.delta_below(epsilon * 0.999).unwrap() > 1e-5);
         assert!(loss.delta(epsilon).unwrap() < 1.001e-5 && epsilon < 5.0);
-        // A profile without a known loss composes by its curve.
+        // A profile that does not contain its loss composes by its curve.
         let profile = PrivacyProfile::from_points(vec![(0.5, 1e-9)]);
         let other = constant(SmoothedMaxDivergence, profile);
         let both = make_composition(vec![other.clone(), noise(1.0)]).unwrap().map(&1).unwrap();
@@ -345,7 +352,8 @@ mod tests {
     fn joins_erased_members_of_different_types() {
         let text = noise(0.0).then(|| Ok(Function::map(|x: &i32| Ok(x.to_string())))).unwrap();
         let inner = make_composition(vec![noise(2.0).erase(), noise(1.0).erase()]).unwrap();
-        // A composition can itself be a member, once its list counts as one answer.
+        // A composition can be a member of another composition after its list of answers is
+        // converted to one answer.
         let inner =
             inner.then(|| Ok(Function::map(|all: &Vec<AnyValue>| Ok(AnyValue::new(all.clone())))));
         let both = make_composition(vec![text.erase(), inner.unwrap()]).unwrap();

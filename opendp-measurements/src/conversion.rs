@@ -1,6 +1,6 @@
 //! Conversions from one privacy measure to another.
 
-// Constructors.
+// The modules of the constructors.
 mod approximate;
 mod fix_delta;
 mod fixed_approx_dp_to_approx_dp;
@@ -8,7 +8,7 @@ mod pure_dp_to_zcdp;
 mod rdp_to_approx_dp;
 mod zcdp_to_approx_dp;
 
-// Engine.
+// The conversion to a profile, which several constructors share.
 mod profiled;
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! Measurements, post-processing, queryables and privacy profiles that a user writes.
+//! User-defined measurements, post-processing, queryables and privacy profiles.
 
 mod new_function;
 mod new_privacy_profile;

@@ -1,4 +1,4 @@
-//! Group privacy: the loss of a measurement to groups.
+//! Group privacy: the loss of a measurement if a group of records changes.
 
 mod growth;
 mod path;
@@ -14,30 +14,32 @@ use opendp_core::{
 pub use growth::{GroupMeasure, Growth};
 pub use path::PathMetric;
 
-/// Make a measurement state its loss at larger distances, which are divided into steps.
+/// Make a measurement that states its loss at larger distances. These distances are divided into
+/// steps.
 ///
-/// The maps of most measurements accept any distance and are tighter than this bound. It is for
-/// measurements whose map accepts only small distances, for example because it is known only for
-/// data that differ by one or a few records. Examples are user-defined measurements, measurements
-/// on secret samples, and profiles computed for neighbouring data.
+/// The maps of most measurements accept any distance, and are tighter than the bound of this
+/// constructor. Use this constructor if the map of a measurement accepts only small distances. For
+/// example, the loss can be known only for data that differ by one or a few records. Such
+/// measurements are user-defined measurements, measurements on secret samples, and measurements
+/// with profiles of neighbouring data.
 ///
 /// # Arguments
 /// * `measurement` - the measurement
-/// * `size` - the largest number of steps that a distance is divided into: the size of the groups
+/// * `size` - the largest number of steps into which a distance is divided (the size of the groups)
 ///
 /// # Precondition
-/// `size` is at least 1. The metric joins members at a distance by [paths](PathMetric): it counts
-/// records of a domain that [contains all data sets of its records](Domain::recombines), or it is
-/// discrete.
+/// `size` is at least 1. The metric joins members of the domain by [paths](PathMetric). Such a
+/// metric counts records of a domain that [contains all data sets of its
+/// records](Domain::recombines), or it is discrete.
 ///
 /// # Postcondition
 /// The release and the measure do not change.
 ///
 /// # Map
-/// Let `k` be the smaller of `size` and the number of records that `d_in` counts, and take the loss
-/// of the measurement at `d_in / size`, rounded up to whole records. If the number of records is
-/// public, and the metric counts added and removed records, a step replaces a record, and has
-/// length 2. The loss at `d_in` is
+/// Let `k` be the smaller of `size` and the number of records in `d_in`. A step has the length
+/// `d_in / size`, rounded up to whole records. Let the loss of a step be the loss of the
+/// measurement at this length. If the number of records is public, and the metric counts added and
+/// removed records, the replacement of one record has length 2. The loss at `d_in` is
 ///
 /// | measure | loss of a step | loss of `k` steps |
 /// |---|---|---|
@@ -47,43 +49,45 @@ pub use path::PathMetric;
 /// | `RenyiDivergence` | `r(a)` at the order `a` | the sum over `i < k` of `k a / (k a - i) r(k a - i)` |
 /// | `SmoothedMaxDivergence` | `delta(epsilon)` | the least sum over `i` of `e^(epsilon_1 + ... + epsilon_(i - 1)) delta(epsilon_i)` that is found, where `epsilon_1 + ... + epsilon_k <= epsilon` |
 ///
-/// rounded up. Exact parts stay exact. A curve in Renyi divergence takes at most 1024 evaluations
-/// for each of its orders: for larger `k`, neighbouring orders are rounded up to one order.
-/// [`Sampled`] losses are losses of a mechanism on populations, and grow in the same way.
+/// rounded up. If the parts of the loss of a step are exact, the parts of the result are exact. A
+/// curve in Renyi divergence is evaluated at most 1024 times for each of its orders. For larger
+/// `k`, neighbouring orders are rounded up to one order. [`Sampled`] losses are losses of a
+/// mechanism on populations, and grow in the same way.
 ///
 /// # Proof
-/// Let `x`, `y` be `d_in`-close. By the claim of [`PathMetric`] there are members
-/// `x = z_0, ..., z_k = y` whose neighbours are at most a step apart. Let `P_i` be the law of the
-/// release on `z_i`, and `S` an event. The loss of a step holds in both directions, so the bounds
-/// below do, too.
+/// Let `x`, `y` be `d_in`-close. By the claim of [`PathMetric`], there are members
+/// `x = z_0, ..., z_k = y`, and consecutive members are at most one step apart. Let `P_i` be the
+/// law of the release on `z_i`, and `S` an event. The loss of a step holds in both directions. So
+/// the bounds below also hold in both directions.
 ///
 /// *Approximate, and pure with `delta = 0`.* `P_0(S) <= e^epsilon P_1(S) + delta`. Insert
-/// `P_1(S) <= e^epsilon P_2(S) + delta`, and so on:
-/// `P_0(S) <= e^(k epsilon) P_k(S) + delta (1 + ... + e^((k - 1) epsilon))`.
+/// `P_1(S) <= e^epsilon P_2(S) + delta`, and continue up to `P_k`. The result is `P_0(S) <= e^(k
+/// epsilon) P_k(S) + delta (1 + ... + e^((k - 1) epsilon))`.
 ///
-/// *Profiles.* The same holds with another epsilon for each step, which may be negative: the
-/// complement of `S` gives `P_0(S) <= e^-x P_1(S) + 1 - e^-x (1 - delta(x))`. Every choice of
-/// epsilons whose sum is at most epsilon gives a bound. So the search for a good choice affects how
-/// tight the bound is, but not whether it holds. (The smallest of these bounds is given by the
-/// `k`-fold composition of the trade-off curve: Dong, Roth, Su 2022, on group privacy.)
+/// *Profiles.* The same argument holds with a different epsilon for each step. An epsilon can be
+/// negative: the complement of `S` gives `P_0(S) <= e^-x P_1(S) + 1 - e^-x (1 - delta(x))`. Every
+/// choice of epsilons with a sum of at most epsilon gives a bound. The search for a good choice of
+/// epsilons affects only how tight the bound is. (The `k`-fold composition of the trade-off curve
+/// gives the smallest of these bounds: Dong, Roth, Su 2022, on group privacy.)
 ///
 /// *Renyi.* Let `s_i = k a (a - 1) / (k (a - 1) + i)`, which decreases from `s_0 = a` to
-/// `s_k = a - 1`. Let `t_i = s_i - s_(i+1)`; these add up to 1. Let `b_i = s_i / t_i`. One computes
-/// `b_i = k (a - 1) + i + 1` and `t_i (b_i - 1) = s_(i+1)`. So the density of `P_0` to the power
-/// `a`, times the density of `P_k` to the power `1 - a`, is the product over `i < k` of
-/// `p_i^(b_i t_i) p_(i+1)^((1 - b_i) t_i)`, since for `0 < i < k` the power of `p_i` is
-/// `s_i - s_i = 0`. By Hölder's inequality for the weights `t_i`,
-/// `(a - 1) D_a(P_0 | P_k) <= sum_i t_i (b_i - 1) D_(b_i)(P_i | P_(i+1))`, that is
-/// `D_a(P_0 | P_k) <= sum_i k a / (k (a - 1) + i + 1) r(b_i)`: the sum above in reverse order.
-/// Divergence does not decrease with its order, so orders may be rounded up.
+/// `s_k = a - 1`. Let `t_i = s_i - s_(i+1)`. All `t_i` add up to 1. Let `b_i = s_i / t_i`. Then
+/// `b_i = k (a - 1) + i + 1` and `t_i (b_i - 1) = s_(i+1)`. Let `p_i` be the density of `P_i`. Then
+/// `p_0^a p_k^(1 - a)` is the product over `i < k` of `p_i^(b_i t_i) p_(i+1)^((1 - b_i) t_i)`,
+/// because for `0 < i < k` the power of `p_i` is `s_i - s_i = 0`. Hölder's inequality for the
+/// weights `t_i` gives `(a - 1) D_a(P_0 | P_k) <= sum_i t_i (b_i - 1) D_(b_i)(P_i | P_(i+1))`. So
+/// `D_a(P_0 | P_k) <= sum_i k a / (k (a - 1) + i + 1) r(b_i)`. The right side equals the sum in the
+/// table; the terms are in reverse order. Divergence does not decrease with its order, so orders
+/// can be rounded up.
 ///
-/// *Zero-concentrated.* `r(a) = rho a` makes each of the `k` terms `k a rho`. (Bun, Steinke 2016,
-/// on group privacy.)
+/// *Zero-concentrated.* With `r(a) = rho a`, each of the `k` terms is `k a rho`. (Bun, Steinke
+/// 2016, on group privacy.)
 ///
-/// If the release answers questions, all this holds for its transcript with every analyst.
+/// If the release is interactive, all bounds hold for the transcript of its conversation with every
+/// analyst.
 ///
 /// # Errors
-/// * `MakeMeasurement` when `size` is 0, or no paths are known in the space
+/// * `MakeMeasurement` when `size` is 0, or when the metric has no known paths in the domain
 /// * from the map: the errors of the measurement's map at the shorter distance
 ///
 /// # Example

@@ -1,4 +1,5 @@
-//! Constructors under older names. Each calls its target, with these arguments fixed:
+//! Constructors under older names. Each constructor calls the target constructor of the table, with
+//! these fixed arguments:
 //!
 //! | older name | target | fixed |
 //! |---|---|---|
@@ -17,14 +18,14 @@ use crate::{Scale, make_noisy_max};
 
 /// Make a measurement that chooses the index of a good score, as [`make_noisy_max`] does.
 ///
-/// The measure is the max-divergence. Despite the name, the noise is exponential. At the same loss
-/// it finds a good index more often than Gumbel noise does.
-/// [`make_gumbel_max`](crate::make_gumbel_max) has Gumbel noise at the same loss.
+/// The measure is the max-divergence. Despite the name, the noise is exponential. At the same loss,
+/// exponential noise finds a good index more often than Gumbel noise.
+/// [`make_gumbel_max`](crate::make_gumbel_max) adds Gumbel noise.
 ///
 /// # Arguments
 /// * `input` - vectors of scores under the L-infinity distance or the range distance
-/// * `scale` - the scale of the noise, in the unit of the scores; 0 for no noise
-/// * `optimize` - whether a large score is good, "max", or a small one, "min"
+/// * `scale` - the scale of the noise, in the unit of the scores. At scale 0, no noise is added
+/// * `optimize` - "max" if a large score is good, "min" if a small score is good
 ///
 /// # Map
 /// The map of [`make_noisy_max`]: `d_out = range / scale`, rounded up once.
@@ -94,13 +95,14 @@ mod tests {
     }
     #[test]
     fn has_the_noise_of_permute_and_flip() {
-        // The worse of two scores, one scale apart: 0.18394 here, and 0.26894 with Gumbel noise.
+        // Two scores differ by one scale. The worse score is chosen with probability 0.18394 by
+        // this constructor, and with probability 0.26894 with Gumbel noise.
         let domain = VectorDomain::new(AtomDomain::<u64>::default());
         let input = Space::new(domain, LInfDistance::<u64>::new(true)).unwrap();
         let scale = Scale::new(2.0).unwrap();
         let least = make_report_noisy_max_gumbel(input, scale, Optimize::Min).unwrap();
         let worse = (0..100_000).filter(|_| least.invoke(&vec![0, 2]) == Ok(1)).count();
-        // Six standard deviations are 735.
+        // The tolerance 735 is six standard deviations of the count.
         assert!(worse.abs_diff(18_394) < 735, "{worse}");
     }
 }

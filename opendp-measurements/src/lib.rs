@@ -1,34 +1,40 @@
-//! Private mechanisms, their exact samplers, and the combinators that join them.
+//! Private mechanisms, exact samplers for these mechanisms, and combinators that join mechanisms.
 //!
 //! - [`make_laplace`] and [`make_gaussian`] add noise to a number or to each number of a vector.
 //! - [`make_geometric`] adds Laplace noise to integers in constant time, on an interval.
-//! - [`make_canonical_noise`] spends an epsilon and a delta in full.
+//! - [`make_canonical_noise`] adds noise that spends a given epsilon and delta in full.
 //! - [`make_noise`] adds Laplace or Gaussian noise, depending on the privacy measure.
 //! - [`make_laplace_threshold`], [`make_gaussian_threshold`] and [`make_noise_threshold`] add noise
-//!   to the numbers of a map, and release the keys whose noisy numbers reach a threshold.
-//! - [`make_alp_queryable`] answers for any key of a map, from one release.
-//! - [`confidence_interval`] puts an interval around a noisy number; functions such as
-//!   [`laplacian_scale_to_accuracy`] and [`accuracy_to_laplacian_scale`] relate scale and error;
-//!   [`tails`] are the certified bounds behind them.
-//! - [`make_gumbel_max`] chooses the index of a good score.
-//! - [`make_noisy_max`] and [`make_noisy_top_k`] choose one or several, under two privacy measures;
-//!   [`make_report_noisy_max_gumbel`] is an older name of the first.
-//! - [`make_sparse_vector`] tells which of many queries exceed a threshold, and has a loss only for
-//!   those that do; [`make_above_threshold`] does the same for the numbers of a vector.
-//! - [`make_randomized_response_bool`] and [`make_randomized_response`] tell the truth with a known
-//!   probability; [`make_randomized_response_bitvec`] does the same for each bit of a vector.
-//! - [`make_chain_tt`], [`make_chain_mt`], [`make_chain_pm`] chain two steps;
+//!   to the numbers of a map. These mechanisms release the keys whose noisy numbers reach a
+//!   threshold.
+//! - [`make_alp_queryable`] makes one release of a map and answers questions about any key.
+//! - [`confidence_interval`] puts an interval around a noisy number. Functions such as
+//!   [`laplacian_scale_to_accuracy`] and [`accuracy_to_laplacian_scale`] relate scale and error.
+//!   These functions use the certified bounds in [`tails`].
+//! - [`make_gumbel_max`] chooses the index of a good score by Gumbel noise.
+//! - [`make_noisy_max`] chooses one good score, and [`make_noisy_top_k`] chooses several good
+//!   scores. Both constructors support two privacy measures. [`make_report_noisy_max_gumbel`] is an
+//!   older name of [`make_noisy_max`].
+//! - [`make_sparse_vector`] answers which of many queries exceed a threshold. Only the queries that
+//!   exceed the threshold add to the loss. [`make_above_threshold`] does the same for the numbers
+//!   of a vector.
+//! - [`make_randomized_response_bool`] and [`make_randomized_response`] return the true value with
+//!   a known probability. [`make_randomized_response_bitvec`] does the same for each bit of a
+//!   vector.
+//! - [`make_chain_tt`], [`make_chain_mt`] and [`make_chain_pm`] chain two steps.
 //!   [`make_composition`] makes several releases of the same data.
 //! - [`make_fully_adaptive_composition`], [`make_privacy_filter`] and [`make_adaptive_composition`]
-//!   answer questions one after the other: without a limit, within a budget, or by a plan.
+//!   answer questions one after another. The first constructor has no limit, the second has a
+//!   budget, and the third has a plan.
 //! - [`make_select_private_candidate`] repeats a release until its score is good enough.
-//! - [`make_parallel_composition`] makes a release of each part of a data set. One record is in one
-//!   part, so the loss at one record is the loss of one release.
+//! - [`make_parallel_composition`] makes a release of each part of a data set. Each record is in
+//!   one part, so the loss at one record is the loss of one release.
 //! - [`accounting`] composes losses as tightly as theory allows.
-//! - [`samplers`] draw the noise, with exactly the probabilities that the proofs assume.
+//! - [`samplers`] draws the noise, with exactly the probabilities that the proofs assume.
 //!
-//! Each constructor documents its proof and is registered under its name. A program that links this
-//! crate and names it in code finds the constructors in the registry.
+//! The documentation of each constructor contains its proof. Each constructor is registered under
+//! its name. A program that links this crate and uses one of its items finds the constructors in
+//! the registry.
 //!
 //! ```
 //! use opendp_core::*;
@@ -68,8 +74,8 @@
     )
 )]
 
-/// Offer a function to the registry, as [`opendp_core::register!`] does. Unit tests are compiled
-/// without registrations; `tests/it` tests the resolution of names.
+/// Add a function to the registry, as [`opendp_core::register!`] does. Unit tests are compiled
+/// without registrations. The tests in `tests/it` call the registered constructors by name.
 #[cfg(not(test))]
 macro_rules! register {
     ($($registration:tt)*) => { opendp_core::register! { $($registration)* } };
@@ -99,21 +105,21 @@ mod sparse_vector;
 pub mod tails;
 mod threshold;
 
-// Noise on numbers.
+// Mechanisms that add noise to numbers.
 pub use noise::{
     BigNoiseDistribution, ContinuousGaussian, Gaussian, GeometricNumber, Laplace,
     NoiseDistribution, NoiseLoss, NoiseMeasure, NoiseNumber, Numbers, Scale, make_canonical_noise,
     make_continuous_gaussian, make_gaussian, make_gaussian_in, make_geometric, make_laplace,
     make_laplace_in, make_noise,
 };
-// Noise on the numbers of a map, and a threshold that hides rare keys.
+// Mechanisms that add noise to the numbers of a map. A threshold hides rare keys.
 pub use threshold::{
     NoiseThresholdMeasure, ThresholdNumber, make_gaussian_threshold, make_laplace_threshold,
     make_noise_threshold,
 };
-// A noisy map that answers for any key.
+// A noisy map that answers questions about any key.
 pub use alp_queryable::make_alp_queryable;
-// Errors of noisy numbers.
+// Functions that relate the scale of noise to the error of noisy numbers.
 pub use accuracy::confidence_interval::{
     Released, confidence_interval, confidence_interval_of_each,
 };
@@ -122,42 +128,42 @@ pub use accuracy::scale_accuracy::{
     accuracy_to_gaussian_scale, accuracy_to_laplacian_scale, discrete_gaussian_scale_to_accuracy,
     discrete_laplacian_scale_to_accuracy, gaussian_scale_to_accuracy, laplacian_scale_to_accuracy,
 };
-// Choices of good candidates.
+// Mechanisms that choose good candidates.
 pub use samplers::Optimize;
 pub use selection::{
     Candidate, CandidateMeasure, ScoreMetric, SelectionMeasure, Temperature, make_gumbel_max,
     make_noisy_max, make_noisy_top_k, make_select_private_candidate,
 };
-// Queries against a threshold.
+// Mechanisms that answer which queries exceed a threshold.
 pub use sparse_vector::{Query, make_above_threshold, make_sparse_vector, sparse_vector_scales};
-// Randomized response.
+// Mechanisms of randomized response.
 pub use response::{
     debias_randomized_response_bitvec, make_randomized_response, make_randomized_response_bitvec,
     make_randomized_response_bool,
 };
-// Two steps in one.
+// Constructors that chain two steps.
 pub use chain::{make_chain_mt, make_chain_pm, make_chain_tt};
-// Several releases of the same data, and releases of the parts of a data set.
+// Constructors that compose several releases of the same data, or releases of parts of the data.
 pub use composition::{
     Parts, make_adaptive_composition, make_composition, make_fully_adaptive_composition,
     make_parallel_composition, make_privacy_filter,
 };
-// Conversions from one privacy measure to another.
+// Constructors that convert a loss from one privacy measure to another.
 pub use conversion::{
     ConcentratedMeasure, FixedMeasure, ProfileMeasure, Profiled, RenyiMeasure,
     make_RDP_to_approxDP, make_approximate, make_fix_delta, make_fixed_approxDP_to_approxDP,
     make_pureDP_to_zCDP, make_zCDP_to_approxDP,
 };
-// Privacy amplification by sampling.
+// Constructors of measurements on random samples, which have a smaller loss.
 pub use amplification::{
     AddRemoveMetric, AmplifiableMeasure, PopulationMetric, make_fixed_size_subsampling,
     make_poisson_subsampling, make_population_amplification,
 };
-// Group privacy.
+// The constructor for the loss of groups of records.
 pub use group_privacy::{GroupMeasure, Growth, PathMetric, make_group_privacy};
-// Measurements, post-processing, queryables and privacy profiles of your own.
+// User-defined measurements, post-processing, queryables and privacy profiles.
 pub use custom::{
     make_user_measurement, new_function, new_privacy_profile, new_queryable, new_queryable_of,
 };
-// Older names.
+// Constructors under older names.
 pub use legacy::make_report_noisy_max_gumbel;

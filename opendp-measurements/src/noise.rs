@@ -1,6 +1,7 @@
-//! The shared parts of all additive noise mechanisms, and the mechanism that follows the measure.
+//! The code that all mechanisms of additive noise share. [`make_noise`] selects a mechanism by the
+//! privacy measure.
 
-/// Call a macro with each number type and the types of its distances.
+/// Call a macro with each number type and with the distance types of this number type.
 macro_rules! each_number {
     ($register:ident) => {
         $register! {
@@ -11,14 +12,14 @@ macro_rules! each_number {
     };
 }
 
-// Constructors.
+// Modules of constructors.
 mod canonical_noise;
 mod continuous_gaussian;
 mod gaussian;
 mod geometric;
 mod laplace;
 
-// Distributions, losses, arguments and arithmetic of several mechanisms.
+// Modules that several mechanisms share: distributions, losses, argument types and arithmetic.
 pub(crate) mod distribution;
 mod loss;
 pub(crate) mod numbers;
@@ -49,12 +50,12 @@ pub use loss::NoiseLoss;
 pub use numbers::Numbers;
 pub use scale::Scale;
 
-/// A privacy measure that has a mechanism of additive noise on the space of `D` and `M`.
+/// A privacy measure for which a mechanism adds noise to the members of `D` under the metric `M`.
 pub trait NoiseMeasure<D: Numbers, M: MetricOn<D>>: Measure {
-    /// Make that mechanism.
+    /// Make the mechanism of additive noise for this measure.
     ///
     /// # Errors
-    /// The errors of its constructor.
+    /// The errors of the constructor of this mechanism.
     fn make(
         input: Space<D, M>,
         scale: Scale,
@@ -92,28 +93,28 @@ where
     }
 }
 
-/// Make a measurement that adds noise to each number; the privacy measure selects the noise.
+/// Make a measurement that adds noise to each number. The privacy measure selects the noise.
 ///
 /// # Arguments
-/// * `input` - a number under the absolute distance, or a vector under the L1 distance for Laplace
-///   noise, or the L2 distance for Gaussian noise
+/// * `input` - a number under the absolute distance, or a vector. For Laplace noise, vectors have
+///   the L1 distance. For Gaussian noise, vectors have the L2 distance
 /// * `output_measure` - max-divergence for Laplace noise, or zero-concentrated divergence for
 ///   Gaussian noise
-/// * `scale` - the scale of the noise; 0 for no noise, in which case nothing is drawn
+/// * `scale` - the scale of the noise. At scale 0, no noise is added and nothing is drawn
 /// * `k` - the exponent of the lattice that float releases lie on. Integers accept only null or 0
 ///
 /// # Precondition
 /// The precondition of [`make_laplace`] or [`make_gaussian`].
 ///
 /// # Postcondition
-/// The measurement is the one that [`make_laplace`] or [`make_gaussian`] makes of the other
-/// arguments.
+/// [`make_laplace`] or [`make_gaussian`] makes the same measurement from the same input, scale and
+/// `k`.
 ///
 /// # Map
 /// The map of [`make_laplace`] or [`make_gaussian`].
 ///
 /// # Proof
-/// Each measure calls the constructor whose loss it states.
+/// Max-divergence calls [`make_laplace`], and zero-concentrated divergence calls [`make_gaussian`].
 ///
 /// # Errors
 /// The errors of [`make_laplace`] or [`make_gaussian`].
@@ -141,7 +142,7 @@ where
     M: MetricOn<D>,
     MO: NoiseMeasure<D, M>,
 {
-    // A measure has no contents besides its type.
+    // A measure has no fields to read.
     let TheMeasure(_) = output_measure;
     MO::make(input, scale, k)
 }
@@ -170,8 +171,8 @@ macro_rules! register_at {
 }
 each_number!(register_at);
 
-/// Build a measurement that adds noise of a distribution to each number, discrete on integers, with
-/// the loss that the metric states.
+/// Build a measurement that adds noise of the distribution `N` to each number. The noise of
+/// integers is discrete. The metric of the input states the privacy loss.
 pub(crate) fn noise_in<N, D, M, MO>(
     input: Space<D, M>,
     scale: Scale,
@@ -188,7 +189,8 @@ where
     let map = map_of::<N, _, _>(scale, lattice.is_none());
     Ok(add_noise_of::<N, _, _, _>(input, scale, lattice, map))
 }
-/// Build the map, which is the same for all integers and the same for all floats.
+/// Build the privacy map. All integer types have the same map, and all float types have the same
+/// map.
 pub(crate) fn map_of<N, M, MO>(scale: Scale, integers: bool) -> PrivacyMap<M, MO>
 where
     N: NoiseDistribution,
@@ -201,7 +203,8 @@ where
     })
     .with_exact(move |d_in| M::exact_loss(d_in, scale))
 }
-/// Build a measurement that adds independent noise to each number. The caller proves the map.
+/// Build a measurement that adds independent noise to each number. The caller must prove that its
+/// privacy map is valid.
 pub(crate) fn add_noise_of<N, D, M, MO>(
     input: Space<D, M>,
     scale: Scale,
@@ -223,7 +226,8 @@ where
     };
     Measurement::new(input, MO::default(), function, map).with_accuracy(bound)
 }
-/// Build the function, which is the same for all types of distances and all measures.
+/// Build the function that adds the noise. This function does not depend on the distance type or on
+/// the measure.
 fn adding<N, D>(scale: f64, k: i32) -> Function<D::Carrier, D::Carrier>
 where
     N: NoiseDistribution,
@@ -233,7 +237,7 @@ where
     let prepared = Prepared::new::<N, D::Number>(scale);
     Function::map(move |data: &D::Carrier| {
         let released = if scale == 0.0 {
-            // There is nothing to draw, so this source has no words.
+            // At scale 0 nothing is drawn, so this source of random words is empty.
             D::try_map(data, |x| {
                 NoiseNumber::<N>::add_noise(x, None, 0.0, k, &mut Failing::default())
             })
@@ -246,8 +250,9 @@ where
         Ok(released?)
     })
 }
-/// Noise that the first release prepares before it draws. So no time depends on the noise, not even
-/// when a mechanism is used only once, and a program that only asks for maps does not wait.
+/// A noise table, which the first release prepares before this release draws noise. So the time of
+/// a release does not depend on the noise, even if a mechanism is used only once. A program that
+/// only evaluates maps does not wait for the preparation.
 pub(crate) struct Prepared {
     scale: f64,
     prepare: fn(f64) -> Option<IntegerTable>,
@@ -261,7 +266,7 @@ impl Prepared {
         self.table.get_or_init(|| (self.prepare)(self.scale)).as_ref()
     }
 }
-/// Choose the exponent of the lattice: `None` for integers.
+/// Choose the exponent of the lattice of float releases. For integers, return `None`.
 pub(crate) fn lattice(
     range: Option<(i32, i32)>,
     scale: Scale,
@@ -283,9 +288,10 @@ pub(crate) fn lattice(
         None => Ok(Some(default_lattice(scale).clamp(finest, coarsest))),
     }
 }
-/// The exponent `floor(log2 scale) - 40`; the finest for subnormal scales and 0.
+/// Return the exponent `floor(log2 scale) - 40`, or the finest exponent for subnormal scales and 0.
 pub(crate) fn default_lattice(scale: Scale) -> i32 {
     let parts = Dyadic::new(scale.value());
-    // A normal float is 2^52 to 2^53 times its unit in the last place.
+    // The mantissa of a normal float is from 2^52 to 2^53. So floor(log2 scale) is the exponent
+    // plus 52.
     if 1 << 52 <= parts.mantissa { parts.exponent + 52 - 40 } else { -1074 }
 }

@@ -1,6 +1,6 @@
-//! Tests of the privacy maps against the distributions of releases on two neighbours. Known
-//! distributions are compared exactly, the others by draws. Each test by draws must refuse a
-//! mechanism with half the noise.
+//! Tests that compare privacy maps with the distributions of releases from two neighbours. If the
+//! distribution is known, the test uses the exact probabilities. Otherwise the test uses draws.
+//! Each test by draws must also detect a mechanism that has half of the noise.
 
 use opendp_core::arith::Number;
 use opendp_core::{
@@ -13,19 +13,20 @@ use crate::{
     make_randomized_response, make_randomized_response_bool,
 };
 
-/// The probability that discrete Laplace noise is at least `m >= 1`.
+/// Compute the probability that discrete Laplace noise of scale `s` is at least `m >= 1`.
 fn tail(m: f64, s: f64) -> f64 {
     (-m / s).exp() / (1.0 + (-1.0 / s).exp())
 }
-/// The exact probabilities of the 256 releases at `x`.
+/// Compute the exact probability of each of the 256 releases for the number `x` with noise of scale
+/// `s`.
 fn probabilities(x: i8, s: f64) -> Vec<f64> {
     let centre = (0.5 / s).tanh();
     (i8::MIN..=i8::MAX)
         .map(|r| {
             let distance = (f64::from(r) - f64::from(x)).abs();
             match r {
-                // Saturation adds up a tail. The tail that contains 0 is the complement of the
-                // other tail.
+                // At an end of the type, the probability of the release is a whole tail of the
+                // noise. A tail that contains the noise 0 is the complement of the other tail.
                 i8::MIN | i8::MAX if distance == 0.0 => 1.0 - tail(1.0, s),
                 i8::MIN | i8::MAX => tail(distance, s),
                 _ => centre * (-distance / s).exp(),
@@ -58,7 +59,7 @@ fn integers_have_their_exact_probabilities() {
         }
         let freedom = if rest.1 < 10.0 { bins - 1.0 } else { bins };
         sum += if rest.1 < 10.0 { 0.0 } else { cell(rest) };
-        // The approximate number of standard deviations above its mean.
+        // Return approximately by how many standard deviations the statistic exceeds its mean.
         (sum - freedom) / (2.0_f64 * freedom).sqrt()
     };
     for (s, x) in [(1.0, 0), (0.5, -7), (12.5, 100), (60.0, -128), (60.0, 127)] {
@@ -91,7 +92,8 @@ fn the_map_bounds_the_exact_divergence_and_is_tight() {
 /// A set of releases.
 type Event<R> = Box<dyn Fn(&R) -> bool>;
 
-/// By how many standard deviations the draws break `P[x in S] <= exp(epsilon) P[y in S]`, at worst.
+/// Compute by how many standard deviations `P[x in S]` exceeds `exp(epsilon) P[y in S]` in the
+/// draws, for the worst event `S`.
 fn excess<DI: Domain, MI: Metric, R: opendp_core::Carrier>(
     release: &Measurement<DI, MI, MaxDivergence, R>,
     (x, y): (&DI::Carrier, &DI::Carrier),
@@ -124,7 +126,8 @@ fn excess<DI: Domain, MI: Metric, R: opendp_core::Carrier>(
 #[test]
 fn draws_of_a_float_keep_to_the_map_on_every_lattice() {
     let input = Space::new(AtomDomain::<f64>::non_nan(), AbsoluteDistance::<f64>::new()).unwrap();
-    // Neighbours on both sides of a tie, and a lattice much coarser than their distance.
+    // In some pairs, the neighbours round to different lattice points. The step of one lattice is
+    // much larger than the distance of the neighbours.
     for (x, y, k) in
         [(0.0, 1.0, None), (0.5, 1.5, Some(0)), (1.0, 2.0, Some(2)), (-0.1, 0.9, Some(-3))]
     {
@@ -163,7 +166,7 @@ fn draws_of_a_vector_keep_to_the_map() {
 fn draws_of_an_integer_keep_to_the_map() {
     let input = Space::new(AtomDomain::<u8>::default(), AbsoluteDistance::<u8>::new()).unwrap();
     let release = |scale| make_laplace(input.clone(), Scale::new(scale).unwrap(), None).unwrap();
-    // For the input 0, saturation releases 0 for half of the noise.
+    // For the unsigned input 0, all negative noise gives the release 0 by saturation.
     let epsilon = release(2.0).map(&2).unwrap();
     let events: [&dyn Fn(&u8) -> bool; 3] = [&|r| *r == 0, &|r| 2 <= *r, &|r| *r == 1];
     assert!(excess(&release(2.0), (&0, &2), epsilon, &events) < 6.0);
@@ -192,7 +195,7 @@ where
 #[test]
 fn draws_of_an_index_keep_to_the_map() {
     for optimize in [Optimize::Max, Optimize::Min] {
-        // One score rises and the others fall.
+        // One score rises, and the other scores fall.
         let pair = (vec![0, 5, 5], vec![2, 3, 3]);
         check_choice(RangeDistance::<i32>::new(), 4, pair.clone(), optimize);
         check_choice(LInfDistance::<i32>::new(false), 2, pair, optimize);
@@ -207,7 +210,8 @@ fn draws_of_a_noisy_index_keep_to_the_map() {
         let scale = Scale::new(scale).unwrap();
         make_noisy_max(input.clone(), TheMeasure(MaxDivergence), scale, false).unwrap()
     };
-    // The better of two scores becomes the worse: permute-and-flip loses all that its map states.
+    // The better of two scores becomes the worse score. For such scores, the loss of
+    // permute-and-flip is the loss that its map states.
     let (x, y) = (vec![0, 0], vec![1, -1]);
     let epsilon = choice(2.0).map(&1).unwrap();
     let events: [&dyn Fn(&usize) -> bool; 2] = [&|r| *r == 0, &|r| *r == 1];
@@ -228,7 +232,8 @@ fn draws_of_a_randomized_response_keep_to_the_map() {
     let answer = |prob| make_randomized_response(vec![1, 2, 3], prob).unwrap();
     let epsilon = answer(0.5).map(&1).unwrap();
     let events: [&dyn Fn(&i32) -> bool; 3] = [&|r| *r == 1, &|r| *r == 2, &|r| *r == 3];
-    // Two categories; and a category with a value that is not a category.
+    // The first pair of data has two categories. The second pair has a category and a value that is
+    // not a category.
     for pair in [(&1, &2), (&3, &9)] {
         assert!(excess(&answer(0.5), pair, epsilon, &events) < 6.0);
     }

@@ -1,4 +1,4 @@
-//! Randomized response: the true answer with a known probability.
+//! Randomized response. A release is the true answer with a known probability.
 
 mod randomized_response;
 mod randomized_response_bitvec;

@@ -1,26 +1,28 @@
-//! Exact samplers: every output has exactly the probability of its formula.
+//! Exact samplers. Every output has exactly the probability that its formula states.
 //!
-//! Each sampler draws the digits of uniform reals lazily (Karney 2016, arXiv:1303.6257). Floats
-//! with a proven error bound decide nearly every draw. If their intervals do not decide, more
-//! digits are drawn and big integers decide. No rounding ever changes a probability, so a privacy
-//! proof about the real-valued mechanism holds for the program. All samplers assume a
+//! Each sampler draws the digits of uniform reals lazily (Karney 2016, arXiv:1303.6257). In nearly
+//! every draw, float intervals with a proven error bound decide the result. If the intervals do not
+//! decide, more digits are drawn and big integers decide. Rounding never changes a probability. So
+//! a privacy proof about the real-valued mechanism holds for the program. All samplers assume a
 //! [`RandomSource`] of independent uniform words.
 //!
 //! # Time
 //!
-//! Mechanisms draw discrete noise of a small scale on machine integers, Laplace up to 146 and
-//! Gaussian up to 386, from an [`IntegerTable`]. The time does not depend on the noise: one word,
-//! one load and the same instructions for every value. There are two exceptions. First, saturation
-//! of a sum at the end of a narrow type may be a branch; the release shows it, too. Second, a few
-//! draws from a table take microseconds: at most one in 500 000, or one in `2^38` for scales up to
-//! 73. The noise of nearly all these draws is large.
+//! Mechanisms draw discrete noise of a small scale on machine integers from an [`IntegerTable`].
+//! The scale can be up to 146 for Laplace noise and up to 386 for Gaussian noise. The time does not
+//! depend on the noise: every value takes one word, one load and the same instructions. There are
+//! two exceptions. First, a sum can saturate at the end of a narrow type, and this saturation can
+//! be a branch. The release itself also shows that the sum saturated. Second, a few draws from a
+//! table take microseconds. Such a draw happens at most once in 500 000 draws, or once in `2^38`
+//! for scales up to 73. The noise of nearly all these draws is large.
 //!
-//! **All other samplers leak a little through time.** No loop counts up to the noise. But points
-//! that are rejected, or that floats cannot decide, take longer, and their frequency depends on the
-//! value of the noise. `opendp-bench --leakage` times 30 000 releases of a number, leaves out the
-//! slowest 2 %, and correlates the ranks of time and of the magnitude of the noise. By chance alone
-//! the root mean square of this correlation is 0.006. Medians of 18 reports, on a busy machine with
-//! 2 cores:
+//! **All other samplers leak a little through time.** No loop counts up to the noise. But a draw
+//! takes longer if its first candidate is rejected, or if floats cannot decide. The frequency of
+//! such draws depends on the value of the noise. `opendp-bench --leakage` times 30 000 releases of
+//! a number and leaves out the slowest 2 %. Then the benchmark correlates the ranks of the times
+//! with the ranks of the magnitudes of the noise. If time and noise are independent, the root mean
+//! square of this correlation is 0.006. The table shows medians of 18 reports, on a busy machine
+//! with 2 cores:
 //!
 //! | noise | correlation |
 //! |---|---|
@@ -32,12 +34,12 @@
 //!
 //! [`RandomSource`]: opendp_core::random::RandomSource
 
-// Coins and uniform numbers.
+// Samplers of coins and of uniform numbers.
 mod bernoulli;
 mod bernoulli_lanes;
 mod uniform;
 
-// Noise on integers.
+// Samplers of noise on integers.
 mod censored_laplace;
 mod discrete_gaussian;
 mod discrete_laplace;
@@ -46,7 +48,7 @@ mod integer_table;
 mod rounded_gaussian;
 mod saturating;
 
-// Noise on floats, rounded to a lattice after the addition.
+// Samplers that add noise to a float. The sum is rounded to a lattice after the addition.
 mod canonical;
 mod exponential;
 mod gaussian;
@@ -56,14 +58,14 @@ mod lattice_strips;
 mod lattice_sum;
 mod strips;
 
-// Choices among candidates, and comparisons.
+// Samplers that choose among candidates or compare noisy numbers.
 mod gumbel;
 mod noisy_threshold;
 mod permute_and_flip;
 mod race;
 mod score;
 
-// Numbers.
+// Exact arithmetic of floats and logarithms.
 mod dyadic;
 mod logarithm;
 

@@ -1,12 +1,13 @@
-//! The random choice under each privacy measure, and its loss.
+//! The random choice of candidates under each privacy measure, with the privacy loss of this
+//! choice.
 
-// Constructors.
+// Modules of constructors.
 pub(crate) mod gumbel_max;
 mod noisy_max;
 mod noisy_top_k;
 mod select_private_candidate;
 
-// Arguments.
+// Modules of argument types.
 mod temperature;
 
 use std::cmp::Ordering;
@@ -28,13 +29,16 @@ pub use noisy_top_k::make_noisy_top_k;
 pub use select_private_candidate::{Candidate, CandidateMeasure, make_select_private_candidate};
 pub use temperature::Temperature;
 
-/// Refuse to select the highest score if the space states that the lowest is the best.
+/// Return an error if a caller selects the highest score, but the space states that the lowest
+/// score is the best.
 ///
-/// This would select the worst candidate. `argument` is the one that decides, and `right` is its
-/// value for the lowest score.
+/// Such a selection would choose the worst candidate. `argument` is the name of the constructor
+/// argument that selects the direction. `right` is the value of this argument that selects the
+/// lowest score.
 ///
 /// # Errors
-/// `Argument` when the highest is selected, and the space states that the lowest is the best.
+/// `Argument` when the highest score is selected, but the space states that the lowest score is the
+/// best.
 pub(crate) fn check_best<D, M>(
     input: &Space<D, M>,
     optimize: Optimize,
@@ -54,14 +58,14 @@ fn no_best(argument: &str, right: &str) -> Error {
     Error::argument(argument, reason)
 }
 
-/// A privacy measure under which there is a random choice of known loss.
+/// A privacy measure in which a random choice of candidates has a known loss.
 ///
-/// An implementation claims: let the range of the changes of the scores between two data sets be at
-/// most `range` in units of the scale. Then `loss(range, k)` bounds the loss of one call of
-/// `choose` for the `k` best.
+/// Compare the scores of two data sets. The range of the changes is the largest change minus the
+/// smallest change. Suppose that this range is at most `range` times the scale. An implementation
+/// claims that `loss(range, k)` then bounds the loss of one call of `choose`.
 pub trait SelectionMeasure: Measure<Distance = f64> {
-    /// Choose `k` different indices, the best first, or all indices when there are fewer. The scale
-    /// is finite and above 0.
+    /// Choose `k` different indices, with the best first. If there are fewer scores, choose all
+    /// indices. The scale is finite and above 0.
     ///
     /// # Errors
     /// [`NoEntropy`] if the source ends.
@@ -72,13 +76,13 @@ pub trait SelectionMeasure: Measure<Distance = f64> {
         optimize: Optimize,
         source: &mut S,
     ) -> Result<Vec<usize>, NoEntropy>;
-    /// Bound the loss of choosing `k` indices, rounding up.
+    /// Bound the loss of a choice of `k` indices from above. `range` is a multiple of the scale.
     ///
     /// # Errors
     /// `Overflow` when the bound exceeds all floats.
     fn loss(range: f64, k: usize) -> Result<f64>;
-    /// Bound it as [`loss`](SelectionMeasure::loss) does, as an exact number. Defaults to the
-    /// float.
+    /// Return the bound of [`loss`](SelectionMeasure::loss) as an exact number. The default
+    /// implementation returns the float bound.
     ///
     /// # Errors
     /// The errors of [`loss`](SelectionMeasure::loss).
@@ -87,7 +91,7 @@ pub trait SelectionMeasure: Measure<Distance = f64> {
     }
 }
 
-/// Build the map of choosing `k` indices.
+/// Build the privacy map of a choice of `k` indices.
 pub(crate) fn loss_of_choices<M: ScoreMetric, MO: SelectionMeasure>(
     metric: M,
     scale: Scale,
@@ -100,7 +104,7 @@ pub(crate) fn loss_of_choices<M: ScoreMetric, MO: SelectionMeasure>(
         MO::exact_loss,
     ))
 }
-/// Build the map for any measure.
+/// Build the privacy map from the loss function of a measure.
 fn loss_by<M: ScoreMetric>(
     metric: M,
     scale: Scale,
@@ -117,7 +121,7 @@ fn exact_loss_by<M: ScoreMetric>(
 ) -> impl Fn(&M::Distance) -> Result<Vec<Exact>> {
     move |d_in| {
         let range = metric.exact_loss(d_in, scale)?;
-        // A choice of 0 indices loses nothing, even without noise.
+        // The loss of a choice of 0 indices is 0, even without noise.
         Ok(vec![if k == 0 { Exact::ZERO } else { loss(&range, k)? }])
     }
 }
@@ -136,7 +140,7 @@ impl SelectionMeasure for MaxDivergence {
     ) -> Result<Vec<usize>, NoEntropy> {
         exponential_top_k(scores, k, scale, optimize, source)
     }
-    /// `k range`.
+    /// Return `k range`, rounded up.
     fn loss(range: f64, k: usize) -> Result<f64> {
         at_ends(range, k, || range.inf_mul(f64::inf_cast(k)?))
     }
@@ -154,7 +158,7 @@ impl SelectionMeasure for ZeroConcentratedDivergence {
     ) -> Result<Vec<usize>, NoEntropy> {
         gumbel_top_k(scores, k, scale, optimize, source)
     }
-    /// `k range^2 / 8`.
+    /// Return `k range^2 / 8`, rounded up.
     fn loss(range: f64, k: usize) -> Result<f64> {
         at_ends(range, k, || range.inf_mul(range)?.inf_mul(f64::inf_cast(k)?)?.inf_div(8.0))
     }
@@ -163,7 +167,8 @@ impl SelectionMeasure for ZeroConcentratedDivergence {
     }
 }
 
-/// Without a change or a choice the loss is 0; without noise any other loss is infinite.
+/// Return the loss for the extreme ranges 0 and infinity. If the range or `k` is 0, the loss is 0.
+/// If the range is infinite (at scale 0), the loss is infinite. For other ranges, call `between`.
 fn at_ends(range: f64, k: usize, between: impl FnOnce() -> Result<f64>) -> Result<f64> {
     if range == 0.0 || k == 0 {
         Ok(0.0)
@@ -174,10 +179,11 @@ fn at_ends(range: f64, k: usize, between: impl FnOnce() -> Result<f64>) -> Resul
     }
 }
 
-/// Chooses as [`SelectionMeasure::choose`] does.
+/// The type of the function [`SelectionMeasure::choose`].
 type Choose<T> = fn(&[T], usize, f64, Optimize, &mut SecureSource) -> Result<Vec<usize>, NoEntropy>;
 
-/// Choose `k` different indices, the best first, or all indices when there are fewer.
+/// Build the function that chooses `k` different indices, with the best first. If there are fewer
+/// scores, the function chooses all indices.
 pub(crate) fn choosing<MO: SelectionMeasure, T: Atom + Number + Score>(
     k: usize,
     scale: Scale,
@@ -193,7 +199,7 @@ fn choosing_by<T: Atom + Number + Score>(
 ) -> Function<Vec<T>, Vec<usize>> {
     Function::map(move |scores: &Vec<T>| choose_some(scores, k, scale, optimize, choose))
 }
-/// Choose an index.
+/// Build the function that chooses one index.
 pub(crate) fn choosing_one<MO: SelectionMeasure, T: Atom + Number + Score>(
     scale: Scale,
     optimize: Optimize,
@@ -209,7 +215,7 @@ fn choosing_one_by<T: Atom + Number + Score>(
         only(choose_some(scores, 1, scale, optimize, choose)?.first())
     })
 }
-/// Return the chosen index, if there was a candidate.
+/// Return the only chosen index, or an error if there was no candidate.
 pub(crate) fn only(chosen: Option<&usize>) -> Result<usize> {
     let empty = || Error::FailedFunction("the vector of scores is empty".into());
     chosen.copied().ok_or_else(empty)
@@ -224,13 +230,14 @@ fn choose_some<T: Number + Score>(
 ) -> Result<Vec<usize>> {
     let scores = all_finite(scores);
     match scale.value() {
-        // There is nothing to draw.
+        // At scale 0, nothing is drawn.
         0.0 => Ok(best(&scores, k, optimize)),
         scale => Ok(with_secure(|source| choose(&scores, k, scale, optimize, source))?),
     }
 }
 
-/// Find the best scores, the best first. Among equal scores the last comes first.
+/// Find the `k` best scores, with the best first. Among equal scores, the score with the largest
+/// index comes first.
 fn best<T: Score>(scores: &[T], k: usize, optimize: Optimize) -> Vec<usize> {
     first(scores.len(), k, &|i, j| {
         let rising = scores[i].partial_cmp(&scores[j]).unwrap_or(Ordering::Equal);
@@ -240,7 +247,7 @@ fn best<T: Score>(scores: &[T], k: usize, optimize: Optimize) -> Vec<usize> {
         }
     })
 }
-/// Return the first `k` of `count` indices in an order.
+/// Sort `count` indices by the order `before`, and return the first `k` indices.
 fn first(count: usize, k: usize, before: &dyn Fn(usize, usize) -> Ordering) -> Vec<usize> {
     let before = |i: &usize, j: &usize| before(*i, *j);
     let mut indices: Vec<usize> = (0..count).collect();

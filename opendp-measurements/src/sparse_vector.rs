@@ -1,4 +1,4 @@
-//! Whether queries, asked one after the other, exceed a threshold.
+//! The sparse vector technique. This technique answers which of many queries exceed a threshold.
 
 mod above_threshold;
 
@@ -18,20 +18,21 @@ use crate::samplers::{NoisyThreshold, Score};
 
 pub use above_threshold::make_above_threshold;
 
-/// A question for [`make_sparse_vector`]: a number computed from the data.
+/// A question for [`make_sparse_vector`]: a transformation that computes a number from the data.
 pub type Query<DI, MI, T, Q> = Transformation<DI, MI, AtomDomain<T>, AbsoluteDistance<Q>>;
 
-/// Make a measurement that tells which queries exceed a threshold, and has a loss only for these.
+/// Make a measurement that answers which queries exceed a threshold. Only these queries have a
+/// loss.
 ///
-/// This is the sparse vector technique. It answers any number of queries, until `limit` of them
-/// have been above the threshold. Each query may depend on the earlier answers.
+/// This is the sparse vector technique. The measurement answers any number of queries, until
+/// `limit` of them are above the threshold. Each query can depend on the earlier answers.
 ///
 /// # Arguments
 /// * `input` - the space that the queries start from
 /// * `d_in` - the distance of data sets to which `sensitivity` applies
-/// * `sensitivity` - the most that a query may change between data sets at that distance
+/// * `sensitivity` - the largest allowed change of a query between data sets at distance `d_in`
 /// * `threshold` - the number that the queries are compared with
-/// * `limit` - the maximum number of answers that are above
+/// * `limit` - the maximum number of answers "above"
 /// * `scales` - the scales of the noise on the threshold and of the noise on each query
 /// * `monotonic` - the promise that all queries change in the same direction
 ///
@@ -39,62 +40,71 @@ pub type Query<DI, MI, T, Q> = Transformation<DI, MI, AtomDomain<T>, AbsoluteDis
 /// `d_in` and `sensitivity` are distances, and `sensitivity` is finite. `threshold` is not NaN.
 /// `limit` is at least 1.
 ///
-/// With `monotonic`, the analyst makes a promise that the code cannot check: for any two data sets
-/// at distance at most `d_in`, either all asked queries are at least as large on the first, or all
-/// are at most as large on the first. Counts of rows keep the promise if data sets differ only by
-/// added rows, or only by removed rows, but not by both, and not by changed rows.
+/// With `monotonic`, the analyst makes a promise that the code cannot check. Take any two data sets
+/// at distance at most `d_in`. Then either all asked queries are at least as large on the first
+/// data set as on the second, or all are at most as large. Counts of rows keep the promise if data
+/// sets differ only by added rows, or only by removed rows. If rows can be both added and removed,
+/// or can change, counts of rows break the promise.
 ///
 /// # Postcondition
-/// The release is a queryable. A question is a transformation from `input` to a number. It is
-/// answered if its map at `d_in` is at most `sensitivity`: `true` (above) means that its noisy
-/// value is at least the noisy threshold, and `false` (below) that it is less. A more sensitive
-/// question is refused, and changes nothing. After `limit` answers `true` all questions are
-/// refused.
+/// The release is a queryable. A question is a transformation from `input` to a number. A question
+/// is answered if the stability map of the question at `d_in` is at most `sensitivity`. The answer
+/// `true` ("above") means that the noisy value of the query is at least the noisy threshold. The
+/// answer `false` ("below") means that the noisy value of the query is less. A question that is
+/// more sensitive gets an error, and changes nothing. After `limit` answers `true`, all questions
+/// get errors.
 ///
-/// Infinite numbers count as the largest or lowest finite ones.
+/// Infinite numbers count as the largest or lowest finite number.
 ///
 /// # Map
-/// `sensitivity / scales.0 + 2 limit sensitivity / scales.1`, without the factor 2 for `monotonic`,
-/// rounded up once, for all distances up to `d_in`; an error for larger ones. A positive number
-/// divided by 0 is infinite. The number of answers below does not matter.
+/// `sensitivity / scales.0 + 2 limit sensitivity / scales.1`, rounded up once. With `monotonic`,
+/// the factor 2 is omitted. The map has this value for all distances up to `d_in`. A larger
+/// distance gives an error. A positive number divided by 0 is infinite. The number of answers
+/// `false` does not matter.
 ///
 /// # Proof
-/// (Lyu, Su, Li 2017, for their first algorithm; this is that algorithm, with the noise of
-/// [`NoisyThreshold`].) Let `x`, `y` be `d_in`-close. Fix the analyst and a sequence of answers.
-/// This fixes the queries `q_1, ..., q_n`, because each is a function of the earlier answers;
-/// refusals are such functions, too. Let `A` be the set of queries with the answer `true`; there
-/// are at most `limit`. Let `p` be the density of the noise on the threshold `t`, of scale `s`, and
-/// `K_i` the independent noise on the queries, of scale `r`. The comparisons are between the real
-/// numbers `q_i(x) + K_i` and `t + z`, so the answers have the probability
+/// The mechanism is the first algorithm of Lyu, Su, Li 2017, with the noise of [`NoisyThreshold`].
+/// This proof follows the proof in that article. Let `x`, `y` be `d_in`-close. Fix the analyst and
+/// a sequence of answers. Each query and each refusal is a function of the earlier answers. So the
+/// queries `q_1, ..., q_n` are fixed, too. Let `A` be the set of queries with the answer `true`.
+/// `A` has at most `limit` members. Let `p` be the density of the noise on the threshold `t`, of
+/// scale `s`. Let `K_i` be the independent noise on the queries, of scale `r`. For noise `z` on the
+/// threshold, the real numbers `q_i(x) + K_i` and `t + z` are compared. So the answers have the
+/// probability
 ///
 /// `P(x) = integral p(z) prod_(i not in A) P[K_i < t + z - q_i(x)]`
 /// `prod_(i in A) P[K_i >= t + z - q_i(x)] dz`.
 ///
-/// Write `w` for the sensitivity, so that `|q_i(x) - q_i(y)| <= w`. Compare the integrand of `x` at
-/// `z` with the integrand of `y` at `z + w`. `p(z) <= exp(w / s) p(z + w)`. For `i` not in `A`,
-/// `t + z - q_i(x) <= t + z + w - q_i(y)`, so its factor is at most the factor of `y`. For `i` in
-/// `A`, `t + z + w - q_i(y)` exceeds `t + z - q_i(x)` by at most `2 w`, and
-/// `P[K >= a] <= exp(b / r) P[K >= a + b]` for `b >= 0`, so its factor is at most `exp(2 w / r)`
-/// times the factor of `y`. As `z + w` runs over all reals when `z` does,
-/// `P(x) <= exp(w / s + limit 2 w / r) P(y)`.
+/// Let `w` be the sensitivity, so `|q_i(x) - q_i(y)| <= w`. Compare the integrand of `x` at `z`
+/// with the integrand of `y` at `z + w`. First, `p(z) <= exp(w / s) p(z + w)`. For `i` not in `A`,
+/// `t + z - q_i(x) <= t + z + w - q_i(y)`. So the factor of `x` is at most the factor of `y`. For
+/// `i` in `A`, `t + z + w - q_i(y)` exceeds `t + z - q_i(x)` by at most `2 w`.
+/// `P[K >= a] <= exp(b / r) P[K >= a + b]` for `b >= 0`. So the factor of `x` is at most
+/// `exp(2 w / r)` times the factor of `y`. The integral is over all real `z`, and so over all
+/// `z + w`. So `P(x) <= exp(w / s + limit 2 w / r) P(y)`.
 ///
-/// *Monotonic.* If all `q_i(x) <= q_i(y)`, the excess above is at most `w` instead of `2 w`. If all
-/// `q_i(x) >= q_i(y)`, compare both integrands at `z`: the factors not in `A` are no larger for
-/// `x`, those in `A` are at most `exp(w / r)` times as large. In both cases
+/// *Monotonic.* If all `q_i(x) <= q_i(y)`, then `t + z + w - q_i(y)` exceeds `t + z - q_i(x)` by at
+/// most `w` instead of `2 w`. If all `q_i(x) >= q_i(y)`, compare both integrands at `z`. For `i`
+/// not in `A`, the factor of `x` is at most the factor of `y`. For `i` in `A`, the factor of `x` is
+/// at most `exp(w / r)` times the factor of `y`. In both cases
 /// `P(x) <= exp(w / s + limit w / r) P(y)`.
 ///
-/// The probability of a set of sequences is the sum of their probabilities, so the bound holds for
-/// every event. It holds for any number of answers, because it does not depend on `n`.
+/// The probability of a set of sequences is the sum of the probabilities of the sequences. So the
+/// bound holds for every event. The bound does not depend on `n`, so it holds for any number of
+/// answers.
 ///
-/// The proof needs four properties, and other versions (Lyu, Su, Li 2017, Algorithms 3 to 6) lack
-/// some of them: queries have noise, its scale grows with `limit`, answers end after `limit`, and
-/// the compared noisy value is not released. Tests refute versions without these.
+/// The proof needs four properties. Queries have noise. The scale of this noise grows with `limit`.
+/// Answers end after `limit` answers `true`. The compared noisy value is not released. Other
+/// versions lack some of these properties (Lyu, Su, Li 2017, Algorithms 3 to 6). Tests show that
+/// the losses of these versions exceed the map.
 ///
 /// # Errors
-/// * `MakeMeasurement`, `InvalidDistance` or `FailedMap` when an argument is not as above
-/// * from the queryable: `BudgetExceeded` when `limit` answers were above, and when a query is too
-///   sensitive; `DomainMismatch` or `MetricMismatch` when it does not start from `input`; the
-///   errors of the query and of its map
+/// * `MakeMeasurement`, `InvalidDistance` or `FailedMap` when an argument does not satisfy the
+///   precondition
+/// * from the queryable: `BudgetExceeded` after `limit` answers `true`, or when a query is too
+///   sensitive
+/// * from the queryable: `DomainMismatch` or `MetricMismatch` when a query does not start from
+///   `input`; the errors of the query and of its map
 /// * from the map: `FailedMap` when the distance exceeds `d_in`; `Overflow` when the loss exceeds
 ///   all floats
 ///
@@ -187,14 +197,14 @@ register_sparse_vector! {
     i32: i32 f64; i64: i64 f64; u32: u32 f64; u64: u64 f64; usize: usize f64; f32: f32 f64; f64: f64;
 }
 
-/// Find the scales at which [`make_sparse_vector`] or
-/// [`make_above_threshold`](crate::make_above_threshold) loses at most `epsilon`.
+/// Find scales such that the loss of [`make_sparse_vector`] or
+/// [`make_above_threshold`](crate::make_above_threshold) is at most `epsilon`.
 ///
-/// The threshold gets the share `1 / (1 + m^(2/3))` of epsilon, where `m` is `2 limit`, or `limit`
-/// for `monotonic` queries; the queries get the rest. This is nearly the split that minimizes the
-/// variance of the difference of noisy query and noisy threshold (Lyu, Su, Li 2017, on the
-/// allocation of a budget). Each quotient is rounded so that the loss of these scales, as an exact
-/// number, is at most `epsilon`.
+/// Let `m` be `2 limit`, or `limit` for `monotonic` queries. The threshold gets the share
+/// `1 / (1 + m^(2/3))` of epsilon, and the queries get the other share. Consider the difference of
+/// a noisy query and the noisy threshold. These shares nearly minimize the variance of this
+/// difference (Lyu, Su, Li 2017, on the allocation of a budget). Each quotient is rounded so that
+/// the exact loss of these scales is at most `epsilon`.
 ///
 /// # Errors
 /// `MakeMeasurement` when `epsilon` or `sensitivity` is not a finite number above 0, or `limit` is
@@ -230,7 +240,7 @@ pub fn sparse_vector_scales(
     Ok((Scale::new(threshold)?, Scale::new(queries)?))
 }
 
-/// A threshold, and the parameters of its answers.
+/// A threshold without noise, with the limit of answers and the scales of noise.
 #[derive(Clone, Copy)]
 pub(crate) struct Threshold<T> {
     threshold: T,
@@ -248,11 +258,11 @@ impl<T: Number + Score> Threshold<T> {
         }
         Ok(Threshold { threshold: finite(threshold), limit, scales })
     }
-    /// Return the parameters that determine the loss.
+    /// Return the limit and the scales, which determine the loss.
     pub(crate) fn cost(&self) -> Cost {
         Cost { limit: self.limit, scales: self.scales }
     }
-    /// Draw the noise on the threshold.
+    /// Draw the noise on the threshold, and start the answers.
     pub(crate) fn answers(&self) -> Result<Answers<T>> {
         let Threshold { threshold, limit, scales } = *self;
         let threshold =
@@ -261,14 +271,14 @@ impl<T: Number + Score> Threshold<T> {
     }
 }
 
-/// The limit of answers above, and the scales of noise.
+/// The limit of answers `true`, and the scales of the noise on the threshold and on each query.
 #[derive(Clone, Copy)]
 pub(crate) struct Cost {
     limit: u32,
     scales: (Scale, Scale),
 }
 impl Cost {
-    /// Bound the loss of all answers.
+    /// Compute the loss of all answers together.
     pub(crate) fn loss<Q: Number>(&self, sensitivity: Q, monotonic: bool) -> Result<Exact>
     where
         f64: InfCast<Q>,
@@ -278,7 +288,8 @@ impl Cost {
         total(&threshold, &query, self.limit, monotonic)
     }
 }
-/// Add up the loss of all answers, from the loss of the threshold and the loss of a query.
+/// Compute the loss of all answers from the loss of the noisy threshold and the loss of one noisy
+/// query.
 fn total(threshold: &Exact, query: &Exact, limit: u32, monotonic: bool) -> Result<Exact> {
     let moves = Exact::from_f64(if monotonic { 1.0 } else { 2.0 })?;
     let times = Exact::from_f64(f64::from(limit))?.times(&moves);
@@ -294,16 +305,17 @@ pub(crate) fn rounded(loss: &Exact) -> Result<f64> {
     Ok(up)
 }
 
-/// The state of the answers that remain.
+/// The noisy threshold, and the state that later answers need.
 pub(crate) struct Answers<T> {
     threshold: NoisyThreshold<T>,
-    /// How many answers may still be above.
+    /// The number of answers `true` that are still allowed.
     pub(crate) left: u32,
     /// The scale of the noise on a query.
     scale: f64,
 }
 impl<T: Number + Score> Answers<T> {
-    /// Answer for one number, while there are answers left.
+    /// Answer whether one noisy number is at least the noisy threshold. The caller checks that
+    /// `left` is not 0.
     pub(crate) fn next(&mut self, number: T) -> Result<bool> {
         let (threshold, scale) = (&mut self.threshold, self.scale);
         let above = with_secure(|source| threshold.is_reached(finite(number), scale, source))?;

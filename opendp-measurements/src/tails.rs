@@ -1,10 +1,11 @@
 //! Certified upper bounds on the tails of additive noise.
 //!
-//! All four functions bound `P[Z >= t]`: one tail, with equality included. For the continuous
-//! distributions this is also `P[Z > t]`; for the discrete ones, whose `Z` is an integer,
-//! `P[Z > t] = P[Z >= floor(t) + 1]`. A bound is a float that is never below the probability, down
-//! to the least subnormal. By symmetry it also bounds `P[Z <= -t]`, and `P[|Z| >= t]` is at most
-//! twice the bound. For `t < 0` the bound is 1; at scale 0, where `Z` is 0, it is 0 for `t > 0`.
+//! Each of the four functions bounds `P[Z >= t]` for noise `Z`. Each bound is for one tail, which
+//! includes `Z = t`. For the continuous distributions, `P[Z > t]` is the same. For the discrete
+//! distributions, `Z` is an integer, and `P[Z > t] = P[Z >= floor(t) + 1]`. A bound is a float that
+//! is never below the probability, down to the least subnormal float. By symmetry, the bound also
+//! holds for `P[Z <= -t]`. `P[|Z| >= t]` is at most twice the bound. For `t < 0`, the bound is 1.
+//! At scale 0, `Z` is 0, so the bound is 0 for `t > 0`.
 
 use dashu_int::ops::UnsignedAbs;
 use dashu_int::{IBig, UBig};
@@ -16,19 +17,22 @@ use opendp_core::{Error, Result};
 use crate::Scale;
 use crate::samplers::Dyadic;
 
-/// The number of bits of enclosures, relative to their magnitude.
+/// The number of significant bits of computed bounds.
 const BITS: usize = 128;
-/// The digits of arguments and sums behind the binary point.
+/// The number of digits after the binary point, for arguments and sums.
 const FRACTION: usize = 192;
 /// `2^128 / sqrt(2 pi)`, rounded down.
 const DENSITY: u128 = 0x6621_14cf_50d9_4234_3f2c_f140_2eae_38bf;
-/// Ratios of `t` to the scale above which Gaussian tails, and Laplace tails, are below all floats.
+/// If the ratio of `t` to the scale is at least this number, a Gaussian tail is below all positive
+/// floats.
 const GAUSSIAN_END: f64 = 40.0;
+/// If the ratio of `t` to the scale is at least this number, a Laplace tail is below all positive
+/// floats.
 const LAPLACE_END: f64 = 800.0;
-/// The largest scale for which the weights of integers are added one by one.
+/// The largest scale for which the discrete Gaussian tail is a sum of weights.
 const SUMMED: f64 = 256.0;
 
-/// Bound `P[Z >= t]` for `Z` of density `exp(-|z| / scale) / (2 scale)`: `exp(-t / scale) / 2`.
+/// Bound `P[Z >= t] = exp(-t / scale) / 2` for `Z` of density `exp(-|z| / scale) / (2 scale)`.
 ///
 /// # Errors
 /// `InvalidDistance` when `t` is not finite.
@@ -48,8 +52,8 @@ pub fn laplacian_tail(scale: Scale, t: f64) -> Result<f64> {
 
 /// Bound `P[Z >= t]` for integers `Z` of probability proportional to `exp(-|z| / scale)`.
 ///
-/// With `q = exp(-1 / scale)` and `m = ceil(t) >= 0` it is `q^m / (1 + q)`, the sum of
-/// `q^z (1 - q) / (1 + q)` over all integers `z >= m`.
+/// Let `q = exp(-1 / scale)` and `m = ceil(t) >= 0`. The tail is `q^m / (1 + q)`, which is the sum
+/// of `q^z (1 - q) / (1 + q)` over all integers `z >= m`.
 ///
 /// # Errors
 /// `InvalidDistance` when `t` is not finite.
@@ -64,31 +68,32 @@ pub fn discrete_laplacian_tail(scale: Scale, t: f64) -> Result<f64> {
     if let Some(bound) = at_ends(scale, m, LAPLACE_END)? {
         return Ok(bound);
     }
-    // Rounded down, so the divisor is rounded down, too.
+    // `q` is rounded down, so the divisor `1 + q` is rounded down, too.
     let q = fixed::exp(&-(ratio(1.0, s) + IBig::ONE), FRACTION, BITS).0;
     let (_, above, k) = fixed::exp_scaled(&-ratio(m, s), FRACTION, BITS);
     Ok(quotient_up(above, (UBig::ONE << BITS) + q, k))
 }
 
-/// Bound `P[Z >= t]` for `Z` of the normal distribution of standard deviation `scale`.
+/// Bound `P[Z >= t]` for normal `Z` with standard deviation `scale`.
 ///
-/// The bound comes from enclosures of 100 bits and more, rounded up to a float.
+/// The bound is computed with at least 100 bits and then rounded up to a float.
 ///
 /// # Proof
-/// Let `x` be `t / scale`, rounded down; this only raises the tail. Write `phi` for the standard
-/// density and `Q` for the tail at `x`.
+/// Let `x` be `t / scale`, rounded down. The rounding only raises the tail. Let `phi` be the
+/// standard normal density and `Q` the tail at `x`.
 ///
 /// *For `x < 4`*, `Q = 1/2 - phi(x) sum_n x^(2n+1) / (2n+1)!!` (Abramowitz, Stegun 1964, 26.2.11).
-/// All terms are positive. So the result is rounded up, because the enclosure of `phi(x)` is taken
-/// from below, each term is rounded down, and the rest of the sum is omitted.
+/// All terms are positive. The computation uses the lower end of the enclosure of `phi(x)`, rounds
+/// each term down, and omits the last terms of the sum. So the result is rounded up.
 ///
 /// *For `x >= 4`*, let `h_n = integral_0^inf u^n / n! phi(x + u) du`, and `h_(-1) = phi(x)`.
-/// Integrating by parts, `h_(n-1) = x h_n + (n + 1) h_(n+1)`, so the ratios `g_n = h_(n-1) / h_n`
-/// satisfy `g_n = x + (n + 1) / g_(n+1)` and `g_n > x`; and `Q = h_0 = phi(x) / g_0`. The lower
-/// bound `x` of `g_N` gives an upper bound of `g_(N-1)`, then a lower bound of `g_(N-2)`, and so
-/// on; each step is rounded in its own direction. For even `N` this bounds `g_0` from below.
+/// Integration by parts gives `h_(n-1) = x h_n + (n + 1) h_(n+1)`. So the ratios
+/// `g_n = h_(n-1) / h_n` satisfy `g_n = x + (n + 1) / g_(n+1)` and `g_n > x`. Also,
+/// `Q = h_0 = phi(x) / g_0`. The lower bound `x` of `g_N` gives an upper bound of `g_(N-1)`, then a
+/// lower bound of `g_(N-2)`, and so on. Each step is rounded in the direction of its bound. For
+/// even `N`, the last step bounds `g_0` from below.
 ///
-/// From `x = 40` on, `Q <= exp(-x^2 / 2) <= exp(-800)` is below all floats.
+/// For `x >= 40`, `Q <= exp(-x^2 / 2) <= exp(-800)` is below all positive floats.
 ///
 /// # Errors
 /// `InvalidDistance` when `t` is not finite.
@@ -105,42 +110,45 @@ pub fn gaussian_tail(scale: Scale, t: f64) -> Result<f64> {
     let x = ratio(t, scale.value());
     let (below, above, k) = fixed::exp_scaled(&-(&x * &x), 2 * FRACTION + 1, BITS);
     if x < IBig::from(4) << FRACTION {
-        // Units of 2^(k - 2 BITS - FRACTION); exp(-x^2 / 2) is at most 1, so k is not positive.
+        // The unit is 2^(k - 2 BITS - FRACTION). exp(-x^2 / 2) is at most 1, so k is not positive.
         let exponent = k - (2 * BITS + FRACTION) as i64;
         let half = IBig::ONE << usize::try_from(-exponent - 1).unwrap_or(0);
         return Ok(to_f64_up(&(half - odd_series(&x) * below * IBig::from(DENSITY)), exponent));
     }
     let weight = (UBig::from(DENSITY) + 1_u8) * above;
-    // In units of 2^(k - 2 BITS), divided by units of 2^-FRACTION.
+    // The dividend is in units of 2^(k - 2 BITS), and the divisor in units of 2^-FRACTION.
     Ok(quotient_up(weight << FRACTION, divisor(x.unsigned_abs()) << (2 * BITS), k))
 }
 
 /// Bound `P[Z >= t]` for integers `Z` of probability proportional to `exp(-z^2 / (2 scale^2))`.
 ///
-/// Up to a scale of 256 the bound comes from enclosures of 100 bits and more, rounded up to a
-/// float. Above 256 it exceeds the tail by a relative error below `2^-14`, and takes no longer.
+/// Up to a scale of 256, the bound is computed with at least 100 bits and then rounded up to a
+/// float. Above 256, the bound exceeds the tail by a relative error below `2^-14`. The computation
+/// above 256 takes no longer than at 256.
 ///
 /// # Proof
 /// Let `m = ceil(t) >= 0`, `s` the scale, `w(z) = exp(-z^2 / (2 s^2))`, and `W` the sum of all
-/// weights. By Poisson's summation `W = s sqrt(2 pi) (1 + 2 sum_j exp(-2 (pi s j)^2))`; so
-/// `W >= s sqrt(2 pi)`, and `W >= w(0) = 1`.
+/// weights. By Poisson's summation, `W = s sqrt(2 pi) (1 + 2 sum_j exp(-2 (pi s j)^2))`. So
+/// `W >= s sqrt(2 pi)`. Also, `W >= w(0) = 1`.
 ///
-/// *Up to `s = 256`.* Beginning with `w(m)`, each weight is the previous one times a ratio, and
-/// each ratio is the previous one times `exp(-1 / s^2)`, all rounded up. The ratios decrease, so
-/// the weights after a weight `w` with ratio `r < 1` add up to at most `w r / (1 - r)`. `W` is
-/// bounded from below by its first weights, rounded down, for `s < 4`, and by `s sqrt(2 pi)` for
-/// larger `s`, where its relative excess over this is less than `2^-400`.
+/// *Up to `s = 256`.* The first weight is `w(m)`. Each next weight is the previous weight times a
+/// ratio, and each next ratio is the previous ratio times `exp(-1 / s^2)`. All weights and ratios
+/// are rounded up. The ratios decrease. So the sum of the weights after a weight `w` with ratio
+/// `r < 1` is at most `w r / (1 - r)`. For `s < 4`, the sum of the first weights, rounded down, is
+/// a lower bound of `W`. For larger `s`, `s sqrt(2 pi)` is a lower bound, and the relative
+/// difference is less than `2^-400`.
 ///
-/// *Above*, by the formula of Euler and Maclaurin, the sum of `w(z)` over `z >= m` is
-/// `integral_m^inf w + w(m) / 2 - w'(m) / 12 + R`, with
+/// *Above `s = 256`.* By the formula of Euler and Maclaurin, the sum of `w(z)` over `z >= m` is
+/// `integral_m^inf w + w(m) / 2 - w'(m) / 12 + R`. Here
 /// `|R| <= max |B_3| / 6 integral_m^inf |w'''|` and `max |B_3| = sqrt(3) / 36`. With `x = m / s`,
-/// `-w'(m) = x w(m) / s`; and the last integral is the variation of
+/// `-w'(m) = x w(m) / s`. The last integral is the variation of
 /// `w''(z) = ((z / s)^2 - 1) w(z) / s^2`. This function has its maximum at `sqrt(3) s` and
-/// decreases to 0 beyond it. So its variation over all `z >= 0` is `(1 + 4 exp(-3/2)) / s^2`. All
-/// is divided by `s sqrt(2 pi)`, so the first term becomes the Gaussian tail.
+/// decreases to 0 beyond it. So the variation over all `z >= 0` is `(1 + 4 exp(-3/2)) / s^2`. The
+/// whole sum is divided by `s sqrt(2 pi)`, so the first term becomes the Gaussian tail.
 ///
-/// *From `x = 40` on* the tail is below all floats: `w(z) <= w(m) exp(-(z - m) m / s^2)` for
-/// `z >= m`, so the tail is at most `w(m) / (W (1 - exp(-x / s)))`, where `w(m) <= exp(-800)` and
+/// *For `x >= 40`*, the tail is below all positive floats. Indeed,
+/// `w(z) <= w(m) exp(-(z - m) m / s^2)` for `z >= m`. So the tail is at most
+/// `w(m) / (W (1 - exp(-x / s)))`. Here `w(m) <= exp(-800)`, and
 /// `W (1 - exp(-40 / s)) >= max(1, 2.5 s) (1 - exp(-40 / s)) > 1/2` for every `s`.
 ///
 /// # Errors
@@ -162,7 +170,7 @@ pub fn discrete_gaussian_tail(scale: Scale, t: f64) -> Result<f64> {
     }
     let x = ratio(m, s);
     let (_, first, k) = fixed::exp_scaled(&-(&x * &x), 2 * FRACTION + 1, BITS);
-    // Here m is at most 40 s, about ten thousand; otherwise s is so small that m is 0.
+    // m is at most 40 s, so m is at most about ten thousand.
     let (inverse, odd) = (inverse_square(s), 2 * m as u64 + 1);
     let above = |numerator: IBig| fixed::exp(&-numerator, FRACTION + 1, BITS).1;
     let (mut ratio, change) = (above(&inverse * odd), above(inverse * 2));
@@ -176,8 +184,9 @@ pub fn discrete_gaussian_tail(scale: Scale, t: f64) -> Result<f64> {
     Ok(quotient_up(sum + rest, all_weights(s), k).min(1.0))
 }
 
-/// Handle the cases without computation: `t` is not finite or is below 0, there is no noise, or the
-/// ratio of `t` to the scale is at least `end`, so that the tail is below all floats.
+/// Return the bound of a tail at once if no series is necessary. If `t` is not finite, return an
+/// error. If `t` is below 0, or if the scale is 0, the bound is 0 or 1. If the ratio of `t` to the
+/// scale is at least `end`, the tail is below all positive floats.
 fn at_ends(scale: Scale, t: f64, end: f64) -> Result<Option<f64>> {
     if !t.is_finite() {
         return Err(Error::InvalidDistance(format!("t: expected a finite number, found {t}")));
@@ -194,18 +203,18 @@ fn at_ends(scale: Scale, t: f64, end: f64) -> Result<Option<f64>> {
     }
 }
 
-/// `2^FRACTION t / s`, rounded down, for `t >= 0` and `s > 0`.
+/// Compute `2^FRACTION t / s`, rounded down, for `t >= 0` and `s > 0`.
 fn ratio(t: f64, s: f64) -> IBig {
     let (t, s) = (Dyadic::new(t), Dyadic::new(s));
     shifted_quotient(t.mantissa.into(), s.mantissa.into(), t.exponent - s.exponent)
 }
-/// `2^FRACTION / s^2`, rounded down.
+/// Compute `2^FRACTION / s^2`, rounded down.
 fn inverse_square(s: f64) -> IBig {
     let s = Dyadic::new(s);
     let mantissa = UBig::from(s.mantissa);
     shifted_quotient(UBig::ONE, &mantissa * &mantissa, -2 * s.exponent)
 }
-/// `2^(FRACTION + exponent) dividend / divisor`, rounded down.
+/// Compute `2^(FRACTION + exponent) dividend / divisor`, rounded down.
 fn shifted_quotient(dividend: UBig, divisor: UBig, exponent: i32) -> IBig {
     let bits = exponent.unsigned_abs() as usize;
     let dividend = dividend << FRACTION;
@@ -214,7 +223,7 @@ fn shifted_quotient(dividend: UBig, divisor: UBig, exponent: i32) -> IBig {
     quotient.into()
 }
 
-/// `2^k dividend / divisor`, rounded up to a float.
+/// Compute `2^k dividend / divisor`, rounded up to a float.
 fn quotient_up(dividend: UBig, divisor: UBig, k: i64) -> f64 {
     let bits = usize::try_from(k.unsigned_abs()).unwrap_or(0);
     if k < 0 {
@@ -224,7 +233,8 @@ fn quotient_up(dividend: UBig, divisor: UBig, k: i64) -> f64 {
     }
 }
 
-/// `sum_n x^(2n+1) / (2n+1)!!`, rounded down, for `x >= 0` and both in units of `2^-FRACTION`.
+/// Compute `sum_n x^(2n+1) / (2n+1)!!`, rounded down, for `x >= 0`. `x` and the sum are in units of
+/// `2^-FRACTION`.
 fn odd_series(x: &IBig) -> IBig {
     let square = x * x;
     let (mut term, mut sum, mut odd) = (x.clone(), IBig::ZERO, 1_u32);
@@ -235,24 +245,25 @@ fn odd_series(x: &IBig) -> IBig {
     }
     sum
 }
-/// The `g_0` of the proof of the Gaussian tail, rounded down, in units of `2^-FRACTION`.
+/// Compute `g_0` of the proof of the Gaussian tail, rounded down, in units of `2^-FRACTION`.
 fn divisor(x: UBig) -> UBig {
-    // At x = 4 this number of steps leaves less than 2^-140 of the tail, and at larger x still
-    // less.
+    // At x = 4, this number of steps gives a relative error of less than 2^-140. At larger x, the
+    // error is smaller.
     const STEPS: u32 = 100;
     let mut ratio = x.clone();
     for n in (0..STEPS).rev() {
         let rest = (UBig::from(n + 1) << (2 * FRACTION)) / ratio;
-        // Ratios of odd index are rounded up.
+        // Ratios `g_n` with an odd index `n` are rounded up.
         ratio = &x + rest + UBig::from(n % 2);
     }
     ratio
 }
 
-/// The sum `W` of all weights of integers, rounded down, in units of `2^-BITS`, for `s <= SUMMED`.
+/// Compute the sum `W` of all weights of integers, rounded down, in units of `2^-BITS`, for
+/// `s <= SUMMED`.
 fn all_weights(s: f64) -> UBig {
     if 4.0 <= s {
-        // s sqrt(2 pi) = s / (DENSITY 2^-BITS).
+        // The lower bound of `W` is s sqrt(2 pi) = s / (DENSITY 2^-BITS).
         let s = Dyadic::new(s);
         let bits = (2 * BITS).saturating_sub(s.exponent.unsigned_abs() as usize);
         return (UBig::from(s.mantissa) << bits) / (UBig::from(DENSITY) + 1_u8);
@@ -269,9 +280,10 @@ fn all_weights(s: f64) -> UBig {
     (UBig::ONE << BITS) + (sum << 1_usize)
 }
 
-/// The bound of Euler and Maclaurin on the discrete Gaussian tail, for an integer `m >= 0`.
+/// Compute the bound of Euler and Maclaurin on the discrete Gaussian tail, for an integer `m >= 0`.
 fn integrated(scale: Scale, m: f64) -> Result<f64> {
-    // sqrt(3) / 216 = 0.008018..., 1 + 4 exp(-3/2) = 1.89252..., sqrt(2 pi) = 2.506628...
+    // The constants are sqrt(3) / 216 = 0.008018..., 1 + 4 exp(-3/2) = 1.89252... and sqrt(2 pi) =
+    // 2.506628...
     const REMAINDER: f64 = 0.008_019;
     const VARIATION: f64 = 1.892_53;
     const ROOT: f64 = 2.506_628;

@@ -1,4 +1,4 @@
-//! The shared parts of both threshold mechanisms on a map: the release and its delta.
+//! The code that both threshold mechanisms on maps share.
 
 mod gaussian_threshold;
 mod laplace_threshold;
@@ -26,19 +26,19 @@ pub use laplace_threshold::make_laplace_threshold;
 pub use noise_threshold::{NoiseThresholdMeasure, make_noise_threshold};
 pub use threshold_number::ThresholdNumber;
 
-/// A map of numbers and a metric on it.
+/// The space of maps from keys to numbers, with a metric.
 pub(crate) type MapSpace<K, V, M> = Space<MapDomain<AtomDomain<K>, AtomDomain<V>>, M>;
 /// A measurement that releases some of the numbers of a map.
 pub(crate) type Release<K, V, M, MO> =
     Measurement<MapDomain<AtomDomain<K>, AtomDomain<V>>, M, MO, HashMap<K, V>>;
-/// The metric whose type of numbers is known only at run time.
+/// The metric on maps for a number type that is known only at run time.
 pub(crate) type AnyMapMetric<const P: usize> =
     OfAnyNumber<L0PInfDistance<P, AbsoluteDistance<f64>>>;
 
-/// The metric that a threshold needs: the number of changed numbers, their changes in the `P`-norm,
-/// and the largest change.
+/// The metric on maps that a threshold mechanism needs. The distance has three parts: the number of
+/// changed numbers, the `P`-norm of all changes, and the largest change.
 pub(crate) trait ThresholdMetric<const P: usize>: Metric {
-    /// Bound the loss of a threshold. The proof is that of `make_laplace_threshold`.
+    /// Bound the loss of a release with a threshold. See the proof of `make_laplace_threshold`.
     fn loss<N: ThresholdNoise<P>, V: ThresholdNumber + NoiseNumber<N>>(
         d_in: &Self::Distance,
         scale: Scale,
@@ -90,28 +90,29 @@ fn no_count() -> Error {
     Error::FailedCast("d_in: expected a count and two numbers of the same type".into())
 }
 
-/// The loss of one threshold mechanism, when the changes of all numbers are bounded in the
-/// `P`-norm.
+/// The noise of one threshold mechanism. The trait states the loss of this noise, if the changes of
+/// all numbers are bounded in the `P`-norm.
 ///
-/// An implementation claims: the loss is at most `(loss, delta)` if, for each of two data sets,
-/// there is an event of probability at least `1 - delta`, and, conditioned on these events, the
-/// divergence of the releases is at most the `loss` of the noise.
+/// Suppose that each of two data sets has an event of probability at least `1 - delta`. Suppose
+/// that, conditioned on these events, the divergence of the releases is at most `loss`. An
+/// implementation claims that the loss is then at most `(loss, delta)`.
 pub(crate) trait ThresholdNoise<const P: usize>: NoiseDistribution {
-    /// The measure of that loss.
+    /// The privacy measure of the loss `(loss, delta)`.
     type Measure: Measure<Distance = (f64, f64)> + Default;
-    /// Bound the loss of numbers that change by `norm` in the `P`-norm, at most `parts` of them,
-    /// each by `change` at most. The scale is not 0.
+    /// Bound the loss of the noise. At most `parts` numbers change. Each number changes by at most
+    /// `change`, and the `P`-norm of all changes is at most `norm`. The scale is not 0.
     fn loss<Q>(parts: u32, norm: Q, change: Q, scale: Scale) -> Result<f64>
     where
         Q: Number + InfCast<u32>,
         f64: InfCast<Q>,
         i128: InfCast<Q>;
-    /// Bound the probability that noise is at least `t`: of an integer, or of a float before it is
-    /// rounded.
+    /// Bound the probability that noise is at least `t`. The noise is the noise for integers, or
+    /// the unrounded noise for floats.
     fn tail(scale: Scale, t: f64, integers: bool) -> Result<f64>;
 }
 
-/// Build a measurement that adds noise to each number and keeps those that reach the threshold.
+/// Build a measurement that adds noise to each number and keeps the numbers that reach the
+/// threshold.
 pub(crate) fn threshold_of<const P: usize, N, K, V, M>(
     input: MapSpace<K, V, M>,
     scale: Scale,
@@ -134,7 +135,7 @@ where
     }))
 }
 
-/// Build the function, which is the same for all types of distances.
+/// Build the function that releases a map. This function does not depend on the distance type.
 fn keeping<N, K, V>(scale: f64, threshold: V, k: i32) -> Function<HashMap<K, V>, HashMap<K, V>>
 where
     N: NoiseDistribution,
@@ -143,7 +144,8 @@ where
 {
     kept_of(threshold, noising::<N, V>(scale, k))
 }
-/// A function that adds noise to a slice of numbers, the same for all types of keys.
+/// A function that adds noise to a slice of numbers. This function is the same for all types of
+/// keys.
 type Noising<V> = Box<dyn Fn(&mut [V]) -> Result<(), NoEntropy> + Send + Sync>;
 
 fn noising<N, V>(scale: f64, k: i32) -> Noising<V>
@@ -154,7 +156,7 @@ where
     let prepared = Prepared::new::<N, V>(scale);
     Box::new(move |numbers| {
         if scale == 0.0 {
-            // There is nothing to draw, so this source has no words.
+            // At scale 0 nothing is drawn, so this source of random words is empty.
             return each(numbers, |x| {
                 NoiseNumber::<N>::add_noise(x, None, 0.0, k, &mut Failing::default())
             });
@@ -174,7 +176,7 @@ fn each<V: Copy>(
     }
     Ok(())
 }
-/// Build the function, which is the same for all kinds of noise.
+/// Build the function that releases a map, from a function that adds noise.
 fn kept_of<K, V>(threshold: V, noising: Noising<V>) -> Function<HashMap<K, V>, HashMap<K, V>>
 where
     K: HashableAtom,
@@ -196,12 +198,12 @@ where
     PrivacyMap::new(move |d_in: &M::Distance| M::loss::<N, V>(d_in, scale, threshold, lattice))
 }
 
-/// Add noise to each nonzero number and keep those that reach the threshold, in a map whose layout
-/// reveals nothing else.
+/// Add noise to each nonzero number, and keep the numbers that reach the threshold. The layout of
+/// the new map depends only on the released keys.
 ///
-/// A map's capacity, and the order in which it lists its keys, depend on its history: on the number
-/// of earlier keys and on the order of insertions. The new map has the capacity that its own keys
-/// need, and they are inserted in the order of their hashes.
+/// A map can have had more keys earlier. The capacity of a map and the order of its keys depend on
+/// these earlier keys, and on the order of insertions. The new map has the capacity that the
+/// released keys need. The released keys are inserted in the order of their hashes.
 fn reaching<K, V>(
     data: &HashMap<K, V>,
     threshold: V,
@@ -235,12 +237,12 @@ where
     }
     Ok(released)
 }
-/// Sort places by their hashes.
+/// Sort pairs of a hash and a place by the hash.
 fn sort(places: &mut [(u64, usize)]) {
     places.sort_unstable();
 }
 
-/// Compute the privacy map. The proof is that of `make_laplace_threshold`.
+/// Compute the loss that the privacy map returns. See the proof of `make_laplace_threshold`.
 fn loss<const P: usize, N, V, Q>(
     (parts, norm, change): (u32, Q, Q),
     scale: Scale,
@@ -254,12 +256,13 @@ where
     f64: InfCast<Q>,
     i128: InfCast<Q>,
 {
-    // Integers change by integers. The sum of their changes is an integer; their Euclidean length
-    // is not.
+    // If the numbers are integers, each change is an integer, and so is the sum of the changes. But
+    // the Euclidean length of the changes need not be an integer.
     let integers = <V as NoiseNumber<N>>::LATTICES.is_none();
     let whole = |d| if integers { floor(d) } else { d };
     let norm = if P == 1 { whole(norm) } else { norm };
-    // No change exceeds the norm. One of these bounds is finite unless both are infinite.
+    // Each change is at most the norm of all changes. So use the smaller of `norm` and `change`. If
+    // both are infinite, return an error.
     let change = finite_distance(whole(if norm < change { norm } else { change }))?;
     if parts == 0 || change == Q::zero() {
         return Ok((0.0, 0.0));
@@ -277,7 +280,7 @@ where
     Ok((loss, any_of(parts, N::tail(scale, gap, integers)?)?))
 }
 
-/// Round a distance down to an integer; leave a distance that is too large for this to matter.
+/// Round a distance down to an integer. A distance beyond the range of `i128` stays as it is.
 fn floor<Q: Number>(distance: Q) -> Q
 where
     i128: InfCast<Q>,
@@ -285,8 +288,8 @@ where
     i128::neg_inf_cast(distance).ok().and_then(num_traits::cast).unwrap_or(distance)
 }
 
-/// Bound the probability that any of `count` independent events of probability at most `delta`
-/// happens: `1 - (1 - delta)^count`, rounded up.
+/// Bound the probability that any of `count` independent events happens, if each has probability at
+/// most `delta`. The bound is `1 - (1 - delta)^count`, rounded up.
 fn any_of(count: u32, delta: f64) -> Result<f64> {
     let delta = delta.min(1.0);
     if delta == 1.0 || count == 1 {

@@ -15,18 +15,20 @@ use super::{ConcentratedPair, concentrated_delta, concentrated_epsilon};
 
 mod waves;
 
-/// A certified interval: it contains the exact value for the dominating pairs.
+/// A certified interval. It contains the exact delta or epsilon of the dominating pairs.
 ///
-/// A map reports the upper end. The distance to the lower end bounds the error of computation.
+/// A privacy map reports the upper end of the interval. The distance between the two ends bounds
+/// the error of computation.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Certified {
-    /// At most the exact value.
+    /// The lower end: at most the exact value.
     pub lower: f64,
-    /// At least the exact value.
+    /// The upper end: at least the exact value.
     pub upper: f64,
 }
 
-/// Releases on the same data, each bounded by a dominating pair, composed to a chosen tolerance.
+/// The composition of releases on the same data. A dominating pair bounds the loss of each release.
+/// The relative error of delta can be chosen.
 ///
 /// ```
 /// use opendp_measurements::accounting::{Account, LaplacePair};
@@ -40,7 +42,7 @@ pub struct Certified {
 #[derive(Clone, Debug)]
 pub struct Account {
     parts: Vec<(Arc<dyn DominatingPair>, u64)>,
-    /// The texts of the pairs; `places` maps each text to the index of its pair.
+    /// The `Debug` texts of the pairs. `places` maps each text to the index of its pair.
     names: Vec<Arc<str>>,
     places: HashMap<Arc<str>, usize>,
     tolerance: f64,
@@ -55,7 +57,7 @@ impl Certified {
     }
 }
 
-/// Return the `rho` of some releases, if only their `rho` is known.
+/// Return the `rho` (zero-concentrated loss) of `count` releases, if only their `rho` is known.
 fn concentrated(pair: &Arc<dyn DominatingPair>, count: u64) -> Option<f64> {
     let rho = pair.only_above().then(|| pair.concentrated())??;
     let only = pair.between(count).is_none() && pair.integer_gaussian().is_none();
@@ -68,17 +70,18 @@ impl Default for Account {
     }
 }
 
-/// The direction of a bound.
+/// The direction of a bound: from above or from below.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Side {
     Above,
     Below,
 }
 
-/// The relative error of delta that the grid may cause, unless the grid would become too long.
+/// The default for the largest relative error of delta that the grid causes. If a grid with this
+/// error is too long, a coarser grid is used, and the error is larger.
 const TOLERANCE: f64 = 1e-4;
 
-/// The number of different pairs from which on a grid takes too long.
+/// From this number of different pairs on, a grid takes too long.
 pub(super) const MANY: usize = 16;
 
 impl Account {
@@ -91,13 +94,13 @@ impl Account {
             tolerance: TOLERANCE,
         }
     }
-    /// Add `count` releases with one dominating pair. Equal pairs are joined, and so are all pairs
-    /// with only a known zero-concentrated loss.
+    /// Add `count` releases with one dominating pair. Equal pairs are joined. Pairs for which only
+    /// a zero-concentrated loss is known are also joined.
     #[must_use]
     pub fn with(mut self, pair: Arc<dyn DominatingPair>, count: u64) -> Self {
         if 0 < count {
             let name = match format!("{pair:?}") {
-                // A pair without a text equals only itself.
+                // A pair with an empty `Debug` text equals only itself.
                 name if name.is_empty() => format!("{:p}", Arc::as_ptr(&pair)),
                 name => name,
             };
@@ -125,7 +128,8 @@ impl Account {
         self.parts.push((pair, count));
         self.names.push(name);
     }
-    /// Add releases with a known `rho` only to the one pair of all such releases.
+    /// Add a release for which only `rho` is known. The account stores one pair for all such
+    /// releases, with the sum of their `rho`.
     fn add_rho(&mut self, rho: f64, pair: Arc<dyn DominatingPair>, name: Arc<str>) {
         let found =
             self.parts.iter_mut().find(|(pair, count)| concentrated(pair, *count).is_some());
@@ -142,25 +146,25 @@ impl Account {
             }
         }
     }
-    /// Return a `rho` of everything in the account, if every part has one.
+    /// Return a `rho` of all releases of the account, if every part has a `rho`.
     pub(super) fn rho(&self) -> Option<f64> {
         self.parts.iter().try_fold(0.0f64, |total, (pair, count)| {
             let all = f64::inf_cast(*count).ok()?.inf_mul(pair.concentrated()?).ok()?;
             total.inf_add(all).ok()
         })
     }
-    /// Set the desired relative error of delta, from `10^-9` to 1. The default is `10^-4`. Smaller
-    /// values are slower. The bounds hold at every value.
+    /// Set the desired relative error of delta, from `10^-9` to 1. The default is `10^-4`. The
+    /// computation is slower for a smaller relative error. The bounds are valid for every choice.
     #[must_use]
     pub fn tolerating(mut self, tolerance: f64) -> Self {
         self.tolerance = tolerance.clamp(1e-9, 1.0);
         self
     }
-    /// Return the texts of the pairs.
+    /// Return the `Debug` texts of the pairs.
     pub(super) fn names(&self) -> &[Arc<str>] {
         &self.names
     }
-    /// Return the pairs and how often each counts.
+    /// Return the pairs, each with its number of releases.
     pub fn parts(&self) -> &[(Arc<dyn DominatingPair>, u64)] {
         &self.parts
     }
@@ -168,15 +172,15 @@ impl Account {
     /// Enclose delta at an epsilon, in the worse of the two directions.
     ///
     /// # Errors
-    /// `InvalidDistance` when epsilon is negative or NaN; `FailedMap` when there are too many
-    /// releases, above `2^31` of one pair.
+    /// `InvalidDistance` when epsilon is negative or NaN; `FailedMap` when one pair has more than
+    /// `2^31` releases.
     pub fn delta(&self, epsilon: f64) -> Result<Certified> {
         Ok(Certified { upper: self.delta_above(epsilon)?, lower: self.delta_below(epsilon)? })
     }
-    /// Bound delta at an epsilon from above.
+    /// Return an upper bound on delta at an epsilon.
     ///
     /// # Errors
-    /// As [`delta`](Account::delta).
+    /// The errors of [`delta`](Account::delta).
     pub fn delta_above(&self, epsilon: f64) -> Result<f64> {
         if self.most() <= epsilon {
             return Ok(0.0);
@@ -189,25 +193,26 @@ impl Account {
         let delta = known.map_or(delta, |known| known.min(delta));
         Ok(self.game(delta).map_or(delta, |game| game.delta(epsilon).min(delta)))
     }
-    /// Bound delta at an epsilon from below.
+    /// Return a lower bound on delta at an epsilon.
     ///
     /// # Errors
-    /// As [`delta`](Account::delta).
+    /// The errors of [`delta`](Account::delta).
     pub fn delta_below(&self, epsilon: f64) -> Result<f64> {
         self.worst(|parts| self.delta_of(parts, epsilon, Side::Below))
     }
-    /// Enclose the smallest epsilon at which delta is at most the given one.
+    /// Enclose the smallest epsilon at which delta is at most the given delta.
     ///
     /// # Errors
-    /// `InvalidDistance` unless delta is from 0 to 1; `FailedMap` as for [`delta`](Account::delta).
+    /// `InvalidDistance` when delta is not from 0 to 1; `FailedMap` as for
+    /// [`delta`](Account::delta).
     pub fn epsilon(&self, delta: f64) -> Result<Certified> {
         let (upper, lower) = (self.epsilon_above(delta)?, self.epsilon_below(delta)?);
         Ok(Certified { upper, lower: lower.min(upper) })
     }
-    /// Bound the epsilon of a delta from above.
+    /// Return an upper bound on the smallest epsilon at a delta.
     ///
     /// # Errors
-    /// As [`epsilon`](Account::epsilon).
+    /// The errors of [`epsilon`](Account::epsilon).
     pub fn epsilon_above(&self, delta: f64) -> Result<f64> {
         let most = self.most();
         if delta == 0.0 {
@@ -221,8 +226,8 @@ impl Account {
         let epsilon = known.map_or(epsilon, |known| known.min(epsilon));
         Ok(self.game(delta).map_or(epsilon, |game| game.epsilon(delta).min(epsilon)))
     }
-    /// Return the game of a few equal releases of vectors of integers, if there is nothing else,
-    /// for deltas from about the given one on.
+    /// Return the recursion for a few equal releases of vectors of integers, if the account has no
+    /// other releases. The recursion is valid for deltas from about the given delta on.
     fn game(&self, delta: f64) -> Option<IntegerGame> {
         let [(pair, count)] = &self.parts[..] else { return None };
         let (square, scale) = pair.integer_gaussian().filter(|_| pair.only_above())?;
@@ -244,15 +249,16 @@ impl Account {
         });
         most.unwrap_or(f64::INFINITY)
     }
-    /// Bound the epsilon of a delta from below.
+    /// Return a lower bound on the smallest epsilon at a delta.
     ///
     /// # Errors
-    /// As [`epsilon`](Account::epsilon).
+    /// The errors of [`epsilon`](Account::epsilon).
     pub fn epsilon_below(&self, delta: f64) -> Result<f64> {
         self.worst(|parts| self.epsilon_of(parts, delta, Side::Below))
     }
 
-    /// Return the larger value of the two directions, or the only value if all pairs are symmetric.
+    /// Compute a value for each of the two directions. Return the larger value. If all pairs are
+    /// symmetric, both directions have the same value.
     fn worst(&self, value: impl Fn(&[PairCount]) -> Result<f64>) -> Result<f64> {
         if self.parts.iter().any(|(_, count)| *count > 1 << 31) {
             return Err(Error::FailedMap("expected at most 2^31 releases of one kind".into()));
@@ -356,7 +362,8 @@ impl Account {
     }
 }
 
-/// Whether the smoothed parts, if there are any, and the sum of all `rho` are the best bounds.
+/// Return whether two bounds are enough: the bound of the smoothed parts (if any), and the bound by
+/// the sum of all `rho`.
 fn is_enough(parts: &[PairCount], side: Side, smoothed: Option<&Simplified>) -> bool {
     let curve = |(pair, count): &(Arc<dyn DominatingPair>, u64)| {
         pair.integer_gaussian().is_some() && pair.only_above() && pair.between(*count).is_none()

@@ -1,4 +1,5 @@
-//! An account of an epsilon and a delta that composes tightly for any next question.
+//! An account with a budget of an epsilon and a delta, for releases that are chosen adaptively. The
+//! composition is tight.
 
 mod document;
 
@@ -14,37 +15,41 @@ use super::way::{GAUSSIAN_FIRST, ONLY_GAUSSIAN, ONLY_OTHERS, OTHERS_FIRST, Way, 
 pub struct AdaptiveLoss {
     /// The release is `(epsilon, delta)`-DP.
     pub epsilon: Exact,
-    /// The delta that belongs to `epsilon`.
+    /// The delta at which the release has the loss `epsilon`.
     pub delta: Exact,
-    /// The release is also `mu`-GDP for this `mu^2`, if it is one of Gaussian noise.
+    /// A `mu^2` for which the release is also `mu`-GDP (Gaussian differentially private), if such a
+    /// `mu^2` is known. This number is known for Gaussian noise, and for choices by Gumbel noise:
+    /// see [`mu_squared_of_choices`](super::mu_squared_of_choices).
     pub mu_squared: Option<Exact>,
 }
-/// What a release may lose.
+/// A share of the budget: the largest allowed loss of a release.
 #[derive(Clone, Debug)]
 pub enum Share {
-    /// A fraction of what is left.
+    /// A share as a fraction of the remaining budget.
     Fraction(Exact),
-    /// An epsilon and a delta.
+    /// A share as an epsilon and a delta.
     Amount(Exact, Exact),
 }
 /// A kind of release.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// A release of a pure loss.
+    /// A release that has a pure loss, without a delta.
     Pure,
     /// A release that is `(epsilon, delta)`-DP.
     WithDelta,
-    /// A release of continuous Gaussian noise.
+    /// A release that is `mu`-GDP. Such a release has continuous Gaussian noise, or it selects
+    /// outputs by Gumbel noise.
     Gaussian,
 }
-/// The largest losses that fit a share.
+/// The largest losses that a release can have within a share of the budget.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Room {
-    /// The epsilon of a release without Gaussian noise.
+    /// The largest epsilon of a release without Gaussian noise.
     pub epsilon: Exact,
-    /// Its delta. For Gaussian noise: the delta at which to state its epsilon.
+    /// The largest delta of a release without Gaussian noise. For Gaussian noise, the delta at
+    /// which the epsilon of the release is stated.
     pub delta: Exact,
-    /// The `mu^2` of a release of Gaussian noise.
+    /// The largest `mu^2` of a release with Gaussian noise.
     pub mu_squared: Exact,
 }
 impl Default for Room {
@@ -55,55 +60,61 @@ impl Default for Room {
 
 /// An account of an epsilon and a delta for releases that are chosen in view of earlier answers.
 ///
-/// It keeps several filters at once. Filter `j` has room for pure losses that add up to `S_j` and
-/// for Gaussian noise whose `mu^2` add up to `B_j^2`. All are charged for each release, and a
-/// release is admitted as long as one filter has room for all releases so far. The filters are:
+/// The account has several filters at once. Filter `j` has room for pure losses that add up to
+/// `S_j`. Filter `j` also has room for Gaussian noise whose `mu^2` add up to `B_j^2`. Each release
+/// is charged to all filters. A release is admitted as long as one filter has room for all releases
+/// so far. The filters are:
 ///
 /// | filter | pure loss epsilon | Gaussian noise of `mu` |
 /// |---|---|---|
 /// | Gaussian, `S = 0` | [`mu_of_pure`] | `mu^2` |
-/// | three mixed ones, `S` a quarter, half and three quarters of the budget | epsilon or [`mu_of_pure`], what is the smaller part of what is left | `mu^2` |
+/// | three mixed filters, `S` a quarter, half and three quarters of the budget | epsilon or [`mu_of_pure`], whichever is the smaller part of its remaining limit | `mu^2` |
 /// | simple, `S` the whole epsilon | epsilon | its epsilon at a stated delta |
 ///
 /// # What is proved
 ///
-/// The releases together are `(epsilon, delta)`-DP for the budget, even if each release, and the
-/// decision to continue, depends on all earlier answers.
+/// Together, the releases are `(epsilon, delta)`-DP for the budget. This claim holds even if each
+/// release and the decision to continue depend on all earlier answers.
 ///
-/// *One filter.* Let `R(s)` be randomized response of loss `s`, and `N(b)` the normal shift of size
-/// `b`. Claim: an interaction that filter `j` admits to its end is dominated by `R(S)` and `N(B)`
-/// side by side. The proof is by induction over the number of releases. Let the first release lose
-/// `e` of `S`. Given any answer, the rest is dominated by `R(S - e)` and `N(B)`. This pair is the
-/// same for all answers. So the whole is dominated by `R(e)`, `R(S - e)` and `N(B)` side by side
-/// (adaptive composition of dominating pairs: Zhu, Dong, Wang 2022, Theorem 10). `R(e)` and
-/// `R(S - e)` together are `S`-DP, so `R(S)` dominates them (Kairouz, Oh, Viswanath 2015). If the
-/// first release loses `m` of `B^2` instead, the same holds with `N(sqrt m)` and
-/// `N(sqrt(B^2 - m))`, which together are `N(B)` (Dong, Roth, Su 2022, on their composition). With
-/// Gaussian noise alone this is the filter of Smith, Thakurta 2022 (also: Koskela, Tobaben, Honkela
-/// 2023). The delta of an interaction with any number of releases is the supremum of the deltas
-/// after finitely many releases.
+/// *One filter.* Write `S` and `B` for the `S_j` and `B_j` of filter `j`. Let `R(s)` be randomized
+/// response of loss `s`. Let `N(b)` be the pair of a standard normal distribution and its shift by
+/// `b`. Claim: if filter `j` admits a whole interaction, the product of `R(S)` and `N(B)` dominates
+/// this interaction. The proof is by induction over the number of releases. Let the first release
+/// lose `e` of `S`. Given any answer, the product of `R(S - e)` and `N(B)` dominates the later
+/// releases. This product is the same for all answers. So the product of `R(e)`, `R(S - e)` and
+/// `N(B)` dominates the whole interaction (adaptive composition of dominating pairs: Zhu, Dong,
+/// Wang 2022, Theorem 10). The product of `R(e)` and `R(S - e)` is `S`-DP, so `R(S)` dominates this
+/// product (Kairouz, Oh, Viswanath 2015). The first release can lose `m` of `B^2` instead. Then the
+/// same holds with `N(sqrt m)` and `N(sqrt(B^2 - m))`. The product of both shifts is `N(B)` (Dong,
+/// Roth, Su 2022, on their composition). If all noise is Gaussian, this filter is the filter of
+/// Smith, Thakurta 2022 (also: Koskela, Tobaben, Honkela 2023). An interaction can have any number
+/// of releases. Its delta is the supremum of the deltas after finitely many releases.
 ///
-/// *Deltas.* A release that is `(e, d)`-DP reveals all with probability `d` and is `e`-DP otherwise
-/// (Kairouz, Oh, Viswanath 2015). Some release reveals all with probability at most the sum of the
-/// `d`, which has a limit `D` of its own. The simple filter also adds up the deltas of Gaussian
-/// noise.
+/// *Deltas.* A release that is `(e, d)`-DP reveals all data with probability `d` and is `e`-DP
+/// otherwise (Kairouz, Oh, Viswanath 2015). So some release reveals all data with a probability of
+/// at most the sum of the `d`. The account admits releases only as long as this sum is at most `D`.
+/// The simple filter also adds up the deltas of Gaussian noise.
 ///
 /// *Several filters.* Let `E` be a set of transcripts. Let `E_j` be the subset in which filter `j`
-/// is the first filter that has admitted all releases. The interaction that stops when filter `j`
-/// would be exceeded does not stop in `E_j`. So `P(E_j) - e^epsilon Q(E_j)` is at most the delta
-/// `H_j` of filter `j` at the budget's epsilon, apart from what is revealed. So
-/// `P(E) - e^epsilon Q(E) <= D + sum_j H_j`, which is at most the budget's delta.
+/// is the first filter that has admitted all releases. Let `P` and `Q` be the distributions of the
+/// transcript on two neighbours. Consider the interaction that stops before filter `j` is exceeded.
+/// This interaction does not stop for transcripts in `E_j`. Let `H_j` be the delta of filter `j` at
+/// the budget's epsilon. Without releases that reveal all data, `P(E_j) - e^epsilon Q(E_j)` is at
+/// most `H_j`. So `P(E) - e^epsilon Q(E) <= D + sum_j H_j`, which is at most the budget's delta.
 ///
 /// Delta is divided into `D` and the `H_j` when the first release is charged. The division depends
-/// on the kind of this release and on whether it is the only one. At that time there are no
-/// answers, so the division cannot depend on any. Delta has 64 parts. If the first release takes a
-/// smaller part of the Gaussian filter than of epsilon, as Gaussian noise does, `D` gets 2 parts,
-/// the Gaussian filter 56, each mixed filter 1 and the simple filter 3. Otherwise they get 40, 4, 4
-/// and 8. A release that is the only one gets all of delta.
+/// on the kind of this release, and on whether it is the only release. There are no answers at that
+/// time, so the division cannot depend on an answer. Delta has 64 parts. Compare two parts of a
+/// release: its part of the Gaussian filter, and its part of the budget's epsilon. For Gaussian
+/// noise, the first part is smaller. If this holds for the first release, `D` gets 2 parts and the
+/// Gaussian filter gets 56 parts. Each mixed filter gets 1 part, and the simple filter gets 3.
+/// Otherwise `D` gets 40 parts and the Gaussian filter gets 4 parts. Each mixed filter then gets 4
+/// parts, and the simple filter gets 8. A single release gets all of delta.
 ///
 /// | releases | composition | adaptivity | theorem |
 /// |---|---|---|---|
 /// | Gaussian noise | `mu^2` adds up | full | Smith, Thakurta 2022 |
+/// | choices by Gumbel noise | `mu^2 = pi rho` adds up | full | [`mu_squared_of_choices`](super::mu_squared_of_choices) |
 /// | pure losses | epsilon adds up | full | Rogers, Roth, Ullman, Vadhan 2016 |
 /// | pure losses, many | `mu^2` adds up | full | Dong, Roth, Su 2022, and the proof above |
 /// | both | randomized response and a normal shift | full | Zhu, Dong, Wang 2022, and the proof above |
@@ -126,15 +137,17 @@ impl Default for Room {
 pub struct AdaptiveAccount {
     epsilon: Exact,
     delta: Exact,
-    /// The ways to divide delta: for Gaussian noise first, and for other releases first. After the
-    /// first release is charged, only one of them remains.
+    /// Two ways to divide delta among the filters. The first way is used if the first release has
+    /// Gaussian noise. The second way is used for all other first releases. After the first release
+    /// is charged, only the way of this release remains.
     ways: Vec<Way>,
     began: bool,
-    /// Whether there is only one release.
+    /// Whether the account is for a single release.
     only: bool,
 }
 impl AdaptiveAccount {
-    /// Open an account. State the number of releases if it is known.
+    /// Open an account with a budget. If the number of releases is known, `releases` is this
+    /// number.
     ///
     /// # Errors
     /// `InvalidDistance` when delta is not below 1 or epsilon is not finite.
@@ -159,7 +172,7 @@ impl AdaptiveAccount {
         }
         Ok(AdaptiveAccount { ways, ..self })
     }
-    /// Find the largest losses of a kind of release that fit a share.
+    /// Find the largest losses within a share of the budget, for a kind of release.
     ///
     /// # Errors
     /// The errors of the computation.
@@ -173,7 +186,7 @@ impl AdaptiveAccount {
             let better = match kind {
                 Kind::Gaussian => best.mu_squared < room.mu_squared,
                 Kind::Pure => best.epsilon < room.epsilon,
-                // The last way is the one with room for deltas.
+                // Only the last way has room for the deltas of releases.
                 Kind::WithDelta => true,
             };
             if better {
@@ -182,10 +195,11 @@ impl AdaptiveAccount {
         }
         Ok(best)
     }
-    /// Charge for a release.
+    /// Charge the account for a release.
     ///
     /// # Errors
-    /// `BudgetExceeded` when no filter has room for it, in which case nothing changes.
+    /// `BudgetExceeded` when every filter is without room for the release. The account then stays
+    /// unchanged.
     pub fn charge(&mut self, loss: &AdaptiveLoss) -> Result<()> {
         let Some(mut way) = self.way_of(loss)?.cloned() else { return Err(self.exceeded(loss)) };
         way.charge(loss)?;
@@ -195,11 +209,11 @@ impl AdaptiveAccount {
         (self.ways, self.began) = (vec![way], true);
         Ok(())
     }
-    /// Open an account with a single filter, for releases whose kinds are known: pure losses up to
-    /// a sum, deltas up to a sum, and Gaussian noise with all that remains.
+    /// Open an account with a single filter, for releases of known kinds. The arguments are the sum
+    /// of the pure losses and the sum of the deltas. Gaussian noise gets the remaining budget.
     ///
     /// # Errors
-    /// As for [`new`](AdaptiveAccount::new); `BudgetExceeded` when a sum exceeds the budget.
+    /// The errors of [`new`](AdaptiveAccount::new); `BudgetExceeded` when a sum exceeds the budget.
     pub fn reserving(epsilon: &Exact, delta: &Exact, pure: &Exact, deltas: &Exact) -> Result<Self> {
         if epsilon < pure || delta < deltas {
             let reason = "the losses to reserve exceed the budget";
@@ -215,7 +229,7 @@ impl AdaptiveAccount {
         let way = Way { deltas: deltas.clone(), spent: Exact::ZERO, pots: vec![pot] };
         AdaptiveAccount { began: true, ..AdaptiveAccount::of(epsilon, delta) }.with(vec![way])
     }
-    /// Return the remaining room of each filter that has admitted all releases so far.
+    /// For each filter that has admitted all releases so far, return its remaining room for losses.
     pub fn filters(&self) -> Vec<Room> {
         let ways = self.ways.iter().flat_map(|way| way.pots.iter().map(move |pot| (way, pot)));
         let room = |(way, pot): (&Way, &Pot)| Room {
@@ -229,11 +243,11 @@ impl AdaptiveAccount {
     pub fn has_begun(&self) -> bool {
         self.began
     }
-    /// Whether a release would be admitted.
+    /// Whether the account would admit a release with this loss.
     pub fn admits(&self, loss: &AdaptiveLoss) -> bool {
         self.clone().charge(loss).is_ok()
     }
-    /// Return the largest epsilon and delta that one more release could have, rounded down.
+    /// Return the largest epsilon and delta that one more release can have, rounded down.
     ///
     /// # Errors
     /// The errors of the computation.
@@ -243,26 +257,30 @@ impl AdaptiveAccount {
             _ => Ok((self.epsilon.clone(), self.delta.clone())),
         }
     }
-    /// Return an epsilon and a delta of all releases so far, rounded up, as if the releases were
-    /// fixed in advance. For releases chosen in view of answers, the budget holds at any time.
+    /// Return an epsilon and a delta of all releases so far, rounded up. These two numbers are
+    /// valid if all releases were fixed in advance. If releases were chosen in view of answers,
+    /// only the whole budget is a valid bound.
     ///
     /// # Errors
     /// The errors of the computation.
     pub fn spent(&self) -> Result<(Exact, Exact)> {
         match self.ways.first() {
-            // The filter is within its limits, so within the budget's epsilon.
+            // Each remaining filter is within its limits. So the epsilon of the filter is at most
+            // the budget's epsilon.
             Some(way) if self.began => {
                 way.total().map(|(epsilon, delta)| (epsilon.min(self.epsilon.clone()), delta))
             }
             _ => Ok((Exact::ZERO, Exact::ZERO)),
         }
     }
-    /// The budget: an epsilon and a delta.
+    /// Return the budget: an epsilon and a delta.
     pub fn budget(&self) -> (&Exact, &Exact) {
         (&self.epsilon, &self.delta)
     }
-    /// Choose how to divide delta for a release: for Gaussian noise, if it is one or if a pure loss
-    /// is a smaller part of the Gaussian filter than of epsilon.
+    /// Choose the way to divide delta. The choice depends on the first release. If it has Gaussian
+    /// noise, keep the way for Gaussian noise. If it has a pure loss, compute two fractions: the
+    /// fraction of the Gaussian filter and the fraction of epsilon that the loss takes. If the
+    /// first fraction is smaller, also keep the way for Gaussian noise.
     fn way_of(&self, loss: &AdaptiveLoss) -> Result<Option<&Way>> {
         let (gaussian, others) = (self.ways.first(), self.ways.last());
         if loss.mu_squared.is_some() {

@@ -1,8 +1,9 @@
-//! Basic composition, for profiles known only by their curves.
+//! Basic composition of profiles that are known only as curves (functions from epsilon to delta).
 //!
-//! Mechanisms that are `(epsilon_i, delta_i)`-private are `(sum epsilon_i, sum delta_i)`-private
-//! together (Dwork, Roth 2014, on basic composition), for every split. A grid moves a curve up a
-//! little, so for a few curves, or at delta 0, the grid may give a worse bound than this.
+//! Let mechanisms be `(epsilon_i, delta_i)`-private. Together, these mechanisms are
+//! `(sum epsilon_i, sum delta_i)`-private (Dwork, Roth 2014, on basic composition). This bound
+//! holds for every split of epsilon into `epsilon_i`. A grid moves a curve up a little. So for a
+//! small number of curves, or at delta 0, the grid can give a worse bound than basic composition.
 
 use std::sync::OnceLock;
 
@@ -11,29 +12,30 @@ use opendp_core::{PrivacyProfile, Result};
 
 use super::elementary::{exp, ln};
 
-/// The largest number of members for which a split is searched. For more members it is even.
+/// The largest number of members for which a good split of epsilon is searched. If there are more
+/// members, each member gets the same epsilon.
 const MOST: usize = 16;
 /// The maximum number of steps of a search for epsilon.
 const SEARCH: u32 = 32;
-/// The number of guesses between two points of a curve.
+/// The number of guessed points between two evaluated points of a curve.
 const BETWEEN: u32 = 8;
-/// A smaller delta is treated as 0 when steps of a curve are searched.
+/// The search for steps (jumps) of a curve treats a smaller delta as 0.
 const NOTHING: f64 = 1e-30;
 
-/// One member's share: an epsilon, and the member's delta there.
+/// A point of a member's curve: an epsilon, and the member's delta at this epsilon.
 type EpsilonDelta = (f64, f64);
 
-/// Members whose losses are added.
+/// The profiles (members) whose losses are added.
 pub(super) struct Basic {
     members: Vec<PrivacyProfile>,
     /// The curve of each member, evaluated when first needed.
     known: OnceLock<Vec<CurvePoints>>,
 }
 
-/// CurvePoints points of a curve.
+/// Evaluated points of a curve.
 struct CurvePoints {
     points: Vec<EpsilonDelta>,
-    /// The points, and guesses between them.
+    /// The evaluated points, and guessed points between the evaluated points.
     guesses: Vec<EpsilonDelta>,
 }
 
@@ -41,17 +43,18 @@ impl Basic {
     pub(super) fn new(members: Vec<PrivacyProfile>) -> Self {
         Basic { members, known: OnceLock::new() }
     }
-    /// Bound delta at an epsilon.
+    /// Return an upper bound on delta at an epsilon.
     ///
-    /// Each member's delta is evaluated twice: at an even share of epsilon, and at an optimised
-    /// share.
+    /// Evaluate each member's delta twice: at an equal part of epsilon for each member, and at an
+    /// optimised part for each member. Return the smaller sum of deltas.
     pub(super) fn delta(&self, epsilon: f64) -> Result<f64> {
         if epsilon == f64::INFINITY {
             return inf_sum(&self.deltas(|_| epsilon));
         }
         let even = epsilon.neg_inf_div(self.count())?;
         let mut best = inf_sum(&self.deltas(|_| even))?;
-        // A higher price of delta gives less delta and more epsilon.
+        // The price is the weight of delta. A higher price gives a smaller delta and a larger
+        // epsilon.
         let fits = |total: EpsilonDelta| total.0 <= epsilon;
         if let Some(total) = self.at_points(fits, true)? {
             best = best.min(total.1);
@@ -68,14 +71,17 @@ impl Basic {
         }
         Ok(best)
     }
-    /// Bound the smallest epsilon at which delta is at most the given one, if it is below `most`.
+    /// Bound the smallest epsilon at which delta is at most the given delta. The result is at most
+    /// `most`.
     ///
-    /// The points of the curves give a first estimate, and a search among the deltas refines it.
+    /// The points of the curves give a first estimate. A bisection that evaluates delta refines
+    /// this estimate.
     pub(super) fn epsilon(&self, delta: f64, most: f64) -> Result<f64> {
         let found = self.at_points(|total| total.1 <= delta, false)?;
         let mut high = found.map_or(most, |total| total.0.min(most));
         let mut low = 0.0;
-        // If no split is found, as for very many members, one evaluation shows whether one exists.
+        // If there are too many members, no split is found. One evaluation then shows whether a
+        // split exists.
         if found.is_none() && delta < self.delta(high)? {
             return Ok(high);
         }
@@ -91,13 +97,15 @@ impl Basic {
     fn count(&self) -> f64 {
         self.members.len().max(1) as f64
     }
-    /// Return the delta of each member at an epsilon of its own; 1 if its curve fails.
+    /// Return the delta of each member `i` at `epsilon(i)`. If the curve of a member fails, its
+    /// delta is 1.
     fn deltas(&self, epsilon: impl Fn(usize) -> f64) -> Vec<f64> {
         let members = self.members.iter().enumerate();
         members.map(|(i, member)| delta_at(member, epsilon(i))).collect()
     }
-    /// Let each member take the point that is cheapest at one price of delta. Use the lowest or the
-    /// highest price at which the sum of the epsilons and the sum of the deltas satisfy `fits`.
+    /// Choose the cheapest point of each member, by epsilon plus the price times delta. All members
+    /// have the same price. Use the lowest or the highest price at which the sums of the epsilons
+    /// and of the deltas satisfy `fits`.
     fn at_best_price(
         &self,
         of: impl Fn(&CurvePoints) -> &Vec<EpsilonDelta>,
@@ -127,7 +135,8 @@ impl Basic {
         }
         Ok(found)
     }
-    /// Do the same for points. The rest may then pay for another point of a member.
+    /// Choose points in the same way as the function above. Then replace the point of a member by a
+    /// better point, if the sums still satisfy `fits`.
     fn at_points(
         &self,
         fits: impl Fn(EpsilonDelta) -> bool,
@@ -178,10 +187,10 @@ impl CurvePoints {
         CurvePoints { points, guesses }
     }
 }
-/// Evaluate a curve at about thirty places, and find its steps to the last digit.
+/// Evaluate a curve at about thirty epsilons, and find its steps (jumps) to the last digit.
 ///
 /// If an interval contains a step of the curve, one half of the interval contains the whole height
-/// of the step. For a curve without steps, one evaluation in the middle shows it.
+/// of the step. One evaluation in the middle shows whether the curve has a step in an interval.
 fn points(member: &PrivacyProfile) -> Vec<EpsilonDelta> {
     let at = |epsilon: f64| (epsilon, delta_at(member, epsilon));
     let mut list = vec![at(0.0)];
@@ -233,7 +242,8 @@ mod tests {
     use super::super::*;
     use super::*;
 
-    /// Two mechanisms that are known at one point each, and a third that has an account.
+    /// Return three profiles. For each of the first two profiles, only one point is known. The
+    /// third profile has an account.
     fn members() -> Vec<PrivacyProfile> {
         vec![
             PrivacyProfile::from_points(vec![(1.0, 1e-6)]),
@@ -241,11 +251,11 @@ mod tests {
             profile_of_private(0.5, 0.0).unwrap(),
         ]
     }
-    /// The bound of their account alone.
+    /// Return the bound of an account of the profiles, without basic composition.
     fn joined(all: &PrivacyProfile) -> &dyn opendp_core::ComposableLoss {
         &**all.loss().unwrap()
     }
-    /// Gaussian noise, given only by its profile.
+    /// Return the profile of Gaussian noise as a curve, without the distribution of the loss.
     fn curve(mu: f64) -> PrivacyProfile {
         PrivacyProfile::new(move |epsilon| Ok(gaussian_delta(mu, epsilon)?.upper))
     }
@@ -256,7 +266,7 @@ mod tests {
         assert!(all.delta(1.6 + 1e-12).unwrap() <= 0.001_001 * (1.0 + 1e-12));
         assert!(all.epsilon(0.001_001 * (1.0 + 1e-12)).unwrap() <= 1.6 * (1.0 + 1e-12));
         assert_eq!(all.epsilon(1e-9).unwrap(), f64::INFINITY);
-        // The control: a grid increases delta and epsilon.
+        // The control: the bounds from a grid are larger.
         assert!(joined(&all).delta(1.6).unwrap() > 0.001_001);
         assert!(joined(&all).epsilon(0.001_001).unwrap() > 1.6001);
     }
@@ -272,13 +282,13 @@ mod tests {
         assert!(all.epsilon(0.0).unwrap() <= 1.8 + 1e-12);
         assert_eq!(all.delta(1.8 + 1e-12).unwrap(), 0.0);
         assert_eq!(joined(&all).epsilon(0.0).unwrap(), f64::INFINITY);
-        // A poor bound from basic composition is not reported.
+        // The result is the bound of the account, because the bound of basic composition is larger.
         let basic = Basic::new(profiles.to_vec()).epsilon(0.1, f64::INFINITY).unwrap();
         assert!(all.epsilon(0.1).unwrap() < 0.95 * basic, "{basic}");
     }
     #[test]
     fn is_never_below_what_the_members_lose() {
-        // Together they are Gaussian noise.
+        // Together, the two members are Gaussian noise of this `mu`.
         for (one, two) in [(0.5f64, 0.5f64), (0.25, 1.0)] {
             let basic = Basic::new(vec![curve(one), curve(two)]);
             let mu = (one * one + two * two).sqrt();
@@ -291,7 +301,8 @@ mod tests {
             }
             let found = basic.epsilon(1e-6, f64::INFINITY).unwrap();
             assert!(gaussian_delta(mu, found).unwrap().lower <= 1e-6);
-            // An uneven split is found where it is better.
+            // If different epsilons for the members give a smaller sum, the search finds these
+            // epsilons.
             let even = [one, two].map(|mu| gaussian_epsilon(mu, 5e-7).unwrap().upper);
             let even = even[0] + even[1];
             assert!(found <= even * (1.0 + 1e-5) && (one == two || found < 0.999 * even));

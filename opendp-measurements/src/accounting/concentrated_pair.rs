@@ -1,4 +1,4 @@
-//! Pairs with only a known zero-concentrated loss.
+//! Pairs of mechanisms for which only a zero-concentrated loss is known.
 
 use std::fmt;
 
@@ -10,8 +10,9 @@ use super::{CurvePair, concentrated_delta, concentrated_epsilon};
 /// A mechanism known only to be `rho`-zero-concentrated differentially private.
 ///
 /// Compositions of such mechanisms are `(sum rho)`-zero-concentrated (Bun, Steinke 2016, Lemma
-/// 2.3). So an account keeps one such pair, with the sum, and converts it to a profile once. If the
-/// account has other pairs, this profile is composed with them as a [`CurvePair`].
+/// 2.3). So an account contains at most one such pair, with the sum of all `rho`. The account
+/// converts this pair to a profile once. If the account has other pairs, the profile is composed
+/// with the other pairs, as a [`CurvePair`].
 #[derive(Clone)]
 pub struct ConcentratedPair {
     rho: f64,
@@ -19,7 +20,7 @@ pub struct ConcentratedPair {
 }
 
 impl ConcentratedPair {
-    /// Make a pair of a `rho` of at least 0.
+    /// Make a pair from a `rho`. The `rho` must be at least 0.
     pub fn new(rho: f64) -> Self {
         let reach = move || concentrated_epsilon(rho, NEGLIGIBLE).unwrap_or(f64::INFINITY);
         let delta = move |epsilon| concentrated_delta(rho, epsilon).unwrap_or(1.0);
@@ -53,7 +54,7 @@ mod tests {
         let one = profile_of_concentrated(1.0 / 32.0).unwrap();
         let epsilon = all(&vec![one.clone(); 100]).epsilon(1e-6).unwrap();
         assert_eq!(epsilon, concentrated_epsilon(3.125, 1e-6).unwrap());
-        // The same holds when compositions are composed, or rebuilt each time.
+        // The bound is the same if compositions are composed, or if each profile is a new object.
         let parts = [all(&vec![one.clone(); 60]), one.clone(), all(&vec![one; 39])];
         assert_eq!(all(&parts).epsilon(1e-6).unwrap(), epsilon);
         let many: Vec<_> = (0..100).map(|_| profile_of_concentrated(1.0 / 32.0).unwrap()).collect();
@@ -73,7 +74,7 @@ mod tests {
         for delta in [1e-3, 1e-6, 1e-9, 1e-12] {
             let epsilon = found.epsilon(delta).unwrap();
             assert!(epsilon <= concentrated_epsilon(rho * (1.0 + 1e-12), delta).unwrap());
-            // It is above the epsilon of the Gaussian noise alone.
+            // The composition has a larger epsilon than the Gaussian noise alone.
             assert!(gaussian_epsilon(1.0 / 3.0, delta).unwrap().upper < epsilon);
         }
     }

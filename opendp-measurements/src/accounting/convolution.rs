@@ -2,9 +2,9 @@
 //!
 //! Plain convolution by Fourier transform has an *absolute* error of about `10^-16`, which hides a
 //! small delta. Here each measure is first tilted: the mass at `x` is multiplied by `e^(t x)` and
-//! the result is normalised. `t` is chosen so that the mean of the sum is at the epsilon in
-//! question. The tilt commutes with convolution. So errors are relative to delta itself, however
-//! small it is.
+//! the result is normalised. `t` is chosen so that the mean of the sum of losses is at the
+//! requested epsilon. The tilt commutes with convolution. So errors are relative to delta, even if
+//! delta is very small.
 
 use std::sync::Arc;
 
@@ -14,28 +14,30 @@ use opendp_fourier::{Complex, Failed, Transform};
 use super::discrete_loss::DiscreteLoss;
 use super::elementary::{U, exp, exp_m1, ln, ln_1p, sum};
 
-/// The convolution of powers of measures on one grid, tilted, on a window of losses.
+/// The tilted convolution of measures on one grid, each with a power. The result covers an interval
+/// of losses, the window.
 #[derive(Debug)]
 pub(crate) struct Convolution {
     step: f64,
     tilt: f64,
-    /// The index of the first loss of the window.
+    /// The index of the first loss in the window.
     first: i64,
-    /// The tilted masses, up to an error of `error`, and never negative.
+    /// The tilted masses, up to an error of `error`. No mass is negative.
     mass: Vec<f64>,
-    /// Bounds the error of each mass, without aliasing.
+    /// A bound on the error of each mass, without the error of aliasing.
     error: f64,
-    /// Bounds the tilted mass outside the window.
+    /// A bound on the tilted mass outside the window.
     outside: f64,
-    /// The logarithm of the factor that undoes normalisation, and a bound on its error.
+    /// The logarithm of the factor that undoes the normalisation of the masses. `scale_error`
+    /// bounds the error of this logarithm.
     scale: f64,
     scale_error: f64,
-    /// Bounds the mass at infinity.
+    /// A bound on the mass with an infinite loss.
     infinite: f64,
-    /// A shift added to all losses.
+    /// A shift that must be added to all losses.
     shift: f64,
-    /// For each index `j`: the sums over it and all higher ones of the tilted masses times
-    /// `e^(-t (x - x_j))` and `e^(-(t + 1) (x - x_j))`.
+    /// For each index `j`, two sums over the losses `x` from `x_j` on. The terms are the tilted
+    /// masses times `e^(-t (x - x_j))`, and the tilted masses times `e^(-(t + 1) (x - x_j))`.
     suffixes: Vec<(f64, f64)>,
 }
 
@@ -43,24 +45,25 @@ fn failed(_: Failed) -> Error {
     Error::FailedMap("the Fourier transform of a loss distribution failed".into())
 }
 
-/// Bounds the error of each output of a transform of length `n = 2^m`, relative to the sum of the
-/// moduli of its inputs.
+/// Bound the error of each output of a transform of length `n = 2^m`. The bound is relative to the
+/// sum of the moduli of the inputs.
 ///
 /// Each output is a sum over the inputs along a tree of `m` additions and `m` multiplications by
-/// roots of unity. An addition errs by `u`, a complex product by `sqrt(5) u` (Brent, Percival,
-/// Zimmermann 2007), a tabulated root by less than `2 u`: below `6 u` for each level. Packing a
-/// real transform into a complex one of half the length adds a level and doubles what came before
-/// (compare Higham 2002, Theorem 24.2; Brisebarre, Joldes, Muller, Nanes, Picot 2020).
+/// roots of unity. Let `u` be the unit roundoff. An addition errs by `u`, and a complex product by
+/// `sqrt(5) u` (Brent, Percival, Zimmermann 2007). A tabulated root errs by less than `2 u`. So
+/// each level errs by less than `6 u`. A real transform is computed as a complex transform of half
+/// the length. This computation adds a level and doubles the error of the previous levels (compare
+/// Higham 2002, Theorem 24.2; Brisebarre, Joldes, Muller, Nanes, Picot 2020).
 pub(super) fn transform_error(n: usize) -> f64 {
     16.0 * (f64::from(n.ilog2()) + 2.0) * U
 }
 
-/// The masses of a part, tilted and of total 1 up to rounding.
+/// The tilted masses of a part. The total of these masses is 1 up to rounding.
 struct TiltedMasses {
     values: Vec<f64>,
-    /// The logarithm of the factor of normalisation. Any value is valid.
+    /// The logarithm of the factor that normalises the masses. Any value is valid.
     log: f64,
-    /// Bounds the sum of all errors.
+    /// A bound on the sum of the errors of all masses.
     error: f64,
 }
 
@@ -72,7 +75,7 @@ impl TiltedMasses {
         for (i, &mass) in part.mass.iter().enumerate() {
             let exponent = tilt * part.loss(i) - log;
             let value = if mass > 0.0 { mass * exp(exponent) } else { 0.0 };
-            // exp errs by 8 u, its argument by 4 u times the magnitudes of its terms.
+            // exp errs by 8 u. The argument of exp errs by 4 u times the magnitudes of the terms.
             error += value * (24.0 + 4.0 * (exponent.abs() + (tilt * part.loss(i)).abs()));
             values.push(value);
         }
@@ -82,9 +85,10 @@ impl TiltedMasses {
 
 /// A product of powers of transforms.
 ///
-/// The error of a product of powers of transforms is, for each frequency, at most
-/// `prod m^k * sum k e / m`, where `m` bounds the modulus of a transform and `e` its error (mean
-/// value theorem). The mean over frequencies bounds the error of every mass.
+/// For each factor, let `m` be a bound on the modulus of the transform, `e` a bound on the error of
+/// the transform, and `k` the power. At each frequency, the error of the product is at most
+/// `prod m^k * sum k e / m` (mean value theorem). The mean of these errors over all frequencies
+/// bounds the error of every mass.
 struct Spectra {
     transform: Transform,
     spectrum: Vec<Complex>,
@@ -107,7 +111,7 @@ impl Spectra {
             bounds: vec![1.0; bins],
         }
     }
-    /// Multiply by a power of the transform of tilted masses, the first at the index `first`.
+    /// Multiply by a power of the transform of tilted masses. The first mass has the index `first`.
     fn multiply(&mut self, first: i64, tilted: &TiltedMasses, count: u64) -> Result<()> {
         let (n, power) = (self.folded.len(), count as f64);
         let total = sum(&tilted.values);
@@ -126,7 +130,7 @@ impl Spectra {
         for ((z, result), (sum, bound)) in results.zip(self.errors.iter_mut().zip(&mut self.bounds))
         {
             let square = z.norm_sqr();
-            // |z|^k <= e^(-k (1 - |z|^2) / 2) < e^-100, so the power is negligible.
+            // |z|^k <= e^(-k (1 - |z|^2) / 2) < e^-100, so z^k is negligible.
             if *bound == 0.0 || power * (1.0 - square) > 200.0 {
                 *bound = 0.0;
                 continue;
@@ -138,7 +142,8 @@ impl Spectra {
         }
         Ok(())
     }
-    /// Return the masses with this transform, from index 0 on, and a bound on the error of each.
+    /// Return the masses that have this transform, from index 0 on, and a bound on the error of
+    /// each mass.
     fn masses(mut self) -> Result<(Vec<f64>, f64)> {
         let n = self.folded.len();
         let (mut total_error, mut total) = (1e-40 * n as f64, 0.0);
@@ -150,7 +155,7 @@ impl Spectra {
             total_error += 2.0 * 1.01 * bound * sum.min(1.0);
             total += 2.0 * 1.01 * bound;
         }
-        // The first and the last frequency of a real transform are real.
+        // At the first and the last frequency, a real transform has real values.
         for end in [0, n / 2] {
             self.product[end].im = 0.0;
         }
@@ -184,7 +189,8 @@ impl Convolution {
             scale += power * tilted.log;
             scale_error += 4.0 * parts.len() as f64 * U * (power * tilted.log).abs();
             shift += power * part.shift;
-            // (F + I)^k - F^k = F^k ((1 + I / F)^k - 1) is the mass with an infinite loss.
+            // Let F be the finite mass and I the infinite mass. The mass with an infinite loss is
+            // (F + I)^k - F^k = F^k ((1 + I / F)^k - 1).
             let finite = sum(&part.mass);
             finite_log += power * (ln(finite) + 64.0 * U);
             lost += power * ln_1p(part.infinite / finite);
@@ -213,7 +219,7 @@ impl Convolution {
         convolution.suffixes = convolution.suffixes();
         Ok(convolution)
     }
-    /// Bounds the tilted mass outside of the window.
+    /// Bound the tilted mass outside of the window.
     pub(crate) fn outside(&self) -> f64 {
         self.outside
     }
@@ -233,10 +239,13 @@ impl Convolution {
         list.reverse();
         list
     }
-    /// Return the sum `sum_j mass_j e^(-t d_j) (1 - e^(-d_j))` over losses `x_j = epsilon + d_j`
-    /// above epsilon, a bound on its rounding error, and the same sum without the masses.
+    /// Return three values for the losses `x_j = epsilon + d_j` above epsilon. The first value is
+    /// the sum `sum_j mass_j e^(-t d_j) (1 - e^(-d_j))`. The second value bounds the rounding error
+    /// of the first value. The third value is the sum of the same terms without the factors
+    /// `mass_j`.
     fn sums(&self, epsilon: f64) -> (f64, f64, f64) {
-        // Use a float: for a very small step no integer can count the steps to epsilon.
+        // Use a float, because for a very small step, the number of steps to epsilon exceeds all
+        // integer types.
         let place = (epsilon / self.step).floor() + 1.0 - self.first as f64;
         if place >= self.mass.len() as f64 {
             return (0.0, 0.0, 0.0);
@@ -246,7 +255,8 @@ impl Convolution {
         let (a, b) = self.suffixes[index as usize];
         let (one, two) = (exp(-self.tilt * gap), exp(-(self.tilt + 1.0) * gap));
         let terms = (self.mass.len() as i64 - index) as f64;
-        // Horner's rule errs by at most 3 u for each step, its ratio by another 8 u.
+        // Horner's rule errs by at most 3 u for each step. The ratio of Horner's rule errs by
+        // another 8 u.
         let horizon = terms.min(40.0 / (self.tilt * self.step));
         let rounding = U * (32.0 + 16.0 * horizon) * (one * a + two * b);
         let weight = |t: f64, factor: f64| {
@@ -259,7 +269,7 @@ impl Convolution {
         let weights = weight(self.tilt, one) - weight(self.tilt + 1.0, two);
         ((one * a - two * b).max(0.0), rounding, weights.abs() * 1.000_001 + 1.0)
     }
-    /// Bound the mass above `x` from above, for losses bounded from above.
+    /// Bound the mass above `x` from above. The losses of the parts must be bounds from above.
     pub(crate) fn tail_above(&self, x: f64) -> f64 {
         let x = x - self.shift * (1.0 + 1e-9);
         let place = (x / self.step).floor() + 1.0 - self.first as f64;
@@ -270,7 +280,7 @@ impl Convolution {
             let one = exp(-self.tilt * gap);
             let tail = one * self.suffixes[index as usize].0;
             let terms = (self.mass.len() as i64 - index) as f64;
-            // Horner's rule, as below.
+            // The error of Horner's rule is bounded as in `sums`.
             let horizon = terms.min(40.0 / (self.tilt * self.step));
             let weights = if 0.0 < self.tilt {
                 let ratio = exp_m1(-self.tilt * self.step * terms);
@@ -281,7 +291,7 @@ impl Convolution {
             inside = tail * (1.0 + U * (32.0 + 16.0 * horizon));
             inside += self.error * (weights * 1.000_001 + 1.0);
         }
-        // Outside the window, e^(-t d) above x is at most 1.
+        // For losses above x and outside the window, e^(-t d) is at most 1.
         let tail = self.factor(x, 1.0) * (inside + self.outside) + self.infinite;
         let below_window = x < self.first as f64 * self.step;
         if below_window || !(tail < 1.0) { 1.0 } else { tail * (1.0 + 8.0 * U) }
@@ -295,33 +305,34 @@ impl Convolution {
         let error = self.scale_error + 8.0 * U * (self.scale.abs() + (self.tilt * epsilon).abs());
         exp((exponent + sign * error).min(700.0)) * (1.0 + sign * 16.0 * U)
     }
-    /// Bound delta from above, for losses bounded from above.
+    /// Return an upper bound on delta at an epsilon. The losses of the parts must be bounds from
+    /// above.
     pub(crate) fn delta_above(&self, epsilon: f64) -> f64 {
         let epsilon = epsilon - self.shift * (1.0 + 1e-9);
         let (sum, rounding, weights) = self.sums(epsilon);
         let inside = sum + rounding + self.error * weights;
-        // Outside the window, e^(-t d) (1 - e^-d) is at most 1, and losses up to epsilon add
-        // nothing.
+        // Outside the window, e^(-t d) (1 - e^-d) is at most 1. Losses up to epsilon add nothing.
         let delta = self.factor(epsilon, 1.0) * (inside + self.outside) + self.infinite;
         let below_window = epsilon < self.first as f64 * self.step;
         if below_window || !(delta < 1.0) { 1.0 } else { delta * (1.0 + 8.0 * U) }
     }
-    /// Bound delta from below, for losses bounded from below.
+    /// Return a lower bound on delta at an epsilon. The losses of the parts must be bounds from
+    /// below.
     pub(crate) fn delta_below(&self, epsilon: f64) -> f64 {
         let epsilon = epsilon + self.shift * (1.0 + 1e-9);
         let (sum, rounding, weights) = self.sums(epsilon);
-        // Aliased mass may be anywhere, with a weight of at most 1.
+        // Aliased mass can be at any loss. The weight of this mass is at most 1.
         let inside = sum - rounding - self.error * weights - self.outside;
         (self.factor(epsilon, -1.0) * inside).clamp(0.0, 1.0) * (1.0 - 8.0 * U)
     }
-    /// Return the two ends of the window.
+    /// Return the losses at the two ends of the window.
     pub(crate) fn window(&self) -> (f64, f64) {
         let last = self.first + self.mass.len() as i64;
         (self.first as f64 * self.step, last as f64 * self.step)
     }
 }
 
-/// Raise to a power by squaring: the relative error grows by `sqrt(5) u` for each factor.
+/// Raise to a power by squaring. The relative error grows by `sqrt(5) u` for each factor.
 pub(super) fn raise(base: Complex, mut power: u64) -> Complex {
     let (mut result, mut square) = (Complex::new(1.0, 0.0), base);
     loop {
@@ -336,8 +347,9 @@ pub(super) fn raise(base: Complex, mut power: u64) -> Complex {
     }
 }
 
-/// Bound the tilted mass outside of a window by Chernoff's bound on both sides, the cumulant at
-/// another tilt. Every tilt is valid; tilts that fit a normal sum give good bounds.
+/// Bound the tilted mass outside of a window. On each side, use Chernoff's bound with the cumulant
+/// at another tilt. The bound holds for every other tilt. The tilts here are good if the sum of the
+/// losses is nearly normal.
 fn outside(
     parts: &[(Arc<DiscreteLoss>, u64)],
     tilt: f64,
@@ -352,7 +364,7 @@ fn outside(
         })
     };
     let (log, _, variance) = cumulants(tilt);
-    // Losses that cannot occur need no bound.
+    // If all possible losses on a side are inside the window, this side needs no bound.
     let reach = |end: fn(&DiscreteLoss) -> f64| -> f64 {
         parts.iter().map(|(part, count)| *count as f64 * end(part)).sum()
     };

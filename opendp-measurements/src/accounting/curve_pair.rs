@@ -1,4 +1,4 @@
-//! Pairs known by their profile.
+//! Pairs of mechanisms for which only the profile is known.
 
 use std::fmt;
 use std::sync::{Arc, LazyLock, OnceLock};
@@ -10,13 +10,14 @@ use super::transform::Tilted;
 
 /// A mechanism known only by its privacy profile.
 ///
-/// The true profile, as a function of `r = e^epsilon`, is convex, and it is at most the given one
-/// at every epsilon. So it is at most the lower convex hull of the given values at some epsilons,
-/// which is the profile of a measure on these. For negative epsilon use
-/// `delta(-epsilon) = 1 - e^-epsilon (1 - delta(epsilon))`, with delta in the opposite direction.
-/// The given profile bounds that direction as well.
+/// The true profile is a convex function of `r = e^epsilon`. The true profile is at most the given
+/// profile at every epsilon. Take the lower convex hull of the values of the given profile at some
+/// epsilons. The true profile is at most this hull, and the hull is the profile of a measure on
+/// these epsilons. For negative epsilon, use
+/// `delta(-epsilon) = 1 - e^-epsilon (1 - delta(epsilon))`. Here `delta(epsilon)` is the delta at
+/// `epsilon` in the opposite direction. The given profile also bounds the opposite direction.
 ///
-/// The profile is evaluated at 257 epsilons, once. Every composition uses these values.
+/// The profile is evaluated once, at 257 epsilons. Every composition uses these values.
 #[derive(Clone)]
 pub struct CurvePair {
     curve: Arc<dyn Fn(f64) -> f64 + Send + Sync>,
@@ -27,7 +28,7 @@ pub struct CurvePair {
 /// The number of epsilons above 0 at which a profile is evaluated.
 const PLACES: u32 = 256;
 
-/// The measure of a convex hull.
+/// The measure whose profile is a convex hull.
 struct Hull {
     /// Losses, each with the mass of `P` and of `Q`.
     atoms: Vec<(f64, f64, f64)>,
@@ -36,13 +37,15 @@ struct Hull {
 }
 
 impl CurvePair {
-    /// Make a pair from a profile that bounds both directions, and the largest epsilon of interest.
+    /// Make a pair from two arguments: the largest epsilon of interest, and a profile that bounds
+    /// both directions.
     ///
-    /// An error in the profile must be reported as 1.
+    /// If the profile cannot be computed at an epsilon, the function must return 1.
     pub fn new(reach: f64, curve: impl Fn(f64) -> f64 + Send + Sync + 'static) -> Self {
         CurvePair::reaching(move || reach, curve)
     }
-    /// As [`new`](CurvePair::new), but compute the largest epsilon when the pair is first composed.
+    /// Make a pair like [`new`](CurvePair::new), but compute the largest epsilon when the pair is
+    /// first composed.
     pub fn reaching(
         reach: impl FnOnce() -> f64 + Send + 'static,
         curve: impl Fn(f64) -> f64 + Send + Sync + 'static,
@@ -66,7 +69,8 @@ impl Hull {
         let place = |i: u32| reach * (f64::from(i) / f64::from(PLACES));
         let deltas: Vec<(f64, f64)> =
             (0..=PLACES).map(|i| (place(i), curve(place(i)).clamp(0.0, 1.0))).collect();
-        // A loss, its ratio, and the profile there; first minus infinity.
+        // Each point consists of a loss `x`, the ratio `e^x`, and the profile at `x`. The first
+        // loss is minus infinity.
         let mut points = vec![(f64::NEG_INFINITY, 0.0, 1.0)];
         let mirrored = deltas.iter().skip(1).rev();
         points.extend(mirrored.map(|(x, delta)| (-x, -exp_m1(-x) + exp(-x) * delta)).map(at));
@@ -85,7 +89,7 @@ impl Hull {
         }
         Hull::below(&hull)
     }
-    /// Return the measure of which this is the profile, or a larger one.
+    /// Return the measure whose profile is this hull, or a larger measure.
     fn below(hull: &[(f64, f64, f64)]) -> Hull {
         let slope = |a: (f64, f64, f64), b: (f64, f64, f64)| (b.2 - a.2) / (b.1 - a.1);
         let last = hull.last().map_or(1.0, |point| point.2);
@@ -96,7 +100,8 @@ impl Hull {
             let p = (ratio * (right - left)).max(0.0);
             atoms.push((loss, p, p / ratio));
         }
-        // Rounding may lower the hull. The largest shortfall is added at infinity.
+        // Rounding can lower the profile of the measure below the hull. The largest difference is
+        // added to the mass at infinity.
         let (mut p, mut q, mut missing) = (0.0, 0.0, 0.0f64);
         for (&(_, ratio, value), atom) in hull.iter().skip(1).zip(&atoms).rev() {
             missing = missing.max(value - (last + p - ratio * q));
@@ -110,7 +115,7 @@ impl Hull {
 }
 impl fmt::Debug for CurvePair {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // Closures are identified by their address, so two different closures never compare equal.
+        // Use the address of the closure, so that two different closures never compare equal.
         write!(f, "CurvePair({:p})", Arc::as_ptr(&self.curve))
     }
 }
@@ -141,7 +146,7 @@ impl DominatingPair for CurvePair {
     }
 }
 
-/// Pairs that are composed by their curve alone.
+/// The methods of a pair type whose pairs are composed by their curve alone.
 macro_rules! by_curve {
     () => {
         fn range(&self, tail: f64) -> (f64, f64) {

@@ -7,11 +7,13 @@ use super::pair::{Buckets, Grid};
 
 /// A positive measure of losses on the multiples of a step, and at infinity.
 ///
-/// Its profile is `infinite + sum_i mass[i] max(0, 1 - e^(epsilon - x_i))`. Measures are compared
-/// by their profiles at all `epsilon`. A measure becomes larger if mass is added, if mass is moved
-/// up, or if mass is spread while the totals of mass and of `e^-x` times mass stay the same. If
-/// `A <= A'` and `B <= B'` then `A * B <= A' * B'` for convolutions, since the profile of `A * B`
-/// is `B(inf) + integral A(epsilon - x) dB(x)` and is monotone in `A`, and in `B` by symmetry.
+/// The profile of the measure is `infinite + sum_i mass[i] max(0, 1 - e^(epsilon - x_i))`. Measures
+/// are compared by their profiles at all `epsilon`. A measure becomes larger if mass is added or
+/// moved up. A measure also becomes larger if mass is spread over more losses. In this case, the
+/// total of the masses and the total of `e^-x` times mass must stay the same. For convolutions,
+/// `A <= A'` and `B <= B'` imply `A * B <= A' * B'`. The reason is that the profile of `A * B` is
+/// `B(inf) + integral A(epsilon - x) dB(x)`. This profile is monotone in `A` and, by symmetry, in
+/// `B`.
 #[derive(Clone, Debug)]
 pub(crate) struct DiscreteLoss {
     pub(crate) step: f64,
@@ -19,22 +21,24 @@ pub(crate) struct DiscreteLoss {
     pub(crate) first: i64,
     pub(crate) mass: Vec<f64>,
     pub(crate) infinite: f64,
-    /// All losses are bounded after this much is added (or, from below, subtracted).
+    /// A shift of all losses. A bound from above adds this shift to each loss. A bound from below
+    /// subtracts this shift.
     pub(crate) shift: f64,
 }
 
-/// A slack for the few operations on each bucket.
+/// A bound on the relative rounding error of the few operations on each bucket.
 const ROUNDING: f64 = 64.0 * U;
 
 impl DiscreteLoss {
-    /// Bound a loss from above: "connect the dots" (Doroshenko, Ghazi, Kamath, Kumar, Manurangsi
-    /// 2022).
+    /// Make a measure that bounds a loss from above: "connect the dots" (Doroshenko, Ghazi, Kamath,
+    /// Kumar, Manurangsi 2022).
     ///
-    /// The mass `p` of a bucket goes to its two edges `x`, `x + h` so that `q` stays: the upper
-    /// edge gets `b = (p - q e^x) / (1 - e^-h)`. At the given edges the profile is exact. Between
-    /// them it is linear in `e^epsilon`, while the true one is convex. Rounding and the errors of
-    /// `p` and `q` are applied so that `b` and the total become larger. Outputs above the grid get
-    /// an infinite loss, and outputs below it the lowest one.
+    /// A bucket has the masses `p` and `q` under the two distributions, and the edges `x` and
+    /// `x + h`. The mass `p` is divided between the two edges so that `q` stays the same. The upper
+    /// edge gets `b = (p - q e^x) / (1 - e^-h)`. At the edges the profile is exact. Between the
+    /// edges, the profile is linear in `e^epsilon`, and the true profile is convex. Rounding and
+    /// the errors of `p` and `q` are applied so that `b` and the total become larger. Outputs above
+    /// the grid get an infinite loss. Outputs below the grid get the lowest loss of the grid.
     pub(crate) fn above(buckets: &Buckets, grid: &Grid) -> Self {
         let mut mass = vec![0.0; grid.count + 1];
         let widen = 1.0 + 2.0 * buckets.relative + ROUNDING;
@@ -64,17 +68,19 @@ impl DiscreteLoss {
             shift: buckets.shift + 4.0 * U * grid.edge(0).abs().max(grid.edge(grid.count).abs()),
         }
     }
-    /// Bound a loss from below.
+    /// Make a measure that bounds a loss from below.
     ///
-    /// Forgetting which output of a bucket occurred is post-processing. Then the bucket has one
-    /// loss, `z = ln(p / q)`. At each edge, a share of the bucket below and a share of the bucket
-    /// above are joined. Their mean, in `e^-x`, is not below the edge, and they are moved down to
-    /// it. A share without a partner goes down to the lower edge of its bucket. Outputs below the
-    /// grid, and doubtful ones, are dropped. Outputs above the grid get its last edge.
+    /// All outputs of a bucket are replaced by one output; this is post-processing. Then the bucket
+    /// has one loss, `z = ln(p / q)`. At each edge, a share of the bucket below and a share of the
+    /// bucket above are joined. The mean of both shares, in `e^-x`, is at or above the edge. Both
+    /// shares are moved down to the edge. A share without a partner moves down to the lower edge of
+    /// its bucket. Outputs below the grid and doubtful outputs are dropped. Outputs above the grid
+    /// get the last edge as their loss.
     pub(crate) fn below(buckets: &Buckets, grid: &Grid) -> Self {
         let mut down = vec![1.0; grid.count];
-        // The moment of the share that the previous bucket sends up, about the edge between, and of
-        // the whole bucket.
+        // Two moments about the edge between two buckets. The first moment is of the share of the
+        // previous bucket that is joined at this edge. The second moment is of the whole previous
+        // bucket.
         let (mut sent, mut full) = (0.0, 0.0);
         for i in 0..grid.count {
             let (p, q) = (buckets.p[i], buckets.q[i]);
@@ -93,7 +99,8 @@ impl DiscreteLoss {
                 down[i - 1] = 1.0;
                 0.0
             };
-            // The share that keeps the mean if the neighbours share equally.
+            // If both buckets join equal shares at the edge, this share keeps the mean at or above
+            // the edge.
             let even = if full > 0.0 { full / (full + p * room) } else { 0.0 };
             down[i] = even.max(needed).min(1.0);
             full = p * (exp(grid.edge(i + 1)) * q / p - 1.0).max(0.0);
@@ -113,7 +120,8 @@ impl DiscreteLoss {
         }
         mass[grid.count] += buckets.surely_above;
         let reach = grid.edge(0).abs().max(grid.edge(grid.count).abs());
-        // The computed z is off by the relative errors of p and q, and the edges by rounding.
+        // The relative errors of p and q cause an error of the computed z. The edges have rounding
+        // errors.
         let error = 4.0 * buckets.relative + 4.0 * ROUNDING + 8.0 * U * reach;
         DiscreteLoss {
             step: grid.step,
@@ -126,16 +134,19 @@ impl DiscreteLoss {
     pub(crate) fn loss(&self, index: usize) -> f64 {
         (self.first + index as i64) as f64 * self.step
     }
-    /// Return the cumulant `ln sum_i mass[i] e^(t x_i)` and its first two derivatives.
+    /// Return the cumulant `ln sum_i mass[i] e^(t x_i)` at `t`, and the first two derivatives of
+    /// the cumulant.
     pub(crate) fn cumulant(&self, t: f64) -> (f64, f64, f64) {
-        // Keeps the sum in range. The binary exponent of a mass is precise enough for this.
+        // Subtracting `top` from the exponents keeps the sum in the range of floats. The binary
+        // exponent of a mass is precise enough for this purpose.
         let top = self.mass.iter().enumerate().filter(|(_, mass)| 0.0 < **mass);
         let top = top.map(|(i, mass)| t * self.loss(i) + binary_exponent(*mass) * LN_2);
         let top = top.fold(f64::NEG_INFINITY, f64::max);
         let (mut total, mut mean, mut square) = (0.0, 0.0, 0.0);
         let (ratio, mut power, start) = (exp(t * self.step), 0.0, 64);
         for (i, &mass) in self.mass.iter().enumerate() {
-            // Multiply by a ratio, and restart often enough that errors do not grow.
+            // Multiply by a ratio at each step. Every 64 steps, compute the power from the
+            // exponential again, so that errors stay small.
             power = if i % start == 0 { exp(t * self.loss(i) - top) } else { power * ratio };
             if !power.is_finite() {
                 power = exp(t * self.loss(i) - top);
@@ -152,7 +163,8 @@ impl DiscreteLoss {
     }
 }
 
-/// Return `e` with `2^e <= mass < 2^(e + 1)` for a normal positive mass; -1023 for smaller ones.
+/// Return `e` with `2^e <= mass < 2^(e + 1)` for a normal positive mass, and -1023 for smaller
+/// masses.
 fn binary_exponent(mass: f64) -> f64 {
     (mass.to_bits() >> 52) as f64 - 1023.0
 }

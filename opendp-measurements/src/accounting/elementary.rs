@@ -1,23 +1,24 @@
 //! Elementary functions in plain floats with a proven error, for arithmetic in bulk.
 //!
-//! The directed functions of `arith` are as tight as possible and take microseconds. A loss
-//! distribution needs millions of values. A relative error of a few units in the last place is
-//! acceptable if it is *known*: it is then charged to delta. All functions here use only `+ - * /`
-//! on IEEE doubles, so they give the same results on every platform. `u = 2^-53` is the unit
-//! roundoff.
+//! The directed functions of `arith` are as tight as possible, but each call takes microseconds. A
+//! loss distribution needs millions of values. A relative error of a few units in the last place is
+//! acceptable if a bound on this error is *known*. This bound is added to delta. All functions here
+//! use only `+ - * /` on IEEE doubles. So the results of the functions are the same on every
+//! platform. `u = 2^-53` is the unit roundoff.
 
-/// Bounds the relative error of [`exp`] for arguments in `[-700, 700]`.
+/// A bound on the relative error of [`exp`] for arguments in `[-700, 700]`.
 #[cfg(test)]
 const EXP_ERROR: f64 = 8.0 * U;
-/// Bounds the relative error of [`exp_m1`] for arguments in `[-700, 700]`.
+/// A bound on the relative error of [`exp_m1`] for arguments in `[-700, 700]`.
 #[cfg(test)]
 const EXP_M1_ERROR: f64 = 32.0 * U;
-/// Bounds the relative error of [`ln`] and [`ln_1p`].
+/// A bound on the relative error of [`ln`] and [`ln_1p`].
 pub(crate) const LN_ERROR: f64 = 16.0 * U;
 /// The unit roundoff.
 pub(crate) const U: f64 = f64::EPSILON / 2.0;
 
-/// `ln 2`, as a part of 33 bits and a remainder, with an error below `2^-86`.
+/// The first 33 bits of `ln 2`. The sum of this number and [`LN_2_LOW`] differs from `ln 2` by less
+/// than `2^-86`.
 const LN_2_HIGH: f64 = f64::from_bits(0x3fe6_2e42_fee0_0000);
 const LN_2_LOW: f64 = f64::from_bits(0x3dea_39ef_3579_3c76);
 
@@ -41,12 +42,13 @@ const INVERSE_FACTORIALS: [f64; 16] = [
     1.0 / 355_687_428_096_000.0,
 ];
 
-/// Compute `e^x`; 0 below -700, where the exact value is below `10^-304`, and infinity above 709.
+/// Compute `e^x`. Return 0 below -700, where the exact value is below `10^-304`, and infinity
+/// above 709.
 ///
 /// Write `x = k ln 2 + r` with `|r| < 0.35`. The product `k * LN_2_HIGH` is exact, so `r` is off by
-/// at most `2 u |r|`. The polynomial omits `r^15 / 15! < 2^-61` and its last steps round by
-/// `(1 + 0.35 + ...) u` in addition to the error of `r`: in total below `4 u`. The scaling is
-/// exact.
+/// at most `2 u |r|`. The polynomial omits terms of about `r^15 / 15! < 2^-61`. The last steps
+/// round by `(1 + 0.35 + ...) u`. Together with the error of `r`, the relative error is below
+/// `4 u`. The scaling by `2^k` is exact.
 #[inline]
 pub(crate) fn exp(x: f64) -> f64 {
     if x < -700.0 {
@@ -85,12 +87,12 @@ fn power_of_two(k: i64) -> f64 {
     f64::from_bits(((1023 + k) as u64) << 52)
 }
 
-/// Compute `ln x` for a positive normal float; minus infinity for anything at most 0.
+/// Compute `ln x` for a positive normal float. Return minus infinity for zero and negative numbers.
 ///
-/// With `x = 2^k m` and `m` within a factor `sqrt 2` of 1, `ln m = 2 atanh(s)` for
-/// `s = (m - 1) / (m + 1)`, `|s| < 0.1716`. The numerator is exact, the quotient is off by `2 u`,
-/// the series omits `2 s^25 / 25 < 2^-60 |s|`. When `k != 0` the sum exceeds `|ln m|`, and
-/// `k * LN_2_HIGH` is exact.
+/// Write `x = 2^k m` with `m` within a factor `sqrt 2` of 1. Then `ln m = 2 atanh(s)` for
+/// `s = (m - 1) / (m + 1)`, and `|s| < 0.1716`. The numerator is exact, and the quotient is off by
+/// `2 u`. The first omitted term of the series is `2 s^25 / 25`, and it is below `2^-60 |s|`. If
+/// `k != 0`, the sum exceeds `|ln m|`, and `k * LN_2_HIGH` is exact.
 #[inline]
 pub(crate) fn ln(x: f64) -> f64 {
     if !(0.0 < x) {
@@ -115,8 +117,8 @@ pub(crate) fn ln(x: f64) -> f64 {
 /// Compute `ln(1 + x)` for `x > -1`.
 #[inline]
 pub(crate) fn ln_1p(x: f64) -> f64 {
-    // For larger |x| the sum rounds by u and the logarithm exceeds 0.3; below -1/2 the sum is
-    // exact.
+    // For larger |x|, the sum 1 + x rounds by u, and the logarithm exceeds 0.3 in magnitude. For x
+    // below -1/2, the sum is exact.
     if x.abs() < 0.35 { two_atanh(x / (2.0 + x)) } else { ln(1.0 + x) }
 }
 
@@ -130,20 +132,21 @@ fn two_atanh(s: f64) -> f64 {
     2.0 * (s + s * (z * p))
 }
 
-/// `pi / 2`, as a part of 33 bits and a remainder, with an error below `2^-86`.
+/// The first 33 bits of `pi / 2`. The sum of this number and [`HALF_PI_LOW`] differs from `pi / 2`
+/// by less than `2^-86`.
 const HALF_PI_HIGH: f64 = f64::from_bits(0x3ff9_21fb_5440_0000);
 const HALF_PI_LOW: f64 = f64::from_bits(0x3dd0_b461_1a62_6331);
-/// Bounds the error of either part of [`cis`] for arguments up to [`CIS_LIMIT`]. For the sine it
-/// also bounds the error relative to the argument.
+/// A bound on the errors of the cosine and the sine from [`cis`], for arguments up to
+/// [`CIS_LIMIT`]. The constant also bounds the quotient of the error of the sine and the argument.
 pub(crate) const CIS_ERROR: f64 = 8.0 * U;
-/// For larger arguments the reduction by multiples of `pi / 2` is not exact.
+/// The largest argument for which the reduction by multiples of `pi / 2` is exact.
 pub(crate) const CIS_LIMIT: f64 = 1_000_000.0;
 
 /// Compute the cosine and the sine of `x`, for `|x|` up to [`CIS_LIMIT`].
 ///
 /// Write `x = k pi / 2 + r` with `|r| < 0.79`. The product `k * HALF_PI_HIGH` and its difference
 /// from `x` are exact, so `r` is off by `2 u |r|`. The polynomials omit `r^18 / 18! < 2^-58` and
-/// `r^19 / 19!`, and their last steps round by `2 u`, for the sine relative to `r`.
+/// `r^19 / 19!`. The last steps round by `2 u`. For the sine, this error is relative to `r`.
 #[inline]
 pub(crate) fn cis(x: f64) -> (f64, f64) {
     let k = (x * std::f64::consts::FRAC_2_PI).round_ties_even();
@@ -164,7 +167,7 @@ pub(crate) fn cis(x: f64) -> (f64, f64) {
     }
 }
 
-/// Add non-negative numbers in pairs: a relative error of at most `(log2(length) + 32) u`.
+/// Add non-negative numbers in pairs. The relative error is at most `(log2(length) + 32) u`.
 pub(crate) fn sum(values: &[f64]) -> f64 {
     if values.len() <= 32 {
         return values.iter().sum();
@@ -180,7 +183,7 @@ mod tests {
 
     use super::*;
 
-    /// Whether a value is within a relative error of an enclosure.
+    /// Whether a value is in an enclosure, up to a relative error.
     fn near(value: f64, low: f64, high: f64, error: f64) -> bool {
         let slack = error * low.abs().max(high.abs());
         low - slack <= value && value <= high + slack
@@ -192,7 +195,7 @@ mod tests {
             for x in [x, small, small * 1e-6, x / 10.0] {
                 let (low, high) = (x.neg_inf_exp().unwrap(), x.inf_exp().unwrap());
                 prop_assert!(near(exp(x), low, high, EXP_ERROR));
-                // The control: an error of twice the bound is seen.
+                // The control: the check detects an error of about twice the bound.
                 prop_assert!(!near(exp(x) * (1.0 + 20.0 * U), low, high, EXP_ERROR));
                 let (low, high) = (x.neg_inf_exp_m1().unwrap(), x.inf_exp_m1().unwrap());
                 prop_assert!(near(exp_m1(x), low, high, EXP_M1_ERROR));
@@ -212,8 +215,8 @@ mod tests {
 
     #[test]
     fn turns_stay_within_the_stated_error() {
-        // The standard library has an error of about one ulp here, below the tolerance of the
-        // check.
+        // The functions of the standard library have an error of about one ulp. This error is below
+        // the tolerance of the check.
         let near = |x: f64, slack: f64| {
             let ((cosine, sine), (s, c)) = (cis(x), x.sin_cos());
             (cosine - c).abs() <= slack && (sine - s).abs() <= slack * x.abs().min(1.0)
@@ -224,7 +227,7 @@ mod tests {
                 assert!(near(x, CIS_ERROR), "{x}");
             }
         }
-        // The control: an argument that is a little off is seen.
+        // The control: the check detects a small error of the argument.
         let (c, s) = cis(1.0 + 64.0 * U);
         let exact = 1f64.sin_cos();
         assert!((c - exact.1).abs() > CIS_ERROR && (s - exact.0).abs() > CIS_ERROR);

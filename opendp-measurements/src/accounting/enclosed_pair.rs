@@ -1,4 +1,4 @@
-//! Discrete Gaussian noise of a large scale, enclosed between two continuous ones.
+//! Discrete Gaussian noise of a large scale, enclosed between two kinds of continuous noise.
 
 use std::f64::consts::PI;
 use std::sync::Arc;
@@ -10,32 +10,35 @@ use super::elementary::exp;
 use super::pair::{Buckets, DominatingPair, Grid, LogConcaveNoise};
 use super::{GaussianPair, SampledPair};
 
-/// Two pairs that enclose some releases with one pair. Compositions are computed with these.
+/// Two pairs that enclose the loss of some equal releases. Compositions are computed with these two
+/// pairs.
 ///
-/// Let `(P, Q)` be the pair of all these releases, and `f` the `failure`. The contract is:
-/// - `A` is the pair of `times` releases with `above`. For every epsilon of any sign the
-///   hockey-stick divergence of `(P, Q)` is at most `f` plus `1 - f` times the divergence of `A`.
-///   So `(P, Q)` is dominated by `A` together with an event of probability `f` in which everything
-///   is lost. So compositions lose at most the delta of all `A`, plus the sum of all `f`.
-/// - `(C, D)` is the pair of `times` releases with `below`. A function of the output, possibly
-///   random, maps `P` to at least `(1 - f) C` and `Q` to at most `D / (1 - f)`. In a composition
+/// Let `(P, Q)` be the pair of all these releases, and `f` the `failure`. Two conditions must hold:
+/// - `A` is the pair of `times` releases with `above`. Take the hockey-stick divergences of
+///   `(P, Q)` and of `A` at any positive or negative epsilon. The divergence of `(P, Q)` is at most
+///   `f` plus `1 - f` times the divergence of `A`. So `(P, Q)` is dominated by `A` together with an
+///   event of probability `f` that reveals all data. So the delta of a composition is at most the
+///   delta of all `A`, plus the sum of all `f`.
+/// - `(C, D)` is the pair of `times` releases with `below`. A (possibly random) function of the
+///   output maps `P` to at least `(1 - f) C`, and `Q` to at most `D / (1 - f)`. In a composition
 ///   let `C` and `D` be the products, and let `F <= 1/3` be the sum of all `f`. Take the best event
 ///   for `C` and `D`, where `C - e^epsilon D = delta`. For this event the composition has at least
-///   `delta - F C - (1 / (1 - F) - 1) e^epsilon D`. This is at least `delta - 3 F`, because
+///   `delta - F C - (1 / (1 - F) - 1) e^epsilon D`. This value is at least `delta - 3 F`, because
 ///   `e^epsilon D <= C <= 1`.
 #[derive(Clone, Debug)]
 pub struct Between {
-    /// A pair that dominates, except for the failure.
+    /// The pair `above`: `times` releases with this pair dominate `(P, Q)`, except for the failure.
     pub above: Arc<dyn DominatingPair>,
-    /// A pair that is dominated, except for the failure, if one is known.
+    /// The pair `below`: `(P, Q)` dominates `times` releases with this pair, except for the
+    /// failure. `None` if no such pair is known.
     pub below: Option<Arc<dyn DominatingPair>>,
-    /// How often each of them counts.
+    /// The number of releases with `above`, which is also the number of releases with `below`.
     pub times: u64,
-    /// The probability of the failure, of all releases together.
+    /// The probability of a failure in any of the enclosed releases.
     pub failure: f64,
 }
 
-/// A pair whose single release lies [between](Between) two other pairs.
+/// A pair that two other pairs [enclose](Between), for a single release.
 #[derive(Clone, Debug)]
 pub struct EnclosedPair {
     between: Between,
@@ -44,26 +47,29 @@ pub struct EnclosedPair {
     integers: Option<(f64, f64)>,
 }
 
-/// Bound `1 - (1 - h) / (1 + h)`, where `h` is the sum of `e^(-2 pi^2 v k^2)` over all integers `k`
-/// but 0, for a `v` of at least 1/4. This sum is at most `2.02 e^(-2 pi^2 v)`.
+/// Bound `1 - (1 - h) / (1 + h)` from above, for a variance `v` of at least 1/4. Here `h` is the
+/// sum of `e^(-2 pi^2 v k^2)` over all integers `k` except 0. This sum is at most
+/// `2.02 e^(-2 pi^2 v)`.
 pub(super) fn roughness(variance: f64) -> f64 {
     4.1 * exp((-2.0 * PI * PI * variance * (1.0 - 1e-9)).max(-690.0))
 }
 
-/// Return the variance that is subtracted or added, at a scale of at least [`LEAST_SCALE`].
+/// Return the variance by which the two enclosing pairs differ from the variance of the noise. The
+/// scale must be at least [`LEAST_SCALE`].
 ///
-/// A larger value makes the failure smaller; at 40 it is negligible.
+/// A larger variance makes the failure smaller. At a variance of 40, the failure is negligible.
 pub(super) fn smoothing(scale: f64) -> f64 {
     (scale * 1e-6 * scale).clamp(3.0, 40.0)
 }
-/// Return normal noise with the variance reduced by a share of it, and with the variance increased
-/// by that share. The quotients of distance and standard deviation are rounded up and down.
+/// Return two pairs of normal noise. The variance of the first pair is reduced by the share `part`.
+/// The variance of the second pair is increased by this share. `more` and `less` are the distance
+/// divided by the standard deviation: `more` is rounded up, and `less` is rounded down.
 pub(super) fn continuous(more: f64, less: f64, part: f64) -> Result<(GaussianPair, GaussianPair)> {
     let above = more.inf_div(1f64.neg_inf_sub(part)?.neg_inf_sqrt()?)?;
     let below = less.neg_inf_div(1f64.inf_add(part)?.inf_sqrt()?)?;
     Ok((GaussianPair { mu: above }, GaussianPair { mu: below }))
 }
-/// The smallest scale at which integers are enclosed.
+/// The smallest scale at which discrete noise on integers is enclosed by continuous noise.
 pub(super) const LEAST_SCALE: f64 = 100.0;
 
 impl EnclosedPair {
@@ -80,31 +86,34 @@ impl EnclosedPair {
     /// Enclose discrete Gaussian noise on integers under the L2 distance.
     ///
     /// The noise of each number has `P[z]` proportional to `e^(-z^2 / (2 s^2))` with a scale `s` of
-    /// at least 20. `square` is at least 1, and at least the square of the distance; `sensitivity`
-    /// is the distance.
+    /// at least 20. `sensitivity` is the distance. `square` is at least 1, and at least the square
+    /// of the distance.
     ///
     /// # Theorem
-    /// Let `v` be from 3 to `s^2 / 99`, and `h` the sum of `e^(-2 pi^2 w k^2)` over all `k` but 0,
-    /// with `w = 0.99 v`. Numbers that do not differ have the same noise on both sides and reveal
-    /// nothing. At most `square` numbers differ, because they are integers. For each of them:
+    /// Let `v` be from 3 to `s^2 / 99`, and let `w = 0.99 v`. Let `h` be the sum of
+    /// `e^(-2 pi^2 w k^2)` over all integers `k` except 0. Equal numbers have the same noise on
+    /// both sides and reveal nothing. At most `square` numbers differ, because each difference is
+    /// an integer. The following two bounds hold for each number that differs.
     ///
-    /// *Above.* From a real number `x` draw an integer `y` of the discrete Gaussian distribution
+    /// *Above.* From a real number `x`, draw an integer `y` from the discrete Gaussian distribution
     /// about `x`, `e^(-(y - x)^2 / (2 v)) / W(x)`. By Poisson's summation `W(x)` is `sqrt(2 pi v)`,
-    /// up to a factor in `[1 - h, 1 + h]`. If `x` is normal about an integer `c` with variance
-    /// `s^2 - v`, then `y` has the probability `e^(-(y - c)^2 / (2 s^2)) / sqrt(2 pi s^2)`, up to a
-    /// factor of at most `1 / (1 - h)`, because two normal variables add up to one of variance
-    /// `s^2`. The discrete noise has this probability up to a factor in `[1 / (1 + h), 1]`. So its
-    /// law is `1 - f` times the law of `y` plus `f` times some other law, with
-    /// `f = 1 - (1 - h) / (1 + h)`.
+    /// up to a factor in `[1 - h, 1 + h]`. Let `x` be normal about an integer `c` with variance
+    /// `s^2 - v`. Two independent normal variables of variances `s^2 - v` and `v` add up to a
+    /// normal variable of variance `s^2`. So `y` has the probability `e^(-(y - c)^2 / (2 s^2)) /
+    /// sqrt(2 pi s^2)`, up to a factor of at most `1 / (1 - h)`. The discrete noise has this
+    /// probability up to a factor in `[1 / (1 + h), 1]`. Let `f = 1 - (1 - h) / (1 + h)`. So the
+    /// law of the discrete noise is `1 - f` times the law of `y` plus `f` times some other law.
     ///
     /// *Below.* Add a normal variable of variance `v` to the discrete noise about `c`. The density
-    /// at `x` is the density of a normal variable of variance `s^2 + v`, times
-    /// `sum_y e^(-(y - y0)^2 / (2 t)) / sqrt(2 pi t)`, divided by `W / sqrt(2 pi s^2)`. Here
-    /// `t = s^2 v / (s^2 + v) >= w`, `y0` depends on `x` and `c`, and `W` is the sum of
-    /// `e^(-y^2 / (2 s^2))`. Both quotients are in `[1 - h, 1 + h]`, and the second is at least 1.
+    /// of the sum at `x` has three factors. The first factor is the density of a normal variable of
+    /// variance `s^2 + v`. The second factor is `sum_y e^(-(y - y0)^2 / (2 t)) / sqrt(2 pi t)`. The
+    /// third factor is the inverse of `W / sqrt(2 pi s^2)`. Here `t = s^2 v / (s^2 + v) >= w`, `y0`
+    /// depends on `x` and `c`, and `W` is the sum of `e^(-y^2 / (2 s^2))`. Both quotients are in
+    /// `[1 - h, 1 + h]`, and the quotient with `W` is at least 1.
     ///
-    /// The failures of independent numbers add up. The rest is normal noise on a vector whose
-    /// length is at most the distance. Its loss is the loss on one number (Dong, Roth, Su 2022).
+    /// The failures of independent numbers add up. Without failures, the noise is normal noise on a
+    /// vector whose length is at most the distance. The loss of this noise equals the loss of noise
+    /// on one number at this distance (Dong, Roth, Su 2022).
     ///
     /// # Errors
     /// `Overflow` when a quotient is not finite.
@@ -118,17 +127,19 @@ impl EnclosedPair {
         let pair = EnclosedPair::new(Arc::new(above), Some(Arc::new(below)), failure, Some(rho));
         Ok(pair.of_integers(square.max(sensitivity.inf_mul(sensitivity)?.floor()), scale))
     }
-    /// Mark the noise as discrete Gaussian on vectors of integers, by the square of the distance.
+    /// Mark the noise as discrete Gaussian noise on vectors of integers. `square` is the square of
+    /// the distance.
     pub(super) fn of_integers(self, square: f64, scale: f64) -> Self {
         EnclosedPair { integers: Some((square, scale)), ..self }
     }
-    /// Mark the noise as being on one integer; samples of it may have tighter pairs.
+    /// Mark the noise as noise on one integer. For such noise on a sample, tighter pairs can be
+    /// known.
     pub(super) fn on_one_integer(self, sensitivity: f64, scale: f64) -> Self {
         let noise = LogConcaveNoise::DiscreteGaussian { scale };
         EnclosedPair { shift: Some((noise, sensitivity)), ..self }
     }
-    /// Derive another pair, and enclose it with the pairs that are derived in the same way from the
-    /// enclosing pairs.
+    /// Derive another pair. Derive the enclosing pairs of the result in the same way from the
+    /// enclosing pairs of this pair.
     fn and_then(
         &self,
         of: impl Fn(&Arc<dyn DominatingPair>) -> Option<Arc<dyn DominatingPair>>,
@@ -164,7 +175,8 @@ impl DominatingPair for EnclosedPair {
     fn integer_gaussian(&self) -> Option<(f64, f64)> {
         self.integers
     }
-    /// A sample mixes `P` and `Q`, and the enclosing pairs in the same way.
+    /// On a sample, the pair is a mixture of `P` and `Q`. The enclosing pairs are mixed in the same
+    /// way.
     fn on_sample(&self, rate: f64, removed: bool) -> Option<Arc<dyn DominatingPair>> {
         self.and_then(|pair| Some(SampledPair::of(pair.clone(), rate, removed)))
     }
@@ -178,7 +190,7 @@ mod tests {
     use super::super::*;
     use super::*;
 
-    /// Delta of discrete noise, summed over its outputs.
+    /// Compute delta of discrete noise as a sum over its outputs.
     fn exact(shift: f64, scale: f64, epsilon: f64) -> f64 {
         let weight = |z: f64| (-(z / scale).powi(2) / 2.0).exp();
         let reach = (14.0 * scale).ceil() as i64;
@@ -208,8 +220,8 @@ mod tests {
             }
         }
     }
-    /// The continuous noise itself is not a bound: between its losses the discrete noise has a
-    /// larger delta.
+    /// Continuous noise of the same scale is not a bound. Between two losses of the discrete noise,
+    /// the discrete noise has a larger delta.
     #[test]
     fn continuous_noise_of_the_same_scale_is_no_bound_of_integers() {
         let (shift, scale) = (1.0, 100.0);
@@ -235,7 +247,8 @@ mod tests {
         let pair = Arc::new(DiscreteGaussianPair { sensitivity: 100, scale: 100.0 });
         let sample = Account::new().with(SampledPair::of(pair, 0.1, true), 1);
         let (rate, epsilon): (f64, f64) = (0.1, 0.2);
-        // One release is amplified by a formula (Balle, Barthe, Gaboardi 2018, Theorem 8).
+        // The exact delta of one release on a sample has a formula (Balle, Barthe, Gaboardi 2018,
+        // Theorem 8).
         let exact = rate * exact(100.0, 100.0, (epsilon.exp_m1() / rate).ln_1p());
         let found = sample.delta(epsilon).unwrap();
         assert!(found.lower <= exact && exact <= found.upper, "{found:?} {exact}");

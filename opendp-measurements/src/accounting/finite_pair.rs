@@ -1,4 +1,5 @@
-//! Pairs with atoms: discrete noise, randomized response, and listed distributions.
+//! Pairs with atoms (outputs of positive probability): discrete noise, randomized response, and
+//! listed distributions.
 
 use std::sync::Arc;
 
@@ -14,10 +15,10 @@ use super::lattice_transform::TiltedLattice;
 use super::pair::{Buckets, DominatingPair, Grid, LogConcaveNoise};
 use super::transform::Tilted;
 
-/// The largest loss of atoms for which a transform is given.
+/// A transform is offered only if the losses of the atoms are below this bound.
 const MOST_TILTED: f64 = 300.0;
 
-/// Put outputs, each a loss with its two probabilities, into buckets.
+/// Put outputs into buckets. Each output is a loss with its two probabilities.
 fn fill(
     grid: &Grid,
     relative: f64,
@@ -51,11 +52,11 @@ pub struct FinitePair {
 }
 
 impl FinitePair {
-    /// Make a pair from two lists of probabilities, which are taken as exact numbers.
+    /// Make a pair from two lists of probabilities. The floats count as exact numbers.
     ///
     /// # Errors
     /// `InvalidDistance` when the lists differ in length, a probability is negative or NaN, or a
-    /// sum is further than `10^-9` from 1.
+    /// sum is not within `10^-9` of 1.
     pub fn new(p: Vec<f64>, q: Vec<f64>) -> Result<Self> {
         let right = |list: &[f64]| {
             let total: f64 = list.iter().sum();
@@ -80,11 +81,11 @@ impl DominatingPair for FinitePair {
         finite.fold((0.0, 0.0), |(low, high), (loss, ..)| (loss.min(low), loss.max(high)))
     }
     fn buckets(&self, grid: &Grid) -> Buckets {
-        // The logarithms of floats are at most 745.
+        // The logarithms of positive floats are at most 745 in magnitude.
         fill(grid, 4.0 * U, 1500.0 * LN_ERROR, self.outputs())
     }
     fn unit(&self) -> Option<f64> {
-        // Two outputs with opposite losses, as in randomized response.
+        // Check whether all losses are multiples of one loss. In randomized response, this is true.
         let (low, high) = self.range(0.0);
         let on = |loss: f64| {
             let place = loss / high;
@@ -98,7 +99,8 @@ impl DominatingPair for FinitePair {
     }
 }
 
-/// Randomized response: the truth with probability `truth`, else one of the other categories.
+/// Randomized response: the output is the truth with probability `truth`, and otherwise one of the
+/// other categories.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct RandomizedResponsePair {
     /// The probability of the truth, above 0 and below 1.
@@ -134,9 +136,9 @@ impl DominatingPair for RandomizedResponsePair {
 /// With delta 0, powers of this pair give the optimal composition of pure differential privacy.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct PrivatePair {
-    /// The loss, except with probability delta.
+    /// The largest loss, except in an event of probability delta.
     pub epsilon: f64,
-    /// The probability of an unbounded loss.
+    /// The probability of the event of unbounded loss.
     pub delta: f64,
 }
 impl DominatingPair for PrivatePair {
@@ -168,10 +170,10 @@ impl DominatingPair for PrivatePair {
     }
 }
 
-/// Another pair, with an event of unbounded loss added: a threshold that hides rare keys.
+/// A pair with an added event of unbounded loss, as for a threshold that hides rare keys.
 #[derive(Clone, Debug)]
 pub struct ThresholdedPair {
-    /// The pair that applies otherwise.
+    /// The pair without the added event.
     pub noise: Arc<dyn DominatingPair>,
     /// The probability that a release reveals whether a person is in the data.
     pub delta: f64,
@@ -180,7 +182,8 @@ impl DominatingPair for ThresholdedPair {
     fn range(&self, tail: f64) -> (f64, f64) {
         self.noise.range(tail)
     }
-    /// The event has probability at most delta under `P`. The rest is at most the other pair.
+    /// The event has probability at most delta under `P`. The remaining measure is at most the
+    /// measure of `noise`.
     fn buckets(&self, grid: &Grid) -> Buckets {
         let mut buckets = self.noise.buckets(grid);
         buckets.above += self.delta;
@@ -198,15 +201,15 @@ impl DominatingPair for ThresholdedPair {
     }
 }
 
-/// Discrete Laplace noise, `P[Z = z]` proportional to `e^(-|z| / scale)`, on an integer.
+/// Discrete Laplace noise on one integer: `P[Z = z]` is proportional to `e^(-|z| / scale)`.
 ///
-/// It is log-concave, so vectors under the L1 distance are dominated, as for
-/// [`LaplacePair`](super::LaplacePair).
+/// The noise is log-concave. So this pair also dominates noise on vectors under the L1 distance, as
+/// for [`LaplacePair`](super::LaplacePair).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct DiscreteLaplacePair {
-    /// The sensitivity.
+    /// The sensitivity: the largest difference of the true numbers on two neighbours.
     pub sensitivity: u32,
-    /// The scale, above 0.
+    /// The scale of the noise, above 0.
     pub scale: f64,
 }
 impl DominatingPair for DiscreteLaplacePair {
@@ -250,19 +253,20 @@ impl DominatingPair for DiscreteLaplacePair {
     }
 }
 
-/// Discrete Gaussian noise, `P[Z = z]` proportional to `e^(-z^2 / (2 scale^2))`, on an integer.
+/// Discrete Gaussian noise on one integer: `P[Z = z]` is proportional to `e^(-z^2 / (2 scale^2))`.
 ///
-/// It is log-concave, so smaller sensitivities are dominated. A vector under the L2 distance is
-/// not.
+/// The noise is log-concave. So this pair also dominates the noise at smaller sensitivities. This
+/// pair does not dominate noise on vectors under the L2 distance.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct DiscreteGaussianPair {
-    /// The sensitivity.
+    /// The sensitivity: the largest difference of the true numbers on two neighbours.
     pub sensitivity: u32,
-    /// The scale, above 0 and at most [`MAX_SCALE`](DiscreteGaussianPair::MAX_SCALE).
+    /// The scale of the noise, above 0 and at most [`MAX_SCALE`](DiscreteGaussianPair::MAX_SCALE).
     pub scale: f64,
 }
 impl DiscreteGaussianPair {
-    /// The largest scale. The pair lists its outputs one by one.
+    /// The largest allowed scale. The limit is needed because the pair lists its outputs one by
+    /// one.
     pub const MAX_SCALE: f64 = 65536.0;
 
     fn loss(&self, z: f64) -> f64 {
@@ -276,8 +280,8 @@ impl DominatingPair for DiscreteGaussianPair {
         (self.loss(z), self.loss(-z))
     }
     fn buckets(&self, grid: &Grid) -> Buckets {
-        // Beyond this, the probabilities of P are below e^-700 each, and fall faster than
-        // geometrically.
+        // Beyond `reach`, each probability of P is below e^-700, and the probabilities fall faster
+        // than geometrically.
         let reach = (37.4 * self.scale.min(Self::MAX_SCALE)).ceil() as i64 + 1;
         let d = f64::from(self.sensitivity);
         let weight = |z: f64| exp(-(z / self.scale) * (z / self.scale) / 2.0);

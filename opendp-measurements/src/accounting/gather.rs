@@ -1,4 +1,5 @@
-//! Compute the waves (the Fourier transform) of one loss at all frequencies at once.
+//! The Fourier transform of one loss, computed at all frequencies at once. The values of the
+//! transform are called waves.
 
 use std::f64::consts::TAU;
 
@@ -8,36 +9,41 @@ use super::convolution::transform_error;
 use super::elementary::U;
 use super::transform::Listed;
 
-/// Waves at the multiples of a spacing, by one Fourier transform.
+/// The waves (values of the Fourier transform of a loss) at the multiples of a spacing. One
+/// discrete Fourier transform computes all waves.
 ///
 /// # Proof
 /// Let `h` be the spacing of the frequencies, and `g = 2 pi / (h G)` the step of a grid of `G`
-/// places. At the frequency `s = n h`, a wave `e^(i s x)` has the period `G g` in `x`, so places
-/// are counted modulo `G`. On it let `x` lie between the two middle ones of [`POINTS`] adjacent
-/// places. The polynomial through the values of the wave there is a sum of these values with real
-/// weights that depend on `x` alone. It is off by at most `|w'| s^p / p!`, where `p` is the number
-/// of points and `w'` the product of their distances from `x` (the divided difference of order `p`
-/// is a mean of the derivative of order `p`, also if it is complex). In units of `g` this product
-/// is largest in the middle, where it is `(1/2 3/2 5/2 ..)^2`. So the atoms are spread to the grid
-/// by these weights, whose moduli add up to less than [`WEIGHTS`], and one transform of the grid
-/// gives all waves, off by `((s g)^p / p!) (1/2 3/2 ..)^2` and by rounding. With `s g` up to
-/// `pi / 2` this is at most 0.023, and it is far less at the low frequencies, which matter.
+/// places. At the frequency `s = n h`, the function `e^(i s x)` has the period `G g` in `x`. So
+/// places are counted modulo `G`. Let an atom `x` lie between the two middle places of [`POINTS`]
+/// adjacent places. Take the polynomial through the values of `e^(i s x)` at these places. The
+/// value of the polynomial at `x` is a weighted sum of these values. The weights are real and
+/// depend only on `x`. The polynomial is off by at most `|w'| s^p / p!`. Here `p` is the number of
+/// places, and `w'` is the product of their distances from `x`. The reason is that the divided
+/// difference of order `p` is a mean of the derivative of order `p`. This fact also holds for
+/// complex values. In units of `g`, the product is largest in the middle, where it is
+/// `(1/2 3/2 5/2 ..)^2`. So the atoms are spread to the grid with the weights of the polynomial.
+/// The moduli of the weights add up to less than [`WEIGHTS`]. One transform of the grid then gives
+/// all waves. A wave is off by `((s g)^p / p!) (1/2 3/2 ..)^2` and by rounding. For `s g` up to
+/// `pi / 2`, the first error is at most 0.023. The first error is far smaller at the low
+/// frequencies, which contribute most.
 pub(super) struct Gather {
     spacing: f64,
     transform: Transform,
     places: Vec<f64>,
     spectrum: Vec<Complex>,
-    /// The error of the polynomial at each frequency.
+    /// A bound on the error of the polynomial at each frequency.
     errors: Vec<f64>,
 }
 
 /// The number of places to which an atom is spread.
 const POINTS: usize = 10;
-/// The place of the first of them, before the atom.
+/// The number of steps from the first place of an atom to the last place at or below the atom. An
+/// atom has [`POINTS`] places.
 const BEFORE: i64 = 4;
-/// Bounds the sum of the moduli of the weights of an atom.
+/// A bound on the sum of the moduli of the weights of an atom.
 const WEIGHTS: f64 = 2.5;
-/// The number of places for each frequency.
+/// The number of places of the grid, divided by the number of frequencies.
 const FINE: usize = 4;
 
 /// `1 / prod (j - k)` over all `k != j`, for `j` from 0 to 9.
@@ -58,7 +64,8 @@ const DIVISORS: [f64; POINTS] = {
     list
 };
 
-/// Return the weights of the places for an atom that is `part` of a step above place [`BEFORE`].
+/// Return the weights of the places for an atom. The atom is above place [`BEFORE`] by the fraction
+/// `part` of a step.
 fn weights(part: f64) -> [f64; POINTS] {
     let mut list = DIVISORS;
     let mut before = 1.0;
@@ -75,11 +82,11 @@ fn weights(part: f64) -> [f64; POINTS] {
 }
 
 impl Gather {
-    /// Plan for the frequencies `h`, `2 h`, and so on, at least `most` of them.
+    /// Make a plan for at least `most` frequencies `h`, `2 h`, and so on. `h` is the `spacing`.
     pub(super) fn new(spacing: f64, most: usize) -> Gather {
         let length = (FINE * most.max(8)).next_power_of_two();
         let transform = Transform::of_length(length);
-        // (1/2 3/2 5/2 7/2 9/2)^2 / 10!
+        // The factor is (1/2 3/2 5/2 7/2 9/2)^2 / 10!.
         let factor = 872.1 / 3_628_800.0;
         let error = |n: usize| {
             let square = (TAU * n as f64 / length as f64).powi(2);
@@ -93,11 +100,12 @@ impl Gather {
             errors: (0..=length / FINE).map(error).collect(),
         }
     }
-    /// The largest number of frequencies.
+    /// Return the number of frequencies of the plan.
     pub(super) fn most(&self) -> usize {
         self.errors.len() - 1
     }
-    /// Return the wave at each multiple of the spacing, from 0 on, and a bound on its error.
+    /// Return the wave at each multiple of the spacing, from 0 on. Each wave comes with a bound on
+    /// its error.
     pub(super) fn waves(
         &mut self,
         listed: &Listed,
@@ -117,11 +125,12 @@ impl Gather {
             }
         }
         self.transform.forward(&mut self.places, &mut self.spectrum).ok()?;
-        // Weights err by 64 u each, and additions to one place by u for each atom.
+        // Each weight errs by 64 u. The additions to one place err by u for each atom.
         let rounding = (listed.atoms.len() as f64 + 64.0) * U + transform_error(length);
         let error = listed.error + WEIGHTS * rounding;
         let spacing = self.spacing;
-        // The place of an atom errs by 4 u of itself, which turns a wave by `2 pi n / G` times it.
+        // The place of an atom has a relative error of 4 u. An error of the place changes the phase
+        // of the wave by `2 pi n / G` times this error.
         let turn = 8.0 * U * furthest * TAU / length as f64;
         let blur = if furthest < 1e12 { turn + spacing * listed.blur } else { f64::INFINITY };
         let of = move |(n, (wave, off)): (usize, (&Complex, &f64))| {
@@ -170,7 +179,7 @@ mod tests {
             assert!(error < 0.024);
             near += usize::from(error < 1e-7);
         }
-        // At a third of the highest frequency and below, the error is negligible.
+        // Up to a third of the highest frequency, the error of the waves is negligible.
         assert!(most / 4 < near, "{near}");
     }
 }

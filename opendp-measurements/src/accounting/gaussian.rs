@@ -1,4 +1,4 @@
-//! Gaussian noise without discretisation: certified at any precision.
+//! Certified bounds for Gaussian noise, computed without a grid.
 
 use dashu_int::IBig;
 
@@ -8,10 +8,10 @@ use opendp_core::{Error, Result};
 use super::Certified;
 use super::normal::{Enclosure, gauss, mills, sqrt_two_pi};
 
-/// From this argument on, a tail is below the smallest float.
+/// From this argument on, the normal tail is below the smallest positive float.
 const FAR: f64 = 39.0;
 
-/// Enclose `P[N >= x]` for a standard normal variable.
+/// Enclose `P[N >= x]` for a standard normal variable `N`.
 ///
 /// # Errors
 /// `InvalidDistance` when `x` is not finite.
@@ -39,13 +39,14 @@ pub fn normal_tail(x: f64) -> Result<Certified> {
     Ok(if negative { float(&complement(&tail, bits), bits) } else { float(&tail, bits) })
 }
 
-/// Enclose delta at an epsilon for Gaussian noise whose standard deviation is the sensitivity
+/// Enclose delta at an epsilon for Gaussian noise. The standard deviation is the sensitivity
 /// divided by `mu`.
 ///
-/// With `a = epsilon / mu - mu / 2` and `b = a + mu`, it is `T(a) - e^epsilon T(b)`, where `T` is
-/// the normal tail (Balle, Wang 2018, Theorem 8). Since `e^epsilon phi(b) = phi(a)`, this is
-/// `phi(a) (m(a) - m(b))` in terms of Mills' ratio, without an exponential that could overflow.
-/// Both ends are within one or two ulps of the exact value.
+/// Let `a = epsilon / mu - mu / 2` and `b = a + mu`, and let `T` be the normal tail. Then delta is
+/// `T(a) - e^epsilon T(b)` (Balle, Wang 2018, Theorem 8). Let `phi` be the normal density, and `m`
+/// Mills' ratio. Because `e^epsilon phi(b) = phi(a)`, delta is `phi(a) (m(a) - m(b))`. This form
+/// has no exponential that can overflow. Both ends of the result are within one or two ulps of the
+/// exact value.
 ///
 /// # Errors
 /// `InvalidDistance` when epsilon or `mu` is negative or NaN.
@@ -144,7 +145,8 @@ pub fn gaussian_epsilon(mu: f64, delta: f64) -> Result<Certified> {
 }
 
 /// Enclose the largest `mu` at which Gaussian noise is `(epsilon, delta)`-private. Use the
-/// sensitivity divided by `mu` as the standard deviation. The lower end is the safe one.
+/// sensitivity divided by `mu` as the standard deviation. The lower end is safe: noise with this
+/// `mu` is private.
 ///
 /// # Errors
 /// `InvalidDistance` when epsilon is negative or delta is not from 0 to 1.
@@ -166,8 +168,9 @@ pub fn gaussian_mu(epsilon: f64, delta: f64) -> Result<Certified> {
     Ok(Certified { lower: step_back(above, fits)?, upper })
 }
 
-/// Enclose the trade-off function of a normal shift: the smallest error of the second kind of a
-/// test between `N(0, 1)` and `N(mu, 1)` at a size of `alpha` (Dong, Roth, Su 2022).
+/// Enclose the trade-off function of a normal shift. Consider tests between `N(0, 1)` and
+/// `N(mu, 1)` with significance level `alpha`. The value is the smallest probability of a type II
+/// error of such a test (Dong, Roth, Su 2022).
 ///
 /// # Errors
 /// `InvalidDistance` when `mu` is negative or `alpha` is not from 0 to 1.
@@ -181,7 +184,8 @@ pub fn gaussian_tradeoff(mu: f64, alpha: f64) -> Result<Certified> {
     if alpha == 0.0 || alpha == 1.0 {
         return Ok(Certified { lower: 1.0 - alpha, upper: 1.0 - alpha });
     }
-    // t with T(t) = alpha; then the error is T(mu - t), which decreases with alpha.
+    // Find t with T(t) = alpha. Then the probability of a type II error is T(mu - t), which
+    // decreases with alpha.
     let (mut low, mut high) = (-FAR, FAR);
     while low < high.next_down() && high - low > 1e-300 {
         let middle = low + (high - low) / 2.0;
@@ -197,7 +201,7 @@ pub fn gaussian_tradeoff(mu: f64, alpha: f64) -> Result<Certified> {
             break;
         }
     }
-    // Differences of floats, rounded outward by an ulp of their size.
+    // Round the differences of two floats outward by one ulp.
     let slack = (mu.abs() + low.abs().max(high.abs())) * f64::EPSILON;
     let lower = normal_tail(mu - low + slack)?.lower;
     Ok(Certified { lower, upper: normal_tail(mu - high - slack)?.upper })
@@ -211,7 +215,8 @@ fn check(delta: f64) -> Result<()> {
     Err(Error::InvalidDistance(reason))
 }
 
-/// Find by bisection the smallest float from which on a condition holds.
+/// Find by bisection the smallest float that satisfies a condition. All larger floats must also
+/// satisfy the condition.
 fn smallest(holds: impl Fn(f64) -> Result<bool>) -> Result<f64> {
     if holds(0.0)? {
         return Ok(0.0);
@@ -233,7 +238,8 @@ fn smallest(holds: impl Fn(f64) -> Result<bool>) -> Result<f64> {
     }
 }
 
-/// Try smaller and smaller numbers. Return the first one at which a condition holds, or 0.
+/// Try smaller and smaller numbers. Return the first number that satisfies a condition. If no tried
+/// number satisfies the condition, return 0.
 fn step_back(from: f64, holds: impl Fn(f64) -> Result<bool>) -> Result<f64> {
     let mut by = f64::EPSILON / 2.0;
     while by < 1.0 {

@@ -1,4 +1,4 @@
-//! Gaussian noise, without sampling and on a Poisson sample.
+//! Pairs for Gaussian noise, without sampling and on a Poisson sample.
 
 use std::sync::Arc;
 
@@ -11,17 +11,19 @@ use super::sampled_pair::{mixed, unmixed};
 use super::sampled_transform::TiltedSample;
 use super::transform::{Tilted, TiltedGaussian};
 
-/// `N(mu, 1)` against `N(0, 1)`: noise of standard deviation `sensitivity / mu`.
+/// The pair of `N(mu, 1)` and `N(0, 1)`: noise of standard deviation `sensitivity / mu`.
 ///
-/// By rotation invariance it dominates vectors under the L2 distance, too. The loss of an output
-/// is normal, of variance `mu^2` and mean `mu^2 / 2` under `P` and `-mu^2 / 2` under `Q`.
+/// By rotation invariance, this pair also dominates vectors under the L2 distance. The loss of an
+/// output is normal, with variance `mu^2`. The mean of the loss is `mu^2 / 2` under `P` and
+/// `-mu^2 / 2` under `Q`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct GaussianPair {
-    /// The sensitivity divided by the standard deviation.
+    /// The sensitivity divided by the standard deviation of the noise.
     pub mu: f64,
 }
 
-/// Return a number of standard deviations that holds all but `tail`, by `P[N > z] <= e^(-z^2/2)`.
+/// Return a number `z` with `P[N > z] <= tail`, for a standard normal variable `N`. The reason is
+/// `P[N > z] <= e^(-z^2/2)`.
 pub(super) fn deviations(tail: f64) -> f64 {
     (-2.0 * ln(tail.max(1e-300))).max(1.0).sqrt().min(LIMIT)
 }
@@ -38,7 +40,8 @@ impl DominatingPair for GaussianPair {
         let p = (0..grid.count).map(|i| mass(centre(i) - mu / 2.0, width)).collect();
         let q = (0..grid.count).map(|i| mass(centre(i) + mu / 2.0, width)).collect();
         let (low, high) = (grid.edge(0) / mu - mu / 2.0, grid.edge(grid.count) / mu - mu / 2.0);
-        // A centre c is off by 4 u (|c| + mu), which changes a mass by |c| times as much.
+        // The centre c of a bucket is off by 4 u (|c| + mu). The relative change of a mass is |c|
+        // times this error.
         let furthest = low.abs().max(high.abs()).min(LIMIT) + mu;
         let relative = MASS_ERROR + 8.0 * U * furthest * (furthest + mu);
         Buckets {
@@ -67,27 +70,28 @@ impl DominatingPair for GaussianPair {
     }
 }
 
-/// Gaussian noise on a Poisson sample, one record removed or added.
+/// Gaussian noise on a Poisson sample, with one record removed or added.
 ///
-/// Removing a record changes `(1 - q) N(0, 1) + q N(mu, 1)` into `N(0, 1)`, and adding one does the
-/// reverse. Here `mu` is the `mu` of the mechanism without sampling (Zhu, Dong, Wang 2022, Theorem
-/// 11).
+/// Let `q` be the rate. The removal of a record changes `(1 - q) N(0, 1) + q N(mu, 1)` into
+/// `N(0, 1)`. The addition of a record does the reverse. Here `mu` is the `mu` of the mechanism
+/// without sampling (Zhu, Dong, Wang 2022, Theorem 11).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SampledGaussianPair {
-    /// The sensitivity divided by the standard deviation.
+    /// The sensitivity divided by the standard deviation of the noise.
     pub mu: f64,
-    /// The probability of each record to be in the sample, above 0 and below 1.
+    /// The probability that a record is in the sample, above 0 and below 1.
     pub rate: f64,
-    /// Whether the record is removed (or else added).
+    /// The direction: `true` for a removed record, `false` for an added record.
     pub removed: bool,
 }
 
 impl SampledGaussianPair {
-    /// Return the loss of the output `y` when the record is removed. It increases with `y`.
+    /// Return the loss of the output `y` for a removed record. The loss increases with `y`.
     fn loss(&self, y: f64) -> f64 {
         mixed(y * self.mu - self.mu * self.mu / 2.0, self.rate)
     }
-    /// Return the output of a loss. Its error is charged to the shift of the buckets.
+    /// Return the output `y` that has a given loss for a removed record. The field `shift` of the
+    /// buckets covers the error of this output.
     fn output(&self, loss: f64) -> f64 {
         let ratio = unmixed(loss, self.rate);
         if ratio > 0.0 { ln(ratio) / self.mu + self.mu / 2.0 } else { f64::NEG_INFINITY }
@@ -107,7 +111,8 @@ impl DominatingPair for SampledGaussianPair {
     }
     fn buckets(&self, grid: &Grid) -> Buckets {
         let (mu, rate) = (self.mu, self.rate);
-        // Outputs from low to high; the loss of an added record has the opposite sign.
+        // The edges are in ascending order of outputs. The loss of an added record has the opposite
+        // sign.
         let edge = |i: usize| match self.removed {
             true => self.output(grid.edge(i)),
             false => self.output(-grid.edge(grid.count - i)),
@@ -135,8 +140,9 @@ impl DominatingPair for SampledGaussianPair {
             below = upper_tail(high);
             above = upper_tail(-low);
         }
-        // An edge y is a float, and is the edge of P and Q alike. Its centre is off by 4 u (|y| +
-        // mu). Its loss differs from the grid's by the errors of exp_m1, ln and the products.
+        // An edge y is a float, and the same edge is used for P and Q. The centre of a bucket is
+        // off by 4 u (|y| + mu). The loss at y differs from the loss at the edge of the grid by the
+        // errors of exp_m1, ln and the products.
         let relative = MASS_ERROR + 16.0 * U * limit * (limit + mu);
         let reach = grid.edge(0).abs().max(grid.edge(grid.count).abs());
         let shift = 256.0 * U * (1.0 + reach + mu * (mu + limit.min(reach / mu + 40.0)));

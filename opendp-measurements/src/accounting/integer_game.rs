@@ -1,55 +1,62 @@
-//! A few equal releases of vectors of integers with discrete Gaussian noise, as a game.
+//! A few equal releases of vectors of integers with discrete Gaussian noise. An adversary chooses
+//! the shift of each release in view of all losses so far. These choices are called a game.
 
 use super::elementary::{U, exp, exp_m1, ln_1p, sum};
 use super::enclosed_pair::roughness;
 use super::gaussian_pair::deviations;
 
-/// Delta of `count` releases of vectors of integers with discrete Gaussian noise of scale `s`, for
-/// neighbours whose squares differ by `D`, at the total losses that can occur.
+/// The delta of `count` releases of vectors of integers, listed for all total losses that can
+/// occur. The noise is discrete Gaussian of scale `s`. `D` is the square of the L2 distance of
+/// neighbours.
 ///
 /// # Theorem
 /// By the theorem at [`IntegerVectorPair::enclosed`](super::IntegerVectorPair), the loss of one
 /// release is `(D + 2 u) / (2 s^2)` for an integer `u`. Let `g` be the greatest common divisor of
-/// the shifts, so `g^2` divides `D`. The law of `u` is discrete Gaussian of scale `s sqrt(D)` on
-/// the multiples of `g`, except for a factor of at most `1 / (1 - f)`.
+/// the shifts of all numbers. So `g^2` divides `D`. The law of `u` is discrete Gaussian of scale
+/// `s sqrt(D)` on the multiples of `g`. This holds up to a factor of at most `1 / (1 - f)`.
 ///
-/// The shifts of a release may be chosen in view of all losses so far. Let `V_0(x)` be
-/// `max(0, 1 - e^-x)`, where `x` is the total loss minus epsilon, and
-/// `V_(k+1)(x) = max_g E V_k(x + (D + 2 u) / (2 s^2))`, with `u` of step `g`. By induction from the
-/// last release to the first, delta of the best choices is at most `V_m(-epsilon) / (1 - f)^m`, as
-/// all values are positive. Without the factor it is delta of these choices: each step has shifts,
-/// `D / g^2` numbers that differ by `g`.
+/// The shifts of a release can be chosen in view of all losses so far. Let `x` be the total loss
+/// minus epsilon, and let `V_0(x)` be `max(0, 1 - e^-x)`. Let `V_(k+1)(x) = max_g E V_k(x + (D + 2
+/// u) / (2 s^2))`, where the step of `u` is `g`. Use induction from the last release to the first.
+/// Because all values are positive, delta of the best choices is at most
+/// `V_m(-epsilon) / (1 - f)^m`. Without the factor, the value is the exact delta of the best
+/// choices. The reason is that a shift exists for each step `g`: `D / g^2` numbers that differ by
+/// `g`.
 ///
 /// # Proof of the computation
-/// All totals are `(m D + 2 j) / (2 s^2)` for an integer `j`, so the values are listed for the `j`
-/// of a window. They increase with `j` and are at most 1. So values above the window are replaced
-/// by 1, and those below it by its first value. Outputs `u` beyond a reach count with the value 1.
-/// Every step adds positive numbers only; it is enlarged by a bound on its relative error. Delta
-/// is convex in `e^epsilon`, as a maximum of means of `max(0, 1 - e^epsilon e^-x)`, so between two
-/// totals it is at most the chord.
+/// All totals are `(m D + 2 j) / (2 s^2)` for an integer `j`, so the values are listed for all `j`
+/// in a window. The values increase with `j` and are at most 1. So values above the window are
+/// replaced by 1. Values below the window are replaced by the first value of the window. Outputs
+/// `u` beyond a reach (a largest `|u|`) count with the value 1. Every release adds positive numbers
+/// only, and the result is enlarged by a bound on its relative error. Delta is a maximum of means
+/// of `max(0, 1 - e^epsilon e^-x)`. So delta is convex in `e^epsilon`. So between two total losses,
+/// delta is at most the linear interpolation in `e^epsilon`.
 #[derive(Clone, Debug)]
 pub(super) struct IntegerGame {
-    /// `1 / s^2`, the distance of totals.
+    /// `1 / s^2`, the distance between adjacent total losses.
     step: f64,
-    /// The total at `j = 0`.
+    /// The total loss at `j = 0`.
     middle: f64,
-    /// Delta at the totals of `j = last`, `last - 1`, and so on: it increases.
+    /// Delta at the total losses with `j = last`, `last - 1`, and so on. The deltas increase along
+    /// the list.
     deltas: Vec<f64>,
     last: i64,
 }
 
-/// The largest product of the numbers of releases, of totals, and of outputs.
+/// A limit on the work: the number of releases times the number of total losses times the number of
+/// outputs.
 const MOST_WORK: f64 = 1e7;
-/// From this number of releases times the square of the scale on, smoothing is as tight.
+/// If the number of releases times the square of the scale is at least this value, the recursion is
+/// not used. Smoothing is then equally tight.
 const MOST_NOISE: f64 = 4000.0;
-/// The largest `m f`, by which delta is enlarged.
+/// The largest allowed `m f`. Delta is enlarged by a share of about `m f`.
 const MOST_EXCESS: f64 = 0.01;
-/// The mass beyond the reach, relative to delta.
+/// The mass of the outputs beyond the reach, relative to delta.
 const BEYOND: f64 = 1e-7;
 
 impl IntegerGame {
-    /// Compute all deltas from about `least` on. Return `None` if that takes too long, or if the
-    /// scale is too small for the distance.
+    /// Compute all deltas from about `least` on. Return `None` if the computation takes too long,
+    /// or if the scale is too small for the distance.
     pub(super) fn new(square: u64, scale: f64, count: u64, least: f64) -> Option<IntegerGame> {
         let (distance, times) = (square as f64, count as f64);
         let noise = scale * scale;
@@ -63,7 +70,8 @@ impl IntegerGame {
         if MOST_EXCESS < times * excess {
             return None;
         }
-        // Deviations of one release, and of all.
+        // The standard deviations of the loss of one release, and of the total loss of all
+        // releases.
         let one = scale * distance.sqrt();
         let all = one * times.sqrt();
         let far = deviations(least);
@@ -82,26 +90,27 @@ impl IntegerGame {
         for _ in 0..count {
             values = next(&values, &laws);
         }
-        // (1 - f)^-m, as `f` is at most 0.01.
+        // This factor is a bound on (1 - f)^-m.
         let factor = exp(-times * ln_1p(-excess)) * (1.0 + 1e-9);
         let deltas = values.iter().map(|value| (value * factor).min(1.0)).collect();
         let (step, middle) = (1.0 / noise, times * distance / (2.0 * noise));
         Some(IntegerGame { step, middle, deltas, last: start })
     }
-    /// Return the total of an entry.
+    /// Return the total loss of an entry of `deltas`.
     fn total(&self, index: usize) -> f64 {
         self.middle + (self.last - index as i64) as f64 * self.step
     }
-    /// Bound delta at an epsilon.
+    /// Return an upper bound on delta at an epsilon.
     pub(super) fn delta(&self, epsilon: f64) -> f64 {
-        // Delta falls with epsilon.
+        // Round epsilon down. The result is still a bound, because delta falls with epsilon.
         let epsilon = epsilon - 16.0 * U * (epsilon + self.middle);
         let place = (epsilon - self.middle) / self.step;
         let index = self.last as f64 - place.floor();
         if index < 1.0 {
             return self.deltas.first().copied().unwrap_or(1.0);
         }
-        // The totals on both sides. The place may round up to the next total.
+        // Take the total losses next to epsilon on both sides. The place can round up to the next
+        // total loss.
         let index = index as usize;
         let (Some(high), Some(low)) = (self.deltas.get(index), self.deltas.get(index - 1)) else {
             return 1.0;
@@ -110,12 +119,12 @@ impl IntegerGame {
         let part = (part * (1.0 - 64.0 * U)).clamp(0.0, 1.0);
         (high - (high - low) * part) * (1.0 + 16.0 * U)
     }
-    /// Bound the smallest epsilon at which delta is at most the given one.
+    /// Bound the smallest epsilon at which delta is at most the given delta.
     pub(super) fn epsilon(&self, delta: f64) -> f64 {
         if self.delta(0.0) <= delta {
             return 0.0;
         }
-        // Deltas increase.
+        // The deltas increase with the index.
         let Some(index) = self.deltas.partition_point(|value| *value <= delta).checked_sub(1)
         else {
             return f64::INFINITY;
@@ -129,7 +138,7 @@ impl IntegerGame {
         let mut by = 1e-14 * (1.0 + last.abs());
         while delta < self.delta(found.max(0.0)) {
             if last <= found {
-                // The delta there is listed, up to rounding.
+                // Up to rounding, the delta at `last` is in the list.
                 return last.max(0.0);
             }
             found = (found + by).min(last);
@@ -144,12 +153,12 @@ struct Law {
     step: usize,
     /// The probability of `u = 0`, and of each multiple of the step up to the reach.
     masses: Vec<f64>,
-    /// Bounds the mass beyond the reach.
+    /// A bound on the mass of the outputs beyond the reach.
     beyond: f64,
 }
 
 impl Law {
-    /// Compute the law of a step, a scale, and a reach in units of 1.
+    /// Compute the law for a step, a scale, and a reach. The reach is a largest `|u|`.
     fn new(step: usize, scale: f64, reach: usize) -> Law {
         let weight = |k: usize| {
             let place = (k * step) as f64 / scale;
@@ -163,7 +172,7 @@ impl Law {
         let beyond = (2.0 * sum(&rest) / total) * (1.0 + 1e-9) + 1e-290;
         Law { step, masses: listed.iter().map(|weight| weight / total).collect(), beyond }
     }
-    /// Bound the mean of values at a place moved by `u`.
+    /// Bound the mean of the value at `place + u` from above, where `u` has this law.
     fn mean(&self, values: &[f64], place: usize) -> f64 {
         let (lowest, highest) = (values.first().copied().unwrap_or(1.0), 1.0);
         let own = values.get(place).copied().unwrap_or(highest);
@@ -179,10 +188,11 @@ impl Law {
     }
 }
 
-/// Return the values with one more release.
+/// Return the values `V_(k+1)` from the values `V_k`: add one release.
 fn next(values: &[f64], laws: &[Law]) -> Vec<f64> {
     let terms = laws.iter().map(|law| law.masses.len()).max().unwrap_or(0);
-    // A mass errs by less than 4096 u, and each sum by u for each of its terms.
+    // Each mass errs by less than 4096 u. Each sum errs by u for each of its terms. Here u is the
+    // unit roundoff.
     let more = 1.0 + U * (8192.0 + 4.0 * terms as f64);
     let best = |place| laws.iter().map(|law| law.mean(values, place)).fold(0.0, f64::max);
     (0..values.len()).map(|place| (best(place) * more).min(1.0)).collect()

@@ -1,4 +1,5 @@
-//! Discrete Gaussian noise on integers, composed as continuous noise that is smoothed once.
+//! Discrete Gaussian noise on integers, composed as continuous noise. Normal noise is added once to
+//! the total loss (smoothing).
 
 use std::f64::consts::PI;
 use std::fmt;
@@ -11,9 +12,10 @@ use super::curve_pair::by_curve;
 use super::elementary::{exp, ln};
 use super::pair::{Buckets, DominatingPair, Grid};
 
-/// Discrete Gaussian noise on a vector of integers within an L2 distance.
+/// Discrete Gaussian noise on a vector of integers. Neighbours differ by at most an L2 distance.
 ///
-/// Alone it is bounded by its `rho`. In an account it is also composed as [`Smoothing`] says.
+/// A single release is bounded by its `rho` (zero-concentrated loss). In an account, [`Smoothing`]
+/// describes another bound.
 #[derive(Clone)]
 pub(super) struct IntegerGaussianPair {
     square: f64,
@@ -30,7 +32,7 @@ impl IntegerGaussianPair {
     }
 }
 impl fmt::Debug for IntegerGaussianPair {
-    /// Computed values are not part of the name.
+    /// Write only the parameters in the `Debug` text. The text does not contain computed values.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let IntegerGaussianPair { square, scale, .. } = self;
         write!(f, "IntegerGaussianPair {{ square: {square:?}, scale: {scale:?} }}")
@@ -46,71 +48,80 @@ impl DominatingPair for IntegerGaussianPair {
     }
 }
 
-/// A bound on releases of integers with discrete Gaussian noise: delta is at most `factor` times
-/// the delta of one release of continuous Gaussian noise.
+/// A bound on the delta of releases of integers with discrete Gaussian noise. The delta of the
+/// releases is at most `factor` times the delta of one release with continuous Gaussian noise.
 ///
 /// # Theorem
-/// Let the releases be vectors of integers, the `i`-th with a shift of L2 norm at most `sqrt(D_i)`
-/// and discrete Gaussian noise of scale `s_i`. They may be chosen adaptively, and other mechanisms
-/// may be among them. Let `t^2` be at least `D_i v_i / s_i^4` for each `i`. Replace all these
-/// releases by one normal loss with `mu^2 = t^2 + sum D_i / s_i^2`. The delta of the composition
-/// is at most the new one times the product of all `1 + r_i` below.
+/// Let the releases be vectors of integers. Release `i` has a shift of L2 norm at most `sqrt(D_i)`
+/// and discrete Gaussian noise of scale `s_i`. The releases can be chosen adaptively. Other
+/// mechanisms can be used between these releases. For each `i`, choose a number `v_i`. Let `t^2` be
+/// at least `D_i v_i / s_i^4` for each `i`. Replace all these releases by one normal loss with
+/// `mu^2 = t^2 + sum D_i / s_i^2`. The result is a new composition. The delta of the original
+/// composition is at most the delta of the new composition times the product of all `1 + r_i`. Here
+/// `1 + r_i` is the bound `e^R` of release `i` below.
 ///
 /// # Proof
-/// Numbers that do not differ reveal nothing, and additional numbers that differ by 1 do not
-/// decrease the loss. So the squares of the shifts of release `i` add up to exactly `D_i`.
+/// Equal numbers reveal nothing. If additional numbers of the two vectors differ by 1, the loss
+/// does not become smaller. So assume that the squares of the shifts of release `i` add up to
+/// exactly `D_i`.
 ///
-/// *Smooth once.* Let `f(x) = max(0, 1 - e^(epsilon - x))`, so that delta is the mean of `f` at the
-/// total loss. Let `n` be normal of variance `t^2` and mean `t^2 / 2`. The mean of `e^-n` is 1, and
-/// `f` is convex in `e^-x`. So `f(x)` is at most the mean of `f(x + n)`, by Jensen's inequality.
+/// *Smooth once.* Let `f(x) = max(0, 1 - e^(epsilon - x))`. Then delta is the mean of `f` at the
+/// total loss. Let `n` be normal with variance `t^2` and mean `t^2 / 2`. The mean of `e^-n` is 1,
+/// and `f` is convex in `e^-x`. So `f(x)` is at most the mean of `f(x + n)`, by Jensen's
+/// inequality.
 ///
-/// *Replace a number.* Go backward, from the last number of the last release. Suppose that the
-/// expected `f` from here on is at most a constant times the mean of `f(x + n + g + b)`, where `x`
-/// is the loss so far, `g` is normal with the variance of the numbers replaced before, and `b` is
-/// the loss of other mechanisms. A number with the shift `k` has the loss
-/// `(k^2 + 2 k y) / (2 s^2)`, where `y` is its noise. Together, `y` and `n + g` are `y + z` in
-/// units of `k / s^2`, where `z` is normal with a variance `w` of at least `t^2 s^4 / k^2`. The
-/// density of `y + z` at `u` is the density of a normal variable of variance `s^2 + w`, times
-/// `sum_y e^(-(y - y0)^2 / (2 c)) / sqrt(2 pi c)` with `c = s^2 w / (s^2 + w)` and some `y0`,
-/// divided by `sum_y e^(-y^2 / (2 s^2)) / sqrt(2 pi s^2)`. By Poisson's summation the first sum is
-/// at most `1 + h(c)` with `h(c) = sum e^(-2 pi^2 c j^2)` over all `j` but 0, and the second is at
-/// least 1. As `f` is not negative, its mean grows at most by the factor `1 + h(c)` when `y` is
-/// replaced by normal noise of variance `s^2`, which has the loss of a normal pair. This holds for
-/// each shift that may be chosen here. Another mechanism is replaced by its dominating pair, as the
-/// mean of `f(x + ...)` is a profile.
+/// *Replace a number.* Go backward, from the last number of the last release. Let `x` be the loss
+/// up to the current number, including this number. Let `g` be normal with the variance of the
+/// numbers that are already replaced. Let `b` be the loss of other mechanisms. Suppose that, given
+/// `x`, the mean of `f` at the total loss has this bound: a constant times the mean of
+/// `f(x + n + g + b)`. A number with the shift `k` has the loss `(k^2 + 2 k y) / (2 s^2)`, where
+/// `y` is its noise. In units of `k / s^2`, the sum of `k y / s^2` and `n + g` is `y + z`. Here `z`
+/// is normal, with a variance `w` of at least `t^2 s^4 / k^2`. Let `c = s^2 w / (s^2 + w)`. The
+/// density of `y + z` at `u` has three factors. The first factor is the density of a normal
+/// variable of variance `s^2 + w`. The second factor is
+/// `sum_y e^(-(y - y0)^2 / (2 c)) / sqrt(2 pi c)` with some `y0`. The third factor is the inverse
+/// of `sum_y e^(-y^2 / (2 s^2)) / sqrt(2 pi s^2)`. Let `h(c) = sum e^(-2 pi^2 c j^2)` over all
+/// integers `j` except 0. By Poisson's summation the second factor is at most `1 + h(c)`, and the
+/// sum in the third factor is at least 1. Replace `y` by normal noise of variance `s^2`, which has
+/// the loss of a normal pair. Because `f` is not negative, the mean of `f` grows at most by the
+/// factor `1 + h(c)`. The bound holds for each shift that can be chosen here. Another mechanism is
+/// replaced by its dominating pair, because the mean of `f(x + ...)` is a profile.
 ///
-/// *All numbers of a release.* Let `k^2 = D / u`, so `u` is from 1 to `D`, and `w >= v u`. The
-/// factors of a release multiply to at most `e^R`, where `R` is the sum of all `h`. As the squares
-/// `k^2` add up to `D`, `R` is at most the largest `u h(s^2 v u / (s^2 + v u))`. Let
-/// `c = s^2 v / (s^2 + v) >= 1/4`. Then `h(c) <= 2.02 e^(-2 pi^2 c)`. The logarithm of the bound
-/// `2.02 u e^(-2 pi^2 s^2 v u / (s^2 + v u))` has the derivative
-/// `1 / u - 2 pi^2 s^4 v / (s^2 + v u)^2`, which changes its sign from minus to plus only once for
-/// `v u >= 1/4`. So the bound is largest at `u = 1` or at `u = D`. Consider `m` equal releases.
-/// When release `l + 1` is replaced, `g` already contains `l` others, which add `l s^2` to its `v`.
+/// *All numbers of a release.* Let `k^2 = D / u`. Then `u` is from 1 to `D`, and `w >= v u`. The
+/// product of the factors of a release is at most `e^R`, where `R` is the sum of all `h`. The
+/// squares `k^2` add up to `D`. So `R` is at most the largest `u h(s^2 v u / (s^2 + v u))`. Let
+/// `c = s^2 v / (s^2 + v) >= 1/4`. Then `h(c) <= 2.02 e^(-2 pi^2 c)`. So `2.02 u e^(-2 pi^2 s^2 v u
+/// / (s^2 + v u))` is a bound on `R`. The logarithm of this bound has the derivative `1 / u - 2
+/// pi^2 s^4 v / (s^2 + v u)^2`. For `v u >= 1/4`, this derivative changes its sign only once, from
+/// minus to plus. So the bound is largest at `u = 1` or at `u = D`. Consider `m` equal releases.
+/// When release `l + 1` is replaced, `g` already contains `l` other releases. These releases add
+/// `l s^2` to the `v` of release `l + 1`.
 ///
 /// # How tight
-/// For the factor `1.0002`, `v` is about 0.5. So `t^2` exceeds the exact variance of one release by
-/// the share `0.5 / s^2`, and the exact variance of `m` releases by the share `0.5 / (m s^2)`.
+/// For the factor `1.0002`, `v` is about 0.5. So for one release, `t^2` is the share `0.5 / s^2` of
+/// the exact variance of the loss. For `m` releases, `t^2` is the share `0.5 / (m s^2)` of this
+/// variance.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Smoothing {
-    /// `mu^2` of the normal loss, with `t^2`, rounded up.
+    /// The `mu^2` of the one normal loss, including `t^2`, rounded up.
     pub(super) squares: f64,
-    /// The share of `t^2` in it.
+    /// The quotient of `t^2` and `squares`.
     pub(super) share: f64,
-    /// At least the product of all `1 + r_i`.
+    /// The factor of delta: at least the product of all `1 + r_i`.
     pub(super) factor: f64,
 }
 
-/// One kind of release: the square of the distance, the scale, and how often it counts.
+/// One kind of release: the square of the distance, the scale, and the number of releases.
 pub(super) type IntegerNoise = (f64, f64, u64);
 
-/// Bounds on `factor - 1`, tried in this order until the share of `t^2` is small.
+/// Limits for `factor - 1`. The limits are tried in this order until the share of `t^2` is small.
 const EXCESS: [f64; 3] = [1e-9, 1e-6, 2e-4];
-/// A share that is small.
+/// A share of `t^2` below this value is small.
 const SMALL: f64 = 2e-5;
 
 impl Smoothing {
-    /// Compose all kinds. Return `None` if a scale is too small, or for no kinds.
+    /// Compute the bound for all kinds of releases together. Return `None` if a scale is too small,
+    /// or if the list of kinds is empty.
     ///
     /// # Errors
     /// `Overflow` when a loss is not finite.
@@ -138,7 +149,8 @@ impl Smoothing {
             smooth = smooth.max(one.inf_mul(variance)?.inf_div(scale)?.inf_div(scale)?);
             log = roughness_of_all(square, scale, variance, count)?.inf_add(log)?;
         }
-        // If equal releases have a small scale, later releases may add more than the first.
+        // If equal releases have a small scale, later releases can add more to the factor than the
+        // first release.
         if kinds.is_empty() || !(log <= 2.0 * excess) {
             return Ok(None);
         }
@@ -153,7 +165,7 @@ fn roughness(u: f64, scale: f64, variance: f64) -> f64 {
     let joined = one * (two / (one + two));
     2.021 * u * exp((-2.0 * PI * PI * joined * (1.0 - 1e-9)).max(-690.0))
 }
-/// Return the `v` at which one release adds about `excess`, if there is one.
+/// Return the `v` at which one release adds about `excess` to the factor, if such a `v` exists.
 fn variance(square: f64, scale: f64, excess: f64) -> Option<f64> {
     let own = scale * scale;
     // Solve for `s^2 v u / (s^2 + v u)`.
@@ -165,9 +177,9 @@ fn variance(square: f64, scale: f64, excess: f64) -> Option<f64> {
     let joined = own * (found / (own + found));
     (found.is_finite() && 0.25 <= joined * (1.0 - 1e-9)).then_some(found)
 }
-/// Bound the sum of all `h` of `count` equal releases.
+/// Bound the sum of all `h` (defined in the proof) of `count` equal releases.
 fn roughness_of_all(square: f64, scale: f64, variance: f64, count: u64) -> Result<f64> {
-    // The bounds fall, so one of them bounds all that follow.
+    // The bounds decrease from release to release, so each bound also holds for all later releases.
     const ONE_BY_ONE: u64 = 32;
     let one = |before: u64| {
         let variance = variance + before as f64 * (scale * scale) * (1.0 - 1e-12);

@@ -11,83 +11,89 @@ use super::elementary::{U, exp, exp_m1, sum};
 use super::enclosed_pair::{Between, EnclosedPair, LEAST_SCALE, continuous, roughness, smoothing};
 use super::pair::{Buckets, DominatingPair, Grid};
 
-/// The worst shifts of a vector of integers with discrete Gaussian noise of scale `s`, except for a
-/// failure: see `enclosed`.
+/// A pair that bounds all shifts of a vector of integers with discrete Gaussian noise of scale `s`.
+/// The bound holds except for a failure: see `enclosed`.
 ///
-/// For each of some steps `g` let `U` have `P[u]` proportional to `e^(-u^2 / (2 s^2 D))` on the
-/// multiples of `g`. Moving it by `D` has the loss `(D + 2 u) / (2 s^2)` at `u + D`. So all losses
-/// are on one lattice, and between its points each profile is linear in `e^epsilon`. The maximum of
-/// the profiles at the points is convex. Joined linearly it is the profile of a measure on the
-/// lattice, which is at least the profile of each of them.
+/// For a step `g`, let `U` have `P[u]` proportional to `e^(-u^2 / (2 s^2 D))` on the multiples of
+/// `g`. A move of `U` by `D` has the loss `(D + 2 u) / (2 s^2)` at `u + D`. So the losses of all
+/// steps are on one lattice. Between the points of the lattice, each profile is linear in
+/// `e^epsilon`. The maximum of the profiles at the points is convex. The linear interpolation of
+/// this maximum is the profile of a measure on the lattice. This profile is at least the profile of
+/// each step.
 #[derive(Clone)]
 pub struct IntegerVectorPair {
     /// `D`, the square of the L2 distance.
     square: u64,
     scale: f64,
-    /// The steps, each with a square that divides `D`.
+    /// The steps `g`. The square of each step divides `D`.
     steps: Vec<u64>,
     outputs: OnceLock<Arc<Outputs>>,
 }
 
-/// Losses, each with the mass of `P` and of `Q`.
+/// The losses, each with its mass under `P` and its mass under `Q`.
 struct Outputs {
     list: Vec<(f64, f64, f64)>,
     /// A bound on the relative error of the masses.
     relative: f64,
-    /// Bounds the mass missing from `P`, at low losses.
+    /// A bound on the mass of `P` that is omitted at low losses.
     missing: f64,
 }
 
 impl fmt::Debug for IntegerVectorPair {
-    /// Computed values are not part of the name.
+    /// Write only the parameters in the `Debug` text. The text does not contain computed values.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let IntegerVectorPair { square, scale, steps, .. } = self;
         write!(f, "IntegerVectorPair {{ square: {square}, scale: {scale:?}, steps: {steps:?} }}")
     }
 }
 
-/// The distance, in scales, from which on probabilities are below `e^-700`.
+/// If the distance from the centre, divided by the scale, is above this number, the probability of
+/// the noise is below `e^-700`.
 const REACH: f64 = 37.4;
 
 impl IntegerVectorPair {
-    /// The largest failure for which shifts are enclosed: it adds to delta.
+    /// The largest allowed probability of a failure (the `f` of the theorem). This probability is
+    /// added to delta.
     const MOST_FAILURE: f64 = 1e-7;
-    /// The largest number of losses that are listed for each step.
+    /// The largest allowed number of listed losses for each step.
     const MOST_LOSSES: f64 = 2e6;
 
-    /// Enclose the loss of discrete Gaussian noise of a scale on a vector of integers. A neighbour
-    /// differs by a vector of integers whose squares add up to at most `square`, at least 1.
+    /// Enclose the loss of discrete Gaussian noise of a scale on a vector of integers. The
+    /// difference of two neighbours is a vector of integers whose squares add up to at most
+    /// `square`. `square` is at least 1.
     ///
-    /// Return `None` if the distance is larger than the scale by more than a small margin, or if
-    /// there are too many losses to list.
+    /// Return `None` if the distance exceeds the scale by more than a small margin, or if too many
+    /// losses must be listed.
     ///
     /// # Theorem
-    /// Let `x` and `x + s` be two vectors of integers. Numbers that do not differ reveal nothing,
-    /// and additional numbers that differ by 1 do not decrease the loss. So let `m` numbers differ,
-    /// and the sum of squares of `s` be `D = square`; then `m <= D`. Let `g` be the greatest common
-    /// divisor of `s`. The loss `(2 s . y - D) / (2 scale^2)` of the noise `y` about `s` depends on
-    /// `s . y` alone, and `g^2` divides `D`.
+    /// Let `x` and `x + s` be two vectors of integers. Equal numbers reveal nothing. If additional
+    /// numbers of the two vectors differ by 1, the loss does not become smaller. So let `m` numbers
+    /// differ, and let the sum of squares of `s` be `D = square`. Then `m <= D`. Let `g` be the
+    /// greatest common divisor of the numbers in `s`, so `g^2` divides `D`. The loss
+    /// `(2 s . y - D) / (2 scale^2)` of the noise `y` about `s` depends on `s . y` alone.
     ///
-    /// *`s . Y`, where `Y` is the noise, has the law of `U` at the step `g`, up to a factor between
-    /// `1 - f` and its inverse.* Let `A` be the sum of the squares of the first numbers of `s`, `h`
-    /// their greatest common divisor, `T` the sum over them of `s_i Y_i / h`, and suppose that
-    /// `T` is discrete Gaussian of scale `scale sqrt(A) / h`. The next number is `k`, and `h'` is
-    /// the greatest common divisor of `h` and `k`. The pairs of integers `(t, y)` with
-    /// `(h t + k y) / h' = u` lie on a line, where the logarithm of their probability is
-    /// `-u^2 h'^2 / (2 scale^2 (A + k^2)) - (i - c)^2 / (2 w)` for all integers `i`, with some `c`
-    /// and `w = scale^2 h'^2 A / (h^2 (A + k^2))`. By Poisson's summation their sum is the integral
-    /// over real `i`, times a factor in `[1 - r, 1 + r]`, where `r` is the sum of
-    /// `e^(-2 pi^2 w i^2)` over all `i` but 0. So the sum with the next number is discrete Gaussian
-    /// of scale `scale sqrt(A + k^2) / h'`, up to a factor between `(1 - r) / (1 + r)` and its
-    /// inverse, and the factors of all numbers multiply. Begin with the largest number. Then
-    /// `k^2 <= A`, so `w` is at least `scale^2 / 2` if `h' = h`. Otherwise it is at least
-    /// `scale^2 / D`, as `A >= h^2` and `A + k^2 <= D`. The first `h` is at most `sqrt(D)`, and
-    /// each such step divides it by at least 2, so there are at most `log2(sqrt(D))` of them.
+    /// *The law of `s . Y`.* Let `Y` be the noise. Claim: `s . Y` has the law of `U` at the step
+    /// `g`, up to a factor between `1 - f` and its inverse. The numbers of `s` are added one after
+    /// the other. Take the first numbers of `s`. Let `A` be the sum of their squares, `h` their
+    /// greatest common divisor, and `T` their sum of `s_i Y_i / h`. Suppose that `T` is discrete
+    /// Gaussian of scale `scale sqrt(A) / h`. Let `k` be the next number, and `h'` the greatest
+    /// common divisor of `h` and `k`. The pairs of integers `(t, y)` with `(h t + k y) / h' = u`
+    /// lie on a line. Number these pairs by all integers `i`. Up to a constant, the logarithm of
+    /// the probability of a pair is `-u^2 h'^2 / (2 scale^2 (A + k^2)) - (i - c)^2 / (2 w)`, with
+    /// some `c` and `w = scale^2 h'^2 A / (h^2 (A + k^2))`. Let `r` be the sum of
+    /// `e^(-2 pi^2 w i^2)` over all integers `i` except 0. By Poisson's summation, the sum of the
+    /// probabilities is the integral over real `i`, times a factor in `[1 - r, 1 + r]`. So the sum
+    /// with the next number is discrete Gaussian of scale `scale sqrt(A + k^2) / h'`, up to a
+    /// factor between `(1 - r) / (1 + r)` and its inverse. The factors of all numbers multiply.
+    /// Begin with the largest number. Then `k^2 <= A`, so `w` is at least `scale^2 / 2` if
+    /// `h' = h`. If `h' < h`, `w` is at least `scale^2 / D`, because `A >= h^2` and `A + k^2 <= D`.
+    /// The first `h` is at most `sqrt(D)`, and each addition with `h' < h` divides `h` by at
+    /// least 2. So there are at most `log2(sqrt(D))` such additions.
     ///
-    /// So the laws of the two sides are `1 - f` times the laws of `U + D` and of `U`, plus `f`
-    /// times some other laws. The steps `g` are the numbers whose squares divide `D`. The largest
-    /// profile over them is used. If `g > 1`, such a vector may not exist; then the bound is a
-    /// little too large.
+    /// So the law of one side is `1 - f` times the law of `U + D`, plus `f` times some other law.
+    /// The same holds for the other side and `U`. The steps `g` are the numbers whose squares
+    /// divide `D`. The largest profile of all steps is used. For some `g > 1` there is no vector
+    /// `s`. The bound is then a little too large.
     ///
     /// # Errors
     /// `Overflow` when a quotient is not finite.
@@ -116,18 +122,18 @@ impl IntegerVectorPair {
     fn new(square: u64, scale: f64, steps: Vec<u64>) -> Self {
         IntegerVectorPair { square, scale, steps, outputs: OnceLock::new() }
     }
-    /// Return `s^2 D`, in floats.
+    /// Return `s^2 D` as a float.
     fn variance(&self) -> f64 {
         self.scale * self.scale * self.square as f64
     }
     fn last(&self) -> i64 {
         (REACH * self.variance().sqrt()).ceil() as i64 + 1
     }
-    /// Return the loss at the output moved from `u`.
+    /// Return the loss `(D + 2 u) / (2 s^2)` at the output `u + D`.
     fn loss(&self, u: i64) -> f64 {
         (self.square as f64 + 2.0 * u as f64) / (2.0 * self.scale * self.scale)
     }
-    /// Return the masses of `P` and `Q` at the losses of all `u`, at one step.
+    /// For one step, return the masses of `P` and `Q` at the losses of all `u`.
     fn masses(&self, step: u64) -> Vec<(f64, f64)> {
         let (last, variance, step) = (self.last(), self.variance(), step as i64);
         let weight = |u: i64| exp(-((u as f64) * (u as f64) / variance) / 2.0);
@@ -143,13 +149,13 @@ impl IntegerVectorPair {
     fn compute(&self) -> Outputs {
         let last = self.last();
         let losses: Vec<f64> = (-last..=last).map(|u| self.loss(u)).collect();
-        // Exponents of up to 700 have a relative error of 4 u, and every sum has one of u for each
-        // term.
+        // Exponents of up to 700 in magnitude have a relative error of 4 u, where u is the unit
+        // roundoff. Every sum has a relative error of u for each of its terms.
         let relative = U * (8192.0 + 16.0 * losses.len() as f64);
         if let [step] = self.steps[..] {
             let masses = losses.iter().zip(self.masses(step));
             let list = masses.map(|(loss, (p, q))| (*loss, p, q)).collect();
-            // The masses are a complete law: nothing is missing.
+            // The listed masses add up to 1, so no mass of `P` is omitted.
             return Outputs { list, relative, missing: 0.0 };
         }
         let lattice = Lattice::new(&losses, self.scale);
@@ -177,16 +183,17 @@ impl IntegerVectorPair {
 /// Points of a lattice of losses, as `r = e^loss`.
 struct Lattice {
     ratios: Vec<f64>,
-    /// The quotient of `r` at adjacent points, minus 1.
+    /// The quotient of the values of `r` at adjacent points, minus 1.
     growth: f64,
-    /// The first point with a loss of at least 0.
+    /// The index of the first point with a loss of at least 0.
     middle: usize,
 }
 
-/// A profile at the points of a lattice: delta, and the rest, its excess over `1 - r`.
+/// The values of a profile at the points of a lattice: delta, and the difference `rest`, which is
+/// delta minus `1 - r`.
 ///
-/// Delta is small at high losses, and the rest at low losses. Using the small one avoids
-/// cancellation.
+/// At high losses delta is small, and at low losses `rest` is small. Computing with the smaller
+/// number avoids cancellation.
 struct Profile {
     delta: Vec<f64>,
     rest: Vec<f64>,
@@ -200,9 +207,10 @@ impl Lattice {
             middle: losses.partition_point(|loss| *loss < 0.0),
         }
     }
-    /// Return the profile of the masses of `Q` at each point. Every term is positive. From one
-    /// point to the previous one, delta grows by their distance times the mass of `Q` above. The
-    /// rest grows in the other direction in the same way.
+    /// Return the profile of the masses of `Q` at each point. Every term of the sums is positive.
+    /// From a point to the previous point, delta grows by the distance of the two points times the
+    /// mass of `Q` above them. From a point to the next point, `rest` grows by the distance times
+    /// the mass of `Q` below.
     fn profile(&self, masses: &[f64]) -> Profile {
         let (mut delta, mut above, mut rest, mut below) = (0.0, 0.0, 0.0, 0.0);
         let points = self.ratios.iter().zip(masses);
@@ -223,11 +231,12 @@ impl Lattice {
         });
         Profile { rest: rests.collect(), delta: deltas }
     }
-    /// Return the mass of `Q` at each point for this profile, or a larger one.
+    /// Return masses of `Q` at the points. The profile of these masses is this profile or a
+    /// slightly larger profile.
     fn masses(&self, profile: &Profile) -> Vec<f64> {
         let at = |list: &[f64], i: usize| list.get(i).copied().unwrap_or(0.0);
-        // The mass of Q below a point is the slope of the rest before it; the mass above is the
-        // slope of delta.
+        // The mass of Q below a point is the slope of `rest` before this point. The mass of Q above
+        // a point is the negative slope of delta after this point.
         let width = |i: usize| at(&self.ratios, i) * self.growth;
         let below = |i: usize| match i {
             0 => 0.0,
@@ -243,7 +252,7 @@ impl Lattice {
             Ordering::Greater => above(i - 1) - above(i),
         };
         let masses: Vec<f64> = (0..self.ratios.len()).map(|i| mass(i).max(0.0)).collect();
-        // Rounding may lower some values. Enlarge all masses by one factor to make up for it.
+        // Rounding can lower some values of the profile. So all masses are enlarged by one factor.
         let found = self.profile(&masses).delta;
         let pairs = profile.delta.iter().zip(&found).filter(|(wanted, _)| 1e-290 < **wanted);
         let more = pairs.map(|(wanted, found)| wanted / found).fold(1.0, f64::max);
@@ -252,7 +261,7 @@ impl Lattice {
 }
 
 impl Profile {
-    /// Take the larger of two profiles.
+    /// Replace each value by the larger value of two profiles.
     fn raise(&mut self, other: &Profile) {
         let raise = |list: &mut [f64], other: &[f64]| {
             for (value, other) in list.iter_mut().zip(other) {
@@ -264,19 +273,20 @@ impl Profile {
     }
 }
 
-/// Join equal releases with discrete Gaussian noise on integers: the releases of `U` above, at one
-/// step.
+/// Join equal releases of `U` at one step `g`. Here `U` is the discrete Gaussian noise of
+/// [`IntegerVectorPair`].
 ///
 /// # Theorem
-/// The loss of `n` releases depends on the sum of their outputs alone. Apply the steps of the
-/// theorem at [`enclosed`](IntegerVectorPair::enclosed) in turn, with noise of the scale
-/// `s sqrt(D) / g`. After `i` releases have been joined, `w` is `s^2 D i / (g^2 (i + 1))`, which is
-/// at least half of `s^2 D / g^2`. So the sum is discrete Gaussian, except for a failure, and is
-/// moved by `n D`: one release with the square `n D`. If its scale is large, it lies between
-/// continuous ones, by the theorem at [`EnclosedPair::gaussian`] for one number.
+/// The loss of `n` releases depends only on the sum of their outputs. Apply the steps of the
+/// theorem at [`enclosed`](IntegerVectorPair::enclosed) one after the other, with noise of the
+/// scale `s sqrt(D) / g`. After `i` releases are joined, `w` is `s^2 D i / (g^2 (i + 1))`. This
+/// value is at least half of `s^2 D / g^2`. So the sum is discrete Gaussian, except for a failure,
+/// and is moved by `n D`. The result is one release with the square `n D`. If the scale of this
+/// release is large, continuous noise encloses it, by the theorem at [`EnclosedPair::gaussian`] for
+/// one number.
 pub(super) fn joined(square: u64, scale: f64, step: u64, count: u64) -> Result<Option<Between>> {
     let (steps, number) = (f64::inf_cast(step)?, f64::inf_cast(count)?);
-    // In units of the step.
+    // The scale of `U`, divided by the step.
     let spread = scale * (f64::inf_cast(square)?.neg_inf_sqrt()? / steps) * (1.0 - 1e-12);
     let failure = match count {
         1 => 0.0,
@@ -300,7 +310,8 @@ pub(super) fn joined(square: u64, scale: f64, step: u64, count: u64) -> Result<O
     let failure = roughness(0.99 * variance).inf_add(failure)?;
     Ok(Some(Between { above: Arc::new(above), below: Some(Arc::new(below)), times: 1, failure }))
 }
-/// The largest failure for which releases are joined: it adds to delta.
+/// The largest allowed probability of a failure if releases are joined. This probability is added
+/// to delta.
 const JOINED_FAILURE: f64 = 1e-20;
 
 impl DominatingPair for IntegerVectorPair {

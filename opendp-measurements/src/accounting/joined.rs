@@ -1,7 +1,10 @@
-//! Pure losses and Gaussian noise on one scale, certified.
+//! Certified bounds for pure losses and Gaussian noise together. Both losses are expressed by the
+//! `mu` of Gaussian differential privacy.
 //!
-//! A release is `mu`-GDP when no test between its laws on neighbours is better than the best test
-//! between `N(0, 1)` and `N(mu, 1)` (Dong, Roth, Su 2022). Let `T` be the normal tail.
+//! Consider tests between the laws of a release on two neighbours. Compare these tests with the
+//! best tests between `N(0, 1)` and `N(mu, 1)`. If no test between the laws of the release is
+//! better, the release is `mu`-GDP: Gaussian differentially private (Dong, Roth, Su 2022). Let `T`
+//! be the normal tail.
 
 use opendp_core::Result;
 use opendp_core::arith::{Directed, DirectedFloat};
@@ -9,25 +12,28 @@ use opendp_core::arith::{Directed, DirectedFloat};
 use super::gaussian::{gaussian_delta, normal_tail};
 use super::normal_mass::{MASS_ERROR, upper_tail};
 
-/// Bisections end when the ends agree to this relative distance. They return the safe end.
+/// A bisection stops when the relative distance of the two ends of its interval is at most this
+/// value. It returns the safe end.
 const CLOSE: f64 = 1e-6;
 const INVERSE_SQRT_TWO_PI: f64 = 0.398_942_280_401_432_7;
-/// Bounds the relative error of a tail that is taken from 1, too.
+/// A bound on the relative error of a computed normal tail. The bound also holds for a tail that is
+/// computed as 1 minus another tail.
 const TAIL_ERROR: f64 = 2.0 * MASS_ERROR;
-/// Tails are computed in floats up to this argument.
+/// The largest argument for which normal tails are computed in floats.
 const LIMIT: f64 = 37.0;
-/// From this epsilon on, `e^epsilon` may exceed all floats.
+/// Above this epsilon, `e^epsilon` can exceed all floats.
 const FAR: f64 = 700.0;
 
-/// Bound from above the least `mu` for which every `epsilon`-DP mechanism is `mu`-GDP:
-/// `T(mu / 2) = 1 / (1 + e^epsilon)`.
+/// Bound from above the least `mu` for which every `epsilon`-DP mechanism is `mu`-GDP. This `mu`
+/// satisfies `T(mu / 2) = 1 / (1 + e^epsilon)`.
 ///
 /// # Proof
-/// The worst `epsilon`-DP mechanism is randomized response (Kairouz, Oh, Viswanath 2015). Its
-/// trade-off function joins `(0, 1)`, `(v, v)` and `(1, 0)` by lines, with `v = 1 / (1 +
-/// e^epsilon)` (Wasserman, Zhou 2010). The trade-off function `G` of the normal shift is convex,
-/// with `G(0) = 1` and `G(1) = 0`, so it is below these lines everywhere if `G(v) <= v`. It falls,
-/// and its fixed point is `T(mu / 2)`; so `G(v) <= v` exactly if `T(mu / 2) <= v`.
+/// The worst `epsilon`-DP mechanism is randomized response (Kairouz, Oh, Viswanath 2015). The
+/// trade-off function of randomized response joins `(0, 1)`, `(v, v)` and `(1, 0)` by lines, with
+/// `v = 1 / (1 + e^epsilon)` (Wasserman, Zhou 2010). The trade-off function `G` of the normal shift
+/// is convex, with `G(0) = 1` and `G(1) = 0`. So `G` is below these lines everywhere if
+/// `G(v) <= v`. `G` falls, and its fixed point is `T(mu / 2)`. So `G(v) <= v` holds exactly if
+/// `T(mu / 2) <= v`.
 ///
 /// ```
 /// # use opendp_measurements::accounting::{mu_of_pure, normal_tail};
@@ -47,7 +53,8 @@ pub fn mu_of_pure(epsilon: f64) -> Result<f64> {
         return Ok(f64::INFINITY);
     }
     let least = response(epsilon)?;
-    // Newton's method from 0. The tail is convex there, so it approaches the root from below.
+    // Newton's method starts at 0. The tail is convex for positive arguments, so `x` approaches the
+    // root from below.
     let mut x = 0.0_f64;
     for _ in 0..200 {
         let density = INVERSE_SQRT_TWO_PI * (-x * x / 2.0).neg_inf_exp()?;
@@ -57,7 +64,8 @@ pub fn mu_of_pure(epsilon: f64) -> Result<f64> {
         }
         x += step;
     }
-    // Then go up until the bound holds: The bound is sound even if `x` is not close to the root.
+    // Then increase `x` until the condition holds. So the result is a bound even if `x` is not
+    // close to the root.
     let mut by = f64::EPSILON;
     while least < tail_above(x, epsilon)? {
         x *= 1.0 + by;
@@ -66,8 +74,8 @@ pub fn mu_of_pure(epsilon: f64) -> Result<f64> {
     2.0.inf_mul(x)
 }
 
-/// Bound from below the largest epsilon for which every `epsilon`-DP mechanism is `mu`-GDP. It is
-/// the inverse of [`mu_of_pure`], which gives at most `mu` for it.
+/// Bound from below the largest epsilon for which every `epsilon`-DP mechanism is `mu`-GDP. This
+/// function is the inverse of [`mu_of_pure`]: for the result, `mu_of_pure` returns at most `mu`.
 ///
 /// # Errors
 /// `InvalidDistance` when `mu` is not finite.
@@ -88,7 +96,7 @@ pub fn pure_of_mu(mu: f64) -> Result<f64> {
     }
     Ok(0.0)
 }
-/// Bound `T(x)` from above, in floats unless a small epsilon needs more digits.
+/// Bound `T(x)` from above. Compute in floats. If epsilon is small, compute with more digits.
 fn tail_above(x: f64, epsilon: f64) -> Result<f64> {
     if epsilon < 0.01 || LIMIT < x {
         return Ok(normal_tail(x)?.upper);
@@ -100,11 +108,11 @@ fn response(epsilon: f64) -> Result<f64> {
     1.0.neg_inf_div(1.0.inf_add(epsilon.inf_exp()?)?)
 }
 
-/// Bound delta of Gaussian noise from above: in floats, if its relative error is below a millionth,
-/// and otherwise as [`gaussian_delta`] does.
+/// Bound delta of Gaussian noise from above. Compute in floats if the relative error is below a
+/// millionth. Otherwise call [`gaussian_delta`].
 ///
-/// It is `T(a) - e^epsilon T(b)` with `a = epsilon / mu - mu / 2` and `b = a + mu`. Here `a` and
-/// the second term are rounded down, and `b` and the first term up.
+/// Delta is `T(a) - e^epsilon T(b)` with `a = epsilon / mu - mu / 2` and `b = a + mu`. Here `a` and
+/// the second term are rounded down; `b` and the first term are rounded up.
 fn gaussian_delta_above(mu: f64, epsilon: f64) -> Result<f64> {
     let exact = || gaussian_delta(mu, epsilon).map(|found| found.upper);
     if !(1e-100 < mu && mu < 1e100 && epsilon < FAR) {
@@ -119,17 +127,18 @@ fn gaussian_delta_above(mu: f64, epsilon: f64) -> Result<f64> {
     let far = epsilon.neg_inf_exp()?.neg_inf_mul(upper_tail(b))?;
     let far = far.neg_inf_mul(1.0 - TAIL_ERROR)?;
     let delta = near.inf_mul(1.0 + TAIL_ERROR)?.inf_sub(far)?;
-    // The error is below four times the error of a tail.
+    // The error of delta is below four times the largest error of a tail.
     if delta < near * TAIL_ERROR * 4e6 { exact() } else { Ok(delta.min(1.0)) }
 }
 
-/// Bound from above delta at an epsilon for a `pure`-DP mechanism composed with Gaussian noise of
+/// Bound delta from above at an epsilon, for a `pure`-DP mechanism composed with Gaussian noise of
 /// `mu`.
 ///
-/// With `p = 1 / (1 + e^-pure)` it is `p D(epsilon - pure) + (1 - p) D(epsilon + pure)`, where `D`
-/// is [`gaussian_delta`]. For randomized response has the loss `pure` with probability `p` under
-/// the first law, and the loss `-pure` otherwise. Delta is the mean of `D` at epsilon minus this
-/// loss.
+/// Let `p = 1 / (1 + e^-pure)`, and let `D` be [`gaussian_delta`]. Delta is
+/// `p D(epsilon - pure) + (1 - p) D(epsilon + pure)`. The reason: the worst `pure`-DP mechanism is
+/// randomized response. Under the first of its two laws, randomized response has the loss `pure`
+/// with probability `p`. Otherwise, the loss is `-pure`. Delta is the mean of `D` at epsilon minus
+/// this loss.
 ///
 /// # Errors
 /// `InvalidDistance` when a number is negative or NaN.
@@ -147,11 +156,11 @@ pub fn joined_delta(pure: f64, mu: f64, epsilon: f64) -> Result<f64> {
     Ok(likely.inf_mul(near)?.inf_add(unlikely.inf_mul(far)?)?.min(1.0))
 }
 
-/// Find a `mu`, within a millionth of the largest, for which a `pure`-DP mechanism composed with
-/// Gaussian noise of `mu` is `(epsilon, delta)`-DP.
+/// Find a `mu` for which a `pure`-DP mechanism composed with Gaussian noise of `mu` is `(epsilon,
+/// delta)`-DP. The result is within a millionth of the largest such `mu`.
 ///
 /// # Errors
-/// As for [`joined_delta`].
+/// The errors of [`joined_delta`].
 pub fn joined_mu(pure: f64, epsilon: f64, delta: f64) -> Result<f64> {
     if !(0.0 < delta && pure <= epsilon) {
         return Ok(0.0);
@@ -174,11 +183,11 @@ pub fn joined_mu(pure: f64, epsilon: f64, delta: f64) -> Result<f64> {
     Ok(low)
 }
 
-/// Find an epsilon, close to the least and not below it, at which a `pure`-DP mechanism composed
-/// with Gaussian noise of `mu` has at most this delta.
+/// Find an epsilon at which a `pure`-DP mechanism composed with Gaussian noise of `mu` has at most
+/// this delta. The result is close to the least such epsilon, and at least as large.
 ///
 /// # Errors
-/// As for [`joined_delta`].
+/// The errors of [`joined_delta`].
 pub fn joined_epsilon(pure: f64, mu: f64, delta: f64) -> Result<f64> {
     let fits = |epsilon: f64| joined_delta(pure, mu, epsilon).map(|found| found <= delta);
     if mu == 0.0 || 1.0 <= delta {
@@ -224,7 +233,8 @@ mod tests {
                 let normal = gaussian_tradeoff(mu, alpha).unwrap().lower;
                 assert!(normal <= response(alpha) + 1e-12, "{epsilon} {alpha}");
             }
-            // The control: a little less is not enough at the vertex.
+            // The control: for a slightly smaller `mu`, the trade-off function is above the vertex
+            // `(v, v)`.
             let v = 1.0 / (1.0 + e);
             assert!(v < normal_tail(mu / 2.0 * (1.0 - 1e-6)).unwrap().lower, "{epsilon}");
             let back = pure_of_mu(mu).unwrap();
@@ -234,7 +244,7 @@ mod tests {
         assert_eq!(mu_of_pure(0.0).unwrap(), 0.0);
         assert_eq!(mu_of_pure(1e3).unwrap(), f64::INFINITY);
         assert_eq!(pure_of_mu(0.0).unwrap(), 0.0);
-        // Of small losses, sqrt(pi / 2) times epsilon.
+        // For a small loss, `mu` is about sqrt(pi / 2) times epsilon.
         assert!((mu_of_pure(1e-4).unwrap() / 1.253_314_137e-4 - 1.0).abs() < 1e-6);
     }
     #[test]
@@ -252,7 +262,8 @@ mod tests {
     #[test]
     fn a_pure_loss_shifts_a_gaussian_profile_by_less_than_itself() {
         let (pure, mu) = (0.4, 0.15);
-        // Integrate over the loss, `N(mu^2 / 2, mu^2)`, on a fine grid.
+        // Integrate on a fine grid over the loss of the Gaussian noise, which has the law
+        // `N(mu^2 / 2, mu^2)`.
         let direct = |epsilon: f64| -> f64 {
             let p = 1.0 / (1.0 + f64::exp(-pure));
             [(p, pure), (1.0 - p, -pure)]

@@ -10,28 +10,30 @@ use super::quadrature::{NODE_ERROR, Rule, SIZES, rule};
 use super::sampled_pair::{mixed, unmixed};
 use super::transform::{Tilted, TiltedEnds};
 
-/// Bounds the relative error of the masses below.
+/// A bound on the relative error of the masses in this file.
 pub(super) const ERROR: f64 = 256.0 * U;
 
 /// Laplace noise of scale `sensitivity / epsilon`.
 ///
-/// Vectors under the L1 distance are dominated by one number. The trade-off function of the shift
-/// by `a + b` of a log-concave density is `T_b(1 - T_a)`. For a product of two shifts, in two
-/// coordinates, the same expression is a lower bound, because one test can follow the other
-/// (compare Dong, Roth, Su 2022, on log-concave noise).
+/// The pair for one number also dominates noise on vectors under the L1 distance. Let `T_a` be the
+/// trade-off function of a shift by `a`. For a log-concave density, the trade-off function of the
+/// shift by `a + b` is `T_b(1 - T_a)`. For shifts by `a` and `b` in two coordinates, the same
+/// expression is a lower bound. The reason is that a test of one coordinate can be followed by a
+/// test of the other coordinate (compare Dong, Roth, Su 2022, on log-concave noise).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct LaplacePair {
-    /// The sensitivity divided by the scale.
+    /// The sensitivity divided by the scale of the noise.
     pub epsilon: f64,
 }
 
-/// The largest loss without sampling for which a sample has a transform.
+/// The limit for the transform of noise on a sample: a transform is offered only if the largest
+/// loss without sampling is at most this value.
 const MOST_TILTED: f64 = 50.0;
-/// The logarithm of the relative error of a quadrature that is small.
+/// The logarithm of the largest allowed relative error of a quadrature.
 const SMALL: f64 = -27.0;
 
-/// Return the masses of an interval under `e^((x - end) / 2) / 4 dx` and, for `Q`, `e^-x` times
-/// that.
+/// Return the masses of an interval of losses `x` under `P` and `Q`. The density of `P` is
+/// `e^((x - end) / 2) / 4`. The density of `Q` is `e^-x` times the density of `P`.
 pub(super) fn exponential(end: f64, low: f64, high: f64) -> (f64, f64) {
     if !(low < high) {
         return (0.0, 0.0);
@@ -62,8 +64,9 @@ impl DominatingPair for LaplacePair {
     fn on_sample(&self, rate: f64, removed: bool) -> Option<Arc<dyn DominatingPair>> {
         Some(Arc::new(SampledLaplacePair { epsilon: self.epsilon, rate, removed }))
     }
-    /// Outputs beyond either end have the losses `epsilon` and `-epsilon`, with the probabilities
-    /// `1/2` and `e^-epsilon / 2`. Between, the loss has density `e^((x - epsilon) / 2) / 4`.
+    /// Outputs beyond one end have the loss `epsilon`, with probability `1/2`. Outputs beyond the
+    /// other end have the loss `-epsilon`, with probability `e^-epsilon / 2`. Between the ends, the
+    /// loss has density `e^((x - epsilon) / 2) / 4`.
     fn buckets(&self, grid: &Grid) -> Buckets {
         let end = self.epsilon;
         let mut buckets = Buckets::empty(grid, ERROR + 4.0 * U * end, 4.0 * U * end);
@@ -80,15 +83,17 @@ impl DominatingPair for LaplacePair {
     }
 }
 
-/// The exponential mechanism, and every other mechanism of bounded range `epsilon`.
+/// The exponential mechanism, and every other mechanism whose losses lie in an interval of length
+/// `epsilon` (bounded range).
 ///
-/// Its profile is at most `(a - sqrt(r))^2 / (a^2 - 1)` at `r = e^x` for `a = e^(epsilon / 2)`: the
-/// largest value of `p (1 - r e^-t)` over the two-point losses `t`, `t - epsilon` that a bounded
-/// range allows, with `p = (a^2 - e^t) / (a^2 - 1)` (Dong, Durfee, Rogers 2020). This is
+/// Let `a = e^(epsilon / 2)` and `r = e^x`. The profile at `x` is at most
+/// `(a - sqrt(r))^2 / (a^2 - 1)`. The worst mechanisms of this range have only two losses, `t` and
+/// `t - epsilon`. The loss `t` has the probability `p = (a^2 - e^t) / (a^2 - 1)`. The bound is the
+/// largest value of `p (1 - r e^-t)` over all `t` (Dong, Durfee, Rogers 2020). This bound is also
 /// the profile of a loss of density `a e^(x / 2) / (2 (a^2 - 1))` between the ends.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct BoundedRangePair {
-    /// The range of the loss.
+    /// The range of the loss: the length of the interval of losses.
     pub epsilon: f64,
 }
 
@@ -107,7 +112,8 @@ impl DominatingPair for BoundedRangePair {
     }
     fn buckets(&self, grid: &Grid) -> Buckets {
         let end = self.epsilon;
-        // a / (2 (a^2 - 1)) = e^(-end / 2) / (2 (1 - e^-end)): twice the Laplace density, scaled.
+        // The density of this loss is `2 / (1 - e^-end)` times the density for Laplace noise,
+        // because `a / (2 (a^2 - 1)) = e^(-end / 2) / (2 (1 - e^-end))`.
         let factor = 2.0 / -exp_m1(-end);
         let mut buckets = Buckets::empty(grid, ERROR + 8.0 * U * end, 4.0 * U * end);
         let masses = |low: f64, high: f64| {
@@ -123,30 +129,32 @@ impl DominatingPair for BoundedRangePair {
     }
 }
 
-/// Laplace noise on a Poisson sample, one record removed or added.
+/// Laplace noise on a Poisson sample, with one record removed or added.
 ///
-/// As for Gaussian noise, the pair is `(1 - q) L(0) + q L(epsilon)` and `L(0)`, or the reverse.
+/// Let `q` be the rate, and `L(x)` the Laplace distribution about `x`. For a removed record, the
+/// pair is `(1 - q) L(0) + q L(epsilon)` and `L(0)`. For an added record, the two distributions are
+/// exchanged.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SampledLaplacePair {
-    /// The sensitivity divided by the scale.
+    /// The sensitivity divided by the scale of the noise.
     pub epsilon: f64,
-    /// The probability with which each record is in the sample, above 0 and below 1.
+    /// The probability that a record is in the sample, above 0 and below 1.
     pub rate: f64,
-    /// Whether the record is removed, or added.
+    /// The direction: `true` for a removed record, `false` for an added record.
     pub removed: bool,
 }
 
 impl SampledLaplacePair {
-    /// The loss of a removed record where the loss without sampling is `x`.
+    /// Return the loss of a removed record at an output whose loss without sampling is `x`.
     fn sampled(&self, x: f64) -> f64 {
         mixed(x, self.rate)
     }
-    /// The reverse.
+    /// Return the loss without sampling from the loss of a removed record.
     fn unsampled(&self, loss: f64) -> f64 {
         let ratio = unmixed(loss, self.rate);
         if ratio > 0.0 { ln(ratio).clamp(-self.epsilon, self.epsilon) } else { -self.epsilon }
     }
-    /// Return `Q`, or the smaller side of the mixture, as atoms: two ends, and the nodes of a rule.
+    /// Return the losses as atoms: the two ends, and the nodes of a quadrature rule.
     fn atoms(&self, rule: &Rule) -> Atoms {
         let end = self.epsilon;
         let inner = rule.nodes.iter().map(|(place, weight)| {
@@ -163,16 +171,17 @@ impl SampledLaplacePair {
         let blur = end * NODE_ERROR + U * (72.0 * end + 8.0);
         Atoms { atoms: atoms.map(of).collect(), relative, blur }
     }
-    /// Return how the logarithm of the error of a rule depends on its number of nodes `n`, for the
-    /// transform at a tilt and all frequencies up to a highest one: pairs `(c, l)` such that each
+    /// Bound the logarithm of the error of a rule with `n` nodes. The bound is for the transform at
+    /// a tilt, and for all frequencies up to `highest`. Return pairs `(c, l)` such that each
     /// `c - n l` is a bound.
     ///
-    /// Let `x = end z` be the loss without sampling, `w = 1 - q + q e^x`, and `v` the power of `w`
-    /// in the transform: `t + 1`, or `-t`. On the ellipse with half-axes of the sum `r` the real
-    /// part of `x` is at most `a = end (r + 1/r) / 2`, and the imaginary part at most
-    /// `b = end (r - 1/r) / 2`, below 1.5. There `|w|` is at most `w(a)` and at least
-    /// `cos(b) w(-a)`, and `|arg w|` at most `q e^a sin(b) / (1 - q + q e^a cos(b))`. So the
-    /// integrand is at most `|w|^v e^(s |arg w|) end e^((a - end) / 2) / 4`.
+    /// Let `x = end z` be the loss without sampling, and `w = 1 - q + q e^x` with the rate `q`. Let
+    /// `t` be the tilt, `s` the frequency, and `v` the power of `w` in the transform: `t + 1`, or
+    /// `-t`. Take the ellipse of `z` whose half-axes have the sum `r`. On this ellipse, the real
+    /// part of `x` is at most `a = end (r + 1/r) / 2`. The imaginary part is at most `b = end (r -
+    /// 1/r) / 2`, which is below 1.5. So `|w|` is at most `w(a)` and at least `cos(b) w(-a)`. Also,
+    /// `|arg w|` is at most `q e^a sin(b) / (1 - q + q e^a cos(b))`. So the integrand is at most
+    /// `|w|^v e^(s |arg w|) end e^((a - end) / 2) / 4`.
     fn rule_errors(&self, tilt: f64, highest: f64) -> [(f64, f64); 8] {
         let (end, rate) = (self.epsilon, self.rate);
         [1.4, 1.0, 0.7, 0.5, 0.3, 0.15, 0.05, 0.01].map(|b| {
@@ -200,7 +209,7 @@ impl DominatingPair for SampledLaplacePair {
         let reach = grid.edge(0).abs().max(grid.edge(grid.count).abs());
         let mut buckets =
             Buckets::empty(grid, ERROR + 4.0 * U * end, 256.0 * U * (1.0 + reach + end));
-        // L(epsilon) and L(0) are P and Q of the mechanism without sampling.
+        // For the mechanism without sampling, P is L(epsilon) and Q is L(0).
         let mixtures = |(with, without): (f64, f64)| {
             let mixture = (1.0 - rate) * without + rate * with;
             if self.removed { (mixture, without) } else { (without, mixture) }
@@ -231,14 +240,15 @@ impl DominatingPair for SampledLaplacePair {
             let all = errors.iter().map(|(log, fall)| log - n as f64 * fall);
             all.fold(f64::INFINITY, f64::min)
         };
-        // The first rule with a small error, relative to the whole.
+        // Use the first quadrature rule whose error is small relative to the whole transform.
         let whole = TiltedList::new(self.atoms(rule(0)?), tilt)?.log().0;
         let size = SIZES.iter().position(|n| error(*n) < whole + SMALL)?;
         let list = TiltedList::new(self.atoms(rule(size)?), tilt)?;
         Some(Box::new(list.with_error(error(SIZES[size]))?))
     }
     fn most(&self) -> f64 {
-        // The loss of a removed record is the larger one, by the convexity of the exponential.
+        // By the convexity of the exponential, the loss of a removed record is the larger of the
+        // two losses.
         self.sampled(self.epsilon) * (1.0 + 256.0 * U)
     }
     fn reverse(&self) -> Option<Arc<dyn DominatingPair>> {

@@ -5,26 +5,30 @@ use opendp_fourier::Complex;
 use super::elementary::{CIS_ERROR, CIS_LIMIT, U, cis, exp, exp_m1, ln, ln_1p};
 use super::transform::{Tilted, Wave};
 
-/// The loss of discrete Laplace noise of scale `1 / a`, moved by `d`, or of randomized response.
+/// The tilted loss of discrete Laplace noise of scale `1 / a` on integers that differ by `d`.
+/// Randomized response is the case `d = 1`.
 ///
-/// With `e = d a` and `w = z + 1/2`, all divided by `e^(w e)`, the outputs at the two ends have the
-/// weight `1 + e^(-2 w e)`, and those between them have
-/// `(1 - e^-a) e^(-2 w a) (1 - e^(-2 w (d - 1) a)) / (1 - e^(-2 w a))`. Together they are
-/// `M(z) (1 + e^-a) e^(-z e)`. For `d = 1` it is randomized response with the loss `a`.
+/// Let `M(z)` be the transform at `z`, `e = d a` and `w = z + 1/2`. Divide all weights by
+/// `e^(w e)`. Then the outputs at the two ends have the weight `1 + e^(-2 w e)`. All outputs
+/// between the ends together have the weight
+/// `(1 - e^-a) e^(-2 w a) (1 - e^(-2 w (d - 1) a)) / (1 - e^(-2 w a))`. The sum of both weights is
+/// `M(z) (1 + e^-a) e^(-z e)`. The case `d = 1` is randomized response with the loss `a`.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct TiltedLattice {
     rate: f64,
     /// The largest loss, `d a`.
     end: f64,
-    /// `(d - 1) a`.
+    /// `(d - 1) a`, the largest loss minus `a`.
     inner: f64,
     tilt: f64,
-    /// The weights above at the tilt: of the ends, and of what is between them.
+    /// Two weights at the tilt: the weight of the outputs at the ends, and the weight of the
+    /// outputs between the ends.
     weights: (f64, f64),
 }
 
 impl TiltedLattice {
-    /// Make the transform of a rate above 0 and a shift of at least 1, for a tilt of at least 0.
+    /// Make the transform. The rate `a` is above 0, the shift `d` is at least 1, and the tilt is at
+    /// least 0.
     pub(super) fn new(rate: f64, shift: f64, tilt: f64) -> Self {
         let (end, inner, place) = (shift * rate, (shift - 1.0) * rate, tilt + 0.5);
         let between = -exp_m1(-rate) * exp(-2.0 * place * rate) * -exp_m1(-2.0 * place * inner)
@@ -38,9 +42,10 @@ impl TiltedLattice {
     fn total(&self) -> f64 {
         self.weights.0 + self.weights.1
     }
-    /// Return the logarithmic derivative of what is between the ends, and its derivative.
+    /// Return the logarithmic derivative of the weight of the outputs between the ends, and the
+    /// derivative of this logarithmic derivative.
     fn slopes(&self) -> (f64, f64) {
-        // `x coth(w x)`, and the negative of its derivative, `(x / sinh(w x))^2`.
+        // Compute `x coth(w x)`, and the negative of its derivative, `(x / sinh(w x))^2`.
         let of = |x: f64| {
             let part = exp_m1(-2.0 * self.place() * x);
             let coth = -(2.0 + part) / part;
@@ -54,7 +59,7 @@ impl TiltedLattice {
             }
         }
     }
-    /// Bound the error of `e^(i s x)` for `x` up to the largest loss.
+    /// Bound the error of a computed `e^(i s x)`, for `x` up to the largest loss.
     fn turn(&self, frequency: f64) -> f64 {
         let far = frequency * (self.end + self.centre().abs());
         if far < CIS_LIMIT { CIS_ERROR + 4.0 * U * far } else { f64::INFINITY }
@@ -63,7 +68,7 @@ impl TiltedLattice {
 
 impl Tilted for TiltedLattice {
     fn log(&self) -> (f64, f64) {
-        // All logarithms are of numbers between 1/2 and 4.
+        // All logarithms below have arguments between 1/2 and 4.
         let log = self.tilt * self.end + ln(self.total()) - ln_1p(exp(-self.rate));
         let far = self.place() * self.end;
         (log, U * (256.0 + 16.0 * far))
@@ -82,7 +87,7 @@ impl Tilted for TiltedLattice {
     }
     fn wave(&self, frequency: f64) -> Wave {
         let (place, turn) = (self.place(), self.turn(frequency));
-        // `e^(i s x) + sign e^(-2 w x) e^(-i s x)`.
+        // Compute `e^(i s x) + sign e^(-2 w x) e^(-i s x)`.
         let both = |x: f64, sign: f64| {
             let ((c, d), less) = (cis(frequency * x), sign * exp(-2.0 * place * x));
             Complex::new(c * (1.0 + less), d * (1.0 - less))
@@ -92,7 +97,8 @@ impl Tilted for TiltedLattice {
         if 0.0 < self.inner {
             let (above, below) = (both(self.inner, -1.0), both(self.rate, -1.0));
             let factor = -exp_m1(-self.rate) * exp(-2.0 * place * self.rate);
-            // Their errors; the smallest modulus of the divisor is `1 - e^(-2 w a)`.
+            // Bound the errors of the quotient. The modulus of the divisor is at least
+            // `1 - e^(-2 w a)`.
             let off = 2.0 * turn + 64.0 * U * (1.0 + place * self.end);
             let size = below.norm_sqr().sqrt() - off;
             let least = size.max(-exp_m1(-2.0 * place * self.rate) * (1.0 - 256.0 * U));
@@ -107,7 +113,8 @@ impl Tilted for TiltedLattice {
             / self.total();
         Wave { re: value.re, im: value.im, error: 1.01 * error }
     }
-    /// Losses on a lattice return to the full modulus.
+    /// Return a constant bound. The reason is that for losses on a lattice, the modulus of the wave
+    /// is again 1 at some high frequencies.
     fn envelope(&self, _: f64) -> f64 {
         1.0 + 256.0 * U
     }

@@ -1,40 +1,42 @@
-//! The transform of a loss with listed atoms.
+//! The transform of a loss whose atoms (losses of positive probability) are listed.
 
 use super::elementary::{CIS_ERROR, CIS_LIMIT, U, cis, exp, ln, sum};
 use super::transform::{Listed, Tilted, Wave};
 
-/// A tilted loss with listed atoms.
+/// A tilted loss whose atoms are listed.
 ///
 /// # Error
-/// Let the masses have a relative error of `e`, and the losses an error of `b`. A tilted mass
-/// `m e^(t x)` has a relative error of at most `e + 1.01 t b`, and that of the exponential and its
-/// argument, `(24 + 4 t |x|) u`. So has their sum, and the normalised masses err by twice this
-/// together. A wave at `s` errs by this and by `s b`.
+/// Let `u` be the unit roundoff. Let `e` be a bound on the relative error of the masses, and `b` a
+/// bound on the error of the losses. A tilted mass `m e^(t x)` has a relative error of at most
+/// `e + 1.01 t b`. The exponential and its argument add a relative error of `(24 + 4 t |x|) u`. The
+/// sum of the tilted masses has the same relative error. So the errors of all normalised masses add
+/// up to at most twice this error. A wave (the transform at a frequency `s`) errs by at most this
+/// sum plus `s b`.
 #[derive(Clone, Debug)]
 pub(super) struct TiltedList {
     log: f64,
     centre: f64,
     variance: f64,
-    /// Losses about the centre, and masses of sum 1.
+    /// Pairs of a loss minus the centre and a mass. The masses add up to 1.
     atoms: Vec<(f64, f64)>,
-    /// Bounds the relative error of each mass.
+    /// A bound on the relative error of each mass.
     error: f64,
-    /// Bounds the error of each loss.
+    /// A bound on the error of each loss.
     blur: f64,
     infinite: (f64, f64),
 }
 
-/// Atoms of `P`: losses and masses, with bounds on their errors.
+/// Atoms of `P`. Each atom is a loss and its mass. The errors of losses and masses have bounds.
 pub(super) struct Atoms {
     pub(super) atoms: Vec<(f64, f64)>,
-    /// The relative error of the masses.
+    /// A bound on the relative error of each mass.
     pub(super) relative: f64,
-    /// The error of the losses.
+    /// A bound on the error of each loss.
     pub(super) blur: f64,
 }
 
 impl TiltedList {
-    /// Tilt a list. Return `None` if it has no mass, or too large an error.
+    /// Tilt a list. Return `None` if the list has no mass, or if its error is too large.
     pub(super) fn new(list: Atoms, tilt: f64) -> Option<TiltedList> {
         let Atoms { mut atoms, relative, blur } = list;
         atoms.retain(|(_, mass)| 0.0 < *mass);
@@ -64,12 +66,14 @@ impl TiltedList {
             infinite: (0.0, 1.0),
         })
     }
-    /// Add an error of the transform, given as its logarithm. Return `None` if it is not small.
+    /// Add an error to the transform. The argument is the logarithm of this error. Return `None` if
+    /// the error is too large.
     pub(super) fn with_error(self, error: f64) -> Option<TiltedList> {
         let error = exp((error - self.log).clamp(-690.0, 0.0)) * (1.0 + 1e-6);
         (error < 1e-11).then_some(TiltedList { error: self.error + 1.01 * error, ..self })
     }
-    /// Add a mass with an infinite loss; the second number is the whole mass.
+    /// Set the mass with an infinite loss (the first number) and the whole mass (the second
+    /// number).
     pub(super) fn with_infinite(self, infinite: (f64, f64)) -> TiltedList {
         TiltedList { infinite, ..self }
     }
@@ -98,7 +102,7 @@ impl Tilted for TiltedList {
         let rounding = U * (self.atoms.len() as f64 + 8.0);
         Wave { re, im, error: 2.02 * (self.error + turn + rounding) + frequency * self.blur }
     }
-    /// Atoms may return to the full modulus.
+    /// Return 1, because the modulus of a sum over atoms can again be 1 at some high frequencies.
     fn envelope(&self, _: f64) -> f64 {
         1.0
     }

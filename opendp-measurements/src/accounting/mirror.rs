@@ -1,15 +1,17 @@
-//! Buckets that are filled from one side.
+//! Buckets of a symmetric pair, filled from the positive losses only.
 
 use super::pair::{Buckets, Grid};
 
-/// Buckets whose negative losses are the positive ones with `P` and `Q` exchanged.
+/// Buckets of a symmetric pair. The masses at a negative loss are the masses at the opposite
+/// positive loss, with `P` and `Q` exchanged.
 pub(super) struct Mirror<'a> {
     pub(super) grid: &'a Grid,
     pub(super) buckets: Buckets,
 }
 impl Mirror<'_> {
-    /// Add the mass between the losses `k * step` and `(k + 1) * step`. Beyond the grid, the mass
-    /// may be anywhere from the first of these losses on.
+    /// Add the masses `p` and `q` to the bucket from the loss `k * step` to the loss
+    /// `(k + 1) * step`. Also add the mirrored masses. If `k` is the last edge of the grid, the
+    /// bucket contains all losses from `k * step` on.
     pub(super) fn piece(&mut self, k: usize, p: f64, q: f64) {
         self.add(k as i64, p, q);
         self.add(-1 - k as i64, q, p);
@@ -29,12 +31,13 @@ impl Mirror<'_> {
             Err(_) => self.buckets.below += p * more,
         }
     }
-    /// Add outputs of one positive loss.
+    /// Add the masses `p` and `q` of the outputs with a given positive loss. Also add the mirrored
+    /// masses.
     pub(super) fn atom(&mut self, loss: f64, p: f64, q: f64) {
         self.buckets.atom(self.grid, loss, p, q);
         self.buckets.atom(self.grid, -loss, q, p);
     }
-    /// Add outputs without loss.
+    /// Add the mass `p` of the outputs whose loss is 0.
     pub(super) fn rest(&mut self, p: f64) {
         self.buckets.atom(self.grid, 0.0, p, p);
     }

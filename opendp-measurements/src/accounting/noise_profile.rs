@@ -12,12 +12,15 @@ use super::{
     profile_of_private,
 };
 
-/// The largest quotient of sensitivity and scale for which discrete Gaussian noise is listed.
+/// The outputs of discrete Gaussian noise are listed only if the quotient of sensitivity and scale
+/// is at most this number.
 const MOST_RATIO: f64 = 20.0;
-/// The largest sensitivity for which the outputs of a discrete mechanism are listed one by one.
+/// The outputs of a discrete mechanism are listed one by one only if the sensitivity is at most
+/// this number.
 const MAX_SENSITIVITY: f64 = 65536.0;
 
-/// Return the profile at distance 0, with no loss, or at scale 0, with unbounded loss.
+/// Return the profile in two special cases. At distance 0, there is no loss. At scale 0, the loss
+/// is unbounded.
 fn degenerate(sensitivity: f64, scale: f64) -> Option<PrivacyProfile> {
     if sensitivity == 0.0 {
         Some(Account::new().profile())
@@ -34,7 +37,7 @@ fn degenerate(sensitivity: f64, scale: f64) -> Option<PrivacyProfile> {
 /// scale (Balle, Barthe, Gaboardi 2018, Theorem 3).
 ///
 /// # Errors
-/// `Overflow` when an argument is not finite, or their quotient is not.
+/// `Overflow` when an argument or the quotient is not finite.
 pub fn profile_of_laplace(sensitivity: f64, scale: f64) -> Result<PrivacyProfile> {
     if let Some(profile) = degenerate(sensitivity, scale) {
         return Ok(profile);
@@ -50,11 +53,11 @@ pub fn profile_of_laplace(sensitivity: f64, scale: f64) -> Result<PrivacyProfile
 
 /// Return the profile of discrete Laplace noise on integers within an L1 distance.
 ///
-/// Integers differ by integers, so the sensitivity is rounded down. For a very large sensitivity,
-/// the profile uses only that the mechanism is purely private.
+/// Two integers differ by an integer, so the sensitivity is rounded down. For a very large
+/// sensitivity, the result is the profile of pure differential privacy with the same epsilon.
 ///
 /// # Errors
-/// As [`profile_of_laplace`].
+/// The errors of [`profile_of_laplace`].
 pub fn profile_of_discrete_laplace(sensitivity: f64, scale: f64) -> Result<PrivacyProfile> {
     let sensitivity = sensitivity.floor();
     if let Some(profile) = degenerate(sensitivity, scale) {
@@ -70,7 +73,7 @@ pub fn profile_of_discrete_laplace(sensitivity: f64, scale: f64) -> Result<Priva
 /// Return the profile of Gaussian noise on real numbers within an L2 distance.
 ///
 /// # Errors
-/// As [`profile_of_laplace`].
+/// The errors of [`profile_of_laplace`].
 pub fn profile_of_gaussian(sensitivity: f64, scale: f64) -> Result<PrivacyProfile> {
     if let Some(profile) = degenerate(sensitivity, scale) {
         return Ok(profile);
@@ -82,12 +85,12 @@ pub fn profile_of_gaussian(sensitivity: f64, scale: f64) -> Result<PrivacyProfil
 
 /// Return the profile of discrete Gaussian noise on one integer.
 ///
-/// For scales of at least 100 it is enclosed by profiles of continuous noise: see
-/// [`EnclosedPair`](super::EnclosedPair). For smaller scales, a sensitivity above 20 times the
-/// scale is bounded by its `rho` only.
+/// For scales of at least 100, profiles of continuous noise enclose this profile: see
+/// [`EnclosedPair`](super::EnclosedPair). If the scale is smaller and the sensitivity is above 20
+/// times the scale, the profile is the profile of `rho` (the zero-concentrated loss).
 ///
 /// # Errors
-/// As [`profile_of_laplace`].
+/// The errors of [`profile_of_laplace`].
 pub fn profile_of_discrete_gaussian(sensitivity: f64, scale: f64) -> Result<PrivacyProfile> {
     let sensitivity = sensitivity.floor();
     if let Some(profile) = degenerate(sensitivity, scale) {
@@ -112,18 +115,20 @@ pub fn profile_of_discrete_gaussian(sensitivity: f64, scale: f64) -> Result<Priv
 
 /// Return the profile of discrete Gaussian noise on integers within an L2 distance.
 ///
-/// Integers differ by integers, so the square of the sensitivity is rounded down. If the
-/// sensitivity is the float nearest to the root of an integer, the square is that integer. For
-/// scales of at least 100 the profile is enclosed by profiles of continuous noise
-/// ([`EnclosedPair`](super::EnclosedPair)). For smaller scales the worst of all shifts is found
-/// ([`IntegerVectorPair`](super::IntegerVectorPair)), if the sensitivity is not larger than the
-/// scale. Otherwise the enclosure by continuous noise is used if the scale is at least 20, and
-/// `rho` below. In each case an account also composes all such releases as one with continuous
-/// noise, which is tight for many releases, and a few equal releases by the worst choice of shifts,
-/// which is tight up to a sensitivity of 1.3 scales.
+/// Two vectors of integers differ by integers. So the square of the sensitivity is an integer, and
+/// is rounded down. If the sensitivity is the float nearest to the root of an integer, this integer
+/// is used as the square. For scales of at least 100, profiles of continuous noise enclose this
+/// profile ([`EnclosedPair`](super::EnclosedPair)). For smaller scales, if the sensitivity is at
+/// most the scale, the result is a bound for the worst of all shifts
+/// ([`IntegerVectorPair`](super::IntegerVectorPair)). For larger sensitivities, the enclosure by
+/// continuous noise is used if the scale is at least 20. Below 20, `rho` (the zero-concentrated
+/// loss) is used. In each case, an account of several releases has two more bounds. The first bound
+/// composes all such releases as one release with continuous noise. This bound is tight for many
+/// releases. The second bound composes a few equal releases by the worst choice of shifts. This
+/// bound is tight if the sensitivity is at most 1.3 times the scale.
 ///
 /// # Errors
-/// As [`profile_of_laplace`].
+/// The errors of [`profile_of_laplace`].
 pub fn profile_of_discrete_gaussian_vector(sensitivity: f64, scale: f64) -> Result<PrivacyProfile> {
     if 1e100 < sensitivity {
         let ratio = sensitivity.inf_div(scale)?;

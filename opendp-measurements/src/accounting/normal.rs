@@ -1,8 +1,8 @@
-//! The tail of the normal distribution, certified at any precision.
+//! Certified enclosures of the tail of the normal distribution, at any precision.
 //!
-//! Everything is in terms of Mills' ratio `m(x) = T(x) / phi(x)`, where `phi` is the density and
-//! `T(x) = P[N >= x]`. Fixed-point numbers count units of `2^-bits`; an enclosure is a pair of
-//! them, and each operation rounds its two ends outward.
+//! All functions use Mills' ratio `m(x) = T(x) / phi(x)`, where `phi` is the density and `T(x) =
+//! P[N >= x]`. Fixed-point numbers count units of `2^-bits`. An enclosure is a pair of such
+//! numbers. Each operation rounds the two ends outward.
 
 use std::sync::{Mutex, PoisonError};
 
@@ -10,7 +10,7 @@ use dashu_int::{IBig, UBig};
 
 use opendp_core::arith::fixed;
 
-/// An enclosure `lo <= 2^bits * value <= hi`.
+/// An enclosure of a `value`: `lo <= 2^bits * value <= hi`.
 #[derive(Clone, Debug)]
 pub(crate) struct Enclosure {
     pub(crate) lo: IBig,
@@ -32,7 +32,7 @@ impl Enclosure {
             hi: fixed::ceil_shift(&(&self.hi * &by.hi), bits),
         }
     }
-    /// The square root of a number that is not negative.
+    /// Enclose the square root of a number that is not negative.
     fn sqrt(&self, bits: usize) -> Enclosure {
         let root = |value: &IBig| -> UBig {
             let (_, magnitude) = (value << bits).into_parts();
@@ -46,7 +46,7 @@ impl Enclosure {
 fn pi(bits: usize) -> Enclosure {
     let guard = 16;
     let w = bits + guard;
-    // Each of the n < w terms of the alternating series is off by less than 2 units.
+    // The alternating series has n < w terms, and each term is off by less than 2 units.
     let atan = |inverse: u32| {
         let mut power = (IBig::ONE << w) / inverse;
         let mut sum = power.clone();
@@ -63,7 +63,7 @@ fn pi(bits: usize) -> Enclosure {
     Enclosure { lo: (&sum - &error) >> guard, hi: fixed::ceil_shift(&(sum + error), guard) }
 }
 
-/// Enclose `sqrt(2 pi)`. The most precise value so far is kept.
+/// Enclose `sqrt(2 pi)`. The function stores the most precise enclosure that it has computed.
 pub(crate) fn sqrt_two_pi(bits: usize) -> Enclosure {
     static KNOWN: Mutex<Option<(usize, Enclosure)>> = Mutex::new(None);
     let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
@@ -81,20 +81,21 @@ pub(crate) fn sqrt_two_pi(bits: usize) -> Enclosure {
     found
 }
 
-/// Enclose `e^(-x^2 / 2)` for an enclosure of `x >= 0`, which must be narrow.
+/// Enclose `e^(-x^2 / 2)` for a narrow enclosure of `x >= 0`.
 ///
-/// It decreases with a slope above -1, so the value at the lower end gives both ends.
+/// `e^(-x^2 / 2)` decreases with a slope above -1. So both ends of the result follow from the value
+/// at the lower end of `x`.
 pub(crate) fn gauss(x: &Enclosure, bits: usize) -> Enclosure {
-    // -x^2 / 2 has 2 bits + 1 fraction bits.
+    // As a fixed-point number, -x^2 / 2 has 2 * bits + 1 fraction bits.
     let (lo, hi) = fixed::exp(&-(&x.lo * &x.lo), 2 * bits + 1, bits);
     let lo = IBig::from(lo) - (&x.hi - &x.lo);
     Enclosure { lo: lo.max(IBig::ZERO), hi: hi.into() }
 }
 
-/// Enclose Mills' ratio at an enclosure of `x >= 0`, which must be narrow.
+/// Enclose Mills' ratio for a narrow enclosure of `x >= 0`.
 ///
-/// It decreases with a slope of `x m(x) - 1`, above -1, so the value at the lower end gives both
-/// ends.
+/// Mills' ratio decreases with the slope `x m(x) - 1`, which is above -1. So both ends of the
+/// result follow from the value at the lower end of `x`.
 pub(crate) fn mills(x: &Enclosure, bits: usize) -> Enclosure {
     let at = mills_at(&x.lo, bits);
     Enclosure { lo: (at.lo - (&x.hi - &x.lo)).max(IBig::ZERO), hi: at.hi }
@@ -104,12 +105,13 @@ fn mills_at(x: &IBig, bits: usize) -> Enclosure {
     if *x < IBig::from(4) << bits { mills_series(x, bits) } else { mills_fraction(x, bits) }
 }
 
-/// `m(x) = sqrt(pi / 2) e^(x^2/2) - sum_n x^(2n+1) / (2n+1)!!` (Abramowitz, Stegun 26.2.11).
+/// Compute `m(x) = sqrt(pi / 2) e^(x^2/2) - sum_n x^(2n+1) / (2n+1)!!` (Abramowitz, Stegun
+/// 26.2.11).
 fn mills_series(x: &IBig, bits: usize) -> Enclosure {
     let w = bits + 64;
     let x = x << 64usize;
-    // Every term is a truncation. Its shortfall is at most the shortfall of the previous term times
-    // x^2 / (2n + 1), plus 1. The product of these factors is at most e^8, times 2.
+    // Every term is rounded down. Let `d` be the error of the previous term. The error of a term is
+    // at most `d x^2 / (2n + 1) + 1`. The product of all factors `x^2 / (2n + 1)` is at most 2 e^8.
     let square = (&x * &x) >> w;
     let mut term = x.clone();
     let mut sum = x.clone();
@@ -127,10 +129,10 @@ fn mills_series(x: &IBig, bits: usize) -> Enclosure {
     Enclosure { lo: lo >> 64usize, hi: fixed::ceil_shift(&hi, 64) }
 }
 
-/// Laplace's continued fraction `m = 1 / t_1`, `t_k = x + k / t_{k+1}`.
+/// Compute Laplace's continued fraction `m = 1 / t_1`, `t_k = x + k / t_{k+1}`.
 ///
-/// All `t_k` exceed `x`, so `x < t_{n+1} < x + (n + 1) / x`. Start from this enclosure; each step
-/// backward makes it narrower.
+/// All `t_k` exceed `x`, so `x < t_{n+1} < x + (n + 1) / x`. Start from this enclosure. Each step
+/// backward makes the enclosure narrower.
 fn mills_fraction(x: &IBig, bits: usize) -> Enclosure {
     let one = IBig::ONE << (2 * bits);
     let mut depth = 32u32;
@@ -166,7 +168,7 @@ mod tests {
 
     #[test]
     fn encloses_known_tails() {
-        // From an independent computation (mpmath).
+        // The expected values are from an independent computation (mpmath).
         for (x, tail) in [
             (0.0, 0.5),
             (0.5, 0.3085375387259869),

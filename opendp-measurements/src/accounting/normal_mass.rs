@@ -1,4 +1,4 @@
-//! Masses of the normal distribution in plain floats with a proven error.
+//! Masses of intervals under the normal distribution, in plain floats with a proven error.
 
 use std::sync::OnceLock;
 
@@ -9,32 +9,35 @@ use opendp_core::arith::cast::to_f64_nearest;
 use super::elementary::{U, exp};
 use super::normal::{Enclosure, mills};
 
-/// Bounds the relative error of [`tail`] and [`mass`] at arguments up to [`LIMIT`].
+/// A bound on the relative error of the results of [`tail`] and [`mass`], for arguments up to
+/// [`LIMIT`].
 pub(crate) const MASS_ERROR: f64 = 1024.0 * U;
-/// From this argument on the tail is treated as zero: it is below `10^-310`.
+/// From this argument on, the normal tail is below `10^-310` and is treated as zero.
 pub(crate) const LIMIT: f64 = 37.5;
 
 const INVERSE_SQRT_TWO_PI: f64 = 0.398_942_280_401_432_7;
-/// Nodes of the table of Mills' ratio are 1/4 apart, so no argument is more than 1/8 from one.
+/// The number of nodes of the table of Mills' ratio. Nodes are 1/4 apart, so each argument is
+/// within 1/8 of a node.
 const NODES: usize = 152;
 const TERMS: usize = 16;
 
-/// The density, with a relative error below `24 u`.
+/// Compute the normal density with a relative error below `24 u`.
 ///
-/// The square is split so that it has no error: the leading part has 27 bits.
+/// The square of `x` is split so that it has no error. The leading part of `x` has 26 bits.
 #[inline]
 fn density(x: f64) -> f64 {
     let high = f64::from_bits(x.to_bits() & !0x7ff_ffff);
     let low = x - high;
     let rest = low * (x + high) / 2.0;
-    // |rest| < 2^-26 x^2 < 2^-15, so the cube is below 2^-47 / 6 of the result times 2^-2.
+    // |rest| < 2^-25 x^2 < 2^-14. So the omitted terms of e^-rest are below 2^-60.
     INVERSE_SQRT_TWO_PI * exp(-high * high / 2.0) * (1.0 - rest * (1.0 - rest * (0.5 - rest / 6.0)))
 }
 
-/// The Taylor coefficients of Mills' ratio at `node / 4`, rounded to nearest.
+/// Return the Taylor coefficients of Mills' ratio at the point `node / 4`, rounded to nearest.
 ///
-/// From `m' = x m - 1` follows `(n + 1) a[n+1] = x a[n] + a[n-1]` for `n >= 1`. The recurrence
-/// multiplies errors by less than `x^16 / 16! < 2^44`, which is negligible at 320 bits.
+/// The equation `m' = x m - 1` implies `(n + 1) a[n+1] = x a[n] + a[n-1]` for `n >= 1`. The
+/// recurrence multiplies errors by less than `x^16 / 16! < 2^44`. This factor is negligible at 320
+/// bits.
 fn coefficients(node: usize) -> &'static [f64; TERMS] {
     static TABLE: [OnceLock<[f64; TERMS]>; NODES] = [const { OnceLock::new() }; NODES];
     TABLE[node.min(NODES - 1)].get_or_init(|| {
@@ -53,10 +56,10 @@ fn coefficients(node: usize) -> &'static [f64; TERMS] {
     })
 }
 
-/// `P[N >= x]` for `x >= 0`.
+/// Compute `P[N >= x]` for `x >= 0`.
 ///
-/// The coefficients alternate in sign and fall like `(1 / 8 max(1, x))^n`, so Horner's rule and
-/// the omitted terms are off by less than `8 u m(x)`.
+/// The coefficients alternate in sign and fall like `(1 / 8 max(1, x))^n`. So Horner's rule and the
+/// omitted terms have an error below `8 u m(x)`.
 #[inline]
 pub(crate) fn tail(x: f64) -> f64 {
     if !(x < LIMIT) {
@@ -71,11 +74,13 @@ pub(crate) fn tail(x: f64) -> f64 {
     density(x) * ratio
 }
 
-/// `P[centre - width / 2 <= N <= centre + width / 2]`.
+/// Compute `P[centre - width / 2 <= N <= centre + width / 2]`.
 ///
-/// For narrow intervals, `phi(c) w sum_m He_2m(c) (w / 2)^2m / (2m + 1)!`: with
-/// `max(1, |c|) w <= 1 / 8` the terms after the fifth are below `2 u`. For others the difference of
-/// two tails loses a factor of at most 12, because their ratio is at most `e^(-1/11)`.
+/// Let `c` be the centre, `w` the width, `phi` the density and `He` the Hermite polynomials. For
+/// narrow intervals, the mass is `phi(c) w sum_m He_2m(c) (w / 2)^2m / (2m + 1)!`. With
+/// `max(1, |c|) w <= 1 / 8`, the terms after the fifth term are below `2 u`. For other intervals,
+/// the mass is the difference of two tails. The ratio of the tails is at most `e^(-1/11)`. So the
+/// difference increases the relative error by a factor of at most 12.
 #[inline]
 pub(crate) fn mass(centre: f64, width: f64) -> f64 {
     let c = centre.abs();
@@ -92,19 +97,20 @@ pub(crate) fn mass(centre: f64, width: f64) -> f64 {
     interval(c - width / 2.0, c + width / 2.0)
 }
 
-/// `P[low <= N <= high]` for a wide interval.
+/// Compute `P[low <= N <= high]` for a wide interval.
 pub(crate) fn interval(low: f64, high: f64) -> f64 {
     if low >= 0.0 {
         tail(low) - tail(high)
     } else if high <= 0.0 {
         tail(-high) - tail(-low)
     } else {
-        // At most 1/2 is subtracted twice from 1.
+        // Subtract each tail from 1/2, and add the two differences. Each tail is at most 1/2, so
+        // both differences are at least 0.
         (0.5 - tail(-low)) + (0.5 - tail(high))
     }
 }
 
-/// `P[N >= x]` for any `x`.
+/// Compute `P[N >= x]` for any `x`.
 pub(crate) fn upper_tail(x: f64) -> f64 {
     if x >= 0.0 { tail(x) } else { 1.0 - tail(-x) }
 }

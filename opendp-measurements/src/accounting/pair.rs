@@ -7,7 +7,8 @@ use opendp_core::RenyiCurve;
 use super::enclosed_pair::Between;
 use super::transform::Tilted;
 
-/// Bucket edges: the losses `first * step`, `(first + 1) * step`, and so on, `count + 1` of them.
+/// A grid of losses. The edges of its buckets are the `count + 1` losses `first * step`,
+/// `(first + 1) * step`, and so on.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Grid {
     /// The distance between adjacent edges.
@@ -19,10 +20,12 @@ pub struct Grid {
 }
 
 impl Grid {
-    /// The largest magnitude of an edge: `e^x` and its inverse are floats there.
+    /// The largest magnitude of an edge `x`. Up to this magnitude, `e^x` and its inverse are
+    /// floats.
     pub const REACH: f64 = 690.0;
 
-    /// Make the smallest grid of a step that covers an interval of losses.
+    /// Make a grid with a given step that covers an interval of losses. Use as few buckets as
+    /// possible.
     pub fn covering(step: f64, low: f64, high: f64) -> Self {
         let low = low.clamp(-Self::REACH, Self::REACH);
         let high = high.clamp(low, Self::REACH);
@@ -34,7 +37,7 @@ impl Grid {
     pub fn edge(&self, index: usize) -> f64 {
         (self.first + index as i64) as f64 * self.step
     }
-    /// Return the edge at a loss, up to rounding.
+    /// If a loss is at an edge, up to rounding, return the index of this edge.
     fn at_edge(&self, loss: f64) -> Option<usize> {
         let place = loss / self.step;
         let nearest = place.round_ties_even();
@@ -42,30 +45,31 @@ impl Grid {
         let near = (place - nearest).abs() <= Self::SNAP * (1.0 + place.abs());
         (near && 0.0 <= index && index <= self.count as f64).then_some(index as usize)
     }
-    /// Return the bucket of a loss.
+    /// Return the index of the bucket that contains a loss.
     fn bucket(&self, loss: f64) -> Option<usize> {
         let index = (loss / self.step).floor() - self.first as f64;
         (0.0 <= index && index < self.count as f64).then_some(index as usize)
     }
-    /// The relative distance at which a loss is treated as being at an edge.
+    /// If a loss is within this relative distance of an edge, it is treated as a loss at the edge.
     const SNAP: f64 = 1e-14;
 }
 
 /// The masses of two distributions `P` and `Q` in the buckets of a grid.
 ///
-/// The loss of an output is the logarithm of its likelihood ratio `P / Q`. Bucket `i` holds the
-/// outputs whose loss is between edges `i` and `i + 1`, give or take `shift`. The masses are exact
-/// up to the factor `1 + relative`.
+/// The loss of an output is the logarithm of its likelihood ratio `P / Q`. Bucket `i` contains the
+/// outputs whose loss is between edges `i` and `i + 1`, up to an error of `shift`. The masses are
+/// exact up to the factor `1 + relative`.
 #[derive(Clone, Debug)]
 pub struct Buckets {
     /// The mass that `P` gives to each bucket.
     pub p: Vec<f64>,
     /// The mass that `Q` gives to each bucket.
     pub q: Vec<f64>,
-    /// The mass that `P` gives to outputs whose loss is at an edge, with the index of the edge.
+    /// The masses that `P` gives to outputs whose losses are at edges. Each mass has the index of
+    /// its edge.
     pub at_edges: Vec<(usize, f64)>,
-    /// Upper bounds on additional mass that `P` may give, with the index of an edge at or above its
-    /// loss.
+    /// Upper bounds on additional mass that `P` can give. Each bound has the index of an edge at or
+    /// above the loss of the mass.
     pub doubtful: Vec<(usize, f64)>,
     /// An upper bound on the mass that `P` gives to outputs below the first edge.
     pub below: f64,
@@ -75,106 +79,114 @@ pub struct Buckets {
     pub surely_above: f64,
     /// A bound on the relative error of the masses.
     pub relative: f64,
-    /// A bound on how far a loss is from its bucket.
+    /// A bound on the distance between a loss and its bucket.
     pub shift: f64,
 }
 
-/// Noise with a log-concave density, or log-concave probabilities of the integers.
+/// Noise whose density is log-concave, or noise on integers whose probabilities are log-concave.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum LogConcaveNoise {
-    /// Normal noise of variance 1.
+    /// Normal noise with variance 1.
     Gaussian,
-    /// Noise of the density `e^-|z| / 2`.
+    /// Noise with the density `e^-|z| / 2`.
     Laplace,
-    /// Integers of probability proportional to `e^(-|z| / scale)`.
+    /// Integer noise. An integer `z` has a probability proportional to `e^(-|z| / scale)`.
     DiscreteLaplace {
-        /// The scale, above 0.
+        /// The scale of the noise, above 0.
         scale: f64,
     },
-    /// Integers of probability proportional to `e^(-z^2 / (2 scale^2))`.
+    /// Integer noise. An integer `z` has a probability proportional to `e^(-z^2 / (2 scale^2))`.
     DiscreteGaussian {
-        /// The scale, above 0.
+        /// The scale of the noise, above 0.
         scale: f64,
     },
 }
 
 /// A pair of distributions `(P, Q)` that dominates a mechanism in one direction.
 ///
-/// For all neighbours `x`, `y` in that direction and all `epsilon`, of any sign,
-/// `sup_S M(x)(S) - e^epsilon M(y)(S) <= sup_S P(S) - e^epsilon Q(S)`. The pair of an adaptive
-/// composition is then the product of the pairs (Zhu, Dong, Wang 2022, Theorem 10).
+/// Let `M` be the mechanism. For all neighbours `x`, `y` in this direction and all `epsilon` of any
+/// sign, `sup_S M(x)(S) - e^epsilon M(y)(S) <= sup_S P(S) - e^epsilon Q(S)`. So the product of the
+/// pairs dominates an adaptive composition (Zhu, Dong, Wang 2022, Theorem 10).
 ///
 /// Two pairs with the same `Debug` text are treated as equal.
 pub trait DominatingPair: Debug + Send + Sync {
-    /// Return an interval of losses. `P` gives at most about `tail` to either side of it.
+    /// Return an interval of losses. On each side of the interval, `P` has a mass of at most about
+    /// `tail`.
     ///
-    /// It determines what is computed finely. A wrong interval does not make bounds invalid.
+    /// The computation is finer in this interval. Bounds are valid for every interval.
     fn range(&self, tail: f64) -> (f64, f64);
-    /// Put the outputs into the buckets of a grid.
+    /// Put the outputs of the pair into the buckets of a grid.
     fn buckets(&self, grid: &Grid) -> Buckets;
-    /// Return a step with all atoms of the loss on its multiples, if there are atoms and such a
-    /// step.
+    /// Return a step such that the losses of all atoms are multiples of this step. Return `None` if
+    /// the pair has no atoms, or if no such step is known.
     fn unit(&self) -> Option<f64> {
         None
     }
-    /// Return an upper bound on the loss in both directions, rounded up; infinite if there is none.
+    /// Return an upper bound on the loss in both directions, rounded up. Without a finite bound,
+    /// return infinity.
     fn most(&self) -> f64 {
         f64::INFINITY
     }
-    /// Whether the pair itself is only an upper bound, so that it gives no lower bound.
+    /// Whether the pair is only an upper bound on the loss of the mechanism. Such a pair gives no
+    /// lower bound on delta.
     fn only_above(&self) -> bool {
         false
     }
-    /// Return pairs that enclose `count` releases with this pair, if these are easier to compose.
-    /// The returned pairs may be replaced again, so they have to be simpler.
+    /// Return pairs that enclose `count` releases with this pair, if such pairs are easier to
+    /// compose. An account can replace the returned pairs again. So the returned pairs must be
+    /// simpler than this pair.
     fn between(&self, _count: u64) -> Option<Between> {
         None
     }
-    /// Return a `rho` such that the mechanism is `rho`-zero-concentrated differentially private,
-    /// rounded up, if one is known. If the pair is also [only a bound](Self::only_above), it may be
-    /// replaced by this.
+    /// Return a `rho` for which the mechanism is `rho`-zero-concentrated differentially private,
+    /// rounded up. Return `None` if no such `rho` is known. If the pair is also [only a
+    /// bound](Self::only_above), an account can replace the pair by this `rho`.
     fn concentrated(&self) -> Option<f64> {
         None
     }
-    /// Return a probability with which everything is revealed: a lower bound on the mass that `P`
-    /// gives to an infinite loss.
+    /// Return the probability that the release reveals everything. The result is a lower bound on
+    /// the mass that `P` gives to an infinite loss.
     fn revealed(&self) -> f64 {
         0.0
     }
-    /// If the releases are integers, or vectors of them, with discrete Gaussian noise, return the
-    /// square of the L2 distance, rounded up, and the scale.
+    /// Return the square of the L2 distance, rounded up, and the scale, for releases of integers
+    /// with discrete Gaussian noise. The releases can also be vectors of integers.
     ///
-    /// All such releases of an account are also composed as one.
+    /// An account also composes all such releases as one release.
     fn integer_gaussian(&self) -> Option<(f64, f64)> {
         None
     }
-    /// Return bounds on the Renyi divergence of every order, if nothing else is known of the
-    /// mechanism. The pair may be replaced by them.
+    /// Return bounds on the Renyi divergence of every order, if only these bounds are known of the
+    /// mechanism. An account can replace the pair by these bounds.
     fn renyi(&self) -> Option<RenyiCurve> {
         None
     }
-    /// Return the transform of the loss at a tilt of at least 0, for frequencies up to a highest
-    /// one, if it is known. Compositions of such pairs need no grid.
+    /// Return the transform of the loss, if the transform is known. The first argument is the tilt,
+    /// which is at least 0. The second argument is the highest frequency. Compositions of such
+    /// pairs need no grid.
     ///
-    /// It has to be the transform of the pair itself, not of a bound.
+    /// The transform must be exact for this pair. The transform of a bound is not allowed.
     fn tilted(&self, _tilt: f64, _highest: f64) -> Option<Box<dyn Tilted>> {
         None
     }
-    /// Return the same mechanism on a Poisson sample, for one record removed or added, if more is
-    /// known than [`SampledPair`](super::SampledPair) computes.
+    /// Return a pair for the same mechanism on a Poisson sample, for one record removed or added.
+    /// Return `None` if [`SampledPair`](super::SampledPair) is the best known pair.
     fn on_sample(&self, _rate: f64, _removed: bool) -> Option<std::sync::Arc<dyn DominatingPair>> {
         None
     }
-    /// If `P` and `Q` are two shifts of one noise, return the noise and the distance of the shifts.
+    /// Return the noise and the distance of the shifts, if `P` and `Q` are two shifts of the same
+    /// noise.
     ///
-    /// Two such pairs of one noise, for an added and for a replaced record, have a
-    /// [`ReplacedPair`](super::ReplacedPair) on a Poisson sample.
+    /// Take two such pairs of the same noise. The first pair is for an added record, and the second
+    /// pair is for a replaced record. On a Poisson sample, these two pairs have a
+    /// [`ReplacedPair`](super::ReplacedPair).
     fn shift(&self) -> Option<(LogConcaveNoise, f64)> {
         None
     }
-    /// Return the same mechanism in the other direction; `None` when it is the pair itself.
+    /// Return a pair for the same mechanism in the other direction, or `None` if this pair is the
+    /// same.
     ///
-    /// A pair `(P, Q)` and its reverse `(Q, P)` are the same when the mechanism is symmetric.
+    /// If the mechanism is symmetric, a pair `(P, Q)` and its reverse `(Q, P)` are the same.
     fn reverse(&self) -> Option<std::sync::Arc<dyn DominatingPair>> {
         None
     }
@@ -216,7 +228,8 @@ impl Buckets {
     }
     /// Add a possible output, by its loss and an upper bound on its probability.
     pub fn doubt(&mut self, grid: &Grid, loss: f64, p: f64) {
-        // One edge more than needed, so rounding does not matter.
+        // Use an edge that is one step higher than needed, so that rounding cannot make the loss
+        // too low.
         let index = (loss / grid.step).ceil() - grid.first as f64 + 1.0;
         if p <= 0.0 {
             return;

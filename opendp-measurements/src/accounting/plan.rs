@@ -1,5 +1,5 @@
-//! The computation of a question on a grid. These choices affect how tight bounds are, not whether
-//! they hold.
+//! The computation of a delta or an epsilon on a grid. The choices here affect how tight the bounds
+//! are. The bounds hold for every choice.
 
 use std::sync::Arc;
 
@@ -12,32 +12,32 @@ use super::elementary::{exp, ln};
 use super::inversion::Target;
 use super::pair::{DominatingPair, Grid};
 
-/// The parameters of the computation.
+/// The parameters of the computation on a grid.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Plan {
     pub(super) tilt: f64,
     pub(super) tail: f64,
     pub(super) step: f64,
     pub(super) centre: f64,
-    /// An estimate of the answer, as an epsilon.
+    /// An estimate of the given or requested epsilon.
     pub(super) target: f64,
-    /// The mass that may be outside the window.
+    /// The largest allowed tilted mass outside the window.
     pub(super) outside: f64,
     pub(super) length: usize,
 }
 
-/// A dominating pair, and the number of its releases.
+/// A dominating pair, and the number of releases with this pair.
 pub(super) type PairCount = (Arc<dyn DominatingPair>, u64);
 type Losses = Vec<(Arc<DiscreteLoss>, u64)>;
 
-/// The number of buckets for the first, coarse estimate of a pair.
+/// The number of buckets for each pair in the first (coarse) estimate.
 const COARSE: f64 = 4096.0;
-/// The lengths of transforms.
+/// The length of the shortest Fourier transform, and the length of the longest.
 const SHORTEST: usize = 1 << 13;
 const LONGEST: usize = 1 << 21;
 
 impl Plan {
-    /// Choose the tilt, the tails, the step and the window.
+    /// Choose the tilt, the mass of the tails, the step of the grid, and the window of losses.
     pub(super) fn of(parts: &[PairCount], target: Target, tolerance: f64) -> Plan {
         let count: f64 = parts.iter().map(|(_, count)| *count as f64).sum();
         let mut tail = match target {
@@ -55,8 +55,9 @@ impl Plan {
                 found = coarse_estimate(&coarse(parts, tail), target);
             }
         }
-        // Connecting the dots adds up to h^2 / 6 to the variance of each loss. The logarithm of
-        // delta grows by half the added variance times t (t + 1), or 1 / variance if t is small.
+        // With a step h, "connect the dots" increases the variance of each loss by at most h^2 / 6.
+        // The logarithm of delta grows by half the added variance times t (t + 1), where t is the
+        // tilt. If t is small, the factor is 1 / variance instead of t (t + 1).
         let variance = found.variance.max(1e-300);
         let sharpness = (found.tilt * (found.tilt + 1.0) / 2.0).max(0.5 / variance);
         let fine = (6.0 * tolerance / (count * sharpness)).sqrt();
@@ -64,12 +65,13 @@ impl Plan {
         let width = window.high - window.low + 16.0 * fine;
         let length = (width / fine).clamp(SHORTEST as f64, LONGEST as f64) as usize;
         let length = length.next_power_of_two();
-        // Neither finer than useful, nor so fine that a single loss has too many buckets.
+        // The step has a lower limit. A much finer step has no advantage, and the loss of a single
+        // release then has too many buckets.
         let widest = parts.iter().map(|(pair, _)| pair.range(tail)).map(|(low, high)| high - low);
         let widest = widest.fold(0.0, f64::max).min(2.0 * Grid::REACH);
         let mut step = (width / length as f64).max(fine / 64.0).max(widest / LONGEST as f64);
-        // Atoms on the grid are not spread. If all steps of atoms are multiples of one, fit the
-        // grid to it.
+        // The mass of an atom at an edge of the grid stays at this edge. So if the losses of all
+        // atoms are multiples of one step, choose the grid to contain these losses.
         let units: Vec<f64> = parts.iter().filter_map(|(pair, _)| pair.unit()).collect();
         let unit = units.iter().copied().fold(f64::INFINITY, f64::min);
         let multiple = |other: &f64| (other / unit - (other / unit).round()).abs() < 1e-12;
@@ -94,21 +96,22 @@ struct Window {
     tilt: f64,
     low: f64,
     high: f64,
-    /// The mass that may be outside.
+    /// The largest allowed tilted mass outside the window.
     outside: f64,
 }
 
 impl Window {
     /// Choose the tilt with the narrowest window.
     ///
-    /// The tilt of the saddle point makes all errors relative to delta. It may also make a sum with
-    /// rare large losses very wide. If delta is large, a smaller tilt may be used: it multiplies
-    /// the errors by a small factor only.
+    /// With the tilt of the saddle point, all errors are relative to delta. But this tilt can make
+    /// the window of a sum with rare large losses very wide. If delta is large, a smaller tilt is
+    /// possible. A smaller tilt then multiplies the errors only by a small factor.
     fn at(losses: &Losses, found: &CoarseEstimate, count: f64, tolerance: f64) -> Window {
         let base = ln(found.delta.max(1e-300));
         let at = |tilt: f64| {
             let now = cumulants(losses, tilt);
-            // The factor by which the errors exceed delta.
+            // The logarithm of the factor by which the tilt multiplies the errors, relative to
+            // delta.
             let excess = (now.0 - tilt * found.centre - base).max(0.0);
             let outside = 0.05 * tolerance * exp(-excess);
             let needed = -ln(outside);
@@ -146,7 +149,8 @@ impl Window {
     }
 }
 
-/// Return the cumulant of a sum, and its first two derivatives.
+/// Return the cumulant of the sum of losses at a tilt, and the first two derivatives of the
+/// cumulant.
 fn cumulants(losses: &Losses, tilt: f64) -> (f64, f64, f64) {
     losses.iter().fold((0.0, 0.0, 0.0), |(a, b, c), (loss, count)| {
         let (log, mean, variance) = loss.cumulant(tilt);
@@ -155,7 +159,7 @@ fn cumulants(losses: &Losses, tilt: f64) -> (f64, f64, f64) {
     })
 }
 
-/// A coarse estimate.
+/// A coarse estimate of the result.
 struct CoarseEstimate {
     tilt: f64,
     centre: f64,
@@ -187,7 +191,8 @@ fn discretise(parts: &[PairCount], step: f64, tail: f64, side: Side) -> Losses {
     parts.iter().map(one).collect()
 }
 
-/// Discretise and convolve. Lengthen the window while too much mass is outside.
+/// Put the losses on a grid, and convolve them. If too much mass is outside the window, repeat this
+/// with a longer window.
 pub(super) fn convolve(parts: &[PairCount], plan: Plan, side: Side) -> Result<Convolution> {
     let mut plan = plan;
     loop {
@@ -203,17 +208,18 @@ pub(super) fn convolve(parts: &[PairCount], plan: Plan, side: Side) -> Result<Co
     }
 }
 
-/// Return the logarithm of the factor by which delta is less than `M(t) e^(-t epsilon)`, where
-/// epsilon is the tilted mean.
+/// Return the logarithm of the quotient of `M(t) e^(-t epsilon)` and delta. Here `M(t)` is the
+/// moment generating function of the sum at the tilt `t`, and epsilon is the tilted mean.
 ///
-/// For a normal tilted sum of standard deviation `s`, the factor is about `t (t + 1) s sqrt(2 pi)`
-/// if `t s` is large, about `sqrt(2 pi) / s` if `s` is small, and 1 between.
+/// Let the tilted sum be normal with standard deviation `s`. The quotient is about
+/// `t (t + 1) s sqrt(2 pi)` if `t s` is large. The quotient is about `sqrt(2 pi) / s` if `s` is
+/// small, and about 1 between these cases.
 pub(super) fn saddle_point(tilt: f64, variance: f64) -> f64 {
     let spread = (std::f64::consts::TAU * variance).sqrt();
     ln(1.0 + std::f64::consts::TAU / spread + tilt * (tilt + 1.0) * spread)
 }
 
-/// Find the saddle point: the tilt that puts the mean of the sum at the answer.
+/// Find the saddle point: the tilt at which the mean of the sum is the requested epsilon.
 fn coarse_estimate(losses: &Losses, target: Target) -> CoarseEstimate {
     let at = |tilt: f64| {
         let (log, mean, variance) = cumulants(losses, tilt);
@@ -232,7 +238,7 @@ fn coarse_estimate(losses: &Losses, target: Target) -> CoarseEstimate {
     let mut low = 0.0;
     for _ in 0..24 {
         found = at(high);
-        // The last condition: the tilted sum is a single point, the largest loss.
+        // If the last condition holds, the tilted sum is concentrated at the largest loss.
         if enough(&found) || found.variance * high * high < 1e-3 {
             break;
         }
@@ -247,9 +253,11 @@ fn coarse_estimate(losses: &Losses, target: Target) -> CoarseEstimate {
     found
 }
 
-/// Find the smallest epsilon at which a bound on delta is at most `delta`, rounded to the side.
+/// Find the smallest epsilon at which a bound on delta is at most `delta`. The result is rounded up
+/// for `Side::Above`, and down for `Side::Below`.
 ///
-/// Bounds are poor far from the expected answer, so the search starts there and moves outward.
+/// Bounds are poor far from the expected epsilon. So the search starts at the expected epsilon
+/// and moves outward.
 pub(super) fn smallest(
     bound: impl Fn(f64) -> f64,
     delta: f64,
@@ -259,7 +267,8 @@ pub(super) fn smallest(
 ) -> f64 {
     let (first, last) = (first.max(0.0), last.max(0.0));
     let expected = expected.clamp(first, last);
-    // The bound at `high` is always at most delta, and the bound at `low` above delta.
+    // After the two loops, the bound at `high` is at most delta, and the bound at `low` is above
+    // delta.
     let (mut low, mut high) = (expected, expected);
     let mut by = (last - first) / 1024.0;
     while bound(low) <= delta {

@@ -4,27 +4,29 @@ use opendp_core::arith::Exact;
 
 use super::adaptive::AdaptiveLoss;
 
-/// A filter for pure losses up to a sum, and Gaussian noise up to a sum of `mu^2`.
+/// A filter that admits pure losses up to a sum, and Gaussian noise up to a sum of `mu^2`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Pot {
-    /// The largest sum of pure losses.
+    /// The limit for the sum of the pure losses.
     pub(super) pure: Exact,
     pub(super) pure_spent: Exact,
-    /// The largest sum of `mu^2`.
+    /// The limit for the sum of the `mu^2`.
     pub(super) squares: Exact,
     pub(super) squares_spent: Exact,
-    /// The delta of the filter at the budget's epsilon.
+    /// The delta of a full filter at the budget's epsilon.
     pub(super) failure: Exact,
     pub(super) failures_spent: Exact,
-    /// Whether it counts Gaussian noise by its epsilon and delta.
+    /// Whether the filter charges Gaussian noise by its epsilon and delta.
     pub(super) simple: bool,
 }
 impl Pot {
-    /// Make a filter whose delta is `failure` for a pure loss and a normal shift of `mu`.
+    /// Make a filter for a pure loss and a normal shift of `mu`. The delta of the filter is
+    /// `failure`.
     pub(super) fn of(pure: Exact, mu: Exact, failure: Exact) -> Self {
         Pot { squares: mu.times(&mu), simple: false, ..Pot::simple(pure, failure) }
     }
-    /// Make a filter in which epsilons add up, and deltas of Gaussian noise up to `failure`.
+    /// Make a filter in which epsilons add up. For Gaussian noise, deltas add up to at most
+    /// `failure`.
     pub(super) fn simple(pure: Exact, failure: Exact) -> Self {
         Pot {
             pure,
@@ -45,7 +47,8 @@ impl Pot {
     pub(super) fn failure_left(&self) -> Exact {
         self.failure.minus(&self.failures_spent)
     }
-    /// Charge for a release that is `mu`-GDP for this `mu^2`, and say whether there was room.
+    /// Charge the filter for a release with this loss. The release is `mu`-GDP with
+    /// `mu^2 = square`. Return whether the filter had room for the release.
     pub(super) fn charge(&mut self, loss: &AdaptiveLoss, square: &Exact) -> bool {
         let gaussian = loss.mu_squared.is_some();
         if self.simple && gaussian {
@@ -60,8 +63,9 @@ impl Pot {
             && self.squares_spent <= self.squares
             && self.failures_spent <= self.failure
     }
-    /// Whether a pure loss is a smaller part of the remaining room for pure losses than of the
-    /// remaining room for Gaussian noise.
+    /// Whether a pure loss is charged as a pure loss, and not as a `mu^2`. As a pure loss, the loss
+    /// takes a part of the remaining room for pure losses. As a `mu^2`, the loss takes a part of
+    /// the remaining room for Gaussian noise. Return true if the first part is smaller.
     fn rather_pure(&self, epsilon: &Exact, square: &Exact) -> bool {
         let (pure, squares) = (self.pure_left(), self.square_left());
         epsilon <= &pure && epsilon.times(&squares) <= square.times(&pure)

@@ -7,32 +7,44 @@ use super::elementary::{U, ln};
 use super::gather::Gather;
 use super::transform::Tilted;
 
-/// The logarithm of a modulus that is negligible.
+/// A modulus is negligible if its logarithm is below this value.
 const NOTHING: f64 = -100.0;
 
-/// The product of powers of waves, at each frequency.
+/// The product of powers of waves (values of the Fourier transforms of losses), at each frequency.
 ///
-/// The error of a product of powers is at most `prod m^k sum k e / m`, where `m` bounds a modulus
-/// and `e` its error (mean value theorem). If the bound is negligible, the product is not computed
-/// further, as the moduli of all others are at most 1.
+/// For each wave, let `m` be a bound on the modulus, `e` a bound on the error, and `k` the power.
+/// The error of the product is at most `prod m^k sum k e / m` (mean value theorem). If the bound on
+/// the modulus of the product is negligible, no further waves are multiplied. This is valid because
+/// all moduli are at most 1.
 pub(super) struct Product {
     spacing: f64,
-    /// The factors at the frequencies `spacing`, `2 spacing`, and so on.
+    /// The way to compute the waves of listed losses.
+    gather: Gathering,
+    /// The products at the frequencies `spacing`, `2 spacing`, and so on.
     factors: Vec<Factor>,
-    /// All later products are negligible.
+    /// From this index of `factors` on, all products are negligible.
     active: usize,
-    /// The number of waves that were computed one by one, and by transforms.
+    /// The number of waves computed one by one, and the number of waves computed by transforms.
     #[cfg(test)]
     pub(super) work: (usize, usize),
+}
+
+/// The way to compute the waves of listed losses.
+enum Gathering {
+    /// Compute the waves one by one.
+    Off,
+    /// Compute all waves of a loss by one Fourier transform. The plan for the transform is made
+    /// when it is first needed.
+    On(Option<Gather>),
 }
 
 /// The product at one frequency.
 #[derive(Clone, Copy)]
 pub(super) struct Factor {
     pub(super) value: Complex,
-    /// The logarithm of a bound on the modulus.
+    /// The logarithm of a bound on the modulus of `value`.
     pub(super) log: f64,
-    /// The sum of all `k e / m`.
+    /// The sum of `k e / m` over all waves.
     pub(super) errors: f64,
 }
 impl Factor {
@@ -43,53 +55,52 @@ impl Factor {
         let power = count as f64;
         let modulus = wave.norm_sqr().sqrt() * (1.0 + 16.0 * U) + error + 1e-300;
         self.value *= raise(wave, count);
-        // The modulus of a wave is at most 1.
+        // The exact modulus of a wave is at most 1, so the bound is limited to 1.
         self.log += power * ln(modulus).min(0.0);
         self.errors += power * (error / modulus + 8.0 * U);
     }
 }
 
 impl Product {
-    pub(super) fn new(spacing: f64, count: usize) -> Product {
+    /// Make a product without waves at `count` frequencies. If `many` is true, many losses follow.
+    /// Then the waves of listed losses are computed by Fourier transforms.
+    pub(super) fn new(spacing: f64, count: usize, many: bool) -> Product {
         let one = Factor { value: Complex::new(1.0, 0.0), log: 0.0, errors: 0.0 };
         Product {
             spacing,
+            gather: if many { Gathering::On(None) } else { Gathering::Off },
             factors: vec![one; count],
             active: count,
             #[cfg(test)]
             work: (0, 0),
         }
     }
-    /// Multiply by the power of each loss: one by one, or, if they are many, by their atoms.
-    pub(super) fn of(
-        spacing: f64,
-        count: usize,
-        parts: &[(Box<dyn Tilted>, u64)],
-        many: bool,
-    ) -> Product {
-        let mut product = Product::new(spacing, count);
-        let mut gather = None;
-        for (part, count) in parts {
-            match part.listed().filter(|_| many) {
-                None => product.one_by_one(&**part, *count),
-                Some(listed) => {
-                    let fits = |all: &Gather| {
-                        product.active <= all.most() && all.most() < 2 * product.active.max(8)
-                    };
-                    let mut all = gather
-                        .take()
-                        .filter(fits)
-                        .unwrap_or_else(|| Gather::new(spacing, product.active));
-                    match all.waves(&listed) {
-                        Some(waves) => product.gathered(waves, *count),
-                        None => product.one_by_one(&**part, *count),
-                    }
-                    gather = Some(all);
+    /// Return the highest frequency at which the product is not yet negligible. The waves of later
+    /// losses are needed only up to this frequency.
+    pub(super) fn highest(&self) -> f64 {
+        self.active as f64 * self.spacing
+    }
+    /// Multiply the products by the waves of a loss, raised to the power `count`.
+    pub(super) fn multiply(&mut self, part: &dyn Tilted, count: u64) {
+        let listed = match &mut self.gather {
+            Gathering::Off => None,
+            Gathering::On(gather) => part.listed().map(|listed| (gather.take(), listed)),
+        };
+        match listed {
+            None => self.one_by_one(part, count),
+            Some((gather, listed)) => {
+                let fits =
+                    |all: &Gather| self.active <= all.most() && all.most() < 2 * self.active.max(8);
+                let gather = gather.filter(fits);
+                let mut gather = gather.unwrap_or_else(|| Gather::new(self.spacing, self.active));
+                match gather.waves(&listed) {
+                    Some(waves) => self.gathered(waves, count),
+                    None => self.one_by_one(part, count),
                 }
+                self.gather = Gathering::On(Some(gather));
             }
-            product.shorten();
         }
-        product
+        self.shorten();
     }
     fn one_by_one(&mut self, part: &dyn Tilted, count: u64) {
         for (n, factor) in self.factors.iter_mut().enumerate().take(self.active) {

@@ -1,4 +1,4 @@
-//! Privacy profiles that carry the distribution of their loss, so that they compose tightly.
+//! Privacy profiles that contain the distribution of their loss. Such profiles compose tightly.
 
 use std::any::Any;
 use std::collections::HashMap;
@@ -17,7 +17,7 @@ use super::{
     renyi_delta, renyi_epsilon,
 };
 
-/// The delta at which a profile that is only a curve is cut off.
+/// For a profile that is known only as a curve, deltas below this value are negligible.
 pub(super) const NEGLIGIBLE: f64 = 1e-18;
 
 impl ComposableLoss for Account {
@@ -30,10 +30,12 @@ impl ComposableLoss for Account {
     fn delta_below(&self, epsilon: f64) -> Result<f64> {
         Account::delta_below(self, epsilon)
     }
-    /// Join the accounts. A profile without an account contributes its curve alone. Curves lose
-    /// precision on a grid, so the result is the better of the grid and basic composition.
+    /// Join the accounts of some profiles. A profile without an account contributes only its curve.
+    /// Curves lose precision on a grid. So the result is the smaller of two bounds: the bound of
+    /// the account, and the bound of basic composition.
     fn compose(&self, profiles: &[PrivacyProfile]) -> Result<PrivacyProfile> {
-        // Pairs known by more than their curve; and curves, both as profiles and as pairs.
+        // `curves` contains the pairs that are given only by a curve, and `members` contains these
+        // curves as profiles. `known` contains all other pairs.
         let (mut known, mut curves) = (Account::new(), Account::new());
         let (mut members, mut exact) = (Vec::new(), Vec::new());
         let (mut rho, mut renyi, mut kinds) = (0.0f64, Vec::new(), HashMap::new());
@@ -79,7 +81,7 @@ impl ComposableLoss for Account {
         if members.is_empty() {
             return Ok(profile);
         }
-        // A single profile may have a curve that is faster than its account.
+        // The curve of a single profile can be faster to evaluate than its account.
         match exact[..] {
             [] => {}
             [one] => members.push(one.clone()),
@@ -89,7 +91,8 @@ impl ComposableLoss for Account {
     }
 }
 
-/// Bound the profile of an account by basic composition of its members, where this is less.
+/// Return the smaller of two bounds: the bound of an account, and the bound of the basic
+/// composition of its members.
 fn or_basic(
     profile: PrivacyProfile,
     total: Arc<Account>,
@@ -116,15 +119,16 @@ impl Account {
             _ => None,
         }
     }
-    /// Whether every pair is known by more than its curve. Pairs with equal text are checked once.
+    /// Return whether no pair is given only by a curve. Pairs with equal `Debug` texts are checked
+    /// once.
     fn is_known(&self, kinds: &mut HashMap<Arc<str>, bool>) -> bool {
         self.parts().iter().zip(self.names()).all(|((pair, count), name)| {
             let known = || !pair.only_above() || !is_curve(pair, *count);
             *kinds.entry(name.clone()).or_insert_with(known)
         })
     }
-    /// Return a profile that is fast to evaluate: the account's own if it needs no grid; otherwise,
-    /// if there is a `rho`, the profile of this `rho` and of the largest loss.
+    /// Return a profile that is fast to evaluate. If the account needs a grid and has a `rho`, use
+    /// this `rho` and the largest loss. Otherwise use the account's own profile.
     fn quick(self) -> PrivacyProfile {
         let (most, rho) = (self.most(), self.rho());
         let fast = self.parts().iter().all(|(pair, _)| pair.tilted(0.0, 0.0).is_some());
@@ -135,29 +139,31 @@ impl Account {
             _ => self.profile(),
         }
     }
-    /// Return the privacy profile of everything in the account.
+    /// Return the privacy profile of all releases in the account.
     pub fn profile(self) -> PrivacyProfile {
         PrivacyProfile::of_loss(Arc::new(self))
     }
 }
 
-/// Whether some releases are known only by the curve of their pair.
+/// Whether these releases are known only by their curve.
 fn is_curve(pair: &Arc<dyn DominatingPair>, count: u64) -> bool {
     pair.between(count).is_none() && pair.integer_gaussian().is_none()
 }
-/// Return the account that a profile carries, if its loss is an account.
+/// Return the account of a profile, if the loss of the profile is an account.
 fn account(profile: &PrivacyProfile) -> Option<&Account> {
     let loss: &dyn Any = &**profile.loss()?;
     loss.downcast_ref()
 }
 
-/// Make the pair of a profile known only by its curve. Where the curve fails, it is 1.
+/// Make the pair of a profile that is known only by its curve. If the curve fails at an epsilon,
+/// delta is 1.
 fn curve(profile: PrivacyProfile) -> CurvePair {
     let delta = move |epsilon| profile.delta(epsilon).unwrap_or(1.0);
     let known = delta.clone();
     CurvePair::reaching(move || reach(known), delta)
 }
-/// Return an epsilon, up to an eighth, from which on a curve is negligible or constant.
+/// Return an epsilon from which on a curve is negligible or constant. The relative error of this
+/// epsilon is about an eighth.
 fn reach(delta: impl Fn(f64) -> f64) -> f64 {
     const MOST: f64 = 128.0;
     let least = delta(MOST).max(NEGLIGIBLE);
@@ -180,8 +186,9 @@ pub fn profile_of(pair: impl DominatingPair + 'static) -> PrivacyProfile {
     Account::new().with(Arc::new(pair), 1).profile()
 }
 
-/// Return the pair of a profile, if it has exactly one pair and this pair is its own reverse.
-/// Several releases with Gaussian noise count as one (Dong, Roth, Su 2022, on their composition).
+/// Return the pair of a profile, if the profile has exactly one pair and this pair is its own
+/// reverse. Several releases with Gaussian noise count as one release (Dong, Roth, Su 2022, on
+/// their composition).
 pub(super) fn symmetric(profile: &PrivacyProfile) -> Option<Arc<dyn DominatingPair>> {
     match account(profile)?.parts() {
         [] => None,
@@ -198,16 +205,18 @@ pub(super) fn symmetric(profile: &PrivacyProfile) -> Option<Arc<dyn DominatingPa
     }
 }
 
-/// Whether a profile has no loss.
+/// Whether the account of a profile has no releases, so that the profile has no loss.
 pub(super) fn is_nothing(profile: &PrivacyProfile) -> bool {
     account(profile).is_some_and(|account| account.parts().is_empty())
 }
 
-/// Return the curve `q delta(ln(1 + (e^epsilon - 1) / q))`, rounded up, and its inverse.
+/// Return the curve on a sample, `q delta(ln(1 + (e^epsilon - 1) / q))`, rounded up, and the
+/// inverse of this curve. Here `q` is the rate, and `delta` is the curve without sampling.
 fn diluted(account: Account, profile: &PrivacyProfile, rate: f64) -> PrivacyProfile {
     let (whole, inverse) = (profile.clone(), profile.clone());
     let delta = move |epsilon: f64| {
-        // If this overflows, use epsilon itself: it is smaller, so the bound stays sound.
+        // If the argument of the profile overflows, use epsilon as the argument. The bound is still
+        // valid, because epsilon is smaller than the exact argument.
         let larger = epsilon
             .neg_inf_exp_m1()
             .and_then(|more| more.neg_inf_div(rate)?.neg_inf_ln_1p())
@@ -228,11 +237,11 @@ fn diluted(account: Account, profile: &PrivacyProfile, rate: f64) -> PrivacyProf
 
 /// Return the profile of a mechanism on a Poisson sample, for one record removed or added.
 ///
-/// The arguments are the profile without sampling, at the same distance, and the probability of
-/// each record to be in the sample, above 0 and at most 1. One release has
-/// `delta'(epsilon) = q delta(ln(1 + (e^epsilon - 1) / q))` (Balle, Barthe, Gaboardi 2018, Theorem
-/// 8). If the profile is of one symmetric pair, removals and additions compose separately, as
-/// [`SampledPair`]. Otherwise they compose as in [`profile_of_mixture`].
+/// `profile` is the profile without sampling, at the same distance. `rate` is the probability `q`
+/// that a record is in the sample, above 0 and at most 1. One release has `delta'(epsilon) = q
+/// delta(ln(1 + (e^epsilon - 1) / q))` (Balle, Barthe, Gaboardi 2018, Theorem 8). If the profile
+/// has one symmetric pair, removals and additions compose separately, as [`SampledPair`]. Otherwise
+/// they compose as in [`profile_of_mixture`].
 ///
 /// # Errors
 /// The errors of the profile.
@@ -245,12 +254,12 @@ pub fn profile_of_poisson_sample(profile: &PrivacyProfile, rate: f64) -> Result<
     Ok(diluted(account, profile, rate))
 }
 
-/// Return the profile of `(1 - q) A + q B` against `(1 - q) A + q C`, where `profile` bounds every
-/// two of `A`, `B` and `C`.
+/// Return the profile of the two mixtures `(1 - q) A + q B` and `(1 - q) A + q C`, where `q` is the
+/// share. `profile` bounds any two of the distributions `A`, `B` and `C`.
 ///
-/// For one release it equals the profile on a Poisson sample, by advanced joint convexity (Balle,
-/// Barthe, Gaboardi 2018, Theorem 2). For negative epsilon it follows from the bound in the
-/// opposite direction, so both directions are bounded at once.
+/// For one release, the result equals the profile on a Poisson sample, by advanced joint convexity
+/// (Balle, Barthe, Gaboardi 2018, Theorem 2). For negative epsilon, the bound follows from the
+/// bound in the opposite direction. So the resulting profile bounds both directions.
 ///
 /// # Errors
 /// The errors of the profile.
@@ -288,7 +297,7 @@ pub fn profile_of_concentrated(rho: f64) -> Result<PrivacyProfile> {
 /// Return the profile of a mechanism with known bounds on the Renyi divergence of every order.
 ///
 /// # Errors
-/// Currently none; reserved for invalid curves.
+/// Currently there are no errors. The `Result` is reserved for invalid curves.
 pub fn profile_of_renyi(curve: RenyiCurve) -> Result<PrivacyProfile> {
     let at = |curve: &RenyiCurve| {
         let curve = curve.clone();
@@ -297,8 +306,7 @@ pub fn profile_of_renyi(curve: RenyiCurve) -> Result<PrivacyProfile> {
     let (one, two) = (at(&curve), at(&curve));
     let delta = move |epsilon| renyi_delta(&one, epsilon);
     let epsilon = move |delta| match delta {
-        // Delta 0 needs one bound for all orders at once. A separate bound for each order does not
-        // give it.
+        // Delta 0 needs one bound for all orders. A separate bound for each order is not enough.
         0.0 => Ok(f64::INFINITY),
         delta => renyi_epsilon(&two, delta),
     };
@@ -306,12 +314,12 @@ pub fn profile_of_renyi(curve: RenyiCurve) -> Result<PrivacyProfile> {
     Ok(profile_of(pair).with_delta(delta).with_epsilon(epsilon))
 }
 
-/// Return the profile of a mechanism that is (epsilon, delta)-differentially private:
-/// `1 - (1 - delta)(1 + e^x) / (1 + e^epsilon)` at each `x` below epsilon, and delta from epsilon
-/// on.
+/// Return the profile of a mechanism that is (epsilon, delta)-differentially private. At each `x`
+/// below epsilon, the profile is `1 - (1 - delta)(1 + e^x) / (1 + e^epsilon)`. From epsilon on, the
+/// profile is delta.
 ///
-/// It is the profile of the randomized response that dominates the mechanism (Kairouz, Oh,
-/// Viswanath 2015), so it is the best possible.
+/// This is the profile of a randomized response that dominates the mechanism (Kairouz, Oh,
+/// Viswanath 2015). So this profile is the best possible profile.
 ///
 /// # Errors
 /// `InvalidDistance` when epsilon is negative or NaN, or delta is not from 0 to 1.
@@ -327,7 +335,7 @@ pub fn profile_of_private(epsilon: f64, delta: f64) -> Result<PrivacyProfile> {
     if epsilon == 0.0 && delta == 0.0 {
         return Ok(Account::new().profile());
     }
-    // With `u = 1 - e^(x - epsilon)` the profile is `delta + (1 - delta) u / (1 + e^-epsilon)`.
+    // Let `u = 1 - e^(x - epsilon)`. The profile is `delta + (1 - delta) u / (1 + e^-epsilon)`.
     let at = move |x: f64| {
         if epsilon <= x {
             return Ok(delta);
@@ -347,7 +355,7 @@ pub fn profile_of_private(epsilon: f64, delta: f64) -> Result<PrivacyProfile> {
     Ok(profile_of(PrivatePair { epsilon, delta }).with_delta(at).with_epsilon(inverse))
 }
 
-/// Return the profile of a mechanism that may reveal everything.
+/// Return the profile of a mechanism that can reveal everything.
 pub(super) fn exposed() -> PrivacyProfile {
     profile_of(PrivatePair { epsilon: 0.0, delta: 1.0 }).with_delta(|_| Ok(1.0))
 }

@@ -1,29 +1,31 @@
-//! A quadrature with positive weights and a proven error.
+//! A quadrature rule with positive weights and a proven error bound.
 
 use std::f64::consts::PI;
 use std::sync::OnceLock;
 
 use super::elementary::{CIS_ERROR, U, cis, ln};
 
-/// Fejér's first rule on the interval from -1 to 1: the nodes are `cos((k + 1/2) pi / n)`.
+/// Fejér's first rule on the interval from -1 to 1. The nodes are `cos((k + 1/2) pi / n)`.
 ///
-/// The rule is exact for polynomials of degree `n - 1`, and its weights are positive with the sum
-/// 2. Let `f` be analytic with a modulus of at most `M` on the ellipse with the foci -1 and 1 whose
-/// half-axes add up to `r`. A polynomial of degree `n - 1` is within `2 M r^(1 - n) / (r - 1)` of
-/// `f` on the interval (Trefethen 2013, Theorem 8.2). Both the integral and the rule differ from
-/// those of the polynomial by at most twice this, so the rule errs by at most
-/// `8 M r^(1 - n) / (r - 1)`.
+/// The rule is exact for polynomials of degree up to `n - 1`. The weights are positive, and the sum
+/// of the weights is 2. Take the ellipse with the foci -1 and 1 whose half-axes add up to `r`. On
+/// this ellipse, let `f` be analytic with a modulus of at most `M`. A polynomial of degree `n - 1`
+/// is within `2 M r^(1 - n) / (r - 1)` of `f` on the interval (Trefethen 2013, Theorem 8.2). The
+/// integrals of `f` and of the polynomial differ by at most twice this bound. The results of the
+/// rule for `f` and for the polynomial also differ by at most twice this bound. So the rule errs by
+/// at most `8 M r^(1 - n) / (r - 1)`.
 pub(super) struct Rule {
-    /// Nodes, with their weights.
+    /// The nodes of the rule, each with its weight.
     pub(super) nodes: Vec<(f64, f64)>,
-    /// Bounds the relative error of each weight. Each node errs by at most [`NODE_ERROR`].
+    /// A bound on the relative error of each weight. Each node errs by at most [`NODE_ERROR`].
     pub(super) error: f64,
 }
 
-/// Bounds the error of each node: of the cosine, and of an angle of at most `pi`.
+/// A bound on the error of each node. The bound includes the errors of the cosine and of the angle.
+/// The angle is at most `pi`.
 pub(super) const NODE_ERROR: f64 = 32.0 * U;
 
-/// The numbers of nodes of the rules.
+/// The available rules: the number of nodes of each rule.
 pub(super) const SIZES: [usize; 7] = [16, 32, 64, 128, 256, 512, 1024];
 
 /// Return the rule with `SIZES[index]` nodes.
@@ -34,10 +36,10 @@ pub(super) fn rule(index: usize) -> Option<&'static Rule> {
 }
 
 impl Rule {
-    /// A weight is `(2 / n) (1 - 2 sum_j cos(2 j a) / (4 j^2 - 1))` for `j` up to `n / 2`, at the
-    /// angle `a` of its node. An angle `2 j a` errs by `4 u` of itself, and `4 j / (4 j^2 - 1)`
-    /// adds up to less than `2 + ln n`. The terms add up to at most 1, so their sum rounds by at
-    /// most `n u`.
+    /// Compute the nodes and weights. Let `a` be the angle of a node. The weight of the node is `(2
+    /// / n) (1 - 2 sum_j cos(2 j a) / (4 j^2 - 1))` for `j` up to `n / 2`. An angle `2 j a` has a
+    /// relative error of `4 u`. The sum of all `4 j / (4 j^2 - 1)` is less than `2 + ln n`. The
+    /// terms add up to at most 1, so their sum rounds by at most `n u`.
     fn new(n: usize) -> Rule {
         let size = n as f64;
         let mut least = f64::INFINITY;
@@ -72,7 +74,7 @@ mod tests {
                 let exact = if power % 2 == 0 { 2.0 / (f64::from(power) + 1.0) } else { 0.0 };
                 assert!((found - exact).abs() < 1e-12, "{size} {power}: {found}");
             }
-            // The control: they are not exact beyond.
+            // The control: the rule is not exact for a higher power of the variable.
             let power = *size as i32;
             let found: f64 = rule.nodes.iter().map(|(x, w)| w * x.powi(power)).sum();
             let off = found - 2.0 / (f64::from(power) + 1.0);

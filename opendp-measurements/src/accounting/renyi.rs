@@ -1,7 +1,7 @@
-//! From Renyi divergences, and zero-concentrated privacy, to (epsilon, delta).
+//! Conversion of Renyi divergences and zero-concentrated privacy to (epsilon, delta).
 //!
 //! Every order gives a bound. So the search for the best order runs in plain floats. The bound is
-//! computed once, at the order found, rounding up.
+//! then computed once, at the best order that was found, and rounded up.
 
 use opendp_core::arith::{Directed, DirectedFloat};
 use opendp_core::{Error, Result};
@@ -10,10 +10,9 @@ use super::elementary::{exp, ln, ln_1p};
 
 /// Bound delta at an epsilon, from bounds on the Renyi divergence of every order.
 ///
-/// For each order `a > 1` with divergence `r`,
-/// `delta <= e^((a - 1)(r - epsilon)) / (a - 1) * (1 - 1/a)^a` (Canonne, Kamath, Steinke 2020,
-/// Proposition 12). Every order gives a bound, so the search for the best need not be exact; the
-/// evaluation rounds up.
+/// Let `r` be the divergence of order `a > 1`. Then `delta <= e^((a - 1)(r - epsilon)) / (a - 1) *
+/// (1 - 1/a)^a` (Canonne, Kamath, Steinke 2020, Proposition 12). Every order gives a bound, so an
+/// approximate search for the best order is enough. The evaluation rounds up.
 ///
 /// # Errors
 /// `InvalidDistance` when epsilon is negative or NaN.
@@ -25,7 +24,8 @@ pub fn renyi_delta(curve: impl Fn(f64) -> Result<f64>, epsilon: f64) -> Result<f
         above * (divergence - epsilon) + order * ln_1p(-1.0 / order) - ln(above)
     });
     if epsilon == f64::INFINITY {
-        // With a finite divergence of any order, every outcome is possible under both neighbours.
+        // If the divergence of some order is finite, every outcome that is possible under one
+        // neighbour is also possible under the other neighbour.
         return Ok(if curve(order).is_ok_and(f64::is_finite) { 0.0 } else { 1.0 });
     }
     Ok(delta_at(order, curve, epsilon).unwrap_or(1.0))
@@ -33,12 +33,12 @@ pub fn renyi_delta(curve: impl Fn(f64) -> Result<f64>, epsilon: f64) -> Result<f
 
 /// Bound epsilon at a delta, from bounds on the Renyi divergence of every order.
 ///
-/// For each order `a`, `epsilon <= r + ln(1 - 1/a) - (ln delta + ln a) / (a - 1)`. This solves the
-/// bound of [`renyi_delta`] for epsilon. It is 0 if this is negative, and infinite if nothing is
-/// known.
+/// Let `r` be the divergence of order `a`. For each order `a`, `epsilon` is at most
+/// `r + ln(1 - 1/a) - (ln delta + ln a) / (a - 1)`. This is the bound of [`renyi_delta`], solved
+/// for epsilon. The result is 0 if this bound is negative, and infinite if no divergence is known.
 ///
 /// # Errors
-/// `InvalidDistance` unless delta is above 0 and at most 1.
+/// `InvalidDistance` when delta is 0, negative, above 1 or NaN.
 pub fn renyi_epsilon(curve: impl Fn(f64) -> Result<f64>, delta: f64) -> Result<f64> {
     check_delta(delta)?;
     let log = ln(delta);
@@ -52,8 +52,9 @@ pub fn renyi_epsilon(curve: impl Fn(f64) -> Result<f64>, delta: f64) -> Result<f
 
 /// Bound delta at an epsilon under `rho`-zero-concentrated differential privacy.
 ///
-/// The derivative of the logarithm of the bound of [`renyi_delta`] in the order `a` has the sign of
-/// `(2a - 1) rho - epsilon + ln(1 - 1/a)`, which increases.
+/// Take the logarithm of the bound of [`renyi_delta`] as a function of the order `a`. The
+/// derivative of this function has the sign of `(2a - 1) rho - epsilon + ln(1 - 1/a)`, which
+/// increases with `a`.
 ///
 /// # Errors
 /// `InvalidDistance` when an argument is negative or NaN.
@@ -72,11 +73,11 @@ pub fn concentrated_delta(rho: f64, epsilon: f64) -> Result<f64> {
 
 /// Bound epsilon at a delta under `rho`-zero-concentrated differential privacy.
 ///
-/// The derivative of the bound of [`renyi_epsilon`] in the order `a` has the sign of
-/// `rho (a - 1)^2 + ln delta + ln a`, which increases.
+/// Take the bound of [`renyi_epsilon`] as a function of the order `a`. The derivative of this
+/// function has the sign of `rho (a - 1)^2 + ln delta + ln a`, which increases with `a`.
 ///
 /// # Errors
-/// `InvalidDistance` when `rho` is negative or NaN, or delta is not above 0 and at most 1.
+/// `InvalidDistance` when `rho` is negative or NaN, or when delta is 0, negative, above 1 or NaN.
 pub fn concentrated_epsilon(rho: f64, delta: f64) -> Result<f64> {
     check_rho(rho)?;
     check_delta(delta)?;
@@ -91,17 +92,18 @@ pub fn concentrated_epsilon(rho: f64, delta: f64) -> Result<f64> {
     Ok(epsilon_at(order, |order| order.inf_mul(rho), delta).unwrap_or(f64::INFINITY))
 }
 
-/// Bound the `rho` of a mechanism that is `epsilon`-differentially private:
-/// `rho = epsilon tanh(epsilon / 2)`, rounded up, which is at most `epsilon^2 / 2`.
+/// Bound the `rho` of a mechanism that is `epsilon`-differentially private. The bound is
+/// `epsilon tanh(epsilon / 2)`, rounded up. The bound is at most `epsilon^2 / 2`.
 ///
-/// It is the best such bound. Randomized response that keeps its bit with probability
-/// `e^epsilon / (1 + e^epsilon)` dominates the mechanism (Kairouz, Oh, Viswanath 2015).
-/// Its Renyi divergence of order `a` is `(g(a) - g(1)) / (a - 1)` with
+/// No smaller `rho` holds for every such mechanism. Randomized response that keeps its bit with
+/// probability `e^epsilon / (1 + e^epsilon)` dominates the mechanism (Kairouz, Oh, Viswanath 2015).
+/// The Renyi divergence of this response, of order `a`, is `(g(a) - g(1)) / (a - 1)` with
 /// `g(a) = ln cosh((a - 1/2) epsilon)`. As a function of `s = (a - 1/2)^2`, `g` is
-/// `ln cosh(sqrt(s) epsilon)`, whose derivative `epsilon tanh(sqrt(s) epsilon) / (2 sqrt(s))`
-/// decreases. So `g` is concave in `s` and lies below its tangent at `s = 1/4`, that is `a = 1`:
-/// `g(a) - g(1) <= ((a - 1/2)^2 - 1/4) epsilon tanh(epsilon / 2)`, where the first factor is
-/// `a (a - 1)`. As `a` goes to 1 the divergence goes to `epsilon tanh(epsilon / 2)` itself.
+/// `ln cosh(sqrt(s) epsilon)`. The derivative `epsilon tanh(sqrt(s) epsilon) / (2 sqrt(s))`
+/// decreases with `s`. So `g` is concave in `s` and lies below its tangent at `s = 1/4`, which is
+/// at `a = 1`. So `g(a) - g(1) <= ((a - 1/2)^2 - 1/4) epsilon tanh(epsilon / 2)`. The first factor
+/// of this bound is `a (a - 1)`. So the divergence is at most `a epsilon tanh(epsilon / 2)`. If `a`
+/// goes to 1, the divergence goes to `epsilon tanh(epsilon / 2)`. So a smaller `rho` is impossible.
 ///
 /// # Errors
 /// `InvalidDistance` when epsilon is negative or NaN; `Overflow` when the bound exceeds all floats.
@@ -110,7 +112,7 @@ pub fn concentrated_rho_of_pure(epsilon: f64) -> Result<f64> {
     if epsilon == 0.0 || epsilon == f64::INFINITY {
         return Ok(epsilon);
     }
-    // tanh(epsilon / 2) = m / (m + 2) for m = e^epsilon - 1, which increases in m.
+    // Let m = e^epsilon - 1. Then tanh(epsilon / 2) = m / (m + 2), which increases with m.
     let tanh = match epsilon.inf_exp_m1() {
         Ok(m) if m < 1e300 => m.inf_div(m.neg_inf_add(2.0)?)?.min(1.0),
         _ => 1.0,
@@ -122,7 +124,8 @@ pub fn concentrated_rho_of_pure(epsilon: f64) -> Result<f64> {
     })
 }
 
-/// Find the largest `rho` that is certainly `(epsilon, delta)`-private.
+/// Find the largest `rho` for which `rho`-zero-concentrated privacy implies
+/// `(epsilon, delta)`-privacy by [`concentrated_delta`].
 ///
 /// # Errors
 /// The errors of [`concentrated_delta`].
@@ -164,7 +167,7 @@ fn check_delta(delta: f64) -> Result<()> {
     Err(Error::InvalidDistance(reason))
 }
 
-/// Return the bound on delta at one order, rounded up.
+/// Return the bound on delta from the divergence of one order, rounded up.
 fn delta_at(order: f64, curve: impl Fn(f64) -> Result<f64>, epsilon: f64) -> Result<f64> {
     let below = order.neg_inf_sub(1.0)?;
     let above = order.inf_sub(1.0)?;
@@ -174,7 +177,7 @@ fn delta_at(order: f64, curve: impl Fn(f64) -> Result<f64>, epsilon: f64) -> Res
     let log = first.inf_add(shrink)?.inf_sub(below.neg_inf_ln()?)?;
     if log < 0.0 { Ok(log.inf_exp()?.min(1.0)) } else { Ok(1.0) }
 }
-/// Return the bound on epsilon at one order, rounded up.
+/// Return the bound on epsilon from the divergence of one order, rounded up.
 fn epsilon_at(order: f64, curve: impl Fn(f64) -> Result<f64>, delta: f64) -> Result<f64> {
     let both = delta.neg_inf_ln()?.neg_inf_add(order.neg_inf_ln()?)?;
     let divisor = if both < 0.0 { order.neg_inf_sub(1.0)? } else { order.inf_sub(1.0)? };
@@ -182,8 +185,8 @@ fn epsilon_at(order: f64, curve: impl Fn(f64) -> Result<f64>, delta: f64) -> Res
     Ok(curve(order)?.inf_add(shrink)?.inf_sub(both.neg_inf_div(divisor)?)?.max(0.0))
 }
 
-/// Find an order near the root of an increasing function of `order - 1`. Orders stay far enough
-/// from 1 that `order - 1` keeps many digits.
+/// Find an order near the root of an increasing function of `order - 1`. All orders of the search
+/// are so far above 1 that `order - 1` has many correct digits.
 fn root(increasing: impl Fn(f64) -> f64) -> f64 {
     let (mut low, mut high) = (-24.0, 690.0);
     for _ in 0..44 {
@@ -193,8 +196,8 @@ fn root(increasing: impl Fn(f64) -> f64) -> f64 {
     1.0 + exp(high)
 }
 
-/// Search the orders above 1 for a small value of a function of `order - 1`: first a coarse search,
-/// then golden-section search about the best order.
+/// Search the orders above 1 for a small value of a function of `order - 1`. A coarse search comes
+/// first. A golden-section search near the best order of the coarse search follows.
 fn best_order(value: impl Fn(f64) -> f64) -> f64 {
     let at = |exponent: f64| {
         let found = value(exp(exponent));

@@ -11,8 +11,9 @@ use super::{CurvePair, renyi_delta, renyi_epsilon};
 
 /// A mechanism known only by bounds on the Renyi divergence of every order.
 ///
-/// The bounds of such mechanisms are added at each order (Mironov 2017, on composition) and then
-/// converted to a profile. In an account with other pairs this profile is used, as [`CurvePair`].
+/// The bounds of such mechanisms are added at each order (Mironov 2017, on composition). The sum of
+/// the bounds is converted to a profile. If an account has other pairs, this profile is composed
+/// with them as a [`CurvePair`].
 #[derive(Clone)]
 pub struct RenyiPair {
     renyi: RenyiCurve,
@@ -20,7 +21,7 @@ pub struct RenyiPair {
 }
 
 impl RenyiPair {
-    /// Make a pair from a bound for each order.
+    /// Make a pair from a function that returns a bound on the divergence of each order.
     pub fn new(renyi: RenyiCurve) -> Self {
         let (one, two) = (renyi.clone(), renyi.clone());
         let reach = move || renyi_epsilon(|a| one.epsilon(a), NEGLIGIBLE).unwrap_or(f64::INFINITY);
@@ -60,7 +61,7 @@ mod tests {
         let rho = 1e-4 * (334.0 + 2.0 * 333.0 + 3.0 * 333.0);
         let (found, exact) = (epsilon(&many).unwrap(), concentrated_epsilon(rho, 1e-6).unwrap());
         assert!((found / exact - 1.0).abs() < 1e-9, "{found} {exact}");
-        // The divergences of a known `rho` are added, too.
+        // A known `rho` gives a bound at every order. These bounds are also added.
         let mixed = [linear(0.02), profile_of_concentrated(0.03).unwrap(), linear(0.05)];
         let (found, exact) = (epsilon(&mixed).unwrap(), concentrated_epsilon(0.1, 1e-6).unwrap());
         assert!((found / exact - 1.0).abs() < 1e-9, "{found} {exact}");

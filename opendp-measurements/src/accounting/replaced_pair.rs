@@ -1,4 +1,4 @@
-//! Noise on a sample, for one replaced record.
+//! Noise on a sample, with one replaced record.
 
 use opendp_core::{Error, Result};
 
@@ -13,62 +13,71 @@ use super::pair::{Buckets, DominatingPair, Grid};
 
 mod noises;
 
-/// Noise on a sample of the records, when one record is replaced.
+/// Noise on a sample of the records, for one replaced record.
 ///
-/// Two distances bound how far a record moves the value that the noise is added to: `added`, when
-/// it joins the sample, and `replaced`, when another record takes its place there. The second is at
-/// most twice the first, and smaller for some sums. For a histogram under the L2 distance it is
-/// `sqrt(2)` times the first, and for a count of rows with a property it equals the first.
+/// Noise is added to a value. Two distances bound the change of this value by one record. The
+/// distance `added` applies if the record joins the sample. The distance `replaced` applies if
+/// another record replaces the record in the sample. `replaced` is at most twice `added`. For some
+/// sums, `replaced` is smaller. For a histogram under the L2 distance, `replaced` is `sqrt(2)`
+/// times `added`. For a count of rows with a property, `replaced` equals `added`.
 ///
 /// # Theorem
-/// Let `T` be the other records of the sample, and `q` the rate. Let `M0`, `M1` and `M2` be the
-/// mechanism on `T`, on `T` and the record, and on `T` and the replacing record. Releases on
-/// neighbours are mixtures over `T` of `P = (1-q) M0 + q M1` and of `Q = (1-q) M0 + q M2`. The
-/// hockey-stick divergence of mixtures is at most the largest divergence of their parts. For
-/// `alpha >= 1`, with `c = (alpha - 1)(1 - q)`, it is the integral of
-/// `(q M1 - c M0 - alpha q M2)+`. Split `q = k + l`. Then it is at most the integral of
-/// `(k M1 - c M0)+` plus the integral of `(l M1 - alpha q M2)+`. These are divergences of `M1` from
-/// `M0` and from `M2`. They are at most the divergences of the shift by `added` and by `replaced`
-/// of one noise with density `p`.
+/// Let `T` be the other records of the sample, and `q` the rate. Let `M0` be the mechanism on `T`.
+/// Let `M1` be the mechanism on `T` and the record, and `M2` the mechanism on `T` and the replacing
+/// record. On each of the two neighbours, the release is a mixture over `T`. The first release is a
+/// mixture of `P = (1-q) M0 + q M1`. The second release is a mixture of `Q = (1-q) M0 + q M2`. The
+/// hockey-stick divergence of two such mixtures is at most the largest divergence of `P` from `Q`
+/// over all `T`. Let `alpha >= 1` and `c = (alpha - 1)(1 - q)`. The divergence of `P` from `Q` is
+/// the integral of `(q M1 - c M0 - alpha q M2)+`. Split `q = k + l`. Then the divergence is at most
+/// the integral of `(k M1 - c M0)+` plus the integral of `(l M1 - alpha q M2)+`. Up to factors,
+/// these integrals are divergences of `M1` from `M0` and of `M1` from `M2`. Let `p` be the density
+/// of the noise. The two divergences are at most the divergences of the shifts of `p` by `added`
+/// and by `replaced`.
 ///
-/// Put that noise at 0 for `M1`, at `-added` for `M0` and at `-replaced` for `M2`. As `p` is
-/// log-concave, `p(y + added) / p(y)` and `p(y + replaced) / p(y)` do not increase with `y`. So
-/// there is a split for which all three positive parts are the outputs `y` above one common number.
-/// So the bound is the divergence of exactly these `P` and `Q`. For `alpha < 1` it is the
-/// divergence with the two records exchanged, by
-/// `H_alpha(P, Q) = 1 - alpha + alpha H_(1 / alpha)(Q, P)`. So this pair consists of the positive
-/// losses of the two mixtures, of their mirror image, and of the mass missing to 1 at the loss 0.
-/// This missing mass is `1 - q` times the noise within `added - replaced / 2`.
+/// Put the centre of the noise at 0 for `M1`, at `-added` for `M0` and at `-replaced` for `M2`.
+/// Because `p` is log-concave, `p(y + added) / p(y)` and `p(y + replaced) / p(y)` do not increase
+/// with `y`. So there is a split for which each positive part consists of the outputs `y` above a
+/// number. This number is the same for all three positive parts. So the bound is the divergence of
+/// these `P` and `Q`. Write `H_alpha` for the divergence. For `alpha < 1`, exchange the two
+/// records: `H_alpha(P, Q) = 1 - alpha + alpha H_(1 / alpha)(Q, P)`. So this pair consists of three
+/// parts. The first part is the positive losses of the two mixtures. The second part is the mirror
+/// image of the first part. The third part is the remaining mass, at the loss 0. This remaining
+/// mass is `1 - q` times the noise within `added - replaced / 2`.
 ///
-/// For one release of one number this is the smallest possible bound. If `replaced` is twice
-/// `added`, it is the pair of two mixtures, and also the smallest bound for compositions. The fixed
-/// split `k = c / alpha'` with `alpha' = 1 + (alpha - 1) / q` is advanced joint convexity (Balle,
-/// Barthe, Gaboardi 2018).
+/// For one release of one number, this is the smallest possible bound. If `replaced` is twice
+/// `added`, this pair is the pair of two mixtures. Then this pair is also the smallest bound for
+/// compositions. With `alpha' = 1 + (alpha - 1) / q`, the fixed split `k = c / alpha'` gives
+/// advanced joint convexity (Balle, Barthe, Gaboardi 2018).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ReplacedPair {
     noise: LogConcaveNoise,
-    /// In scales for real noise, in steps for integers.
+    /// The distance for an added record. For real noise, the distance is divided by the scale.
     added: f64,
-    /// In the same unit, at most twice `added`.
+    /// The distance for a replaced record, in the same unit. This distance is at most twice
+    /// `added`.
     replaced: f64,
     rate: f64,
 }
 
 impl ReplacedPair {
-    /// The largest distance, in scales: larger ones have losses that are too large for floats.
+    /// The largest allowed distance, as a multiple of the scale. Larger distances have losses that
+    /// are too large for floats.
     const LONGEST: f64 = 300.0;
-    /// The largest distance, in scales, for discrete Gaussian noise, with or without a sample.
+    /// The largest allowed distance for discrete Gaussian noise, as a multiple of the scale. The
+    /// limit holds with and without a sample.
     const LONGEST_DISCRETE: f64 = 8.0;
 
-    /// Make the pair of noise on a Poisson sample, with distances as in
+    /// Make the pair of noise on a Poisson sample. The distances are as in
     /// [`shift`](DominatingPair::shift).
     ///
     /// # Errors
-    /// `InvalidDistance` unless the distances are from `1e-9` to 300 scales, or to 8 scales for
-    /// discrete Gaussian noise of a scale up to [`MAX_SCALE`](DiscreteGaussianPair::MAX_SCALE);
-    /// distances of integers are integers up to 65536; and the rate is above 0 and below 1.
+    /// `InvalidDistance` if an argument is out of range. A distance,
+    /// divided by the scale, must be from `1e-9` to 300. For discrete Gaussian noise, this quotient
+    /// must be at most 8, and the scale must be at most
+    /// [`MAX_SCALE`](DiscreteGaussianPair::MAX_SCALE). Distances of integers must be integers up to
+    /// 65536. The rate must be above 0 and below 1.
     pub fn poisson(noise: LogConcaveNoise, added: f64, replaced: f64, rate: f64) -> Result<Self> {
-        // The last number is the largest scale of noise on integers.
+        // The last number is the largest allowed scale of noise on integers.
         let (scale, longest, most) = match noise {
             Gaussian | Laplace => (1.0, Self::LONGEST, None),
             DiscreteLaplace { scale } => (scale, Self::LONGEST, Some(f64::INFINITY)),
@@ -92,19 +101,19 @@ impl ReplacedPair {
                  a scale of at most 65536 for discrete Gaussian noise"
             )));
         }
-        // A larger distance is safe. For Gaussian noise the search needs a `replaced` that is not
-        // much smaller than `added`.
+        // A larger `replaced` gives a larger bound, so it is safe. For Gaussian noise, the search
+        // for outputs fails if `replaced` is much smaller than `added`.
         let least = if noise == Gaussian { added / 1024.0 } else { 0.0 };
         Ok(ReplacedPair { noise, added, replaced: replaced.clamp(least, 2.0 * added), rate })
     }
-    /// Make the pair of Gaussian noise on a Poisson sample: each record is in it with probability
-    /// `rate`.
+    /// Make the pair of Gaussian noise on a Poisson sample. Each record is in the sample with
+    /// probability `rate`.
     ///
-    /// The distances are divided by the standard deviation. The distance of a replaced record is
-    /// capped at twice the distance of an added record.
+    /// Both distances are divided by the standard deviation. If `replaced` is more than twice
+    /// `added`, twice `added` is used.
     ///
     /// # Errors
-    /// `InvalidDistance` unless the distances are from `1e-9` to 300, and the rate is above 0 and
+    /// `InvalidDistance` when a distance is not from `1e-9` to 300, or the rate is not above 0 and
     /// below 1.
     ///
     /// ```
@@ -122,26 +131,27 @@ impl ReplacedPair {
     /// Make the pair of Laplace noise on a Poisson sample. The distances are divided by the scale.
     ///
     /// # Errors
-    /// As [`poisson_gaussian`](Self::poisson_gaussian).
+    /// The errors of [`poisson_gaussian`](Self::poisson_gaussian).
     pub fn poisson_laplace(added: f64, replaced: f64, rate: f64) -> Result<Self> {
         Self::poisson(Laplace, added, replaced, rate)
     }
-    /// Make the pair of Gaussian noise on a sample of a fixed number of records, the share `rate`
-    /// of all.
+    /// Make the pair of Gaussian noise on a sample of a fixed number of records. The sample
+    /// contains the share `rate` of all records.
     ///
-    /// Without the record, another one is in its place. So `M0` is a neighbour by replacement as
-    /// well, and there is only one distance (Zhu, Dong, Wang 2022, Theorem 11).
+    /// If the record is not in the sample, another record is in its place. So the case without the
+    /// record is also a replacement, and there is only one distance (Zhu, Dong, Wang 2022, Theorem
+    /// 11).
     ///
     /// # Errors
-    /// As [`poisson_gaussian`](Self::poisson_gaussian).
+    /// The errors of [`poisson_gaussian`](Self::poisson_gaussian).
     pub fn fixed_size_gaussian(replaced: f64, rate: f64) -> Result<Self> {
         Self::poisson_gaussian(replaced, replaced, rate)
     }
-    /// Make the pair of Laplace noise on a sample of a fixed number of records, the share `rate` of
-    /// all.
+    /// Make the pair of Laplace noise on a sample of a fixed number of records. The sample contains
+    /// the share `rate` of all records.
     ///
     /// # Errors
-    /// As [`poisson_gaussian`](Self::poisson_gaussian).
+    /// The errors of [`poisson_gaussian`](Self::poisson_gaussian).
     pub fn fixed_size_laplace(replaced: f64, rate: f64) -> Result<Self> {
         Self::poisson_laplace(replaced, replaced, rate)
     }
@@ -150,16 +160,18 @@ impl ReplacedPair {
     pub(super) fn is_real(&self) -> bool {
         matches!(self.noise, Gaussian | Laplace)
     }
-    /// Return `1 - q + q e^x`, where `e^x` is the likelihood ratio of the mixture's two parts.
+    /// Return `1 - q + q e^x`. Here `e^x` is the likelihood ratio of the two parts of the mixture.
     fn mixed(&self, x: f64) -> f64 {
         (1.0 - self.rate) + self.rate * exp(x.min(700.0))
     }
-    /// Return the loss at likelihood ratios `e^with` and `e^other` of the two records to no record.
+    /// Return the loss at an output. A likelihood ratio is the likelihood with a record divided by
+    /// the likelihood without a record. The ratios are `e^with` for the record, and `e^other` for
+    /// the replacing record.
     fn loss(&self, with: f64, other: f64) -> f64 {
         ln(self.mixed(with)) - ln(self.mixed(other))
     }
-    /// Return the logarithms of the likelihood ratios of an output. Noise without the record is
-    /// at 0.
+    /// Return the logarithms of the two likelihood ratios at an output: with the record, and with
+    /// the replacing record. Without the record, the centre of the noise is at 0.
     fn ratios(&self, y: f64) -> (f64, f64) {
         let bent = |at: f64| y.abs() - (y - at).abs();
         let smooth = |at: f64| at * y - at * at / 2.0;
@@ -175,7 +187,7 @@ impl ReplacedPair {
         let (with, other) = self.ratios(y);
         self.loss(with, other)
     }
-    /// Return the largest loss, if there is one.
+    /// Return the largest loss, if the losses are bounded.
     fn largest(&self) -> Option<f64> {
         match self.noise {
             Gaussian | DiscreteGaussian { .. } => None,
@@ -183,11 +195,11 @@ impl ReplacedPair {
         }
     }
 
-    /// Return nearly the share `k` of the rate, as in the theorem, for the added record, at an
-    /// epsilon of at least 0.
+    /// Return the number `k` of the theorem, the first part of the split of the rate. The result is
+    /// approximate. Epsilon is at least 0.
     pub(super) fn split(&self, epsilon: f64) -> f64 {
-        // From the output of loss 0 to the output of the largest loss, or to where the noise is
-        // negligible.
+        // Search from the output of loss 0 upward. The search ends at the output of the largest
+        // loss, or at an output with negligible noise.
         let mut low = self.added - self.replaced / 2.0;
         let mut high = match self.noise {
             Laplace | DiscreteLaplace { .. } => self.added,
@@ -222,14 +234,15 @@ impl DominatingPair for ReplacedPair {
         let count = usize::try_from(longest).unwrap_or(grid.count);
         let limit = LIMIT + 2.0 * self.added;
         let relative = match self.noise {
-            // As without replacement: an edge is a float, and the same for all three.
+            // An edge is a float. All three distributions use the same edge.
             Gaussian => MASS_ERROR + 16.0 * U * limit * (limit + self.added),
             Laplace => ERROR + 64.0 * U + 4.0 * U * self.added,
             DiscreteLaplace { scale } => U * (512.0 + 16.0 * self.added / scale),
             DiscreteGaussian { .. } => U * 8192.0,
         };
         let reach = grid.step * count as f64;
-        // With a largest loss, or up to where the noise is negligible.
+        // The end of the range is the largest loss. If losses are unbounded, the end is the loss at
+        // an output where the noise is negligible.
         let largest = match self.noise {
             DiscreteGaussian { scale } => self.loss_at(self.added + LIMIT * scale + 2.0),
             _ => self.largest().unwrap_or(0.0),
@@ -248,7 +261,7 @@ impl DominatingPair for ReplacedPair {
         match self.noise {
             Gaussian | DiscreteGaussian { .. } => None,
             Laplace => self.largest(),
-            // There is only one positive loss.
+            // The pair has only one positive loss.
             DiscreteLaplace { .. } if self.replaced <= 2.0 => self.largest(),
             DiscreteLaplace { .. } => None,
         }

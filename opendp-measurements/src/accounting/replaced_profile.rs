@@ -1,4 +1,4 @@
-//! The profile of a sample when one record is replaced.
+//! The profile of a mechanism on a sample, for one replaced record.
 
 use std::sync::Arc;
 
@@ -13,18 +13,19 @@ use super::{
 
 /// Return the profile of a mechanism on a Poisson sample, for one replaced record.
 ///
-/// The arguments are two profiles of the mechanism without sampling, for one record added or
-/// removed and for one replaced, and the probability of each record to be in the sample, above 0
-/// and at most 1. Profiles of noise (real or integer, Laplace or Gaussian, or several Gaussian
-/// ones) have the pair [`ReplacedPair`], and compose as tightly as is known. For all others the
-/// curve below is composed.
+/// `added` and `replaced` are profiles of the mechanism without sampling: for one added or removed
+/// record, and for one replaced record. `rate` is the probability that a record is in the sample,
+/// above 0 and at most 1. Profiles of noise have the pair [`ReplacedPair`] and compose tightly. The
+/// noise can be real or integer, and Laplace or Gaussian. Several Gaussian releases are also
+/// possible. For all other profiles, the curve of the theorem is composed.
 ///
 /// # Theorem
-/// As at [`ReplacedPair`], for `alpha = e^epsilon >= 1` and `c = (alpha - 1)(1 - q)` the divergence
-/// is at most `k H_(c / k)(M1, M0) + l H_(alpha q / l)(M1, M2)` for every split `q = k + l`. If
-/// `k > c`, then `k H_(c / k)(M1, M0) = k - c + c H_(k / c)(M0, M1)`. So any split gives a curve.
-/// For noise the split is chosen that gives nearly the smallest bound. For all others it is
-/// `k = c / alpha'` with `alpha' = 1 + (alpha - 1) / q`, where both orders are `alpha'` (advanced
+/// The names are as at [`ReplacedPair`]. Let `alpha = e^epsilon >= 1` and `c = (alpha - 1)(1 - q)`.
+/// For every split `q = k + l`, the divergence is at most
+/// `k H_(c / k)(M1, M0) + l H_(alpha q / l)(M1, M2)`. If `k > c`, then
+/// `k H_(c / k)(M1, M0) = k - c + c H_(k / c)(M0, M1)`. So every split gives a curve of bounds. For
+/// noise, the split is chosen to give nearly the smallest bound. For all other profiles, the split
+/// is `k = c / alpha'` with `alpha' = 1 + (alpha - 1) / q`. Then both orders are `alpha'` (advanced
 /// joint convexity; Balle, Barthe, Gaboardi 2018, Theorem 2).
 ///
 /// # Errors
@@ -56,7 +57,7 @@ pub fn profile_of_replaced_sample(
     }))
 }
 
-/// Return the pair of both profiles, if they are profiles of shifts of one noise.
+/// Return the pair for both profiles, if both are profiles of shifts of the same noise.
 fn pair(added: &PrivacyProfile, replaced: &PrivacyProfile, rate: f64) -> Option<ReplacedPair> {
     let ((noise, one), (other, two)) = (shift(added)?, shift(replaced)?);
     let pair = (noise == other).then(|| ReplacedPair::poisson(noise, one, two, rate));
@@ -66,7 +67,7 @@ fn shift(profile: &PrivacyProfile) -> Option<(LogConcaveNoise, f64)> {
     symmetric(profile)?.shift()
 }
 
-/// Return the profile when only the two curves are known.
+/// Return the profile on a sample if only the two curves are known.
 fn of_curves(
     added: &PrivacyProfile,
     replaced: &PrivacyProfile,
@@ -79,7 +80,7 @@ fn of_curves(
             let without = more.neg_inf_mul(1f64.neg_inf_sub(rate)?)?;
             without.neg_inf_div(more.inf_div(rate)?.inf_add(1.0)?)
         };
-        // If this overflows, the bound without sampling is valid.
+        // If the computation overflows, use the bound without sampling, which is also valid.
         share()
             .and_then(|share| at_split(&one, &two, rate, epsilon, share.clamp(0.0, rate)))
             .or_else(|_| two.delta(epsilon))
@@ -87,7 +88,7 @@ fn of_curves(
     if let (Some(one), Some(two)) = (symmetric(added), symmetric(replaced))
         && format!("{one:?}") == format!("{two:?}")
     {
-        // For all that is known, all records move equally far: use the pair of a fixed-size sample.
+        // Both profiles have the same pair, so use the pair for a sample of fixed size.
         return Ok(profile_of_mixture(replaced, rate)?.with_delta(delta));
     }
     let alone = PrivacyProfile::new(delta.clone());
@@ -97,7 +98,7 @@ fn of_curves(
     Ok(profile_of(pair).with_delta(delta))
 }
 
-/// Return the bound of the theorem at a split of the rate; `share` is the added record's part.
+/// Return the bound of the theorem at a split of the rate. `share` is the part `k` of the rate.
 fn at_split(
     added: &PrivacyProfile,
     replaced: &PrivacyProfile,
@@ -105,8 +106,9 @@ fn at_split(
     epsilon: f64,
     share: f64,
 ) -> Result<f64> {
-    // Numerators are rounded up and denominators down. Orders rounded down are at least 1, because
-    // the rounded numbers have the order of the true ones.
+    // Factors of divergences are rounded up, and orders are rounded down. An order is a quotient of
+    // at least 1. The quotient stays at least 1 after rounding, because its numerator stays at
+    // least as large as its denominator.
     let without = epsilon.neg_inf_exp_m1()?.max(0.0).neg_inf_mul(1f64.neg_inf_sub(rate)?)?;
     let one = if without == 0.0 {
         share

@@ -1,4 +1,4 @@
-//! Any symmetric pair on a sample.
+//! Pairs for any mechanism with a symmetric pair, on a sample.
 
 use std::fmt;
 use std::sync::{Arc, OnceLock};
@@ -8,27 +8,28 @@ use super::discrete_loss::DiscreteLoss;
 use super::elementary::{U, exp, exp_m1, ln, ln_1p, sum};
 use super::pair::{Buckets, Grid};
 
-/// Return `ln(1 - q + q e^x)`: the loss on a sample when the loss without sampling is `x`, with a
-/// relative error of at most `64 u`.
+/// Return the loss on a sample, `ln(1 - q + q e^x)`, from the loss `x` without sampling. Here `q`
+/// is the rate. The relative error is at most `64 u`.
 ///
-/// Near 0, `q (e^x - 1)` avoids cancellation. Far from 0, the sum does.
+/// For `x` near 0, the form `ln(1 + q (e^x - 1))` avoids cancellation. For other `x`, the sum
+/// `1 - q + q e^x` avoids cancellation.
 pub(super) fn mixed(x: f64, rate: f64) -> f64 {
     let x = x.min(700.0);
     mixed_of(x, exp(x), rate)
 }
 
-/// Return [`mixed`] of an `x` up to 700, by its exponential.
+/// Compute the result of [`mixed`] for an `x` up to 700. `ratio` is `e^x`.
 pub(super) fn mixed_of(x: f64, ratio: f64, rate: f64) -> f64 {
     let small = rate * if x.abs() < 0.35 { exp_m1(x) } else { ratio - 1.0 };
     if small.abs() < 0.35 { ln_1p(small) } else { ln((1.0 - rate) + rate * ratio) }
 }
 
-/// Return `(e^loss - 1 + q) / q`: the likelihood ratio without sampling when the loss on a sample
-/// is `loss`.
+/// Return the likelihood ratio without sampling, `(e^loss - 1 + q) / q`, from the loss on a sample.
 ///
-/// The loss of the result is within `64 u` of the given one. An error `e` of the ratio changes it
-/// by `q e / e^loss`. If the ratio is below 1, its parts cancel. If the rate is above 1/2, the
-/// larger part is `e^loss`, and nothing is lost. Otherwise it is `1`, which is at most `2 e^loss`.
+/// The loss of the result is within `64 u` of the given loss. An error `e` of the ratio changes the
+/// loss by `q e / e^loss`. If the ratio is below 1, its two parts cancel. If the rate is above 1/2,
+/// the larger part is `e^loss`, and no precision is lost. Otherwise the larger part is `1`, which
+/// is at most `2 e^loss`.
 pub(super) fn unmixed(loss: f64, rate: f64) -> f64 {
     if loss < 0.0 && 0.5 < rate {
         (exp(loss) - (1.0 - rate)) / rate
@@ -40,18 +41,19 @@ pub(super) fn unmixed(loss: f64, rate: f64) -> f64 {
 /// A mechanism on a Poisson sample, for one record removed or added.
 ///
 /// Let `(P, Q)` dominate the mechanism in both directions, and let each record be in the sample
-/// with probability `q`. Then `((1 - q) Q + q P, Q)` dominates removing a record, and
-/// `(P, (1 - q) P + q Q)` dominates adding one (Zhu, Dong, Wang 2022, Theorem 11).
+/// with probability `q`. Then `((1 - q) Q + q P, Q)` dominates the removal of a record. The pair
+/// `(P, (1 - q) P + q Q)` dominates the addition of a record (Zhu, Dong, Wang 2022, Theorem 11).
 ///
-/// Both profiles are functions of the profile `f` of `(P, Q)`, in `r = e^epsilon`:
-/// `q f((r - 1 + q) / q)` down to `r = 1 - q`, and `(1 - r + q r) f(q r / (1 - r + q r))` up to
-/// `r = 1 / (1 - q)`. They grow with `f`. So the pair may first be replaced by losses on a grid
-/// that dominate it. A loss `x` of mass `m` becomes a loss `ln(1 - q + q e^x)` of mass
-/// `m (q + (1 - q) e^-x)`, or a loss `-ln(1 - q + q e^-x)` of mass `m`. The mass missing from `Q`
-/// has the loss `ln(1 - q)` in the first.
+/// Let `f` be the profile of `(P, Q)` as a function of `r = e^epsilon`. For `r` of at least
+/// `1 - q`, the profile of a removal is `q f((r - 1 + q) / q)`. For `r` of at most `1 / (1 - q)`,
+/// the profile of an addition is `(1 - r + q r) f(q r / (1 - r + q r))`. Both profiles grow with
+/// `f`. So the pair can first be replaced by a measure on a grid that dominates the losses of the
+/// pair. For a removal, a loss `x` of mass `m` becomes a loss `ln(1 - q + q e^x)` of mass
+/// `m (q + (1 - q) e^-x)`. The mass missing from `Q` has the loss `ln(1 - q)`. For an addition, the
+/// loss becomes `-ln(1 - q + q e^-x)`, and its mass stays `m`.
 ///
-/// If all losses are atoms on multiples of one step, as for discrete noise, a grid of this step
-/// holds the losses exactly. Any other grid gives a bound from above only.
+/// If all losses are atoms on multiples of one step, a grid of this step contains the losses
+/// exactly. Discrete noise has such losses. Any other grid gives only a bound from above.
 #[derive(Clone)]
 pub struct SampledPair {
     inner: Arc<dyn DominatingPair>,
@@ -60,34 +62,36 @@ pub struct SampledPair {
     atoms: OnceLock<Option<Arc<OnGrid>>>,
 }
 
-/// A pair's losses on a grid.
+/// The losses of a pair, moved to a grid.
 struct OnGrid {
-    /// They dominate those of the pair.
+    /// A measure of losses on the grid that dominates the losses of the pair.
     losses: DiscreteLoss,
-    /// If they are the losses of the pair: a bound on the relative error of the masses.
+    /// A bound on the relative error of the masses. This bound is used only if `losses` contains
+    /// exactly the losses of the pair.
     relative: f64,
-    /// Bounds the mass of lower losses that is included in the lowest loss.
+    /// A bound on the mass of losses below the grid. This mass is part of the mass at the lowest
+    /// loss.
     below: f64,
 }
 
 impl fmt::Debug for SampledPair {
-    /// Computed values are not part of the name.
+    /// Write only the parameters in the `Debug` text. The text does not contain computed values.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (inner, rate, removed) = (&self.inner, self.rate, self.removed);
         write!(f, "SampledPair {{ inner: {inner:?}, rate: {rate:?}, removed: {removed} }}")
     }
 }
 
-/// The largest number of losses that replace a pair.
+/// The largest number of losses on the grid that replaces a pair.
 const LOSSES: f64 = 1_048_576.0;
-/// The mass that may be left out of the grid, and counts as an infinite loss.
+/// The mass that can be above the grid. This mass counts as an infinite loss.
 const NEGLIGIBLE: f64 = 1e-30;
 
 impl SampledPair {
-    /// Sample at a rate above 0 and below 1, and remove or add a record.
+    /// Make the pair on a sample with a rate above 0 and below 1, for a removed or an added record.
     ///
-    /// The pair has to be its own [`reverse`](DominatingPair::reverse). If the pair states its own
-    /// [pair on a sample](DominatingPair::on_sample), this pair is returned.
+    /// `inner` must be its own [`reverse`](DominatingPair::reverse). If `inner` states a [pair on a
+    /// sample](DominatingPair::on_sample), return this pair.
     pub fn of(inner: Arc<dyn DominatingPair>, rate: f64, removed: bool) -> Arc<dyn DominatingPair> {
         match inner.on_sample(rate, removed) {
             Some(pair) => pair,
@@ -102,23 +106,25 @@ impl SampledPair {
         let sign = if self.removed { 1.0 } else { -1.0 };
         sign * mixed(sign * x, self.rate)
     }
-    /// Return the losses of the pair without sampling on a grid, and whether all are atoms on it.
+    /// Return the losses of the pair without sampling, moved to a grid. Also return whether all
+    /// these losses are atoms that already lie on the grid.
     fn on_grid(&self, step: f64) -> (OnGrid, bool) {
         let (low, high) = self.inner.range(NEGLIGIBLE);
         let grid = Grid::covering(step, low, high);
         let buckets = self.inner.buckets(&grid);
         let atoms = buckets.p.iter().all(|p| *p == 0.0) && buckets.doubtful.is_empty();
         let losses = DiscreteLoss::above(&buckets, &grid);
-        // The bound from above has enlarged the masses, and the mass of `Q` is off by the shift.
+        // The bound from above enlarges the masses of `P`. The field `shift` of `losses` changes
+        // the masses of `Q`.
         let relative = 4.0 * buckets.relative + 4.0 * losses.shift + 256.0 * U;
         (OnGrid { losses, relative, below: buckets.below }, atoms)
     }
-    /// Return the smallest step that does not have too many losses.
+    /// Return the smallest step that is allowed by the limit on the number of losses.
     fn finest(&self) -> f64 {
         let (low, high) = self.inner.range(NEGLIGIBLE);
         ((high - low) / LOSSES).max(f64::MIN_POSITIVE)
     }
-    /// Return the losses of the pair without sampling, if they are atoms on a grid.
+    /// Return the losses of the pair without sampling, if all of them are atoms on one grid.
     fn atoms(&self) -> Option<&Arc<OnGrid>> {
         let find = || {
             let unit = self.inner.unit().filter(|unit| self.finest() <= *unit)?;
@@ -160,13 +166,14 @@ impl DominatingPair for SampledPair {
                 buckets.atom(grid, self.sampled(x), p, q);
             }
         }
-        // If the grid is exact, this mass is doubtful; otherwise it is certain.
+        // If the grid contains the exact losses, it is doubtful whether the missing mass exists.
+        // Otherwise, the missing mass is added as an output.
         let mut rest = |loss: f64, p: f64, q: f64| match exact {
             true => buckets.doubt(grid, loss, p),
             false => buckets.atom(grid, loss, p, q),
         };
         if self.removed {
-            // The sum has a relative rounding error.
+            // The sum `all` has a relative rounding error.
             let missing = (1.0 - all * (1.0 - U * (64.0 + losses.mass.len() as f64))).max(0.0);
             rest(ln_1p(-rate), (1.0 - rate) * missing, missing);
             buckets.above += rate * losses.infinite * (1.0 + 4.0 * U);
@@ -189,21 +196,22 @@ impl DominatingPair for SampledPair {
 
 /// A mechanism on a sample of fixed size, drawn without replacement, for one record replaced.
 ///
-/// Let a mechanism be dominated by `(P, Q)` under replacement, and let a sample have the share `q`
-/// of the records. Then the profile is at most the profile of `((1 - q) Q + q P, Q)` at
-/// `epsilon >= 0`, and the profile of `(P, (1 - q) P + q Q)` at `epsilon < 0` (Zhu, Dong, Wang
-/// 2022, Theorem 11). It is the profile of the positive losses of the first pair, the negative
-/// losses of the second, and the mass missing to 1 at 0.
+/// Let `(P, Q)` dominate the mechanism under replacement, and let a sample have the share `q` of
+/// the records. At `epsilon >= 0`, the profile is at most the profile of `((1 - q) Q + q P, Q)`. At
+/// `epsilon < 0`, the profile is at most the profile of `(P, (1 - q) P + q Q)` (Zhu, Dong, Wang
+/// 2022, Theorem 11). One measure has both bounds as its profile. This measure has the positive
+/// losses of the first pair and the negative losses of the second pair. The remaining mass is at 0.
 #[derive(Clone, Debug)]
 pub struct FixedSizePair {
     above: Arc<dyn DominatingPair>,
     below: Arc<dyn DominatingPair>,
 }
 impl FixedSizePair {
-    /// Sample a mechanism; the pair bounds the replacement of a record, and is its own reverse.
+    /// Make the pair on a sample of fixed size. `pair` bounds the replacement of a record, and is
+    /// its own reverse.
     pub fn of(pair: Arc<dyn DominatingPair>, rate: f64) -> Self {
-        // Each of the two samples may have an enclosure, but it does not enclose the pair made of
-        // both samples. So it is not used.
+        // Each of the two pairs on samples can have enclosing pairs. These enclosing pairs do not
+        // enclose the pair that is made of both, so they are not used.
         let of = |removed| {
             let sample = SampledPair::of(pair.clone(), rate, removed);
             match sample.between(1) {
@@ -238,7 +246,7 @@ impl DominatingPair for FixedSizePair {
         one.shift = one.shift.max(two.shift);
         let atoms: f64 = one.at_edges.iter().map(|(_, p)| p).sum();
         let rest = 1.0 - sum(&one.p) - atoms - one.below - one.above;
-        // The missing mass is off by the errors of all other masses.
+        // The error of the missing mass is the sum of the errors of all other masses.
         let error = 2.0 * one.relative + 64.0 * U;
         let rest = rest.max(error);
         one.relative = one.relative.max(error / rest);

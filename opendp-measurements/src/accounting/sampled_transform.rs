@@ -6,42 +6,45 @@ use super::elementary::{CIS_ERROR, CIS_LIMIT, U, cis, exp, exp_m1, ln, sum};
 use super::sampled_pair::mixed_of;
 use super::transform::{Listed, Tilted, Wave};
 
-/// A tilted loss of a pair of Gaussian noise on a Poisson sample.
+/// A tilted loss for Gaussian noise on a Poisson sample.
 ///
-/// Let `w(y) = 1 - q + q e^(mu y - mu^2 / 2)`, and `N` be standard normal. If a record is removed,
-/// the loss is `ln w(y)`, and the output `y` has the law `w(y) dN(y)`. If one is added, the loss is
-/// `-ln w(y)`, and the law is `dN(y)`. In both cases `M(z)` is the integral of `w(y)^v dN(y)` with
-/// `v = z + 1` or `v = -z`.
+/// Let `q` be the rate, `w(y) = 1 - q + q e^(mu y - mu^2 / 2)`, and `N` the standard normal
+/// distribution. If a record is removed, the loss is `ln w(y)`, and the output `y` has the law
+/// `w(y) dN(y)`. If a record is added, the loss is `-ln w(y)`, and the law is `dN(y)`. The
+/// transform `M(z)` is the integral of `w(y)^v dN(y)`, with `v = z + 1` for a removed record and
+/// `v = -z` for an added record. Let `t` be the tilt and `s` the frequency.
 ///
 /// # Proof
-/// The sum. On `|Im y| <= a` with `mu a < pi / 2`, `w` is in the cone `|arg w| <= mu a`,
-/// `|w(y)| <= w(Re y)` and `|w(y)| >= cos(mu a) w(Re y)`, and the density grows by `e^(a^2 / 2)`.
-/// So the integral of the modulus on such a line is at most
-/// `M(t) e^(a^2 / 2 + |s| mu a) cos(mu a)^-max(0, -v)`. The sum over multiples of `h`, times `h`,
-/// is off by at most twice this, divided by `e^(2 pi a / h) - 1` (Trefethen, Weideman 2014, on the
-/// real line). Its terms fall geometrically beyond `|y| = |v| mu p`, for the largest `p` there.
+/// The sum. Take the strip `|Im y| <= a` of the complex plane, with `mu a < pi / 2`. On this strip,
+/// `|arg w| <= mu a`, `|w(y)| <= w(Re y)` and `|w(y)| >= cos(mu a) w(Re y)`. On the strip, the
+/// normal density grows by a factor of at most `e^(a^2 / 2)`. So the integral of the modulus on a
+/// horizontal line of the strip is at most `M(t) e^(a^2 / 2 + |s| mu a) cos(mu a)^-max(0, -v)`. The
+/// sum over multiples of `h`, times `h`, approximates the integral. The error of this sum is at
+/// most twice the bound, divided by `e^(2 pi a / h) - 1` (Trefethen, Weideman 2014, on the real
+/// line). Let `p = 1 - (1 - q) / w`. Take an output `y` whose modulus exceeds `|v| mu p` for all
+/// `p` beyond `y`. Beyond `y`, the terms fall geometrically.
 ///
-/// The envelope. Let `d(y)` be the density of the loss at the loss of `y`, which is
-/// `w^v dN(y) / |loss'(y)|`. The second derivative of `ln d` is `-1 + (v + 1) mu^2 p (1 - p)`,
-/// where `p = 1 - (1 - q) / w`. So `ln d` differs from the linear interpolation of its values at
-/// multiples of `h` by at most `(1 + |v + 1| mu^2 / 4) h^2 / 8`. Its first derivative is
-/// `-y - mu + (v + 1) mu p`. This has at most three zeros, since `p` is first convex and then
-/// concave, and only one if the second derivative has one sign.
-/// - By parts, the modulus is at most the variation of `d` over `s`, which is 2 or 4 times the
-///   maximum of `d`.
-/// - A histogram below `d` is a sum of layers, each constant on an interval `I` of losses. So the
-///   law is a mixture of another law and of uniform ones, whose waves are `sin(u) / u` at
-///   `u = s |I| / 2`.
+/// The envelope. Let `d(y)` be the density of the loss at the loss of `y`. This density is
+/// `w^v dN(y) / |loss'(y)|`. The second derivative of `ln d` is `-1 + (v + 1) mu^2 p (1 - p)`.
+/// Interpolate `ln d` linearly between multiples of `h`. The error is at most
+/// `(1 + |v + 1| mu^2 / 4) h^2 / 8`. The first derivative of `ln d` is `-y - mu + (v + 1) mu p`.
+/// This derivative has at most three zeros, because `p` is first convex and then concave. There is
+/// only one zero if the second derivative of `ln d` has one sign.
+/// - By integration by parts, the modulus is at most the variation of `d` divided by `s`. The
+///   variation is 2 or 4 times the maximum of `d`.
+/// - A histogram below `d` is a sum of layers. Each layer is constant on an interval `I` of losses.
+///   So the law is a mixture of some law and of uniform laws. The waves (transforms) of the uniform
+///   laws are `sin(u) / u` at `u = s |I| / 2`.
 #[derive(Clone, Debug)]
 pub(super) struct TiltedSample {
     log: f64,
-    /// Bounds the relative error of the total mass, and so of each wave.
+    /// A bound on the relative error of the total mass, and on the error of each wave.
     error: f64,
     centre: f64,
     variance: f64,
-    /// From the highest output to the lowest.
+    /// The atoms, from the highest output to the lowest output.
     atoms: Vec<Atom>,
-    /// The mean error of a loss.
+    /// A bound on the mean error of the losses.
     blur: f64,
     law: Law,
     step: f64,
@@ -51,27 +54,27 @@ pub(super) struct TiltedSample {
 /// One output that represents an interval of outputs.
 #[derive(Clone, Copy, Debug)]
 struct Atom {
-    /// The loss about the centre.
+    /// The loss of the output, minus the centre.
     loss: f64,
-    /// All masses sum up to 1.
+    /// The mass of the interval. The masses of all atoms add up to 1.
     mass: f64,
-    /// `p`.
+    /// The value `p` of the proof at this output.
     share: f64,
 }
 
-/// The terms that a sum leaves out, relative to the largest term.
+/// The largest allowed sum of omitted terms, relative to the largest term.
 const NEGLIGIBLE: f64 = 1e-18;
-/// The maximum number of terms on either side.
+/// The maximum number of terms on each side of the largest term.
 const TERMS: u32 = 2048;
 
-/// The number of terms that are added at once.
+/// The number of terms that are added in a partial sum.
 const CHUNK: usize = 32;
 
-/// One term of the sum.
+/// One term of the sum that approximates a transform.
 struct Term {
     log: f64,
     loss: f64,
-    /// Bounds the error of the loss.
+    /// A bound on the error of the loss of this term.
     blur: f64,
     share: f64,
 }
@@ -97,8 +100,8 @@ impl Law {
             share,
         }
     }
-    /// Return the terms at the multiples of a step, from the highest output to the lowest. Return
-    /// `None` if there are too many.
+    /// Return the terms at the outputs that are multiples of a step, from the highest output to the
+    /// lowest output. Return `None` if there are too many terms.
     fn terms(&self, step: f64) -> Option<Terms> {
         let first = self.term(0.0);
         let mut top = first.log;
@@ -113,8 +116,9 @@ impl Law {
                 let term = self.term(side * y);
                 top = top.max(term.log);
                 let log = term.log;
-                // The slope of `ln w^v` is `v mu p`, and `p` increases with the output. From here
-                // on it is at most `bend`, so the terms fall at least as fast as at `y - bend`.
+                // The slope of `ln w^v` is `v mu p`, and `p` increases with the output. Beyond `y`,
+                // this slope is at most `bend`. So the terms fall at least as fast as the terms of
+                // a normal density at `y - bend`.
                 let bend = if side < 0.0 { steepest * term.share * 1.001 } else { steepest };
                 terms.push(term);
                 if bend.max(self.mu) + 1.0 < y {
@@ -136,17 +140,17 @@ impl Law {
     }
 }
 
-/// The terms of a sum.
+/// The terms of a sum that approximates a transform.
 struct Terms {
     terms: Vec<Term>,
-    /// The logarithm of the largest one.
+    /// The logarithm of the largest term.
     top: f64,
-    /// Bounds the sum of all others, relative to the largest.
+    /// A bound on the sum of the omitted terms, relative to the largest term.
     left_out: f64,
 }
 
 impl TiltedSample {
-    /// Tilt by `tilt`, for frequencies up to a highest one. Return `None` if that takes too many
+    /// Tilt by `tilt`, for frequencies up to `highest`. Return `None` if the sum needs too many
     /// terms.
     pub(super) fn new(
         mu: f64,
@@ -157,8 +161,8 @@ impl TiltedSample {
     ) -> Option<TiltedSample> {
         let (power, sign) = if removed { (tilt + 1.0, 1.0) } else { (-tilt, -1.0) };
         let law = Law { mu, rate, power };
-        // For a strip, compute its half-width, the logarithm of the growth on it, and the step at
-        // which the sum is off by about 10^-16. The strip with the largest step is used.
+        // For a strip of the proof, compute the half-width, the logarithm of the growth, and a
+        // step. At this step, the sum is off by about 10^-16. Use the strip with the largest step.
         let at = |share: f64| {
             let strip = (share / mu).min(6.0);
             let cone = -ln(cis(mu * strip).0) * (-power).max(0.0);
@@ -175,13 +179,15 @@ impl TiltedSample {
             return None;
         }
         let Terms { terms, top, left_out } = law.terms(step)?;
-        // From here on outputs fall, and so do losses before the sign is applied.
+        // The terms are in descending order of their outputs. Before the sign is applied, their
+        // losses are also in descending order.
         let mut rounding = 0.0;
         let (mut mean, mut square, mut blur) = (0.0, 0.0, 0.0);
         let mut atoms: Vec<Atom> = Vec::with_capacity(terms.len());
         for term in &terms {
             let mass = exp(term.log - top);
-            // The errors of exp, of its argument, of its two parts, and of the loss in one of them.
+            // Add the errors of exp, of the argument of exp, and of the two parts of this argument.
+            // One of the two parts contains the error of the loss.
             let bent = power * term.loss;
             let made = (term.log - top).abs() + 4.0 * bent.abs() + 4.0 * (bent - term.log);
             rounding += mass * (U * (16.0 + made) + power.abs() * term.blur);
@@ -214,7 +220,7 @@ impl TiltedSample {
             shape: OnceLock::new(),
         })
     }
-    /// Find the variation of the density, and the uniform laws in it.
+    /// Find the variation of the density, and the uniform laws that the law contains.
     fn shape(&self) -> Shape {
         let (mu, step) = (self.law.mu, self.step);
         let bent = (self.law.power + 1.0) * mu * mu / 4.0;
@@ -222,8 +228,9 @@ impl TiltedSample {
         let density = |atom: &Atom| atom.mass / (step * mu * atom.share);
         let top = self.atoms.iter().map(density).fold(0.0, f64::max);
         let variation = if bent <= 1.0 { 2.0 } else { 4.0 } * top * slack;
-        // Between two outputs the density is at least the smaller of both. The distance of their
-        // losses is an integral of `mu p`, where `ln p` is concave: differences would cancel.
+        // Between two outputs, the density is at least the smaller of the two densities. A direct
+        // difference of two losses has cancellation. So bound the difference as an integral of
+        // `mu p`, where `ln p` is concave.
         let mut cells = Vec::with_capacity(self.atoms.len());
         let mut place = 0.0;
         for pair in self.atoms.windows(2).rev() {
@@ -233,7 +240,7 @@ impl TiltedSample {
             }
         }
         cells.push((place, 0.0));
-        // Each layer of this histogram ends where the histogram falls below it. Open layers are on
+        // A layer ends where the histogram falls below the height of the layer. Open layers are on
         // a stack.
         let mut layers = Vec::with_capacity(cells.len());
         let mut open: Vec<(f64, f64)> = Vec::new();
@@ -254,21 +261,23 @@ impl TiltedSample {
     }
 }
 
-/// Properties of the density of a loss.
+/// Properties of the density of a loss that bound its waves.
 #[derive(Clone, Debug)]
 struct Shape {
     variation: f64,
-    /// Half the lengths of intervals, and the shares of the mass that are uniform on them.
+    /// A list of intervals of losses. Each entry contains half of the length of an interval, and
+    /// the share of the mass in a uniform law on this interval.
     layers: Vec<(f64, f64)>,
 }
 
-/// Return an upper bound of `|sin(v) / v|` for all `v` from `u` on.
+/// Return an upper bound on `|sin(v) / v|` for all `v` of at least `u`.
 fn uniform(u: f64) -> f64 {
     let square = u * u;
     if square < 5.8 {
         return 1.0 - square * (1.0 / 6.0 - square / 120.0);
     }
-    // The polynomial is 0.3137 there, and decreases before.
+    // At `u^2 = 5.8`, the polynomial above is 0.3137. For smaller `u`, the polynomial decreases
+    // with `u`.
     (1.0 / u).min(0.314)
 }
 
@@ -284,7 +293,7 @@ impl Tilted for TiltedSample {
     }
     fn wave(&self, frequency: f64) -> Wave {
         let (mut re, mut im, mut turned) = (0.0, 0.0, 0.0);
-        // Sums of sums round less.
+        // A sum of partial sums has a smaller rounding error than a sum in one pass.
         for atoms in self.atoms.chunks(CHUNK) {
             let (mut some_re, mut some_im) = (0.0, 0.0);
             for Atom { loss, mass, .. } in atoms {

@@ -1,4 +1,4 @@
-//! Parts of an account, replaced by others that are easier to compose.
+//! Parts of an account, replaced by parts that are easier to compose.
 
 use std::sync::Arc;
 
@@ -11,32 +11,33 @@ use super::pair::LogConcaveNoise;
 use super::plan::PairCount;
 use super::{GaussianPair, gaussian_delta, gaussian_epsilon};
 
-/// Parts that bound other parts from one side.
+/// Parts that bound other parts from above or from below.
 pub(super) struct Simplified {
     pub(super) parts: Vec<PairCount>,
-    /// The additional loss by replacement: see [`Between`](super::Between).
+    /// The total probability of a failure of the replacements: see [`Between`](super::Between).
     pub(super) failure: f64,
     /// The upper bound on delta is the delta of the parts times this factor, plus the failure.
     pub(super) factor: f64,
-    /// The share of all noise that was added to have the bound.
+    /// The variance that the bound adds to the loss, as a share of the whole variance.
     share: f64,
 }
 
-/// The share of added noise up to which no other bound is of interest: of a few different parts,
-/// and of many, for which other bounds take long.
+/// If the share of added variance is at most this value, no other bound is needed. The first value
+/// is for a few different parts. The second value is for many different parts, because other bounds
+/// of many parts take long.
 const SMALL_SHARE: (f64, f64) = (2e-5, 2e-4);
-/// The share of added noise from which on the bound is of no interest.
+/// If the share of added variance is at least this value, the bound is not used.
 const LARGE_SHARE: f64 = 0.2;
 /// The maximum number of times that a pair is replaced.
 const MOST: u32 = 8;
-/// The factor with which failures are subtracted, and the largest total failure for which this is
-/// valid.
+/// Two numbers for a bound on delta from below. The failure times the first number is subtracted
+/// from delta. The bound is valid if the total failure is below the second number.
 const BELOW: (f64, f64) = (3.0, 0.33);
 
 impl Simplified {
-    /// Replace pairs by their [enclosing](super::Between) pairs, and all Gaussian noise by one
-    /// release: noises with `mu_i` together lose as much as one with the root of the sum of their
-    /// squares (Dong, Roth, Su 2022, on their composition).
+    /// Replace pairs by their [enclosing](super::Between) pairs. Replace all Gaussian noise by one
+    /// release. The `mu` of this release is the root of the sum of all `mu_i^2` (Dong, Roth, Su
+    /// 2022, on their composition).
     ///
     /// Return `None` if there is no bound from below.
     pub(super) fn of(parts: &[PairCount], side: Side) -> Result<Option<Simplified>> {
@@ -79,8 +80,8 @@ impl Simplified {
         }
         Ok(Some(Simplified { parts: others, failure, factor: 1.0, share: 0.0 }))
     }
-    /// Bound parts from above by replacing all discrete Gaussian noise on integers at once: see
-    /// [`Smoothing`]. Return `None` if this is of no use.
+    /// Bound parts from above. Replace all discrete Gaussian noise on integers together: see
+    /// [`Smoothing`]. Return `None` if there is no useful bound.
     pub(super) fn smoothed(parts: &[PairCount], side: Side) -> Result<Option<Simplified>> {
         if side == Side::Below {
             return Ok(None);
@@ -101,12 +102,12 @@ impl Simplified {
         let Smoothing { factor, share, .. } = smoothing;
         Ok(simple.map(|simple| Simplified { factor, share, ..simple }))
     }
-    /// Whether this bound is the best for these parts and this number of different pairs, up to a
-    /// negligible amount.
+    /// Return whether no other bound for these parts is better by more than a negligible amount.
+    /// `different` is the number of different pairs.
     pub(super) fn suffices(&self, different: usize) -> bool {
         self.share < if different < MANY { SMALL_SHARE.0 } else { SMALL_SHARE.1 }
     }
-    /// Return `mu` if the parts are a single Gaussian noise.
+    /// Return `mu` if the parts are a single release with Gaussian noise.
     fn gaussian(&self) -> Option<f64> {
         match &self.parts[..] {
             [(pair, 1)] => match pair.shift() {
@@ -116,15 +117,16 @@ impl Simplified {
             _ => None,
         }
     }
-    /// Enclose delta without an account, if all parts are Gaussian noise.
+    /// Enclose delta by a formula, if the parts are one release with Gaussian noise.
     pub(super) fn delta(&self, epsilon: f64) -> Option<Result<Certified>> {
         self.gaussian().map(|mu| gaussian_delta(mu, epsilon))
     }
-    /// Enclose epsilon without an account, if all parts are Gaussian noise.
+    /// Enclose epsilon by a formula, if the parts are one release with Gaussian noise.
     pub(super) fn epsilon(&self, delta: f64) -> Option<Result<Certified>> {
         self.gaussian().map(|mu| gaussian_epsilon(mu, delta))
     }
-    /// Bound delta by the delta of the parts and the failure.
+    /// Bound the delta of the account. The arguments are the delta of the parts and a direction;
+    /// the failure is added or subtracted.
     pub(super) fn with_failure(&self, delta: f64, side: Side) -> Result<f64> {
         let delta = if self.factor == 1.0 { delta } else { delta.inf_mul(self.factor)?.min(1.0) };
         match side {
@@ -136,8 +138,9 @@ impl Simplified {
             Side::Below => Ok(0.0),
         }
     }
-    /// Return the delta for the parts that bounds the epsilon at `delta`, or `None` if there is no
-    /// such delta.
+    /// Convert a delta of the account to a delta of the parts. At the returned delta, the epsilon
+    /// of the parts is a bound on the epsilon of the account at the given delta. Return `None` if
+    /// no such delta exists.
     pub(super) fn without_failure(&self, delta: f64, side: Side) -> Result<Option<f64>> {
         let share = match side {
             _ if self.failure == 0.0 => delta,
@@ -152,12 +155,13 @@ impl Simplified {
     }
 }
 
-/// Whether a release reveals everything for certain, so that no grid is needed.
+/// Whether a release reveals everything with probability 1. If so, no grid is needed.
 pub(super) fn reveals(parts: &[PairCount]) -> bool {
     parts.iter().any(|(pair, count)| 0 < *count && pair.revealed() == 1.0)
 }
 
-/// Add Gaussian noise to the noise so far: the last pair, the count, and the sum of the squares.
+/// Add Gaussian noise to the Gaussian noise found so far. The result has three values: the last
+/// pair, the number of releases, and the sum of all `mu^2`.
 fn join(
     found: Option<(GaussianPair, u64, f64)>,
     mu: f64,

@@ -1,4 +1,4 @@
-//! Published reference values, and laws that relate bounds to each other.
+//! Comparison with published reference values, and checks of relations between bounds.
 
 use std::sync::Arc;
 
@@ -15,8 +15,8 @@ fn gaussian(scale: f64, count: u64) -> Account {
 fn sampled(scale: f64, rate: f64) -> SampledGaussianPair {
     SampledGaussianPair { mu: 1.0 / scale, rate, removed: true }
 }
-/// Whether an interval holds a value known to `slack`, and its upper end exceeds the value by at
-/// most 0.1 %.
+/// Return whether an interval contains a value that is known up to an error of `slack`. The upper
+/// end of the interval must exceed the value by at most 0.1 %.
 fn holds(found: Certified, exact: f64, slack: f64) -> bool {
     found.lower <= exact + slack
         && exact - slack <= found.upper
@@ -68,7 +68,7 @@ fn compositions_of_gaussians_are_gaussians() {
     check(gaussian(3f64.sqrt(), 3).delta(1.0).unwrap(), 0.126936737506644, 1e-12);
     check(gaussian(100.0, 1000).epsilon(1e-6).unwrap(), 1.36757147508431, 1e-12);
     check(gaussian(200.0, 10000).epsilon(1e-8).unwrap(), 2.70760633422285, 1e-12);
-    // Relative to delta, however small.
+    // Even for a very small delta, the relative error of delta is small.
     let exact = gaussian_delta(0.5, 5.0).unwrap();
     let found = gaussian(200.0, 10000).delta(5.0).unwrap();
     assert!(exact.upper < 5e-24 && found.lower <= exact.upper && exact.lower <= found.upper);
@@ -87,7 +87,8 @@ fn laplace_and_its_samples() {
     let laplace = |scale: f64| LaplacePair { epsilon: 1.0 / scale };
     check(of(laplace(1.0), 1).delta(0.5).unwrap(), 0.221199216928595, 1e-12);
     check(of(laplace(10.0), 100).epsilon(1e-5).unwrap(), 4.22034733, 2e-8);
-    // The published scales meet (1, 1e-4); their last digit is rounded.
+    // The published scales are for an epsilon of 1 and a delta of 1e-4. The last digit of each
+    // scale is rounded.
     check(of(laplace(13.5503), 20).epsilon(1e-4).unwrap(), 1.0, 5e-4);
     check(of(laplace(70.9619), 500).epsilon(1e-4).unwrap(), 1.0, 5e-4);
     let pair = SampledLaplacePair { epsilon: 2.0, rate: 0.2, removed: true };
@@ -108,12 +109,13 @@ fn discrete_noise() {
     }
     let pair = DiscreteLaplacePair { sensitivity: 1, scale: 1.0 / 0.0730333 };
     check(of(pair, 20).epsilon(1e-4).unwrap(), 1.0, 1e-4);
-    // Sensitivity 1 is randomized response.
+    // With sensitivity 1, the loss of the noise equals the loss of randomized response.
     let found = of(DiscreteLaplacePair { sensitivity: 1, scale: 1.0 }, 1).delta(0.0).unwrap();
     check(found, 0.46211715726, 1e-11);
 }
-/// The survey has 4.37775327652394, which is 1.3e-4 above the exact value. The sum of 100 such
-/// variables has a mass function that is known to many digits.
+/// The published value is 4.37775327652394. This value is 1.3e-4 above the exact value. The exact
+/// value follows from the mass function of the sum of 100 such variables, which is known to many
+/// digits.
 #[test]
 fn does_not_reproduce_a_loose_value_for_the_discrete_gaussian() {
     let pair = DiscreteGaussianPair { sensitivity: 1, scale: 10.0 };
@@ -136,13 +138,14 @@ fn poisson_samples() {
 }
 #[test]
 fn does_not_reproduce_published_artefacts() {
-    // 4.2434840e-06 is a numerical artefact of an FFT accountant.
+    // The published value 4.2434840e-06 is a numerical artefact of an FFT accountant.
     let found = of(sampled(4.0, 0.01), 1000).delta(1.0).unwrap();
     assert!(1e-35 < found.lower && found.upper < 1.4e-15, "{found:?}");
-    // 0.2391764 is off by 3e-5.
+    // The published value 0.2391764 has an error of 3e-5.
     check(of(sampled(1.0, 0.01), 10000).delta(1.0).unwrap(), 0.2391455, 1e-5);
     check(of(sampled(2.0, 0.01), 10000).delta(1.0).unwrap(), 0.0102249112, 1e-10);
-    // Optimal composition of pure privacy is a little below basic composition here.
+    // Here the epsilon of the optimal composition of pure losses is a little below the epsilon of
+    // basic composition.
     let found = of(PrivatePair { epsilon: 0.5, delta: 0.0 }, 10).epsilon(1e-5).unwrap();
     assert!(found.upper <= 5.0 && found.lower > 4.998, "{found:?}");
 }
@@ -169,7 +172,7 @@ fn a_third_partys_pair_is_as_good_as_ours() {
         );
         assert!(one.lower <= two.upper && two.lower <= one.upper && two.upper <= one.upper * 1.001);
     }
-    // An output that only one of the two can give.
+    // The last output is possible only under the first distribution.
     let leaky = FinitePair::new(vec![0.5, 0.25, 0.25], vec![0.75, 0.25, 0.0]).unwrap();
     let delta = of(leaky, 1).delta_above(1e3).unwrap();
     assert!((0.25..0.2501).contains(&delta), "{delta}");
@@ -180,7 +183,8 @@ fn a_sample_of_fixed_size_costs_more_than_a_poisson_sample() {
     let fixed = of(pair(0.01), 1000).epsilon(1e-5).unwrap();
     let poisson = of(sampled(1.0, 0.01), 1000).epsilon(1e-5).unwrap();
     assert!(poisson.upper < fixed.lower && fixed.upper < fixed.lower * 1.001);
-    // For one release at epsilon >= 0, the profile is the profile of the removed record.
+    // For one release at epsilon >= 0, the profile of a sample of fixed size equals the profile of
+    // a Poisson sample for a removed record.
     let (one, two) =
         (of(pair(0.1), 1).delta(0.5).unwrap(), of(sampled(1.0, 0.1), 1).delta(0.5).unwrap());
     assert!(one.lower <= two.upper && two.lower <= one.upper, "{one:?} {two:?}");
@@ -193,7 +197,8 @@ fn one_release_of_a_tiny_loss_is_enclosed_narrowly() {
             of(replaced, 1).delta(epsilon).unwrap(),
             of(sampled(2.0, 0.01), 1).delta(epsilon).unwrap(),
         ] {
-            // When the estimate ignored how narrow such a loss is, this was 1e-5 and more.
+            // The loss is in a narrow interval. An estimate that ignores this fact gives a
+            // difference of 1e-5 or more.
             assert!(found.upper - found.lower < 1e-6 && 0.0 < found.lower, "{epsilon}: {found:?}");
             assert!(found.upper < found.lower * 1.01, "{epsilon}: {found:?}");
         }
@@ -207,7 +212,7 @@ fn losses_on_a_sample_keep_their_digits_at_rates_near_1() {
         let mut worst = 0.0f64;
         for n in 1..200 {
             let x = 0.5 - 0.2 * f64::from(n);
-            // Every term is positive, so this loss is exact to a few digits.
+            // Every term is positive, so only the last digits of this loss are inexact.
             let loss = ln((1.0 - rate) + rate * exp(x));
             assert!((mixed(x, rate) - loss).abs() <= 64.0 * U * (1.0 + loss.abs()), "{rate} {x}");
             let off =
@@ -215,7 +220,7 @@ fn losses_on_a_sample_keep_their_digits_at_rates_near_1() {
             assert!(off(unmixed(loss, rate)) <= 64.0 * U, "{rate} {x}");
             worst = worst.max(off(1.0 + exp_m1(loss) / rate));
         }
-        // The control: the direct formula cancels.
+        // The control: the direct formula loses precision by cancellation.
         assert!(worst > 256.0 * U || rate <= 0.75, "{rate} {worst}");
     }
 }
@@ -260,13 +265,13 @@ fn samples_of_discrete_noise_are_enclosed_on_both_sides() {
                 let (found, exact) = (account.delta(epsilon).unwrap(), of_rate(rate, epsilon));
                 assert!(found.lower <= exact + 1e-14 && exact <= found.upper + 1e-14, "{found:?}");
                 assert!(found.upper - found.lower < 0.01 * exact, "{found:?} {exact}");
-                // The control: another rate is outside.
+                // The control: delta at another rate is outside the interval.
                 assert!(found.upper < of_rate(1.1 * rate, epsilon));
                 assert!(of_rate(0.9 * rate, epsilon) < found.lower);
             }
         }
     }
-    // As before, a curve has no lower bound.
+    // On a sample, a pair that is known only by its curve also has no lower bound.
     let curve: Arc<dyn DominatingPair> = Arc::new(CurvePair::new(1.0, |_| 0.1));
     assert_eq!(of(FixedSizePair::of(curve, 0.1), 1).delta(0.1).unwrap().lower, 0.0);
 }
@@ -275,7 +280,7 @@ fn the_exponential_mechanism_is_between_its_rivals() {
     let range = of(BoundedRangePair { epsilon: 1.0 }, 10).epsilon(1e-6).unwrap();
     let pure = of(PrivatePair { epsilon: 1.0, delta: 0.0 }, 10).epsilon(1e-6).unwrap();
     assert!(range.upper < pure.lower);
-    // (a - sqrt r)^2 / (a^2 - 1) at a^2 = e, r = 1.
+    // The exact value is (a - sqrt r)^2 / (a^2 - 1) at a^2 = e, r = 1.
     let a = 0.5f64.exp();
     let found = of(BoundedRangePair { epsilon: 1.0 }, 1).delta(0.0).unwrap();
     check(found, (a - 1.0) * (a - 1.0) / (a * a - 1.0), 1e-12);
@@ -298,7 +303,7 @@ fn concentrated_privacy_converts_as_published() {
         (concentrated_delta(0.0, 1.0).unwrap(), concentrated_epsilon(0.0, 0.1).unwrap()),
         (0.0, 0.0)
     );
-    // A constant Renyi curve of orders up to 32.
+    // Renyi divergences that are constant for orders up to 32.
     let curve = |order: f64| {
         if order <= 32.0 { Ok(1.1) } else { Err(opendp_core::Error::FailedMap("order".into())) }
     };
@@ -307,7 +312,7 @@ fn concentrated_privacy_converts_as_published() {
 }
 #[test]
 fn a_curve_alone_composes_soundly() {
-    // Laplace noise, given only by its profile.
+    // The curve is the profile of Laplace noise.
     let curve = CurvePair::new(0.25, |e| if e < 0.25 { -((e - 0.25) / 2.0).exp_m1() } else { 0.0 });
     let found = of(curve, 16).epsilon(1e-6).unwrap();
     let known = of(LaplacePair { epsilon: 0.25 }, 16).epsilon(1e-6).unwrap();
@@ -326,7 +331,8 @@ fn profiles_compose_through_their_accounts() {
     assert_eq!(profile_of_laplace(0.0, 0.0).unwrap().delta(0.0).unwrap(), 0.0);
     assert_eq!(profile_of_laplace(1.0, 0.0).unwrap().delta(9.0).unwrap(), 1.0);
     assert!(profile_of_laplace(f64::NAN, 1.0).is_err());
-    // Discrete noise on integers is worse than continuous noise: it has a profile of its own.
+    // Discrete noise on integers has a different profile, with a larger delta than continuous
+    // noise.
     let discrete = profile_of_discrete_laplace(1.0, 1.0).unwrap();
     assert!(discrete.delta(0.5).unwrap() > delta * 1.1);
     let large = profile_of_discrete_gaussian(1e6, 1e6).unwrap().delta(1.0).unwrap();
@@ -359,7 +365,7 @@ fn a_profile_known_by_its_points_is_evaluated_a_bounded_number_of_times() {
     let found = [1e-3, 1e-6, 1e-9].map(|delta| loss.epsilon(delta).unwrap());
     let times = asked.load(Ordering::Relaxed);
     assert!((20 * 100..20 * 400).contains(&times), "{times}");
-    // They are the profiles of Laplace noise.
+    // The profiles of these curves are the profiles of Laplace noise.
     let exact = (0..20).fold(Account::new(), |all, i| {
         all.with(Arc::new(LaplacePair { epsilon: 0.1 + 0.001 * f64::from(i) }), 1)
     });

@@ -1,60 +1,63 @@
-//! Transforms of a loss, which compose without a grid.
+//! Transforms of losses, for compositions without a grid.
 
 use std::fmt::Debug;
 
 use super::elementary::{CIS_ERROR, CIS_LIMIT, U, cis, exp, exp_m1, ln, ln_1p};
 
-/// A transform at one frequency.
+/// The value of a transform at one frequency.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Wave {
-    /// The real part.
+    /// The real part of the value.
     pub re: f64,
-    /// The imaginary part.
+    /// The imaginary part of the value.
     pub im: f64,
-    /// Bounds the distance of the two, as one complex number, from the exact value.
+    /// A bound on the distance of the complex number `re + i im` from the exact value.
     pub error: f64,
 }
 
-/// The loss of a pair `(P, Q)`, tilted: `x` has the law `e^(t x) dP / M(t)`, where `M(t)` is the
-/// mean of `e^(t x)` under `P`.
+/// The tilted loss of a pair `(P, Q)`. The law of the tilted loss `x` is `e^(t x) dP / M(t)`. Here
+/// `t` is the tilt, and `M(t)` is the mean of `e^(t x)` under `P`.
 ///
-/// Here `P` stands for its finite losses, and `M` is finite everywhere.
-pub trait Tilted: Debug {
-    /// Return `ln M(t)`, and a bound on its error.
+/// Only the finite losses of `P` count, and `M` is finite everywhere.
+pub trait Tilted: Debug + Send + Sync {
+    /// Return `ln M(t)`, and a bound on the error of `ln M(t)`.
     fn log(&self) -> (f64, f64);
-    /// Return an estimate of the mean. Waves are relative to exactly this number.
+    /// Return the centre: an estimate of the mean of the tilted loss. Waves are computed for the
+    /// loss minus exactly this number.
     fn centre(&self) -> f64;
-    /// Return an estimate of the variance. A wrong value does not make bounds invalid.
+    /// Return an estimate of the variance of the tilted loss. Bounds are valid for every value of
+    /// this estimate.
     fn variance(&self) -> f64;
-    /// Return the mean of `e^(i s (x - centre))`.
+    /// Return the wave at a frequency `s`: the mean of `e^(i s (x - centre))`.
     fn wave(&self, frequency: f64) -> Wave;
-    /// Return an upper bound of the modulus of the wave at this frequency and all larger ones.
+    /// Return an upper bound on the moduli of the waves at this frequency and all larger
+    /// frequencies.
     fn envelope(&self, frequency: f64) -> f64;
-    /// Return atoms whose waves add up to the wave, if there are such atoms. Many different losses
-    /// are composed faster by their atoms.
+    /// Return atoms whose waves add up to the wave of the loss, if such atoms are known. Atoms make
+    /// the composition of many different losses faster.
     fn listed(&self) -> Option<Listed> {
         None
     }
-    /// Return bounds from above on the mass that `P` gives to an infinite loss, and on the whole
-    /// mass of `P`. The transform is that of the finite losses.
+    /// Return two upper bounds. The first bound is on the mass that `P` gives to an infinite loss.
+    /// The second bound is on the whole mass of `P`. The transform contains only the finite losses.
     fn infinite(&self) -> (f64, f64) {
         (0.0, 1.0)
     }
 }
 
-/// Atoms about the [centre](Tilted::centre): the wave at `s` is the sum of all `mass e^(i s loss)`,
-/// up to `error + s blur`.
+/// Atoms whose losses are relative to the [centre](Tilted::centre). The wave at a frequency `s` is
+/// the sum of all `mass e^(i s loss)`, up to `error + s blur`.
 #[derive(Clone, Debug)]
 pub struct Listed {
-    /// The losses and their masses, which add up to 1.
+    /// The atoms: each has a loss and a mass. The masses add up to 1.
     pub atoms: Vec<(f64, f64)>,
-    /// The error at every frequency.
+    /// The part of the error that is the same at every frequency.
     pub error: f64,
-    /// The error for each unit of frequency.
+    /// The part of the error that is multiplied by the frequency.
     pub blur: f64,
 }
 
-/// A normal loss of variance `mu^2` and mean `mu^2 / 2`: `M(t) = e^(t (t + 1) mu^2 / 2)`.
+/// A normal loss of variance `mu^2` and mean `mu^2 / 2`. So `M(t) = e^(t (t + 1) mu^2 / 2)`.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct TiltedGaussian {
     pub(super) mu: f64,
@@ -75,7 +78,8 @@ impl Tilted for TiltedGaussian {
     fn wave(&self, frequency: f64) -> Wave {
         let turn = frequency * self.mu;
         let re = exp(-turn * turn / 2.0);
-        // The relative errors: exp 8 u, its argument 3 u, the centre 4 u.
+        // The relative errors are 8 u for exp, 3 u for the argument of exp and 4 u for the centre.
+        // Here u is the unit roundoff.
         let error = re * U * (8.0 + 2.0 * turn * turn + 4.0 * frequency * self.centre());
         Wave { re, im: 0.0, error: error + 1e-300 }
     }
@@ -87,14 +91,14 @@ impl Tilted for TiltedGaussian {
 
 /// A loss between two ends `-e` and `e`, with density proportional to `e^(x / 2)` between them.
 ///
-/// For Laplace noise, the two ends have the weight `cosh(w e)`, the interval between them has the
-/// weight `sinh(w e) / (2 w)`, and `M(z) e^(e / 2) = cosh(w e) + sinh(w e) / (2 w)` with
-/// `w = z + 1/2`. Without the atoms at the ends it is the exponential mechanism, with
-/// `M(z) 2 sinh(e / 2) = sinh(w e) / w`.
+/// Let `w = z + 1/2`. For Laplace noise, the two ends together have the weight `cosh(w e)`, and the
+/// interval between the ends has the weight `sinh(w e) / (2 w)`. So
+/// `M(z) e^(e / 2) = cosh(w e) + sinh(w e) / (2 w)`. If the atoms at the ends are left out, the
+/// loss is the loss of the exponential mechanism, with `M(z) 2 sinh(e / 2) = sinh(w e) / w`.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct TiltedEnds {
     end: f64,
-    /// `t + 1/2`.
+    /// The place: `t + 1/2` for the tilt `t`.
     place: f64,
     atoms: bool,
     /// `tanh(place end)`, with a relative error of `48 u`.
@@ -111,7 +115,7 @@ impl TiltedEnds {
         let total = if atoms { 1.0 + tanh / (2.0 * place) } else { tanh / place };
         TiltedEnds { end, place, atoms, tanh, total }
     }
-    /// Return the weights of `sinh(w e) / w` and of `cosh(w e)`.
+    /// Return the factors of `sinh(w e) / w` and of `cosh(w e)` in the transform.
     fn shares(&self) -> (f64, f64) {
         if self.atoms { (0.5, 1.0) } else { (1.0, 0.0) }
     }
@@ -122,7 +126,8 @@ impl Tilted for TiltedEnds {
         let (end, place) = (self.end, self.place);
         let x = place * end;
         if self.atoms {
-            // cosh x = e^x (1 + e^(-2 x)) / 2; each logarithm in it is at most x or e.
+            // Use cosh x = e^x (1 + e^(-2 x)) / 2. Each logarithm in the formula for `ln M(t)` is
+            // at most x or e.
             let cosh = x + ln_1p(exp_m1(-2.0 * x) / 2.0);
             (cosh - end / 2.0 + ln_1p(self.tanh / (2.0 * place)), 128.0 * U * (x + end))
         } else {
@@ -144,15 +149,16 @@ impl Tilted for TiltedEnds {
     fn wave(&self, frequency: f64) -> Wave {
         let ((inner, ends), s) = (self.shares(), frequency);
         let (c, d) = cis(s * self.end);
-        // cosh(w e) and sinh(w e), both over cosh(place e); sinh also over w.
+        // Compute cosh(w e) and sinh(w e), both divided by cosh(place e). Later, sinh is also
+        // divided by w.
         let (cosh, sinh) = ((c, self.tanh * d), (self.tanh * c, d));
         let square = self.place * self.place + s * s;
         let over = |x: f64| inner * x / square;
         let re = ends * cosh.0 + over(sinh.0 * self.place + sinh.1 * s);
         let im = ends * cosh.1 + over(sinh.1 * self.place - sinh.0 * s);
         let (c, d) = cis(-s * self.centre());
-        // The products of the two arguments are rounded, and two turns have errors. The error of
-        // the sine is relative to the sine.
+        // The products in the two arguments are rounded, and both calls of `cis` have errors. The
+        // error of the sine is relative to the sine.
         let far = s * (self.end + self.centre().abs());
         let turn = if far < CIS_LIMIT { 2.0 * CIS_ERROR + 2.0 * U * far } else { f64::INFINITY };
         let small = self.tanh + (s * self.end).min(1.0);

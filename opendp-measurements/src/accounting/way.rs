@@ -7,15 +7,16 @@ use super::adaptive::{AdaptiveLoss, Room, Share};
 use super::joined::{joined_epsilon, joined_mu, mu_of_pure, pure_of_mu};
 use super::pot::Pot;
 
-/// One way to divide delta, and the filters that it gives.
+/// One way to divide delta, with the resulting filters.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Way {
-    /// Room for the deltas of releases without Gaussian noise.
+    /// The part of delta that is kept for the deltas of releases without Gaussian noise.
     pub(super) deltas: Exact,
     pub(super) spent: Exact,
     pub(super) pots: Vec<Pot>,
 }
-/// The parts of delta, of 64: of deltas, and of the Gaussian, each mixed, and the simple filter.
+/// The division of delta into 64 parts. The four numbers are the parts for the deltas of releases,
+/// for the Gaussian filter, for each mixed filter, and for the simple filter.
 pub(super) type Parts = [u32; 4];
 pub(super) const GAUSSIAN_FIRST: Parts = [2, 56, 1, 3];
 pub(super) const OTHERS_FIRST: Parts = [40, 4, 4, 8];
@@ -41,7 +42,7 @@ impl Way {
         pots.push(Pot::simple(epsilon.clone(), part(*simple)?));
         Ok(Way { deltas: part(*deltas)?, spent: Exact::ZERO, pots })
     }
-    /// Charge all filters, and keep those that have room.
+    /// Charge all filters for a release, and keep only the filters that have room for this release.
     pub(super) fn charge(&mut self, loss: &AdaptiveLoss) -> Result<()> {
         let square = match &loss.mu_squared {
             Some(square) => square.clone(),
@@ -57,7 +58,8 @@ impl Way {
         let part = match share {
             Share::Fraction(part) => part,
             Share::Amount(epsilon, delta) => {
-                // A share of all of delta is a share of the part that such releases have.
+                // If the requested delta is a share of the whole delta, grant the same share of
+                // `deltas`.
                 let delta = delta.times(&self.deltas).over(all);
                 return Ok(Room { epsilon: epsilon.clone(), delta, mu_squared: Exact::ZERO });
             }
@@ -83,7 +85,8 @@ impl Way {
                 if let Some(pot) = simple {
                     delta = pot.failure_left().times(part);
                     let epsilon = pot.pure_left().times(part);
-                    // No `mu` that a small delta admits exceeds its epsilon by much.
+                    // For a small delta, an admitted `mu` is at most a little larger than its
+                    // epsilon.
                     if most < epsilon.times(&epsilon) {
                         let mu = joined_mu(0.0, epsilon.to_f64_down(), delta.to_f64_down())?;
                         most = most.max(square(mu)?);
@@ -120,7 +123,8 @@ impl Way {
             let own = if pot.simple { pot.failure_left() } else { Exact::ZERO };
             return Ok((pure, deltas.plus(&own)));
         }
-        // With a pure loss beside it, at least half of the delta of the noise remains.
+        // Take the composition of a pure loss and noise. Its delta is at least half of the delta of
+        // the noise alone. So the delta of the noise alone is at most twice the composed delta.
         let own = if pure.is_zero() { pot.failure.clone() } else { pot.failure.plus(&pot.failure) };
         let noise = joined_epsilon(0.0, mu, own.to_f64_up())? * (1.0 - 4e-6);
         Ok((pure.plus(&Exact::from_f64(noise)?), deltas.plus(&pot.failure)))
@@ -147,7 +151,7 @@ impl Way {
 fn whole(number: u32) -> Result<Exact> {
     Exact::from_f64(f64::from(number))
 }
-/// Square exactly.
+/// Compute the exact square of a float.
 pub(super) fn square(mu: f64) -> Result<Exact> {
     let mu = Exact::from_f64(mu)?;
     Ok(mu.times(&mu))

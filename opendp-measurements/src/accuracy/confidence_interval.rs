@@ -1,40 +1,42 @@
-//! Intervals around released numbers that contain the true ones, except with probability alpha.
+//! Intervals around released numbers. Except with probability alpha, these intervals contain the
+//! true numbers.
 
 use opendp_core::arith::{Directed, Float, InfCast};
 use opendp_core::{Carrier, Domain, Error, Measure, Measurement, Metric, Result};
 
 use crate::accuracy;
 
-/// A number that noise was added to, or several such numbers.
+/// A released number (with noise), or several such numbers.
 ///
 /// There are no intervals around a `usize`, the type of a chosen index. The accuracy of a choice is
-/// a bound on its score, not on its index.
+/// a bound on its score.
 pub trait Released: Carrier {
-    /// The container of an interval for each number.
+    /// The type that contains the interval of each number.
     type Intervals;
-    /// Count the numbers.
+    /// Return the number of released numbers.
     fn count(&self) -> usize;
-    /// Put an interval around each number, given a bound on the error of each, or one for all of
-    /// them.
+    /// Put an interval around each number. `bounds` contains a bound on the error of each number,
+    /// or one bound for all numbers.
     ///
     /// # Errors
-    /// `NotImplemented` when a bound is not known; `InvalidDistance` when there are too few.
+    /// `NotImplemented` when a bound is not known; `InvalidDistance` when there are too few bounds.
     fn intervals(&self, bounds: &[Option<f64>]) -> Result<Self::Intervals>;
 }
 
-/// Find an interval that contains the true number except with probability `alpha`; for a vector,
-/// intervals that *all* contain the true numbers except with probability `alpha`.
+/// Find an interval that contains the true number except with probability `alpha`. For a vector,
+/// find intervals that *all* contain the true numbers except with probability `alpha`.
 ///
-/// The release must come from this measurement. Only the noise of the measurement counts as error:
-/// the effect of an earlier clamp or sample does not. The probability is over the noise, for every
-/// true number; it does not hold for releases that were selected by their values. Each of the `n`
-/// numbers of a vector gets `alpha / n`, and by the union bound all errors together get `alpha`;
-/// the noise need not be independent. Everything is rounded outward. A released float is treated as
-/// the interval between its neighbours. An end beyond all floats is infinite.
+/// The release must come from this measurement. The interval accounts only for the noise of the
+/// measurement. An error from an earlier clamp or sample is not included. The probability is over
+/// the noise, and holds for every true number. The interval is not valid for releases that were
+/// selected by their values. Each of the `n` numbers of a vector gets `alpha / n`. By the union
+/// bound, all errors together get `alpha`, even if the noises depend on each other. All ends are
+/// rounded outward. A released float is treated as the interval between its neighbours. An end that
+/// exceeds all floats becomes infinite.
 ///
 /// # Errors
 /// `InvalidDistance` when `alpha` is not in `(0, 1]`; `NotImplemented` when the accuracy of the
-/// measurement is not known; the errors of the accuracy.
+/// measurement is not known; the errors of the measurement's accuracy function.
 ///
 /// # Example
 /// ```
@@ -60,7 +62,8 @@ where
     TO: Released,
 {
     accuracy::check(alpha)?;
-    // Divide alpha by at least 1, also for an empty release. The quotient must stay above 0.
+    // Divide alpha by the number of released numbers, or by 1 if the release is empty. The quotient
+    // must stay above 0.
     let shares = f64::inf_cast(release.count().max(1))?;
     let share = alpha.neg_inf_div(shares)?.max(f64::from_bits(1));
     if alpha < shares * f64::from_bits(1) {
@@ -71,11 +74,11 @@ where
     release.intervals(&measurement.accuracy(share)?)
 }
 
-/// Find an interval for each released number; each contains its true number except with probability
-/// `alpha`.
+/// Find an interval for each released number. Each interval contains its true number except with
+/// probability `alpha`.
 ///
-/// If there are many such intervals, some are expected to miss. For a single number this is
-/// [`confidence_interval`], whose remarks apply.
+/// If there are many intervals, some of them are expected not to contain their number. For a single
+/// number, this function is [`confidence_interval`]. The remarks there also apply here.
 ///
 /// # Errors
 /// The errors of [`confidence_interval`].
@@ -94,7 +97,7 @@ where
     release.intervals(&measurement.accuracy(alpha)?)
 }
 
-/// Widen an interval by a bound on the error.
+/// Widen an interval at both ends by a bound on the error.
 fn around((low, high): (f64, f64), bound: Option<f64>) -> Result<(f64, f64)> {
     let unknown = || Error::NotImplemented("the accuracy of this measurement is not known".into());
     let bound = bound.ok_or_else(unknown)?;
@@ -136,7 +139,7 @@ macro_rules! released {
 }
 released!(i8 i16 i32 i64 i128 u8 u16 u32 u64 =>
     |number| (f64::neg_inf_cast(number)?, f64::inf_cast(number)?));
-// The release is the float nearest to the sum.
+// The release is the float nearest to the sum of the true number and the noise.
 released!(f32 f64 => |number| (number.next_down().to_f64(), number.next_up().to_f64()));
 
 #[cfg(test)]
@@ -152,8 +155,9 @@ mod tests {
     fn space<D: Domain, M: MetricOn<D>>(domain: D, metric: M) -> Space<D, M> {
         Space::new(domain, metric).unwrap()
     }
-    /// Return how often the interval around a release misses a number. This is how often the
-    /// release is outside the interval around that number.
+    /// Return the fraction of releases whose interval does not contain a number. The interval of a
+    /// release does not contain the number exactly if the release is outside the interval around
+    /// the number.
     fn misses<D, M, MO>(
         release: &Measurement<D, M, MO, D::Carrier>,
         truth: &D::Carrier,
@@ -187,9 +191,9 @@ mod tests {
         let interval = confidence_interval(&release, &10.5, 0.1).unwrap();
         let missed = misses(&release, &10.5, &interval, miss);
         assert!((missed - 0.1).abs() < 0.028, "{missed}");
-        // The control: another number is missed more often.
+        // The control: another number is outside the interval more often.
         assert!(0.128 < misses(&release, &12.5, &interval, miss));
-        // P[|Z| > 6] is just below 0.1 for integers.
+        // For integer noise Z, P[|Z| > 6] is just below 0.1.
         let integers = space(AtomDomain::<i64>::default(), AbsoluteDistance::<i64>::new());
         let release = make_laplace(integers, scale, None).unwrap();
         let interval = confidence_interval(&release, &-7, 0.1).unwrap();
@@ -217,7 +221,7 @@ mod tests {
             let intervals = confidence_interval(&release, &truth, 0.1).unwrap();
             let missed = misses(&release, &truth, &intervals, any);
             assert!((missed - 0.096).abs() < 0.028, "{missed}");
-            // If each interval has the full alpha, some interval misses far more often: with
+            // If each interval had the full alpha, at least one interval would miss its number with
             // probability 0.41.
             let intervals = confidence_interval_of_each(&release, &truth, 0.1).unwrap();
             let missed = misses(&release, &truth, &intervals, any);
@@ -255,7 +259,7 @@ mod tests {
         assert_eq!(kind(vec![1, 2, 3], 0.5), Err("InvalidDistance"));
         assert_eq!(kind(vec![1, 2], 5e-324), Err("InvalidDistance"));
         assert!(kind(vec![1, 2], 1e-323).is_ok());
-        // Post-processing of a release has an unknown error.
+        // The error of a post-processed release is unknown.
         let after =
             release.then(|| Ok(Function::map(|numbers: &Vec<i32>| Ok(numbers[0])))).unwrap();
         assert_eq!(confidence_interval(&after, &1, 0.5).unwrap_err().kind(), "NotImplemented");

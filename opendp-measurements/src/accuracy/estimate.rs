@@ -10,11 +10,11 @@ use super::noise::Noise;
 use super::sum::{Term, sum_of};
 use super::weight::Weight;
 
-/// A released number, or a number computed from released ones, together with its noises.
+/// A released number, or a number computed from released numbers, together with its noises.
 ///
 /// Each [`released`](Estimate::released) number has its own noise. Sums, differences and multiples
-/// keep track of every noise, so a noise that enters twice counts twice, and a noise that cancels
-/// does not count.
+/// store the total weight of every noise. So a noise that is added twice has the weight 2. A noise
+/// that is added and subtracted is removed.
 ///
 /// ```
 /// use opendp_measurements::Scale;
@@ -32,11 +32,12 @@ use super::weight::Weight;
 pub struct Estimate {
     value: f64,
     noises: Vec<(u64, Weight, Noise)>,
-    /// Bounds the rounding error of the value.
+    /// A bound on the rounding error of `value`.
     rounding: f64,
 }
 impl Estimate {
-    /// Build an estimate from a released number, with a noise that is independent of all others.
+    /// Build an estimate from a released number. The noise of this number is independent of all
+    /// other noises.
     pub fn released(value: f64, noise: Noise) -> Self {
         static NEXT: AtomicU64 = AtomicU64::new(0);
         let name = NEXT.fetch_add(1, Ordering::Relaxed);
@@ -46,7 +47,7 @@ impl Estimate {
     pub fn public(value: f64) -> Self {
         Estimate { value, noises: Vec::new(), rounding: 0.0 }
     }
-    /// Return the number.
+    /// Return the released or computed number, without its noises.
     pub fn value(&self) -> f64 {
         self.value
     }
@@ -93,7 +94,7 @@ impl Estimate {
     pub fn sum<'a>(all: impl IntoIterator<Item = &'a Estimate>) -> Result<Self> {
         all.into_iter().try_fold(Estimate::public(0.0), |sum, each| sum.plus(each))
     }
-    /// Bound the distance of the number from the true one, except with probability `alpha`.
+    /// Bound the distance of the number from the true number, except with probability `alpha`.
     ///
     /// # Errors
     /// The errors of [`sum_of`].
@@ -102,8 +103,8 @@ impl Estimate {
             self.noises.iter().map(|(_, weight, noise)| Term::new(*noise).weighted(*weight));
         sum_of(&terms.collect::<Vec<_>>(), alpha)?.inf_add(self.rounding)
     }
-    /// Find an interval that contains the true number except with probability `alpha`, over the
-    /// noise.
+    /// Find an interval that contains the true number except with probability `alpha`. The
+    /// probability is over the noise.
     ///
     /// # Errors
     /// The errors of [`sum_of`].
@@ -112,12 +113,12 @@ impl Estimate {
         let lower = self.value.neg_inf_sub(bound).unwrap_or(f64::NEG_INFINITY);
         Ok((lower, self.value.inf_add(bound).unwrap_or(f64::INFINITY)))
     }
-    /// Find an interval that contains the quotient of the true numbers, such as a mean from a sum
-    /// and a count, except with probability `alpha`. If the divisor may be 0, it contains all
-    /// numbers.
+    /// Find an interval that contains the quotient of the true numbers except with probability
+    /// `alpha`. An example is a mean from a sum and a count. If the divisor can be 0, the interval
+    /// contains all numbers.
     ///
     /// Both numbers are in their [`simultaneous`] intervals except with probability `alpha`. Then
-    /// the quotient is between the quotients of their ends.
+    /// the quotient is between the quotients of the ends of both intervals.
     ///
     /// # Errors
     /// The errors of [`sum_of`].
@@ -149,8 +150,9 @@ impl Estimate {
 
 /// Find intervals that *all* contain the true numbers, except with probability `alpha`.
 ///
-/// If no two estimates have a noise in common they are independent, and each gets
-/// `1 - (1 - alpha)^(1/n)`; otherwise each gets `alpha / n`, by the union bound.
+/// Let `n` be the number of estimates. If no two estimates have a common noise, the estimates are
+/// independent. Then each interval has the probability of error `1 - (1 - alpha)^(1/n)`. Otherwise
+/// this probability is `alpha / n`, by the union bound.
 ///
 /// # Errors
 /// The errors of [`sum_of`].
@@ -162,7 +164,7 @@ pub fn simultaneous(estimates: &[&Estimate], alpha: f64) -> Result<Vec<(f64, f64
         .all(|(place, one)| estimates[..place].iter().all(|other| !one.shares_noise(other)));
     let count = f64::inf_cast(estimates.len().max(1))?;
     let share = if independent && alpha < 1.0 {
-        // 1 - exp(ln(1 - alpha) / n), rounded down.
+        // The probability for each interval is 1 - exp(ln(1 - alpha) / n), rounded down.
         let each = (-alpha).inf_ln_1p()?.inf_div(count)?;
         -(each.inf_exp_m1()?)
     } else {
@@ -193,7 +195,7 @@ mod tests {
         let twice = one.plus(&one).unwrap();
         assert_eq!(twice.value(), 6.0);
         assert!((twice.accuracy(0.05).unwrap() / (2.0 * alone) - 1.0).abs() < 1e-12);
-        // The control: another noise is partly cancelled.
+        // The control: the bound for the sum of two independent noises is smaller.
         let two = one.plus(&other).unwrap();
         assert!(two.accuracy(0.05).unwrap() < 1.7 * alone);
         let nothing = twice.minus(&one).unwrap().minus(&one).unwrap();
@@ -217,7 +219,8 @@ mod tests {
     fn intervals_of_all_at_once_know_what_is_independent() {
         let (one, other) = (laplace(0.0, 1.0), laplace(0.0, 1.0));
         let apart = simultaneous(&[&one, &other], 0.5).unwrap();
-        // 1 - sqrt(1/2), against 1/4 by the union bound.
+        // Each interval misses its number with probability 1 - sqrt(1/2). With the union bound,
+        // this probability would be 1/4.
         assert!((apart[0].1 - -(1.0 - 0.5_f64.sqrt()).ln()).abs() < 1e-12);
         let sum = one.plus(&other).unwrap();
         let joined = simultaneous(&[&one, &sum], 0.5).unwrap();

@@ -1,4 +1,4 @@
-//! Bounds on Gaussian noise, except with probability alpha.
+//! Bounds on the error of Gaussian noise. Each bound holds except with probability alpha.
 
 use opendp_core::Result;
 use opendp_core::arith::{Directed, DirectedFloat};
@@ -8,7 +8,8 @@ use crate::accuracy::laplace_accuracy::negative_ln;
 use crate::samplers::power_of_two;
 use crate::tails::{discrete_gaussian_tail, gaussian_tail};
 
-/// Bound the error of a number on the lattice `2^k`, or of an integer, by the functions below.
+/// Bound the error of a released number: a float on the lattice of multiples of `2^k`, or an
+/// integer.
 ///
 /// # Errors
 /// `Overflow` when the bound exceeds all floats.
@@ -19,15 +20,18 @@ pub(crate) fn accuracy(scale: Scale, lattice: Option<i32>, alpha: f64) -> Result
     }
 }
 
-/// Bound the error of a float: `scale t + 2^k / 2` with `P[|N| > t] <= alpha`, rounded up.
+/// Bound the error of a released float. The bound is `scale t + 2^k / 2`, rounded up. Here `t`
+/// satisfies `P[|N| > t] <= alpha` for a standard normal `N`.
 ///
-/// The nearest point of the lattice is at most half a step away. `alpha` must be in `(0, 1]`.
+/// The release is rounded to the nearest point of the lattice, which is at most half a step away.
+/// `alpha` must be in `(0, 1]`.
 ///
 /// # Errors
 /// `Overflow` when the bound exceeds all floats.
 pub(crate) fn continuous_accuracy(scale: Scale, k: i32, alpha: f64) -> Result<f64> {
     let noise = quantile(alpha)?.inf_mul(scale.value())?;
-    // On the finest lattice half a step is not a float, but without noise nothing is rounded there.
+    // On the finest lattice, half a step is not a float. Without noise, a number on this lattice is
+    // not rounded.
     let half = match power_of_two(k - 1) {
         0.0 if scale.value() == 0.0 => 0.0,
         0.0 => f64::from_bits(1),
@@ -36,25 +40,28 @@ pub(crate) fn continuous_accuracy(scale: Scale, k: i32, alpha: f64) -> Result<f6
     noise.inf_add(half)
 }
 
-/// Bound the error of an integer: the least integer `a` for which `P[|Z| > a] <= alpha` is certain.
+/// Bound the error of a released integer. Return the least integer `a` for which
+/// `P[|Z| > a] <= alpha` is certain.
 ///
 /// Saturation only moves a release closer to the true number. `alpha` must be in `(0, 1]`.
 ///
 /// # Errors
 /// `Overflow` when the bound exceeds all floats.
 pub(crate) fn discrete_accuracy(scale: Scale, alpha: f64) -> Result<f64> {
-    // Exact: a difference of integers, or of floats so large that subtracting 1 has no effect.
+    // For integers that floats represent exactly, the subtraction of 1 is exact. For very large
+    // floats, the subtraction has no effect.
     beyond(scale, alpha)?.inf_sub(1.0)
 }
 
-/// Find the least integer `m >= 1` for which `P[|Z| >= m] <= alpha` is certain, rounded up to a
-/// float, by bisection.
+/// Find by bisection the least integer `m >= 1` for which `P[|Z| >= m] <= alpha` is certain. The
+/// result is rounded up to a float.
 ///
-/// The search begins at an integer that is large enough: for every integer `m >= 1`,
-/// `P[Z >= m] <= P[scale N >= m - 1]` (Canonne, Kamath, Steinke 2020, Proposition 25), because each
-/// weight `exp(-k^2 / (2 scale^2))` with `k >= m` is at most its mean over `[k - 1, k]`, and all
-/// weights together are at least `scale sqrt(2 pi)`, by Poisson's summation. It moves down only to
-/// integers whose tail is certain to be small enough.
+/// The search begins at an integer that is large enough. Let `N` be standard normal. For every
+/// integer `m >= 1`, `P[Z >= m] <= P[scale N >= m - 1]` (Canonne, Kamath, Steinke 2020, Proposition
+/// 25). The proof has two steps. Each weight `exp(-k^2 / (2 scale^2))` with `k >= m` is at most the
+/// mean of the weight function over `[k - 1, k]`. All weights together are at least
+/// `scale sqrt(2 pi)`, by Poisson's summation. The search moves down only to integers whose tail is
+/// certain to be small enough.
 ///
 /// # Errors
 /// `Overflow` when the bound exceeds all floats.
@@ -74,13 +81,13 @@ pub(crate) fn beyond(scale: Scale, alpha: f64) -> Result<f64> {
     }
 }
 
-/// Find a `t` just above the least with `P[|N| > t] <= alpha`, for a standard normal `N`.
+/// Find a `t` just above the least `t` with `P[|N| > t] <= alpha`, for a standard normal `N`.
 ///
 /// The search begins at `sqrt(2 ln(1 / alpha))` and moves down only to a `t` whose tail is certain
-/// to be small enough. The first value is such a `t` because `P[|N| > t] <= exp(-t^2 / 2)` for all
-/// `t >= 0`: the difference of the two sides is 0 at 0 and in the limit, and the derivative of the
-/// right side minus the left, `(sqrt(2 / pi) - t) exp(-t^2 / 2)`, is first positive and then
-/// negative.
+/// to be small enough. The first value is such a `t`, because `P[|N| > t] <= exp(-t^2 / 2)` for all
+/// `t >= 0`. Proof: the right side minus the left side is 0 at `t = 0` and in the limit. The
+/// derivative of this difference is `(sqrt(2 / pi) - t) exp(-t^2 / 2)`. This derivative is first
+/// positive and then negative.
 pub(crate) fn quantile(alpha: f64) -> Result<f64> {
     let one = Scale::new(1.0)?;
     let mut good = negative_ln(alpha)?.inf_mul(2.0)?.inf_sqrt()?;
@@ -121,7 +128,8 @@ mod tests {
             assert!((found / exact - 1.0).abs() < 1e-13, "{alpha}: {found}");
         }
         assert_eq!(quantile(1.0), Ok(0.0));
-        // The exact value is 38.485, but half of the least float is not a float.
+        // The exact value is 38.485. Half of the least float is not a float, so the result is
+        // larger.
         let most = quantile(5e-324).unwrap();
         assert!(38.48 < most && most < 38.61, "{most}");
     }
@@ -138,7 +146,7 @@ mod tests {
     }
     #[test]
     fn integers_stay_within_their_bound() {
-        // P[|Z| > a] by summation.
+        // Compute P[|Z| > a] by summation.
         let beyond = |a: f64, s: f64| {
             let weight = |k: i32| (-(f64::from(k) / s).powi(2) / 2.0).exp();
             let reach = (20.0 * s) as i32 + 2;
@@ -150,7 +158,7 @@ mod tests {
                 let a = discrete_accuracy(scale(s), alpha).unwrap();
                 assert_eq!(a.fract(), 0.0);
                 assert!(beyond(a, s) <= alpha, "{s} {alpha}: {a}");
-                // The least integer, unless a rounding error decides.
+                // Up to a rounding error, the result is the least integer.
                 assert!(a == 0.0 || alpha * (1.0 - 1e-4) < beyond(a - 1.0, s), "{s} {alpha}: {a}");
             }
         }

@@ -1,4 +1,4 @@
-//! Noises on a grid, rounded up.
+//! The distributions of noises on a grid, rounded up.
 
 use crate::accounting::discrete_loss::DiscreteLoss;
 use crate::accounting::elementary::{exp, exp_m1};
@@ -6,24 +6,25 @@ use crate::accounting::normal_mass::{mass, tail};
 
 use super::noise::Kind;
 
-/// A bound on the relative error of a mass below: exponents are at most 1400, computed with three
-/// roundings, and the functions have errors below `2^-42`.
+/// A bound on the relative error of a mass. Exponents are at most 1400 and are computed with three
+/// roundings. The functions have errors below `2^-42`.
 const WIDEN: f64 = 1.0 + 1e-11;
-/// A bound on the mass that a function loses when it returns 0 for small values.
+/// A bound on the mass that is lost because a function returns 0 for small values.
 const LOST: f64 = 1e-300;
-/// Beyond this scale integers are bounded by real numbers, which are larger by at most 1.
+/// Above this scale, real noise plus 1 is used as a bound on integer noise.
 pub(super) const COARSE: f64 = 16_384.0;
-/// The largest number of points of one noise.
+/// The largest number of grid points of one noise.
 pub(super) const MOST: f64 = 2_097_152.0;
 
-/// How numbers are rounded to the multiples of a step.
+/// The rounding of numbers to the multiples of a step.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Rounding {
-    /// The numbers are multiples already.
+    /// The numbers are already multiples of the step.
     Exact,
-    /// A sum on the grid is at least the true one.
+    /// Numbers are rounded up, so a sum on the grid is at least the true sum.
     Up,
-    /// A number and its negative go to opposite places, at most half a step away.
+    /// Numbers are rounded to the nearest multiple, which is at most half a step away. A number and
+    /// its negative are rounded to opposite multiples.
     Nearest,
 }
 
@@ -32,47 +33,50 @@ pub(super) enum Rounding {
 pub(super) struct Placed {
     pub(super) kind: Kind,
     pub(super) scale: f64,
-    /// Whether only the positive part counts.
+    /// Whether only the positive part of the noise counts.
     pub(super) cut: bool,
-    /// In the unit of the step.
+    /// The weight, divided by the unit of the grid.
     pub(super) weight: f64,
 }
 
-/// Return the largest distance of `Z` from 0 that counts; the share beyond is about `e^-log`.
+/// Return the largest relevant distance of `Z` from 0. The probability of larger distances is about
+/// `e^-log`.
 fn reach(kind: Kind, scale: f64, log: f64) -> f64 {
     scale * if kind.is_laplace() { log } else { (2.0 * log).sqrt() }
 }
 
 impl Placed {
-    /// Whether integers are bounded by real numbers that are larger by at most 1.
+    /// Whether real noise plus 1 is used as a bound on this integer noise.
     pub(super) fn is_bounded_by_reals(&self) -> bool {
         self.kind.is_discrete() && COARSE < self.scale
     }
-    /// Return the number of grid points.
+    /// Return the number of grid points of this noise.
     pub(super) fn points(&self, step: f64, log: f64) -> f64 {
-        // The last integers may lie beyond the reach; real noise, at any scale, does not.
+        // The last integers can lie beyond the reach. Points of real noise are always within the
+        // reach.
         let more = if self.kind.is_discrete() { 2.0 } else { 0.0 };
         2.0 * (reach(self.kind, self.scale, log) + more) * self.weight / step
     }
     /// Round `weight * Z` to the multiples of a step. Return a measure on the grid and at infinity.
-    /// Its mass above any number is at least the mass of the rounded `weight * Z` there. Each mass
-    /// is enlarged by more than its error. Mass far above counts as infinite, and mass far below is
-    /// moved up.
+    /// Above any number, the mass of this measure is at least the mass of the rounded `weight * Z`.
+    /// Each mass is enlarged by more than its error. Mass far above the grid counts as infinite.
+    /// Mass far below the grid is moved up.
     ///
-    /// Exact rounding requires that the weight of integers is a multiple of the step. If their
-    /// scale is large, real noise replaces them, and 1 must be added for each. For all integers
-    /// `m`, `P[Z >= m] <= P[R + 1 >= m]` for `R` of the same scale, up to a relative error below
-    /// `10^-300`:
+    /// Exact rounding requires that the weight of integers is a multiple of the step. If the scale
+    /// of integers is large, real noise replaces the integers. The caller must then add 1 for each
+    /// noise. Let `R` be real noise of the same scale. For all integers `m`,
+    /// `P[Z >= m] <= P[R + 1 >= m]`, up to a relative error below `10^-300`:
     ///
-    /// - Laplace, `q = exp(-1 / scale)`: for `m >= 1` the claim is `q^m / (1 + q) <= q^(m-1) / 2`,
-    ///   and for `m <= 0` it is `q^(1-m) / (1 + q) >= q^(1-m) / 2`. Both follow from `q <= 1`.
-    /// - Gaussian, `w(z) = exp(-z^2 / (2 scale^2))`: for `m >= 1` it is Proposition 25 of Canonne,
-    ///   Kamath, Steinke 2020. For `m <= 0` the claim is `P[Z >= 1 - m] >= P[R >= 1 - m]`. Here
-    ///   `sum_(k >= j) w(k)` is at least the integral of `w` from `j >= 1` on, because `w`
-    ///   decreases. All weights add up to `scale sqrt(2 pi)` times at most
-    ///   `1 + 3 exp(-2 (pi scale)^2)`, by Poisson's summation.
+    /// - Laplace: let `q = exp(-1 / scale)`. For `m >= 1` the claim is
+    ///   `q^m / (1 + q) <= q^(m-1) / 2`. For `m <= 0` the claim is
+    ///   `q^(1-m) / (1 + q) >= q^(1-m) / 2`. Both claims follow from `q <= 1`.
+    /// - Gaussian: let `w(z) = exp(-z^2 / (2 scale^2))`. For `m >= 1` the claim is Proposition 25
+    ///   of Canonne, Kamath, Steinke 2020. For `m <= 0` the claim is
+    ///   `P[Z >= 1 - m] >= P[R >= 1 - m]`. For `j >= 1`, `sum_(k >= j) w(k)` is at least the
+    ///   integral of `w` from `j` on, because `w` decreases. All weights add up to
+    ///   `scale sqrt(2 pi)` times at most `1 + 3 exp(-2 (pi scale)^2)`, by Poisson's summation.
     ///
-    /// If the noise is cut off, values that are not positive go to 0.
+    /// If the noise is cut off, negative values are replaced by 0.
     pub(super) fn on_grid(&self, step: f64, log: f64, rounding: Rounding) -> DiscreteLoss {
         let mut all = if self.kind.is_discrete() && !self.is_bounded_by_reals() {
             self.integers(step, log, rounding)
@@ -90,13 +94,13 @@ impl Placed {
     fn reals(&self, step: f64, log: f64, rounding: Rounding) -> DiscreteLoss {
         let scale = self.scale * self.weight;
         let count = (reach(self.kind, scale, log) / step).ceil().max(1.0) as usize;
-        // If the step is this long, everything is within one step of 0.
+        // If the step is so long, all values are within one step of 0.
         let ratio = (step / scale).min(1e6);
         let laplace = self.kind.is_laplace();
         let first_half = -exp_m1(-ratio) / 2.0;
-        // The place where positive numbers begin, in steps.
+        // The place where positive numbers begin, as a number of steps.
         let begin = if rounding == Rounding::Nearest { 0.5 } else { 0.0 };
-        // The mass at a distance between `m` and `m + 1` steps from `begin`.
+        // For each `m`, the mass at a distance between `m` and `m + 1` steps from `begin`.
         let half: Vec<f64> = (0..count)
             .map(|m| {
                 let m = m as f64 + begin;
@@ -112,7 +116,8 @@ impl Placed {
         let beyond = if laplace { exp(-end) / 2.0 } else { tail(end) } * WIDEN + LOST;
         let mut masses: Vec<f64> = half.iter().rev().copied().collect();
         masses[0] += beyond;
-        // Mass from m to m + 1 goes up to m + 1; mass from -m - 1 to -m goes up to -m.
+        // The mass between m and m + 1 is moved up to m + 1. The mass between -m - 1 and -m is
+        // moved up to -m.
         let mut first = 1 - count as i64;
         if rounding == Rounding::Nearest {
             let centre = if laplace { -exp_m1(-ratio / 2.0) } else { mass(0.0, ratio) };
@@ -131,19 +136,21 @@ impl Placed {
             let weights = (0..=last).map(|k| top * exp(-(k as f64) * ratio)).collect();
             (weights, exp(-((last + 1) as f64) * ratio) / (1.0 + exp(-ratio)))
         } else {
-            // The total may lack some weights. This only makes the masses larger.
+            // A mass is a weight divided by the total. The computed total omits some weights. So
+            // the computed masses are larger than the exact masses, and the bound holds.
             let ratio = ratio.min(1e3);
             let weight = |k: i64| exp(-(k as f64 * ratio) * (k as f64 * ratio) / 2.0);
             let weights: Vec<f64> = (0..=last).map(weight).collect();
             let total = weights[0] + 2.0 * weights[1..].iter().sum::<f64>();
-            // `P[Z >= m] <= P[scale N >= m - 1]`, as above.
+            // Use `P[Z >= m] <= P[scale N >= m - 1]` for a standard normal `N`.
             (weights.iter().map(|w| w / total).collect(), tail(last as f64 * ratio))
         };
         let place = |k: i64| -> i64 {
             let x = k as f64 * (self.weight / step);
             match rounding {
                 Rounding::Exact | Rounding::Nearest => x.round() as i64,
-                // For values between grid points, rounding must not lose a step.
+                // `x` is rounded as a float and can be too low. The small addition prevents a
+                // result that is one step too low.
                 Rounding::Up => (x + x.abs() * 1e-15).ceil() as i64,
             }
         };

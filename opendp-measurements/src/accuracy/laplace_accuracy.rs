@@ -1,4 +1,4 @@
-//! Bounds on Laplace noise, except with probability alpha.
+//! Bounds on the error of Laplace noise. Each bound holds except with probability alpha.
 
 use opendp_core::Result;
 use opendp_core::arith::{Directed, DirectedFloat};
@@ -6,7 +6,8 @@ use opendp_core::arith::{Directed, DirectedFloat};
 use crate::samplers::power_of_two;
 use crate::{Scale, discrete_laplacian_scale_to_accuracy};
 
-/// Bound the error of a number on the lattice `2^k`, or of an integer, by the functions below.
+/// Bound the error of a released number: a float on the lattice of multiples of `2^k`, or an
+/// integer.
 ///
 /// # Errors
 /// `Overflow` when the bound exceeds all floats.
@@ -17,16 +18,18 @@ pub(crate) fn accuracy(scale: Scale, lattice: Option<i32>, alpha: f64) -> Result
     }
 }
 
-/// Bound the error of a float: `scale ln(1 / alpha) + 2^k / 2`, rounded up.
+/// Bound the error of a released float. The bound is `scale ln(1 / alpha) + 2^k / 2`, rounded up.
 ///
-/// `P[scale |L| >= t] = exp(-t / scale)` for a Laplace variable `L`, and the nearest point of the
-/// lattice is at most half a step away. `alpha` must be in `(0, 1]`.
+/// A standard Laplace variable `L` has `P[scale |L| >= t] = exp(-t / scale)`. The release is
+/// rounded to the nearest point of the lattice, which is at most half a step away. `alpha` must be
+/// in `(0, 1]`.
 ///
 /// # Errors
 /// `Overflow` when the bound exceeds all floats.
 pub(crate) fn continuous_accuracy(scale: Scale, k: i32, alpha: f64) -> Result<f64> {
     let noise = negative_ln(alpha)?.inf_mul(scale.value())?;
-    // On the finest lattice half a step is not a float, but without noise nothing is rounded there.
+    // On the finest lattice, half a step is not a float. Without noise, a number on this lattice is
+    // not rounded.
     let half = match power_of_two(k - 1) {
         0.0 if scale.value() == 0.0 => 0.0,
         0.0 => f64::from_bits(1),
@@ -35,13 +38,13 @@ pub(crate) fn continuous_accuracy(scale: Scale, k: i32, alpha: f64) -> Result<f6
     noise.inf_add(half)
 }
 
-/// Bound the error of an integer: the least integer `a` with `P[|Z| > a] <= alpha`.
+/// Bound the error of a released integer. Return the least integer `a` with `P[|Z| > a] <= alpha`.
 ///
-/// With `q = exp(-1 / scale)`, `P[|Z| >= m] = 2 q^m / (1 + q)` for every integer `m >= 1`. At
-/// `m = a + 1` this is at most `alpha` exactly if `a >= scale (ln 2 - ln alpha - ln(1 + q)) - 1`.
-/// The right side is computed upward, so `a` may be the next integer when the right side is within
-/// a rounding error of an integer, and is rounded up to a float. Saturation only moves a release
-/// closer to the true number. `alpha` must be in `(0, 1]`.
+/// Let `q = exp(-1 / scale)`. For every integer `m >= 1`, `P[|Z| >= m] = 2 q^m / (1 + q)`. At
+/// `m = a + 1`, this probability is at most `alpha` exactly if `a >= scale (ln 2 - ln alpha -
+/// ln(1 + q)) - 1`. The right side is rounded up. So `a` can be the next integer if the right side
+/// is very close to an integer. The result is rounded up to a float. Saturation only moves a
+/// release closer to the true number. `alpha` must be in `(0, 1]`.
 ///
 /// # Errors
 /// `Overflow` when the bound exceeds all floats.
@@ -50,7 +53,7 @@ pub(crate) fn discrete_accuracy(scale: Scale, alpha: f64) -> Result<f64> {
     Ok(real.inf_sub(1.0)?.ceil().max(0.0))
 }
 
-/// An upper bound of `-ln(alpha)`.
+/// Return an upper bound of `-ln(alpha)`.
 pub(crate) fn negative_ln(alpha: f64) -> Result<f64> {
     Ok(0.0 - alpha.neg_inf_ln()?)
 }

@@ -27,7 +27,7 @@ impl Kind {
     }
 }
 
-/// The distribution of the difference between a released number and the true one.
+/// The distribution of the difference between a released number and the true number.
 ///
 /// Use [`cut_off`](Noise::cut_off) for noise that is cut off at bounds, or at the ends of an
 /// integer type.
@@ -36,56 +36,58 @@ pub struct Noise {
     pub(super) kind: Kind,
     pub(super) scale: f64,
     pub(super) cut: bool,
-    /// Bounds the error that rounding to a lattice adds.
+    /// A bound on the additional error from rounding to a lattice.
     pub(super) slack: f64,
 }
 impl Noise {
     fn new(kind: Kind, scale: Scale) -> Self {
         Noise { kind, scale: scale.value(), cut: false, slack: 0.0 }
     }
-    /// Noise of the density `exp(-|z| / scale) / (2 scale)`.
+    /// Build noise with the density `exp(-|z| / scale) / (2 scale)`.
     pub fn laplace(scale: Scale) -> Self {
         Noise::new(Kind::Laplace, scale)
     }
-    /// Noise of the normal distribution of standard deviation `scale`.
+    /// Build noise with a normal distribution of standard deviation `scale`.
     pub fn gaussian(scale: Scale) -> Self {
         Noise::new(Kind::Gaussian, scale)
     }
-    /// Integers of probability proportional to `exp(-|z| / scale)`, also called geometric noise.
+    /// Build integer noise with probabilities proportional to `exp(-|z| / scale)`, also called
+    /// geometric noise.
     pub fn discrete_laplace(scale: Scale) -> Self {
         Noise::new(Kind::DiscreteLaplace, scale)
     }
-    /// Integers of probability proportional to `exp(-z^2 / (2 scale^2))`.
+    /// Build integer noise with probabilities proportional to `exp(-z^2 / (2 scale^2))`.
     pub fn discrete_gaussian(scale: Scale) -> Self {
         Noise::new(Kind::DiscreteGaussian, scale)
     }
-    /// Declare that a release beyond some bounds is replaced by the nearest bound, and that the
-    /// true number is within the bounds.
+    /// Declare that a release beyond some bounds is replaced by the nearest bound. The true number
+    /// must be within the bounds.
     ///
-    /// Then the error is between 0 and the noise. For one release its quantiles are at most the
-    /// quantiles of the noise. In sums it may be one-sided: if all true numbers are at the lower
-    /// bound, no error is negative, and their means add up. For all true numbers, a sum is at most
-    /// the sum of the positive parts of the noises, on either side.
+    /// Then the error of the release is between 0 and the noise. For one release, the quantiles of
+    /// the error are at most the quantiles of the noise. In sums, the errors can be one-sided. For
+    /// example, if all true numbers are at the lower bound, no error is negative. Then the means of
+    /// the errors add up. The sum of the positive parts of the noises bounds a sum of errors on
+    /// both sides. This bound holds for all true numbers.
     #[must_use]
     pub fn cut_off(mut self) -> Self {
         self.cut = true;
         self
     }
-    /// Add an error of at most this size, as from rounding to a lattice. It need not be
-    /// independent.
+    /// Add an error of at most this size, for example from rounding to a lattice. This error can
+    /// depend on the noise.
     #[must_use]
     pub fn and_at_most(mut self, slack: f64) -> Self {
         self.slack = slack.abs();
         self
     }
-    /// Return the largest error that rounding adds.
+    /// Return the largest additional error from rounding.
     pub fn slack(&self) -> f64 {
         self.slack
     }
-    /// Find a `t`, close to the least one, with `P[|Z| > t] <= alpha`.
+    /// Find a `t` with `P[|Z| > t] <= alpha`, close to the least such `t`. Here `Z` is the noise.
     ///
     /// # Errors
-    /// `InvalidDistance` when `alpha` is not in `(0, 1]`; `Overflow` when it exceeds all floats.
+    /// `InvalidDistance` when `alpha` is not in `(0, 1]`; `Overflow` when `t` exceeds all floats.
     pub fn quantile(&self, alpha: f64) -> Result<f64> {
         super::check(alpha)?;
         let scale = Scale::new(self.scale)?;
@@ -97,7 +99,7 @@ impl Noise {
         };
         noise.max(0.0).inf_add(self.slack)
     }
-    /// Bound `P[|Z| > t]` from above.
+    /// Return an upper bound on `P[|Z| > t]` for the noise `Z`.
     ///
     /// # Errors
     /// `InvalidDistance` when `t` is not finite.
@@ -110,7 +112,7 @@ impl Noise {
             return Ok(0.0);
         }
         let scale = Scale::new(self.scale)?;
-        // A float without a next integer exceeds all relevant values.
+        // If `t` is so large that `t + 1` is not a float, `t` exceeds all relevant values.
         let next = t.floor().neg_inf_add(1.0)?;
         let tail = match self.kind {
             Kind::Laplace => laplacian_tail(scale, t)?,
@@ -120,7 +122,7 @@ impl Noise {
         };
         Ok((2.0 * tail).min(1.0))
     }
-    /// Estimate the variance.
+    /// Estimate the variance of the noise.
     pub(super) fn variance(&self) -> f64 {
         let square = self.scale * self.scale;
         if self.kind.is_laplace() { 2.0 * square } else { square }

@@ -1,4 +1,5 @@
-//! The terms of a sum on one grid: its unit, its rounding, and the approximate reach of the sum.
+//! The terms of a sum on one grid. Choose the unit of the grid, round the terms, and estimate the
+//! reach of the sum.
 
 use opendp_core::Result;
 use opendp_core::arith::{Directed, InfCast};
@@ -9,21 +10,22 @@ use super::grid::{Placed, Rounding};
 use super::sum::Term;
 use super::weight::divisor;
 
-/// The terms on a grid, and the size of its unit.
+/// The terms of a sum on a grid, and the size of the unit of this grid.
 pub(super) struct OnGrid {
     pub(super) placed: Vec<(Placed, u64)>,
-    /// Rounded up.
+    /// The size of the unit of the grid, rounded up.
     pub(super) unit: f64,
-    /// Whether all values are multiples of the unit, so that nothing is rounded.
+    /// Whether all values are multiples of the unit. Then no value is rounded.
     pub(super) exact: bool,
 }
 impl OnGrid {
-    /// Put integers with rational weights on the lattice of all their multiples.
+    /// Put integer noises with rational weights on a lattice that contains all their values.
     pub(super) fn lattice(noises: &[Term]) -> Result<Option<Self>> {
         if !noises.iter().all(|term| term.noise.kind.is_discrete()) {
             return Ok(None);
         }
-        // The least common denominator, and a common divisor of all numerators.
+        // Compute the least common denominator of the weights, and a common divisor of all
+        // numerators.
         let mut denominator = 1_i128;
         for term in noises {
             let own = term.weight.parts().1;
@@ -57,7 +59,7 @@ impl OnGrid {
         if !(1e-200 < largest && largest < 1e200) {
             return Ok(None);
         }
-        // The leading bit of the float.
+        // Keep only the leading bit of the float, so that the unit is a power of two.
         let unit = f64::from_bits(largest.to_bits() & !((1 << 52) - 1));
         let mut placed = Vec::new();
         for term in noises {
@@ -70,7 +72,8 @@ impl OnGrid {
         }
         Ok(Some(OnGrid { placed, unit, exact: false }))
     }
-    /// Bound the error of bounding integers by real numbers, in units, rounded up.
+    /// Bound the difference between integer noises and the real noises that replace them. The
+    /// result is a number of units, rounded up.
     pub(super) fn shift(&self) -> Result<f64> {
         self.placed.iter().filter(|(placed, _)| placed.is_bounded_by_reals()).try_fold(
             0.0,
@@ -79,14 +82,14 @@ impl OnGrid {
             },
         )
     }
-    /// Bound the one-sided distance between the sum and the sum of its values rounded to the
-    /// nearest places, in steps, except with probability `alpha / 20000`. Also return how each term
-    /// is rounded.
+    /// Round each term to the nearest place of the grid, and bound the increase of the sum from
+    /// this rounding. The bound is a number of steps, and holds except with probability
+    /// `alpha / 20000`. Also return the kind of rounding for each term.
     ///
-    /// The displacements of uncut noises are independent and have mean 0, by symmetry. Each is
-    /// within half a step of 0 (and slightly more, for the rounding of floats). The bound is
-    /// Hoeffding's (1963). If there are few noises, rounding up is better. It adds half a step for
-    /// each noise on average.
+    /// The displacements of uncut noises are independent and have mean 0, by symmetry. Each
+    /// displacement is within half a step of 0, and slightly more because of the rounding of
+    /// floats. The bound is from Hoeffding (1963). If there are few noises, rounding up is better.
+    /// On average, rounding up adds half a step for each noise.
     pub(super) fn displacement(&self, alpha: f64) -> (f64, Rounding) {
         if self.exact {
             return (0.0, Rounding::Exact);
@@ -96,7 +99,7 @@ impl OnGrid {
         let displacement = (n * ln(20_000.0 / alpha) / 2.0).sqrt() * 1.000_001;
         if displacement < n / 2.0 { (displacement, Rounding::Nearest) } else { (0.0, Rounding::Up) }
     }
-    /// Estimate the mean, as if every noise that may be cut off is cut off.
+    /// Estimate the mean of the sum. Every noise that can be cut off counts with its positive part.
     pub(super) fn mean(&self) -> f64 {
         let cut = self.placed.iter().filter(|(placed, _)| placed.cut);
         cut.map(|(placed, count)| {
@@ -105,8 +108,8 @@ impl OnGrid {
         })
         .sum()
     }
-    /// Return Chernoff's bound of continuous noise, and its best parameter. Neither needs to be
-    /// exact.
+    /// Return Chernoff's bound on the sum for continuous noise, and the best parameter of this
+    /// bound. Both values are approximate.
     pub(super) fn chernoff(&self, alpha: f64) -> (f64, f64) {
         let scales: Vec<_> = self
             .placed

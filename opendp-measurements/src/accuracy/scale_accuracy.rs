@@ -1,8 +1,9 @@
-//! The accuracy of noise of a scale, and the scale of noise with an accuracy.
+//! Conversion between the scale of noise and its accuracy.
 //!
 //! An accuracy `a` at `alpha` means that noise `Z` has `P[|Z| >= a] <= alpha`. Every accuracy is
-//! rounded up and every scale down: an accuracy is never too small and a scale never too large.
-//! Computations for discrete distributions take no longer than for the others, at any scale.
+//! rounded up, and every scale is rounded down. So an accuracy is never too small, and a scale is
+//! never too large. The time of a computation does not depend on the scale, for discrete and for
+//! continuous noise.
 
 use opendp_core::arith::{Directed, DirectedFloat};
 use opendp_core::{Error, Result};
@@ -30,7 +31,7 @@ pub fn laplacian_scale_to_accuracy(scale: f64, alpha: f64) -> Result<f64> {
     negative_ln(alpha)?.inf_mul(scale)
 }
 
-/// Find the scale at which continuous Laplace noise has an accuracy: `-accuracy / ln(alpha)`.
+/// Find the scale at which continuous Laplace noise has a given accuracy: `-accuracy / ln(alpha)`.
 ///
 /// # Errors
 /// `InvalidDistance` when the accuracy is negative or not finite, or `alpha` is not in `(0, 1)`.
@@ -49,9 +50,10 @@ pub fn accuracy_to_laplacian_scale(accuracy: f64, alpha: f64) -> Result<f64> {
 
 /// Find an accuracy of discrete Laplace noise: `scale ln(2 / (alpha (1 + exp(-1 / scale))))`.
 ///
-/// With `q = exp(-1 / scale)`, `P[|Z| >= m] = 2 q^m / (1 + q)` for every integer `m >= 1`. The
-/// accuracy is the real `a` at which this equals `alpha`; `P[|Z| >= a]` equals the probability at
-/// the next integer, which is smaller. At scale 0 the accuracy is 0, the limit.
+/// Let `q = exp(-1 / scale)`. For every integer `m >= 1`, `P[|Z| >= m] = 2 q^m / (1 + q)`. The
+/// accuracy is the real number `a` at which this formula equals `alpha`. The actual `P[|Z| >= a]`
+/// is the probability at the next integer, which is smaller. At scale 0, the accuracy is the
+/// limit 0.
 ///
 /// # Errors
 /// `InvalidDistance` when the scale is negative or not finite, or `alpha` is not in `(0, 1]`;
@@ -69,16 +71,17 @@ pub fn discrete_laplacian_scale_to_accuracy(scale: f64, alpha: f64) -> Result<f6
     if scale == 0.0 {
         return Ok(0.0);
     }
-    // At most q; if the inverse of the scale is not a float, q is below all floats.
+    // Use a lower bound on q. If the inverse of the scale exceeds all floats, q is below all
+    // positive floats.
     let q = 1.0.inf_div(scale).and_then(|inverse| (-inverse).neg_inf_exp()).unwrap_or(0.0);
     let logarithm = 2.0.inf_ln()?.inf_add(negative_ln(alpha)?)?.inf_sub(q.neg_inf_ln_1p()?)?;
     Ok(logarithm.inf_mul(scale)?.max(0.0))
 }
 
-/// Find the scale at which discrete Laplace noise has an accuracy.
+/// Find the scale at which discrete Laplace noise has a given accuracy.
 ///
-/// The result is nearly the largest float whose [`discrete_laplacian_scale_to_accuracy`] is at most
-/// the accuracy.
+/// The result is nearly the largest float for which [`discrete_laplacian_scale_to_accuracy`] is at
+/// most the given accuracy.
 ///
 /// # Errors
 /// `InvalidDistance` when the accuracy is negative or not finite, or `alpha` is not in `(0, 1)`.
@@ -90,7 +93,7 @@ pub fn discrete_laplacian_scale_to_accuracy(scale: f64, alpha: f64) -> Result<f6
 /// # Ok::<(), opendp_core::Error>(())
 /// ```
 pub fn accuracy_to_discrete_laplacian_scale(accuracy: f64, alpha: f64) -> Result<f64> {
-    // At this scale the accuracy is at least the accuracy of continuous noise, because 1 + q <= 2.
+    // At this scale, the accuracy is at least the accuracy of continuous noise, because 1 + q <= 2.
     let most = accuracy_to_laplacian_scale(accuracy, alpha)?;
     largest(most, |scale| Ok(discrete_laplacian_scale_to_accuracy(scale, alpha)? <= accuracy))
 }
@@ -113,7 +116,7 @@ pub fn gaussian_scale_to_accuracy(scale: f64, alpha: f64) -> Result<f64> {
     quantile(alpha)?.inf_mul(scale)
 }
 
-/// Find the scale at which continuous Gaussian noise has an accuracy.
+/// Find the scale at which continuous Gaussian noise has a given accuracy.
 ///
 /// # Errors
 /// `InvalidDistance` when the accuracy is negative or not finite, or `alpha` is not in `(0, 1)`;
@@ -131,8 +134,8 @@ pub fn accuracy_to_gaussian_scale(accuracy: f64, alpha: f64) -> Result<f64> {
     accuracy.neg_inf_div(quantile(alpha)?)
 }
 
-/// Find the accuracy of discrete Gaussian noise: the least integer `a >= 1` for which
-/// `P[|Z| >= a] <= alpha` is certain.
+/// Find the accuracy of discrete Gaussian noise. The accuracy is the least integer `a >= 1` for
+/// which `P[|Z| >= a] <= alpha` is certain.
 ///
 /// # Errors
 /// `InvalidDistance` when the scale is negative or not finite, or `alpha` is not in `(0, 1]`;
@@ -149,11 +152,11 @@ pub fn discrete_gaussian_scale_to_accuracy(scale: f64, alpha: f64) -> Result<f64
     beyond(scale, alpha)
 }
 
-/// Find the scale at which discrete Gaussian noise has an accuracy.
+/// Find the scale at which discrete Gaussian noise has a given accuracy.
 ///
 /// The result is nearly the largest float for which `P[|Z| >= floor(accuracy)] <= alpha` is
-/// certain, so its [`discrete_gaussian_scale_to_accuracy`] is at most the accuracy. For an accuracy
-/// below 1 the scale is 0.
+/// certain. So its [`discrete_gaussian_scale_to_accuracy`] is at most the accuracy. For an accuracy
+/// below 1, the scale is 0.
 ///
 /// # Errors
 /// `InvalidDistance` when the accuracy is negative or not finite, or `alpha` is not in `(0, 1)`;
@@ -166,23 +169,25 @@ pub fn discrete_gaussian_scale_to_accuracy(scale: f64, alpha: f64) -> Result<f64
 /// # Ok::<(), opendp_core::Error>(())
 /// ```
 pub fn accuracy_to_discrete_gaussian_scale(accuracy: f64, alpha: f64) -> Result<f64> {
-    // Discrete noise goes at least as far as continuous noise of the same scale.
+    // The accuracy of discrete noise is at least the accuracy of continuous noise of the same
+    // scale.
     let most = accuracy_to_gaussian_scale(accuracy, alpha)?;
     let accuracy = accuracy.floor();
     largest(most, |scale| Ok(2.0 * discrete_gaussian_tail(Scale::new(scale)?, accuracy)? <= alpha))
 }
 
-/// Find a large scale up to `most` for which a check succeeds; 0 when there is none.
+/// Find a large scale up to `most` for which a check succeeds. Return 0 if there is no such scale.
 ///
-/// A scale above 0 is returned only if its check succeeded. If the check fails for all scales above
-/// any scale for which it fails, the result is the largest scale for which it succeeds.
+/// A scale above 0 is returned only if its check succeeded. Suppose that if the check fails at a
+/// scale, it also fails at all larger scales. Then the result is the largest scale for which the
+/// check succeeds.
 fn largest(most: f64, fits: impl Fn(f64) -> Result<bool>) -> Result<f64> {
     if 0.0 < most && fits(most)? {
         return Ok(most);
     }
     let (mut good, mut bad) = (0.0_f64, most);
     loop {
-        // Halve down to the first scale that fits, so that tiny scales are found as well.
+        // Halve the scale until its check succeeds, so that very small scales are found.
         let middle = if good == 0.0 { bad / 2.0 } else { good + (bad - good) / 2.0 };
         if middle <= good || bad <= middle {
             return Ok(good);
@@ -201,7 +206,7 @@ fn check(name: &str, value: f64) -> Result<f64> {
         return Err(Error::InvalidDistance(format!("{name} ({value:?}) may not be negative")));
     }
     if value <= f64::MAX {
-        // A negative zero is a zero.
+        // Convert a negative zero to zero.
         Ok(value + 0.0)
     } else {
         Err(Error::InvalidDistance(format!("{name} ({value:?}) must be finite")))
@@ -221,15 +226,14 @@ mod tests {
     use super::*;
 
     type Function = fn(f64, f64) -> Result<f64>;
-    /// Each pair of inverse functions.
+    /// All pairs of inverse functions in this file.
     const PAIRS: [(Function, Function); 4] = [
         (laplacian_scale_to_accuracy, accuracy_to_laplacian_scale),
         (discrete_laplacian_scale_to_accuracy, accuracy_to_discrete_laplacian_scale),
         (gaussian_scale_to_accuracy, accuracy_to_gaussian_scale),
         (discrete_gaussian_scale_to_accuracy, accuracy_to_discrete_gaussian_scale),
     ];
-    /// A value must be on the right side of the exact one, which is within `1e-14` of the
-    /// reference.
+    /// Check that the relative difference between a value and a reference value is below `1e-14`.
     #[track_caller]
     fn near(found: Result<f64>, reference: f64) {
         let found = found.unwrap();
@@ -267,7 +271,7 @@ mod tests {
     #[test]
     fn without_noise_there_is_no_error() {
         for (to_accuracy, to_scale) in PAIRS {
-            // The discrete Gaussian accuracy counts from 1.
+            // The accuracy of discrete Gaussian noise is at least 1.
             assert!(to_accuracy(0.0, 0.05).unwrap() <= 1.0);
             assert_eq!(to_scale(0.0, 0.05), Ok(0.0));
             assert_eq!(to_accuracy(-0.0, 0.5), to_accuracy(0.0, 0.5));

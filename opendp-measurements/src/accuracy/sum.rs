@@ -1,4 +1,4 @@
-//! Quantiles of weighted sums of independent noises, and of the largest of them.
+//! Quantiles of weighted sums of independent noises, and of the largest of several noises.
 
 mod window;
 
@@ -15,7 +15,7 @@ use super::weight::Weight;
 
 use window::convolved;
 
-/// A noise, its weight, and the number of independent copies.
+/// A term of a sum: a noise, its weight, and the number of independent copies of this noise.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Term {
     pub(super) noise: Noise,
@@ -23,7 +23,7 @@ pub struct Term {
     pub(super) count: u64,
 }
 impl Term {
-    /// Build a term of one noise with weight 1.
+    /// Build a term from one copy of a noise with weight 1.
     pub fn new(noise: Noise) -> Self {
         Term { noise, weight: Weight::ONE, count: 1 }
     }
@@ -33,7 +33,7 @@ impl Term {
         self.weight = weight.into();
         self
     }
-    /// Set the number of independent copies.
+    /// Set the number of independent copies of the noise.
     #[must_use]
     pub fn times(mut self, count: u64) -> Self {
         self.count = count;
@@ -43,13 +43,14 @@ impl Term {
 
 /// Find a `t` with `P[|S| > t] <= alpha` for the weighted sum `S` of independent noises.
 ///
-/// The result is never below the least such `t`. If the terms are not integers on a common lattice,
-/// it exceeds the least `t` by about 0.03 % for up to thirty terms, 0.1 % for a thousand, 0.4 % for
-/// ten thousand, and 3 % for a million. If all terms are integers with rational weights of a small
-/// common denominator, the result is the least `t`, except for rounding. The same holds for
-/// Gaussian noise on real numbers. For noise that is [cut off](Noise::cut_off), the result is the
-/// one-sided bound at `alpha / 2`. It holds for all true numbers, even if all of them are at one
-/// end of the bounds. It is at most the sum of the noises' own quantiles at `alpha / n`.
+/// The result is never below the least such `t`. If all terms are integers with rational weights of
+/// a small common denominator, the result is the least `t` up to rounding. The same holds for
+/// Gaussian noise on real numbers. For other terms, the result exceeds the least `t`. The excess is
+/// about 0.03 % for up to thirty terms, and 0.1 % for a thousand terms. The excess is about 0.4 %
+/// for ten thousand terms, and 3 % for a million terms. For noise that is [cut
+/// off](Noise::cut_off), the result is the one-sided bound at `alpha / 2`. This bound holds for all
+/// true numbers, even if all true numbers are at one end of the bounds. In all cases, the result is
+/// at most the sum of the quantiles of the `n` noises at `alpha / n`.
 ///
 /// # Errors
 /// `InvalidDistance` when `alpha` is not in `(0, 1]`, or too small for the number of terms;
@@ -92,7 +93,8 @@ pub fn sum_of(terms: &[Term], alpha: f64) -> Result<f64> {
     if noises.is_empty() || alpha == 1.0 {
         return Ok(slack);
     }
-    // The iteration order of a map is not fixed; sums of floats depend on their order.
+    // Sort the terms. The sum of floats depends on their order, and the iteration order of a map is
+    // not fixed.
     noises.sort_by(|a, b| {
         let key = |term: &Term| {
             let noise = term.noise;
@@ -110,10 +112,12 @@ pub fn sum_of(terms: &[Term], alpha: f64) -> Result<f64> {
     bound.map_or(together, |bound| bound.min(together)).inf_add(slack)
 }
 
-/// Merge Gaussian noises on real numbers into one, if no noise is discrete or cut off.
+/// Merge Gaussian noises on real numbers into one noise. Return `None` if some noise is discrete or
+/// cut off.
 ///
-/// The merged scale is rounded up. Then the sum is symmetric and unimodal, as sums of such numbers
-/// are (Wintner), so one more independent Gaussian only moves it away from 0 (Anderson).
+/// The scale of the merged noise is rounded up. All noises are symmetric and unimodal, so their sum
+/// is also symmetric and unimodal (Wintner). So additional independent Gaussian noise can only move
+/// the sum away from 0 (Anderson).
 fn merged(noises: &[Term]) -> Option<Vec<Term>> {
     let (real, other): (Vec<Term>, Vec<Term>) =
         noises.iter().partition(|term| term.noise.kind == Kind::Gaussian && !term.noise.cut);
@@ -132,7 +136,7 @@ fn merged(noises: &[Term]) -> Option<Vec<Term>> {
     Some(other.into_iter().chain([one]).collect())
 }
 
-/// Compute the union bound: each noise is within its own quantile at `alpha / n`.
+/// Compute the union bound, with the quantile of each of the `n` noises at `alpha / n`.
 fn together(noises: &[Term], alpha: f64) -> Result<f64> {
     let share = share(noises, alpha)?;
     noises.iter().try_fold(0.0, |total: f64, term| {
@@ -156,8 +160,8 @@ fn share(noises: &[Term], alpha: f64) -> Result<f64> {
 /// Find a `t` with `P[any |w Z| > t] <= alpha` for independent noises `Z`, each with its weight
 /// `w`.
 ///
-/// The result is close to the least such `t`: by independence the probability that no noise exceeds
-/// `t` is the product of the probabilities of each noise.
+/// The result is close to the least such `t`. The noises are independent. So the probability that
+/// all `|w Z|` are at most `t` is a product over the noises.
 ///
 /// # Errors
 /// The errors of [`sum_of`].
@@ -170,7 +174,8 @@ pub fn largest_of(terms: &[Term], alpha: f64) -> Result<f64> {
             noises.iter().map(|term| term.noise.slack.inf_mul(term.weight.magnitude_up()?));
         return slacks.try_fold(0.0, |most: f64, slack| Ok(most.max(slack?)));
     };
-    // ln(1 - alpha), rounded up, must be at most the sum of the ln(1 - p), rounded down.
+    // Let p be the probability that a noise exceeds t. Then ln(1 - alpha), rounded up, must be at
+    // most the sum of all ln(1 - p), rounded down.
     let wanted = (-wanted).inf_ln_1p()?;
     let fits = |t: f64| -> Result<bool> {
         let mut total = 0.0_f64;

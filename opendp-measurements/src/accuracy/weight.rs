@@ -3,7 +3,7 @@
 use opendp_core::arith::{Directed, InfCast};
 use opendp_core::{Error, Result};
 
-/// A rational number that a noise is multiplied by.
+/// A rational factor of a noise.
 ///
 /// ```
 /// use opendp_measurements::accuracy::Weight;
@@ -19,7 +19,7 @@ pub struct Weight {
 impl Weight {
     pub(crate) const ONE: Weight = Weight { numerator: 1, denominator: 1 };
 
-    /// Divide two integers.
+    /// Build a weight from the quotient of two integers.
     ///
     /// # Errors
     /// `Argument` when the denominator is 0.
@@ -35,7 +35,8 @@ impl Weight {
         Ok(Weight { numerator: numerator / by, denominator: denominator / by })
     }
     pub(crate) fn times(self, other: Weight) -> Result<Self> {
-        // Cancel crosswise first, to keep the numbers small.
+        // First cancel the common factors of each numerator and the other denominator, so that the
+        // numbers stay small.
         let (a, b) = (
             Weight::reduced(self.numerator, other.denominator)?,
             Weight::reduced(other.numerator, self.denominator)?,
@@ -63,17 +64,17 @@ impl Weight {
     pub(crate) fn parts(self) -> (i128, i128) {
         (self.numerator, self.denominator)
     }
-    /// Return the magnitude, rounded up.
+    /// Return the magnitude of the weight, rounded up.
     pub(crate) fn magnitude_up(self) -> Result<f64> {
         f64::inf_cast(self.numerator.saturating_abs())?
             .inf_div(f64::neg_inf_cast(self.denominator)?)
     }
-    /// Return the magnitude, rounded down.
+    /// Return the magnitude of the weight, rounded down.
     pub(crate) fn magnitude_down(self) -> Result<f64> {
         let numerator = f64::neg_inf_cast(self.numerator.saturating_abs())?;
         numerator.neg_inf_div(f64::inf_cast(self.denominator)?)
     }
-    /// Multiply a float, and bound the rounding error.
+    /// Multiply a float by the weight, and bound the rounding error of the product.
     pub(crate) fn apply(self, value: f64) -> Result<(f64, f64)> {
         let (below, above) = (self.magnitude_down()?, self.magnitude_up()?);
         let magnitude = value.abs();
@@ -87,7 +88,7 @@ impl From<i64> for Weight {
         Weight { numerator: number.into(), denominator: 1 }
     }
 }
-/// Return the greatest common divisor, at least 1.
+/// Return the greatest common divisor of two numbers, or 1 if both are 0.
 pub(crate) fn divisor(a: i128, b: i128) -> i128 {
     let (mut a, mut b) = (a.saturating_abs(), b.saturating_abs());
     while b != 0 {

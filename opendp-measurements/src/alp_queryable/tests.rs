@@ -9,21 +9,21 @@ type Change = L01InfDistance<AbsoluteDistance<i32>>;
 fn maps() -> Space<Maps, Change> {
     Space::new(MapDomain::default(), L01InfDistance::default()).unwrap()
 }
-/// A plan with a table of four bits, and hash functions that send the key of hash 0 to the
-/// positions 0, 1, .. and the key of hash 1 to 1, 2, ..
+/// Make a plan with a table of four bits, and fixed hash functions. The key of hash 0 has the
+/// positions 0, 1, and so on. The key of hash 1 has the positions 1, 2, and so on.
 fn small(scale: f64, alpha: u32, value_limit: u32) -> (Plan, Hashes) {
     let plan = Plan::new(scale, alpha, 1, UBig::ONE, value_limit.into()).unwrap();
     let bits = 2;
     let functions = (0..plan.most as u64).map(|place| (1 << 62, (place % 4) << 62)).collect();
     (Plan { bits, ..plan }, Hashes { seed: 0, functions, bits })
 }
-/// The probabilities of the levels of a value.
+/// Compute the probability of each level of a key with the given value.
 fn levels(value: u32, scale: f64, alpha: u32, most: usize) -> Vec<f64> {
     let t = (f64::from(value) * scale / f64::from(alpha)).min(most as f64);
     (0..=most).map(|level| (1.0 - (t - level as f64).abs()).max(0.0)).collect()
 }
-/// The probabilities of the 16 tables for two keys with some probabilities of levels, when a bit is
-/// flipped with probability `p`.
+/// Compute the probability of each of the 16 tables for two keys. For each key, `both` has the
+/// probability of each level. A bit is flipped with probability `p`.
 fn law(hashes: &Hashes, both: [&[f64]; 2], p: f64) -> Vec<f64> {
     let mut law = vec![0.0; 16];
     for (one, a) in both[0].iter().enumerate() {
@@ -61,7 +61,7 @@ fn tables_have_the_probabilities_of_the_proof() {
         };
         assert!(fit(1.0 / 6.0, scale) < 1.0, "{values:?}");
         assert!(1.0 < fit(1.0 / 7.0, scale), "{values:?}: another probability fits");
-        // Values at the ends have the same levels at any scale.
+        // Values of 0 and large values have the same levels at any scale.
         let certain = [values.0, values.1].iter().all(|value| [0, 40].contains(value));
         assert!(certain || 1.0 < fit(1.0 / 6.0, 0.6), "{values:?}: another scale fits");
     }
@@ -88,7 +88,8 @@ fn the_map_bounds_the_exact_divergence_and_is_tight() {
     let ours = |value| levels(value, scale, alpha, plan.most);
     let loss = worst(1.0 / 6.0, &ours);
     assert!(loss <= scale + 1e-9 && 0.85 * scale < loss, "{loss} for {scale}");
-    // The controls: fewer flips, and levels that are rounded to the nearest.
+    // The controls have a larger loss. In one control, the table has fewer flips. In the other
+    // control, levels are rounded to the nearest integer.
     assert!(1.05 * scale < worst(1.0 / 8.0, &ours));
     let nearest = |value: u32| {
         let level = (f64::from(value) * scale / f64::from(alpha)).round().min(2.0) as usize;
@@ -98,7 +99,7 @@ fn the_map_bounds_the_exact_divergence_and_is_tight() {
 }
 #[test]
 fn levels_are_rounded_by_exact_fractions() {
-    // A third of a level for each unit.
+    // At scale 1 and alpha 3, a value of 1 is a third of a level.
     let plan = Plan::new(1.0, 3, 1, UBig::ONE, UBig::from(100_u8)).unwrap();
     let mut source = Seeded::<64>::new(2);
     let mut level = |value: u64| plan.level(value.into(), &mut source).unwrap();
@@ -109,7 +110,7 @@ fn levels_are_rounded_by_exact_fractions() {
     }
     assert!(chi_square(&counts, &[200_000.0 / 3.0, 100_000.0 / 3.0]) < 1.0);
     assert!(1.0 < chi_square(&counts, &[65_000.0, 35_000.0]));
-    // The least scale of all sets a bit with a probability too small to observe.
+    // The least positive scale sets a bit with a probability that is too small to observe.
     let plan = Plan::new(5e-324, 4, 50, UBig::ONE, UBig::ONE).unwrap();
     assert_eq!((plan.most, plan.bits, plan.level(UBig::ONE, &mut source)), (1, 0, Ok(0)));
 }
@@ -126,7 +127,7 @@ fn answers_are_close_to_the_values() {
         errors.sum::<f64>() / 100.0
     };
     assert!(error(0) < 12.0, "{}", error(0));
-    // The control: each answer belongs to the key in the question.
+    // The control: the error is large if answers are compared with the values of other keys.
     assert!(30.0 < error(25), "{}", error(25));
     assert_eq!(noisy.ask(&7), noisy.clone().ask(&7));
 }
@@ -137,7 +138,7 @@ fn estimates_from_the_highest_places_of_a_walk() {
         [estimate(""), estimate("0"), estimate("1"), estimate("111000")],
         [0.0, 0.0, 1.0, 3.0]
     );
-    // Heights 1, 2, 1, 2, 1.
+    // Count +1 for a set bit and -1 for another bit. The partial sums are 1, 2, 1, 2, 1.
     assert_eq!(estimate("11010"), 3.0);
     assert_eq!(estimate("01"), 1.0);
 }
@@ -170,7 +171,7 @@ fn refuses_arguments_that_mean_nothing() {
     assert!(make(1.0, i32::MAX, Some(1), 50, 4).unwrap_err().starts_with("total_limit"));
     assert!(make(1e300, 1, Some(1), 50, 4).unwrap_err().contains("would exceed"));
     assert!(make(1.0, 1, None, 50, 4).unwrap_err().starts_with("value_limit"));
-    // The upper bound of the values is the default.
+    // The value limit defaults to the upper bound of the values.
     let values = AtomDomain::bounded(Bounds::new(0, 9).unwrap());
     let bounded = MapDomain::new(AtomDomain::<i32>::default(), values);
     let bounded = Space::new(bounded, Change::default()).unwrap();

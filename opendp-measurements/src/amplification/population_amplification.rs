@@ -1,4 +1,5 @@
-//! Privacy amplification: a sample of a population reveals less about the population.
+//! Privacy amplification: a release from a secret sample reveals less about the population than
+//! about the sample.
 
 use opendp_core::arith::{Directed, DirectedFloat};
 use opendp_core::erased::{AnyDistance, AnyDomain, AnyMetric, AnyValue};
@@ -12,27 +13,29 @@ use crate::accounting::{
     profile_of_mixture, profile_of_poisson_sample, profile_of_replaced_sample,
 };
 
-/// A metric on data sets of a fixed number of records, in which replaced records can be counted.
+/// A metric on data sets of a fixed size. A distance bounds the number of replaced records.
 ///
-/// An implementation makes two claims for data sets of one size. Data sets at distance `d` differ
-/// by at most `replaced(d)` replaced records. If two samples of the same size take the same records
-/// from them, except for `j` replaced records, the distance of the samples is at most the distance
-/// of `j` replaced records.
+/// An implementation makes two claims for data sets of one size. First, data sets at distance `d`
+/// differ by at most `replaced(d)` replaced records. Second, take a sample of each data set. Let
+/// the two samples have the same size, and the same records except for `j` replaced records. Then
+/// the distance of the samples is at most the distance of data sets that differ by `j` replaced
+/// records.
 pub trait PopulationMetric: Metric {
-    /// Bound how many records are replaced between data sets of one size at this distance.
+    /// Bound the number of replaced records between two data sets of the same size at this
+    /// distance.
     ///
     /// # Errors
-    /// `NotImplemented` when the claim is not made.
+    /// `NotImplemented` when the metric does not make these claims.
     fn replaced(&self, d_in: &Self::Distance) -> Result<u32>;
-    /// The distance of data sets that differ by one replaced record.
+    /// Return the distance of data sets that differ by one replaced record.
     ///
     /// # Errors
-    /// `NotImplemented` when the claim is not made.
+    /// `NotImplemented` when the metric does not make these claims.
     fn one_replaced(&self) -> Result<Self::Distance>;
-    /// The distance of a data set from itself.
+    /// Return the distance of a data set from itself.
     ///
     /// # Errors
-    /// `NotImplemented` when the claim is not made.
+    /// `NotImplemented` when the metric does not make these claims.
     fn unchanged(&self) -> Result<Self::Distance>;
 }
 macro_rules! population {
@@ -70,7 +73,7 @@ macro_rules! population {
         }
     };
 }
-// In the first two a replaced record counts as one removed and one added.
+// In the first two metrics, a replaced record counts as one removed record and one added record.
 population!(SymmetricDistance 2, InsertDeleteDistance 2, ChangeOneDistance 1);
 #[cold]
 fn uncounted(metric: &AnyMetric) -> Error {
@@ -80,28 +83,28 @@ fn uncounted(metric: &AnyMetric) -> Error {
     ))
 }
 
-/// A measure whose losses are known to shrink when the data is a secret sample.
+/// A measure whose losses are smaller if the data is a secret sample.
 ///
 /// An implementation claims that [`amplified`](AmplifiableMeasure::amplified) bounds the loss
-/// between two mixtures of distributions that have a common share.
+/// between two mixtures with a common part.
 pub trait AmplifiableMeasure: Measure {
-    /// Bound the loss of `(1 - share) A + share B` against `(1 - share) A + share C`, where any two
-    /// of `A`, `B` and `C` are at most `loss` apart, rounding up.
+    /// Bound the loss between `(1 - share) A + share B` and `(1 - share) A + share C`, rounded up.
+    /// Any two of the distributions `A`, `B` and `C` are at most `loss` apart.
     ///
     /// # Errors
     /// `Overflow` when the bound exceeds all floats.
     fn amplified(share: f64, loss: &Self::Distance) -> Result<Self::Distance>;
-    /// Bound the loss where one of `B` and `C` is `A`: one record removed, or added. Defaults to
-    /// [`amplified`](AmplifiableMeasure::amplified).
+    /// Bound the loss between the same two mixtures if `B` or `C` equals `A`. This is the case for
+    /// one removed or added record. Defaults to [`amplified`](AmplifiableMeasure::amplified).
     ///
     /// # Errors
     /// `Overflow` when the bound exceeds all floats.
     fn amplified_by_one(share: f64, loss: &Self::Distance) -> Result<Self::Distance> {
         Self::amplified(share, loss)
     }
-    /// Bound the loss of `(1 - share) A + share B` against `(1 - share) A + share C`, where `B` and
-    /// `C` are each at most `added` from `A`, and all three at most `replaced` apart: one record
-    /// replaced. Defaults to [`amplified`](AmplifiableMeasure::amplified).
+    /// Bound the loss between `(1 - share) A + share B` and `(1 - share) A + share C`, for one
+    /// replaced record. Here `B` and `C` are each at most `added` from `A`. Any two of `A`, `B` and
+    /// `C` are at most `replaced` apart. Defaults to [`amplified`](AmplifiableMeasure::amplified).
     ///
     /// # Errors
     /// `Overflow` when the bound exceeds all floats.
@@ -112,18 +115,18 @@ pub trait AmplifiableMeasure: Measure {
     ) -> Result<Self::Distance> {
         Self::amplified(share, replaced)
     }
-    /// Return the lower of `loss` and the bound from the amplified loss at one record, if that
-    /// bound is known to hold. Otherwise `one` is not called.
+    /// Return the smaller of two bounds for `records` records. The first bound is `loss`. The
+    /// second bound is computed from `one`, the amplified loss at one record. If no second bound is
+    /// known, return `loss` and do not call `one`.
     ///
     /// # Errors
-    /// `Overflow` when the bound exceeds all floats, and the errors of the loss at one
-    /// record.
+    /// `Overflow` when the bound exceeds all floats; the errors of the loss at one record.
     fn grouped(
         loss: Self::Distance,
         one: impl FnOnce() -> Result<Self::Distance>,
         records: u32,
     ) -> Result<Self::Distance>;
-    /// Whether a loss is zero, including its delta.
+    /// Return whether a loss is zero, including its delta.
     ///
     /// # Errors
     /// The errors of reading the loss.
@@ -134,7 +137,7 @@ impl AmplifiableMeasure for MaxDivergence {
         if *epsilon == 0.0 || share == 0.0 {
             return Ok(0.0);
         }
-        // If the result exceeds all floats, a sample costs the same as all data.
+        // If the result exceeds all floats, use the loss without sampling.
         let ratio = epsilon.inf_exp_m1().and_then(|more| share.inf_mul(more)?.inf_ln_1p());
         Ok(ratio.unwrap_or(*epsilon).min(*epsilon))
     }
@@ -146,7 +149,8 @@ impl AmplifiableMeasure for MaxDivergence {
         }
         let loss = || {
             let with = share.inf_mul(added.inf_exp_m1()?)?.inf_ln_1p()?;
-            // In the worst case one record makes an outcome more likely, and the other less likely.
+            // In the worst case, one of the two records makes an outcome more likely, and the other
+            // record makes this outcome less likely.
             let less = -added.neg_inf_sub(replaced)?.neg_inf_exp_m1()?;
             with.inf_sub((-share.inf_mul(less)?).neg_inf_ln_1p()?)
         };
@@ -208,10 +212,10 @@ impl AmplifiableMeasure for SmoothedMaxDivergence {
     }
 }
 
-/// Check that data at distance 0, such as the same records in another order, give the same
-/// distribution of releases, so that the common part of two samples gives a common part of the
-/// releases. A delta at distance 0 also applies to records outside the sample, and a sample does
-/// not make it smaller.
+/// Check that data at distance 0 give the same distribution of releases. Such data can be the same
+/// records in another order. So the common part of two samples gives a common part of the releases.
+/// A delta at distance 0 also applies to records outside the sample. Sampling does not make this
+/// delta smaller.
 pub(super) fn check_common<DI, MI, MO, TO>(measurement: &Measurement<DI, MI, MO, TO>) -> Result<()>
 where
     DI: Domain,
@@ -231,7 +235,7 @@ where
     ))
 }
 
-/// Make a measurement on a secret sample state its loss to the population.
+/// Make a measurement on a secret sample that states its loss to the population.
 ///
 /// # Arguments
 /// * `measurement` - the measurement on the sample; its measure is `MaxDivergence` or
@@ -239,45 +243,51 @@ where
 /// * `population_size` - the number of records in the population
 ///
 /// # Precondition
-/// The size of the sample is part of the input domain, and is at most `population_size`, which is
-/// public and fixed. The metric counts records in a way that allows for replaced ones:
-/// `SymmetricDistance`, `InsertDeleteDistance` or `ChangeOneDistance`. Data at distance 0, which
-/// may be in another order, give the same distribution of releases: a measurement with a loss there
-/// is refused, even if it is only a delta. So a delta must be fixed after sampling, and not before.
+/// The size of the sample is part of the input domain. The sample has at most `population_size`
+/// records. The population size is public and fixed. The metric can count replaced records:
+/// `SymmetricDistance`, `InsertDeleteDistance` or `ChangeOneDistance`. Data at distance 0, for
+/// example in another order, must give the same distribution of releases. A measurement with a loss
+/// at distance 0 is refused, even if the loss is only a delta. So choose a fixed delta only after
+/// amplification.
 ///
-/// The caller vouches for two more conditions, which the code cannot check: the data is a *simple
-/// random sample without replacement* of the population, and only the curator knows its members.
+/// The code cannot check two more conditions. The caller is responsible for these conditions.
+/// First, the data must be a *simple random sample without replacement* of the population. Second,
+/// the members of the sample must be a secret of the curator.
 ///
 /// # Postcondition
-/// The release is the release of the measurement. Its loss is one to the population, in the measure
-/// [`Sampled`], which does not compose: two releases from one sample share its secret. To make
-/// several releases, compose them first, and then amplify the composition once.
+/// The release does not change. The loss of the release is a loss to the population, in the measure
+/// [`Sampled`]. This measure does not compose, because two releases from one sample share its
+/// secret. For several releases, first compose the measurements, and then amplify the composition.
 ///
 /// # Map
-/// Distances are those between populations. Let `n` and `N` be the sizes, and `k` the number of
-/// records that `d_in` may replace: half of `d_in`, rounded down, where the metric counts removed
-/// and added records. With `(epsilon, delta)` the loss of the measurement at `d_in`, or at one
-/// replaced record if `k = 1`, and `q = min(1, k n / N)`, the loss is
-/// `(ln(1 + q (e^epsilon - 1)), q delta)`, rounded up. Without a delta, it is at most `k` times the
-/// loss for a single replaced record.
+/// The distance `d_in` is between populations. Let `n` and `N` be the sizes of the sample and the
+/// population. Let `k` be the number of records that `d_in` can replace. If the metric counts
+/// removed and added records, `k` is half of `d_in`, rounded down. Let `(epsilon, delta)` be the
+/// loss of the measurement at `d_in`, or at one replaced record if `k = 1`. Let
+/// `q = min(1, k n / N)`. The loss is `(ln(1 + q (e^epsilon - 1)), q delta)`, rounded up. Without a
+/// delta, the loss is at most `k` times the loss for a single replaced record.
 ///
 /// # Proof
-/// Let `x`, `y` be populations that differ by `k` replaced records. A sample of `x` takes at least
-/// one of them with probability `p <= k n / N`; couple it with the sample of `y` at the same
-/// places. So both releases are mixtures that share, with weight `1 - p`, the releases from samples
-/// without replaced records. Call the rest of the first mixture `B`, and the rest of the second
-/// mixture `C`. Samples in `B` and `C` are coupled with at most `k` replaced records between them.
-/// Each is also coupled with a sample of the common part, where records that are not in the sample
-/// take the place of those that are replaced: again at most `k` differ. So all three are at most
-/// the loss at `d_in` apart, and the claim is advanced joint convexity (Balle, Barthe, Gaboardi
-/// 2018; for `k = 1` their bound for samples without replacement). The bound grows with the weight,
-/// so `q` may stand for `p`. The other bound is `k` times the pure loss at one replaced record. It
-/// is group privacy, applied to the release as a mechanism on the population.
+/// Let `x`, `y` be populations that differ by `k` replaced records. A sample of `x` contains at
+/// least one of these records with probability `p <= k n / N`. Couple this sample with the sample
+/// of `y` that contains the records at the same places. So both releases are mixtures. The common
+/// part of both mixtures has the weight `1 - p`. The common part consists of the releases from
+/// samples without replaced records. Let `B` be the other part of the first mixture, and `C` the
+/// other part of the second mixture. Coupled samples in `B` and `C` differ by at most `k` replaced
+/// records. Each sample in `B` or `C` is also coupled with a sample of the common part. In the
+/// sample of the common part, other records take the place of the replaced records. These two
+/// samples also differ by at most `k` records. So any two of the three parts are at most the loss
+/// at `d_in` apart. Advanced joint convexity then gives the claim (Balle, Barthe, Gaboardi 2018).
+/// For `k = 1`, this is their bound for samples without replacement. The bound grows with the
+/// weight `p`, so `q` can replace `p`. The other bound is `k` times the pure loss at one replaced
+/// record. This bound is group privacy, applied to the release as a mechanism on the population.
 ///
 /// # Errors
-/// * `MakeMeasurement` when the domain does not fix the size of the sample, when the population is
-///   smaller, when its size is not an exact float, when the metric does not count replaced records,
-///   or when the measurement has a loss at distance 0
+/// * `MakeMeasurement` when the domain does not fix the size of the sample
+/// * `MakeMeasurement` when the population is smaller than the sample, or when the size of the
+///   population is not an exact float
+/// * `MakeMeasurement` when the metric does not count replaced records
+/// * `MakeMeasurement` when the measurement has a loss at distance 0
 /// * from the map: the errors of the measurement's map
 ///
 /// # Example
@@ -316,7 +326,7 @@ where
     Ok(measurement.with_loss(Sampled(inner), PrivacyMap::new(move |d_in| map.eval(d_in))))
 }
 
-/// Bound the loss of a measurement on a sample of `size` records, under replaced records.
+/// Return the map of a measurement on a sample from `size` records, for replaced records.
 ///
 /// # Errors
 /// `MakeMeasurement`, as for [`make_population_amplification`].
@@ -358,7 +368,7 @@ where
         let one = || MO::amplified(share(1)?, &inner.map(&one)?);
         match metric.replaced(d_in)? {
             0 => MO::amplified(0.0, &inner.map(&unchanged)?),
-            // Data of one size is never at a distance between one and two replaced records.
+            // Two data sets of the same size differ by a whole number of replaced records.
             1 => one(),
             records => {
                 let loss = MO::amplified(share(records)?, &inner.map(d_in)?)?;

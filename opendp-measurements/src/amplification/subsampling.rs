@@ -1,4 +1,4 @@
-//! Measurements on a secret sample of the data, drawn afresh for each release.
+//! Measurements on a secret sample of the data. Each release draws a new sample.
 
 use opendp_core::arith::Directed;
 use opendp_core::erased::{AnyDistance, AnyDomain, AnyMetric, AnyValue};
@@ -13,21 +13,22 @@ use crate::amplification::population_amplification::{
 };
 use crate::samplers::BernoulliLanes;
 
-/// A metric on data sets of any size, in which close data sets can be sampled alike.
+/// A metric on data sets of any size, in which samples of close data sets can be coupled.
 ///
-/// An implementation claims, for data sets at distance `d`: they share all but `changed(d)` of
-/// their records, counted over both data sets. If both keep the same shared records, and each keeps
-/// any of its other records, the kept records are at most `d` apart.
+/// An implementation makes two claims for two data sets at distance `d`. First, the data sets share
+/// all records except at most `changed(d)` records, counted over both data sets. Second, take a
+/// subset of each data set, with the same shared records and any other records. Then the two
+/// subsets are at most `d` apart.
 pub trait AddRemoveMetric: PopulationMetric {
     /// Bound the number of records that are in only one of the data sets.
     ///
     /// # Errors
-    /// `NotImplemented` when the claim is not made.
+    /// `NotImplemented` when the metric does not make these claims.
     fn changed(&self, d_in: &Self::Distance) -> Result<u32>;
-    /// The distance of data sets where one has one record more.
+    /// Return the distance of two data sets that differ by one additional record.
     ///
     /// # Errors
-    /// `NotImplemented` when the claim is not made.
+    /// `NotImplemented` when the metric does not make these claims.
     fn one_changed(&self) -> Result<Self::Distance>;
 }
 macro_rules! add_remove {
@@ -65,76 +66,82 @@ fn uncounted(metric: &AnyMetric) -> Error {
     ))
 }
 
-/// Make a measurement run on a Poisson sample of the data.
+/// Make a measurement that runs on a Poisson sample of the data.
 ///
-/// Each record is in the sample with the same probability, independently of the others.
-/// The sample is drawn afresh for each release and is not released, so these releases compose like
-/// any others.
+/// Each record is in the sample with the same probability, independently of the other records. Each
+/// release draws a new sample, which stays secret. So these releases compose like other releases.
 ///
 /// # Arguments
 /// * `measurement` - the measurement on the sample, with a loss that is a privacy profile, pure, or
 ///   approximate
 /// * `rate` - the probability that a record is in the sample
-/// * `size` - the number of records of the data, if it is public; neighbours then have the same
-///   size
+/// * `size` - the number of records of the data, if this number is public; neighbours then have the
+///   same number of records
 ///
 /// # Precondition
 /// The rate is above 0 and at most 1. The number of records is not part of the measurement's input
-/// domain, because the number of records of a sample is random. The metric counts records added and
-/// removed: `SymmetricDistance` or `InsertDeleteDistance`. (For data under `ChangeOneDistance` or
-/// `HammingDistance`, give the size, and put `make_metric_unbounded` before this.) Data at distance
-/// 0 must satisfy the condition of
+/// domain, because a sample has a random number of records. The metric counts added and removed
+/// records: `SymmetricDistance` or `InsertDeleteDistance`. For data under `ChangeOneDistance` or
+/// `HammingDistance`, give the size, and chain this measurement after `make_metric_unbounded`. Data
+/// at distance 0 must satisfy the condition of
 /// [`make_population_amplification`](crate::make_population_amplification).
 ///
 /// # Postcondition
-/// The input domain is the domain of the measurement, with `size` records if it is given. The
-/// release is the measurement's release on the sample, whose records keep their order. Each record
-/// is in the sample with exactly the rational probability of the float `rate`. It streams if the
-/// measurement does.
+/// The input domain is the domain of the measurement. If `size` is given, the input domain contains
+/// only data with `size` records. The release is the measurement's release on the sample. The
+/// records of the sample keep their order. Each record is in the sample with exactly the rational
+/// probability of the float `rate`. The new measurement can read the data as a stream if
+/// `measurement` can.
 ///
 /// # Map
 /// Let `k` be the number of records that `d_in` allows to be added and removed, and
 /// `q = 1 - (1 - rate)^k`, rounded up. If the measurement has the loss `(epsilon, delta)` at
 /// `d_in`, the loss on the sample is `(ln(1 + q (e^epsilon - 1)), q delta)`, rounded up. This holds
-/// for each point of a profile, or for the one pair. Without a delta it is at most `k` times the
-/// loss at one record.
+/// for each point of a profile, or for a single pair. Without a delta, the loss is at most `k`
+/// times the loss at one record.
 ///
 /// With a `size`, `k` is the number of records that `d_in` allows to be replaced: half of `d_in`,
-/// rounded down. The loss at one replaced record is less than the loss at one removed and one added
-/// record. Let the measurement have the loss `(a, delta)` at one added record and `(r, delta')` at
-/// one replaced record, with `a <= r`. Then the loss on the sample is
-/// `ln((1 - rate + rate e^a) / (1 - rate + rate e^(a - r)))` and `rate` times the larger delta.
+/// rounded down. One replaced record has a smaller loss than one removed and one added record. Let
+/// the measurement have the loss `(a, delta)` at one added record, and the loss `(r, delta')` at
+/// one replaced record, with `a <= r`. On the sample, one replaced record has the epsilon `ln((1 -
+/// rate + rate e^a) / (1 - rate + rate e^(a - r)))`. The delta is `rate` times the larger of both
+/// deltas.
 ///
-/// A profile keeps the distribution of its loss. At one added or removed record, the sampled
-/// profile composes as tightly as is known if the measurement adds Laplace or Gaussian noise, flips
-/// an answer, or is only known to be `(epsilon, delta)`-private. At one replaced record, it does so
-/// if the measurement adds noise. Otherwise, and for more records, it composes as a symmetric
-/// bound.
+/// A profile keeps the distribution of its loss. In two cases, the sampled profile has the tightest
+/// known composition. The first case is one added or removed record. In this case, the measurement
+/// must add Laplace or Gaussian noise, use randomized response, or be known only as
+/// `(epsilon, delta)`-private. The second case is one replaced record and a measurement that adds
+/// noise. In all other cases, the sampled profile composes as a bound that is the same in both
+/// directions.
 ///
 /// # Proof
-/// Let `x`, `y` be `d_in` apart. Keep the same shared records in both; each other record is kept
-/// with probability `rate`. With probability at least `(1 - rate)^k`, none of the other records is
-/// kept in either. So for each choice of shared records the releases are mixtures `(1 - q) A + q B`
-/// and `(1 - q) A + q C`. Here `A` is the release on the kept shared records alone. `B` and `C` are
-/// releases on data that are at most `d_in` from the data of `A` and from each other. Advanced
-/// joint convexity (Balle, Barthe, Gaboardi 2018, Theorem 2) gives the bound for each choice, and
-/// the joint convexity of the hockey-stick divergence gives it for all choices. It grows with `q`.
-/// If one record is removed or added, one of `B` and `C` equals `A`. Zhu, Dong, Wang 2022, Theorem
-/// 11, gives the pairs of distributions for this case, see
-/// [`SampledPair`](crate::accounting::SampledPair).
+/// Let `x`, `y` be `d_in` apart. Keep the same shared records in both samples. Keep each other
+/// record with probability `rate`. With probability at least `(1 - rate)^k`, both samples contain
+/// shared records only. So for each choice of shared records, the releases are mixtures
+/// `(1 - q) A + q B` and `(1 - q) A + q C`. Here `A` is the release on the kept shared records
+/// alone. `B` and `C` are releases on data that are at most `d_in` from the data of `A` and from
+/// each other. Advanced joint convexity (Balle, Barthe, Gaboardi 2018, Theorem 2) gives the bound
+/// for each choice. The joint convexity of the hockey-stick divergence then gives the bound for all
+/// choices together. The bound grows with `q`. If one record is removed or added, `B` or `C` equals
+/// `A`. Theorem 11 of Zhu, Dong, Wang 2022 gives the pairs of distributions for this case (see
+/// [`SampledPair`](crate::accounting::SampledPair)).
 ///
-/// With a size, `x` has as many of the others as `y`. Make pairs of them, and keep both or none of
-/// each pair: `k` choices instead of `2 k`. For one replaced record, `A` is the release without
-/// this record. The data of `B` and of `C` have one record more than the data of `A`, and differ
-/// from each other by one replaced record.
+/// With a size, `x` and `y` have equally many records that are not shared. Make pairs of such
+/// records: one record of `x` and one record of `y`. Keep both records of a pair, or remove
+/// both. So there are `k` random choices instead of `2 k`. For one replaced record, `A` is the
+/// release without this record. The data of `B` and of `C` have one record more than the data of
+/// `A`. The data of `B` and of `C` differ by one replaced record.
 /// [`profile_of_replaced_sample`](crate::accounting::profile_of_replaced_sample) gives the profile.
-/// The theorem there also gives the pair, at the order where `c e^-a + alpha rate e^-r = rate`.
-/// This order is `e` to the loss above; there the first order is `e^a` and the second one `e^r`.
+/// The theorem there also gives the loss as a single pair. Use the theorem at the order `alpha`
+/// where `c e^-a + alpha rate e^-r = rate`. This order is `e` to the power of the loss above. At
+/// this order, the first order of the theorem is `e^a`, and the second order is `e^r`.
 ///
 /// # Errors
-/// * `MakeMeasurement` when the rate is not above 0 and at most 1, the domain fixes the number of
-///   records, the metric does not count records added and removed, or the measurement has a loss at
-///   distance 0; with a size, when the domain never fixes the number of records
+/// * `MakeMeasurement` when the rate is not above 0 and at most 1
+/// * `MakeMeasurement` when the domain fixes the number of records
+/// * `MakeMeasurement` when `size` is given, and the domain cannot fix the number of records
+/// * `MakeMeasurement` when the metric does not count added and removed records
+/// * `MakeMeasurement` when the measurement has a loss at distance 0
 /// * from the map: the errors of the measurement's map
 ///
 /// # Example
@@ -218,7 +225,7 @@ where
     Ok(Measurement::new(input, measurement.measure().clone(), function, map))
 }
 
-/// The map of a Poisson sample, of data whose size is fixed or not.
+/// Return the map for a Poisson sample of data of fixed or unknown size.
 fn poisson_map<DI, MI, MO, TO>(
     inner: &Measurement<DI, MI, MO, TO>,
     rate: f64,
@@ -267,10 +274,10 @@ fn any_of(records: u32, rate: f64) -> Result<f64> {
     Ok(1.0.inf_sub(none)?.clamp(0.0, 1.0))
 }
 
-/// Make a measurement run on a sample of fixed size, drawn without replacement.
+/// Make a measurement that runs on a sample of fixed size, drawn without replacement.
 ///
-/// The size of the data is known. The sample is drawn afresh for each release and is not released,
-/// so these releases compose like any others. (Where the data itself is a sample, see
+/// The size of the data is known. Each release draws a new sample, which stays secret. So these
+/// releases compose like other releases. (If the data is already a sample, see
 /// [`make_population_amplification`](crate::make_population_amplification).)
 ///
 /// # Arguments
@@ -280,31 +287,32 @@ fn any_of(records: u32, rate: f64) -> Result<f64> {
 ///
 /// # Precondition
 /// The size of the sample is part of the input domain of the measurement, and is at most `size`.
-/// The metric counts records in a way that allows for replaced ones: `SymmetricDistance`,
-/// `InsertDeleteDistance` or `ChangeOneDistance`. Data at distance 0 must satisfy the condition of
+/// The metric can count replaced records: `SymmetricDistance`, `InsertDeleteDistance` or
+/// `ChangeOneDistance`. Data at distance 0 must satisfy the condition of
 /// [`make_population_amplification`](crate::make_population_amplification).
 ///
 /// # Postcondition
 /// The input domain is the domain of the measurement with `size` records. The release is the
-/// measurement's release on a sample, whose records keep their order. All samples are equally
-/// likely.
+/// measurement's release on a sample. The records of the sample keep their order. All samples are
+/// equally likely.
 ///
 /// # Map
-/// Let `n` be the size of the sample, `k` the number of records that `d_in` may replace, and
+/// Let `n` be the size of the sample, `k` the number of records that `d_in` can replace, and
 /// `q = min(1, k n / size)`. If the measurement has the loss `(epsilon, delta)` at `d_in`, the loss
 /// on the sample is `(ln(1 + q (e^epsilon - 1)), q delta)`, rounded up. This holds for each point
-/// of a profile, or for the one pair. Without a delta it is at most `k` times the loss at one
-/// replaced record. A profile keeps the distribution of its loss, and composes tightly.
+/// of a profile, or for a single pair. Without a delta, the loss is at most `k` times the loss at
+/// one replaced record. A profile keeps the distribution of its loss, and composes tightly.
 ///
 /// # Proof
-/// The proof of `make_population_amplification` applies, where `x` and `y` are the data. The sample
-/// is secret because it is drawn here and never released. The loss composes because the next sample
-/// is drawn independently.
+/// The proof of `make_population_amplification` applies; `x` and `y` are the data. The sample is
+/// secret because the measurement draws it and never releases it. The loss composes because the
+/// next sample is drawn independently.
 ///
 /// # Errors
-/// * `MakeMeasurement` when the domain does not fix the size of the sample, when the data is
-///   smaller, when its size is not an exact float, or when the metric does not count replaced
-///   records
+/// * `MakeMeasurement` when the domain does not fix the size of the sample
+/// * `MakeMeasurement` when the data is smaller than the sample, or when the size of the data is
+///   not an exact float
+/// * `MakeMeasurement` when the metric does not count replaced records
 /// * from the map: the errors of the measurement's map
 ///
 /// # Example

@@ -1,4 +1,5 @@
-//! A fixed number of releases with losses fixed in advance; each may depend on the earlier answers.
+//! Composition of a fixed number of releases whose losses are fixed in advance. Each release can
+//! depend on the earlier answers.
 
 use std::sync::Mutex;
 
@@ -11,46 +12,50 @@ use opendp_core::{
 use crate::composition::interactive::register_interactive;
 use crate::composition::privacy_filter::within;
 
-/// Make a measurement that answers questions, each within a loss that is fixed beforehand.
+/// Make a measurement that answers a sequence of questions. The largest loss of each question is
+/// fixed in advance.
 ///
 /// # Arguments
 /// * `input` - the input space of all questions
 /// * `output_measure` - the privacy measure of all questions
 /// * `d_in` - the distance of data sets to which the losses apply
-/// * `d_mids` - the most that each question may lose, in the order of the questions
+/// * `d_mids` - the largest loss of each question, in the order of the questions
 ///
 /// # Precondition
 /// Losses in the measure [compose](Measure::compose), and all distances are valid.
 ///
 /// # Postcondition
 /// The release is a [`Session`](opendp_core::Session) that answers as many questions as there are
-/// `d_mids`. Question `i` is a measurement on the input space, and may depend on all earlier
-/// answers. It is answered if `map(d_in)` is at most `d_mids[i]`. A question that loses more is
-/// refused with `BudgetExceeded`, and so is every question after the last one. A refused question
-/// changes nothing. An answer that fails still uses its turn.
+/// `d_mids`. Question `i` is a measurement on the input space, and can depend on all earlier
+/// answers. The session answers question `i` if `map(d_in)` is at most `d_mids[i]`. A question with
+/// a larger loss is refused with `BudgetExceeded`. After the last question, every further question
+/// is also refused. A refused question changes nothing. An answer that fails still uses its place
+/// in `d_mids`.
 ///
-/// Answers that are themselves conversations may be interleaved if [the
-/// measure](Measure::interaction) allows it. Otherwise, each question ends all conversations that
-/// earlier questions have opened, directly or indirectly.
+/// An answer can be a conversation (an interactive release). Conversations can be interleaved if
+/// [the measure](Measure::interaction) allows it. Otherwise, each question ends all conversations
+/// that earlier questions opened, directly or indirectly.
 ///
-/// Losses in Renyi divergence cannot be compared as a whole. They are compared at the orders of
-/// [their parts](Measure::parts). Each of `d_mids` is replaced by the step function through its
-/// values at these orders.
+/// Losses in Renyi divergence are functions of the order. Such losses are compared only at the
+/// orders of [their parts](Measure::parts). Each loss in `d_mids` is replaced by the step function
+/// through its values at these orders.
 ///
 /// # Map
 /// The composition of all `d_mids` by the measure, for all distances up to `d_in`; an error for
-/// larger distances. For epsilon and rho it is the exact sum, rounded up once, in any order.
+/// larger distances. For epsilon and rho, the loss is the exact sum, rounded up once. The order of
+/// `d_mids` does not change the sum.
 ///
 /// # Proof
 /// Let `x`, `y` be `d_in`-close. By induction over the questions, the transcript up to question `i`
-/// loses at most the composition of `d_mids[..i]`. Question `i` is a function of the transcript
-/// before it. By its own claim it loses at most `map(d_in) <= d_mids[i]` for every such transcript,
-/// as [`compose`](Measure::compose) requires. The losses are fixed before the first question, so no
-/// filter is needed. For interactive answers: if the measure is sequential, each conversation ends
-/// before the next begins, and the same induction holds for conversations as a whole. If it is
-/// concurrent, interleaved conversations compose as their losses do: Vadhan and Wang (2021) for
-/// pure, Lyu (2022) and Vadhan and Zhang (2023) for approximate and Renyi divergence. The turns and
-/// their order depend only on the questions.
+/// has at most the composition of `d_mids[..i]` as its loss. Question `i` is a function of the
+/// transcript before it. By its own claim, the loss of question `i` is at most
+/// `map(d_in) <= d_mids[i]` for every such transcript, as [`compose`](Measure::compose) requires.
+/// The losses are fixed before the first question, so no filter is needed. Interactive answers have
+/// two cases. If the measure is sequential, each conversation ends before the next conversation
+/// begins. The same induction then holds for whole conversations. If the measure is concurrent, the
+/// composition of the losses bounds the loss of interleaved conversations. For pure divergence, see
+/// Vadhan and Wang (2021). For approximate and Renyi divergence, see Lyu (2022) and Vadhan and
+/// Zhang (2023). Only the questions determine which conversations end.
 ///
 /// # Errors
 /// * `MakeMeasurement` when there are no `d_mids`, or losses in the measure do not compose
@@ -118,7 +123,8 @@ register_interactive! {
         (input, output_measure, d_in, d_mids);
 }
 
-/// Convert a loss to one that can be compared with others.
+/// Convert a loss to a loss with [parts](Measure::parts), so that it can be compared with other
+/// losses.
 fn comparable<MO: Measure>(measure: &MO, d_mid: MO::Distance) -> Result<MO::Distance> {
     let at = |error: Error| error.at("argument `d_mids`");
     let d_mid = measure.read_loss(d_mid).map_err(at)?;
@@ -129,7 +135,7 @@ fn comparable<MO: Measure>(measure: &MO, d_mid: MO::Distance) -> Result<MO::Dist
     }
 }
 
-/// The plan of questions.
+/// The plan for a sequence of questions: the distance, and the largest loss of each question.
 #[derive(Clone)]
 struct Plan<MI: Metric, MO: Measure> {
     measure: MO,
@@ -137,7 +143,7 @@ struct Plan<MI: Metric, MO: Measure> {
     d_mids: Vec<MO::Distance>,
 }
 impl<MI: Metric, MO: Measure> Plan<MI, MO> {
-    /// Add up losses exactly.
+    /// Return a ledger with the exact sum of the given losses.
     fn sum(&self, losses: &[MO::Distance]) -> Result<Ledger<MO>> {
         let mut ledger = Ledger::new(self.measure.clone())?;
         for loss in losses {
@@ -148,7 +154,7 @@ impl<MI: Metric, MO: Measure> Plan<MI, MO> {
     fn exact(&self, loss: &MO::Distance) -> Result<Vec<Exact>> {
         self.measure.split(loss)?.into_iter().map(Exact::from_f64).collect()
     }
-    /// Return whether a question loses at most `d_mid`.
+    /// Return whether the loss of a question is at most `d_mid`.
     fn allows(&self, loss: &MO::Distance, d_mid: &MO::Distance) -> Result<bool> {
         match loss.at_most(d_mid) {
             Err(Error::NotImplemented(_)) => {
@@ -176,7 +182,7 @@ impl<MI: Metric, MO: Measure> Slots<MI, MO> {
 impl<MI: Metric, MO: Measure> Allowance<MI, MO> for Slots<MI, MO> {
     fn charge(&self, map: &PrivacyMap<MI, MO>) -> Result<()> {
         let plan = &self.plan;
-        // The map may be user code, so it runs before the lock is taken.
+        // The map of the question can be user code, so it runs before the lock is taken.
         let loss = map.eval(&plan.d_in)?;
         self.with(|next| {
             let Some(d_mid) = plan.d_mids.get(*next) else {

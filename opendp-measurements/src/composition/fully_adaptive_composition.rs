@@ -1,11 +1,11 @@
-//! Any number of releases with an account of their loss. Each release may depend on the earlier
-//! ones.
+//! Composition of any number of releases, with an account of their total loss. Each release can
+//! depend on the earlier releases.
 
 use opendp_core::{Domain, Error, Measure, Metric, Odometer, Result, Space, TheMeasure};
 
 use crate::composition::interactive::register_interactive;
 
-/// Make an odometer, which answers any measurements and reports their total loss.
+/// Make an odometer, which answers any number of questions and reports their total loss.
 ///
 /// # Arguments
 /// * `input` - the input space of all measurements
@@ -15,29 +15,29 @@ use crate::composition::interactive::register_interactive;
 /// Losses in the measure have [parts](Measure::parts):
 /// [`MaxDivergence`](opendp_core::MaxDivergence),
 /// [`ZeroConcentratedDivergence`](opendp_core::ZeroConcentratedDivergence),
-/// [`RenyiDivergence`](opendp_core::RenyiDivergence), or one of them made approximate.
+/// [`RenyiDivergence`](opendp_core::RenyiDivergence), or an approximate version of these measures.
 ///
 /// # Postcondition
-/// The odometer opens a [`Session`](opendp_core::Session). Each question to it is a measurement on
-/// the input space. The question and its loss may depend on all earlier answers. Answers that are
-/// themselves conversations may be interleaved if [the measure](Measure::interaction) allows it.
-/// Otherwise, each question ends all conversations that earlier questions have opened, directly or
-/// indirectly.
+/// The odometer opens a [`Session`](opendp_core::Session). Each question to the session is a
+/// measurement on the input space. The question and its loss can depend on all earlier answers. An
+/// answer can be a conversation (an interactive release). Conversations can be interleaved if [the
+/// measure](Measure::interaction) allows it. Otherwise, each question ends all conversations that
+/// earlier questions opened, directly or indirectly.
 ///
 /// # Map
 /// An odometer has no map, because the number of questions is unbounded. `loss(d_in)` of the
-/// session is the exact sum of the losses so far, for each part separately, rounded up once. Its
-/// time at each distance is proportional to the number of questions since the last call at that
-/// distance.
+/// session is the exact sum of the losses so far, for each part separately, rounded up once. The
+/// time of a call of `loss` is proportional to the number of questions since the last call at the
+/// same distance.
 ///
 /// # Proof
-/// Let the questions be `M_1, M_2, ...`. Each is chosen after the answers to the earlier questions.
-/// Let `L_t` be the session's sum of the bounds `map_i(d_in)`, `i <= t`. It is never less than the
-/// exact sum (see [`Ledger`](opendp_core::Ledger)). An odometer makes this claim for each number
-/// `b`: if the analyst stops as soon as `L_t` would exceed `b`, the loss is at most `b`. A privacy
-/// filter with the budget `b` makes the same claim, which is proved in
-/// [`make_privacy_filter`](crate::make_privacy_filter). It holds for all `b` at once, because the
-/// odometer's bound depends only on the questions, and not on `b`.
+/// Let the questions be `M_1, M_2, ...`. Each question is chosen after the answers to the earlier
+/// questions. Let `L_t` be the session's sum of the bounds `map_i(d_in)`, `i <= t`. `L_t` is never
+/// less than the exact sum (see [`Ledger`](opendp_core::Ledger)). An odometer makes one claim for
+/// each number `b`. If the analyst stops before `L_t` exceeds `b`, the loss is at most `b`. A
+/// privacy filter with the budget `b` makes the same claim. The proof is at
+/// [`make_privacy_filter`](crate::make_privacy_filter). The claim holds for all `b` together,
+/// because the odometer's bound depends only on the questions.
 ///
 /// # Errors
 /// * `MakeMeasurement` when no odometer is known for the measure

@@ -1,8 +1,9 @@
-//! The types at which interactive combinators are registered.
+//! The types for which interactive combinators are registered.
 
-/// Register a combinator at erased types: for any space, and any measure that it works for.
+/// Register a combinator for erased types. The registered function accepts any space and any
+/// supported measure.
 ///
-/// The release is a session of erased types, whose questions are erased measurements.
+/// The release is a session of erased types. The questions of this session are erased measurements.
 macro_rules! register_interactive {
     ($file:literal : $f:ident $(as $names:tt)? ($($p:ident),+);) => {
         opendp_core::register! {

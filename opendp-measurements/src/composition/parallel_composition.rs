@@ -1,4 +1,5 @@
-//! Releases of the parts of a data set. The loss at one record is the loss of one release.
+//! Parallel composition: one release for each part of a data set. At one record, the loss of all
+//! releases together is the largest loss of a single release.
 
 mod members;
 mod parts;
@@ -23,48 +24,52 @@ pub use parts::Parts;
 /// Make a measurement that partitions the rows of a data set and makes a release of each part.
 ///
 /// # Arguments
-/// * `input` - data sets of any size, under a distance that counts rows added and removed
-/// * `part` - the part that each row belongs to; rows without a part are left out
+/// * `input` - data sets of any size, under a distance that counts added and removed rows
+/// * `part` - the partition: it assigns each row to a part; rows without a part are left out
 /// * `measurements` - one measurement for each part
 ///
 /// # Precondition
-/// The measurements start from `input`, have the same measure, and lose nothing at distance 0. The
-/// size of data sets is not part of the domain, and `part` assigns each row independently of all
-/// others. The number of parts is public: it is the number of measurements, which equals the number
-/// of categories, or the number of edges plus one.
+/// The measurements have the input space `input`, have the same measure, and have no loss at
+/// distance 0. The size of data sets is not part of the domain. The part of each row depends on
+/// this row only. The number of parts is public, and equals the number of measurements. For
+/// categories, the number of parts is the number of categories. For edges, it is the number of
+/// edges plus one.
 ///
 /// # Postcondition
-/// The release is the list of the releases of the parts. A part keeps the order of its rows. All
+/// The release is the list of the releases of the parts. The rows of a part keep their order. All
 /// parts are released, including parts without rows.
 ///
 /// # Map
-/// For `d_in` up to 1, the largest of the losses `map_i(1)`. In general, split `d_in` into
+/// For `d_in = 1`, the loss is the largest of `map_i(1)`. In general, split `d_in` into
 /// `d_1 + ... + d_k`, and compose `map_i(d_i)` over the parts with `d_i > 0`. The loss is the
-/// largest such composition over all splits. When there are too many splits to search, it is the
-/// composition of the `min(k, d_in)` largest of `map_i(d_in)`, which is not less.
+/// largest such composition over all splits. If there are too many splits to search, the loss is
+/// the composition of the `min(k, d_in)` largest of `map_i(d_in)`. This bound is at least as large
+/// as the exact maximum.
 ///
 /// # Proof
 /// Let `x`, `y` be `d_in`-close, and let `x_i`, `y_i` be their parts. Under the symmetric distance,
-/// `d(x, y) = sum over rows v of |#(v in x) - #(v in y)|`, and each `v` belongs to at most one
-/// part, so `sum_i d(x_i, y_i) <= d(x, y)`. Under the insert-delete distance, take the edits that
-/// turn `x` into `y`. The edits of rows of part `i` turn `x_i` into `y_i`, and each edit changes
-/// one row. In both cases, the distances `d_i = d(x_i, y_i)` add up to at most `d_in`. A part with
-/// `d_i = 0` has the same multiset (or sequence) of rows. It loses `map_i(0) = 0`. The constructor
-/// checks this, because a release that depends on the order of rows has a loss under the symmetric
-/// distance, in every part. At most `min(k, d_in)` parts remain. Each loses at most `map_i(d_i)`,
-/// they draw independent randomness, and together they lose the composition of these losses in the
-/// measure. The splits with sums below `d_in` are covered because each part's bound is the largest
-/// of `map_i(1), ..., map_i(d_i)`. (McSherry 2009, on parallel composition, for pure differential
-/// privacy and `d_in = 1`.)
+/// `d(x, y) = sum over rows v of |#(v in x) - #(v in y)|`. Each `v` belongs to at most one part, so
+/// `sum_i d(x_i, y_i) <= d(x, y)`. Under the insert-delete distance, take the edits that turn `x`
+/// into `y`. The edits of rows of part `i` turn `x_i` into `y_i`, and each edit changes one row. In
+/// both cases, the distances `d_i = d(x_i, y_i)` add up to at most `d_in`. A part with `d_i = 0`
+/// has the same multiset (or sequence) of rows in `x` and in `y`. Its loss is `map_i(0) = 0`.
+/// The constructor checks this loss. The check is needed for releases that depend on the order of
+/// rows. Under the symmetric distance, such releases have a loss in every part. At most
+/// `min(k, d_in)` parts remain. The loss of the release of each remaining part is at most
+/// `map_i(d_i)`. The releases draw independent randomness. So their total loss is at most the
+/// composition of these losses in the measure. The bound of each part is the largest of
+/// `map_i(1), ..., map_i(d_i)`. So splits with sums below `d_in` are also covered. (McSherry 2009,
+/// on parallel composition, for pure differential privacy and `d_in = 1`.)
 ///
-/// The maximum over splits is computed part by part. The worst loss of the first `i` parts within
-/// `d` rows is a maximum over `j`: compose the worst loss of the first `i - 1` parts within `d - j`
-/// rows with `map_i(j)`. Each composition is rounded up.
+/// The maximum over splits is computed part by part. For the first `i` parts and `d` rows, the
+/// worst loss is a maximum over `j`. For each `j`, compose the worst loss of the first `i - 1`
+/// parts and `d - j` rows with `map_i(j)`. Each composition is rounded up.
 ///
 /// # Errors
-/// * `MakeMeasurement` when there are no measurements, when their number is not the number of
-///   parts, when the measure does not compose, when the metric counts replaced rows, when the
-///   domain fixes the number of rows, or when a measurement has a loss at distance 0
+/// * `MakeMeasurement` when there are no measurements, or their number is not the number of parts
+/// * `MakeMeasurement` when the measure does not compose
+/// * `MakeMeasurement` when the metric counts replaced rows, or the domain fixes the number of rows
+/// * `MakeMeasurement` when a measurement has a loss at distance 0
 /// * `DomainMismatch`, `MetricMismatch` or `MeasureMismatch` when a measurement does not fit
 /// * the errors of the measurements and of their maps
 ///
@@ -107,7 +112,7 @@ where
     let members = measurements.iter().map(Measurement::erase).collect();
     parallel(input, part, members)
 }
-/// The version for documents. Its members are erased.
+/// The constructor that is registered for documents. The members are erased measurements.
 mod registered {
     use super::*;
 
@@ -137,7 +142,8 @@ mod registered {
     }
 }
 
-/// Build the measurement for given types. The rest uses erased members, once for all types.
+/// Build the measurement for given types. The inner functions use erased members, so they are
+/// compiled only once for all types.
 fn parallel<E, M, MO, TO>(
     input: Space<VectorDomain<E>, M>,
     part: Parts<E::Carrier>,
@@ -180,7 +186,7 @@ where
         typed(release(&members, &parts, interaction)?)
     })
 }
-/// Run each member on its part.
+/// Run each member on the rows of its part.
 fn release(
     members: &[AnyMeasurement],
     parts: &[AnyValue],
@@ -214,7 +220,8 @@ where
     erased
 }
 
-/// Check that members fit each other and a space, and return their measure.
+/// Check that all members have the given input space and the same measure. Return this common
+/// measure.
 fn fitting(
     input: &Space<AnyDomain, AnyMetric>,
     sized: bool,
@@ -243,7 +250,7 @@ fn fitting(
     if measure.compose(&[]).is_err() {
         return no("measurements: losses in this measure do not compose");
     }
-    // The measurement that the members are compared with; it starts from the input space.
+    // This measurement has the given input space. Each member is compared with this measurement.
     let expected = Measurement::new(
         input.clone(),
         measure.clone(),
@@ -266,24 +273,24 @@ fn loss_of(member: &AnyMeasurement, d_in: u32) -> Result<f64> {
     member.map(&AnyDistance::new(d_in))?.downcast_ref().copied()
 }
 
-/// Composes losses in a measure.
+/// The type of a function that composes losses in a measure.
 type Compose = dyn Fn(&[f64]) -> Result<f64> + Send + Sync;
 
-/// The losses of the members of a parallel composition.
+/// The maps of the members of a parallel composition, and the composition of losses.
 #[derive(Clone)]
 struct Losses {
     members: Arc<Vec<AnyMeasurement>>,
     compose: Arc<Compose>,
 }
 impl Losses {
-    /// The map.
+    /// Return the map of the parallel composition.
     fn worst(self) -> impl Fn(&u32) -> Result<f64> {
         move |d_in| {
             let one = |place: usize, d| loss_of(&self.members[place], d);
             worst_split(&*self.compose, self.members.len(), *d_in, &one)
         }
     }
-    /// The exact map, in a measure whose losses are one number.
+    /// Return the exact map of the parallel composition, for a measure whose losses are one number.
     fn worst_exact(self) -> impl Fn(&u32) -> Result<Vec<Exact>> {
         let (members, worst) = (self.members.clone(), self.worst());
         move |d_in| match d_in {
@@ -298,7 +305,7 @@ impl Losses {
         }
     }
 }
-/// The largest exact loss of a member for one row.
+/// Return the largest exact loss of a member for one row.
 fn worst_of(members: &[AnyMeasurement]) -> Result<Exact> {
     let mut worst = Exact::ZERO;
     for member in members {
@@ -311,10 +318,10 @@ fn worst_of(members: &[AnyMeasurement]) -> Result<Exact> {
     Ok(worst)
 }
 
-/// The largest number of steps for the exact maximum over all splits.
+/// The largest allowed number of steps to compute the exact maximum over all splits.
 const MOST_STEPS: u64 = 1 << 18;
 
-/// Bound the loss of all parts when `d_in` rows are split between them in the worst way.
+/// Bound the loss of the releases of all parts, for the worst split of `d_in` rows among the parts.
 fn worst_split(
     compose: &Compose,
     parts: usize,
@@ -335,7 +342,8 @@ fn worst_split(
     }
     let nothing = compose(&[])?;
     let rows = usize::try_from(d_in).unwrap_or(usize::MAX);
-    // For each number of rows, the worst loss of the parts so far.
+    // For each number of rows, the list contains the worst loss of the parts that are already
+    // processed.
     let mut worst = vec![nothing; rows + 1];
     for place in 0..parts {
         let mut one = vec![nothing];

@@ -1,4 +1,5 @@
-//! Any number of releases within a budget; each may depend on the earlier answers.
+//! Composition of any number of releases within a budget. Each release can depend on the earlier
+//! answers.
 
 use std::sync::Mutex;
 
@@ -9,7 +10,7 @@ use opendp_core::{
 
 use crate::composition::interactive::register_interactive;
 
-/// Make a measurement that answers questions as long as their loss fits a budget.
+/// Make a measurement that answers questions as long as their total loss is within a budget.
 ///
 /// # Arguments
 /// * `odometer` - the odometer that answers the questions
@@ -20,52 +21,54 @@ use crate::composition::interactive::register_interactive;
 /// `d_in` and `d_out` are not negative and not NaN.
 ///
 /// # Postcondition
-/// The release is a [`Session`](opendp_core::Session). A question is a measurement. It is answered
-/// if its loss at `d_in`, added to the losses of all earlier questions, is within the budget in
-/// every part of a loss. It is charged before it is answered, and stays charged if the answer
-/// fails. A question that does not fit is refused with `BudgetExceeded`, and changes nothing. A
-/// question with a smaller loss may still be asked. `left()` is the remaining budget.
+/// The release is a [`Session`](opendp_core::Session). A question is a measurement. Add the loss of
+/// a question at `d_in` to the losses of all earlier questions. The question is answered if each
+/// part of this sum (for example epsilon and delta) is within the same part of the budget. The loss
+/// is charged before the answer is drawn, and stays charged if the answer fails. A question that
+/// exceeds the budget is refused with `BudgetExceeded`, and changes nothing. After a refusal, a
+/// question with a smaller loss can still be answered. `left()` is the remaining budget.
 ///
-/// Budget and total are exact numbers. A budget counts as the larger of the float and its shortest
-/// decimal number, so a budget of `0.3` allows three losses of a tenth. If a mechanism states its
-/// exact bound, such as the fraction `d_in / scale`, this fraction is charged. Otherwise the float
-/// of its map is charged. The time of a question does not depend on the number of earlier
-/// questions.
+/// The budget and the sum of the losses are exact numbers. The budget is the larger of the float
+/// and its shortest decimal number. So a budget of `0.3` allows three losses of a tenth. If a
+/// mechanism states its exact bound, such as the fraction `d_in / scale`, this fraction is charged.
+/// Otherwise the float of its map is charged. The time for the charge of a question does not depend
+/// on the number of earlier questions.
 ///
-/// Losses in Renyi divergence are compared at 20 orders from 1.125 to 128, and the budget is the
-/// step function through its values there.
+/// Losses in Renyi divergence are compared at 20 orders from 1.125 to 128. The budget is the step
+/// function through its values at these orders.
 ///
 /// # Map
-/// `d_out`, rounded up to a float, for all distances up to `d_in`; an error for larger ones.
+/// `d_out`, rounded up to a float, for all distances up to `d_in`; an error for larger distances.
 ///
 /// # Proof
-/// Let `b_1, b_2, ...` be the exact bounds `map_i(d_in)` of the questions that are answered, which
-/// are functions of the questions. The charge for question `i` is at least `b_i` in each part, and
-/// the sum of the charges never exceeds the budget `B` ([`Ledger`](opendp_core::Ledger)), so
-/// `sum_i b_i <= B` on every path. Charges are made one at a time and before the answer is drawn,
-/// so this holds for any interleaving of threads, and whether or not an answer fails.
+/// Let `b_1, b_2, ...` be the exact bounds `map_i(d_in)` of the answered questions. These bounds
+/// are functions of the questions. The charge for question `i` is at least `b_i` in each part. The
+/// sum of the charges never exceeds the budget `B` ([`Ledger`](opendp_core::Ledger)). So
+/// `sum_i b_i <= B` on every path. Charges are made one at a time, before the answer is drawn. So
+/// this holds for any interleaving of threads, and also if an answer fails.
 ///
-/// *Pure.* Let `x`, `y` be `d_in`-close. The probability, or density, of a transcript is a product
-/// over `i`. Factor `i` is the probability of answer `i` given the earlier answers, because the
-/// analyst's choices depend only on these. For `x` and `y`, factor `i` differs by a factor of at
-/// most `exp(b_i)`; so the products differ by at most `exp(sum_i b_i) <= exp(B)`.
+/// *Pure.* Let `x`, `y` be `d_in`-close. The probability (or density) of a transcript is a product
+/// over `i`. Factor `i` is the probability of answer `i` given the earlier answers. The reason is
+/// that the analyst's choices depend only on the earlier answers. For `x` and `y`, factor `i`
+/// differs by a factor of at most `exp(b_i)`. So the products differ by at most
+/// `exp(sum_i b_i) <= exp(B)`.
 ///
-/// *Approximate*: Rogers, Roth, Ullman and Vadhan (2016), for sums of epsilon and of delta.
-/// *Renyi divergence of order alpha, and with it zero-concentrated divergence*, where the loss at
-/// every order is `alpha rho`: Feldman and Zrnic (2021). *Zero-concentrated divergence
-/// with a delta*: Whitehouse, Ramdas, Rogers and Wu (2023).
+/// *Approximate.* See Rogers, Roth, Ullman and Vadhan (2016), for sums of epsilon and of delta.
+/// *Renyi divergence of order alpha.* See Feldman and Zrnic (2021). Zero-concentrated divergence is
+/// a special case, because the loss at every order is `alpha rho`. *Zero-concentrated divergence
+/// with a delta.* See Whitehouse, Ramdas, Rogers and Wu (2023).
 ///
-/// *Interactive questions.* A question that is itself a conversation is charged in full when it
-/// begins, for the bound of its map. Haney, Shoemate, Tian, Vadhan, Vyrros, Xu and Zhang (2023)
-/// prove that the bounds above hold when such conversations are interleaved, for (epsilon, delta)
-/// and Renyi divergence of each order. For measures without such a theorem, the session does not
-/// interleave conversations.
+/// *Interactive questions.* A question can open a conversation (an interactive release). The
+/// question is charged in full at the beginning, with the bound of its map. The bounds above hold
+/// for interleaved conversations, for (epsilon, delta) and Renyi divergence of each order (Haney,
+/// Shoemate, Tian, Vadhan, Vyrros, Xu, Zhang 2023). For measures without such a theorem, the
+/// session does not interleave conversations.
 ///
-/// *Refusals.* Whether a question is refused is a function of the earlier questions, which the
-/// analyst knows.
+/// *Refusals.* The refusal of a question depends only on the questions so far, which the analyst
+/// chose.
 ///
 /// # Errors
-/// * `FailedMap` when `d_in` is not a distance; `InvalidDistance` when `d_out` is not
+/// * `FailedMap` when `d_in` is not a distance; `InvalidDistance` when `d_out` is not a distance
 /// * from the map: `FailedMap` when the distance exceeds `d_in`
 /// * from the session: the errors of [`Session::ask`](opendp_core::Session::ask)
 ///
@@ -127,7 +130,7 @@ register_interactive! {
     "privacy_filter.rs": make_privacy_filter(odometer, d_in, d_out);
 }
 
-/// Refuse a distance beyond the distance of a budget.
+/// Check that a distance is at most the distance for which the budget is valid.
 pub(crate) fn within<Q: Distance>(d_in: &Q, most: &Q) -> Result<()> {
     if d_in.at_most(most)? {
         return Ok(());
@@ -139,7 +142,7 @@ pub(crate) fn within<Q: Distance>(d_in: &Q, most: &Q) -> Result<()> {
     )))
 }
 
-/// The allowance of a filter: its budget.
+/// The allowance of a filter, which is its budget.
 struct Budget<MI: Metric, MO: Measure> {
     measure: MO,
     d_in: MI::Distance,
@@ -155,7 +158,7 @@ impl<MI: Metric, MO: Measure> Budget<MI, MO> {
 }
 impl<MI: Metric, MO: Measure> Allowance<MI, MO> for Budget<MI, MO> {
     fn charge(&self, map: &PrivacyMap<MI, MO>) -> Result<()> {
-        // The map may be user code, so it runs before the lock is taken.
+        // The map can be user code, so it runs before the lock is taken.
         let loss = map.eval_exact(&self.measure, &self.d_in)?;
         self.with(|account| account.charge(&loss))
     }

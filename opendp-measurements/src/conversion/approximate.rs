@@ -1,4 +1,4 @@
-//! Add a delta of 0 to a loss.
+//! Add a delta of 0 to the loss of a measurement.
 
 use opendp_core::arith::Exact;
 use opendp_core::erased::{AnyDomain, AnyMetric, AnyValue};
@@ -7,24 +7,26 @@ use opendp_core::{
     RenyiDivergence, Result, SmoothedMaxDivergence, ZeroConcentratedDivergence,
 };
 
-/// Convert the loss of a measurement to an approximate one with delta = 0.
+/// Convert the loss of a measurement to an approximate loss with delta = 0.
 ///
-/// Then it composes with approximate measurements.
+/// The new measurement composes with approximate measurements.
 ///
 /// # Arguments
 /// * `measurement` - the measurement, in any measure
 ///
 /// # Precondition
-/// Only the precondition of the measurement.
+/// The precondition of the measurement.
 ///
 /// # Postcondition
 /// The release does not change.
 ///
 /// # Map
-/// The loss of the measurement at `d_in`, and a delta of 0. An exact loss stays exact.
+/// The loss is the loss of the measurement at `d_in`, with a delta of 0. If the measurement states
+/// an exact loss, the new loss is also exact.
 ///
 /// # Proof
-/// The events that [`Approximate`] requires have probability 1.
+/// A loss in [`Approximate`] holds outside of exceptional events of probability at most delta. Here
+/// the exceptional events have probability 0.
 ///
 /// # Errors
 /// From the map: the errors of the measurement's map.

@@ -1,4 +1,5 @@
-//! Tests of conversions between measures: values to many digits, and the laws of their maps.
+//! Tests of conversions between measures. The tests compare losses with values that are known to
+//! many digits, and check properties of the maps.
 
 mod values;
 
@@ -36,7 +37,7 @@ fn laplace(b: f64) -> Told<MaxDivergence> {
 fn gaussian(s: f64) -> Told<ZeroConcentratedDivergence> {
     make_gaussian(floats(), scale(s), None).unwrap()
 }
-/// A measurement that states a given loss.
+/// Make a measurement that states a given loss.
 fn told<MO: Measure>(
     measure: MO,
     loss: impl Fn(f64) -> MO::Distance + Send + Sync + 'static,
@@ -44,7 +45,8 @@ fn told<MO: Measure>(
     let map = PrivacyMap::new(move |d: &f64| Ok(loss(*d)));
     Measurement::new(floats(), measure, Function::map(|x: &f64| Ok(*x)), map)
 }
-/// Return whether a bound is not below the exact value, and at most a part in 10^9 above it.
+/// Return whether a bound is at least the exact value, and exceeds this value by a relative error
+/// of at most 10^-9.
 fn safe(found: f64, exact: f64) -> bool {
     exact.next_down() <= found && found <= exact * (1.0 + 1e-9) + 1e-300
 }
@@ -69,7 +71,8 @@ fn concentrated_bounds_agree_with_many_digits_on_the_safe_side() {
     check(concentrated_delta(5e-30, 1e-13).unwrap(), 2.6196763297295555541e-234);
     assert_eq!(concentrated_delta(0.0, 0.0).unwrap(), 0.0);
     assert_eq!(concentrated_delta(f64::INFINITY, 1.0).unwrap(), 1.0);
-    // The check can fail, in both directions.
+    // The control: the check fails for a value that is too small, and for a value that is too
+    // large.
     assert!(!safe(0.688002455487808 * (1.0 - 1e-15), 0.68800245548780839256));
     assert!(!safe(0.688002455487808 * (1.0 + 2e-9), 0.68800245548780839256));
 }
@@ -95,8 +98,8 @@ fn the_rho_of_a_pure_loss_agrees_with_many_digits() {
     assert!(concentrated_rho_of_pure(1e-200).unwrap() > 0.0);
     assert!(concentrated_rho_of_pure(f64::NAN).is_err());
 }
-/// The map bounds the Renyi divergence of randomized response at every order. A smaller `rho` does
-/// not.
+/// Check that the map bounds the Renyi divergence of randomized response at every order. The check
+/// must fail for a smaller `rho`.
 #[test]
 fn the_rho_of_a_pure_loss_bounds_randomized_response_and_is_tight() {
     for epsilon in [0.1_f64, 1.0, 3.0] {
@@ -182,7 +185,7 @@ fn the_maps_keep_the_laws() {
     let rho = make_pureDP_to_zCDP(laplace(1.0)).unwrap();
     assert_eq!(rho.map(&0.0).unwrap(), 0.0);
     assert!(rising(&|d| rho.map(&d).unwrap()));
-    // The search over orders finds the same value as the equation.
+    // The search over all orders finds the same value as the equation for the best order.
     let renyi = fixed(make_RDP_to_approxDP(told(RenyiDivergence, line)).unwrap());
     for d in [0.1, 1.0, 3.0] {
         let (one, two) = (renyi.map(&d).unwrap().0, all[0].map(&d).unwrap().0);
@@ -227,7 +230,7 @@ fn the_profile_of_a_pair_is_that_of_four_outcomes() {
     }
     assert!(profile_of_private(-1.0, 0.0).is_err() && profile_of_private(1.0, 1.1).is_err());
     assert_eq!(profile_of_private(f64::INFINITY, 0.0).unwrap().delta(9.0).unwrap(), 1.0);
-    // Compositions have a smaller loss than the sum of the losses.
+    // The loss of a composition is smaller than the sum of the losses.
     let one = make_fixed_approxDP_to_approxDP(laplace(10.0)).unwrap();
     let many = make_composition(vec![one; 50]).unwrap().map(&1.0).unwrap();
     assert!(many.epsilon(1e-6).unwrap() < 4.0);
@@ -259,7 +262,7 @@ fn an_exact_loss_stays_exact_when_a_delta_is_allowed() {
         ledger.charge(&tenth.exact_map(&1.0).unwrap()).unwrap();
     }
     assert_eq!(ledger.exact_total()[0].to_f64_up(), 1.0);
-    // Floats would not work: the float 0.1 is above a tenth.
+    // The control: with floats, the sum is too large, because the float 0.1 is above a tenth.
     assert!(MaxDivergence.compose(&[0.1; 10]).unwrap() > 1.0);
 }
 
@@ -291,15 +294,15 @@ fn a_sample_loses_less() {
     let amplified =
         make_population_amplification(pure(|d| if d == 0 { 0.0 } else { 2.0000000000000338 }), 100)
             .unwrap();
-    // ln(1 + (e^2 - 1) / 10) at one replaced record.
+    // At one replaced record, the loss is ln(1 + (e^2 - 1) / 10).
     let found = amplified.map(&2).unwrap();
     assert!((found - 0.4940287080441941).abs() < 1e-13, "{found}");
     assert_eq!(amplified.map(&0).unwrap(), 0.0);
-    // A loss that does not grow with the distance. The sample contains one of two records about
-    // twice as often as it contains a single record. So the formula for one record would be too
-    // small.
+    // The loss of this measurement does not grow with the distance. A sample contains at least one
+    // of two records about twice as often as one given record. So for two records, the formula for
+    // one record is too small.
     assert!(amplified.map(&4).unwrap() > found * 1.5);
-    // A loss that grows with the distance: two records cost at most twice as much as one.
+    // If the loss grows with the distance, two records have at most twice the loss of one record.
     let linear = pure(|d| f64::from(d) / 2.0);
     let linear = make_population_amplification(linear, 100).unwrap();
     assert!(linear.map(&4).unwrap() <= 2.0 * linear.map(&2).unwrap() * (1.0 + 1e-15));
@@ -311,7 +314,7 @@ fn a_sample_loses_less() {
     check(epsilon, (0.1 * 1_f64.exp_m1()).ln_1p());
     check(delta, 1e-7);
 }
-/// The exact law against the map: sample one bit of a population, and release it by randomized
+/// Compare the map with the exact law: sample one bit of a population, and release it by randomized
 /// response.
 #[test]
 fn the_amplified_loss_bounds_the_exact_one() {
@@ -328,7 +331,7 @@ fn the_amplified_loss_bounds_the_exact_one() {
             let loss = (p / q).ln().abs().max(((1.0 - p) / (1.0 - q)).ln().abs());
             assert!(loss <= bound + 1e-12, "{k} {ones}: {loss} {bound}");
             nearest = nearest.min(bound - loss);
-            // The loss of one record is too small for two records.
+            // The loss at one record is too small for two records.
             if 1 < k && ones == 0 {
                 assert!(loss > amplified.map(&1).unwrap());
             }
@@ -348,7 +351,7 @@ fn the_conditions_of_a_sample_are_enforced() {
     let ordered = on_sample(HammingDistance, Some(10), MaxDivergence, |_| 1.0).erase();
     let ordered = ordered.in_measure::<MaxDivergence>().unwrap();
     assert_eq!(make_population_amplification(ordered, 100).unwrap_err().kind(), "MakeMeasurement");
-    // Two releases from one sample do not compose; amplify their composition as a whole.
+    // Two amplified releases do not compose. But the composition of two releases can be amplified.
     let amplified = make_population_amplification(pure(Some(10)), 100).unwrap();
     assert_eq!(amplified.measure(), &Sampled(MaxDivergence));
     let twice = make_composition(vec![amplified.clone(), amplified]);

@@ -1,4 +1,4 @@
-//! One point of a privacy profile.
+//! Conversion of a privacy profile to one of its points.
 
 use opendp_core::arith::Directed;
 use opendp_core::erased::{AnyDomain, AnyMetric, AnyValue};
@@ -9,13 +9,13 @@ use opendp_core::{
 
 /// A measure whose losses have an epsilon at each delta.
 ///
-/// An implementation claims that a mechanism with a loss is (epsilon, delta)-differentially private
-/// at the returned epsilon.
+/// An implementation claims that a mechanism with this loss is (epsilon, delta)-differentially
+/// private at the returned epsilon.
 pub trait ProfileMeasure: Measure {
-    /// Bound epsilon at a delta, rounding up.
+    /// Bound epsilon at a delta, rounded up.
     ///
     /// # Errors
-    /// `FailedMap` when the loss has no epsilon at this delta, whatever its size.
+    /// `FailedMap` when the loss has no epsilon at this delta.
     fn epsilon(loss: &Self::Distance, delta: f64) -> Result<f64>;
 }
 impl ProfileMeasure for SmoothedMaxDivergence {
@@ -35,34 +35,35 @@ impl ProfileMeasure for Approximate<SmoothedMaxDivergence> {
     }
 }
 
-/// Make a measurement with a privacy profile state its loss at one delta.
+/// Make a measurement that states its loss at one delta, from a measurement with a privacy profile.
 ///
 /// # Arguments
-/// * `measurement` - the measurement, in `SmoothedMaxDivergence` or made approximate
-/// * `delta` - the delta at which to take its profile
+/// * `measurement` - the measurement, in `SmoothedMaxDivergence` or its approximate version
+/// * `delta` - the delta at which the profile is evaluated
 ///
 /// # Precondition
 /// `delta` is from 0 to 1.
 ///
 /// # Postcondition
-/// The release does not change. It is (epsilon, delta)-differentially private.
+/// The release does not change. The release is (epsilon, delta)-differentially private.
 ///
 /// # Map
-/// `(epsilon, delta)`, where epsilon is the value of the measurement's profile at `delta`, rounded
-/// up. If the measurement's loss is approximate, its own delta is first subtracted from `delta`.
+/// `(epsilon, delta)`. Here epsilon is the value of the measurement's profile at `delta`, rounded
+/// up. If the measurement's loss is approximate, the profile is evaluated at `delta` minus the
+/// delta of this loss.
 ///
 /// # Proof
 /// A profile gives a valid pair of epsilon and delta at each of its points. If the loss is
-/// approximate, there are exceptional events of probability at most `d`. Enlarge them until both
-/// have exactly this probability. Let `P'` and `Q'` be the releases conditioned on the complements
-/// of these events. For every event `S`, `P(S) <= (1 - d) P'(S) + d <= (1 - d)(e^epsilon Q'(S) +
-/// delta') + d` `<= e^epsilon Q(S) + delta' + d`, and `delta' + d <= delta` for `delta' = delta -
-/// d`, rounded down.
+/// approximate, there is an exceptional event for each of the two data sets, of probability at most
+/// `d`. Enlarge these two events until both have exactly the probability `d`. Let `P'` and `Q'` be
+/// the releases conditioned on the complements of these events. Let `delta' = delta - d`, rounded
+/// down. For every event `S`, `P(S) <= (1 - d) P'(S) + d <= (1 - d)(e^epsilon Q'(S) + delta') + d`
+/// `<= e^epsilon Q(S) + delta' + d`, and `delta' + d <= delta`.
 ///
 /// # Errors
 /// * `MakeMeasurement` when `delta` is not from 0 to 1
-/// * from the map: `FailedMap` when the measurement spends more than `delta` at every epsilon; the
-///   errors of the measurement's own map
+/// * from the map: `FailedMap` when the measurement's own delta exceeds `delta` at every epsilon;
+///   the errors of the measurement's own map
 ///
 /// # Example
 /// ```

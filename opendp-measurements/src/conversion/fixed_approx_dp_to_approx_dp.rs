@@ -1,11 +1,12 @@
-//! From one pair of epsilon and delta to a delta for each epsilon.
+//! Conversion of one pair of epsilon and delta to a delta for each epsilon.
 
 use opendp_core::erased::{AnyDomain, AnyMetric, AnyValue};
 use opendp_core::{Approximate, Carrier, Domain, MaxDivergence, Measurement, Metric, Result};
 
 use crate::conversion::profiled::{Profiled, to_profile};
 
-/// Differential privacy at one epsilon, optionally except with a probability delta.
+/// A measure of differential privacy whose losses are one epsilon, optionally with an exception of
+/// probability delta.
 pub trait FixedMeasure: Profiled {}
 impl FixedMeasure for MaxDivergence {}
 impl FixedMeasure for Approximate<MaxDivergence> {}
@@ -13,26 +14,28 @@ impl FixedMeasure for Approximate<MaxDivergence> {}
 /// Convert the loss of a measurement with one epsilon and delta to a delta for each epsilon.
 ///
 /// # Arguments
-/// * `measurement` - the measurement, in `Approximate<MaxDivergence>` or `MaxDivergence`, where
-///   delta is 0
+/// * `measurement` - the measurement, in `Approximate<MaxDivergence>`, or in `MaxDivergence` with
+///   delta 0
 ///
 /// # Precondition
-/// Only the precondition of the measurement.
+/// The precondition of the measurement.
 ///
 /// # Postcondition
 /// The release does not change.
 ///
 /// # Map
-/// For the pair `(epsilon, delta)` of the measurement at `d_in`: delta for epsilon and above, and
-/// `1 - (1 - delta)(1 + e^x) / (1 + e^epsilon)` at each `x` below. No better profile holds for
-/// every mechanism with that pair. The profile carries its loss, so compositions are tight.
+/// Let `(epsilon, delta)` be the loss of the measurement at `d_in`. The profile is
+/// `1 - (1 - delta)(1 + e^x) / (1 + e^epsilon)` at each `x` below epsilon, and delta from epsilon
+/// on. No smaller profile holds for every mechanism with this loss. The profile contains the
+/// distribution of its loss, so compositions are tight.
 ///
 /// # Proof
 /// Take any pair of distributions that is `(epsilon, delta)`-close in both directions. A randomized
-/// function makes it from a mechanism with four outcomes. With probability delta, the outcome
-/// reveals everything. Otherwise it is the outcome of a randomized response of loss epsilon
-/// (Kairouz, Oh, Viswanath 2015, the dominating mechanism of their composition theorem). The delta
-/// of this mechanism at `x` is the one above, and no function of an outcome increases it.
+/// function computes this pair from the outcome of a mechanism with four outcomes. With probability
+/// delta, the outcome reveals everything. Otherwise, the outcome is the outcome of a randomized
+/// response of loss epsilon (Kairouz, Oh, Viswanath 2015, the dominating mechanism of their
+/// composition theorem). The profile above is the profile of this mechanism. A function of an
+/// outcome cannot increase the profile.
 ///
 /// # Errors
 /// From the map: the errors of the measurement's map.

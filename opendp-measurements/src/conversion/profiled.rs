@@ -1,4 +1,4 @@
-//! Measures whose losses have a privacy profile, and the conversion to it.
+//! Measures whose losses have a privacy profile, and the conversion to this profile.
 
 use opendp_core::{
     Approximate, Carrier, Domain, MaxDivergence, Measure, Measurement, Metric, PrivacyMap,
@@ -9,12 +9,13 @@ use crate::accounting::{profile_of_concentrated, profile_of_private, profile_of_
 
 /// A measure whose losses bound a delta at every epsilon.
 ///
-/// An implementation claims that a mechanism with a loss in this measure has the
-/// [profile](Profiled::profiled) of that loss in the measure [`Profile`](Profiled::Profile).
+/// An implementation makes the following claim. Let a mechanism have a loss in this measure. Then
+/// the [profile](Profiled::profiled) of this loss is also a loss of the mechanism, in the measure
+/// [`Profile`](Profiled::Profile).
 pub trait Profiled: Measure {
-    /// The measure that losses are converted to.
+    /// The measure of the converted losses.
     type Profile: Measure + Default;
-    /// Convert a loss, rounding up.
+    /// Convert a loss to a profile, rounded up.
     ///
     /// # Errors
     /// The errors of the accounting.
@@ -46,8 +47,8 @@ impl Profiled for RenyiDivergence {
 }
 macro_rules! approximate {
     ($($inner:ty),*) => {$(
-        /// Keep the exceptional events, and convert the inner loss, which holds given that they do
-        /// not happen.
+        /// Keep the exceptional events, and convert the inner loss. The inner loss holds outside of
+        /// these events.
         impl Profiled for Approximate<$inner> {
             type Profile = Approximate<SmoothedMaxDivergence>;
             fn profiled((loss, delta): &Self::Distance) -> Result<(PrivacyProfile, f64)> {
@@ -58,7 +59,7 @@ macro_rules! approximate {
 }
 approximate!(ZeroConcentratedDivergence, RenyiDivergence);
 
-/// State the loss of a measurement as a profile.
+/// Make a measurement that states the loss of `measurement` as a profile.
 pub(super) fn to_profile<DI, MI, MO, TO>(
     measurement: &Measurement<DI, MI, MO, TO>,
 ) -> Measurement<DI, MI, MO::Profile, TO>

@@ -1,4 +1,4 @@
-//! From pure to zero-concentrated differential privacy.
+//! Conversion of pure to zero-concentrated differential privacy.
 
 use opendp_core::erased::{AnyDomain, AnyMetric, AnyValue};
 use opendp_core::{
@@ -14,24 +14,24 @@ use crate::accounting::concentrated_rho_of_pure;
 /// * `measurement` - the measurement, in [`MaxDivergence`]
 ///
 /// # Precondition
-/// Only the precondition of the measurement.
+/// The precondition of the measurement.
 ///
 /// # Postcondition
 /// The release does not change.
 ///
 /// # Map
-/// `rho = epsilon tanh(epsilon / 2)`, rounded up, for the epsilon of the measurement at `d_in`. It
-/// is below `epsilon^2 / 2` (Bun, Steinke 2016, Proposition 1.4), and is the least bound that holds
-/// for every mechanism.
+/// `rho = epsilon tanh(epsilon / 2)`, rounded up, for the epsilon of the measurement at `d_in`.
+/// This `rho` is below `epsilon^2 / 2` (Bun, Steinke 2016, Proposition 1.4). No smaller bound holds
+/// for every mechanism with this epsilon.
 ///
 /// # Proof
-/// Let `x`, `y` be `d_in`-close. The releases on them are `epsilon`-close in max-divergence, in
-/// both directions. So they can be computed by a randomized function from one bit: the answer of a
-/// randomized response that is true with probability `e^epsilon / (1 + e^epsilon)` (Kairouz, Oh,
-/// Viswanath 2015, on the dominating mechanism). Renyi divergence does not grow under such a
-/// function, and the divergence of randomized response is at most `a epsilon tanh(epsilon / 2)` at
-/// each order `a`: see [`concentrated_rho_of_pure`]. If the release answers questions, this holds
-/// for its transcript with every analyst.
+/// Let `x`, `y` be `d_in`-close. The releases on `x` and `y` are `epsilon`-close in max-divergence,
+/// in both directions. So a randomized function can compute both releases from one bit. This bit is
+/// the answer of a randomized response whose answer is true with probability
+/// `e^epsilon / (1 + e^epsilon)` (Kairouz, Oh, Viswanath 2015, on the dominating mechanism). Renyi
+/// divergence does not grow under such a function. The divergence of randomized response is at most
+/// `a epsilon tanh(epsilon / 2)` at each order `a`: see [`concentrated_rho_of_pure`]. If the
+/// release is interactive, this holds for the transcript of its conversation with every analyst.
 ///
 /// # Errors
 /// From the map: the errors of the measurement's map.

@@ -1,11 +1,11 @@
-//! From Renyi to approximate differential privacy.
+//! Conversion of Renyi to approximate differential privacy.
 
 use opendp_core::erased::{AnyDomain, AnyMetric, AnyValue};
 use opendp_core::{Approximate, Carrier, Domain, Measurement, Metric, RenyiDivergence, Result};
 
 use crate::conversion::profiled::{Profiled, to_profile};
 
-/// Renyi differential privacy, optionally except with a probability delta.
+/// A measure of Renyi differential privacy, optionally with an exception of probability delta.
 pub trait RenyiMeasure: Profiled {}
 impl RenyiMeasure for RenyiDivergence {}
 impl RenyiMeasure for Approximate<RenyiDivergence> {}
@@ -13,23 +13,25 @@ impl RenyiMeasure for Approximate<RenyiDivergence> {}
 /// Convert the Renyi divergences of a measurement to a delta for each epsilon.
 ///
 /// # Arguments
-/// * `measurement` - the measurement, in `RenyiDivergence` or made approximate
+/// * `measurement` - the measurement, in `RenyiDivergence` or its approximate version
 ///
 /// # Precondition
-/// Only the precondition of the measurement.
+/// The precondition of the measurement.
 ///
 /// # Postcondition
 /// The release does not change. The loss is in `SmoothedMaxDivergence`, or in
 /// `Approximate<SmoothedMaxDivergence>` with the delta of the measurement.
 ///
 /// # Map
-/// Let `r` be the curve of the measurement at `d_in`. Delta at each epsilon is
-/// `e^((a - 1)(r(a) - epsilon)) / (a - 1) * (1 - 1/a)^a`, rounded up. Here `a` is the best order
-/// that is found between `1 + e^-10` and `1 + e^20`. Orders at which the curve fails are ignored.
+/// Let `r` be the loss of the measurement at `d_in`. This loss is a function that bounds the Renyi
+/// divergence `r(a)` of each order `a`. For each epsilon, each order gives the bound
+/// `e^((a - 1)(r(a) - epsilon)) / (a - 1) * (1 - 1/a)^a` on delta, rounded up. A search between the
+/// orders `1 + e^-10` and `1 + e^20` returns the smallest bound that it finds. If `r` fails at an
+/// order, this order is ignored.
 ///
 /// # Proof
-/// Every order gives a bound (Canonne, Kamath, Steinke 2020, Proposition 12), so the bound holds
-/// even if the order that is found is not the best one.
+/// Every order gives a bound (Canonne, Kamath, Steinke 2020, Proposition 12). So the bound holds
+/// for any order that the search finds.
 ///
 /// # Errors
 /// From the map: the errors of the measurement's map.

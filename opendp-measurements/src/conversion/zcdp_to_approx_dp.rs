@@ -1,4 +1,4 @@
-//! From zero-concentrated to approximate differential privacy.
+//! Conversion of zero-concentrated to approximate differential privacy.
 
 use opendp_core::erased::{AnyDomain, AnyMetric, AnyValue};
 use opendp_core::{
@@ -7,7 +7,8 @@ use opendp_core::{
 
 use crate::conversion::profiled::{Profiled, to_profile};
 
-/// Zero-concentrated differential privacy, optionally except with a probability delta.
+/// A measure of zero-concentrated differential privacy, optionally with an exception of probability
+/// delta.
 pub trait ConcentratedMeasure: Profiled {}
 impl ConcentratedMeasure for ZeroConcentratedDivergence {}
 impl ConcentratedMeasure for Approximate<ZeroConcentratedDivergence> {}
@@ -15,27 +16,29 @@ impl ConcentratedMeasure for Approximate<ZeroConcentratedDivergence> {}
 /// Convert the zero-concentrated loss of a measurement to a delta for each epsilon.
 ///
 /// # Arguments
-/// * `measurement` - the measurement, in `ZeroConcentratedDivergence` or made approximate
+/// * `measurement` - the measurement, in `ZeroConcentratedDivergence` or its approximate version
 ///
 /// # Precondition
-/// Only the precondition of the measurement.
+/// The precondition of the measurement.
 ///
 /// # Postcondition
 /// The release does not change. The loss is in `SmoothedMaxDivergence`, or in
 /// `Approximate<SmoothedMaxDivergence>` with the delta of the measurement.
 ///
 /// # Map
-/// The profile of `rho`: at each epsilon the least over all orders `a > 1` of
-/// `e^((a - 1)(a rho - epsilon)) / (a - 1) * (1 - 1/a)^a`, rounded up.
-/// [`make_fix_delta`](crate::make_fix_delta) takes one point of it. For Gaussian noise,
-/// [`make_gaussian_in`](crate::make_gaussian_in) states the exact profile, which is lower. This
-/// conversion cannot use it, because `rho` alone does not imply Gaussian noise.
+/// The loss is the profile of `rho`, the loss of the measurement at `d_in`. At each epsilon, delta
+/// is the least value of `e^((a - 1)(a rho - epsilon)) / (a - 1) * (1 - 1/a)^a` over all orders
+/// `a > 1`, rounded up. [`make_fix_delta`](crate::make_fix_delta) converts this profile to one of
+/// its points. For Gaussian noise, [`make_gaussian_in`](crate::make_gaussian_in) states the exact
+/// profile, which is lower. This conversion cannot use the exact profile, because `rho` alone does
+/// not imply Gaussian noise.
 ///
 /// # Proof
-/// At every order the divergence of releases on `d_in`-close data is at most `a rho`, so every
-/// order gives a bound on delta (Canonne, Kamath, Steinke 2020, on concentrated privacy). With
-/// exceptional events, this holds given that they do not happen, and their delta is kept
-/// separately. See [`accounting`](crate::accounting) for how the least bound is found and rounded.
+/// At every order `a`, the divergence of releases on `d_in`-close data is at most `a rho`. So every
+/// order gives a bound on delta (Canonne, Kamath, Steinke 2020, on concentrated privacy). If the
+/// measure has exceptional events, the bound holds outside of these events, and their delta is kept
+/// separately. The module [`accounting`](crate::accounting) describes the search for the least
+/// bound and its rounding.
 ///
 /// # Errors
 /// From the map: the errors of the measurement's map.

@@ -1,9 +1,9 @@
-//! Post-processing that a user writes.
+//! User-defined post-processing.
 
 use opendp_core::erased::AnyValue;
 use opendp_core::{Carrier, Function, Result};
 
-/// Use a function as the post-processing of a release.
+/// Make a post-processing step from a function of a release.
 ///
 /// # Arguments
 /// * `function` - the function of a release
@@ -12,14 +12,14 @@ use opendp_core::{Carrier, Function, Result};
 /// The function has no information about the data except the release.
 ///
 /// # Postcondition
-/// The function is the given one.
+/// The result is the given function.
 ///
 /// # Trust
-/// The caller promises the precondition: a function that carries data with it, or reads it from
-/// elsewhere, releases something that no map accounts for.
+/// The caller promises the precondition. If a function stores data or reads data from elsewhere,
+/// its result has a loss that no map counts.
 ///
 /// # Errors
-/// None of its own.
+/// This function returns no error.
 ///
 /// # Example
 /// ```

@@ -1,38 +1,41 @@
-//! Privacy profiles that a user writes.
+//! User-defined privacy profiles.
 
 use std::collections::BTreeMap;
 use std::sync::Mutex;
 
 use opendp_core::{Error, PrivacyProfile, Result};
 
-/// The maximum number of points of a curve that are remembered.
+/// The maximum number of evaluated points of a curve that are stored for comparisons.
 const MOST_POINTS: usize = 4096;
-/// The relative amount by which a curve may rise, because plain floats have rounding errors.
+/// The relative amount by which computed deltas are allowed to rise. This amount covers rounding
+/// errors of plain floats.
 const WOBBLE: f64 = 1e-9;
 
-/// Use a curve as a privacy profile.
+/// Make a privacy profile from a curve of deltas.
 ///
-/// The profile is a loss in `SmoothedMaxDivergence`, which the map of a user-defined measurement
-/// may return. A document writes such a loss as points, `{"profile": [[epsilon, delta], ...]}`,
-/// which [`PrivacyProfile::from_table`] joins; a curve is for programs.
+/// The profile is a loss in `SmoothedMaxDivergence`. The map of a user-defined measurement can
+/// return such a profile. Only programs use a curve. A document writes such a loss as points,
+/// `{"profile": [[epsilon, delta], ...]}`, and [`PrivacyProfile::from_table`] joins the points.
 ///
 /// # Arguments
 /// * `curve` - the delta for each epsilon of at least 0
 ///
 /// # Precondition
-/// For each epsilon the mechanism is (epsilon, curve(epsilon))-differentially private. The curve is
-/// from 0 to 1, does not rise, and its computed values are never too small.
+/// For each epsilon, the mechanism is (epsilon, curve(epsilon))-differentially private. The curve
+/// is from 0 to 1 and does not rise. The computed values are never too small.
 ///
 /// # Postcondition
 /// The profile has the deltas of the curve.
 ///
 /// # Trust
-/// The caller promises the precondition. Each evaluation of the curve checks what it can: the delta
-/// is a number from 0 to 1. It is compared with the deltas of smaller epsilons that were evaluated
-/// before, and may exceed them by at most a part in `10^9`.
+/// The caller promises the precondition. Each evaluation of the curve checks a part of the
+/// precondition. First, the delta must be a number from 0 to 1. Second, the delta is compared with
+/// the earlier evaluations. A delta can exceed the delta of a smaller epsilon by at most the
+/// relative amount `10^-9`.
 ///
 /// # Errors
-/// None of its own. From the profile: `FailedMap` when the check fails; the errors of the curve.
+/// This function returns no error. From the profile: `FailedMap` when a check of the curve fails;
+/// the errors of the curve.
 ///
 /// # Example
 /// ```
@@ -63,8 +66,8 @@ pub fn new_privacy_profile(
     }))
 }
 
-/// Compare a point of a curve with its neighbours among the earlier points, and remember it. Floats
-/// that are not negative have the same order as their bits.
+/// Compare a point of a curve with its neighbours among the earlier points, and store the point.
+/// Keys are the bits of epsilons. Floats that are not negative have the same order as their bits.
 fn compare(seen: &mut BTreeMap<u64, f64>, epsilon: f64, delta: f64) -> Result<()> {
     let key = epsilon.abs().to_bits();
     let rises = |low: (f64, f64), high: (f64, f64)| low.1 * (1.0 + WOBBLE) < high.1;
@@ -114,7 +117,7 @@ mod tests {
             let profile = new_privacy_profile(move |_| Ok(wrong)).unwrap();
             assert_eq!(profile.delta(1.0).unwrap_err().kind(), "FailedMap", "{wrong}");
             assert_eq!(profile.epsilon(0.5).unwrap_err().kind(), "FailedMap", "{wrong}");
-            // The control: a plain profile trusts its curve.
+            // The control: `PrivacyProfile::new` does not check the curve.
             assert!(PrivacyProfile::new(move |_| Ok(wrong)).delta(1.0).is_ok());
         }
         let fails = new_privacy_profile(|_| Err(Error::Overflow("no".into()))).unwrap();
@@ -133,7 +136,7 @@ mod tests {
         // The search for an epsilon evaluates enough points to detect the increase.
         let rising = new_privacy_profile(|epsilon: f64| Ok(1.0 - 0.5 / (1.0 + epsilon))).unwrap();
         assert!(rising.epsilon(0.25).is_err());
-        // A curve in plain floats may have rounding errors.
+        // A curve in plain floats can have rounding errors.
         let wobbles = |epsilon: f64| Ok(0.5 * (1.0 + 1e-15 * (1e3 * epsilon).sin()));
         let wobbles = new_privacy_profile(wobbles).unwrap();
         assert!((0..1000).all(|i| wobbles.delta(f64::from(i)).is_ok()));

@@ -1,35 +1,37 @@
-//! Conversations that a user writes.
+//! User-defined conversations: functions that answer questions one after another.
 
 use opendp_core::erased::{AnyFunction, AnyValue};
 use opendp_core::{Carrier, Error, Function, Queryable, Result};
 
 /// Make a function that starts a conversation with a value.
 ///
-/// After a measurement, by `then`, the value is the release: the conversation is post-processing,
-/// and loses nothing. As the function of [`make_user_measurement`](crate::make_user_measurement)
-/// the value is the data, and the conversation is an interactive mechanism; the privacy map of that
-/// measurement bounds the loss of all answers together.
+/// There are two uses. If the function follows a measurement, by `then`, the value is the release.
+/// The conversation is then post-processing, so it adds no loss. If the function is given to
+/// [`make_user_measurement`](crate::make_user_measurement), the value is the data. The conversation
+/// is then an interactive mechanism, and the privacy map of the measurement bounds the loss of all
+/// answers together.
 ///
 /// # Arguments
 /// * `transition` - the function that changes the state for a question, and returns the answer
 ///
 /// # Precondition
-/// The transition knows nothing about the data except the state and the question.
+/// The transition uses no information about the data except the state and the question.
 ///
 /// # Postcondition
-/// The function returns a [`Queryable`] whose state begins as a copy of the value. Questions are
-/// answered one at a time. A question that is asked from inside a transition gets an error. If a
-/// transition fails, the state may be changed in part, and the conversation continues with it. If a
-/// transition panics, the conversation ends. A queryable that is bound to a turn of another
-/// conversation ends with that turn, and so does everything that it returned.
+/// The function returns a [`Queryable`]. The state of the queryable begins as a copy of the value.
+/// Questions are answered one at a time. A question that is asked from inside a transition gets an
+/// error. If a transition fails, the state can be partly changed, and the conversation continues
+/// with this state. If a transition panics, the conversation ends. Some mechanisms, such as a
+/// sequential composition, release one queryable after another. When the next release begins, the
+/// earlier queryable ends, and so does everything that this queryable returned.
 ///
 /// # Trust
-/// After a measurement, the caller promises the precondition. If the value is the data, the
-/// caller promises that the privacy map bounds the loss of every sequence of questions, each of
-/// which may depend on the earlier answers.
+/// After a measurement, the caller promises the precondition. If the value is the data, the caller
+/// promises that the privacy map bounds the loss of every sequence of questions. Each question can
+/// depend on the earlier answers.
 ///
 /// # Errors
-/// None of its own.
+/// This function returns no error.
 ///
 /// # Example
 /// ```
@@ -59,30 +61,32 @@ where
     Ok(Function::map(move |start: &S| Ok(Queryable::new(start.clone(), transition.clone()))))
 }
 
-/// Make a function that starts a conversation with a value, from a function of pairs.
+/// Make a function that starts a conversation with a value. The transition takes a pair and returns
+/// a pair.
 ///
-/// It is `new_queryable` for values whose types are known only at run time.
+/// This function is `new_queryable` for values whose types are known only at run time.
 ///
 /// # Arguments
-/// * `transition` - a function from the pair of a state and a question to the pair of the next
-///   state and the answer
+/// * `transition` - a function of a pair of a state and a question. The function returns a pair of
+///   the next state and the answer
 ///
 /// # Precondition
-/// The transition knows nothing about the data except the state and the question.
+/// The transition uses no information about the data except the state and the question.
 ///
 /// # Postcondition
-/// The function returns a queryable whose state begins as the value. After a measurement the value
-/// is its release, and the conversation is post-processing. As the function of
-/// `make_user_measurement` the value is the data, and the conversation is an interactive mechanism.
-/// A transition that fails does not change the state.
+/// The function returns a queryable. The state of the queryable begins as the value. After a
+/// measurement, the value is the release, and the conversation is post-processing. In
+/// `make_user_measurement`, the value is the data, and the conversation is an interactive
+/// mechanism. A transition that fails does not change the state.
 ///
 /// # Trust
-/// After a measurement, the caller promises the precondition. If the value is the data, the
-/// caller promises that the privacy map bounds the loss of every sequence of questions, each of
-/// which may depend on the earlier answers.
+/// After a measurement, the caller promises the precondition. If the value is the data, the caller
+/// promises that the privacy map bounds the loss of every sequence of questions. Each question can
+/// depend on the earlier answers.
 ///
 /// # Errors
-/// None of its own. From the queryable: `FailedCast` when the transition does not return a pair.
+/// This function returns no error. From the queryable: `FailedCast` when the transition does not
+/// return a pair.
 ///
 /// # Example
 /// ```
@@ -129,7 +133,8 @@ mod tests {
     fn map() -> PrivacyMap<DiscreteDistance, MaxDivergence> {
         PrivacyMap::new(|_: &u32| Ok(1.0))
     }
-    /// Answers the second question with the truth, and all others with nothing.
+    /// Make a measurement that answers the second question with the truth, and all other questions
+    /// with nothing.
     fn at_last()
     -> Measurement<AtomDomain<bool>, DiscreteDistance, MaxDivergence, Queryable<i32, Option<bool>>>
     {

@@ -1,11 +1,11 @@
-//! Measurements whose privacy is claimed by the user.
+//! User-defined measurements.
 
 use opendp_core::erased::{AnyDomain, AnyMeasure, AnyMetric, AnyValue};
 use opendp_core::{
     Carrier, Domain, Function, Measure, Measurement, Metric, PrivacyMap, Result, Space, TheMeasure,
 };
 
-/// Make a measurement from a function and a privacy map that its user vouches for.
+/// Make a measurement from a function and a privacy map. The caller is responsible for both.
 ///
 /// # Arguments
 /// * `input` - the input space
@@ -18,19 +18,20 @@ use opendp_core::{
 /// of the input domain.
 ///
 /// # Postcondition
-/// The function is the given one.
+/// The function is the given function.
 ///
 /// # Map
-/// The given map, and the exact bound that it states, if any.
+/// The privacy map is the given map. If this map states an exact bound, the measurement has the
+/// same exact bound.
 ///
 /// # Trust
-/// The library cannot prove two promises of the author of the function and the map: the
-/// precondition, and that releases of `d_in`-close members are at most `privacy_map(d_in)` apart in
-/// the measure. Everything that counts this loss, such as a composition or a budget, relies on
-/// them.
+/// The caller makes two promises that the library cannot prove. The first promise is the
+/// precondition. The second promise is that releases of `d_in`-close members are at most
+/// `privacy_map(d_in)` apart in the measure. Everything that counts this loss, such as a
+/// composition or a budget, relies on both promises.
 ///
 /// # Errors
-/// None of its own: the errors of the function and of the map.
+/// This function returns no error. From the measurement: the errors of the function and of the map.
 ///
 /// # Example
 /// ```
@@ -83,7 +84,7 @@ mod tests {
         assert_eq!(made.map(&one).unwrap_err().kind(), "FailedCast");
         assert!(matches!(Arg::value(map.erase()), Arg::Value(_)));
     }
-    /// Counts rows.
+    /// A user-defined fold that counts rows.
     struct Count;
     impl opendp_core::Fold<Vec<i32>, i32> for Count {
         type State = i32;

@@ -1,4 +1,4 @@
-//! How losses grow with the number of steps.
+//! Bounds on the loss of a path of several steps from the loss of one step.
 
 use opendp_core::arith::{Directed, DirectedFloat, Exact};
 use opendp_core::{
@@ -8,22 +8,25 @@ use opendp_core::{
 
 use super::profile::grouped;
 
-/// How a loss grows with the number of steps, which is at least one.
+/// A function that bounds the loss of a path of steps from the loss of a single step. The second
+/// argument is the number of steps, which is at least 1.
 #[derive(Debug)]
 pub enum Growth<MO: Measure> {
-    /// The [parts](Measure::parts) of the loss of a step determine the parts of the loss of all
-    /// steps.
+    /// The function maps the [parts](Measure::parts) of the loss of a step to the parts of the loss
+    /// of all steps.
     Parts(fn(Vec<Exact>, u32) -> Vec<Exact>),
-    /// The loss of a step determines the loss of all steps, rounded up.
+    /// The function maps the loss of a step to the loss of all steps, rounded up.
     Whole(fn(&MO::Distance, u32) -> Result<MO::Distance>),
 }
 
-/// A measure in which the loss over a path of steps is known from the loss of each step.
+/// A measure that bounds the loss over a path of steps by the loss of each step.
 ///
-/// An implementation claims: if any two neighbours in a sequence of distributions are at most a
-/// loss apart, in both directions, the first and the last are at most the grown loss apart.
+/// An implementation makes one claim for every sequence of distributions. Let any two neighbours in
+/// the sequence be at most a given loss apart, in both directions. Then the loss between the first
+/// and the last distribution is at most the result of [`growth`](GroupMeasure::growth) for the
+/// given loss.
 pub trait GroupMeasure: Measure {
-    /// How a loss grows.
+    /// Return the function that bounds the loss of a path of steps.
     fn growth() -> Growth<Self>;
 }
 impl GroupMeasure for MaxDivergence {
@@ -62,7 +65,7 @@ impl GroupMeasure for SmoothedMaxDivergence {
         Growth::Whole(|profile, steps| Ok(grouped(profile, steps)))
     }
 }
-/// It is a loss of a mechanism on populations.
+/// Use the function of the inner measure, because the loss is a loss of a mechanism on populations.
 impl<M: GroupMeasure + Default> GroupMeasure for Sampled<M> {
     fn growth() -> Growth<Self> {
         Growth::Whole(|loss, steps| match M::growth() {
@@ -95,27 +98,30 @@ pub(super) fn grown_delta(epsilon: f64, delta: &Exact, steps: u32) -> Exact {
             epsilon.inf_mul(k).and_then(|all| all.inf_exp_m1()?.inf_div(epsilon.neg_inf_exp_m1()?))
         }
     };
-    // If the sum does not fit a float, the result exceeds 1 unless delta is tiny.
+    // If the sum exceeds all floats, return 1, which is a bound on every delta.
     let grown = sum.and_then(Exact::from_f64).map_or(1.0, |sum| delta.times(&sum).to_f64_up());
     Exact::from_f64(grown.min(1.0)).unwrap_or(Exact::INFINITY)
 }
 
-/// The largest number of orders at which a curve is evaluated.
+/// The largest number of orders at which the curve of a step is evaluated for one order of the
+/// result.
 const MOST_ORDERS: u32 = 1024;
 
-/// Compute the sum over `i < k` of `k a / (k a - i) r(k a - i)`, rounded up.
+/// Compute the sum over `i < k` of `k a / (k a - i) r(k a - i)`, rounded up. Here `k` is the number
+/// of steps, `a` the order, and `r` the curve of the divergences of one step.
 fn grown_divergence(curve: &RenyiCurve, order: f64, steps: u32) -> Result<f64> {
     if steps == 1 {
         return curve.epsilon(order);
     }
     let k = f64::from(steps);
     let (Ok(above), Ok(below)) = (order.inf_mul(k), order.neg_inf_mul(k)) else {
-        // If an order is not a float, use the divergence of infinite order, which is the largest.
-        // It is added up over the steps.
+        // If an order exceeds all floats, use the divergence of infinite order for each step,
+        // because this divergence is the largest.
         let most = curve.epsilon(f64::INFINITY)?;
         return if most.is_finite() { most.inf_mul(k) } else { Ok(most) };
     };
-    // Each block of orders is evaluated at its largest order, and weighted by its smallest.
+    // Evaluate the curve once for each block of orders, at the largest order of the block. Compute
+    // the weight from the smallest order of the block.
     let block = steps.div_ceil(MOST_ORDERS);
     let (mut total, mut first) = (0.0_f64, 0);
     while first < steps {

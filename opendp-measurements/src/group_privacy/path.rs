@@ -1,4 +1,4 @@
-//! Metrics in which members at a distance are joined by paths.
+//! Metrics that join members of a domain by paths.
 
 use std::num::NonZeroU32;
 
@@ -8,26 +8,27 @@ use opendp_core::{
     Metric, Result, SymmetricDistance,
 };
 
-/// A metric in which members at a distance are joined by paths of members.
+/// A metric that joins members of a domain by paths of members.
 ///
-/// An implementation makes this claim. Let [`unit`](PathMetric::unit) succeed, and let
-/// [`path`](PathMetric::path) return `(k, step)` for a distance. Then for any two members within
-/// this distance there are members `z_0, ..., z_k`, which begin with the first and end with the
-/// second, such that `z_i` and `z_(i+1)` are at most `step` apart. It is not enough to divide a
-/// distance. For example, data sets of three records that differ in one record are at symmetric
-/// distance 2, but no data set of three records is at distance 1 from both.
+/// An implementation makes the following claim. Let [`unit`](PathMetric::unit) succeed, and let
+/// [`path`](PathMetric::path) return `(k, step)` for a distance. Take any two members within this
+/// distance. Then there are members `z_0, ..., z_k` that begin with the first member and end with
+/// the second member. For each `i`, `z_i` and `z_(i+1)` are at most `step` apart. Division of a
+/// distance into equal parts does not prove this claim. For example, take two data sets of three
+/// records that differ in one record. The symmetric distance of these data sets is 2. A path with
+/// steps of length 1 does not exist, because two data sets of three records never have distance 1.
 pub trait PathMetric: Metric {
-    /// Return the length of the shortest step between different members of a domain.
+    /// Return the unit of a domain: the length of the shortest step between two different members.
     ///
     /// # Errors
-    /// `NotImplemented` when the claim is not made for this domain.
+    /// `NotImplemented` when the metric does not make the claim for this domain.
     fn unit<D: Domain>(&self, domain: &D) -> Result<NonZeroU32>;
-    /// Divide a distance into at most `most` steps, and return their number and their length. There
-    /// is at least one step. For a longer distance, neither the number nor the length of the steps
-    /// is smaller.
+    /// Divide a distance into at most `most` steps. Return the number of steps, which is at least
+    /// 1, and the length of each step. A longer distance has at least as many steps, and steps of
+    /// at least the same length.
     ///
     /// # Errors
-    /// As [`unit`](PathMetric::unit).
+    /// The errors of [`unit`](PathMetric::unit).
     fn path(
         &self,
         unit: NonZeroU32,
@@ -36,16 +37,16 @@ pub trait PathMetric: Metric {
     ) -> Result<(u32, Self::Distance)>;
 }
 
-/// Divide a number of records into steps of whole units. Distances between two multiples of the
-/// unit do not occur.
+/// Divide a distance that counts records into steps. The length of a step is a multiple of the
+/// unit. All distances between members are multiples of the unit.
 fn divide(unit: NonZeroU32, d_in: u32, most: u32) -> (u32, u32) {
     let (units, most) = (d_in / unit, most.max(1));
     (units.clamp(1, most), units.div_ceil(most) * unit.get())
 }
-/// A metric that counts records. To go from one multiset to another, or from one sequence to
-/// another, remove the records that only the first has, and then insert the records that only the
-/// second has, one by one. If the number of records is fixed, insert one record after each removal,
-/// as one step.
+/// A metric that counts records. A path leads from one multiset (or sequence) to another. First,
+/// remove the records that only the first multiset contains, one by one. Then insert the records
+/// that only the second multiset contains, one by one. If the number of records is fixed, one step
+/// removes a record and inserts a record.
 macro_rules! counting {
     ($($metric:ident $sized:literal),*) => {$(
         impl PathMetric for $metric {
@@ -65,7 +66,7 @@ macro_rules! counting {
 counting! {
     SymmetricDistance false, InsertDeleteDistance false, ChangeOneDistance true, HammingDistance true
 }
-/// Different members are at distance 1, which is one step.
+/// Different members are at distance 1, so one step is enough.
 impl PathMetric for DiscreteDistance {
     fn unit<D: Domain>(&self, _: &D) -> Result<NonZeroU32> {
         Ok(NonZeroU32::MIN)
@@ -74,7 +75,8 @@ impl PathMetric for DiscreteDistance {
         Ok((1, (*d_in).min(1)))
     }
 }
-/// One of the metrics above, behind an erased type.
+/// An erased metric has the paths of its inner metric. The inner metric must be one of the metrics
+/// above.
 macro_rules! erased {
     ($($metric:ident)*) => {
         impl PathMetric for AnyMetric {
@@ -133,7 +135,7 @@ mod tests {
             }
         }
     }
-    /// Return whether the claimed path joins any two of some members.
+    /// Return whether the claimed paths exist between any two members of a list.
     fn joined<M>(metric: M, members: &[Vec<u8>], unit: u32) -> bool
     where
         M: PathMetric<Distance = u32> + DistanceOn<VectorDomain<AtomDomain<u8>>>,
@@ -174,7 +176,9 @@ mod tests {
         assert!(joined(SymmetricDistance, &free, 1) && joined(InsertDeleteDistance, &free, 1));
         assert!(joined(SymmetricDistance, &sized, 2) && joined(InsertDeleteDistance, &sized, 2));
         assert!(joined(ChangeOneDistance, &sized, 1) && joined(HammingDistance, &sized, 1));
-        // The controls: steps of one record where the size is fixed, and a domain with a gap.
+        // The controls have no paths. In the first control, data sets of a fixed size are joined by
+        // steps of one record. In the second control, the domain contains only data sets with an
+        // even number of records.
         assert!(!joined(SymmetricDistance, &sized, 1));
         let even: Vec<_> = free.into_iter().filter(|rows| rows.len() % 2 == 0).collect();
         assert!(!joined(SymmetricDistance, &even, 1));
@@ -197,7 +201,7 @@ mod tests {
         assert_eq!(kind(SymmetricDistance.unit(&some)), "NotImplemented");
         let any = DataFrameDomain::<String>::default();
         assert_eq!(kind(HammingDistance.unit(&any.with_size(2))), "NotImplemented");
-        // One step joins any two members of any set.
+        // With this metric, one step joins any two members of any set.
         assert!(DiscreteDistance.unit(&some).is_ok());
     }
 }

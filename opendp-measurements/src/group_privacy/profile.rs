@@ -1,8 +1,8 @@
-//! How privacy profiles grow with the number of steps.
+//! The growth of privacy profiles with the number of steps.
 //!
-//! Every way to divide epsilon among the steps gives a bound. A table of the profile finds a good
-//! way, in plain floats. The bound for this way is then computed only from certified bounds,
-//! rounding up.
+//! Every way to divide epsilon among the steps gives a bound. A search in a table of the profile
+//! finds a good way, in plain floats. The bound for this way is then computed only from certified
+//! bounds, and rounded up.
 
 use std::sync::OnceLock;
 
@@ -13,19 +13,18 @@ use super::growth::grown_delta;
 use crate::accounting::elementary::exp;
 use crate::accounting::{CurvePair, profile_of};
 
-/// The number of points of a table above 0, and below. A power of two, so that their sums are
-/// exact.
+/// The number of points of a table above epsilon 0, which is also the number of points below 0. The
+/// number is a power of two, so that sums of points are exact.
 const POINTS: i32 = 256;
-/// A table ends where delta is at most this, or where delta no longer decreases up to the largest
-/// epsilon.
+/// A table ends at an epsilon from which on delta is at most this value or constant.
 const NEGLIGIBLE: f64 = 1e-24;
 const LARGEST: f64 = 512.0;
-/// Above this number of steps, all steps get the same epsilon.
+/// If there are more steps than this number, all steps get the same epsilon.
 const MOST_STEPS: u32 = 1024;
-/// A profile that is only a curve is cut off at this delta.
+/// For a profile without an account, deltas below this value count as negligible.
 const REACH: f64 = 1e-18;
 
-/// Compute the profile of a whole path of steps from the profile of one step.
+/// Compute the profile of a path with several steps from the profile of one step.
 pub(super) fn grouped(profile: &PrivacyProfile, steps: u32) -> PrivacyProfile {
     if steps <= 1 {
         return profile.clone();
@@ -38,7 +37,7 @@ pub(super) fn grouped(profile: &PrivacyProfile, steps: u32) -> PrivacyProfile {
             return all;
         }
         let table = table.get_or_init(|| Table::new(&profile));
-        // A larger epsilon does not help if the profile no longer decreases.
+        // Beyond the end of the table, the profile of a step is constant or negligible.
         let epsilon = epsilon.min(table.end * f64::from(steps));
         table.divided(epsilon, steps).iter().fold(all.min(same(epsilon)), |least, way| {
             let found = table.add_up(way, epsilon, &profile).unwrap_or(1.0);
@@ -54,7 +53,7 @@ pub(super) fn grouped(profile: &PrivacyProfile, steps: u32) -> PrivacyProfile {
     profile_of(pair).with_delta(move |epsilon| curve.delta(epsilon))
 }
 
-/// Bound delta at an epsilon. If epsilon is negative, the profile is used for the complements of
+/// Bound delta at an epsilon. If epsilon is negative, apply the profile to the complements of
 /// events.
 fn bound(profile: &PrivacyProfile, epsilon: f64) -> Result<f64> {
     if 0.0 <= epsilon {
@@ -63,7 +62,7 @@ fn bound(profile: &PrivacyProfile, epsilon: f64) -> Result<f64> {
     let rest = 1.0.neg_inf_sub(profile.delta(-epsilon)?)?;
     1.0.inf_sub(epsilon.neg_inf_exp()?.neg_inf_mul(rest)?)
 }
-/// Bound delta over steps with the same epsilon each.
+/// Bound delta for steps that all have the same epsilon.
 fn same_steps(profile: &PrivacyProfile, steps: u32, epsilon: f64) -> Result<f64> {
     let share = match epsilon.is_finite() {
         true => epsilon.neg_inf_div(f64::from(steps))?,
@@ -73,24 +72,24 @@ fn same_steps(profile: &PrivacyProfile, steps: u32, epsilon: f64) -> Result<f64>
     Ok(grown_delta(share, &delta, steps).to_f64_up())
 }
 
-/// A way to divide epsilon: the place in a table for each step except the last. The last step takes
-/// the remainder.
+/// A way to divide epsilon among steps. For each step except the last step, the list contains a
+/// place in a table. The last step gets the remaining epsilon.
 type Way = Vec<usize>;
 
-/// One point of a profile.
+/// One point of the profile of a step.
 struct Point {
     epsilon: f64,
     /// `e^epsilon`, rounded up.
     ratio: f64,
-    /// Bounds delta.
+    /// A bound on delta at this epsilon.
     delta: f64,
 }
-/// Points of a profile at equal distances.
+/// A table of points of a profile. The epsilons of the points have equal distances.
 struct Table {
-    /// The largest epsilon, a power of two.
+    /// The largest epsilon of the table, a power of two.
     end: f64,
     points: Vec<Point>,
-    /// For each point, the probability of an event at which this point and the next one give the
+    /// For each point, the probability of an event at which this point and the next point give the
     /// same bound.
     falls: Vec<f64>,
 }
@@ -105,7 +104,8 @@ impl Table {
         let points: Vec<Point> = (-POINTS..=POINTS)
             .map(|place| {
                 let epsilon = f64::from(place) * gap;
-                // An unknown ratio makes every result from it NaN, or an error.
+                // If the ratio is unknown (NaN), every result that depends on the ratio is NaN or
+                // an error.
                 let ratio = epsilon.inf_exp().unwrap_or(f64::INFINITY);
                 Point { epsilon, ratio, delta: at(epsilon) }
             })
@@ -114,9 +114,9 @@ impl Table {
         let falls = points.iter().zip(points.iter().skip(1)).map(fall).collect();
         Table { end, points, falls }
     }
-    /// Go through the steps backward, beginning with the probability of an event after the last
-    /// step. For each step, take the point that gives the least bound on the probability before the
-    /// step. Call `visit` with the place of each point.
+    /// Go backward through the steps. Begin with the probability of an event after the last step.
+    /// For each step, take the point with the least bound on the probability before the step. Call
+    /// `visit` with the place of each chosen point. Return the sum of the epsilons of these points.
     fn walk(&self, mut probability: f64, steps: u32, mut visit: impl FnMut(usize)) -> f64 {
         let mut total = 0.0;
         for _ in 0..steps {
@@ -128,7 +128,9 @@ impl Table {
         }
         total
     }
-    /// Find ways whose epsilons add up to about the given one: just below, and just above.
+    /// Find two ways to divide epsilon. The epsilons of the first way add up to a little more than
+    /// the given epsilon. The epsilons of the second way add up to the given epsilon or a little
+    /// less.
     fn divided(&self, epsilon: f64, steps: u32) -> [Way; 2] {
         let (mut low, mut high) = (-690.0, 0.0);
         for _ in 0..50 {
@@ -147,7 +149,7 @@ impl Table {
             way
         })
     }
-    /// Add up `e^(epsilon_1 + ... + epsilon_(i - 1)) delta(epsilon_i)`, rounding up.
+    /// Add up `e^(epsilon_1 + ... + epsilon_(i - 1)) delta(epsilon_i)`, rounded up.
     fn add_up(&self, way: &Way, epsilon: f64, profile: &PrivacyProfile) -> Result<f64> {
         let (mut total, mut ratio, mut spent) = (0.0_f64, 1.0_f64, 0.0_f64);
         for point in way.iter().filter_map(|place| self.points.get(*place)) {

@@ -1,4 +1,4 @@
-//! The loss of groups, against the exact laws of small mechanisms.
+//! Comparison of the loss of groups with the exact laws of small mechanisms.
 
 use opendp_core::{
     AbsoluteDistance, AtomDomain, ChangeOneDistance, DiscreteDistance, Function, HammingDistance,
@@ -13,7 +13,7 @@ use crate::{Scale, make_laplace};
 type Rows = VectorDomain<AtomDomain<bool>>;
 type Told<MI, MO> = Measurement<Rows, MI, MO, i32>;
 
-/// A measurement that states its loss only at the distance of neighbours.
+/// Make a measurement that states its loss only at the distance of neighbours.
 fn told<MI, MO>(metric: MI, measure: MO, size: Option<usize>, loss: MO::Distance) -> Told<MI, MO>
 where
     MI: MetricOn<Rows> + opendp_core::Metric<Distance = u32>,
@@ -28,7 +28,8 @@ where
     });
     Measurement::new(space, measure, Function::map(|_: &Vec<bool>| Ok(0)), map)
 }
-/// The loss at distance 0; tests only check that it is not an error.
+/// Return a loss at distance 0. The value is arbitrary, because the tests check only that the
+/// result is not an error.
 fn measure_zero<Q: Clone>(loss: &Q) -> Result<Q> {
     Ok(loss.clone())
 }
@@ -37,8 +38,10 @@ fn grown<MO: GroupMeasure>(measure: MO, loss: MO::Distance, steps: u32) -> MO::D
     make_group_privacy(one, steps).unwrap().map(&steps).unwrap()
 }
 
-/// Two-sided geometric noise, cut off at the ends: the law of the release on each of 6 data sets in
-/// a row. Neighbours have the loss epsilon, and the first and the last have five times this loss.
+/// Return six distributions: the laws of a noisy count on data sets with the counts 0 to 5. The
+/// noise is two-sided geometric, and the noisy count is cut off at 0 and 5. Two data sets whose
+/// counts differ by 1 have the loss epsilon. The first and the last data set have five times this
+/// loss.
 fn geometric(epsilon: f64) -> Vec<Vec<f64>> {
     let (ratio, ends) = ((-epsilon).exp(), 0..=5_i32);
     let law = |true_count: i32| {
@@ -50,7 +53,8 @@ fn geometric(epsilon: f64) -> Vec<Vec<f64>> {
     };
     ends.clone().map(law).collect()
 }
-/// Noise of the weights `exp(-(z / s)^2 / 2)` on integers, far from where it would be cut off.
+/// Return the laws of noisy counts. The noise `z` on integers has the weights
+/// `exp(-(z / s)^2 / 2)`. The range is so wide that the omitted weights are negligible.
 fn gaussian(s: f64) -> Vec<Vec<f64>> {
     let law = |true_count: i32| -> Vec<f64> {
         let weight = |told: i32| (-(f64::from(told - true_count) / s).powi(2) / 2.0).exp();
@@ -60,7 +64,8 @@ fn gaussian(s: f64) -> Vec<Vec<f64>> {
     };
     (0..=5).map(law).collect()
 }
-/// One of two events, whose probability grows as much as a loss of (epsilon, delta) permits.
+/// Return distributions of two events. From each distribution to the next, the probability of the
+/// first event grows as much as a loss of (epsilon, delta) permits.
 fn leaking(epsilon: f64, delta: f64) -> Vec<Vec<f64>> {
     let mut p = 1e-3;
     let mut laws = vec![vec![p, 1.0 - p]];
@@ -70,7 +75,8 @@ fn leaking(epsilon: f64, delta: f64) -> Vec<Vec<f64>> {
     }
     laws
 }
-/// The largest divergence between laws that are `steps` steps apart, in both directions.
+/// Return the largest divergence of two laws whose indices differ by `steps`. The maximum covers
+/// both directions.
 fn apart(laws: &[Vec<f64>], steps: usize, divergence: impl Fn(&[f64], &[f64]) -> f64) -> f64 {
     let pairs = laws.iter().zip(laws.iter().skip(steps));
     pairs.map(|(p, q)| divergence(p, q).max(divergence(q, p))).fold(0.0, f64::max)
@@ -97,7 +103,7 @@ fn a_pure_loss_adds_up_and_is_reached() {
             let bound = grown(MaxDivergence, epsilon, steps);
             let exact = apart(&laws, steps as usize, pure);
             assert!(exact <= bound + 1e-9 && bound <= exact + 1e-9, "{steps}: {exact} {bound}");
-            // The control: one step fewer is too little.
+            // The control: the bound for one step less is too small.
             assert!(bound - epsilon < exact - 1e-3);
         }
     }
@@ -111,7 +117,7 @@ fn a_concentrated_loss_grows_as_the_square() {
         for order in ORDERS {
             let exact = apart(&laws, steps as usize, renyi(order));
             assert!(exact <= order * bound * (1.0 + 1e-9) + 1e-12, "{steps} {order}");
-            // The control: a loss that is linear in the number of steps is too small.
+            // The control: the loss of a step times the number of steps is too small.
             assert!(order * f64::from(steps) / 32.0 < exact - 1e-3, "{steps} {order}");
         }
     }
@@ -126,7 +132,7 @@ fn a_delta_grows_by_the_geometric_sum() {
             assert_eq!(all, f64::from(steps) * epsilon);
             let exact = apart(&laws, steps as usize, stick(all));
             assert!((sum / exact - 1.0).abs() < 1e-9, "{steps}: {exact} {sum}");
-            // The control: deltas that only add up are too small.
+            // The control: the sum of the deltas of all steps is too small.
             assert!(epsilon == 0.0 || delta * f64::from(steps) < exact * 0.9);
         }
     }
@@ -154,8 +160,8 @@ fn renyi_divergences_at_larger_orders_bound_those_of_groups() {
             }
         }
     }
-    // Gaussian noise attains the bound. For this noise, adding the divergences at one order gives
-    // too little.
+    // Gaussian noise attains the bound. For this noise, the sum of the divergences of all steps at
+    // the same order is too small.
     let line = RenyiCurve::new(|order| Ok(order / 32.0));
     for steps in [2, 5, 1024, 5000] {
         let bound = grown(RenyiDivergence, line.clone(), steps);
@@ -186,7 +192,7 @@ fn profiles_of_gaussian_noise_grow_as_a_longer_shift_does() {
             assert!(exact.lower <= found, "{mu} {steps} {epsilon}: {exact:?} {found}");
             let loose = found / exact.lower;
             assert!(loose < 1.05 || found < 1e-12, "{mu} {steps} {epsilon}: {loose} {found}");
-            // The control: deltas that only add up.
+            // The control: here the sum of the deltas of all steps is too small.
             let added = one.delta(epsilon).unwrap() * f64::from(steps);
             assert!(place < 2 || added < exact.lower, "{mu} {steps} {epsilon}");
         }
@@ -214,7 +220,8 @@ fn profiles_of_small_mechanisms_grow_no_less_than_those_of_groups() {
             }
         }
     }
-    // At `steps` times its epsilon, the profile of a pair has the delta of the pair.
+    // A pair of epsilon and delta has a profile. At `steps` times the epsilon of the pair, the
+    // bound from this profile is at most the bound from the pair.
     let pair = grown(SmoothedMaxDivergence, profile_of_private(0.5, 1e-6).unwrap(), 3);
     let (_, delta) = grown(Approximate(MaxDivergence), (0.5, 1e-6), 3);
     assert!(pair.delta(1.5).unwrap() <= delta * (1.0 + 1e-12));
@@ -252,7 +259,8 @@ fn a_distance_is_divided_and_never_loses_less_than_a_shorter_one() {
     let four = make_group_privacy(one, 4).unwrap();
     assert_eq!([1, 2, 3, 4].map(|d| four.map(&d).unwrap()), [0.25, 0.5, 0.75, 1.0]);
     assert_eq!(four.map(&5).unwrap_err().kind(), "FailedMap");
-    // A map that accepts larger distances: seven records are four steps of at most two.
+    // This map also accepts larger distances than 1. Seven records are divided into four steps of
+    // at most two records.
     let any = |_: &u32| Ok(0.25);
     let measure = MaxDivergence;
     let any = four.with_loss(measure, PrivacyMap::new(any));
@@ -264,8 +272,8 @@ fn a_distance_is_divided_and_never_loses_less_than_a_shorter_one() {
     let curve = make_group_privacy(curve, 2).unwrap();
     assert_eq!(curve.exact_map(&2).unwrap().len(), RenyiDivergence.parts().unwrap());
 }
-/// Data sets of one public size have no neighbours at distance 1, so a map may have any value
-/// there.
+/// If the size of the data is public and fixed, two data sets never have distance 1. So a map can
+/// have any value at distance 1.
 #[test]
 fn a_public_size_makes_a_step_a_replaced_record() {
     let rows = VectorDomain::new(AtomDomain::<bool>::default()).with_size(3);

@@ -1,4 +1,4 @@
-//! Noise that spends a given epsilon and delta in full.
+//! A measurement with canonical noise. The noise spends a given epsilon and delta in full.
 
 use opendp_core::random::with_secure;
 use opendp_core::{
@@ -13,9 +13,9 @@ type Release = Measurement<AtomDomain<f64>, AbsoluteDistance<f64>, Approximate<M
 
 /// Make a measurement that adds canonical noise of an epsilon and a delta to a number.
 ///
-/// The noise is piecewise uniform. It is bounded where delta is spent, and lets hypothesis tests
-/// have the power that the guarantee permits (Awan, Vadhan 2023). At delta 0 it is the sum of a
-/// discrete Laplace number and a uniform number.
+/// The noise is piecewise uniform. The noise is bounded if delta is above 0. With this noise,
+/// hypothesis tests reach the power that the guarantee permits (Awan, Vadhan 2023). At delta 0, the
+/// noise is the sum of a discrete Laplace number and a uniform number.
 ///
 /// # Arguments
 /// * `input` - a number under the absolute distance
@@ -23,45 +23,49 @@ type Release = Measurement<AtomDomain<f64>, AbsoluteDistance<f64>, Approximate<M
 /// * `d_out` - the pair of epsilon and delta to spend
 ///
 /// # Precondition
-/// None on the data; an infinity counts as the largest or lowest finite number. `d_in` is finite
-/// and not negative, epsilon is finite and above 0, delta is from 0 to 1; each float stands for its
-/// exact rational value.
+/// None on the data. An infinity in the data counts as the largest or lowest finite number. `d_in`
+/// is finite and not negative. Epsilon is finite and above 0. Delta is from 0 to 1. Each float
+/// stands for its exact rational value.
 ///
 /// # Postcondition
-/// Any two members at distance at most `d` give releases that are `map(d)`-close: for each event,
+/// Let `x` and `y` be two members at distance at most `d`. Let `M(x)` and `M(y)` be their releases,
+/// and let `(epsilon, delta) = map(d)`. Then each event `S` satisfies
 /// `P[M(x) in S] <= e^epsilon P[M(y) in S] + delta`. A release is a finite float.
 ///
 /// # Map
-/// `(0, 0)` for 0; `d_out` for larger distances up to `d_in`. Beyond `d_in` there is no bound.
+/// The map returns `(0, 0)` for distance 0, and `d_out` for larger distances up to `d_in`. For
+/// distances above `d_in` the map fails.
 ///
 /// # Proof
-/// The release is a function of `x + d_in N` alone: the float nearest to this exact sum, with
-/// [`CanonicalNoise`] `N`. Such a function loses no more than its argument (Dwork, Roth 2014,
-/// Proposition 2.1). Two members differ by `s d_in` with `0 <= s <= 1`, up to their order, because
-/// replacing infinities does not increase the distance. So compare `N` and `N + s`; `N` is
-/// symmetric, so the other order gives the same.
+/// The release is the float nearest to the exact sum `x + d_in N`, where `N` is [`CanonicalNoise`].
+/// So the release is a function of this sum alone. The loss of a function is at most the loss of
+/// its argument (Dwork, Roth 2014, Proposition 2.1). The replacement of infinities does not
+/// increase the distance of two members. So, up to the order of the members, they differ by
+/// `s d_in` with `0 <= s <= 1`. So compare `N` and `N + s`. `N` is symmetric, so the other order
+/// gives the same bound.
 ///
-/// Let `g` be the density of `N`, which is `D e^(-epsilon m)` where `|y| < t` rounds to `m`, and 0
-/// elsewhere. If both `|y| < t` and `|y - s| < t`, then the numbers that `|y|` and `|y - s|` round
-/// to differ by at most 1, so `g(y) <= e^epsilon g(y - s)`. Otherwise `g(y) > 0` only for `|y| < t`
-/// and `y - s <= -t`, that is `-t < y <= s - t`. So for each event `S`,
-/// `P[N in S] - e^epsilon P[N + s in S] <= P[N <= s - t] <= P[N <= 1 - t]`.
+/// Let `g` be the density of `N`. Where `|y| < t`, `g(y)` is `D e^(-epsilon m)`, and `m` is the
+/// integer nearest to `|y|`. Elsewhere, `g` is 0. Suppose that `|y| < t` and `|y - s| < t`. Then
+/// `|y|` and `|y - s|` round to integers that differ by at most 1, so `g(y) <= e^epsilon g(y - s)`.
+/// Otherwise `g(y) > 0` only for `|y| < t` and `y - s <= -t`, so for `-t < y <= s - t`. So for each
+/// event `S`, `P[N in S] - e^epsilon P[N + s in S] <= P[N <= s - t] <= P[N <= 1 - t]`.
 ///
-/// *The end.* It remains to show that the outermost interval of length 1 has probability delta. It
-/// has the part `theta` of step `k` and the part `1 - theta` of step `k - 1`. With the notation of
-/// [`CanonicalNoise`], let `c_j` be the probability below `-1/2 - j` of a distribution whose steps
-/// up to `k - 1` are whole. By `c_0 = c` and `c_(j+1) = b (c_j - delta)`, step `j` from 1 to
-/// `k - 1` has probability `c_(j-1) - c_j = D b^j`: for `j = 1` since `c - b (c - delta) = D b`,
-/// and then by induction. The rest below step `k - 1` is `c_(k-1) = theta D b^k`, which fills step
-/// `k` up to `theta`. If `k > 1`,
+/// *The end.* The last step shows that the outermost interval of length 1 has probability delta.
+/// This interval covers the part `theta` of step `k` and the part `1 - theta` of step `k - 1`. The
+/// notation is the notation of [`CanonicalNoise`]. Consider a distribution whose steps up to
+/// `k - 1` are whole. Let `c_j` be its probability below `-1/2 - j`. From `c_0 = c` and
+/// `c_(j+1) = b (c_j - delta)`, step `j` from 1 to `k - 1` has probability `c_(j-1) - c_j = D b^j`.
+/// For `j = 1`, this formula holds because `c - b (c - delta) = D b`. For larger `j`, the formula
+/// follows by induction. Below step `k - 1`, the probability `c_(k-1) = theta D b^k` is left. This
+/// probability fills step `k` up to `theta`. If `k > 1`,
 /// `(1 - theta) D b^(k-1) + theta D b^k = D b^(k-1) - c_(k-1) / b + c_(k-1)`, and
 /// `c_(k-1) / b = c_(k-2) - delta = D b^(k-1) + c_(k-1) - delta`, so the sum is delta. If `k = 1`,
-/// it is `D - c / b + c = (1 - c) - c / b`, and `c (1 + 1 / b) = 1 - delta`. Without an end the
-/// last term of the first part of the proof does not arise, and delta is 0.
+/// the sum is `D - c / b + c = (1 - c) - c / b`, and `c (1 + 1 / b) = 1 - delta`. If the noise is
+/// not bounded, then `P[N <= 1 - t]` in the first part of the proof is 0, and delta is 0.
 ///
-/// *`d_in` 0.* The release is the number, and equal data give equal releases.
+/// *`d_in` 0.* The release is the number itself, so equal data give equal releases.
 ///
-/// *Rounding.* There is none: the map returns the parameters of the noise, and the sampler is
+/// *Rounding.* Nothing is rounded. The map returns the parameters of the noise, and the sampler is
 /// exact.
 ///
 /// # Errors
@@ -155,7 +159,8 @@ mod tests {
     }
     #[test]
     fn releases_at_the_largest_distance_obey_the_guarantee_and_no_smaller_one() {
-        // Half lines are the worst events of a symmetric noise that falls to both sides.
+        // The density of the noise is symmetric and decreases on both sides. So the events with the
+        // largest delta are half lines.
         let (epsilon, delta) = (0.7_f64, 0.05);
         let release = make_canonical_noise(space(), 3.0, (epsilon, delta)).unwrap();
         let draws = 50_000;
@@ -194,7 +199,8 @@ mod tests {
         ] {
             assert_eq!(kind(d_in, d_out).unwrap_err(), "MakeMeasurement", "{d_in} {d_out:?}");
         }
-        // No epsilon is too small: 1e-17 is the ratio of probabilities next to 1, and is kept.
+        // The epsilon 1e-17 is accepted. The ratio `e^-epsilon` is almost 1, but it is not rounded
+        // to 1.
         assert!(kind(1.0, (1e-17, 0.01)).is_ok() && kind(1.0, (800.0, 1.0)).is_ok());
     }
 }

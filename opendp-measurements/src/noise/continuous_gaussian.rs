@@ -1,4 +1,5 @@
-//! Gaussian noise of the continuous normal law on any number, rounded after the addition.
+//! Gaussian noise of the continuous normal distribution, for all number types. The sum of a number
+//! and its noise is rounded.
 
 use opendp_core::{Measurement, MetricOn, Result, Space, ZeroConcentratedDivergence};
 
@@ -6,18 +7,19 @@ use crate::noise::distribution::ContinuousGaussian;
 use crate::noise::{Numbers, add_noise_of, lattice, map_of};
 use crate::{Gaussian, NoiseLoss, NoiseNumber, Scale};
 
-/// Make a measurement that adds Gaussian noise of the continuous normal law to each number, and
-/// rounds the sum.
+/// Make a measurement that adds normal (continuous Gaussian) noise to each number and rounds the
+/// sum.
 ///
-/// On floats this is [`make_gaussian`](crate::make_gaussian). On integers `make_gaussian` adds
-/// noise of the *discrete* Gaussian distribution, which has the same loss in zero-concentrated
-/// privacy, but a larger delta at some epsilons. The noise here has a loss that is known exactly:
-/// that of one normal shift. So it composes without any slack.
+/// On floats this is [`make_gaussian`](crate::make_gaussian). On integers, `make_gaussian` adds
+/// noise of the *discrete* Gaussian distribution. Both kinds of noise have the same loss in
+/// zero-concentrated privacy, but the discrete noise has a larger delta at some epsilons. The loss
+/// of the normal noise is known exactly. It is the loss of one shifted normal number. So
+/// compositions of this noise are exact.
 ///
 /// # Arguments
 /// * `input` - a number under the absolute distance, or a vector under the L2 distance
-/// * `scale` - the standard deviation of the noise before the rounding; 0 for no noise, in which
-///   case nothing is drawn
+/// * `scale` - the standard deviation of the noise before the rounding. At scale 0, no noise is
+///   added and nothing is drawn
 /// * `k` - the exponent of the lattice that float releases lie on, as in
 ///   [`make_gaussian`](crate::make_gaussian). Integers accept only null or 0
 ///
@@ -26,28 +28,31 @@ use crate::{Gaussian, NoiseLoss, NoiseNumber, Scale};
 ///
 /// # Postcondition
 /// Let `mu = d_in / scale`. Any two members at distance at most `d_in` give releases that are
-/// `mu`-GDP: no test between them is better than the best test between `N(0, 1)` and `N(mu, 1)`
-/// (Dong, Roth, Su 2022). In particular their Renyi divergence of every order `a > 1` is at most
-/// `a map(d_in)`. Releases of integers saturate at the ends of their type.
+/// `mu`-GDP. This property bounds all tests between the releases. Each test has at most the power
+/// of the best test between `N(0, 1)` and `N(mu, 1)` (Dong, Roth, Su 2022). In particular, for
+/// every order `a > 1`, the Renyi divergence of the releases is at most `a map(d_in)`. Releases of
+/// integers saturate at the ends of their type.
 ///
 /// # Map
-/// `d_out = mu^2 / 2`, rounded up once; its exact value is `(d_in / scale)^2 / 2`. At scale 0, any
-/// distance but 0 gives infinity.
+/// `d_out = mu^2 / 2`, rounded up once. The exact value is `(d_in / scale)^2 / 2`. At scale 0, any
+/// distance above 0 gives infinity.
 ///
 /// # Proof
-/// Let `s` be the scale, and `x`, `y` the numbers of two members, with `sum_i (x_i - y_i)^2 <=
-/// d_in^2`. The real vectors `x + s N` and `y + s N` are `mu`-GDP: rotate them so that they differ
-/// in one coordinate (Dong, Roth, Su 2022, on the Gaussian mechanism). The release is a function of
-/// this vector, and functions do not improve tests (the same, on post-processing). For floats this
-/// is shown in [`make_gaussian`](crate::make_gaussian). For integers, [`rounded_gaussian`] draws `r
-/// = floor(s N + 1/2)` exactly, and `x_i + r` is `floor(x_i + s N + 1/2)`, because `x_i` is an
-/// integer; saturation sees only this sum. The Renyi divergence is that of the real vectors (Bun,
-/// Steinke 2016, Proposition 1.6 and Lemma 2.2).
+/// Let `s` be the scale, and `x`, `y` the numbers of two members, with
+/// `sum_i (x_i - y_i)^2 <= d_in^2`. The real vectors `x + s N` and `y + s N` are `mu`-GDP. Indeed,
+/// after a suitable rotation, both vectors differ in only one coordinate (Dong, Roth, Su 2022, on
+/// the Gaussian mechanism). The release is a function of this vector, and applying a function does
+/// not improve any test (the same article, on post-processing). For floats, the proof of
+/// [`make_gaussian`](crate::make_gaussian) shows that the release is a function of this vector. For
+/// integers, [`rounded_gaussian`] draws `r = floor(s N + 1/2)` exactly. `x_i` is an integer, so
+/// `x_i + r` is `floor(x_i + s N + 1/2)`. Saturation is a function of this sum. The Renyi
+/// divergence is at most the divergence of the real vectors (Bun, Steinke 2016, Proposition 1.6 and
+/// Lemma 2.2).
 ///
 /// [`rounded_gaussian`]: crate::samplers::rounded_gaussian
 ///
 /// # Accuracy
-/// `scale t + 2^k / 2` bounds the error of a release, where `t` is slightly above the least value
+/// `scale t + 2^k / 2` bounds the error of a release. Here, `t` is slightly above the least value
 /// with `P[|N| > t] <= alpha`, and `k = 0` for integers.
 ///
 /// # Errors
@@ -74,7 +79,7 @@ where
     M: MetricOn<D> + NoiseLoss<Gaussian, ZeroConcentratedDivergence>,
 {
     let lattice = lattice(<D::Number>::LATTICES, scale, k)?;
-    // The noise is continuous on integers too.
+    // `false`: integers get continuous noise too, so they have the map of floats.
     let map = map_of::<Gaussian, _, _>(scale, false);
     Ok(add_noise_of::<ContinuousGaussian, _, _, _>(input, scale, lattice, map))
 }
@@ -106,8 +111,7 @@ mod tests {
         let tail = |edge: f64| normal_tail(edge / scale).unwrap().lower;
         for (place, count) in seen.into_iter().enumerate() {
             let low = place as f64 - 3.5;
-            // The last place counts all larger sums, because releases saturate at the end of the
-            // type.
+            // Releases saturate at the end of the type. So the last count includes all larger sums.
             let beyond = if place == 6 { 0.0 } else { tail(low + 1.0) };
             let above = if place == 0 { 1.0 } else { tail(low) };
             let expected = f64::from(draws) * (above - beyond);

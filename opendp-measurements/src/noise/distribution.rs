@@ -1,8 +1,9 @@
-//! The distributions of additive noise, and the numbers that it can be added to.
+//! The distributions of additive noise, and the number types that have noise.
 //!
-//! A mechanism of additive noise differs from another in three ways only: how its noise is drawn
-//! ([`NoiseDistribution`]), how its noise is bounded (the same trait), and what it loses
-//! ([`NoiseLoss`](crate::NoiseLoss)). Everything else is written once, in `noise.rs`.
+//! Mechanisms of additive noise differ in three things only: the sampler, the bound on the noise
+//! and the privacy loss. [`NoiseDistribution`] states the sampler and the bound.
+//! [`NoiseLoss`](crate::NoiseLoss) states the loss. All mechanisms share the other code, in
+//! `noise.rs`.
 
 use num_traits::AsPrimitive;
 
@@ -17,26 +18,28 @@ use crate::samplers::{
     discrete_laplace, gaussian, laplace, rounded_gaussian,
 };
 
-/// A family of symmetric noise distributions, one for each scale: exact samplers and bounds.
+/// A family of symmetric noise distributions, one for each scale. Its samplers are exact.
 ///
-/// Scale 0 means no noise. Then nothing is drawn, so the source may be empty.
+/// At scale 0 no noise is added and nothing is drawn, so the source of random words can be empty.
 pub trait NoiseDistribution: sealed::Sealed + 'static {
-    /// Prepare the noise of integers for frequent draws. `None` when there is no faster way than
-    /// [`integer`](Self::integer).
+    /// Prepare a table for frequent draws of integer noise. Return `None` if no table is faster
+    /// than [`integer`](Self::integer).
     fn table(scale: f64) -> Option<IntegerTable>;
-    /// Draw the noise of an integer: whether it is negative, and its magnitude.
+    /// Draw the noise that is added to an integer. Return whether the noise is negative, and the
+    /// magnitude of the noise.
     ///
     /// # Errors
     /// `NoEntropy` when the source ends.
     fn integer<S: RandomSource>(scale: f64, source: &mut S) -> Result<(bool, u128), NoEntropy>;
-    /// Add continuous noise to a float, and round the exact sum to the nearest multiple of `2^k`.
+    /// Add continuous noise to the float `x`. Round the exact sum to the nearest multiple of `2^k`.
     ///
     /// # Errors
     /// `NoEntropy` when the source ends.
     fn float<S: RandomSource>(x: f64, scale: f64, k: i32, source: &mut S)
     -> Result<f64, NoEntropy>;
-    /// Bound the error of a float on the lattice `2^k`, or of an integer (`None`), except with
-    /// probability `alpha`.
+    /// Bound the error of a released number. The error exceeds the bound with probability at most
+    /// `alpha`. For floats, `lattice` is the exponent of the lattice of the releases. For integers,
+    /// `lattice` is `None`.
     ///
     /// # Errors
     /// `Overflow` when the bound exceeds all floats.
@@ -45,21 +48,24 @@ pub trait NoiseDistribution: sealed::Sealed + 'static {
 
 /// A distribution that can also be drawn for integers of any size.
 pub trait BigNoiseDistribution: NoiseDistribution {
-    /// Draw the noise of an integer.
+    /// Draw the noise that is added to an integer of any size.
     ///
     /// # Errors
     /// `NoEntropy` when the source ends.
     fn big_integer<S: RandomSource>(scale: f64, source: &mut S) -> Result<IBig, NoEntropy>;
 }
 
-/// A number that noise of a distribution can be added to.
+/// A number type that has noise of the distribution `N`.
 pub trait NoiseNumber<N: NoiseDistribution>: Atom {
-    /// The finest and the coarsest exponent of the lattice of releases; `None` for integers.
+    /// The smallest and the largest exponent of the lattice that releases lie on. `None` for
+    /// integers.
     const LATTICES: Option<(i32, i32)>;
-    /// Prepare the noise of a scale for frequent draws; `None` when there is no faster way.
+    /// Prepare a table for frequent draws of noise of the scale. Return `None` if no table is
+    /// faster than single draws.
     fn table(scale: f64) -> Option<IntegerTable>;
-    /// Add exact noise, from the table if one was prepared for this scale. An integer saturates at
-    /// the ends of its type. A float is rounded to the lattice `2^k`.
+    /// Add exact noise to the number. If a table was prepared for this scale, the noise is drawn
+    /// from the table. An integer saturates at the ends of its type. A float is rounded to the
+    /// lattice `2^k`.
     ///
     /// # Errors
     /// `NoEntropy` when the source ends.
@@ -133,8 +139,9 @@ macro_rules! floats {
                 source: &mut S,
             ) -> Result<Self, NoEntropy> {
                 let sum = N::float(f64::from(finite(self)), scale, k, source)?;
-                // Round to the nearest float. No lattice is finer than the floats, so no sum
-                // becomes a negative zero; a sum beyond the largest float becomes the largest.
+                // Round the sum to the nearest float of the type. The spacing of the lattice is at
+                // least the smallest positive float, so no sum becomes a negative zero. A sum
+                // beyond the largest float becomes the largest float.
                 Ok(finite(AsPrimitive::<$t>::as_(sum)))
             }
         }
@@ -142,8 +149,8 @@ macro_rules! floats {
 }
 floats!(f32: -149, 127; f64: -1074, 1023;);
 
-/// Laplace noise: `P[Z = z]` proportional to `exp(-|z| / scale)` for integers, and the density for
-/// floats.
+/// Laplace noise `Z`. For integers, `P[Z = z]` is proportional to `exp(-|z| / scale)`. For floats,
+/// the density is.
 #[derive(Clone, Copy, Debug)]
 pub struct Laplace;
 impl NoiseDistribution for Laplace {
@@ -173,8 +180,8 @@ impl BigNoiseDistribution for Laplace {
     }
 }
 
-/// Gaussian noise: `P[Z = z]` proportional to `exp(-z^2 / (2 scale^2))` for integers, and the
-/// density for floats.
+/// Gaussian noise `Z`. For integers, `P[Z = z]` is proportional to `exp(-z^2 / (2 scale^2))`. For
+/// floats, the density is.
 #[derive(Clone, Copy, Debug)]
 pub struct Gaussian;
 impl NoiseDistribution for Gaussian {
@@ -204,7 +211,7 @@ impl BigNoiseDistribution for Gaussian {
     }
 }
 
-/// The continuous normal distribution for every number: the sum of an integer and real noise is
+/// The continuous normal distribution, for integers too. The sum of an integer and real noise is
 /// rounded to the nearest integer, ties upward.
 #[derive(Clone, Copy, Debug)]
 pub struct ContinuousGaussian;

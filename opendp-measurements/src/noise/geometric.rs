@@ -1,4 +1,5 @@
-//! Geometric noise, optionally on an interval and in constant time.
+//! Two-sided geometric noise on integers. With bounds, the releases lie in an interval and take
+//! constant time.
 
 use std::hint::black_box;
 
@@ -14,57 +15,63 @@ use crate::noise::{Numbers, map_of};
 use crate::samplers::CensoredLaplace;
 use crate::{Laplace, NoiseLoss, NoiseNumber, Scale, accuracy, make_laplace};
 
-/// An integer that can be counted from the lower end of an interval.
+/// An integer type with conversions to and from the distance of a number to the lower end of an
+/// interval.
 pub trait GeometricNumber: NoiseNumber<Laplace> + Number {
-    /// Count from `lower` up to this number; 0 when the number is below `lower`.
+    /// Return the difference of this number and `lower`, or 0 if this number is below `lower`.
     fn above(self, lower: Self) -> u128;
-    /// Go up from `lower` by a count that stays within the type.
+    /// Return `lower + count`. The caller ensures that the sum fits the type.
     fn up_from(lower: Self, count: u128) -> Self;
 }
 
 /// Make a measurement that adds two-sided geometric noise to integers, optionally on an interval.
 ///
 /// The noise is `z` with probability proportional to `exp(-|z| / scale)`. With bounds, each number
-/// is clamped to them, noise is added, and the sum is clamped to them again. This takes the same
-/// steps and the same number of random bits, whatever the data and the noise.
+/// is clamped to the bounds, noise is added, and the sum is clamped again. The steps and the number
+/// of random bits are the same for all data and all noise.
 ///
 /// # Arguments
-/// * `input` - an integer under the absolute distance, or a vector of them under the L1 distance
-/// * `scale` - the scale of the noise; 0 for no noise, in which case nothing is drawn
-/// * `bounds` - the lower and the upper end of the releases. Without them the result is that of
-///   [`make_laplace`], whose time depends on the noise
+/// * `input` - an integer under the absolute distance, or a vector of integers under the L1
+///   distance
+/// * `scale` - the scale of the noise. At scale 0, no noise is added and nothing is drawn
+/// * `bounds` - the lower and the upper end of the releases. Without bounds, the measurement is the
+///   same as the measurement of [`make_laplace`]. Then the time of a release depends on the noise
 ///
 /// # Precondition
-/// None on the data. `scale` is finite and not negative; the lower bound is at most the upper.
+/// None on the data. `scale` is finite and not negative. The lower bound is at most the upper
+/// bound.
 ///
 /// # Postcondition
 /// Any two members at distance at most `d_in` give releases whose max-divergence is at most
-/// `map(d_in)`. With bounds, each number of a release lies within them.
+/// `map(d_in)`. With bounds, each number of a release is within the bounds.
 ///
 /// # Map
-/// `d_out = d_in / scale`, rounded up once; 0 for 0. At scale 0, any other distance gives infinity.
+/// `d_out = d_in / scale`, rounded up once. The distance 0 gives 0. At scale 0, any other distance
+/// gives infinity.
 ///
 /// # Proof
-/// Without bounds this is [`make_laplace`] at `k = null`. With bounds, let `c` clamp to them. Since
-/// `|c(x) - c(y)| <= |x - y|`, the clamped numbers of two members are at distance at most `d_in`.
-/// The release that adds independent noise to them, before the last step, has loss at most
-/// `d_in / scale` (Ghosh, Roughgarden, Sundararajan 2012; the proof of [`make_laplace`]). Clamping
-/// the sums is a function of that release (Dwork, Roth 2014, Proposition 2.1). [`CensoredLaplace`]
-/// draws the clamped sum with exactly these probabilities, for the exact rational value of `scale`:
-/// it counts both the number and the sum from the lower bound.
+/// Without bounds, the measurement is [`make_laplace`] at `k = null`. With bounds, let `c(x)` be
+/// `x` clamped to the bounds. `|c(x) - c(y)| <= |x - y|`, so the clamped numbers of two members are
+/// at distance at most `d_in`. If independent noise is added to the clamped numbers, the loss is at
+/// most `d_in / scale` (Ghosh, Roughgarden, Sundararajan 2012; the proof of [`make_laplace`]). The
+/// release is a function of the sums, so the loss does not grow (Dwork, Roth 2014, Proposition
+/// 2.1). [`CensoredLaplace`] draws the clamped sum with exactly these probabilities, for the exact
+/// rational value of `scale`. [`CensoredLaplace`] counts both the number and the sum from the lower
+/// bound.
 ///
 /// *Time.* Let `w` be the distance of the bounds and `n` the least integer with `2^n >= w`. For
-/// each number `n + 3` words are drawn, and comparisons become masks that select, so no branch and
-/// no address depends on data or noise. With probability at most `(n + 2) 2^-64` a word does not
-/// decide a coin, and more words are drawn. Whether that happens depends on those words alone and
-/// not on the data. So the pair of a release and its number of words is within total variation
-/// `(n + 2) 2^-64`, less than `2^-56`, for each number, of the pair of the release and a constant.
-/// *Constant time* means only this: a compiler and a processor promise no duration, and the running
-/// time shows the length of a vector. Nothing is drawn when the bounds are equal.
+/// each number, `n + 3` words are drawn. Comparisons give masks, and masks select values. So
+/// branches and addresses do not depend on data or noise. With probability at most `(n + 2) 2^-64`,
+/// a word does not decide a coin, and more words are drawn. This event depends on these words alone
+/// and not on the data. For each number, take the pair of its release and its number of words.
+/// Compare this pair with the pair of its release and a constant. The total variation distance of
+/// the two pairs is at most `(n + 2) 2^-64`, less than `2^-56`. This bound is all that *constant
+/// time* means here. A compiler and a processor promise no duration, and the running time reveals
+/// the length of a vector. Nothing is drawn when the bounds are equal.
 ///
 /// # Accuracy
-/// The least integer `a` with `P[|Z| > a] <= alpha`, which bounds the distance of a release from
-/// the clamped number.
+/// Let `Z` be the noise. The least integer `a` with `P[|Z| > a] <= alpha` bounds the distance of a
+/// release from the clamped number.
 ///
 /// # Errors
 /// * from the map: `FailedMap` when `d_in` is infinite, negative or NaN; `Overflow` when the loss
@@ -101,7 +108,7 @@ where
     }))
 }
 
-/// Build the function, which is the same for all types of distances.
+/// Build the function that adds the noise. This function does not depend on the distance type.
 fn adding<D>(
     noise: Option<CensoredLaplace>,
     bounds: Bounds<D::Number>,
@@ -118,13 +125,14 @@ where
                     Ok(D::Number::up_from(lower, noise.add(x.above(lower), source)?))
                 })
             }),
-            // There is nothing to draw.
+            // At scale 0 or for an interval of width 0, nothing is drawn.
             None => D::try_map(data, |x| Ok::<_, NoEntropy>(bounds.clamp(x))),
         };
         Ok(released?)
     })
 }
-/// The same constructor, with the type argument `MO` that documents may state.
+/// Call `make_geometric`. A measurement that is stored as a document can also state the type
+/// argument `MO`.
 #[allow(clippy::extra_unused_type_parameters, reason = "documents state the only measure")]
 fn geometric_at<D, M, MO>(
     input: Space<D, M>,
@@ -157,7 +165,7 @@ macro_rules! register_at {
         }
     )+};
 }
-// Each number type, with the types of its distances.
+// Register the constructor for each number type and for the distance types of this number type.
 register_at! {
     i8: i8, f64; i16: i16, f64; i32: i32, f64; i64: i64, f64; i128: i128, f64;
     u8: u8, f64; u16: u16, f64; u32: u32, f64; u64: u64, f64; usize: usize, f64;
@@ -168,8 +176,9 @@ macro_rules! numbers {
         impl GeometricNumber for $t {
             #[inline]
             fn above(self, lower: Self) -> u128 {
-                // The difference of two integers fits the unsigned type of the same size. A mask
-                // that the compiler does not know replaces a branch.
+                // The difference of two integers fits the unsigned type of the same size. The mask
+                // is 0 for a negative difference, and replaces a branch. `black_box` hides the mask
+                // from the compiler.
                 let count = (self as $unsigned).wrapping_sub(lower as $unsigned) as u128;
                 count & black_box(u128::from(lower <= self)).wrapping_neg()
             }

@@ -11,58 +11,61 @@ use crate::{Laplace, NoiseLoss, NoiseNumber, Scale};
 /// Make a measurement that adds Laplace noise to each number.
 ///
 /// Integers get noise of the discrete Laplace distribution, `P[Z = z]` proportional to
-/// `exp(-|z| / scale)`. They saturate at the ends of their type; an [`IBig`] has no ends. Floats
-/// get noise of the continuous distribution, with density proportional to `exp(-|z| / scale)`. The
-/// exact sum is then rounded to the nearest multiple of `2^k`, ties upward, and to a float.
+/// `exp(-|z| / scale)`. The sums saturate at the ends of their type; an [`IBig`] has no ends.
+/// Floats get noise of the continuous distribution, with density proportional to
+/// `exp(-|z| / scale)`. The exact sum is then rounded to the nearest multiple of `2^k`, ties
+/// upward. This multiple is rounded to the nearest float.
 ///
 /// # Arguments
 /// * `input` - a number under the absolute distance, or a vector under the L1 distance
-/// * `scale` - the scale of the noise; 0 for no noise, in which case nothing is drawn
+/// * `scale` - the scale of the noise. At scale 0, no noise is added and nothing is drawn
 /// * `k` - the exponent of the lattice that float releases lie on. Defaults to about 40 bits below
 ///   the scale, so rounding is negligible compared with the noise. Integers accept only null or 0
 ///
 /// # Precondition
-/// The domain excludes NaN; otherwise there is no such space. There are no other requirements: a
-/// vector may have any length. An infinity counts as the largest or lowest finite number. `scale`
-/// is finite and not negative; `k` is from -1074 to 1023, for `f32` from -149 to 127.
+/// The domain excludes NaN, because the metric requires a domain without NaN. A vector can have any
+/// length. An infinity in the data counts as the largest or lowest finite number. `scale` is finite
+/// and not negative. `k` is from -1074 to 1023, or from -149 to 127 for `f32`.
 ///
 /// # Postcondition
 /// Any two members at distance at most `d_in` give releases whose max-divergence is at most
-/// `map(d_in)`. Every release of a float is a multiple of `2^k`, whatever the data, or the largest
-/// or lowest finite float; it is never a NaN, an infinity or a negative zero.
+/// `map(d_in)`. For all data, every release of a float is a multiple of `2^k`, or the largest or
+/// lowest finite float. A release is never a NaN, an infinity or a negative zero.
 ///
 /// # Map
-/// `d_out = d_in / scale`, rounded up once; 0 for 0. At scale 0, any other distance gives infinity.
-/// It does not depend on `k` or on the length of a vector.
-/// In [`SmoothedMaxDivergence`], which [`make_laplace_in`] offers too, it is the whole privacy
-/// profile, with the distribution of the loss, so that compositions are tight:
-/// [`profile_of_laplace`], and [`profile_of_discrete_laplace`] for integers.
+/// `d_out = d_in / scale`, rounded up once. The distance 0 gives 0. At scale 0, any other distance
+/// gives infinity. The map does not depend on `k` or on the length of a vector.
+///
+/// [`make_laplace_in`] also offers the measure [`SmoothedMaxDivergence`]. In this measure, the map
+/// returns the whole privacy profile with the distribution of the loss, so compositions are tight.
+/// The profile is [`profile_of_laplace`], and [`profile_of_discrete_laplace`] for integers.
 ///
 /// [`profile_of_laplace`]: crate::accounting::profile_of_laplace
 /// [`profile_of_discrete_laplace`]: crate::accounting::profile_of_discrete_laplace
 ///
 /// # Proof
-/// *Integers.* Write `x`, `y` for the numbers of two members, with `sum_i |x_i - y_i| <= d_in`;
-/// both metrics are defined this way. Without saturation the release is `r` with probability
-/// `prod_i c exp(-|r_i - x_i| / scale)`, where `c` does not depend on `x`. By the triangle
-/// inequality the ratio of this probability to that for `y` is at most
-/// `exp(sum_i |x_i - y_i| / scale) <= exp(d_in / scale)` for every `r`, so also for every event
-/// (Ghosh, Roughgarden, Sundararajan 2012). Saturation is a function of that sum, so the loss does
-/// not grow (Dwork, Roth 2014, Proposition 2.1). [`discrete_laplace`], or for small scales an
-/// [`IntegerTable`] of the same law, draws the noise with exactly these probabilities for the exact
-/// rational value of `scale`, and [`add_noise`] saturates the exact sum.
+/// *Integers.* Let `x`, `y` be the numbers of two members. By the definition of both metrics,
+/// `sum_i |x_i - y_i| <= d_in`. Without saturation the release is `r` with probability
+/// `prod_i c exp(-|r_i - x_i| / scale)`, where `c` does not depend on `x`. Take the ratio of this
+/// probability to the probability of the same `r` for `y`. By the triangle inequality, the ratio is
+/// at most `exp(sum_i |x_i - y_i| / scale) <= exp(d_in / scale)`. This bound holds for every `r`,
+/// so also for every event (Ghosh, Roughgarden, Sundararajan 2012). Saturation is a function of the
+/// sums, so the loss does not grow (Dwork, Roth 2014, Proposition 2.1). [`discrete_laplace`] draws
+/// the noise with exactly these probabilities, for the exact rational value of `scale`. For small
+/// scales, an [`IntegerTable`] draws from the same distribution. [`add_noise`] saturates the exact
+/// sum.
 ///
-/// *Floats.* Replacing infinities does not increase any distance between members. The same
-/// computation with densities shows that releasing the real vector `x + scale L` would lose at most
-/// `d_in / scale` (Dwork, Roth 2014, Theorem 3.6). The actual release is a function of this vector:
-/// [`laplace`] returns the lattice point nearest to the *exact* real sum, because it rounds only
-/// after the addition and uses as many digits of `L` as the rounding needs; then the result is
-/// converted to the nearest float. Neither step sees the data, so again Proposition 2.1 applies,
-/// for every `k`, with no allowance for the lattice: data is never rounded before the noise. It
-/// also follows that no bit of a release tells more than its place on a fixed lattice (compare
-/// Mironov 2012).
+/// *Floats.* The replacement of infinities does not increase any distance between members. Consider
+/// a release of the real vector `x + scale L`. The same computation with densities shows that its
+/// loss is at most `d_in / scale` (Dwork, Roth 2014, Theorem 3.6). The actual release is a function
+/// of this vector. First, [`laplace`] returns the lattice point nearest to the *exact* real sum.
+/// [`laplace`] rounds only after the addition, and uses as many digits of `L` as the rounding
+/// needs. Then the result is converted to the nearest float. Both steps read only the sum, so again
+/// Proposition 2.1 applies, for every `k`. The rounding to the lattice does not increase the loss,
+/// because the data are never rounded before the noise is added. Each release is a point of a fixed
+/// lattice, so the bits of a release reveal only this point (compare Mironov 2012).
 ///
-/// *Scale 0.* The release is a function of the data: equal data give equal releases.
+/// *Scale 0.* The release is a function of the data, so equal data give equal releases.
 ///
 /// *Rounding.* The map rounds the exact rational quotient up to a float, once.
 ///
@@ -73,10 +76,10 @@ use crate::{Laplace, NoiseLoss, NoiseNumber, Scale};
 /// [`laplace`]: crate::samplers::laplace
 ///
 /// # Accuracy
-/// For floats `scale ln(1 / alpha) + 2^k / 2` bounds the error of a release, apart from the
-/// rounding to a float. For integers the bound is the least integer `a` with `P[|Z| > a] <= alpha`.
-/// There is one bound for each number, or a single one when a vector has unknown length or is very
-/// long.
+/// For floats, `scale ln(1 / alpha) + 2^k / 2` bounds the error of a release, apart from the
+/// rounding to a float. For integers, the bound is the least integer `a` with
+/// `P[|Z| > a] <= alpha`. The result has one bound for each number. If a vector has unknown length
+/// or is very long, the result has a single bound.
 ///
 /// # Errors
 /// * `MakeMeasurement` when `k` is given for integers and is not 0
@@ -107,24 +110,28 @@ where
     make_laplace_in(input, scale, k)
 }
 
-/// Make a measurement that adds Laplace noise to each number, with its loss in the measure `MO`.
+/// Make a measurement that adds Laplace noise to each number and states its loss in the measure
+/// `MO`.
 ///
-/// This is [`make_laplace`] for every measure in which the metric knows the loss ([`NoiseLoss`]).
-/// The arguments, the precondition, the noise and the accuracy are those of [`make_laplace`].
+/// This function is [`make_laplace`] for every measure `MO` for which the metric of the input
+/// states the loss ([`NoiseLoss`]). The arguments, the precondition, the noise and the accuracy are
+/// the same as in [`make_laplace`].
 ///
 /// # Map
-/// `d_in / scale` in [`MaxDivergence`]. In [`SmoothedMaxDivergence`] the whole privacy profile:
-/// [`profile_of_laplace`], and [`profile_of_discrete_laplace`] for integers.
+/// `d_in / scale` in [`MaxDivergence`]. In [`SmoothedMaxDivergence`], the map returns the whole
+/// privacy profile. The profile is [`profile_of_laplace`], and [`profile_of_discrete_laplace`] for
+/// integers.
 ///
 /// [`profile_of_laplace`]: crate::accounting::profile_of_laplace
 /// [`profile_of_discrete_laplace`]: crate::accounting::profile_of_discrete_laplace
 ///
 /// # Proof
-/// The proof of [`make_laplace`] bounds the loss in [`MaxDivergence`]. The same releases are
-/// functions of the real or integer sums whose profiles the two functions above state.
+/// The proof of [`make_laplace`] bounds the loss in [`MaxDivergence`]. The two functions
+/// `profile_of_...` state the profiles of the unrounded sums of data and noise. The releases are
+/// functions of these sums.
 ///
 /// # Errors
-/// As [`make_laplace`].
+/// The errors of [`make_laplace`].
 ///
 /// # Example
 /// ```

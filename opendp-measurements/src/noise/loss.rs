@@ -1,4 +1,4 @@
-//! The losses of Laplace and Gaussian noise, by the metric and the measure.
+//! The privacy losses of Laplace and Gaussian noise for each metric and each measure.
 
 use opendp_core::arith::{Exact, InfCast, Number};
 use opendp_core::erased::AnyDistance;
@@ -17,22 +17,24 @@ use crate::noise::quotient::{
 };
 use crate::{Gaussian, Laplace, NoiseDistribution, Scale};
 
-/// A metric on numbers in which noise of the distribution `N` has a known loss in the measure `MO`.
+/// A metric on numbers. For noise of the distribution `N`, the metric states the privacy loss in
+/// the measure `MO`.
 ///
-/// An implementation claims how the [numbers](crate::Numbers) of `d_in`-close members differ, and
-/// computes from that. For [`Laplace`] noise they differ by at most `d_in` in total. For
-/// [`Gaussian`] noise the squares of their differences add up to at most the square of `d_in`.
+/// An implementation assumes a bound on the differences of the [numbers](crate::Numbers) of
+/// `d_in`-close members, and computes the loss from this bound. For [`Laplace`] noise, the numbers
+/// differ by at most `d_in` in total. For [`Gaussian`] noise, the squares of the differences add up
+/// to at most the square of `d_in`.
 pub trait NoiseLoss<N: NoiseDistribution, MO: Measure>: Metric {
-    /// Bound the loss of noise of a scale, rounding up.
+    /// Bound the loss of noise of the given scale at the distance `d_in`, rounding up.
     ///
     /// # Errors
     /// `FailedMap` when `d_in` is not finite; `Overflow` when the bound does not fit a float.
     fn loss(d_in: &Self::Distance, scale: Scale) -> Result<MO::Distance>;
-    /// Return the exact bound, one number for each [part](Measure::parts) of a loss. Defaults to
-    /// the rounded bound.
+    /// Return the bound of [`loss`](Self::loss) without rounding. The result has one number for
+    /// each [part](Measure::parts) of a loss. The default implementation returns the rounded bound.
     ///
     /// # Errors
-    /// As for [`loss`](Self::loss).
+    /// The errors of [`loss`](Self::loss).
     fn exact_loss(d_in: &Self::Distance, scale: Scale) -> Result<Vec<Exact>>
     where
         MO: Default,
@@ -40,10 +42,11 @@ pub trait NoiseLoss<N: NoiseDistribution, MO: Measure>: Metric {
         let parts = MO::default().split(&Self::loss(d_in, scale)?)?;
         parts.into_iter().map(Exact::from_f64).collect()
     }
-    /// Bound the loss of discrete noise on integers. Defaults to [`loss`](Self::loss).
+    /// Bound the loss of discrete noise on integers. The default implementation returns
+    /// [`loss`](Self::loss).
     ///
     /// # Errors
-    /// As [`loss`](Self::loss).
+    /// The errors of [`loss`](Self::loss).
     fn loss_of_integers(d_in: &Self::Distance, scale: Scale) -> Result<MO::Distance> {
         Self::loss(d_in, scale)
     }
@@ -103,7 +106,7 @@ losses! {
     }
 }
 
-/// The loss depends on the value of a distance only, and not on its type.
+/// The loss depends only on the value of a distance. The type of the distance does not matter.
 impl<M, N, MO> NoiseLoss<N, MO> for OfAnyNumber<M>
 where
     M: NumberMetric + NoiseLoss<N, MO, Distance = f64>,

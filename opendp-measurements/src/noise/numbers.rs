@@ -7,11 +7,12 @@ use opendp_core::{Atom, AtomDomain, Domain, VectorDomain};
 
 /// A domain of one number, or of several numbers in a public order.
 pub trait Numbers: Domain {
-    /// The type of each number.
+    /// The type of the numbers of a member.
     type Number: Atom;
-    /// Return the number of numbers, if it is the same for all members.
+    /// Return the count of numbers in a member. If members can have different counts, return
+    /// `None`.
     fn count(&self) -> Option<usize>;
-    /// Replace each number, in order.
+    /// Replace each number of a member, in the order of the numbers.
     ///
     /// # Errors
     /// The errors of `replace`.
@@ -43,10 +44,10 @@ impl<T: Atom> Numbers for VectorDomain<AtomDomain<T>> {
     }
 }
 
-/// Clamp an infinity to the finite number nearest to it.
+/// Replace an infinity by the largest or lowest finite number.
 ///
-/// The distance of two numbers does not increase. NaN becomes 0; it is not a member of any domain
-/// of numbers that has a metric.
+/// This replacement does not increase the distance of any two numbers. NaN becomes 0. A domain of
+/// numbers that has a metric does not contain NaN.
 #[inline]
 pub(crate) fn finite<T: Number>(number: T) -> T {
     if number < T::FINITE_MIN {
@@ -60,10 +61,10 @@ pub(crate) fn finite<T: Number>(number: T) -> T {
     }
 }
 
-/// Clamp every infinity to the finite number nearest to it, as [`finite`] does.
+/// Replace every infinity as [`finite`] does.
 pub(crate) fn all_finite<T: Number>(numbers: &[T]) -> Cow<'_, [T]> {
-    // Compare without an early exit within a block, so that several are compared at once. NaN is
-    // outside.
+    // Each block of numbers is compared without an early exit, so that the processor compares
+    // several numbers at once. For NaN both comparisons are false.
     let within = |number: &T| (T::FINITE_MIN <= *number) & (*number <= T::FINITE_MAX);
     let all_within = |block: &[T]| block.iter().fold(true, |all, number| all & within(number));
     if numbers.chunks(512).all(all_within) {

@@ -10,8 +10,8 @@ use crate::samplers::Dyadic;
 
 /// Divide a distance by a finite divisor that is not negative, rounding up once.
 ///
-/// The result is the smallest float that is not below the exact quotient. The distance 0 gives 0,
-/// whatever the divisor; any other distance divided by 0 gives infinity.
+/// The result is the smallest float that is at least the exact quotient. The distance 0 gives 0 for
+/// every divisor. Any other distance divided by 0 gives infinity.
 ///
 /// # Errors
 /// `FailedMap` when the distance is not finite; `Overflow` when the quotient exceeds all floats.
@@ -26,14 +26,14 @@ where
     if above == f64::neg_inf_cast(d_in)? {
         return divide(above, divisor);
     }
-    // A number that is not a float must be an integer, so this conversion is exact.
+    // A distance of a type without floats is an integer, so this conversion is exact.
     divide_integer(i128::inf_cast(d_in)?, divisor)
 }
 
 /// Compute half of the square of `d_in / divisor`, rounding up once.
 ///
-/// The result is the smallest float that is not below the exact value. The value is 0 for the
-/// distance 0, whatever the divisor, and infinity for any other distance and the divisor 0.
+/// The result is the smallest float that is at least the exact value. The distance 0 gives 0 for
+/// every divisor. Any other distance with the divisor 0 gives infinity.
 ///
 /// # Errors
 /// `FailedMap` when the distance is not finite; `Overflow` when the value exceeds all floats.
@@ -49,7 +49,7 @@ where
         let parts = Dyadic::new(above);
         (IBig::from(parts.mantissa), parts.exponent)
     } else {
-        // An integer, as for the quotient.
+        // As in `quotient`, a distance of a type without floats is an integer.
         (IBig::from(i128::inf_cast(d_in)?), 0)
     };
     if number.is_zero() {
@@ -64,8 +64,8 @@ where
     })
 }
 
-/// Divide as [`quotient`] does, without rounding. One exception: a distance that is not a float, an
-/// integer beyond 2^53, is first rounded up to a float.
+/// Divide as [`quotient`] does, but do not round the result. An integer distance beyond 2^53 can
+/// differ from every float. Such a distance is first rounded up to a float.
 ///
 /// # Errors
 /// `FailedMap` when the distance is not finite.
@@ -78,7 +78,7 @@ where
     Ok(Exact::from_f64(d_in)?.over(&Exact::from_f64(divisor)?))
 }
 
-/// Compute as [`half_square_quotient`] does, rounding only as [`exact_quotient`] does.
+/// Compute as [`half_square_quotient`] does, but round only as [`exact_quotient`] does.
 ///
 /// # Errors
 /// `FailedMap` when the distance is not finite.
@@ -91,7 +91,7 @@ where
     Ok(quotient.times(&quotient).over(&Exact::from_f64(2.0)?))
 }
 
-/// Refuse a distance that is not finite.
+/// Return an error if the distance is not finite.
 pub(crate) fn finite_distance<Q: Number>(d_in: Q) -> Result<Q> {
     if d_in <= Q::FINITE_MAX {
         Ok(d_in)
@@ -110,7 +110,7 @@ fn divide(d_in: f64, divisor: f64) -> Result<f64> {
     }
 }
 
-/// Divide an integer other than 0; converting it to a float first would round twice.
+/// Divide an integer that is not 0. A conversion to a float before the division would round twice.
 fn divide_integer(d_in: i128, divisor: f64) -> Result<f64> {
     let parts = Dyadic::new(divisor);
     let (dividend, mantissa) = (IBig::from(d_in), UBig::from(parts.mantissa));
@@ -140,7 +140,7 @@ mod tests {
 
     use super::*;
 
-    /// Whether `a * divisor >= d_in`, in exact integers.
+    /// Check that `a * divisor >= d_in`, in exact integers.
     fn covers(a: f64, d_in: (IBig, i64), divisor: f64) -> bool {
         let part = |x: f64| {
             let parts = Dyadic::new(x);
@@ -175,7 +175,8 @@ mod tests {
         assert_eq!(quotient(1.0, 5e-324).unwrap_err().kind(), "Overflow");
         assert_eq!(quotient(u64::MAX, 1e-300).unwrap_err().kind(), "Overflow");
         assert_eq!(quotient(5e-324, f64::MAX), Ok(5e-324));
-        // 2^53 + 1 is not a float; rounding it up first would give 2.
+        // 2^53 + 1 is not a float. If this number were rounded to the nearest float first, the
+        // result would be 2.
         assert_eq!(quotient((1_u64 << 53) + 1, (1_u64 << 52) as f64), Ok(2.0_f64.next_up()));
     }
 
@@ -191,7 +192,8 @@ mod tests {
         assert_eq!(half_square_quotient(5e-324, f64::MAX), Ok(5e-324));
         assert_eq!(half_square_quotient(f64::MAX, f64::MAX), Ok(0.5));
         assert_eq!(half_square_quotient(3.0, 2.0), Ok(1.125));
-        // (2^53 + 1)^2 / 2^107 = 1/2 + 2^-53 + 2^-107, just above a float.
+        // The exact value is (2^53 + 1)^2 / 2^107 = 1/2 + 2^-53 + 2^-107. This value is slightly
+        // above a float.
         let above = half_square_quotient((1_u64 << 53) + 1, (1_u64 << 53) as f64);
         assert_eq!(above, Ok(0.5_f64.next_up().next_up()));
     }
@@ -203,7 +205,8 @@ mod tests {
             bits in 0_u64..0x7ff << 52, other in 1_u64..0x7ff << 52,
             wide in 1..i128::MAX, drop in 0_u32..126, scale in 1e-9..1e9,
         ) {
-            // a >= (d / s)^2 / 2 exactly if a s^2 2 >= d^2.
+            // For the result a, the distance d and the scale s, a >= (d / s)^2 / 2 if and only if 2
+            // a s^2 >= d^2.
             let part = |x: f64| {
                 let parts = Dyadic::new(x);
                 (IBig::from(parts.mantissa), i64::from(parts.exponent))

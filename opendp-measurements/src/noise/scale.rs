@@ -1,4 +1,4 @@
-//! The scale of noise.
+//! The type of the scale of a noise distribution.
 
 use serde_json::Value as Json;
 
@@ -6,9 +6,10 @@ use opendp_core::{Codec, Error, Result, named};
 
 use crate::Temperature;
 
-/// The scale of a noise distribution: a finite number, 0 for no noise.
+/// The scale of a noise distribution. A scale is a finite number that is at least 0. The scale 0
+/// means no noise.
 ///
-/// It stands for exactly the rational value of the float.
+/// The scale is exactly the rational number that its float represents.
 ///
 /// ```
 /// # use opendp_measurements::Scale;
@@ -23,19 +24,20 @@ impl Scale {
     /// Make a scale.
     ///
     /// # Errors
-    /// `MakeMeasurement` when it is negative or NaN, `MakeTransformation` when it is infinite.
+    /// `MakeMeasurement` when the number is negative or NaN; `MakeTransformation` when the number
+    /// is infinite.
     pub fn new(scale: f64) -> Result<Self> {
         if scale == f64::INFINITY {
             return Err(Error::MakeTransformation("scale: must be finite, found inf".into()));
         }
         if 0.0 <= scale {
-            // A negative zero is a zero.
+            // The addition changes a negative zero to the positive zero.
             Ok(Scale(scale + 0.0))
         } else {
             Err(Error::MakeMeasurement(format!("scale: must be at least 0, found {scale}")))
         }
     }
-    /// The scale as a float.
+    /// Return the scale as a float.
     pub fn value(self) -> f64 {
         self.0
     }

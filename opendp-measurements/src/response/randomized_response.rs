@@ -1,4 +1,4 @@
-//! The true answer with some probability, and otherwise another answer.
+//! Randomized response for one answer.
 
 use std::collections::HashMap;
 
@@ -15,11 +15,12 @@ use crate::samplers::{Dyadic, bernoulli, bernoulli_constant_time, uniform_below}
 
 type Response<T> = Measurement<AtomDomain<T>, DiscreteDistance, MaxDivergence, T>;
 
-/// Make a measurement that answers a yes-or-no question, and lies with a known probability.
+/// Make a measurement that answers a yes-or-no question. The answer is correct with a known
+/// probability.
 ///
 /// # Arguments
 /// * `prob` - the probability of the true answer, from 1/2 to 1
-/// * `constant_time` - whether to draw and combine bits without a branch on them or on the data
+/// * `constant_time` - whether to draw and combine bits without a branch on the bits or on the data
 ///
 /// # Precondition
 /// `prob` is from 1/2 to 1, and stands for exactly the rational value of the float.
@@ -29,23 +30,25 @@ type Response<T> = Measurement<AtomDomain<T>, DiscreteDistance, MaxDivergence, T
 /// `map(d_in)`.
 ///
 /// # Map
-/// 0 for 0. Otherwise `ln(prob / (1 - prob))`, rounded up, and infinity when `prob` is 1.
+/// The loss is 0 for `d_in = 0`. For other distances, the loss is `ln(prob / (1 - prob))`, rounded
+/// up, and infinity when `prob` is 1.
 ///
 /// # Proof
 /// The release is the data if a coin shows true, and otherwise the negation of the data.
-/// [`bernoulli`] and [`bernoulli_constant_time`] show true with probability exactly `p = prob`,
-/// whatever the data. So each release has probability `p` or `1 - p`. For each release, the ratio
-/// between two data sets is at most `p / (1 - p)`, which is at least 1 because `p >= 1/2`. A bound
-/// for each release is a bound for every event (Warner 1965; Dwork, Roth 2014, section 3.2). With
-/// `p = 1` a release may be possible for only one data set, and the loss is infinite. Data at
+/// [`bernoulli`] and [`bernoulli_constant_time`] show true with probability exactly `p = prob`, for
+/// all data. So each release has probability `p` or `1 - p`. For each release, the ratio between
+/// two data sets is at most `p / (1 - p)`, which is at least 1 because `p >= 1/2`. A bound for each
+/// release is a bound for every event (Warner 1965; Dwork, Roth 2014, section 3.2). With `p = 1`, a
+/// release is possible for only one of two different data sets, so the loss is infinite. Data at
 /// distance 0 are equal, so their releases have the same distribution.
 ///
-/// *Rounding.* `p / (1 - p)` is a quotient of two integers, whose logarithm is rounded up at the
-/// 192nd binary digit. This value counts against a budget, and the map rounds it up to a float.
+/// *Rounding.* `p / (1 - p)` is a quotient of two integers. The logarithm of this quotient is
+/// rounded up at the 192nd binary digit. This value counts against a budget. The map rounds this
+/// value up to a float.
 ///
-/// *Time.* With `constant_time` the number of words drawn depends on `prob` alone, and the answer
-/// is the exclusive or of two bits. The language does not guarantee the time of this operation. The
-/// claim does not cover the rest of the program.
+/// *Time.* With `constant_time`, the number of drawn words depends on `prob` alone, and the answer
+/// is the exclusive or of two bits. The language does not guarantee the duration of this operation.
+/// `constant_time` does not apply to the rest of the program.
 ///
 /// # Errors
 /// `MakeMeasurement` when `prob` is not from 1/2 to 1.
@@ -65,7 +68,8 @@ pub fn make_randomized_response_bool(prob: f64, constant_time: bool) -> Result<R
             true => bernoulli_constant_time(prob, source),
             false => bernoulli(prob, source),
         })?;
-        // Negate the truth unless honest.
+        // If the coin `honest` shows true, return the true answer. Otherwise return the other
+        // answer.
         Ok(truth ^ !honest)
     });
     response(function, constant)
@@ -74,45 +78,46 @@ register! {
     "randomized_response.rs": make_randomized_response_bool(prob, constant_time = false);
 }
 
-/// Make a measurement that tells a category, which is the true one with a known probability.
+/// Make a measurement that releases the true category with a known probability, and otherwise
+/// another category.
 ///
 /// # Arguments
 /// * `categories` - the possible answers, all different
 /// * `prob` - the probability of the true answer, from 1 / (the number of categories) to 1
 ///
 /// # Precondition
-/// There are `k >= 2` different categories. `prob` is from `1 / k`, rounded down to a float, to 1,
-/// and stands for exactly the rational value of the float.
+/// There are `k >= 2` different categories. `prob` is at most 1, and at least `1 / k` rounded down
+/// to a float. `prob` stands for exactly the rational value of the float.
 ///
 /// # Postcondition
 /// Any two members at distance at most `d_in` give releases whose max-divergence is at most
 /// `map(d_in)`. A release is always one of the categories.
 ///
 /// # Map
-/// 0 for 0. Otherwise `ln(prob (k - 1) / (1 - prob))`, rounded up, and infinity when `prob` is 1.
-/// When `prob` is the float just below `1 / k`, the logarithm is negative and its magnitude is
-/// taken.
+/// The loss is 0 for `d_in = 0`. For other distances, the loss is `ln(prob (k - 1) / (1 - prob))`,
+/// rounded up, and infinity when `prob` is 1. When `prob` is the float just below `1 / k`, the
+/// logarithm is negative, and the loss is the magnitude of this logarithm.
 ///
 /// # Proof
 /// Let `p = prob` and `q = (1 - p) / (k - 1)`. If the data is a category, the release is that
 /// category with probability exactly `p`, by [`bernoulli`]. Otherwise [`uniform_below`] chooses one
 /// of the other categories uniformly, so each of them has probability `q`. If the data is not a
-/// category, the release is each category with probability `1 / k`. This is a mean: if one category
-/// were drawn uniformly as the truth, each category would be released with probability
-/// `(p + (k - 1) q) / k = 1 / k`. A mean lies between the least and the largest of its terms. So
-/// for all data, every category has a probability between `min(p, q)` and `max(p, q)`, and the
-/// ratio between two data sets is at most `max(p / q, q / p)`, for every category and so for every
-/// event (Warner 1965; Kairouz, Oh, Viswanath 2016). Data at distance 0 are equal, so their
-/// releases have the same distribution.
+/// category, the release is each category with probability `1 / k`. The probability `1 / k` is the
+/// mean `(p + (k - 1) q) / k`. A mean is between the least and the largest of its terms. So for all
+/// data, every category has a probability between `min(p, q)` and `max(p, q)`. The ratio between
+/// two data sets is at most `max(p / q, q / p)` for every category, and so for every event (Warner
+/// 1965; Kairouz, Oh, Viswanath 2016). Data at distance 0 are equal, so their releases have the
+/// same distribution.
 ///
-/// *Rounding.* `max(p / q, q / p)` is a quotient of two integers, whose logarithm is rounded up at
-/// the 192nd binary digit. This value counts against a budget, and the map rounds it up to a float.
+/// *Rounding.* `max(p / q, q / p)` is a quotient of two integers. The logarithm of this quotient is
+/// rounded up at the 192nd binary digit. This value counts against a budget. The map rounds this
+/// value up to a float.
 ///
-/// *Time.* The time of looking up a category depends on the data.
+/// *Time.* The time to look up a category depends on the data.
 ///
 /// # Errors
-/// `MakeMeasurement` when there are fewer than two categories, one occurs twice, or `prob` is out
-/// of range.
+/// `MakeMeasurement` when there are fewer than two categories, a category occurs twice, or `prob`
+/// is out of range.
 ///
 /// # Example
 /// ```
@@ -144,7 +149,7 @@ pub fn make_randomized_response<T: HashableAtom + Named + Codec>(
         let truth = indices.get(truth).copied();
         let told = with_secure(|source| tell(truth, count, prob, source))?;
         let category = usize::try_from(told).ok().and_then(|told| categories.get(told));
-        // The index is below the count.
+        // The index is below the number of categories, so the category exists.
         category.cloned().ok_or_else(|| {
             Error::FailedFunction("the sampler gave an index that no category has".into())
         })
@@ -180,10 +185,11 @@ fn response<T: HashableAtom>(function: Function<T, T>, exact: Exact) -> Result<R
     Ok(Measurement::new(input, MaxDivergence, function, map))
 }
 
-/// Bound `|ln(p (k - 1) / (1 - p))|` from above by a fraction, for a probability from `1 / k` to 1.
+/// Bound `|ln(p (k - 1) / (1 - p))|` from above by a fraction. `k` is the number of categories, and
+/// `p` is a probability from `1 / k` to 1.
 ///
-/// The logarithm of a fraction is not a fraction. The bound has many more digits than a float. So a
-/// budget allows the same number of releases as with the exact logarithm.
+/// The logarithm is irrational, so the bound is rounded up. The bound has many more digits than a
+/// float. So a budget allows the same number of releases as with the exact logarithm.
 fn loss(prob: f64, count: u64) -> Result<Exact> {
     const BITS: usize = 192;
     let least = 1.0.neg_inf_div(f64::inf_cast(count)?)?;
@@ -195,12 +201,12 @@ fn loss(prob: f64, count: u64) -> Result<Exact> {
     if prob == 1.0 {
         return Ok(Exact::INFINITY);
     }
-    // p = truth / all, exactly. A probability below 1 has a negative exponent.
+    // The probability is exactly truth / all. A probability below 1 has a negative exponent.
     let parts = Dyadic::new(prob);
     let truth = UBig::from(parts.mantissa);
     let all = UBig::ONE << usize::try_from(parts.exponent.unsigned_abs()).unwrap_or_default();
     let (one, two) = (&truth * UBig::from(count - 1), all - truth);
-    // The larger of the two odds.
+    // The ratio is the larger of the two numbers divided by the smaller number.
     let (more, less) = if one < two { (two, one) } else { (one, two) };
     if more == less {
         return Ok(Exact::ZERO);

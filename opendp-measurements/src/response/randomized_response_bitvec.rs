@@ -13,8 +13,8 @@ type Response = Measurement<BitVectorDomain, DiscreteDistance, MaxDivergence, Bi
 
 /// Make a measurement that flips each bit of a vector with probability `f / 2`.
 ///
-/// This is the permanent randomized response of RAPPOR (Erlingsson, Pihur, Korolova 2014): with
-/// probability `f` a bit is replaced by a fair one.
+/// The mechanism is the permanent randomized response of RAPPOR (Erlingsson, Pihur, Korolova 2014).
+/// With probability `f`, a bit is replaced by a fair bit.
 ///
 /// # Arguments
 /// * `input` - vectors of bits of a known length, optionally with a limit to the number of ones
@@ -22,39 +22,40 @@ type Response = Measurement<BitVectorDomain, DiscreteDistance, MaxDivergence, Bi
 /// * `constant_time` - whether the number of drawn words depends only on `f` and the length
 ///
 /// # Precondition
-/// The domain has a size, because the release reveals it. `f` is above 0 and up to 1, and stands
-/// for exactly the rational value of the float.
+/// The domain has a size, because the release reveals the size. `f` is above 0 and at most 1, and
+/// stands for exactly the rational value of the float.
 ///
 /// # Postcondition
 /// Any two members at distance at most `d_in` give releases whose max-divergence is at most
 /// `map(d_in)`. A release has the same number of bits as its input.
 ///
 /// # Map
-/// 0 for 0. Otherwise `k ln((2 - f) / f)`, rounded up, where `k` is the size of the vectors, or
-/// twice the limit to the number of ones if that is less.
+/// The loss is 0 for `d_in = 0`. For other distances, the loss is `k ln((2 - f) / f)`, rounded up.
+/// `k` is the smaller of the size of the vectors and twice the limit to the number of ones.
 ///
 /// # Proof
-/// Two members of size `n` with at most `m` ones differ in at most `n` places. They differ only in
-/// places where one of them has a one; there are at most `2m` such places. So they differ in at
-/// most `k = min(2m, n)` places. Every bit is flipped independently with probability exactly
-/// `f / 2`, by [`BernoulliLanes`]. So the probability of a release is a product over places. A
-/// factor is `1 - f / 2` where the release agrees with the data, and `f / 2` where it does not. The
-/// ratio between the two members has a factor other than 1 only where they differ. This factor is
-/// at most `(1 - f / 2) / (f / 2) = (2 - f) / f`, which is at least 1 (Erlingsson, Pihur, Korolova
-/// 2014, Theorem 1). The product of `k` such factors bounds each release, and so every event. If
-/// the data are equal, so are the distributions.
+/// Two members of size `n` with at most `m` ones differ in at most `n` places. The members differ
+/// only in places where one member has a 1. There are at most `2m` such places. So the members
+/// differ in at most `k = min(2m, n)` places. Every bit is flipped independently with probability
+/// exactly `f / 2`, by [`BernoulliLanes`]. So the probability of a release is a product over
+/// places. A factor is `1 - f / 2` where the release agrees with the data, and `f / 2` where the
+/// release does not agree with the data. In the ratio between the two members, a factor can differ
+/// from 1 only in a place where the members differ. Such a factor is at most
+/// `(1 - f / 2) / (f / 2) = (2 - f) / f`, which is at least 1 (Erlingsson, Pihur, Korolova 2014,
+/// Theorem 1). The product of `k` such factors bounds the ratio for each release, and so for every
+/// event. Equal data give equal distributions.
 ///
-/// Without a size, members may have different lengths, and a release that reveals the length has no
-/// finite loss.
+/// Without a size, members can have different lengths. A release that reveals the length has
+/// infinite loss.
 ///
-/// *Rounding.* `(2 - f) / f - 1` is a quotient of two floats, rounded up; its dividend `2 - 2f` is
-/// exact for `f` from 1/2 and rounded up below. `ln(1 + x)`, which increases with `x`, and the
-/// product are rounded up, too.
+/// *Rounding.* `(2 - f) / f - 1` is a quotient of two floats, rounded up. The dividend `2 - 2f` is
+/// exact for `f` from 1/2, and rounded up for smaller `f`. `ln(1 + x)` increases with `x`. The
+/// logarithm and the product are also rounded up.
 ///
-/// *Time.* The words that decide which bits to flip are drawn independently of the data, and
-/// combined with it by exclusive or. With `constant_time` their number is the same for every
-/// release. Without it, the number depends on the words, so the time may reveal something about
-/// which bits were flipped. The language promises no duration.
+/// *Time.* The words that decide which bits to flip are drawn independently of the data. The words
+/// are combined with the data by exclusive or. With `constant_time`, the number of words is the
+/// same for every release. Without `constant_time`, the number depends on the words, so the time
+/// can reveal something about which bits were flipped. The language promises no duration.
 ///
 /// # Errors
 /// `MakeMeasurement` when the domain has no size, or `f` is out of range. A release of data of
@@ -93,7 +94,7 @@ pub fn make_randomized_response_bitvec(
     let constant = match (places, excess) {
         (0, _) => 0.0,
         (_, Ok(excess)) => f64::inf_cast(places)?.inf_mul(excess.inf_ln_1p()?)?,
-        // The quotient is below 2^1076.
+        // The quotient (2 - f) / f is below 2^1076, so its logarithm is below 746.
         (_, Err(_)) => f64::inf_cast(places)?.inf_mul(746.0)?,
     };
     let coins = BernoulliLanes::new(f, 1);
@@ -113,7 +114,7 @@ register! {
         make_randomized_response_bitvec(input, f, constant_time = false);
 }
 
-/// Flip each bit whose coin shows true, a word at a time.
+/// Flip each bit whose coin shows true, one word after another.
 fn flip<S: RandomSource>(
     data: &BitVector,
     coins: BernoulliLanes,
@@ -125,7 +126,8 @@ fn flip<S: RandomSource>(
     for (index, word) in data.words().iter().enumerate() {
         let wanted = data.mask(index);
         let mut flips = 0;
-        // One round, unless the words of a test have fewer bits.
+        // With words of 64 bits, the loop runs once. With the shorter words of some tests, the loop
+        // runs more often.
         let mut first = 0;
         while first < u64::BITS {
             let wanted = wanted >> first & lanes;
@@ -142,15 +144,16 @@ fn flip<S: RandomSource>(
     Ok(BitVector::from_words(flipped, data.len()))
 }
 
-/// Estimate, for each place, the number of true vectors in which the bit was 1.
+/// For each place, estimate the number of true vectors with a 1 in this place.
 ///
-/// If a bit was 1 in `t` of `n` vectors, `y` of them report it, on average `t + (n - 2t) f / 2`
-/// (Erlingsson, Pihur, Korolova 2014). So `(y - n f / 2) / (1 - f)` is an unbiased estimate. It is
-/// computed only from releases and has no loss. It may be negative, or above `n`.
+/// Suppose that a bit is 1 in `t` of `n` true vectors, and in `y` of the `n` answers. The mean of
+/// `y` is `t + (n - 2t) f / 2` (Erlingsson, Pihur, Korolova 2014). So `(y - n f / 2) / (1 - f)` is
+/// an unbiased estimate of `t`. The estimate is computed only from releases, so it has no loss. The
+/// estimate can be negative, or above `n`.
 ///
 /// # Errors
-/// `FailedFunction` when there are no answers, their lengths differ, or `f` is not at least 0 and
-/// below 1. At 1 the answers reveal nothing.
+/// `FailedFunction` when there are no answers, when their lengths differ, or when `f` is negative
+/// or at least 1. At `f = 1` the answers reveal nothing.
 ///
 /// # Example
 /// ```

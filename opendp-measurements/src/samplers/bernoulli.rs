@@ -5,14 +5,15 @@ use opendp_core::random::{NoEntropy, RandomSource};
 
 /// Flip a coin that shows `true` with probability exactly `p`.
 ///
-/// The digits of a lazily drawn uniform `U` are compared with the finite binary expansion of `p`;
-/// `U < p` is decided at the first digit that differs, or when `p` has no digits left (Karney 2016,
-/// arXiv:1303.6257, section 3). The probability is exact for every float in `[0, 1]`, also if it is
-/// subnormal or next to 1.
+/// The digits of a uniform variable `U` are drawn one after another and compared with the finite
+/// binary expansion of `p`. The first digit that differs decides `U < p`. If `p` has no digits
+/// left, `U < p` is false (Karney 2016, arXiv:1303.6257, section 3). The probability is exact for
+/// every float in `[0, 1]`, also if it is subnormal or next to 1.
 ///
 /// For `p` outside of `[0, 1]`, values up to 0 (and NaN) count as 0 and values from 1 as 1.
 ///
-/// Cost: nothing is drawn for 0 and 1; otherwise one word, and another with probability `2^-BITS`.
+/// Cost: for 0 and 1 nothing is drawn. Otherwise one word is drawn, and a second word with
+/// probability `2^-BITS`.
 ///
 /// # Errors
 ///
@@ -40,10 +41,10 @@ pub fn bernoulli<S: RandomSource>(p: f64, source: &mut S) -> Result<bool, NoEntr
 
 /// Flip the coin of [`bernoulli`] with a number of words that depends on `p` alone.
 ///
-/// `U < p` is decided as in [`bernoulli`], but the words after the first difference are drawn and
-/// compared too. The comparisons are joined by bit operations, without a branch on a word. For `p`
-/// of at least `1/2` and words of 64 bits this is one word. The language promises no duration: the
-/// compiler and the processor may change the timing.
+/// `U < p` is decided as in [`bernoulli`]. But the words after the first differing digit are also
+/// drawn and compared. Bit operations combine the results of the comparisons, without a branch on a
+/// word. For `p` of at least `1/2` and words of 64 bits, one word is drawn. The language promises
+/// no duration, so the compiler and the processor can change the timing.
 ///
 /// For `p` outside of `[0, 1]`, values up to 0 (and NaN) count as 0 and values from 1 as 1.
 ///
@@ -69,7 +70,7 @@ pub fn bernoulli_constant_time<S: RandomSource>(p: f64, source: &mut S) -> Resul
     Ok(less)
 }
 
-/// Write `p`, above 0 and below 1, as `mantissa 2^-places` with an odd mantissa.
+/// Write `p` as `mantissa 2^-places` with an odd mantissa. `p` is above 0 and below 1.
 ///
 /// So `0 < places <= 1074`.
 fn expansion(p: f64) -> (u128, i32) {
@@ -78,10 +79,11 @@ fn expansion(p: f64) -> (u128, i32) {
     (u128::from(parts.mantissa >> zeros), -parts.exponent - zeros as i32)
 }
 
-/// Return the digit of `mantissa 2^-(places + bits * digits so far)` that is in front of `places`.
+/// Return the lowest `bits` bits of `floor(mantissa 2^-places)`.
 ///
-/// It is the part of `p 2^(bits * digits so far)` between `2^bits` and 1. Shifting left by fewer
-/// than `bits <= 64` places keeps the 53-bit mantissa within 128 bits.
+/// These bits are the digit of `p` before the last `places` binary places of `p`. If `places` is
+/// negative, zeros are appended. A left shift by fewer than `bits <= 64` places keeps the 53-bit
+/// mantissa within 128 bits.
 fn digit(mantissa: u128, places: i32, bits: u32) -> u64 {
     let shifted = match places {
         128.. => 0,
@@ -93,11 +95,13 @@ fn digit(mantissa: u128, places: i32, bits: u32) -> u64 {
 
 /// Flip a coin that shows `true` with probability exactly `numerator / denominator`.
 ///
-/// The digits of a lazily drawn uniform are compared with the digits of the quotient. Long division
-/// supplies these one at a time. A quotient of 1 or more counts as 1, also for denominator 0.
+/// The digits of a uniform variable are drawn one after another and compared with the digits of the
+/// quotient. Long division supplies the digits of the quotient one after another. A quotient of 1
+/// or more counts as 1, also for denominator 0.
 ///
-/// Cost: nothing is drawn for 0 and 1; otherwise one word, and another with probability `2^-BITS`.
-/// Each word takes one division if the denominator fits in 64 bits, else `BITS` additions.
+/// Cost: for 0 and 1 nothing is drawn. Otherwise one word is drawn, and a second word with
+/// probability `2^-BITS`. Each word takes one division if the denominator fits in 64 bits, and
+/// otherwise `BITS` additions.
 ///
 /// # Errors
 ///
@@ -122,7 +126,8 @@ pub fn bernoulli_ratio<S: RandomSource>(
     Ok(false)
 }
 
-/// Divide `rest * 2^bits` by the denominator, for `rest < denominator`.
+/// Divide `rest * 2^bits` by the denominator. `rest` is the remainder of the previous division, so
+/// `rest < denominator`.
 fn next_digit(mut rest: u128, denominator: u128, bits: u32) -> (u64, u128) {
     if denominator <= u128::from(u64::MAX) {
         let scaled = rest << bits;
@@ -130,7 +135,7 @@ fn next_digit(mut rest: u128, denominator: u128, bits: u32) -> (u64, u128) {
     }
     let mut digit = 0;
     for _ in 0..bits {
-        // Double `rest` modulo the denominator, within 128 bits.
+        // Compute `2 rest` modulo the denominator. No intermediate number exceeds 128 bits.
         let complement = denominator - rest;
         let carry = rest >= complement;
         rest = if carry { rest - complement } else { rest + rest };
@@ -148,7 +153,8 @@ mod tests {
     use super::*;
     use opendp_core::random::{Failing, Seeded, Tape};
 
-    /// Count the tapes of n bits that decide true, and those that end undecided.
+    /// Count the tapes (sequences of random words) of n bits for which the coin shows true. Also
+    /// count the tapes that end before a decision.
     fn enumerate(n: u32, flip: impl Fn(&mut Tape<1>) -> Result<bool, NoEntropy>) -> (u64, u64) {
         (0..1 << n).fold((0, 0), |(heads, open), number| {
             match flip(&mut Tape::from_bits(number, n)) {
@@ -164,11 +170,12 @@ mod tests {
             for (numerator, places) in [(1, 1), (1, 10), (1023, 10), (5, 3)] {
                 let p = numerator as f64 / f64::from(1 << places);
                 let (heads, open) = enumerate(n, |tape| bernoulli(p, tape));
-                // heads <= 2^n p <= heads + open, multiplied by 2^places.
+                // Check heads <= 2^n p <= heads + open. All terms are multiplied by 2^places.
                 assert!(heads << places <= numerator << n);
                 assert!(numerator << n <= (heads + open) << places);
                 assert!(open <= 1);
-                // These p have finitely many digits, so enough words decide every tape.
+                // Each p has at most `places` binary digits. So every tape of at least `places`
+                // bits decides the coin.
                 assert_eq!(open == 0, n >= places, "{numerator} / 2^{places} on {n} bits");
             }
         }
@@ -237,7 +244,7 @@ mod tests {
 
     #[test]
     fn the_least_float_is_compared_to_its_last_bit() {
-        // 1074 places: 16 zero words, then 50 more places.
+        // The least positive float has 1074 binary places: 16 words of zeros, then 50 more places.
         let zeros = vec![0; 17];
         assert_eq!(bernoulli(5e-324, &mut Tape::<64>::new(zeros.clone())), Ok(true));
         let mut last = zeros.clone();

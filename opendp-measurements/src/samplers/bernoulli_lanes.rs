@@ -3,28 +3,29 @@
 use super::dyadic::Dyadic;
 use opendp_core::random::{NoEntropy, RandomSource};
 
-/// Flip a coin of the same probability in each lane of a word.
+/// A sampler of coins with one common probability. A lane is one bit of a word, and each lane has
+/// its own coin.
 ///
 /// # Exactness
 ///
 /// Lane `i` compares a uniform real `U_i` with the probability `p`, as
-/// [`bernoulli`](super::bernoulli) does: `U_i < p` is decided at the first binary digit that
-/// differs, or when `p` has no digits left. The `j`th word drawn holds the `j`th digit of every
-/// `U_i`, in bit `i`. Its bits are independent and uniform, so the `U_i` are independent and
-/// uniform. Each coin has exactly the probability of the float, also if this is subnormal or next
-/// to 1.
+/// [`bernoulli`](super::bernoulli) does. The first binary digit that differs decides `U_i < p`. If
+/// `p` has no digits left, `U_i < p` is false. The `j`th drawn word contains the `j`th digit of
+/// every `U_i`, in bit `i`. The bits of a word are independent and uniform, so the `U_i` are
+/// independent and uniform. Each coin has exactly the probability of the float, also if the float
+/// is subnormal or next to 1.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct BernoulliLanes {
-    /// `p` is `mantissa 2^-places`.
+    /// The mantissa of the probability `p = mantissa 2^-places`.
     mantissa: u64,
     places: u32,
 }
 
 impl BernoulliLanes {
-    /// Let each coin show true with probability `f 2^-halvings`: always if this is at least 1, and
-    /// never if it is at most 0 or NaN.
+    /// Let each coin show true with probability `p = f 2^-halvings`. A coin always shows true if
+    /// `p` is at least 1, and never if `p` is at most 0 or NaN.
     ///
-    /// The quotient need not be a float: half of the smallest float is exact too.
+    /// `p` is exact even if no float equals `p`, for example for half of the smallest float.
     pub fn new(f: f64, halvings: u32) -> Self {
         if f.is_nan() || f <= 0.0 {
             return Self { mantissa: 0, places: 0 };
@@ -33,7 +34,7 @@ impl BernoulliLanes {
         let zeros = parts.mantissa.trailing_zeros();
         let mantissa = parts.mantissa >> zeros;
         let places = i64::from(halvings) - i64::from(parts.exponent) - i64::from(zeros);
-        // An odd mantissa without binary places is at least 1.
+        // If `places` is not positive, the probability is an integer of at least 1.
         match u32::try_from(places) {
             Ok(places @ 1..) if places >= u64::BITS || mantissa >> places == 0 => {
                 Self { mantissa, places }
@@ -42,7 +43,8 @@ impl BernoulliLanes {
         }
     }
 
-    /// Flip the coins of some of the lowest [`RandomSource::BITS`] lanes; other lanes show 0.
+    /// Flip the coins of `lanes`, a mask of some of the lowest [`RandomSource::BITS`] bits. Other
+    /// lanes show 0.
     ///
     /// Cost: each word decides half of the remaining lanes, so 64 lanes take 7.3 words on average.
     /// The number of words is at most the number of binary places of the probability.
@@ -64,10 +66,10 @@ impl BernoulliLanes {
     }
 
     /// Flip the coins as [`flip`](Self::flip) does, but draw one word for each binary place of the
-    /// probability, so the number of words depends on the probability alone.
+    /// probability. So the number of words depends on the probability alone.
     ///
-    /// There is no branch on a word. The language promises no duration: the compiler and the
-    /// processor may change the timing.
+    /// There is no branch on a word. The language promises no duration, so the compiler and the
+    /// processor can change the timing.
     ///
     /// # Errors
     ///
@@ -85,23 +87,24 @@ impl BernoulliLanes {
         Ok(coins.less)
     }
 
-    /// Begin the comparisons, unless every coin shows true.
+    /// Begin the comparisons for the given lanes. Return `None` if every coin shows true.
     #[inline]
     fn certain(&self) -> Option<Coins> {
         (self.mantissa == 0 || 0 < self.places).then_some(Coins { less: 0, open: 0 })
     }
-    /// Return the digit of the probability at a place, counted from the last digit, in all lanes.
+    /// Return the binary digit of the probability at a place, copied to all lanes. Places are
+    /// counted from the last digit.
     #[inline]
     fn digit(&self, place: u32) -> u64 {
         (self.mantissa.checked_shr(place).unwrap_or(0) & 1).wrapping_neg()
     }
 }
 
-/// Comparisons of uniforms with a probability, by lanes.
+/// The comparisons of uniform variables with a probability, one in each lane.
 struct Coins {
-    /// The lanes known to be less.
+    /// The lanes in which the digits so far decide that the variable is less than the probability.
     less: u64,
-    /// The lanes that agree so far.
+    /// The lanes in which all digits so far equal the digits of the probability.
     open: u64,
 }
 impl Coins {
@@ -119,8 +122,8 @@ mod tests {
 
     type Flip = fn(&BernoulliLanes, u64, &mut Tape<2>) -> Result<u64, NoEntropy>;
 
-    /// Run two lanes on all tapes of n words. For each pair of coins, count the tapes that give it.
-    /// Also count the tapes that end before both coins are decided.
+    /// Run two lanes on all tapes of n words. For each pair of results, count the tapes (sequences
+    /// of words) that give this pair. Also count the tapes that end before both coins are decided.
     fn enumerate(coins: &BernoulliLanes, n: u32, flip: Flip) -> ([u64; 4], u64) {
         let (mut counts, mut open) = ([0; 4], 0);
         for number in 0..1 << (2 * n) {
@@ -153,12 +156,13 @@ mod tests {
                     pair(numerator, numerator),
                 ];
                 assert_eq!((counts, open), (exact, 0), "{f} 2^-{halvings}");
-                // The neighbouring probability is distinguished from this one.
+                // The control: a coin with half of the probability gives other counts.
                 let (wrong, _) = enumerate(&BernoulliLanes::new(f, halvings + 1), places, flip);
                 assert_ne!(wrong, exact);
             }
         }
-        // A few words do not decide a probability of many places. It is within the brackets.
+        // The probability 0.3 has many binary places, so a few words do not always decide the coin.
+        // The counts of decided tapes give lower and upper bounds of the probability.
         let coins = BernoulliLanes::new(0.3, 0);
         let (counts, open) = enumerate(&coins, 7, BernoulliLanes::flip);
         let both = 0.3 * 0.3 * f64::from(1 << 14);

@@ -7,43 +7,46 @@ use opendp_core::random::{NoEntropy, RandomSource, big_uniform_below};
 
 /// Noise `N` that makes `x + N` (epsilon, delta)-differentially private when `x` moves by up to 1.
 ///
-/// It is the canonical noise distribution of that guarantee (Awan, Vadhan 2023, "Canonical noise
-/// distributions and private hypothesis tests", Definition 3.1 and Theorem 3.3): no noise with the
-/// same guarantee gives more powerful hypothesis tests.
+/// The distribution of this noise is the canonical noise distribution of this guarantee (Awan,
+/// Vadhan 2023, "Canonical noise distributions and private hypothesis tests", Definition 3.1 and
+/// Theorem 3.3). Among all noise with the same guarantee, this noise gives the most powerful
+/// hypothesis tests.
 ///
 /// # Distribution
 ///
-/// Let `b = e^-epsilon`, `c = (1 - delta) b / (1 + b)` and `D = 1 - 2c`. The density of `N` is
-/// `D b^m` at `y`, with `m = floor(|y| + 1/2)` the nearest integer, for
-/// `|y| < t = k - 1/2 + theta`, and 0 outside. Here `k` and `theta`, from 0 to 1, are chosen so
-/// that the outermost interval of length 1 has probability `delta`. If delta is 0, the noise is
-/// unbounded. Let `c_j` be the probability of `y < -1/2 - j`. Then `c_0 = c`, and
-/// `c_(j+1) = b (c_j - delta)` while `c_j > delta`. For the first `j` with `c_j <= delta`,
-/// `k = j + 1` and `theta = c_j / (D b^k)`. The solution is
+/// Let `b = e^-epsilon`, `c = (1 - delta) b / (1 + b)` and `D = 1 - 2c`. Let `t = k - 1/2 + theta`,
+/// with an integer `k` and `theta` from 0 to 1. For `|y| < t`, the density of `N` at `y` is
+/// `D b^m`, where `m = floor(|y| + 1/2)` is the integer nearest to `|y|`. Elsewhere, the density
+/// is 0. `k` and `theta` are such that the outermost interval of length 1 has probability `delta`.
+/// If delta is 0, the noise is unbounded. Let `c_j` be the probability of `y < -1/2 - j`. Then
+/// `c_0 = c`, and `c_(j+1) = b (c_j - delta)` while `c_j > delta`. For the first `j` with
+/// `c_j <= delta`, `k = j + 1` and `theta = c_j / (D b^k)`. The solution is
 ///
 /// `j = max(0, ceil(ln A / epsilon))`, `A = b + (1 - delta) b (1 - b) / (delta (1 + b))`,
 /// `theta = (1 - delta - delta (b^-j - 1) (1 + b) / (1 - b)) / (1 - b + 2 delta b)`.
 ///
-/// `ln A / epsilon` is not an integer. Otherwise `b` would be the root of a polynomial with
-/// rational coefficients, whose constant coefficient is delta and not 0. But `b` is transcendental
-/// (Lindemann 1882). So a finite precision decides `j`.
+/// `ln A / epsilon` is not an integer. If `ln A / epsilon` were an integer, `b` would be the root
+/// of a polynomial with rational coefficients. The constant coefficient of the polynomial would be
+/// delta, which is not 0. But `b` is transcendental (Lindemann 1882). So a finite precision decides
+/// `j`.
 ///
 /// # Sampling
 ///
 /// `|N|` is in step `m` if it rounds to `m`, and it is uniform within the step. Steps are drawn
-/// with probability proportional to `b^m` and, except for step 0, a fair sign. In step `k` only
-/// places up to `theta` are accepted. Two proposals do this. Each is exact and is accepted at least
-/// once in three times on average:
+/// with probability proportional to `b^m`. Every step except step 0 gets a fair sign. In step `k`,
+/// only places up to `theta` are accepted. There are two ways to propose a step. Both ways are
+/// exact, and at least one proposal in three is accepted on average:
 ///
-/// * If `k epsilon >= 1`: draw two independent geometric numbers, in which a trial fails with
-///   probability `e^-epsilon`, and take their difference. It is `z` with probability proportional
-///   to `b^|z|`, and is rejected beyond `k`.
-/// * Otherwise: `z` uniform from `-k` to `k`, accepted if another such geometric number is at least
-///   `|z|`, which has probability `b^|z|`.
+/// * If `k epsilon >= 1`: draw two independent geometric numbers, whose trials fail with
+///   probability `e^-epsilon`. The difference of the two numbers is `z` with probability
+///   proportional to `b^|z|`. This difference is rejected if `|z| > k`.
+/// * Otherwise: draw `z` uniformly from `-k` to `k`. This `z` is accepted if a geometric number of
+///   the same kind is at least `|z|`. The probability of acceptance is `b^|z|`.
 ///
-/// The place in the step is a uniform real `W`. Its digits are drawn until they decide, in step
-/// `k`, whether `W < theta`, and then to which float the sum rounds. `theta` is enclosed as
-/// narrowly as this requires. No probability is rounded, and neither is `e^epsilon`.
+/// The place in the step is a uniform real `W`. In step `k`, digits of `W` are drawn until they
+/// decide whether `W < theta`. `theta` is enclosed as narrowly as this decision requires. Then more
+/// digits are drawn until they decide to which float the sum rounds. Neither a probability nor
+/// `e^epsilon` is rounded.
 #[derive(Clone, Debug)]
 pub struct CanonicalNoise {
     epsilon: Positive,
@@ -62,33 +65,34 @@ impl Positive {
         let (mantissa, exponent) = dyadic::dyadic(x).filter(|_| 0.0 < x)?;
         Some(Self { mantissa: mantissa.into_parts().1, exponent: exponent.into() })
     }
-    /// Bits behind the point.
+    /// Count the bits of the number after the binary point.
     fn places(&self) -> usize {
         usize::try_from(-self.exponent).unwrap_or(0)
     }
-    /// Return the number in units of `2^-bits`. `bits` is at least the number of its places.
+    /// Return the number in units of `2^-bits`. `bits` is at least [`places`](Self::places).
     fn units(&self, bits: usize) -> IBig {
         let shift = usize::try_from(self.exponent + bits as i64).unwrap_or(0);
         IBig::from(&self.mantissa << shift)
     }
 }
 
-/// Where the noise ends.
+/// The end of the range of bounded noise.
 #[derive(Clone, Debug)]
 struct End {
     delta: Positive,
     /// The outermost step, `k`.
     step: UBig,
-    /// Whether steps are proposed uniformly.
+    /// If true, a uniform step is proposed. If false, the difference of two geometric numbers is
+    /// proposed.
     flat: bool,
 }
 
-/// A lower and an upper bound, in some unit.
+/// A lower and an upper bound of a real number. Each function states the unit of both bounds.
 type Enclosure = (IBig, IBig);
 
 impl CanonicalNoise {
-    /// Solve for the end of the noise; `None` unless epsilon is positive and finite and delta is
-    /// from 0 to 1.
+    /// Make the noise for an epsilon and a delta. Return `None` if epsilon is not positive or not
+    /// finite, or if delta is not from 0 to 1.
     pub fn new(epsilon: f64, delta: f64) -> Option<Self> {
         if !(0.0..=1.0).contains(&delta) {
             return None;
@@ -97,7 +101,7 @@ impl CanonicalNoise {
         let epsilon = Positive::new(epsilon)?;
         let end = Positive::new(delta).map(|delta| {
             let step = last_full_step(&epsilon, &delta) + UBig::ONE;
-            // k epsilon < 1.
+            // Steps are proposed uniformly if k epsilon < 1.
             let product = &step * &epsilon.mantissa;
             let one = UBig::ONE << epsilon.places();
             let flat = epsilon.exponent < 0 && product < one;
@@ -106,10 +110,10 @@ impl CanonicalNoise {
         Some(Self { epsilon, failures, end })
     }
 
-    /// Draw the float nearest to `x + d N`; sums beyond the largest float give the largest float.
+    /// Draw the float nearest to `x + d N`. A sum beyond the largest float gives the largest float.
     ///
-    /// Both numbers must be finite. Digits of the noise are drawn until all numbers that begin with
-    /// them give the same float. So the result is a function of the exact sum.
+    /// Both numbers must be finite. Digits of the noise are drawn until all real numbers that begin
+    /// with these digits give the same float. So the result is a function of the exact sum.
     ///
     /// # Errors
     ///
@@ -118,14 +122,16 @@ impl CanonicalNoise {
         let (step, mut place) = self.draw(source)?;
         let (x, x_exponent) = dyadic::dyadic(x).unwrap_or_default();
         let (d, d_exponent) = dyadic::dyadic(d).unwrap_or_default();
-        // N = ±(m - 1/2 + W), in step 0 with the sign +.
+        // In step m, the noise is N = ±(m - 1/2 + W) with the place W in the step. In step 0 the
+        // sign is +.
         let negative = step.sign() == Sign::Negative;
         let (_, magnitude) = step.into_parts();
         let before = IBig::from(magnitude << 1_usize) - IBig::ONE;
         loop {
             let bits = place.bits();
             let sum = |numerator: &UBig| {
-                // |N| in units of 2^-(bits + 1), then all in the smaller unit of the two terms.
+                // Compute |N| in units of 2^-(bits + 1), then both terms of the sum in the
+                // smaller of their units.
                 let noise = (&before << bits) + (IBig::from(numerator.clone()) << 1_usize);
                 let term = if negative { -(&d * noise) } else { &d * noise };
                 let exponent = i64::from(d_exponent) - bits as i64 - 1;
@@ -142,7 +148,8 @@ impl CanonicalNoise {
         }
     }
 
-    /// Draw the step, with a sign, and the place in it, measured away from 0.
+    /// Draw the step with a sign, and the place in the step. The place increases with the distance
+    /// from 0.
     fn draw<S: RandomSource>(&self, source: &mut S) -> Result<(IBig, LazyUniform), NoEntropy> {
         loop {
             let step = self.propose(source)?;
@@ -172,7 +179,8 @@ impl CanonicalNoise {
             }
         }
     }
-    /// Decide whether a place in the outermost step is before the end.
+    /// Decide whether a place in the outermost step is below `theta`, the end of the noise in this
+    /// step.
     fn is_inside<S: RandomSource>(
         &self,
         end: &End,
@@ -192,7 +200,7 @@ impl CanonicalNoise {
             place.refine(source)?;
         }
     }
-    /// Enclose `theta` in units of `2^-bits`, within 4 of them.
+    /// Enclose `theta` in units of `2^-bits`. The enclosure is at most 4 units wide.
     fn last_part(&self, end: &End, bits: usize) -> Enclosure {
         let (epsilon, delta) = (&self.epsilon, &end.delta);
         let full = IBig::from(&end.step - UBig::ONE);
@@ -202,7 +210,8 @@ impl CanonicalNoise {
             let (b, d) = (decay(epsilon, &IBig::ONE, w), delta.units(w));
             let odds = odds(&b, &one);
             let growth = decay(epsilon, &-&full, w);
-            // Products are shifted back to the unit: floors below, ceilings above.
+            // Each product is shifted right to units of 2^-bits. Lower bounds are rounded down, and
+            // upper bounds are rounded up.
             let lost_hi = odds.1.map(|odds| up(&d * up((growth.1 - &one) * odds, w), w));
             let lost_lo = (&d * (((growth.0 - &one) * odds.0) >> w)) >> w;
             let twice = &d << 1_usize;
@@ -221,13 +230,13 @@ impl CanonicalNoise {
     }
 }
 
-/// Find `j`, the number of whole steps on each side of the middle one.
+/// Find `j`, the number of whole steps on each side of the middle step.
 fn last_full_step(epsilon: &Positive, delta: &Positive) -> UBig {
     let mut w = 128 + delta.places() + epsilon.places();
     loop {
         let one = IBig::ONE << w;
         let (b, d) = (decay(epsilon, &IBig::ONE, w), delta.units(w));
-        // A = b + (1 - delta) b / (delta odds).
+        // Bound A = b + (1 - delta) b / (delta odds) from below and above.
         let odds = odds(&b, &one);
         let gain = (&one - &d) << (2 * w);
         let hi = &b.1 + ceiling(&gain * &b.1, &((&d * odds.0) << w));
@@ -263,7 +272,7 @@ fn decay(epsilon: &Positive, times: &IBig, bits: usize) -> Enclosure {
     let (lo, hi) = fixed::exp(&-(epsilon.units(places) * times), places, bits);
     (lo.into(), hi.into())
 }
-/// Enclose `(1 + b) / (1 - b)`; there may be no upper bound.
+/// Enclose `(1 + b) / (1 - b)`. The upper bound is `None` if the upper bound of `b` is 1.
 fn odds(b: &Enclosure, one: &IBig) -> (IBig, Option<IBig>) {
     let bits = one.trailing_zeros().unwrap_or(0);
     let lo = ((one + &b.0) << bits) / (one - &b.0);
@@ -274,7 +283,7 @@ fn odds(b: &Enclosure, one: &IBig) -> (IBig, Option<IBig>) {
 fn ceiling(dividend: IBig, divisor: &IBig) -> IBig {
     (dividend + divisor - IBig::ONE) / divisor
 }
-/// Shift to the right, rounding up.
+/// Shift an integer to the right by `count` bits, rounding up.
 fn up(n: IBig, count: usize) -> IBig {
     fixed::ceil_shift(&n, count)
 }

@@ -1,4 +1,4 @@
-//! Discrete Laplace noise on an interval, by a number of coin flips that is always the same.
+//! Discrete Laplace noise on an interval, with the same number of coin flips for every draw.
 
 use super::uniform::LazyUniform;
 use dashu_int::UBig;
@@ -6,49 +6,52 @@ use opendp_core::arith::{dyadic::dyadic, fixed};
 use opendp_core::random::{NoEntropy, RandomSource};
 use std::hint::black_box;
 
-/// Add discrete Laplace noise to a number from 0 to a width, and clamp the sum to that interval.
+/// A sampler that adds discrete Laplace noise to a number from 0 to a width, and clamps the sum to
+/// this interval.
 ///
-/// The noise is `z` with probability proportional to `exp(-|z| / scale)`, exactly. The words and
-/// instructions do not depend on the number or on the noise: see *Time*.
+/// The noise is `z` with probability proportional to `exp(-|z| / scale)`, exactly. The number of
+/// words and the instructions do not depend on the number or on the noise (see *Time*).
 ///
 /// # Exactness
 ///
-/// Let `q = exp(-1 / scale)`. The noise is 0 with probability `(1 - q) / (1 + q)`; otherwise it has
-/// a fair sign and the magnitude `1 + G`, where `P[G = g] = (1 - q) q^g`. Indeed
-/// `2q / (1 + q) 1/2 (1 - q) q^(|z| - 1) = (1 - q) / (1 + q) q^|z|` for every `z` but 0.
+/// Let `q = exp(-1 / scale)`. The noise is 0 with probability `(1 - q) / (1 + q)`. Otherwise the
+/// noise has a fair sign and the magnitude `1 + G`, where `P[G = g] = (1 - q) q^g`. Indeed,
+/// `2q / (1 + q) 1/2 (1 - q) q^(|z| - 1) = (1 - q) / (1 + q) q^|z|` for every `z` except 0.
 ///
 /// The binary digits of `G` are independent (Marsaglia 1971, "Random variables with independent
-/// binary digits"): write `G = L + 2^n H`, `L` with the digits `b_0 .. b_(n-1)`. Since
+/// binary digits"). Write `G = L + 2^n H`, where `L` has the digits `b_0 .. b_(n-1)`. Because
 /// `(1 - q) (1 + q) (1 + q^2) .. (1 + q^(2^(n-1))) = 1 - q^(2^n)`,
 ///
 /// `P[L = l, H = h] = (1 - q) q^l q^(2^n h)`, which is
 /// `prod_j q^(2^j b_j) / (1 + q^(2^j)) (1 - q^(2^n)) q^(2^n h)`.
 ///
 /// So digit `j` is 1 with probability `q^(2^j) / (1 + q^(2^j))`, and `H` is positive with
-/// probability `q^(2^n)`, all independently. `n` is the least with `2^n` at least the width `w`. If
-/// `H` is positive, the magnitude exceeds `w`, and every such magnitude takes the sum to the same
-/// end of the interval. Otherwise the magnitude is `1 + L`.
+/// probability `q^(2^n)`, all independently. `n` is the least integer with `2^n` at least the width
+/// `w`. If `H` is positive, the magnitude exceeds `w`. Every magnitude above `w` moves the sum to
+/// the same end of the interval. Otherwise the magnitude is `1 + L`.
 ///
-/// The probabilities are irrational, because `e^t` is irrational for every rational `t` but 0
-/// (Lambert 1761). Each coin compares a lazily drawn uniform with its probability: one word with
-/// the first 64 bits, which [`CensoredLaplace::new`] computes. Only if these are equal, further
-/// words are compared with certified enclosures of further bits.
+/// The probabilities are irrational, because `e^t` is irrational for every rational `t` except 0
+/// (Lambert 1761). Each coin compares a uniform variable with the probability of the coin. One word
+/// is compared with the first 64 bits of the probability, which [`CensoredLaplace::new`] computes.
+/// If the word and these bits are equal, more words are drawn and compared with certified bounds of
+/// more bits.
 ///
 /// # Time
 ///
 /// An addition draws `n + 3` words and runs the same instructions on them. Comparisons become
 /// masks, and masks select values, so no branch and no address depends on the number or on the
-/// noise. There is one exception: the word of a coin may equal all 64 bits of its probability. This
-/// has probability `2^-64` for each of the `n + 2` coins. The coin then takes microseconds to draw
-/// more. Whether this happens depends only on the words, not on the number to which noise is added.
+/// noise. There is one exception: the word of a coin can equal all 64 bits of its probability. This
+/// event has probability `2^-64` for each of the `n + 2` coins. The coin then takes microseconds to
+/// draw more words. The event depends only on the words, not on the number to which noise is added.
 /// So an observer sees a constant time, except with probability at most `(n + 2) 2^-64 < 2^-56`.
-/// The joint distribution of the sum and the time is within this total variation distance of the
-/// distribution of the sum and a constant. (For each pair of neighbours this is a delta of at most
-/// the same size.) The source refills its buffer after a fixed number of words, for all values. The
-/// language promises no duration, and the documentation claims none for the processor. The masks
-/// are hidden from the optimiser as well as the language permits.
+/// Compare the joint distribution of the sum and the time with the distribution of the sum and a
+/// constant. The total variation distance of the two distributions is at most `(n + 2) 2^-64`. For
+/// a pair of neighbours, the time adds at most the same amount to delta. The source of random words
+/// refills its buffer after a fixed number of words, for all data. The language promises no
+/// duration, and this documentation claims no duration for the processor. The masks are hidden from
+/// the optimiser as well as the language permits.
 ///
-/// Cost: a word and a few operations for each coin; for a width of 10^4 that is 17 words.
+/// Cost: a word and a few operations for each coin. At width 10^4, an addition draws 17 words.
 #[derive(Clone, Debug)]
 pub struct CensoredLaplace {
     width: u128,
@@ -58,11 +61,11 @@ pub struct CensoredLaplace {
 }
 
 impl CensoredLaplace {
-    /// Compute the coins of a scale and a width; `None` at scale 0 and at width 0.
+    /// Compute the coins of a scale and a width. Return `None` at scale 0 and at width 0.
     ///
-    /// In both cases every number of the interval stays as it is, and nothing is drawn. A negative
-    /// scale means its magnitude. An infinite scale or NaN means the largest float, so a mistake
-    /// adds too much noise rather than none.
+    /// `None` means that every number of the interval stays as it is, and that nothing is drawn. A
+    /// negative scale means its magnitude. An infinite scale or NaN means the largest float, so
+    /// such a mistake adds too much noise.
     pub fn new(scale: f64, width: u128) -> Option<Self> {
         let scale = scale.abs().min(f64::MAX);
         if scale == 0.0 {
@@ -88,13 +91,14 @@ impl CensoredLaplace {
     pub fn add<S: RandomSource>(&self, number: u128, source: &mut S) -> Result<u128, NoEntropy> {
         let number = min(number, self.width);
         let noise = self.draw(source)?;
-        // Neither sum can leave the interval: both distances to its ends fit in 128 bits.
+        // Both sums stay in the interval. The noise is first limited to the distance of the number
+        // from the end of the interval.
         let up = number + min(noise.magnitude, self.width - number);
         let down = number - min(noise.magnitude, number);
         Ok(select(noise.negative, down, up))
     }
 
-    /// Count the words of an addition in which the first word of each coin decides it.
+    /// Return the number of words of an addition in which one word decides each coin.
     pub fn words(&self) -> usize {
         self.digits.len() + 3
     }
@@ -108,7 +112,8 @@ impl CensoredLaplace {
             magnitude |= u128::from(coin.flip(source)?) << place;
         }
         let beyond = mask(self.beyond.flip(source)?);
-        // 2^128 becomes the largest magnitude, which is at least the width too.
+        // A magnitude of 2^128 is replaced by the largest `u128`. Both numbers are at least the
+        // width.
         let magnitude = magnitude.saturating_add(1) | beyond;
         Ok(Noise { negative, magnitude: magnitude & nonzero })
     }
@@ -119,13 +124,13 @@ struct Noise {
     magnitude: u128,
 }
 
-/// Return a mask with all bits set if the condition holds, and none otherwise.
+/// If the condition holds, return a mask with all bits set. Otherwise return 0.
 #[inline]
 fn mask(condition: bool) -> u128 {
-    // The compiler does not know the mask, so it cannot make a branch.
+    // `black_box` hides the condition from the compiler, so the compiler cannot make a branch.
     black_box(u128::from(condition)).wrapping_neg()
 }
-/// Return the first value if the mask is set, otherwise the second.
+/// Return the first value if all bits of the mask are set, and the second value if the mask is 0.
 #[inline]
 fn select(mask: u128, first: u128, second: u128) -> u128 {
     second ^ ((first ^ second) & mask)
@@ -138,13 +143,14 @@ fn min(a: u128, b: u128) -> u128 {
 /// A coin that shows true with a given probability.
 #[derive(Clone, Copy, Debug)]
 struct Coin {
-    /// The first 64 bits of the probability.
+    /// The first 64 binary places of the probability.
     first: u64,
     probability: Probability,
 }
 impl Coin {
     fn new(probability: Probability) -> Self {
-        // The probability is irrational, so some precision decides its first bits.
+        // The probability is irrational, so some finite precision decides the first 64 bits of the
+        // probability.
         let mut bits = 128;
         loop {
             let (lo, hi) = probability.enclose(bits);
@@ -164,7 +170,8 @@ impl Coin {
         }
         Ok(word < first)
     }
-    /// Compare a uniform variable that begins like the probability. Draw digits until they decide.
+    /// Compare the probability with a uniform variable whose first 64 bits are the same. Draw
+    /// digits of the variable until they decide the comparison.
     #[cold]
     #[inline(never)]
     fn decide<S: RandomSource>(
@@ -186,28 +193,28 @@ impl Coin {
     }
 }
 
-/// A probability made of `r = exp(-2^power / scale)`.
+/// The probability of a coin, as a function of `r = exp(-2^power / scale)`.
 #[derive(Clone, Copy, Debug)]
 struct Probability {
     face: Face,
     power: u32,
     scale: f64,
 }
-/// The decision of a coin.
+/// The fact about the noise that the result of a coin shows.
 #[derive(Clone, Copy, Debug)]
 enum Face {
-    /// Whether the noise is not 0: `2r / (1 + r)`.
+    /// The coin shows whether the noise is not 0. The coin has the probability `2r / (1 + r)`.
     Nonzero,
-    /// A digit of the magnitude: `r / (1 + r)`.
+    /// The coin shows a digit of the magnitude. The coin has the probability `r / (1 + r)`.
     Digit,
-    /// Whether the magnitude has more digits: `r`.
+    /// The coin shows whether the magnitude has more digits. The coin has the probability `r`.
     Beyond,
 }
 impl Probability {
-    /// Enclose the probability in units of `2^-bits`.
+    /// Return a lower and an upper bound of the probability, in units of `2^-bits`.
     ///
-    /// All three probabilities grow with `r`, and `r` falls as its exponent `2^power / scale`
-    /// grows. The exponent is enclosed by integers too.
+    /// All three probabilities increase with `r`, and `r` decreases as its exponent
+    /// `2^power / scale` increases. Integers bound the exponent from below and above, too.
     fn enclose(&self, bits: usize) -> (UBig, UBig) {
         let guard = 8;
         let unit = bits + guard;
@@ -232,7 +239,8 @@ impl Probability {
         (lo >> guard, (hi + up) >> guard)
     }
 }
-/// Return the floor and the ceiling of `2^shift r / (1 + r)` in the units of `r`.
+/// Return the floor and the ceiling of `2^shift r / (1 + r)`. `r`, `one` and the result have the
+/// same unit.
 fn odds(r: &UBig, one: &UBig, shift: usize) -> (UBig, UBig) {
     let (dividend, divisor) = ((r * one) << shift, one + r);
     let floor = &dividend / &divisor;
@@ -247,10 +255,10 @@ mod tests {
     use crate::samplers::tests::chi_square::chi_square;
     use opendp_core::random::{Failing, Seeded, Tape};
 
-    /// The probability of each sum, from the closed form of the tails.
+    /// Compute the probability of each clamped sum from the closed form of `P[noise >= m]`.
     fn probabilities(scale: f64, width: u64, number: u64) -> Vec<f64> {
         let q = (-1.0 / scale).exp();
-        // P[noise >= m] for m >= 1.
+        // The tail P[noise >= m] for m >= 1.
         let tail = |m: u64| q.powf(m as f64) / (1.0 + q);
         let at = |sum: u64| match sum.abs_diff(number) {
             distance if sum == 0 && distance == 0 => 1.0 - tail(1),
@@ -330,7 +338,7 @@ mod tests {
                 let wrong = expected(scale * 1.1, 200_000);
                 assert!(chi_square(&counts_64, &wrong) > 1.0, "{scale} {width}");
             }
-            // With words of 2 bits, the first word does not decide about every fourth coin.
+            // With words of 2 bits, the first word does not decide about one coin in four.
             let counts_2 = counts::<2>(scale, width, number, 5_000);
             assert!(chi_square(&counts_2, &expected(scale, 5_000)) < 1.0, "{scale} {width}");
         }
@@ -385,7 +393,7 @@ mod tests {
         assert!(60 < ends[0] && 60 < ends[1], "{ends:?}");
         let noise = CensoredLaplace::new(f64::NAN, 10).unwrap();
         assert!([0, 10].contains(&noise.add(5, &mut source).unwrap()));
-        // A number outside the interval is first moved to the nearest end.
+        // A number outside of the interval is first clamped to the interval.
         let noise = CensoredLaplace::new(5e-324, 10).unwrap();
         assert_eq!(noise.add(11, &mut source), Ok(10));
     }

@@ -12,41 +12,44 @@ use opendp_core::random::{NoEntropy, RandomSource};
 
 /// Draw an integer `k` with probability proportional to `exp(-k^2 / (2 sigma^2))`.
 ///
-/// Return whether `k` is negative, and `|k|` saturated at `u128::MAX`: see
-/// [`add_noise`](super::add_noise) for why no sum of at most 128 bits can tell the difference.
+/// Return whether `k` is negative, and `|k|` saturated at `u128::MAX`. This saturation does not
+/// change a sum of at most 128 bits: see the proof of [`add_noise`](super::add_noise).
 ///
-/// From sigma 1 on, let `r = floor(sigma x + 1/2)` for a point `x` uniform in one of the `Strips`
-/// of an envelope of `e^(-x^2 / 2)`. It is accepted if a uniform `V` is below the quotient of
-/// `e^(-r^2 / (2 sigma^2))` and the envelope at `x`. The points that round to `r` make up an
-/// interval of the same length for every `r > 0`, and of half this length for 0. The points
-/// of each strip are accepted with a probability inversely proportional to the envelope there. A
-/// random sign then gives every integer its law. The envelope is high enough because `r / sigma` is
-/// within `1 / (2 sigma)` of `x`.
+/// For sigma at least 1, `Strips` is an envelope of `e^(-x^2 / 2)` that is constant on intervals
+/// (the strips). A point `x` is drawn from the envelope, uniform in its strip. Let
+/// `r = floor(sigma x + 1/2)`. The point is accepted if a uniform `V` is below the quotient of
+/// `e^(-r^2 / (2 sigma^2))` and the envelope at `x`. So the density of accepted points does not
+/// depend on the envelope. The points that round to `r` are an interval. For every `r > 0`, this
+/// interval has the same length. For `r = 0`, the interval has half of this length. A random sign
+/// then gives every integer its probability. The distance of `r / sigma` and `x` is at most `1 / (2
+/// sigma)`. The envelope allows for this distance, so the quotient is at most 1.
 ///
-/// Below sigma 1, a candidate `y` from the discrete Laplace distribution of scale `t` is accepted
-/// with probability `exp(-(|y| - sigma^2 / t)^2 / (2 sigma^2))` and otherwise replaced. Since
+/// For sigma below 1, a candidate `y` is drawn from the discrete Laplace distribution of scale `t`.
+/// The candidate is accepted with probability `exp(-(|y| - sigma^2 / t)^2 / (2 sigma^2))`, and
+/// otherwise drawn again. Because
 ///
 /// `|y| / t + (|y| - sigma^2 / t)^2 / (2 sigma^2) = y^2 / (2 sigma^2) + sigma^2 / (2 t^2)`,
 ///
-/// the accepted integers have the stated law, for every `t > 0` (Canonne, Kamath, Steinke 2020,
-/// "The discrete Gaussian for differential privacy", arXiv:2004.00010, algorithm 3). Here `t` is
-/// the larger of `sigma` and 1, which accepts more often than their `floor(sigma) + 1`.
+/// the accepted integers have the stated distribution, for every `t > 0` (Canonne, Kamath, Steinke
+/// 2020, "The discrete Gaussian for differential privacy", arXiv:2004.00010, algorithm 3). Here `t`
+/// is the larger of `sigma` and 1. The article uses `t = floor(sigma) + 1`. This `t` accepts less
+/// often.
 ///
 /// # Exactness
 ///
-/// `sigma` is the rational number that the float represents, and the probabilities are exact for
-/// every one from `5e-324` to `f64::MAX`. The candidate is exact, and it is accepted if a standard
-/// exponential variable `E` exceeds the rational exponent, because `P[E > x] = e^-x`. Float
-/// enclosures of both decide when they are disjoint. Otherwise exact integers decide, after as many
-/// more digits of `E` as needed.
+/// `sigma` is the rational number that the float represents. The probabilities are exact for every
+/// `sigma` from `5e-324` to `f64::MAX`. The candidate has exactly its distribution. The candidate
+/// is accepted if a standard exponential variable `E` exceeds the rational exponent, because `P[E >
+/// x] = e^-x`. If float bounds of `E` and of the exponent do not overlap, the floats decide.
+/// Otherwise more digits of `E` are drawn until exact integers decide.
 ///
-/// Sigma 0 gives 0 and draws nothing. A negative sigma means its magnitude. An infinite one or NaN
-/// means some number above `f64::MAX`, so a mistake adds too much noise rather than none.
+/// Sigma 0 gives 0 and draws nothing. A negative sigma means its magnitude. Infinity or NaN means
+/// some number above `f64::MAX`, so such a mistake adds too much noise.
 ///
 /// Many draws of one small sigma are faster from an [`IntegerTable`](super::IntegerTable).
 ///
-/// Cost: about 20 ns and two words from sigma 16 on, and twice as much below 16. From `2^50` on,
-/// integers decide everything, which takes some microseconds, and 0.1 ms at `1e300`.
+/// Cost: about 20 ns and two words for sigma from 16, and twice as much below 16. For sigma from
+/// `2^50`, integers make all decisions. Then a draw takes some microseconds, and 0.1 ms at `1e300`.
 ///
 /// # Errors
 ///
@@ -60,7 +63,7 @@ pub fn discrete_gaussian<S: RandomSource>(
         return Ok((false, 0));
     }
     let sigma = sigma.abs();
-    // In this form of the comparison NaN counts as a large number.
+    // This comparison is false for NaN, so NaN counts as a large number.
     let small = sigma < FAST_LIMIT;
     if !small {
         return large(sigma, source);
@@ -80,20 +83,21 @@ pub fn discrete_gaussian<S: RandomSource>(
     }
 }
 
-/// From here on integers handle candidates and decisions.
+/// If sigma is at least this number, candidates and decisions are computed in integers.
 const FAST_LIMIT: f64 = (1_u64 << 50) as f64;
 
-/// Draw at a sigma from 1 to [`FAST_LIMIT`], by rounding points of strips.
+/// Draw the noise for a sigma from 1 to [`FAST_LIMIT`], by rounding a point that [`Strips`] draws.
 ///
-/// Rounding moves a point by at most `1 / (2 sigma)`, which the strips allow for.
+/// The rounding moves a point by at most `1 / (2 sigma)`. The envelope allows for this distance.
 ///
 /// # Bound
 ///
-/// With `n <= 2^61 x <= n + 1`, the products of the mantissa of sigma with both ends are exact, so
-/// `2 sigma x` is between the two shifted products. If both have the same floor, so has
-/// `2 sigma x`. Then `floor(sigma x + 1/2) = floor((floor(2 sigma x) + 1) / 2)`. The terms of the
-/// exponent `(r / sigma)^2 / 2` are exact. Its computation rounds twice, and the first rounding
-/// error is squared with the quotient. So the relative error is at most `3.1v`.
+/// Let `n <= 2^61 x <= n + 1`. The products of the mantissa of sigma and both ends are exact. So
+/// `2 sigma x` is between the two shifted products. If both products have the same floor, this is
+/// also the floor of `2 sigma x`. Then `floor(sigma x + 1/2) = floor((floor(2 sigma x) + 1) / 2)`.
+/// The terms of the exponent `(r / sigma)^2 / 2` are exact. The computation of the exponent rounds
+/// the quotient and then the square. The square doubles the relative error of the quotient. So the
+/// relative error is at most `3.1v`, with `v = 2^-53`.
 #[inline]
 fn rounded<S: RandomSource>(
     sigma: f64,
@@ -129,7 +133,7 @@ fn rounded<S: RandomSource>(
     }
 }
 
-/// Decide in integers when floats could not decide.
+/// Decide in integers whether a point is accepted, if floats could not decide.
 #[cold]
 #[inline(never)]
 fn exactly_rounded<S: RandomSource>(
@@ -146,7 +150,8 @@ fn exactly_rounded<S: RandomSource>(
     let square = |x: &UBig| x * x;
     let (numerator, denominator) = (square(&magnitude), square(&UBig::from(parts.mantissa)));
     let exponent = |_: &mut LazyPoint, precision: usize, _: &mut S| {
-        // 2^precision r^2 / (2 sigma^2), for a sigma whose last place is at most 1/8.
+        // Bound 2^precision r^2 / (2 sigma^2) from below and above. The last place of sigma is at
+        // most 1/8.
         let places = precision - 1 + 2 * parts.exponent.unsigned_abs() as usize;
         let least = (&numerator << places) / &denominator;
         let most = &least + 1_u8;
@@ -155,7 +160,7 @@ fn exactly_rounded<S: RandomSource>(
     Ok(accept(&mut point, pick.v(), exponent, source)?.then_some(magnitude))
 }
 
-/// Draw at a sigma of at least 1, in integers of any length.
+/// Draw the noise of a large sigma, in integers of any length.
 #[cold]
 #[inline(never)]
 fn large<S: RandomSource>(sigma: f64, source: &mut S) -> Result<(bool, u128), NoEntropy> {
@@ -163,9 +168,9 @@ fn large<S: RandomSource>(sigma: f64, source: &mut S) -> Result<(bool, u128), No
     Ok((negative, u128::try_from(magnitude).unwrap_or(u128::MAX)))
 }
 
-/// Draw the sign and the magnitude at a positive sigma, in integers of any length.
+/// Draw the sign and the magnitude of the noise for a positive sigma, in integers of any length.
 fn parts<S: RandomSource>(sigma: f64, source: &mut S) -> Result<(bool, UBig), NoEntropy> {
-    // In this form of the comparison NaN counts as a large number.
+    // This comparison is false for NaN, so NaN counts as a large number.
     let wide = if sigma < 1.0 { 1.0 } else { sigma };
     loop {
         let (negative, magnitude) = big_parts(wide, source)?;
@@ -175,10 +180,11 @@ fn parts<S: RandomSource>(sigma: f64, source: &mut S) -> Result<(bool, UBig), No
     }
 }
 
-/// Draw an integer of any length with the law of [`discrete_gaussian`], without saturation. Sigma
-/// is read in the same way.
+/// Draw an integer of any length with the distribution of [`discrete_gaussian`], without
+/// saturation. Zero, negative, infinite and NaN sigmas have the same meaning as in
+/// [`discrete_gaussian`].
 ///
-/// Cost: 100 to 250 ns, and some microseconds from `2^50` on.
+/// Cost: 100 to 250 ns, and some microseconds for sigma from `2^50`.
 ///
 /// # Errors
 ///
@@ -193,7 +199,7 @@ pub fn big_discrete_gaussian<S: RandomSource>(
     parts(sigma.abs(), source).map(signed)
 }
 
-/// Accept a candidate.
+/// Decide whether to accept a candidate magnitude.
 #[inline]
 fn accept_candidate<S: RandomSource>(
     sigma: f64,
@@ -219,18 +225,18 @@ fn accept_candidate<S: RandomSource>(
 ///
 /// # Bound
 ///
-/// The exponent is `d^2 / 2` with `d` as below; `v = 2^-53`.
+/// The exponent is `d^2 / 2` with `d` as below. Let `v = 2^-53`.
 ///
-/// * `sigma >= 1`: `d = (y - sigma) / sigma` takes two roundings, since both terms are exact.
+/// * `sigma >= 1`: `d = (y - sigma) / sigma` takes two roundings, because both terms are exact.
 /// * `sigma < 1`, `y = 0`: `d = -sigma` is exact except for its sign.
 /// * `sigma < 1 <= y`: `d = ((y - 1) + (1 - sigma)(1 + sigma)) / sigma`, where no term is negative.
 ///   `y - 1` is exact, so the relative error of the numerator is at most `4.1v`, and of `d` at most
 ///   `5.2v`.
 ///
 /// So the relative error of `d^2 / 2` is at most `11.5v`. The factors `1 ± 16v` also cover the
-/// rounding of their product. A value that underflows is wrong by less than the smallest normal
-/// float. If a value overflows, the true value is above `2^1000`, and no finite upper bound of `E`
-/// is that large.
+/// rounding of their product. If a value underflows, its error is less than the smallest normal
+/// float. If a value overflows, the true value is above `2^1000`. Every finite upper bound of `E`
+/// is smaller.
 #[inline]
 fn exponent_bounds(sigma: f64, y: f64) -> (f64, f64) {
     let d = if sigma >= 1.0 {
@@ -245,10 +251,11 @@ fn exponent_bounds(sigma: f64, y: f64) -> (f64, f64) {
     (least - f64::MIN_POSITIVE, most + f64::MIN_POSITIVE)
 }
 
-/// Sixteen units roundoff.
+/// Sixteen times the unit roundoff `2^-53`.
 const SLACK: f64 = 8.0 * f64::EPSILON;
 
-/// Decide in integers whether to accept a candidate. Draw digits of `E` until they decide.
+/// Decide in integers whether to accept a candidate magnitude. Draw digits of `E` until they
+/// decide.
 ///
 /// Terminates with probability 1, because the enclosure of `E` shrinks to a point, and `E` equals
 /// the exponent with probability 0.
@@ -275,7 +282,8 @@ fn exact_accept<S: RandomSource>(
     }
 }
 
-/// Return the numerator and denominator of the exponent, exactly.
+/// Return the exact numerator and denominator of the exponent `(|y| - sigma^2 / t)^2 / (2
+/// sigma^2)`.
 fn exponent_ratio(sigma: f64, magnitude: &UBig) -> (UBig, UBig) {
     let parts = Dyadic::new(sigma);
     let (mantissa, y) = (UBig::from(parts.mantissa), magnitude.clone());
@@ -286,12 +294,13 @@ fn exponent_ratio(sigma: f64, magnitude: &UBig) -> (UBig, UBig) {
         square(&gap)
     };
     if sigma < 1.0 {
-        // (y - sigma^2)^2 / (2 sigma^2), and sigma^2 = mantissa^2 / 2^(2 places).
+        // The exponent is (y - sigma^2)^2 / (2 sigma^2), with sigma^2 = mantissa^2 / 2^(2 places).
         let mantissa = square(&mantissa);
         let denominator = &mantissa << (2 * places + 1);
         (gap(y << (2 * places), mantissa), denominator)
     } else {
-        // (y - sigma)^2 / (2 sigma^2), in units of the last place of sigma.
+        // The exponent is (y - sigma)^2 / (2 sigma^2). y and sigma are in units of the last place
+        // of sigma.
         let (sigma, y) =
             if parts.exponent < 0 { (mantissa, y << places) } else { (mantissa << places, y) };
         let denominator = square(&sigma) << 1_usize;

@@ -10,37 +10,38 @@ use opendp_core::random::{NoEntropy, RandomSource};
 
 /// Draw an integer `k` with probability proportional to `exp(-|k| / scale)`.
 ///
-/// Return whether `k` is negative, and `|k|` saturated at `u128::MAX`: see
-/// [`add_noise`](super::add_noise) for why no sum of at most 128 bits can tell the difference.
+/// Return whether `k` is negative, and `|k|` saturated at `u128::MAX`. This saturation does not
+/// change a sum of at most 128 bits: see the proof of [`add_noise`](super::add_noise).
 ///
-/// With `E` a standard exponential variable, `P[floor(scale E) >= m] = P[E >= m / scale] = q^m` for
-/// `q = e^(-1 / scale)`, so the magnitude `floor(scale E)` is geometric (Ghosh, Roughgarden,
-/// Sundararajan 2012, "Universally utility-maximizing privacy mechanisms").
+/// Let `E` be a standard exponential variable and `q = e^(-1 / scale)`. Then
+/// `P[floor(scale E) >= m] = P[E >= m / scale] = q^m`, so the magnitude `floor(scale E)` is
+/// geometric (Ghosh, Roughgarden, Sundararajan 2012, "Universally utility-maximizing privacy
+/// mechanisms").
 ///
-/// * Scales from 16 on: a fair sign is drawn, and a zero with a negative sign is rejected. Then
-///   `P[k]` is proportional to `q^|k| / 2` for every integer `k` (Canonne, Kamath, Steinke 2020,
-///   "The discrete Gaussian for differential privacy", algorithm 2).
-/// * Smaller scales: the method above would often reject. The noise is the difference of two
-///   independent magnitudes of this law. `P[k] = sum_g (1 - q) q^g (1 - q) q^(g + |k|)` is
+/// * Scales from 16: a fair sign is drawn, and a zero with a negative sign is rejected. Then `P[k]`
+///   is proportional to `q^|k| / 2` for every integer `k` (Canonne, Kamath, Steinke 2020, "The
+///   discrete Gaussian for differential privacy", algorithm 2).
+/// * Smaller scales: the method above would often reject. So the noise is the difference of two
+///   independent magnitudes `floor(scale E)`. `P[k] = sum_g (1 - q) q^g (1 - q) q^(g + |k|)` is
 ///   `q^|k| (1 - q) / (1 + q)` (Inusah, Kozubowski 2006, "A discrete analogue of the Laplace
 ///   distribution", proposition 2.3).
 ///
 /// # Exactness
 ///
-/// The scale is the rational number that the float represents, and the probabilities are exact for
-/// every scale from `5e-324` to `f64::MAX`. The floor is read from a float enclosure of `scale E`
-/// when both ends agree. Otherwise it is read from exact integers after as many more digits of `E`
-/// as needed.
+/// The scale is the rational number that the float represents. The probabilities are exact for
+/// every scale from `5e-324` to `f64::MAX`. If a lower and an upper float bound of `scale E` have
+/// the same floor, this floor is the result. Otherwise more digits of `E` are drawn until exact
+/// integers decide the floor.
 ///
-/// Scale 0 gives 0 and draws nothing. A negative scale means its magnitude. An infinite one or NaN
-/// means some number above `f64::MAX`, so a mistake adds too much noise rather than none.
+/// Scale 0 gives 0 and draws nothing. A negative scale means its magnitude. Infinity or NaN means
+/// some number above `f64::MAX`, so such a mistake adds too much noise.
 ///
 /// Many draws of one small scale are faster from an [`IntegerTable`](super::IntegerTable).
 ///
-/// Cost: about 15 ns and one word, which also contains the sign. Below scale 16 it is 25 ns, and
-/// the word contains the digits of both magnitudes. The exact path costs about 2 microseconds. Its
-/// probability is about `2^-48 scale`, and about `2^-31 scale` for scales below 16. From `2^50` on
-/// it is always taken.
+/// Cost: about 15 ns and one word, which also contains the sign. Below scale 16 the cost is 25 ns,
+/// and the word contains the digits of both magnitudes. The exact path costs about 2 microseconds.
+/// A draw takes the exact path with probability about `2^-48 scale`, and about `2^-31 scale` for
+/// scales below 16. For scales from `2^50`, every draw takes the exact path.
 ///
 /// # Errors
 ///
@@ -60,17 +61,18 @@ pub fn discrete_laplace<S: RandomSource>(
     loop {
         let (negative, digit, bits) = signed_digit(source)?;
         let magnitude = floor_of_product(scale, digit, bits, source)?;
-        // Use `|` instead of `||`: a branch on the sign would be mispredicted half of the time.
+        // Use `|` instead of `||`, because the processor would mispredict half of the branches on
+        // the sign.
         if (magnitude != 0) | !negative {
             return Ok((negative, magnitude));
         }
     }
 }
 
-/// Smaller scales are drawn as a difference.
+/// If the scale is below this constant, noise is drawn as the difference of two magnitudes.
 const SMALL: f64 = 16.0;
 
-/// Draw the difference of two magnitudes of a small scale.
+/// Draw the noise of a small scale, as the difference of two magnitudes.
 #[inline]
 fn difference<S: RandomSource>(scale: f64, source: &mut S) -> Result<(bool, u128), NoEntropy> {
     let word = source.word()?;
@@ -86,9 +88,10 @@ fn difference<S: RandomSource>(scale: f64, source: &mut S) -> Result<(bool, u128
     Ok((a < b, u128::from(a.abs_diff(b))))
 }
 
-/// Draw a fair sign and the first digit of a uniform variable, with its number of bits.
+/// Draw a fair sign, and the first digit of a uniform variable. Also return the number of bits of
+/// this digit.
 ///
-/// One word has room for both, except for short words in tests.
+/// One word contains both, except for short words in tests.
 #[inline]
 pub(super) fn signed_digit<S: RandomSource>(source: &mut S) -> Result<(bool, u64, u32), NoEntropy> {
     let word = source.word()?;
@@ -115,14 +118,15 @@ fn floor_of_product<S: RandomSource>(
     Ok(u128::try_from(floor).unwrap_or(u128::MAX))
 }
 
-/// Find `floor(scale E)` if it is the same for all `U` that begin with a digit.
+/// Find `floor(scale E)`, if this floor is the same for all `U` that begin with the given digit.
 ///
 /// # Bound of the fast path
 ///
-/// With `v = 2^-53`, the two roundings of `scale * lo * (1 - 4v)` raise it by at most `(1 + v)^2`,
-/// and `(1 + v)^2 (1 - 4v) < 1`: the result is below `scale E`. The upper end is above it in the
-/// same way, since `(1 - v)^2 (1 + 4v) > 1`. If a product is subnormal, its relative error is
-/// larger, but it and the exact product are below 1/2 and both have floor 0.
+/// With `v = 2^-53`, the two roundings of `scale * lo * (1 - 4v)` raise the product by at most
+/// `(1 + v)^2`, and `(1 + v)^2 (1 - 4v) < 1`. So the result is below `scale E`. In the same way,
+/// the upper end is above `scale E`, because `(1 - v)^2 (1 + 4v) > 1`. A subnormal product has a
+/// larger relative error. But then both this product and the exact product are below 1/2, and their
+/// floor is 0.
 #[inline]
 fn fast_floor(scale: f64, digit: u64, bits: u32) -> Option<u64> {
     let (lo, hi) = neg_ln(digit, bits);
@@ -136,10 +140,10 @@ fn fast_floor(scale: f64, digit: u64, bits: u32) -> Option<u64> {
     (hi < (floor + 1) as f64).then_some(floor as u64)
 }
 
-/// Draw an integer of any length with the law of [`discrete_laplace`], without saturation. The
-/// scale is read in the same way.
+/// Draw an integer of any length with the distribution of [`discrete_laplace`], without saturation.
+/// Zero, negative, infinite and NaN scales have the same meaning as in [`discrete_laplace`].
 ///
-/// Cost: 40 to 100 ns, and about 2 microseconds from `2^50` on.
+/// Cost: 40 to 100 ns, and about 2 microseconds for scales from `2^50`.
 ///
 /// # Errors
 ///
@@ -154,12 +158,13 @@ pub fn big_discrete_laplace<S: RandomSource>(
     big_parts(scale.abs(), source).map(signed)
 }
 
-/// Join a sign and a magnitude.
+/// Make an integer from a sign and a magnitude.
 pub(super) fn signed((negative, magnitude): (bool, UBig)) -> IBig {
     IBig::from_parts(if negative { Sign::Negative } else { Sign::Positive }, magnitude)
 }
 
-/// Draw the sign and the magnitude, of a positive scale, as from scale 16 on.
+/// Draw the sign and the magnitude of noise of a positive scale. The method is the method of
+/// [`discrete_laplace`] for scales from 16.
 pub(super) fn big_parts<S: RandomSource>(
     scale: f64,
     source: &mut S,
@@ -176,13 +181,14 @@ pub(super) fn big_parts<S: RandomSource>(
     }
 }
 
-/// Products from here on are computed in integers; below, casts to and from `i64` are exact.
+/// If `scale E` is at least this number, its floor is computed in integers. Below this number,
+/// casts to and from `i64` are exact.
 const FAST_LIMIT: f64 = (1_u64 << 53) as f64;
 
-/// Find `floor(scale E)` in integers. Draw digits until they decide.
+/// Find `floor(scale E)` in integers. Draw digits of `U` until they decide the floor.
 ///
-/// If the result has more bits than the limit, return only a lower bound with more bits than the
-/// limit.
+/// If the result has more bits than the limit, return only a lower bound of it. This bound also has
+/// more bits than the limit.
 ///
 /// Terminates with probability 1, because the enclosure of `scale E` shrinks to a point, which is
 /// an integer with probability 0.
@@ -196,8 +202,8 @@ pub(super) fn exact_floor<S: RandomSource>(
 ) -> Result<UBig, NoEntropy> {
     let parts = Dyadic::new(scale);
     let exponent = i64::from(parts.exponent);
-    // Draw all digits together that a decision certainly needs. A result far above the limit needs
-    // none.
+    // First, draw all digits that a decision certainly needs. A result far above the limit needs no
+    // more digits.
     let integer_bits = exponent + parts.mantissa.bit_len() as i64;
     let integer_bits = usize::try_from(integer_bits).unwrap_or(0);
     if integer_bits != 0 && limit.is_none_or(|limit| integer_bits <= limit + 64) {
@@ -270,23 +276,25 @@ mod tests {
 
     #[test]
     fn negative_zero_is_rejected() {
-        // U near 1 gives magnitude 0; the last bit is the sign: 1 rejects it, 0 accepts.
+        // U near 1 gives magnitude 0. The last bit of the word is the sign. With sign 1 the zero is
+        // rejected, and with sign 0 the zero is accepted.
         let mut tape = Tape::<64>::new(vec![u64::MAX, u64::MAX - 1]);
         assert_eq!(discrete_laplace(16.0, &mut tape), Ok((false, 0)));
         assert_eq!(tape.used(), 2);
-        // U = 1/4 gives floor(16 ln 4) = 22.
+        // U = 1/4 gives the magnitude floor(16 ln 4) = 22.
         let mut tape = Tape::<64>::new(vec![(1 << 62) + 1]);
         assert_eq!(discrete_laplace(16.0, &mut tape), Ok((true, 22)));
     }
 
     #[test]
     fn half_words_give_a_difference_at_small_scales() {
-        // floor(15 ln 4) = 20, floor(15 ln 2) = 10.
+        // The magnitudes are floor(15 ln 4) = 20 and floor(15 ln 2) = 10.
         let (quarter, half) = (1_u64 << 30, 1_u64 << 31);
         let mut tape = Tape::<64>::new(vec![quarter << 32 | half, half << 32 | quarter]);
         assert_eq!(discrete_laplace(15.0, &mut tape), Ok((false, 10)));
         assert_eq!(discrete_laplace(15.0, &mut tape), Ok((true, 10)));
-        // Only the digit 0 needs more digits: -ln(2^-33) = 22.87.
+        // After the first digit 0, more digits are drawn. Then -ln(2^-33) = 22.87 gives the floor
+        // 22.
         let mut tape = Tape::<64>::new(vec![half, 1 << 63, 0, 0]);
         assert_eq!(discrete_laplace(1.0, &mut tape), Ok((false, 22)));
     }
@@ -311,9 +319,10 @@ mod tests {
 
     #[test]
     fn the_first_digit_zero_is_refined() {
-        // U in (0, 2^-64): E is above 44 and unbounded until a later digit is not zero.
+        // U is in (0, 2^-64), so E is above 44. E has no upper bound until a later digit is not
+        // zero.
         let mut tape = Tape::<64>::new(vec![0, 0, 1 << 63, 0]);
-        // -ln(2^-193) = 133.78
+        // The floor is 133, because -ln(2^-193) = 133.78.
         assert_eq!(floor_of_product(1.0, 0, 64, &mut tape), Ok(133));
     }
 

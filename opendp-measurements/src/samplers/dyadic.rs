@@ -1,14 +1,14 @@
-//! Floats as exact integers times powers of two.
+//! Floats, written exactly as integers times powers of two.
 
 use dashu_int::IBig;
 
-/// Hold the sign, mantissa and exponent of a float.
+/// The sign, mantissa and exponent of a float.
 ///
 /// The value is `(-1)^negative * mantissa * 2^exponent`, with `mantissa < 2^53` and
 /// `-1074 <= exponent <= 971` (IEEE 754-2019, 3.3 and 3.4). Zero has mantissa 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Dyadic {
-    /// Whether the sign bit is set.
+    /// True if the sign bit of the float is set.
     pub negative: bool,
     /// The integer significand, below `2^53`.
     pub mantissa: u64,
@@ -19,8 +19,9 @@ pub struct Dyadic {
 impl Dyadic {
     /// Split a finite float into its parts without error.
     ///
-    /// An infinity or NaN is read as if its exponent field were an ordinary one, so the result is
-    /// some number of magnitude `2^1024` or more. It causes no loop or panic here.
+    /// The exponent bits of an infinity or NaN are read like the exponent bits of a finite float.
+    /// So the result is some number of magnitude `2^1024` or more. This number causes no endless
+    /// loop and no panic in this function.
     #[inline]
     pub fn new(x: f64) -> Self {
         let bits = x.to_bits();
@@ -33,7 +34,7 @@ impl Dyadic {
         Self { negative: bits >> 63 == 1, mantissa, exponent }
     }
 
-    /// Return the mantissa with its sign.
+    /// Return the mantissa with the sign of the float.
     #[inline]
     pub fn signed_mantissa(self) -> i64 {
         let magnitude = self.mantissa as i64;
@@ -41,9 +42,9 @@ impl Dyadic {
     }
 }
 
-/// Form `2^exponent` exactly, for an exponent from -1074 to 1023.
+/// Compute `2^exponent` exactly, for an exponent from -1074 to 1023.
 ///
-/// A larger exponent gives infinity, a smaller one 0.
+/// A larger exponent gives infinity, and a smaller exponent gives 0.
 #[inline]
 pub fn power_of_two(exponent: i32) -> f64 {
     match exponent {
@@ -56,11 +57,11 @@ pub fn power_of_two(exponent: i32) -> f64 {
 
 /// Compute `floor(n * 2^exponent)`.
 ///
-/// Cost: linear in the length of the result. A left shift takes memory for all its bits, so callers
-/// bound the exponent (exponents of floats stay below 2^12).
+/// Cost: linear in the length of the result. A left shift takes memory for all bits of the result,
+/// so callers bound the exponent (exponents of floats stay below 2^12).
 pub(super) fn shift_floor(n: IBig, exponent: i64) -> IBig {
     let count = exponent.unsigned_abs() as usize;
-    // dashu shifts right with rounding towards minus infinity; a test below checks this.
+    // The library `dashu` rounds right shifts towards minus infinity. A test below checks this.
     if exponent < 0 { n >> count } else { n << count }
 }
 

@@ -5,20 +5,21 @@ use dashu_int::{IBig, UBig};
 use opendp_core::arith::fixed::ln;
 use opendp_core::random::{NoEntropy, RandomSource};
 
-/// Hold the digits drawn so far of an exponential variable `E` with `P[E > t] = e^-t`.
+/// An exponential variable `E` with `P[E > t] = e^-t`, known by the digits that are drawn so far.
 ///
-/// `E = -ln(U)` for a lazily drawn uniform `U`, the inversion of its distribution function (Devroye
-/// 1986, "Non-Uniform Random Variate Generation", II.2). As digits are added, the enclosures shrink
-/// around one real number. So decisions that use them agree with the exact `E`.
+/// `E = -ln(U)` for a lazily drawn uniform variable `U`. This method is the inversion of the
+/// distribution function (Devroye 1986, "Non-Uniform Random Variate Generation", II.2). Each new
+/// digit narrows the interval that contains `E`. So decisions that use this interval agree with the
+/// exact `E`.
 #[derive(Clone, Debug)]
 pub struct LazyExponential {
     uniform: LazyUniform,
 }
 
 impl LazyExponential {
-    /// Start from the first digit of `U`, already drawn, of the given number of bits.
+    /// Start from the first digit of `U`, which is already drawn and has the given number of bits.
     ///
-    /// [`neg_ln`](super::neg_ln) encloses `E` for the same digit within a few nanoseconds.
+    /// For the same digit, [`neg_ln`](super::neg_ln) returns bounds of `E` in a few nanoseconds.
     pub fn from_first(digit: u64, bits: u32) -> Self {
         Self { uniform: LazyUniform::from_first(digit, bits) }
     }
@@ -41,7 +42,7 @@ impl LazyExponential {
         self.uniform.refine(source)
     }
 
-    /// Draw digits of `U` until there are at least `bits` bits.
+    /// Draw digits of `U` until at least `bits` bits of `U` are drawn.
     ///
     /// # Errors
     ///
@@ -59,14 +60,15 @@ impl LazyExponential {
         self.uniform.bits()
     }
 
-    /// Enclose `E` for the digits drawn so far, in units of `2^-precision`.
+    /// Bound `E` from below and above for the digits drawn so far, in units of `2^-precision`.
     ///
-    /// The result `(lo, hi)` satisfies `lo <= 2^precision E <= hi`; `None` stands for infinity,
-    /// when all digits are 0.
+    /// The result `(lo, hi)` satisfies `lo <= 2^precision E <= hi`. If all digits are 0, `hi` is
+    /// `None`, which means infinity.
     ///
-    /// With `U` in `[n, n + 1] / 2^b`, the upper bound is the upper bound of `-ln(n / 2^b)`. The
-    /// lower bound follows from `ln((n + 1) / n) <= 1 / n`. The width is at most `2^precision / n`
-    /// plus 4 units of rounding, so it falls below any bound as `n` and the precision grow.
+    /// `U` is in `[n, n + 1] / 2^b`, where `n` is the integer that the `b` drawn bits represent.
+    /// The upper bound is the upper bound of `-ln(n / 2^b)`. The lower bound follows from
+    /// `ln((n + 1) / n) <= 1 / n`. The width is at most `2^precision / n` plus 4 units of rounding,
+    /// so the width becomes arbitrarily small as `n` and the precision grow.
     ///
     /// Cost: one big-integer logarithm, about 2 microseconds at 128 bits.
     pub fn enclose(&self, precision: usize) -> (UBig, Option<UBig>) {
@@ -82,15 +84,16 @@ impl LazyExponential {
     }
 }
 
-/// A positive real number whose digits are drawn as a decision needs them.
+/// A positive real number. Its digits are drawn only when a decision needs them.
 pub(super) trait LazyReal {
-    /// Count the bits drawn so far.
+    /// Count the bits of the number drawn so far.
     fn bits(&self) -> usize;
-    /// Draw one more digit.
+    /// Draw one more digit of the number.
     fn refine<S: RandomSource>(&mut self, source: &mut S) -> Result<(), NoEntropy>;
-    /// Enclose the number in units of `2^-precision`; `None` is infinite.
+    /// Bound the number from below and above, in units of `2^-precision`. An upper bound of `None`
+    /// means infinity.
     fn enclose(&self, precision: usize) -> (UBig, Option<UBig>);
-    /// Draw digits until there are at least `bits` bits.
+    /// Draw digits until at least `bits` bits of the number are drawn.
     fn refine_to<S: RandomSource>(&mut self, bits: usize, source: &mut S) -> Result<(), NoEntropy> {
         while self.bits() < bits {
             self.refine(source)?;
@@ -110,7 +113,7 @@ impl LazyReal for LazyExponential {
     }
 }
 
-/// Replace a negative bound by 0, which is also a bound.
+/// Replace a negative lower bound of `E` by 0, which is also a lower bound of `E`.
 fn magnitude(bound: IBig) -> UBig {
     UBig::try_from(bound).unwrap_or(UBig::ZERO)
 }
@@ -130,7 +133,8 @@ mod tests {
         let mut source = Seeded::<4>::new(1);
         for _ in 0..100 {
             let mut variable = LazyExponential::draw(&mut source).unwrap();
-            // Each enclosure is within the previous one, up to 8 units of rounding.
+            // The bounds after each digit are within the previous bounds, up to 8 units of
+            // rounding.
             let mut outer = (IBig::ZERO, None::<IBig>);
             for _ in 0..40 {
                 let (lo, hi) = variable.enclose(200);

@@ -5,31 +5,31 @@ use opendp_core::random::{NoEntropy, RandomSource};
 
 /// Add exact Gaussian noise to a float and round the sum to a lattice.
 ///
-/// The result is the float nearest to `m 2^k` with `m = floor(x / 2^k + 1/2 + (sigma / 2^k) N)`,
-/// `N` a real variable of the standard normal law: the lattice point nearest to the real number
-/// `x + sigma N`, ties upward.
+/// Let `N` be a real variable of the standard normal distribution. The result is the float nearest
+/// to `m 2^k`, with `m = floor(x / 2^k + 1/2 + (sigma / 2^k) N)`. So `m 2^k` is the lattice point
+/// nearest to the real number `x + sigma N`, ties upward.
 ///
-/// `|N|` has a density proportional to `e^(-x^2 / 2)`, and is drawn by rejection from an envelope
-/// that is constant on strips. A point uniform in a strip is accepted if a uniform `V` is below the
-/// quotient of density and envelope. For all but 4 % of the points the strip alone decides this.
+/// `|N|` has a density proportional to `e^(-x^2 / 2)`. `|N|` is drawn by rejection from an envelope
+/// that is constant on intervals (the strips). A point is drawn uniformly in a strip. The point is
+/// accepted if a uniform `V` is below the quotient of density and envelope. For 96 % of the points,
+/// the strip and `V` decide the acceptance without the point.
 ///
 /// # Exactness
 ///
-/// The point and `V` are real numbers. Their digits are drawn until their enclosures decide whether
-/// the point is accepted, and then until the enclosure of the point decides the rounding (the
-/// method of Karney 2016, "Sampling exactly from the normal distribution", arXiv:1303.6257). So
-/// every decision is a function of the real numbers, and the result has the distribution of the
-/// formula above. There, `x` and `sigma` are the rational numbers that the floats represent. The
-/// sum is rounded once, after the addition: the release is a function of the release of the ideal
-/// Gaussian mechanism, for every lattice.
+/// The point and `V` are real numbers. The digits of the point and of `V` are drawn until they
+/// decide whether the point is accepted. Then more digits of the point are drawn until they decide
+/// the rounding. This method is due to Karney 2016 ("Sampling exactly from the normal
+/// distribution", arXiv:1303.6257). So every decision is a function of the real numbers, and the
+/// result has the distribution of the formula above. In this formula, `x` and `sigma` are the
+/// rational numbers that the floats represent. The sum is rounded once, after the addition. So the
+/// release is a function of the release of the ideal Gaussian mechanism, for every lattice.
 ///
-/// A sum beyond the finite floats is clamped to `±f64::MAX`; zero is always `+0`; `k` is clamped to
+/// A sum beyond the finite floats is clamped to `±f64::MAX`. Zero is always `+0`. `k` is clamped to
 /// `[-1074, 1023]`. The value `x` must be finite. Sigma 0 adds nothing and draws nothing. A
-/// negative sigma means its magnitude, and an infinite one or NaN means some number above
-/// `f64::MAX`.
+/// negative sigma means its magnitude. Infinity or NaN means some number above `f64::MAX`.
 ///
-/// Cost: about 20 ns and two words, if `|x / 2^k| < 2^62` and `sigma / 2^k < 2^57`, else some
-/// microseconds. Integers decide the rounding with probability `2^-57 sigma / 2^k`.
+/// Cost: about 20 ns and two words, if `|x / 2^k| < 2^62` and `sigma / 2^k < 2^57`, and otherwise
+/// some microseconds. Integers decide the rounding with probability `2^-57 sigma / 2^k`.
 ///
 /// # Errors
 ///
@@ -99,7 +99,8 @@ mod tests {
             up += i32::from(y == 1.0);
         }
         assert!((400..600).contains(&up), "{up}");
-        // x + 1/2 is 1 - 2^-54, which is not a float. The nearest float is 1.
+        // The exact sum x + 1/2 is 1 - 2^-54. This number is not a float, and the nearest float is
+        // 1.
         let x = 0.5_f64.next_down();
         assert!((0..100).all(|_| gaussian(x, 1e-100, 0, &mut source) == Ok(0.0)));
     }

@@ -1,4 +1,4 @@
-//! The number of failures before the first success.
+//! Geometric variables: numbers of failures before the first success.
 
 use super::{exponential::LazyExponential, logarithm::neg_ln};
 use dashu_int::{UBig, ops::BitTest};
@@ -9,36 +9,36 @@ use opendp_core::random::{NoEntropy, RandomSource};
 ///
 /// # Exactness
 ///
-/// Let a trial fail with probability `e^-x`. With `E` a standard exponential variable,
-/// `P[floor(E / x) >= m] = P[E >= m x] = e^(-m x)`, which is the probability that the first `m`
-/// trials fail (Devroye 1986, "Non-Uniform Random Variate Generation", X.2). The floor is read from
-/// a float enclosure of `E / x` when both ends agree. Otherwise it is read from integers, after as
-/// many more digits of both as needed. No probability is ever rounded.
+/// Let a trial fail with probability `e^-x`, and let `E` be a standard exponential variable. Then
+/// `P[floor(E / x) >= m] = P[E >= m x] = e^(-m x)`. `e^(-m x)` is the probability that the first
+/// `m` trials fail (Devroye 1986, "Non-Uniform Random Variate Generation", X.2). If a lower and an
+/// upper float bound of `E / x` have the same floor, this floor is the result. Otherwise integers
+/// with more digits of `E` and `x` decide the floor. No probability is ever rounded.
 ///
-/// Cost: about 20 ns and one word, for every probability. With a probability of about `2^-48 / x`,
-/// it is a few microseconds.
+/// Cost: about 20 ns and one word, for every `x`. With a probability of about `2^-48 / x`, a draw
+/// takes a few microseconds.
 #[derive(Clone, Debug)]
 pub struct Geometric {
     rate: Rate,
-    /// An enclosure of the rate.
+    /// A lower and an upper bound of the rate.
     near: (f64, f64),
 }
 
 #[derive(Clone, Debug)]
 enum Rate {
-    /// Trials always succeed.
+    /// The rate is infinite, so trials always succeed.
     Infinite,
-    /// Trials never succeed.
+    /// The rate is 0, so trials never succeed.
     Zero,
-    /// `mantissa 2^exponent`.
+    /// The rate is `mantissa 2^exponent`.
     Float { mantissa: UBig, exponent: i64 },
-    /// `-ln(failures / trials)`.
+    /// The rate is `-ln(failures / trials)`.
     Ratio { failures: UBig, trials: UBig },
 }
 
 impl Geometric {
-    /// Let a trial fail with probability `e^-rate`. It always fails if the rate is at most 0 or
-    /// NaN.
+    /// Let a trial fail with probability `e^-rate`. A trial always fails if the rate is at most 0
+    /// or NaN.
     pub fn from_rate(rate: f64) -> Self {
         if rate == f64::INFINITY {
             return Self::new(Rate::Infinite);
@@ -51,12 +51,12 @@ impl Geometric {
             _ => Self::new(Rate::Zero),
         }
     }
-    /// Let a trial succeed with probability exactly `p`. It always succeeds if `p` is at least 1,
-    /// and never if `p` is at most 0 or NaN.
+    /// Let a trial succeed with probability exactly `p`. A trial always succeeds if `p` is at least
+    /// 1, and never if `p` is at most 0 or NaN.
     pub fn from_probability(p: f64) -> Self {
         match dyadic::dyadic(p) {
             _ if 1.0 <= p => Self::new(Rate::Infinite),
-            // Below 1 the exponent of a float is negative.
+            // A float below 1 has a negative exponent.
             Some((mantissa, exponent)) if 0.0 < p => {
                 let trials = UBig::ONE << exponent.unsigned_abs() as usize;
                 Self::from_counts(mantissa.into_parts().1, trials)
@@ -64,8 +64,8 @@ impl Geometric {
             _ => Self::new(Rate::Zero),
         }
     }
-    /// Let a trial succeed with probability `numerator / denominator`; a quotient of 1 or more,
-    /// also with denominator 0, counts as 1.
+    /// Let a trial succeed with probability `numerator / denominator`. A quotient of 1 or more
+    /// counts as 1, also for denominator 0.
     pub fn from_ratio(numerator: u128, denominator: u128) -> Self {
         Self::from_counts(numerator.into(), denominator.into())
     }
@@ -93,7 +93,7 @@ impl Geometric {
 
     /// Draw the number of failures, saturated at `u128::MAX`.
     ///
-    /// Nothing is drawn when trials always succeed, or never.
+    /// Nothing is drawn if trials always succeed or never succeed.
     ///
     /// # Errors
     ///
@@ -101,11 +101,12 @@ impl Geometric {
     ///
     /// # Bound of the fast path
     ///
-    /// With `v = 2^-53`, the two roundings of `lo / x_hi * (1 - 4v)` raise it by at most
-    /// `(1 + v)^2`, and `(1 + v)^2 (1 - 4v) < 1`: the result is below `E / x`. The upper end is
-    /// above it in the same way. A subnormal quotient has a larger relative error, but it and the
-    /// exact one are below 1/2, of floor 0. A rate below all floats has the lower end 0. The upper
-    /// end of the quotient is then not a number below the limit.
+    /// With `v = 2^-53`, the two roundings of `lo / x_hi * (1 - 4v)` raise the result by at most
+    /// `(1 + v)^2`, and `(1 + v)^2 (1 - 4v) < 1`. So the result is below `E / x`. In the same way,
+    /// the upper end is above `E / x`. A subnormal quotient has a larger relative error. But then
+    /// both this quotient and the exact quotient are below 1/2, and their floor is 0. If the rate
+    /// is below all positive floats, the lower bound of the rate is 0. Then the upper bound of the
+    /// quotient is not below `2^53`, and integers decide.
     #[inline]
     pub fn draw<S: RandomSource>(&self, source: &mut S) -> Result<u128, NoEntropy> {
         match self.fast(source)? {
@@ -130,7 +131,7 @@ impl Geometric {
         }
     }
 
-    /// Read the floor from floats, or return what is drawn of `E`.
+    /// Find `floor(E / x)` from floats. If floats do not decide, return the drawn digits of `E`.
     #[inline]
     fn fast<S: RandomSource>(
         &self,
@@ -154,10 +155,10 @@ impl Geometric {
         Ok(Err(LazyExponential::from_first(digit, S::BITS)))
     }
 
-    /// Find the floor in integers. Draw digits until they decide.
+    /// Find `floor(E / x)` in integers. Draw digits of `E` until they decide the floor.
     ///
-    /// If the result has more bits than the limit, return only a lower bound with more bits than
-    /// the limit.
+    /// If the result has more bits than the limit, return only a lower bound of it. This bound also
+    /// has more bits than the limit.
     #[cold]
     #[inline(never)]
     fn exact<S: RandomSource>(
@@ -168,7 +169,7 @@ impl Geometric {
     ) -> Result<UBig, NoEntropy> {
         let zeros = self.rate.leading_zeros();
         loop {
-            // A few more significant bits of the rate than there are digits of E.
+            // The precision of the rate is a few bits more than the number of drawn bits of E.
             let precision = e.bits() + zeros + 16;
             let (rate_lo, rate_hi) = self.rate.enclose(precision);
             let (lo, hi) = e.enclose(precision);
@@ -185,24 +186,26 @@ impl Geometric {
     }
 }
 
-/// Quotients from here on are computed in integers; below, casts to and from `i64` are exact.
+/// If `E / x` is at least this number, its floor is computed in integers. Below this number, casts
+/// to and from `i64` are exact.
 const FAST_LIMIT: f64 = (1_u64 << 53) as f64;
 
 impl Rate {
-    /// Count, with an error of at most a few, the leading zeros of the rate after the binary point.
+    /// Estimate the number of leading zeros of the rate after the binary point. The error is at
+    /// most a few zeros.
     fn leading_zeros(&self) -> usize {
         let zeros = match self {
             Rate::Infinite | Rate::Zero => 0,
             Rate::Float { mantissa, exponent } => -exponent - mantissa.bit_len() as i64,
-            // The rate is at least the probability of success.
+            // The rate is at least the probability of success, which bounds the leading zeros.
             Rate::Ratio { failures, trials } => {
                 trials.bit_len() as i64 - (trials - failures).bit_len() as i64
             }
         };
         usize::try_from(zeros).unwrap_or(0)
     }
-    /// Enclose the rate in units of `2^-bits`; 0 represents the two rates that are not positive
-    /// numbers.
+    /// Bound the rate from below and above, in units of `2^-bits`. For the rates 0 and infinity,
+    /// both bounds are 0.
     fn enclose(&self, bits: usize) -> (UBig, UBig) {
         match self {
             Rate::Infinite | Rate::Zero => (UBig::ZERO, UBig::ZERO),
@@ -231,7 +234,7 @@ mod tests {
     use crate::samplers::tests::chi_square::chi_square;
     use opendp_core::random::{Failing, Seeded, Tape};
 
-    /// Frequencies of 0, 1, .. and, in the last place, of all larger values.
+    /// Count the draws of each value: 0, 1, and so on. The last count includes all larger values.
     fn counts<const B: u32>(distribution: &Geometric, bins: usize, draws: u32) -> Vec<u64> {
         let (mut source, mut counts) = (Seeded::<B>::new(1), vec![0; bins]);
         for _ in 0..draws {
@@ -282,13 +285,14 @@ mod tests {
                     Err(NoEntropy) => open += 1.0,
                 }
             }
-            // Few tapes end without a decision. They could have any result.
+            // Few tapes (sequences of random words) end before the result is decided. Each of these
+            // tapes could give any result.
             assert!(open < 50.0, "{open}");
             for (failures, count) in counts.iter().enumerate() {
                 let exact = p * (1.0 - p).powi(failures as i32) * f64::from(1 << n);
                 assert!(count - 1e-9 <= exact && exact <= count + open + 1e-9);
             }
-            // A shift by one failure would not fit.
+            // The control: the counts do not fit a distribution that is shifted by one failure.
             assert!(counts[1] + open < p * f64::from(1 << n));
         }
     }

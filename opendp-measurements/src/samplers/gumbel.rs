@@ -1,4 +1,4 @@
-//! Exact choice of a candidate with softmax probability, by the Gumbel-max trick.
+//! The exact choice of a candidate with softmax probability, by the Gumbel-max trick.
 
 use super::{
     exponential::LazyExponential,
@@ -10,7 +10,7 @@ use dashu_int::{IBig, UBig};
 use opendp_core::arith::fixed;
 use opendp_core::random::{NoEntropy, RandomSource};
 
-/// State which end of the scores is best.
+/// Which scores are good: large scores or small scores.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Optimize {
     /// Prefer large scores.
@@ -21,29 +21,31 @@ pub enum Optimize {
 
 /// Choose index `i` with probability proportional to `exp(±scores[i] / temperature)`.
 ///
-/// The sign is `+` for [`Optimize::Max`] and `-` for [`Optimize::Min`]. An empty list gives `None`;
-/// a single score is chosen without a draw.
+/// The sign is `+` for [`Optimize::Max`] and `-` for [`Optimize::Min`]. An empty list gives `None`.
+/// A single score is chosen without a draw.
 ///
-/// The index maximises `±s_i / temperature + G_i` with independent standard Gumbel variables
-/// `G_i = -ln(E_i)`, `E_i` standard exponential. This index has softmax probabilities, by the
-/// Gumbel-max trick (Maddison, Tarlow, Minka 2014, "A* Sampling", section 2). Medina and
-/// Gillenwater (2020, "Duff") use it for privacy. It is the exponential mechanism of McSherry and
-/// Talwar (2007) with `temperature = 2 sensitivity / epsilon`.
+/// The chosen index maximises `±s_i / temperature + G_i`. The `G_i = -ln(E_i)` are independent
+/// standard Gumbel variables, and the `E_i` are standard exponential variables. The index has
+/// softmax probabilities, by the Gumbel-max trick (Maddison, Tarlow, Minka 2014, "A* Sampling",
+/// section 2). Medina and Gillenwater (2020, "Duff") use this trick for privacy. The choice is the
+/// exponential mechanism of McSherry and Talwar (2007) with
+/// `temperature = 2 sensitivity / epsilon`.
 ///
 /// # Exactness
 ///
-/// The race is decided by exact comparisons, so probabilities are exactly softmax, for all
-/// magnitudes. Let `z` be the number of leading zeros of `1 - U`. Because `E >= 1 - U`, the noise
-/// satisfies `G <= -ln(1 - U) <= (z + 1) ln 2`. So most candidates are excluded if `1 - U` has few
-/// leading zeros. The candidates with many leading zeros are found without a draw for each
-/// candidate.
+/// Exact comparisons of the noisy scores decide the choice. So the probabilities are exactly
+/// softmax, for scores of all magnitudes. Let `E = -ln U`, and let `z` be the number of leading
+/// zeros of `1 - U`. Because `E >= 1 - U`, the noise satisfies `G <= -ln(1 - U) <= (z + 1) ln 2`.
+/// So most candidates whose `1 - U` has few leading zeros are excluded. The candidates with many
+/// leading zeros are found without a draw for each candidate.
 ///
-/// Scores must be finite; the temperature must be finite and above 0. Other values are read as
-/// follows: a temperature of 0 means `5e-324`, a negative one means its magnitude, NaN and infinity
-/// mean `f64::MAX`. NaN or infinite scores are read as numbers beyond `f64::MAX`; this call then
-/// still returns.
+/// Scores must be finite, and the temperature must be finite and above 0. Other values do not cause
+/// an error. A temperature of 0 means `5e-324`, a negative temperature means its magnitude, and NaN
+/// and infinity mean `f64::MAX`. A score that is NaN or infinite means some number beyond
+/// `f64::MAX`.
 ///
-/// Cost: about a nanosecond per score, when there are many. Time depends on scores and choice.
+/// Cost: about a nanosecond for each score, if there are many scores. The time depends on the
+/// scores and on the choice.
 ///
 /// # Errors
 ///
@@ -57,15 +59,16 @@ pub fn gumbel_argmax<T: Score, S: RandomSource>(
     Ok(race::<Gumbel, _, _>(scores, 1, temperature, optimize, source)?.first().copied())
 }
 
-/// Choose the indices of the `k` largest of the sums that [`gumbel_argmax`] maximises, the largest
-/// first; all indices when there are fewer than `k`.
+/// Choose the indices of the `k` largest of the sums that [`gumbel_argmax`] maximises, with the
+/// largest first. If there are fewer than `k` scores, return all indices.
 ///
-/// This is exactly the distribution of `k` choices by [`gumbel_argmax`], each among the remaining
-/// candidates and with fresh noise (Durfee, Rogers 2019, Lemma 4.2; it is the law of Plackett and
-/// Luce). A decreasing function turns the sums into independent exponential variables of rates
-/// `w_i = exp(±s_i / temperature)`. Variable `i` is the least with probability `w_i / sum w`,
-/// independently of the least value. Exponential variables have no memory, so the excess of the
-/// others over this value is again independent and exponential with the same rates.
+/// The result has exactly the distribution of `k` choices by [`gumbel_argmax`]. Each choice is made
+/// among the remaining candidates with fresh noise (Durfee, Rogers 2019, Lemma 4.2). The result has
+/// the distribution of Plackett and Luce. A decreasing function maps the sums to independent
+/// exponential variables of rates `w_i = exp(±s_i / temperature)`. Variable `i` is the least with
+/// probability `w_i / sum w`, independently of the least value. Exponential variables have no
+/// memory. So the differences of the other variables from the least value are again independent and
+/// exponential, with the same rates.
 ///
 /// Cost: about twice the cost of one choice, if `k` is small.
 ///
@@ -86,7 +89,7 @@ pub fn gumbel_top_k<T: Score, S: RandomSource>(
 struct Gumbel;
 
 impl Noise for Gumbel {
-    /// `E = -ln U >= 1 - U >= rarity / 2^bits`.
+    /// With `U` as in [`Noise`], `E = -ln U >= 1 - U >= rarity / 2^bits`.
     #[inline]
     fn digit(rarity: u64, bits: u32) -> u64 {
         u64::MAX >> (64 - bits) ^ rarity

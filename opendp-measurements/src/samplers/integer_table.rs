@@ -9,86 +9,95 @@ use opendp_core::random::{NoEntropy, RandomSource, uniform_below};
 use urns::Urns;
 use weights::{SHORTFALL, Weights, high_product};
 
-/// Draws an integer `k` with probability proportional to `w_|k| = e^(-x_|k|)`: discrete Laplace or
-/// Gaussian noise of one scale.
+/// Discrete Laplace or Gaussian noise of one scale. The noise is an integer `k` with probability
+/// proportional to the weight `w_|k| = e^(-x_|k|)`. For Laplace noise `x_j = j / scale`, and for
+/// Gaussian noise `x_j = j^2 / (2 sigma^2)`.
 ///
-/// It has the law of [`discrete_laplace`](super::discrete_laplace) or
-/// [`discrete_gaussian`](super::discrete_gaussian) and is prepared for a scale, so that nearly
-/// every draw takes one word, one load from a table, and no branch that depends on the noise.
+/// The noise has the distribution of [`discrete_laplace`](super::discrete_laplace) or
+/// [`discrete_gaussian`](super::discrete_gaussian). The table is prepared for one scale. Nearly
+/// every draw takes one word and one load from the table, without a branch that depends on the
+/// noise.
 ///
 /// # Exactness
 ///
-/// Let a trial have `2^63` units, all equally likely, and in addition a fair sign. Fix an integer
-/// `A`. The magnitude 0 gets `A` units, and each magnitude `j > 0` gets exactly `2 A w_j` units, a
-/// real number in most cases, as follows. Let `K` be the largest magnitude of the table,
-/// `1 <= j <= K`.
+/// A trial chooses one of `2^63` equally likely units, and a fair sign. Fix an integer `A`. The
+/// magnitude 0 gets `A` units, and each magnitude `j > 0` gets exactly `2 A w_j` units. The number
+/// `2 A w_j` is usually not an integer. Let `K` be the largest magnitude of the table. The units
+/// are divided as follows:
 ///
-/// * *Table.* `p_j <= 2 A w_j <= p_j + 2` for an integer `p_j`; this many units give `j`, and
-///   `p_0 = A` give 0. All `s` other units are one more entry of the table. If this entry is drawn,
-///   a uniform integer `u` below `s` is drawn, and selects one of the following.
-/// * *Rest.* Two units for each `j`. Each of them is accepted with probability
+/// * *Table.* For each `j` from 1 to `K`, let `p_j` be an integer with `p_j <= 2 A w_j <= p_j + 2`.
+///   Then `p_j` units give `j`, and `p_0 = A` units give 0. The `s` other units are one more entry
+///   of the table. If this entry is drawn, a uniform integer `u` below `s` is drawn. The integer
+///   `u` selects one of the following units.
+/// * *Rest.* Each `j` from 1 to `K` has two units. Each unit is accepted with probability
 ///   `(2 A w_j - p_j) / 2`, and otherwise rejected.
-/// * *Tail.* `t` units for all magnitudes from `K + 1` on, in blocks of `2^b` magnitudes. Block `i`
-///   is chosen with probability `2^-(i + 1)` and each `j` within it with probability `2^-b`; it is
-///   accepted with probability `2 A w_j / (t 2^-(i + 1 + b))`. This is at most 1. First, `b` is
-///   large enough that `w_(j + 2^b) <= w_j / 2` beyond `K`, because `x_(j + 2^b) - x_j` is at least
-///   `0.7 > ln 2` at `j = K + 1` and does not fall as `j` grows. So `w_j <= 2^-i w_(K + 1)` in
-///   block `i`. Second, `2^(b + 2) A w_(K + 1) <= t`.
+/// * *Tail.* All magnitudes from `K + 1` have `t` units together. These magnitudes are divided into
+///   blocks of `2^b` magnitudes. Block `i` is chosen with probability `2^-(i + 1)`, and each `j`
+///   within it with probability `2^-b`. Then `j` is accepted with probability
+///   `2 A w_j / (t 2^-(i + 1 + b))`. This probability is at most 1 for two reasons. First, `b` is
+///   large enough that `w_(j + 2^b) <= w_j / 2` beyond `K`. Indeed, `x_(j + 2^b) - x_j` is at least
+///   `0.7 > ln 2` at `j = K + 1` and does not decrease as `j` increases. So `w_j <= 2^-i w_(K + 1)`
+///   in block `i`. Second, `2^(b + 2) A w_(K + 1) <= t`.
 /// * The remaining units are rejected. A rejected trial is followed by another.
 ///
-/// So a trial gives `j > 0` with probability `2^-63 2 A w_j` exactly, in the tail too, and 0 with
-/// probability `2^-63 A`. The sign halves the probability of each `j > 0` and does not change 0. So
-/// in each trial each integer `k` has probability `2^-63 A w_|k|`. In the first trial that is not
-/// rejected, its probability is proportional to `w_|k|` (von Neumann 1951).
+/// So a trial gives `j > 0` with probability `2^-63 2 A w_j` exactly, also in the tail. A trial
+/// gives 0 with probability `2^-63 A`. The sign halves the probability of each `j > 0` and does not
+/// change 0. So in each trial each integer `k` has probability `2^-63 A w_|k|`. In the first trial
+/// that is not rejected, the probability of `k` is proportional to `w_|k|` (von Neumann 1951).
 ///
-/// The proof uses only the inequalities. So the law does not depend on the choice of `A`, `p_j`,
-/// `t` and `b`. Certified bounds of the weights ensure these: `Weights::below` is short of
-/// `2^128 w_j` by less than `2^24`, so the resulting `p_j` are short of `2 A w_j` by less than
-/// `1 + 2^-40`. The rest and the tail are decided by comparing a lazily drawn uniform variable with
-/// enclosures of `w_j`, with as many digits as needed (Karney 2016, arXiv:1303.6257). The scale is
-/// the rational number that the float represents.
+/// The proof uses only the inequalities. So the distribution does not depend on the choice of `A`,
+/// `p_j`, `t` and `b`. Certified bounds of the weights ensure the inequalities. `Weights::below` is
+/// at least `2^128 w_j - 2^24`, so `p_j` is at least `2 A w_j - (1 + 2^-40)`. In the rest and the
+/// tail, a lazily drawn uniform variable is compared with enclosures of `w_j` (Karney 2016,
+/// arXiv:1303.6257). As many digits as needed are drawn. The scale is the rational number that the
+/// float represents.
 ///
 /// # Cost
 ///
-/// One word, and about 1 ns in addition. The table covers all of the weight but a share of `2^-40`,
-/// if `2^11` entries of 8 bytes suffice for this, and otherwise all but a share of `2^-20`. Draws
-/// outside the table take microseconds. Preparing a table takes from 1 to 25 microseconds.
+/// A draw takes one word, and about 1 ns in addition. The table covers all noise except for noise
+/// of probability about `2^-40`, if `2^11` entries of 8 bytes are enough for this. Otherwise this
+/// probability is about `2^-20`. Draws outside of the table take microseconds. The preparation of a
+/// table takes from 1 to 25 microseconds.
 #[derive(Clone, Debug)]
 pub struct IntegerTable {
     urns: Urns,
     weights: Weights,
-    /// `A`.
+    /// The number `A` of units of the magnitude 0.
     unit: u64,
-    /// `t`.
+    /// The number `t` of units of the tail.
     tail: u64,
-    /// `b`.
+    /// The exponent `b`: a block of the tail has `2^b` magnitudes.
     block: u32,
 }
 
-/// A table has from `2^3` entries (one cache line) to `2^11` entries (16 KiB).
+/// A table has at least `2^3` entries (one cache line) and at most `2^11` entries (16 KiB).
 const FEWEST: u32 = 3;
 const MOST: u32 = 11;
-/// Where the tail may begin, in tenths of the exponent: `e^-28 < 2^-40`.
+/// The tail can begin at magnitudes `j` with `x_j >= 28`. The unit of this constant is 1/10. `e^-28
+/// < 2^-40`.
 const FAR: u32 = 280;
-/// The same if the table cannot be larger: `e^-14 < 2^-20`.
+/// If the table cannot be larger, the tail can begin at magnitudes `j` with `x_j >= 14`. The unit
+/// of this constant is 1/10. `e^-14 < 2^-20`.
 const NEAR: u32 = 140;
-/// The step that halves a weight, in tenths of the exponent: `0.7 > ln 2`.
+/// If `x_j` increases by 0.7, the weight is at least halved, because `0.7 > ln 2`. The unit of this
+/// constant is 1/10.
 const HALF: u32 = 7;
 
 impl IntegerTable {
-    /// Prepare noise with the law of [`discrete_laplace`](super::discrete_laplace), for a scale up
-    /// to 146; `None` for other scales, and for 0.
+    /// Prepare noise with the distribution of [`discrete_laplace`](super::discrete_laplace), for a
+    /// scale up to 146. Return `None` for other scales, and for 0.
     pub fn laplace(scale: f64) -> Option<Self> {
         (0.0 < scale && scale < f64::INFINITY).then(|| Weights::laplace(scale)).and_then(Self::new)
     }
-    /// Prepare noise with the law of [`discrete_gaussian`](super::discrete_gaussian), for a sigma
-    /// up to 386; `None` for other sigmas, and for 0.
+    /// Prepare noise with the distribution of [`discrete_gaussian`](super::discrete_gaussian), for
+    /// a sigma up to 386. Return `None` for other sigmas, and for 0.
     pub fn gaussian(sigma: f64) -> Option<Self> {
         (0.0 < sigma && sigma < f64::INFINITY).then(|| Weights::gaussian(sigma)).and_then(Self::new)
     }
 
     fn new(weights: Weights) -> Option<Self> {
-        // The last entry represents all units outside the table, including those of its own number.
+        // The last entry represents all units outside of the table. The last entry has the number
+        // `first`, and the magnitude `first` is already in the tail.
         let first = |bits: u32| (1_u64 << bits) - 1;
         let enough = |bits: &u32| weights.part(0, first(*bits), FAR);
         let bits = (FEWEST..=MOST)
@@ -98,14 +107,15 @@ impl IntegerTable {
         let block = (0..=MOST).find(|b| weights.part(first, first + (1 << b), HALF))?;
 
         let mut below = weights.below(first as usize);
-        // At least 2^128 w_first.
+        // `beyond` is at least 2^128 w_first.
         let beyond = below.pop()? + SHORTFALL;
-        // The sum of w_|k| over the table, and 2^(b + 2) w_first, rounded up, in units of 2^-112.
+        // Add up w_|k| over the table, and 2^(b + 2) w_first, rounded up, in units of 2^-112.
         let up = |bound: u128| (bound >> 16) + 1;
         let window: u128 = below.iter().map(|bound| up(*bound) + (SHORTFALL >> 16)).sum();
         let all = (1 << 112) + 2 * window + (up(beyond) << (block + 2));
-        // Subtract two units for each rest, and one because t is rounded up. The remaining units
-        // are divided by the sum of the weights, which is at least 1. So A is below 2^63.
+        // Subtract two units for each magnitude in the rest, and one because t is rounded up. The
+        // remaining units are divided by the sum of the weights, which is at least 1. So A is below
+        // 2^63.
         let room = (1_u64 << 63) - 2 * first - 1;
         let unit = u64::try_from((UBig::from(room) << 112_usize) / all).ok()?;
 
@@ -118,7 +128,7 @@ impl IntegerTable {
         Some(Self { urns: Urns::new(bits, entries), weights, unit, tail, block })
     }
 
-    /// Draw whether `k` is negative, and `|k|`.
+    /// Draw the noise `k`. Return whether `k` is negative, and `|k|`.
     ///
     /// # Errors
     ///
@@ -133,7 +143,7 @@ impl IntegerTable {
         Ok(((word & 1 == 1) & (entry != 0), entry.into()))
     }
 
-    /// Draw `k`, as an integer of any length.
+    /// Draw the noise `k`, as an integer of any length.
     ///
     /// # Errors
     ///
@@ -146,7 +156,8 @@ impl IntegerTable {
 
     /// Add a draw to an integer, clamping the sum to the range of its type.
     ///
-    /// It is `add_noise` of [`draw`](Self::draw), in fewer instructions.
+    /// The result equals the result of `add_noise` for a [`draw`](Self::draw). This function needs
+    /// fewer instructions.
     ///
     /// # Errors
     ///
@@ -162,11 +173,12 @@ impl IntegerTable {
         if entry == self.urns.last() {
             return Ok(add_noise(x, self.beyond(word & 1 == 1, source)?));
         }
-        // The compiler knows that the magnitude is short, so it uses no long addition.
+        // The type of the entry is short, so the compiler uses no long addition.
         Ok(add_noise(x, (word & 1 == 1, entry.into())))
     }
 
-    /// Continue a trial whose units are outside the table.
+    /// Continue a trial whose word selected the last entry, the entry of all units outside of the
+    /// table.
     #[cold]
     #[inline(never)]
     fn beyond<S: RandomSource>(
@@ -187,9 +199,11 @@ impl IntegerTable {
         }
     }
 
-    /// Choose one of the units outside the table; `None` rejects it.
+    /// Choose one of the units outside of the table. Return the magnitude of the unit, or `None` if
+    /// the trial is rejected.
     ///
-    /// The number of a block is the number of heads of a coin, so it is never near `2^48`.
+    /// The number of a block is the number of heads before the first tail of a fair coin. So it is
+    /// never near `2^48`.
     fn slow<S: RandomSource>(&self, source: &mut S) -> Result<Option<u64>, NoEntropy> {
         let first = self.urns.last();
         let unit = uniform_below(self.urns.weight(first), source)?;
@@ -214,9 +228,9 @@ impl IntegerTable {
         Ok(accepted.then_some(magnitude))
     }
 
-    /// Decide whether `taken + of V < height w_j` for a `V` that is uniform on the reals below 1.
+    /// Decide whether `taken + of V < height w_j`. `V` is a real number, uniform on (0, 1).
     ///
-    /// Terminates with probability 1: both sides shrink to points as digits of `V` are drawn, and
+    /// Terminates with probability 1. Both sides shrink to points as digits of `V` are drawn, and
     /// these points are equal with probability 0.
     fn accept<S: RandomSource>(
         &self,
@@ -230,7 +244,7 @@ impl IntegerTable {
         loop {
             let precision = v.bits() + height.bit_len() + 8;
             let (lo, hi) = self.weights.enclose(magnitude, precision);
-            // In units of 2^-precision.
+            // Both sides of the comparison are in units of 2^-precision.
             let places = precision - v.bits();
             let least = (&taken << precision) + ((&of * v.numerator()) << places);
             if &least + (&of << places) <= &height * lo {
@@ -244,13 +258,13 @@ impl IntegerTable {
     }
 }
 
-/// Draw 64 bits.
+/// Draw 64 random bits from the source.
 #[inline]
 fn long_word<S: RandomSource>(source: &mut S) -> Result<u64, NoEntropy> {
     let mut number = source.word()?;
     let mut drawn = S::BITS;
     while drawn < 64 {
-        // Here a word has fewer than 64 bits.
+        // The loop runs only for sources whose words have fewer than 64 bits.
         number = number << S::BITS | source.word()?;
         drawn += S::BITS;
     }

@@ -5,28 +5,29 @@ use opendp_core::random::{NoEntropy, RandomSource};
 
 /// Add exact Laplace noise to a float and round the sum to a lattice.
 ///
-/// The result is the float nearest to `m 2^k` with `m = floor(x / 2^k + 1/2 + (scale / 2^k) L)`,
-/// `L` a real Laplace variable of density `e^(-|t|) / 2`: the lattice point nearest to the real
-/// number `x + scale L`, ties upward.
+/// Let `L` be a real Laplace variable of density `e^(-|t|) / 2`. The result is the float nearest to
+/// `m 2^k`, with `m = floor(x / 2^k + 1/2 + (scale / 2^k) L)`. So `m 2^k` is the lattice point
+/// nearest to the real number `x + scale L`, ties upward.
 ///
-/// `|L|` is a standard exponential variable. It is drawn by rejection from an envelope of `e^-t`
-/// that is constant on strips, and its digits are drawn as decisions need them.
+/// `|L|` is a standard exponential variable. `|L|` is drawn by rejection from an envelope of `e^-t`
+/// that is constant on intervals (the strips). The digits of `|L|` are drawn as decisions need
+/// them.
 ///
 /// # Exactness
 ///
-/// `x` and `scale` are the rational numbers that the floats represent, `L` is real, and the sum is
-/// real; it is rounded once, after the addition. The release is thus a function of the release of
-/// the ideal Laplace mechanism (Dwork, McSherry, Nissim, Smith 2006). For every lattice it loses
-/// exactly as much privacy, `|x - x'| / scale`, with no term for floats (compare Mironov 2012, "On
-/// significance of the least significant bits for differential privacy").
+/// `x` and `scale` are the rational numbers that the floats represent. `L` and the sum are real
+/// numbers, and the sum is rounded once. So the release is a function of the release of the ideal
+/// Laplace mechanism (Dwork, McSherry, Nissim, Smith 2006). For every lattice, the loss of the
+/// release is at most the ideal loss `|x - x'| / scale`. There is no extra loss for floats (compare
+/// Mironov 2012, "On significance of the least significant bits for differential privacy").
 ///
-/// A sum beyond the finite floats is clamped to `±f64::MAX`; zero is always `+0`; `k` is clamped to
+/// A sum beyond the finite floats is clamped to `±f64::MAX`. Zero is always `+0`. `k` is clamped to
 /// `[-1074, 1023]`. The value `x` must be finite. Scale 0 adds nothing and draws nothing. A
-/// negative scale means its magnitude, and an infinite one or NaN means some number above
-/// `f64::MAX`.
+/// negative scale means its magnitude. Infinity or NaN means some number above `f64::MAX`.
 ///
-/// Cost: about 20 ns and two words, if `|x / 2^k| < 2^62` and `scale / 2^k < 2^57`, else some
-/// microseconds. Integers decide with probability `2^-57 scale / 2^k`, and in the tail, `2^-11`.
+/// Cost: about 20 ns and two words, if `|x / 2^k| < 2^62` and `scale / 2^k < 2^57`, and otherwise
+/// some microseconds. Integers decide the rounding with probability `2^-57 scale / 2^k`. Integers
+/// also decide in the tail of the envelope, which has probability `2^-11`.
 ///
 /// # Errors
 ///
@@ -74,7 +75,8 @@ mod tests {
 
     #[test]
     fn a_value_just_below_a_half_step_is_not_rounded_before_the_noise() {
-        // x + 1/2 is 1 - 2^-54, which is not a float. The nearest float is 1.
+        // The exact sum x + 1/2 is 1 - 2^-54. This number is not a float, and the nearest float is
+        // 1.
         let x = 0.5_f64.next_down();
         let mut source = Seeded::<64>::new(10);
         for _ in 0..100 {
@@ -98,7 +100,7 @@ mod tests {
 
     #[test]
     fn tiny_noise_around_a_half_step_moves_the_result_both_ways() {
-        // The sum differs from 1/2 by much less than the spacing of floats there.
+        // The sum differs from 1/2 by much less than the spacing of floats near 1/2.
         let mut source = Seeded::<64>::new(7);
         let mut up = 0;
         for _ in 0..1000 {

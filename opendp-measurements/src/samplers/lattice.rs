@@ -5,18 +5,18 @@ use dashu_int::{IBig, Sign, UBig, ops::BitTest};
 
 /// Round a finite float to the nearest point of the lattice `2^k Z`, ties upward.
 ///
-/// The result is the float nearest to `m 2^k`, `m = floor(x / 2^k + 1/2)`, clamped to the finite
-/// range; `k` is clamped to `[-1074, 1023]`. With `k = -1074` every float is a lattice point. Zero
-/// is always `+0`.
+/// The result is the float nearest to `m 2^k`, with `m = floor(x / 2^k + 1/2)`, clamped to the
+/// finite range. `k` is clamped to `[-1074, 1023]`. With `k = -1074`, every float is a lattice
+/// point. Zero is always `+0`.
 pub fn round_to_lattice(x: f64, k: i32) -> f64 {
     let k = clamp_exponent(k);
     let parts = Dyadic::new(x);
     let shift = i64::from(parts.exponent) - i64::from(k);
     if shift >= 0 {
-        // A multiple of 2^k already; adding +0 turns -0 into +0.
+        // `x` is already a multiple of 2^k. The addition of +0 turns -0 into +0.
         return x + 0.0;
     }
-    // floor((2x / 2^k + 1) / 2), doubled so that the half is an integer.
+    // Compute floor(x / 2^k + 1/2) as floor((2x / 2^k + 1) / 2), so that all terms are integers.
     let doubled = IBig::from(parts.signed_mantissa()) * 2;
     let half = IBig::ONE << shift.unsigned_abs() as usize;
     big_lattice_point(&shift_floor(doubled + half, shift - 1), k)
@@ -30,8 +30,9 @@ pub(super) fn clamp_exponent(k: i32) -> i32 {
 
 /// Return the float nearest to `m 2^k`, ties to even, clamped to the finite range.
 ///
-/// Only the conversion of `m` rounds (to 53 bits). The product is then an integer of at most 53
-/// significant bits times `2^k`, `k >= -1074`, so it is representable unless it overflows.
+/// Rounding happens only when `m` is converted to a float of 53 bits. The product is then an
+/// integer of at most 53 significant bits times `2^k` with `k >= -1074`. So the product is exact,
+/// or exceeds the largest float.
 #[inline]
 pub(super) fn lattice_point(m: i64, k: i32) -> f64 {
     (m as f64 * power_of_two(k)).clamp(-f64::MAX, f64::MAX)
@@ -39,15 +40,15 @@ pub(super) fn lattice_point(m: i64, k: i32) -> f64 {
 
 /// Return the float nearest to `m 2^k`, ties to even, clamped to the finite range.
 ///
-/// A longer `m` is first cut to its upper 62 bits. The last of these also records, as a sticky bit,
-/// whether any lower bit was set. Rounding to 53 bits cannot tell the difference.
+/// A longer `m` is first cut to its upper 62 bits. The last of these bits is set if any lower bit
+/// was set (a sticky bit). So the rounding to 53 bits gives the same result.
 pub(super) fn big_lattice_point(m: &IBig, k: i32) -> f64 {
     let (sign, magnitude) = m.clone().into_parts();
     let cut = magnitude.bit_len().saturating_sub(62);
     let top = u64::try_from(&magnitude >> cut).unwrap_or(u64::MAX >> 2);
     let sticky = (&magnitude >> cut) << cut != magnitude;
     let rounded = (top | u64::from(sticky)) as i64;
-    // An exponent above 1023 occurs only for a cut number of 62 bits, and then the result
+    // An exponent above 1023 occurs only for a number that was cut to 62 bits. Then the result
     // overflows.
     let exponent = i32::try_from(cut).unwrap_or(i32::MAX).saturating_add(k);
     let point = lattice_point(rounded, exponent);

@@ -1,4 +1,5 @@
-//! A float plus a random sign times a variable from strips, rounded to a lattice after adding.
+//! The sum of a float and signed noise, rounded to a lattice after the addition. The noise is drawn
+//! from [`Strips`].
 
 use super::{
     exponential::LazyReal,
@@ -7,13 +8,13 @@ use super::{
 };
 use opendp_core::random::{NoEntropy, RandomSource};
 
-/// Draw the lattice point nearest to `x ± scale X`, ties upward, where `X` has the density of the
-/// strips.
+/// Draw the lattice point nearest to `x ± scale X`, ties upward. `X` has the density under the
+/// envelope of [`Strips`].
 ///
-/// First, the sign, the point and `V` are drawn. Then it is decided whether the point is accepted:
-/// by one comparison in most cases, otherwise by floats, otherwise in integers. Then the lattice
-/// point is found, in fixed point or in integers. All these methods give the same result for the
-/// same digits.
+/// First, the sign, the point and the uniform variable `V` are drawn. Then the point is accepted or
+/// rejected. In most cases, one comparison decides the acceptance. In other cases, floats decide,
+/// or integers if floats cannot decide. Then the lattice point is computed, in fixed point or in
+/// big integers. For the same digits, all these methods give the same result.
 #[inline]
 pub(super) fn on_lattice<P: Landing, S: RandomSource>(
     strips: &Strips,
@@ -44,7 +45,8 @@ pub(super) fn on_lattice<P: Landing, S: RandomSource>(
     }
 }
 
-/// Compute in integers: decide the acceptance, unless it is already known, and find the sum.
+/// Find the lattice point in integers. If the acceptance is not yet known, first decide the
+/// acceptance in integers.
 #[cold]
 #[inline(never)]
 fn exactly<P: Landing, S: RandomSource>(

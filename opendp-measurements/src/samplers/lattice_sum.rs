@@ -1,6 +1,7 @@
-//! A float plus exact noise, rounded to a lattice after the addition.
+//! The sum of a float and exact noise, rounded to a lattice after the addition.
 //!
-//! The noise is a scale times a real `±E`, whose digits are drawn as a decision needs them.
+//! The noise is a scale times a real number `±E`. The digits of `E` are drawn as a decision needs
+//! them.
 
 use super::{
     dyadic::Dyadic,
@@ -10,13 +11,15 @@ use super::{
 use dashu_int::{IBig, Sign, UBig, ops::BitTest};
 use opendp_core::random::{NoEntropy, RandomSource};
 
-/// The result for a lattice point `m 2^k`: the nearest float, or `m` itself.
+/// The type of a rounded sum, made from a lattice point `m 2^k`. The value is the float nearest to
+/// `m 2^k`, or the integer `m`.
 pub(super) trait Landing: PartialEq {
-    /// Convert the point of an `m` that fits 64 bits.
+    /// Convert the lattice point `m 2^k`, for an `m` that fits 64 bits.
     fn near(m: i64, k: i32) -> Self;
-    /// Convert the point of any `m`. The result must not decrease as `m` grows.
+    /// Convert the lattice point `m 2^k`, for any `m`. The result must not decrease as `m`
+    /// increases.
     fn far(m: &IBig, k: i32) -> Self;
-    /// The last point on one side.
+    /// Return the least value of the type if `negative` is true, and otherwise the largest value.
     fn end(negative: bool) -> Self;
 }
 impl Landing for f64 {
@@ -31,7 +34,7 @@ impl Landing for f64 {
         if negative { -f64::MAX } else { f64::MAX }
     }
 }
-/// The sign and the magnitude of `m`, saturated at `u128::MAX`.
+/// The integer `m` as its sign and its magnitude. The magnitude saturates at `u128::MAX`.
 impl Landing for (bool, u128) {
     #[inline]
     fn near(m: i64, _: i32) -> Self {
@@ -46,7 +49,7 @@ impl Landing for (bool, u128) {
     }
 }
 
-/// The real number `x / 2^k + 1/2 ± (scale / 2^k) E`, without the value of `E`.
+/// The real number `x / 2^k + 1/2 ± (scale / 2^k) E` for an unknown `E`.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Sum {
     x: Dyadic,
@@ -56,21 +59,21 @@ pub(super) struct Sum {
 }
 
 impl Sum {
-    /// Split the terms into parts; `k` is clamped to the exponents of finite floats.
+    /// Split `x` and `scale` into mantissa and exponent. `k` is clamped to the exponents of finite
+    /// floats.
     #[inline]
     pub(super) fn new(x: f64, scale: f64, k: i32, negative: bool) -> Self {
         Self { x: Dyadic::new(x), scale: Dyadic::new(scale), k: clamp_exponent(k), negative }
     }
 
-    /// Find the floor of the sum if it is the same for all `E` from `n` to `n + 1` in units of
-    /// `2^-61`.
+    /// Find the floor of the sum, if all `E` from `2^-61 n` to `2^-61 (n + 1)` give the same floor.
     ///
     /// # Bound
     ///
-    /// The product of the scale with `n` is an exact integer of at most 117 bits, in units of
-    /// `2^(k - places)`. Its lowest `cut` bits are cut off. Both the part that is cut off and the
-    /// rest of `x` are less than one unit. So all numbers of the sum lie between `low` and `high`.
-    /// With `places >= 56` the floor is below `2^62`.
+    /// The product of the scale and `n` is an exact integer of at most 117 bits, in units of
+    /// `2^(k - places)`. The lowest `cut` bits of the product are dropped. The dropped part is less
+    /// than one unit of `2^-places`, and so is the rounding error of `x`. So all possible sums lie
+    /// between `low` and `high`. With `places >= 56` the floor is below `2^62`.
     #[inline]
     pub(super) fn fast_fixed(&self, n: u64) -> Option<i64> {
         let places = 61 + self.k - self.scale.exponent;
@@ -83,7 +86,7 @@ impl Sum {
         let shorten = |n: u128| n.checked_shr(cut.unsigned_abs()).unwrap_or(0) as i128;
         let near = shorten(u128::from(self.scale.mantissa) * u128::from(n));
         let width = shorten(u128::from(self.scale.mantissa)) + 2;
-        // The sign is random, so a branch on it would be mispredicted half of the time.
+        // The sign is random, so the processor would mispredict half of the branches on the sign.
         let sign = -i128::from(self.negative);
         let centre = (1 << (places - 1)) + rest + ((near ^ sign) - sign);
         let (low, high) = (centre - (width & sign), centre + 1 + (width & !sign));
@@ -91,30 +94,31 @@ impl Sum {
         (high >> places == floor).then_some(integer + floor as i64)
     }
 
-    /// Split `x / 2^k` into an integer and a signed rest in units of `2^-places`, rounded down.
+    /// Split `x / 2^k` into an integer and a signed rest. The rest is in units of `2^-places`,
+    /// rounded down.
     #[inline]
     fn split_fixed(&self, places: i32) -> Option<(i64, i128)> {
         let finer = self.k - self.x.exponent;
         let mantissa = self.x.signed_mantissa();
         let (integer, rest) = match finer {
-            // 53 bits and 9 more.
+            // The integer has at most 53 + 9 bits.
             -9..=0 => return Some((mantissa << -finer, 0)),
             1..=62 => (mantissa >> finer, mantissa & ((1 << finer) - 1)),
             63.. => (0, mantissa),
             _ => return None,
         };
         let rest = i128::from(rest);
-        // A rest is less than 2^places. Before the shift it is below 2^62, and the shift is at most
-        // 99.
+        // After the shift, the rest is less than 2^places. Before the shift, the rest is below
+        // 2^62, and the shift is at most 99.
         let shift = places - finer;
         Some((integer, if shift < 0 { rest >> (-shift).min(127) } else { rest << shift }))
     }
 
-    /// Find the result in integers. Draw digits until they decide.
+    /// Find the rounded sum in integers. Draw digits of `E` until they decide the rounded sum.
     ///
-    /// The result does not decrease with the sum. So it is known when both ends of the enclosure
-    /// give the same result. If the lattice is much finer than floats, few digits are enough for a
-    /// float.
+    /// The result does not decrease as the sum increases. So the result is known when the lower and
+    /// the upper bound of the sum give the same result. If the lattice is much finer than floats,
+    /// few digits are enough for a float.
     #[cold]
     #[inline(never)]
     pub(super) fn exact<P: Landing, S: RandomSource>(
@@ -124,12 +128,13 @@ impl Sum {
     ) -> Result<P, NoEntropy> {
         let shift = i64::from(self.scale.exponent - self.k);
         let places = i64::from(self.k - self.x.exponent);
-        // Draw the digits that a decision will need at once.
+        // First, draw about as many digits as the decision will need.
         let integer_bits = shift + self.scale.mantissa.bit_len() as i64;
         e.refine_to(integer_bits.clamp(0, 64) as usize + 8, source)?;
         loop {
             let precision = e.bits() + 8;
-            // In units of 2^-unit all terms are integers, so only the floor below rounds.
+            // In units of 2^-unit, all terms are integers. So rounding happens only at the floor
+            // below.
             let unit = 1.max(places).max(precision as i64 - shift);
             let left = |n: IBig, count: i64| n << count.unsigned_abs() as usize;
             let centre = left(IBig::from(self.x.signed_mantissa()), unit - places)

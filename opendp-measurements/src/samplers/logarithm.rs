@@ -1,30 +1,32 @@
 //! A fast natural logarithm with a proven error bound.
 
-/// Enclose `-ln(U)` for every U that begins with the given digit.
+/// Enclose `-ln(U)` for every `U` that begins with the given digit.
 ///
-/// For all real `U` in `(0, 1)` with `digit <= 2^bits U <= digit + 1`, `1 <= bits <= 64`, the
-/// result `(lo, hi)` satisfies `0 <= lo <= -ln U <= hi`; `hi` is infinite for digit 0.
+/// `bits` is from 1 to 64. For all real `U` in `(0, 1)` with `digit <= 2^bits U <= digit + 1`, the
+/// result `(lo, hi)` satisfies `0 <= lo <= -ln U <= hi`. `hi` is infinite for digit 0.
 ///
 /// # Bound
 ///
-/// Let `y` be the kernel's value for `-ln(u / 2^64)`, `u` an integer from 1 to `2^64 - 1`, and
-/// `v = 2^-53`. The kernel has relative error at most `8v` (proof at `ln_scaled` below).
+/// Let `u` be an integer from 1 to `2^64 - 1`, and `v = 2^-53`. Let `y` be the value that
+/// `neg_ln_point` returns for `-ln(u / 2^64)`. The relative error of `y` is at most `8v` (see the
+/// proof at `ln_scaled` below).
 ///
-/// * Upper end: `-ln U <= -ln(u / 2^64)` with `u` the left end of the interval, and the latter is
-///   at most `y / (1 - 8v) <= y (1 + 8.1v)`. Rounding `y * (1 + 12v)` loses less than `1.1v` of it.
-/// * Lower end, from 32 bits on: with `u` the left end and `w = 2^(64 - bits)` the width of the
-///   interval, `ln((u + w) / u) <= w/u <= w 2^(z - 63)`, `z` the number of leading zeros of `u`. So
-///   `-ln U >= y (1 - 8v) - w 2^(z - 63)`. The rounded product is at most `y (1 - 10.9v)` and
-///   rounding the difference adds at most `v y`.
-/// * Digit 0 is evaluated at `u = w`, which is the right end of its interval.
-/// * Lower end, fewer bits: the right end is an integer `u <= 2^64 - 1`, or it is 1, and then the
-///   bound is 0.
+/// * Upper end: let `u` be the left end of the interval. Then `-ln U <= -ln(u / 2^64)`, which is at
+///   most `y / (1 - 8v) <= y (1 + 8.1v)`. The rounding of `y * (1 + 12v)` lowers this product by a
+///   relative error of less than `1.1v`.
+/// * Lower end, for at least 32 bits: let `u` be the left end and `w = 2^(64 - bits)` the width of
+///   the interval. Let `z` be the number of leading zeros of `u`. Then
+///   `ln((u + w) / u) <= w/u <= w 2^(z - 63)`, so `-ln U >= y (1 - 8v) - w 2^(z - 63)`. The rounded
+///   product is at most `y (1 - 10.9v)`, and the rounding of the difference adds at most `v y`.
+/// * For digit 0, the lower end is evaluated at `u = w`, which is the right end of the interval.
+/// * Lower end, for fewer bits: the bound is evaluated at the right end, an integer
+///   `u <= 2^64 - 1`. If the right end is `2^64`, the bound is 0.
 ///
-/// Near `U = 1` the kernel gets the exact `2^64 - u`, so `hi` keeps full relative precision and
-/// `lo` is smaller only by the width of the interval itself.
+/// Near `U = 1`, the computation uses the exact integer `2^64 - u`. So `hi` has full relative
+/// precision, and `lo` is smaller only by the width of the interval.
 ///
-/// Cost: about 6 ns in a stream of draws (25 ns of latency); straight-line code from 32 bits on,
-/// except for digit 0.
+/// Cost: about 6 ns in a stream of draws (25 ns of latency). For at least 32 bits, the code has no
+/// branch except for digit 0.
 #[inline]
 pub fn neg_ln(digit: u64, bits: u32) -> (f64, f64) {
     if bits >= 32 {
@@ -46,9 +48,10 @@ pub fn neg_ln(digit: u64, bits: u32) -> (f64, f64) {
 
 /// Enclose `ln(x)` for a positive float.
 ///
-/// The result `(lo, hi)` satisfies `lo <= ln x <= hi`. For 0 it is `(-inf, -inf)`, the limit, and
-/// for infinity `(inf, inf)`. A subnormal argument is treated as the range from 0 to the least
-/// normal number. Relative error as for [`neg_ln`], also near `x = 1`.
+/// The result `(lo, hi)` satisfies `lo <= ln x <= hi`. For 0 the result is the limit
+/// `(-inf, -inf)`, and for infinity `(inf, inf)`. A subnormal argument is treated as the range from
+/// 0 to the least normal number. The relative error is as small as in [`neg_ln`], also near
+/// `x = 1`.
 #[inline]
 pub fn ln(x: f64) -> (f64, f64) {
     if !(f64::MIN_POSITIVE..f64::INFINITY).contains(&x) {
@@ -64,20 +67,21 @@ pub fn ln(x: f64) -> (f64, f64) {
     (y - slack, y + slack)
 }
 
-/// Twelve units roundoff: 8 of the kernel and 4 for the roundings around it.
+/// Twelve times the unit roundoff `2^-53`. Eight units cover the error of `ln_scaled`, and four
+/// units cover the roundings of its callers.
 const SLACK: f64 = 6.0 * f64::EPSILON;
 
 /// The upper bits of ln 2. The last 17 bits of the mantissa are 0, so the product with |k| < 2^17
 /// is exact.
 const LN2_HI: f64 = f64::from_bits(0x3fe6_2e42_fefa_0000);
 
-/// The remainder of ln 2, within 2^-93.
+/// The remainder `ln 2 - LN2_HI`, with an error of at most 2^-93.
 const LN2_LO: f64 = f64::from_bits(0x3d7c_f79a_bc9e_3b3a);
 
 /// The integer nearest to `2^63 sqrt(2)`.
 const SQRT_2: u64 = 0xb504_f333_f9de_6484;
 
-/// Approximate `-ln(u / 2^64)`, u > 0, with `zeros` the number of its leading zeros.
+/// Approximate `-ln(u / 2^64)` for `u > 0`. `zeros` is the number of leading zeros of `u`.
 #[inline]
 fn neg_ln_point(u: u64, zeros: u32) -> f64 {
     -ln_scaled(u << zeros, -(zeros as i32))
@@ -85,35 +89,38 @@ fn neg_ln_point(u: u64, zeros: u32) -> f64 {
 
 /// Approximate `ln(significand / 2^64 * 2^top)` for a significand of at least `2^63`.
 ///
-/// The relative error is at most `8v`, `v = 2^-53`, for `|top| <= 2^14`.
+/// The relative error is at most `8v` with `v = 2^-53`, for `|top| <= 2^14`.
 ///
 /// # Proof
 ///
-/// Write the argument as `m 2^k` with `m = 1 + d / unit` between `sqrt(1/2)` and `sqrt(2)`; here
-/// `unit` is `2^63` (argument's significand below `sqrt(2)`) or `2^64`, and `d` is an exact integer
-/// of magnitude at most `2^63`. With `s = (m - 1) / (m + 1) = d / (2 unit + d)`,
+/// Write the argument as `m 2^k`, with `m = 1 + d / unit` between `sqrt(1/2)` and `sqrt(2)`. If the
+/// significand is below `2^63 sqrt(2)`, `unit` is `2^63`, and otherwise `2^64`. `d` is an exact
+/// integer of magnitude at most `2^63`. With `s = (m - 1) / (m + 1) = d / (2 unit + d)`,
 ///
 /// `ln m = 2 atanh(s) = 2 s (1 + z (1/3 + z/5 + z^2/7 + ...))`, `z = s^2`
 ///
 /// (Abramowitz and Stegun 1964, 4.1.27), `|s| <= 3 - 2 sqrt(2) < 0.1716` and `z < 0.02945`.
 ///
-/// 1. *Argument.* Converting `d` costs a relative `v`, which moves `s` by at most
-///    `2 unit / (2 unit + d) <= 1.18 v`; the rounded denominator and quotient add `v` each:
-///    `3.18 v`. The condition number of atanh is at most `1 / (1 - z) < 1.031`: `3.28 v` in `ln m`.
+/// 1. *Argument.* The conversion of `d` has a relative error of `v`. This error changes `s` by at
+///    most `2 unit / (2 unit + d) v <= 1.18 v`. The rounded denominator and quotient add `v` each,
+///    so the sum is `3.18 v`. The condition number of atanh is at most `1 / (1 - z) < 1.031`. So
+///    the error of `ln m` is `3.28 v`.
 /// 2. *Truncation.* The nine terms `c_0 .. c_8` leave out `z^10 / 21 / (1 - z) < 2^-55`, relative
-///    to the leading 1: `0.25 v`.
-/// 3. *Evaluation.* All terms of the polynomial are positive, so its relative error is at most the
-///    number of roundings on the longest path, 12 with `z`, its powers and the coefficients, times
-///    `1.01 v`. It is then multiplied by `z` and `s` (2 more) and is at most `z * 0.344 < 0.0102`
-///    of the result: `0.15 v`. The last addition: `v`. Together with 1 and 2: less than `4.8 v`.
+///    to the leading 1. This is `0.25 v`.
+/// 3. *Evaluation.* All terms of the polynomial are positive. So the relative error of the
+///    polynomial is at most `1.01 v` times the number of roundings on the longest path. There are
+///    12 roundings, with the roundings of `z`, of its powers and of the coefficients. The
+///    polynomial is then multiplied by `z` and `s` (2 more roundings). The product is at most
+///    `z * 0.344 < 0.0102` of the result, so this adds `0.15 v`. The last addition adds `v`.
+///    Together with 1 and 2, the error is less than `4.8 v`.
 /// 4. *Recombination.* For `k = 0` the products with `k` and both additions are exact. Otherwise
-///    `|ln m| <= ln(2) / 2 <= |result|`, so the error of `ln m` is at most `4.8 v |result|`;
-///    `k LN2_HI` is exact; the two additions round by `v` of a number within `2^-30` of the result;
-///    and `k LN2_LO` is wrong by less than `|k| (2^-93 + 2^-40 v) < 2^-20 v |result|`.
-///    Sum: less than `7 v`.
+///    `|ln m| <= ln(2) / 2 <= |result|`, so the error of `ln m` is at most `4.8 v |result|`.
+///    `k LN2_HI` is exact. Each of the two additions has a relative error of `v`. The rounded
+///    number differs from the result by at most `2^-30 |result|`. The error of `k LN2_LO` is less
+///    than `|k| (2^-93 + 2^-40 v) < 2^-20 v |result|`. The sum is less than `7 v`.
 ///
-/// `SQRT_2` is an integer, so `m` may pass the square roots by `2^-63` of their value, which
-/// changes none of the rounded constants.
+/// `SQRT_2` is an integer, so `m` can exceed the square roots by `2^-63` of their value. The
+/// rounded constants stay the same.
 #[inline]
 fn ln_scaled(significand: u64, top: i32) -> f64 {
     let low = significand < SQRT_2;

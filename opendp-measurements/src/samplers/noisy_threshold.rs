@@ -1,4 +1,4 @@
-//! Comparisons of noisy numbers with one noisy threshold, decided exactly.
+//! Exact comparisons of noisy numbers with one noisy threshold.
 
 use super::{
     discrete_laplace::signed_digit, dyadic::Dyadic, exponential::LazyExponential,
@@ -8,22 +8,24 @@ use dashu_int::IBig;
 use opendp_core::random::{NoEntropy, RandomSource};
 use std::cmp::Ordering;
 
-/// A threshold plus Laplace noise, with which noisy numbers are compared.
+/// A threshold plus Laplace noise. Noisy numbers are compared with this noisy threshold.
 ///
 /// # Exactness
 ///
-/// The threshold is `t + s L` for a real Laplace variable `L` of density `e^(-|z|) / 2`, which is
-/// the same in all comparisons. Each number is `x + r K` with a separate such variable `K`. `t`,
-/// `s`, `x` and `r` are the rational numbers that they represent. Digits of the two variables are
-/// drawn until it is known whether `x + r K` is at least `t + s L`. The digits of `L` are kept. So
-/// all comparisons have the results of real numbers, and no sum is ever rounded. If there is any
-/// noise, ties have probability 0. Without noise, `x` is compared with `t`.
+/// The threshold is `t + s L` for a real Laplace variable `L` of density `e^(-|z|) / 2`. `L` is the
+/// same in all comparisons. Each number is `x + r K` with its own variable `K` of the same density.
+/// `t`, `s`, `x` and `r` are the exact values of the given numbers and scales. Digits of the two
+/// variables are drawn until they decide whether `x + r K` is at least `t + s L`. The digits of `L`
+/// are kept. So all comparisons have the same results as with real numbers, and no sum is ever
+/// rounded. If `s` or `r` is not 0, ties have probability 0. If both scales are 0, `x` is compared
+/// with `t`.
 ///
 /// The numbers must be finite. A scale of 0 means no noise, and draws nothing. A negative scale
-/// means its magnitude, and an infinite one or NaN means some number above `f64::MAX`.
+/// means its magnitude. Infinity or NaN means some number above `f64::MAX`.
 ///
-/// Cost: about 20 ns and one word for a comparison. With a small probability it is some
-/// microseconds: about `2^-50` times the size of the numbers in units of the scales.
+/// Cost: about 20 ns and one word for a comparison. With a small probability, a comparison takes
+/// some microseconds. This probability is about `2^-50` times the size of the numbers in units of
+/// the scales.
 #[derive(Clone, Debug)]
 pub struct NoisyThreshold<T> {
     threshold: T,
@@ -31,7 +33,7 @@ pub struct NoisyThreshold<T> {
 }
 
 impl<T: Score> NoisyThreshold<T> {
-    /// Draw the noise of a threshold.
+    /// Make a noisy threshold, by drawing its noise.
     ///
     /// # Errors
     ///
@@ -63,17 +65,17 @@ impl<T: Score> NoisyThreshold<T> {
     }
 }
 
-/// Return a number exactly.
+/// Convert a number exactly to a mantissa and an exponent.
 fn of<T: Score>(number: T) -> Bound {
     let (mantissa, exponent) = number.dyadic();
     (Some(mantissa), exponent)
 }
 
-/// Decide whether a number with fresh noise is at least a threshold with the noise that is kept,
-/// for numbers of any type.
+/// Decide whether a number with fresh noise is at least the noisy threshold, for numbers of any
+/// type.
 ///
-/// Without noise the result is `above`. The `gap` encloses the number minus the threshold, both
-/// without noise.
+/// If both scales are 0, the result is `above`. `gap` contains bounds of the number minus the
+/// threshold, both without noise.
 fn reaches<S: RandomSource>(
     kept: &mut Option<Laplace>,
     above: bool,
@@ -88,8 +90,8 @@ fn reaches<S: RandomSource>(
     }
     let near = |noise: &Option<Laplace>| noise.as_ref().map_or((0.0, 0.0), Laplace::near);
     let (fresh, old) = (near(&noise), near(kept));
-    // The neighbours of a correctly rounded result enclose the exact one. The difference of two
-    // equal infinities is NaN. Then neither comparison below holds.
+    // The floats next to a correctly rounded result enclose the exact result. The difference of two
+    // equal infinities is NaN. Then both comparisons below are false.
     let low = ((gap.0 + fresh.0).next_down() - old.1).next_down();
     let high = ((gap.1 + fresh.1).next_up() - old.0).next_up();
     if 0.0 <= low {
@@ -101,7 +103,7 @@ fn reaches<S: RandomSource>(
     }
 }
 
-/// Decide in integers. Draw digits until they decide.
+/// Decide the comparison in integers. Draw digits of both variables until they decide.
 #[cold]
 #[inline(never)]
 fn decide<S: RandomSource>(
@@ -126,7 +128,7 @@ fn decide<S: RandomSource>(
             (_, Some(Ordering::Less)) => return Ok(false),
             _ => {}
         }
-        // Refine the variable that is known less precisely.
+        // Draw the next digit for the variable with fewer digits.
         let refined = match (fresh.as_mut(), kept.as_mut()) {
             (Some(one), Some(other)) if other.e.bits() < one.e.bits() => other,
             (Some(one), _) => one,
@@ -137,10 +139,11 @@ fn decide<S: RandomSource>(
     }
 }
 
-/// A number `m 2^e`. If there is no `m`, it is infinite.
+/// A number `m 2^e`. If `m` is `None`, the number is infinite.
 type Bound = (Option<IBig>, i64);
 
-/// Find the sign of the sum of some numbers minus the sum of others; `None` if one is infinite.
+/// Find the sign of the sum of `plus` minus the sum of `minus`. Return `None` if a number is
+/// infinite.
 fn sign(plus: [Bound; 2], minus: [Bound; 2]) -> Option<Ordering> {
     let unit = plus.iter().chain(&minus).map(|(_, exponent)| *exponent).min()?;
     let total = |bounds: [Bound; 2]| {
@@ -151,12 +154,12 @@ fn sign(plus: [Bound; 2], minus: [Bound; 2]) -> Option<Ordering> {
     Some(total(plus)?.cmp(&total(minus)?))
 }
 
-/// `scale L`, or `-scale L`, for a standard exponential variable `L`.
+/// The noise `scale E` or `-scale E`, for a standard exponential variable `E`.
 #[derive(Clone, Debug)]
 struct Laplace {
     scale: f64,
     negative: bool,
-    /// The first digit of the variable.
+    /// The first digit of the variable, with its number of bits.
     first: (u64, u32),
     e: LazyExponential,
 }
@@ -173,14 +176,14 @@ impl Laplace {
         let e = LazyExponential::from_first(digit, bits);
         Ok(Some(Laplace { scale, negative, first: (digit, bits), e }))
     }
-    /// Enclose the noise between floats.
+    /// Bound the noise from below and above by floats.
     fn near(&self) -> (f64, f64) {
         let (low, high) = neg_ln(self.first.0, self.first.1);
         let low = (self.scale * low).next_down().max(0.0);
         let high = (self.scale * high).next_up();
         if self.negative { (-high, -low) } else { (low, high) }
     }
-    /// Enclose the noise by the digits drawn so far.
+    /// Bound the noise from below and above, for the digits drawn so far.
     fn enclose(&self, precision: usize) -> (Bound, Bound) {
         let scale = Dyadic::new(self.scale);
         let (low, high) = self.e.enclose(precision);
@@ -201,9 +204,9 @@ mod tests {
     use crate::samplers::tests::chi_square::chi_square;
     use opendp_core::random::{Failing, Seeded};
 
-    /// The probability that `gap + r K >= s L`, for scales that differ.
+    /// Compute the probability that `gap + r K >= s L`, for scales `r` and `s` that differ.
     fn above(gap: f64, s: f64, r: f64) -> f64 {
-        // The tail of r K - s L at z >= 0.
+        // The upper tail of r K - s L at z >= 0.
         let tail = |z: f64| {
             let part = |a: f64, b: f64| a * a / (a * a - b * b) * (-z / a).exp() / 2.0;
             part(s, r) + part(r, s)
@@ -235,7 +238,7 @@ mod tests {
             (3, (-1.0, 4.0), (2.5, 4.0)),
             (4, (1e17, 1e17 - 32.0), (16.0, 40.0)),
         ] {
-            // Digits of 64 bits decide by floats, and digits of 1 bit by integers.
+            // With words of 64 bits, floats decide. With words of 1 bit, integers decide.
             assert!(fit::<64>(seed, numbers, scales, scales) < 1.0);
             assert!(fit::<1>(seed, numbers, scales, scales) < 1.0);
             if numbers.0 != numbers.1 {
@@ -262,7 +265,7 @@ mod tests {
             let mut threshold = NoisyThreshold::draw(0.5, 5e-324, &mut source).unwrap();
             let first = threshold.is_reached(0.5, 0.0, &mut source).unwrap();
             reached += u32::from(first);
-            // The noise of the threshold stays as it is.
+            // All comparisons use the same noise of the threshold.
             assert!((0..5).all(|_| threshold.is_reached(0.5, 0.0, &mut source) == Ok(first)));
         }
         assert!((400..600).contains(&reached), "{reached}");

@@ -1,4 +1,4 @@
-//! Exact choice of a candidate by permute-and-flip, as a race with exponential noise.
+//! The exact choice of a candidate by permute-and-flip, with exponential noise.
 
 use super::{
     Optimize,
@@ -12,25 +12,26 @@ use opendp_core::random::{NoEntropy, RandomSource};
 /// Choose the index that maximises `±scores[i] / scale + E_i`, with independent standard
 /// exponential variables `E_i`.
 ///
-/// The sign is `+` for [`Optimize::Max`] and `-` for [`Optimize::Min`]. An empty list gives `None`;
-/// a single score is chosen without a draw.
+/// The sign is `+` for [`Optimize::Max`] and `-` for [`Optimize::Min`]. An empty list gives `None`.
+/// A single score is chosen without a draw.
 ///
-/// This index has the distribution of the permute-and-flip mechanism of McKenna and Sheldon (2020):
-/// visit the candidates in random order and accept each with probability
+/// The index has the distribution of the permute-and-flip mechanism of McKenna and Sheldon (2020).
+/// That mechanism visits the candidates in random order and accepts each with probability
 /// `exp(-(best - score) / scale)`. Both distributions are the same by a theorem of Ding et al.
 /// (2021, "The Permute-and-Flip Mechanism Is Identical to Report-Noisy-Max with Exponential Noise",
 /// arXiv:2105.07260).
 ///
 /// # Exactness
 ///
-/// The race is decided by exact comparisons of real numbers whose digits are drawn lazily, so the
-/// mechanism has exactly its stated probabilities, for all magnitudes.
+/// The noisy scores are real numbers whose digits are drawn lazily. Exact comparisons decide the
+/// choice. So the mechanism has exactly the stated probabilities, for scores of all magnitudes.
 ///
-/// Scores must be finite; the scale must be finite and above 0. Other values are read as follows: a
-/// scale of 0 means `5e-324`, a negative one means its magnitude, NaN and infinity mean `f64::MAX`.
-/// NaN or infinite scores are read as numbers beyond `f64::MAX`; this call then still returns.
+/// Scores must be finite, and the scale must be finite and above 0. Other values do not cause an
+/// error. A scale of 0 means `5e-324`, a negative scale means its magnitude, and NaN and infinity
+/// mean `f64::MAX`. A score that is NaN or infinite means some number beyond `f64::MAX`.
 ///
-/// Cost: about a nanosecond per score, when there are many. Time depends on scores and choice.
+/// Cost: about a nanosecond for each score, if there are many scores. The time depends on the
+/// scores and on the choice.
 ///
 /// # Errors
 ///
@@ -44,13 +45,16 @@ pub fn permute_and_flip<T: Score, S: RandomSource>(
     Ok(race::<Exponential, _, _>(scores, 1, scale, optimize, source)?.first().copied())
 }
 
-/// Choose the indices of the `k` largest of the sums that [`permute_and_flip`] maximises, the
-/// largest first; all indices when there are fewer than `k`.
+/// Choose the indices of the `k` largest noisy scores, in descending order of these scores. The
+/// noisy scores are the sums that [`permute_and_flip`] maximises. If there are fewer than `k`
+/// scores, return all indices.
 ///
-/// From the second index on this differs from choices by [`permute_and_flip`] among the remaining
-/// candidates with fresh noise. The remaining candidates are those that lost, so their noise tends
-/// to be smaller. So a good score is more likely to be next. For scores 0, 0, -1, scale 1 and given
-/// that a 0 came first, the other 0 is second with probability 0.860 instead of 0.816.
+/// From the second index on, the result has a different distribution than repeated choices by
+/// [`permute_and_flip`] with fresh noise. The remaining candidates have lost to the chosen
+/// candidate, so their noise tends to be smaller. So a good score is more likely to be next. For
+/// example, take the scores 0, 0, -1 and scale 1, and let a candidate of score 0 be first. Then the
+/// other candidate of score 0 is second with probability 0.860. With fresh noise, this probability
+/// would be 0.816.
 ///
 /// Cost: about twice the cost of one choice, if `k` is small.
 ///
@@ -67,11 +71,11 @@ pub fn exponential_top_k<T: Score, S: RandomSource>(
     race::<Exponential, _, _>(scores, k, scale, optimize, source)
 }
 
-/// The noise `E` itself.
+/// Noise that is a standard exponential variable `E`.
 struct Exponential;
 
 impl Noise for Exponential {
-    /// `E = -ln U <= -ln(rarity / 2^bits)`.
+    /// With `U` as in [`Noise`], `E = -ln U <= -ln(rarity / 2^bits)`.
     #[inline]
     fn digit(rarity: u64, _: u32) -> u64 {
         rarity

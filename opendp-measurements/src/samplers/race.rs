@@ -1,4 +1,4 @@
-//! The race of candidates whose scores get independent noise, decided exactly.
+//! The race: independent noise is added to scores, and exact comparisons find the largest sums.
 
 mod blocks;
 mod heats;
@@ -11,42 +11,43 @@ use heats::{Candidate, Heats};
 use opendp_core::random::{NoEntropy, RandomSource};
 use std::cmp::Ordering;
 
-/// Noise that is a function of one standard exponential variable `E`, either increasing or
-/// decreasing.
+/// Noise that is an increasing or a decreasing function of a standard exponential variable `E`.
 pub(super) trait Noise {
-    /// Return a number computed from the first digit of `U`, where `E = -ln U`: the digit itself,
-    /// or `2^bits - 1` minus the digit. It is smaller for larger noise. The noise is at most
-    /// `-ln(rarity / 2^bits)`.
+    /// Convert a rarity to the first digit of `U`, where `E = -ln U`. The rarity of a digit is the
+    /// digit itself, or `2^bits - 1` minus the digit. A smaller rarity means larger noise. The
+    /// noise is at most `-ln(rarity / 2^bits)`.
     fn digit(rarity: u64, bits: u32) -> u64;
-    /// Bound the noise from above, for `E` between two floats.
+    /// Bound the noise from above, for all `E` between the two floats `e`.
     fn upper(e: (f64, f64)) -> f64;
-    /// Bound the noise from below, for `E` between two floats.
+    /// Bound the noise from below, for all `E` between the two floats `e`.
     fn lower(e: (f64, f64)) -> f64;
-    /// Enclose the noise in units of `2^-precision`. A lower bound of `None` is minus infinity, and
-    /// an upper bound of `None` is infinity.
+    /// Bound the noise from below and above, in units of `2^-precision`. A lower bound of `None` is
+    /// minus infinity, and an upper bound of `None` is infinity.
     fn enclose(e: &LazyExponential, precision: usize) -> (Option<IBig>, Option<IBig>);
 }
 
-/// Find the indices of the `k` largest of `±scores[i] / scale` plus independent noise, exactly, the
-/// largest first; all indices when there are fewer.
+/// Find exactly the indices of the `k` largest sums of `±scores[i] / scale` and independent noise,
+/// with the largest first. If there are fewer than `k` scores, return all indices.
 ///
-/// Scores and scale are the rational numbers that they represent, and the noise is real, with
-/// digits drawn lazily. A candidate is dropped only when its upper bound is below the lower bounds
-/// of `k` others. Two candidates are ordered only when their enclosures are disjoint, so the order
-/// is the true one. Ties have probability 0, because the noise has a density.
+/// Scores and scale have their exact rational values. The noise is a real number whose digits are
+/// drawn lazily. A candidate is dropped only if its upper bound is below the lower bounds of `k`
+/// others. Two candidates are ordered only if their enclosures are disjoint, so the order is
+/// correct. Ties have probability 0, because the noise has a density.
 ///
-/// 1. Scores are shifted by the best one, which changes no comparison. The bar is the `k`-th
-///    largest lower bound so far. Candidates whose first digits give rare noise are found by
-///    drawing the gaps between them (see `Hits`). This bounds the noise of all others. So most of
-///    these are dropped without a draw, by at most one comparison of scores. For the rest, a rough
-///    bound is tried first. If it does not decide, the noise is enclosed in floats. Each float
-///    operation is correctly rounded, so the neighbours of its result enclose the exact one.
-/// 2. The remaining candidates are ranked by their enclosures. If some overlap and one of them may
-///    be among the `k`, they draw further digits. Big integers enclose the same expressions more
-///    and more closely, until all enclosures are disjoint.
+/// 1. The best score is subtracted from all scores. The subtraction changes no comparison. The bar
+///    is the `k`-th largest lower bound so far. Some candidates have first digits that give rare,
+///    large noise. These candidates are found by drawing the gaps between them (see `Hits`). The
+///    noise of all other candidates is then bounded. So most of these candidates are dropped
+///    without a draw, by at most one comparison of scores. For the rest, a rough bound is tried
+///    first. If the rough bound does not decide, the noise is enclosed in floats. Each float
+///    operation is correctly rounded, so the floats next to its result enclose the exact result.
+/// 2. The remaining candidates are ranked by their enclosures. If enclosures overlap and one of
+///    their candidates could be among the `k`, more digits are drawn for these candidates. Big
+///    integers enclose the same expressions more and more narrowly, until all enclosures are
+///    disjoint.
 ///
-/// A scale of 0 means `5e-324`, a negative one means its magnitude, NaN and infinity mean
-/// `f64::MAX`. With one candidate or none, nothing is drawn.
+/// A scale of 0 means `5e-324`, a negative scale means its magnitude, and NaN and infinity mean
+/// `f64::MAX`. With at most one candidate, nothing is drawn.
 pub(super) fn race<N: Noise, T: Score, S: RandomSource>(
     scores: &[T],
     k: usize,
@@ -68,7 +69,7 @@ pub(super) fn race<N: Noise, T: Score, S: RandomSource>(
     finish::<N, S>(&blocks, candidates, k, scale, source)
 }
 
-/// Finish the race for the few remaining candidates, for scores of any type.
+/// Order the few candidates that remain after the first draws, for scores of any type.
 fn finish<N: Noise, S: RandomSource>(
     field: &dyn Field,
     mut candidates: Vec<Candidate>,
@@ -96,7 +97,7 @@ fn finish<N: Noise, S: RandomSource>(
     Ok(chosen)
 }
 
-/// An item whose value lies between two bounds.
+/// An item with a lower and an upper bound of its value.
 struct Enclosed<I, B> {
     item: I,
     lower: B,
@@ -104,16 +105,18 @@ struct Enclosed<I, B> {
 }
 
 impl<I, B: PartialOrd> Enclosed<I, B> {
-    /// Whether the next item in rank may exceed this one or one before it.
+    /// Check whether the next item of a ranked list can exceed this item or an earlier item. See
+    /// [`rank`].
     fn overlaps(&self, next: &Self) -> bool {
         !(next.upper < self.lower)
     }
 }
 
-/// Sort by upper bound, the highest first, and replace each lower bound by the smallest so far.
+/// Sort items by their upper bounds, with the highest first. Then replace each lower bound by the
+/// smallest lower bound of this item and of all items before this item.
 ///
-/// So if an item does not overlap the next item, this item and all items before it are above all
-/// items after it.
+/// Suppose that an item does not overlap the next item. Then this item and all items before it are
+/// above all later items.
 fn rank<I, B: PartialOrd + Clone>(list: &mut [Enclosed<I, B>]) {
     list.sort_by(|a, b| b.upper.partial_cmp(&a.upper).unwrap_or(Ordering::Equal));
     for i in 1..list.len() {
@@ -126,12 +129,13 @@ fn rank<I, B: PartialOrd + Clone>(list: &mut [Enclosed<I, B>]) {
 /// A candidate that remains after the first draws.
 struct Survivor {
     index: usize,
-    /// The distance to the best score, as integer and exponent.
+    /// The distance to the best score, as an integer and an exponent.
     distance: (UBig, i64),
     e: LazyExponential,
 }
 
-/// Order a group of candidates with equally many digits, until `k` are chosen or none is left.
+/// Order a group of candidates until `k` candidates are chosen or no candidate is left. All
+/// candidates have equally many drawn digits.
 fn order_group<N: Noise, S: RandomSource>(
     group: Vec<Survivor>,
     k: usize,
@@ -139,7 +143,8 @@ fn order_group<N: Noise, S: RandomSource>(
     source: &mut S,
     chosen: &mut Vec<usize>,
 ) -> Result<(), NoEntropy> {
-    // The best group is the last, and the members of each have equally many digits.
+    // The last group contains the best candidates. The members of a group have equally many drawn
+    // digits.
     let mut groups = vec![group];
     while let Some(mut group) = groups.pop().filter(|_| chosen.len() < k) {
         if let [one] = group.as_slice() {
@@ -171,7 +176,7 @@ fn order_group<N: Noise, S: RandomSource>(
     Ok(())
 }
 
-/// A bound in units of a power of two. The order of the variants is the order of the numbers.
+/// A bound of a noisy score. The derived order of the variants is the order of the numbers.
 #[derive(Clone, PartialEq, PartialOrd)]
 enum Bound {
     MinusInfinity,
@@ -180,7 +185,7 @@ enum Bound {
 }
 
 impl Survivor {
-    /// Enclose the noise minus `distance / scale`, in units of `2^-precision`.
+    /// Bound the noise minus `distance / scale` from below and above, in units of `2^-precision`.
     ///
     /// The precision follows from the number of digits drawn.
     fn bounds<N: Noise>(&self, scale: f64) -> (Bound, Bound) {
@@ -193,12 +198,12 @@ impl Survivor {
         )
     }
 
-    /// Round `2^precision distance / scale` down and up.
+    /// Return `2^precision distance / scale`, rounded down and rounded up.
     fn shift(&self, scale: f64, precision: usize) -> (IBig, IBig) {
         let parts = Dyadic::new(scale);
         let (distance, exponent) = &self.distance;
         let exponent = exponent - i64::from(parts.exponent) + precision as i64;
-        // Negative exponents go to the divisor.
+        // If the exponent is negative, its power of two multiplies the divisor.
         let divisor = IBig::from(parts.mantissa) << exponent.min(0).unsigned_abs() as usize;
         let dividend = IBig::from(distance.clone()) << exponent.max(0).unsigned_abs() as usize;
         let floor = &dividend / &divisor;

@@ -3,19 +3,20 @@
 use super::{lattice_strips::on_lattice, strips::HALF_NORMAL};
 use opendp_core::random::{NoEntropy, RandomSource};
 
-/// Draw the integer nearest to `sigma N`, ties upward, `N` a real variable of the standard normal
-/// law.
+/// Draw the integer nearest to `sigma N`, ties upward. `N` is a real variable of the standard
+/// normal distribution.
 ///
-/// Return whether it is negative, and its magnitude saturated at `u128::MAX`: see
-/// [`add_noise`](super::add_noise) for why no sum of at most 128 bits can tell the difference.
+/// Return whether the integer is negative, and the magnitude of the integer saturated at
+/// `u128::MAX`. This saturation does not change a sum of at most 128 bits: see the proof of
+/// [`add_noise`](super::add_noise).
 ///
-/// For every integer `x` the sum `x + floor(sigma N + 1/2)` is `floor(x + sigma N + 1/2)`: a
-/// function of the release of the ideal Gaussian mechanism.
+/// For every integer `x`, the sum `x + floor(sigma N + 1/2)` is `floor(x + sigma N + 1/2)`. So the
+/// sum is a function of `x + sigma N`, the release of the ideal Gaussian mechanism.
 ///
 /// # Exactness
 ///
-/// As for [`gaussian`](super::gaussian) at `x = 0` and `k = 0`, except that the result is not
-/// converted to a float. Sigma 0 gives 0 and draws nothing. A negative sigma is replaced by its
+/// The proof for [`gaussian`](super::gaussian) at `x = 0` and `k = 0` applies. But the result is
+/// not converted to a float. Sigma 0 gives 0 and draws nothing. A negative sigma is replaced by its
 /// magnitude. An infinite or NaN sigma is replaced by some number above `f64::MAX`.
 ///
 /// # Errors
@@ -57,7 +58,7 @@ mod tests {
     }
     #[test]
     fn noise_beyond_floats_is_exact_to_the_last_digit() {
-        // Every float above 2^53 is even. The noise must not always be even.
+        // Every float above 2^53 is even. But some of the drawn integers must be odd.
         let mut source = Seeded::<64>::new(8);
         let odd = (0..400).filter(|_| rounded_gaussian(1e25, &mut source).unwrap().1 % 2 == 1);
         assert!((120..280).contains(&odd.count()));

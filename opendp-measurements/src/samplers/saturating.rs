@@ -1,8 +1,9 @@
-//! Adding wide noise to machine integers without overflow.
+//! The sum of machine integers and noise of any size, without overflow.
 
 use std::hint::select_unpredictable;
 
-/// Add an integer of any size, given as sign and magnitude, to a machine integer.
+/// A machine integer type to which noise can be added. The noise is given as a sign and a
+/// magnitude.
 pub trait SaturatingNoise: Copy {
     /// Compute `self + magnitude`, or `self - magnitude`, clamped to the range of the type.
     fn saturating_noise(self, negative: bool, magnitude: u128) -> Self;
@@ -10,13 +11,13 @@ pub trait SaturatingNoise: Copy {
 
 /// Add noise to an integer, clamping the sum to the range of its type.
 ///
-/// The result equals the exact sum clamped to the type, even if the magnitude was itself saturated
-/// at `u128::MAX`. *Proof.* Let the type have range `[a, b]`; then `b - a <= 2^128 - 1 =
-/// u128::MAX`. If the true magnitude is `M >= u128::MAX`, then `x + M >= a + (b - a) = b` and `x -
-/// M <= a`: the clamped sum is an end of the range, and the same holds with `u128::MAX` in place of
-/// `M`.
+/// The result equals the exact sum clamped to the type, even if the magnitude was saturated at
+/// `u128::MAX`. *Proof.* Let the type have the range `[a, b]`. Then
+/// `b - a <= 2^128 - 1 = u128::MAX`. If the true magnitude is `M >= u128::MAX`, then
+/// `x + M >= a + (b - a) = b` and `x - M <= a`. So the clamped sum is an end of the range. With
+/// `u128::MAX` in place of `M`, the clamped sum is the same end.
 ///
-/// Clamping is post-processing: it reveals nothing that the unclamped sum would not.
+/// Clamping is post-processing, so it adds no loss.
 #[inline]
 pub fn add_noise<T: SaturatingNoise>(x: T, (negative, magnitude): (bool, u128)) -> T {
     x.saturating_noise(negative, magnitude)
@@ -27,10 +28,12 @@ macro_rules! signed {
         impl SaturatingNoise for $int {
             #[inline]
             fn saturating_noise(self, negative: bool, magnitude: u128) -> Self {
-                // The unsigned type holds b - a, so the proof above covers this narrowing as well.
+                // The magnitude is narrowed to the unsigned type and saturates there. `b - a` fits
+                // the unsigned type, so the proof above covers this saturation too.
                 let magnitude = <$unsigned>::try_from(magnitude).unwrap_or(<$unsigned>::MAX);
                 let below = self.saturating_sub_unsigned(magnitude);
-                // The sign is random: a branch on it would be mispredicted half of the time.
+                // The sign is random, so the processor would mispredict half of the branches on the
+                // sign.
                 select_unpredictable(negative, below, self.saturating_add_unsigned(magnitude))
             }
         }

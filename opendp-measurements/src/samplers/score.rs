@@ -1,20 +1,22 @@
-//! Scores that a choice among candidates is based on.
+//! The scores of candidates.
 
 use super::{Optimize, dyadic::Dyadic};
 use dashu_int::IBig;
 
-/// Describe a score exactly, and the distance of two scores fast.
+/// A type of scores with exact values. The distance of two scores has fast bounds.
 pub trait Score: Copy + PartialOrd {
     /// Return the integer `m` and exponent `e` with `self = m 2^e` exactly.
     fn dyadic(self) -> (IBig, i64);
 
-    /// Enclose `|self - other|` between two floats, the lower one finite and not negative.
+    /// Bound `|self - other|` from below and above by two floats. The lower float is finite and not
+    /// negative.
     ///
-    /// Both bounds are neighbours of the correctly rounded distance; the upper may be infinite.
+    /// The bounds are the floats below and above the correctly rounded distance. The upper bound
+    /// can be infinite.
     fn distance(self, other: Self) -> (f64, f64);
 
-    /// Find a score below, or above, this one that is at least `distance` away, for a distance that
-    /// is not negative; `None` when there is none.
+    /// Find a score that is worse than this score by at least `distance`, which is not negative.
+    /// Return `None` if there is no such score.
     fn away(self, distance: f64, optimize: Optimize) -> Option<Self>;
 }
 
@@ -93,10 +95,11 @@ macro_rules! unsigned_scores {
 signed_scores!(i8: u8, i16: u16, i32: u32, i64: u64, i128: u128, isize: usize);
 unsigned_scores!(u8, u16, u32, u64, u128, usize);
 
-/// All distances of integers are below this.
+/// The number `2^128`. All distances between scores of an integer type are below this number.
 const TWO_128: f64 = 18_446_744_073_709_551_616.0 * 18_446_744_073_709_551_616.0;
 
-/// Enclose a real number, not negative, by the neighbours of its correctly rounded float.
+/// Return the floats just below and just above a correctly rounded number that is not negative.
+/// These floats bound the exact number.
 #[inline]
 fn around(rounded: f64) -> (f64, f64) {
     (rounded.next_down().max(0.0), rounded.next_up())
@@ -144,7 +147,7 @@ mod tests {
         }
     }
 
-    /// Whether a score at a distance is at least that far away, and on the right side.
+    /// Check that `away` returns a score that is far enough away, on the worse side.
     fn is_away<T: Score + std::fmt::Debug>(score: T, distance: f64) -> Result<(), TestCaseError> {
         for optimize in [Optimize::Max, Optimize::Min] {
             let Some(found) = score.away(distance, optimize) else { continue };

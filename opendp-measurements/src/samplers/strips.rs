@@ -1,4 +1,4 @@
-//! Exponential and half-normal variables by rejection from strips.
+//! Exponential and half-normal variables, drawn by rejection from strips.
 
 use super::{
     exponential::LazyReal,
@@ -10,43 +10,43 @@ use opendp_core::arith::fixed;
 use opendp_core::random::{NoEntropy, RandomSource};
 use std::sync::LazyLock;
 
-/// An envelope of `f(x) = e^-z`, `z = x` or `z = x^2 / 2`, `x >= 0`, that is constant on strips of
-/// width 1/32.
+/// An envelope of `f(x) = e^-z` for `x >= 0`, where `z` is `x` or `x^2 / 2`. The envelope is
+/// constant on strips, which are intervals of width 1/32.
 ///
-/// Entry `j < 255` stands for `x` from `j / 32` to `(j + 1) / 32`, and entry 255 for the tail, all
-/// `x` from `255 / 32` on. Entry `j` is drawn with probability exactly `weight_j / 2^32`, and the
-/// point `x = (j + U) / 32` uniformly in its strip. The point is accepted if a uniform `V` is below
-/// `f(x) / height_j`, where `height_j = weight_j unit`. Accepted points have a density proportional
-/// to `f` (von Neumann 1951; the strips are from Marsaglia, Tsang 2000, "The ziggurat method"). The
-/// heights are above `f` in their strip; they are integers times a unit, so nothing here is
-/// rounded.
+/// Entry `j < 255` stands for `x` from `j / 32` to `(j + 1) / 32`. Entry 255 stands for the tail,
+/// which is all `x` above `255 / 32`. Entry `j` is drawn with probability exactly
+/// `weight_j / 2^32`. Then the point `x = (j + U) / 32` is drawn uniformly in its strip. The point
+/// is accepted if a uniform `V` is below `f(x) / height_j`, where `height_j = weight_j unit`.
+/// Accepted points have a density proportional to `f` (von Neumann 1951; the strips are from
+/// Marsaglia, Tsang 2000, "The ziggurat method"). Each height is above `f` in its strip. The
+/// heights are integers times a unit, so they are exact.
 ///
 /// The tail is cut into strips of width 1. Strip `i` is drawn with probability `2^-(i + 1)`, so its
-/// height is `unit weight / 32 / 2^(i + 1)`. If the height is above `f` in the first strip, it is
-/// in all strips, because `f(x + 1) < f(x) / 2` there.
+/// height is `unit weight / 32 / 2^(i + 1)`. In the tail, `f(x + 1) < f(x) / 2`. So a height above
+/// `f` in the first strip of the tail gives heights above `f` in all strips of the tail.
 ///
-/// Some points are rounded before they are tested. So the heights bound `f` not only in a strip,
-/// but also up to `reach / 32` outside of it.
+/// Some points are rounded before they are tested. So the heights bound `f` in a strip and up to
+/// `reach / 32` outside of it.
 #[derive(Debug)]
 pub(super) struct Strips {
     shape: Shape,
     columns: [Column; 256],
     entries: [Entry; 256],
-    /// In units of `2^-64`, a multiple of `2^14` below `2^40`.
+    /// Each height is `weight_j unit 2^-64`. `unit` is a multiple of `2^14` and is below `2^40`.
     unit: u64,
 }
 
-/// The exponent of the density.
+/// The shape of the density `e^-z`.
 #[derive(Clone, Copy, Debug)]
 enum Shape {
-    /// `z = x`.
+    /// The exponential density, with `z = x`.
     Exponential,
-    /// `z = x^2 / 2`.
+    /// The half-normal density, with `z = x^2 / 2`.
     HalfNormal,
 }
 
-/// An urn of the alias method (Walker 1977). If 24 further bits are below the threshold, the entry
-/// with the urn's own number is drawn; otherwise this entry is drawn.
+/// An urn of the alias method (Walker 1977). If 24 more bits are below the threshold, the entry
+/// with the number of the urn is drawn. Otherwise, the entry `other` is drawn.
 #[derive(Clone, Copy, Debug, Default)]
 struct Column {
     threshold: u32,
@@ -55,11 +55,11 @@ struct Column {
 
 #[derive(Clone, Copy, Debug, Default)]
 struct Entry {
-    /// Up to `2^-31` times this value, every `V` is accepted.
+    /// If `V` is at most `2^-31 surely`, every point of the strip is accepted.
     surely: u32,
-    /// In units of `2^-32`, out of 1.
+    /// The probability of the entry, in units of `2^-32`.
     weight: u32,
-    /// Bounds of the logarithm of the height.
+    /// A lower and an upper bound of the logarithm of the height.
     ln_height: (f64, f64),
 }
 
@@ -71,11 +71,12 @@ pub(super) static EXPONENTIAL: LazyLock<Strips> =
 pub(super) static HALF_NORMAL: LazyLock<Strips> =
     LazyLock::new(|| Strips::new(Shape::HalfNormal, 0));
 
-/// Envelopes of the half-normal density, for points that are moved by up to 1/32, 1/8 and 1/2.
+/// Three envelopes of the half-normal density. Their points can be moved by up to 1/32, 1/8 and 1/2
+/// before the test.
 pub(super) static ROUNDED: LazyLock<[Strips; 3]> =
     LazyLock::new(|| [1, 4, 16].map(|reach| Strips::new(Shape::HalfNormal, reach)));
 
-/// The entry of the tail.
+/// The number of the entry that stands for the tail.
 const TAIL: usize = 255;
 
 /// Bound the density at `m / 32` from below and above, in units of `2^-bits`.
@@ -85,7 +86,7 @@ fn density(shape: Shape, m: usize, bits: usize) -> (UBig, UBig) {
         Shape::HalfNormal => fixed::exp(&-IBig::from(m * m), 11, bits),
     }
 }
-/// Bound the density in units of `2^-64`.
+/// Bound the density at `m / 32` from below and above, in units of `2^-64`.
 fn short_density(shape: Shape, m: usize) -> (u128, u128) {
     let (lo, hi) = density(shape, m, 64);
     let short = |bound: UBig| u128::try_from(bound).unwrap_or(u128::MAX);
@@ -99,16 +100,17 @@ impl Strips {
             (0..TAIL).map(|j| density(j.saturating_sub(reach)).1).collect();
         // The first strip of the tail is drawn with probability 1/2 and is 32 times as wide.
         highest.push(64 * density(TAIL - reach).1);
-        // Each weight is rounded up.
+        // Each of the 256 weights is rounded up, so 512 of the total `2^32` is kept free.
         let room = (1_u128 << 32) - 512;
         let unit = highest.iter().sum::<u128>().div_ceil(room).next_multiple_of(1 << 14);
         let mut weights: Vec<u64> = highest.iter().map(|f| f.div_ceil(unit) as u64).collect();
-        // The remainder raises the first strip.
+        // The first strip gets the remaining weight.
         weights[0] += (1 << 32) - weights.iter().sum::<u64>();
         let mut entries = [Entry::default(); 256];
         for (j, (entry, weight)) in entries.iter_mut().zip(&weights).enumerate() {
             let height = u128::from(*weight) * unit;
-            // This is exact: the weight has at most 27 bits, and the unit at most 26.
+            // The product is exact, because the weight has at most 27 bits, and the unit at
+            // most 26.
             let ln_height = ln(height as f64 * 0.5_f64.powi(64));
             let lowest = if j == TAIL { 0 } else { density(j + 1 + reach).0 };
             let surely = ((lowest << 31) / height).min(1 << 31) as u32;
@@ -117,7 +119,7 @@ impl Strips {
         Strips { shape, columns: columns(&weights), entries, unit: unit as u64 }
     }
 
-    /// Draw an entry, a sign, and the first digit of `V`.
+    /// Draw an entry of the envelope, a sign, and the first digit of `V`.
     #[inline]
     pub(super) fn pick<S: RandomSource>(&self, source: &mut S) -> Result<Pick, NoEntropy> {
         let (index, negative, v, bits) = if S::BITS == 64 {
@@ -136,16 +138,18 @@ impl Strips {
         let (number, rest) = ((index >> 24) as usize & 255, index as u32 & ((1 << 24) - 1));
         let Column { threshold, other } = self.columns[number];
         let other = usize::from(other);
-        // Both cases are equally likely, so a branch would often be mispredicted.
+        // Both results of the comparison are about equally likely, so the processor would often
+        // mispredict a branch.
         let entry = std::hint::select_unpredictable(rest < threshold, number, other);
         let surely = (v + 1) << (31 - bits) <= u64::from(self.entries[entry].surely);
         Ok(Pick { entry, negative, v, bits, surely })
     }
 
-    /// Enclose `z` for `x` from `n` to `n + 1` in units of `2^-61`.
+    /// Bound `z` from below and above, for `x` from `2^-61 n` to `2^-61 (n + 1)`.
     ///
-    /// The ends are rounded outward to 53 bits at most. The square and the last product each have a
-    /// rounding error of `2^-53`. So factors with eight such units are more than enough.
+    /// The ends of the interval of `x` are rounded outward to at most 53 bits. The square and the
+    /// last product each have a relative rounding error of `2^-53`. So factors with eight times
+    /// this error are more than enough.
     #[inline]
     pub(super) fn bounds(&self, n: u64) -> (f64, f64) {
         let unit = 0.5_f64.powi(50);
@@ -159,7 +163,7 @@ impl Strips {
         }
     }
 
-    /// Enclose `2^precision z` at a point.
+    /// Bound `2^precision z` from below and above at a point.
     pub(super) fn exponent(&self, point: &LazyPoint, precision: usize) -> (UBig, UBig) {
         let (lo, hi) = point.ends();
         let unit = point.bits() + 5;
@@ -175,7 +179,8 @@ impl Strips {
     /// # Bound
     ///
     /// `V` accepts if `-ln V > z + ln height`. Both terms of the sum are below 64 in magnitude, so
-    /// the error of the sum is less than `2^-47`. Adding the slack adds at most half of this error.
+    /// the error of the sum is less than `2^-47`. The addition of the slack adds at most half of
+    /// this error.
     #[inline]
     pub(super) fn judge(&self, pick: &Pick, (least, most): (f64, f64)) -> Option<bool> {
         let (low, high) = neg_ln(pick.v, pick.bits);
@@ -189,7 +194,8 @@ impl Strips {
         (high <= least + ln_least - JUDGE_SLACK).then_some(false)
     }
 
-    /// Draw the strip of an entry (for the tail entry, one within the tail), and start its point.
+    /// Return the strip of an entry, as a point without digits. For the tail entry, first draw a
+    /// strip within the tail.
     pub(super) fn strip<S: RandomSource>(
         &self,
         pick: &Pick,
@@ -208,13 +214,15 @@ impl Strips {
     }
 }
 
-/// `2^-46`.
+/// The slack `2^-46` for rounding errors.
 const JUDGE_SLACK: f64 = 64.0 * f64::EPSILON;
 
-/// Fill 256 urns of `2^24` with the weights, whose sum is `2^32`.
+/// Fill 256 urns with the weights. Each urn has room for the weight `2^24`, and the sum of the
+/// weights is `2^32`.
 ///
-/// Each step takes an entry with too little weight for its urn, and fills the urn from an entry
-/// with more. The sum of the remaining weights stays `2^24` times the number of remaining urns.
+/// Each step takes an entry with too little weight for its urn. The rest of the urn is filled from
+/// an entry with too much weight. The sum of the remaining weights stays `2^24` times the number of
+/// remaining urns.
 fn columns(weights: &[u64]) -> [Column; 256] {
     const FULL: u64 = 1 << 24;
     let mut columns = [Column { threshold: FULL as u32, other: 0 }; 256];
@@ -229,46 +237,47 @@ fn columns(weights: &[u64]) -> [Column; 256] {
     columns
 }
 
-/// An entry that was drawn, with the values drawn together with it.
+/// An entry of the envelope that was drawn. A sign and the first digit of `V` were drawn with this
+/// entry.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Pick {
     entry: usize,
-    /// A fair sign.
+    /// A fair sign of the noise. True means negative.
     pub(super) negative: bool,
     v: u64,
     bits: u32,
-    /// Whether every point of the strip is accepted.
+    /// If true, every point of the strip is accepted.
     pub(super) surely: bool,
 }
 impl Pick {
-    /// Return the smallest point that begins with a digit of 64 bits, in units of `2^-61`. The
-    /// largest point is 1 more. Do not use it for the tail, where acceptance is never certain.
+    /// Return the smallest point of the strip whose digits begin with `digit`, which has 64 bits.
+    /// The unit is `2^-61`. The largest such point is larger by 1 unit. Return `None` for the tail.
     #[inline]
     pub(super) fn point(&self, digit: u64) -> Option<u64> {
         (self.entry != TAIL).then_some((self.entry as u64) << 56 | digit >> 8)
     }
-    /// Return `V` with its first digit, for drawing further ones.
+    /// Return `V` as a variable that begins with the drawn digit, so that more digits can be drawn.
     pub(super) fn v(&self) -> LazyUniform {
         LazyUniform::from_first(self.v, self.bits)
     }
 }
 
-/// A point `x = (base + 2^wide U) / 32`, whose digits are drawn as a decision needs them.
+/// A point `x = (base + 2^wide U) / 32`. The digits of `U` are drawn when a decision needs them.
 #[derive(Clone, Debug)]
 pub(super) struct LazyPoint {
     base: u64,
     wide: usize,
-    /// In units of `2^-places`.
+    /// The height of the envelope at the point, in units of `2^-places`.
     height: UBig,
     places: usize,
     uniform: LazyUniform,
 }
 impl LazyPoint {
-    /// Begin with a digit that is already drawn.
+    /// Replace `U` by a variable whose first digit is already drawn. The digit has `bits` bits.
     pub(super) fn begin(&mut self, digit: u64, bits: u32) {
         self.uniform = LazyUniform::from_first(digit, bits);
     }
-    /// Return the smallest and the largest value in units of `2^-(bits + 5)`.
+    /// Return the smallest and the largest `x` for the drawn digits, in units of `2^-(bits + 5)`.
     fn ends(&self) -> (UBig, UBig) {
         let lo = (UBig::from(self.base) << self.bits()) + (self.uniform.numerator() << self.wide);
         let hi = &lo + (UBig::ONE << self.wide);
@@ -289,13 +298,14 @@ impl LazyReal for LazyPoint {
     }
 }
 
-/// Decide exactly whether `V < e^-z / height` for the height at a point, drawing digits of `V`.
+/// Decide exactly whether `V < e^-z / height` for the height of the envelope at a point. Draw
+/// digits of `V` until they decide.
 ///
-/// The function `exponent` gets the point and encloses `2^precision z`. It may draw digits of the
-/// point.
+/// The function `exponent` gets the point and encloses `2^precision z`. This function can draw
+/// digits of the point.
 ///
-/// Terminates with probability 1 if those enclosures shrink to a point. The enclosure of `V` also
-/// shrinks to a point, which equals the quotient with probability 0.
+/// Terminates with probability 1 if the enclosures of `exponent` shrink to one number. The
+/// enclosure of `V` also shrinks to one number. This number equals the quotient with probability 0.
 pub(super) fn accept<S: RandomSource>(
     point: &mut LazyPoint,
     mut v: LazyUniform,
@@ -305,7 +315,7 @@ pub(super) fn accept<S: RandomSource>(
     loop {
         let precision = v.bits() + 16;
         let (least, most) = exponent(point, precision, source)?;
-        // Both sides in units of 2^-bits.
+        // Both sides of `V height < e^-z` are computed in units of 2^-bits.
         let bits = precision + point.places;
         let exp = |z: UBig| fixed::exp(&-IBig::from(z), precision, bits);
         let shift = bits - v.bits() - point.places;

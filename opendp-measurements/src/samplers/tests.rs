@@ -1,10 +1,10 @@
-//! The distributions of the samplers against their formulas.
+//! Tests that compare the distributions of the samplers with their formulas.
 
-// Measures of fit.
+// Statistics that compare observed counts with expected counts.
 pub(crate) mod chi_square;
 mod lattice_fit;
 
-// One file for each distribution.
+// Each module tests one distribution or one function.
 mod discrete_gaussian_distribution;
 mod discrete_laplace_distribution;
 mod gaussian_distribution;

@@ -3,13 +3,13 @@
 use dashu_int::UBig;
 use opendp_core::random::{NoEntropy, RandomSource};
 
-/// Hold the digits drawn so far of a real number uniform on (0, 1).
+/// A uniform real number on (0, 1), known by the digits that are drawn so far.
 ///
-/// Let `n` be the integer that the `b` drawn bits represent. The number is uniform on
-/// `[n, n + 1] / 2^b`. Independent uniform digits are exactly the expansion of a uniform real
-/// number (up to a set of probability 0). Suppose a decision draws digits until every number in the
-/// interval gives the same result. Then it has exactly the probability that it would have for the
-/// whole real number. This is the "u-rand" of Karney (2016), "Sampling exactly from the normal
+/// Let `n` be the integer that the `b` drawn bits represent. The real number is uniform on `[n, n +
+/// 1] / 2^b`. Independent uniform digits are exactly the expansion of a uniform real number (except
+/// for a set of probability 0). Suppose that a decision draws digits until every number in the
+/// interval gives the same result. Then each result has the same probability as with the whole real
+/// number. This type is the "u-rand" of Karney (2016), "Sampling exactly from the normal
 /// distribution", ACM TOMS 42(1), arXiv:1303.6257, section 3.
 #[derive(Clone, Debug)]
 pub struct LazyUniform {
@@ -18,10 +18,10 @@ pub struct LazyUniform {
 }
 
 impl LazyUniform {
-    /// Start from a first digit, already drawn, of the given number of bits.
+    /// Start from the first digit, which is already drawn and has the given number of bits.
     ///
-    /// Fast paths draw this digit as a plain integer. They build the number only if the digit does
-    /// not decide.
+    /// Some callers draw this digit as a plain integer. These callers make a `LazyUniform` only if
+    /// the digit does not decide.
     pub fn from_first(digit: u64, bits: u32) -> Self {
         Self { numerator: digit.into(), bits: bits as usize }
     }
@@ -49,7 +49,7 @@ impl LazyUniform {
         Ok(())
     }
 
-    /// Draw digits until there are at least `bits` bits.
+    /// Draw digits until at least `bits` bits are drawn.
     ///
     /// # Errors
     ///
@@ -65,7 +65,8 @@ impl LazyUniform {
         Ok(())
     }
 
-    /// Return the lower bound `n` in units of `2^-bits`; the upper bound is `n + 1`.
+    /// Return the lower bound `n` of the number in units of `2^-bits`, where `bits` is the number
+    /// of drawn bits. The upper bound is `n + 1`.
     pub fn numerator(&self) -> &UBig {
         &self.numerator
     }

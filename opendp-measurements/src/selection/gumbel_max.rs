@@ -1,4 +1,4 @@
-//! The choice of a good candidate by its noisy score.
+//! The choice of a good candidate. The scores of the candidates get Gumbel noise.
 
 use serde_json::Value as Json;
 
@@ -16,21 +16,23 @@ use crate::samplers::{Optimize, Score, gumbel_argmax};
 use crate::selection::{check_best, only};
 use crate::{Scale, Temperature, accuracy};
 
-/// A metric on vectors of scores in which a choice by Gumbel noise has a known loss.
+/// A metric on vectors of scores. The metric bounds the loss of a choice by Gumbel noise.
 ///
-/// An implementation computes the loss from a bound on the range of the changes of the scores,
-/// `max_ij |(u_i - v_i) - (u_j - v_j)|`. It claims that the bound holds between any two
-/// `d_in`-close members.
+/// Let `u` and `v` be two score vectors at distance at most `d_in`. The range of the changes of the
+/// scores is `max_ij |(u_i - v_i) - (u_j - v_j)|`. An implementation claims a bound on this range,
+/// and computes the loss from the bound.
 pub trait ScoreMetric: Metric {
-    /// Bound the range divided by a scale, rounding up.
+    /// Bound the range of the changes, divided by a scale, rounding up.
     ///
-    /// The result is 0 for a range of 0, and infinite for any other range at scale 0. It is the
-    /// epsilon of a choice by Gumbel noise of that scale, which is the temperature.
+    /// The result is 0 for a range of 0, and infinite for any other range at scale 0. The result is
+    /// the epsilon of a choice by Gumbel noise of this scale. The scale of this noise is also
+    /// called the temperature.
     ///
     /// # Errors
     /// `FailedMap` when `d_in` is not finite; `Overflow` when the bound does not fit a number.
     fn loss(&self, d_in: &Self::Distance, scale: Scale) -> Result<f64>;
-    /// Bound it as [`loss`](ScoreMetric::loss) does, as an exact number. Defaults to the float.
+    /// Return the bound of [`loss`](ScoreMetric::loss) as an exact number. The default
+    /// implementation returns the float bound.
     ///
     /// # Errors
     /// The errors of [`loss`](ScoreMetric::loss).
@@ -41,65 +43,69 @@ pub trait ScoreMetric: Metric {
 
 /// Make a measurement that chooses the index of a good score.
 ///
-/// Each score, divided by the temperature, gets independent Gumbel noise; the release is the index
-/// of the best sum. This is the exponential mechanism: index `i` is chosen with probability
-/// proportional to `exp(score_i / temperature)`, or `exp(-score_i / temperature)` for "min". The
-/// analyst can then look the index up in a public list of candidates.
+/// Each score is divided by the temperature, and independent Gumbel noise is added. The release is
+/// the index of the best sum. This is the exponential mechanism. For "max", index `i` is chosen
+/// with probability proportional to `exp(score_i / temperature)`. For "min", the probability is
+/// proportional to `exp(-score_i / temperature)`. The analyst can then look the index up in a
+/// public list of candidates.
 ///
 /// # Arguments
 /// * `input` - vectors of scores under the range distance or the L-infinity distance
-/// * `temperature` - how evenly to choose, in the unit of the scores; a higher one is more even
-/// * `optimize` - whether a large score is good, "max", or a small one, "min"
+/// * `temperature` - the scale of the noise, in the unit of the scores. A higher temperature gives
+///   a more even choice
+/// * `optimize` - "max" if a large score is good, "min" if a small score is good
 ///
 /// # Precondition
-/// The domain excludes NaN; otherwise there is no such space. `temperature` is finite and positive.
-/// The length of the vectors need not be known: vectors of different lengths are infinitely far
-/// apart, so a finite `d_in` implies that the number of candidates is public. An infinite score
-/// counts as the largest or lowest finite number.
+/// The domain excludes NaN, because the metric requires a domain without NaN. `temperature` is
+/// finite and positive. The domain can have vectors of any length. Vectors of different lengths are
+/// infinitely far apart, so a finite `d_in` implies that the number of candidates is public. An
+/// infinite score counts as the largest or lowest finite number.
 ///
 /// # Postcondition
 /// Any two members at distance at most `d_in` give releases whose max-divergence is at most
 /// `map(d_in)`.
 ///
 /// # Map
-/// `d_out = range / temperature`, rounded up once; 0 for 0. The range of the changes is `d_in`
-/// itself under the range distance. Under the L-infinity distance it is also `d_in` if all scores
-/// change in one direction (`monotonic`), and otherwise `d_in + d_in`, rounded up.
+/// `d_out = range / temperature`, rounded up once. The range 0 gives 0. Under the range distance,
+/// the range of the changes is `d_in`. Under the L-infinity distance, the range is also `d_in` if
+/// all scores change in one direction (`monotonic`). Otherwise the range is `d_in + d_in`, rounded
+/// up.
 ///
 /// # Proof
-/// *The probabilities.* Let `t` be the temperature and `u` a vector of scores, negated for "min",
-/// which changes no distance. [`gumbel_argmax`] returns the index that maximises
-/// `u_i / t - ln(E_i)`, `E_i` independent and exponential; so it minimises `E_i exp(-u_i / t)`,
-/// which is exponential with rate `w_i = exp(u_i / t)`. Among independent exponential variables,
-/// variable `i` of rate `w_i` is the least with probability `w_i / sum_k w_k` (Maddison, Tarlow,
-/// Minka 2014). Comparisons use exact numbers, so this is the distribution of the release for
+/// *The probabilities.* Let `t` be the temperature. Let `u` be the vector of scores for "max", and
+/// the vector of negated scores for "min". Negation changes no distance. [`gumbel_argmax`] returns
+/// the index that maximises `u_i / t - ln(E_i)`. Here the `E_i` are independent standard
+/// exponential variables. So the index minimises `E_i exp(-u_i / t)`. This product is an
+/// exponential variable of rate `w_i = exp(u_i / t)`. Among independent exponential variables of
+/// rates `w_k`, variable `i` is the least variable with probability `w_i / sum_k w_k` (Maddison,
+/// Tarlow, Minka 2014). Comparisons use exact numbers. So the release has these probabilities for
 /// scores of any magnitude.
 ///
-/// *The loss.* Let `v` be the scores of a neighbour, of the same length because `d_in` is finite,
-/// and `h = max_j (v_j - u_j)`. Term by term, `exp(v_k / t) <= exp(u_k / t) exp(h / t)`, so the sum
-/// for `v` is at most `exp(h / t)` times that for `u`. For every index `i`
+/// *The loss.* Let `v` be the scores of a neighbour, and `h = max_j (v_j - u_j)`. `v` has the same
+/// length as `u` because `d_in` is finite. For each `k`, `exp(v_k / t) <= exp(u_k / t) exp(h / t)`.
+/// So `sum_k exp(v_k / t)` is at most `exp(h / t) sum_k exp(u_k / t)`. For every index `i`,
 ///
 /// `P_u[i] / P_v[i] = exp((u_i - v_i) / t) sum_k exp(v_k / t) / sum_k exp(u_k / t)`
 /// `<= exp(((u_i - v_i) + h) / t) = exp(max_j ((u_i - v_i) - (u_j - v_j)) / t)`.
 ///
-/// The exponent is at most the range of the changes divided by `t`, and a bound for every index is
-/// a bound for every event (McSherry, Talwar 2007; for this metric, Medina, Gillenwater 2020).
+/// The exponent is at most the range of the changes divided by `t`. A bound for every index is a
+/// bound for every event (McSherry, Talwar 2007; for this metric, Medina, Gillenwater 2020).
 ///
-/// *The range.* Under the range distance it is `d_in` by definition. If no score changes by more
-/// than `d_in`, two changes differ by at most `2 d_in`, and by at most `d_in` when they have the
-/// same sign. Replacing infinities does not increase any distance between members. The map rounds
-/// the exact quotient up to a float, once.
+/// *The range.* Under the range distance, the range is `d_in` by definition. If every score changes
+/// by at most `d_in`, two changes differ by at most `2 d_in`. If the changes have the same sign,
+/// they differ by at most `d_in`. The replacement of infinities does not increase any distance
+/// between members. The map rounds the exact quotient up to a float, once.
 ///
 /// # Accuracy
-/// The chosen score is within `temperature ln(n / alpha)`, rounded up, of the best of `n`, except
-/// with probability `alpha` (McSherry, Talwar 2007; Dwork, Roth 2014, Theorem 3.11). The accuracy
-/// is known when the size is known.
+/// Let `n` be the number of scores. Except with probability `alpha`, the chosen score differs from
+/// the best score by at most `temperature ln(n / alpha)`, rounded up (McSherry, Talwar 2007; Dwork,
+/// Roth 2014, Theorem 3.11). The accuracy is known if the size is known.
 ///
 /// # Errors
-/// * `Argument` for "max", when the space states that the lowest score is the best
-/// * from the map: `FailedMap` when `d_in` is infinite, negative or NaN; `Overflow` when doubling
-///   leaves the type of the distance or the loss exceeds all floats
-/// * from the function: `FailedFunction` when there are no scores, which is public
+/// * `Argument` for "max", if the space states that the lowest score is the best
+/// * from the map: `FailedMap` when `d_in` is infinite, negative or NaN; `Overflow` when
+///   `d_in + d_in` exceeds its type or the loss exceeds all floats
+/// * from the function: `FailedFunction` when there are no scores. The number of scores is public
 ///
 /// # Example
 /// ```
@@ -139,7 +145,7 @@ fn exact_loss_of<M: ScoreMetric>(
 ) -> impl Fn(&M::Distance) -> Result<Vec<Exact>> {
     move |d_in| Ok(vec![metric.exact_loss(d_in, scale)?])
 }
-/// Build the function, which is the same for all metrics.
+/// Build the function that chooses the index. This function does not depend on the metric.
 fn choosing_by_gumbel<T>(temperature: Temperature, optimize: Optimize) -> Function<Vec<T>, usize>
 where
     T: Atom + Number + Score,
@@ -185,7 +191,7 @@ where
         exact_quotient(range(self, *d_in)?, scale.value())
     }
 }
-/// Return the range of changes of at most `d_in`.
+/// Return the largest range of changes, if each score changes by at most `d_in`.
 fn range<Q: Distance + Number>(metric: &LInfDistance<Q>, d_in: Q) -> Result<Q> {
     let d_in = finite_distance(d_in)?;
     if metric.monotonic() { Ok(d_in) } else { d_in.inf_add(d_in) }
@@ -224,7 +230,8 @@ where
     only(chosen.as_ref())
 }
 
-/// Bound how far the chosen score is from the best of `size`, except with probability alpha.
+/// Bound the distance of the chosen score from the best of `size` scores, except with probability
+/// alpha.
 pub(crate) fn accuracy_of_choice(
     scale: Scale,
     size: Option<usize>,

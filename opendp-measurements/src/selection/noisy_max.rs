@@ -13,78 +13,80 @@ use crate::{Scale, SelectionMeasure};
 
 /// Make a measurement that chooses the index of a good score.
 ///
-/// Each score, divided by the scale, gets independent noise; the release is the index of the
-/// best sum. Under the max-divergence the noise is exponential, which gives the probabilities of
-/// permute-and-flip. Under zero-concentrated divergence it is Gumbel noise, which gives the
-/// probabilities of the exponential mechanism.
+/// Each score is divided by the scale, and independent noise is added. The release is the index of
+/// the best sum. Under the max-divergence, the noise is exponential. The index then has the
+/// probabilities of permute-and-flip. Under zero-concentrated divergence, the noise is Gumbel
+/// noise. The index then has the probabilities of the exponential mechanism.
 ///
 /// # Arguments
 /// * `input` - vectors of scores under the L-infinity distance or the range distance
 /// * `output_measure` - the measure of the loss: max-divergence or zero-concentrated divergence
-/// * `scale` - the scale of the noise, in the unit of the scores; 0 for no noise
-/// * `negate` - whether a small score is good, instead of a large one. Scores of quantile
-///   candidates need it
+/// * `scale` - the scale of the noise, in the unit of the scores. At scale 0, no noise is added
+/// * `negate` - true if a small score is good, false if a large score is good. Scores of quantile
+///   candidates need true
 ///
 /// # Precondition
-/// The domain excludes NaN; otherwise there is no such space. `scale` is finite and not negative.
-/// The length of the vectors need not be known: vectors of different lengths are infinitely far
-/// apart, so a finite `d_in` implies that the number of candidates is public. An infinite score
-/// counts as the largest or lowest finite number.
+/// The domain excludes NaN, because the metric requires a domain without NaN. `scale` is finite and
+/// not negative. The domain can have vectors of any length. Vectors of different lengths are
+/// infinitely far apart, so a finite `d_in` implies that the number of candidates is public. An
+/// infinite score counts as the largest or lowest finite number.
 ///
 /// # Postcondition
-/// Any two members at distance at most `d_in` give releases whose divergence, in the measure, is at
-/// most `map(d_in)`. At scale 0 the release is the last of the best scores.
+/// Any two members at distance at most `d_in` give releases. In the measure, the divergence of the
+/// releases is at most `map(d_in)`. At scale 0 the release is the last of the best scores.
 ///
 /// # Map
-/// With `r = range / scale`, rounded up, the loss is `r` under the max-divergence and `r^2 / 8`,
-/// each operation rounded up, under zero-concentrated divergence. `range` is `d_in` under the range
-/// distance and under a `monotonic` L-infinity distance, and `d_in + d_in`, rounded up, under any
-/// other. A range of 0 loses 0; at scale 0 any other range has infinite loss. The exact bound,
-/// which counts against a budget, is the fraction itself.
+/// Let `r = range / scale`, rounded up. The loss is `r` under the max-divergence. Under
+/// zero-concentrated divergence, the loss is `r^2 / 8`, with each operation rounded up. `range` is
+/// `d_in` under the range distance and under a `monotonic` L-infinity distance. Otherwise `range`
+/// is `d_in + d_in`, rounded up. A range of 0 has the loss 0. At scale 0, any other range has
+/// infinite loss. A budget is charged with the exact bound, which is the fraction without rounding.
 ///
 /// # Proof
 /// Let `s` be the scale, and `u` and `v` the scores of neighbours, negated for `negate`. Negation
-/// changes no distance. The vectors have the same length because `d_in` is finite. No two of the
-/// changes `u_i - v_i` differ by more than `range`, which
-/// [`make_gumbel_max`](crate::make_gumbel_max) bounds. Replacing infinities does not increase any
+/// changes no distance. The vectors have the same length because `d_in` is finite. Any two of the
+/// changes `u_i - v_i` differ by at most `range`, by the proof of
+/// [`make_gumbel_max`](crate::make_gumbel_max). The replacement of infinities does not increase any
 /// distance between members.
 ///
 /// *Max-divergence.* [`permute_and_flip`](crate::samplers::permute_and_flip) returns exactly the
 /// index that maximises `u_i / s + E_i` for independent standard exponential `E_i`. Fix an index
-/// `i` and the `E_j` of all others. Under `u` the release is `i` when `E_i` exceeds
-/// `t = max_(j != i) (u_j / s + E_j) - u_i / s`. Under `v` it is `i` when `E_i` exceeds the same
-/// expression with `v`. This is at most `t + r`, because `(v_j - v_i) - (u_j - u_i) <= range`.
-/// Since `P[E_i > t + r] >= e^-r P[E_i > t]` for every real `t` and `r >= 0`, averaging over the
-/// others gives `P_v[i] >= e^-r P_u[i]`. A bound for every index is a bound for every event
-/// (McKenna, Sheldon 2020, for these probabilities; Dwork, Roth 2014, Claim 3.9, for the argument).
+/// `i` and the `E_j` of all other indices. Under `u`, the release is `i` if `E_i` exceeds
+/// `t = max_(j != i) (u_j / s + E_j) - u_i / s`. Under `v`, the release is `i` if `E_i` exceeds the
+/// same expression with `v`. The expression with `v` is at most `t + r`, because
+/// `(v_j - v_i) - (u_j - u_i) <= range`. For every real `t` and `r >= 0`,
+/// `P[E_i > t + r] >= e^-r P[E_i > t]`. The average over the other `E_j` gives
+/// `P_v[i] >= e^-r P_u[i]`. A bound for every index is a bound for every event (McKenna, Sheldon
+/// 2020, for these probabilities; Dwork, Roth 2014, Claim 3.9, for the argument).
 ///
 /// *Zero-concentrated divergence.* [`gumbel_argmax`](crate::samplers::gumbel_argmax) returns `i`
 /// with probability exactly proportional to `exp(u_i / s)`. So `L_i = ln(P_u[i] / P_v[i])` is
-/// `(u_i - v_i) / s` plus a constant, and lies in an interval of length `r`. Let
-/// `K(t) = ln sum_i P_v[i] exp(t L_i)`. Then `K(0) = K(1) = 0`, because both are distributions, and
-/// `K''(t)` is the variance of `L` under weights proportional to `P_v[i] exp(t L_i)`, which is at
-/// most `r^2 / 4` in an interval of length `r`. So `r^2 t (t - 1) / 8 - K(t)` is convex with zeros
-/// 0 and 1, and not negative for `t > 1`. The Renyi divergence of order `a` is
-/// `K(a) / (a - 1) <= a r^2 / 8`, in both directions by symmetry, which is the claim of a loss of
-/// `r^2 / 8` (Cesar, Rogers 2021; for the range, Durfee, Rogers 2019). Permute-and-flip of loss `r`
-/// does not satisfy this bound: its `L` has a range of up to `2 r`, and a test finds it above
-/// `r^2 / 8`. So each measure has its own noise.
+/// `(u_i - v_i) / s` plus a constant. All `L_i` are in an interval of length `r`. Let
+/// `K(t) = ln sum_i P_v[i] exp(t L_i)`. Then `K(0) = K(1) = 0`, because `P_u` and `P_v` are
+/// distributions. `K''(t)` is the variance of `L` under weights proportional to
+/// `P_v[i] exp(t L_i)`. In an interval of length `r`, a variance is at most `r^2 / 4`. So
+/// `r^2 t (t - 1) / 8 - K(t)` is convex with zeros 0 and 1, and at least 0 for `t > 1`. The Renyi
+/// divergence of order `a` is `K(a) / (a - 1) <= a r^2 / 8`. By symmetry this bound holds in both
+/// directions, so the loss is `r^2 / 8` (Cesar, Rogers 2021; for the range, Durfee, Rogers 2019).
+/// Permute-and-flip of loss `r` does not satisfy this bound, because the range of its `L_i` is up
+/// to `2 r`. In a test, the loss of permute-and-flip exceeds `r^2 / 8`. So the two measures use
+/// different noise.
 ///
-/// *Scale 0.* At distance 0 all scores change by the same number, so the last of the best scores
-/// keeps its place. The release is a function of the data.
+/// *Scale 0.* At distance 0, all scores change by the same number. So the last of the best scores
+/// has the same index, and the releases are equal.
 ///
 /// # Accuracy
-/// The chosen score is within `scale ln(n / alpha)`, rounded up, of the best of `n`, except with
-/// probability `alpha`. For exponential noise, the chosen score is below the best by at most the
-/// scale times the largest of the `E_j`, which exceeds `ln(n / alpha)` with probability at most
-/// `alpha`. For Gumbel noise see [`make_gumbel_max`](crate::make_gumbel_max). The accuracy is known
-/// when the size is known.
+/// Let `n` be the number of scores. Except with probability `alpha`, the chosen score differs from
+/// the best score by at most `scale ln(n / alpha)`, rounded up. For exponential noise, the
+/// difference is at most the scale times the largest of the `E_j`. The largest exceeds
+/// `ln(n / alpha)` with probability at most `alpha`. For Gumbel noise, see
+/// [`make_gumbel_max`](crate::make_gumbel_max). The accuracy is known if the size is known.
 ///
 /// # Errors
-/// * `Argument` without `negate`, when the space states that the lowest score is the best
-/// * from the map: `FailedMap` when `d_in` is infinite, negative or NaN; `Overflow` when doubling
-///   leaves the type of the distance or the loss exceeds all floats
-/// * from the function: `FailedFunction` when there are no scores, which is public
+/// * `Argument` without `negate`, if the space states that the lowest score is the best
+/// * from the map: `FailedMap` when `d_in` is infinite, negative or NaN; `Overflow` when
+///   `d_in + d_in` exceeds its type or the loss exceeds all floats
+/// * from the function: `FailedFunction` when there are no scores. The number of scores is public
 ///
 /// # Example
 /// ```

@@ -13,69 +13,73 @@ use crate::{Scale, SelectionMeasure};
 
 /// Make a measurement that chooses the indices of several good scores, in the order of choice.
 ///
-/// Each score, divided by the scale, gets independent noise, once; the release is the indices of
-/// the `k` best sums, the best first. [`make_noisy_max`](crate::make_noisy_max) uses the same
-/// noise.
+/// Each score is divided by the scale, and independent noise is added once. The release lists the
+/// indices of the `k` best sums, with the best first. [`make_noisy_max`](crate::make_noisy_max)
+/// uses the same noise.
 ///
-/// Under zero-concentrated divergence this is the distribution of `k` choices, each among the
-/// remaining candidates and with fresh noise. Under the max-divergence it is not: the remaining
-/// candidates are known to have had less noise, so the next choice tends to be better than with
-/// fresh noise, at the same loss.
+/// Under zero-concentrated divergence, the release has the distribution of `k` successive choices.
+/// Each choice is made among the remaining candidates with fresh noise. Under the max-divergence,
+/// the distribution is different. The remaining candidates lost to the chosen candidates, so their
+/// noise tends to be smaller. So the next choice tends to be better than a choice with fresh noise,
+/// at the same loss.
 ///
 /// # Arguments
 /// * `input` - vectors of scores under the L-infinity distance or the range distance
 /// * `output_measure` - the measure of the loss: max-divergence or zero-concentrated divergence
-/// * `k` - how many to choose
-/// * `scale` - the scale of the noise, in the unit of the scores; 0 for no noise
-/// * `negate` - whether a small score is good, instead of a large one
+/// * `k` - the number of indices to choose
+/// * `scale` - the scale of the noise, in the unit of the scores. At scale 0, no noise is added
+/// * `negate` - true if a small score is good, false if a large score is good
 ///
 /// # Precondition
 /// The precondition of [`make_noisy_max`](crate::make_noisy_max). If the length of the vectors is
 /// known, `k` is at most this length.
 ///
 /// # Postcondition
-/// Any two members at distance at most `d_in` give releases whose divergence, in the measure, is at
-/// most `map(d_in)`. A release has `k` different indices, or all indices when there are fewer than
-/// `k`.
+/// Any two members at distance at most `d_in` give releases. In the measure, the divergence of the
+/// releases is at most `map(d_in)`. A release has `k` different indices, or all indices when there
+/// are fewer than `k`.
 ///
 /// # Map
-/// With `r = range / scale`, rounded up, the loss is `k r` under the max-divergence and
-/// `k r^2 / 8`, each operation rounded up, under zero-concentrated divergence. `range` is `d_in`
-/// under the range distance and under a `monotonic` L-infinity distance, and `d_in + d_in`, rounded
-/// up, under any other. A range of 0 loses 0; at scale 0 any other range has infinite loss.
+/// Let `r = range / scale`, rounded up. The loss is `k r` under the max-divergence, and `k r^2 / 8`
+/// under zero-concentrated divergence. Each operation is rounded up. `range` is `d_in` under the
+/// range distance and under a `monotonic` L-infinity distance. Otherwise `range` is `d_in + d_in`,
+/// rounded up. A range of 0 has the loss 0. At scale 0, any other range has infinite loss.
 ///
 /// # Proof
-/// Take neighbours `u` and `v`, divided by the scale and negated for `negate`. They have the same
-/// length because `d_in` is finite, so both release the same number of indices, at most `k`. No two
-/// of the changes `v_j - u_j` differ by more than `r`; let `h` be the largest.
+/// Take neighbours `u` and `v`, divided by the scale and negated for `negate`. The neighbours have
+/// the same length because `d_in` is finite. So both releases have the same number of indices. This
+/// number is at most `k`. Any two of the changes `v_j - u_j` differ by at most `r`. Let `h` be the
+/// largest change.
 ///
 /// *Max-divergence.* [`exponential_top_k`](crate::samplers::exponential_top_k) returns exactly the
 /// indices of the largest `u_j + E_j`, in order, for independent standard exponential `E_j`. Fix an
-/// outcome, the set `C` of its indices, and the noise of all others. For `j` in `C` let
-/// `c_j = h - (v_j - u_j)`, which is from 0 to `r`. Suppose the `E_j` give this outcome under `u`.
-/// Under `v`, take the noise `E_j + c_j` for the indices in `C`, and the same noise as before for
-/// the others. This gives the same outcome: the sums in `C` are `v_j + E_j + c_j = u_j + E_j + h`,
-/// so all move by `h` and keep their order. The sums of the others are
-/// `v_i + E_i <= u_i + E_i + h`, so they stay below. For `c >= 0`, the density `e^-x` on `x >= 0`
-/// is smaller at `x + c` by the factor `e^-c`. So substitute `E_j + c_j` for `E_j` in the integral
-/// over the noise in `C`, and average over the others: `P_v >= e^-(sum c_j) P_u >= e^-(k r) P_u`. A
-/// bound for every outcome is a bound for every event. (For one index this is the argument of
-/// report-noisy-max: Dwork, Roth 2014, Claim 3.9. Two-sided noise would not work: the loss would
-/// count `c` in both directions.)
+/// outcome and the set `C` of its indices. Also fix the noise of all indices outside of `C`. For
+/// `j` in `C`, let `c_j = h - (v_j - u_j)`, which is from 0 to `r`. Suppose that the `E_j` give
+/// this outcome under `u`. Under `v`, take the noise `E_j + c_j` for the indices in `C`. The noise
+/// of the other indices stays the same. This noise gives the same outcome. The sums in `C` are
+/// `v_j + E_j + c_j = u_j + E_j + h`, so all of them move by `h` and keep their order. The other
+/// sums are `v_i + E_i <= u_i + E_i + h`, so these sums stay below the sums in `C`. For `c >= 0`,
+/// the density `e^-x` on `x >= 0` is smaller at `x + c` by the factor `e^-c`. So substitute
+/// `E_j + c_j` for `E_j` in the integral over the noise in `C`, and average over the other noise.
+/// The result is `P_v >= e^-(sum c_j) P_u >= e^-(k r) P_u`. A bound for every outcome is a bound
+/// for every event. (For one index, this is the argument of report-noisy-max: Dwork, Roth 2014,
+/// Claim 3.9. This argument needs one-sided noise. With two-sided noise, the loss would count `c`
+/// in both directions.)
 ///
 /// *Zero-concentrated divergence.* [`gumbel_top_k`](crate::samplers::gumbel_top_k) has exactly the
-/// distribution of `k` choices one after the other, each by the exponential mechanism among the
-/// remaining candidates and with fresh noise (Durfee, Rogers 2019, Lemma 4.2). Given the first
-/// indices of the release, the same candidates remain under `u` and `v`, and their changes are a
-/// subset of all changes. By the proof of [`make_noisy_max`](crate::make_noisy_max) the next choice
-/// loses at most `r^2 / 8`. Losses of choices add up, even if a later choice depends on earlier
-/// ones (Bun, Steinke 2016, Lemma 1.7).
+/// distribution of `k` successive choices. Each choice is made by the exponential mechanism among
+/// the remaining candidates, with fresh noise (Durfee, Rogers 2019, Lemma 4.2). Given the first
+/// indices of the release, the same candidates remain under `u` and `v`. The changes of these
+/// candidates are a subset of all changes. By the proof of
+/// [`make_noisy_max`](crate::make_noisy_max), the loss of the next choice is at most `r^2 / 8`.
+/// Losses of choices add up, even if a later choice depends on earlier choices (Bun, Steinke 2016,
+/// Lemma 1.7).
 ///
 /// # Errors
 /// * `MakeMeasurement` when `k` exceeds the known number of scores
-/// * `Argument` without `negate`, when the space states that the lowest score is the best
-/// * from the map: `FailedMap` when `d_in` is infinite, negative or NaN; `Overflow` when doubling
-///   leaves the type of the distance or the loss exceeds all floats
+/// * `Argument` without `negate`, if the space states that the lowest score is the best
+/// * from the map: `FailedMap` when `d_in` is infinite, negative or NaN; `Overflow` when
+///   `d_in + d_in` exceeds its type or the loss exceeds all floats
 ///
 /// # Example
 /// ```
@@ -150,7 +154,8 @@ mod tests {
 
     #[test]
     fn pays_for_each_choice() {
-        // The loss counts the range once for monotonic scores, and twice for others.
+        // For monotonic scores, the range is the largest change. For other scores, the range is
+        // twice the largest change.
         let pure = top(MaxDivergence, (None, false), 3, 2.0, false).unwrap();
         assert_eq!([0.0, 1.0].map(|d| pure.map(&d).unwrap()), [0.0, 3.0]);
         let concentrated = top(ZeroConcentratedDivergence, (None, true), 3, 2.0, false).unwrap();
@@ -181,7 +186,8 @@ mod tests {
         assert_eq!(error.kind(), "MakeMeasurement");
         assert!(error.to_string().contains("k: expected at most the number of scores, 2, found 3"));
     }
-    /// Compare pairs of releases with the law of each measure.
+    /// Compare the frequencies of released pairs of indices with their probabilities under a
+    /// measure.
     fn check_pairs<MO: SelectionMeasure>(measure: MO, likely: impl Fn(&[f64]) -> Law) {
         let (scores, draws) = (vec![0.0, 1.0, -0.5, 2.0], 100_000);
         let choice = top(measure, (None, false), 2, 2.0, true).unwrap();
@@ -206,7 +212,8 @@ mod tests {
         check_pairs(MaxDivergence, |exponents| joint(exponents, 2));
         check_pairs(ZeroConcentratedDivergence, |exponents| peeled(exponents, 2, softmax));
     }
-    /// Return the largest divergence of the laws of neighbours with changes within `[0, range]`.
+    /// Find the largest divergence between the releases from two neighbouring score vectors. `law`
+    /// returns the probabilities of the releases. Each score changes by 0 or by `range`.
     fn worst(
         range: f64,
         law: impl Fn(&[f64]) -> Law,
@@ -238,7 +245,7 @@ mod tests {
             let found = worst(range, |u| joint(u, k), ratio);
             assert!(found <= epsilon + 1e-9, "{found} exceeds {epsilon}");
             assert!(0.99 * epsilon <= found, "{epsilon} is loose: {found}");
-            // The control: the loss of `k - 1` choices is refused.
+            // The control: the exact loss exceeds the loss of `k - 1` choices.
             assert!(MaxDivergence::loss(range, k - 1).unwrap() < found);
         }
     }
@@ -252,7 +259,7 @@ mod tests {
             let bound = 2.0 * ZeroConcentratedDivergence::loss(range, k).unwrap();
             let found = worst(range, |u| peeled(u, k, softmax), renyi);
             assert!(found <= bound + 1e-12, "{found} exceeds {bound}");
-            // The control: one race with exponential noise exceeds this loss.
+            // The control: the divergence with exponential noise exceeds this loss.
             let control = worst(range, |u| joint(u, k), renyi);
             assert!(bound < control, "the wrong noise goes unnoticed: {control}");
         }

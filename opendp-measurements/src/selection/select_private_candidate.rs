@@ -1,4 +1,4 @@
-//! The first of many releases with a score that is good enough.
+//! A measurement that repeats another measurement until the score of the release is good enough.
 
 use opendp_core::arith::{Directed, DirectedFloat, Exact};
 use opendp_core::erased::{AnyDomain, AnyMeasure, AnyMetric, AnyValue};
@@ -10,15 +10,15 @@ use opendp_core::{
 
 use crate::samplers::Geometric;
 
-/// A release that has a score: a pair of the score and any value.
+/// A type of releases that have a score. Such a release is a pair of the score and any value.
 ///
-/// An erased release has a score if it is such a pair, or a list that begins with the score, as the
-/// release of a composition does.
+/// An erased release has a score if the erased value is such a pair, or a list that begins with the
+/// score. The release of a composition can be such a list.
 pub trait Candidate: Carrier {
-    /// The score.
+    /// Return the score of the release.
     ///
     /// # Errors
-    /// `FailedCast` when its type has no score.
+    /// `FailedCast` when the type of the erased release has no score.
     fn score(&self) -> Result<f64>;
 }
 impl<T: Carrier> Candidate for (f64, T) {
@@ -38,15 +38,16 @@ impl Candidate for AnyValue {
     }
 }
 
-/// A privacy measure with a proved loss for the choice of a candidate.
+/// A privacy measure in which the choice of a candidate has a proven loss.
 ///
-/// An implementation claims that a loss in the measure has the [parts](Measure::parts) epsilon, or
-/// epsilon and delta, of differential privacy.
+/// An implementation claims that the [parts](Measure::parts) of a loss in the measure are epsilon,
+/// or epsilon and delta, of differential privacy.
 pub trait CandidateMeasure: Measure {
-    /// Check that the claim is made. For some erased measures it is not.
+    /// Check that the [parts](Measure::parts) of a loss in this measure are epsilon, or epsilon and
+    /// delta. Some erased measures have other parts.
     ///
     /// # Errors
-    /// `NotImplemented` when it does not.
+    /// `NotImplemented` when the measure has other parts.
     fn has_candidates(&self) -> Result<()> {
         Ok(())
     }
@@ -65,71 +66,77 @@ impl CandidateMeasure for AnyMeasure {
     }
 }
 
-/// Make a measurement that repeats another one until the score of its release reaches a threshold.
+/// Make a measurement that repeats another measurement until the score of its release reaches a
+/// threshold.
 ///
 /// # Arguments
-/// * `measurement` - the measurement to repeat; it releases pairs of a score and any value
-/// * `stop_probability` - the probability of giving up after each failed round; there are at most
+/// * `measurement` - the measurement to repeat. This measurement releases pairs of a score and any
+///   value
+/// * `stop_probability` - the probability of giving up after each failed round. There are at most
 ///   `1 / stop_probability` rounds on average
 /// * `threshold` - the least score that is good enough
 ///
 /// # Precondition
 /// `0 <= stop_probability <= 1`, and `threshold` is finite. Losses are measured in max-divergence,
-/// or in approximate max-divergence. The threshold is public. If it depends on the same data,
-/// account for the loss of computing it.
+/// or in approximate max-divergence. The threshold is public. If the threshold depends on the same
+/// data, also count the loss of its computation.
 ///
-/// With a `stop_probability` of 0 the function never gives up. Then it does not return on data for
-/// which no release ever reaches the threshold. Under max-divergence this reveals nothing: at a
-/// finite loss it returns either for all data or for none. Under approximate max-divergence it may
-/// reveal something about the data, so the map is an error unless delta is 0.
+/// With a `stop_probability` of 0, the function never gives up. Then the function never returns if
+/// no release of the data can reach the threshold. Under max-divergence, a function that never
+/// returns reveals nothing. If the loss is finite, the function either returns for all data, or for
+/// no data. Under approximate max-divergence, a function that never returns can reveal something
+/// about the data. So the map is an error if delta is above 0.
 ///
 /// # Postcondition
 /// Each round runs the measurement anew. The release is the first pair whose score is at least the
-/// threshold, or nothing. A NaN score never passes. The map does *not* cover the number of rounds,
-/// and so does not cover their time.
+/// threshold, or nothing. A NaN score never passes. The map does *not* cover the number of rounds
+/// or their time.
 ///
 /// # Map
-/// For a loss of `epsilon`, `2 epsilon`. For a loss of `(epsilon, delta)` and the probability `g`
-/// of giving up, `(2 epsilon, min(1, delta (1 + exp(epsilon) (1 - g)) / g))`, rounded up.
+/// If the loss of `measurement` is `epsilon`, the loss of the selection is `2 epsilon`. If the
+/// loss of `measurement` is `(epsilon, delta)`, let `g` be the probability of giving up. Then the
+/// loss is `(2 epsilon, min(1, delta (1 + exp(epsilon) (1 - g)) / g))`, rounded up.
 ///
 /// # Proof
-/// Let `x`, `y` be neighbours, and let a round pass (reach the threshold) with probability `p` on
-/// `x` and `q` on `y`. Round `i + 1` takes place if the first `i` have failed without giving
-/// up, with probability `((1 - p)(1 - g))^i`: [`Geometric`] draws the number of rounds before one
-/// that gives up, exactly for the rational value of `g`, and rounds are independent. Take a set `S`
-/// of releases, and let `f` be 1 for a pair in `S` that passes, `g` for any pair that fails if `S`
-/// contains the empty release, and 0 otherwise. Let `P` be the mean of `f` in one round on `x`, and
-/// `Q` on `y`. Adding up over the rounds, the release is in `S` with probability
+/// Let `x`, `y` be neighbours. A round passes if it reaches the threshold. Let `p` be the
+/// probability that a round passes on `x`, and `q` on `y`. Round `i + 1` takes place if the first
+/// `i` rounds fail and do not give up. [`Geometric`] draws how many rounds come before giving up,
+/// exactly for the rational value of `g`. Rounds are independent. So on `x`, round `i + 1` takes
+/// place with probability `((1 - p)(1 - g))^i`. Take a set `S` of releases. Let `f` be 1 for a pair
+/// in `S` that passes. For a pair that fails, let `f` be `g` if `S` contains the empty release.
+/// Otherwise, let `f` be 0. Let `P` be the mean of `f` in one round on `x`, and `Q` on `y`. Summed
+/// over the rounds, the release is in `S` with probability
 ///
-/// `P / D` with `D = 1 - (1 - p)(1 - g) = g + (1 - g) p` on `x`, and `Q / E`,
-/// `E = g + (1 - g) q`, on `y`.
+/// `P / D` on `x`, with `D = 1 - (1 - p)(1 - g) = g + (1 - g) p`, and `Q / E` on `y`, with
+/// `E = g + (1 - g) q`.
 ///
-/// *Pure.* `f` is at least 0, so `P <= e^epsilon Q`. And `q <= e^epsilon p`, so `E <= e^epsilon D`.
-/// So `P / D <= e^(2 epsilon) Q / E`. With `g = 0` this assumes that `D` is not 0; it is 0 only if
-/// `p = 0`, and then it is 0 for both `x` and `y`. (Liu, Talwar 2019, their algorithm for a known
-/// threshold, with no limit on the number of rounds.)
+/// *Pure.* `f` is at least 0, so `P <= e^epsilon Q`. Also, `q <= e^epsilon p`, so
+/// `E <= e^epsilon D`. So `P / D <= e^(2 epsilon) Q / E`. If `g = 0`, the proof assumes that `D` is
+/// not 0. `D` is 0 only if `p = 0`, and then `E` is 0, too. (This is the algorithm of Liu, Talwar
+/// 2019 for a known threshold, with no limit on the number of rounds.)
 ///
 /// *Approximate.* `f` is within 0 and 1, so `P <= e^epsilon Q + delta`, and
-/// `E <= g + (1 - g) (e^epsilon p + delta) <= e^epsilon D + (1 - g) delta`. Since `D >= g`,
+/// `E <= g + (1 - g) (e^epsilon p + delta) <= e^epsilon D + (1 - g) delta`. Because `D >= g`,
 ///
 /// `P / D <= e^epsilon Q / D + delta / g`
 /// `= e^epsilon (Q / E) (E / D) + delta / g`
 /// `<= e^(2 epsilon) Q / E + e^epsilon (Q / E) (1 - g) delta / g + delta / g`,
 ///
-/// and `Q / E`, a probability, is at most 1. (The same theorem has `3 e^(2 epsilon) delta / g`,
-/// which is more.)
+/// and the probability `Q / E` is at most 1. (The theorem of the same article has the larger bound
+/// `3 e^(2 epsilon) delta / g`.)
 ///
-/// *Conversations.* If the releases answer questions, consider a release to be its score and all
-/// its answers to a given analyst. Only the released pair is ever asked.
+/// *Conversations.* If the releases answer questions, the proof treats a release as its score and
+/// all its answers to a given analyst. Only the released pair gets questions.
 ///
-/// This proof does not apply to other measures. It does not cover a release of the number of
-/// rounds, or a threshold that depends on the releases; other bounds exist for these (Papernot,
-/// Steinke 2022).
+/// This proof does not apply to other measures. The proof does not cover a release of the number of
+/// rounds, or a threshold that depends on the releases. Other bounds exist for these cases
+/// (Papernot, Steinke 2022).
 ///
 /// # Errors
-/// * `MakeMeasurement` when an argument is out of range, or the measure is another one
-/// * from the function: the errors of the measurement; `FailedCast` when its erased release has no
-///   score
+/// * `MakeMeasurement` when an argument is out of range, or when the proof does not apply to the
+///   measure
+/// * from the function: the errors of the measurement; `FailedCast` when the erased release of the
+///   measurement has no score
 /// * from the map: the errors of the measurement; `FailedMap` when delta is not 0 and
 ///   `stop_probability` is 0
 ///
@@ -205,7 +212,7 @@ register! {
         for DI in [AnyDomain], MI in [AnyMetric], MO in [AnyMeasure], TO in [AnyValue];
 }
 
-/// Bound epsilon, or epsilon and delta, of the choice.
+/// Bound epsilon, or epsilon and delta, of the choice from the loss of one round.
 fn repeated(loss: Vec<Exact>, stop_probability: f64) -> Result<Vec<Exact>> {
     let mut parts = loss.into_iter();
     let Some(epsilon) = parts.next() else {
@@ -231,7 +238,7 @@ fn failure(epsilon: f64, delta: &Exact, g: f64) -> Result<Exact> {
         ));
     }
     let one = Exact::from_f64(1.0)?;
-    // A ratio that does not fit a float is more than 1.
+    // If `exp(epsilon)` does not fit a float, the bound on delta is 1.
     let Ok(ratio) = epsilon.inf_exp() else { return Ok(one) };
     let ratio = Exact::from_f64(ratio)?.times(&Exact::from_f64(1.0.inf_sub(g)?)?);
     let total = delta.times(&one.plus(&ratio)).over(&Exact::from_f64(g)?);

@@ -1,12 +1,13 @@
-//! The temperature of a choice.
+//! The type of the temperature of a random choice.
 
 use serde_json::Value as Json;
 
 use opendp_core::{Codec, Error, Result, named};
 
-/// The temperature of a random choice: a finite number above 0, in the unit of the scores.
+/// The temperature of a random choice. A temperature is a finite number above 0, in the unit of the
+/// scores.
 ///
-/// At a higher temperature the choice is more even among all candidates, and reveals less.
+/// At a higher temperature, the choice among all candidates is more even and reveals less.
 ///
 /// ```
 /// # use opendp_measurements::Temperature;
@@ -21,7 +22,7 @@ impl Temperature {
     /// Make a temperature.
     ///
     /// # Errors
-    /// `MakeMeasurement` when it is not positive, or not finite.
+    /// `MakeMeasurement` when the number is not positive, or not finite.
     pub fn new(temperature: f64) -> Result<Self> {
         let wrong = |expected| {
             Err(Error::MakeMeasurement(format!(
@@ -34,7 +35,7 @@ impl Temperature {
             false => wrong("positive"),
         }
     }
-    /// The temperature as a float.
+    /// Return the temperature as a float.
     pub fn value(self) -> f64 {
         self.0
     }

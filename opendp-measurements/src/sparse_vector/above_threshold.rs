@@ -1,4 +1,4 @@
-//! Which numbers of a vector exceed a threshold.
+//! The sparse vector technique. Each number of a vector is the value of one query.
 
 use opendp_core::arith::{InfCast, Number};
 use opendp_core::{
@@ -10,39 +10,39 @@ use crate::Scale;
 use crate::samplers::Score;
 use crate::sparse_vector::{Cost, Threshold, rounded};
 
-/// Make a measurement that tells which numbers of a vector exceed a threshold, up to a limit.
+/// Make a measurement that answers which numbers of a vector exceed a threshold, up to a limit.
 ///
-/// It is [`make_sparse_vector`](crate::make_sparse_vector) for queries that are known in advance;
-/// the vector holds their values.
+/// This measurement is [`make_sparse_vector`](crate::make_sparse_vector) for queries that are known
+/// in advance. The vector contains the values of the queries.
 ///
 /// # Arguments
 /// * `input` - vectors of numbers under the L-infinity distance
 /// * `threshold` - the number that the numbers are compared with
-/// * `limit` - the maximum number of answers that are above
+/// * `limit` - the maximum number of answers "above"
 /// * `scales` - the scales of the noise on the threshold and of the noise on each number
 ///
 /// # Precondition
-/// The domain excludes NaN; otherwise there is no such space. `threshold` is not NaN, and `limit`
-/// is at least 1. The length of the vectors need not be known: vectors of different lengths are
-/// infinitely far apart.
+/// The domain excludes NaN, because the metric requires a domain without NaN. `threshold` is not
+/// NaN, and `limit` is at least 1. The domain can have vectors of any length, because vectors of
+/// different lengths are infinitely far apart.
 ///
 /// # Postcondition
-/// The release is a list of answers, for the numbers in their order: `true` means that a number
-/// plus noise is at least the threshold plus noise. The list ends after `limit` answers `true`, or
-/// after the last number. All noise is independent; the noise on the threshold is drawn once. An
-/// infinite number counts as the largest or lowest finite one.
+/// The release is a list of answers for the numbers, in the same order. The answer `true` ("above")
+/// means that the noisy number is at least the noisy threshold. The list ends after `limit` answers
+/// `true`, or after the last number. All noise is independent. The noise on the threshold is drawn
+/// once. An infinite number counts as the largest or lowest finite number.
 ///
 /// # Map
-/// `d_in / scales.0 + 2 limit d_in / scales.1`, without the factor 2 for a `monotonic` metric,
-/// rounded up once. A positive number divided by 0 is infinite. The length of the vector does not
-/// matter.
+/// `d_in / scales.0 + 2 limit d_in / scales.1`, rounded up once. For a `monotonic` metric, the
+/// factor 2 is omitted. A positive number divided by 0 is infinite. The length of the vector does
+/// not matter.
 ///
 /// # Proof
-/// Let `x`, `y` be `d_in`-close vectors. They have the same length, and each number of one differs
-/// from the same number of the other by at most `d_in`; if the metric is monotonic, all differ in
-/// the same direction. So they are the values of queries of sensitivity `d_in` on two data sets,
-/// and the release is the sequence of the answers to them. The proof of
-/// [`make_sparse_vector`](crate::make_sparse_vector) bounds its loss for this pair by the map.
+/// Let `x`, `y` be `d_in`-close vectors. Both vectors have the same length, and the numbers at each
+/// place differ by at most `d_in`. If the metric is monotonic, all differences have the same sign.
+/// So the numbers are the values of queries of sensitivity `d_in` on two data sets. The release is
+/// the sequence of the answers to these queries. The proof of
+/// [`make_sparse_vector`](crate::make_sparse_vector) bounds the loss of this sequence by the map.
 ///
 /// # Errors
 /// * `MakeMeasurement` when `threshold` is NaN or `limit` is 0
@@ -78,7 +78,8 @@ where
     let map = losing(threshold.cost(), monotonic);
     Ok(Measurement::new(input, MaxDivergence, answering(threshold), map))
 }
-/// Build the function, which is the same for all types of distances.
+/// Build the function that answers for each number. This function does not depend on the distance
+/// type.
 fn answering<T: Atom + Number + Score>(threshold: Threshold<T>) -> Function<Vec<T>, Vec<bool>> {
     Function::map(move |numbers: &Vec<T>| {
         let (mut threshold, mut released) = (threshold.answers()?, Vec::new());
@@ -91,7 +92,7 @@ fn answering<T: Atom + Number + Score>(threshold: Threshold<T>) -> Function<Vec<
         Ok(released)
     })
 }
-/// Build the privacy map, which is the same for all types of numbers.
+/// Build the privacy map. This map does not depend on the number type of the vectors.
 fn losing<Q>(cost: Cost, monotonic: bool) -> PrivacyMap<LInfDistance<Q>, MaxDivergence>
 where
     Q: Distance + Number,
@@ -109,7 +110,7 @@ macro_rules! register_at {
         }
     )+};
 }
-// Each number type, with the types of its distances.
+// Register the constructor for each number type and for the distance types of this number type.
 register_at! {
     i8: i8, f64; i16: i16, f64; i32: i32, f64; i64: i64, f64; i128: i128, f64;
     u8: u8, f64; u16: u16, f64; u32: u32, f64; u64: u64, f64; usize: usize, f64;

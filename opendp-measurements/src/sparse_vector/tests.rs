@@ -4,11 +4,11 @@ use super::*;
 use crate::make_above_threshold;
 use crate::samplers::tests::chi_square::chi_square;
 
-/// The number of cells of the integral in a unit interval. All kinks of integrands are at whole
-/// numbers.
+/// The number of cells of a numerical integral in each interval of length 1. All kinks of the
+/// integrands are at whole numbers.
 const FINE: f64 = 64.0;
 
-/// The probability that noise of a scale is below a number.
+/// Compute the probability that Laplace noise of a scale is below `a`.
 fn below(a: f64, scale: f64) -> f64 {
     match scale {
         0.0 => f64::from(u8::from(0.0 < a)),
@@ -16,8 +16,8 @@ fn below(a: f64, scale: f64) -> f64 {
         _ => 1.0 - (-a / scale).exp() / 2.0,
     }
 }
-/// Integrate a function of the noise on the threshold over the density of this noise, of scale `s`.
-/// For each cell, multiply its exact probability by the function in its middle, and add up.
+/// Compute the mean of a function of the noise on the threshold, of scale `s`. The exact
+/// probability of each cell is multiplied by the value of the function in the middle of the cell.
 fn integral(s: f64, of: impl Fn(f64) -> f64) -> f64 {
     let reach = (40.0 * s * FINE).ceil() as i64;
     let point = |j: i64| {
@@ -26,8 +26,8 @@ fn integral(s: f64, of: impl Fn(f64) -> f64) -> f64 {
     };
     (-reach..reach).map(point).sum()
 }
-/// The probability of some answers for queries of given values, with the threshold 0 and noise of
-/// scales `s` and `r`.
+/// Compute the probability of a sequence of answers. The queries have the given values. The
+/// threshold is 0, and the scales of the noise are `s` and `r`.
 fn law(answers: &[bool], values: &[f64], (s, r): (f64, f64)) -> f64 {
     integral(s, |z| {
         let factor = |(above, q): (&bool, &f64)| {
@@ -37,7 +37,7 @@ fn law(answers: &[bool], values: &[f64], (s, r): (f64, f64)) -> f64 {
         answers.iter().zip(values).map(factor).product()
     })
 }
-/// List all sequences of answers for `n` queries that are possible with a limit.
+/// List all sequences of answers for `n` queries that have at most `limit` answers `true`.
 fn sequences(n: usize, limit: usize) -> Vec<Vec<bool>> {
     let mut all = vec![vec![]];
     let count = |answers: &[bool]| answers.iter().filter(|above| **above).count();
@@ -59,16 +59,17 @@ type Numbers = VectorDomain<AtomDomain<f64>>;
 fn vectors(monotonic: bool) -> Space<Numbers, LInfDistance<f64>> {
     Space::new(VectorDomain::new(AtomDomain::non_nan()), LInfDistance::new(monotonic)).unwrap()
 }
-/// The loss that the map states for queries of sensitivity 1.
+/// Return the loss that the map states for queries of sensitivity 1.
 fn stated(limit: u32, (s, r): (f64, f64), monotonic: bool) -> f64 {
     make_above_threshold(vectors(monotonic), 0.0, limit, scales(s, r)).unwrap().map(&1.0).unwrap()
 }
-/// `m` equal numbers and then `n` equal ones.
+/// List `m` copies of `one`, and then `n` copies of `other`.
 fn steps<T: Clone>(m: usize, one: T, n: usize, other: T) -> Vec<T> {
     [vec![one; m], vec![other; n]].concat()
 }
 
-/// One query for each place of a vector, on vectors of integers under the L-infinity distance.
+/// The data are vectors of integers under the L-infinity distance. Each query returns the number at
+/// one place.
 type Data = VectorDomain<AtomDomain<i32>>;
 fn data() -> Space<Data, LInfDistance<i32>> {
     Space::new(VectorDomain::new(AtomDomain::default()), LInfDistance::new(false)).unwrap()
@@ -105,8 +106,8 @@ fn answers_have_the_probabilities_of_the_proof() {
     let claimed = |answers: &[bool]| law(answers, &values, (s, r));
     assert!(fit(&at_once, &claimed) < 1.0);
     assert!(fit(&in_turn, &claimed) < 1.0);
-    // Other laws do not fit: half the noise on queries, or fresh noise on the threshold for each
-    // query.
+    // The controls: the draws do not fit the distribution with half of the noise on queries. The
+    // draws also do not fit the distribution with fresh noise on the threshold for each query.
     assert!(1.0 < fit(&in_turn, &|answers| law(answers, &values, (s, r / 2.0))));
     let fresh = |answers: &[bool]| {
         let each = answers.iter().zip(values).map(|(above, q)| law(&[*above], &[q], (s, r)));
@@ -143,14 +144,15 @@ fn the_map_is_nearly_attained_by_many_queries() {
     assert!(both_ways <= all + 1e-9 && 0.97 * all < both_ways, "{both_ways} of {all}");
     let one_way = loss(&steps(m, 0.0, 2, 0.0), &steps(m, 1.0, 2, 0.0));
     assert!(one_way <= monotonic + 1e-9 && 0.97 * monotonic < one_way, "{one_way} of {monotonic}");
-    // The controls: queries that move in both directions need the larger loss, and each part of
-    // that loss is needed.
+    // The controls: the loss of queries that change in both directions exceeds the map for
+    // monotonic queries. The loss also exceeds each of the two terms of the map alone.
     assert!(monotonic < both_ways);
     assert!(1.0 / noise.0 < one_way && 2.0 / noise.1 < one_way);
 }
 #[test]
 fn refutes_the_broken_versions_and_not_this_one() {
-    // Lyu, Su, Li 2017, Figure 1: all claim epsilon 1 for sensitivity 1.
+    // The algorithms of Lyu, Su, Li 2017, Figure 1. Each of these algorithms claims an epsilon of 1
+    // for queries of sensitivity 1.
     let loss = |answers: &[bool], x: &[f64], y: &[f64], noise| {
         (law(answers, x, noise) / law(answers, y, noise)).ln()
     };
@@ -169,7 +171,7 @@ fn refutes_the_broken_versions_and_not_this_one() {
     let (x, y) = ([0.0, 1.0], [1.0, 0.0]);
     assert_eq!(loss(&[false, true], &x, &y, (2.0, 0.0)), f64::INFINITY);
     assert!(loss(&[false, true], &x, &y, ours(1)) <= 1.0);
-    // Without noise the map also states an infinite loss.
+    // Without noise on queries, our map also states an infinite loss.
     assert_eq!(stated(1, (2.0, 0.0), false), f64::INFINITY);
     // Algorithm 6: there is no limit.
     let m = 10;
@@ -177,7 +179,8 @@ fn refutes_the_broken_versions_and_not_this_one() {
     let (x, y) = (steps(m, 0.0, m, 1.0), steps(m, 1.0, m, 0.0));
     assert!(4.0 < loss(&answers, &x, &y, (2.0, 2.0)));
     assert!(loss(&answers, &x, &y, ours(m)) <= 1.0 + 1e-9);
-    // Algorithm 3: the compared noisy number is released, here as 0.
+    // Algorithm 3: the noisy number that was compared is released. The test assumes that this
+    // number is 0.
     let (m, noise) = (20, (2.0, 2.0));
     let value = |others: f64, last: f64| {
         let density = (-(0.0 - last).abs() / noise.1).exp() / (2.0 * noise.1);
@@ -217,7 +220,7 @@ fn a_budget_is_split_without_exceeding_it() {
             let above = make_above_threshold(vectors(monotonic), 0.0, limit, scales).unwrap();
             let loss = above.map(&sensitivity).unwrap();
             assert!(loss <= epsilon && epsilon * (1.0 - 1e-12) < loss, "{loss} of {epsilon}");
-            // The control: with slightly less noise, the loss exceeds epsilon.
+            // The control: with slightly less noise on queries, the loss exceeds epsilon.
             let less = Scale::new(scales.1.value() * (1.0 - 1e-12)).unwrap();
             let above = make_above_threshold(vectors(monotonic), 0.0, limit, (scales.0, less));
             assert!(epsilon < above.unwrap().map(&sensitivity).unwrap());

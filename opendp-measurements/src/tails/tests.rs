@@ -3,7 +3,7 @@ use super::*;
 fn scale(scale: f64) -> Scale {
     Scale::new(scale).unwrap()
 }
-/// A bound must be the exact value rounded up, or the float after.
+/// Check that a bound is the exact value rounded up to a float, or the next float above this float.
 #[track_caller]
 fn tight(found: Result<f64>, up: f64) {
     let found = found.unwrap();
@@ -15,7 +15,8 @@ fn laplace_tails_are_the_least_floats_above() {
     tight(laplacian_tail(scale(1.0), 0.0), 0.5);
     tight(laplacian_tail(scale(1.0), 4.0), 0.009_157_819_444_367_09);
     tight(laplacian_tail(scale(2.5), 10.0), 0.009_157_819_444_367_09);
-    // Values for a threshold of 5 minus the sensitivity 1, and for one more step.
+    // The first value is the tail at 4, which is a threshold of 5 minus the sensitivity 1. The
+    // second value is the tail at 5.
     tight(discrete_laplacian_tail(scale(1.0), 4.0), 0.013_389_804_932_698_453);
     tight(discrete_laplacian_tail(scale(1.0), 5.0), 0.004_925_833_956_035_729);
     tight(discrete_laplacian_tail(scale(1.0), 0.0), 0.731_058_578_630_004_9);
@@ -72,7 +73,8 @@ fn discrete_gaussian_tails_are_the_least_floats_above() {
     ] {
         tight(discrete_gaussian_tail(scale(s), m), up);
     }
-    // By integration, with a stated slack.
+    // Above the scale 256, the bound comes from the formula of Euler and Maclaurin. The bound can
+    // exceed the exact tail by a small relative amount.
     for (s, m, up) in [
         (300.0, 0.0, 0.500_664_903_800_669_1),
         (300.0, 100.0, 0.370_070_428_704_285_8),
@@ -90,7 +92,7 @@ fn both_ways_to_a_discrete_gaussian_tail_agree_where_they_meet() {
         let integrated = integrated(scale(256.0), m).unwrap();
         let slack = 1.0 + 0.5_f64.powi(14);
         assert!(summed <= integrated && integrated <= summed * slack, "{m}: {integrated:e}");
-        // The control: without half of the first weight the bound would be too low.
+        // The control: without half of the first weight, the bound would be too low.
         let gaussian = gaussian_tail(scale(256.0), m).unwrap();
         assert!(gaussian < summed, "{m}");
     }
@@ -106,7 +108,8 @@ fn tails_fall_with_t_and_rise_with_the_scale() {
                 let found = tail(scale(s), (ratio * s).min(f64::MAX)).unwrap();
                 assert!(0.0 < found && found <= last, "{s} {ratio}: {found}");
                 let wider = tail(scale(s * 1.5), (ratio * s).min(f64::MAX)).unwrap();
-                // At 0 the discrete distributions count their largest weight.
+                // At 0, the discrete tail includes the largest weight, so it is larger than the
+                // continuous tail.
                 assert!(ratio == 0.0 || found <= wider, "{s} {ratio}");
                 last = found;
             }

@@ -1,4 +1,4 @@
-//! Gaussian noise on the numbers of a map, and a threshold that hides rare keys.
+//! Gaussian noise on the numbers of a map, with a threshold that hides rare keys.
 
 use std::collections::HashMap;
 
@@ -15,66 +15,71 @@ use crate::{Gaussian, Scale, ThresholdNumber};
 
 /// Make a measurement that adds Gaussian noise to a map and keeps numbers that reach a threshold.
 ///
-/// The keys need not be public: the threshold makes it improbable that a key of only one person is
-/// released. [`make_gaussian`](crate::make_gaussian) adds the same noise. It is discrete for
-/// integers. For floats it is continuous, and the sum is rounded to a multiple of `2^k`.
+/// The keys can be private. The threshold makes it improbable that a key of only one person is
+/// released. [`make_gaussian`](crate::make_gaussian) adds the same noise. The noise is discrete for
+/// integers. For floats, the noise is continuous, and the sum is rounded to a multiple of `2^k`.
 ///
 /// # Arguments
 /// * `input` - maps from keys to numbers under the distance of changed keys, the Euclidean length
 ///   of the changes, and the largest change
-/// * `scale` - the scale of the noise; 0 for no noise
-/// * `threshold` - a key is released when its noisy number is at least this; for a negative
-///   threshold, when it is at most this. For floats it must not be negative
-/// * `k` - the exponent of the lattice that float releases lie on, by default about 40 bits below
+/// * `scale` - the scale of the noise. At scale 0, no noise is added
+/// * `threshold` - a key is released if its noisy number is at least the threshold. For a negative
+///   threshold, the number must be at most the threshold. For floats, the threshold must not be
+///   negative
+/// * `k` - the exponent of the lattice that float releases lie on. Defaults to about 40 bits below
 ///   the scale. Integers accept only null or 0
 ///
 /// # Precondition
-/// The numbers exclude NaN; otherwise there is no such space. An infinity counts as the largest or
-/// lowest finite number. `scale` is finite and not negative; `k` is from -1074 to 1023, for `f32`
-/// from -149 to 127; `threshold` is finite.
+/// The domain of the numbers excludes NaN, because the metric requires a domain without NaN. An
+/// infinity in the data counts as the largest or lowest finite number. `scale` is finite and not
+/// negative. `k` is from -1074 to 1023, or from -149 to 127 for `f32`. `threshold` is finite.
 ///
 /// # Postcondition
-/// Any two members at distance at most `d_in` give releases that are `map(d_in)`-close: for each
-/// there is an event of probability at least `1 - delta`, and conditioned on these events their
-/// Renyi divergence of every order `a > 1` is at most `a rho`. The order in which a release lists
-/// its keys depends only on the released keys and numbers.
+/// Any two members at distance at most `d_in` give releases that are `map(d_in)`-close.
+/// Let `(rho, delta) = map(d_in)`. Two releases are `map(d_in)`-close if two conditions hold.
+/// First, each release has an event of probability at least `1 - delta`. Second, for every order
+/// `a > 1`, the Renyi divergence of the releases, conditioned on these events, is at most `a rho`.
+/// A release lists its keys in an order that depends only on the released keys and numbers.
 ///
 /// # Map
-/// Let `d_in = (l0, l2, linf)`. If `linf` is above `l2`, it is first replaced by `l2`. For
+/// Let `d_in = (l0, l2, linf)`. If `linf` is above `l2`, `linf` is first replaced by `l2`. For
 /// integers, `linf` is then rounded down. The loss has two parts:
 /// * `rho = min(l2^2, l0 linf^2) / (2 scale^2)`, rounded up
 /// * `delta = 1 - (1 - p)^l0`, rounded up, where `p = P[Z >= threshold - linf]` is a tail of the
-///   noise: [`discrete_gaussian_tail`] for integers; for floats [`gaussian_tail`] at
-///   `threshold - linf - 2^k / 2`, the threshold being rounded up to the lattice
+///   noise. For integers, the tail is [`discrete_gaussian_tail`]. For floats, the tail is
+///   [`gaussian_tail`] at `threshold - linf - 2^k / 2`, with the threshold rounded up to the
+///   lattice
 ///
-/// It is `(0, 0)` when any of the three is 0. At scale 0 any other distance gives `(infinity, 1)`.
+/// The loss is `(0, 0)` if `l0`, `l2` or `linf` is 0. At scale 0, any other distance gives
+/// `(infinity, 1)`.
 ///
 /// # Proof
 /// The events, `delta`, and the order of keys are the same as in the proof of
 /// [`make_laplace_threshold`](crate::make_laplace_threshold). That proof uses three properties of
-/// the noise: its symmetry, its tail, and its independence between keys. It uses three properties
-/// of the distance: `l0`, `linf`, and that no single change exceeds the length `l2` of all changes.
-/// Given the events, both releases are the same function of the noisy numbers at the keys that both
-/// members have. The squares of their changes add up to at most `l2^2`, and to at most `l0 linf^2`,
-/// since only `l0` of them change. By the proof of [`make_gaussian`](crate::make_gaussian), the
-/// divergence of order `a` is at most `a` times that, divided by `2 scale^2`; this is approximate
-/// zero-concentrated privacy (Bun, Steinke 2016, Definition 8.1).
+/// the noise: its symmetry, its tail, and its independence between keys. The proof also uses `l0`,
+/// `linf`, and the fact that each change is at most the length `l2` of all changes. Given the
+/// events, both releases are the same function of the noisy numbers at the keys that both members
+/// have. The sum of the squares of the changes is at most `l2^2`. This sum is also at most
+/// `l0 linf^2`, because only `l0` numbers change. By the proof of
+/// [`make_gaussian`](crate::make_gaussian), the divergence of order `a` is at most `a` times this
+/// sum, divided by `2 scale^2`. This bound is approximate zero-concentrated privacy (Bun, Steinke
+/// 2016, Definition 8.1).
 ///
-/// *Rounding.* `l2^2 / (2 scale^2)` is rounded up once; the other bound, for one key, is rounded up
-/// once more when it is multiplied by `l0`. `delta` is computed as for Laplace noise.
+/// *Rounding.* `l2^2 / (2 scale^2)` is rounded up once. `linf^2 / (2 scale^2)` is rounded up. The
+/// product of this float and `l0` is also rounded up. `delta` is computed as for Laplace noise.
 ///
 /// # Accuracy
-/// The error of a released number is bounded as for [`make_gaussian`](crate::make_gaussian), except
-/// with probability `alpha`, for each key that has a number. This bound does not hold for the set
-/// of released keys, because keys with a large noise are released more often.
+/// For each key that has a number, the error of the released number is bounded as for
+/// [`make_gaussian`](crate::make_gaussian), except with probability `alpha`. This bound does not
+/// hold for the released keys alone, because keys with a large noise are released more often.
 ///
 /// # Errors
 /// * `MakeMeasurement` when the threshold of floats is negative or not finite, or when `k` is given
 ///   for integers and is not 0
 /// * `FailedFunction` when `k` is out of range
-/// * from the map: `FailedMap` when `linf` exceeds the magnitude of the threshold, when a part is
-///   negative or NaN, or when both `l2` and `linf` are infinite; `Overflow` when the loss exceeds
-///   all floats
+/// * from the map: `FailedMap` when `linf` exceeds the magnitude of the threshold, when a part of
+///   the distance is negative or NaN, or when `l2` and `linf` are both infinite
+/// * from the map: `Overflow` when the loss exceeds all floats
 ///
 /// # Example
 /// ```
@@ -113,8 +118,8 @@ where
     threshold_of::<2, Gaussian, _, _, _>(input, scale, threshold, k)
 }
 
-/// The same constructor, for a type `Q` of the distances that is known only at run time, and with
-/// the type argument `MO` that documents may state.
+/// Call `make_gaussian_threshold` for a distance type `Q` that is known only at run time. A
+/// measurement that is stored as a document can also state the type argument `MO`.
 #[allow(clippy::extra_unused_type_parameters, reason = "it takes those of the typed one")]
 fn gaussian_threshold_at<K, V, Q, MO>(
     input: MapSpace<K, V, AnyMapMetric<2>>,
@@ -140,7 +145,7 @@ macro_rules! register_at {
         }
     )+};
 }
-// Each number type, with the types of its distances.
+// Register the constructor for each number type and for the distance types of this number type.
 register_at! {
     i32: i32, f64; i64: i64, f64; u32: u32, f64; u64: u64, f64; usize: usize, f64;
     f32: f32, f64; f64: f64;
@@ -148,7 +153,7 @@ register_at! {
 
 impl ThresholdNoise<2> for Gaussian {
     type Measure = Approximate<ZeroConcentratedDivergence>;
-    /// `min(norm^2, parts change^2) / (2 scale^2)`.
+    /// Return `min(norm^2, parts change^2) / (2 scale^2)`, rounded up to a float.
     fn loss<Q>(parts: u32, norm: Q, change: Q, scale: Scale) -> Result<f64>
     where
         Q: Number + InfCast<u32>,
@@ -159,7 +164,7 @@ impl ThresholdNoise<2> for Gaussian {
             half_square_quotient(norm, scale.value()),
             half_square_quotient(change, scale.value()),
         );
-        // If one of the bounds does not fit a float, the other may.
+        // If only one of the two bounds fits a float, return this bound.
         match (joint, each.and_then(|each| each.inf_mul(f64::from(parts)))) {
             (Ok(joint), Ok(all)) => Ok(joint.min(all)),
             (joint, all) => joint.or(all),

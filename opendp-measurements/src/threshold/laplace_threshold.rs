@@ -1,4 +1,4 @@
-//! Laplace noise on the numbers of a map, and a threshold that hides rare keys.
+//! Laplace noise on the numbers of a map, with a threshold that hides rare keys.
 
 use std::collections::HashMap;
 
@@ -15,95 +15,102 @@ use crate::{Laplace, Scale, ThresholdNumber};
 
 /// Make a measurement that adds Laplace noise to a map and keeps numbers that reach a threshold.
 ///
-/// The keys need not be public: the threshold makes it improbable that a key of only one person is
-/// released. [`make_laplace`](crate::make_laplace) adds the same noise. It is discrete for
-/// integers. For floats it is continuous, and the sum is rounded to a multiple of `2^k`.
+/// The keys can be private. The threshold makes it improbable that a key of only one person is
+/// released. [`make_laplace`](crate::make_laplace) adds the same noise. The noise is discrete for
+/// integers. For floats, the noise is continuous, and the sum is rounded to a multiple of `2^k`.
 ///
 /// # Arguments
 /// * `input` - maps from keys to numbers under the distance of changed keys, the sum of the
 ///   changes, and the largest change
-/// * `scale` - the scale of the noise; 0 for no noise
-/// * `threshold` - a key is released when its noisy number is at least this; for a negative
-///   threshold, when it is at most this. For floats it must not be negative
-/// * `k` - the exponent of the lattice that float releases lie on, by default about 40 bits below
+/// * `scale` - the scale of the noise. At scale 0, no noise is added
+/// * `threshold` - a key is released if its noisy number is at least the threshold. For a negative
+///   threshold, the number must be at most the threshold. For floats, the threshold must not be
+///   negative
+/// * `k` - the exponent of the lattice that float releases lie on. Defaults to about 40 bits below
 ///   the scale. Integers accept only null or 0
 ///
 /// # Precondition
-/// The numbers exclude NaN; otherwise there is no such space. An infinity counts as the largest or
-/// lowest finite number. `scale` is finite and not negative; `k` is from -1074 to 1023, for `f32`
-/// from -149 to 127; `threshold` is finite.
+/// The domain of the numbers excludes NaN, because the metric requires a domain without NaN. An
+/// infinity in the data counts as the largest or lowest finite number. `scale` is finite and not
+/// negative. `k` is from -1074 to 1023, or from -149 to 127 for `f32`. `threshold` is finite.
 ///
 /// # Postcondition
-/// Any two members at distance at most `d_in` give releases that are `map(d_in)`-close: for each
-/// there is an event of probability at least `1 - delta`, and conditioned on these events their
-/// max-divergence is at most `epsilon`. So they are `(epsilon, delta)`-indistinguishable. The order
-/// in which a release lists its keys depends only on the released keys and numbers.
+/// Any two members at distance at most `d_in` give releases that are `map(d_in)`-close.
+/// Let `(epsilon, delta) = map(d_in)`. Two releases are `map(d_in)`-close if two conditions hold.
+/// First, each release has an event of probability at least `1 - delta`. Second, the max-divergence
+/// of the releases, conditioned on these events, is at most `epsilon`. So the releases are
+/// `(epsilon, delta)`-indistinguishable. A release lists its keys in an order that depends only on
+/// the released keys and numbers.
 ///
 /// # Map
-/// Let `d_in = (l0, l1, linf)`. If `linf` is above `l1`, it is first replaced by `l1`. For
+/// Let `d_in = (l0, l1, linf)`. If `linf` is above `l1`, `linf` is first replaced by `l1`. For
 /// integers, `l1` and `linf` are then rounded down. The loss has two parts:
 /// * `epsilon = min(l1, l0 linf) / scale`, rounded up
 /// * `delta = 1 - (1 - p)^l0`, rounded up, where `p = P[Z >= threshold - linf]` is a tail of the
-///   noise: [`discrete_laplacian_tail`] for integers; for floats [`laplacian_tail`] at
-///   `threshold - linf - 2^k / 2`, the threshold being rounded up to the lattice
+///   noise. For integers, the tail is [`discrete_laplacian_tail`]. For floats, the tail is
+///   [`laplacian_tail`] at `threshold - linf - 2^k / 2`, with the threshold rounded up to the
+///   lattice
 ///
-/// It is `(0, 0)` when any of the three is 0. At scale 0 any other distance gives `(infinity, 1)`.
+/// The loss is `(0, 0)` if `l0`, `l1` or `linf` is 0. At scale 0, any other distance gives
+/// `(infinity, 1)`.
 ///
 /// # Proof
-/// A key with the number 0 is dropped before any noise is drawn, so the release does not
-/// distinguish it from an absent key. The metric does not distinguish them either: both count as 0.
-/// Let `x`, `y` be two members without such keys, at distance `(l0, l1, linf)`, where all three
-/// bounds hold at once. Members at distance 0 in any of the three parts are equal, and equal
-/// members have equal distributions. Replacing infinities does not increase any distance between
-/// members.
+/// A key with the number 0 is dropped before any noise is drawn. So the release treats such a key
+/// as an absent key. The metric also treats such a key as an absent key: the number counts as 0 in
+/// both cases. Let `x`, `y` be two members without such keys, at distance `(l0, l1, linf)`. The
+/// bounds `l0`, `l1` and `linf` all hold for `x` and `y`. Members at distance 0 in any of the three
+/// parts are equal, and equal members have equal distributions. The replacement of infinities does
+/// not increase any distance between members.
 ///
-/// *The events.* Let `E` be the event that the release on `x` has no key that `y` lacks. There are
-/// at most `l0` such keys in `x`. Each has a number of magnitude at most `linf`, because the number
-/// changes to 0; its magnitude is also at most `l1`, and it is an integer if the numbers are
-/// integers. An integer `v <= linf` reaches the threshold `T` if `v + Z >= T`, so only if
-/// `Z >= T - linf`. The release compares by `>=`, and so does the tail, which counts
-/// `Z = T - linf`. A float reaches `T` if the exact sum `v + Z`, rounded to the nearest lattice
-/// point, then to the nearest float, is at least `T`; the decision uses the release itself. The
-/// lattice point is always above the float below `T`. If the lattice is at least as coarse as
-/// floats at `T`, the lattice point is at least the first point that is not below `T`. The sum is
-/// at most `2^k / 2` below the lattice point. For a negative threshold, change all signs; the same
-/// bound holds because the noise is symmetric. Noise is independent, so
-/// `P[E] >= (1 - p)^l0 >= 1 - delta`. The same holds for `y` and an event `F`.
+/// *The events.* Let `E` be the event that all keys of the release on `x` are also keys of `y`. At
+/// most `l0` keys of `x` are not keys of `y`. The number of such a key changes to 0. So the
+/// magnitude of this number is at most `linf` and at most `l1`. If the numbers are integers, this
+/// magnitude is an integer. An integer `v <= linf` reaches the threshold `T` if `v + Z >= T`, so
+/// only if `Z >= T - linf`. The release compares with `>=`. The tail also uses `>=`, so it counts
+/// `Z = T - linf`. For a float, the exact sum `v + Z` is rounded to the nearest lattice point, and
+/// then to the nearest float. The float reaches `T` if this result is at least `T`. Then the
+/// lattice point is above the largest float below `T`. Let `T'` be the least lattice point that is
+/// at least `T`. If the lattice is at least as coarse as floats at `T`, the lattice point is at
+/// least `T'`. The sum is at most `2^k / 2` below the lattice point. For a negative threshold,
+/// change all signs. The same bound holds because the noise is symmetric. The noise of different
+/// keys is independent, so `P[E] >= (1 - p)^l0 >= 1 - delta`. The same bound holds for `y` and the
+/// corresponding event `F`.
 ///
-/// *The loss.* Given `E`, the release from `x` consists of those common keys whose noisy numbers
-/// reach the threshold. `E` depends on the noise of other keys alone. So, given `E`, the release
-/// from `x` is a function of the numbers at the common keys, each with its own noise; the same
-/// holds for `y` given `F`. The changes of these numbers add up to at most `l1`, and to at most
-/// `l0 linf`, since only `l0` of them change. By the proof of
-/// [`make_laplace`](crate::make_laplace), the max-divergence of both is at most that divided by the
-/// scale, and dropping keys is post-processing.
+/// *The loss.* Given `E`, the release from `x` contains only common keys whose noisy numbers reach
+/// the threshold. `E` depends only on the noise of the other keys. So, given `E`, the release from
+/// `x` is a function of the noisy numbers at the common keys. The same statement holds for `y`
+/// given `F`. The sum of the changes of these numbers is at most `l1`. This sum is also at most
+/// `l0 linf`, because only `l0` numbers change. By the proof of
+/// [`make_laplace`](crate::make_laplace), the max-divergence of the noisy numbers is at most this
+/// sum divided by the scale. The removal of keys is post-processing.
 ///
-/// *Together.* Use an independent coin to lower the probability of both events to exactly
-/// `1 - delta`. Then for every set `S` of releases, `P_x[S] <= delta + (1 - delta) P_x[S | E] <=
-/// delta + exp(epsilon) (1 - delta) P_y[S | F] <= delta + exp(epsilon) P_y[S]` (Bun, Steinke 2016,
-/// Section 8, for this kind of approximation; Korolova, Kenthapadi, Mishra, Ntoulas 2009, and
-/// Wilson et al. 2020, for the mechanism).
+/// *Together.* An independent coin lowers the probability of both events to exactly `1 - delta`.
+/// Then for every set `S` of releases, `P_x[S] <= delta + (1 - delta) P_x[S | E] <= delta +
+/// exp(epsilon) (1 - delta) P_y[S | F] <= delta + exp(epsilon) P_y[S]`. For this kind of
+/// approximation, see Bun, Steinke 2016, Section 8. For the mechanism, see Korolova, Kenthapadi,
+/// Mishra, Ntoulas 2009, and Wilson et al. 2020.
 ///
-/// *The order.* Two maps with the same keys may list them in different orders and have different
-/// capacities, depending on the keys that they held before. The release is a new map; its keys are
-/// inserted in the order of their hashes.
+/// *The order.* The order of keys and the capacity of a map depend on earlier keys. So two maps
+/// with the same keys can differ in their order and capacity. But the release is a new map. The
+/// keys of this map are inserted in the order of their hashes.
 ///
-/// *Rounding.* `epsilon` is rounded up once, or twice where `l0 linf` is a float. The tail is a
-/// certified bound at an argument rounded down. The power is `-(exp(l0 ln(1 - p)) - 1)` with each
-/// function rounded toward a larger result; it is not more than `l0 p`.
+/// *Rounding.* `epsilon` is rounded up once. If `l0 linf` is computed in floats, `epsilon` is
+/// rounded up twice. The tail `p` is a certified bound, and its argument is rounded down. `delta`
+/// is `-(exp(l0 ln(1 - p)) - 1)`, with each function rounded toward a larger result. `delta` is at
+/// most `l0 p`.
 ///
 /// # Accuracy
-/// The error of a released number is bounded as for [`make_laplace`](crate::make_laplace), except
-/// with probability `alpha`, for each key that has a number. This bound does not hold for the set
-/// of released keys, because keys with a large noise are released more often.
+/// For each key that has a number, the error of the released number is bounded as for
+/// [`make_laplace`](crate::make_laplace), except with probability `alpha`. This bound does not hold
+/// for the released keys alone, because keys with a large noise are released more often.
 ///
 /// # Errors
 /// * `MakeMeasurement` when the threshold of floats is negative or not finite, or when `k` is given
 ///   for integers and is not 0
 /// * `FailedFunction` when `k` is out of range
-/// * from the map: `FailedMap` when `linf` exceeds the magnitude of the threshold, when a part is
-///   negative or NaN, or when both `l1` and `linf` are infinite; `Overflow` when the loss exceeds
-///   all floats
+/// * from the map: `FailedMap` when `linf` exceeds the magnitude of the threshold, when a part of
+///   the distance is negative or NaN, or when both `l1` and `linf` are infinite
+/// * from the map: `Overflow` when the loss exceeds all floats
 ///
 /// # Example
 /// ```
@@ -142,8 +149,8 @@ where
     threshold_of::<1, Laplace, _, _, _>(input, scale, threshold, k)
 }
 
-/// The same constructor, for a type `Q` of the distances that is known only at run time, and with
-/// the type argument `MO` that documents may state.
+/// Call `make_laplace_threshold` for a distance type `Q` that is known only at run time. A
+/// measurement that is stored as a document can also state the type argument `MO`.
 #[allow(clippy::extra_unused_type_parameters, reason = "it takes those of the typed one")]
 fn laplace_threshold_at<K, V, Q, MO>(
     input: MapSpace<K, V, AnyMapMetric<1>>,
@@ -168,7 +175,7 @@ macro_rules! register_at {
         }
     )+};
 }
-// Each number type, with the types of its distances.
+// Register the constructor for each number type and for the distance types of this number type.
 register_at! {
     i32: i32, f64; i64: i64, f64; u32: u32, f64; u64: u64, f64; usize: usize, f64;
     f32: f32, f64; f64: f64;
@@ -176,14 +183,15 @@ register_at! {
 
 impl ThresholdNoise<1> for Laplace {
     type Measure = Approximate<MaxDivergence>;
-    /// `min(norm, parts change) / scale`.
+    /// Return `min(norm, parts change) / scale`, rounded up to a float.
     fn loss<Q>(parts: u32, norm: Q, change: Q, scale: Scale) -> Result<f64>
     where
         Q: Number + InfCast<u32>,
         f64: InfCast<Q>,
         i128: InfCast<Q>,
     {
-        // A product that does not fit its type is above the norm, which does fit.
+        // If the product `parts change` does not fit the type `Q`, the product exceeds `norm`. Then
+        // use `norm`.
         let all = Q::inf_cast(parts).and_then(|parts| parts.inf_mul(change)).unwrap_or(norm);
         quotient(if all < norm { all } else { norm }, scale.value())
     }

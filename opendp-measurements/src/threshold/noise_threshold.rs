@@ -1,4 +1,5 @@
-//! Noise and a threshold; the privacy measure selects the distribution of the noise.
+//! Noise on the numbers of a map, with a threshold. The privacy measure selects the distribution of
+//! the noise.
 
 use std::collections::HashMap;
 
@@ -11,15 +12,16 @@ use opendp_core::{
 use crate::threshold::{AnyMapMetric, MapSpace, Release, ThresholdMetric, threshold_of};
 use crate::{Gaussian, Laplace, Scale, ThresholdNumber};
 
-/// A privacy measure that has a mechanism of noise and a threshold on maps under the metric `M`.
+/// A privacy measure that has a mechanism with noise and a threshold. The data of the mechanism are
+/// maps under the metric `M`.
 pub trait NoiseThresholdMeasure<K: HashableAtom, V: ThresholdNumber, M>: Measure
 where
     M: MetricOn<MapDomain<AtomDomain<K>, AtomDomain<V>>>,
 {
-    /// Make that mechanism.
+    /// Make the mechanism with noise and a threshold for this measure.
     ///
     /// # Errors
-    /// The errors of its constructor.
+    /// The errors of the constructor of this mechanism.
     fn make(
         input: Space<MapDomain<AtomDomain<K>, AtomDomain<V>>, M>,
         scale: Scale,
@@ -61,11 +63,14 @@ mechanisms! {
 /// # Arguments
 /// * `input` - maps from keys to numbers under the distance of changed keys, the norm of the
 ///   changes, and the largest change
-/// * `output_measure` - approximate max-divergence for Laplace noise and the L1 norm, or
-///   approximate zero-concentrated divergence for Gaussian noise and the L2 norm
-/// * `scale` - the scale of the noise; 0 for no noise
-/// * `threshold` - a key is released when its noisy number is at least this; for a negative
-///   threshold, when it is at most this. For floats it must not be negative
+/// * `output_measure` - approximate max-divergence or approximate zero-concentrated divergence. For
+///   approximate max-divergence, the noise is Laplace noise and the norm is the L1 norm. For
+///   approximate zero-concentrated divergence, the noise is Gaussian noise and the norm is the L2
+///   norm
+/// * `scale` - the scale of the noise. At scale 0, no noise is added
+/// * `threshold` - a key is released if its noisy number is at least the threshold. For a negative
+///   threshold, the number must be at most the threshold. For floats, the threshold must not be
+///   negative
 /// * `k` - the exponent of the lattice that float releases lie on. Integers accept only null or 0
 ///
 /// # Precondition
@@ -73,15 +78,17 @@ mechanisms! {
 /// [`make_gaussian_threshold`](crate::make_gaussian_threshold).
 ///
 /// # Postcondition
-/// The result is the same as calling [`make_laplace_threshold`](crate::make_laplace_threshold) or
-/// [`make_gaussian_threshold`](crate::make_gaussian_threshold) with the other arguments.
+/// [`make_laplace_threshold`](crate::make_laplace_threshold) or
+/// [`make_gaussian_threshold`](crate::make_gaussian_threshold) makes the same measurement from the
+/// other arguments.
 ///
 /// # Map
 /// The map of [`make_laplace_threshold`](crate::make_laplace_threshold) or
 /// [`make_gaussian_threshold`](crate::make_gaussian_threshold).
 ///
 /// # Proof
-/// Each measure calls the constructor whose loss it states.
+/// Approximate max-divergence calls the constructor for Laplace noise. Approximate
+/// zero-concentrated divergence calls the constructor for Gaussian noise.
 ///
 /// # Errors
 /// The errors of [`make_laplace_threshold`](crate::make_laplace_threshold) or
@@ -111,7 +118,7 @@ where
     M: MetricOn<MapDomain<AtomDomain<K>, AtomDomain<V>>>,
     MO: NoiseThresholdMeasure<K, V, M>,
 {
-    // A measure has no contents besides its type.
+    // A measure has no fields to read.
     let TheMeasure(_) = output_measure;
     MO::make(input, scale, threshold, k)
 }
@@ -134,7 +141,7 @@ macro_rules! register_at {
         }
     )+};
 }
-// Each number type, with the types of its distances.
+// Register the constructor for each number type and for the distance types of this number type.
 register_at! {
     i32: i32, f64; i64: i64, f64; u32: u32, f64; u64: u64, f64; usize: usize, f64;
     f32: f32, f64; f64: f64;

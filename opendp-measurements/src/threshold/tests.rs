@@ -29,7 +29,8 @@ fn laplace_f64(s: f64, threshold: f64, k: Option<i32>) -> Release<1, u32, f64, f
 fn gaussian(s: f64, threshold: i32) -> Release<2, u32, i32, i32, Concentrated> {
     make_gaussian_threshold(parts(), scale(s), threshold, None).unwrap()
 }
-/// A loss must be the exact one, with a delta at most slightly above.
+/// Check that the first part of a loss is exact, and that delta is equal to or slightly above the
+/// exact delta.
 #[track_caller]
 fn close(found: Result<(f64, f64)>, (loss, delta): (f64, f64), slack: f64) {
     let found = found.unwrap();
@@ -39,11 +40,13 @@ fn close(found: Result<(f64, f64)>, (loss, delta): (f64, f64), slack: f64) {
 
 #[test]
 fn gives_the_losses_of_the_test_vectors_at_the_tail_of_the_rule() {
-    // The tail begins at 4; OpenDP begins it one step too far out.
+    // The map adds the probabilities of noise from 4 on. OpenDP adds the probabilities only from 5
+    // on.
     close(laplace(1.0, 5).map(&(1, 1, 1)), (1.0, 0.013_389_804_932_698_45), 1e-15);
     let p = 0.013_389_804_932_698_45;
     close(laplace(1.0, 5).map(&(2, 2, 1)), (2.0, p * (2.0 - p) * (1.0 - 1e-15)), 1e-14);
-    // Continuous noise, on a lattice so fine that half a step does not matter.
+    // The noise is continuous. The lattice is so fine that half a lattice step does not change
+    // delta noticeably.
     let fine = laplace_f64(1.0, 5.0, None);
     close(fine.map(&(1, 1.0, 1.0)), (1.0, 0.009_157_819_444_367_09), 1e-11);
     close(fine.map(&(3, 2.0, 1.0)), (2.0, 0.027_222_629_388_718_66), 1e-11);
@@ -51,12 +54,12 @@ fn gives_the_losses_of_the_test_vectors_at_the_tail_of_the_rule() {
         let exact = (d - 10.0_f64).exp() / 2.0;
         close(laplace_f64(1.0, 10.0, None).map(&(1, d, d)), (d, exact * (1.0 - 1e-15)), 1e-11);
     }
-    // The tail of the discrete distribution: exp(-(10 - d)) / (1 + 1 / e).
+    // The tail of the discrete Laplace distribution at 10 - d is exp(-(10 - d)) / (1 + 1 / e).
     for d in [1, 2, 3] {
         let exact = (f64::from(d) - 10.0).exp() / (1.0 + (-1.0_f64).exp());
         close(laplace(1.0, 10).map(&(1, d, d)), (f64::from(d), exact * (1.0 - 1e-15)), 1e-14);
     }
-    // The tail of the discrete Gaussian distribution.
+    // The tail of the discrete Gaussian distribution at 9.
     let exact = 1.028_054_299_771_316_6e-18;
     close(gaussian(1.0, 10).map(&(1, 1, 1)), (0.5, exact), 1e-15);
     close(gaussian(1.0, 10).map(&(4, 2, 1)), (2.0, 4.0 * exact), 1e-15);
@@ -77,12 +80,12 @@ fn each_bound_on_the_change_helps() {
     let at = |d_in| laplace(1.0, 9).map(&d_in).unwrap();
     assert_eq!(at((2, 100, 3)).0, 6.0);
     assert_eq!(at((2, 5, 3)).0, 5.0);
-    // No single change exceeds their sum.
+    // No single change exceeds the sum of the changes, so the largest change 100 counts as 2.
     assert_eq!(at((1, 2, 100)), at((1, 2, 2)));
     assert_eq!(at((u32::MAX, 2, 2)).0, 2.0);
     let at = |d_in| gaussian(1.0, 9).map(&d_in).unwrap();
     assert_eq!([at((2, 100, 3)).0, at((2, 4, 3)).0, at((1, 2, 100)).0], [9.0, 8.0, 2.0]);
-    // Integers change by integers.
+    // Changes of integers are integers, so the distances of these maps are rounded down.
     let release: Release<1, u32, i32, f64, Pure> =
         make_laplace_threshold(parts(), scale(1.0), 5, None).unwrap();
     assert_eq!(release.map(&(1, 1.9, 1.9)), laplace(1.0, 5).map(&(1, 1, 1)));
@@ -97,7 +100,7 @@ fn each_bound_on_the_change_helps() {
 #[test]
 fn refuses_distances_that_are_none_or_that_reach_the_threshold() {
     let release = laplace_f64(1.0, 5.0, None);
-    // A change above the threshold is refused.
+    // The map returns an error if the largest change exceeds the threshold.
     let error = release.map(&(1, 6.0, 6.0)).unwrap_err();
     assert_eq!(error.kind(), "FailedMap");
     assert!(error.to_string().contains("threshold must not be smaller"), "{error}");
@@ -107,7 +110,7 @@ fn refuses_distances_that_are_none_or_that_reach_the_threshold() {
     for wrong in [f64::NAN, -1.0, f64::INFINITY] {
         assert_eq!(release.map(&(1, wrong, wrong)).unwrap_err().kind(), "FailedMap");
     }
-    // All unsigned sums reach 0.
+    // Every unsigned number reaches the threshold 0.
     let release: Release<1, u32, u32, u32, Pure> =
         make_laplace_threshold(parts(), scale(1.0), 0, None).unwrap();
     assert_eq!(release.map(&(1, 1, 1)).unwrap_err().kind(), "FailedMap");
@@ -133,8 +136,8 @@ fn thresholds_of_integers_may_be_negative_and_of_floats_not() {
     }
 }
 
-/// Return the fraction of keys with this number that are released, and six standard deviations of
-/// this fraction.
+/// Release a map with many keys, all with the value `number`. Return the fraction of keys that are
+/// released, and six standard deviations of this fraction.
 fn rate<const P: usize, V: Copy + Atom, Q: Distance + Number, MO: Measure>(
     release: &Release<P, u32, V, Q, MO>,
     number: V,
@@ -144,7 +147,8 @@ fn rate<const P: usize, V: Copy + Atom, Q: Distance + Number, MO: Measure>(
     let rate = release.invoke(&data).unwrap().len() as f64 / f64::from(keys);
     (rate, 6.0 * (rate * (1.0 - rate) / f64::from(keys)).sqrt())
 }
-/// A key of only one person is released with a probability of at most delta, and not much less.
+/// Check that the probability of releasing a key of only one person is delta, up to six standard
+/// deviations.
 #[test]
 fn singletons_are_released_no_more_often_than_delta() {
     for threshold in [4, 5, 6] {
@@ -152,7 +156,7 @@ fn singletons_are_released_no_more_often_than_delta() {
         let delta = release.map(&(1, 1, 1)).unwrap().1;
         let (rate, slack) = rate(&release, 1);
         assert!((rate - delta).abs() < slack, "{threshold}: {rate} for {delta}");
-        // The control is the tail for `>`, which OpenDP reports.
+        // The control: a delta for `>` instead of `>=`, which OpenDP reports, is too small.
         let control = discrete_laplacian_tail(scale(1.0), f64::from(threshold)).unwrap();
         assert!(control < rate - slack, "{threshold}: {control} goes unnoticed");
     }
@@ -172,7 +176,7 @@ fn delta_covers_what_the_lattice_rounds_up() {
         let (rate, slack) = rate(&release, 1.0);
         assert!((rate - delta).abs() < slack, "{threshold} {k}: {rate} for {delta}");
     }
-    // The control is the tail without half a step.
+    // The control: a delta that ignores half a lattice step is too small.
     let control = laplacian_tail(scale(1.0), 3.0).unwrap();
     let (rate, slack) = rate(&laplace_f64(1.0, 4.0, Some(2)), 1.0);
     assert!(control < rate - slack, "{control} goes unnoticed");
@@ -180,8 +184,8 @@ fn delta_covers_what_the_lattice_rounds_up() {
 #[test]
 fn draws_keep_to_the_map_where_keys_come_and_others_change() {
     let (x, y) = (HashMap::from([(1, 1), (2, 4)]), HashMap::from([(2, 3)]));
-    // Return by how many standard deviations the draws break the claim, at worst in both
-    // directions.
+    // Compute by how many standard deviations the draws exceed the claim. The result is the larger
+    // excess of two directions: from `x` to `y` and from `y` to `x`.
     let excess = |release: &Release<1, u32, i32, i32, Pure>, (epsilon, delta): (f64, f64)| {
         let draws = 100_000;
         let often = |data: &HashMap<u32, i32>| {
@@ -200,13 +204,14 @@ fn draws_keep_to_the_map_where_keys_come_and_others_change() {
     };
     let claim = laplace(2.0, 3).map(&(2, 2, 1)).unwrap();
     assert!(excess(&laplace(2.0, 3), claim) < 6.0);
-    // The controls: the loss for only one of the two changes, and a delta of 0.
+    // The control claims the loss of threshold 9 for one changed key. This claim has half of the
+    // epsilon, and a delta near 0.
     let one = laplace(2.0, 9).map(&(1, 1, 1)).unwrap();
     assert!(6.0 < excess(&laplace(2.0, 3), one));
 }
 #[test]
 fn a_key_of_the_number_zero_is_one_that_is_not_there() {
-    // Wide noise would move many keys across a threshold of 1.
+    // If noise were added to zeros, many keys would reach a threshold of 1.
     let data: HashMap<u32, i32> = (0..1000).map(|key| (key, 0)).collect();
     assert!(laplace(10.0, 1).invoke(&data).unwrap().is_empty());
     let ones: HashMap<u32, i32> = (0..1000).map(|key| (key, 1)).collect();
@@ -223,13 +228,14 @@ fn the_layout_of_a_release_tells_nothing_of_the_keys_that_were_hidden() {
     let (from_few, from_many) = (release.invoke(&few).unwrap(), release.invoke(&many).unwrap());
     assert_eq!(from_few, from_many);
     assert_eq!(from_few.capacity(), from_many.capacity());
-    // The control: removing keys from a map keeps its capacity.
+    // The control: the removal of keys from a map does not change the capacity of this map.
     many.retain(|_, number| 500 <= *number);
     assert_ne!(from_few.capacity(), many.capacity());
 }
 #[test]
 fn joint_deltas_are_as_small_as_they_are() {
-    // Subtracting powers from 1 would give 0 or a multiple of 2^-53.
+    // If 1 - (1 - delta)^count were computed in floats, the result would be 0 or a multiple of
+    // 2^-53.
     for (count, delta) in [(1_000_000, 1e-20), (3, 1e-300), (2, 5e-324), (1000, 1e-5), (2, 0.5)] {
         let joint = any_of(count, delta).unwrap();
         let exact = -(f64::from(count) * (-delta).ln_1p()).exp_m1();
@@ -250,7 +256,7 @@ fn released_numbers_have_the_accuracy_of_their_noise() {
 }
 
 proptest! {
-    /// Without noise at least as large as the gap, no release reaches the threshold.
+    /// Check that a number reaches the threshold only if its noise is at least the computed gap.
     #[test]
     fn no_sum_below_the_gap_reaches_the_threshold(
         threshold in 1e-3..1e3, exact in -20..20_i32, k in -60..8,

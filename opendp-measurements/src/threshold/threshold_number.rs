@@ -1,4 +1,4 @@
-//! Numbers that a threshold can be set for.
+//! The number types that a threshold mechanism can release.
 
 use opendp_core::arith::{Directed, InfCast, Number};
 use opendp_core::{Error, Result};
@@ -6,19 +6,20 @@ use opendp_core::{Error, Result};
 use crate::samplers::power_of_two;
 use crate::{Gaussian, Laplace, NoiseNumber};
 
-/// A number that a threshold can be set for.
+/// A number type that a threshold mechanism can release.
 pub trait ThresholdNumber: NoiseNumber<Laplace> + NoiseNumber<Gaussian> + Number {
     /// Check that releases can be compared with this threshold.
     ///
     /// # Errors
-    /// `MakeMeasurement` when it is a float that is negative or not finite.
+    /// `MakeMeasurement` when the threshold is a float that is negative or not finite.
     fn check_threshold(self) -> Result<()>;
-    /// Return whether a release is kept: it is at least the threshold, or at most a negative
-    /// threshold.
+    /// Check that a released number reaches the threshold. The number reaches the threshold if it
+    /// is at least the threshold. It reaches a negative threshold if it is at most the threshold.
     fn reaches(self, threshold: Self) -> bool;
-    /// Find a `t` such that a number of magnitude at most `change` reaches the threshold only if
-    /// the noise is at least `t`, or at most `-t` for a negative threshold. `None` when `change`
-    /// exceeds the magnitude of the threshold.
+    /// Find a bound `t` on the noise. A number of magnitude at most `change` reaches the threshold
+    /// only with noise of at least `t`. For a negative threshold, the number reaches the threshold
+    /// only with noise of at most `-t`. Return `None` if `change` exceeds the magnitude of the
+    /// threshold.
     ///
     /// # Errors
     /// The errors of conversions.
@@ -28,7 +29,7 @@ pub trait ThresholdNumber: NoiseNumber<Laplace> + NoiseNumber<Gaussian> + Number
         i128: InfCast<Q>;
 }
 
-/// Return half a step of the lattice `2^k`, or the next float above it.
+/// Return half of the lattice step `2^k`, or the next float above this half.
 fn half_step(k: i32) -> f64 {
     match power_of_two(k - 1) {
         0.0 => f64::from_bits(1),
@@ -51,9 +52,9 @@ macro_rules! integers {
                 }
             }
             /// Return `|threshold| - floor(change)`, computed exactly and then rounded down to a
-            /// float. A saturated sum reaches the threshold exactly if the unsaturated sum does.
-            /// The one exception is the threshold 0 of unsigned numbers, which every change
-            /// exceeds.
+            /// float. A saturated sum reaches the threshold if and only if the unsaturated sum
+            /// reaches the threshold. The only exception is the threshold 0 of unsigned numbers.
+            /// For this threshold, every change exceeds the threshold.
             fn gap<Q: Number>(threshold: Self, change: Q, _: Option<i32>) -> Result<Option<f64>>
             where
                 f64: InfCast<Q>,
@@ -89,11 +90,11 @@ macro_rules! floats {
             fn reaches(self, threshold: Self) -> bool {
                 threshold <= self
             }
-            /// A release that reaches the threshold is the float nearest to a lattice point, which
-            /// is above the float below the threshold, because rounding keeps the order. If floats
-            /// are at least as dense as the lattice, its points are floats. Then the release is at
-            /// least the threshold, and at least the first lattice point above the threshold. The
-            /// exact sum is at most half a step below that point.
+            /// A release that reaches the threshold is the float nearest to a lattice point.
+            /// Rounding keeps the order, so this lattice point is above the largest float below the
+            /// threshold. If floats are at least as dense as the lattice, lattice points are
+            /// floats. Then the release is at least the first lattice point that is not below the
+            /// threshold. The exact sum is at most half a step below the lattice point.
             fn gap<Q: Number>(threshold: Self, change: Q, k: Option<i32>) -> Result<Option<f64>>
             where
                 f64: InfCast<Q>,
@@ -107,7 +108,7 @@ macro_rules! floats {
                 let (step, below) = (power_of_two(k), f64::from(threshold.next_down()));
                 let point = if exact - below <= step {
                     // Division and multiplication by a power of two are exact, unless they
-                    // overflow. Then use the threshold as the bound.
+                    // overflow. If an operation overflows, use the threshold as the bound.
                     let point = (exact / step).ceil() * step;
                     if point.is_finite() { point.max(exact) } else { exact }
                 } else {

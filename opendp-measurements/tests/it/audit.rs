@@ -1,7 +1,8 @@
-//! Black-box audits. For the worst pair of data, an event is found on some releases and counted on
-//! others. No event may break the claim of the map. The same audit refuses each mechanism with half
-//! of its noise. Constructors that call another one have no audit of their own, and neither have
-//! combinators that add up losses.
+//! Black-box audits of mechanisms. An audit takes the worst pair of neighbouring data. Half of the
+//! releases find an event, and the other half count this event. The frequencies of the event must
+//! agree with the loss that the map claims. The same audit must detect each mechanism that has half
+//! of its noise. Two kinds of constructors have no audit: constructors that only call another
+//! constructor, and combinators that add up losses.
 
 use std::collections::HashMap;
 use std::fmt::Debug;
@@ -22,17 +23,20 @@ use opendp_measurements::{
     make_report_noisy_max_gumbel,
 };
 
-/// Releases at each of two data, half of them to find an event and half to count it.
+/// The number of releases for each of the two data sets. Half of the releases find an event. The
+/// other half count this event.
 const DRAWS: usize = 1_000_000;
-/// This number of releases is enough to refuse a mechanism with half of its noise.
+/// The number of releases for the audit of a mechanism with half of its noise. This number is
+/// enough to detect the mechanism.
 const FEW: usize = 100_000;
-/// Standard deviations: a false alarm has probability 1e-9.
+/// The limit of the excess, in standard deviations. An honest mechanism exceeds this limit with
+/// probability 1e-9.
 const SIGMAS: f64 = 6.0;
 
-/// The claim of a mechanism at an epsilon: delta is at most this.
+/// A measure in which a loss bounds delta at each epsilon.
 trait Claim: Measure {
     fn delta(loss: &Self::Distance, epsilon: f64) -> f64;
-    /// The epsilon at which to audit.
+    /// Choose the epsilon at which the audit compares delta.
     fn epsilon(loss: &Self::Distance) -> f64;
 }
 impl Claim for MaxDivergence {
@@ -44,8 +48,8 @@ impl Claim for MaxDivergence {
     }
 }
 impl Claim for ZeroConcentratedDivergence {
-    /// The optimum over the orders `a` of `exp((a - 1)(a rho - epsilon)) / a (1 - 1 / a)^(a - 1)`
-    /// (Canonne, Kamath, Steinke 2020, Proposition 12), here the least over many orders.
+    /// Compute the least value of `exp((a - 1)(a rho - epsilon)) / a (1 - 1 / a)^(a - 1)` over many
+    /// orders `a` (Canonne, Kamath, Steinke 2020, Proposition 12).
     fn delta(rho: &f64, epsilon: f64) -> f64 {
         let at = |a: f64| {
             let slack = (a - 1.0) * (a * rho - epsilon) + (a - 1.0) * (-1.0 / a).ln_1p();
@@ -75,7 +79,7 @@ impl Claim for SmoothedMaxDivergence {
     }
 }
 
-/// Count releases by cell, in shares of all.
+/// Compute the fraction of releases in each cell. A cell is a set of releases with the same number.
 fn histogram<DI: Domain, MI: Metric, MO: Measure, R: Carrier>(
     mechanism: &Measurement<DI, MI, MO, R>,
     data: &DI::Carrier,
@@ -88,8 +92,8 @@ fn histogram<DI: Domain, MI: Metric, MO: Measure, R: Carrier>(
     }
     counts.into_iter().map(|(cell, count)| (cell, f64::from(count) / draws as f64)).collect()
 }
-/// By how many standard deviations `P[x in S] - exp(epsilon) P[y in S]` exceeds delta for the event
-/// `S` that looks worst, in the worse direction.
+/// Choose the event `S` that looks worst on half of the releases. Compute by how many standard
+/// deviations `P[x in S] - exp(epsilon) P[y in S]` exceeds delta, in the worse direction.
 fn excess<DI: Domain, MI: Metric, MO: Measure, R: Carrier>(
     mechanism: &Measurement<DI, MI, MO, R>,
     (x, y): (&DI::Carrier, &DI::Carrier),
@@ -109,14 +113,16 @@ fn excess<DI: Domain, MI: Metric, MO: Measure, R: Carrier>(
         let share = |counts| event.iter().map(|cell| at(counts, cell)).sum::<f64>();
         let (p, q) = (share(counted[0]), share(counted[1]));
         let variance = p * (1.0 - p) + factor * factor * q * (1.0 - q);
-        // If a cell has no releases, a difference of one release is not significant.
+        // If an event has no releases, the variance is 0. The added term makes a difference of one
+        // release insignificant.
         let draws = draws as f64 / 2.0;
         let deviation = ((variance + (1.0 + factor * factor) / draws) / draws).sqrt();
         (p - factor * q - delta) / deviation
     };
     worst([&found_x, &found_y], [&x, &y]).max(worst([&found_y, &found_x], [&y, &x]))
 }
-/// Audit a mechanism, and its copy of half the noise with the claim of the first.
+/// Audit a mechanism. Also audit the same mechanism with half of the noise against the claim for
+/// the full noise.
 #[track_caller]
 fn audit<DI: Domain, MI: Metric, MO: Claim, R: Carrier>(
     make: impl Fn(f64) -> Result<Measurement<DI, MI, MO, R>>,
@@ -139,7 +145,7 @@ fn audit<DI: Domain, MI: Metric, MO: Claim, R: Carrier>(
 fn scale(scale: f64) -> Scale {
     Scale::new(scale).unwrap()
 }
-/// The cell of a float: a quarter wide.
+/// Return the cell of a float. Cells have width 1/4.
 fn quarter(y: &f64) -> i64 {
     (y * 4.0).floor().clamp(-200.0, 200.0) as i64
 }
@@ -150,7 +156,7 @@ fn numbers_with_laplace_noise() {
         Space::new(AtomDomain::<i32>::default(), AbsoluteDistance::<i32>::new()).unwrap();
     let make = |s| make_laplace(integers.clone(), scale(2.0 * s), None);
     audit::<_, _, MaxDivergence, _>(make, (&0, &1), &1, |y| i64::from(*y));
-    // Saturation collects a whole tail at the end of the type.
+    // By saturation, a whole tail of the noise is released as the end of the type.
     audit::<_, _, MaxDivergence, _>(make, (&i32::MAX, &(i32::MAX - 2)), &2, |y| i64::from(*y));
     let floats = Space::new(AtomDomain::<f64>::non_nan(), AbsoluteDistance::<f64>::new()).unwrap();
     for k in [None, Some(1)] {
@@ -164,7 +170,8 @@ fn numbers_with_geometric_noise_within_bounds() {
         Space::new(AtomDomain::<i64>::default(), AbsoluteDistance::<i64>::new()).unwrap();
     let make = |s| make_geometric(integers.clone(), scale(2.0 * s), Some(Bounds::new(0, 10)?));
     for pair in [(&0, &1), (&5, &6), (&10, &9), (&-3, &-2)] {
-        // Beyond the bounds both data are the same, so half of the noise cannot be refused.
+        // If both numbers are beyond the same bound, both are clamped to this bound. Then the audit
+        // cannot detect a mechanism with half of the noise.
         if *pair.0 < 0 {
             let honest: Measurement<_, _, MaxDivergence, _> = make(1.0).unwrap();
             assert!(excess(&honest, pair, (0.0, 0.0), DRAWS, &|y| *y) < SIGMAS);
@@ -200,8 +207,8 @@ fn whole_profiles_of_noise() {
 #[test]
 fn numbers_with_canonical_noise() {
     let floats = Space::new(AtomDomain::<f64>::non_nan(), AbsoluteDistance::<f64>::new()).unwrap();
-    // Half of the noise is the noise for half of the distance, and the map of that mechanism states
-    // this. So the claim of the full noise is passed explicitly.
+    // The mechanism for half of `d_in` has half of the noise. The map of this mechanism fails for
+    // the full distance. So the test states the claim for the full noise itself.
     let make = |d_in| make_canonical_noise(floats.clone(), d_in, (0.7, 0.01)).unwrap();
     let claim = make(1.0).map(&1.0).unwrap();
     assert_eq!(claim, (0.7, 0.01));
@@ -216,14 +223,14 @@ fn vectors_with_noise() {
     audit::<_, _, MaxDivergence, _>(make, (&vec![0, 0], &vec![1, -1]), &2, cell);
     let input = Space::new(VectorDomain::default(), L2Distance::<i32>::new()).unwrap();
     let make = |s| make_gaussian(input.clone(), scale(5.0 * s), None);
-    // Cells along the line from one vector to the other.
+    // The cells are intervals on the line through both vectors.
     let cell = |y: &Vec<i32>| i64::from((3 * y[0] + 4 * y[1]) / 5);
     audit::<_, _, ZeroConcentratedDivergence, _>(make, (&vec![0, 0], &vec![3, 4]), &5, cell);
 }
 #[test]
 fn choices_by_noisy_scores() {
     let input = || Space::new(VectorDomain::default(), LInfDistance::<i32>::new(false)).unwrap();
-    // The best of two falls behind.
+    // Two scores are equal and best. One of these scores falls, and the other score rises.
     let (x, y) = (vec![0, 0, -3], vec![1, -1, -3]);
     let cell = |y: &usize| *y as i64;
     let make = |s| make_noisy_max(input(), TheMeasure(MaxDivergence), scale(2.0 * s), false);
@@ -232,7 +239,8 @@ fn choices_by_noisy_scores() {
     audit(make, (&vec![0; 2], &vec![-4, 4]), &4, cell);
     let range = || Space::new(VectorDomain::default(), RangeDistance::<i32>::new()).unwrap();
     let make = |s| make_gumbel_max(range(), Temperature::new(2.0 * s)?, Optimize::Min);
-    // One score is far behind, so the ratio of the probabilities is close to its bound.
+    // One score is much worse than the other score. So the ratio of the probabilities is close to
+    // its bound.
     audit(make, (&vec![0, 8], &vec![0, 4]), &4, cell);
     let make = |s| make_noisy_top_k(input(), TheMeasure(MaxDivergence), 2, scale(4.0 * s), false);
     audit(make, (&x, &y), &1, |y| (y[0] * 10 + y[1]) as i64);
@@ -247,7 +255,7 @@ fn choices_under_zero_concentrated_divergence() {
     let make = |s| make_noisy_top_k(input(), measure(), 2, scale(s), false);
     audit(make, (&vec![0, 0, -1], &vec![1, -1, -2]), &1, |y| (y[0] * 10 + y[1]) as i64);
 }
-/// Release from a random sample of two of four records.
+/// Audit a release from a random sample of two of four records.
 #[test]
 fn releases_from_a_secret_sample() {
     let bit = AtomDomain::bounded(Bounds::new(0, 1).unwrap());
@@ -285,7 +293,7 @@ fn randomized_responses() {
     for pair in [(&1, &2), (&3, &1)] {
         audit(make, pair, &1, |y| i64::from(*y));
     }
-    // Bits at both ends of the last byte.
+    // The ones are at both ends of the first byte, and in the second byte.
     let bits = |ones: &[usize]| (0..9).map(|i| ones.contains(&i)).collect::<BitVector>();
     let domain = BitVectorDomain::default().with_size(9).with_max_weight(1);
     let input = Space::new(domain, DiscreteDistance).unwrap();
@@ -304,8 +312,8 @@ fn keys_that_reach_a_threshold() {
     let honest: Measurement<_, _, Approximate<MaxDivergence>, _> = make(1.0).unwrap();
     let (epsilon, delta) = honest.map(&(1, 1, 1)).unwrap();
     assert!(excess(&honest, (&x, &y), (epsilon, delta), DRAWS, &cell) < SIGMAS);
-    // With less noise, a single key is released less often. So one control has twice the noise.
-    // Another control has a threshold that is lower by one.
+    // With less noise, a single key is released less often. So one control mechanism has twice the
+    // noise, and another control mechanism has a threshold that is lower by one.
     let twice: Measurement<_, _, Approximate<MaxDivergence>, _> = make(2.0).unwrap();
     assert!(excess(&twice, (&x, &y), (epsilon, delta), FEW, &cell) > SIGMAS);
     let low: Measurement<_, _, Approximate<MaxDivergence>, _> =
@@ -316,7 +324,8 @@ fn keys_that_reach_a_threshold() {
     let honest: Measurement<_, _, Approximate<ZeroConcentratedDivergence>, _> =
         make(2.0, 6).unwrap();
     let (_, delta) = honest.map(&(1, 1, 1)).unwrap();
-    // If only one of the data has a key, the release of this key is an event for every epsilon.
+    // If a key is in only one of the two maps, no epsilon covers the release of this key. Only
+    // delta covers this release.
     let released = |y: &HashMap<i32, i32>| i64::from(!y.is_empty());
     assert!(excess(&honest, (&x, &y), (0.0, delta), DRAWS, &released) < SIGMAS);
     let low: Measurement<_, _, Approximate<ZeroConcentratedDivergence>, _> = make(2.0, 5).unwrap();

@@ -1,4 +1,4 @@
-//! Attacks on mechanisms through the public API, and what is offered by name.
+//! Attacks on mechanisms through the public API, and tests of registered names.
 #![allow(
     clippy::unwrap_used,
     clippy::panic,

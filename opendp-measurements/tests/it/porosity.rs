@@ -1,5 +1,5 @@
-//! The bits of a float release do not reveal from which of two data it was drawn (Mironov 2012;
-//! Haney and others 2022).
+//! Tests that the last bits of a float release do not reveal the data (Mironov 2012; Haney and
+//! others 2022).
 
 use std::collections::HashMap;
 
@@ -7,10 +7,10 @@ use opendp_core::random::{RandomSource, Seeded};
 use opendp_core::{AbsoluteDistance, AtomDomain, Result, Space};
 use opendp_measurements::{Scale, make_gaussian, make_laplace};
 
-/// Releases at each datum.
+/// The number of releases that the test draws for each data value.
 const DRAWS: usize = 40_000;
 
-/// The exponent of the last bit of a float that is not 0, or `None` for 0.
+/// Return the exponent of the last set bit of a float, or `None` for 0.
 fn last_bit(y: f64) -> Option<i32> {
     let bits = y.abs().to_bits();
     let (exponent, mantissa) = ((bits >> 52) as i32, bits & ((1 << 52) - 1));
@@ -20,17 +20,20 @@ fn last_bit(y: f64) -> Option<i32> {
     };
     (mantissa != 0).then(|| exponent - 1075 + mantissa.trailing_zeros() as i32)
 }
-/// Compare the law of the last bit between the first datum and each other one, among releases of a
-/// magnitude from half of the window to the window. Return the largest difference in standard
+/// Compare the distributions of the last set bit of releases. The distribution for the first data
+/// value is compared with the distribution for each other data value. Only releases with a
+/// magnitude from `window / 2` to `window` count. Return the largest difference in standard
 /// deviations.
 ///
-/// In such a range all floats have the same spacing. So their last bits do not reveal the
-/// magnitude, which may depend on the data.
+/// In this range, all floats have the same spacing. So the last bits of releases do not reveal the
+/// magnitude, which can depend on the data.
 ///
-/// Each likely exponent is compared. So is the share of releases that are not on the grid `2^g`,
-/// which is the share of exponents below `g`.
+/// For each likely exponent `g` of the last set bit, two frequencies are compared. The first is the
+/// frequency of the exponent `g`. The second is the frequency of smaller exponents, which is the
+/// frequency of releases that are not multiples of `2^g`.
 fn leaks(window: f64, data: &[f64], release: &mut dyn FnMut(f64) -> f64) -> f64 {
-    // The law of the coarsest bits depends on where in the window a release is.
+    // All exponents from `coarse` on are counted together. Their frequencies also depend on the
+    // position of a release in the window.
     let coarse = last_bit(window).unwrap() - 6;
     let mut counts: Vec<HashMap<i32, f64>> = Vec::new();
     for x in data {
@@ -67,9 +70,10 @@ fn leaks(window: f64, data: &[f64], release: &mut dyn FnMut(f64) -> f64) -> f64 
     worst
 }
 
-/// Data with few bits and with many, on both sides of 0, relative to the scale.
+/// Data values with few bits and with many bits, on both sides of 0, in units of the scale.
 const DATA: [f64; 6] = [0.0, 1.0, 1.0 / 3.0, -1.0, 0.1, 1e-17];
-/// A scale and a lattice: the default one, one much finer than the last bits of data, and others.
+/// Pairs of a scale and a lattice exponent. `None` means the default lattice. One lattice is much
+/// finer than the last bits of the data.
 const LATTICES: [(f64, Option<i32>); 4] =
     [(1.0, None), (1.0, Some(-60)), (1.0, Some(-1000)), (1024.0, Some(-45))];
 
@@ -118,7 +122,7 @@ fn naive_noise_tells_the_data() {
 }
 #[test]
 fn a_release_is_a_point_of_its_lattice_wherever_the_data_is() -> Result<()> {
-    // The default lattice of the scale 1 is 2^-40, of the scale 1024 it is 2^-30.
+    // The default lattice is 2^-40 for the scale 1, and 2^-30 for the scale 1024.
     for (scale, k, exponent) in [
         (1.0, None, -40),
         (1024.0, None, -30),
@@ -138,9 +142,9 @@ fn a_release_is_a_point_of_its_lattice_wherever_the_data_is() -> Result<()> {
                 }
             }
         }
-        // The exponents are equal, so a check against the next coarser grid fails.
+        // The control: some releases are not multiples of the next larger power of two.
         assert_eq!(finest, exponent, "scale {scale}, k {k:?}");
-        // Nothing is charged for rounding, because the noise is added before.
+        // The loss has no extra term for rounding, because the noise is added before the rounding.
         let loss = laplace.map(&1.0)?;
         assert!(1.0 / scale <= loss && loss <= (1.0 / scale).next_up());
     }

@@ -1,18 +1,18 @@
-//! Constructors by name: their signatures, and that they give the same results as the typed
-//! functions.
+//! Tests that call constructors by name. The tests check the signatures, and compare the results
+//! with the typed functions.
 
 mod combinators;
 mod mechanisms;
 
 use opendp_core::{Args, Constructed, Registration, Result, Signature};
 
-/// A registration, and one of the signatures that it offers.
+/// A registration of a constructor, and one of the signatures of this registration.
 struct Offer {
     registration: &'static Registration,
     signature: Signature,
 }
 impl Offer {
-    /// The type of a type parameter.
+    /// Return the type that this signature has for the type parameter `name`.
     fn generic(&self, name: &str) -> Option<String> {
         let mut generics = self.signature.generics.iter();
         generics.find(|generic| generic.0 == name).map(|generic| generic.1.to_string())
@@ -20,7 +20,7 @@ impl Offer {
     fn output(&self) -> String {
         self.signature.output.to_string()
     }
-    /// Whether it takes all of these arguments.
+    /// Check whether the signature accepts all of these arguments.
     fn fits(&self, args: &Args) -> bool {
         args.iter().all(|(name, arg)| {
             self.signature.parameters.iter().any(|p| p.name == name && p.accepts(arg))
@@ -36,7 +36,7 @@ impl Offer {
         self.registration.documentation()
     }
 }
-/// All signatures under a name.
+/// Return all signatures that are registered under a name.
 fn named(name: &str) -> Vec<Offer> {
     Registration::all()
         .filter(|registration| registration.family.names.contains(&name))
@@ -46,13 +46,14 @@ fn named(name: &str) -> Vec<Offer> {
         })
         .collect()
 }
-/// The one signature under a name.
+/// Return the signature that is registered under a name. There must be exactly one such signature.
 fn single(name: &str) -> Offer {
     let mut all = named(name);
     assert_eq!(all.len(), 1, "{name}");
     all.remove(0)
 }
-/// The one signature under a name that takes some arguments, and whose result type contains a text.
+/// Return the signature under a name that accepts the arguments `args` and whose result type
+/// contains the text `made`. There must be exactly one such signature.
 fn fitting(name: &str, args: &Args, made: &str) -> Offer {
     let fits = |offer: &Offer| offer.fits(args) && offer.output().contains(made);
     let mut all: Vec<Offer> = named(name).into_iter().filter(fits).collect();

@@ -1,11 +1,13 @@
-//! Accounts without a grid, by sums of waves.
+//! Accounts without a grid. Here, delta is a sum over a few values of the Fourier transform of the
+//! loss. These values are called waves.
 
 use super::super::inversion::{Inversion, SKETCHED, Target};
 use super::super::plan::{PairCount, smallest};
 use super::{Account, Certified, MANY, Side, TOLERANCE};
 
 impl Account {
-    /// Bound delta without a grid, if the result is within the tolerance.
+    /// Compute a bound on delta without a grid. Return this bound only if its error is within the
+    /// tolerance.
     pub(super) fn inverted_delta(
         &self,
         parts: &[PairCount],
@@ -15,7 +17,8 @@ impl Account {
         let of = |sum: Inversion| self.exact(&sum, epsilon).map(|found| found.of(side));
         self.inverted(parts, Target::Epsilon(epsilon), side, of)
     }
-    /// Bound epsilon without a grid, if the result is within the tolerance.
+    /// Compute a bound on epsilon without a grid. Return this bound only if its error is within the
+    /// tolerance.
     pub(super) fn inverted_epsilon(
         &self,
         parts: &[PairCount],
@@ -25,8 +28,9 @@ impl Account {
         let of = |sum: Inversion| self.epsilon_of_waves(&sum, delta, side);
         self.inverted(parts, Target::Delta(delta), side, of)
     }
-    /// Ask sums of waves: of the parts, and of smoothed parts, if these are many. For very many
-    /// parts the smoothed ones come first, as they take less time.
+    /// Try the sum of waves for the parts. If there are many parts, also try the sum of waves for
+    /// the smoothed parts (the parts and a small Gaussian release). For very many parts, try the
+    /// smoothed parts first, because they take less time.
     fn inverted(
         &self,
         parts: &[PairCount],
@@ -52,7 +56,7 @@ impl Account {
         let inside = (first <= 0.0 || first < epsilon) && epsilon < last;
         (inside && self.exact(sum, epsilon).is_some()).then_some(epsilon)
     }
-    /// Enclose delta at an epsilon, if the result is within the tolerance.
+    /// Enclose delta at an epsilon. Return bounds only if their distance is within the tolerance.
     fn exact(&self, sum: &Inversion, epsilon: f64) -> Option<Certified> {
         let (lower, upper) = (sum.delta_below(epsilon), sum.delta_above(epsilon));
         (upper - lower <= self.tolerance * upper + sum.infinite)

@@ -1,4 +1,4 @@
-//! An account as JSON, to keep it while no program runs.
+//! An account as JSON, to store it between two runs of a program.
 
 use opendp_core::arith::Exact;
 use opendp_core::{Error, Result};
@@ -9,12 +9,13 @@ use crate::accounting::pot::Pot;
 use crate::accounting::way::Way;
 
 impl AdaptiveAccount {
-    /// Convert to JSON: the filters with their limits, and what is spent of each. Amounts are
-    /// exact.
+    /// Convert the account to JSON. The JSON contains the filters with their limits and their spent
+    /// amounts, as exact numbers.
     ///
-    /// Limits are computed once, when an account is opened. A program of another version that reads
-    /// the JSON uses the same limits. Otherwise two sets of filters would admit releases, and each
-    /// could fail with the whole delta.
+    /// Limits are computed once, when an account is opened. The JSON contains these limits, so a
+    /// program of another version uses the same limits. Otherwise, each version would compute its
+    /// own limits. Two versions would then admit releases by two sets of filters. Each set of
+    /// filters can fail with a probability of up to the full delta.
     ///
     /// ```
     /// # use opendp_measurements::accounting::AdaptiveAccount;
@@ -31,11 +32,11 @@ impl AdaptiveAccount {
             "ways": self.ways.iter().map(write_way).collect::<Vec<_>>(),
         })
     }
-    /// Read an account from JSON. The caller vouches for the JSON: a changed number may admit more
-    /// than the budget.
+    /// Read an account from JSON. The caller must protect the JSON from changes: with a changed
+    /// number, the account can admit more than the budget.
     ///
     /// # Errors
-    /// `FailedCast` unless the JSON was written by [`to_json`](AdaptiveAccount::to_json).
+    /// `FailedCast` when the JSON was not written by [`to_json`](AdaptiveAccount::to_json).
     pub fn from_json(json: &Json) -> Result<Self> {
         let ways = list(json, "ways")?.iter().map(read_way).collect::<Result<_>>()?;
         let (epsilon, delta) = (exact(json, "epsilon")?, exact(json, "delta")?);
@@ -105,7 +106,7 @@ mod tests {
         let mu_squared = Some(account.room(&share, Kind::Gaussian).unwrap().mu_squared);
         let gaussian = AdaptiveLoss { epsilon: exact("0.3"), delta: exact("1e-9"), mu_squared };
         let mut admitted = 0;
-        // Each release is charged by a program that has just read the account.
+        // Convert the account to JSON and back between two releases, as two runs of a program do.
         while account.charge(&gaussian).is_ok() {
             admitted += 1;
             account = AdaptiveAccount::from_json(&account.to_json()).unwrap();

@@ -22,7 +22,8 @@ fn pure(epsilon: f64, delta: f64) -> AdaptiveLoss {
     let (epsilon, delta) = (exact(epsilon), Exact::from_f64(delta).unwrap());
     AdaptiveLoss { epsilon, delta, mu_squared: None }
 }
-/// A Gaussian release of a `mu^2`, with its epsilon at a delta.
+/// Make the loss of a Gaussian release from its `mu^2`. The loss also contains the epsilon of the
+/// release at a delta.
 fn gaussian(square: &Exact, delta: &Exact) -> AdaptiveLoss {
     let mu = square.to_f64_up().inf_sqrt().unwrap();
     let delta = delta.to_f64_down();
@@ -30,7 +31,8 @@ fn gaussian(square: &Exact, delta: &Exact) -> AdaptiveLoss {
     let delta = Exact::from_f64(delta).unwrap();
     AdaptiveLoss { epsilon, delta, mu_squared: Some(square.clone()) }
 }
-/// Spend a share of what is left on Gaussian noise; return its scale for a count.
+/// Spend a share of the remaining budget on a count with Gaussian noise. Return the scale of this
+/// noise.
 fn spend_on_noise(account: &mut AdaptiveAccount, share: &Share) -> f64 {
     let room = account.room(share, Kind::Gaussian).unwrap();
     account.charge(&gaussian(&room.mu_squared, &room.delta)).unwrap();
@@ -77,7 +79,8 @@ fn a_few_pure_losses_share_epsilon_and_many_share_mu() {
 }
 #[test]
 fn amounts_add_up_to_the_budget() {
-    // Ten tenths of Gaussian noise, of losses with a delta, and of both.
+    // Spend ten tenths of the budget in three cases: on Gaussian noise, on losses with a delta, and
+    // on a mixture of both.
     let tenth = Share::Amount("0.1".parse().unwrap(), "1e-7".parse().unwrap());
     for kinds in [[Kind::Gaussian; 2], [Kind::WithDelta; 2], [Kind::WithDelta, Kind::Gaussian]] {
         let mut account = account(None);
@@ -92,7 +95,7 @@ fn amounts_add_up_to_the_budget() {
                 .unwrap();
         }
     }
-    // All at once.
+    // Here a first release spends the whole budget.
     let all = Share::Amount(exact(EPSILON), exact(DELTA));
     for kind in [Kind::Gaussian, Kind::Pure, Kind::WithDelta] {
         let mut account = account(None);
@@ -106,13 +109,13 @@ fn amounts_add_up_to_the_budget() {
             _ => account.charge(&pure(1.0, room.delta.to_f64_down())).unwrap(),
         }
     }
-    // A tenth of noise leaves nine tenths of epsilon.
+    // If noise takes a tenth of the budget, nine tenths of epsilon remain.
     let mut account = account(None);
     let room = account.room(&tenth, Kind::Gaussian).unwrap();
     account.charge(&gaussian(&room.mu_squared, &room.delta)).unwrap();
     assert!(exact(0.89) < account.left().unwrap().0);
 }
-/// Compose the releases in an account without filters.
+/// Compute delta of the releases in an account without filters.
 fn composed(losses: &[AdaptiveLoss]) -> f64 {
     let (mut account, mut delta) = (Account::new(), 0.0);
     for loss in losses {
@@ -138,7 +141,7 @@ fn releases_of_all_kinds_stay_within_the_budget_of_an_independent_account() {
         let mut admitted = Vec::new();
         for place in 0..releases {
             let word = source.word().unwrap();
-            // Some take more than their share.
+            // Some releases get more than an equal share of the budget.
             let share = fraction((releases - place).div_ceil(1 + (word >> 8) as usize % 3));
             let kind = [Kind::Gaussian, Kind::Pure, Kind::WithDelta][word as usize % 3];
             let room = account.room(&share, kind).unwrap();
@@ -157,7 +160,7 @@ fn releases_of_all_kinds_stay_within_the_budget_of_an_independent_account() {
         let (epsilon, spent) = account.spent().unwrap();
         assert!(epsilon <= exact(1.000_002) && spent <= exact(DELTA * (1.0 + 1e-9)));
     }
-    // The control: if the same losses are added a second time, their composition exceeds `DELTA`.
+    // The control: if the same losses occur twice, the delta of their composition exceeds `DELTA`.
     let mut account = account(Some(4));
     let mut losses = Vec::new();
     for place in 0..4 {
@@ -169,7 +172,7 @@ fn releases_of_all_kinds_stay_within_the_budget_of_an_independent_account() {
     assert!(DELTA * 10.0 < composed(&losses));
 }
 
-/// Compute delta of a normal shift at any epsilon, also a negative one.
+/// Compute delta of Gaussian noise at a positive or negative epsilon.
 fn shifted(mu: f64, epsilon: f64) -> f64 {
     if mu == 0.0 {
         return (1.0 - epsilon.exp()).max(0.0);
@@ -177,8 +180,9 @@ fn shifted(mu: f64, epsilon: f64) -> f64 {
     let tail = |x: f64| normal_tail(x).unwrap().lower;
     tail(epsilon / mu - mu / 2.0) - epsilon.exp() * tail(epsilon / mu + mu / 2.0)
 }
-/// Compute the delta that an adversary gets who first takes noise of `mu`, and then, in view of the
-/// answer, either a pure loss or more noise.
+/// Compute the delta of two releases that an adversary chooses. The adversary first requests a
+/// release with noise of `mu`. In view of the answer, the adversary then requests a release with a
+/// pure loss, or with noise of `more`.
 fn game(mu: f64, pure: f64, more: f64) -> f64 {
     let p = 1.0 / (1.0 + (-pure).exp());
     let steps = 600;
@@ -199,7 +203,7 @@ fn an_adversary_who_changes_the_kind_in_view_of_answers_stays_within_delta() {
         let first = account.room(&fraction(part), Kind::Gaussian).unwrap();
         account.charge(&gaussian(&first.mu_squared, &first.delta)).unwrap();
         let more = account.room(&fraction(1), Kind::Gaussian).unwrap().mu_squared;
-        // The largest pure loss that any filter has room for.
+        // Find the largest pure loss that the account admits.
         let (mut low, mut high) = (0.0, 1.0);
         for _ in 0..40 {
             let middle = (low + high) / 2.0;
@@ -209,8 +213,10 @@ fn an_adversary_who_changes_the_kind_in_view_of_answers_stays_within_delta() {
         let delta = game(mu(&first.mu_squared), low, mu(&more));
         assert!(delta <= DELTA, "{part}: {delta}");
         assert!(0.1 < low, "{low}");
-        // The control: with all of delta for the Gaussian filter, and an epsilon that fits what
-        // remains of the simple one, each end is within delta, and the choice is not.
+        // The control gives all of delta to the Gaussian filter, and the remaining epsilon to the
+        // simple filter. If the second release is fixed in advance, the delta of both releases is
+        // at most `DELTA`. If the adversary chooses the second release in view of the answer, this
+        // delta exceeds `DELTA`.
         let all = gaussian_mu(EPSILON, DELTA).unwrap().lower;
         let first = all / f64::from(part as u32).sqrt();
         let rest = (all * all - first * first).sqrt();

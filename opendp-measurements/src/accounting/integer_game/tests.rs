@@ -1,11 +1,12 @@
-//! The game against laws that are listed one by one.
+//! Comparison of the recursion with laws whose probabilities are listed one by one.
 
 use opendp_core::PrivacyProfile;
 
 use super::super::profile_of_discrete_gaussian_vector;
 use super::*;
 
-/// The law of `shift . Y`, where all `Y` have discrete Gaussian noise, from its lowest output on.
+/// Return the law of `shift . Y`, from its lowest output on. All numbers of `Y` have discrete
+/// Gaussian noise.
 fn law(shift: &[usize], scale: f64, count: usize) -> Vec<f64> {
     let reach = (9.0 * scale).ceil() as i32;
     let weights: Vec<f64> =
@@ -23,7 +24,7 @@ fn law(shift: &[usize], scale: f64, count: usize) -> Vec<f64> {
     }
     found
 }
-/// Delta by its definition.
+/// Compute the delta of a shift by the definition of delta.
 fn exact(law: &[f64], square: usize, scale: f64, epsilon: f64) -> f64 {
     let middle = (law.len() / 2) as f64;
     let of = |(i, mass): (usize, &f64)| {
@@ -35,7 +36,8 @@ fn exact(law: &[f64], square: usize, scale: f64, epsilon: f64) -> f64 {
 
 #[test]
 fn ten_vectors_of_a_small_scale_cost_what_their_exact_laws_cost() {
-    // All shifts of one square: vectors of other shifts with a common divisor are the same.
+    // Each case is the square of a distance, with some shifts of this distance. Every other shift
+    // of this distance has the same law as one of the listed shifts.
     let cases: [(u64, &[&[usize]]); 4] = [
         (4, &[&[2], &[1, 1, 1, 1]]),
         (5, &[&[2, 1], &[1, 1, 1, 1, 1]]),
@@ -48,7 +50,7 @@ fn ten_vectors_of_a_small_scale_cost_what_their_exact_laws_cost() {
         for shift in shifts {
             let law = law(shift, 2.0, 10);
             let delta = |epsilon: f64| exact(&law, 10 * square as usize, 2.0, epsilon);
-            // At totals and between them.
+            // Check delta at the total losses and between these losses.
             for i in 0..40 {
                 let epsilon = game.middle + f64::from(i) * 0.4;
                 let (bound, least) = (game.delta(epsilon), delta(epsilon));
@@ -62,13 +64,13 @@ fn ten_vectors_of_a_small_scale_cost_what_their_exact_laws_cost() {
             most = most.max(high);
         }
         let found = game.epsilon(1e-6);
-        // Where every vector has one common divisor, nothing is to be chosen.
+        // If all shifts have the same greatest common divisor, the adversary has only one choice.
         let share = if square == 5 { 1.001 } else { 1.002 };
         assert!(most <= found * (1.0 + 1e-9) && found <= share * most, "{square}: {found} {most}");
         assert!(game.delta(found) <= 1e-6 && 1e-6 < game.delta(found * (1.0 - 1e-9)));
     }
 }
-/// Delta by a search through all choices, for each sequence of outputs, of two releases.
+/// Compute delta of two releases by a search through all choices for each sequence of outputs.
 #[test]
 fn two_releases_cost_what_the_best_choice_after_the_first_costs() {
     let (square, scale) = (4u64, 2.0);
@@ -88,7 +90,7 @@ fn two_releases_cost_what_the_best_choice_after_the_first_costs() {
         let most = laws.iter().map(|law| after(law, epsilon)).fold(0.0, f64::max);
         let bound = game.delta(epsilon);
         assert!(most <= bound * (1.0 + 1e-9), "{epsilon}: {bound} {most}");
-        // It is exact at totals, multiples of a quarter.
+        // The bound is exact at the total losses, which are multiples of a quarter.
         if (epsilon * 4.0).fract() == 0.0 {
             assert!(bound <= most * (1.0 + 1e-6), "{epsilon}: {bound} {most}");
         }
@@ -101,7 +103,7 @@ fn says_nothing_where_it_would_take_long_or_be_loose() {
     assert!(IntegerGame::new(4, 0.5, 1, 1e-6).is_none());
     assert!(IntegerGame::new(4, f64::NAN, 1, 1e-6).is_none());
     assert!(IntegerGame::new(0, 2.0, 1, 1e-6).is_none());
-    // The largest number of releases of a scale of 2 for which smoothing is not yet tight.
+    // At a scale of 2, smoothing is not tight for so few releases.
     assert!(IntegerGame::new(4, 2.0, 125, 1e-6).is_some());
 }
 #[test]
@@ -109,7 +111,8 @@ fn ten_vectors_of_scale_2_in_an_account_cost_what_their_worst_choice_costs() {
     let one = profile_of_discrete_gaussian_vector(2.0, 2.0).unwrap();
     let all = PrivacyProfile::compose(&vec![one; 10]).unwrap();
     let found = all.epsilon(1e-6).unwrap();
-    // From an independent computation of the recursion. Without it the bound is 19.6015.
+    // The expected value is from an independent computation of the recursion. Without the recursion
+    // the bound is 19.6015.
     assert!((19.45885..19.45887).contains(&found), "{found}");
     let delta = all.delta(found).unwrap();
     assert!((1e-6 * (1.0 - 1e-6)..1e-6 * (1.0 + 1e-9)).contains(&delta), "{delta}");

@@ -1,4 +1,4 @@
-//! Comparison with laws that are convolved exactly.
+//! Comparison of the pair with laws that are convolved exactly.
 
 use std::collections::BTreeMap;
 
@@ -8,7 +8,7 @@ use super::super::integer_gaussian::Smoothing;
 use super::super::*;
 use super::*;
 
-/// The probabilities of some integers.
+/// A distribution: a list of integers, each with its probability.
 type Law = BTreeMap<i64, f64>;
 
 fn noise(scale: f64) -> Law {
@@ -26,13 +26,14 @@ fn convolve(one: &Law, two: &Law) -> Law {
     }
     sum
 }
-/// The law of `s . Y` for a shift `s`.
+/// Return the law of `s . Y` for a shift `s` and discrete Gaussian noise `Y`.
 fn projected(shift: &[i64], scale: f64) -> Law {
     shift.iter().fold(Law::from([(0, 1.0)]), |law, s| {
         convolve(&law, &noise(scale).into_iter().map(|(z, p)| (s * z, p)).collect())
     })
 }
-/// Delta of a shift, whose loss is `(square + 2 u) / (2 scale^2)` at `u` under `P`.
+/// Compute delta of a shift at `epsilon`. At the integer `u` of its law, the loss is
+/// `(square + 2 u) / (2 scale^2)`.
 fn exact(law: &Law, square: i64, scale: f64, epsilon: f64) -> f64 {
     let one = |(u, p): (&i64, &f64)| {
         let loss = (square as f64 + 2.0 * *u as f64) / (2.0 * scale * scale);
@@ -40,7 +41,7 @@ fn exact(law: &Law, square: i64, scale: f64, epsilon: f64) -> f64 {
     };
     law.iter().map(one).sum()
 }
-/// All shifts of a square, with their numbers in descending order.
+/// Return all shifts of a square, with their numbers in descending order.
 fn shifts(square: i64, most: i64) -> Vec<Vec<i64>> {
     if square == 0 {
         return vec![Vec::new()];
@@ -74,7 +75,8 @@ fn no_shift_of_a_vector_of_integers_loses_more_than_is_found_and_one_loses_as_mu
                 let worst = worst.fold(0.0, f64::max);
                 let name = format!("{square} {scale} {epsilon}: {upper} {worst}");
                 assert!(worst <= upper * (1.0 + 1e-9) + 1e-14, "{name}");
-                // The largest profile is exact at losses, and joined linearly between them.
+                // If epsilon is a loss of the pair, delta of the pair is exactly the largest delta
+                // of all shifts. Between two losses, delta of the pair is interpolated linearly.
                 assert!(!listed || upper < worst * 1.06 + 2e-7, "{name}");
             }
         }
@@ -86,8 +88,8 @@ fn every_single_shift_is_too_little_where_there_are_several() {
     let (square, scale) = (4, 3.0);
     let laws: Vec<Law> = shifts(square, 4).iter().map(|shift| projected(shift, scale)).collect();
     assert_eq!(laws.len(), 2);
-    // At a loss of both lattices one of them is worse, and at a loss of the finer lattice the other
-    // is.
+    // The two shifts have losses on two lattices. At a loss that is on both lattices, one shift is
+    // worse. At a loss that is only on the finer lattice, the other shift is worse.
     let at = |u: f64| (square as f64 + 2.0 * u) / (2.0 * scale * scale);
     let worse = |u: f64| {
         let [one, two] = [&laws[0], &laws[1]].map(|law| exact(law, square, scale, at(u)));
@@ -159,12 +161,13 @@ fn what_is_found_decreases_with_epsilon_and_grows_with_the_distance() {
         }
     }
 }
-/// Alone, each of these composes as the sum of all releases at one worst shift, which is known.
+/// Check many equal releases. Here it is known which shift is the worst. All releases have this
+/// shift, so the exact law is the law of their sum.
 #[test]
 fn vectors_whose_squared_distance_has_a_square_factor_compose_tightly() {
     for (square, scale, count) in [(4i64, 4.0, 100), (9, 4.0, 100), (16, 5.0, 50), (4, 3.0, 60)] {
         let all = PrivacyProfile::compose(&vec![profile(square, scale); count]).unwrap();
-        // All numbers differ by 1.
+        // Each number differs by 1 between the neighbours.
         let ones = IntegerVectorPair::new(square as u64, scale, vec![1]);
         let least = Account::new().with(Arc::new(ones), count as u64).epsilon(1e-6).unwrap().lower;
         let found = all.epsilon(1e-6).unwrap();
@@ -176,7 +179,7 @@ fn vectors_at_distances_above_their_scale_compose_tightly() {
     for (distance, scale, count) in [(10.0, 5.0, 100), (4.0, 3.0, 100), (90.0, 19.0, 10)] {
         let vector = profile_of_discrete_gaussian_vector(distance, scale).unwrap();
         let all = PrivacyProfile::compose(&vec![vector; count]).unwrap();
-        // One number differs.
+        // Only one number differs between the neighbours.
         let one = DiscreteGaussianPair { sensitivity: distance as u32, scale };
         let least = Account::new().with(Arc::new(one), count as u64).epsilon(1e-6).unwrap().lower;
         let found = all.epsilon(1e-6).unwrap();
@@ -188,7 +191,7 @@ fn one_integer_at_many_scales_is_listed() {
     let found = profile_of_discrete_gaussian(9.0, 1.0).unwrap().epsilon(1e-6).unwrap();
     let delta = exact(&projected(&[9], 1.0), 81, 1.0, found);
     assert!((9e-7..1.000_001e-6).contains(&delta), "{found} {delta}");
-    // Before, its zero-concentrated loss alone was used.
+    // The epsilon of the account is below the epsilon from `rho` alone.
     assert!(found < 0.985 * concentrated_epsilon(40.5, 1e-6).unwrap());
 }
 #[test]
@@ -201,7 +204,7 @@ fn noise_that_is_smoothed_once_bounds_releases_of_any_shifts() {
         let all = count as i64 * square;
         let laws: Vec<Law> =
             shifts(square, square).iter().map(|shift| projected(shift, scale)).collect();
-        // Every release has a shift of its own.
+        // In the exact law, each release can have a different shift.
         let mut sums = vec![Law::from([(0, 1.0)])];
         for _ in 0..count {
             sums = sums.iter().flat_map(|sum| laws.iter().map(|law| convolve(sum, law))).collect();
@@ -215,7 +218,7 @@ fn noise_that_is_smoothed_once_bounds_releases_of_any_shifts() {
             control += usize::from(bare < worst);
         }
     }
-    // Without the smoothing there is no bound.
+    // The control: without the additional variance of the smoothing, the result is not a bound.
     assert!(20 < control, "{control}");
 }
 #[test]
@@ -224,7 +227,7 @@ fn too_little_noise_is_not_smoothed() {
     assert!(Smoothing::of(&[(4.0, 5.0, 10), (4.0, 0.5, 10)]).unwrap().is_none());
     assert!(Smoothing::of(&[]).unwrap().is_none());
 }
-/// A pair whose grids are counted.
+/// A pair that counts how often its outputs are put on a grid.
 #[derive(Debug)]
 struct Counted(std::sync::atomic::AtomicUsize);
 impl DominatingPair for Counted {

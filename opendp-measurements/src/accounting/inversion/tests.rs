@@ -1,4 +1,5 @@
-//! Transforms against their definition, and sums of waves against grids and exact values.
+//! Comparison of transforms with their definition, and of sums of waves with grids and exact
+//! values.
 
 use super::super::normal_mass::upper_tail;
 use super::super::{
@@ -60,8 +61,8 @@ impl DominatingPair for OnGrid {
         Some(Arc::new(OnGrid(self.0.reverse()?)))
     }
 }
-/// The mean of `e^(z x)` by its definition, on buckets so narrow that the place in them is
-/// negligible.
+/// Compute the mean of `e^(z x)` over the loss `x` by its definition. The buckets are so narrow
+/// that the position of a loss in its bucket is negligible.
 fn by_definition(pair: &dyn DominatingPair, z: Complex) -> Complex {
     let (low, high) = pair.range(1e-40);
     let grid = Grid::covering((high - low) / 60_000.0, low, high);
@@ -70,7 +71,7 @@ fn by_definition(pair: &dyn DominatingPair, z: Complex) -> Complex {
     for (i, (p, q)) in buckets.p.iter().zip(&buckets.q).enumerate() {
         if *p > 0.0 {
             let middle = grid.edge(i) + grid.step / 2.0;
-            // Approximately the mean loss of the bucket: a loss of the mean ratio.
+            // `ln(p / q)` is approximately the mean loss of the bucket.
             let x = if *q > 1e-290 { (p / q).ln() } else { middle };
             let x = if (x - middle).abs() < grid.step { x } else { middle };
             total += *p * (z * x).exp();
@@ -103,13 +104,13 @@ fn transforms_are_those_of_the_definition() {
                 assert!(off < slack, "{pair:?} {tilt} {frequency}: {wave:?} {exact}");
                 assert!(wave.error < 1e-11, "{pair:?} {tilt} {frequency}: {wave:?}");
             }
-            // The control: a tilt that is a little off is seen.
+            // The control: the check detects a small error of the tilt.
             let other = pair.tilted(tilt + 0.02, highest).unwrap().log().0;
             assert!((other - log).abs() > 1e-6 || tilted.centre().abs() < 1e-3, "{pair:?} {tilt}");
         }
     }
 }
-/// A sum over outputs agrees with one of closer terms, within its own error bound.
+/// Sums over close and over closer outputs agree within their error bounds.
 #[test]
 fn sums_of_different_steps_agree() {
     let mut wrong = 0;
@@ -128,7 +129,7 @@ fn sums_of_different_steps_agree() {
                 let gap = (value(&*one) - value(&*two) / turn).norm_sqr().sqrt();
                 assert!(gap < 2e-14, "{mu} {rate} {tilt}: {gap}");
                 assert!(gap <= one.wave(5.0).error + two.wave(5.0).error);
-                // The control: frequencies that are too high for a step are often wrong.
+                // The control: waves at frequencies too high for the step are often wrong.
                 let high = |tilted: &dyn Tilted| {
                     let wave = tilted.wave(80.0);
                     Complex::new(wave.re, wave.im).norm_sqr().sqrt()
@@ -141,7 +142,7 @@ fn sums_of_different_steps_agree() {
 }
 #[test]
 fn envelopes_are_above_all_higher_waves() {
-    // In the last one, most of the mass has losses closer together than floats are.
+    // In the last pair, most of the mass has losses that differ by less than adjacent floats.
     let wide: [Arc<dyn DominatingPair>; 2] =
         [Arc::new(sampled(7.0, 0.01, true)), Arc::new(sampled(7.0, 1e-6, false))];
     let mut seen = 0;
@@ -161,7 +162,7 @@ fn envelopes_are_above_all_higher_waves() {
                     assert!(largest <= envelope + slack, "{pair:?} {tilt} {frequency}");
                     far_below += i32::from(largest < 0.5 * envelope);
                 }
-                // The control: half of it would not be enough.
+                // The control: half of the envelope is not a bound.
                 assert!(far_below < 400, "{pair:?} {tilt}");
             }
         }
@@ -186,7 +187,7 @@ fn encloses_what_grids_enclose() {
         assert!(waves.upper <= waves.lower * (1.0 + 1e-4), "{parts:?} {waves:?}");
         let (one, two) = (account(false).epsilon(waves.upper).unwrap(), epsilon);
         assert!(one.lower <= two && two <= one.upper + 1e-5 * (1.0 + two), "{one:?} {two}");
-        // The control: a little further on is outside.
+        // The control: delta at a slightly larger epsilon is outside.
         let other = account(false).delta(epsilon * 1.02 + 0.02).unwrap();
         assert!(other.upper < waves.lower, "{other:?} {waves:?}");
     };
@@ -216,7 +217,7 @@ fn normal_losses_are_enclosed_to_many_digits() {
             for shift in [-1.0, 0.0, 2.0, 6.0, 20.0] {
                 let epsilon = (all * all / 2.0 + shift * all).max(0.0);
                 let found = account.delta(epsilon).unwrap();
-                // The root is off by an ulp.
+                // The root of `count` has an error of one ulp.
                 let exact = Certified {
                     lower: gaussian_delta(all * (1.0 - 1e-15), epsilon).unwrap().lower,
                     upper: gaussian_delta(all * (1.0 + 1e-15), epsilon).unwrap().upper,
@@ -231,7 +232,7 @@ fn normal_losses_are_enclosed_to_many_digits() {
 }
 #[test]
 fn says_nothing_where_waves_do_not_fade() {
-    // The two ends of one release of Laplace noise.
+    // One release of Laplace noise has two atoms. The waves of atoms do not decay.
     let one: (Arc<dyn DominatingPair>, u64) = (Arc::new(LaplacePair { epsilon: 1.0 }), 1);
     assert!(Inversion::of(std::slice::from_ref(&one), Target::Epsilon(0.5), 1e-4).is_none());
     let many = (one.0, 2000);
@@ -240,7 +241,7 @@ fn says_nothing_where_waves_do_not_fade() {
         (Arc::new(OnGrid(Arc::new(LaplacePair { epsilon: 1.0 }))), 2000);
     assert!(Inversion::of(&[atoms], Target::Epsilon(1000.0), 1e-4).is_none());
 }
-/// One pair for each scale.
+/// Return one pair for each scale, with one release.
 fn many(
     pair: impl Fn(f64) -> Arc<dyn DominatingPair>,
     scales: usize,
@@ -253,11 +254,11 @@ fn laplace(scale: f64) -> Arc<dyn DominatingPair> {
 #[test]
 fn a_thousand_different_scales_need_a_bounded_number_of_waves() {
     let parts = many(laplace, 1000);
-    // The control: without smoothing there is no bound of the high frequencies.
+    // The control: without smoothing, high frequencies have no small bound.
     assert!(Inversion::of(&parts, Target::Delta(1e-6), 1e-4).is_none());
     let sum = Inversion::smoothed(&parts, Target::Delta(1e-6), 1e-4).unwrap();
     assert!(sum.waves.len() < 4096, "{}", sum.waves.len());
-    // No grid of a thousand pairs is composed: the value comes from the waves.
+    // The account returns the value of the waves, without a grid of a thousand pairs.
     let account = parts.iter().fold(Account::new(), |all, part| all.with(part.0.clone(), 1));
     let found = account.epsilon_above(1e-6).unwrap();
     assert!(sum.delta_above(found) <= 1e-6 && 1e-6 < sum.delta_above(found * (1.0 - 1e-9)));
@@ -273,7 +274,7 @@ fn a_smoothed_sum_is_a_bound_within_a_tenth_of_a_percent() {
         Arc::new(PrivatePair { epsilon: 1.0 / scale, delta: 0.0 })
     };
     for scales in [many(laplace, 5), many(discrete(1), 5), many(discrete(7), 5), many(private, 5)] {
-        // Five scales are composed on a grid. Their releases are parts of their own here.
+        // The account composes five scales on a grid. In `parts`, each release is a separate part.
         let account = scales.iter().fold(Account::new(), |all, part| all.with(part.0.clone(), 8));
         let parts: Vec<_> = (0..8).flat_map(|_| scales.clone()).collect();
         for delta in [1e-3, 1e-6, 1e-10] {
@@ -285,11 +286,12 @@ fn a_smoothed_sum_is_a_bound_within_a_tenth_of_a_percent() {
         }
     }
 }
-/// Return the smoothed sum that answers, and the answer of an account of the same parts.
+/// Return the smoothed sum of some parts at a delta, and the epsilon from an account of the same
+/// parts.
 fn answer(parts: &[(Arc<dyn DominatingPair>, u64)], delta: f64) -> (Inversion, f64) {
     let sum = Inversion::smoothed(parts, Target::Delta(delta), 1e-4).unwrap();
     let account = parts.iter().fold(Account::new(), |all, part| all.with(part.0.clone(), 1));
-    // No grid is composed: the value is that of the waves, in the worse direction.
+    // The account returns the value of the waves, for the worse direction.
     let found = account.epsilon_above(delta).unwrap();
     assert!(sum.delta_above(found) <= delta);
     (sum, found)
@@ -305,8 +307,8 @@ fn a_thousand_different_samples_need_a_bounded_number_of_waves() {
         };
         for parts in [many(gaussian, 1000), many(laplace, 1000)] {
             let (sum, _) = answer(&parts, 1e-6);
-            // One by one, only the waves of the smoothing. The control: before, each wave was the
-            // sum over hundreds of outputs, for each of a thousand pairs at each frequency.
+            // Only the waves of the smoothing are computed one by one. Otherwise, each wave of a
+            // thousand pairs would be a sum over hundreds of outputs.
             assert!(sum.waves.len() < 2048, "{}", sum.waves.len());
             let (one_by_one, gathered) = sum.work;
             assert!(one_by_one < 2048 && 1000 <= gathered, "{one_by_one} {gathered}");
@@ -326,7 +328,8 @@ fn many_different_samples_are_bounded_within_a_tenth_of_a_percent() {
         let of = |pair: &dyn Fn(usize) -> Arc<dyn DominatingPair>| (0..4).map(pair).collect();
         let kinds: [Vec<Arc<dyn DominatingPair>>; 2] = [of(&gaussian), of(&laplace)];
         for kinds in kinds {
-            // Four kinds are composed on a grid. Their releases are parts of their own here.
+            // The account composes four kinds on a grid. In `parts`, each release is a separate
+            // part.
             let one = |all: Account, pair: &Arc<dyn DominatingPair>| {
                 all.with(Arc::new(OneWay(Arc::new(OnGrid(pair.clone())))), 25)
             };
@@ -349,7 +352,7 @@ fn a_hundred_different_curves_need_a_bounded_number_of_waves_and_are_tight() {
     let mu = |i: usize| 0.1 + 0.002 * i as f64;
     let parts: Vec<(Arc<dyn DominatingPair>, u64)> =
         (0..100).map(|i| (Arc::new(curve(mu(i))) as Arc<dyn DominatingPair>, 1)).collect();
-    // The control: without smoothing there is no bound of the high frequencies.
+    // The control: without smoothing, high frequencies have no small bound.
     assert!(Inversion::of(&parts, Target::Delta(1e-6), 1e-4).is_none());
     let (sum, found) = answer(&parts, 1e-6);
     let (one_by_one, gathered) = sum.work;
@@ -363,11 +366,11 @@ fn a_high_tilt_of_an_added_record_takes_few_terms() {
     let tilted = sampled(0.8, 0.02, false).tilted(500.0, 10.0).unwrap();
     let atoms = tilted.listed().unwrap().atoms.len();
     assert!((100..800).contains(&atoms), "{atoms}");
-    // At most the largest loss, which is that of all outputs without the record.
+    // `log` is at most the tilt times the largest loss, which is `-ln(1 - rate)`.
     let (log, error) = tilted.log();
     assert!(log <= -500.0 * (-0.02f64).ln_1p() + error && 0.0 < log && error < 1e-9, "{log}");
 }
-/// The releases reveal everything with a small probability: it is part of delta.
+/// Each release reveals everything with a small probability, which is part of delta.
 #[test]
 fn a_sum_of_curves_counts_what_they_reveal() {
     let revealing = |i: usize| {
@@ -383,7 +386,7 @@ fn a_sum_of_curves_counts_what_they_reveal() {
     let (high, low) = (sum.delta_above(sum.expected), sum.delta_below(sum.expected));
     assert!(all * 0.999 < high - low, "{high} {low}");
 }
-/// A pair in one direction only.
+/// A pair for one direction only: it has no reverse.
 #[derive(Debug)]
 struct OneWay(Arc<dyn DominatingPair>);
 impl DominatingPair for OneWay {

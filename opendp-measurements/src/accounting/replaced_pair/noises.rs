@@ -1,4 +1,4 @@
-//! The buckets of each noise on a sample, for one replaced record.
+//! The buckets of each kind of noise on a sample, with one replaced record.
 
 use super::super::elementary::{U, exp, exp_m1, ln, sum};
 use super::super::laplace_pair::exponential;
@@ -7,15 +7,16 @@ use super::super::normal_mass::{LIMIT, mass, upper_tail};
 use super::ReplacedPair;
 
 impl ReplacedPair {
-    /// Find an output of normal noise for each loss `k * step`, from below, for `k` up to `count`,
-    /// and a bound on its error, as a loss.
+    /// For each `k` from 0 up to `count`, find an output of normal noise whose loss is `k * step`.
+    /// Also return a bound on the error of the losses of these outputs.
     ///
-    /// With `other = added - replaced` an output of the loss `x` is a zero of
-    /// `f(y) = added y - added^2 / 2 - x - ln(b + e^(other y - other^2 / 2))`, where
-    /// `b = (1 / q - 1)(1 - e^-x)`. If `f(y)` is `r`, the loss at `y` is within `|r|` of `x`. The
-    /// slope is between `added` and `replaced`, or `added - other`, and the second derivative is at
-    /// most `other^2 / 4`. So after one Newton step from `y` the remaining error is at most
-    /// `f(y)^2 other^2 / 8` divided by the square of the smallest slope.
+    /// Let `q` be the rate, `other = added - replaced` and `b = (1 / q - 1)(1 - e^-x)`. An output
+    /// `y` with the loss `x` is a zero of
+    /// `f(y) = added y - added^2 / 2 - x - ln(b + e^(other y - other^2 / 2))`. If `f(y)` is `r`,
+    /// the loss at `y` is within `|r|` of `x`. The slope of `f` is between `added` and
+    /// `added - other`, which is `replaced`. The second derivative is at most `other^2 / 4`. Take
+    /// one Newton step from `y`. The remaining error is then at most `f(y)^2 other^2 / 8` divided
+    /// by the square of the smallest slope.
     fn outputs(&self, step: f64, count: usize) -> (Vec<f64>, f64) {
         let (added, other) = (self.added, self.added - self.replaced);
         let odds = (1.0 - self.rate) / self.rate;
@@ -42,7 +43,7 @@ impl ReplacedPair {
             }
             by = y - start;
             if !(y < end) {
-                // There is no mass beyond this output.
+                // Beyond this output, the mass of the noise is negligible.
                 outputs.resize(count + 1, end);
                 break;
             }
@@ -74,8 +75,8 @@ impl ReplacedPair {
         mirror.buckets.below += 1e-300;
         mirror.rest((1.0 - rate) * mass(0.0, added + other));
     }
-    /// At loss `x` without sampling, the likelihood with the replacing record is a constant times
-    /// the likelihood without a record, as long as the loss with sampling is positive.
+    /// Fill the buckets for Laplace noise. At outputs whose loss with sampling is positive, the
+    /// likelihood with the replacing record is a constant times the likelihood without a record.
     pub(super) fn laplace(&self, mirror: &mut Mirror<'_>, count: usize) {
         let (end, other, rate) = (self.added, self.added - self.replaced, self.rate);
         let share = self.mixed(other);
@@ -111,15 +112,15 @@ impl ReplacedPair {
         let mut y = middle.floor() + 1.0;
         while y <= last {
             let (with, other) = self.ratios(y);
-            // All outputs from the last one on have the same loss.
+            // All outputs from `last` on have the same loss, the largest loss.
             let weight = if y < last { top } else { 1.0 / (1.0 + ratio) };
             let weight = weight * exp(-y / scale);
             let (p, q) = (weight * self.mixed(with), weight * self.mixed(other));
             mirror.atom(self.loss(with, other), p, q);
             y += 1.0;
         }
-        // Up to the middle on either side. If it is an integer, both records have equal likelihood
-        // there.
+        // Add the outputs up to the middle, and the mirrored outputs. If the middle is an integer,
+        // both records have the same likelihood at this output.
         let whole = middle.floor();
         let within = -exp_m1(-(whole + 1.0) / scale) - ratio * exp_m1(-whole / scale);
         let tie = if middle == whole { top * exp(-self.replaced / 2.0 / scale) } else { 0.0 };
@@ -128,7 +129,8 @@ impl ReplacedPair {
     pub(super) fn discrete_gaussian(&self, mirror: &mut Mirror<'_>, scale: f64) {
         let (added, other, rate) = (self.added, self.added - self.replaced, self.rate);
         let weight = |z: f64| exp(-(z / scale) * (z / scale) / 2.0);
-        // Beyond this, the probabilities are below e^-700 each, and fall faster than geometrically.
+        // Beyond `reach`, each probability of the noise is below e^-700, and the probabilities fall
+        // faster than geometrically.
         let reach = (LIMIT * scale).ceil() as i64 + 1;
         let weights: Vec<f64> = (0..=reach).map(|z| weight(z as f64)).collect();
         let total = 2.0 * sum(&weights) - 1.0;

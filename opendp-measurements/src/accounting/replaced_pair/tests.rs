@@ -1,4 +1,4 @@
-//! Divergences of mechanisms on real data, by plain integration, against the pair.
+//! Comparison of the pair with divergences of mechanisms on actual data, by plain integration.
 
 use std::sync::Arc;
 
@@ -8,13 +8,13 @@ use super::*;
 
 const EPSILONS: [f64; 5] = [0.0, 0.1, 0.4, 1.0, 2.5];
 
-/// The largest error of plain integration.
+/// A bound on the error of plain integration.
 const SLACK: f64 = 2e-5;
 
 fn of(pair: impl DominatingPair + 'static, count: u64) -> Account {
     Account::new().with(Arc::new(pair), count)
 }
-/// The density of `1 / (sqrt(2 pi) scale) e^(-y^2 / (2 scale^2))`.
+/// Return the normal density `1 / (sqrt(2 pi) scale) e^(-y^2 / (2 scale^2))`.
 fn normal(scale: f64) -> impl Fn(f64) -> f64 {
     move |y| (-(y / scale).powi(2) / 2.0).exp() / (scale * std::f64::consts::TAU.sqrt())
 }
@@ -24,13 +24,14 @@ fn laplace(scale: f64) -> impl Fn(f64) -> f64 {
 fn discrete_laplace(scale: f64) -> impl Fn(f64) -> f64 {
     move |y| (-(y / scale).abs()).exp() * (0.5 / scale).tanh()
 }
-/// The probabilities of discrete Gaussian noise.
+/// Return the probabilities of discrete Gaussian noise.
 fn discrete_normal(scale: f64) -> impl Fn(f64) -> f64 {
     let weight = move |y: f64| (-(y / scale).powi(2) / 2.0).exp();
     let total: f64 = (-100..=100).map(|y| weight(f64::from(y))).sum();
     move |y| weight(y) / total
 }
-/// The density of the noisy sum over a Poisson sample of some records, at an output.
+/// Return the density of a noisy sum at an output. The sum is over a Poisson sample of some
+/// records.
 fn release(noise: &impl Fn(f64) -> f64, records: &[f64], rate: f64, y: f64) -> f64 {
     match records {
         [] => noise(y),
@@ -40,7 +41,7 @@ fn release(noise: &impl Fn(f64) -> f64, records: &[f64], rate: f64, y: f64) -> f
         }
     }
 }
-/// The sum of `(p - e^epsilon q)+` over outputs, for each epsilon.
+/// For each epsilon, return the sum of the positive parts of `p - e^epsilon q` over all outputs.
 fn divergences(releases: impl Iterator<Item = (f64, f64)>) -> [f64; 5] {
     let mut totals = [0.0; 5];
     for (p, q) in releases {
@@ -52,7 +53,8 @@ fn divergences(releases: impl Iterator<Item = (f64, f64)>) -> [f64; 5] {
 }
 const OTHERS: [&[f64]; 4] = [&[], &[1.0], &[-1.0, 1.0], &[2.0, 2.0, -1.0]];
 
-/// The largest divergences over records from a list and over the others of the sample.
+/// For each epsilon, return the largest divergence over all choices of the two records from a list,
+/// and over all choices of the other records.
 fn worst(noise: &impl Fn(f64) -> f64, records: &[f64], rate: f64, step: f64) -> [f64; 5] {
     let mut worst = [0.0f64; 5];
     let outputs = (-24.0 / step) as i64..=(24.0 / step) as i64;
@@ -75,13 +77,14 @@ fn worst(noise: &impl Fn(f64) -> f64, records: &[f64], rate: f64, step: f64) -> 
     }
     worst
 }
-/// The profile of a measure on a grid.
+/// Return the profile of a measure of losses on a grid.
 fn profile(loss: &DiscreteLoss, epsilon: f64) -> f64 {
     let masses = loss.mass.iter().enumerate();
     let finite = masses.map(|(i, mass)| mass * (1.0 - (epsilon - loss.loss(i)).exp()).max(0.0));
     loss.infinite + finite.sum::<f64>()
 }
-/// Whether a pair bounds divergences at all epsilons, and the largest excess over one of them.
+/// Return whether a pair bounds the divergences at all epsilons. Also return the largest difference
+/// between the bound and a divergence.
 fn bounds(pair: impl DominatingPair, exact: [f64; 5]) -> (bool, f64) {
     let (low, high) = pair.range(1e-12);
     let grid = Grid::covering(1e-3, low, high);
@@ -115,7 +118,8 @@ fn discrete_gaussian_pair(
 #[test]
 fn bounds_every_sum_of_a_sample_and_the_worst_one_exactly() {
     for rate in [0.1, 0.6] {
-        // Records of either sign, of one sign, and in between.
+        // The three cases are records of both signs, records of one sign, and a case between these
+        // two.
         let records: [(&[f64], f64); 3] =
             [(&[-1.0, -0.5, 0.0, 1.0], 2.0), (&[0.0, 0.5, 1.0], 1.0), (&[-0.5, 0.5, 1.0], 1.5)];
         for (records, width) in records {
@@ -155,7 +159,8 @@ fn the_pairs_of_added_records_and_of_fixed_size_are_found_too_small() {
     let pair = discrete_gaussian_pair(2, 3, 1.5, 0.1).unwrap();
     assert!(!bounds(pair, exact).0);
 }
-/// The divergences of two unit vectors at an angle, with noise on both coordinates.
+/// Return the divergences of the releases of two unit vectors with an angle between them. The noise
+/// is on both coordinates.
 fn at_angle(cosine: f64, rate: f64, scale: f64) -> [f64; 5] {
     let sine = (1.0 - cosine * cosine).sqrt();
     let (noise, step) = (normal(scale), 0.025);
@@ -176,12 +181,13 @@ fn bounds_vectors_at_any_angle() {
     for cosine in [-0.8f64, 0.0, 0.5] {
         let exact = at_angle(cosine, rate, 0.8);
         let replaced = (2.0 - 2.0 * cosine).sqrt();
-        // At their own distance, and at the largest possible distance.
+        // Check the bound at the actual distance of the two vectors, and at the largest possible
+        // distance.
         for width in [replaced, 2.0] {
             let pair = ReplacedPair::poisson_gaussian(1.25, width * 1.25, rate).unwrap();
             assert!(bounds(pair, exact).0, "{cosine} {width} {exact:?}");
         }
-        // At a smaller distance.
+        // The control: the pair at a smaller distance is not a bound.
         let pair = ReplacedPair::poisson_gaussian(1.25, 0.9 * replaced * 1.25, rate).unwrap();
         assert!(!bounds(pair, exact).0 || cosine > 0.0, "{cosine} {exact:?}");
     }

@@ -6,7 +6,8 @@ use crate::accounting::{
 
 type Profile = fn(f64, f64) -> Result<PrivacyProfile>;
 
-/// The divergence of a record at 1 from one at -1, on a sample with nothing else, by summation.
+/// Compute the divergence of the release with a record at 1 from the release with a record at -1,
+/// by summation. The data contain no other records.
 fn exact(density: impl Fn(f64) -> f64, step: f64, rate: f64, epsilon: f64) -> f64 {
     let at = |record: f64, y: f64| (1.0 - rate) * density(y) + rate * density(y - record);
     let outputs = (-60.0 / step) as i64..=(60.0 / step) as i64;
@@ -38,7 +39,8 @@ fn the_curve_is_the_divergence_of_two_samples() {
                 let exact = exact(density, *step, rate, epsilon);
                 let bound = sampled.delta(epsilon).unwrap();
                 assert!(exact <= bound + slack, "{place} {rate} {epsilon}: {exact} {bound}");
-                // For real noise it is the closed form, for integers the result of the account.
+                // For real noise, the expected bound is a closed form. For noise on integers, the
+                // expected bound is the result of the account.
                 let close = if place < 2 { *slack } else { 1e-4 };
                 assert!(bound <= exact + close, "{place} {rate} {epsilon}: {exact} {bound}");
                 below += u32::from(control.delta(epsilon).unwrap() + 1e-4 < exact);
@@ -57,7 +59,8 @@ fn a_pure_release_is_bounded_at_its_largest_loss() {
 }
 #[test]
 fn what_is_known_by_its_curve_alone_is_bounded_as_well() {
-    // One answer of three: 0 without the record, 1 with it and 2 with the other record.
+    // The mechanism has three answers. The true answer is 0 without a record, 1 with the record,
+    // and 2 with the replacing record.
     let (truth, rate) = (0.6_f64, 0.2);
     let lie = (1.0 - truth) / 2.0;
     let loss = (truth / lie).ln() * (1.0 + 1e-12);
@@ -84,7 +87,7 @@ fn what_is_known_by_its_curve_alone_is_bounded_as_well() {
             let found = less.delta(epsilon).unwrap() < exact;
             assert!(found || exact == 0.0 || loss < replaced, "{epsilon}");
             assert!(divergence(&both, epsilon) <= two.delta(epsilon).unwrap() + 1e-15);
-            // Two losses that are distinguished reveal more than the larger one.
+            // The bound from two different losses is at most the bound from the larger loss alone.
             let mixture = profile_of_mixture(&private(replaced), rate).unwrap();
             assert!(one.delta(epsilon).unwrap() <= mixture.delta(epsilon).unwrap() + 1e-15);
         }
@@ -114,7 +117,7 @@ fn whole_data_and_no_data_cost_what_they_do() {
         let nothing = profile_of_replaced_sample(&of(added), &of(replaced), 0.5).unwrap();
         assert_eq!(nothing.delta(0.0), Ok(0.0));
     }
-    // Distances without a pair, and epsilons without a finite exponential.
+    // Check distances for which no pair exists, and epsilons whose exponential is not finite.
     let tiny = profile_of_replaced_sample(&of(1e-10), &of(2e-10), 0.5).unwrap();
     assert!(tiny.delta(0.0).unwrap() < 1e-10);
     let one = profile_of_replaced_sample(&of(1.0), &of(2.0), 0.5).unwrap();

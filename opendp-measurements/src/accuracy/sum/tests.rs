@@ -13,7 +13,7 @@ fn term(noise: fn(Scale) -> Noise, s: f64) -> Term {
 fn weight(numerator: i64, denominator: i64) -> Weight {
     Weight::new(numerator, denominator).unwrap()
 }
-/// Find the root of a decreasing function.
+/// Find the root of a decreasing function by bisection.
 fn root(tail: impl Fn(f64) -> f64, alpha: f64) -> f64 {
     let (mut low, mut high) = (0.0, 1e6);
     for _ in 0..200 {
@@ -22,7 +22,7 @@ fn root(tail: impl Fn(f64) -> f64, alpha: f64) -> f64 {
     }
     high
 }
-/// Return whether a bound holds and is close to the exact value.
+/// Return whether a bound is at least the exact value and close to the exact value.
 fn certain(found: f64, exact: f64, by: f64) -> bool {
     exact * (1.0 - 1e-12) <= found && found <= exact * (1.0 + by)
 }
@@ -36,11 +36,11 @@ fn two_laplaces_have_the_tail_of_the_closed_form() {
         for s in [1.0, 0.3, 1e-60, 7e80] {
             let found = sum_of(&[term(Noise::laplace, s).times(2)], alpha).unwrap();
             assert!(certain(found, exact * s, 5e-4), "{alpha} {s}: {found} {}", exact * s);
-            // The check can fail: the quantile of one noise with twice the scale is not a bound.
+            // The control: the quantile of one noise with twice the scale differs from the bound.
             assert!(!certain(root(|t| (-t / 2.0).exp(), alpha) * s, exact * s, 5e-4));
         }
     }
-    // Scales 1 and 2: the density is (2 exp(-|x| / 2) - exp(-|x|)) / 6.
+    // For scales 1 and 2, the density is (2 exp(-|x| / 2) - exp(-|x|)) / 6.
     let tail = |t: f64| (4.0 * (-t / 2.0).exp() - (-t).exp()) / 3.0;
     for alpha in [0.5, 0.05, 1e-9] {
         let terms = [term(Noise::laplace, 1.0), term(Noise::laplace, 1.0).weighted(-2)];
@@ -62,7 +62,7 @@ fn gaussians_add_up_to_a_gaussian() {
     }
     let many = [term(Noise::gaussian, 1.0).times(10_000)];
     assert!(certain(sum_of(&many, 0.05).unwrap(), 195.996_398_454_005, 1e-12));
-    // Combined with other noise, integers or not.
+    // Combine the Gaussian noise with other noise, on integers or on real numbers.
     for other in [Noise::laplace, Noise::discrete_laplace] {
         let both = [term(other, 1e-3), many[0]];
         assert!(certain(sum_of(&both, 0.05).unwrap(), 195.996_398, 4e-3));
@@ -74,7 +74,7 @@ fn gaussians_add_up_to_a_gaussian() {
 }
 #[test]
 fn thousands_of_noises_are_rounded_to_nearly_nothing() {
-    // Found by inverting the characteristic function, (1 + u^2)^-n.
+    // The exact values are computed from the characteristic function, (1 + u^2)^-n.
     for (n, alpha, exact, by) in [
         (1000, 0.05, 87.661_480_743_9, 1e-3),
         (1000, 1e-6, 219.330_199_486, 1e-3),
@@ -86,7 +86,8 @@ fn thousands_of_noises_are_rounded_to_nearly_nothing() {
         let fewer = sum_of(&[term(Noise::laplace, 1.0).times(n * 99 / 100)], alpha).unwrap();
         assert!(!certain(fewer, exact, by), "{n} {alpha}: {fewer}");
     }
-    // Compare integers without a common lattice with integers on one.
+    // Compare two sums of integer noise whose weights are nearly equal. In the first sum, the terms
+    // have no coarse common lattice. In the second sum, all terms are on a coarse lattice.
     let other = Weight::new((1 << 41) + 1, 1 << 42).unwrap();
     let sum = |weight: Weight| {
         let halves = term(Noise::discrete_laplace, 6.0).weighted(weight).times(300);
@@ -96,7 +97,7 @@ fn thousands_of_noises_are_rounded_to_nearly_nothing() {
     assert!(exact - 0.5 <= found && found <= exact * 1.003, "{found} {exact}");
 }
 
-/// The masses of a noise times an integer, by summation, on -reach..=reach.
+/// Compute the masses of the product of a noise and an integer, for all values in -reach..=reach.
 fn masses(gaussian: bool, s: f64, weight: i64, reach: i64) -> Vec<f64> {
     let mass = |k: i64| {
         let x = k as f64 / s;
@@ -143,7 +144,8 @@ fn integers_have_the_least_bound_there_is() {
         }
     }
 }
-/// The least bound on a sum of positive parts, on either side, for noise of scales 5 and 2.5.
+/// Compute the least bound on a sum of positive parts, on both sides, for noise of scales 5 and
+/// 2.5.
 fn cut_exactly(many: usize, alpha: f64) -> f64 {
     let reach = 2000;
     let positive = |weight: i64| {
@@ -168,24 +170,25 @@ fn noises_that_are_cut_off_may_all_be_on_one_side() {
     for alpha in [0.5, 0.05, 1e-4, 1e-8] {
         let (found, exact) = (sum_of(&terms, alpha).unwrap(), cut_exactly(10, alpha));
         assert!((found - exact).abs() < 1e-9, "{alpha}: {found} {exact}");
-        // Without the cut it is much smaller, and the union bound is much larger.
+        // The controls: for the same noise without the cut, the bound is much smaller. The union
+        // bound is much larger.
         assert!(alpha < 0.01 || sum_of(&uncut, alpha).unwrap() < 0.9 * exact);
         assert!(found < 0.8 * together(&terms, alpha).unwrap(), "{alpha}: {found}");
     }
-    // One release has the quantiles of its noise. The largest error of all releases has the
-    // quantiles of the largest of all noises.
+    // For noise that is cut off, the bound for one release is the quantile of the noise. The bound
+    // for the largest error of several releases is the quantile of the largest noise.
     let one = sum_of(&[cut], 0.05).unwrap();
     assert_eq!(one, Noise::discrete_laplace(scale(5.0)).quantile(0.05).unwrap());
     let largest = [uncut[0], cut.times(10)].map(|term| largest_of(&[term], 0.05).unwrap());
     assert_eq!(largest[0], largest[1]);
-    // Real noise of the same scale, with other noise that is not cut off, and very many terms.
+    // Check very many terms of real noise that is cut off, together with noise that is not cut off.
     let real = |noise: Noise| {
         let cut = Term::new(noise.cut_off()).times(3000);
         sum_of(&[cut, term(Noise::laplace, 200.0).times(3)], 0.05).unwrap()
     };
     let mean = 3000.0 * 20_000.0 / 2.0;
     let found = real(Noise::laplace(scale(20_000.0)));
-    // The variance of each is 3/4 of the square of the scale.
+    // The variance of each positive part is 3/4 of the square of the scale.
     let normal = mean + 1.959_964 * 20_000.0 * (3000.0_f64 * 0.75).sqrt();
     assert!((1.0..1.004).contains(&(found / normal)), "{found} {normal}");
     assert!(real(Noise::laplace(scale(10.0))) > 3000.0 * 5.0);
@@ -201,7 +204,7 @@ fn small_scales_leave_nothing() {
     let nothing = term(Noise::laplace, 0.0).times(7);
     assert_eq!(sum_of(&[nothing, nothing], 0.01), Ok(0.0));
     assert_eq!(sum_of(&[], 0.01), Ok(0.0));
-    // The error of rounding is always included.
+    // The additional error from rounding is always included.
     let rounded = Term::new(Noise::laplace(scale(0.0)).and_at_most(0.25)).weighted(-3).times(2);
     assert_eq!(sum_of(&[rounded, nothing], 0.01), Ok(1.5));
 }
@@ -230,7 +233,7 @@ fn is_never_above_the_union_bound() {
             assert!(sum_of(&terms, alpha).unwrap() <= union);
         }
     }
-    // One noise has its own quantile, whatever its weight.
+    // The bound for one noise is the quantile of this noise, for every weight.
     let one = term(Noise::laplace, 2.0).weighted(weight(-3, 2));
     let own = Noise::laplace(scale(3.0)).quantile(0.05).unwrap();
     assert!(certain(sum_of(&[one], 0.05).unwrap(), own, 1e-15));
@@ -254,24 +257,25 @@ fn drawn_sums_are_beyond_the_bound_as_often_as_it_says() {
     let beyond = |t: f64| draws.iter().filter(|x| t < x.abs()).count() as f64 / 1e5;
     for alpha in [0.5, 0.1, 0.01] {
         let t = sum_of(&terms, alpha).unwrap();
-        // Six standard deviations.
+        // The slack is six standard deviations of the observed frequency.
         let slack = 6.0 * (alpha / 1e5_f64).sqrt();
         assert!(beyond(t) <= alpha + slack, "{alpha}: {}", beyond(t));
-        // The least bound, so the next smaller number is not a bound.
+        // The result is the least bound, so the next smaller integer is not a bound.
         assert!(alpha - slack < beyond(t - 0.5), "{alpha}: {}", beyond(t - 0.5));
         assert!(alpha + slack < beyond(0.8 * t), "{alpha}: {}", beyond(0.8 * t));
     }
 }
 #[test]
 fn the_largest_of_independent_noises_has_the_product_of_their_chances() {
-    // (1 - exp(-t))^3 (1 - exp(-t / 2)) = 1 - alpha.
+    // The exact t solves (1 - exp(-t))^3 (1 - exp(-t / 2)) = 1 - alpha.
     let terms = [term(Noise::laplace, 1.0).times(3), term(Noise::laplace, 1.0).weighted(-2)];
     for alpha in [0.9, 0.05, 1e-9] {
         let exact = root(|t| 1.0 - (1.0 - (-t).exp()).powi(3) * (1.0 - (-t / 2.0).exp()), alpha);
         let found = largest_of(&terms, alpha).unwrap();
         assert!((found / exact - 1.0).abs() < 1e-6, "{alpha}: {found} {exact}");
     }
-    // The least bound for integers. P[|Z| > t] = 2 q^(t + 1) / (1 + q).
+    // Compute the least bound for integer noises, with P[|Z| > t] = 2 q^(t + 1) / (1 + q) for each
+    // noise Z.
     let one = |t: i32| 2.0 * (-f64::from(t + 1) / 10.0).exp() / (1.0 + (-0.1_f64).exp());
     let exact = (0..).find(|t| 1.0 - (1.0 - one(*t)).powi(100) <= 0.05).unwrap();
     let counts = [term(Noise::discrete_laplace, 10.0).times(100)];

@@ -1,7 +1,7 @@
 //! The quantile of a sum by convolution: the grid, the tilt and the window of the transform.
 //!
-//! The choices here are heuristics. They decide how tight a bound is, and never whether it holds:
-//! [`Convolution`] bounds its own errors.
+//! The choices here are heuristics. These choices decide how tight a bound is. The bound holds for
+//! every choice, because [`Convolution`] bounds its own errors.
 
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -16,16 +16,18 @@ use crate::accuracy::grid::{MOST, Rounding};
 use crate::accuracy::on_grid::OnGrid;
 use crate::accuracy::sum::{Term, count};
 
-/// The longest and the shortest transform, and the largest total length over all terms.
+/// Three limits: the length of the longest transform, the length of the shortest transform, and the
+/// total length of the transforms of all terms.
 const LONGEST: usize = 1 << 20;
 const SHORTEST: usize = 1 << 10;
 const LONGEST_OF_ALL: usize = 1 << 25;
-/// The relative error that rounding up to the grid may add, unless the grid would be too long.
+/// The largest relative error from rounding up to the grid. If such a grid is too long, the error
+/// is larger.
 const TOLERANCE: f64 = 1e-4;
-/// The probability that may be outside the window of the transform.
+/// The allowed probability that the sum is outside the window of the transform.
 const OUTSIDE: f64 = 1e-9;
 
-/// Bound the quantile of the sum by convolution, if the number of terms permits it.
+/// Bound the quantile of the sum by convolution. Return `None` if there are too many terms.
 pub(super) fn convolved(noises: &[Term], alpha: f64) -> Result<Option<f64>> {
     if noises.iter().any(|term| 1 << 31 < term.count) || noises.len() > 4096 {
         return Ok(None);
@@ -42,19 +44,20 @@ pub(super) fn convolved(noises: &[Term], alpha: f64) -> Result<Option<f64>> {
 /// The window in which the distribution of the sum is computed.
 struct Window<'a> {
     on_grid: &'a OnGrid,
-    /// The number of noises.
+    /// The number of noises in the sum.
     n: f64,
-    /// Values beyond the reach of a noise count as infinite: this is minus the logarithm of their
-    /// probability.
+    /// The logarithm of `1 / p`, where `p` is the probability that a noise is beyond its reach (a
+    /// largest distance from 0). Larger values count as infinite.
     log: f64,
-    /// The longest transform for this number of terms.
+    /// The length of the longest transform that is allowed for this number of terms.
     length: usize,
     tilt: f64,
-    /// An estimate of the quantile, and the center and the width of the window.
+    /// Three numbers: an estimate of the quantile, the center of the window, and the width of the
+    /// window.
     about: f64,
     center: f64,
     width: f64,
-    /// The distance that rounding to the nearest places adds, in steps, and the rounding.
+    /// A bound on the effect of rounding to the nearest places on the sum, as a number of steps.
     displacement: f64,
     rounding: Rounding,
     /// The part of alpha that is left for the sum on the grid.
@@ -64,7 +67,8 @@ impl<'a> Window<'a> {
     fn new(on_grid: &'a OnGrid, noises: &[Term], alpha: f64) -> Result<Self> {
         let n = count(noises)?;
         let (best, about) = on_grid.chernoff(alpha);
-        // A smaller tilt gives a narrower window, and equally small errors unless alpha is small.
+        // A smaller tilt gives a narrower window. If alpha is not small, the errors stay small at
+        // this tilt.
         let tilt = best * if alpha < 1e-6 { 0.9 } else { 0.4 };
         let variances = on_grid.placed.iter().zip(noises).map(|((placed, count), term)| {
             *count as f64 * term.noise.variance() * placed.weight * placed.weight
@@ -77,10 +81,10 @@ impl<'a> Window<'a> {
         Ok(Window {
             on_grid,
             n,
-            // A share of 1e-7 of alpha.
+            // The probability that a noise is beyond its reach is about 1e-7 times alpha.
             log: ln(n / alpha) + 16.0,
             length: LONGEST.min(length).max(SHORTEST),
-            // On a lattice of integers a tilt above this limit gains nothing.
+            // On a lattice of integers, a tilt above this limit has no advantage.
             tilt: if on_grid.exact { tilt.min(32.0) } else { tilt },
             about,
             center: mean + 0.4 * above,
@@ -90,13 +94,13 @@ impl<'a> Window<'a> {
             share: if rounding == Rounding::Nearest { alpha * 0.999_899 } else { alpha },
         })
     }
-    /// The number of grid points of the widest noise.
+    /// Return the largest number of grid points over all noises.
     fn points(&self, step: f64) -> f64 {
         let points = self.on_grid.placed.iter().map(|(placed, _)| placed.points(step, self.log));
         points.fold(0.0, f64::max)
     }
-    /// The step of the grid for a quantile of about `t`: a power of two, so that the points of the
-    /// grid are floats.
+    /// Return the step of the grid for a quantile of about `t`. The step is a power of two, so that
+    /// the points of the grid are floats.
     fn step(&self, t: f64) -> f64 {
         if self.on_grid.exact {
             return 1.0;
@@ -106,14 +110,14 @@ impl<'a> Window<'a> {
         let wanted = wanted.max(self.points(1.0) / MOST);
         f64::from_bits(wanted.to_bits() & !((1 << 52) - 1)) * 2.0
     }
-    /// Convolve the noises on the grid of this step.
+    /// Convolve the noises on a grid with this step.
     fn sum(&self, step: f64, size: usize) -> Result<Convolution> {
         let losses: Vec<(Arc<DiscreteLoss>, u64)> = self
             .on_grid
             .placed
             .iter()
             .map(|(placed, count)| {
-                // Noise that is cut off has a mean other than 0.
+                // Noise that is cut off does not have mean 0, so it is rounded up.
                 let cut = placed.cut && self.rounding == Rounding::Nearest;
                 let rounding = if cut { Rounding::Up } else { self.rounding };
                 (Arc::new(placed.on_grid(step, self.log, rounding)), *count)
@@ -121,8 +125,8 @@ impl<'a> Window<'a> {
             .collect();
         Convolution::new(&losses, self.tilt, self.center, size, OUTSIDE)
     }
-    /// Bound the quantile. Break with the bound, or with none where the union bound must serve;
-    /// continue where another grid may be better.
+    /// Bound the quantile of the sum. Break with the bound, or with `None` if only the union bound
+    /// is possible. Continue if another grid can give a better bound.
     fn bound(&self) -> Result<ControlFlow<Option<f64>>> {
         let OnGrid { exact, unit, .. } = *self.on_grid;
         if exact && ((self.length as f64) < self.width + 16.0 || MOST < self.points(1.0)) {
@@ -134,7 +138,7 @@ impl<'a> Window<'a> {
         let shift = self.on_grid.shift()?;
         let mut best = None;
         for _ in 0..8 {
-            // A sum that is too wide for a transform gets the union bound.
+            // For a sum that is too wide for a transform, only the union bound is possible.
             let Ok(sum) = self.sum(step, size) else { return Ok(ControlFlow::Break(best)) };
             let longest = exact && 2 * LONGEST <= size;
             let fits = sum.outside() <= 2.0 * OUTSIDE || longest;
@@ -150,7 +154,8 @@ impl<'a> Window<'a> {
             };
             let moved = found.inf_add(self.displacement.inf_mul(step)?)?;
             best = Some(moved.inf_add(shift)?.inf_mul(unit)?);
-            // For large alpha, the result is far below the estimate.
+            // For a large alpha, the quantile is far below its estimate. Then a finer grid gives a
+            // better bound.
             let finer = self.step(found);
             if exact || step <= finer || found == 0.0 {
                 return Ok(ControlFlow::Break(best));
@@ -167,9 +172,10 @@ impl<'a> Window<'a> {
 fn least(sum: &Convolution, step: f64, alpha: f64) -> Option<f64> {
     let fits = |place: i64| 2.0 * sum.tail_above(place as f64 * step) * (1.0 + 1e-15) <= alpha;
     let (first, count) = sum.places();
-    // `good` always fits or is the highest point, which has the smallest tail.
+    // The point `good` always satisfies the condition, or it is the highest point, which has the
+    // smallest tail.
     let (mut bad, mut good) = (first.max(0) - 1, first + count as i64 - 1);
-    // Near the end of a window the bound is loose, so try the middle before the end.
+    // Near the end of the window, the bound is loose. So try a point in the middle before the end.
     let middle = bad + (good - bad) / 2;
     if bad < middle && fits(middle) {
         good = middle;

@@ -13,7 +13,8 @@ type Bits = VectorDomain<AtomDomain<i32>>;
 fn bits() -> Bits {
     VectorDomain::new(AtomDomain::default())
 }
-/// The sum, which an added row changes by one, and a replaced row by two.
+/// The sum of rows. An added row changes the sum by at most one, and a replaced row changes the sum
+/// by at most two.
 struct Total;
 impl Fold<Vec<i32>, i32> for Total {
     type State = i64;
@@ -52,8 +53,8 @@ where
     sum.then(|sums| make_laplace_in(sums, Scale::new(1.0)?, None)).unwrap()
 }
 
-/// The probabilities of the values from -60 to 60 of a noisy sum: the sum of a random subset of the
-/// rows, plus noise of scale 1.
+/// Compute the probabilities of the values from -60 to 60 of a noisy sum. This sum is over a random
+/// subset of the rows, plus noise of scale 1.
 fn law(rows: &[i32], chosen: impl Fn(usize) -> f64) -> Vec<f64> {
     let mut law = vec![0.0; 121];
     let whole = (1.0 - (-1.0_f64).exp()) / (1.0 + (-1.0_f64).exp());
@@ -79,11 +80,11 @@ fn of_size(rows: &[i32], size: u32) -> Vec<f64> {
 fn divergence(p: &[f64], q: &[f64], epsilon: f64) -> f64 {
     p.iter().zip(q).map(|(p, q)| (p - epsilon.exp() * q).max(0.0)).sum()
 }
-/// The larger divergence of both directions.
+/// Return the larger of the divergences in both directions.
 fn either(p: &[f64], q: &[f64], epsilon: f64) -> f64 {
     divergence(p, q, epsilon).max(divergence(q, p, epsilon))
 }
-/// The law of two independent releases.
+/// Return the law of two independent releases: the probability of each pair of answers.
 fn twice(law: &[f64]) -> Vec<f64> {
     law.iter().flat_map(|p| law.iter().map(move |q| p * q)).collect()
 }
@@ -138,7 +139,7 @@ fn two_poisson_samples_compose_direction_by_direction_to_the_exact_divergence() 
         let (bound, exact) = (profile.delta(epsilon).unwrap(), either(&p, &q, epsilon));
         assert!(exact <= bound + 1e-12, "{epsilon}: {exact} > {bound}");
         assert!(bound <= exact * 1.001 + 1e-9, "{epsilon}: {exact} is far below {bound}");
-        // The loss of one direction alone is too small.
+        // The loss in one direction alone is too small.
         let less = divergence(&p, &q, epsilon).min(divergence(&q, &p, epsilon));
         assert!(less < 0.999 * exact, "{epsilon}: {less} {exact}");
     }
@@ -169,7 +170,8 @@ fn poisson_samples_of_data_of_one_size_bound_replaced_records_exactly() {
         }
     }
     assert!(refused > 20, "{refused}");
-    // Without any other records the worst pair is attained, in one release and in two.
+    // For data without other records, the loss of the worst pair is exact, for one release and for
+    // two releases.
     let both = make_composition(vec![sampled.clone(); 2]).unwrap().map(&2).unwrap();
     let (one, two) = (poisson(&[1], rate), poisson(&[-1], rate));
     let alone = sampled.map(&2).unwrap();
@@ -206,14 +208,14 @@ fn pure_losses_of_a_replaced_record_are_those_of_the_worst_pair() {
     let (x, y) = (poisson(&[1], 0.3), poisson(&[-1], 0.3));
     let exact = x.iter().zip(&y).map(|(p, q)| (p / q).ln().abs()).fold(0.0, f64::max);
     assert!(exact <= found * (1.0 + 1e-9) && found <= exact * (1.0 + 1e-9), "{exact} {found}");
-    // One removed and one added record have a larger loss.
+    // One removed and one added record have a larger loss than one replaced record.
     assert!(found < 0.9 * (0.51 * 2_f64.exp_m1()).ln_1p());
     assert_eq!((of(1).map(&0).unwrap(), of(1).map(&3).unwrap()), (0.0, found));
     assert!(of(1).map(&4).unwrap() <= 2.0 * found * (1.0 + 1e-12));
     let pairs = <Approximate<MaxDivergence> as AmplifiableMeasure>::amplified_by_replacement;
     let (epsilon, delta) = pairs(0.3, &(1.0, 1e-6), &(2.0, 2e-6)).unwrap();
     assert!(epsilon == found && (delta - 6e-7).abs() < 1e-18, "{epsilon} {delta}");
-    // If the loss at an added record is unknown, the loss at a replaced record is used.
+    // If the loss at one added record is unknown, the map uses the loss at one replaced record.
     let (epsilon, _) = pairs(0.3, &(f64::INFINITY, 0.0), &(2.0, 0.0)).unwrap();
     assert!((epsilon - (0.3 * 2_f64.exp_m1()).ln_1p()).abs() < 1e-12);
 }
@@ -239,7 +241,7 @@ fn the_profile_bounds_the_exact_divergence_of_samples_of_fixed_size() {
         }
     }
     assert!(refused > 3, "{refused}");
-    // Two releases, one replaced record: the pairs of both directions are joined.
+    // For two releases and one replaced record, the account joins the pairs of both directions.
     let both = make_composition(vec![sampled; 2]).unwrap().map(&1).unwrap();
     let (p, q) = (twice(&of_size(&all(0), 2)), twice(&of_size(&all(1), 2)));
     for epsilon in [0.1, 0.4, 0.9] {
@@ -288,14 +290,15 @@ fn thousands_of_sampled_gaussian_releases_cost_what_the_literature_says() {
         let found = training.map(&1).unwrap().epsilon(1e-5).unwrap();
         assert!(epsilon * 0.999 < found && found < epsilon * 1.001, "{found} {epsilon}");
     }
-    // One release has the closed form, and its inverse.
+    // For one release, delta has a closed form. The expected epsilon is the inverse of this closed
+    // form.
     let profile = of(1.0, 0.01).map(&1).unwrap();
     let epsilon = profile.epsilon(1e-6).unwrap();
     assert!(profile.delta(epsilon).unwrap() <= 1e-6 * (1.0 + 1e-9));
     assert!(profile.delta(epsilon * 0.999).unwrap() > 1e-6);
 }
 
-/// Release the data itself.
+/// Make a measurement that releases the data without noise.
 fn told<M: MetricOn<Bits> + Metric<Distance = u32>>(
     domain: Bits,
     metric: M,
@@ -317,7 +320,7 @@ fn each_row_is_in_a_poisson_sample_as_often_as_the_rate_says_and_apart_from_othe
         pairs += i32::from(has(&63) && has(&64));
         sample.iter().for_each(|row| seen[*row as usize] += 1);
     }
-    // Six standard deviations and more.
+    // The limits below are at least six standard deviations from the expected frequencies.
     let off = |count: i32, p: f64| {
         let n = f64::from(draws);
         (f64::from(count) - n * p).abs() / (n * p * (1.0 - p)).sqrt()
@@ -336,7 +339,7 @@ fn all_samples_of_fixed_size_are_equally_likely() {
         *seen.entry(sampled.invoke(&vec![0, 1, 2, 3]).unwrap()).or_insert(0.0) += 1.0;
     }
     let chi: f64 = seen.values().map(|n: &f64| (n - 2000.0).powi(2) / 2000.0).sum();
-    // Five degrees of freedom: above 55 with probability below 1e-9.
+    // With five degrees of freedom, the chi-squared value exceeds 55 with a probability below 1e-9.
     assert!(seen.len() == 6 && chi < 55.0, "{seen:?}");
     assert!(seen.keys().all(|sample| sample.is_sorted() && sample.len() == 2));
 }

@@ -43,7 +43,8 @@ fn the_map_is_the_same_in_every_order() {
         (plan.map(&1).unwrap().to_bits(), plan.exact_map(&1).unwrap())
     });
     assert!(totals.iter().all(|total| *total == totals[0]));
-    // The control: adding from the left, rounded to nearest, is not.
+    // The control: a sum of floats that is rounded to nearest at each addition depends on the order
+    // of the losses.
     let left = |order: [usize; 4]| order.iter().fold(0.0, |sum, i| sum + mids[*i]);
     assert!(orders.iter().any(|order| left(*order) != left(orders[0])));
 }
@@ -89,8 +90,8 @@ fn renyi_losses_are_planned_at_the_orders_of_their_parts() {
     let plan = plan(RenyiDivergence, vec![linear(0.5), linear(0.25)]);
     let total = plan.map(&1).unwrap();
     assert_eq!(total.epsilon(2.0).unwrap(), 1.5);
-    // Between two orders the larger bound applies, because questions are compared only at these
-    // orders.
+    // Questions are compared only at the listed orders. So between two listed orders, the larger
+    // bound applies.
     assert_eq!(total.epsilon(2.25).unwrap(), 0.75 * 2.5);
     let session = plan.invoke(&7).unwrap();
     assert_eq!(session.ask(&question(0.75)).unwrap_err().kind(), "BudgetExceeded");

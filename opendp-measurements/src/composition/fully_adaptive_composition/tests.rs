@@ -18,7 +18,9 @@ fn costing<MO: Measure>(measure: MO, loss: MO::Distance) -> Measurement<Numbers,
     Measurement::new(numbers(), measure, Function::map(|_| Ok(0)), map)
 }
 
-/// Check the report of an odometer after each of k equal questions.
+/// Return whether the reports of an odometer are correct after each of 1000 equal questions.
+/// Correct reports do not decrease, their delta is large enough, and their epsilon is at most the
+/// exact sum, rounded up.
 fn sound(epsilon: f64, delta: f64, report: impl Fn(u32) -> (f64, f64)) -> bool {
     let exact = |x: f64| Exact::from_f64(x).unwrap();
     let (mut before, mut none_failed) = ((0.0, 0.0), 1.0_f64);
@@ -44,8 +46,8 @@ fn a_thousand_equal_questions_are_reported_soundly() {
             session.ask(&question).unwrap();
             session.loss(&1).unwrap()
         }));
-        // The controls: a delta that is too small, one that falls, and an epsilon that is too
-        // large.
+        // The controls are three wrong reports: a delta that is too small, a delta that decreases
+        // between two reports, and an epsilon that is too large.
         assert!(!sound(epsilon, delta, |k| (f64::from(k) * epsilon, delta)));
         assert!(!sound(epsilon, delta, |k| (epsilon, 1.0 / f64::from(k))));
         assert!(!sound(epsilon, delta, |k| (f64::from(k + 1) * epsilon, 1.0)));

@@ -1,4 +1,5 @@
-//! The members of a parallel composition as an argument: their types are checked but not restored.
+//! The argument type for the members of a parallel composition. The types of the members are
+//! checked, and the members stay erased.
 
 use std::marker::PhantomData;
 

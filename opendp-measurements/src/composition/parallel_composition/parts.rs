@@ -7,10 +7,10 @@ use serde_json::{Value as Json, json};
 
 type Place<T> = Arc<dyn Fn(&T) -> Option<usize> + Send + Sync>;
 
-/// A partition of rows: the part of each row, from 0, or no part.
+/// A partition of rows into parts. The parts have indices from 0 on. A row can also have no part.
 ///
-/// The part of a row depends on that row alone.
-/// Documents write `{"categories": [...]}` or `{"edges": [...]}`.
+/// The part of a row depends only on this row. In documents, a partition is `{"categories": [...]}`
+/// or `{"edges": [...]}`.
 ///
 /// ```
 /// # use opendp_measurements::Parts;
@@ -27,11 +27,11 @@ pub struct Parts<T> {
     written: Json,
 }
 impl<T> Parts<T> {
-    /// Use a function that gives the part of a row.
+    /// Make a partition from a function that returns the part of a row.
     pub fn by(place: impl Fn(&T) -> Option<usize> + Send + Sync + 'static) -> Self {
         Parts { place: Arc::new(place), count: None, written: Json::Null }
     }
-    /// The part of a row.
+    /// Return the part of a row.
     pub fn of(&self, row: &T) -> Option<usize> {
         (self.place)(row)
     }
@@ -41,7 +41,7 @@ impl<T> Parts<T> {
     }
 }
 impl<T: Atom> Parts<T> {
-    /// Make a part for each of the given values; rows with other values are left out.
+    /// Make a part for each of the given values. Rows with other values are left out.
     ///
     /// # Errors
     /// `MakeMeasurement` when a value occurs twice, or when a value is not equal to itself (NaN).
@@ -57,11 +57,12 @@ impl<T: Atom> Parts<T> {
         };
         Ok(Parts { place: Arc::new(place), count, written })
     }
-    /// Make a part for the rows below the first edge, a part from each edge up to but not including
-    /// the next edge, and a part for the rows from the last edge on. NaN is in no part.
+    /// Make parts between edges. The first part contains the rows below the first edge. Each next
+    /// part starts at an edge and ends below the next edge. The last part contains the rows from
+    /// the last edge on. NaN is in no part.
     ///
     /// # Errors
-    /// `MakeMeasurement` unless the edges increase.
+    /// `MakeMeasurement` when the edges do not increase.
     pub fn edges(edges: Vec<T>) -> Result<Self> {
         let written = json!({"edges": edges.to_json()});
         increasing("edges", &edges)?;
@@ -73,11 +74,12 @@ impl<T: Atom> Parts<T> {
         Ok(Parts { place: Arc::new(place), count, written })
     }
 }
-/// Values that are not comparable count as equal here, and are refused afterwards.
+/// Compare two values. Two values without an order count as equal here. Such values are refused
+/// later.
 fn order<T: PartialOrd>(left: &T, right: &T) -> Ordering {
     left.partial_cmp(right).unwrap_or(Ordering::Equal)
 }
-/// Return the indices in an order of the elements.
+/// Return the indices of the elements in ascending order.
 fn sorted(count: usize, order: &dyn Fn(usize, usize) -> Ordering) -> Vec<usize> {
     let mut places: Vec<usize> = (0..count).collect();
     places.sort_by(|left, right| order(*left, *right));
@@ -104,7 +106,7 @@ impl<T> fmt::Debug for Parts<T> {
         f.debug_struct("Parts").field("count", &self.count).finish_non_exhaustive()
     }
 }
-/// A function is written as null, and cannot be read.
+/// In a document, a partition by a function is written as null. Such a document cannot be read.
 impl<T: Atom> Codec for Parts<T> {
     fn to_json(&self) -> Json {
         self.written.clone()

@@ -57,19 +57,21 @@ fn ten_tenths_of_parts_are_one() {
     let tenths = make_parallel_composition(rows(), last_digit(), tenths).unwrap();
     let ten = crate::make_composition(vec![tenths.clone(); 10]).unwrap();
     assert_eq!(ten.exact_map(&1).unwrap(), ["1".parse().unwrap()]);
-    // The control: two rows may be in two parts, whose losses are added as floats.
+    // The control: two changed rows can be in two parts. Then the losses of two parts are added as
+    // floats.
     let two = tenths.exact_map(&2).unwrap();
     assert_eq!(two, [Exact::from_f64(tenths.map(&2).unwrap()).unwrap()]);
 }
 #[test]
 fn looks_at_all_splits() {
-    // Any change to a part loses 1, whatever its size. Then the worst case splits the changes among
-    // parts.
+    // Every change to a part has the loss 1, independently of the number of changed rows. So the
+    // worst case splits the changes among all parts.
     let members = vec![costing(&[0.0, 1.0, 1.0, 1.0]); 2];
     let parts = make_parallel_composition(rows(), last_digit(), members).unwrap();
     let losses = [0, 1, 2, 3].map(|d| parts.map(&d).unwrap());
     assert_eq!(losses, [0.0, 1.0, 2.0, 2.0]);
-    // A map may decrease. Then a split with fewer rows in a part may be worse.
+    // A map can decrease with the distance. Then the loss can be larger if a split changes fewer
+    // rows of a part.
     let members = vec![costing(&[0.0, 2.0, 1.0]), costing(&[0.0, 0.5, 0.25])];
     let parts = make_parallel_composition(rows(), last_digit(), members).unwrap();
     assert_eq!(parts.map(&2).unwrap(), 2.5);
@@ -90,7 +92,7 @@ fn equals_the_maximum_by_enumeration() {
         }
         assert_eq!(worst(d as u32), most);
     }
-    // The control: the worst single part is not enough.
+    // The control: at distance 3, the loss of each part is below the loss of the worst split.
     assert!(tables.iter().all(|table| table[3] < worst(3)));
 }
 #[test]
@@ -121,7 +123,8 @@ fn refuses_spaces_in_which_a_row_is_in_two_parts() {
     let none: Vec<Member<MaxDivergence>> = Vec::new();
     let error = make_parallel_composition(rows(), last_digit(), none).unwrap_err();
     assert_eq!(error.kind(), "MakeMeasurement");
-    // A replaced row may leave one part and enter another, which changes their sizes.
+    // A replaced row can leave one part and enter another part. Such a replacement changes the
+    // sizes of both parts.
     let sized = VectorDomain::new(AtomDomain::<i32>::default()).with_size(3);
     let space = Space::new(sized.clone(), ChangeOneDistance).unwrap();
     let map = PrivacyMap::new(|_: &u32| Ok(1.0));
@@ -137,7 +140,7 @@ fn refuses_spaces_in_which_a_row_is_in_two_parts() {
     let error = make_parallel_composition(other, last_digit(), vec![laplace(1.0)]).unwrap_err();
     assert!(error.kind() == "DomainMismatch" && error.to_string().contains("[0]"));
 }
-/// Each member reveals the order of its part. Five members reveal five times as much.
+/// Each member reveals the order of its part. The loss of five such members is five times as large.
 #[test]
 fn members_that_lose_something_to_the_order_of_rows_are_refused() {
     let odd = Space::new(AtomDomain::default(), opendp_core::DiscreteDistance).unwrap();
@@ -147,7 +150,8 @@ fn members_that_lose_something_to_the_order_of_rows_are_refused() {
     assert!([0, 1, 5].iter().all(|d| (told.map(d).unwrap() - 3_f64.ln()).abs() < 1e-12));
     let error = make_parallel_composition(rows(), last_digit(), vec![told; 5]).unwrap_err();
     assert!(error.kind() == "MakeMeasurement" && error.to_string().contains("distance 0"));
-    // The controls: a map that is 0 there, and one that is not a number.
+    // The control: a map that is 0 at distance 0 is accepted. Maps with a tiny loss or with NaN at
+    // distance 0 are refused.
     assert!(make_parallel_composition(rows(), last_digit(), vec![costing(&[0.0]); 5]).is_ok());
     for bad in [&[1e-300_f64], &[f64::NAN]] {
         assert!(make_parallel_composition(rows(), last_digit(), vec![costing(bad)]).is_err());

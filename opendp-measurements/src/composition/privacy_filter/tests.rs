@@ -35,12 +35,12 @@ fn session(budget: f64) -> Talk<MaxDivergence> {
 fn laplace(scale: f64) -> Question<MaxDivergence, i32> {
     make_laplace(numbers(), Scale::new(scale).unwrap(), None).unwrap()
 }
-/// A question with a given loss, which answers 0.
+/// Make a question with a given loss and the answer 0.
 fn costing<MO: Measure>(measure: MO, loss: MO::Distance) -> Question<MO, i32> {
     let map = PrivacyMap::new(move |_| Ok(loss.clone()));
     Measurement::new(numbers(), measure, Function::map(|_| Ok(0)), map)
 }
-/// A question with a given exact loss.
+/// Make a question with a given exact loss.
 fn costing_exactly(loss: Exact) -> Question<MaxDivergence, i32> {
     let up = loss.to_f64_up();
     let map = PrivacyMap::new(move |_| Ok(up)).with_exact(move |_| Ok(vec![loss.clone()]));
@@ -61,9 +61,10 @@ fn ten_tenths_exhaust_one_and_an_eleventh_is_refused() {
     assert_eq!((session.left().unwrap(), session.loss(&1).unwrap()), (0.0, 1.0));
     refused(session.ask(&laplace(10.0)));
     refused(session.ask(&laplace(1e300)));
-    // A question that loses nothing is free.
+    // A question without loss is answered, even if no budget remains.
     session.ask(&costing(MaxDivergence, 0.0)).unwrap();
-    // The control: as floats the same losses exceed one, and only nine of them fit.
+    // The control: as floats, the sum of the same losses exceeds 1, so only nine of them are within
+    // the budget.
     let floats = self::session(1.0);
     let fit = (0..11).filter(|_| floats.ask(&costing(MaxDivergence, 0.1)).is_ok()).count();
     assert_eq!(fit, 9);
@@ -73,8 +74,8 @@ fn tenths(count: u32) -> Exact {
 }
 #[test]
 fn any_order_of_tenths_fits_into_one() {
-    // 0.1, 0.2, 0.4 and three tenths. No Laplace scale gives three tenths, so it is stated exactly,
-    // or reached in three steps.
+    // The losses are 0.1, 0.2, 0.4 and three tenths. Three tenths is not the loss of any Laplace
+    // scale, so this loss is stated exactly.
     let questions = [laplace(10.0), laplace(5.0), laplace(2.5), costing_exactly(tenths(3))];
     for code in 0..256_usize {
         let order = [code % 4, code / 4 % 4, code / 16 % 4, code / 64];
@@ -93,7 +94,7 @@ fn compositions_and_gaussians_are_exact_too() {
     session(1.0).ask(&both).unwrap();
     let eighth: Question<ZeroConcentratedDivergence, i32> =
         make_gaussian(numbers(), Scale::new(5.0).unwrap(), None).unwrap();
-    // Each loses 1/50, which is not a float.
+    // Each question has the loss 1/50, which is not exactly a float.
     let session = filter(ZeroConcentratedDivergence, 0.1).invoke(&7).unwrap();
     for _ in 0..5 {
         session.ask(&eighth).unwrap();
@@ -215,7 +216,7 @@ fn a_conversation_is_charged_in_full_when_it_begins() {
     let inner = filter(MaxDivergence, 0.25);
     let sibling = session.ask(&inner).unwrap();
     assert_eq!(session.left().unwrap(), 0.0);
-    // Pure differential privacy allows interleaving.
+    // Pure differential privacy allows interleaved conversations.
     for _ in 0..2 {
         child.ask(&laplace(4.0)).unwrap();
         sibling.ask(&laplace(8.0)).unwrap();
@@ -225,7 +226,8 @@ fn a_conversation_is_charged_in_full_when_it_begins() {
     refused(sibling.ask(&laplace(8.0)));
 }
 
-/// A question that opens a conversation of two more, whose answers are conversations.
+/// Make a question that opens a conversation. The answers in this conversation are also
+/// conversations, up to a given depth of nesting.
 fn nest<MO: Measure>(measure: MO, loss: MO::Distance, depth: u32) -> Question<MO, AnyValue> {
     fn level(depth: u32) -> AnyValue {
         match depth {
@@ -258,14 +260,14 @@ fn siblings_are_sequential_where_nothing_better_is_proved() {
         assert!(error.to_string().starts_with("a later query has begun"), "{error}");
     }
     assert!(step(&step(&sibling).unwrap()).is_ok());
-    // A conversation inside a conversation ends with it.
+    // If a conversation ends, all conversations that were opened in this conversation also end.
     let inner = filter(measure, (0.5, 0.0));
     let inner = session.ask(&inner).unwrap();
     let deep = inner.ask(&question).unwrap();
     assert!(step(&deep).is_ok() && step(&sibling).is_err());
     session.ask(&nest(measure, (0.0, 0.0), 1)).unwrap();
     assert!(step(&deep).is_err() && inner.ask(&question).is_err());
-    // The control: a measure that is concurrent.
+    // The control: with a concurrent measure, conversations do not end.
     let pure = self::session(1.0);
     let (one, two) = (nest(MaxDivergence, 0.5, 2), nest(MaxDivergence, 0.5, 2));
     let (one, two) = (pure.ask(&one).unwrap(), pure.ask(&two).unwrap());
@@ -297,7 +299,7 @@ fn erased_questions_are_answered_too() {
 }
 #[test]
 fn a_question_takes_as_long_after_many_as_after_few() {
-    // The time depends on the size of the account, which does not grow.
+    // The time of a question depends on the size of the account, and this size does not grow.
     let account = |questions: u32| {
         let session = session(1e9);
         for i in 0..questions {

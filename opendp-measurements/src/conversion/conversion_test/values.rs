@@ -1,6 +1,6 @@
-//! Losses and deltas of zero-concentrated privacy, to 20 digits.
+//! Reference values, to 20 digits, for epsilons and deltas under zero-concentrated privacy.
 
-/// Epsilons of `rho`, with 20 digits from a computation with 60 digits.
+/// Epsilons for some `rho` and delta. The values have 20 digits, from a computation with 60 digits.
 pub(super) const EPSILONS: [(f64, [(f64, f64); 6]); 6] = [
     (
         1e-06,
@@ -69,7 +69,7 @@ pub(super) const EPSILONS: [(f64, [(f64, f64); 6]); 6] = [
         ],
     ),
 ];
-/// Deltas of `rho`, computed in the same way.
+/// Deltas for some `rho` and epsilon. The values are computed in the same way as the epsilons.
 pub(super) const DELTAS: [(f64, [(f64, f64); 6]); 6] = [
     (
         1e-06,

@@ -37,7 +37,7 @@ fn scale(scale: f64) -> Scale {
 #[test]
 fn maps_the_distance_to_its_quotient() {
     let at = |s, d_in: f64| make_laplace(atoms::<f64, f64>(), scale(s), None).unwrap().map(&d_in);
-    // d / s.
+    // The map is d / s at distance d and scale s.
     assert_eq!([0.0, 1.0, 2.5].map(|d| at(1.0, d).unwrap()), [0.0, 1.0, 2.5]);
     for wrong in [-1.0, f64::NAN, f64::INFINITY] {
         assert_eq!(at(1.0, wrong).unwrap_err().kind(), "FailedMap");
@@ -47,7 +47,7 @@ fn maps_the_distance_to_its_quotient() {
     assert_eq!(at(3.0, 1.0).unwrap(), 0.333_333_333_333_333_37);
     assert_eq!((at(0.0, 0.0).unwrap(), at(0.0, 1.0).unwrap()), (0.0, f64::INFINITY));
     assert_eq!(at(5e-324, 1.0).unwrap_err().kind(), "Overflow");
-    // The same quotient for integers.
+    // Integers have the same quotient as floats.
     let integers = make_laplace(atoms::<i32, i32>(), scale(2.0), None).unwrap();
     assert_eq!([1, 3].map(|d| integers.map(&d).unwrap()), [0.5, 1.5]);
     let integers = make_laplace(atoms::<i32, f64>(), scale(2.0), Some(0)).unwrap();
@@ -104,8 +104,8 @@ fn the_default_lattice_is_forty_bits_below_the_scale() {
     assert_eq!(lattice(range, scale(1e300), None), Ok(Some(127)));
     assert_eq!(lattice(range, scale(1.0), None), Ok(Some(-40)));
 }
-/// The porosity test of Haney, Desfontaines, Hartman, Shrestha, Hay (2022): the set of outputs
-/// must not depend on the data.
+/// The porosity test of Haney, Desfontaines, Hartman, Shrestha, Hay (2022). The set of outputs must
+/// not depend on the data.
 #[test]
 fn every_release_of_a_float_lies_on_the_same_lattice() {
     let inputs = [0.0, 1.0, 1.0 / 3.0, 1024.0, -1.0, 0.1, 5e-324];
@@ -178,7 +178,7 @@ fn scale_zero_draws_nothing_and_still_rounds() {
     assert_eq!([0.1, -5e-324, 1e300].map(|x| release.invoke(&x).unwrap()), [0.1, -5e-324, 1e300]);
     let release = make_laplace(vectors::<f64, f64>(None), scale(0.0), Some(-2)).unwrap();
     assert_eq!(release.invoke(&vec![0.3, 0.375, -0.375, -0.1]).unwrap(), [0.25, 0.5, -0.25, 0.0]);
-    // The samplers do not try to draw.
+    // At scale 0 the samplers do not draw.
     let mut source = Failing::default();
     assert_eq!(noisy(7_i32, None, 0.0, 0, &mut source), Ok(7));
     assert_eq!(noisy(0.3_f32, None, 0.0, -2, &mut source), Ok(0.25));
@@ -199,7 +199,8 @@ fn each_number_gets_noise_of_its_own() {
 }
 #[test]
 fn a_single_rounded_to_its_nearest_float() {
-    // 1 + 2^-24 is half-way between 1 and the next single; a larger number is nearer to the next.
+    // 1 + 2^-24 is half-way between 1 and the next `f32`. A slightly larger number is nearer to the
+    // next `f32`.
     let nearest = |x: f64| AsPrimitive::<f32>::as_(x);
     assert_eq!(nearest(1.0 + 2.0_f64.powi(-24)), 1.0);
     assert_eq!(nearest(1.0 + 1.1 * 2.0_f64.powi(-24)), 1.0_f32.next_up());
@@ -221,7 +222,8 @@ fn few_errors_exceed_the_accuracy_and_not_too_few() {
     let draws = 100_000;
     let check = |inaccurate: usize, alpha: f64| {
         let (expected, found) = (alpha * draws as f64, inaccurate as f64);
-        // At most six standard deviations above, and not absurdly far below.
+        // The count is at most six standard deviations above the expected count, and at least a
+        // third of the expected count.
         assert!(found < expected + 6.0 * expected.sqrt() && expected / 3.0 < found, "{found}");
     };
     let release = make_laplace(vectors::<i64, i64>(None), scale(7.3), None).unwrap();
@@ -249,7 +251,8 @@ fn integers_of_any_length_never_saturate() {
     assert_eq!(near.map(&3e300).unwrap(), 3e300 / 3.0);
     let exact = make_laplace(atoms::<IBig, f64>(), scale(0.0), None).unwrap();
     assert_eq!(exact.invoke(&x).unwrap(), x);
-    // At this scale 16 releases in 100 would be at an end of 128 bits.
+    // At this scale, 16 in 100 releases of a 128-bit type would saturate at an end of the type. An
+    // `IBig` has no ends.
     let far = make_laplace(vectors::<IBig, f64>(Some(50)), scale(1e39), None).unwrap();
     let released = far.invoke(&vec![IBig::ZERO; 50]).unwrap();
     assert!(released.iter().any(|r| r.to_f64().value().abs() > 3.5e38));
@@ -258,7 +261,7 @@ fn integers_of_any_length_never_saturate() {
 #[test]
 fn prepared_noise_of_integers_is_that_of_the_scale() {
     use opendp_core::random::Seeded;
-    // Floats and large scales have nothing to prepare.
+    // For floats and for large scales, no table is prepared.
     assert!(prepared::<f64>(1.0).is_none() && prepared::<f32>(1.0).is_none());
     assert!(prepared::<i64>(1e6).is_none() && prepared::<u8>(0.0).is_none());
     let (mut one, mut two) = (Seeded::<64>::new(1), Seeded::<64>::new(1));
@@ -276,7 +279,7 @@ fn prepared_noise_of_integers_is_that_of_the_scale() {
 fn releases_that_saturate_have_the_law_of_the_clamped_sum() {
     use crate::samplers::tests::chi_square::chi_square;
     let draws = 50_000;
-    // P[clamp(120 + Z)], counted from -128.
+    // The probabilities of the releases clamp(120 + Z), from the release -128 on.
     let law = |s: f64| {
         let weight = |z: i32| (-f64::from(z.abs()) / s).exp();
         let all: f64 = (-9000..=9000).map(weight).sum();
@@ -288,7 +291,7 @@ fn releases_that_saturate_have_the_law_of_the_clamped_sum() {
     };
     let vectors = VectorDomain::new(AtomDomain::<i8>::default());
     let vectors = Space::new(vectors, LpDistance::<1, i8>::new()).unwrap();
-    // Noise is drawn from tables of several sizes, and without a table.
+    // The scales cover tables of several sizes, and noise that is drawn without a table.
     for s in [0.5, 3.0, 100.0, 500.0] {
         let release = make_laplace(vectors.clone(), Scale::new(s).unwrap(), None).unwrap();
         let mut observed = vec![0; 256];

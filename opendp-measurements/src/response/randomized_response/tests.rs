@@ -4,12 +4,13 @@ use opendp_core::random::Tape;
 
 use super::*;
 
-/// A probability as an exact fraction.
+/// Write a probability as an exact fraction.
 fn fraction(prob: f64) -> (IBig, IBig) {
     let parts = Dyadic::new(prob);
     (parts.mantissa.into(), IBig::ONE << parts.exponent.unsigned_abs() as usize)
 }
-/// The exact probabilities of all releases, times `k (k - 1) D`, `D` the denominator of `prob`.
+/// Compute `k (k - 1) D` times the exact probability of each release. `k` is the number of
+/// categories, and `D` is the denominator of `prob`.
 fn probabilities(truth: Option<u64>, count: u64, prob: f64) -> Vec<IBig> {
     let (m, d) = fraction(prob);
     let (k, others) = (IBig::from(count), IBig::from(count - 1));
@@ -21,7 +22,7 @@ fn probabilities(truth: Option<u64>, count: u64, prob: f64) -> Vec<IBig> {
         })
         .collect()
 }
-/// Whether `ln(a / b) <= bound`, decided with 300 bits.
+/// Check that `ln(a / b) <= bound`, with a precision of 300 bits.
 fn is_within(a: &IBig, b: &IBig, bound: f64) -> bool {
     let ln = |n: &IBig| fixed::ln(&n.clone().into_parts().1, 0, 300);
     let difference = ln(a).1 - ln(b).0;
@@ -29,7 +30,7 @@ fn is_within(a: &IBig, b: &IBig, bound: f64) -> bool {
     let shifted = IBig::from(parts.mantissa) << (parts.exponent + 1074) as usize;
     difference << (1074 - 300) <= shifted
 }
-/// Whether the largest loss, computed from the exact probabilities, is within the bound.
+/// Compute the largest loss from the exact probabilities, and check that it is within the bound.
 fn covers(count: u64, prob: f64, bound: f64) -> bool {
     let data = (0..count).map(Some).chain([None]);
     let all: Vec<_> = data.map(|truth| probabilities(truth, count, prob)).collect();
@@ -88,12 +89,14 @@ fn a_budget_of_ten_losses_has_room_for_ten_releases() {
     for place in 1..40 {
         let prob = 0.5 + f64::from(place) / 80.0;
         let response = make_randomized_response_bool(prob, false).unwrap();
-        // Ten times the logarithm is not a float. Ten releases fit into the next larger float.
+        // Ten times the exact loss is not a float. So a budget of the next larger float allows ten
+        // releases.
         let exact = response.exact_map(&1).unwrap();
         let budget = exact[0].times(&"10".parse().unwrap()).to_f64_up();
         assert!(fits(&exact, budget), "{prob}");
         assert!(!fits(&exact, budget * 0.999_999_999_999), "{prob}");
-        // The control: the loss as a float, which is rounded up ten times.
+        // The control: for some probabilities, ten losses that are each rounded up to a float
+        // exceed this budget.
         let float = [Exact::from_f64(response.map(&1).unwrap()).unwrap()];
         refused += i32::from(!fits(&float, budget));
         assert!(response.exact_map(&0).unwrap()[0].is_zero());
@@ -112,7 +115,8 @@ fn all_tapes_together_bracket_the_probability_of_every_category() {
             }
         }
         let whole = f64::from(1 << length);
-        // There are few undecided tapes. They could have any result.
+        // Few tapes (sequences of random words) end before the result is decided. Each of these
+        // tapes could give any result.
         assert!((open as f64) < whole / 20.0, "{open} are open");
         (0..count).zip(counts).all(|(index, told)| {
             let likely = match truth {
@@ -137,7 +141,7 @@ fn the_answer_is_true_as_often_as_claimed_in_constant_time_too() {
         let response = make_randomized_response_bool(0.75, constant_time).unwrap();
         for truth in [false, true] {
             let honest = (0..draws).filter(|_| response.invoke(&truth) == Ok(truth)).count();
-            // Six standard deviations are 822.
+            // The tolerance 822 is six standard deviations of the count.
             assert!(honest.abs_diff(75_000) < 822, "{truth}: {honest}");
         }
         let certain = make_randomized_response_bool(1.0, constant_time).unwrap();
@@ -151,7 +155,7 @@ fn a_value_outside_of_the_categories_is_told_as_any_of_them() {
     for _ in 0..30_000 {
         counts[(response.invoke(&7).unwrap() / 10 - 1) as usize] += 1;
     }
-    // Six standard deviations are 490.
+    // The tolerance 490 is six standard deviations of each count.
     assert!(counts.iter().all(|count| (count - 10_000).abs() < 490), "{counts:?}");
     assert_eq!([10, 20, 30].map(|x| response.invoke(&x)), [Ok(10), Ok(20), Ok(30)]);
 }

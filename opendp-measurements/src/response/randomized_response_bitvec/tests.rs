@@ -51,7 +51,8 @@ fn no_ratio_of_exact_probabilities_exceeds_the_map_and_one_reaches_it() {
 }
 #[test]
 fn all_tapes_together_give_each_release_its_exact_probability() {
-    // Words of two lanes: the three bits take two rounds, and lanes beyond the length draw nothing.
+    // A word of two bits flips two coins, so three bits take two rounds of words. The second coin
+    // of the last round is not needed and draws nothing.
     for (f, places) in [(1.0, 1), (0.5, 2)] {
         let coins = BernoulliLanes::new(f, 1);
         let words = 2 * places;
@@ -66,7 +67,7 @@ fn all_tapes_together_give_each_release_its_exact_probability() {
             let all = 1_u64 << (2 * words);
             for (release, count) in counts.into_iter().enumerate() {
                 let wrong = (release as u64 ^ data).count_ones();
-                // f / 2 is 1 of 2^places.
+                // The probability f / 2 of a flip is 2^-places.
                 let exact = (((1_u64 << places) - 1).pow(3 - wrong) * all) >> (3 * places);
                 assert_eq!(count, exact, "{f} {data} {release}");
             }
@@ -87,8 +88,8 @@ fn every_bit_is_flipped_as_often_as_claimed_also_the_last() {
                 *count += u32::from(one != two);
             }
         }
-        // For a probability of 1/4, 6.5 standard deviations are 398. A probability of 0.27 differs
-        // by 400.
+        // For flips of probability 1/4, 6.5 standard deviations of a count are 398. For flips of
+        // probability 0.27, the mean count differs by 400.
         let fits = |p: f64| flips.iter().all(|n| (f64::from(*n) - 2e4 * p).abs() < 398.0);
         assert!(fits(0.25), "{len}: {flips:?}");
         assert!(!fits(0.28));
@@ -109,8 +110,8 @@ fn constant_time_draws_as_many_words_whatever_happens() {
     let mut lazy = Vec::new();
     for seed in 0..100 {
         assert_eq!([count(&zeros, true, seed), count(&ones, true, seed)], [expected; 2]);
-        // Without constant time fewer words are drawn; their number varies with the words but not
-        // the data.
+        // Without constant time, fewer words are drawn. The number of drawn words depends on the
+        // values of these words, but not on the data.
         assert_eq!(count(&zeros, false, seed), count(&ones, false, seed));
         lazy.push(count(&ones, false, seed));
     }
@@ -146,7 +147,7 @@ fn the_estimates_find_the_counts_again() {
     let counts = debias_randomized_response_bitvec(&answers, 0.5).unwrap();
     for (place, count) in counts.into_iter().enumerate() {
         let truth = if place == 3 || place == 69 { 2e4 } else { 0.0 };
-        // A standard deviation is 122.
+        // The standard deviation of each estimate is 122.
         assert!((count - truth).abs() < 800.0, "{place}: {count}");
     }
     let kind = |answers: &[BitVector], f| {

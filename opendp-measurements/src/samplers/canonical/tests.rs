@@ -2,7 +2,7 @@ use super::*;
 use crate::samplers::tests::chi_square::chi_square;
 use opendp_core::random::{Failing, Seeded, Tape};
 
-/// The noise as floats: `b`, `D`, and the end `(k, theta)`.
+/// The parameters of [`CanonicalNoise`] as floats: `b`, `D`, and the end `(k, theta)`.
 struct Floats {
     b: f64,
     density: f64,
@@ -25,13 +25,13 @@ impl Floats {
         let inside = self.end.is_none_or(|(k, theta)| y.abs() < f64::from(k) - 0.5 + theta);
         if inside { self.density * self.b.powf(m) } else { 0.0 }
     }
-    /// Return the breakpoints of the density.
+    /// Return the points where the density of the noise can change.
     fn breaks(&self) -> Vec<f64> {
         let (k, end) = self.end.map_or((200, 200.0), |(k, theta)| (k, f64::from(k) - 0.5 + theta));
         let steps = (0..k).map(|m| f64::from(m) + 0.5).chain([end]);
         steps.flat_map(|y| [-y, y]).collect()
     }
-    /// Return the integral of a function that is constant between some points.
+    /// Return the integral of `f`, which is constant between consecutive points of the list.
     fn integral(mut points: Vec<f64>, f: impl Fn(f64) -> f64) -> f64 {
         points.sort_by(f64::total_cmp);
         points.windows(2).map(|p| (p[1] - p[0]) * f((p[0] + p[1]) / 2.0)).sum()
@@ -40,7 +40,8 @@ impl Floats {
         let points = self.breaks().into_iter().filter(|x| *x < y).chain([y]).collect();
         Self::integral(points, |x| self.at(x))
     }
-    /// Return the hockey-stick divergence of the noise from itself moved by a shift.
+    /// Compute the hockey-stick divergence of order `e^epsilon` of the noise from the noise plus
+    /// `shift`.
     fn divergence(&self, epsilon: f64, shift: f64) -> f64 {
         let breaks = self.breaks();
         let moved = breaks.iter().map(|y| y + shift);
@@ -77,7 +78,8 @@ fn the_density_sums_to_one_and_its_hockey_stick_is_delta() {
             largest = largest.max(divergence);
         }
         assert!(delta - tolerance <= largest, "{epsilon} {delta}: {largest}");
-        // A larger shift, a smaller epsilon, or an end a little earlier breaks the guarantee.
+        // The control: the guarantee fails for a larger shift, for a smaller epsilon, and for noise
+        // that ends slightly earlier.
         if delta < 1.0 {
             assert!(noise.divergence(epsilon, 1.1) > delta + tolerance);
         }
@@ -88,7 +90,8 @@ fn the_density_sums_to_one_and_its_hockey_stick_is_delta() {
 }
 #[test]
 fn the_distribution_is_the_recursion_of_its_definition() {
-    // Awan, Vadhan 2023, Definition 3.7, for the trade-off function of epsilon and delta.
+    // Compute the quantile of canonical noise at `u`, by Awan, Vadhan 2023, Definition 3.7. The
+    // trade-off function is the function of epsilon and delta.
     fn quantile(u: f64, epsilon: f64, delta: f64) -> f64 {
         let f = |a: f64| {
             let (one, two) = (1.0 - delta - epsilon.exp() * a, (1.0 - delta - a) / epsilon.exp());
@@ -126,7 +129,8 @@ fn draws_have_the_density_and_a_wrong_one_is_noticed() {
     fn fit(sample: &[f64], (epsilon, delta): (f64, f64)) -> f64 {
         let noise = Floats::new(epsilon, delta);
         let end = noise.end.map_or(12.0, |(k, theta)| f64::from(k) - 0.5 + theta);
-        // The edges of bins are inside of steps. Two more bins are for values beyond the ends.
+        // Each edge of a bin lies inside of a step of the density. Two more bins count the values
+        // below the first edge and above the last edge.
         let bins = 61;
         let edge = |i: usize| end * (2.0 * i as f64 / bins as f64 - 1.0);
         let mut counts = vec![0; bins + 2];
@@ -185,7 +189,8 @@ fn extreme_parameters_have_noise_too() {
             assert!(noise.add(x, d, &mut source).unwrap().is_finite());
         }
         if 0.25 <= delta {
-            // No wider than uniform noise from -1 / (2 delta).
+            // The noise is within the range of uniform noise, from -1 / (2 delta) to 1
+            // / (2 delta).
             assert!(noise.add(0.0, 1.0, &mut source).unwrap().abs() <= 0.5 / delta);
         }
     }
@@ -196,7 +201,8 @@ fn extreme_parameters_have_noise_too() {
 }
 #[test]
 fn a_sum_is_rounded_once_to_the_nearest_float() {
-    // Step 0 (no failure twice), then the place 1/2 + 2^-65 to 1/2 + 2^-64: N is next to 0.
+    // First step 0 (twice no failure), then a place from 1/2 + 2^-65 to 1/2 + 2^-64. So N is next
+    // to 0.
     let noise = CanonicalNoise::new(40.0, 0.0).unwrap();
     let near = u64::MAX - 1;
     for (digit, expected) in [(1 << 63, 1.0), (0, 0.5), (3 << 62, 1.25)] {

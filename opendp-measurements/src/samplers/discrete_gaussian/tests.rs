@@ -56,7 +56,7 @@ fn senseless_sigmas_add_much_noise_and_return() {
 fn the_float_bounds_enclose_the_exact_exponent() {
     let mut source = Seeded::<64>::new(3);
     let at = |x: f64| {
-        // 2^2200 x, for comparison with an exact ratio.
+        // Compute 2^2200 x, for comparison with an exact ratio.
         let parts = Dyadic::new(x);
         let m = IBig::from(parts.signed_mantissa());
         m << usize::try_from(parts.exponent + 2200).unwrap()
@@ -143,7 +143,8 @@ fn the_fixed_and_the_exact_rounding_agree_on_the_same_digits() {
 
 #[test]
 fn a_candidate_at_the_centre_is_always_accepted() {
-    // U is just below 1. So E and its lower bound are just above 0.
+    // The uniform variable U is just below 1. So E = -ln U and the lower bound of E are just above
+    // 0.
     for sigma in [1.0, 7.0, 1e6] {
         let y = sigma as u128;
         let accepted =

@@ -2,7 +2,7 @@ use super::*;
 use crate::samplers::tests::chi_square::chi_square;
 use opendp_core::random::{Failing, Seeded, Tape};
 
-/// Scales from the smallest to the largest that have a table, and tables of all sizes.
+/// Scales for which a table exists, in increasing order. The tables of these scales have all sizes.
 const SCALES: [f64; 15] = [
     5e-324,
     1e-300,
@@ -28,16 +28,17 @@ fn tables() -> impl Iterator<Item = (f64, IntegerTable)> {
     tables.chain(SCALES.into_iter().chain([273.0, 386.0]).filter_map(gaussian))
 }
 
-/// The number of binary places of exact shares.
+/// The number of binary places of the weights that these tests compute.
 const PLACES: usize = 200;
 
-/// Enclose `2^PLACES 2 A w_j`, the share of a magnitude above 0 out of `2^63` units.
+/// Bound `2^PLACES 2 A w_j` from below and above. `2 A w_j` is the number of units of a magnitude
+/// `j > 0` out of `2^63` units.
 fn share(table: &IntegerTable, weights: &Weights, magnitude: u64) -> (UBig, UBig) {
     let (lo, hi) = weights.enclose(magnitude, PLACES);
     ((lo * table.unit) << 1_usize, (hi * table.unit) << 1_usize)
 }
 
-/// Check all inequalities that the proof of exactness needs, against weights of any shape.
+/// Check all inequalities that the proof of exactness needs, for Laplace and Gaussian weights.
 fn sound(table: &IntegerTable, weights: &Weights) -> bool {
     let first = table.urns.last();
     let units = |n: u64| UBig::from(n) << PLACES;
@@ -48,7 +49,8 @@ fn sound(table: &IntegerTable, weights: &Weights) -> bool {
     let all: u64 = (0..=first).map(|entry| table.urns.weight(entry)).sum();
     let room = 2 * (first - 1) + table.tail <= table.urns.weight(first);
     let block = 1 << table.block;
-    // The weight is halved in each block, with 2^-200 for the enclosures.
+    // From block to block, the weight is at least halved, up to the error of the computed weights
+    // (20 units of 2^-200).
     let halved = |from: u64| {
         let (near, far) =
             (weights.enclose(from, PLACES).0, weights.enclose(from + block, PLACES).1);
@@ -107,10 +109,11 @@ fn there_are_tables_of_small_scales_only() {
     assert!(IntegerTable::gaussian(387.0).is_none() && IntegerTable::gaussian(386.0).is_some());
 }
 
-/// Find a word that the table does not decide, with a sign.
+/// Find a word with the given sign that selects the last entry, the entry of all units outside of
+/// the table.
 fn open_word(table: &IntegerTable, negative: bool) -> u64 {
     let mut source = Seeded::<64>::new(1);
-    // The units of the last entry are at the start of its own urn, or at the end of other urns.
+    // The units of the last entry are at the start of the last urn, or at the end of other urns.
     let bits = table.urns.last().count_ones();
     let ends = (0..=table.urns.last()).flat_map(|urn| {
         let start = urn << (64 - bits);
@@ -121,7 +124,8 @@ fn open_word(table: &IntegerTable, negative: bool) -> u64 {
     ends.chain(random).find(open).unwrap() & !1 | u64::from(negative)
 }
 
-/// Compute the first 128 bits of the fraction `(2 A w_j - taken) / of 2^times`, as two words.
+/// Compute the first 128 binary places of `(2 A w_j - taken) 2^times / of`. Unless `times` is 0,
+/// `taken` is 0.
 fn threshold(table: &IntegerTable, magnitude: u64, of: u64, times: usize) -> u128 {
     let taken = if times == 0 { table.urns.weight(magnitude) } else { 0 };
     let (lo, _) = share(table, &table.weights, magnitude);
@@ -129,7 +133,7 @@ fn threshold(table: &IntegerTable, magnitude: u64, of: u64, times: usize) -> u12
     u128::try_from((above / of) >> (PLACES - 128)).unwrap()
 }
 
-/// Split a fraction into two words.
+/// Split a fraction of 128 binary places into two words.
 fn words(fraction: u128) -> [u64; 2] {
     [(fraction >> 64) as u64, fraction as u64]
 }
@@ -149,7 +153,8 @@ fn a_rest_is_accepted_up_to_its_exact_probability() {
                     assert_eq!(slow(unit, probability - margin), Ok(Some(magnitude)), "{scale}");
                 }
                 assert_eq!(slow(unit, probability + margin), Ok(None), "{scale}");
-                // The second word decides when the first equals the first word of the threshold.
+                // If the first word equals the first word of the acceptance probability, the second
+                // word decides.
                 let margin = 1 << 20;
                 if 1 << 70 < probability {
                     assert_eq!(slow(unit, probability - margin), Ok(Some(magnitude)), "{scale}");
@@ -206,7 +211,8 @@ fn units_of_nothing_are_rejected_without_a_further_word() {
 fn a_rejected_trial_is_followed_by_another_with_a_sign_of_its_own() {
     let table = IntegerTable::laplace(10.0).unwrap();
     let open = |negative| open_word(&table, negative);
-    // The first unit of the rest of 5. V = 0 accepts it, and V just below 1 rejects it.
+    // Unit 8 is the first of the two rest units of the magnitude 5. V = 0 accepts this unit, and V
+    // just below 1 rejects this unit.
     let (yes, no) = ([8, 0], [8, u64::MAX]);
     for negative in [false, true] {
         let draw = |words: &[&[u64]]| table.draw(&mut Tape::<64>::new(words.concat())).unwrap();
@@ -255,14 +261,15 @@ fn adds_what_it_draws_and_saturates() {
         let noise = table.draw(&mut one).unwrap();
         assert_eq!(table.add(i128::MIN + 7, &mut two), Ok(add_noise(i128::MIN + 7, noise)));
     }
-    // P[Z >= 27] is about e^-0.27 / 2 = 0.38.
+    // Releases end at 127 with probability P[Z >= 27], which is about e^-0.27 / 2 = 0.38.
     assert!((7000..8400).contains(&ends), "{ends}");
     let open = [open_word(&table, true), 8, 0, 0, 0];
     assert_eq!(table.add(-125_i8, &mut Tape::<64>::new(open.to_vec())), Ok(-128));
     assert_eq!(table.add(-120_i8, &mut Tape::<64>::new(open.to_vec())), Ok(-125));
 }
 
-/// Compute the law of draws that the table leaves open: rejected, then the magnitudes from 1 on.
+/// Compute the distribution of results for units outside of the table. The first entry is the
+/// probability of a rejection. The entries of the magnitudes from 1 follow.
 fn conditional(table: &IntegerTable, weights: &Weights) -> Vec<f64> {
     let first = table.urns.last();
     let all = table.urns.weight(first) as f64;
@@ -284,7 +291,8 @@ fn conditional(table: &IntegerTable, weights: &Weights) -> Vec<f64> {
 
 #[test]
 fn what_the_table_leaves_open_has_its_exact_law() {
-    // The cases are: mostly rest; a tail of many blocks; a tail that decreases fast.
+    // The tables cover three cases: mostly units of the kind *Rest*, a tail of many blocks, and a
+    // tail that decreases fast.
     for (table, wrong) in [
         (IntegerTable::gaussian(1.0), Weights::gaussian(1.000_000_000_000_1)),
         (IntegerTable::laplace(0.5), Weights::laplace(0.52)),
@@ -305,7 +313,7 @@ fn what_the_table_leaves_open_has_its_exact_law() {
             chi_square(&observed, &expected)
         };
         assert!(fit(&law) < 1.0, "{:?}: {}", table.weights, fit(&law));
-        // The wrong weights differ by much less than the precision of the table.
+        // The wrong weights belong to a slightly different scale. The test must detect them.
         let other = conditional(&table, &wrong);
         let other: Vec<f64> =
             (0..law.len()).map(|i| other.get(i).copied().unwrap_or(0.0).max(0.0)).collect();

@@ -1,35 +1,39 @@
-//! The alias method with integer weights, in words.
+//! The alias method with integer weights, packed into words.
 
 use std::hint::select_unpredictable;
 
-/// Draws an entry below `2^bits` with probability exactly `weight / 2^63` from 63 bits of a word.
+/// Urns of the alias method. The urns give an entry below `2^bits` with probability exactly
+/// `weight / 2^63` from 63 bits of a word.
 ///
-/// It is the alias method of Walker (1977), "An efficient method for generating discrete random
-/// variables with general distributions", filled as by Vose (1991), in integers. Each of `2^bits`
-/// urns holds `2^(63 - bits)` units. The first units of an urn belong to the entry with the urn's
-/// number, the others to one other entry. The first bits of a word choose an urn and the next
-/// `63 - bits` choose a unit. The last bit is not used.
+/// The alias method is due to Walker (1977), "An efficient method for generating discrete random
+/// variables with general distributions". The urns are filled by the method of Vose (1991), in
+/// integers. Each of `2^bits` urns contains `2^(63 - bits)` units. The first units of an urn belong
+/// to the entry with the number of the urn. The other units belong to one other entry. The first
+/// `bits` bits of a word choose an urn, and the next `63 - bits` bits choose a unit. The last bit
+/// is not used.
 ///
-/// An urn is a word, too. It holds twice the number of its first units, because the last bit of a
-/// drawn word comes after the unit. Its last `bits` bits are the other entry.
+/// An urn is stored as one word. The upper part of the word is twice the number of first units of
+/// the urn. The factor 2 is necessary because a drawn word has one more bit after the bits of the
+/// unit. The last `bits` bits of the word are the other entry.
 #[derive(Clone, Debug)]
 pub(super) struct Urns {
     urns: Box<[u64]>,
     bits: u32,
-    /// The last `bits` bits.
+    /// A mask of the last `bits` bits of a word.
     mask: u64,
 }
 
 impl Urns {
-    /// Fill `2^bits` urns with as many weights, whose sum is `2^63`.
+    /// Fill `2^bits` urns with the weights of `2^bits` entries, whose sum is `2^63`.
     ///
-    /// Each step takes an entry with too little weight for its urn, and fills the urn from an entry
-    /// with more. The sum of the remaining weights stays `2^(63 - bits)` times the number of
-    /// remaining urns, so at the end each remaining entry has exactly enough.
+    /// Each step takes an entry with too little weight for its urn. The rest of the urn is filled
+    /// from an entry with too much weight. The sum of the remaining weights stays `2^(63 - bits)`
+    /// times the number of remaining urns. So at the end, each remaining entry has exactly enough
+    /// weight.
     pub(super) fn new(bits: u32, mut weights: Vec<u64>) -> Self {
         let full = 1_u64 << (63 - bits);
-        // At first, each urn has no first units, and its other entry is its own entry. So all its
-        // units belong to its own entry.
+        // At the start, an urn has no first units, and its other entry is its own number. So all
+        // its units belong to the entry with its own number.
         let mut urns: Box<[u64]> = (0..weights.len() as u64).collect();
         let (mut few, mut many): (Vec<usize>, Vec<usize>) =
             (0..weights.len()).partition(|entry| weights[*entry] < full);
@@ -41,20 +45,22 @@ impl Urns {
         Self { urns, bits, mask: (1 << bits) - 1 }
     }
 
-    /// Return the entry of a word.
+    /// Return the entry that a random word selects.
     ///
     /// # Proof
     ///
-    /// Let `r` be the last `64 - bits` bits of the word, the unit and the bit after it, and `2 t`
-    /// and `o` the two parts of its urn. `2^bits r + 2^bits - 1 < 2^bits 2 t + o` if and only if
-    /// `r < 2 t`. If `r + 1 <= 2 t`, the left side is smaller by at least 1. If `2 t <= r`, it is
-    /// not smaller, because `o <= 2^bits - 1`. And `r < 2 t` if and only if the unit,
+    /// Let `r` be the last `64 - bits` bits of the word: the unit and the bit after it. Let `2 t`
+    /// and `o` be the two parts of the urn. The code compares `2^bits r + 2^bits - 1` with
+    /// `2^bits 2 t + o`. If `r + 1 <= 2 t`, the first number is smaller by at least 1. If
+    /// `2 t <= r`, the first number is at least the second, because `o <= 2^bits - 1`. So the first
+    /// number is smaller if and only if `r < 2 t`. `r < 2 t` holds if and only if the unit,
     /// `floor(r / 2)`, is below `t`.
     #[inline]
     pub(super) fn entry(&self, word: u64) -> u64 {
         let number = word >> (64 - self.bits);
         let urn = self.urns[number as usize];
-        // Both cases are equally likely, so a branch would often be mispredicted.
+        // Both results of the comparison are about equally likely, so the processor would often
+        // mispredict a branch.
         select_unpredictable(word << self.bits | self.mask < urn, number, urn & self.mask)
     }
 
@@ -64,7 +70,7 @@ impl Urns {
         self.mask
     }
 
-    /// Count the units of an entry.
+    /// Count the units of an entry in all urns.
     pub(super) fn weight(&self, entry: u64) -> u64 {
         let full = 1_u64 << (63 - self.bits);
         let mut weight = 0;

@@ -1,28 +1,29 @@
-//! The weights of integers, enclosed by integers.
+//! The weights of noise magnitudes, with integer bounds from below and above.
 
 use crate::samplers::Dyadic;
 use dashu_int::{IBig, UBig};
 use opendp_core::arith::fixed;
 
-/// The weights `w_j = e^(-x_j)` of magnitudes `j`, with `x_j = rate f(j)` for a rational rate and
-/// `f(j) = j` or `f(j) = j^2`.
+/// The weights `w_j = e^(-x_j)` of magnitudes `j`. The exponent is `x_j = rate f(j)` for a rational
+/// rate, where `f(j)` is `j` or `j^2`.
 #[derive(Clone, Debug)]
 pub(super) struct Weights {
     shape: Shape,
-    /// The rate is a quotient.
+    /// The numerator of the rate, which is `numerator / denominator`.
     numerator: UBig,
     denominator: UBig,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Shape {
-    /// `f(j) = j`.
+    /// For Laplace noise, `f(j) = j`.
     Laplace,
-    /// `f(j) = j^2`.
+    /// For Gaussian noise, `f(j) = j^2`.
     Gaussian,
 }
 
-/// Bounds the excess of a weight over its bound in [`Weights::below`], in units of `2^-128`.
+/// An upper bound of the difference between a weight and its lower bound in [`Weights::below`], in
+/// units of `2^-128`.
 pub(super) const SHORTFALL: u128 = 1 << 24;
 
 impl Weights {
@@ -47,7 +48,7 @@ impl Weights {
         Self { shape, numerator, denominator }
     }
 
-    /// Compute `f(j)`.
+    /// Compute `f(j)`, which is `j` or `j^2`.
     fn f(&self, j: u64) -> UBig {
         match self.shape {
             Shape::Laplace => j.into(),
@@ -55,23 +56,24 @@ impl Weights {
         }
     }
 
-    /// Decide whether `x_to - x_from` is at least this many tenths, for `from <= to`.
+    /// Check that `x_to - x_from` is at least `tenths / 10`, for `from <= to`.
     pub(super) fn part(&self, from: u64, to: u64, tenths: u32) -> bool {
         let difference = self.f(to) - self.f(from);
         &self.denominator * tenths <= &self.numerator * difference * 10_u8
     }
 
-    /// Enclose `2^bits w_j`, by integers less than 5 apart.
+    /// Bound `2^bits w_j` from below and above by integers that differ by less than 5.
     pub(super) fn enclose(&self, j: u64, bits: usize) -> (UBig, UBig) {
         let (least, most) = self.exponent(j, bits + 8);
         (fixed::exp(&-most, bits + 8, bits).0, fixed::exp(&-least, bits + 8, bits).1)
     }
 
-    /// Enclose `2^precision x_j` by neighbours.
+    /// Bound `2^precision x_j` from below and above by two consecutive integers.
     ///
-    /// While the exponent is not positive, a change of the exponent changes the exponential by less
-    /// than that. So the error of these ends changes the result of [`enclose`](Self::enclose) by at
-    /// most `2^-8`. Each of its ends is within 2 of the exact value.
+    /// If the exponent `-x_j` is at most 0, a change of the exponent changes the exponential by at
+    /// most the same amount. So the error of these integers changes the result of
+    /// [`enclose`](Self::enclose) by at most `2^-8`. Each end of the result is within 2 of the
+    /// exact value.
     fn exponent(&self, j: u64, precision: usize) -> (IBig, IBig) {
         let least = IBig::from(((&self.numerator * self.f(j)) << precision) / &self.denominator);
         let most = &least + IBig::ONE;
@@ -82,18 +84,20 @@ impl Weights {
     ///
     /// # Bound
     ///
-    /// In units of `2^-128`: `q = w_1` is short by less than 2, since with 8 more bits it is short
-    /// by less than 5 smaller units. A product of two numbers of at most 1 is short by at most the
-    /// sum of the errors of its factors, plus 1 for the bits cut off. So `q^2` is short by 5. Let
-    /// `r_i` be the ratio of `w_(i + 1)` and `w_i`. For Laplace weights, `r_i = q` is short by 2.
-    /// For Gaussian weights, `r_0 = q` is short by 2, and each `r_(i + 1) = r_i q^2` is short by 6
-    /// more. From `w_1 = q`, a step to `w_(i + 1) = w_i r_i` adds at most `3 + 6 i`: in the end
-    /// that is at most `3 count^2 < 2^24`.
+    /// The error of a bound is the exact value minus the bound, in units of `2^-128`. `q = w_1` is
+    /// first computed with 8 more bits, and its error is then less than 5 units of `2^-136`. After
+    /// the rounding to 128 bits, the error is less than 2. Multiply two numbers of at most 1. The
+    /// error of the product is at most the sum of the errors of the factors, plus 1 for the dropped
+    /// bits. So the error of `q^2` is at most 5. Let `r_i` be the ratio of `w_(i + 1)` and `w_i`.
+    /// For Laplace weights, the error of `r_i = q` is at most 2. For Gaussian weights, the error of
+    /// `r_0 = q` is at most 2, and the error of `r_(i + 1) = r_i q^2` is larger by at most 6. A
+    /// step from `w_i` to `w_(i + 1) = w_i r_i` adds at most `3 + 6 i` to the error. So all errors
+    /// are at most `3 count^2 < 2^24`.
     pub(super) fn below(&self, count: usize) -> Vec<u128> {
         let bits = 128 + 8;
         let (_, most) = self.exponent(1, bits + 8);
         let least = fixed::exp(&-most, bits + 8, bits).0 >> 8_usize;
-        // It is below 1, since no rate is 0.
+        // The weight `w_1` is below 1 because the rate is not 0.
         let first = u128::try_from(least).unwrap_or(u128::MAX);
         let square = high_product(first, first);
         let (mut ratio, mut bound) = (first, first);
@@ -123,7 +127,8 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// Count the bounds that exceed the exact weight, or are short of it by more than allowed.
+    /// Count the wrong bounds. A bound is wrong if it exceeds the exact weight, or if it is below
+    /// the exact weight by more than [`SHORTFALL`].
     fn wrong(weights: &Weights, bounds: &[u128]) -> usize {
         let wrong = |(j, bound): (usize, &u128)| {
             let (lo, hi) = weights.enclose(j as u64 + 1, 200);
@@ -166,7 +171,8 @@ mod tests {
 
     #[test]
     fn exponents_are_compared_exactly() {
-        // x_14 - x_4 = 10 / 5, and (196 - 16) / 50 = 3.6.
+        // The difference x_14 - x_4 is 10 / 5 = 2 for Laplace weights, and (196 - 16) / 50 = 3.6
+        // for Gaussian weights.
         let (laplace, gaussian) = (Weights::laplace(5.0), Weights::gaussian(5.0));
         assert!(laplace.part(4, 14, 20) && !laplace.part(4, 14, 21));
         assert!(gaussian.part(4, 14, 36) && !gaussian.part(4, 14, 37));

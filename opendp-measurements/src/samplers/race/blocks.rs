@@ -1,39 +1,40 @@
-//! Scores in blocks, with the best score of each block.
+//! The scores of candidates, divided into blocks, with the best score of each block.
 
 use crate::samplers::{Optimize, score::Score};
 use dashu_int::{IBig, UBig};
 use std::ops::Range;
 
-/// The scores of a race. The first draws read many scores, so they are compiled for each score
-/// type. The rest of the race is compiled once.
+/// The scores of the candidates. The first draws read many scores, so the code of the first draws
+/// is compiled for each score type. The other code is compiled once.
 pub(super) trait Field {
     /// Return the number of scores.
     fn count(&self) -> usize;
-    /// Return the approximate distance of each block's best score from the best of all.
+    /// Return the approximate distance of the best score of each block from the best of all scores.
     fn distances_of_blocks(&self) -> Vec<f64>;
-    /// Enclose the distance of a score to the best.
+    /// Bound the distance of a score to the best score from below and above.
     fn distance(&self, index: usize) -> Option<(f64, f64)>;
-    /// Return the distance of a score to the best, as integer and exponent.
+    /// Return the distance of a score to the best score, as an integer and an exponent.
     fn exact_distance(&self, index: usize) -> (UBig, i64);
-    /// Exclude scores that are at least `distance` from the best: they do not pass the gate. If no
-    /// such score is known, exclude none. Return whether there is a gate.
+    /// Set the gate, which is a score. From then on, scores that are not better than the gate are
+    /// excluded. The gate is worse than the best score by at least `distance`. If no such gate can
+    /// be computed, exclude no score. Return whether there is a gate.
     fn shut(&mut self, distance: f64) -> bool;
-    /// Find the first score in a range of a block that passes the gate.
+    /// Find the first score that is better than the gate, in a range of places within a block.
     fn find(&self, some: Range<usize>, block: usize) -> Option<usize>;
 }
 
-/// The best score of each block of a list, and of all.
+/// A list of scores, with the best score of each block and of the whole list.
 pub(super) struct Blocks<'a, T> {
     scores: &'a [T],
     optimize: Optimize,
     bests: Vec<T>,
     best: T,
-    /// Scores that are not better than this are excluded.
+    /// The gate. A score passes if the score is better than the gate.
     pub(super) gate: Option<T>,
 }
 
 impl<'a, T: Score> Blocks<'a, T> {
-    /// Return `None` if there are no scores.
+    /// Find the best scores of all blocks. Return `None` if there are no scores.
     pub(super) fn new(scores: &'a [T], optimize: Optimize) -> Option<Self> {
         let (bests, best) = match optimize {
             Optimize::Max => bests(scores, |a, b| a > b),
@@ -43,7 +44,7 @@ impl<'a, T: Score> Blocks<'a, T> {
     }
 }
 
-/// Return the best score of each block, and of all.
+/// Find the best score of each block, and the best of all scores.
 fn bests<T: Copy>(scores: &[T], better: impl Fn(T, T) -> bool) -> Option<(Vec<T>, T)> {
     let mut bests = Vec::with_capacity(scores.len().div_ceil(BLOCK));
     for block in scores.chunks(BLOCK) {
@@ -53,7 +54,7 @@ fn bests<T: Copy>(scores: &[T], better: impl Fn(T, T) -> bool) -> Option<(Vec<T>
     Some((bests, best))
 }
 fn best_of<T: Copy>(block: &[T], better: &impl Fn(T, T) -> bool) -> Option<T> {
-    // Compare several scores at once.
+    // Compare several scores at once, one in each lane.
     let mut lanes = [*block.first()?; LANES];
     let mut rest = block;
     while let Some((row, others)) = rest.split_first_chunk::<LANES>() {
@@ -114,8 +115,8 @@ fn difference((m, e): (IBig, i64), (n, f): (IBig, i64)) -> (UBig, i64) {
     (distance, exponent)
 }
 
-/// Return the blocks and their numbers; some of those with the best scores come first. Floats are
-/// precise enough to choose these.
+/// Return the numbers and ranges of the blocks. At most `FIRST` blocks whose best scores are good
+/// come first. Any order is correct, so the distances of the blocks can be rounded floats.
 pub(super) fn ordered(field: &dyn Field) -> impl Iterator<Item = (usize, Range<usize>)> + use<> {
     let scores = field.count();
     let mut order: Vec<(f64, usize)> = field.distances_of_blocks().into_iter().zip(0..).collect();

@@ -1,4 +1,4 @@
-//! The first draws of a race, which leave few candidates.
+//! The first draws of the noise of all candidates. Few candidates remain after the first draws.
 
 use super::{Enclosed, Noise, blocks::Field, blocks::ordered, hits::Hits, hits::prefix};
 use crate::samplers::neg_ln;
@@ -9,19 +9,21 @@ use std::{
     ops::Range,
 };
 
-/// A candidate after its first draw: its index and its first digit.
+/// A candidate after its first draw, with its index and its first digit.
 pub(super) type Candidate = Enclosed<(usize, u64), f64>;
 
-/// The candidates without a hit that may still be among the best.
+/// Which candidates without a hit can still be among the best `k`. A hit is a digit that gives
+/// rare, large noise (see [`Hits`]).
 #[derive(PartialEq)]
 enum Open {
     All,
-    /// The candidates whose score passes the gate.
+    /// Only the candidates whose score passes the gate.
     Above,
     None,
 }
 
-/// The candidates that have run, and the bar for the others.
+/// The state of the first draws: the candidates whose first digits are drawn, and the bar for the
+/// other candidates.
 pub(super) struct Heats<'a, F> {
     field: &'a mut F,
     scale: f64,
@@ -29,7 +31,7 @@ pub(super) struct Heats<'a, F> {
     left: Vec<Candidate>,
     limit: usize,
     bar: Bar,
-    /// The `k`-th largest lower bound so far.
+    /// The height of the bar: the `k`-th largest lower bound of a noisy score so far.
     height: f64,
     open: Open,
 }
@@ -48,18 +50,19 @@ impl<'a, F: Field> Heats<'a, F> {
         }
     }
 
-    /// Draw the first digits of all candidates that may be among the `k` largest, and keep the
-    /// candidates that still may be.
+    /// Draw the first digits of all candidates that can be among the `k` largest. After the draw,
+    /// keep the candidates that can still be among the `k` largest.
     ///
-    /// Blocks of good scores run first, so the bar is high from the beginning. [`Hits`] draws the
-    /// digits: a candidate without a hit has noise of at most `-ln p`. If this noise cannot raise
-    /// its score to the bar, the rest of its digit is never drawn.
+    /// Blocks of good scores come first, so the bar is high from the beginning. [`Hits`] draws the
+    /// digits. A candidate without a hit has noise of at most `-ln p`, where `p` is the probability
+    /// of a hit. If this noise cannot raise the score of the candidate to the bar, the other bits
+    /// of its first digit are not drawn.
     pub(super) fn run<N: Noise, S: RandomSource>(
         mut self,
         source: &mut S,
     ) -> Result<Vec<Candidate>, NoEntropy> {
         let hits = Hits::new::<S>();
-        // This many candidates have no hit, and the next has one.
+        // `misses` is the number of candidates without a hit before the next candidate with a hit.
         let count = self.field.count();
         let mut misses = hits.misses(count, source)?;
         for (number, block) in ordered(self.field) {
@@ -85,7 +88,7 @@ impl<'a, F: Field> Heats<'a, F> {
         Ok(self.left)
     }
 
-    /// Find the first candidate in a range of a block that may be among the best without a hit.
+    /// In a range of a block, find the first candidate that can be among the best without a hit.
     #[inline]
     fn find_open(&self, some: Range<usize>, block: usize) -> Option<usize> {
         match self.open {
@@ -95,14 +98,16 @@ impl<'a, F: Field> Heats<'a, F> {
         }
     }
 
-    /// Let a candidate with the given first digit run.
+    /// Add a candidate whose first digit has the given rarity. If the noise of the candidate cannot
+    /// raise its score to the bar, drop the candidate.
     fn enter<N: Noise, S: RandomSource>(&mut self, index: usize, rarity: u64) {
         let cap = neg_ln_cap(rarity, S::BITS);
         if cap < self.height {
             return;
         }
         let Some((near, far)) = self.field.distance(index) else { return };
-        // Rounding is monotone: a difference of at least the height is not rounded to less.
+        // Rounding is monotone. So if the exact difference is at least the height, the rounded
+        // difference is also at least the height.
         if cap - (near * self.inverse - f64::MIN_POSITIVE) < self.height {
             return;
         }
@@ -114,7 +119,8 @@ impl<'a, F: Field> Heats<'a, F> {
         if upper < self.height {
             return;
         }
-        // The bounds of invalid scores are invalid. Minus infinity is a valid lower bound.
+        // For scores that are NaN or infinite, the bound can be NaN. The bound is then replaced by
+        // minus infinity, which is a valid lower bound.
         let lower = (N::lower(e) - far).next_down().max(f64::NEG_INFINITY);
         self.left.push(Enclosed { item: (index, digit), lower, upper });
         let height = self.bar.raise(lower);
@@ -128,11 +134,11 @@ impl<'a, F: Field> Heats<'a, F> {
         }
     }
 
-    /// Find the candidates that may pass the bar without a hit.
+    /// Update which candidates can reach the bar without a hit.
     ///
-    /// Their noise is at most the noise of the smallest digit that is not a hit. Let `r` be the
-    /// difference to the bar, rounded up above the exact one. A candidate whose distance to the
-    /// best score is at least `r scale` ends below the bar.
+    /// Without a hit, the noise is at most the noise of the smallest digit that is not a hit. Let
+    /// `r` be this noise minus the height of the bar, rounded up. If the distance of a candidate to
+    /// the best score is at least `r scale`, the candidate stays below the bar.
     fn gate<S: RandomSource>(&mut self) -> Open {
         let most = neg_ln_cap(1 << (S::BITS - prefix::<S>()), S::BITS);
         let reach = (most - self.height).next_up();
@@ -144,42 +150,43 @@ impl<'a, F: Field> Heats<'a, F> {
     }
 }
 
-/// Keep the candidates whose upper bound reaches the height.
+/// Keep the candidates whose upper bound is at least the height of the bar.
 fn drop_below(height: f64, left: &mut Vec<Candidate>) {
     left.retain(|candidate| !(candidate.upper < height));
 }
 
-/// Bound `1 / scale` from below, so that `near * inverse - MIN_POSITIVE` bounds `near / scale` from
+/// Bound `1 / scale` from below. Then `near * inverse - MIN_POSITIVE` bounds `near / scale` from
 /// below for `near >= 0`.
 ///
-/// With `v = 2^-53`, the roundings of the quotient and of both products raise it by at most
+/// With `v = 2^-53`, the roundings of the quotient and of both products raise the result by at most
 /// `(1 + v)^3`, and `(1 + v)^3 (1 - 8v) < 1`. If a product is not normal, its error is less than
-/// the least normal float, and the difference is exact there. For other products the difference
-/// only decreases. Scales at the ends of the range, whose quotients might not be normal, have the
-/// bound 0.
+/// `MIN_POSITIVE`, the least normal float, and the subtraction is exact. For other products, the
+/// subtraction only decreases the bound. For scales at the ends of the range, the quotient could be
+/// subnormal or overflow, so the bound is 0.
 fn inverse(scale: f64) -> f64 {
     if (1e-290..=1e290).contains(&scale) { (1.0 / scale) * (1.0 - 4.0 * f64::EPSILON) } else { 0.0 }
 }
 
-/// Bound `-ln(n / 2^bits)` roughly from above, for an integer `n` below `2^bits`; infinity for 0.
+/// Bound `-ln(n / 2^bits)` roughly from above, for an integer `n` below `2^bits`. Return infinity
+/// for 0.
 ///
-/// `n >= 2^(length - 1)`, `length` the number of its bits, so the logarithm is at most
-/// `(bits + 1 - length) ln 2`. The bound `0.6932` of `ln 2` leaves `5e-5` per bit, more than the
-/// rounded product loses.
+/// Let `length` be the number of bits of `n`. Then `n >= 2^(length - 1)`, so the logarithm is at
+/// most `(bits + 1 - length) ln 2`. The bound `0.6932` exceeds `ln 2` by `5e-5`. The rounding of
+/// the product loses less than this difference.
 #[inline]
 fn neg_ln_cap(n: u64, bits: u32) -> f64 {
     let zeros = n.leading_zeros() + bits - 64;
     if n == 0 { f64::INFINITY } else { f64::from(zeros + 1) * 0.6932 }
 }
 
-/// The `k` largest lower bounds so far.
+/// The `k` largest lower bounds of noisy scores so far.
 struct Bar {
     k: usize,
     largest: BinaryHeap<Reverse<Total>>,
 }
 
 impl Bar {
-    /// Record a lower bound and return the `k`-th largest so far.
+    /// Record a lower bound, and return the `k`-th largest lower bound so far.
     fn raise(&mut self, lower: f64) -> f64 {
         if self.largest.len() < self.k {
             self.largest.push(Reverse(Total(lower)));
@@ -193,7 +200,7 @@ impl Bar {
     }
 }
 
-/// A float in the total order.
+/// A float, ordered by the total order of all floats.
 struct Total(f64);
 impl Ord for Total {
     fn cmp(&self, other: &Self) -> Ordering {
@@ -221,7 +228,7 @@ mod tests {
     use opendp_core::random::Seeded;
     use proptest::prelude::*;
 
-    /// Whether `rough <= near / scale`, with all numbers multiplied by their powers of two.
+    /// Check that `rough <= near / scale`, with exact integers.
     fn is_below(rough: f64, near: f64, scale: f64) -> bool {
         if rough <= 0.0 {
             return true;
@@ -239,8 +246,9 @@ mod tests {
         assert!(!is_below(1.0 / 10.0 - f64::MIN_POSITIVE, 1.0, 10.0));
     }
 
-    /// Whether the scores that the gate excludes are certainly below the bar. This holds if their
-    /// largest noise, minus their distance in scales, is less than the height.
+    /// Check that the scores that the gate excludes are certainly below the bar. A score is below
+    /// the bar if its largest noise, minus its distance divided by the scale, is less than the
+    /// height.
     fn is_shut(gate: impl Score, best: impl Score, scale: f64, height: f64) -> bool {
         let unit = 1200;
         let at = |(m, e): (IBig, i64)| m << (e + unit) as usize;
@@ -273,7 +281,8 @@ mod tests {
             gate(best as i16, scale, height);
             if let Some(gate) = gate(best as u64, scale, height) {
                 gates += 1;
-                // The control: scores nearer by two are not below.
+                // The control: a score that is nearer to the best score by 2 is not certainly below
+                // the bar.
                 assert!(!is_shut((gate + 2).min(best as u64), best as u64, scale, height));
             }
         }

@@ -1,39 +1,41 @@
-//! Rare events among many candidates, found without a draw for each of them.
+//! Rare events among many candidates. The candidates with such an event are found without a draw
+//! for each candidate.
 
 use crate::samplers::{exponential::LazyExponential, ln, neg_ln};
 use dashu_int::UBig;
 use opendp_core::arith::fixed;
 use opendp_core::random::{NoEntropy, RandomSource};
 
-/// Trials that hit with probability `p = 2^-b` each, independently.
+/// Independent trials. Each trial is a hit with probability `p = 2^-b`.
 ///
 /// A digit whose first `b` bits are 0 is a hit. [`hit`](Hits::hit) draws a digit that is a hit, and
-/// [`miss`](Hits::miss) draws one that is not. To draw a list of digits, first draw the positions
-/// of the hits, and then only the digits that matter. The result has the law of independent uniform
-/// digits.
+/// [`miss`](Hits::miss) draws a digit that is not a hit. To draw a list of digits, first draw the
+/// positions of the hits. Then draw only the digits that the caller needs. The result has the
+/// distribution of independent uniform digits.
 pub(super) struct Hits {
     /// Bounds of `1 / -ln(1 - p)`.
     pace: (f64, f64),
 }
 
-/// The number `b`, 8 unless words are shorter, as in tests.
+/// Return the number `b` of bits that are 0 in a hit. `b` is 8, or the number of bits of a word if
+/// words are shorter (only in tests).
 pub(super) const fn prefix<S: RandomSource>() -> u32 {
     if S::BITS < 8 { S::BITS } else { 8 }
 }
 
 impl Hits {
     pub(super) fn new<S: RandomSource>() -> Self {
-        // A float, because b is small.
+        // The argument of the logarithm is exactly a float because b is small.
         let (low, high) = ln(1.0 - 1.0 / f64::from(1_u32 << prefix::<S>()));
         Self { pace: ((-1.0 / low).next_down(), (-1.0 / high).next_up()) }
     }
 
     /// Count the misses before the next hit, up to a limit.
     ///
-    /// The number `G` has `P[G >= m] = (1 - p)^m`. That is `P[E >= m l]` for a standard exponential
-    /// variable `E` and `l = -ln(1 - p)`, so `G` is the integer part of `E / l`. A float enclosure
-    /// nearly always decides it. Otherwise an exact enclosure decides it, with as many digits of
-    /// `E` as needed.
+    /// The number `G` has `P[G >= m] = (1 - p)^m`. Let `E` be a standard exponential variable and
+    /// `l = -ln(1 - p)`. Then `P[E >= m l]` is the same probability, so `G` can be the integer part
+    /// of `E / l`. A float enclosure nearly always decides `G`. Otherwise an exact enclosure
+    /// decides `G`, with as many digits of `E` as needed.
     #[inline]
     pub(super) fn misses<S: RandomSource>(
         &self,
@@ -42,7 +44,7 @@ impl Hits {
     ) -> Result<usize, NoEntropy> {
         let digit = source.word()?;
         let (low, high) = neg_ln(digit, S::BITS);
-        // Both bounds are at most 64 ln 2 / l < 2^14, so they fit.
+        // Both bounds are at most 64 ln 2 / l < 2^14, so they fit `u16`.
         let least = (low * self.pace.0).next_down() as u16;
         let most = (high * self.pace.1).next_up();
         if most < f64::from(least + 1) || limit <= usize::from(least) {
@@ -71,7 +73,7 @@ impl Hits {
 
 /// Find the integer part of `E / l`, up to a limit.
 ///
-/// Terminates with probability 1: the enclosure shrinks to a point, which is an integer with
+/// Terminates with probability 1. The enclosure shrinks to a point, which is an integer with
 /// probability 0.
 #[cold]
 #[inline(never)]
@@ -86,7 +88,7 @@ fn exact_misses<S: RandomSource>(
         let precision = e.bits() + 8;
         let (low, high) = e.enclose(precision);
         let of = fixed::ln(&UBig::from((1_u32 << b) - 1), -i64::from(b), precision);
-        // The number is above 2^-8 and has at least 16 bits.
+        // `l` is above 2^-8 and is enclosed with at least 16 bits.
         let (Ok(most), Ok(least)) = (UBig::try_from(-of.0), UBig::try_from(-of.1)) else {
             continue;
         };
@@ -106,7 +108,7 @@ mod tests {
     use crate::samplers::tests::chi_square::chi_square;
     use opendp_core::random::{Seeded, Tape};
 
-    /// Count how often each number of misses occurs; the last count is for all larger numbers.
+    /// Count how often each number of misses occurs. The last count includes all larger numbers.
     fn counts<const B: u32>(draws: usize, last: usize, seed: u64) -> Vec<u64> {
         let (mut source, mut counts) = (Seeded::<B>::new(seed), vec![0; last + 1]);
         let hits = Hits::new::<Seeded<B>>();
@@ -150,18 +152,19 @@ mod tests {
 
     #[test]
     fn a_doubt_is_settled_by_further_digits() {
-        // (255 / 256) 2^64 is an integer. U lies on either side of it, so E lies on either side of
-        // l.
+        // The digit is next to the integer (255 / 256) 2^64. So U is just below or just above 255 /
+        // 256, and E is just above or just below l.
         let (hits, digit) = (Hits::new::<Seeded<64>>(), u64::MAX / 256 * 255 + 255);
         let at = |words: Vec<u64>| hits.misses(99, &mut Tape::<64>::new(words)).unwrap();
         assert_eq!(at(vec![digit - 1, 1 << 60, 0]), 1);
         assert_eq!(at(vec![digit, 1 << 60, 0]), 0);
-        // The control: floats do not decide it.
+        // The control: floats do not decide this case.
         let (low, high) = neg_ln(digit, 64);
         assert!((low * hits.pace.0) < 1.0 && 1.0 < high * hits.pace.1);
-        // U may be below 2^-64. When the limit is certainly reached, nothing more is drawn.
+        // After one digit, U could be below 2^-64. If the limit is certainly reached, no more
+        // digits are drawn.
         let mut tape = Tape::<64>::new(vec![0, 1 << 63]);
-        assert_eq!(hits.misses(1 << 20, &mut tape), Ok(11_511)); // 65 ln 2 / l
+        assert_eq!(hits.misses(1 << 20, &mut tape), Ok(11_511)); // floor(65 ln 2 / l)
         assert_eq!(hits.misses(5, &mut Tape::<64>::new(vec![0])), Ok(5));
     }
 

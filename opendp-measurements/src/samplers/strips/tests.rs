@@ -17,7 +17,8 @@ fn urns_give_each_entry_exactly_its_weight() {
     }
 }
 
-/// Check that all heights are above the density, at the ends of strips with more precision.
+/// Check in integers of higher precision that each height is above the density at both ends of its
+/// strip.
 fn heights_are_above(strips: &Strips, reach: usize) -> bool {
     let exact = |m: usize| density(strips.shape, m, 200);
     let height = |j: usize| (UBig::from(strips.unit) * strips.entries[j].weight) << 136_usize;

@@ -1,12 +1,13 @@
-//! The goodness-of-fit test shared by the tests of distributions.
+//! The goodness-of-fit test of counts that the tests of distributions use.
 //!
-//! All sources in those tests are seeded, so a test that passes once always passes. The false-alarm
+//! All sources in these tests are seeded, so a test that passes once always passes. The false-alarm
 //! rate of 1e-9 applies only when a seed or the order of draws changes.
 
-/// Compare counts with expected counts by Pearson's statistic.
+/// Compare counts with expected counts, with Pearson's chi-square statistic.
 ///
-/// Bins that expect less than 50 are pooled with their neighbours (in the order given) until they
-/// reach 50. Return the statistic divided by its critical value at 1e-9: above 1 is a rejection.
+/// A bin with an expected count below 50 is merged with the next bins. The expected count of the
+/// merged bin is then at least 50. Return the statistic divided by its critical value at 1e-9. A
+/// result above 1 is a rejection.
 pub(crate) fn chi_square(observed: &[u64], expected: &[f64]) -> f64 {
     assert_eq!(observed.len(), expected.len());
     let total: u64 = observed.iter().sum();
@@ -31,7 +32,7 @@ pub(crate) fn chi_square(observed: &[u64], expected: &[f64]) -> f64 {
     statistic / critical(bins.len() as f64 - 1.0)
 }
 
-/// Approximate the 1 - 1e-9 quantile of the chi-square distribution (Wilson and Hilferty 1931).
+/// Approximate the quantile of the chi-square distribution at 1 - 1e-9 (Wilson and Hilferty 1931).
 fn critical(freedom: f64) -> f64 {
     let spread = 2.0 / (9.0 * freedom);
     freedom * (1.0 - spread + 5.998 * spread.sqrt()).powi(3)
@@ -39,8 +40,9 @@ fn critical(freedom: f64) -> f64 {
 
 #[test]
 fn critical_values_match_the_tables() {
-    // The reference values use the closed form of the tail for even degrees of freedom, and erfc
-    // for one degree. The errors of the approximation favour accepting, most for one degree.
+    // The reference values use the closed form of the tail for even degrees of freedom, and `erfc`
+    // for one degree. The approximation is too large, so the test accepts too often. The error of
+    // the approximation is largest for one degree.
     for (freedom, quantile, excess) in
         [(1.0, 37.3249, 0.26), (4.0, 47.8795, 0.1), (10.0, 62.9455, 0.05), (100.0, 209.3176, 0.004)]
     {
@@ -58,8 +60,8 @@ fn a_fair_die_passes_and_a_loaded_one_does_not() {
 
 #[test]
 fn thin_bins_are_pooled() {
-    // Without pooling, the bins of expectation 1 would cause a rejection. Pooled, they are one bin
-    // with the expected count.
+    // If bins were not merged, the 50 bins with the expected count 1 would cause a rejection. The
+    // merged bin has exactly its expected count.
     let expected = [[1.0; 50], [19.0; 50]].concat();
     let observed = [[0; 49].as_slice(), &[50], &[19; 50]].concat();
     assert!(chi_square(&observed, &expected) < 1.0);

@@ -10,7 +10,8 @@ fn draw<S: RandomSource>(sigma: f64, source: &mut S) -> i128 {
     if negative { -magnitude } else { magnitude }
 }
 
-/// Compute the probabilities of `-reach ..= reach`; larger magnitudes have negligible probability.
+/// Compute the probability of each integer in `-reach ..= reach`, and return `reach`. Larger
+/// magnitudes have negligible probability.
 fn pmf(sigma: f64) -> (i128, Vec<f64>) {
     let reach = (20.0 * sigma) as i128 + 2;
     let weights: Vec<f64> =
@@ -29,7 +30,8 @@ pub(super) fn fit(draws: &[i128], sigma: f64) -> f64 {
     chi_square(&observed, &expected)
 }
 
-/// Test the moments, the symmetry and a far tail within six standard deviations each.
+/// Test the moments, the symmetry and the frequency of large magnitudes. Each sample mean can
+/// differ from its expectation by at most six standard deviations.
 pub(super) fn moments_agree(draws: &[i128], sigma: f64) {
     let n = draws.len() as f64;
     let (reach, probabilities) = pmf(sigma);
@@ -50,7 +52,8 @@ pub(super) fn moments_agree(draws: &[i128], sigma: f64) {
 
 #[test]
 fn the_reference_matches_the_published_values() {
-    // P[0] and the variance, computed elsewhere to 40 digits, at variances .25, 1, 4 and 100.
+    // The table lists sigma^2, P[0] and the variance. These numbers were computed with other
+    // software to 40 digits.
     for (square, zero, variance) in [
         (0.25, 0.786_570_707_042, 0.215_012_675_088_14),
         (1.0, 0.398_942_278_267, 0.999_999_788_767_73),
@@ -110,7 +113,8 @@ fn rounded_continuous_noise_would_be_noticed() {
     assert!(fit(&draws, 2.0) > 1.0);
 }
 
-/// Test draws at a large sigma as draws of a continuous variable, in buckets of width `sigma / 8`.
+/// Compare draws at a large sigma with the continuous normal distribution, in buckets of width
+/// `sigma / 8`.
 fn bucket_fit(draws: &[i128], sigma: f64) -> f64 {
     let mut observed = vec![0; 81];
     for &k in draws {
@@ -134,7 +138,7 @@ fn noise_at_a_large_sigma_has_its_distribution() {
     let draws: Vec<i128> = (0..300_000).map(|_| draw(1e12, &mut source)).collect();
     assert!(bucket_fit(&draws, 1e12) < 1.0);
     assert!(bucket_fit(&draws, 1.03e12) > 1.0, "a wrong sigma must be noticed");
-    // Integers make all draws. Scale the draws back by 2^60.
+    // At this sigma, all draws are computed in integers. The test divides the draws by 2^60.
     let draws: Vec<i128> =
         (0..20_000).map(|_| draw(1e12 * 2f64.powi(60), &mut source) >> 60).collect();
     assert!(bucket_fit(&draws, 1e12) < 1.0);
@@ -163,7 +167,7 @@ fn noise_of_any_length_has_the_same_distribution() {
         moments_agree(&draws, sigma);
         assert!(fit(&draws, sigma * 1.06) > 1.0, "a wrong sigma must be noticed");
     }
-    // Short words, so floats decide little.
+    // With words of few bits, floats decide only a few draws, and integers decide the others.
     let mut source = Seeded::<4>::new(7);
     let mut draw = || big_discrete_gaussian(2.0, &mut source).unwrap();
     let draws: Vec<i128> = (0..20_000).map(|_| i128::try_from(draw()).unwrap()).collect();
@@ -178,7 +182,7 @@ fn noise_of_any_length_does_not_saturate() {
     let draws: Vec<f64> = (0..2000)
         .map(|_| big_discrete_gaussian(sigma, &mut source).unwrap().to_f64().value() / sigma)
         .collect();
-    // In units of sigma: mean 0, variance 1, fourth moment 3.
+    // In units of sigma, the mean is 0, the variance is 1, and the fourth moment is 3.
     let n = draws.len() as f64;
     let (mean, square) = draws.iter().fold((0.0, 0.0), |(m, s), x| (m + x / n, s + x * x / n));
     assert!(mean.abs() < 6.0 * (1.0 / n).sqrt(), "{mean}");

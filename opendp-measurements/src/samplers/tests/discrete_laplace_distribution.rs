@@ -10,13 +10,14 @@ fn draw<S: RandomSource>(scale: f64, source: &mut S) -> i128 {
     if negative { -magnitude } else { magnitude }
 }
 
-/// Compute `P[k] = (1 - q) / (1 + q) q^|k|`, `q = e^(-1 / scale)`.
+/// Compute `P[k] = (1 - q) / (1 + q) q^|k|` with `q = e^(-1 / scale)`.
 fn pmf(k: i128, scale: f64) -> f64 {
     let q = (-1.0 / scale).exp();
     (1.0 - q) / (1.0 + q) * (-(k.abs() as f64) / scale).exp()
 }
 
-/// Test draws against the noise of a scale, value by value up to 40 scales.
+/// Compare the counts of draws with the probabilities of noise of a given scale. The comparison
+/// covers all values of magnitude up to 40 times the scale.
 pub(super) fn fit(draws: &[i128], scale: f64) -> f64 {
     let reach = (40.0 * scale) as i128 + 2;
     let mut observed = vec![0; 2 * reach as usize + 1];
@@ -27,12 +28,13 @@ pub(super) fn fit(draws: &[i128], scale: f64) -> f64 {
     chi_square(&observed, &expected)
 }
 
-/// Test the moments and the symmetry within six standard deviations each.
+/// Test the moments and the symmetry. Each sample mean can differ from its expectation by at most
+/// six standard deviations.
 pub(super) fn moments_agree(draws: &[i128], scale: f64) {
     let n = draws.len() as f64;
     let q = (-1.0 / scale).exp();
     let moment = |power: i32| draws.iter().map(|&k| (k as f64).powi(power)).sum::<f64>() / n;
-    // Var K = 2q / (1 - q)^2; E K^4 = 2q (1 + 10q + q^2) / (1 - q)^4.
+    // The variance is 2q / (1 - q)^2, and the fourth moment is 2q (1 + 10q + q^2) / (1 - q)^4.
     let variance = 2.0 * q / (1.0 - q).powi(2);
     let fourth = 2.0 * q * (1.0 + 10.0 * q + q * q) / (1.0 - q).powi(4);
     assert!(moment(1).abs() < 6.0 * (variance / n).sqrt());
@@ -94,9 +96,11 @@ fn rounded_continuous_noise_would_be_noticed() {
     assert!(fit(&draws, 1.0) > 1.0);
 }
 
-/// Test draws of a large scale in 200 buckets of the continuous limit's quantiles.
+/// Compare draws of a large scale with their distribution in 200 buckets. The edges of the buckets
+/// are quantiles of the continuous Laplace distribution.
 ///
-/// Bucket edges are real, the variable is an integer: `P[|K| >= m] = 2 q^m / (1 + q)`.
+/// The variable `K` is an integer with `P[|K| >= m] = 2 q^m / (1 + q)`, so the real edges of the
+/// buckets are rounded down.
 fn bucket_fit(draws: &[i128], scale: f64) -> f64 {
     let buckets = 100;
     let edge = |i: usize| (-(1.0 - i as f64 / buckets as f64).ln() * 1e12).floor() as i128;
@@ -111,7 +115,7 @@ fn bucket_fit(draws: &[i128], scale: f64) -> f64 {
     for i in 0..buckets {
         let from = if i == 0 { 1.0 } else { above(edges[i - 1]) };
         let to = edges.get(i).map_or(0.0, |&edge| above(edge));
-        // The atom at 0 has probability 5e-13 and changes no count.
+        // The value 0 has probability 5e-13, which does not change the expected counts noticeably.
         expected.extend([draws.len() as f64 * (from - to) / 2.0; 2]);
     }
     chi_square(&observed, &expected)
@@ -151,7 +155,7 @@ fn noise_of_any_length_has_the_same_distribution() {
         moments_agree(&draws, scale);
         assert!(fit(&draws, scale * 1.06) > 1.0, "a wrong scale must be noticed");
     }
-    // Short words, so floats decide little.
+    // With words of few bits, floats decide only a few draws, and integers decide the others.
     let mut source = Seeded::<4>::new(7);
     let mut draw = || big_discrete_laplace(2.0, &mut source).unwrap();
     let draws: Vec<i128> = (0..20_000).map(|_| i128::try_from(draw()).unwrap()).collect();
@@ -166,7 +170,7 @@ fn noise_of_any_length_does_not_saturate() {
     let draws: Vec<f64> = (0..4000)
         .map(|_| big_discrete_laplace(scale, &mut source).unwrap().to_f64().value() / scale)
         .collect();
-    // In units of the scale: mean 0, variance 2, fourth moment 24.
+    // In units of the scale, the mean is 0, the variance is 2, and the fourth moment is 24.
     let n = draws.len() as f64;
     let (mean, square) = draws.iter().fold((0.0, 0.0), |(m, s), x| (m + x / n, s + x * x / n));
     assert!(mean.abs() < 6.0 * (2.0 / n).sqrt(), "{mean}");

@@ -1,10 +1,10 @@
-//! The probabilities of candidates chosen by Gumbel noise.
+//! The probabilities with which candidates are chosen by Gumbel noise.
 
 use super::chi_square::chi_square;
 use crate::samplers::{Optimize, Score, gumbel_argmax};
 use opendp_core::random::{Failing, NoEntropy, RandomSource, Seeded, Tape};
 
-/// Count choices.
+/// Count how often each candidate is chosen.
 fn choices<T: Score, S: RandomSource>(
     scores: &[T],
     temperature: f64,
@@ -20,7 +20,7 @@ fn choices<T: Score, S: RandomSource>(
     counts
 }
 
-/// Test counts against softmax of the given exponents.
+/// Compare counts with the softmax probabilities of the given exponents.
 fn fit(counts: &[u64], exponents: &[f64]) -> f64 {
     let draws: u64 = counts.iter().sum();
     let best = exponents.iter().copied().fold(f64::NEG_INFINITY, f64::max);
@@ -80,13 +80,14 @@ fn equal_scores_are_chosen_equally_often() {
 fn extreme_scores_and_temperatures_keep_their_ratios() {
     let mut source = Seeded::<64>::new(4);
     for (unit, draws) in [(1e300, 1_000_000), (1e-300, 1_000_000), (2f64.powi(-1070), 1_000_000)] {
-        // These multiples are exact, also for a subnormal unit.
+        // These multiples of `unit` are exact floats, also for a subnormal `unit`.
         let scores = [0.0, unit, -2.0 * unit, 3.0 * unit];
         let counts = choices(&scores, 2.0 * unit, Optimize::Max, draws, &mut source);
         assert!(fit(&counts, &[0.0, 0.5, -1.0, 1.5]) < 1.0, "unit {unit}");
         assert!(fit(&counts, &[0.0, 0.6, -1.0, 1.5]) > 1.0);
     }
-    // The difference exceeds the largest float, but the quotient does not.
+    // The difference of the scores exceeds the largest float, but the quotient of the difference
+    // and the temperature does not.
     let scores = [-f64::MAX, f64::MAX];
     let counts = choices(&scores, f64::MAX, Optimize::Max, 100_000, &mut source);
     assert!(fit(&counts, &[-1.0, 1.0]) < 1.0);
@@ -156,7 +157,8 @@ fn senseless_arguments_still_return() {
 
 #[test]
 fn many_candidates_are_chosen_by_class() {
-    // 1000 candidates in three classes. The probabilities in a class are added.
+    // There are 1000 candidates in three classes. The probabilities of all candidates in a class
+    // are added.
     let scores: Vec<i64> = (0..1000).map(|i| [0, 2, 7][i % 3]).collect();
     let mut source = Seeded::<64>::new(9);
     let mut counts = [0; 3];

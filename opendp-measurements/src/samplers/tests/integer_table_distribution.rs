@@ -1,4 +1,4 @@
-//! The distribution of noise from a table.
+//! The distribution of noise that an [`IntegerTable`] draws.
 
 use super::{discrete_gaussian_distribution as gaussian, discrete_laplace_distribution as laplace};
 use crate::samplers::IntegerTable;
@@ -62,7 +62,7 @@ fn integers_of_any_length_are_those_of_128_bits() {
     for one in &draws {
         assert_eq!(i128::try_from(table.draw_big(&mut same).unwrap()), Ok(*one));
     }
-    // The control: another stream gives other noise.
+    // The control: other random words give other noise.
     assert_ne!(draw(&table, 10_000, &mut source), draws);
 }
 

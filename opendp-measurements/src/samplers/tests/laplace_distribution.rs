@@ -45,7 +45,8 @@ fn forced_refinement_leaves_the_distribution_alone() {
 fn the_finest_lattice_has_the_continuous_distribution() {
     let mut sums = draws(0.7, 1.0, -1074, 20_000, &mut Seeded::<64>::new(9));
     sums.sort_by(f64::total_cmp);
-    // The Kolmogorov-Smirnov bound sqrt(ln(2 / 1e-9) / 2n), Massart 1990.
+    // The critical value of the Kolmogorov-Smirnov test is sqrt(ln(2 / 1e-9) / 2n) for n draws
+    // (Massart 1990).
     let distance = |x: f64| {
         let n = sums.len() as f64;
         let gap = |(i, &y): (usize, &f64)| (cdf(y, x, 1.0) - (i as f64 + 0.5) / n).abs();
@@ -54,8 +55,8 @@ fn the_finest_lattice_has_the_continuous_distribution() {
     let bound = ((2e9_f64).ln() / 2.0 / sums.len() as f64).sqrt();
     assert!(distance(0.7) < bound);
     assert!(distance(0.8) > bound, "a wrong centre must be noticed");
-    // All 53 bits are random. With ordinary floating-point noise, the last bits of 0.7 + 1 / U
-    // would be on coarser grids.
+    // All 53 bits of a release are random. If noise were computed in floats, the last bits of
+    // releases such as 0.7 + 1 / U would often be 0.
     let mut observed = [0; 16];
     for y in &sums {
         observed[(y.to_bits() & 15) as usize] += 1;
@@ -65,7 +66,8 @@ fn the_finest_lattice_has_the_continuous_distribution() {
 
 #[test]
 fn noise_added_to_a_rounded_value_would_be_noticed() {
-    // The usual mistake: round x to the lattice first, and add a rounded continuous noise.
+    // The control makes a common mistake: it rounds x to the lattice first, and then adds rounded
+    // continuous noise.
     let mut source = Seeded::<64>::new(10);
     let mistaken: Vec<f64> =
         (0..300_000).map(|_| laplace(0.0, 1.0, 0, &mut source).unwrap()).collect();

@@ -1,13 +1,13 @@
-//! A test of how well real noise, added to a number and rounded to a lattice, fits its
-//! distribution.
+//! The goodness of fit of noisy numbers that are rounded to a lattice.
 
 use super::chi_square::chi_square;
 
-/// Test draws of `x + scale N` point by point against the integral of the density over each lattice
-/// cell, where `standard` is the distribution function of `N`.
+/// Compare draws of `x + scale N` with the probability of each lattice point. This probability is
+/// the integral of the density over the cell of the point. `standard` is the distribution function
+/// of `N`.
 ///
-/// The cell of `m 2^k` reaches from `(m - 1/2) 2^k` to `(m + 1/2) 2^k`, for every x. If the lattice
-/// is finer than `scale / 8`, several of its points share a bucket.
+/// The cell of `m 2^k` is from `(m - 1/2) 2^k` to `(m + 1/2) 2^k`, for every x. If the spacing of
+/// the lattice is below `scale / 8`, several lattice points share a bucket.
 pub(super) fn fit(
     draws: &[f64],
     (x, scale, k): (f64, f64, i32),
@@ -34,8 +34,8 @@ pub(super) fn fit(
     chi_square(&observed, &expected)
 }
 
-/// Values, scales and lattice exponents: coarse and fine lattices, with the value on and off the
-/// lattice.
+/// Triples of a value, a scale and a lattice exponent. There are coarse and fine lattices. Some
+/// values are lattice points, and others are not.
 pub(super) const CASES: [(f64, f64, i32); 6] = [
     (0.3, 1.0, 0),
     (-7.7, 2.5, -2),

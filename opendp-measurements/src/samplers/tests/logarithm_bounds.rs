@@ -1,4 +1,4 @@
-//! Comparison of the float logarithm with the big-integer one.
+//! Comparisons of the logarithm in floats with the logarithm in big integers.
 
 use crate::samplers::{LazyExponential, dyadic::shift_floor, ln, neg_ln, score::Score};
 use dashu_int::{IBig, UBig};
@@ -7,14 +7,14 @@ use opendp_core::random::{RandomSource, Seeded};
 
 const PRECISION: usize = 300;
 
-/// Write a logarithm in units of `2^-PRECISION`. This is exact: logarithms here are 0 or above
-/// 2^-66.
+/// Write a logarithm in units of `2^-PRECISION`. The conversion is exact because all logarithms in
+/// these tests are 0 or above 2^-66.
 fn fixed_point(x: f64) -> IBig {
     let (m, e) = x.dyadic();
     shift_floor(m, e + PRECISION as i64)
 }
 
-/// Convert a distance in fixed point to units of `2^-52` of a float.
+/// Divide a distance in fixed point by `2^-52` times the float `of`.
 fn in_ulps(distance: IBig, of: f64) -> f64 {
     let unit = fixed_point(of.abs());
     let thousandths: IBig = (distance << 52usize) * IBig::from(1000) / unit;
@@ -31,7 +31,7 @@ fn digits() -> Vec<u64> {
     for bit in 0..64 {
         digits.extend([1 << bit, u64::MAX >> bit, u64::MAX << bit, !(1 << bit)]);
     }
-    // All magnitudes of U and of 1 - U, and plain random digits.
+    // The digits are random. They include U of all magnitudes and 1 - U of all magnitudes.
     for _ in 0..30_000 {
         let word = source.word().unwrap();
         let shift = source.word().unwrap() % 64;
@@ -58,9 +58,9 @@ fn every_float_enclosure_holds_the_exact_logarithms_of_its_digit() {
         least_excess = least_excess.min(excess);
         most_excess = most_excess.max(excess);
     }
-    // The error of the kernel is at most 4 units of 2^-52, and the bound adds 6. So the proven
-    // range of the excess is 2 to 10. The observed excess is closer to 6, so a wrong coefficient
-    // would be noticed.
+    // The relative error of `ln_scaled` is at most 4 units of 2^-52, and the bound adds 6 units. So
+    // the bound exceeds the exact logarithm by 2 to 10 units. The observed excess is closer to 6
+    // units, so the test detects a wrong coefficient.
     assert!(least_excess > 3.5 && most_excess < 8.5, "{least_excess} {most_excess}");
 }
 
@@ -94,7 +94,8 @@ fn short_digits_are_enclosed_too() {
         for digit in 0..1 << bits {
             let (lo, hi) = neg_ln(digit, bits);
             let (exact_lo, exact_hi) = LazyExponential::from_first(digit, bits).enclose(PRECISION);
-            // The exact lower end is looser than the float one, so compare with the true end.
+            // The lower bound that integers compute is lower than the lower bound in floats. So the
+            // test compares with the exact logarithm.
             let end = fixed::ln(&UBig::from(digit + 1), -i64::from(bits), PRECISION).1;
             assert!(fixed_point(lo) <= -end);
             assert!(IBig::from(exact_lo) <= fixed_point(hi.min(100.0)));

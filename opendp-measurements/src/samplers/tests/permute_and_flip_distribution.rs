@@ -4,10 +4,11 @@ use super::chi_square::chi_square;
 use crate::samplers::{Optimize, Score, permute_and_flip};
 use opendp_core::random::{Failing, NoEntropy, Seeded, Tape};
 
-/// Compute the probabilities of permute-and-flip, by the sum over the sets of candidates visited
-/// before.
+/// Compute the probability of each choice by permute-and-flip. This probability is a sum over all
+/// sets of candidates that can be visited before the chosen candidate.
 ///
-/// `P[i] = a_i sum_S |S|! (n - 1 - |S|)! / n! prod_(j in S) (1 - a_j)`, `S` without `i`.
+/// `P[i] = a_i sum_S |S|! (n - 1 - |S|)! / n! prod_(j in S) (1 - a_j)`, over all sets `S` without
+/// `i`. `a_i` is the probability that candidate `i` is accepted when it is visited.
 pub(crate) fn probabilities(exponents: &[f64]) -> Vec<f64> {
     let n = exponents.len();
     let best = exponents.iter().copied().fold(f64::NEG_INFINITY, f64::max);
@@ -26,7 +27,7 @@ pub(crate) fn probabilities(exponents: &[f64]) -> Vec<f64> {
         })
         .collect()
 }
-/// Test the choices of many draws against the exact probabilities for the given exponents.
+/// Compare the choices of many draws with the exact probabilities for the given exponents.
 fn fit<T: Score, const B: u32>(
     (scores, scale, optimize): (&[T], f64, Optimize),
     draws: u64,
@@ -93,10 +94,10 @@ fn equal_scores_are_chosen_equally_often() {
         right_and_not_wrong(&fits);
     }
 }
-/// There are `ahead` equal scores, and `behind` more scores that are lower by `gap` scales. Return
-/// the probability that one of the equal scores is chosen. A binomial number of the lower scores
-/// are above the equal scores after noise. Each of these is chosen with the same probability as
-/// each of the equal scores.
+/// Compute the probability that one of `ahead` equal best scores is chosen. There are `behind` more
+/// scores, which are lower by `gap` times the scale. Each lower score is accepted with probability
+/// `p`, if it is visited. So a binomial number of the lower scores is accepted. All accepted scores
+/// have equal chances.
 fn of_the_first_class(ahead: f64, behind: i32, gap: f64) -> f64 {
     let p = (-gap).exp();
     let (mut probability, mut sum) = ((1.0 - p).powi(behind), 0.0);
@@ -109,7 +110,7 @@ fn of_the_first_class(ahead: f64, behind: i32, gap: f64) -> f64 {
 #[test]
 fn many_candidates_are_chosen_by_class() {
     fn check<const B: u32>((ahead, behind, gap): (usize, usize, f64), draws: u64, wrong: f64) {
-        // The good scores are spread over all blocks.
+        // The best scores are spread over all blocks of the list.
         let n = ahead + behind;
         let scores: Vec<f64> =
             (0..n).map(|i| if i * ahead % n < ahead { 0.0 } else { -gap }).collect();
@@ -160,7 +161,8 @@ fn no_candidate_and_a_single_one_draw_nothing() {
     assert_eq!(permute_and_flip(&[3.0], 1.0, Optimize::Max, &mut source), Ok(Some(0)));
     assert_eq!(source.attempts(), 0);
     let mut tape = Tape::<64>::new(vec![1]);
-    // One word shows that three candidates have no rare digit; their digits take further words.
+    // The first word decides that no candidate has a rare first digit (a hit). The digits of the
+    // three candidates take more words.
     assert_eq!(permute_and_flip(&[3.0, 1.0, 1.0], 1.0, Optimize::Max, &mut tape), Err(NoEntropy));
 }
 #[test]

@@ -1,4 +1,4 @@
-//! Frequencies of uniform indices and orders.
+//! The frequencies of drawn indices and of shuffled orders, which must be uniform.
 
 use super::chi_square::chi_square;
 use crate::samplers::{shuffle, uniform_below};
@@ -18,7 +18,8 @@ fn draws_are_uniform_whatever_the_size_of_a_word() {
         assert!(chi_square(&counts::<64>(bound, 100_000), &expected) < 1.0);
         assert!(chi_square(&counts::<4>(bound, 100_000), &expected) < 1.0);
     }
-    // The remainder of a 4-bit word divided by 7 would prefer 0 and 1.
+    // The control is the remainder of a 4-bit word divided by 7. The remainders 0 and 1 are more
+    // frequent.
     let mut biased = vec![0; 7];
     let mut source = Seeded::<4>::new(1);
     for _ in 0..100_000 {

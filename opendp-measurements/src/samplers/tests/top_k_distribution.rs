@@ -1,14 +1,14 @@
-//! The probabilities of the ordered winners of one race.
+//! The probabilities of the `k` largest noisy scores, in order.
 
 use super::chi_square::chi_square;
 use super::permute_and_flip_distribution;
 use crate::samplers::{Optimize, exponential_top_k, gumbel_top_k};
 use opendp_core::random::{Failing, NoEntropy, RandomSource, Seeded, Tape};
 
-/// The probability of each outcome. An outcome lists the winners in order.
+/// The probability of each outcome. An outcome lists the chosen indices in order.
 pub(crate) type Law = Vec<(Vec<usize>, f64)>;
 
-/// All orders of some of the items.
+/// Return all ordered selections of `k` items.
 fn orders(items: &[usize], k: usize) -> Vec<Vec<usize>> {
     if k == 0 {
         return vec![vec![]];
@@ -24,7 +24,8 @@ fn orders(items: &[usize], k: usize) -> Vec<Vec<usize>> {
     found
 }
 
-/// Return the law of successive choices, among the remaining items, with fresh noise.
+/// Compute the distribution of `k` successive choices. Each choice is made among the remaining
+/// items with fresh noise.
 pub(crate) fn peeled(exponents: &[f64], k: usize, one: impl Fn(&[f64]) -> Vec<f64>) -> Law {
     let n = exponents.len();
     let all: Vec<usize> = (0..n).collect();
@@ -41,13 +42,14 @@ pub(crate) fn peeled(exponents: &[f64], k: usize, one: impl Fn(&[f64]) -> Vec<f6
     orders(&all, k.min(n)).into_iter().map(|order| (order.clone(), probability(&order))).collect()
 }
 
-/// Return the law of the `k` largest `exponents[i] + E_i`, with one `E_i` each.
+/// Compute the distribution of the `k` largest sums `exponents[i] + E_i`. Each item has one
+/// standard exponential variable `E_i`.
 ///
-/// Let item `i` begin to wait at time `x_i = exponents[i]`, and leave at time `x_i + E_i`. The
-/// winners are the last to leave. Cut time at the `x_i`, in increasing order. An item that waits at
-/// the beginning of a span of length `t` leaves within it with probability `1 - e^-t`,
-/// independently of the others. The items that leave within one span do so in uniformly random
-/// order.
+/// Imagine that item `i` begins to wait at time `x_i = exponents[i]` and leaves at time
+/// `x_i + E_i`. The chosen items are the last to leave. The times `x_i` divide time into spans.
+/// Suppose that an item waits at the beginning of a span of length `t`. This item leaves within the
+/// span with probability `1 - e^-t`, independently of the other items. The order of the items that
+/// leave within one span is uniformly random.
 pub(crate) fn joint(exponents: &[f64], k: usize) -> Law {
     let n = exponents.len();
     let mut cuts = exponents.to_vec();
@@ -63,7 +65,7 @@ pub(crate) fn joint(exponents: &[f64], k: usize) -> Law {
         if waits(s) { stays * (1.0 - (-span(s)).exp()) } else { 0.0 }
     };
     let table: Vec<Vec<f64>> = (0..n).map(|i| (0..n).map(|s| leaves_in(i, s)).collect()).collect();
-    // Enumerate the span in which each candidate leaves.
+    // Enumerate all ways in which the items can leave in the spans.
     for code in 0..n.pow(n as u32) {
         let leaves = |i: usize| code / n.pow(i as u32) % n;
         let all: f64 = (0..n).map(|i| table[i][leaves(i)]).product();
@@ -71,8 +73,8 @@ pub(crate) fn joint(exponents: &[f64], k: usize) -> Law {
             continue;
         }
         for (order, probability) in &mut law {
-            // An item that leaves in a later span ranks higher. In one span, all remaining items
-            // are equally likely to be next.
+            // An item that leaves in a later span ranks higher. Among items that leave in the same
+            // span, each item is equally likely to be next.
             let (mut chance, mut left) = (all, (1_u32 << n) - 1);
             for chosen in order {
                 let among = || (0..n).filter(|i| left >> i & 1 == 1).map(leaves);
@@ -94,7 +96,7 @@ fn softmax(exponents: &[f64]) -> Vec<f64> {
     let sum: f64 = weights.iter().sum();
     weights.into_iter().map(|weight| weight / sum).collect()
 }
-/// Test outcomes against a law.
+/// Compare the frequencies of outcomes with a distribution.
 fn fit(outcomes: &[Vec<usize>], law: &Law) -> f64 {
     let count = |order: &Vec<usize>| outcomes.iter().filter(|found| *found == order).count() as u64;
     let counts: Vec<u64> = law.iter().map(|(order, _)| count(order)).collect();
@@ -123,12 +125,13 @@ fn the_laws_are_distributions_and_agree_where_they_must() {
             assert!((law.iter().map(|(_, p)| p).sum::<f64>() - 1.0).abs() < 1e-12);
         }
     }
-    // The single winner of the race with exponential noise has the law of permute-and-flip.
+    // With exponential noise and `k = 1`, the result has the distribution of permute-and-flip.
     let flipped = permute_and_flip_distribution::probabilities(&SCORES);
     for (order, p) in joint(&SCORES, 1) {
         assert!((p - flipped[order[0]]).abs() < 1e-12);
     }
-    // Computed by hand: 2 leaves first, then 1, then 0, with probability exp(-1) / 6.
+    // The expected probability was computed by hand. With probability exp(-1) / 6, item 2 leaves
+    // first, then item 1, then item 0.
     let law = joint(&[0.0, -1.0, 0.0], 2);
     let (_, p) = law.iter().find(|(order, _)| *order == [0, 1]).unwrap();
     assert!((p - (-1.0_f64).exp() / 6.0).abs() < 1e-15);
@@ -148,7 +151,7 @@ fn ordered_winners_have_the_probabilities_of_one_race() {
         assert!(fit(&exponential, &fresh) > 1.0, "fresh noise is another law");
     }
 }
-/// A broken race with Gumbel noise: it never draws a second digit.
+/// Choose the `k` best candidates by Gumbel noise, but with a mistake: never draw a second digit.
 fn hasty<S: RandomSource>(
     scores: &[f64],
     k: usize,
@@ -185,7 +188,7 @@ fn forced_refinement_leaves_the_probabilities_alone() {
 }
 #[test]
 fn the_best_of_many_come_first_and_none_twice() {
-    // The noise of ten thousand is below 40 except with probability 1e-13.
+    // All ten thousand noise values are below 40, except with probability 1e-13.
     let scores: Vec<i64> = (0..10_000).map(|i| (i * 7919) % 10_000 * 50).collect();
     let mut source = Seeded::<64>::new(4);
     for k in [1, 10, 10_000, 20_000] {

@@ -21,7 +21,8 @@ fn softmax(exponents: &[f64]) -> Vec<f64> {
     let sum: f64 = weights.iter().sum();
     weights.into_iter().map(|weight| weight / sum).collect()
 }
-/// Pairs of neighbours of 2 to 6 scores, with changes within `[0, range]`, at scale 1.
+/// List pairs of neighbouring score vectors of 2 to 6 scores, for scale 1. Each score changes by 0
+/// or by `range`.
 fn neighbours(range: f64) -> Vec<(Vec<f64>, Vec<f64>)> {
     let levels = [0.0, 0.25, 1.0, 4.0];
     let mut pairs = Vec::new();
@@ -36,7 +37,8 @@ fn neighbours(range: f64) -> Vec<(Vec<f64>, Vec<f64>)> {
     }
     pairs
 }
-/// The largest divergence of two distributions over all neighbours.
+/// Find the largest divergence between the choices from two neighbouring score vectors. `law`
+/// returns the probabilities of the choices.
 fn worst(
     range: f64,
     law: impl Fn(&[f64]) -> Vec<f64>,
@@ -108,14 +110,15 @@ fn needs_a_score_and_takes_infinite_ones_for_the_ends() {
 }
 #[test]
 fn each_measure_has_its_own_distribution() {
-    // The worse of two scores, one scale apart: 0.18394 by permute-and-flip, 0.26894 by softmax.
+    // Two scores differ by one scale. The worse score is chosen with probability 0.18394 by
+    // permute-and-flip, and 0.26894 by softmax.
     fn worse<MO: SelectionMeasure>(measure: MO, negate: bool) -> i32 {
         let choice = under::<i32, _, _>(RangeDistance::<i32>::new(), measure, 2.0, negate);
         let worse = usize::from(negate);
         (0..100_000).map(|_| i32::from(choice.invoke(&vec![0, 2]) == Ok(worse))).sum()
     }
     for negate in [false, true] {
-        // Six standard deviations are 735 and 841.
+        // The tolerances 735 and 841 are six standard deviations of the counts.
         let found = worse(MaxDivergence, negate);
         assert!((found - 18_394).abs() < 735, "{found}");
         let found = worse(ZeroConcentratedDivergence, negate);
@@ -130,7 +133,7 @@ fn no_ratio_of_exact_probabilities_exceeds_the_pure_loss() {
         let found = worst(range, permute_and_flip, max_divergence);
         assert!(found <= epsilon + 1e-9, "{found} exceeds {epsilon}");
         assert!(0.999 * epsilon <= found, "{epsilon} is loose: {found}");
-        // The control: a map for half of the range is refused.
+        // The control: the exact loss exceeds the map at half of the range.
         let half = under::<f64, _, _>(metric, MaxDivergence, 1.0, false).map(&(range / 2.0));
         assert!(half.unwrap() < found);
     }
@@ -182,7 +185,8 @@ fn a_budget_of_one_has_room_for_exactly_ten_tenths() {
     let session = session.invoke(&vec![0.0, 1.0]).unwrap();
     let fit = (0..12).filter(|_| session.ask(&tenth).is_ok()).count();
     assert_eq!((fit, session.left().unwrap()), (10, 0.0));
-    // The control: the loss as a float is more than a tenth, and nine of it fit.
+    // The control: the loss as a float is more than 1/10. So only nine such losses fit the budget
+    // 1.
     let float = tenth.map(&1.0).unwrap();
     let nine = (0..12).fold((0, 1.0_f64), |(fit, left), _| {
         if float <= left { (fit + 1, (left - float).next_down()) } else { (fit, left) }

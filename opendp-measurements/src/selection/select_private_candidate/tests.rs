@@ -14,8 +14,9 @@ type Scored<MO> = Measurement<Numbers, AbsoluteDistance<i32>, MO, (f64, i32)>;
 fn numbers() -> Space<Numbers, AbsoluteDistance<i32>> {
     Space::new(AtomDomain::default(), AbsoluteDistance::new()).unwrap()
 }
-/// How often, of 64, a round gives NaN, a low score, and two scores that pass. Corresponding counts
-/// differ by a factor of at most 2.
+/// A round gives one of four scores: NaN, a low score, and two scores that pass. Each list states
+/// how often each score occurs in 64 rounds. The two lists are for two neighbours. For each score,
+/// the two counts differ by a factor of at most 2.
 const COUNTS: [[u64; 4]; 2] = [[24, 24, 2, 14], [18, 17, 1, 28]];
 const SCORES: [f64; 4] = [f64::NAN, 1.0, 2.0, f64::INFINITY];
 
@@ -32,8 +33,9 @@ fn round<MO: Measure<Distance: Clone>>(measure: MO, loss: MO::Distance) -> Score
     });
     Measurement::new(numbers(), measure, function, PrivacyMap::new(move |_| Ok(loss.clone())))
 }
-/// The probabilities of the passing outcomes and, in the last place, of the empty release. They are
-/// summed over the rounds. After round `k`, another round follows with probability `goes_on`.
+/// Compute the probability of each release whose score passes. The last entry is the probability of
+/// the empty release. The probabilities are summed over the rounds. After a failed round, another
+/// round follows with probability `goes_on`.
 fn law(round: &[f64], passing: usize, goes_on: f64) -> Vec<f64> {
     let (fails, passes) = round.split_at(round.len() - passing);
     let fail: f64 = fails.iter().sum();
@@ -51,7 +53,8 @@ fn law(round: &[f64], passing: usize, goes_on: f64) -> Vec<f64> {
 fn of_64(counts: [u64; 4]) -> Vec<f64> {
     counts.iter().map(|count| *count as f64 / 64.0).collect()
 }
-/// The rate that OpenDP passes where a scale is expected.
+/// Compute the wrong probability that results in OpenDP. There, the rate of the number of rounds is
+/// passed as its scale by mistake.
 fn inverted(g: f64) -> f64 {
     (1.0 / (1.0 - g).ln()).exp()
 }
@@ -117,7 +120,8 @@ fn the_map_bounds_the_exact_divergence_and_half_of_it_does_not() {
     }
     assert!(epsilon * 1.5 < worst(1e-3), "the loss of one round is enough");
 }
-/// The least delta at an epsilon, in both directions.
+/// Compute the least delta for which the distributions `one` and `two` are (epsilon, delta)-close
+/// in both directions.
 fn delta(one: &[f64], two: &[f64], epsilon: f64) -> f64 {
     let ahead = |p: &[f64], q: &[f64]| -> f64 {
         p.iter().zip(q).map(|(p, q)| (p - epsilon.exp() * q).max(0.0)).sum()
@@ -150,7 +154,8 @@ fn the_delta_bounds_the_exact_one_for_all_small_mechanisms() {
             }
         }
     }
-    // Some mechanisms attain the bound, and the delta of one round is far too small.
+    // For some mechanisms, the exact delta is more than 0.9 times the bound. For some mechanisms,
+    // the exact delta is more than twice the delta of one round.
     assert!(0.9 < tightest && 2.0 < of_one, "{tightest} {of_one}");
 }
 #[test]

@@ -1,4 +1,5 @@
-//! Combinators by name: all but those that split rows are registered at erased types.
+//! Tests that call combinators by their registered names. Only the combinators that split rows are
+//! registered at typed signatures. All other combinators are registered at erased types.
 
 use opendp_core::arith::Exact;
 use opendp_core::erased::{AnyDistance, AnyFunction, AnyMeasurement, AnyTransformation, AnyValue};
@@ -32,7 +33,7 @@ fn count() -> Transformation<Rows, SymmetricDistance, Numbers, AbsoluteDistance<
     let function = Function::map(|rows: &Vec<i32>| Ok(i32::try_from(rows.len()).unwrap()));
     Transformation::new(rows(), numbers(), function, StabilityMap::from_constant(1))
 }
-/// A measurement of rows that states a given loss.
+/// Make a measurement of rows whose privacy map returns a given loss.
 fn told<M, MO>(
     metric: M,
     measure: MO,
@@ -47,8 +48,8 @@ where
     let map = PrivacyMap::new(move |d: &u32| loss(*d));
     Measurement::new(space, measure, Function::map(|rows: &Vec<i32>| Ok(rows.iter().sum())), map)
 }
-/// Call a registered function. If it has registrations in several measures, choose one by the
-/// measure.
+/// Call a registered function. If the function is registered in several measures, choose the
+/// registration for the given measure.
 fn call(name: &str, measure: &str, told: AnyMeasurement, args: Args) -> Result<AnyMeasurement> {
     let found =
         named(name).into_iter().find(|offer| offer.generic("MO").is_none_or(|of| of == measure));
@@ -102,7 +103,7 @@ fn composition_is_registered_at_erased_types_under_both_names() {
     let answers = answers.downcast::<Vec<AnyValue>>().unwrap();
     assert_eq!(*answers[1].downcast_ref::<i32>().unwrap(), 7);
     assert_eq!(call(vec![]).unwrap_err().kind(), "MakeMeasurement");
-    // A composition can itself be a member.
+    // A composition can be a member of another composition.
     let nested = call(vec![both.clone(), both]).unwrap().measurement().unwrap();
     let total = nested.map(&AnyDistance::new(0)).unwrap();
     assert_eq!(*total.downcast_ref::<f64>().unwrap(), 0.0);
@@ -146,7 +147,7 @@ fn parallel_composition_is_made_by_name_for_parts_that_are_written() {
     let error = registration("ZeroConc").construct(&by_age).unwrap_err();
     assert_eq!(error.kind(), "Argument");
     assert!(TheMetric(SymmetricDistance).erased().metric().is_ok());
-    // The code could take members of another metric, but this signature does not allow it.
+    // The code could accept members of another metric, but this signature does not allow it.
     let sequence = Space::new(Rows::default(), opendp_core::InsertDeleteDistance).unwrap();
     let map = PrivacyMap::new(|d: &u32| Ok(f64::from(*d)));
     let other = Measurement::new(sequence, MaxDivergence, Function::map(|_| Ok(0)), map).erase();
@@ -193,7 +194,7 @@ fn every_conversion_is_registered_at_erased_types() {
     assert!(step.measure().is::<SmoothedMaxDivergence>());
     let pair = call("make_approximate", types, rho.clone(), Args::new()).unwrap();
     assert!(pair.measure().is::<Approximate<ZeroConcentratedDivergence>>());
-    // A conversion from another measure is refused.
+    // A conversion gives an error if the measurement has another measure.
     let error = call("make_pureDP_to_zCDP", "", rho, Args::new()).unwrap_err();
     assert_eq!(error.kind(), "Argument");
     let sample = told(SymmetricDistance, MaxDivergence, 10, |d| Ok(f64::from(d.min(1)))).erase();
@@ -208,8 +209,8 @@ fn group_privacy_is_registered_and_composes() {
     let call = |measure: &str, told: AnyMeasurement, size: u32| {
         call("make_group_privacy", measure, told, Args::new().with("size", json!(size)))
     };
-    /// A map with no loss at distance 0, and with a loss at distance 1. It fails at larger
-    /// distances.
+    /// Return the loss 0 at distance 0, and a given loss at distance 1. Larger distances give an
+    /// error.
     fn once<Q>(d: u32, nothing: Q, one: Q) -> Result<Q> {
         match d {
             0 => Ok(nothing),
@@ -222,7 +223,8 @@ fn group_privacy_is_registered_and_composes() {
     let twice = make_composition(vec![four.clone(), four]).unwrap();
     let loss = twice.map(&AnyDistance::new(4_u32)).unwrap();
     assert_eq!(*loss.downcast_ref::<f64>().unwrap(), 16.0);
-    // A secret sample. The loss of one replaced record is known.
+    // The measurement applies to a secret random sample of a data set of a known size. The loss of
+    // one replaced record is known.
     let one = told(ChangeOneDistance, Approximate(MaxDivergence), 5, |d| {
         once(d, (0.0, 0.0), (1.0, 1e-6))
     });
@@ -302,7 +304,7 @@ fn a_queryable_is_registered_for_values_whose_types_are_erased() {
     assert_eq!(single.ask(&AnyValue::new(0)).unwrap_err().kind(), "FailedCast");
 }
 
-/// Make a measurement of values whose types are erased.
+/// Make a user-defined measurement from arguments whose types are erased.
 fn own<M: Measure>(measure: M, map: PrivacyMap<DiscreteDistance, M>) -> AnyMeasurement {
     let bits = Space::new(AtomDomain::<bool>::default(), DiscreteDistance).unwrap();
     let args = Args::new()

@@ -1,4 +1,4 @@
-//! Mechanisms by name.
+//! Tests that call mechanisms by their registered names.
 
 use std::collections::HashMap;
 
@@ -25,7 +25,8 @@ fn numbers<T: Atom, Q: Distance + Number>() -> Space<AtomDomain<T>, AbsoluteDist
 #[test]
 fn laplace_noise_is_registered_at_every_type_under_three_names() {
     let all = named("make_base_discrete_laplace");
-    // A number and a vector, in two measures; and two types whose distances are floats only.
+    // There are signatures for numbers and for vectors, in two measures. Two number types have only
+    // float distances.
     assert_eq!(all.len(), 2 * 2 * (12 * 2 - 1 + 2));
     let first = &all[0];
     assert!(all.iter().all(|offer| offer.names() == first.names()
@@ -63,7 +64,7 @@ fn laplace_noise_is_registered_at_every_type_under_three_names() {
 #[test]
 fn gaussian_noise_is_registered_at_every_type_under_three_names() {
     let all = named("make_base_discrete_gaussian");
-    // A number and a vector, in two measures.
+    // There are signatures for numbers and for vectors, in two measures.
     assert_eq!(all.len(), 2 * 2 * (12 * 2 - 1 + 2));
     let first = &all[0];
     assert!(all.iter().all(|offer| offer.names() == first.names()
@@ -101,7 +102,8 @@ fn gaussian_noise_is_registered_at_every_type_under_three_names() {
 #[test]
 fn geometric_noise_is_registered_by_both_names_for_integers_only() {
     let all = named("make_geometric");
-    // Ten types of integers, two types of distances each, numbers and vectors.
+    // There are signatures for ten integer types, two distance types for each integer type, and
+    // numbers and vectors.
     assert_eq!((all.len(), named("make_base_geometric").len()), (40, 40));
     assert!(
         all.iter()
@@ -213,7 +215,7 @@ fn randomized_response_is_registered_by_name() {
     assert_eq!(all.len(), 7);
     assert!(
         all.iter()
-            .all(|offer| { offer.documentation().starts_with("Make a measurement that tells") })
+            .all(|offer| { offer.documentation().starts_with("Make a measurement that releases") })
     );
 
     let domain = BitVectorDomain::new().with_size(9).with_max_weight(2);

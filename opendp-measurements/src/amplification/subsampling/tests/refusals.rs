@@ -1,4 +1,4 @@
-//! Losses that samples do not hide, and states and distances that are refused.
+//! Tests of losses that sampling does not reduce, and of refused domains and distances.
 
 use super::*;
 
@@ -45,14 +45,15 @@ fn a_loss_to_the_order_of_records_is_not_hidden_by_a_sample() {
         |d| PrivacyProfile::from_points(vec![(f64::from(d), none_at_0(d))]),
         |d| PrivacyProfile::from_points(vec![(f64::from(d) + 1.0, 1e-6)]),
     );
-    // Only a delta.
+    // The loss at distance 0 is only a delta.
     check::<Approximate<MaxDivergence>>(|d| (0.0, none_at_0(d)), |d| (f64::from(d), 1e-6));
     check::<SmoothedMaxDivergence>(
         |d| PrivacyProfile::from_points(vec![(0.0, none_at_0(d))]),
         |d| PrivacyProfile::from_points(vec![(f64::from(d), 1e-6)]),
     );
 }
-/// The map was `(0, 1e-6)` at 0 and `(1.04, 1e-8)` at 1, where the data may also be at distance 0.
+/// Without the refusal, the map is `(0, 1e-6)` at distance 0, and `(1.04, 1e-8)` at distance 1. The
+/// delta at distance 1 is too small, because the distance can also be 0.
 #[test]
 fn a_delta_that_is_lost_at_distance_0_is_refused() {
     let counts = Space::new(AtomDomain::<f64>::non_nan(), AbsoluteDistance::<f64>::new()).unwrap();
@@ -97,7 +98,7 @@ fn maps_do_not_fall_after_a_distance_that_no_data_of_one_size_have() {
     for made in [fixed, poisson] {
         let losses: Vec<f64> = (0..12).map(|d| made.map(&d).unwrap()).collect();
         assert!(losses.is_sorted(), "{losses:?}");
-        // One replaced record is at distance 2.
+        // Two data sets that differ by one replaced record have distance 2.
         assert_eq!((losses[1], losses[3]), (0.0, losses[2]));
     }
     let any = noisy::<_, SmoothedMaxDivergence>(bits(), SymmetricDistance, 1);

@@ -1,16 +1,18 @@
-//! Sessions that several threads spend at once.
+//! Sessions that several threads use at the same time.
 
 use super::*;
 
-/// 16 threads, 64 steps and 100 rounds: 10^5 steps, interleaved at random.
+/// With 16 threads and 64 steps for each thread, 100 rounds are about 10^5 steps. These steps are
+/// interleaved at random.
 const ROUNDS: u64 = 100;
 const STEPS: u64 = 64;
 
-/// The spending of threads from a budget of 100 twentieths.
+/// The charges of all threads against one budget of 100 twentieths.
 struct Spending {
-    /// The number of questions that the session itself answered.
+    /// The number of questions that the outer session answered.
     answered: usize,
-    /// The filters of four twentieths that it opened, each with its number of answered questions.
+    /// The inner filters that were opened, each with the number of questions that it answered. Each
+    /// inner filter has a budget of four twentieths.
     opened: Vec<(Talk<MaxDivergence>, usize)>,
 }
 impl Spending {
@@ -18,8 +20,8 @@ impl Spending {
         self.answered + 4 * self.opened.len()
     }
 }
-/// Let 16 threads spend: by their own questions, through inner filters that they open, and through
-/// filters that other threads opened.
+/// Let 16 threads spend one budget. The threads ask questions, open inner filters, and use inner
+/// filters of other threads.
 fn spend(session: &Talk<MaxDivergence>, seed: u64) -> Spending {
     let unit = 0.05;
     let answered = AtomicUsize::new(0);
@@ -79,7 +81,7 @@ fn threads_never_overspend_through_nested_conversations() {
         }
     }
 }
-/// An allowance that checks the remaining budget first, and charges later.
+/// A wrong allowance: it first checks the remaining budget, and charges later in a second step.
 struct Late(AtomicUsize);
 impl Allowance<Change, MaxDivergence> for Late {
     fn charge(&self, map: &PrivacyMap<Change, MaxDivergence>) -> Result<()> {
