@@ -1,5 +1,5 @@
-//! This script does nothing. Without it, Cargo would not unite the features of the dependencies of
-//! build scripts.
+//! This script does nothing. It exists because Cargo otherwise does not unite the features of the
+//! dependencies that build scripts use.
 fn main() {
     println!("cargo::rerun-if-changed=build.rs");
 }

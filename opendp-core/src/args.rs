@@ -16,20 +16,21 @@ pub use objects::{TheDomain, TheMeasure, TheMetric};
 use crate::erased::{AnyDomain, AnyMetric};
 use crate::{Codec, Constructed, Domain, Error, Metric, Named, Result, Space, TypeName};
 
-/// One argument.
+/// One argument of a registered function.
 #[derive(Clone)]
 #[non_exhaustive]
 pub enum Arg {
-    /// JSON. The parameter decides its type.
+    /// A JSON value. The parameter determines the type.
     Json(Json),
     /// A metric space.
     Space(Space<AnyDomain, AnyMetric>),
-    /// An unchecked domain and metric, as a document writes them. The parameter that takes the pair
-    /// knows their types, and checks that they form a space.
+    /// A domain and a metric from a document. The type of the parameter states the types of the
+    /// domain and the metric. So the parameter can check that the domain and the metric form a
+    /// space.
     Pair(AnyDomain, AnyMetric),
     /// An object that a registered function made.
     Made(Constructed),
-    /// Several arguments.
+    /// A list of arguments.
     List(Vec<Arg>),
     /// A value that already has a type.
     Value(Arc<dyn Any + Send + Sync>),
@@ -77,7 +78,7 @@ impl From<Constructed> for Arg {
     }
 }
 
-/// Arguments by the names of their parameters.
+/// The arguments of a call, each under the name of its parameter.
 ///
 /// ```
 /// # use opendp_core::{Args, Bounds};
@@ -95,41 +96,43 @@ impl Args {
     pub fn new() -> Self {
         Args::default()
     }
-    /// Add an argument.
+    /// Add the argument for the parameter `name`.
     #[must_use]
     pub fn with(mut self, name: &str, arg: impl Into<Arg>) -> Self {
         self.0.insert(name.to_owned(), arg.into());
         self
     }
-    /// Add an argument that already has a type. For a space, use `with(name, &space)` instead.
+    /// Add a value that already has a type, as the argument for the parameter `name`. For a space,
+    /// use `with(name, &space)` instead.
     #[must_use]
     pub fn with_value<T: Send + Sync + 'static>(self, name: &str, value: T) -> Self {
         self.with(name, Arg::value(value))
     }
-    /// The argument for a parameter.
+    /// Return the argument for a parameter.
     pub fn get(&self, name: &str) -> Option<&Arg> {
         self.0.get(name)
     }
-    /// The arguments and their names, in order of name.
+    /// Return each argument with the name of its parameter, sorted by name.
     pub fn iter(&self) -> impl Iterator<Item = (&str, &Arg)> {
         self.0.iter().map(|(name, arg)| (name.as_str(), arg))
     }
-    /// The names, in order.
+    /// Return the names of the parameters that have an argument, sorted.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         self.0.keys().map(String::as_str)
     }
-    /// Decode the argument for a parameter, or its default, which is JSON text.
+    /// Decode the argument for a parameter. If there is no argument, decode `default`, which is
+    /// JSON text.
     ///
     /// # Errors
-    /// `Argument` when it is missing or does not decode; the error of its type's constructor when
-    /// it decodes to an invalid object.
+    /// `Argument` when the argument is missing or does not decode. The error of the constructor
+    /// when the decoded object is invalid.
     pub fn decode<A: Argument>(&self, name: &str, default: Option<&str>) -> Result<A> {
         let Some(arg) = self.find(name, default) else {
             return Err(missing(name, &A::type_name()));
         };
         A::from_arg(&arg).map_err(|error| at_argument(name, error))
     }
-    /// The argument for a parameter, or its default.
+    /// Return the argument for a parameter, or the default of the parameter.
     pub(crate) fn find(&self, name: &str, default: Option<&str>) -> Option<Cow<'_, Arg>> {
         self.get(name).map(Cow::Borrowed).or_else(|| {
             let json: Json = serde_json::from_str(default?).ok()?;
@@ -161,27 +164,28 @@ impl fmt::Debug for Args {
     }
 }
 
-/// A type that a parameter of a registered function may have.
+/// A possible type of a parameter of a registered function.
 ///
-/// These are all named types with a [`Codec`], and spaces, domains, metrics, measures,
-/// transformations and measurements.
+/// All named types with a [`Codec`] are possible types. Spaces, domains, metrics, measures,
+/// transformations and measurements are possible too.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be a parameter of a registered constructor",
     note = "name the type with `named!` and implement `Codec` and `Clone` for it"
 )]
 pub trait Argument: Sized + 'static {
-    /// The name of the type.
+    /// Return the name of the parameter type.
     fn type_name() -> TypeName;
-    /// Whether an argument of this kind can be decoded as this type. The content of JSON is not
-    /// examined.
+    /// Return whether an argument of the same kind as `arg` can be decoded as this type. If `arg`
+    /// is JSON, its content is not examined.
     fn accepts(arg: &Arg) -> bool;
-    /// Decode an argument.
+    /// Decode an argument as this type.
     ///
     /// # Errors
-    /// `FailedCast` when it does not decode.
+    /// `FailedCast` when the argument does not decode.
     fn from_arg(arg: &Arg) -> Result<Self>;
-    /// The name of an argument's type, if this parameter type stands for several types, as
-    /// [`AnyDatasetMetric`](crate::AnyDatasetMetric) does. Defaults to `None`.
+    /// A function that returns the name of the type of an argument. Only a type that stands for
+    /// several types, such as [`AnyDatasetMetric`](crate::AnyDatasetMetric), returns a name. All
+    /// other types return `None` (the default).
     #[doc(hidden)]
     const STOOD_FOR: fn(&Arg) -> Option<TypeName> = |_| None;
 }

@@ -1,4 +1,4 @@
-//! Arithmetic whose rounding direction is part of its contract.
+//! Arithmetic with a documented rounding direction.
 
 pub mod cast;
 pub mod directed;

@@ -1,30 +1,31 @@
-//! Atomic types: the values that records are made of.
+//! Atomic types. Records consist of values of these types.
 
 use std::{fmt::Debug, hash::Hash, str::FromStr};
 
 use crate::Carrier;
 use crate::decimal::whole;
 
-/// A type whose values are not divided further: a number, a Boolean, a string.
+/// A type of single values: numbers, Booleans or strings.
 pub trait Atom: Carrier + Clone + Default + PartialOrd + Debug {
     /// Whether the type has NaN, a value that is not ordered.
     const NULLABLE: bool = false;
-    /// Whether this value is NaN.
+    /// Return whether this value is NaN.
     fn is_null(&self) -> bool {
         false
     }
-    /// Read a value from a cell of a table, or `None` when the text is not a value.
+    /// Read a value from a cell of a table. Return `None` when the text is not a value.
     ///
-    /// An integer may be written as any decimal number without a fraction, such as `47.0` or
-    /// `4.7e1`, and is read exactly.
+    /// An integer can be written as any decimal number without a fraction, such as `47.0` or
+    /// `4.7e1`. Such a number is read exactly.
     fn from_cell(cell: &str) -> Option<Self>;
-    /// The value that replaces an unreadable cell.
+    /// Return the value that replaces an unreadable cell.
     fn unreadable() -> Self {
         Self::default()
     }
 }
 
-/// An atom whose equality is an equivalence, so that it can be a key.
+/// An atomic type whose values can be keys of maps, because its equality is an equivalence
+/// relation.
 pub trait HashableAtom: Atom + Eq + Hash {}
 
 impl Atom for String {
@@ -38,7 +39,7 @@ macro_rules! integer_atoms {
     ($($t:ident)*) => {$(
         impl Atom for $t {
             fn from_cell(cell: &str) -> Option<Self> {
-                // Most cells contain only digits.
+                // Most cells contain only digits, so the fast standard parser runs first.
                 $t::from_str(cell).ok().or_else(|| whole(cell)?.parse().ok())
             }
         }

@@ -1,4 +1,4 @@
-//! Integers of any length as atoms, for data and noise that never saturate.
+//! Integers of any length as atoms. Data and noise of this type never saturate.
 
 use std::str::FromStr;
 
@@ -20,11 +20,11 @@ carrier!(IBig);
 
 impl Codec for IBig {
     fn to_json(&self) -> Json {
-        // Every integer prints as a JSON number.
+        // The text of every integer is a JSON number, so the result is never null.
         self.to_string().parse::<Number>().map_or(Json::Null, Json::Number)
     }
-    /// Read an integer of any length. Whole numbers written as `3.0` or `1e3` are read up to
-    /// `2^53`, as for machine integers.
+    /// Read an integer of any length. A whole number up to `2^53` can also be written like `3.0` or
+    /// `1e3`. The same is true for primitive integers.
     fn from_json(json: &Json) -> Result<Self> {
         let Json::Number(number) = json else {
             return Err(unexpected("an integer of type IBig", json));
@@ -35,7 +35,8 @@ impl Codec for IBig {
 
 /// Read decimal digits after an optional sign.
 ///
-/// The parser of the number library also accepts underscores, which no other atom does.
+/// The parser of the number library also accepts underscores. Here, underscores are an error, as
+/// for all other atoms.
 fn read(text: &str) -> Option<IBig> {
     let digits = text.strip_prefix(['-', '+']).unwrap_or(text);
     let decimal = !digits.is_empty() && digits.bytes().all(|b| b.is_ascii_digit());
@@ -49,7 +50,7 @@ impl Atom for IBig {
 }
 impl HashableAtom for IBig {}
 
-/// A difference as a float, rounded up.
+/// Return the absolute difference of two integers as a float, rounded up.
 fn difference(left: &IBig, right: &IBig) -> Result<f64> {
     finite(to_f64_up(&(left - right).abs(), 0))
 }
@@ -130,7 +131,7 @@ mod tests {
     fn distances_are_exact_or_rounded_up() {
         let absolute = AbsoluteDistance::<f64>::new();
         let (x, y) = (big("1"), big("9007199254740994"));
-        // f64 does not contain 2^53 + 1.
+        // An `f64` cannot represent 2^53 + 1, so the distance is rounded up.
         assert_eq!(apart(&absolute, &x, &y).unwrap(), Some(9007199254740994.0));
         let (one, huge) = (vec![x.clone(), y.clone()], vec![y.clone(), x.clone()]);
         let l1 = norm(&L1Distance::new(), &one, &huge);

@@ -8,8 +8,9 @@ use crate::{Codec, Error, Result, carrier, codec::unexpected, named};
 
 /// A vector of bits, 64 per word, with the first bit in the lowest place.
 ///
-/// Bits of the last word beyond the length are 0, so equal vectors have equal words. It is written
-/// as a string of the digits 0 and 1, and can also be read from an array of booleans.
+/// In the last word, all bits beyond the length of the vector are 0, so equal vectors have equal
+/// words. In JSON, a vector is written as a string of the digits 0 and 1. A JSON array of booleans
+/// is also read as a vector.
 ///
 /// ```
 /// # use opendp_core::{BitVector, Codec};
@@ -28,7 +29,7 @@ impl BitVector {
     pub fn zeros(len: usize) -> Self {
         BitVector { words: vec![0; len.div_ceil(WORD)], len }
     }
-    /// Make a vector of the first `len` bits of some words, padded with zeros if there are too few.
+    /// Make a vector from the first `len` bits of `words`. If `words` has fewer bits, add zeros.
     pub fn from_words(mut words: Vec<u64>, len: usize) -> Self {
         words.resize(len.div_ceil(WORD), 0);
         let mut bits = BitVector { words, len };
@@ -43,16 +44,16 @@ impl BitVector {
         let word = |bytes: &[u8]| bytes.iter().rev().fold(0, |word, b| word << 8 | u64::from(*b));
         BitVector { words: bytes.chunks(8).map(word).collect(), len: 8 * bytes.len() }
     }
-    /// The bytes of the vector; the last one is padded with zeros.
+    /// Return the bytes of the vector. The unused bits of the last byte are zeros.
     pub fn to_bytes(&self) -> Vec<u8> {
         let bytes = self.words.iter().flat_map(|word| word.to_le_bytes());
         bytes.take(self.len.div_ceil(8)).collect()
     }
-    /// Count the bits.
+    /// Count the bits of the vector.
     pub fn len(&self) -> usize {
         self.len
     }
-    /// Whether there are no bits.
+    /// Return whether the vector has no bits.
     pub fn is_empty(&self) -> bool {
         self.len == 0
     }
@@ -60,20 +61,20 @@ impl BitVector {
     pub fn count_ones(&self) -> usize {
         self.words.iter().map(|word| word.count_ones() as usize).sum()
     }
-    /// The bit at an index, if it is below the length.
+    /// Return the bit at an index, if the index is below the length.
     pub fn get(&self, index: usize) -> Option<bool> {
         let word = self.words.get(index / WORD)?;
         (index < self.len).then_some(word >> (index % WORD) & 1 == 1)
     }
-    /// The bits in order.
+    /// Return the bits in order.
     pub fn iter(&self) -> impl Iterator<Item = bool> + '_ {
         (0..self.len).map_while(|index| self.get(index))
     }
-    /// The words that hold the bits.
+    /// Return the words that hold the bits.
     pub fn words(&self) -> &[u64] {
         &self.words
     }
-    /// The places in a word that hold bits of this vector.
+    /// Return a mask for a word. The mask has ones at the places that store bits of this vector.
     pub fn mask(&self, word: usize) -> u64 {
         match self.len.saturating_sub(word.saturating_mul(WORD)) {
             0 => 0,
@@ -83,7 +84,7 @@ impl BitVector {
     }
 }
 
-/// Bits per word.
+/// The number of bits of a word.
 const WORD: usize = 64;
 
 impl fmt::Debug for BitVector {

@@ -4,7 +4,7 @@ use serde_json::Value as Json;
 
 use crate::{Atom, Codec, Error, Result, codec::items, codec::unexpected, named};
 
-/// A closed interval `[lower, upper]` of an atomic type, which is never empty.
+/// A closed interval `[lower, upper]` of values of an atomic type. The interval is never empty.
 ///
 /// ```
 /// # use opendp_core::Bounds;
@@ -22,7 +22,7 @@ impl<T: Atom> Bounds<T> {
     /// Make the interval from `lower` to `upper`.
     ///
     /// # Errors
-    /// `FailedFunction` when a bound is NaN, `MakeDomain` when `lower` exceeds `upper`.
+    /// `FailedFunction` when a bound is NaN. `MakeDomain` when `lower` exceeds `upper`.
     pub fn new(lower: T, upper: T) -> Result<Self> {
         for (name, bound) in [("lower", &lower), ("upper", &upper)] {
             if bound.is_null() {
@@ -39,19 +39,20 @@ impl<T: Atom> Bounds<T> {
             )))
         }
     }
-    /// The lower bound.
+    /// Return the lower bound.
     pub fn lower(&self) -> T {
         self.lower.clone()
     }
-    /// The upper bound.
+    /// Return the upper bound.
     pub fn upper(&self) -> T {
         self.upper.clone()
     }
-    /// Whether `value` lies inside. NaN does not.
+    /// Return whether `value` is in the interval. NaN is in no interval.
     pub fn contains(&self, value: &T) -> bool {
         self.lower <= *value && *value <= self.upper
     }
-    /// The nearest value inside. NaN stays NaN; the domains of values to clamp exclude it.
+    /// Return the value of the interval that is nearest to `value`. NaN stays NaN, but the domains
+    /// of clamped values have no NaN.
     #[must_use]
     #[inline]
     pub fn clamp(&self, value: T) -> T {

@@ -1,62 +1,63 @@
-//! Values that functions take and return, and their views as chunks.
+//! Values that functions take and return, and views of these values as chunks of rows.
 
 use std::{collections::HashMap, hash::Hash, ops::Range};
 
 use crate::erased::{AnyChunk, AnyValue};
 use crate::{Codec, Named};
 
-/// Rows handed to a stage at once: enough to make dispatch negligible, and few enough for the
-/// cache.
+/// The number of rows that a stage gets at once. With this number, the cost of a call is
+/// negligible, and the rows fit the cache of a core.
 pub const CHUNK_ROWS: usize = 4096;
 
-/// A borrowed run of rows.
+/// A borrowed range of the rows of a value.
 pub trait Chunk: Copy + Send + Sync {
-    /// Count the rows.
+    /// Count the rows of this chunk.
     fn rows(self) -> usize;
-    /// Keep only the rows in `range`, which must lie within `0..rows`.
+    /// Keep only the rows in `range`. The range must be within `0..rows`.
     #[must_use]
     fn narrow(self, range: Range<usize>) -> Self;
 }
 
 /// A value that functions take and return.
 ///
-/// A data set is viewed in chunks of rows; any other value is a single chunk. Vectors of any named
+/// A data set is viewed in chunks of rows. Any other value is a single chunk. Vectors of any named
 /// type that has a [`Codec`] are carriers. Atoms and maps are carriers, too. A crate makes its own
 /// type a carrier with [`carrier!`](crate::carrier).
 pub trait Carrier: Named + Codec + Clone + Send + Sync {
-    /// A borrowed run of rows, or a borrow of the whole value.
+    /// A borrowed range of the rows of a value, or a borrow of the whole value.
     type Chunk<'a>: Chunk;
-    /// Borrow all rows.
+    /// Borrow all rows of this value.
     fn chunk(&self) -> Self::Chunk<'_>;
-    /// View rows whose type is known only at run time, if they have this type. Implementations must
-    /// not override it.
+    /// View rows whose type is known only at run time. Return `None` if the rows have another type.
+    /// Implementations must not override this method.
     #[doc(hidden)]
     fn view(chunk: AnyChunk<'_>) -> Option<Self::Chunk<'_>> {
         chunk.typed::<Self>()
     }
-    /// Make an empty value for stages to append rows to.
+    /// Make an empty value, to which stages append rows.
     fn buffer() -> Self;
-    /// Remove all rows and keep the memory.
+    /// Remove all rows of this value, and keep its allocated memory.
     fn reset(&mut self);
-    /// Append a copy of the rows of a chunk. A value that is a single chunk becomes a copy of it.
+    /// Append a copy of the rows of a chunk. If this value is a single chunk, replace it by a copy
+    /// of the chunk.
     fn append_rows(&mut self, chunk: Self::Chunk<'_>);
-    /// Move the value out; the remaining object is not used afterwards.
+    /// Move the value out of `self`. The caller does not use `self` afterwards.
     #[doc(hidden)]
     fn take(&mut self) -> Self {
         std::mem::replace(self, Self::buffer())
     }
-    /// Erase the type. Erasing an erased value changes nothing.
+    /// Erase the type of the value. Erasing an erased value changes nothing.
     #[doc(hidden)]
     fn erase(self) -> AnyValue {
         AnyValue::of(self)
     }
-    /// Split a pair into its parts. By default return `None`: the value is not a pair.
+    /// Split a pair into its two values. Return `None` (the default) if the value is not a pair.
     fn pair(&self) -> Option<(AnyValue, AnyValue)> {
         None
     }
 }
 
-/// A borrow of a whole value, which counts as one row.
+/// A borrow of a whole value. The value counts as one row.
 #[derive(Debug)]
 pub struct Whole<'a, T>(pub &'a T);
 impl<T> Clone for Whole<'_, T> {
@@ -102,8 +103,8 @@ impl<T: Named + Codec + Clone + Send + Sync> Carrier for Vec<T> {
     }
 }
 
-/// Make carriers of types whose values are single items. They need `Clone`, `Default`, `Codec` and
-/// a name.
+/// Implement [`Carrier`](crate::Carrier) for types whose values are single chunks. The types need
+/// `Clone`, `Default`, `Codec` and a name.
 ///
 /// ```
 /// use opendp_core::{carrier, named, Carrier, Codec, Result};

@@ -1,4 +1,4 @@
-//! Values as JSON: exact numbers, and errors that never show a value.
+//! Values as JSON. Numbers are exact, and errors never show a value.
 
 use std::{collections::HashMap, hash::Hash};
 
@@ -9,10 +9,11 @@ use crate::{Error, Named, Result, Turn};
 
 /// A value that is written as JSON and read back unchanged.
 ///
-/// Numbers keep their exact value: integers do not pass through floats, and an integer literal for
-/// a float must be exactly representable. Non-finite floats are the strings `"NaN"`, `"Infinity"`
-/// and `"-Infinity"`. Reading checks what a constructor would check. Its errors state what was
-/// expected and which kind of JSON was found, never the value.
+/// Numbers keep their exact value. Integers are not converted to floats and back. An integer
+/// literal for a float must be exactly representable. Non-finite floats are the strings `"NaN"`,
+/// `"Infinity"` and `"-Infinity"`. Reading a value makes the same checks as the constructor of its
+/// type. An error of reading states the expected form and the kind of the JSON, but never the
+/// value.
 ///
 /// ```
 /// # use opendp_core::Codec;
@@ -23,21 +24,24 @@ use crate::{Error, Named, Result, Turn};
 /// # Ok::<(), opendp_core::Error>(())
 /// ```
 pub trait Codec: Sized {
-    /// Whether values of this type never contain a queryable. Then [`bound_to`](Codec::bound_to)
-    /// does nothing, and containers do not visit their contents.
+    /// Whether values of this type never contain a queryable. If so, [`bound_to`](Codec::bound_to)
+    /// does nothing, and containers do not call this function on their contents.
     #[doc(hidden)]
     const COMPLETE: bool = false;
-    /// Write as JSON.
+    /// Write the value as JSON.
     fn to_json(&self) -> Json;
-    /// Read from JSON.
+    /// Read a value from JSON.
     ///
     /// # Errors
-    /// `FailedCast` when the JSON has another shape, or a number is out of range.
+    /// `FailedCast` when the JSON does not have the form of this type, or when a number is out of
+    /// range.
     fn from_json(json: &Json) -> Result<Self>;
-    /// Bind every queryable in this value to a turn. It stops answering when the turn ends.
+    /// Bind every queryable in this value to a turn. A bound queryable stops answering when the
+    /// turn ends.
     ///
-    /// The default does nothing. This is correct for a value without queryables. A type that holds
-    /// values of other types must bind those that may be a [`Queryable`](crate::Queryable).
+    /// The default does nothing, which is correct for a value without queryables. A type that
+    /// contains values of other types must bind each value that can be a
+    /// [`Queryable`](crate::Queryable).
     #[must_use]
     fn bound_to(self, turn: &Turn) -> Self {
         let _ = turn;
@@ -45,7 +49,7 @@ pub trait Codec: Sized {
     }
 }
 
-/// Return the kind of JSON of a value, without showing it.
+/// Return the kind of a JSON value, such as an array, without showing the value.
 pub fn json_kind(json: &Json) -> &'static str {
     match json {
         Json::Null => "null",
@@ -57,7 +61,7 @@ pub fn json_kind(json: &Json) -> &'static str {
     }
 }
 
-/// Report JSON of the wrong kind.
+/// Make the error for JSON that is not of the expected kind.
 #[cold]
 pub fn unexpected(expected: impl Into<String>, json: &Json) -> Error {
     Error::FailedCast(format!("expected {}, found {}", expected.into(), json_kind(json)))
@@ -88,7 +92,7 @@ fn range_error<T: Named>() -> Error {
     ))
 }
 
-/// Whether a JSON number is written as an integer.
+/// Return whether a JSON number is written as an integer.
 fn is_integer_literal(text: &str) -> bool {
     text.bytes().all(|b| b.is_ascii_digit() || b == b'-')
 }
@@ -98,7 +102,7 @@ macro_rules! integers {
         impl Codec for $t {
             const COMPLETE: bool = true;
             fn to_json(&self) -> Json {
-                // Every integer prints as a JSON number.
+                // The text of every integer is a JSON number, so the result is never null.
                 self.to_string().parse::<Number>().map_or(Json::Null, Json::Number)
             }
             fn from_json(json: &Json) -> Result<Self> {
@@ -108,8 +112,8 @@ macro_rules! integers {
                 if is_integer_literal(text) {
                     return text.parse().map_err(|_| range_error::<$t>());
                 }
-                // 3.0 and 1e3 are integers too, as long as a float distinguishes them from all
-                // others.
+                // Numbers such as 3.0 and 1e3 are read as integers too, if their value is at most
+                // 2^53. A larger float can stand for several integers.
                 let found = match whole_number(text) {
                     Whole::Is(value) => return value.try_into().map_err(|_| range_error::<$t>()),
                     Whole::Fraction => "a number that is not an integer",
@@ -132,8 +136,8 @@ macro_rules! floats {
                 } else if self.is_infinite() {
                     Json::from(if 0.0 < *self { "Infinity" } else { "-Infinity" })
                 } else {
-                    // The shortest text that reads back as the same float. It has a point or an
-                    // exponent, so that every reader takes it for a float.
+                    // This is the shortest text that is read as the same float. The text has a
+                    // point or an exponent, so every program reads the text as a float.
                     format!("{self:?}").parse::<Number>().map_or(Json::Null, Json::Number)
                 }
             }
@@ -245,8 +249,8 @@ macro_rules! tuples {
 }
 tuples!(2 (A a, B b) 3 (A a, B b, C c));
 
-/// A map whose keys are strings is an object; any other is an array of pairs. In both cases the
-/// keys are sorted by their text, so equal maps are written identically.
+/// If the keys are strings, the map is written as an object. Any other map is written as an array
+/// of pairs. The keys are sorted by their text, so equal maps are written identically.
 impl<K: Codec + Eq + Hash, V: Codec> Codec for HashMap<K, V> {
     const COMPLETE: bool = V::COMPLETE;
     fn to_json(&self) -> Json {
@@ -353,7 +357,8 @@ mod tests {
     }
     #[test]
     fn an_integer_is_one_in_every_digit() {
-        // As a float, each of these is a whole number.
+        // These numbers are not whole. If the numbers are first rounded to floats, the floats are
+        // whole.
         refuse::<u32>("1e-400");
         refuse::<i64>("1.00000000000000000000000001");
         refuse::<usize>("-1e-400");

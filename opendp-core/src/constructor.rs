@@ -10,17 +10,17 @@ use crate::{
     TypeName,
 };
 
-/// What a registered function may return.
+/// A possible result of a registered function.
 #[diagnostic::on_unimplemented(
     message = "a registered function cannot make `{Self}`",
     note = "it makes a transformation, a measurement, a function, or a wrapped domain, metric or measure"
 )]
 pub trait Made {
-    /// The kind of the object.
+    /// Return the kind of the result.
     fn kind() -> Kind;
-    /// The name of its type.
+    /// Return the name of the type of the result.
     fn type_name() -> TypeName;
-    /// Erase its type.
+    /// Erase the type of the result.
     fn erased(&self) -> Constructed;
 }
 impl<DI: Domain, MI: Metric, DO: Domain, MO: Metric> Made for Transformation<DI, MI, DO, MO> {
@@ -105,17 +105,17 @@ impl<T: Metric> Made for TheMetric<T> {
 
 /// A plain function whose parameters are [`Argument`]s and whose result can be erased.
 ///
-/// Implemented for every `fn(A, B, ..) -> Result<R>` of up to seven parameters.
+/// Every `fn(A, B, ..) -> Result<R>` with at most seven parameters implements this trait.
 #[diagnostic::on_unimplemented(
     message = "this function cannot be registered",
     note = "every parameter must be an `Argument`, and it must return a `Result` of something `Made`"
 )]
 pub trait Constructor<Signature> {
-    /// The types of the parameters, in order.
+    /// The types of the parameters of the function, in order.
     const TYPES: &'static [ArgumentType];
-    /// The type of the result.
+    /// The type of the result of the function.
     const MADE: MadeType;
-    /// Call with decoded arguments.
+    /// Call the function with decoded arguments.
     ///
     /// # Errors
     /// The errors of the function.
@@ -127,9 +127,9 @@ pub type Spec = (&'static str, Option<&'static str>);
 /// The result type of a registered function.
 #[derive(Clone, Copy, Debug)]
 pub struct MadeType {
-    /// The kind of the object.
+    /// The kind of the result.
     pub kind: fn() -> Kind,
-    /// The name of its type.
+    /// The name of the type of the result.
     pub type_name: fn() -> TypeName,
 }
 
@@ -151,9 +151,9 @@ impl Call {
     fn value(&mut self) -> Box<dyn Any> {
         self.0.next().unwrap_or_else(|| Box::new(()))
     }
-    /// Check that the arguments were decoded as the types that a function takes. [`register!`]
-    /// ensures this. A registration written by hand could combine the types of one function with
-    /// the call of another.
+    /// Check that the arguments were decoded as the parameter types of a function. For a
+    /// registration by [`register!`], this is always true. A registration that is written by hand
+    /// can combine the types of one function with a call of another function.
     ///
     /// [`register!`]: crate::register
     fn check(&self, types: &[ArgumentType]) -> Result<()> {
@@ -163,7 +163,7 @@ impl Call {
         });
         wrong.map_or(Ok(()), |(_, expected)| Err(misfit(&expected.type_name())))
     }
-    /// Return the next argument, which was [checked](Call::check) to be an `A`.
+    /// Return the next argument. The type `A` of this argument was [checked](Call::check) before.
     #[inline(never)]
     fn next<A: Argument>(&mut self) -> A {
         match self.value().downcast() {
@@ -181,16 +181,16 @@ fn misfit(expected: &TypeName) -> Error {
     ))
 }
 
-/// The types of a function's parameters.
+/// Return the types of a function's parameters.
 pub const fn types_of<S, F: Constructor<S>>(_: &F) -> &'static [ArgumentType] {
     F::TYPES
 }
-/// The result type of a function.
+/// Return the result type of a function.
 pub const fn made_of<S, F: Constructor<S>>(_: &F) -> MadeType {
     F::MADE
 }
 
-/// Erase a result. Compiled once for all functions with the same result type.
+/// Erase the type of a result. This function is compiled once for each result type.
 fn erased<M: Made>(made: Result<M>) -> Result<Constructed> {
     match made {
         Ok(made) => Ok(made.erased()),

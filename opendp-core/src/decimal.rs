@@ -1,24 +1,27 @@
 //! Whole numbers in the notation of tables and documents: `47`, `47.0`, `+47`, `4.7e1`.
 
-/// The most digits that an exponent may add to the written digits.
+/// The largest number of zeros that an exponent can add to the written digits.
 const MOST_ZEROS: i64 = 1000;
 
-/// The largest integer up to which `f64` holds every integer.
+/// The number `2^53`: `f64` represents every integer from 0 to this number.
 const MAX_CONSECUTIVE: u64 = 1 << 53;
 
 /// A number in float notation, classified as an integer or not.
 #[derive(Debug, PartialEq)]
 pub(crate) enum Whole {
-    /// This integer.
+    /// A whole number: the stored integer.
     Is(i64),
-    /// Not an integer, even if it is close to one.
+    /// A number that is not an integer, even if it is close to an integer.
     Fraction,
-    /// Beyond `2^53`, where the intended float may be another integer.
+    /// An integer whose magnitude exceeds `2^53`. A float of this size can stand for several
+    /// integers.
     Beyond,
 }
-/// Find the integer value of a JSON number that is written like `3.0`, `1e3` or `1e-400`.
+/// Find the integer value of a JSON number that has a point or an exponent, such as `3.0`, `1e3` or
+/// `1e-400`.
 ///
-/// The value is computed from the digits. A float in between would turn tiny numbers into 0.
+/// The value is computed from the digits. A conversion to a float would turn very small numbers
+/// into 0.
 pub(crate) fn whole_number(text: &str) -> Whole {
     match Decimal::read(text) {
         Some(decimal) if 0 <= decimal.power => match decimal.integer().map(|text| text.parse()) {
@@ -28,16 +31,17 @@ pub(crate) fn whole_number(text: &str) -> Whole {
         _ => Whole::Fraction,
     }
 }
-/// Write a decimal number without point and exponent, if its value is whole.
+/// Write a decimal number without a point and an exponent, if its value is whole.
 ///
-/// The value is computed from the text, `sign digits . digits e exponent`, without a float, so it
-/// is exact at any length. Return `None` for other text, for a number with a fraction, and for a
+/// The form of the text is `sign digits . digits e exponent`. No float is used, so the value is
+/// exact at any length. Return `None` for other text, for a number with a fraction, and for a
 /// number whose exponent adds more than 1000 digits.
 pub(crate) fn whole(text: &str) -> Option<String> {
     Decimal::read(text)?.integer()
 }
 
-/// A number: an integer times a power of ten. Trailing zeros bring a negative exponent closer to 0.
+/// A decimal number, stored as an integer times a power of ten. If the power is negative, trailing
+/// zeros of the digits are removed. Each removed zero raises the power by one.
 struct Decimal {
     negative: bool,
     /// Digits without leading zeros. The number 0 has no digits.
@@ -67,7 +71,8 @@ impl Decimal {
         }
         Some(Decimal { negative, digits, power })
     }
-    /// The digits of the number if it is an integer, unless its exponent adds too many digits.
+    /// Return the digits of the number. Return `None` if the number is not an integer, or if the
+    /// exponent adds too many digits.
     fn integer(mut self) -> Option<String> {
         if !(0..=MOST_ZEROS).contains(&self.power) {
             return None;
@@ -82,7 +87,7 @@ impl Decimal {
         String::from_utf8(self.digits).ok()
     }
 }
-/// Whether a text has a minus sign, and the remaining text.
+/// Return whether a text has a minus sign, and the text after its sign.
 fn signed(text: &str) -> Option<(bool, &str)> {
     Some(match text.as_bytes().first()? {
         b'-' => (true, text.get(1..)?),
@@ -90,8 +95,8 @@ fn signed(text: &str) -> Option<(bool, &str)> {
         _ => (false, text),
     })
 }
-/// Read an exponent. Return the largest possible exponent for all that exceed it: no text has
-/// enough digits to make up for them.
+/// Read an exponent. If the exponent is too large for the type, return the largest value of the
+/// type. A text never has enough digits to make the number small again.
 fn read_exponent(text: &str) -> Option<i64> {
     let (negative, digits) = signed(text)?;
     if digits.is_empty() || !digits.bytes().all(|digit| digit.is_ascii_digit()) {

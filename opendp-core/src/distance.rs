@@ -1,4 +1,4 @@
-//! Distances: numbers, or tuples of them, that maps relate.
+//! Distances: the numbers, or tuples of numbers, that maps take and return.
 
 use std::fmt::{Debug, Display};
 
@@ -11,41 +11,44 @@ use crate::{AnyNumber, Codec, Error, Named, Result};
 /// A distance between two members of a set, or between two distributions.
 ///
 /// Distances are partially ordered. The pair `(a, b)` is at most `(c, d)` if `a <= c` and `b <= d`.
-/// (The order of tuples in the standard library is lexicographic, which would let a small epsilon
-/// hide a large delta.)
+/// (The standard library compares tuples lexicographically. In that order, a smaller epsilon would
+/// hide a larger delta.)
 pub trait Distance: Named + Codec + Clone + Debug + Send + Sync {
-    /// Decide whether this distance is at most `other` in every part.
+    /// Return whether every number in this distance is at most the number at the same place of
+    /// `other`.
     ///
     /// # Errors
-    /// `InvalidDistance` when a part is NaN, `NotImplemented` when curves cannot be compared.
+    /// `InvalidDistance` when a number is NaN. `NotImplemented` when curves cannot be compared.
     fn at_most(&self, other: &Self) -> Result<bool>;
-    /// Check that this is a distance: no part is negative or NaN.
+    /// Check that this is a distance: its numbers must not be negative or NaN.
     ///
     /// # Errors
-    /// `FailedMap` when it is not.
+    /// `FailedMap` when a number is negative or NaN.
     fn check(&self) -> Result<()>;
-    /// Write for people.
+    /// Write the distance as text for people.
     fn show(&self) -> String;
-    /// Read from JSON and round up to this type. Use it for a bound on the distance of two values.
+    /// Read a distance from JSON, and round up to this type. Use this function for a bound on the
+    /// distance of two values.
     ///
     /// A number in JSON is read as the nearest `f64`, as in other programs. An integer parameter
-    /// takes only an integer. So only types narrower than `f64` are rounded. The default reads as
-    /// [`Codec::from_json`] does, which is right for all other types.
+    /// takes only an integer. So a number is rounded only for types with less precision than `f64`.
+    /// For all other types, the default of this function is right. The default is the same as
+    /// [`Codec::from_json`].
     ///
     /// # Errors
     /// The errors of [`Codec::from_json`].
     fn from_json_up(json: &Json) -> Result<Self> {
         Self::from_json(json)
     }
-    /// Read from JSON and round down to this type. Use it for a bound that a map must meet.
+    /// Read a distance from JSON, and round down to this type. Use this function for a bound that a
+    /// map must meet.
     ///
     /// # Errors
     /// The errors of [`Codec::from_json`].
     fn from_json_down(json: &Json) -> Result<Self> {
         Self::from_json(json)
     }
-    /// Return the numbers in this distance, if it consists of one to three numbers and nothing
-    /// else.
+    /// Return the numbers in this distance, for distances that consist of one to three numbers.
     #[doc(hidden)]
     fn numbers(&self) -> [Option<AnyNumber>; 3] {
         [None; 3]
@@ -137,7 +140,8 @@ macro_rules! tuples {
                 let ($($a,)*) = self;
                 let mut numbers = [None; 3];
                 for (place, [first, second, _]) in numbers.iter_mut().zip([$($a.numbers()),*]) {
-                    // A nested part that has several numbers does not fit into one place.
+                    // One place holds one number. If a value of the tuple has several numbers, its
+                    // place is `None`.
                     *place = first.filter(|_| second.is_none());
                 }
                 numbers
@@ -175,7 +179,7 @@ mod tests {
     }
     #[test]
     fn a_distance_of_f32_is_read_upward_and_a_bound_downward() {
-        // The nearest f32 is below 0.7 and above 0.1.
+        // The f32 nearest to 0.7 is below 0.7, and the f32 nearest to 0.1 is above 0.1.
         let (seven, one): (Json, Json) = (0.7.into(), 0.1.into());
         for json in [&seven, &one] {
             let number = json.as_f64().unwrap();

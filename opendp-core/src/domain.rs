@@ -6,15 +6,17 @@ use serde_json::Value as Json;
 
 use crate::{Carrier, Named, Result};
 
-/// A set of values: all inputs that a function is proved for, or all outputs it can give.
+/// A set of values. An input domain has all inputs for which the claims of a function are proved.
+/// An output domain has all possible outputs of the function.
 ///
 /// Two domains are compared by their structure, including their descriptors. Two steps can be
-/// chained only if their domains are equal. A domain is a claim that the caller makes about the
-/// data. A release does not test it, because the outcome of the test would itself be a release.
+/// chained only if the output domain of the first equals the input domain of the second. A domain
+/// is a claim of the caller about the data. A release does not test this claim, because the outcome
+/// of the test would itself be a release.
 pub trait Domain: Named + Clone + PartialEq + Debug + Send + Sync {
-    /// The type whose values may be members.
+    /// The type of the members. The domain can exclude some values of this type.
     type Carrier: Carrier;
-    /// Decide whether `value` is a member of this set.
+    /// Return whether `value` is a member of this set.
     fn member(&self, value: &Self::Carrier) -> bool;
     /// Return the number of records of every member, if the domain states it.
     ///
@@ -22,14 +24,14 @@ pub trait Domain: Named + Clone + PartialEq + Debug + Send + Sync {
     fn records(&self) -> Option<usize> {
         None
     }
-    /// Return the same domain restricted to members of this many records, or `None` (the default)
-    /// when the domain cannot state its number of records.
+    /// Restrict this domain to the members with `records` records. Return `None` (the default) when
+    /// the domain cannot state its number of records.
     fn with_records(&self, records: usize) -> Option<Self> {
         let _ = records;
         None
     }
-    /// Whether records of members can be combined freely: every data set made of such records is a
-    /// member too, if it has the size that [`records`](Domain::records) states.
+    /// Return whether records of members can be combined freely. If so, every data set of such
+    /// records is a member, if it has the size that [`records`](Domain::records) states.
     ///
     /// Defaults to `false` (unknown).
     fn recombines(&self) -> bool {
@@ -37,22 +39,22 @@ pub trait Domain: Named + Clone + PartialEq + Debug + Send + Sync {
     }
     /// Write this domain in the form that pipeline documents use.
     ///
-    /// The default is the bare type name, which is right for a domain without descriptors.
+    /// The default is the type name alone, which is right for a domain without descriptors.
     fn to_json(&self) -> Json {
         Json::String(Self::type_name().to_string())
     }
-    /// Read a carrier from text that has one row per item, such as a column of a table.
+    /// Read a carrier from a list of texts, such as a column of a table. Each text is one row.
     ///
-    /// Reading is total: each cell gives a member of the domain, so a bad cell never changes the
-    /// number of rows and never causes an error. Return `None` when members of the domain have no
-    /// rows.
+    /// Every text, readable or not, gives a value that the domain allows. So an unreadable text
+    /// never changes the number of rows, and never causes an error. Return `None` when members of
+    /// the domain have no rows.
     fn read_cells(&self, cells: &[&str]) -> Option<Result<Self::Carrier>> {
         let _ = cells;
         None
     }
 }
 
-/// Write a descriptor: the name of a function and its keyword arguments, or the bare name.
+/// Write a descriptor: the name of a function and its keyword arguments, or the name alone.
 pub fn descriptor<const N: usize>(name: &str, arguments: [(&str, Option<Json>); N]) -> Json {
     let arguments: serde_json::Map<String, Json> = arguments
         .into_iter()

@@ -1,4 +1,4 @@
-//! The domains of this crate, one file each.
+//! The domains of this crate. Each domain has its own file.
 
 mod atom;
 mod bit_vector;

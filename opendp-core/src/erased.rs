@@ -1,9 +1,9 @@
-//! The same vocabulary with its type parameters erased.
+//! Erased objects: their type parameters are known only at run time.
 //!
-//! Erased objects are ordinary instances: an [`AnyTransformation`] is a
-//! [`Transformation`](crate::Transformation) between erased spaces, so chaining, composition and
-//! maps are written once. An erased object is made from a typed one, never from erased parts, so no
-//! check is ever skipped.
+//! Erased objects have the same generic types as other objects. For example, an
+//! [`AnyTransformation`] is a [`Transformation`](crate::Transformation) between erased spaces. So
+//! chaining, composition and maps are written once. An erased object is always made from a typed
+//! object. When the typed object was made, its parts were checked together.
 
 mod distance;
 mod objects;

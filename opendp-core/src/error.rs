@@ -1,20 +1,22 @@
 //! Errors and their messages.
 
+use std::borrow::Cow;
+
 use crate::TypeName;
 
 /// A result whose error is [`Error`].
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// What went wrong while building or running a computation.
+/// An error that occurs when a computation is constructed or runs.
 ///
-/// There is one variant for each case that a caller may handle. Messages name arguments, types and
-/// parameters, and what was expected and found. They never contain data: an error must not reveal
-/// data that the mechanism protects.
+/// There is one variant for each case that a caller can handle. Messages name arguments, types and
+/// parameters. Messages also state what was expected and what was found. Messages never contain
+/// data, because an error must not reveal data that the mechanism protects.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
     /// A type name does not parse, or names no known type.
-    #[error("cannot read type name `{text}`: {reason}")]
+    #[error("cannot read type name `{}`: {}", shown(text, 60), shown(reason, LONGEST))]
     TypeParse {
         /// The text that was read.
         text: String,
@@ -22,16 +24,16 @@ pub enum Error {
         reason: String,
     },
     /// A function failed while it ran, for a reason that does not depend on private data.
-    #[error("{0}")]
+    #[error("{}", shown(.0, LONGEST))]
     FailedFunction(String),
-    /// The secure source of randomness gave no random bits; nothing was released.
+    /// The secure source of randomness gave no random bits, so there was no release.
     #[error("the operating system gave no random bits; nothing was released")]
     NoEntropy,
     /// A map could not be evaluated at the given distance.
-    #[error("{0}")]
+    #[error("{}", shown(.0, LONGEST))]
     FailedMap(String),
-    /// A number does not fit the type it is cast to.
-    #[error("cannot cast: {0}")]
+    /// A number does not fit the target type of a conversion.
+    #[error("cannot cast: {}", shown(.0, LONGEST))]
     FailedCast(String),
     /// A value does not have the requested type.
     #[error("expected a value of type {expected}, found one of type {found}")]
@@ -42,7 +44,11 @@ pub enum Error {
         found: TypeName,
     },
     /// Two domains that must be equal differ.
-    #[error("domain mismatch: expected {expected}, found {found}")]
+    #[error(
+        "domain mismatch: expected {}, found {}",
+        shown(expected, LONGEST),
+        shown(found, LONGEST)
+    )]
     DomainMismatch {
         /// The domain that the second step needs.
         expected: String,
@@ -50,7 +56,11 @@ pub enum Error {
         found: String,
     },
     /// Two metrics that must be equal differ.
-    #[error("metric mismatch: expected {expected}, found {found}")]
+    #[error(
+        "metric mismatch: expected {}, found {}",
+        shown(expected, LONGEST),
+        shown(found, LONGEST)
+    )]
     MetricMismatch {
         /// The metric that the second step needs.
         expected: String,
@@ -58,7 +68,11 @@ pub enum Error {
         found: String,
     },
     /// Two privacy measures that must be equal differ.
-    #[error("measure mismatch: expected {expected}, found {found}")]
+    #[error(
+        "measure mismatch: expected {}, found {}",
+        shown(expected, LONGEST),
+        shown(found, LONGEST)
+    )]
     MeasureMismatch {
         /// The measure that was expected.
         expected: String,
@@ -66,37 +80,37 @@ pub enum Error {
         found: String,
     },
     /// A domain cannot be made from these arguments.
-    #[error("{0}")]
+    #[error("{}", shown(.0, LONGEST))]
     MakeDomain(String),
     /// A transformation cannot be made from these arguments.
-    #[error("{0}")]
+    #[error("{}", shown(.0, LONGEST))]
     MakeTransformation(String),
     /// A measurement cannot be made from these arguments.
-    #[error("{0}")]
+    #[error("{}", shown(.0, LONGEST))]
     MakeMeasurement(String),
     /// The metric does not measure distances on the domain.
-    #[error("not a metric space: {0}")]
+    #[error("not a metric space: {}", shown(.0, LONGEST))]
     MetricSpace(String),
     /// A distance is negative, not a number, or cannot be compared.
-    #[error("invalid distance: {0}")]
+    #[error("invalid distance: {}", shown(.0, LONGEST))]
     InvalidDistance(String),
     /// A search found no value.
-    #[error("{0}")]
+    #[error("{}", shown(.0, LONGEST))]
     Search(String),
-    /// A number left the range of its type.
-    #[error("overflow: {0}")]
+    /// A result is outside of the range of its type.
+    #[error("overflow: {}", shown(.0, LONGEST))]
     Overflow(String),
     /// The operation is not defined for this object.
-    #[error("{0}")]
+    #[error("{}", shown(.0, LONGEST))]
     NotImplemented(String),
     /// Nothing is registered under this name.
-    #[error("{0}")]
+    #[error("{}", shown(.0, LONGEST))]
     NotFound(String),
-    /// More than one constructor fits, or one name has more than one function.
-    #[error("{0}")]
+    /// More than one constructor fits, or several functions have the same name.
+    #[error("{}", shown(.0, LONGEST))]
     Ambiguous(String),
     /// An argument is missing, unknown, or does not decode.
-    #[error("argument `{argument}`: {reason}")]
+    #[error("argument `{}`: {}", shown(argument, 200), shown(reason, LONGEST))]
     Argument {
         /// Name of the argument.
         argument: String,
@@ -104,10 +118,10 @@ pub enum Error {
         reason: String,
     },
     /// A query asks for more than the remaining privacy budget.
-    #[error("{0}")]
+    #[error("{}", shown(.0, LONGEST))]
     BudgetExceeded(String),
     /// Another error, and the argument or step that it came from.
-    #[error("{place}: {source}")]
+    #[error("{}: {source}", shown(place, 80))]
     At {
         /// The argument or step.
         place: String,
@@ -147,7 +161,7 @@ impl Error {
             Error::At { source, .. } => source.kind(),
         }
     }
-    /// Say where an error came from: the name of an argument, or of a step in a chain.
+    /// Add the place of an error: the name of an argument, or of a step in a chain.
     #[must_use]
     pub fn at(self, place: impl Into<String>) -> Self {
         Error::At { place: place.into(), source: Box::new(self) }
@@ -158,8 +172,54 @@ impl Error {
     }
 }
 
+/// The longest part of a message, in characters.
+const LONGEST: usize = 1000;
+/// Cut a part of a message, and escape its control characters. The message can quote a text from
+/// an untrusted source, and a terminal executes control characters.
+fn shown(text: &str, longest: usize) -> Cow<'_, str> {
+    let control = |c: char| c.is_control() && c != '\n';
+    // The usual case: a short text of this project.
+    if text.len() <= longest && !text.contains(control) {
+        return Cow::Borrowed(text);
+    }
+    let mut shown = String::new();
+    for c in text.chars().take(longest) {
+        match control(c) {
+            true => shown.extend(c.escape_debug()),
+            false => shown.push(c),
+        }
+    }
+    if text.chars().nth(longest).is_some() {
+        shown.push_str("...");
+    }
+    Cow::Owned(shown)
+}
+
 impl From<crate::random::NoEntropy> for Error {
     fn from(_: crate::random::NoEntropy) -> Self {
         Error::NoEntropy
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_message_is_short_and_obeys_no_terminal_whatever_it_quotes() {
+        let long = "a\u{1b}[2J".repeat(1000);
+        let type_parse = Error::TypeParse { text: long.clone(), reason: long.clone() };
+        for error in [
+            Error::NotFound(long.clone()),
+            Error::argument(long.clone(), long.clone()).at(long.clone()),
+            type_parse,
+        ] {
+            let message = error.to_string();
+            assert!(message.len() < 8000, "{} bytes", message.len());
+            assert!(!message.contains('\u{1b}') && message.contains("\\u{1b}[2J"), "{message}");
+            assert!(message.ends_with("..."), "{message}");
+        }
+        let error = Error::argument("scale", "1\n2").at("chain link 1 `laplace`");
+        assert_eq!(error.to_string(), "chain link 1 `laplace`: argument `scale`: 1\n2");
     }
 }

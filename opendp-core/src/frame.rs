@@ -10,10 +10,10 @@ pub use column::{Cell, Column};
 
 use crate::{Carrier, Chunk, Codec, Error, HashableAtom, Result, named};
 
-/// Rows of named columns. All columns have the same length, and each has its own type.
+/// Rows of named columns. All columns have the same length, and each column has its own type.
 ///
-/// The order of the columns is irrelevant. A frame without columns has no rows. It is written as an
-/// object of [`Column`]s, each with its type.
+/// The order of the columns is irrelevant. A frame without columns has no rows. A frame is written
+/// as an object of [`Column`]s, each with its type.
 ///
 /// ```
 /// # use opendp_core::{Column, DataFrame};
@@ -27,7 +27,7 @@ use crate::{Carrier, Chunk, Codec, Error, HashableAtom, Result, named};
 /// ```
 #[derive(Clone, PartialEq)]
 pub struct DataFrame<K> {
-    /// Sorted by name; names are distinct.
+    /// The columns, sorted by name. The names are distinct.
     columns: Vec<(K, Column)>,
 }
 
@@ -45,38 +45,43 @@ impl<K: HashableAtom> DataFrame<K> {
         }
         Ok(DataFrame { columns })
     }
-    /// Count the rows.
+    /// Count the rows of the frame.
     pub fn rows(&self) -> usize {
         self.columns.first().map_or(0, |(_, column)| column.rows())
     }
-    /// The columns, sorted by name.
+    /// Return the columns, sorted by name.
     pub fn columns(&self) -> impl ExactSizeIterator<Item = (&K, &Column)> {
         self.columns.iter().map(|(name, column)| (name, column))
     }
-    /// The column of a name.
+    /// Return the column with a name, if it exists.
     pub fn column(&self, name: &K) -> Option<&Column> {
-        self.columns.iter().find(|(known, _)| known == name).map(|(_, column)| column)
+        self.columns.get(self.place(name)?).map(|(_, column)| column)
     }
-    /// The cells of a column, if a column of this name and type exists.
+    /// Return the index of the column with a given name.
+    fn place(&self, name: &K) -> Option<usize> {
+        self.columns.binary_search_by(|(known, _)| order(known, name)).ok()
+    }
+    /// Return the cells of a column, if a column of this name and type exists.
     pub fn cells<T: Cell>(&self, name: &K) -> Option<&[T]> {
         self.column(name)?.cells()
     }
-    /// Move the rows of another frame to the end of this one.
+    /// Move the rows of another frame to the end of this frame.
     ///
-    /// A frame without rows adopts the columns of the other frame. A frame with rows keeps its own
-    /// columns. If an appended row has no cell for a column, or a cell of another type, the cell
-    /// gets the default value. So the number of rows is always the sum of both.
+    /// If this frame has no rows, its columns are replaced by the columns of the other frame. A
+    /// frame with rows keeps its own columns. If an appended row has no cell of the right type for
+    /// a column, the cell gets the default value. So all rows are kept, and the numbers of rows add
+    /// up.
     pub fn append(&mut self, mut other: DataFrame<K>) {
         let rows = other.rows();
         if self.rows() == 0 {
             self.adopt(&other);
         }
         for (name, column) in &mut self.columns {
-            let found = other.columns.iter_mut().find(|(known, _)| known == name);
+            let found = other.place(name).and_then(|place| other.columns.get_mut(place));
             column.take_from(found.map(|(_, column)| column), rows);
         }
     }
-    /// Remove all rows, and adopt the columns of another frame.
+    /// Remove all rows, and take the names and types of the columns of another frame.
     fn adopt(&mut self, other: &DataFrame<K>) {
         let alike = self.columns.len() == other.columns.len()
             && self.columns.iter().zip(&other.columns).all(|((name, column), (theirs, other))| {
@@ -87,9 +92,9 @@ impl<K: HashableAtom> DataFrame<K> {
             self.columns = empty.collect();
         }
     }
-    /// Whether a row of this frame and a row of another have the same cells under the same names.
-    /// Cells are compared as dataset metrics compare records: NaN equals NaN, and zeros have no
-    /// sign.
+    /// Return whether a row of this frame equals a row of another frame: both have the same cells
+    /// under the same names. Cells are compared as in dataset metrics: NaN equals NaN, and -0.0
+    /// equals 0.0.
     pub fn same_row(&self, row: usize, other: &DataFrame<K>, other_row: usize) -> bool {
         self.columns.len() == other.columns.len()
             && self.columns.iter().zip(&other.columns).all(|((name, column), (theirs, other))| {
@@ -97,18 +102,22 @@ impl<K: HashableAtom> DataFrame<K> {
             })
     }
 }
-/// Sort columns by name, unless two have the same name.
+/// Sort columns by name. Return `None` if two columns have the same name.
 pub(crate) fn by_name<K: HashableAtom, C>(
     columns: impl IntoIterator<Item = (K, C)>,
 ) -> Option<Vec<(K, C)>> {
     ordered(columns.into_iter().collect())
 }
+/// Compare two names. Any two names have an order.
+fn order<K: HashableAtom>(x: &K, y: &K) -> std::cmp::Ordering {
+    x.partial_cmp(y).unwrap_or(std::cmp::Ordering::Equal)
+}
 fn ordered<K: HashableAtom, C>(mut columns: Vec<(K, C)>) -> Option<Vec<(K, C)>> {
-    columns.sort_by(|(x, _), (y, _)| x.partial_cmp(y).unwrap_or(std::cmp::Ordering::Equal));
+    columns.sort_by(|(x, _), (y, _)| order(x, y));
     columns.windows(2).all(|pair| pair[0].0 != pair[1].0).then_some(columns)
 }
 
-/// A borrowed run of rows of a frame.
+/// A borrowed range of rows of a frame.
 #[derive(Debug)]
 pub struct FrameChunk<'a, K> {
     frame: &'a DataFrame<K>,
@@ -130,11 +139,11 @@ impl<K: HashableAtom> Chunk for FrameChunk<'_, K> {
     }
 }
 impl<'a, K: HashableAtom> FrameChunk<'a, K> {
-    /// The cells of a column, if a column of this name and type exists.
+    /// Return the cells of a column, if a column of this name and type exists.
     pub fn cells<T: Cell>(self, name: &K) -> Option<&'a [T]> {
         self.frame.cells(name)?.get(self.start..self.end)
     }
-    /// Copy the rows. Replace the column of this name, or add it.
+    /// Copy the rows into a new frame. Replace the column with this name, or add the column.
     ///
     /// # Errors
     /// `FailedCast` when the new column has another length.
@@ -143,7 +152,7 @@ impl<'a, K: HashableAtom> FrameChunk<'a, K> {
         let kept = kept.map(|(name, column)| (name.clone(), column.copy(self.start..self.end)));
         DataFrame::new(kept.chain([(name.clone(), column)]))
     }
-    /// Copy the rows for which a mask is true. Keep only the columns with the given names.
+    /// Copy the rows at which `mask` is `true`. Keep only the columns with the given names.
     pub fn kept(self, names: &[K], mask: &[bool]) -> DataFrame<K> {
         let kept = self.frame.columns.iter().filter(|(name, _)| names.contains(name));
         let kept = kept.map(|(n, column)| (n.clone(), column.kept(self.start..self.end, mask)));
@@ -162,7 +171,7 @@ impl<K: HashableAtom> Carrier for DataFrame<K> {
     fn reset(&mut self) {
         self.columns.iter_mut().for_each(|(_, column)| column.clear());
     }
-    /// Append a copy, by the rules of [`append`](DataFrame::append).
+    /// Append a copy of the rows, by the rules of [`append`](DataFrame::append).
     fn append_rows(&mut self, chunk: FrameChunk<'_, K>) {
         if self.rows() == 0 {
             self.adopt(chunk.frame);
@@ -179,7 +188,8 @@ impl<K: fmt::Debug> fmt::Debug for DataFrame<K> {
     }
 }
 
-/// A frame whose names are strings is an object; any other is an array of pairs.
+/// If the names are strings, a frame is written as an object. Any other frame is written as an
+/// array of pairs.
 impl<K: HashableAtom> Codec for DataFrame<K> {
     fn to_json(&self) -> Json {
         let pairs: Vec<(Json, Json)> =

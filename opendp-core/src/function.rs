@@ -1,4 +1,5 @@
-//! Functions as stages: one definition runs on a slice, on all cores, and over a stream.
+//! Functions that consist of stages. One definition of a function runs on a slice, on all cores,
+//! and over a stream.
 
 mod fold;
 mod label;
@@ -24,23 +25,23 @@ use crate::{Carrier, Result};
 
 /// A function from `I` to `O`, stored as one fused stage.
 ///
-/// A function is written as one of three kinds of stage, and [`then`](Function::then) fuses
-/// stages as they are appended:
+/// There are three kinds of stages. [`then`](Function::then) appends a stage and fuses it with the
+/// stages before it:
 ///
 /// | stage | what it is | examples |
 /// |---|---|---|
-/// | [`rows`](Function::rows) | maps a chunk of rows to a chunk of rows, each row alone | clamp,
+/// | [`rows`](Function::rows) | maps each row alone, one chunk of rows at a time | clamp,
 /// cast |
-/// | [`fold`](Function::fold) | rows in, one value out, through a state | count, sum |
-/// | [`map`](Function::map) | any value in, any value out | steps after a fold, noise |
+/// | [`fold`](Function::fold) | adds rows to a state, and returns one value | count, sum |
+/// | [`map`](Function::map) | maps a whole value to a value | steps after a fold, noise |
 ///
-/// Three sequences of stages run in one pass over chunks of the data that fit the cache, without an
-/// intermediate copy of the data: rows after rows, a fold after rows, and anything after a fold.
-/// Such a function runs on all cores and over a stream; a function that begins with a `map` needs
-/// its whole input at once.
+/// Three sequences of stages run in one pass: `rows` after `rows`, a `fold` after `rows`, and any
+/// stage after a `fold`. The pass reads the data in small chunks, and each chunk fits the
+/// cache. So the data is not copied between stages. A function of these three forms runs on all
+/// cores and over a stream. A function that begins with a `map` needs its whole input at once.
 ///
-/// The stages are erased; the types of a function state its input and output. So all code that
-/// fuses and runs stages is compiled once, and types are looked up once per chunk of
+/// The stages are erased. Only the function has types, for its input and its output. So all code
+/// that fuses and runs stages is compiled once. Types are looked up once per chunk of
 /// [`CHUNK_ROWS`](crate::CHUNK_ROWS) rows.
 ///
 /// ```
@@ -57,26 +58,27 @@ pub struct Function<I: Carrier, O: Carrier> {
     stage: Stage,
     run: Runner<I, O>,
 }
-/// How a function runs.
+/// The form in which a function is stored and run.
 enum Runner<I, O> {
-    /// A `map` of typed values is called directly: nothing is erased, and no type is looked up.
+    /// A `map` of typed values is called directly, without erasing values or looking up types.
     Typed(Arc<dyn TypedMap<I, O>>),
     Stage(fn(&Stage, &I) -> Result<O>),
 }
 impl<I: Carrier, O: Carrier> Function<I, O> {
-    /// Make a function that acts on each row alone: it appends the rows for a chunk to a buffer.
+    /// Make a function that acts on each row alone. `append` appends the output rows of a chunk to
+    /// a buffer.
     ///
-    /// The rows that it appends for a chunk must be the same as if it got the rows of the chunk one
-    /// at a time. If a fold follows, partial results can be merged only by this function and its
-    /// clones, unless the function is [`labelled`](Function::labelled).
+    /// The output rows must not depend on the division of the input into chunks. If a fold follows,
+    /// only this function and its clones can merge partial results. A
+    /// [`labelled`](Function::labelled) function does not have this limit.
     pub fn rows(
         append: impl for<'a> Fn(I::Chunk<'a>, &mut O) -> Result<()> + Send + Sync + 'static,
     ) -> Self {
         Function::of(Stage::rows(RowsLeaf::new::<I, O>(append)))
     }
-    /// Make a function that acts on each row alone, and whose output starts as a copy of `empty`.
-    /// `empty` has no rows; it fixes the shape of the output, such as the columns of a frame, for
-    /// inputs without rows.
+    /// Make a function that acts on each row alone. The output starts as a copy of `empty`, which
+    /// has no rows. So an input without rows gives an output of the right form, for example with
+    /// the columns of a frame.
     pub fn rows_onto(
         empty: O,
         append: impl for<'a> Fn(I::Chunk<'a>, &mut O) -> Result<()> + Send + Sync + 'static,
@@ -88,10 +90,11 @@ impl<I: Carrier, O: Carrier> Function<I, O> {
     pub fn fold(fold: impl Fold<I, O>) -> Self {
         Function::of(fold_stage(fold))
     }
-    /// Make a function that folds rows into a value, and computes its output from that value.
+    /// Make a function that folds rows into a value. `last` then computes the output from this
+    /// value.
     ///
-    /// It is a fold and a map. Code that depends on the rows is compiled once for all choices of
-    /// `last`.
+    /// The result is a `fold` and then a `map`. Code that depends on the type of the rows is
+    /// compiled once for all choices of `last`.
     pub fn fold_then<X: Carrier>(fold: impl Fold<I, X>, last: fn(X) -> Result<O>) -> Self {
         Function::of(fold_last(fold_stage(fold), &last))
     }
@@ -100,20 +103,22 @@ impl<I: Carrier, O: Carrier> Function<I, O> {
         let leaf = Arc::new(MapLeaf::new(function));
         Function { stage: Stage::Map(leaf.clone()), run: Runner::Typed(leaf) }
     }
-    /// Make a function of a stage from `I` to `O`.
+    /// Make a function from a stage. The stage must take an `I` and return an `O`.
     pub(crate) fn of(stage: Stage) -> Self {
         Function { stage, run: Runner::Stage(Stage::eval) }
     }
     pub(crate) fn stage(&self) -> &Stage {
         &self.stage
     }
-    /// State a label: a text that describes this function of rows and its arguments. It replaces
-    /// any earlier label. Partial results are distinguished by their labels. So two different
-    /// functions must have different labels, and a label must be the same in every process.
+    /// Set the label of this function of rows. The label is a text that describes the function and
+    /// its arguments. The new label replaces any earlier label. Partial results are distinguished
+    /// by their labels. So two different functions must have different labels. A label must be the
+    /// same in every process.
     ///
-    /// A function made by [`rows`](Function::rows) has no label at first. Its partial results can
-    /// then be merged and resumed only in the same process, by this function and its clones. A fold
-    /// has the label of its [`Fold`]; a function that needs its whole input at once has no label.
+    /// A function made by [`rows`](Function::rows) has no label at first. Without a label, partial
+    /// results can be merged and resumed only in the same process, by this function and its clones.
+    /// A fold has the label of its [`Fold`]. A function that needs its whole input at once has no
+    /// label.
     ///
     /// ```
     /// # use opendp_core::Function;
@@ -132,15 +137,16 @@ impl<I: Carrier, O: Carrier> Function<I, O> {
         self.stage.label(Label::words::<I, O>(Arc::new(text)));
         self
     }
-    /// State the space that the function starts from. Partial results of functions that start from
-    /// different spaces do not merge.
+    /// State the input space of the function. Partial results of functions with different input
+    /// spaces cannot be merged.
     pub(crate) fn within(&mut self, space: &dyn ErasedSpace) {
         self.stage.within(space);
     }
-    /// Append a function: this one, then `next`.
+    /// Append a function: `next` runs on the output of this function.
     ///
-    /// Skip a [`projection`](Function::projection) before a fold that [`projects`](Fold::projects)
-    /// its rows itself.
+    /// Suppose that this function ends with a [`projection`](Function::projection) and that `next`
+    /// is a fold. If the fold [`projects`](Fold::projects) its rows itself, the projection is
+    /// removed.
     pub fn then<P: Carrier>(&self, next: &Function<O, P>) -> Function<I, P> {
         match self.stage.then(&next.stage) {
             Some(fused) => Function::of(fused),
@@ -150,12 +156,12 @@ impl<I: Carrier, O: Carrier> Function<I, O> {
             }
         }
     }
-    /// Erase the types of the input and the output. The stages stay as they are.
+    /// Erase the types of the input and the output. The stages do not change.
     pub fn erase(&self) -> Function<AnyValue, AnyValue> {
         Function::erased(self.stage.clone())
     }
 
-    /// Run on a value, on all cores when it has many rows.
+    /// Run the function on a value. If the value has many rows, run on all cores.
     ///
     /// # Errors
     /// The errors of the stages.
@@ -165,11 +171,12 @@ impl<I: Carrier, O: Carrier> Function<I, O> {
             Runner::Stage(run) => run(&self.stage, input),
         }
     }
-    /// Whether the function can run over a stream of chunks.
+    /// Return whether the function can run over a stream of chunks.
     pub fn streams(&self) -> bool {
         !matches!(self.stage, Stage::Map(_))
     }
-    /// Run over a stream of chunks. If the rows are folded, memory does not grow with the stream.
+    /// Run the function over a stream of chunks. If the function folds rows, it needs no more
+    /// memory for a longer stream.
     ///
     /// The result is bit for bit the same for every division of the rows into chunks.
     ///
@@ -182,11 +189,12 @@ impl<I: Carrier, O: Carrier> Function<I, O> {
         }
         sink.close()?.downcast()
     }
-    /// Begin a partial result. It absorbs chunks, can be merged with other partial results and
-    /// written as bytes, and is finished once.
+    /// Begin a partial result. A partial result absorbs chunks, can be merged with other partial
+    /// results, and can be written as bytes. At the end, the partial result is finished once.
     ///
     /// # Errors
-    /// `NotImplemented` unless the function folds its rows in any order.
+    /// `NotImplemented` if the function does not fold its rows, or if the order of the rows
+    /// matters.
     pub fn start(&self) -> Result<Partial<I, O>> {
         match &self.stage {
             Stage::Fold(fold, _) if fold.in_order() => Err(in_order_only()),
@@ -198,10 +206,10 @@ impl<I: Carrier, O: Carrier> Function<I, O> {
     /// machine.
     ///
     /// # Errors
-    /// `NotImplemented` unless the function folds its rows in any order; `FailedFunction` when the
-    /// bytes are not a state of this function. The function that wrote them must have started from
-    /// the same space, and must have had the same steps with the same arguments up to the fold.
-    /// Steps after the fold may differ.
+    /// `NotImplemented` if the function does not fold its rows, or if the order of the rows
+    /// matters. `FailedFunction` when the bytes are not a state of this function. The function that
+    /// wrote the bytes must have the same input space as this function. Up to the fold, both
+    /// functions must have the same steps with the same arguments. Steps after the fold can differ.
     pub fn resume(&self, bytes: &[u8]) -> Result<Partial<I, O>> {
         match &self.stage {
             Stage::Fold(fold, _) if fold.in_order() => Err(in_order_only()),
@@ -214,7 +222,8 @@ impl<I: Carrier, O: Carrier> Function<I, O> {
 impl<T: Carrier> Function<T, T> {
     /// Make a function that moves each row to the nearest member of `set`.
     ///
-    /// This stage is skipped if the next fold moves rows into `set` itself; see [`Fold::projects`].
+    /// If the next fold moves rows into `set` itself, this stage is skipped. See
+    /// [`Fold::projects`].
     pub fn projection(
         set: impl Any + Send + Sync,
         append: impl for<'a> Fn(T::Chunk<'a>, &mut T) -> Result<()> + Send + Sync + 'static,
@@ -228,7 +237,7 @@ impl Function<AnyValue, AnyValue> {
     pub(crate) fn erased(stage: Stage) -> Self {
         Function { stage, run: Runner::Stage(Stage::eval_erased) }
     }
-    /// Give types to the input and the output. They are checked when the function runs.
+    /// Set the types of the input and the output. The types are checked when the function runs.
     pub(crate) fn typed<I: Carrier, O: Carrier>(&self) -> Function<I, O> {
         Function::of(self.stage.clone())
     }

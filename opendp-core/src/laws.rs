@@ -1,9 +1,10 @@
-//! Reusable checks of transformations and measurements: they test on small data what every
-//! constructor promises.
+//! Reusable checks of transformations and measurements. The checks test the claims of a constructor
+//! on small data.
 //!
-//! Use them to test constructors in this project and in any other crate. A law returns the number
-//! of cases that it tried, so a test can check that this number is not zero. When a law is broken,
-//! it returns the first such case with its data, so a release must never call it.
+//! Use these checks to test constructors in this project and in any other crate. A check, also
+//! called a law, returns the number of cases that it tried. So a test can check that this number is
+//! not zero. If a case breaks a law, the check returns the first such case with its data. So a
+//! release must never call these checks.
 //!
 //! ```
 //! use opendp_core::*;
@@ -19,10 +20,10 @@
 //! # Ok::<(), Error>(())
 //! ```
 //!
-//! For a transformation, [`all`] and [`on`] check every law, and [`Grounds`] those of one that is
-//! known by its name alone. For a measurement, a [`Claim`] is what its map says of two neighbours:
-//! [`Claim::exactly`] compares all chances, by running the mechanism on every random tape, and
-//! [`private`] compares draws.
+//! For a transformation, [`all`] and [`on`] check every law. [`Grounds`] checks a transformation if
+//! only its name and signature are known. For a measurement, a [`Claim`] is the claim of the
+//! privacy map about two neighbours. [`Claim::exactly`] runs the mechanism on every random tape and
+//! compares all probabilities. [`private`] compares random draws.
 
 mod binomial;
 mod grounds;
@@ -40,7 +41,7 @@ pub use grounds::{Grounds, Tried};
 pub use privacy::{Chances, Claim, Drawn, Trial, private};
 pub use sample::{Draw, Sample, SampleAtom};
 
-/// A case that breaks a law, described with its data.
+/// A description of a case that breaks a law, with the data of the case.
 pub type Broken = String;
 
 /// List all vectors over an alphabet, up to a length.
@@ -57,8 +58,8 @@ pub fn vectors<T: Clone>(alphabet: &[T], longest: usize) -> Vec<Vec<T>> {
     all
 }
 
-/// List all frames whose rows come from an alphabet of one-row frames, up to a length. All have the
-/// columns of the first, including the frame without rows.
+/// List all frames whose rows come from an alphabet of one-row frames, up to a length. All frames,
+/// including the frame without rows, have the columns of the first frame of the alphabet.
 pub fn frames<K: HashableAtom>(alphabet: &[DataFrame<K>], longest: usize) -> Vec<DataFrame<K>> {
     let mut empty = alphabet.first().cloned().unwrap_or_else(DataFrame::buffer);
     empty.reset();
@@ -71,14 +72,14 @@ pub fn frames<K: HashableAtom>(alphabet: &[DataFrame<K>], longest: usize) -> Vec
     vectors(alphabet, longest).into_iter().map(joined).collect()
 }
 
-/// Check the stability map on all pairs of the given data: the distance of the outputs is at most
-/// the map of the distance of the inputs.
+/// Check the stability map on all pairs of the given data. Let `d_in` be the distance of two
+/// inputs. The distance of their outputs must be at most the map at `d_in`.
 ///
-/// Skip data that is not a member of the input domain. Skip a pair at which the map gives an error,
-/// since the map makes no claim there.
+/// Data outside of the input domain is skipped. If the map gives an error for a pair, the map makes
+/// no claim, so the pair is skipped.
 ///
 /// # Errors
-/// Describes the first pair that breaks the law.
+/// A description of the first pair that breaks the law.
 pub fn stable<DI, MI, DO, MO>(
     transformation: &Transformation<DI, MI, DO, MO>,
     data: &[DI::Carrier],
@@ -122,7 +123,7 @@ where
 /// Check that outputs are members of the output domain.
 ///
 /// # Errors
-/// Describes the first input that breaks the law.
+/// A description of the first input that breaks the law.
 pub fn member<DI, MI, DO, MO>(
     transformation: &Transformation<DI, MI, DO, MO>,
     data: &[DI::Carrier],
@@ -146,11 +147,12 @@ where
     Ok(cases)
 }
 
-/// Check that a transformation of rows gives bit for bit the same result when the rows are divided,
-/// streamed, merged in reverse, or when its state is written as bytes and read back.
+/// Check that a transformation of rows always gives bit for bit the same result. The check divides
+/// the rows into parts, runs the parts as a stream, and merges their partial results in reverse
+/// order. It also writes a partial result as bytes and reads the bytes back.
 ///
 /// # Errors
-/// Describes the first input that breaks the law.
+/// A description of the first input that breaks the law.
 pub fn divided<DI, MI, DO, MO>(
     transformation: &Transformation<DI, MI, DO, MO>,
     data: &[DI::Carrier],
@@ -198,11 +200,11 @@ where
     Ok(cases)
 }
 
-/// Check that the erased transformation, and the typed one recovered from it, agree with the
-/// original.
+/// Erase the types of a transformation, and recover the types. Check that the erased and the
+/// recovered transformation agree with the original.
 ///
 /// # Errors
-/// Describes the first input or distance that breaks the law.
+/// A description of the first input or distance that breaks the law.
 pub fn erases<DI, MI, DO, MO>(
     transformation: &Transformation<DI, MI, DO, MO>,
     data: &[DI::Carrier],
@@ -246,7 +248,7 @@ where
 /// Check all laws of a transformation of rows on all vectors over an alphabet.
 ///
 /// # Errors
-/// Describes the first case that breaks a law.
+/// A description of the first case that breaks a law.
 pub fn all<DI, MI, DO, MO, T>(
     transformation: &Transformation<DI, MI, DO, MO>,
     alphabet: &[T],
@@ -264,10 +266,10 @@ where
     on(transformation, &vectors(alphabet, longest))
 }
 
-/// Check all laws of a transformation of rows on some data.
+/// Check all laws of a transformation of rows on the given data.
 ///
 /// # Errors
-/// Describes the first case that breaks a law.
+/// A description of the first case that breaks a law.
 pub fn on<DI, MI, DO, MO>(
     transformation: &Transformation<DI, MI, DO, MO>,
     data: &[DI::Carrier],
@@ -306,7 +308,7 @@ mod tests {
         assert!(vectors(&[0, 1], 2).contains(&vec![1, 0]));
     }
 
-    /// A count of rows, with deliberate mistakes that the laws must find.
+    /// A count of rows with deliberate mistakes that the laws must find.
     struct Count {
         merges: bool,
     }

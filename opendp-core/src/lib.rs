@@ -1,17 +1,20 @@
-//! The language of differential privacy: spaces, functions, maps, and the objects made of them.
+//! The basic types of differential privacy: spaces, functions, maps, and the objects made of them.
 //!
-//! - [`Domain`]: a set of values. [`Metric`]: a distance on it. [`Space`]: a checked pair of both.
-//! - [`Measure`]: a distance between distributions, which is a privacy loss.
-//! - [`Function`]: the code that runs, as stages that fuse, parallelise, stream and merge.
+//! - [`Domain`]: a set of values. [`Metric`]: a distance on a set. [`Space`]: a checked pair of a
+//!   domain and a metric.
+//! - [`Measure`]: a distance between two distributions. It measures privacy loss.
+//! - [`Function`]: the code that runs on the data. Its stages are fused, and run in parallel or
+//!   over streams.
 //! - [`StabilityMap`], [`PrivacyMap`]: the proved bounds of a function.
-//! - [`Transformation`], [`Measurement`]: function and map together; [`Transformation::then`]
-//!   chains them.
+//! - [`Transformation`], [`Measurement`]: a function and its map. [`Transformation::then`] chains
+//!   them.
 //! - [`arith`]: arithmetic that rounds toward more privacy loss. [`random`]: the secure source.
 //! - [`erased`]: the same objects with types known only at run time.
-//! - [`register!`], [`Registration`]: the way a crate offers its constructors by name.
+//! - [`register!`], [`Registration`]: a crate offers its constructors by name.
 //! - [`laws`]: reusable checks of constructors.
 //!
-//! This crate contains no transformation and no measurement. Sibling crates do, and yours can.
+//! This crate contains no transformation and no measurement. Other crates of this project contain
+//! transformations and measurements, and your crate can contain them too.
 //!
 //! ```
 //! use opendp_core::*;
@@ -33,8 +36,8 @@
     )
 )]
 
-/// Offer a function to the registry. Unit tests are compiled without registrations;
-/// `tests/registrations.rs` tests the code that reads them.
+/// Offer a function to the registry. Unit tests are compiled without registrations.
+/// `tests/registrations.rs` tests the code that reads registrations.
 #[cfg(not(test))]
 macro_rules! register {
     ($($registration:tt)*) => { $crate::register! { $($registration)* } };
@@ -118,10 +121,10 @@ pub use transformation::{After, Transformation};
 pub use type_name::{Named, TypeName};
 
 pub mod descriptors {
-    //! The functions by which documents name domains, metrics and measures.
+    //! The functions for domains, metrics and measures in documents.
     //!
-    //! In Rust the types' own constructors are shorter; names such as `"atom_domain"` resolve to
-    //! these functions.
+    //! Each name in a document, such as `"atom_domain"`, is the name of a function. In Rust code,
+    //! the methods of the types, such as `AtomDomain::new`, are shorter.
     pub use crate::domains::{
         atom_domain, bitvector_domain, dataframe_domain, map_domain, option_domain, pair_domain,
         user_domain, vector_domain,
@@ -139,7 +142,7 @@ pub mod descriptors {
 
 #[doc(hidden)]
 pub mod __private {
-    //! Not public API. Used by generated code.
+    //! These items are not public API. The code that the macros generate uses them.
     pub use crate::constructor::{made_of, types_of};
     pub use crate::registration::path_of;
     pub use inventory::submit;

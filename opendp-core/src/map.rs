@@ -1,4 +1,4 @@
-//! Maps between distances: bounds on outputs, given bounds on inputs.
+//! Maps between distances. A map takes a bound on the inputs and returns a bound on the outputs.
 
 use std::{fmt, sync::Arc};
 
@@ -6,8 +6,8 @@ use crate::arith::{Exact, InfCast, Number};
 use crate::erased::{AnyDistance, AnyMeasure, AnyMetric};
 use crate::{Distance, Measure, Metric, Result};
 
-/// A function of a distance. Operations on it are compiled once for each pair of distance types,
-/// and not for each metric and each measure.
+/// A function of a distance. The operations on such functions are compiled for each pair of
+/// distance types, and not for each metric and measure.
 trait Bound<I, O>: Send + Sync {
     fn at(&self, d_in: &I) -> Result<O>;
 }
@@ -35,7 +35,7 @@ fn checked<I: Distance, O>(bound: &Shared<I, O>, d_in: &I) -> Result<O> {
     d_in.check()?;
     bound.at(d_in)
 }
-/// Recover a typed distance from an erased one.
+/// Recover a typed distance from an erased distance.
 fn inside<Q: Distance>() -> Shared<AnyDistance, Q> {
     Arc::new(|d: &AnyDistance| d.downcast_ref::<Q>().cloned())
 }
@@ -65,22 +65,23 @@ fn typed<I: Distance, O: Distance>(bound: &Shared<AnyDistance, AnyDistance>) -> 
     Arc::new(move |d: &I| checked(&bound, &AnyDistance::new(d.clone()))?.downcast_ref().cloned())
 }
 
-/// An upper bound on the distance between outputs, given one on the distance between inputs.
+/// An upper bound on the distance between outputs, given an upper bound on the distance between
+/// inputs.
 pub struct StabilityMap<MI: Metric, MO: Metric>(Shared<MI::Distance, MO::Distance>);
 
 /// An upper bound on the privacy loss, given a bound on the distance between inputs.
 ///
-/// The bound is a [`Distance`](crate::Distance), such as a float, which is rounded up. The map can
-/// also [state](PrivacyMap::with_exact) an exact bound. Budgets are charged the exact bound, so ten
-/// losses of a tenth add up to one.
+/// The bound is a [`Distance`](crate::Distance), such as a float, and is rounded up. The map can
+/// also [state](PrivacyMap::with_exact) an exact bound. The exact bound is charged to budgets, so
+/// ten losses of a tenth add up to one.
 pub struct PrivacyMap<MI: Metric, MO: Measure> {
     bound: Shared<MI::Distance, MO::Distance>,
     exact: Option<Shared<MI::Distance, Vec<Exact>>>,
 }
 
 impl<MI: Metric, MO: Metric> StabilityMap<MI, MO> {
-    /// Make a map from a function, which must compute through [`arith`](crate::arith) so that
-    /// every rounding is upward. The caller vouches for the bound.
+    /// Make a map from a function. The function must compute through [`arith`](crate::arith), so
+    /// that every rounding is upward. The caller is responsible for the bound.
     pub fn new(
         map: impl Fn(&MI::Distance) -> Result<MO::Distance> + Send + Sync + 'static,
     ) -> Self {
@@ -100,14 +101,14 @@ impl<MI: Metric, MO: Metric> StabilityMap<MI, MO> {
     {
         StabilityMap(times(constant))
     }
-    /// Evaluate the map at a distance, which must not be negative or NaN.
+    /// Evaluate the map at a distance. The distance must not be negative or NaN.
     ///
     /// # Errors
     /// `FailedMap` when `d_in` is not a distance, and the errors of the map.
     pub fn eval(&self, d_in: &MI::Distance) -> Result<MO::Distance> {
         checked(&self.0, d_in)
     }
-    /// Append a map: this one, then `next`.
+    /// Append a map. The result applies `next` to the bound of this map.
     pub fn then<MX: Metric>(&self, next: &StabilityMap<MO, MX>) -> StabilityMap<MI, MX> {
         StabilityMap(chained(&self.0, &next.0))
     }
@@ -127,22 +128,22 @@ impl<MI: Metric, MO: Metric> StabilityMap<MI, MO> {
     }
 }
 impl StabilityMap<AnyMetric, AnyMetric> {
-    /// Give types to both distances. They are checked when the map is evaluated.
+    /// Set the types of both distances. The types are checked when the map is evaluated.
     pub(crate) fn typed<MI: Metric, MO: Metric>(&self) -> StabilityMap<MI, MO> {
         StabilityMap(typed(&self.0))
     }
 }
 
 impl<MI: Metric, MO: Measure> PrivacyMap<MI, MO> {
-    /// Make a map from a function, which must compute through [`arith`](crate::arith) so that every
-    /// rounding is upward. The caller vouches for the bound.
+    /// Make a map from a function. The function must compute through [`arith`](crate::arith), so
+    /// that every rounding is upward. The caller is responsible for the bound.
     pub fn new(
         map: impl Fn(&MI::Distance) -> Result<MO::Distance> + Send + Sync + 'static,
     ) -> Self {
         PrivacyMap { bound: Arc::new(map), exact: None }
     }
-    /// Give the exact bound, one number for each [part](Measure::parts) of a loss. The caller
-    /// vouches for it, as for the map.
+    /// Add the exact bound: one number for each [part](Measure::parts) of a loss. The caller is
+    /// responsible for this bound, as for the map.
     #[must_use]
     pub fn with_exact(
         mut self,
@@ -155,7 +156,8 @@ impl<MI: Metric, MO: Measure> PrivacyMap<MI, MO> {
     pub fn erase(&self) -> PrivacyMap<AnyMetric, AnyMeasure> {
         PrivacyMap { bound: erased(&self.bound), exact: taken_out(self.exact.as_ref()) }
     }
-    /// Whether another map is the same object. If so, both agree at every distance.
+    /// Return whether another map is the same object. If so, both maps have equal values at every
+    /// distance.
     pub(crate) fn is(&self, other: &Self) -> bool {
         let exact = match (&self.exact, &other.exact) {
             (None, None) => true,
@@ -164,9 +166,9 @@ impl<MI: Metric, MO: Measure> PrivacyMap<MI, MO> {
         };
         exact && std::ptr::addr_eq(Arc::as_ptr(&self.bound), Arc::as_ptr(&other.bound))
     }
-    /// Evaluate the map at a distance, as exact numbers that add up over releases. These are the
-    /// exact bound if it is known, and otherwise the exact values of the floats in the rounded
-    /// bound.
+    /// Evaluate the map at a distance. Return exact numbers, which can be added over several
+    /// releases. If the exact bound is known, return it. Otherwise return the exact values of the
+    /// floats in the rounded bound.
     ///
     /// # Errors
     /// The errors of [`eval`](PrivacyMap::eval) and of [`Measure::split`].
@@ -176,7 +178,7 @@ impl<MI: Metric, MO: Measure> PrivacyMap<MI, MO> {
             None => measure.split(&self.eval(d_in)?)?.into_iter().map(Exact::from_f64).collect(),
         }
     }
-    /// Evaluate the map at a distance, which must not be negative or NaN.
+    /// Evaluate the map at a distance. The distance must not be negative or NaN.
     ///
     /// # Errors
     /// `FailedMap` when `d_in` is not a distance, and the errors of the map.
@@ -194,14 +196,15 @@ impl<MI: Metric, MO: Measure> ErasedPrivacyMap for PrivacyMap<MI, MO> {
     }
 }
 impl PrivacyMap<AnyMetric, AnyMeasure> {
-    /// Give types to the distance and to the loss. They are checked when the map is evaluated.
+    /// Set the types of the distance and of the loss. The types are checked when the map is
+    /// evaluated.
     pub(crate) fn typed<MI: Metric, MO: Measure>(&self) -> PrivacyMap<MI, MO> {
         PrivacyMap {
             bound: typed(&self.bound),
             exact: self.exact.as_ref().map(|exact| chained(&outside(), exact)),
         }
     }
-    /// Give a type to the loss alone.
+    /// Set only the type of the loss.
     pub(crate) fn in_measure<MO: Measure>(&self) -> PrivacyMap<AnyMetric, MO> {
         PrivacyMap { bound: chained(&self.bound, &inside()), exact: self.exact.clone() }
     }

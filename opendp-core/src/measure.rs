@@ -6,62 +6,66 @@ use serde_json::Value as Json;
 
 use crate::{Distance, Error, Named, PrivacyProfile, Result};
 
-/// How several interactive mechanisms on the same data may be used.
+/// The allowed use of several interactive mechanisms on the same data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Interaction {
-    /// One after the other: when the next mechanism begins, all earlier ones refuse further
-    /// queries.
+    /// The mechanisms run one after the other. When the next mechanism begins, all earlier
+    /// mechanisms refuse further queries.
     Sequential,
-    /// In any order: queries to all of them may be interleaved.
+    /// The mechanisms run in any order. Queries to all mechanisms can be interleaved.
     Concurrent,
 }
 
-/// A way to measure the distance between two distributions: a notion of privacy loss.
+/// A measure of the distance between two distributions, which is a privacy loss.
 pub trait Measure: Named + Clone + PartialEq + Debug + Send + Sync {
     /// The type of a privacy loss.
     type Distance: Distance;
     /// Write this measure in the form that pipeline documents use.
     ///
-    /// The default is the bare type name, which is right for a measure without descriptors.
+    /// The default is the type name alone, which is right for a measure without descriptors.
     fn to_json(&self) -> Json {
         Json::String(Self::type_name().to_string())
     }
-    /// Decode a loss that was read as JSON before its measure was known, as in the arguments of a
-    /// registered function. By default return the loss unchanged, because its type is known.
+    /// Decode a loss that was read as JSON before its measure was known. Losses in arguments of
+    /// registered functions are read in this way. The default returns the loss unchanged, because
+    /// its type is known.
     ///
     /// # Errors
-    /// `FailedCast` when it is not a loss in this measure.
+    /// `FailedCast` when the JSON is not a loss in this measure.
     fn read_loss(&self, loss: Self::Distance) -> Result<Self::Distance> {
         Ok(loss)
     }
-    /// Bound the total loss of mechanisms with these losses on the same data, even if a later
-    /// mechanism is chosen after seeing earlier answers.
+    /// Bound the total loss of mechanisms with these losses on the same data. A later mechanism can
+    /// be chosen after seeing earlier answers.
     ///
     /// # Errors
-    /// `NotImplemented` unless the measure composes; `Overflow` when the total is not finite.
+    /// `NotImplemented` if losses in the measure do not compose. `Overflow` when the total is not
+    /// finite.
     fn compose(&self, losses: &[Self::Distance]) -> Result<Self::Distance> {
         let _ = losses;
         Err(Error::NotImplemented(format!("losses in {} do not compose", Self::type_name())))
     }
-    /// How several interactive mechanisms on the same data may be used, so that their losses still
-    /// [compose](Measure::compose).
+    /// Return the allowed use of several interactive mechanisms on the same data. With this use,
+    /// their losses still [compose](Measure::compose).
     ///
-    /// Defaults to [`Interaction::Sequential`], which needs no further theorem.
+    /// Defaults to [`Interaction::Sequential`], which follows from [`compose`](Measure::compose)
+    /// without another theorem.
     fn interaction(&self) -> Interaction {
         Interaction::Sequential
     }
-    /// Count the parts of a loss. An analyst may choose each mechanism after seeing earlier
-    /// answers. The losses of all these mechanisms then add up, separately in each part.
+    /// Return the number of parts of a loss. Each part is a number. An analyst can choose each
+    /// mechanism after seeing earlier answers. The losses of all these mechanisms add up,
+    /// separately in each part.
     ///
-    /// This claims more than [`compose`](Measure::compose), where the losses are fixed before the
-    /// first answer. Here each loss, and the decision to continue, may depend on earlier answers.
-    /// The claim is: if no part of the sum exceeds the same part of a budget, the budget bounds the
-    /// loss of the whole interaction. Odometers and privacy filters rely on it. A measure that has
-    /// parts implements all three of `parts`, [`split`](Measure::split) and
-    /// [`join`](Measure::join).
+    /// A measure with parts makes a stronger claim than [`compose`](Measure::compose). In
+    /// `compose`, the losses are fixed before the first answer. Here each loss, and the decision to
+    /// continue, can depend on earlier answers. Suppose that every part of the sum is at most the
+    /// same part of a budget. Then the budget bounds the loss of the whole interaction. Odometers
+    /// and privacy filters rely on this claim. A measure with parts implements `parts`,
+    /// [`split`](Measure::split) and [`join`](Measure::join).
     ///
     /// # Errors
-    /// `NotImplemented` unless the claim is made.
+    /// `NotImplemented` if the measure does not make this claim.
     fn parts(&self) -> Result<usize> {
         Err(Error::NotImplemented(format!(
             "there is no odometer and no privacy filter for losses in {}",
@@ -71,7 +75,7 @@ pub trait Measure: Named + Clone + PartialEq + Debug + Send + Sync {
     /// Split a loss into its parts, rounding up.
     ///
     /// # Errors
-    /// `NotImplemented` unless losses have parts.
+    /// `NotImplemented` if losses have no parts.
     fn split(&self, loss: &Self::Distance) -> Result<Vec<f64>> {
         let _ = loss;
         self.parts().map(|_| Vec::new())
@@ -79,16 +83,16 @@ pub trait Measure: Named + Clone + PartialEq + Debug + Send + Sync {
     /// Build a loss from its parts, rounding up.
     ///
     /// # Errors
-    /// `NotImplemented` unless losses have parts; `FailedMap` when the number of parts is wrong.
+    /// `NotImplemented` if losses have no parts. `FailedMap` when the number of parts is wrong.
     fn join(&self, parts: &[f64]) -> Result<Self::Distance> {
         Err(self.parts().err().unwrap_or_else(|| {
             Error::FailedMap(format!("a loss in this measure does not have {} parts", parts.len()))
         }))
     }
-    /// Bound delta as a function of epsilon for a mechanism of this loss.
+    /// Bound delta as a function of epsilon, for a mechanism with this loss.
     ///
     /// # Errors
-    /// `NotImplemented` unless the measure has a profile.
+    /// `NotImplemented` if the measure has no profile.
     fn profile(&self, loss: &Self::Distance) -> Result<PrivacyProfile> {
         let _ = loss;
         Err(Error::NotImplemented(format!("{} has no privacy profile", Self::type_name())))

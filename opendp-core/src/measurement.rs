@@ -7,15 +7,16 @@ use crate::{
     Carrier, Distance, Domain, Function, Measure, Metric, Partial, PrivacyMap, Result, Space,
 };
 
-/// A bound on the error of each answer of a release, which holds except with probability alpha.
+/// A function of alpha that bounds the error of each answer. The bound fails with probability at
+/// most alpha.
 pub type Accuracy = Arc<dyn Fn(f64) -> Result<Vec<Option<f64>>> + Send + Sync>;
 
 /// A randomized function with a bound on its privacy loss.
 ///
-/// The claim: for all members `x`, `x'` of the input domain at distance at most `d_in`, the
-/// distributions of the releases are at most `map(d_in)` apart in the measure. It is immutable,
-/// cheap to clone, and shared between threads; each call of `invoke` is a new release that spends
-/// the loss again.
+/// The claim is as follows. Let `x` and `x'` be any members of the input domain at distance at most
+/// `d_in`. Compare the distributions of their releases. In the measure, the distance of the two
+/// distributions is at most `map(d_in)`. A measurement is immutable, cheap to clone, and shared
+/// between threads. Each call of `invoke` is a new release, and the loss of each release counts.
 pub struct Measurement<DI: Domain, MI: Metric, MO: Measure, TO: Carrier> {
     pub(crate) input: Space<DI, MI>,
     pub(crate) measure: MO,
@@ -25,7 +26,7 @@ pub struct Measurement<DI: Domain, MI: Metric, MO: Measure, TO: Carrier> {
 }
 
 impl<DI: Domain, MI: Metric, MO: Measure, TO: Carrier> Measurement<DI, MI, MO, TO> {
-    /// Assemble a measurement. The caller vouches for the claim.
+    /// Make a measurement from its parts. The caller is responsible for the claim.
     pub fn new(
         input: Space<DI, MI>,
         measure: MO,
@@ -35,7 +36,7 @@ impl<DI: Domain, MI: Metric, MO: Measure, TO: Carrier> Measurement<DI, MI, MO, T
         function.within(&input);
         Measurement { input, measure, function, map, accuracy: None }
     }
-    /// State how accurate the answers are, as a function of alpha.
+    /// State the accuracy of the answers, as a function of alpha.
     #[must_use]
     pub fn with_accuracy(
         mut self,
@@ -44,72 +45,72 @@ impl<DI: Domain, MI: Metric, MO: Measure, TO: Carrier> Measurement<DI, MI, MO, T
         self.accuracy = Some(Arc::new(accuracy));
         self
     }
-    /// The input space.
+    /// Return the input space.
     pub fn input(&self) -> &Space<DI, MI> {
         &self.input
     }
-    /// The privacy measure.
+    /// Return the privacy measure.
     pub fn measure(&self) -> &MO {
         &self.measure
     }
-    /// The function.
+    /// Return the function of the measurement.
     pub fn function(&self) -> &Function<DI::Carrier, TO> {
         &self.function
     }
-    /// Draw one release, on all cores when the data has many rows.
+    /// Draw one release. If the data has many rows, use all cores.
     ///
     /// # Errors
-    /// `FailedFunction` when the operating system gives no entropy; nothing is released then.
+    /// `FailedFunction` when the operating system gives no random bits. Nothing is released then.
     pub fn invoke(&self, data: &DI::Carrier) -> Result<TO> {
         self.function.eval(data)
     }
     /// Draw one release of a data set that arrives in chunks.
     ///
     /// # Errors
-    /// `NotImplemented` when the function needs its whole input at once; errors of the stream.
+    /// `NotImplemented` when the function needs its whole input at once. The errors of the stream.
     pub fn invoke_chunks(
         &self,
         chunks: impl IntoIterator<Item = Result<DI::Carrier>>,
     ) -> Result<TO> {
         self.function.eval_chunks(chunks)
     }
-    /// Begin a partial result, to be merged with others and finished once.
+    /// Begin a partial result, which can be merged with others and is finished once.
     ///
     /// # Errors
-    /// `NotImplemented` unless the function folds its rows.
+    /// `NotImplemented` if the function does not fold its rows.
     pub fn start(&self) -> Result<Partial<DI::Carrier, TO>> {
         self.function.start()
     }
-    /// Bound the privacy loss of one release between data that are `d_in`-close.
+    /// Bound the privacy loss of one release, for data sets at distance at most `d_in`.
     ///
     /// # Errors
-    /// `FailedMap` when `d_in` is negative or NaN; `Overflow` when the bound is not finite.
+    /// `FailedMap` when `d_in` is negative or NaN. `Overflow` when the bound is not finite.
     pub fn map(&self, d_in: &MI::Distance) -> Result<MO::Distance> {
         self.map.eval(d_in)
     }
-    /// Bound the privacy loss as [`map`](Measurement::map) does, in exact numbers that add up over
-    /// releases, one for each [part](Measure::parts) of a loss. Odometers and filters charge this
-    /// bound.
+    /// Bound the privacy loss as [`map`](Measurement::map) does, but in exact numbers. There is one
+    /// number for each [part](Measure::parts) of a loss. The numbers of several releases can be
+    /// added exactly. Odometers and filters charge this bound.
     ///
     /// # Errors
     /// The errors of the map, and of [`Measure::split`].
     pub fn exact_map(&self, d_in: &MI::Distance) -> Result<Vec<Exact>> {
         self.map.eval_exact(&self.measure, d_in)
     }
-    /// Whether another measurement shares the map of this one, as its clones do. Then evaluating
-    /// one of the two maps is enough.
+    /// Return whether another measurement shares the map of this measurement, as clones of this
+    /// measurement do. If the map is shared, one evaluation is enough for both.
     pub fn shares_map(&self, other: &Self) -> bool {
         self.map.is(&other.map)
     }
-    /// Decide whether one release loses at most `d_out`: `map(d_in) <= d_out`.
+    /// Return whether the loss of one release is at most `d_out`: `map(d_in) <= d_out`.
     ///
     /// # Errors
-    /// The errors of the map; `InvalidDistance` when the losses cannot be compared.
+    /// The errors of the map. `InvalidDistance` when the losses cannot be compared.
     pub fn check(&self, d_in: &MI::Distance, d_out: &MO::Distance) -> Result<bool> {
         self.map(d_in)?.at_most(d_out)
     }
-    /// Bound the error of each answer, except with probability `alpha`. Return `None` for an answer
-    /// without a known bound.
+    /// Bound the error of each answer. Each bound fails with probability at most `alpha`. Return
+    /// `None` for an answer without a known bound.
     ///
     /// # Errors
     /// `InvalidDistance` when `alpha` is not in `(0, 1]`.
@@ -119,9 +120,10 @@ impl<DI: Domain, MI: Metric, MO: Measure, TO: Carrier> Measurement<DI, MI, MO, T
             None => Ok(vec![None]),
         }
     }
-    /// Keep the release, and state its loss in another measure. The caller vouches for the claim.
+    /// Keep the release, and state its loss in another measure. The caller is responsible for the
+    /// claim.
     ///
-    /// Conversions between measures use it.
+    /// Conversions between measures use this function.
     pub fn with_loss<MX: Measure>(
         &self,
         measure: MX,
@@ -135,11 +137,10 @@ impl<DI: Domain, MI: Metric, MO: Measure, TO: Carrier> Measurement<DI, MI, MO, T
             accuracy: self.accuracy.clone(),
         }
     }
-    /// Continue with a function of the release alone.
+    /// Append a function that uses only the release.
     ///
-    /// The privacy loss does not change. A result that is computed from a release, without the
-    /// data, reveals no more about the data than the release (Dwork, Roth 2014, on
-    /// post-processing).
+    /// The privacy loss does not change. If a result is computed only from a release, it reveals at
+    /// most as much as the release (Dwork, Roth 2014, on post-processing).
     ///
     /// # Errors
     /// The errors of `next`.

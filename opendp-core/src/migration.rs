@@ -1,54 +1,54 @@
-//! Changes of registered constructors, for documents that were written before them.
+//! Changes of registered constructors. Older documents are read with these changes.
 
 /// A change of a registered constructor.
 ///
-/// A document states the version that it was written for, and keeps its meaning: its reader applies
-/// the changes that came later. [`migrate!`](crate::migrate) writes this constant below the
-/// constructor that changed.
+/// A document states the version that it was written for. The reader of the document applies all
+/// later changes, so the document keeps its meaning. Authors write [`migrate!`](crate::migrate)
+/// below the changed constructor, which defines a constant of this type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Migration {
     /// The package of the constructor. Versions are counted for each package.
     pub package: &'static str,
     /// The name under which the constructor is listed.
     pub constructor: &'static str,
-    /// The first version in which documents use the constructor as it is now. Documents of earlier
-    /// versions are changed.
+    /// The first version in which documents use the new form of the constructor. Documents of
+    /// earlier versions are changed.
     pub since: u64,
-    /// What changed.
+    /// The change of the constructor.
     pub change: Change,
 }
 inventory::collect!(Migration);
 
-/// What changed in a constructor.
+/// The kind of a change of a constructor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Change {
     /// An argument has another name.
     Renamed {
-        /// The name in earlier documents.
+        /// The name of the argument in earlier documents.
         from: &'static str,
-        /// The name now.
+        /// The new name of the argument.
         to: &'static str,
     },
-    /// An argument does not exist any more.
+    /// An argument was removed.
     Removed {
-        /// The name in earlier documents.
+        /// The name of the removed argument in earlier documents.
         argument: &'static str,
-        /// The value, as JSON text, with which the constructor did what it does now. A document
-        /// with another value has no meaning any more, and is refused.
+        /// The value of the removed argument, as JSON text, for which the old and the new
+        /// constructor do the same. Another value in a document gives an error.
         only: &'static str,
     },
-    /// An argument is new, or has another default. Earlier documents get the value that keeps their
-    /// meaning.
+    /// An argument is new, or has another default. In earlier documents, the argument gets a value
+    /// with which these documents keep their meaning.
     Defaulted {
-        /// The name of the argument.
+        /// The name of the new argument, or of the argument with another default.
         argument: &'static str,
-        /// The value that earlier documents meant by leaving it out, as JSON text.
+        /// The value of the argument, as JSON text, for earlier documents that do not state it.
         value: &'static str,
     },
-    /// The constructor stays, but another one is better.
+    /// The constructor still exists, but another constructor is better.
     Deprecated {
-        /// What to write instead, such as "use `make_sum`".
+        /// Advice for authors of documents, such as "use `make_sum`".
         advice: &'static str,
     },
 }
@@ -60,7 +60,7 @@ impl Migration {
     }
 }
 
-/// State changes of registered constructors, for documents that were written before them.
+/// State changes of registered constructors. Older documents are read with these changes.
 ///
 /// ```
 /// # mod acme {
@@ -75,9 +75,9 @@ impl Migration {
 /// assert_eq!(found.map(|one| one.change), Some(renamed));
 /// ```
 ///
-/// The number is the first version in which documents use the constructor as it is now. The
-/// constructors of this workspace count the `version` of a document. Another package counts its own
-/// versions, and documents state them in `packages`.
+/// The number after `in` is the first version in which documents use the new form of the
+/// constructor. For the constructors of this workspace, this number is a `version` of documents.
+/// Another package counts its own versions, and documents state these versions in `packages`.
 #[macro_export]
 macro_rules! migrate {
     ($($constructor:ident in $since:literal: $change:ident $fields:tt;)+) => {$(

@@ -7,12 +7,12 @@ use crate::{
 };
 
 impl<D: Domain, M: Metric> Space<D, M> {
-    /// Check that two different members may be at distance `d_in`, or slightly less.
+    /// Check that two different members can be at distance `d_in`, or slightly less.
     ///
-    /// If no two members have a distance, the loss at this distance is 0 even without noise. This
-    /// is true but gives no protection. So operations that charge, solve or release refuse the
-    /// distance 0. They also refuse the distance 1 for data sets of a known size if replacing a
-    /// record counts as 2.
+    /// If there are no such members, the loss at this distance is 0 even without noise. Such a loss
+    /// is correct but gives no protection. So operations that charge a loss, solve for a parameter,
+    /// or release give an error for the distance 0. If a replaced record counts as 2, these
+    /// operations also give an error for the distance 1 on data sets of a known size.
     ///
     /// ```
     /// # use opendp_core::{AtomDomain, ChangeOneDistance, Space, SymmetricDistance, VectorDomain};

@@ -1,5 +1,5 @@
 //! Sources of uniform random words: one secure source for releases, and several for tests. The
-//! module also draws a fair index and a fair order, which every crate uses.
+//! module also has functions that draw a uniform index and a uniform order.
 
 mod secure;
 mod shuffle;
@@ -11,10 +11,10 @@ pub use shuffle::shuffle;
 pub use tape::{Failing, Seeded, Tape};
 pub use uniform_below::{big_uniform_below, uniform_below};
 
-/// No entropy is available, or a test tape ended.
+/// The error of a source without random bits: the system has no entropy, or a test tape ended.
 ///
 /// The type has no fields, so a `Result<u64, NoEntropy>` is returned in registers. The caller must
-/// abandon the release, because there is no fallback source.
+/// stop the release, because there is no other source for releases.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("no entropy: the operating system gave no random bytes, or a test tape ended")]
 pub struct NoEntropy;
@@ -22,15 +22,16 @@ pub struct NoEntropy;
 /// A supply of independent words of uniform random bits.
 ///
 /// Every sampler of the framework draws only through this trait. Every proof of exactness assumes
-/// exactly this: words are independent and uniform on `[0, 2^BITS)`.
+/// only that words are independent and uniform on `[0, 2^BITS)`.
 pub trait RandomSource {
     /// The number of uniform bits in each word, between 1 and 64.
     ///
-    /// Releases use 64. Tests use 1 or 4. Then a test can enumerate every tape of a given length.
-    /// It also runs the refinement paths, which 64-bit words almost never need.
+    /// Releases use words of 64 bits. Many tests use words of 1 or 4 bits, so that they can
+    /// enumerate every tape of a given length. Short words also test code that is almost never
+    /// reached with 64-bit words.
     const BITS: u32 = 64;
 
-    /// Draw an integer uniform on `[0, 2^BITS)`, independent of all earlier words.
+    /// Draw an integer that is uniform on `[0, 2^BITS)` and independent of all earlier words.
     ///
     /// # Errors
     ///

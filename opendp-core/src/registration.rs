@@ -1,4 +1,4 @@
-//! The interface through which crates offer functions by name.
+//! The interface by which crates offer functions by name.
 
 mod macros;
 
@@ -12,32 +12,33 @@ use crate::{Arg, Args, Argument, Call, Constructed, Kind, MadeType, Result, Spec
 
 /// One function at one choice of its type parameters, as a constant that the linker collects.
 ///
-/// A registration adds names to a function and holds no logic. [`register!`](crate::register)
-/// writes it. The registry of a program finds it if the program links its crate and mentions that
-/// crate in code. Only `construct` and `path` are code. All other fields are constants.
+/// A registration adds names to a function and contains no logic. [`register!`](crate::register)
+/// writes the registration. The registry of a program finds a registration if the program links its
+/// crate and names that crate in code. Only the fields `construct` and `path` are functions with
+/// code. All other fields are constants.
 #[derive(Clone, Copy)]
 pub struct Registration {
-    /// The part that all choices of types share.
+    /// The fields that are the same for all choices of types.
     pub family: &'static Family,
-    /// The type arguments, in order.
+    /// The type arguments of the function, in order.
     pub generics: &'static [Generic],
-    /// The types of the parameters, in order.
+    /// The types of the parameters of the function, in order.
     pub types: &'static [ArgumentType],
-    /// What the function makes.
+    /// The type of the result of the function.
     pub made: MadeType,
-    /// Call the function with arguments of these types, and erase the result.
+    /// A function that calls the registered function with decoded arguments, and erases the result.
     pub construct: fn(Call) -> Result<Constructed>,
-    /// The path of the function as the compiler writes it, with its type arguments.
+    /// The path of the function, with its type arguments, as the compiler writes it.
     pub path: fn() -> &'static str,
 }
 inventory::collect!(Registration);
 
-/// A function under its names, for all its types.
+/// A function with all its names, for all its types.
 #[derive(Clone, Copy, Debug)]
 pub struct Family {
-    /// The names of the function, such as `make_clamp`. The first is the one it is listed under.
+    /// The names of the function, such as `make_clamp`. Listings use the first name.
     pub names: &'static [&'static str],
-    /// The names and defaults of the parameters, in order.
+    /// The names and defaults of the parameters of the function, in order.
     pub specs: &'static [Spec],
     /// The name of the function in its source.
     pub function: &'static str,
@@ -52,15 +53,16 @@ pub struct Family {
 pub struct Generic {
     /// The name of the type parameter.
     pub name: &'static str,
-    /// The types that it may be. There are several when the compiled type stands for all of them,
-    /// as [`AnyDatasetMetric`](crate::AnyDatasetMetric) does for metrics.
+    /// The possible types of the type parameter. There are several possible types if the compiled
+    /// type stands for several types, as [`AnyDatasetMetric`](crate::AnyDatasetMetric) does for
+    /// metrics.
     pub types: &'static [fn() -> TypeName],
-    /// The name of the type that the code is compiled for.
+    /// The name of the type for which the code is compiled.
     pub compiled: fn() -> TypeName,
-    /// The name of the default type, used when nothing determines the parameter.
+    /// The name of the default type, for requests that do not determine the type.
     pub default: Option<fn() -> TypeName>,
 }
-/// The type of a parameter.
+/// The type of a parameter of a registered function.
 #[derive(Clone, Copy, Debug)]
 pub struct ArgumentType {
     id: fn() -> TypeId,
@@ -70,11 +72,11 @@ pub struct ArgumentType {
     stood_for: fn(&Arg) -> Option<TypeName>,
 }
 impl ArgumentType {
-    /// The name of the type.
+    /// Return the name of the parameter type.
     pub fn type_name(&self) -> TypeName {
         (self.type_name)()
     }
-    /// Whether a value has this type.
+    /// Return whether a value has this type.
     pub(crate) fn is_of(&self, value: &dyn Any) -> bool {
         value.type_id() == (self.id)()
     }
@@ -82,7 +84,7 @@ impl ArgumentType {
     pub(crate) fn decode(&self, arg: &Arg) -> Result<Box<dyn Any>> {
         (self.decode)(arg)
     }
-    /// Describe a type.
+    /// Describe the parameter type `A`.
     pub const fn of<A: Argument>() -> Self {
         ArgumentType {
             id: TypeId::of::<A>,
@@ -105,13 +107,13 @@ fn decode<A: Argument>(arg: &Arg) -> Result<Box<dyn Any>> {
 pub struct Parameter {
     /// The name of the parameter.
     pub name: Cow<'static, str>,
-    /// The name of its type.
+    /// The name of the type of the parameter.
     pub type_name: TypeName,
-    /// The default value, as JSON text.
+    /// The default value of the parameter, as JSON text.
     pub default: Option<Cow<'static, str>>,
     argument: ArgumentType,
-    /// Whether the compiled code serves several types. The name of the parameter's type then
-    /// contains one of them.
+    /// Whether the compiled type stands for several types. The name of the parameter's type then
+    /// contains the chosen type.
     stands: bool,
 }
 impl Parameter {
@@ -129,16 +131,16 @@ impl Parameter {
     ) -> Self {
         Parameter { name, type_name: (argument.type_name)(), default, argument, stands: false }
     }
-    /// Whether the kind of an argument fits.
+    /// Return whether the kind of an argument fits the type of the parameter.
     pub fn accepts(&self, arg: &Arg) -> bool {
         (self.argument.accepts)(arg)
             && (!self.stands
                 || (self.argument.stood_for)(arg).is_none_or(|name| name == self.type_name))
     }
-    /// Check that an argument decodes.
+    /// Check that an argument can be decoded as the type of the parameter.
     ///
     /// # Errors
-    /// The errors of decoding it.
+    /// The errors of decoding the argument.
     pub fn decodes(&self, arg: &Arg) -> Result<()> {
         self.argument.decode(arg).map(drop)
     }
@@ -147,12 +149,12 @@ impl Parameter {
     }
 }
 
-/// One signature of a registration: all of its types are chosen.
+/// One signature of a registration. All of its types are chosen.
 #[derive(Clone, Debug)]
 pub struct Signature {
-    /// The names of the type parameters, each with its type and its default.
+    /// For each type parameter: its name, the chosen type, and the default type.
     pub generics: Vec<(&'static str, TypeName, Option<TypeName>)>,
-    /// The parameters, in order.
+    /// The parameters of the function, in order.
     pub parameters: Vec<Parameter>,
     /// The name of the type that the function makes.
     pub output: TypeName,
@@ -192,18 +194,18 @@ impl Registration {
     pub fn all() -> impl Iterator<Item = &'static Registration> {
         inventory::iter::<Registration>.into_iter()
     }
-    /// The kind of object that the function makes.
+    /// Return the kind of object that the function makes.
     pub fn kind(&self) -> Kind {
         (self.made.kind)()
     }
-    /// The identity of the function: its path in the crate that defines it. Any crate may register
-    /// it.
+    /// Return the identity of the function: its path in the crate that defines it. Other crates can
+    /// register the same function.
     pub fn identity(&self) -> &'static str {
-        // Paths are only compared within one program, which one compiler built.
+        // Paths are only compared within one program, so one compiler has written all of them.
         let path = (self.path)();
         path.split('<').next().unwrap_or(path)
     }
-    /// All signatures: every choice of the types that the code stands for.
+    /// Return all signatures: one for each choice of the types that the code stands for.
     pub fn signatures(&self) -> Vec<Signature> {
         let parameters = self.types.iter().zip(self.family.specs).map(|(argument, spec)| {
             Parameter::of(*argument, Cow::Borrowed(spec.0), spec.1.map(Cow::Borrowed))
@@ -220,14 +222,14 @@ impl Registration {
             open.iter().flat_map(choose).collect()
         })
     }
-    /// Decode the arguments, call the function, erase the result.
+    /// Decode the arguments, call the function, and erase the result.
     ///
     /// # Errors
     /// The errors of decoding the arguments, and of the function.
     pub fn construct(&self, args: &Args) -> Result<Constructed> {
         (self.construct)(Call::new(self.family.specs, self.types, args)?)
     }
-    /// The documentation of the function: its doc comment, word for word.
+    /// Return the doc comment of the function, word for word.
     pub fn documentation(&self) -> String {
         documentation(self.family.source, self.family.function)
     }
@@ -238,7 +240,7 @@ impl fmt::Debug for Registration {
     }
 }
 
-/// Find the doc comment of a public function in its source. Hidden lines of examples stay hidden.
+/// Find the doc comment of a public function in its source. Leave out the hidden lines of examples.
 fn documentation(source: &str, function: &str) -> String {
     let lines: Vec<&str> = source.lines().map(str::trim_start).collect();
     let head = format!("pub fn {function}");
@@ -262,7 +264,7 @@ fn documentation(source: &str, function: &str) -> String {
     text.trim_end().to_owned()
 }
 
-/// Return the path of a function.
+/// Return a function that returns the path of a registered function.
 pub const fn path_of<F>(_: &F) -> fn() -> &'static str {
     std::any::type_name::<F>
 }

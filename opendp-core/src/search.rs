@@ -1,18 +1,18 @@
-//! Search for the value of a parameter at which a condition begins to hold.
+//! Search for the value at which a condition begins to hold.
 
 use std::fmt::Debug;
 
 use crate::{Carrier, Domain, Error, Measure, Measurement, Metric, Result, Transformation};
 
-/// A number type that can be bisected.
+/// A type of numbers for searches by bisection.
 pub trait Bisect: Copy + PartialOrd + Debug {
     /// The value from which an unbounded search starts.
     const START: Self;
-    /// Values at growing distance above the start, ending with the largest.
+    /// List values at growing distance above the start, ending with the largest value.
     fn above() -> Vec<Self>;
-    /// Values at growing distance below the start, ending with the smallest.
+    /// List values at growing distance below the start, ending with the smallest value.
     fn below() -> Vec<Self>;
-    /// A value between two others, or one of them when there is none between.
+    /// Return a value between `low` and `high`. If there is no such value, return `low` or `high`.
     fn between(low: Self, high: Self) -> Self;
 }
 macro_rules! integers {
@@ -21,7 +21,8 @@ macro_rules! integers {
             const START: Self = 0;
             fn above() -> Vec<Self> {
                 let bands = (0..$t::BITS / 4).filter_map(|band| (1 as $t).checked_shl(4 * band));
-                // The limits of narrower types. A condition may fail beyond them.
+                // Add the limits of types with fewer bits, because a condition can fail beyond
+                // these limits.
                 let ends = [7, 8, 15, 16, 31, 32, 53, 63].into_iter();
                 let ends = ends.filter_map(|bits| (1 as $t).checked_shl(bits)?.checked_sub(1));
                 let mut all: Vec<$t> = bands.chain(ends).filter(|x| 0 < *x).collect();
@@ -35,7 +36,7 @@ macro_rules! integers {
                 bands.chain([$t::MIN]).collect()
             }
             fn between(low: Self, high: Self) -> Self {
-                // The average, rounded down, without leaving the type.
+                // This is the average of `low` and `high`, rounded down, without an overflow.
                 (low & high) + ((low ^ high) >> 1)
             }
         }
@@ -47,7 +48,8 @@ macro_rules! floats {
         impl Bisect for $t {
             const START: Self = 0.0;
             fn above() -> Vec<Self> {
-                // 2^-121 to 2^121, then the limits of the type. The exponents are squares.
+                // The values are the limits of the type, and powers of two from 2^-121 to 2^121.
+                // The exponents of these powers are squares and negative squares.
                 let small = (0..12).rev().map(|k: i32| (2.0 as $t).powi(-k * k));
                 let large = (1..12).map(|k: i32| (2.0 as $t).powi(k * k));
                 let all = [$t::MIN_POSITIVE].into_iter().chain(small).chain(large);
@@ -64,12 +66,13 @@ macro_rules! floats {
 }
 floats!(f32 f64);
 
-/// Find the value nearest to where a condition changes, on the side where it holds.
+/// Find the value nearest to the point where a condition changes, on the side where the condition
+/// holds.
 ///
-/// The condition must be monotone: it holds on one side of some value and not on the other. With
-/// bounds, the search stays between them. Without bounds, it starts at zero and moves in growing
-/// steps, first upward, then downward. A condition that fails with an error counts as one that does
-/// not hold.
+/// The condition must be monotone: it holds on one side of some value, and fails on the other side.
+/// With bounds, the search stays between them. Without bounds, the search starts at zero and moves
+/// in growing steps, first upward and then downward. If the condition returns an error at a value,
+/// the error counts as `false`.
 ///
 /// ```
 /// # use opendp_core::search::binary_search;
@@ -81,8 +84,8 @@ floats!(f32 f64);
 /// ```
 ///
 /// # Errors
-/// `Search` when the condition does not change between the bounds; the condition's own error when
-/// it fails at every tried value.
+/// `Search` when the condition does not change between the bounds. The first error of the condition
+/// when it fails at every tried value.
 pub fn binary_search<T: Bisect>(
     condition: impl Fn(T) -> Result<bool>,
     bounds: Option<(T, T)>,
@@ -113,9 +116,9 @@ pub fn binary_search<T: Bisect>(
     }
 }
 
-/// Find two values between which a condition changes, the lower one first. Start at zero and move
-/// in growing steps, first upward, then downward. A condition that fails with an error counts as
-/// one that does not hold.
+/// Find two values between which a condition changes. Return the lower value first. Start at zero
+/// and move in growing steps, first upward and then downward. If the condition returns an error at
+/// a value, the error counts as `false`.
 ///
 /// ```
 /// # use opendp_core::search::exponential_bounds_search;
@@ -125,8 +128,8 @@ pub fn binary_search<T: Bisect>(
 /// ```
 ///
 /// # Errors
-/// `Search` when the condition does not change; the condition's own error when it fails at every
-/// tried value.
+/// `Search` when the condition does not change. The first error of the condition when it fails at
+/// every tried value.
 pub fn exponential_bounds_search<T: Bisect>(
     condition: impl Fn(T) -> Result<bool>,
 ) -> Result<(T, T)> {
@@ -137,7 +140,8 @@ pub fn exponential_bounds_search<T: Bisect>(
 
 const NEVER_CHANGES: &str = "unable to infer bounds: the condition never changes";
 
-/// A condition and the results of its trials. A trial that fails counts as "does not hold".
+/// A condition and the results of its trials. If a trial returns an error, the error counts as
+/// `false`.
 struct Trials<C> {
     condition: C,
     first_error: Option<Error>,
@@ -162,8 +166,8 @@ impl<C> Trials<C> {
             }
         }
     }
-    /// Return the condition's own error if it failed at every tried value, and otherwise an error
-    /// with this message.
+    /// Return the first error of the condition if it failed at every tried value. Otherwise return
+    /// an error with the given message.
     fn failure(self, otherwise: &str) -> Error {
         self.first_error.filter(|_| !self.works).unwrap_or_else(|| Error::Search(otherwise.into()))
     }
@@ -175,7 +179,7 @@ pub trait Related {
     type Input;
     /// The distance between outputs, or the privacy loss.
     type Output;
-    /// Decide whether the map keeps `d_in` within `d_out`.
+    /// Return whether the map at `d_in` is at most `d_out`.
     ///
     /// # Errors
     /// The errors of the map, and of the comparison.
@@ -196,11 +200,11 @@ impl<DI: Domain, MI: Metric, DO: Domain, MO: Metric> Related for Transformation<
     }
 }
 
-/// Find the parameter nearest to the point where a chain begins to keep `d_in` within `d_out`.
+/// Find the parameter of a chain at the boundary where the map at `d_in` is still at most `d_out`.
 ///
-/// The search evaluates only maps, not data. Use it to find the least noise that meets a budget, or
-/// the largest sample. It works as [`binary_search`]. If the chain cannot be constructed with a
-/// parameter, this parameter counts as not meeting the budget.
+/// Use this function to find the least noise or the largest sample that meets a budget. The search
+/// evaluates only maps, and uses no data. The search works as [`binary_search`] does. If the chain
+/// cannot be constructed with a parameter, this parameter does not meet the budget.
 ///
 /// ```
 /// # use opendp_core::{*, search::binary_search_param};
@@ -240,7 +244,7 @@ pub fn binary_search_chain<T: Bisect, R: Related>(
 }
 
 /// Find two values between which a condition changes, starting at zero. Also return whether the
-/// condition holds at the upper one.
+/// condition holds at the larger value.
 fn exponential_bounds<T: Bisect>(holds: &mut impl FnMut(T) -> bool) -> Option<(T, T, bool)> {
     let start = holds(T::START);
     let mut previous = T::START;
@@ -274,7 +278,8 @@ mod tests {
         assert_eq!(binary_search(|x: u8| Ok(x > 254), None).unwrap(), 255);
         assert_eq!(binary_search(|x: i8| Ok(x > -128), None).unwrap(), -127);
         assert_eq!(binary_search(|x: i128| Ok(x > i128::MAX - 1), None).unwrap(), i128::MAX);
-        // A condition that fails outside of a narrower type still has a boundary.
+        // This condition gives errors outside of a smaller type. The search still finds the point
+        // where the condition changes.
         let narrow = |x: i64| match i32::try_from(x) {
             Ok(x) => Ok(2_000_000_000 <= x),
             Err(_) => Err(Error::MakeMeasurement("threshold".into())),

@@ -7,10 +7,10 @@ use serde_json::{Value as Json, json};
 use crate::erased::AnyDomain;
 use crate::{DistanceOn, Domain, Error, Metric, MetricOn, Result};
 
-/// A domain together with a metric on it.
+/// A domain and a metric on this domain.
 ///
-/// A space exists only if its domain and metric fit. Only [`Space::new`] builds a space, and it
-/// checks this once. An erased space comes only from [`Space::erase`].
+/// A space exists only if its domain and metric fit. Only [`Space::new`] makes a space, and it
+/// checks this condition. An erased space comes only from [`Space::erase`].
 ///
 /// ```
 /// # use opendp_core::{AtomDomain, ChangeOneDistance, Space, VectorDomain};
@@ -19,8 +19,7 @@ use crate::{DistanceOn, Domain, Error, Metric, MetricOn, Result};
 /// assert!(Space::new(records.with_size(100), ChangeOneDistance).is_ok());
 /// ```
 pub struct Space<D, M> {
-    /// The domain, a `D`, is stored erased, so code that holds spaces is not compiled for each
-    /// domain.
+    /// The domain of type `D`, stored erased. So code for spaces is not compiled for each domain.
     pub(crate) domain: AnyDomain,
     pub(crate) metric: M,
     lowest_is_best: bool,
@@ -31,70 +30,72 @@ impl<D: Domain, M: MetricOn<D>> Space<D, M> {
     /// Pair a domain with a metric.
     ///
     /// # Errors
-    /// `MetricSpace` when they do not form a metric space.
+    /// `MetricSpace` when the domain and the metric do not form a metric space.
     pub fn new(domain: D, metric: M) -> Result<Self> {
         metric.check(&domain)?;
         Ok(Space::of(AnyDomain::new(domain), metric))
     }
 }
 impl<D, M> Space<D, M> {
-    /// Build a space from checked parts. The domain must be a `D`.
+    /// Make a space from checked parts. The domain must have the type `D`.
     pub(crate) fn of(domain: AnyDomain, metric: M) -> Self {
         Space { domain, metric, lowest_is_best: false, domain_type: PhantomData }
     }
-    /// State whether the lowest scores are the best.
+    /// State whether the members are vectors of scores, with the lowest score as the best.
     pub(crate) fn with_best(self, lowest_is_best: bool) -> Self {
         Space { lowest_is_best, ..self }
     }
     /// State that members are vectors of scores, and that the lowest score is the best. Distances
-    /// from a quantile are such scores. A constructor that selects a score refuses to select the
-    /// highest one.
+    /// from a quantile are such scores. On such a space, a constructor that selects the highest
+    /// score returns an error.
     ///
-    /// This is a note to the next step. Two spaces that differ only in it are equal.
+    /// The next step can read this statement. Two spaces that differ only in this statement are
+    /// equal.
     #[must_use]
     pub fn with_lowest_best(self) -> Self {
         self.with_best(true)
     }
-    /// Whether the space states that the lowest score is the best.
+    /// Return whether the space states that the lowest score is the best.
     pub fn lowest_is_best(&self) -> bool {
         self.lowest_is_best
     }
 }
 impl<D: Domain, M: DistanceOn<D>> Space<D, M> {
-    /// Compute the distance of two members, rounded up, or `None` when they are infinitely far
-    /// apart. Only tests use it: no release computes a distance.
+    /// Compute the distance of two members, rounded up. Return `None` when the distance is
+    /// infinite. Only tests use this function, because a release never computes a distance.
     ///
     /// # Errors
-    /// When the distance does not fit its type.
+    /// An error when the distance does not fit the type of distances.
     pub fn distance(&self, left: &D::Carrier, right: &D::Carrier) -> Result<Option<M::Distance>> {
         self.metric.distance(left, right)
     }
 }
 impl<D: Domain, M: Metric> Space<D, M> {
-    /// The domain.
+    /// Return the domain.
     pub fn domain(&self) -> &D {
         self.domain.known()
     }
-    /// The metric.
+    /// Return the metric.
     pub fn metric(&self) -> &M {
         &self.metric
     }
-    /// Return this space restricted to data sets of `records` records, or `None` when the domain
-    /// cannot state its number of records. Use it only with a metric that fits every domain of
-    /// known size. This holds for every metric of this crate that depends on the size.
+    /// Restrict this space to data sets of `records` records. Return `None` when the domain cannot
+    /// state its number of records. The metric must fit every domain of known size. All metrics of
+    /// this crate that depend on the size meet this condition.
     pub fn with_records(&self, records: usize) -> Option<Self> {
         let space = Space::of(self.domain.with_records(records)?, self.metric.clone());
         Some(space.with_best(self.lowest_is_best))
     }
-    /// Write as `{"domain": ..., "metric": ...}`.
+    /// Write the space as `{"domain": ..., "metric": ...}`.
     pub fn to_json(&self) -> Json {
         json!({"domain": self.domain.to_json(), "metric": self.metric.to_json()})
     }
-    /// Check that `found`, the space in which a step ends, equals this space, from which the next
-    /// step starts.
+    /// Check that a step can follow another step. `found` is the output space of the first step.
+    /// `found` must equal this space, which is the input space of the next step.
     ///
     /// # Errors
-    /// `DomainMismatch` or `MetricMismatch`, with both sides as documents write them.
+    /// `DomainMismatch` or `MetricMismatch`. The message has both domains or both metrics in
+    /// document form.
     pub fn follows(&self, found: &Space<D, M>) -> Result<()> {
         if self.domain != found.domain {
             return Err(Error::DomainMismatch {

@@ -9,9 +9,9 @@ use crate::{
 
 /// A function between metric spaces with a bound on its stability.
 ///
-/// The claim: for all members `x`, `x'` of the input domain at distance at most `d_in`, the outputs
-/// are members of the output domain at distance at most `map(d_in)`. It is immutable, cheap to
-/// clone, and shared between threads.
+/// The claim is as follows. Let `x` and `x'` be any members of the input domain at distance at most
+/// `d_in`. The outputs are then members of the output domain, and their distance is at most
+/// `map(d_in)`. A transformation is immutable, cheap to clone, and shared between threads.
 ///
 /// ```
 /// use opendp_core::*;
@@ -37,7 +37,7 @@ pub struct Transformation<DI: Domain, MI: Metric, DO: Domain, MO: Metric> {
 }
 
 impl<DI: Domain, MI: Metric, DO: Domain, MO: Metric> Transformation<DI, MI, DO, MO> {
-    /// Assemble a transformation. The caller vouches for the claim.
+    /// Make a transformation from its parts. The caller is responsible for the claim.
     pub fn new(
         input: Space<DI, MI>,
         output: Space<DO, MO>,
@@ -47,74 +47,77 @@ impl<DI: Domain, MI: Metric, DO: Domain, MO: Metric> Transformation<DI, MI, DO, 
         function.within(&input);
         Transformation { input, output, function, map }
     }
-    /// Describe the function in words; see [`Function::labelled`]. Partial results of functions
-    /// that are made of closures can then be merged in other processes.
+    /// State the label of the function, which is a text that describes the function. See
+    /// [`Function::labelled`]. If a function is made of closures, other processes can merge its
+    /// partial results only if it has a label.
     #[must_use]
     pub fn labelled(mut self, text: impl Fn() -> String + Send + Sync + 'static) -> Self {
         self.function = self.function.labelled(text);
         self.function.within(&self.input);
         self
     }
-    /// The input space.
+    /// Return the input space.
     pub fn input(&self) -> &Space<DI, MI> {
         &self.input
     }
-    /// The output space.
+    /// Return the output space.
     pub fn output(&self) -> &Space<DO, MO> {
         &self.output
     }
-    /// The function.
+    /// Return the function of the transformation.
     pub fn function(&self) -> &Function<DI::Carrier, DO::Carrier> {
         &self.function
     }
-    /// Run the function on a member of the input domain, on all cores when it has many rows.
+    /// Run the function on a member of the input domain. If the member has many rows, use all
+    /// cores.
     ///
     /// # Errors
-    /// Errors of the stages; none of them depends on the data.
+    /// The errors of the stages. These errors do not depend on the data.
     pub fn invoke(&self, data: &DI::Carrier) -> Result<DO::Carrier> {
         self.function.eval(data)
     }
-    /// Run the function over a stream of chunks of a member of the input domain.
+    /// Run the function on a stream of chunks. Together, the chunks are a member of the input
+    /// domain.
     ///
     /// # Errors
-    /// `NotImplemented` when the function needs its whole input at once; errors of the stages and
-    /// the stream.
+    /// `NotImplemented` when the function needs its whole input at once. The errors of the stages
+    /// and of the stream.
     pub fn invoke_chunks(
         &self,
         chunks: impl IntoIterator<Item = Result<DI::Carrier>>,
     ) -> Result<DO::Carrier> {
         self.function.eval_chunks(chunks)
     }
-    /// Begin a partial result, to be merged with others.
+    /// Begin a partial result, which can be merged with others.
     ///
     /// # Errors
-    /// `NotImplemented` unless the function folds its rows.
+    /// `NotImplemented` if the function does not fold its rows.
     pub fn start(&self) -> Result<Partial<DI::Carrier, DO::Carrier>> {
         self.function.start()
     }
-    /// The stability map.
+    /// Return the stability map.
     pub fn stability_map(&self) -> &StabilityMap<MI, MO> {
         &self.map
     }
-    /// Bound the distance between outputs whose inputs are `d_in`-close.
+    /// Bound the distance of two outputs, if the distance of their inputs is at most `d_in`.
     ///
     /// # Errors
-    /// `FailedMap` when `d_in` is negative or NaN; `Overflow` when the bound is not finite.
+    /// `FailedMap` when `d_in` is negative or NaN. `Overflow` when the bound is not finite.
     pub fn map(&self, d_in: &MI::Distance) -> Result<MO::Distance> {
         self.map.eval(d_in)
     }
-    /// Decide whether `d_in`-close inputs have `d_out`-close outputs: `map(d_in) <= d_out`.
+    /// Return whether the map bounds the distance of outputs by `d_out`: `map(d_in) <= d_out`.
     ///
     /// # Errors
-    /// The errors of the map; `InvalidDistance` when the distances cannot be compared.
+    /// The errors of the map. `InvalidDistance` when the distances cannot be compared.
     pub fn check(&self, d_in: &MI::Distance, d_out: &MO::Distance) -> Result<bool> {
         self.map(d_in)?.at_most(d_out)
     }
-    /// Continue with the step that `next` builds on the output space.
+    /// Append a step. `next` makes this step from the output space.
     ///
     /// # Errors
-    /// The errors of `next`; `DomainMismatch` or `MetricMismatch` when the spaces in the middle
-    /// differ.
+    /// The errors of `next`. `DomainMismatch` or `MetricMismatch` when the input space of the step
+    /// is not the output space of this transformation.
     pub fn then<N: After<Self>>(
         &self,
         next: impl FnOnce(Space<DO, MO>) -> Result<N>,
@@ -125,18 +128,20 @@ impl<DI: Domain, MI: Metric, DO: Domain, MO: Metric> Transformation<DI, MI, DO, 
 
 /// A step that can run after a first step.
 pub trait After<First> {
-    /// Both steps in one.
+    /// The type of the chain of both steps.
     type Chained;
     /// Run this step after `first`.
     ///
     /// # Errors
-    /// `DomainMismatch` or `MetricMismatch` when the spaces in the middle differ.
+    /// `DomainMismatch` or `MetricMismatch` when the output space of `first` is not the input space
+    /// of this step.
     fn after(&self, first: &First) -> Result<Self::Chained>;
 }
 
-/// Both the functions and the maps are composed in order. If `x`, `x'` are `d_in`-close, the middle
-/// values are `map_0(d_in)`-close members of the middle space. So the outputs are
-/// `map_1(map_0(d_in))`-close.
+/// Chain two transformations. Their functions and their maps are composed in order. Let the
+/// distance of two inputs be at most `d_in`. Then the outputs of the first function are members of
+/// its output space, at distance at most `map_0(d_in)`. So the distance of the final outputs is at
+/// most `map_1(map_0(d_in))`.
 impl<DI: Domain, MI: Metric, DX: Domain, MX: Metric, DO: Domain, MO: Metric>
     After<Transformation<DI, MI, DX, MX>> for Transformation<DX, MX, DO, MO>
 {

@@ -1,4 +1,4 @@
-//! Types that state their own name.
+//! Names of types. Each type states its own name.
 
 use std::{borrow::Cow, collections::HashMap, fmt, str::FromStr};
 
@@ -6,15 +6,15 @@ use serde_json::Value as Json;
 
 use crate::{Error, Result};
 
-/// The deepest nesting of a type name that can be read.
+/// The largest depth of a type name that can be read.
 const MAX_DEPTH: usize = 32;
-/// The longest type name that can be read.
+/// The largest length of a type name that can be read.
 const MAX_LENGTH: usize = 4096;
 
 /// The name of a type in a signature, such as `VectorDomain<AtomDomain<i32>>`.
 ///
-/// Names are declared with [`named!`](crate::named). They are never taken from the compiler,
-/// because its names change when a type moves to another module. A name has a structure: it can be
+/// Names are declared with [`named!`](crate::named). Names of the compiler are not used, because
+/// they change when a type moves to another module. A name has a structure, so names can be
 /// printed, parsed and compared.
 ///
 /// ```
@@ -35,7 +35,7 @@ pub struct TypeName {
     note = "name it with `named! {{ {Self} as \"your_crate::{Self}\" }}`"
 )]
 pub trait Named: 'static {
-    /// The name of this type, as written in a signature.
+    /// Return the name of this type, as written in a signature.
     fn type_name() -> TypeName;
 }
 
@@ -48,19 +48,19 @@ impl TypeName {
     pub fn generic(head: &'static str, args: impl IntoIterator<Item = TypeName>) -> Self {
         TypeName { head: Cow::Borrowed(head), args: args.into_iter().collect() }
     }
-    /// Name a type by the functions that name its arguments.
+    /// Name a type with arguments. Each argument is given by the function that returns its name.
     pub fn applied(head: &'static str, args: &[fn() -> TypeName]) -> Self {
         TypeName { head: Cow::Borrowed(head), args: args.iter().map(|name| name()).collect() }
     }
-    /// The name without its arguments.
+    /// Return the name without its arguments.
     pub fn head(&self) -> &str {
         &self.head
     }
-    /// The arguments.
+    /// Return the type arguments in the name.
     pub fn args(&self) -> &[TypeName] {
         &self.args
     }
-    /// Replace one name by another everywhere in this name.
+    /// Replace each occurrence of `name` in this name by the name `by`.
     pub(crate) fn replace(&self, name: &TypeName, by: &TypeName) -> TypeName {
         if self == name {
             return by.clone();
@@ -68,9 +68,9 @@ impl TypeName {
         let args = self.args.iter().map(|arg| arg.replace(name, by)).collect();
         TypeName { head: self.head.clone(), args }
     }
-    /// Replace names from older versions and other languages by current names.
+    /// Replace names of older versions and of other languages by current names.
     fn modern(mut self) -> TypeName {
-        // A sized domain and a nullable domain are now descriptors of the domain inside.
+        // The size or the null value is now an argument of the inner domain.
         if matches!(&*self.head, "SizedDomain" | "InherentNullDomain") && self.args.len() == 1 {
             return self.args.remove(0);
         }
@@ -81,7 +81,7 @@ impl TypeName {
             "FixedSmoothedMaxDivergence" => {
                 return TypeName::generic("Approximate", [TypeName::plain("MaxDivergence")]);
             }
-            // Measures no longer carry the type of their distance.
+            // In older versions, the name of a measure had the type of distances as an argument.
             "MaxDivergence" | "SmoothedMaxDivergence" | "ZeroConcentratedDivergence"
                 if self.args.len() == 1 =>
             {
@@ -173,7 +173,7 @@ fn parse(rest: &mut &str, depth: usize) -> Result<TypeName, &'static str> {
 
 /// Declare the name of a type, or of a generic type whose arguments are all [`Named`].
 ///
-/// Types of this project have bare names; another crate prefixes its own, as in `acme::Graph`.
+/// Names of this project have no prefix. Names of another crate have a prefix, as in `acme::Graph`.
 ///
 /// ```
 /// # use opendp_core::{named, Named};

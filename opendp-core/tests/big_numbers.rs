@@ -1,9 +1,9 @@
-//! Big integers must compute the same results as another implementation.
+//! Tests that operations on big integers give the same results as another library.
 //!
-//! Every map relies on big integers, and so does every sampler when floats are too imprecise. A
-//! wrong sign in a division of big integers has biased samplers before (OpenDP #2638). So results
-//! are compared with the results of another library. The numbers cause carries and borrows, and
-//! have the sizes at which the algorithms change.
+//! Every map uses big integers. Every sampler uses big integers when floats are too imprecise. In
+//! another project, the division of big integers had a wrong sign, so the output of samplers was
+//! wrong (OpenDP #2638). The tested numbers cause carries and borrows. Their sizes are near the
+//! sizes at which the library changes its algorithms.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on says so")]
 
 use std::cmp::Ordering;
@@ -13,7 +13,7 @@ use dashu_int::{IBig, Sign, UBig};
 use num_bigint::{BigInt, BigUint, Sign as TheirSign};
 use opendp_core::random::{RandomSource, Seeded};
 
-/// Draw a magnitude in little-endian words: mostly of few words, and sometimes of many.
+/// Draw a magnitude in little-endian words. Most magnitudes have few words, and some have many.
 fn words(source: &mut Seeded, most: u64) -> Vec<u64> {
     let mut draw = |below: u64| source.word().unwrap() % below;
     let length = match draw(100) {
@@ -64,7 +64,8 @@ fn same(ours: &IBig, theirs: &BigInt) -> bool {
 
 type Ours = fn(&IBig, &IBig) -> IBig;
 type Theirs = fn(&BigInt, &BigInt) -> BigInt;
-/// Compare an operation on many pairs. Return the first two numbers at which it differs.
+/// Compare an operation of both libraries on many pairs. Return the first pair with different
+/// results.
 fn differs(ours: Ours, theirs: Theirs, divides: bool, pairs: usize) -> Option<(IBig, IBig)> {
     let mut source = Seeded::new(1);
     for _ in 0..pairs {
@@ -78,7 +79,7 @@ fn differs(ours: Ours, theirs: Theirs, divides: bool, pairs: usize) -> Option<(I
     }
     None
 }
-/// The number of places to shift by, derived from a second number.
+/// Derive from a number the number of places of a bit shift.
 fn places(number: &IBig) -> usize {
     usize::try_from(number.clone().unsigned_abs() % UBig::from(300_u16)).unwrap()
 }
@@ -162,13 +163,13 @@ fn same_power(base: u64, exponent: usize) -> bool {
 }
 #[test]
 fn an_operation_that_loses_a_sign_or_a_carry_is_found() {
-    // The mistake of OpenDP #2638: the quotient of the magnitudes.
+    // This is the mistake of OpenDP #2638: the quotient of the magnitudes, without the sign.
     let loses_the_sign: Ours =
         |a, b| IBig::from(a.clone().unsigned_abs() / b.clone().unsigned_abs());
     assert!(differs(loses_the_sign, |a, b| a / b, true, 1000).is_some());
     let rounds_down: Ours = |a, b| a.div_euclid(b);
     assert!(differs(rounds_down, |a, b| a / b, true, 1000).is_some());
-    // No carry between the second word and the third.
+    // This sum has no carry from the second word to the third.
     let loses_a_carry: Ours = |a, b| {
         let low = |x: &IBig| x.rem_euclid(IBig::ONE << 128_usize);
         let high = (a >> 128_usize) + (b >> 128_usize);
@@ -180,7 +181,8 @@ fn an_operation_that_loses_a_sign_or_a_carry_is_found() {
 }
 #[test]
 fn a_negative_fraction_keeps_its_sign_when_it_is_divided() {
-    // -2/3 / 4 is -1/6. Either part may have the sign. Compare in lowest terms, and crosswise.
+    // The quotient (-2/3) / 4 is -1/6. Both the numerator and the denominator can be negative. The
+    // test compares quotients in lowest terms, and by cross multiplication.
     for (numerator, denominator, divisor) in [(-2, 3, 4), (2, -3, 4), (2, 3, -4), (-2, -3, -4)] {
         let numerator = IBig::from(numerator);
         let denominator = IBig::from(denominator) * IBig::from(divisor);

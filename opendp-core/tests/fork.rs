@@ -1,4 +1,4 @@
-//! A forked child must not repeat the random words of its parent.
+//! Tests that a forked child never repeats the random words of its parent.
 #![cfg(unix)]
 #![allow(
     unsafe_code,
@@ -18,11 +18,11 @@ fn draw() -> u64 {
     with_secure(|source| source.word()).unwrap()
 }
 
-/// Fork a child that sends its next word back.
+/// Fork a child process. Return the next word that the child draws.
 fn draw_in_child(draw: impl FnOnce() -> u64) -> u64 {
     let mut ends = [0; 2];
-    // SAFETY: `ends` has room for the two descriptors. The child needs no lock that another thread
-    // could hold, because the tests of this binary run one at a time. It ends with _exit.
+    // SAFETY: `ends` has room for the two descriptors. The tests of this binary run one at a time,
+    // so other threads hold no lock that the child needs. The child ends with _exit.
     unsafe {
         assert_eq!(libc::pipe(ends.as_mut_ptr()), 0);
         let child = libc::fork();
@@ -41,7 +41,7 @@ fn draw_in_child(draw: impl FnOnce() -> u64) -> u64 {
     }
 }
 
-/// A fork copies locks that other threads may hold. So run one test at a time.
+/// A fork copies locks, and other threads can hold them. So only one test runs at a time.
 static TURN: Mutex<()> = Mutex::new(());
 
 #[test]

@@ -1,7 +1,8 @@
-//! The core of sessions, under many interleavings of threads.
+//! Tests of the locks and turns of sessions under many interleavings of threads.
 //!
-//! The sources of the locks and the turns are compiled again, with locks and threads that a
-//! scheduler controls. It runs thousands of schedules, drawn at random from a seed.
+//! The test compiles the sources of the locks and the turns again, with locks and threads that a
+//! scheduler controls. The scheduler runs thousands of schedules, which are drawn at random from a
+//! seed.
 #![allow(
     clippy::unwrap_used,
     dead_code,
@@ -32,7 +33,7 @@ fn explore(model: impl Fn() + Send + Sync + 'static) {
 fn third() -> Vec<Exact> {
     vec!["0.34".parse().unwrap()]
 }
-/// Let each thread spend 0.34 of a budget of 1, and count those that succeed.
+/// Let each thread spend 0.34 of a budget of 1. Count the threads that succeed.
 fn spenders(charge: impl Fn() -> Result<()> + Send + Sync + 'static) -> usize {
     let (charge, spent) = (Arc::new(charge), Arc::new(AtomicUsize::new(0)));
     let threads: Vec<_> = (0..4)
@@ -73,8 +74,8 @@ fn a_check_apart_from_its_charge_is_found_out() {
         assert!(spent <= 2, "overspent");
     });
 }
-/// Let one thread ask a child queryable while another thread opens a sibling of it. Return whether
-/// the child still answered afterwards.
+/// Begin a turn, called the child, and let a thread call `ask` with it. At the same time, begin a
+/// second turn, called the sibling. Return whether the child answered after the sibling had begun.
 fn siblings(
     ask: impl Fn(&turn::Turn, &AtomicBool) -> Result<bool> + Send + Sync + 'static,
 ) -> bool {

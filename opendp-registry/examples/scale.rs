@@ -1,4 +1,4 @@
-//! Prints how long the registry takes with 100,000 constructors.
+//! Prints how long a registry of 100,000 constructors takes to start and to resolve names.
 //!
 //! Run it with `cargo run --release -p opendp-registry --example scale`.
 #![allow(clippy::unwrap_used, reason = "an example stops at the first error")]
@@ -16,9 +16,10 @@ use serde_json::json;
 
 const NAMES: usize = 100_000;
 const THREADS: usize = 16;
-/// The names that are resolved warm.
+/// The number of names that are resolved several times. After the first time, their results are
+/// cached.
 const WARM: usize = 1_000;
-/// The resolutions of each thread.
+/// The number of names that each thread resolves.
 const LOOKUPS: usize = 200_000;
 const RUNS: usize = 5;
 
@@ -30,14 +31,15 @@ fn numbered(number: usize) -> Addition {
         .parameter(Parameter::new::<i64>("size", Some("1".into())))
         .constructs(|_| Err(Error::NotImplemented("only its name matters here".into())))
 }
-/// The time that this thread has run on a core, where Linux tells it: other programs do not count.
+/// Return the time that this thread has run on a core, in milliseconds. Other programs do not
+/// affect this time. Return `None` if the operating system does not provide it.
 fn on_core() -> Option<f64> {
     let text = std::fs::read_to_string("/proc/thread-self/schedstat").ok()?;
     Some(text.split_whitespace().next()?.parse::<f64>().ok()? / 1e6)
 }
-/// A registry, and the milliseconds that its start took.
+/// Return a registry, and how many milliseconds it took to fill it.
 fn registered() -> (Registry, f64) {
-    // What a program does before: the additions are there, and the registry takes them.
+    // The additions are made before the measured time starts.
     let additions: Vec<Addition> = (0..NAMES).map(numbered).collect();
     let (start, core) = (Instant::now(), on_core());
     let registry = Registry::new();
@@ -52,7 +54,7 @@ fn requests() -> (Vec<String>, Args) {
     let input = Space::new(input, SymmetricDistance).unwrap();
     (names, Args::new().with("input", &input).with("size", json!(3)))
 }
-/// The time of one resolution, when this many threads resolve.
+/// Return the average time of one resolution in nanoseconds, while `threads` threads resolve names.
 fn warm(registry: &Registry, threads: usize, adding: bool) -> f64 {
     let (names, args) = requests();
     names.iter().for_each(|name| drop(registry.resolve(name, &args).unwrap()));
@@ -74,14 +76,16 @@ fn warm(registry: &Registry, threads: usize, adding: bool) -> f64 {
         let start = Instant::now();
         if adding {
             (NAMES..NAMES + 1_000).for_each(|number| {
-                // Names that exist by now are refused, which costs as much.
+                // In later rounds, the names already exist, so `add` returns an error. Such a call
+                // takes the same time.
                 let _ = registry.add(numbered(number));
             });
         }
         go.wait();
         elapsed = start.elapsed();
     });
-    // The threads share fewer cores: count the time of a core.
+    // If there are fewer cores than threads, several threads share one core. So count only the
+    // cores that run a thread.
     let cores = std::thread::available_parallelism().map_or(1, usize::from).min(threads);
     elapsed.as_secs_f64() * 1e9 * cores as f64 / (threads * LOOKUPS) as f64
 }

@@ -1,4 +1,4 @@
-//! What to do when a constructor does not take a space.
+//! Advice for the case that a constructor does not take a space.
 
 use std::collections::BTreeSet;
 
@@ -10,8 +10,8 @@ use crate::explain::list;
 const OF_DATA: [&str; 4] =
     ["SymmetricDistance", "InsertDeleteDistance", "ChangeOneDistance", "HammingDistance"];
 
-/// Say which spaces a constructor takes, grouped by their shapes, which one it was given, and what
-/// to write instead; `None` if the argument is not a space.
+/// Write a message with the spaces that a constructor takes, the given space, and advice. The
+/// spaces are grouped by their form. Return `None` if the argument is not a space.
 pub(crate) fn of_space(name: &str, found: &Arg, expected: &[&TypeName]) -> Option<String> {
     let (domain, metric) = match found {
         Arg::Space(space) => (space.domain().inner_type(), space.metric().inner_type()),
@@ -36,8 +36,11 @@ pub(crate) fn of_space(name: &str, found: &Arg, expected: &[&TypeName]) -> Optio
     if let Some((_, takes)) = shapes.iter().find(|(known, _)| *known == shape) {
         let rows = domain.head() == "VectorDomain";
         let what = if rows { "the records are" } else { "the numbers are" };
-        let floats = rows && !of.contains('f') && of != "String" && takes.contains("f64");
-        let cast = match floats {
+        let cast = match rows && !of.contains('f') && takes.contains("f64") {
+            true if of == "String" => {
+                "; cast them first: {\"cast_default\": {\"TOA\": \"f64\"}}, \
+                 {\"impute_constant\": {\"constant\": 0.0}}"
+            }
             true => {
                 "; cast them first, and clamp after: {\"cast_default\": {\"TOA\": \"f64\"}}, \
                  {\"impute_constant\": {\"constant\": 0.0}}"
@@ -50,7 +53,8 @@ pub(crate) fn of_space(name: &str, found: &Arg, expected: &[&TypeName]) -> Optio
         shapes.iter().map(|((domain, metric), _)| format!("`{domain}` under `{metric}`")).collect();
     let takes = match takes.as_slice() {
         [first, second, third, _, more @ ..] => {
-            format!("{first}, {second}, {third} or {} others", more.len() + 1)
+            let others = if more.is_empty() { "another" } else { "others" };
+            format!("{first}, {second}, {third} or {others}")
         }
         few => few.join(" or "),
     };
@@ -59,7 +63,7 @@ pub(crate) fn of_space(name: &str, found: &Arg, expected: &[&TypeName]) -> Optio
     let what = hint(name, &domain, metric.head(), &wanted, &spaces);
     Some(format!("`{name}` takes {takes}; found {found}{what}"))
 }
-/// Say what usually stands between such spaces.
+/// Return advice about the constructor that usually connects two kinds of spaces.
 fn hint(
     name: &str,
     domain: &TypeName,
@@ -96,11 +100,19 @@ fn hint(
         (false, true) => "it takes rows, and this is a statistic: put it before the \
                           aggregation"
             .to_owned(),
+        (false, false) if ["L1Distance", "L2Distance"].contains(&metric) => {
+            let other = if metric == "L1Distance" { "L2Distance" } else { "L1Distance" };
+            if !wanted.contains(&other) {
+                return String::new();
+            }
+            let of = atoms(domain).join(", ");
+            format!("state the metric of the step before it: \"MO\": \"{other}<{of}>\"")
+        }
         _ => return String::new(),
     };
     format!("\n{text}")
 }
-/// Take the domain and the metric of a space.
+/// Return the types of the domain and the metric of a space.
 fn parts(space: &TypeName) -> Option<(&TypeName, &TypeName)> {
     match (space.head(), space.args()) {
         ("Space", [domain, metric]) => Some((domain, metric)),
@@ -113,14 +125,14 @@ fn is_atom(name: &TypeName) -> bool {
         && (head.starts_with(|first: char| first.is_ascii_lowercase()) && !head.contains(':')
             || ["String", "IBig"].contains(&head))
 }
-/// The types of values inside.
+/// Return the atomic types in the name of a type.
 fn atoms(name: &TypeName) -> Vec<String> {
     match is_atom(name) {
         true => vec![name.to_string()],
         false => name.args().iter().flat_map(atoms).collect(),
     }
 }
-/// The name with `T` for each type of values.
+/// Return the name with `T` in place of each atomic type.
 fn shape(name: &TypeName) -> String {
     if is_atom(name) {
         return "T".to_owned();

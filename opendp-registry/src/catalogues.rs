@@ -1,14 +1,16 @@
-//! The names that the catalogues of this workspace register, whether they are linked or not.
+//! The names that the catalogues of this workspace register. A catalogue is a crate that registers
+//! constructors. The list also has the names of catalogues that are not linked.
 
 use opendp_core::{Error, Registration};
 
 use crate::registry::full_name;
 
-/// One line for each name: its package and the name. A test compares it with what is registered.
+/// One line for each name: the package that registers the name, and the name. A test compares the
+/// list with the registered names.
 const NAMES: &str = include_str!("catalogues.txt");
 
-/// Report a name that a known catalogue registers, and how to link the catalogue; `None` if the
-/// name is not known.
+/// Report that the catalogue of a name is not linked. The message states how to link the catalogue.
+/// Return `None` if the name is not known.
 #[cold]
 pub(crate) fn unlinked(name: &str) -> Option<Error> {
     let full = full_name(name);

@@ -8,6 +8,7 @@ mod node;
 mod weight;
 mod write;
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
 use opendp_core::erased::AnyMeasure;
@@ -21,21 +22,21 @@ use crate::{Registry, json};
 /// The newest version of the document format that is read.
 const VERSION: u64 = 1;
 
-/// A pipeline as text: what to build, from which space, with which arguments.
+/// A pipeline as text: a space, constructors and their arguments.
 ///
-/// The native form names a space and a chain. A link is a constructor's name, with or without
-/// `make_`, and its arguments; `input` is the space that the chain has reached. Anywhere in the
-/// arguments, `{"constructor": NAME, "types": {...}, "args": {...}}` stands for one call,
-/// `{"chain": [...]}` for a chain that starts from the space reached so far (in a list, with
-/// `"repeat": N` beside, for N of them), and `{"param": "NAME"}` for a number that is given or
-/// solved for later. A document may also be a serialization of OpenDP 0.16
-/// (`{"__function__": ...}`).
+/// The native form has a space and a chain of links. A link is the name of a constructor, with or
+/// without `make_`, and its arguments. The output space of the links so far is called the current
+/// space. The current space is the argument `input` of the next link. An argument can contain three
+/// special forms. `{"constructor": NAME, "types": {...}, "args": {...}}` is one call. `{"chain":
+/// [...]}` is a chain that starts from the current space. In a list, `"repeat": N` next to
+/// `"chain"` stands for N such chains. `{"param": "NAME"}` is a number that is given later, or that
+/// a search finds. A document can also be a serialization of OpenDP 0.16 (`{"__function__": ...}`).
 ///
 /// A document keeps its meaning. `version` is the version of the format and of the constructors of
-/// this workspace; `"packages": {"acme-dp": 2}` states those of other packages. What is not stated
-/// is 1. When a constructor changes its arguments, its author [states](opendp_core::migrate) the
-/// change, and documents of earlier versions are read with it.
-/// [`take_notes`](Registry::take_notes) tells what to rewrite.
+/// this workspace. `"packages": {"acme-dp": 2}` states the versions of other packages. A version
+/// that is not stated is 1. If the arguments of a constructor change, the author of the constructor
+/// [states](opendp_core::migrate) the change. This change is then applied to documents of earlier
+/// versions. [`take_notes`](Registry::take_notes) returns advice to authors of such documents.
 ///
 /// ```
 /// use opendp_registry::{Document, Registry};
@@ -61,27 +62,29 @@ pub struct Document {
 }
 
 impl Document {
-    /// Read a document. Nothing is built yet.
+    /// Read a document, without building its objects.
     ///
     /// # Errors
-    /// `Argument` when the text is not JSON, or is nested too deeply, or has a key twice in one
-    /// object, or has a newer version of the format.
+    /// `Argument` when the text is not JSON, is nested too deeply, or has a key twice in one
+    /// object. The same error when the text has too many values for its length, or when the version
+    /// of the format is newer than this program.
     pub fn parse(text: &str) -> Result<Self> {
+        weight::check_text(text)?;
         Document::new(json::parse_request(text)?)
     }
-    /// Take a document that is already JSON.
+    /// Make a document from parsed JSON.
     ///
     /// # Errors
-    /// `Argument` when the document has a newer version of the format.
+    /// `Argument` when the version of the format is newer than this program.
     pub fn new(json: Json) -> Result<Self> {
         let versions = Versions::of(&json, VERSION)?;
         Ok(Document { json, versions })
     }
-    /// Read a space, as a document writes it. Its parts are not checked to fit.
+    /// Read a space in document form. Do not check whether its domain and metric fit.
     pub(crate) fn space(registry: &Registry, json: &Json) -> Result<Arg> {
         Builder::new(registry).space(json).map_err(|error| error.at("space"))
     }
-    /// Read a measure, as a document writes it.
+    /// Read a measure in document form.
     pub(crate) fn measure(registry: &Registry, json: &Json) -> Result<AnyMeasure> {
         let made = Builder::new(registry).descriptor(json, None);
         made.and_then(Constructed::measure).map_err(|error| error.at("measure"))
@@ -96,24 +99,28 @@ impl Document {
         collect(&self.json, &mut names);
         names.into_iter().collect()
     }
-    /// Build what the document describes.
+    /// Build the object that the document describes.
     ///
     /// # Errors
-    /// The errors of resolving and calling each constructor, with the place in the document.
+    /// The errors of finding and calling each constructor, with the place in the document.
     pub fn build(&self, registry: &Registry) -> Result<Constructed> {
         self.build_with(registry, &BTreeMap::new())
     }
-    /// Build what the document describes, with values for its parameters.
+    /// Build the object that the document describes, with values for its parameters.
     ///
     /// # Errors
-    /// `Argument` when a parameter has no value or a value has no parameter; the errors of
+    /// `Argument` when a parameter has no value or a value has no parameter. The errors of
     /// [`build`](Document::build).
     pub fn build_with(
         &self,
         registry: &Registry,
         values: &BTreeMap<String, Json>,
     ) -> Result<Constructed> {
-        let filled = self.set(values)?;
+        // A document without values is not copied.
+        let filled = match values.is_empty() {
+            true => Cow::Borrowed(self),
+            false => Cow::Owned(self.set(values)?),
+        };
         let open = filled.parameters();
         if !open.is_empty() {
             return Err(Error::argument(
@@ -124,7 +131,7 @@ impl Document {
         self.versions.check(registry)?;
         Builder::new(registry).written_for(self.versions.clone()).top(&filled.json)
     }
-    /// Give some of the parameters their values. The others stay.
+    /// Replace some of the parameters by values. The other parameters stay.
     ///
     /// ```
     /// # use opendp_registry::Document;
@@ -136,7 +143,7 @@ impl Document {
     /// ```
     ///
     /// # Errors
-    /// `Argument` when the document has no parameter of a name.
+    /// `Argument` when the document has no parameter with one of the names.
     pub fn set(&self, values: &BTreeMap<String, Json>) -> Result<Document> {
         let known = self.parameters();
         if let Some(name) = values.keys().find(|name| !known.contains(name)) {
@@ -150,7 +157,7 @@ impl Document {
     }
 }
 
-/// Return the name of a parameter, if the node is a parameter.
+/// Return the name of a parameter, if the JSON is `{"param": NAME}`.
 fn parameter(json: &Json) -> Option<&str> {
     let object = json.as_object().filter(|object| object.len() == 1)?;
     object.get("param")?.as_str()
@@ -166,7 +173,7 @@ fn collect(json: &Json, names: &mut BTreeSet<String>) {
         _ => {}
     }
 }
-/// Replace the parameters that have values.
+/// Replace each parameter that has a value in `values` by this value.
 fn fill(json: &Json, values: &BTreeMap<String, Json>) -> Json {
     if let Some(value) = parameter(json).and_then(|name| values.get(name)) {
         return value.clone();

@@ -1,4 +1,4 @@
-//! One signature of a constructor, from the linker or added while the program runs.
+//! One signature of a constructor. A signature is collected by the linker, or added at run time.
 
 use std::{borrow::Cow, fmt, sync::Arc};
 
@@ -43,11 +43,11 @@ impl Entry {
     pub fn names(&self) -> impl Iterator<Item = &str> {
         self.names.iter().map(|name| &**name)
     }
-    /// Return the type arguments: names and types.
+    /// Return the type arguments: the name of each type parameter, and its type.
     pub fn generics(&self) -> impl Iterator<Item = (&str, &TypeName)> {
         self.generics.iter().map(|generic| (generic.name, &generic.type_name))
     }
-    /// Return the type arguments that a request may leave out: names and types.
+    /// Return the names and types of the type arguments that a request can leave out.
     pub fn generic_defaults(&self) -> impl Iterator<Item = (&str, &TypeName)> {
         let generics = self.generics.iter();
         generics.filter_map(|generic| Some((generic.name, generic.default.as_ref()?)))
@@ -64,7 +64,8 @@ impl Entry {
     pub fn output(&self) -> &TypeName {
         &self.output
     }
-    /// Return the package that registered the signature, its version, and the module.
+    /// Return the package that registered the signature, the version of the package, and the
+    /// module.
     pub fn origin(&self) -> (&str, &str, &str) {
         (&self.package, &self.version, &self.module)
     }
@@ -75,13 +76,14 @@ impl Entry {
             Documentation::Text(text) => text.clone(),
         }
     }
-    /// Whether the author states a proof of the claims of the constructed object. No program checks
-    /// this proof. Without one, the caller vouches for the claims.
+    /// Return whether the author states a proof of the claims of the constructed object. Programs
+    /// do not check this proof. Without a proof, the caller is responsible for the claims.
     ///
-    /// A constructor that is added while the program runs, such as a user's closure, has none. A
-    /// linked constructor has one if its documentation has a section `# Proof`; domains, metrics,
-    /// measures and functions of a release need none. A section `# Trust` states what the user
-    /// must guarantee.
+    /// A constructor that is added at run time, such as a closure of a user, has no proof. A linked
+    /// constructor has a proof if its documentation has a section `# Proof`. Domains, metrics,
+    /// measures and functions of a release need no proof. If the documentation has a section `#
+    /// Trust`, the result is `false`. This section states the conditions that the user must
+    /// guarantee.
     pub fn proved(&self) -> bool {
         match (&self.documentation, self.kind) {
             (Documentation::Text(_), _) => false,
@@ -90,12 +92,12 @@ impl Entry {
             _ => true,
         }
     }
-    /// Whether the constructor goes by its recommended name. Older ones are registered in modules
-    /// named `legacy`.
+    /// Return whether the name of the constructor is the recommended name. Constructors with older
+    /// names are registered in modules named `legacy`.
     pub fn recommended(&self) -> bool {
         !self.module.split("::").any(|part| part == "legacy")
     }
-    /// Whether the documentation has a section with this title.
+    /// Return whether the documentation has a section with this title.
     fn has(&self, title: &str) -> bool {
         self.documentation().lines().any(|line| line == title)
     }
@@ -111,7 +113,21 @@ impl Entry {
     }
 }
 impl Entry {
-    /// All signatures of a registration.
+    /// Whether another crate offers the same function at the same types, with the same defaults.
+    pub(crate) fn repeats(&self, other: &Entry) -> bool {
+        let (Build::Linked(one), Build::Linked(two)) = (&self.construct, &other.construct) else {
+            return false;
+        };
+        let same = |(a, b): (&Generic, &Generic)| {
+            (a.name, &a.type_name, &a.default) == (b.name, &b.type_name, &b.default)
+        };
+        let parameters = || self.parameters.iter().zip(&other.parameters);
+        (one.path)() == (two.path)()
+            && self.generics.len() == other.generics.len()
+            && self.generics.iter().zip(&other.generics).all(same)
+            && parameters().all(|(a, b)| (&a.name, &a.default) == (&b.name, &b.default))
+    }
+    /// Return all signatures of a registration.
     pub(crate) fn all_of(registration: &'static Registration) -> impl Iterator<Item = Entry> {
         registration
             .signatures()
@@ -142,7 +158,7 @@ impl Entry {
 impl fmt::Display for Entry {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.name())?;
-        // The erased types of a combinator carry no information.
+        // The erased types of a combinator are left out, because they contain no information.
         let erased = |generic: &&Generic| generic.type_name.head().starts_with("Any");
         let mut open = "<";
         for generic in self.generics.iter().filter(|generic| !erased(generic)) {
@@ -166,9 +182,9 @@ impl fmt::Debug for Entry {
     }
 }
 
-/// A constructor that is added while the program runs, such as a closure of a binding.
+/// A constructor that is added at run time, such as a closure of a binding to another language.
 ///
-/// Its claims are stated without a [proof](Entry::proved), and listings say so.
+/// Its claims have no stated [proof](Entry::proved). Listings show that there is no proof.
 ///
 /// ```
 /// use opendp_core::{Kind, Made, Named, SymmetricDistance, TheMetric};
@@ -185,7 +201,8 @@ impl fmt::Debug for Entry {
 /// ```
 pub struct Addition(Entry);
 impl Addition {
-    /// Begin an addition: a name, the package responsible for it, and the kind of object it makes.
+    /// Begin an addition with a name, the responsible package, the kind of the object, and the name
+    /// of its type.
     pub fn new(
         name: impl Into<Cow<'static, str>>,
         package: impl Into<Cow<'static, str>>,
@@ -212,7 +229,7 @@ impl Addition {
             construct: Build::Added(Arc::new(missing)),
         })
     }
-    /// Add a parameter.
+    /// Add a parameter of the constructor.
     #[must_use]
     pub fn parameter(mut self, parameter: Parameter) -> Self {
         self.0.parameters.push(parameter);

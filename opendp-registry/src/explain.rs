@@ -1,4 +1,4 @@
-//! Errors that help: the request, the failure, and near matches.
+//! Error messages with the request, the failure, and similar names.
 
 use std::{collections::BTreeSet, sync::Arc};
 
@@ -32,8 +32,11 @@ pub(crate) fn no_name(name: &str, known: impl Iterator<Item = String>) -> Error 
     near.sort_by(|a, b| b.0.total_cmp(&a.0).then_with(|| a.1.cmp(&b.1)));
     let near: Vec<String> = near.into_iter().take(3).map(|(_, name)| format!("`{name}`")).collect();
     let hint = match near.len() {
-        0 => "; `opendp list` shows all names. A program links a crate only if its code names it"
-            .to_owned(),
+        0 => {
+            "; `opendp list` shows all names, and `opendp list WORD` those about a word. A program \
+              links a crate only if its code names it"
+                .to_owned()
+        }
         _ => format!("; did you mean {}?", near.join(" or ")),
     };
     Error::NotFound(format!("nothing is registered under the name `{short}`{hint}"))
@@ -50,7 +53,7 @@ pub(crate) fn two_functions(name: &str, [a, b]: [&Entry; 2]) -> Error {
 
 #[cold]
 pub(crate) fn ambiguous(request: &Request, left: &[&Arc<Entry>]) -> Error {
-    // Name the type parameters in which the signatures differ, and the types of each.
+    // List the type parameters in which the signatures differ, and the types of each parameter.
     let mut open = Vec::new();
     for (i, generic) in left.iter().take(1).flat_map(|entry| entry.generics.iter().enumerate()) {
         let at = |entry: &&Arc<Entry>| entry.generics.get(i).map(|g| g.type_name.to_string());
@@ -66,17 +69,17 @@ pub(crate) fn ambiguous(request: &Request, left: &[&Arc<Entry>]) -> Error {
     ))
 }
 
-/// Report the parameter that failed, from the nearest signatures.
+/// Report the parameter that failed in the nearest signatures.
 #[cold]
 pub(crate) fn no_candidate(request: &Request, args: &Args, family: &Family) -> Error {
-    // A name that no signature has is always wrong.
+    // A name of an argument is always wrong if it occurs in no signature.
     if let Some(error) = unknown_name(request, args, family) {
         return error;
     }
     let refusals: Vec<Refusal> =
         family.entries.iter().filter_map(|entry| entry.refuses(request, args)).collect();
-    // A signature that refuses an argument has accepted all type arguments of the request, so it is
-    // nearer than one that refused a type. An unknown name is wrong in every signature.
+    // Type arguments are checked first. So a signature that refuses an argument is nearer than a
+    // signature that refuses a type. An unknown name is wrong in every signature.
     let rank = |refusal: &Refusal| match refusal {
         Refusal::Argument(..) => 0,
         Refusal::Type(..) => 1,
@@ -149,26 +152,33 @@ fn unknown_name(request: &Request, args: &Args, family: &Family) -> Option<Error
     let reason = format!("{} (no signature of `{}` fits)", no_such(name, &known), request.name);
     Some(Error::argument(name, reason))
 }
-/// Report an unknown argument name, the likely intended name, and all known names.
+/// Report an unknown name of an argument, the name that was probably meant, and all known names.
 fn no_such(name: &str, known: &BTreeSet<String>) -> String {
-    let meant = nearest(name, known)
-        .map_or_else(String::new, |nearest| format!("did you mean `{nearest}`? "));
+    let budget = ["budget", "delta", "epsilon", "rho"].contains(&name);
+    let meant = match nearest(name, known) {
+        _ if budget && known.contains("scale") => {
+            "noise has a `scale`: write {\"param\": \"scale\"}, and `solve` finds it for a loss; "
+                .to_owned()
+        }
+        Some(nearest) => format!("did you mean `{nearest}`? "),
+        None => String::new(),
+    };
     format!("unknown argument; {meant}the known ones are {}", some(known, NAMED))
 }
 
-/// Find the known name that is most like a name, if one is.
+/// Find the known name that is most similar to a name. Return `None` if no name is similar.
 pub(crate) fn nearest<'a>(name: &str, known: &'a BTreeSet<String>) -> Option<&'a String> {
     let likeness = |known: &String| strsim::jaro_winkler(name, known);
     let nearest = known.iter().max_by(|a, b| likeness(a).total_cmp(&likeness(b)));
     nearest.filter(|nearest| 0.7 < likeness(nearest))
 }
-/// List types, the most common ones first, and omit the end of a long list.
+/// List types. The most common types come first, and the end of a long list is omitted.
 pub(crate) fn list(types: BTreeSet<String>) -> String {
     let usual = USUAL.map(str::to_owned).into_iter().filter(|name| types.contains(name));
     let others = types.iter().filter(|name| !USUAL.contains(&&***name)).cloned();
     some(usual.chain(others).collect::<Vec<_>>().iter(), LISTED)
 }
-/// Join with commas, and omit all but the first.
+/// Join the first items with commas. Replace the others by their number.
 fn some<'a>(items: impl IntoIterator<Item = &'a String>, first: usize) -> String {
     let items: Vec<String> = items.into_iter().map(|item| format!("`{item}`")).collect();
     match items.get(..first) {

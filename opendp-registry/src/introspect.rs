@@ -1,4 +1,4 @@
-//! Which constructors take a space, and which of them lead to a measure.
+//! Lists the constructors that take a space, and the measurements that give a loss in a measure.
 
 use std::sync::Arc;
 
@@ -9,9 +9,9 @@ use serde_json::Value as Json;
 use crate::{Document, Entry, Registry};
 
 impl Registry {
-    /// Return the signatures that take a space, in order of name. They take it by its types. A
-    /// constructor may also require more, such as bounds or a known size, and then its error says
-    /// what.
+    /// Return the signatures that take a space, in order of name. Only the types of the space are
+    /// compared. A constructor can require more, such as bounds or a known size. The error of the
+    /// constructor then states the missing requirement.
     ///
     /// ```
     /// use opendp_registry::Registry;
@@ -27,14 +27,14 @@ impl Registry {
     /// ```
     ///
     /// # Errors
-    /// The errors of reading the space, as a document writes it.
+    /// The errors of reading the space.
     pub fn taking(&self, space: &Json) -> Result<Vec<Arc<Entry>>> {
         let here = Document::space(self, space)?;
         Ok(self.chained().into_iter().filter(|entry| entry.takes_space(&here)).collect())
     }
     /// Return the measurements that take a space and give a loss in a measure, in order of name.
-    /// Conversions of measurements between measures take no space, so they are not among them:
-    /// [`suggest`](Registry::suggest) finds chains with conversions.
+    /// The list has no conversions between measures, because conversions take a measurement and not
+    /// a space. [`suggest`](Registry::suggest) finds chains with conversions.
     ///
     /// ```
     /// use opendp_measurements as _;
@@ -50,13 +50,13 @@ impl Registry {
     /// ```
     ///
     /// # Errors
-    /// The errors of reading the space and the measure, as a document writes them.
+    /// The errors of reading the space and the measure.
     pub fn leading(&self, space: &Json, measure: &Json) -> Result<Vec<Arc<Entry>>> {
         let measure = Document::measure(self, measure)?;
         let leads = |entry: &Arc<Entry>| entry.leads_to(&measure);
         Ok(self.taking(space)?.into_iter().filter(leads).collect())
     }
-    /// Every signature that a chain may contain, in order of name.
+    /// List every signature that a chain can contain, in order of name.
     fn chained(&self) -> Vec<Arc<Entry>> {
         let names = self.names().into_iter();
         // A name with two functions cannot be used.
@@ -65,15 +65,15 @@ impl Registry {
     }
 }
 impl Entry {
-    /// Whether the parameter `input` takes a space of these types.
+    /// Return whether the parameter `input` takes a space of these types.
     pub(crate) fn takes_space(&self, here: &Arg) -> bool {
         self.parameters.iter().any(|p| p.name == "input" && p.accepts(here))
     }
-    /// Whether it makes measurements whose loss is in a measure.
+    /// Return whether the constructor makes measurements with a loss in a measure.
     pub(crate) fn leads_to(&self, measure: &AnyMeasure) -> bool {
         self.measure_type().is_some_and(|name| *name == measure.inner_type())
     }
-    /// The type of the measure of the measurements that it makes.
+    /// Return the type of the measure of the constructed measurements.
     pub(crate) fn measure_type(&self) -> Option<&opendp_core::TypeName> {
         match self.kind {
             Kind::Measurement => self.output.args().get(2),

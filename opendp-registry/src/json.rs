@@ -1,4 +1,5 @@
-//! JSON of pipelines and data: bounded, exact, and with Python's names for non-finite numbers.
+//! Reads JSON of pipelines and data. The size is limited, and numbers are exact. Python's names of
+//! non-finite numbers are allowed.
 
 use std::{borrow::Cow, fmt};
 
@@ -9,10 +10,11 @@ use serde_json::{Map, Value as Json, error::Category};
 /// The largest length of a text, in bytes.
 pub const MAX_BYTES: usize = 1 << 30;
 
-/// Read JSON, and the bare tokens `NaN`, `Infinity` and `-Infinity` as if they were strings.
+/// Read JSON. Read the tokens `NaN`, `Infinity` and `-Infinity` as strings, even without quotes.
 ///
-/// Numbers keep every digit. Nesting beyond 128 levels is an error. Text after the end is also an
-/// error, and so is a key that occurs twice in one object. No error shows the text.
+/// Numbers keep every digit. Nesting beyond 128 levels is an error. Text after the end of the JSON
+/// value is an error. A key that occurs twice in one object is an error too. Errors never show the
+/// text.
 ///
 /// ```
 /// # use opendp_registry::json;
@@ -22,13 +24,14 @@ pub const MAX_BYTES: usize = 1 << 30;
 /// ```
 ///
 /// # Errors
-/// `Argument`, with the line and column at which the text is not JSON.
+/// `Argument` with the line and column of the mistake.
 pub fn parse(text: &str) -> Result<Json> {
     read(text, Node { names: false })
 }
-/// Read JSON as [`parse`] does, for a text without data: a document, or a request.
+/// Read JSON as [`parse`] does, but for a text without data: a document or a request.
 ///
-/// An error names a key that occurs twice, except within `arg`, which holds the data of a request.
+/// If a key occurs twice, the error names this key. Keys within `arg` are never named, because
+/// `arg` has the data of a request.
 ///
 /// ```
 /// # use opendp_registry::json;
@@ -52,14 +55,14 @@ fn read(text: &str, node: Node) -> Result<Json> {
         let message = error.to_string();
         let reason = match error.classify() {
             Category::Eof => "the text ends too early",
-            // Cut the place from the message of `Node`, because the error has it too.
+            // Remove the place from the message of `Node`, because the error has the place too.
             Category::Data => message.split(" at line ").next().unwrap_or_default(),
             _ if message.contains("recursion limit") => "nested more than 128 levels deep",
-            // The part of the message about what the parser expected describes its grammar, and
-            // reveals nothing about the text.
+            // Keep the part of the message about the expected grammar, which does not reveal the
+            // text.
             _ => message.split(" at line ").next().unwrap_or_default(),
         };
-        // Data are not hinted at.
+        // A hint is given only for texts without data.
         let syntax = node.names && error.classify() == Category::Syntax;
         let hint = if syntax { hint(&text, error.line(), error.column()) } else { "" };
         let wrong = if error.classify() == Category::Syntax { "not JSON: " } else { "" };
@@ -69,11 +72,13 @@ fn read(text: &str, node: Node) -> Result<Json> {
         )
     })
 }
-/// Say what JSON writes instead of what stands at a place.
+/// Return advice about the correct JSON at a place.
 fn hint(text: &str, line: usize, column: usize) -> &'static str {
+    let first = (line, column) == (1, 1);
     let line = text.lines().nth(line.saturating_sub(1)).unwrap_or_default();
     match line.as_bytes().get(column.saturating_sub(1)) {
         Some(b'\'') => ": write names and texts in double quotes",
+        Some(b'a'..=b'z' | b'A'..=b'Z') if first => ": a document begins with `{`",
         Some(b'T' | b'F' | b'N') => ": JSON writes true, false and null",
         Some(b'/' | b'#') => ": JSON has no comments",
         Some(b'.') => ": write a digit before the point, as in 0.5",
@@ -84,7 +89,7 @@ fn hint(text: &str, line: usize, column: usize) -> &'static str {
 /// A JSON value without duplicate keys in its objects.
 #[derive(Clone, Copy)]
 struct Node {
-    /// Whether errors name keys.
+    /// Whether the error for a repeated key names the key.
     names: bool,
 }
 impl<'de> DeserializeSeed<'de> for Node {
@@ -93,7 +98,7 @@ impl<'de> DeserializeSeed<'de> for Node {
         reader.deserialize_any(self)
     }
 }
-/// The key under which the reader passes a number with all its digits.
+/// The JSON reader passes a number with all its digits as a map with this key.
 const NUMBER: &str = "$serde_json::private::Number";
 impl<'de> Visitor<'de> for Node {
     type Value = Json;
@@ -106,7 +111,8 @@ impl<'de> Visitor<'de> for Node {
     fn visit_bool<E>(self, value: bool) -> Result<Json, E> {
         Ok(Json::Bool(value))
     }
-    // Integers of 64 bits arrive here, all other numbers as a map.
+    // The JSON reader passes integers of 64 bits to these functions. All other numbers are passed
+    // as a map.
     fn visit_u64<E>(self, value: u64) -> Result<Json, E> {
         Ok(value.into())
     }
@@ -121,6 +127,9 @@ impl<'de> Visitor<'de> for Node {
         while let Some(item) = items.next_element_seed(self)? {
             all.push(item);
         }
+        // The capacity of an array doubles when it grows. The array can be kept for long, so
+        // release the unused capacity.
+        all.shrink_to_fit();
         Ok(Json::Array(all))
     }
     fn visit_map<A: MapAccess<'de>>(self, mut pairs: A) -> Result<Json, A::Error> {
@@ -142,12 +151,13 @@ impl<'de> Visitor<'de> for Node {
         Ok(Json::Object(object))
     }
 }
-/// Quote the beginning of a text of a document for a message, without terminal control characters.
+/// Quote the beginning of a document's text for a message. Escape the characters that control a
+/// terminal.
 pub fn short(text: &str) -> String {
     format!("`{}`", text.chars().take(60).collect::<String>().escape_debug())
 }
 
-/// Put quotes around the bare tokens that Python writes for floats that are not finite.
+/// Add quotes to the tokens that Python writes for floats that are not finite.
 fn quote_non_finite(text: &str) -> Cow<'_, str> {
     if !text.contains("NaN") && !text.contains("Infinity") {
         return Cow::Borrowed(text);
@@ -212,7 +222,7 @@ mod tests {
             assert!(error.contains("twice") && !error.contains("`a`"), "{error}");
         }
         assert!(parse_request(r#"{"a": {"a": 1}, "b": [{"a": 1}, {"a": 1}]}"#).is_ok());
-        // The data of a request are not shown.
+        // Errors do not show the data of a request.
         let error = parse_request(r#"{"arg": [{"Ada": 1, "Ada": 1}]}"#).unwrap_err().to_string();
         assert!(error.contains("twice") && !error.contains("Ada"), "{error}");
         let error =

@@ -1,7 +1,7 @@
 //! Finds constructors by name and type signature, and reads pipeline documents.
 //!
-//! A program links the crates whose constructors it needs, and names each crate once in code
-//! (`use opendp_transformations as _;`). [`Registry::global`] then holds their constructors.
+//! A program links the crates whose constructors it needs, and names each crate once in code (`use
+//! opendp_transformations as _;`). [`Registry::global`] then contains their constructors.
 //!
 //! ```
 //! use opendp_core::{Args, AtomDomain, Space, SymmetricDistance, VectorDomain};
@@ -16,7 +16,7 @@
 //! # Ok::<(), opendp_core::Error>(())
 //! ```
 //!
-//! A pipeline document builds the same objects from text: see [`Document`].
+//! A pipeline document builds the same objects from text. See [`Document`].
 #![forbid(unsafe_code)]
 #![doc(test(attr(deny(warnings))))]
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::panic, clippy::expect_used))]

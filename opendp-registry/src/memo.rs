@@ -7,21 +7,21 @@ use serde_json::Value as Json;
 
 use crate::Entry;
 
-/// A resolved request, with all facts that determined the result.
+/// A resolved request, with all properties of the request that determined the result.
 pub(crate) struct Memo {
     pub(crate) epoch: u64,
     request: String,
     args: Vec<(String, Key)>,
     pub(crate) entry: Arc<Entry>,
 }
-/// The property of an argument that selects the signature: its kind, not its content.
+/// The kind of an argument. Only the kind, and not the content, selects the signature.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) enum Key {
     Json,
     Space(TypeId, TypeId),
     Descriptor(Kind, TypeId),
-    /// The types of its input domain, input metric and measure: each measure has its own
-    /// conversion.
+    /// The types of the input domain, the input metric and the measure. Each measure has its own
+    /// conversion, so the measure is needed.
     Measurement([TypeId; 3]),
     Object(Kind),
     Value(TypeId),
@@ -30,8 +30,8 @@ pub(crate) enum Key {
 impl Key {
     pub(crate) fn of(arg: &Arg) -> Option<Key> {
         Some(match arg {
-            // The text of a type argument, or its absence, affects the result: such a request is
-            // resolved again each time.
+            // A text or null can be a type argument. The result then depends on the content of the
+            // argument. So a request with such an argument is not cached.
             Arg::Json(Json::String(_) | Json::Null) => return None,
             Arg::Json(_) => Key::Json,
             Arg::Space(space) => Key::Space(space.domain().inner_id(), space.metric().inner_id()),
@@ -52,8 +52,14 @@ impl Key {
         })
     }
 }
+/// The length of the longest request that is cached, in bytes. Longer requests would fill the
+/// memory.
+const LONGEST: usize = 512;
 impl Memo {
     pub(crate) fn new(epoch: u64, request: &str, args: &Args, entry: &Arc<Entry>) -> Option<Memo> {
+        if LONGEST < request.len() {
+            return None;
+        }
         let keys = args.iter().map(|(name, arg)| Some((name.to_owned(), Key::of(arg)?)));
         let args = keys.collect::<Option<Vec<_>>>()?;
         Some(Memo { epoch, request: request.to_owned(), args, entry: entry.clone() })

@@ -1,4 +1,4 @@
-//! Why a signature does not fit a request.
+//! The reasons why a signature does not fit a request.
 
 use opendp_core::{Arg, Args, Constructed, TypeName};
 use serde_json::Value as Json;
@@ -6,7 +6,8 @@ use serde_json::Value as Json;
 use crate::{Entry, Request};
 
 impl Entry {
-    /// Return the reason why a request does not mean this signature, or `None` if it may.
+    /// Return the reason why a request does not fit this signature. Return `None` if the signature
+    /// can fit.
     pub(crate) fn refuses(&self, request: &Request, args: &Args) -> Option<Refusal> {
         for (i, (name, wanted)) in request.types.iter().enumerate() {
             let found = match name {
@@ -48,7 +49,8 @@ impl Entry {
     }
 }
 impl crate::entry::Generic {
-    /// Whether an argument names this type: by its name, or as a domain, a metric or a measure.
+    /// Return whether an argument states this type. The argument can be the name of the type, or a
+    /// domain, a metric or a measure of the type.
     fn means(&self, arg: &Arg) -> bool {
         match arg {
             Arg::Json(Json::Null) => self.default.is_some(),
@@ -64,17 +66,18 @@ impl crate::entry::Generic {
 }
 /// The reason why a signature is excluded.
 pub(crate) enum Refusal {
-    /// It has no such type parameter.
+    /// The signature has no type parameter of this name.
     NoGeneric(String),
-    /// A type parameter has another type.
+    /// The type parameter of this name has another type in the request. The second field is the
+    /// type in the signature.
     Type(String, TypeName),
-    /// It has no such parameter.
+    /// The signature has no parameter of this name.
     NoParameter(String),
     /// The kind of an argument does not fit the parameter.
     Argument(String, TypeName),
 }
 impl Refusal {
-    /// The type that was expected of an argument or of a type parameter.
+    /// Return the expected type of an argument or of a type parameter.
     pub(crate) fn at(&self, name: &str) -> Option<&TypeName> {
         match self {
             Refusal::Argument(at, expected) | Refusal::Type(at, expected) if at == name => {

@@ -22,27 +22,29 @@ use crate::{Addition, Entry, Request};
 
 /// The constructors that a program can name.
 ///
-/// It resolves names from many threads at once and remembers what a request resolved to. The
-/// results do not depend on the order in which crates register.
+/// Many threads can resolve names at the same time. The results of requests are cached. The results
+/// do not depend on the order in which crates register.
 pub struct Registry {
     families: DashMap<String, Arc<Family>>,
     memo: DashMap<u64, Vec<Memo>>,
-    /// The objects made from the name of a type alone.
+    /// The objects that are made from the name of a type alone.
     pub(crate) plain: DashMap<TypeName, Constructed>,
-    /// The constructor of each type of a domain, a metric or a measure, the first by name.
+    /// The constructor for each type of domains, metrics or measures. If there are several
+    /// constructors, the first by name is used.
     described: DashMap<TypeName, Arc<Entry>>,
-    /// The changes of each constructor.
+    /// The stated changes of each constructor, by its name.
     pub(crate) migrations: DashMap<String, Arc<[Migration]>>,
     /// Notes about older documents, and whether they were taken.
     pub(crate) notes: DashMap<String, bool>,
     hasher: RandomState,
-    /// Counts additions that may change what a request means. A result remembered before the last
-    /// one may be outdated.
+    /// The number of additions that can change the meaning of a request. A result that was cached
+    /// before the last such addition can be outdated.
     epoch: AtomicU64,
-    /// The number of results remembered since the memory was emptied.
+    /// The number of results that were cached since the cache was emptied.
     remembered: AtomicUsize,
 }
-/// The most results that are remembered. Requests may come from anyone, and each may be another.
+/// The largest number of cached results. Without a limit, a user with many different requests could
+/// fill the memory.
 const MOST_REMEMBERED: usize = 1 << 16;
 /// All signatures under one name, sorted by their texts.
 #[derive(Clone, Default)]
@@ -59,10 +61,10 @@ impl Registry {
     pub fn new() -> Self {
         Registry::collect(|_| true)
     }
-    /// Collect only what these packages registered.
+    /// Collect only the constructors that these packages registered.
     ///
-    /// A package that is not trusted cannot be called and cannot hide others: its names are
-    /// ignored.
+    /// The names of other packages are ignored. So constructors of other packages cannot be called,
+    /// and cannot make a trusted name ambiguous.
     pub fn trusting(packages: &[&str]) -> Self {
         Registry::collect(|registration| packages.contains(&registration.family.origin.package))
     }
@@ -75,7 +77,7 @@ impl Registry {
             }
         }
         for family in families.values_mut() {
-            family.entries.sort_by_cached_key(|entry| entry.to_string());
+            family.entries.sort_by_cached_key(|entry| (entry.to_string(), entry.package.clone()));
         }
         let registry = Registry {
             families: DashMap::new(),
@@ -95,8 +97,9 @@ impl Registry {
         Migration::all().copied().for_each(|migration| registry.migrate(migration));
         registry
     }
-    /// Remember that a constructor makes domains, metrics or measures of a type. What was linked
-    /// stays, and of the linked ones the first by name.
+    /// Record that a constructor makes domains, metrics or measures of a type. A linked constructor
+    /// is never replaced by an added constructor. Of several linked constructors, the first by name
+    /// is recorded.
     fn describe(&self, entry: &Arc<Entry>, linked: bool) {
         let describes = matches!(entry.kind, Kind::Domain | Kind::Metric | Kind::Measure);
         if describes && (linked || !self.described.contains_key(&entry.output)) {
@@ -107,12 +110,12 @@ impl Registry {
             }
         }
     }
-    /// The constructor of domains, metrics or measures of a type.
+    /// Return the constructor that makes the domains, metrics or measures of a type.
     pub(crate) fn describing(&self, name: &TypeName) -> Option<Arc<Entry>> {
         self.described.get(name).map(|entry| entry.value().clone())
     }
-    /// Check that constructors are registered. Call this at program start: a crate that is linked
-    /// but never named in code registers nothing.
+    /// Check that constructors are registered. Call this function at program start, because a crate
+    /// that is linked but never named in code registers nothing.
     ///
     /// # Errors
     /// `NotFound`, with the missing names.
@@ -131,16 +134,17 @@ impl Registry {
             missing.join("`, `")
         )))
     }
-    /// Add a constructor while other threads resolve.
+    /// Add a constructor. Other threads can resolve names at the same time.
     ///
     /// # Errors
-    /// `Ambiguous` when its name stands for another function.
+    /// `Ambiguous` when another function has the same name.
     pub fn add(&self, addition: Addition) -> Result<()> {
         let entry = Arc::new(addition.into_entry());
-        // Without this name, a request for it meant the longer name, if there is one.
+        // Before this addition, a request for `clamp` meant `make_clamp`. So a short name can
+        // change the meaning of a request.
         let mut shadows = self.families.contains_key(&full_name(entry.name()));
         'added: {
-            // A new name takes the usual path: one allocation and no copy.
+            // For a new name, this code needs one allocation and no copy.
             let mut slot = match self.families.entry(entry.name().to_owned()) {
                 Slot::Vacant(slot) => {
                     slot.insert(Arc::new(Family { entries: vec![entry.clone()] }));
@@ -160,14 +164,14 @@ impl Registry {
             slot.insert(Arc::new(family));
         }
         self.describe(&entry, false);
-        // A name that no request could mean before leaves everything as it was remembered.
+        // If no earlier request could mean this name, all cached results are still right.
         if shadows {
             self.epoch.fetch_add(1, Ordering::SeqCst);
         }
         Ok(())
     }
 
-    /// List the names, in order, under which constructors are listed.
+    /// List the first name of each constructor, in order.
     pub fn names(&self) -> Vec<String> {
         let mut names: Vec<String> = self
             .families
@@ -180,32 +184,33 @@ impl Registry {
         names.sort();
         names
     }
-    /// Return the signatures of a constructor in order. `name` is any of its names, with or without
-    /// `make_`.
+    /// Return the signatures of a constructor, in order. `name` is any name of the constructor,
+    /// with or without `make_`.
     ///
     /// # Errors
-    /// `NotFound` with the nearest names; `Ambiguous` when the name stands for two functions.
+    /// `NotFound` with the nearest names. `Ambiguous` when two functions have the name.
     pub fn signatures(&self, name: &str) -> Result<Vec<Arc<Entry>>> {
         Ok(self.family(name)?.entries.clone())
     }
-    /// Find the one signature that a request and its arguments mean.
+    /// Find the signature that fits a request and its arguments.
     ///
-    /// A request is a name, with or without `make_`, and optional type arguments:
-    /// `make_clamp<T=i32>`, `make_clamp<i32, SymmetricDistance>`. An argument named for a type
-    /// parameter, such as `"MO": "L1Distance<i32>"`, is a type argument too. Signatures that do not
-    /// fit an argument are excluded. If several remain, type parameters take their defaults. If the
-    /// remaining signatures read some JSON as different types, each of them decodes it. The
-    /// preferred types are `i32`, `i64`, `f64`, `bool` and `String`, in this order; `f64` is first
-    /// if a number has a point or an exponent. JSON with the same meaning in all signatures has no
-    /// effect.
+    /// A request is a name, with or without `make_`, and optional type arguments, as in
+    /// `make_clamp<T=i32>` or `make_clamp<i32, SymmetricDistance>`. An argument with the name of a
+    /// type parameter, such as `"MO": "L1Distance<i32>"`, is a type argument too. Signatures that
+    /// do not fit an argument are excluded. If several signatures remain, type parameters take
+    /// their defaults. If the remaining signatures read some JSON as different types, each of these
+    /// signatures decodes the JSON. The preferred types are `i32`, `i64`, `f64`, `bool` and
+    /// `String`, in this order. If a number has a point or an exponent, `f64` is preferred over all
+    /// others. JSON with the same type in all signatures has no effect on the choice.
     ///
     /// # Errors
-    /// `NotFound` with the nearest names; `Argument`, with the parameter that failed; `Ambiguous`
+    /// `NotFound` with the nearest names. `Argument` with the parameter that failed. `Ambiguous`
     /// when several signatures remain.
     pub fn resolve(&self, request: &str, args: &Args) -> Result<Arc<Entry>> {
         let epoch = self.epoch.load(Ordering::SeqCst);
         let hash = self.hash(request, args);
-        // The lock ends here: to check arguments may call constructors, which are code of users.
+        // The lock of the cache must be released here. The check of arguments can call
+        // constructors, which can be code of users.
         let known = hash.and_then(|hash| {
             let found = self.memo.get(&hash)?;
             found.iter().find(|memo| memo.is(epoch, request, args)).map(|memo| memo.entry.clone())
@@ -229,7 +234,7 @@ impl Registry {
         }
         Ok(entry)
     }
-    /// Find the one signature that a request means, and call it.
+    /// Find the signature that fits a request and its arguments, and call its function.
     ///
     /// # Errors
     /// The errors of [`resolve`](Registry::resolve), of decoding the arguments, and of the
@@ -238,10 +243,14 @@ impl Registry {
         self.resolve(request, args)?.construct(args)
     }
 
-    /// Find a family by any of its names.
-    pub(crate) fn family(&self, name: &str) -> Result<Arc<Family>> {
+    /// Find the family of a name, which may lack the prefix `make_`.
+    fn named(&self, name: &str) -> Option<Arc<Family>> {
         let get = |name: &str| self.families.get(name).map(|family| family.value().clone());
-        let family = get(name).or_else(|| get(&full_name(name))).ok_or_else(|| {
+        get(name).or_else(|| get(&full_name(name)))
+    }
+    /// Find the signatures of a constructor by any name of the constructor.
+    pub(crate) fn family(&self, name: &str) -> Result<Arc<Family>> {
+        let family = self.named(name).ok_or_else(|| {
             let known = || self.families.iter().map(|family| family.key().clone());
             unlinked(name).unwrap_or_else(|| no_name(name, known()))
         })?;
@@ -250,31 +259,34 @@ impl Registry {
             None => Ok(family),
         }
     }
-    /// Whether a name is known, with or without `make_`.
+    /// Return whether a name is known, with or without `make_`.
     pub(crate) fn knows(&self, name: &str) -> bool {
         self.families.contains_key(name) || self.families.contains_key(&full_name(name))
     }
-    /// Return the kind of object that a name makes.
+    /// Return the kind of object that the constructor with this name makes.
     pub(crate) fn kind(&self, name: &str) -> Option<Kind> {
-        let family = self.family(name).ok()?;
+        // Documents call this function for each key. So a name that is not found must cost little.
+        let family = self.named(name).filter(|family| family.conflict().is_none())?;
         family.entries.first().map(|entry| entry.kind)
     }
-    /// Every signature of a kind, in no particular order.
+    /// List every signature of a kind, in no particular order.
     pub(crate) fn of_kind(&self, kind: Kind) -> Vec<Arc<Entry>> {
         let all = self.families.iter().flat_map(|family| family.entries.clone());
         all.filter(|entry| entry.kind == kind).collect()
     }
-    /// Find a signature, and return whether the kinds of the arguments alone determined it.
+    /// Find a signature. Also return whether the kinds of the arguments were enough to determine
+    /// the signature.
     pub(crate) fn find(&self, request: &Request, args: &Args) -> Result<(Arc<Entry>, bool)> {
         let family = self.family(&request.name)?;
         let mut left: Vec<&Arc<Entry>> =
             family.entries.iter().filter(|entry| entry.refuses(request, args).is_none()).collect();
+        left.dedup_by(|next, entry| next.repeats(entry));
         let by_kind = left.len() == 1;
         if left.is_empty() {
             return Err(no_candidate(request, args, &family));
         }
         if 1 < left.len() {
-            // A default applies only to a type parameter that is still open.
+            // A default applies only to a type parameter without a given type.
             let open = |i: usize, name: &str| {
                 let named = |given: &Option<String>| given.as_deref() == Some(name);
                 let by_place = request.types.get(i).is_some_and(|(given, _)| given.is_none());
@@ -298,7 +310,7 @@ impl Registry {
                 if left.len() == 1 {
                     break;
                 }
-                // The JSON does not distinguish one type from all others: take the usual one.
+                // The JSON fits several types, so take the usual type.
                 let one = left.iter().filter(|entry| entry.names_type(name)).count();
                 if one == 1 && left.iter().all(|entry| entry.generics.len() == 1) {
                     left.retain(|entry| entry.names_type(name));
@@ -333,13 +345,15 @@ impl fmt::Debug for Registry {
     }
 }
 
-/// Keep the signatures that satisfy a condition, unless there are none.
+/// Keep the signatures that satisfy a condition. If no signature satisfies the condition, keep all
+/// signatures.
 fn narrow(left: &mut Vec<&Arc<Entry>>, keep: impl Fn(&Entry) -> bool) {
     if left.iter().any(|entry| keep(entry)) {
         left.retain(|entry| keep(entry));
     }
 }
-/// `clamp` and `then_clamp` mean `make_clamp`; `acme::count` means `acme::make_count`.
+/// Complete a name: `clamp` and `then_clamp` mean `make_clamp`, and `acme::count` means
+/// `acme::make_count`.
 pub(crate) fn full_name(name: &str) -> String {
     let (path, last) = name.split_at(name.rfind("::").map_or(0, |place| place + 2));
     [path, "make_", last.strip_prefix("then_").unwrap_or(last)].concat()
@@ -361,7 +375,8 @@ mod tests {
     #[test]
     fn requests_that_all_differ_are_forgotten_again() {
         let registry = Registry::new();
-        // Core alone is linked. White space after a name makes another text of the same request.
+        // This test links only `opendp-core`. White space after a name makes another text for the
+        // same request.
         let white = |bit: u32, number: usize| if number >> bit & 1 == 0 { ' ' } else { '\t' };
         for number in 0..MOST_REMEMBERED + 1_000 {
             let end: String = (0..20).map(|bit| white(bit, number)).collect();

@@ -14,13 +14,23 @@ use opendp_core::{Error, Result, TypeName};
 pub struct Request {
     /// The name of the constructor.
     pub name: String,
-    /// The type arguments: one with a name, or the next one in order.
+    /// The type arguments. An argument with a name is for the type parameter of this name. The
+    /// arguments without a name are in the order of the type parameters.
     pub types: Vec<(Option<String>, TypeName)>,
 }
+
+/// The longest request that is read, in bytes.
+const MAX_LENGTH: usize = 1 << 14;
 
 impl std::str::FromStr for Request {
     type Err = Error;
     fn from_str(text: &str) -> Result<Self> {
+        if MAX_LENGTH < text.len() {
+            return Err(Error::TypeParse {
+                text: text.chars().take(60).collect(),
+                reason: format!("longer than {MAX_LENGTH} bytes"),
+            });
+        }
         let Some((name, rest)) = text.split_once('<') else {
             return Ok(Request { name: text.trim().to_owned(), types: Vec::new() });
         };
@@ -53,7 +63,7 @@ impl std::fmt::Display for Request {
     }
 }
 
-/// Split at the commas that are not inside brackets.
+/// Split at the commas outside of brackets.
 fn split(text: &str) -> Vec<&str> {
     let (mut depth, mut start, mut parts) = (0_usize, 0, Vec::new());
     for (i, c) in text.char_indices() {

@@ -1,4 +1,4 @@
-//! Searches for the value of a document's parameter.
+//! Searches for the value of a parameter of a document.
 
 use std::collections::BTreeMap;
 
@@ -12,19 +12,19 @@ use crate::{Document, Registry};
 impl Document {
     /// Find the value of a parameter at the boundary where the map meets a bound.
     ///
-    /// The answer is the value nearest to the boundary where `map(d_in) <= d_out` holds: the
-    /// smallest scale, or the largest size, that the budget allows. If the document cannot be built
-    /// at a value, or the map fails, the value does not meet the bound. A parameter that takes only
-    /// whole numbers is searched among whole numbers.
+    /// The result is the value nearest to the boundary at which `map(d_in) <= d_out` holds. For
+    /// example, it is the smallest scale or the largest size that the budget allows. If the
+    /// document cannot be built at a value, or the map fails, the value does not meet the bound. If
+    /// a parameter takes only whole numbers, the search uses only whole numbers.
     ///
-    /// A bound is the decimal number that is written, and a loss is the [exact
-    /// one](opendp_core::Measurement::exact_map) that a budget is charged. So five releases of a
-    /// pipeline that was solved for 0.2 fit a budget of 1.
+    /// The bound `d_out` is read as the exact decimal number that is written. A loss is the [exact
+    /// loss](opendp_core::Measurement::exact_map) that is charged to a budget. So five releases of
+    /// a pipeline that was solved for 0.2 fit a budget of 1.
     ///
     /// # Errors
-    /// `Argument` when the document has no such parameter, or another one without a value; `Search`
-    /// when the map meets the bound for no value, or for all values, including the value without
-    /// noise; the document's own error when no value can be built.
+    /// `Argument` when the document has no such parameter, or has another parameter without a
+    /// value. `Search` when no value meets the bound, or when all values meet the bound, even
+    /// without noise. The error of the document when the document cannot be built at any value.
     pub fn solve(
         &self,
         registry: &Registry,
@@ -54,9 +54,9 @@ impl Document {
             Error::Search(_) => Error::Search(why(&build, parameter, d_in, d_out)),
             other => other,
         };
-        // Without this check, a bad distance would look like a budget that no value meets. The map
-        // itself may fail here: it does not meet the budget at this value, but may meet it at
-        // another.
+        // This check reports an invalid distance. Without this check, the error would be that no
+        // value meets the budget. The map is not evaluated, because it can fail at this value and
+        // meet the budget at another value.
         if let Some(made) = [0.5, 1.0, 2.0, 100.0].iter().find_map(|x| build(x.to_json()).ok()) {
             made.check_distances(d_in, d_out)?;
             made.check_neighbours(d_in)?;
@@ -66,8 +66,9 @@ impl Document {
             return search::<i64>(build, d_in, d_out).map_err(unmet);
         }
         let found = search::<f64>(&build, d_in, d_out).map_err(unmet)?;
-        // If the next value below gives an error, and the map at the next value above does not
-        // exceed the bound, then this is the end of the valid values and not a boundary of the map.
+        // The found value can be the end of the valid values, and not a boundary of the map. At an
+        // end, the float below gives an error, and the map still meets the bound at the float
+        // above.
         let end = f64::from_json(&found)?;
         let meets = |x: f64| build(x.to_json()).and_then(|made| meets(&made, d_in, d_out));
         if end.abs() <= f64::MIN_POSITIVE
@@ -91,7 +92,8 @@ fn search<T: Bisect + Codec>(
     let meets = |value: T| meets(&build(value.to_json())?, d_in, d_out);
     binary_search(meets, None).map(|value| value.to_json())
 }
-/// Whether a map meets a bound, in floats and in the exact numbers that budgets add up.
+/// Return whether a map meets a bound. Compare both the floats and the exact numbers that budgets
+/// add.
 fn meets(made: &Constructed, d_in: &Json, d_out: &Json) -> Result<bool> {
     let Constructed::Measurement(measurement) = made else { return made.check(d_in, d_out) };
     if !made.check(d_in, d_out)? {
@@ -102,11 +104,11 @@ fn meets(made: &Constructed, d_in: &Json, d_out: &Json) -> Result<bool> {
         (Ok(loss), Some(most)) if loss.len() == most.len() => {
             loss.iter().zip(&most).all(|(loss, most)| loss <= most)
         }
-        // The loss has no exact parts, such as a profile.
+        // The loss has no exact parts. An example is a profile.
         _ => true,
     })
 }
-/// Read the parts of a bound as the decimal numbers that are written.
+/// Read the parts of a bound as exact decimal numbers.
 fn written(d_out: &Json) -> Option<Vec<Exact>> {
     let part = |part: &Json| match part {
         Json::Number(number) => number.to_string().parse().ok(),
@@ -117,14 +119,14 @@ fn written(d_out: &Json) -> Option<Vec<Exact>> {
         one => Some(vec![part(one)?]),
     }
 }
-/// Say why no value of a parameter is a boundary.
+/// Write the reason why no value of a parameter is a boundary.
 fn why(
     build: &impl Fn(Json) -> Result<Constructed>,
     parameter: &str,
     d_in: &Json,
     d_out: &Json,
 ) -> String {
-    // A negative number is no exact amount.
+    // For a negative number, `written` returns `None`.
     if written(d_out).is_none_or(|parts| parts.iter().all(Exact::is_zero)) && !d_out.is_object() {
         return format!("no value of `{parameter}` meets {d_out}: a loss is above 0");
     }

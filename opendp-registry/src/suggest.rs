@@ -13,10 +13,11 @@ use serde_json::Value as Json;
 use self::steps::Search;
 use crate::{Document, Entry, Registry};
 
-/// What a chain must achieve, and what is known about the data.
+/// The goal of a search: the loss that a chain must meet, and the known facts about the data.
 ///
-/// A search uses only what is stated. It invents no bounds, no size and no categories. The name of
-/// a fact is that of the parameter that takes it. `clamp.bounds` states it for one constructor.
+/// A search uses only stated facts, and never invents bounds, a size or categories. A fact is a
+/// value for all parameters of one name, such as `bounds`. The name `clamp.bounds` limits the fact
+/// to one constructor.
 pub struct Goal<'a> {
     space: Json,
     measure: Json,
@@ -29,7 +30,7 @@ pub struct Goal<'a> {
 }
 impl<'a> Goal<'a> {
     /// State the space of the data, the measure of the loss, the distance of neighbours, and the
-    /// most that the loss may be. All are written as in documents.
+    /// largest allowed loss. All four values are in document form.
     pub fn new(space: Json, measure: Json, d_in: Json, d_out: Json) -> Self {
         let (facts, limits) = (BTreeMap::new(), Limits::default());
         Goal { space, measure, d_in, d_out, facts, about: None, limits, unproved: false }
@@ -40,19 +41,19 @@ impl<'a> Goal<'a> {
         self.facts.insert(name.into(), value.into());
         self
     }
-    /// Find only chains with a link for which this holds.
+    /// Find only chains with a link for which `about` returns `true`.
     #[must_use]
     pub fn about(mut self, about: &'a dyn Fn(&Entry) -> bool) -> Self {
         self.about = Some(about);
         self
     }
-    /// Also use constructors without a stated proof, such as closures of this program.
+    /// Also use constructors without a stated proof, such as closures of the program.
     #[must_use]
     pub fn with_unproved(mut self) -> Self {
         self.unproved = true;
         self
     }
-    /// Bound the search.
+    /// Set the limits of the search.
     #[must_use]
     pub fn limits(mut self, limits: Limits) -> Self {
         self.limits = limits;
@@ -65,13 +66,13 @@ impl fmt::Debug for Goal<'_> {
     }
 }
 
-/// How far a search goes.
+/// The limits of a search.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
-    /// The largest number of links of a chain, without conversions of the measure.
+    /// The largest number of links in a chain. Conversions of the measure do not count.
     pub links: usize,
-    /// The largest number of calls of constructors. Bisections of the noise count apart: there are
-    /// at most four for each result.
+    /// The largest number of calls of constructors. Bisections of the noise do not count. There are
+    /// at most four bisections for each result.
     pub calls: usize,
     /// The largest number of suggestions.
     pub results: usize,
@@ -85,34 +86,36 @@ impl Default for Limits {
 /// A chain that meets the goal.
 #[derive(Clone, Debug)]
 pub struct Suggestion {
-    /// The chain. It builds, and its loss is within the budget.
+    /// The chain, which can be built and has a loss within the budget.
     pub document: Document,
     /// The constructors of the links, in order.
     pub names: Vec<String>,
-    /// The parameter that was solved for, and its value.
+    /// The parameter for which the search found a value, and this value.
     pub solved: Option<(String, Json)>,
-    /// The loss at the distance of the goal.
+    /// The loss of the chain at the distance of the goal.
     pub loss: Json,
-    /// For each answer, a bound on the error that holds except with probability 0.05, where it is
-    /// known.
+    /// A bound on the error of each answer. `None` if no bound is known. A bound fails with
+    /// probability at most 0.05.
     pub accuracy: Vec<Option<f64>>,
 }
-/// A constructor that the goal is about, or that takes the data, and that was in no chain.
+/// A constructor that is in no found chain. Either the constructor takes the data, or the goal is
+/// about the constructor.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Obstacle {
     /// The constructor.
     pub name: String,
     /// The parameters for which a fact is missing.
     pub missing: Vec<String>,
-    /// The reason why the constructor refused, if it was called.
+    /// The error of the constructor, if it was called.
     pub reason: Option<String>,
 }
 /// The result of a search.
 #[derive(Clone, Debug)]
 pub struct Suggestions {
-    /// The chains, the best first: by the number of links, then by the error.
+    /// The chains, starting with the best. Chains are sorted by the number of links, and then by
+    /// the error.
     pub found: Vec<Suggestion>,
-    /// What is missing for other chains, or for the first one.
+    /// The constructors that could not be used, with the missing facts.
     pub obstacles: Vec<Obstacle>,
     /// The number of calls of constructors, without bisections.
     pub calls: usize,
@@ -120,7 +123,7 @@ pub struct Suggestions {
     pub whole: bool,
 }
 
-/// A goal that was read.
+/// A goal after its space, measure and distances were read.
 struct Aim<'a> {
     start: Arg,
     measure: AnyMeasure,
@@ -131,9 +134,10 @@ struct Aim<'a> {
 impl Registry {
     /// Suggest chains from a space to a release within a budget.
     ///
-    /// Every suggestion was built, and its loss was checked. If a chain has noise, the parameter of
-    /// the noise is solved for. Constructors without a stated proof and older names are left out.
-    /// Of the chains with the same statistic only the shortest are suggested.
+    /// Every suggestion was built, and its loss was checked. If a chain has noise, a search finds
+    /// the parameter of the noise. The search does not use constructors without a stated proof, and
+    /// it does not use older names. If several chains have the same statistic, only the shortest
+    /// are suggested.
     ///
     /// ```
     /// use opendp_measurements as _;
@@ -169,7 +173,7 @@ impl Registry {
             d_in.map_err(|error| error.at("d_in"))?;
         }
         let mut facts = goal.facts.clone();
-        // The delta of a budget is the delta of a conversion.
+        // A conversion gets the delta of the budget.
         if let Some(delta) = goal.d_out.get(1) {
             facts.entry("delta".to_owned()).or_insert_with(|| delta.clone());
         }

@@ -1,4 +1,4 @@
-//! Types in requests, and the types that JSON implies.
+//! Types in requests, and the types that JSON arguments determine.
 
 use std::{collections::BTreeSet, sync::Arc};
 
@@ -32,7 +32,8 @@ impl Registry {
         }
         entry.construct(&args)
     }
-    /// Check that an object given for a type has no arguments of its own: they would be lost.
+    /// Check the arguments that are objects in the place of types. Such an object must not have its
+    /// own arguments, because they would be ignored.
     pub(crate) fn check_type_arguments(&self, entry: &Entry, args: &Args) -> Result<()> {
         for (name, arg) in args.iter() {
             let Arg::Made(made) = arg else { continue };
@@ -40,7 +41,8 @@ impl Registry {
             let plain = match self.plain.get(&generic.type_name) {
                 Some(plain) => plain.value().clone(),
                 None => {
-                    // A type that cannot be made from its name alone is not compared.
+                    // The object is compared with an object that is made from the name of the type
+                    // alone. If no such object can be made, the argument is accepted.
                     let Ok(plain) = self.of_type(&generic.type_name) else { continue };
                     self.plain.insert(generic.type_name.clone(), plain.clone());
                     plain
@@ -64,8 +66,8 @@ impl Registry {
     }
 }
 
-/// Return the JSON arguments that have different types in different signatures and so can select
-/// one.
+/// Return the JSON arguments that have different types in different signatures. Such arguments can
+/// select a signature.
 pub(crate) fn telling<'a>(left: &[&Arc<Entry>], args: &'a Args) -> Vec<&'a Json> {
     let type_of = |entry: &Entry, name: &str| {
         entry.parameters.iter().find(|p| p.name == name).map(|p| p.type_name.clone())
@@ -81,7 +83,7 @@ pub(crate) fn telling<'a>(left: &[&Arc<Entry>], args: &'a Args) -> Vec<&'a Json>
     });
     json.collect()
 }
-/// Whether a number in JSON is written as a float.
+/// Return whether a number in JSON is written as a float.
 pub(crate) fn has_float(json: &Json) -> bool {
     match json {
         Json::Number(number) => number.to_string().contains(['.', 'e', 'E']),

@@ -1,4 +1,4 @@
-//! One set of features for the dependencies that the packages of the workspace share.
+//! One set of Cargo features for the dependencies that the packages of the workspace share.
 //!
-//! There is no code here. The comments in the manifest state the purpose.
+//! This crate has no code. The comments in its `Cargo.toml` state its purpose.
 #![forbid(unsafe_code)]

@@ -1,4 +1,4 @@
-//! Domains, metrics, measures, and what constructors make, as arguments.
+//! Domains, metrics, measures, and the results of constructors, as arguments.
 
 use std::any::TypeId;
 
@@ -15,7 +15,8 @@ use crate::{
 
 macro_rules! values_only {
     ($($map:ty: $name:literal $left:ident $right:ident;)*) => {$(
-        /// A map. Only a value can be a map: documents cannot write one.
+        /// A map as an argument. A document cannot contain a map, so the argument must be a Rust
+        /// value.
         impl Argument for $map {
             fn type_name() -> TypeName {
                 TypeName::generic($name, [$left::type_name(), $right::type_name()])
@@ -133,7 +134,8 @@ objects! {
     AnyFunction Function;
 }
 
-/// A measurement with a known measure, as conversions between measures take.
+/// A measurement whose measure has the type `MO`, as an argument. Conversions between measures take
+/// such measurements.
 impl<MO: Measure> Argument for Measurement<AnyDomain, AnyMetric, MO, AnyValue> {
     fn type_name() -> TypeName {
         if TypeId::of::<MO>() == TypeId::of::<AnyMeasure>() {

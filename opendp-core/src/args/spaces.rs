@@ -49,7 +49,7 @@ fn checked_space<D: Domain, M: MetricOn<D>>(space: Space<D, M>) -> Result<Space<
 fn no_space(expected: fn() -> TypeName, found: &Arg) -> Error {
     wrong(&expected(), found)
 }
-/// The space that an argument describes.
+/// The domain and the metric of the space that an argument describes.
 struct Pair<'a> {
     domain: &'a AnyDomain,
     metric: &'a AnyMetric,
@@ -59,7 +59,7 @@ struct Pair<'a> {
     lowest_is_best: bool,
 }
 impl Arg {
-    /// The domain and the metric of a space.
+    /// Return the domain and the metric, if this argument describes a space.
     fn space(&self) -> Option<Pair<'_>> {
         match self {
             Arg::Space(space) => Some(Pair {
@@ -76,8 +76,9 @@ impl Arg {
     }
 }
 
-/// A space of any types. A pair from a document is unchecked, and only code that knows its types
-/// can check it. So the pair is tried with each type of space that a registered function takes.
+/// A space of any types. A pair of a domain and a metric from a document is unchecked. Only code
+/// that is compiled for the two types can check the pair. So the check uses a registered function
+/// that has a parameter of the type `Space<D, M>` for the two types.
 impl Argument for Space<AnyDomain, AnyMetric> {
     fn type_name() -> TypeName {
         TypeName::generic("Space", [AnyDomain::type_name(), AnyMetric::type_name()])
@@ -101,9 +102,10 @@ impl Argument for Space<AnyDomain, AnyMetric> {
         }
     }
 }
-/// Make a space from a pair whose types this code does not know.
+/// Make a space from a pair whose types are known only at run time.
 fn checked(domain: &AnyDomain, metric: &AnyMetric) -> Result<Space<AnyDomain, AnyMetric>> {
-    // A metric or domain that a user defined is not checked: it fits every partner.
+    // A metric or domain that a user defined is not checked. Such a metric fits every domain, and
+    // such a domain fits every metric.
     if !(domain.is::<UserDomain>() || metric.is::<UserDistance>()) {
         let name = TypeName::generic("Space", [domain.inner_type(), metric.inner_type()]);
         let Some(check) = SPACES.get(&name) else {
@@ -116,7 +118,7 @@ fn checked(domain: &AnyDomain, metric: &AnyMetric) -> Result<Space<AnyDomain, An
     }
     Ok(Space::of(domain.clone(), metric.clone()))
 }
-/// All spaces that registered functions take.
+/// The parameter types `Space<D, M>` of all registered functions, by their names.
 static SPACES: LazyLock<HashMap<TypeName, ArgumentType>> = LazyLock::new(|| {
     let signatures = Registration::all().flat_map(Registration::signatures);
     let parameters = signatures.flat_map(|signature| signature.parameters);

@@ -1,4 +1,4 @@
-//! Conversions between primitive numbers that are exact, or rounded in a chosen direction.
+//! Conversions between primitive numbers, exact or rounded in a chosen direction.
 
 use std::fmt::Display;
 
@@ -9,20 +9,20 @@ pub use super::dyadic::{
 use super::float::finite;
 use crate::{Error, Result};
 
-/// Conversion to the nearest value of a type on a chosen side.
+/// Conversion to the nearest value of a type, rounded in a chosen direction.
 ///
-/// Implemented for all pairs of primitive integers and floats. A conversion between integers is
-/// exact. A conversion from a float to an integer is a ceiling or floor. A conversion into a float
-/// is the tightest bound. A zero result is `+0.0`.
+/// All pairs of primitive integers and floats implement this trait. A conversion between integers
+/// is exact. A conversion from a float to an integer rounds to the ceiling or to the floor. A
+/// conversion into a float gives the tightest bound. A zero result is `+0.0`.
 ///
 /// # Errors
-/// `FailedCast` when the result is not a finite value of the type, and on infinities and NaN, even
-/// when both types are the same. The message shows the value: do not pass it on when the value is
-/// private.
+/// `FailedCast` when the result is not a finite value of the type. Infinities and NaN always fail,
+/// even in a conversion of a type to itself. The message shows the value: do not pass the message
+/// on when the value is private.
 pub trait InfCast<T>: Sized {
-    /// Convert to the smallest value not below `value`.
+    /// Convert to the smallest value that is at least `value`.
     fn inf_cast(value: T) -> Result<Self>;
-    /// Convert to the largest value not above `value`.
+    /// Convert to the largest value that is at most `value`.
     fn neg_inf_cast(value: T) -> Result<Self>;
 }
 
@@ -31,15 +31,15 @@ pub trait ExactCast<T>: Sized {
     /// Convert a value that both types represent.
     ///
     /// # Errors
-    /// `FailedCast` unless the value is exactly representable. `-0.0` counts as zero. The message
-    /// shows the value: do not pass it on when the value is private.
+    /// `FailedCast` when the target type cannot represent the value exactly. `-0.0` counts as zero.
+    /// The message shows the value: do not pass the message on when the value is private.
     fn exact_cast(value: T) -> Result<Self>;
 }
 
 impl<T: Copy + Display, U: InfCast<T> + PartialEq> ExactCast<T> for U {
     #[inline]
     fn exact_cast(value: T) -> Result<Self> {
-        // A value is representable exactly when its two directed conversions agree.
+        // The value is representable if and only if its two directed conversions are equal.
         match (U::inf_cast(value), U::neg_inf_cast(value)) {
             (Ok(above), Ok(below)) if above == below => Ok(above),
             _ => Err(failed_cast::<T, U>(value, "an exactly representable value")),
@@ -53,7 +53,8 @@ fn failed_cast<T: Display, U>(value: T, expected: &str) -> Error {
     Error::FailedCast(format!("{value} to {}, expected {expected}", std::any::type_name::<U>()))
 }
 
-/// Define a type's conversion from each type in a list, given the bodies of both functions.
+/// Implement [`InfCast`] from each type of a list to the type `$to`. The expressions `$inf` and
+/// `$neg_inf` are the bodies of the two functions.
 macro_rules! impl_cast {
     ($to:ty: $($from:ty)* => |$value:ident| $inf:expr, $neg_inf:expr) => {$(
         impl InfCast<$from> for $to {
@@ -96,8 +97,8 @@ macro_rules! integer_to_integer {
     };
 }
 
-// Every bound below is zero or a power of two, so it is an exact float. MAX itself may not be one.
-// NaN fails the comparison.
+// Every bound below is zero or a power of two, so it is an exact float. MAX itself is not always an
+// exact float. NaN fails the comparison.
 macro_rules! float_to_integer {
     ($value:ident, $round:ident => $to:ty) => {{
         let integral = f64::from($value).$round();
@@ -109,8 +110,9 @@ macro_rules! float_to_integer {
     }};
 }
 
-// Keep the leading bits, which convert exactly. Move to the next float if bits were lost on the
-// side of the rounding direction.
+// Keep the leading bits of the integer, which can be converted exactly. Without the other bits, the
+// result is nearer to zero than the integer. If the rounding direction is away from zero, move to
+// the next float.
 macro_rules! integer_to_float {
     ($value:ident, $up:literal => $to:ident) => {{
         // Lints reject `$value < 0` for unsigned types, so `cmp` is used.
@@ -122,7 +124,8 @@ macro_rules! integer_to_float {
         } else {
             let drop = length - $to::MANTISSA_DIGITS;
             let kept = magnitude >> drop;
-            // Exact in f64, and so in the target, whose mantissa holds all kept bits.
+            // The product is exact in f64. The target mantissa holds all kept bits, so the product
+            // is exact in the target too.
             let power = f64::from_bits(u64::from(1023 + drop) << 52);
             let float = (kept as u64 as f64 * power) as $to;
             if kept << drop != magnitude && negative != $up { float.next_up() } else { float }
@@ -133,7 +136,8 @@ macro_rules! integer_to_float {
     }};
 }
 
-// The nearest float of the target is either the answer or on the wrong side.
+// Convert to the nearest float of the target type. If this float is on the wrong side of the value,
+// the result is the next float.
 macro_rules! float_to_float {
     ($value:ident, $wrong:tt, $next:ident => $to:ident) => {{
         let nearest = $value as $to;
@@ -156,7 +160,8 @@ mod tests {
     use super::super::dyadic::{Format, Rounding};
     use super::*;
 
-    /// Check conversions of one integer into both floats against big-integer rounding.
+    /// Compare the conversions of one integer to both float types with the rounding of big
+    /// integers.
     macro_rules! check_into_floats {
         ($value:expr) => {{
             let (value, exact) = ($value, IBig::from($value));

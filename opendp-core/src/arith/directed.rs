@@ -6,16 +6,16 @@ use crate::{Error, Result};
 
 /// Arithmetic rounded toward plus or minus infinity.
 ///
-/// `inf_*` returns the smallest value of the type not below the exact result, and `neg_inf_*` the
-/// largest value not above it. So integer sums, differences and products are exact, and quotients
-/// are ceilings and floors. Float results are the tightest possible, subnormals included, and a
-/// zero result is always `+0.0`.
+/// `inf_*` returns the smallest value of the type that is at least the exact result. `neg_inf_*`
+/// returns the largest value of the type that is at most the exact result. So integer sums,
+/// differences and products are exact, and integer quotients are ceilings and floors. Float results
+/// are the tightest possible, including subnormal results. A zero result is always `+0.0`.
 ///
 /// # Errors
-/// `Overflow` when the result is not a finite value of the type, when an operand is infinite or
-/// NaN, and on division by zero. A result beyond the finite floats is not an error if rounding
-/// leads back into them: `neg_inf_add(MAX, MAX)` is `MAX`. The message shows both operands: do not
-/// pass it on when they are private.
+/// `Overflow` when the result is not a finite value of the type. The same error when an operand is
+/// infinite or NaN, and on division by zero. An exact result beyond the finite floats is allowed if
+/// it rounds to a finite float: `neg_inf_add(MAX, MAX)` is `MAX`. The message shows both operands:
+/// do not pass the message on when an operand is private.
 pub trait Directed: Sized + Copy {
     /// Add and round toward plus infinity.
     fn inf_add(self, rhs: Self) -> Result<Self>;
@@ -35,7 +35,8 @@ pub trait Directed: Sized + Copy {
     fn neg_inf_div(self, rhs: Self) -> Result<Self>;
 }
 
-/// Build the error of a binary operation. Kept off the hot path.
+/// Build the overflow error of a binary operation. This code is in a separate function, so that the
+/// code without an overflow stays small.
 #[cold]
 #[inline(never)]
 pub(super) fn overflow<T: Display>(operator: &str, lhs: T, rhs: T) -> Error {
@@ -73,8 +74,8 @@ macro_rules! impl_integer {
                 let Some(quotient) = self.checked_div(rhs) else {
                     return Err(overflow("/", self, rhs));
                 };
-                // The quotient is truncated toward zero, so it is too low when the exact one is
-                // positive.
+                // The quotient is truncated toward zero. If the exact quotient is positive and not
+                // an integer, the truncated quotient is too low.
                 let rest = self % rhs;
                 Ok(if rest != 0 && (rest > 0) == (rhs > 0) { quotient + 1 } else { quotient })
             }
@@ -95,7 +96,8 @@ impl_integer!(i8 i16 i32 i64 i128 isize u8 u16 u32 u64 u128 usize);
 mod tests {
     use super::*;
 
-    /// Check every pair of an 8-bit type against `i32`, where nothing overflows.
+    /// For every pair of 8-bit integers, compare the results with the results in `i32`, which never
+    /// overflows here.
     fn check_all<T>(values: impl Iterator<Item = T> + Clone)
     where
         T: Directed + Into<i32> + TryFrom<i32> + PartialEq + std::fmt::Debug,
@@ -113,8 +115,9 @@ mod tests {
                 expect(a.inf_mul(b), Some(x * y));
                 expect(a.neg_inf_mul(b), Some(x * y));
                 let quotient = x as f64 / y as f64;
-                // A quotient of 8-bit integers is an integer, or is so far from one that its float
-                // is on the same side.
+                // If a quotient of 8-bit integers is not an integer, its distance from every
+                // integer is much larger than a rounding error. So the float quotient has the same
+                // ceiling and floor as the exact quotient.
                 expect(a.inf_div(b), (y != 0).then_some(quotient.ceil() as i32));
                 expect(a.neg_inf_div(b), (y != 0).then_some(quotient.floor() as i32));
             }

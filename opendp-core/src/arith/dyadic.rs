@@ -3,23 +3,24 @@
 use dashu_int::ops::{BitTest, DivRem};
 use dashu_int::{IBig, Sign, UBig};
 
-/// The rounding direction: the neighbouring float to choose for a number between two floats.
+/// The rounding direction: the choice between the two floats next to a number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Rounding {
-    /// The smallest float not below the number.
+    /// The smallest float that is at least the number.
     Up,
-    /// The largest float not above the number.
+    /// The largest float that is at most the number.
     Down,
-    /// The neighbour nearer to zero.
+    /// Of the two floats next to the number, the float nearer to zero.
     TowardZero,
-    /// The nearer neighbour; if both are equally near, the neighbour with an even mantissa.
+    /// The float nearest to the number. Of two equally near floats, the float with the even
+    /// mantissa.
     Nearest,
 }
 
 /// A binary float format whose values are all `f64` values.
 ///
-/// Its finite values are `m * 2^e` with `|m| < 2^precision` and `min_exponent <= e`, of
-/// magnitude less than `2^max_power`.
+/// The finite values of a format are `m * 2^e` for integers `m` and `e` with `|m| < 2^precision`
+/// and `min_exponent <= e`. The magnitude of a finite value is less than `2^max_power`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Format {
     precision: i64,
@@ -33,17 +34,16 @@ impl Format {
     /// The format of `f32`.
     pub const F32: Self = Self { precision: 24, min_exponent: -149, max_power: 128 };
 
-    /// Count the bits of a full mantissa.
+    /// Return the precision, which is the number of bits of a full mantissa.
     pub fn precision_bits(self) -> usize {
         self.precision as usize
     }
 
-    /// Round `mantissa * 2^exponent` once to this format, subnormals included.
+    /// Round `mantissa * 2^exponent` once to this format, including its subnormal values.
     ///
-    /// If the magnitude exceeds the largest finite value, the result is an infinity or the largest
-    /// finite value, according to the direction. `Nearest` gives an infinity from half a unit above
-    /// the largest finite value on. Zero gives `+0.0`, and so does a nonzero number that rounds to
-    /// zero.
+    /// If the magnitude exceeds the largest finite value, the rounding direction decides between an
+    /// infinity and the largest finite value. `Nearest` gives an infinity if the magnitude is at
+    /// least half a unit above the largest finite value. A zero result is `+0.0`.
     pub fn round(self, mantissa: &IBig, exponent: i64, rounding: Rounding) -> f64 {
         let (sign, magnitude) = (mantissa.sign(), mantissa.as_sign_words().1);
         let magnitude = UBig::from_words(magnitude);
@@ -68,11 +68,12 @@ impl Format {
         }
         let unit = power.saturating_sub(self.precision).max(self.min_exponent);
         if power < unit {
-            // Less than half the smallest subnormal.
+            // The magnitude is less than half of the smallest subnormal.
             return if direction == Magnitude::Grow { two_to(unit) } else { 0.0 };
         }
         let kept = if exponent >= unit {
-            // At most `precision` bits remain, so the shift is short and the value exact.
+            // The shifted magnitude has at most `precision` bits. So the shift is short and the
+            // value is exact.
             u64::try_from(magnitude << (exponent - unit) as usize).unwrap_or(0)
         } else {
             let drop = (unit - exponent) as usize;
@@ -87,8 +88,8 @@ impl Format {
             };
             kept + u64::from(grow)
         };
-        // kept <= 2^precision, so its conversion is exact. The product is exact too, unless it
-        // reaches 2^max_power.
+        // kept <= 2^precision, so its conversion is exact. A product below 2^max_power is exact
+        // too.
         let rounded = scale(kept as f64, unit);
         if rounded >= two_to_or_infinity(self.max_power) {
             return self.overflow(direction);
@@ -106,7 +107,7 @@ impl Format {
     }
 }
 
-/// Split a finite float into `mantissa * 2^exponent`, exactly.
+/// Write a finite float exactly as `mantissa * 2^exponent`.
 ///
 /// Return `None` for infinities and NaN. The mantissa is odd, or zero with exponent zero.
 pub fn dyadic(x: f64) -> Option<(IBig, i32)> {
@@ -115,16 +116,16 @@ pub fn dyadic(x: f64) -> Option<(IBig, i32)> {
     Some((if negative { -mantissa } else { mantissa }, exponent))
 }
 
-/// Round `mantissa * 2^exponent` to the smallest `f64` not below it.
+/// Round `mantissa * 2^exponent` up to the nearest `f64`.
 ///
-/// The result is infinity beyond the largest finite value.
+/// If the number exceeds the largest finite value, the result is infinity.
 pub fn to_f64_up(mantissa: &IBig, exponent: i64) -> f64 {
     Format::F64.round(mantissa, exponent, Rounding::Up)
 }
 
-/// Round `mantissa * 2^exponent` to the largest `f64` not above it.
+/// Round `mantissa * 2^exponent` down to the nearest `f64`.
 ///
-/// The result is minus infinity beyond the lowest finite value.
+/// If the number is below the lowest finite value, the result is minus infinity.
 pub fn to_f64_down(mantissa: &IBig, exponent: i64) -> f64 {
     Format::F64.round(mantissa, exponent, Rounding::Down)
 }
@@ -136,20 +137,21 @@ pub fn to_f64_toward_zero(mantissa: &IBig, exponent: i64) -> f64 {
     Format::F64.round(mantissa, exponent, Rounding::TowardZero)
 }
 
-/// Round `mantissa * 2^exponent` to the nearest `f64`, ties to even.
+/// Round `mantissa * 2^exponent` to the nearest `f64`. If two floats are equally near, take the
+/// float with an even mantissa.
 pub fn to_f64_nearest(mantissa: &IBig, exponent: i64) -> f64 {
     Format::F64.round(mantissa, exponent, Rounding::Nearest)
 }
 
-/// Round `num / den` to the smallest `f64` not below it, possibly infinity.
+/// Round `num / den` up to the nearest `f64`, which can be infinity.
 ///
-/// A zero denominator is treated as positive and vanishing: the quotient is an infinity with the
-/// sign of `num`, or NaN when `num` is zero.
+/// If the denominator is zero, the result is an infinity with the sign of `num`. If both numbers
+/// are zero, the result is NaN.
 pub fn ratio_to_f64_up(num: &IBig, den: &UBig) -> f64 {
     round_ratio(num, den, Format::F64, Rounding::Up)
 }
 
-/// Round `num / den` to the largest `f64` not above it, possibly minus infinity.
+/// Round `num / den` down to the nearest `f64`, which can be minus infinity.
 ///
 /// A zero denominator is treated as in [`ratio_to_f64_up`].
 pub fn ratio_to_f64_down(num: &IBig, den: &UBig) -> f64 {
@@ -168,10 +170,12 @@ pub fn round_ratio(num: &IBig, den: &UBig, format: Format, rounding: Rounding) -
         };
     }
     let (sign, magnitude) = num.clone().into_parts();
-    // A quotient of at least 64 bits extends below the last place of every format.
+    // The shift gives a quotient of at least 64 bits, which is more than the mantissa of any
+    // format.
     let shift = (64 + den.bit_len()).saturating_sub(magnitude.bit_len());
     let (quotient, remainder) = (magnitude << shift).div_rem(den);
-    // One more bit records whether the quotient is inexact. Rounding needs no more than that.
+    // For correct rounding, it is enough to append one bit to the quotient. This bit states whether
+    // the quotient is inexact.
     let sticky = (quotient << 1usize) + UBig::from(!remainder.is_zero());
     format.round(&IBig::from_parts(sign, sticky), -(shift as i64) - 1, rounding)
 }
@@ -202,7 +206,7 @@ enum Magnitude {
 
 /// Multiply by `2^power` for `-1074 <= power <= 1023`.
 ///
-/// Callers pass an integer `x <= 2^53`, so the product is exact unless it overflows.
+/// Callers pass an integer `x <= 2^53`. So the product is exact if it does not overflow.
 fn scale(x: f64, power: i64) -> f64 {
     x * two_to(power)
 }
@@ -247,7 +251,8 @@ mod tests {
             assert_eq!(to_f64_up(&-&huge, exponent), f64::MIN);
             assert_eq!(to_f64_down(&-&huge, exponent), f64::NEG_INFINITY);
         }
-        // Exactly halfway between the largest float and 2^1024, and just below that.
+        // The first number is halfway between the largest float and 2^1024. The second number is
+        // slightly smaller.
         let half = (IBig::ONE << 54usize) - 1;
         assert_eq!(to_f64_nearest(&half, 970), f64::INFINITY);
         assert_eq!(to_f64_nearest(&((half << 9usize) - 1), 961), f64::MAX);
@@ -283,7 +288,7 @@ mod tests {
 
         #[test]
         fn rounds_points_between_neighbours(x in finite(), offset in 1u64..(1 << 20)) {
-            // x = m * 2^e is followed by (m + 1) * 2^e when m has all 53 bits or e = -1074.
+            // Let x = m * 2^e. If m has all 53 bits or e = -1074, the next float is (m + 1) * 2^e.
             let x = x.abs();
             prop_assume!(x > 0.0 && x < f64::MAX);
             let (mantissa, exponent) = dyadic(x).unwrap();

@@ -8,15 +8,16 @@ use crate::{Error, Result};
 
 /// Elementary functions of floats, rounded toward plus or minus infinity.
 ///
-/// As in [`Directed`], `inf_*` returns an upper and `neg_inf_*` a lower bound, and a zero result is
-/// `+0.0`. Results are exact at the points where a function is exact. Square roots are the tightest
-/// possible. The other functions are too, with one exception. Their enclosures are refined up to 32
-/// times the usual precision. If it is still unclear on which side of a float the result lies, the
-/// bound is one float wider. No such argument is known.
+/// As in [`Directed`], `inf_*` returns an upper bound, `neg_inf_*` returns a lower bound, and a
+/// zero result is `+0.0`. If the exact result is a float, both bounds are equal to this float. All
+/// bounds are the tightest possible, with one exception. All functions except the square root
+/// compute an interval around the result. The interval is refined up to 32 times the usual
+/// precision. If the interval at this precision still contains a float, the bound can be one float
+/// too wide. No argument with this effect is known.
 ///
 /// # Errors
-/// `Overflow` on arguments that are not finite or outside the domain, and when the rounded result
-/// is not finite. Underflow is not an error: `inf_exp(-1e9)` is the smallest subnormal and
+/// `Overflow` when an argument is not finite, when it is outside the domain, or when the rounded
+/// result is not finite. Underflow is not an error: `inf_exp(-1e9)` is the smallest subnormal and
 /// `neg_inf_exp(-1e9)` is zero.
 pub trait DirectedFloat: Directed {
     /// Take the square root and round toward plus infinity.
@@ -46,8 +47,9 @@ pub trait DirectedFloat: Directed {
 }
 
 macro_rules! impl_elementary {
-    // $safe and $scale: below $safe the residual of a square root may underflow. Multiplying by the
-    // square of $scale, a power of two, lifts the argument above it.
+    // For an argument below $safe, the residual of a square root can underflow. An argument below
+    // $safe is multiplied by the square of $scale, which is a power of two. The product is above
+    // $safe.
     ($t:ident, $format:expr, $safe:expr, $scale:expr) => {
         impl DirectedFloat for $t {
             impl_elementary!(@sqrt $t, $safe, $scale, inf_sqrt, >, next_up);
@@ -73,7 +75,8 @@ macro_rules! impl_elementary {
             let small = self < $safe;
             let radicand = if small { self * ($scale * $scale) } else { self };
             let nearest = radicand.sqrt();
-            // This residual is exact. Its sign shows whether the exact root is above or below.
+            // The residual is exact. The sign of the residual shows whether the exact root is above
+            // or below `nearest`.
             let residual = nearest.mul_add(-nearest, radicand);
             let root = if residual $side 0.0 { nearest.$next() } else { nearest };
             finite(if small { root / $scale } else { root }, || overflow("sqrt", self.into()))
@@ -137,7 +140,8 @@ mod tests {
 
     #[test]
     fn brackets_known_values() {
-        // Each constant is the float nearest to the value; the comment states the side.
+        // Each constant is the float nearest to a real number, such as e. The comment on its line
+        // states whether the float is above or below the real number.
         let e = std::f64::consts::E; // below e
         assert_eq!((1f64.neg_inf_exp(), 1f64.inf_exp()), (Ok(e), Ok(e.next_up())));
         let ln_2 = std::f64::consts::LN_2; // below ln 2
@@ -191,7 +195,8 @@ mod tests {
         }
     }
 
-    /// Check that both bounds are neighbours around a reference that is accurate to two floats.
+    /// Check that the two bounds are adjacent floats. `reference` must be within these bounds, or
+    /// at most two floats outside of them.
     fn check(inf: Result<f64>, neg_inf: Result<f64>, reference: f64) -> Result<(), TestCaseError> {
         if reference.abs() >= 1e308 {
             return Ok(());
@@ -255,7 +260,7 @@ mod tests {
         }
     }
 
-    /// Check a power against big integers.
+    /// Compare the bounds of a power with the exact power, computed in big integers.
     fn check_power(x: f64, n: i32) -> Result<(), TestCaseError> {
         let (mantissa, exponent) = dyadic(x).unwrap();
         let count = n.unsigned_abs() as usize;

@@ -1,4 +1,4 @@
-//! Exact nonnegative numbers, in which budgets and totals are kept.
+//! Exact nonnegative numbers. Budgets and totals are stored in this form.
 
 use std::{cmp::Ordering, fmt, str::FromStr};
 
@@ -10,7 +10,7 @@ use crate::{Error, Result};
 
 /// An exact nonnegative number: a fraction, or infinity.
 ///
-/// A float is a fraction whose denominator is a power of two, so the float 0.1 is slightly more
+/// A float is a fraction whose denominator is a power of two. So the float 0.1 is slightly more
 /// than a tenth. The text `0.1` is exactly a tenth:
 ///
 /// ```
@@ -27,7 +27,7 @@ use crate::{Error, Result};
 #[derive(Clone, Debug)]
 pub struct Exact(Option<Fraction>);
 
-/// `number / (odd * 2^twos)`. It need not be in lowest terms.
+/// The fraction `number / (odd * 2^twos)`, not always in lowest terms.
 #[derive(Clone, Debug)]
 struct Fraction {
     number: UBig,
@@ -35,11 +35,12 @@ struct Fraction {
     twos: usize,
 }
 
-/// The maximum number of bits of the odd part of a running total's denominator.
+/// The largest number of bits of the odd part of a denominator in a running total.
 const MOST_BITS: usize = 256;
-/// The most characters of a number as text. Every float and every running total fits.
+/// The largest length of a text that is read as a number. The texts of all floats and running
+/// totals are shorter.
 const MOST_CHARACTERS: usize = 4096;
-/// A number is written as a decimal if it has at most this many decimals.
+/// A number with at most this many decimals is written as a decimal number.
 const MOST_DECIMALS: usize = 64;
 
 impl Exact {
@@ -48,10 +49,10 @@ impl Exact {
     /// Infinity, which exceeds every number.
     pub const INFINITY: Exact = Exact(None);
 
-    /// Convert a float exactly: it is a multiple of a power of two, or infinity.
+    /// Convert a float exactly. The float can be infinity.
     ///
     /// # Errors
-    /// `InvalidDistance` when it is negative or NaN.
+    /// `InvalidDistance` when `value` is negative or NaN.
     pub fn from_f64(value: f64) -> Result<Self> {
         if !(0.0 <= value) {
             return Err(Error::InvalidDistance(format!(
@@ -66,49 +67,50 @@ impl Exact {
         };
         Ok(Exact(Some(Fraction { number, odd: UBig::ONE, twos })))
     }
-    /// Convert a float that a person wrote as a bound: return the larger of the float itself and
-    /// the shortest decimal number that reads as it.
+    /// Convert a float that a person wrote as a bound. Return the larger of two numbers: the float
+    /// itself, and the shortest decimal number that is read as this float.
     ///
     /// A written `0.3` usually means three tenths. The float 0.3 is smaller, so the decimal number
-    /// is used, and losses of three tenths are within the bound. A written `0.1` may be a copy of a
-    /// computed loss, which is a float that exceeds a tenth. The float is used, so this loss is
-    /// within the bound too.
+    /// is used. A loss of three tenths is then within the bound. A written `0.1` can be a copy of a
+    /// computed loss, which is a float above a tenth. The float is used, so this loss is within the
+    /// bound too.
     ///
     /// # Errors
-    /// `InvalidDistance` when it is negative or NaN.
+    /// `InvalidDistance` when `value` is negative or NaN.
     pub fn written(value: f64) -> Result<Self> {
         let float = Exact::from_f64(value)?;
         if float.0.is_none() {
             return Ok(float);
         }
-        // The shortest digits that read as this float. Both the float and the decimal are finite.
+        // These are the shortest digits that are read as this float. The float and the decimal are
+        // finite.
         let decimal: Exact = format!("{value:e}").parse()?;
         Ok(if float < decimal { decimal } else { float })
     }
-    /// Round up to a float.
+    /// Round this number up to a float.
     pub fn to_f64_up(&self) -> f64 {
         self.0.as_ref().map_or(f64::INFINITY, |x| ratio_to_f64_up(x.number.as_ibig(), &x.below()))
     }
-    /// Round down to a float.
+    /// Round this number down to a float.
     pub fn to_f64_down(&self) -> f64 {
         self.0.as_ref().map_or(f64::INFINITY, |x| ratio_to_f64_down(x.number.as_ibig(), &x.below()))
     }
-    /// Whether it is zero.
+    /// Return whether this number is zero.
     pub fn is_zero(&self) -> bool {
         self.0.as_ref().is_some_and(|x| x.number.is_zero())
     }
-    /// Whether it is finite.
+    /// Return whether this number is finite.
     pub fn is_finite(&self) -> bool {
         self.0.is_some()
     }
-    /// Compute half of the square.
+    /// Compute half of the square of this number.
     #[must_use]
     pub fn half_square(&self) -> Self {
         let Some(x) = self.times(self).0 else { return Exact::INFINITY };
         Exact(Some(Fraction { twos: x.twos + 1, ..x }.reduced()))
     }
-    /// Write for people, with at most 12 decimals, rounded up or down. An ellipsis marks omitted
-    /// digits.
+    /// Write the number for people, with at most 12 decimals, rounded up or down. An ellipsis marks
+    /// omitted digits.
     pub fn show(&self, up: bool) -> String {
         let exact = self.to_string();
         let Some(x) = self.0.as_ref().filter(|_| 20 < exact.len()) else { return exact };
@@ -121,7 +123,7 @@ impl Exact {
         let shown = Fraction { number: digits, odd: UBig::from(5_u8).pow(12), twos: 12 };
         format!("{}...", Exact(Some(shown)))
     }
-    /// Add.
+    /// Add two numbers.
     #[must_use]
     pub fn plus(&self, other: &Self) -> Self {
         match (&self.0, &other.0) {
@@ -129,22 +131,24 @@ impl Exact {
             _ => Exact::INFINITY,
         }
     }
-    /// Add a term to a running total, in space and time that do not grow with the number of terms.
+    /// Add a term to a running total. Memory and time do not grow with the number of terms.
     ///
-    /// The sum is exact as long as the denominators of all terms have few distinct odd parts. The
-    /// odd part is 1 for floats and a power of 5 for decimals. The common denominator is kept while
-    /// its odd part has at most 256 bits. A term that would exceed this limit is first rounded up
-    /// to a float, so the total is never too small.
+    /// The odd part of a number is the number without its factors of 2. The sum is exact if the
+    /// denominators of all terms have few different odd parts. The odd part is 1 for floats and a
+    /// power of 5 for decimals. The odd part of the common denominator has at most 256 bits. If a
+    /// term would exceed this limit, the term is first rounded up to a float. So the total is never
+    /// too small.
     #[must_use]
     pub fn plus_term(&self, term: &Self) -> Self {
         let (Some(x), Some(y)) = (&self.0, &term.0) else { return Exact::INFINITY };
         match x.plus(y, MOST_BITS) {
             Some(sum) => Exact(Some(sum)),
-            // A nonnegative float, whose denominator has the odd part 1.
+            // The rounded term is a float, so the odd part of its denominator is 1.
             None => Exact::from_f64(term.to_f64_up()).map_or(Exact::INFINITY, |up| self.plus(&up)),
         }
     }
-    /// Subtract, or return 0 when `other` is larger. Infinity stays infinity.
+    /// Subtract `other`, or return 0 when `other` is larger. If this number is infinity, return
+    /// infinity.
     #[must_use]
     pub fn minus(&self, other: &Self) -> Self {
         let Some(x) = &self.0 else { return Exact::INFINITY };
@@ -156,14 +160,15 @@ impl Exact {
             _ => Exact::ZERO,
         }
     }
-    /// Multiply. Infinity times 0 is infinity, which is the safe side for a loss.
+    /// Multiply two numbers. Infinity times 0 is infinity, which never understates a loss.
     #[must_use]
     pub fn times(&self, other: &Self) -> Self {
         let (Some(x), Some(y)) = (&self.0, &other.0) else { return Exact::INFINITY };
         let (number, odd) = (&x.number * &y.number, &x.odd * &y.odd);
         Exact(Some(Fraction { number, odd, twos: x.twos + y.twos }.reduced()))
     }
-    /// Divide. Zero divided by anything is zero, and anything else divided by 0 is infinity.
+    /// Divide this number by `divisor`. Zero divided by any number is zero. Any other number
+    /// divided by 0 is infinity.
     #[must_use]
     pub fn over(&self, divisor: &Self) -> Self {
         match (&self.0, &divisor.0) {
@@ -181,12 +186,13 @@ impl Exact {
 }
 
 impl Fraction {
-    /// The denominator.
+    /// Return the denominator, `odd * 2^twos`.
     fn below(&self) -> UBig {
         &self.odd << self.twos
     }
-    /// Write both numbers with a common denominator. Return the two numerators, and the odd part
-    /// and the power of two of the denominator. `None` when the odd part has more than `most` bits.
+    /// Write two fractions with a common denominator. Return both numerators, the odd part of the
+    /// denominator, and the power of two in the denominator. Return `None` when the odd part has
+    /// more than `most` bits.
     fn aligned(&self, other: &Self, most: usize) -> Option<(UBig, UBig, UBig, usize)> {
         let twos = self.twos.max(other.twos);
         let (mut x, mut y) =
@@ -207,7 +213,8 @@ impl Fraction {
         let (x, y, odd, twos) = self.aligned(other, most)?;
         Some(Fraction { number: x + y, odd, twos })
     }
-    /// The number of decimals needed to write it, if there are few.
+    /// Return the number of decimals that write this fraction exactly. Return `None` if more than
+    /// `MOST_DECIMALS` are necessary.
     fn decimals(&self) -> Option<usize> {
         let (five, mut odd, mut fives) = (UBig::from(5_u8), self.odd.clone(), 0);
         while odd != UBig::ONE {
@@ -219,7 +226,7 @@ impl Fraction {
         }
         Some(self.twos.max(fives)).filter(|decimals| *decimals <= MOST_DECIMALS)
     }
-    /// Reduce to lowest terms.
+    /// Reduce the fraction to lowest terms.
     fn reduced(self) -> Self {
         if self.number.is_zero() {
             return Fraction { number: self.number, odd: UBig::ONE, twos: 0 };
@@ -259,7 +266,8 @@ impl Ord for Exact {
     }
 }
 
-/// Write exactly: as a decimal number, or as a fraction if the decimal would be long.
+/// Write the exact number as a decimal number, or as a fraction if the decimal number would be
+/// long.
 impl fmt::Display for Exact {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Some(x) = self.0.clone().map(Fraction::reduced) else { return f.write_str("inf") };
@@ -276,8 +284,8 @@ impl fmt::Display for Exact {
     }
 }
 
-/// Read a decimal number, such as `0.1` or `2.5e-3`, or a fraction, such as `1/3`, exactly as
-/// written.
+/// Read a decimal number, such as `0.1` or `2.5e-3`, or a fraction, such as `1/3`. The result is
+/// exact.
 impl FromStr for Exact {
     type Err = Error;
     fn from_str(text: &str) -> Result<Self> {

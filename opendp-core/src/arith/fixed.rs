@@ -1,8 +1,9 @@
-//! Certified fixed-point enclosures of the logarithm and the exponential.
+//! Certified enclosures of the logarithm and the exponential in fixed-point arithmetic. An
+//! enclosure is a pair of bounds.
 //!
-//! Every value is an integer that counts units of `2^-bits`. Intermediate results carry guard bits.
-//! Every truncation is counted, and the count is added to the upper bound. The only floating-point
-//! operation picks a table entry; the result is correct for every choice.
+//! Every value is an integer that counts units of `2^-bits`. Intermediate results have more bits,
+//! called guard bits. The code counts every truncation and adds the count to the upper bound.
+//! Floats are used only to choose an entry of a table, and the result is correct for every choice.
 
 use std::sync::OnceLock;
 
@@ -14,11 +15,12 @@ pub const EXP_MAX: i64 = 20_000;
 
 /// Enclose the natural logarithm of `mantissa * 2^exponent`.
 ///
-/// Return integers with `lo <= 2^bits * ln(mantissa * 2^exponent) <= hi` and `hi - lo <= 2`.
-/// If `mantissa * 2^exponent` is 1, the enclosure is exactly `(0, 0)`.
+/// Return integers with `lo <= 2^bits * ln(mantissa * 2^exponent) <= hi` and `hi - lo <= 2`. If the
+/// argument is 1, the enclosure is exactly `(0, 0)`.
 ///
 /// `mantissa` must be positive: `ln(0)` is minus infinity, so no enclosure exists. Debug builds
-/// assert this; release builds use `2^(-2^63)` in place of zero, which keeps `hi` an upper bound.
+/// assert this condition. Release builds replace zero by `2^(-2^63)`, so `hi` is still an upper
+/// bound.
 pub fn ln(mantissa: &UBig, exponent: i64, bits: usize) -> (IBig, IBig) {
     debug_assert!(!mantissa.is_zero(), "the logarithm of zero has no enclosure");
     let Some(top) = mantissa.bit_len().checked_sub(1) else {
@@ -26,12 +28,13 @@ pub fn ln(mantissa: &UBig, exponent: i64, bits: usize) -> (IBig, IBig) {
     };
     // The argument is f * 2^k with f in [1, 2).
     let mut k = exponent as i128 + top as i128;
-    // The guard bits absorb the 2|k| units that k multiples of ln 2 contribute, and 4n + 7 units
-    // from everything else, where n <= w / 3 + 2 is the number of series terms.
+    // The guard bits absorb 2|k| units from k multiples of ln 2, and 4n + 7 units from all other
+    // truncations. Here w is the working precision in bits, and n <= w / 3 + 2 is the number of
+    // series terms.
     let w = bits + 16 + int_bits(k.unsigned_abs()) + int_bits(bits as u128);
 
-    // f in units of 2^-w. Because f >= 1, the dropped low bits contribute less than one unit to ln
-    // f.
+    // Write f in units of 2^-w. Because f >= 1, the dropped low bits change ln f by less than one
+    // unit.
     let (f, truncated) = if top <= w {
         (mantissa << (w - top), false)
     } else {
@@ -39,7 +42,8 @@ pub fn ln(mantissa: &UBig, exponent: i64, bits: usize) -> (IBig, IBig) {
         (mantissa >> drop, mantissa.trailing_zeros().is_some_and(|zeros| zeros < drop))
     };
 
-    // The nearest centre c = 1 + j/128 leaves |f - c| <= 2^-8, or 1/2 when there is no table.
+    // Choose the centre c = 1 + j/128 that is nearest to f. Then |f - c| <= 2^-8. Without a table,
+    // |f - c| <= 1/2.
     let coarse = if w <= CACHE_BITS { 7 } else { 0 };
     let nearest = usize::try_from((&f >> (w - coarse - 1)) - (UBig::ONE << (coarse + 1)));
     let mut j = (nearest.unwrap_or(0).div_ceil(2)) << (7 - coarse);
@@ -73,17 +77,18 @@ pub fn ln(mantissa: &UBig, exponent: i64, bits: usize) -> (IBig, IBig) {
     if truncated {
         hi += 1;
     }
-    // hi - lo < 2^(w - bits) so far, so at most 2 after rounding outward.
+    // Here hi - lo < 2^(w - bits), so the width is at most 2 after rounding outward.
     (lo >> (w - bits), ceil_shift(&hi, w - bits))
 }
 
 /// Enclose the exponential of `x = numerator / 2^fraction_bits`.
 ///
 /// Return integers with `lo <= 2^bits * exp(x) <= hi` and `hi - lo <= 2`. The enclosure of `exp(0)`
-/// is exact. When `2^bits * exp(x) < 1 / 2` is certain, the enclosure may be `(0, 1)`.
+/// is exact. If `2^bits * exp(x)` is certainly less than 1/2, the enclosure can be `(0, 1)`.
 ///
-/// The domain is `x <= EXP_MAX`: the result has about `bits + 1.45 x` bits. Debug builds assert it.
-/// Outside the domain, return the enclosure of `exp(EXP_MAX)`: then only `lo` is a bound.
+/// The domain is `x <= EXP_MAX`, because the result has about `bits + 1.45 x` bits. Debug builds
+/// assert this condition. Outside the domain, return the enclosure of `exp(EXP_MAX)`. Only `lo` is
+/// a bound then.
 pub fn exp(numerator: &IBig, fraction_bits: usize, bits: usize) -> (UBig, UBig) {
     let floor = numerator >> fraction_bits;
     // Here x < -bits - 1, so exp(x) < 2^-bits / e.
@@ -95,20 +100,22 @@ pub fn exp(numerator: &IBig, fraction_bits: usize, bits: usize) -> (UBig, UBig) 
     let Some(floor) = small else {
         return exp(&IBig::from(EXP_MAX), 0, bits);
     };
-    // The binary exponent k of exp(x) is at most x / ln 2 < 1.5 x, or at most x when x < 0.
+    // Let k be the binary exponent of exp(x). Then k is at most x / ln 2 < 1.5 x, or at most x when
+    // x < 0.
     let k_max = if floor >= 0 { floor + floor / 2 + 2 } else { floor + 1 };
     let relative_bits = usize::try_from(bits as i64 + k_max).unwrap_or(0);
     let (lo, hi, k) = exp_scaled(numerator, fraction_bits, relative_bits);
-    // relative_bits >= bits + k_max >= bits + k, so the shift is never to the left.
+    // Because relative_bits >= bits + k_max >= bits + k, the shift is never to the left.
     let drop = usize::try_from(relative_bits as i64 - bits as i64 - k).unwrap_or(0);
     (&lo >> drop, ceil_shift_unsigned(&hi, drop))
 }
 
-/// Enclose `exp(numerator / 2^fraction_bits)` relative to its magnitude.
+/// Enclose `exp(numerator / 2^fraction_bits)`. The width of the enclosure is relative to the
+/// magnitude.
 ///
-/// Return `(lo, hi, k)` with `lo <= 2^(bits - k) * exp(x) <= hi`, `hi - lo <= 2` and
-/// `2^(k - 1) < exp(x) < 2^(k + 2)`, where `x` is the argument. The domain is `|x| < 2^40`, so `k`
-/// is found exactly.
+/// Let `x` be the argument. Return `(lo, hi, k)` with `lo <= 2^(bits - k) * exp(x) <= hi`, `hi - lo
+/// <= 2` and `2^(k - 1) < exp(x) < 2^(k + 2)`. The domain is `|x| < 2^40`, where `k` is found
+/// exactly.
 pub fn exp_scaled(numerator: &IBig, fraction_bits: usize, bits: usize) -> (UBig, UBig, i64) {
     if numerator.is_zero() {
         let one = UBig::ONE << bits;
@@ -116,26 +123,28 @@ pub fn exp_scaled(numerator: &IBig, fraction_bits: usize, bits: usize) -> (UBig,
     }
     let floor = numerator >> fraction_bits;
     debug_assert!(floor.bit_len() <= 40, "the argument of exp_scaled is out of range");
-    // With |k| <= 1.5 |x| + 2 and n <= w terms, the guard absorbs 4 (10 |k| + 2n + 18) units.
+    // The series has n <= w terms, and |k| <= 1.5 |x| + 2. So the guard bits absorb 4 (10 |k| + 2n
+    // + 18) units.
     let w = bits + 16 + floor.bit_len() + 2 + int_bits(bits as u128 + 64);
 
-    // x in units of 2^-w. It is too small by less than one unit.
+    // Write x in units of 2^-w. The truncated x is too small by less than one unit.
     let x = if fraction_bits <= w {
         numerator << (w - fraction_bits)
     } else {
         numerator >> (fraction_bits - w)
     };
-    // x = k ln 2 + r with r in [0, ln 2), computed with the lower bound of ln 2.
+    // Write x = k ln 2 + r with r in [0, ln 2). In place of ln 2, use its lower bound.
     let (k, r) = x.div_rem_euclid(IBig::from(ln_centre(STEPS, w)));
     let k = i64::try_from(k).unwrap_or(0);
     let (j, s) = subtract_centre(r, w);
-    // The true remainder differs from s by less than one unit from x, two per multiple of ln 2
-    // and two from ln c.
+    // Replace r by s = r - ln c. The error of the computed s has three parts: one unit from x, two
+    // units for each multiple of ln 2, and two units from ln c. It is less than their sum.
     let drift = 2 * k.unsigned_abs() + 2;
 
-    // Taylor series of exp(s), 0 <= s < 2^w ln 2, all truncations downward. With t[i] short of the
-    // exact term by e[i]: e[0] = 0 and e[i] < e[i-1] ln 2 / i + 1 < 2. At the first vanishing term
-    // (i >= 1) the exact one is < 2, and the tail is below 2 / (1 - ln 2) < 7 units.
+    // Sum the Taylor series of exp(s) for 0 <= s < 2^w ln 2, with all truncations downward. Let
+    // e[i] be the error of term i: the exact term minus the computed term. Then e[0] = 0 and
+    // e[i] < e[i-1] ln 2 / i + 1 < 2. Take the first i >= 1 at which the computed term is 0. The
+    // exact term is below 2 units there, so the tail is below 2 / (1 - ln 2) < 7 units.
     let mut sum = UBig::ONE << w;
     let mut term = sum.clone();
     let mut count = 0u64;
@@ -149,12 +158,13 @@ pub fn exp_scaled(numerator: &IBig, fraction_bits: usize, bits: usize) -> (UBig,
         }
         sum += &term;
     }
-    // A drift of d units multiplies exp(s) < 2.1 by 1 +- 2 d 2^-w at most: under 5 d units.
+    // A drift, which is an error of d units in s, multiplies exp(s) < 2.1 by a factor from 1 - 2 d
+    // 2^-w to 1 + 2 d 2^-w. So the drift changes the result by less than 5 d units.
     let error = UBig::from(2 * count + 8) + UBig::from(drift) * UBig::from(5u8);
     let centre = UBig::from(STEPS + j);
     let lo = (&sum - (&error).min(&sum)) * &centre;
     let hi = (sum + error) * centre;
-    // hi - lo < 2^(w + 7 - bits) so far, so at most 2 after rounding outward.
+    // Here hi - lo < 2^(w + 7 - bits), so the width is at most 2 after rounding outward.
     let drop = w + 7 - bits;
     (&lo >> drop, ceil_shift_unsigned(&hi, drop), k)
 }
@@ -164,11 +174,11 @@ pub fn ceil_shift(value: &IBig, drop: usize) -> IBig {
     -(-value >> drop)
 }
 
-/// The number of steps of the table, which holds logarithms of `1 + j / STEPS` for
-/// `0 <= j <= STEPS`.
+/// The number of steps of the table of logarithms. The table has the logarithms of `1 + j / STEPS`
+/// for `0 <= j <= STEPS`.
 const STEPS: usize = 128;
 
-/// The largest working precision that the table serves.
+/// The largest working precision, in bits, for which the table is used.
 const CACHE_BITS: usize = 640;
 
 fn int_bits(value: u128) -> usize {
@@ -180,7 +190,7 @@ fn ceil_shift_unsigned(value: &UBig, drop: usize) -> UBig {
     (value >> drop) + UBig::from(inexact)
 }
 
-/// Enclose `k ln 2` in units of `2^-w`, with a width of `2 |k|`.
+/// Enclose `k ln 2` in units of `2^-w`. The width of the enclosure is `2 |k|`.
 fn scaled_ln_2(k: i128, w: usize) -> (IBig, IBig) {
     if k == 0 {
         return (IBig::ZERO, IBig::ZERO);
@@ -190,7 +200,7 @@ fn scaled_ln_2(k: i128, w: usize) -> (IBig, IBig) {
     if k > 0 { (low, high) } else { (high, low) }
 }
 
-/// Bound `2^w ln(1 + j / 128)` from below. The shortfall is less than 2.
+/// Bound `2^w ln(1 + j / 128)` from below. The bound is too small by less than 2.
 fn ln_centre(j: usize, w: usize) -> UBig {
     static TABLE: [OnceLock<UBig>; STEPS + 1] = [const { OnceLock::new() }; STEPS + 1];
     if j == 0 {
@@ -204,12 +214,13 @@ fn ln_centre(j: usize, w: usize) -> UBig {
     }
 }
 
-/// Bound `2^w ln(1 + j / 128)` from below. The shortfall is less than `1 + 2^-3`.
+/// Bound `2^w ln(1 + j / 128)` from below. The bound is too small by less than `1 + 2^-3`.
 ///
-/// Sum `ln(1 + j/128) = 2 atanh(z)` with `z = j / (256 + j) <= 1/3`. Multiply by the small fraction
-/// `z^2` instead of a long one. Each power is short by `e[0] < 1` and `e[i] < e[i-1] / 9 + 1 < 2`,
-/// so each of `n <= w / 3 + 2` terms is short by less than 2 and the tail is below 3. The guard
-/// bits reduce these `2 (2n + 3)` units to an eighth of a unit.
+/// Sum the series of `ln(1 + j/128) = 2 atanh(z)` with `z = j / (256 + j) <= 1/3`. Each power of
+/// `z` is the product of the previous power and the small fraction `z^2`. Let `e[i]` be the error
+/// of power `i`: the computed power is too small by `e[i]`. Then `e[0] < 1` and
+/// `e[i] < e[i-1] / 9 + 1 < 2`. So each of the `n <= w / 3 + 2` terms is too small by less than 2,
+/// and the tail is below 3. The guard bits reduce these `2 (2n + 3)` units to an eighth of a unit.
 fn compute(j: usize, w: usize) -> UBig {
     let guard = 4 + int_bits(2 * w as u128 + 64);
     let (j, denominator) = (j as u64, (2 * STEPS + j) as u64);
@@ -227,12 +238,12 @@ fn compute(j: usize, w: usize) -> UBig {
 
 /// Sum the series of `2^w atanh(z)` for `2^w z` in `[arg, arg + 1)` and `z <= 1 / 3`.
 ///
-/// Return `(sum, error)` with the exact value in `[sum, sum + error]`. All truncations are
-/// downward. Write `p[i]` for the computed `2^w z^(2i + 1)` and `e[i]` for its shortfall.
-/// The square `q` of `z` is short by less than `2z + 1 <= 5/3`, so `e[0] < 1` and
-/// `e[i] < e[i-1] / 9 + (5/3) z^(2i - 1) + 1 < 2`. The term `p[i] / (2i + 1)` is short by less
-/// than 1 for `i = 0` and `2/3 + 1 < 2` afterwards. At the first vanishing `p[i]` the exact power
-/// is below 2 and the remaining terms sum to less than `2 * 9/8 < 3`.
+/// Return `(sum, error)` such that the exact value is in `[sum, sum + error]`. All truncations are
+/// downward. Let `p[i]` be the computed value of `2^w z^(2i + 1)`, which is too small by `e[i]`.
+/// The computed square of `z` is too small by less than `2z + 1 <= 5/3`. So `e[0] < 1` and `e[i] <
+/// e[i-1] / 9 + (5/3) z^(2i - 1) + 1 < 2`. The term `p[i] / (2i + 1)` is too small by less than 1
+/// for `i = 0`, and by less than `2/3 + 1 < 2` for larger `i`. At the first `p[i]` that is 0, the
+/// exact power is below 2. The remaining terms then sum to less than `2 * 9/8 < 3`.
 fn atanh(arg: UBig, w: usize) -> (UBig, u64) {
     let square = (&arg * &arg) >> w;
     let mut sum = arg.clone();
@@ -247,16 +258,18 @@ fn atanh(arg: UBig, w: usize) -> (UBig, u64) {
         }
         sum += &power / odd;
     }
-    // (odd - 1) / 2 terms were summed, each short by less than 2, and the tail adds less than 3.
+    // Each of the (odd - 1) / 2 terms is too small by less than 2, and the tail is less than 3.
     (sum, odd + 2)
 }
 
-/// Split `r` in `[0, ln 2)` as `ln(1 + j / 128) + s` with `s >= 0` as small as the table allows.
+/// Write `r` in `[0, ln 2)` as `ln(1 + j / 128) + s`. Here `s >= 0` is as small as the table
+/// allows.
 fn subtract_centre(r: UBig, w: usize) -> (usize, UBig) {
     if w > CACHE_BITS {
         return (0, r);
     }
-    // The float gives only an estimate of j. The loop makes s nonnegative for every estimate.
+    // The float gives only an estimate of j. The loop corrects every estimate, so that s is
+    // nonnegative.
     let approximate = u32::try_from(&r >> (w - 16)).unwrap_or(0) as f64 / 65536.0;
     #[allow(clippy::disallowed_methods, reason = "a wrong guess costs time, not correctness")]
     let guess = (approximate.exp_m1() * STEPS as f64) as usize;

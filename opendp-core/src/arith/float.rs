@@ -1,8 +1,9 @@
-//! Directed arithmetic of floats by error-free transformations.
+//! Directed arithmetic of floats by error-free transformations: formulas that also give the exact
+//! rounding error.
 //!
-//! The nearest result is computed first. The sign of its exact error then decides between it and
-//! the next float. Where the error itself may be inexact (results near the underflow or overflow
-//! thresholds), an exact integer computation is used instead.
+//! The code first computes the nearest float to the result, and then its exact error. The sign of
+//! the error decides between this float and the next float. Near the limits of underflow and
+//! overflow, the computed error can be inexact. The result is then computed with exact integers.
 
 use dashu_int::{IBig, UBig};
 
@@ -10,7 +11,7 @@ use super::directed::{Directed, overflow};
 use super::dyadic::{Format, Rounding, dyadic, round_ratio};
 use crate::Result;
 
-/// Add two floats exactly and round once; NaN unless both are finite.
+/// Add two floats exactly and round once. Return NaN if a float is not finite.
 #[cold]
 #[inline(never)]
 pub(super) fn exact_sum(lhs: f64, rhs: f64, format: Format, rounding: Rounding) -> f64 {
@@ -22,7 +23,7 @@ pub(super) fn exact_sum(lhs: f64, rhs: f64, format: Format, rounding: Rounding) 
     format.round(&sum, low.into(), rounding)
 }
 
-/// Multiply two floats exactly and round once; NaN unless both are finite.
+/// Multiply two floats exactly and round once. Return NaN if a float is not finite.
 #[cold]
 #[inline(never)]
 pub(super) fn exact_product(lhs: f64, rhs: f64, format: Format, rounding: Rounding) -> f64 {
@@ -32,7 +33,7 @@ pub(super) fn exact_product(lhs: f64, rhs: f64, format: Format, rounding: Roundi
     format.round(&(a * b), (e + f).into(), rounding)
 }
 
-/// Divide two floats exactly and round once; NaN unless both are finite and `rhs` nonzero.
+/// Divide two floats exactly and round once. Return NaN if a float is not finite or `rhs` is zero.
 #[cold]
 #[inline(never)]
 pub(super) fn exact_quotient(lhs: f64, rhs: f64, format: Format, rounding: Rounding) -> f64 {
@@ -49,9 +50,9 @@ pub(super) fn exact_quotient(lhs: f64, rhs: f64, format: Format, rounding: Round
 }
 
 macro_rules! impl_float {
-    // $safe bounds the magnitudes of products and dividends whose rounding error is exact. For a
-    // mantissa of p bits, that error is a multiple of 2^(1 - 2 p) times the magnitude, which must
-    // not be below the smallest subnormal.
+    // If a product or a dividend has at least the magnitude $safe, the computed error is exact. For
+    // a mantissa of p bits, the error is a multiple of 2^(1 - 2 p) times the magnitude. So 2^(1 - 2
+    // p) times the magnitude must not be below the smallest subnormal.
     ($t:ident, $format:expr, $safe:expr) => {
         impl Directed for $t {
             impl_float!(@add $t, $format, inf_add, inf_sub, Up, >, next_up);
@@ -64,8 +65,9 @@ macro_rules! impl_float {
         #[inline]
         fn $add(self, rhs: Self) -> Result<Self> {
             let nearest = self + rhs;
-            // TwoSum: the error of a sum is a float. An overflow in between, or an operand that is
-            // not finite, makes it NaN or infinite.
+            // Compute the error of the sum by the algorithm TwoSum. The exact error is always a
+            // float. If an intermediate result overflows or an operand is not finite, the computed
+            // error is NaN or infinite.
             let shadow = nearest - self;
             let error = (self - (nearest - shadow)) + (rhs - shadow);
             let sum = if error.abs() < $t::INFINITY {
@@ -99,7 +101,7 @@ macro_rules! impl_float {
                 && nearest.abs() < $t::INFINITY
                 && self.abs() >= $safe;
             let quotient = if regular {
-                // The exact quotient exceeds the nearest one by the remainder over the divisor.
+                // The exact quotient is `nearest` plus the remainder divided by the divisor.
                 let remainder = nearest.mul_add(-rhs, self);
                 let error = if rhs < 0.0 { -remainder } else { remainder };
                 if error $side 0.0 { nearest.$next() } else { nearest }
@@ -111,7 +113,8 @@ macro_rules! impl_float {
     };
 }
 
-// The remainder or error is a multiple of 2^-1066 or 2^-146, respectively.
+// At magnitudes of at least this value, the remainder or error is a multiple of 2^-1066 for f64 and
+// of 2^-146 for f32.
 impl_float!(f64, Format::F64, f64::from_bits((1023 - 960) << 52));
 impl_float!(f32, Format::F32, f32::from_bits((127 - 98) << 23));
 
@@ -229,7 +232,7 @@ mod tests {
 
     #[test]
     fn survives_overflow_inside_the_error_computation() {
-        // Here max + x - x overflows although max + x does not.
+        // Here max + x - x overflows, but max + x does not overflow.
         let x = -1.5 * 2f64.powi(971);
         check(x, f64::MAX, f64::next_up, f64::next_down).unwrap();
         check(f64::MIN, -x, f64::next_up, f64::next_down).unwrap();
@@ -276,7 +279,8 @@ mod tests {
             let (a, b) = (f64::from_bits(a), f64::from_bits(b));
             prop_assume!(a.is_finite() && b.is_finite());
             check(a, b, f64::next_up, f64::next_down)?;
-            // A partner of similar, reciprocal or threshold magnitude reaches every branch.
+            // Choose a second operand. Its magnitude is near the magnitude of `a`, near the
+            // reciprocal of `a`, or such that a result is near a limit. This tests every branch.
             let (_, _, exponent) = super::super::dyadic::decode(a).unwrap();
             let mantissa = b.to_bits() & ((1 << 52) - 1);
             for centre in [exponent + 52, -exponent - 52, -1000 - exponent, -exponent - 1074,

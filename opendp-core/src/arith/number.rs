@@ -1,4 +1,4 @@
-//! The numeric types that the framework is generic over.
+//! Traits of the primitive numeric types.
 
 use std::fmt::{Debug, Display};
 use std::hash::Hash;
@@ -21,38 +21,38 @@ pub trait Number:
     /// The largest finite value.
     const FINITE_MAX: Self;
 
-    /// Whether the value is NaN, the only value that is not ordered.
+    /// Return whether the value is NaN. All other values are ordered.
     fn is_nan(self) -> bool;
 
     /// Compute the absolute value, exactly.
     ///
     /// # Errors
-    /// `Overflow` on the lowest value of a signed integer type, on infinities and on NaN. The
+    /// `Overflow` for the lowest value of a signed integer type, for infinities and for NaN. The
     /// message does not show the value.
     fn total_abs(self) -> Result<Self>;
 }
 
 /// A primitive integer.
 pub trait Integer: Number + Ord + Eq + Hash {
-    /// Convert to `i128`. Return `None` when the value is too large, which happens only for `u128`.
+    /// Convert to `i128`. Return `None` when the value is too large. Only `u128` has such values.
     fn to_i128(self) -> Option<i128>;
 
-    /// Convert from `i128`, saturating at the ends of the range.
+    /// Convert from `i128`, saturating at the ends of the range of this type.
     fn saturating_from_i128(value: i128) -> Self;
 
     /// Convert to a big integer.
     fn to_ibig(self) -> IBig;
 
-    /// Convert from a big integer, saturating at the ends of the range.
+    /// Convert from a big integer, saturating at the ends of the range of this type.
     fn saturating_from_ibig(value: &IBig) -> Self;
 }
 
 /// A primitive float.
 pub trait Float: Number + DirectedFloat {
-    /// The number of mantissa bits, including the leading one.
+    /// The number of mantissa bits, including the leading bit.
     const MANTISSA_BITS: u32;
 
-    /// Whether the value is neither infinite nor NaN.
+    /// Return whether the value is finite. Infinities and NaN are not finite.
     fn is_finite(self) -> bool;
 
     /// Convert to `f64`, exactly.
@@ -60,11 +60,11 @@ pub trait Float: Number + DirectedFloat {
 
     /// Convert from `f64`, rounding toward zero.
     ///
-    /// Finite values beyond the range become the finite end of the range. Infinities and NaN are
-    /// kept, and a zero result is `+0.0`.
+    /// A finite value beyond the range of this type becomes the nearest finite value of this type.
+    /// Infinities and NaN are kept. A zero result is `+0.0`.
     fn from_f64_toward_zero(value: f64) -> Self;
 
-    /// Round `mantissa * 2^exponent` once, possibly to an infinity.
+    /// Round `mantissa * 2^exponent` once to this type. The result can be an infinity.
     fn from_dyadic(mantissa: &IBig, exponent: i64, rounding: Rounding) -> Self;
 }
 
@@ -154,7 +154,7 @@ macro_rules! impl_float {
             #[inline]
             fn from_f64_toward_zero(value: f64) -> Self {
                 let nearest = value as $t;
-                // Always true for `f64`. The sum turns -0.0 into +0.0.
+                // For `f64`, the condition is always true. The sum turns -0.0 into +0.0.
                 if Float::to_f64(nearest) == value || value.is_nan() {
                     return nearest + 0.0;
                 }

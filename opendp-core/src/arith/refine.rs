@@ -1,7 +1,9 @@
-//! Elementary functions rounded once, by refined enclosures.
+//! Elementary functions with a single rounding. The functions refine an enclosure, which is a pair
+//! of bounds.
 //!
-//! An integer enclosure from [`fixed`] is refined until both of its ends round to the same float,
-//! which is then the tightest bound. Results are `f64` values in the given format, or infinities.
+//! The enclosure comes from [`fixed`] and has integer ends. The code refines the enclosure until
+//! both ends round to the same float. This float is the tightest bound. Results are `f64` values in
+//! the given format, or infinities.
 
 use dashu_int::ops::BitTest;
 use dashu_int::{IBig, UBig};
@@ -9,7 +11,7 @@ use dashu_int::{IBig, UBig};
 use super::dyadic::{Format, Rounding, decode};
 use super::fixed;
 
-/// Compute `e^x` rounded once, or NaN unless `x` is finite.
+/// Compute `e^x`, rounded once. Return NaN if `x` is not finite.
 pub(super) fn exp(x: f64, format: Format, rounding: Rounding) -> f64 {
     let x = clamp(x);
     if x != 0.0 && x.abs() < TINY {
@@ -24,7 +26,7 @@ pub(super) fn exp(x: f64, format: Format, rounding: Rounding) -> f64 {
     })
 }
 
-/// Compute `e^x - 1` rounded once, or NaN unless `x` is finite.
+/// Compute `e^x - 1`, rounded once. Return NaN if `x` is not finite.
 pub(super) fn exp_m1(x: f64, format: Format, rounding: Rounding) -> f64 {
     let x = clamp(x);
     if x != 0.0 && x.abs() < TINY {
@@ -50,7 +52,7 @@ pub(super) fn exp_m1(x: f64, format: Format, rounding: Rounding) -> f64 {
     })
 }
 
-/// Compute `ln(x)` rounded once, or NaN unless `x` is finite and positive.
+/// Compute `ln(x)`, rounded once. Return NaN if `x` is not finite or not positive.
 pub(super) fn ln(x: f64, format: Format, rounding: Rounding) -> f64 {
     match decode(x) {
         Some((false, mantissa, exponent)) if mantissa > 0 => {
@@ -60,7 +62,7 @@ pub(super) fn ln(x: f64, format: Format, rounding: Rounding) -> f64 {
     }
 }
 
-/// Compute `ln(1 + x)` rounded once, or NaN unless `x` is finite and exceeds -1.
+/// Compute `ln(1 + x)`, rounded once. Return NaN if `x` is not finite or is at most -1.
 pub(super) fn ln_1p(x: f64, format: Format, rounding: Rounding) -> f64 {
     if x != 0.0 && x.abs() < TINY {
         // x - x^2 < ln(1 + x) < x.
@@ -69,14 +71,15 @@ pub(super) fn ln_1p(x: f64, format: Format, rounding: Rounding) -> f64 {
     let Some((negative, mantissa, exponent)) = decode(x).filter(|_| x > -1.0) else {
         return f64::NAN;
     };
-    // 1 + x in units of 2^min(exponent, 0).
+    // Write 1 + x in units of 2^min(exponent, 0).
     let one = UBig::ONE << exponent.min(0).unsigned_abs() as usize;
     let x = UBig::from(mantissa) << exponent.max(0) as usize;
     let sum = if negative { one - x } else { one + x };
     ln_of(&sum, exponent.min(0), format, rounding)
 }
 
-/// Compute `x^power` rounded once, or NaN unless `x` and the power are finite.
+/// Compute `x^power`, rounded once. Return NaN if `x` is not finite, or if `x` is 0 and `power` is
+/// negative.
 pub(super) fn powi(x: f64, power: i32, format: Format, rounding: Rounding) -> f64 {
     let Some((negative, mantissa, exponent)) = decode(x) else {
         return f64::NAN;
@@ -108,13 +111,13 @@ pub(super) fn powi(x: f64, power: i32, format: Format, rounding: Rounding) -> f6
     }
 }
 
-/// Up to this magnitude, the tangent at zero determines all bounds: its error is far below any
-/// precision.
+/// If the argument is below this magnitude, the tangent of the function at zero gives all bounds.
+/// The error of the tangent is far smaller than the spacing of floats.
 const TINY: f64 = 1.0 / (1u64 << 60) as f64;
 
 fn ln_of(mantissa: &UBig, exponent: i32, format: Format, rounding: Rounding) -> f64 {
-    // The argument may be the float next to 1. Its logarithm is then as small as the spacing of
-    // floats.
+    // If the argument is the float next to 1, its logarithm is as small as the spacing of floats.
+    // So start with more than twice the precision of the format.
     converge(2 * format.precision_bits() + 24, format, rounding, |bits| {
         let (lo, hi) = fixed::ln(mantissa, exponent.into(), bits);
         (lo, hi, -(bits as i64))
@@ -143,8 +146,8 @@ fn enclose_power(base: u64, power: u32, bits: usize) -> (UBig, UBig, i64) {
     (lo, hi, scale)
 }
 
-/// Replace a huge finite argument by a smaller one whose exponential is also outside of the range
-/// of the formats.
+/// Replace a very large finite argument by a smaller argument. The exponentials of both arguments
+/// are outside of the range of floats.
 fn clamp(x: f64) -> f64 {
     if x.is_finite() { x.clamp(-2000.0, 2000.0) } else { f64::NAN }
 }
@@ -157,7 +160,8 @@ fn fraction(x: f64) -> Option<(IBig, usize)> {
     Some((if negative { -numerator } else { numerator }, fraction_bits))
 }
 
-/// Round a number that differs from the representable `x` by much less than a float's spacing.
+/// Round a number that is close to the float `x`. The difference is much less than the spacing of
+/// floats. The number is above `x` if `above` is true, and below `x` otherwise.
 fn nudge(x: f64, above: bool, format: Format, rounding: Rounding) -> f64 {
     let Some((negative, mantissa, exponent)) = decode(x) else {
         return f64::NAN;
@@ -168,10 +172,11 @@ fn nudge(x: f64, above: bool, format: Format, rounding: Rounding) -> f64 {
     format.round(&mantissa, i64::from(exponent) - 64, rounding)
 }
 
-/// Double the precision of an enclosure until both ends round to the same float.
+/// Round a number by its enclosure. Double the precision until both ends round to the same float.
 ///
-/// `enclose` returns `(lo, hi, exponent)` with the result in `lo..=hi`, times `2^exponent`. At the
-/// last precision the outer end is used, which is still a bound.
+/// `enclose` returns `(lo, hi, exponent)` such that the result is in `lo * 2^exponent ..= hi *
+/// 2^exponent`. If both ends still differ at the last precision, the outer end is used. The outer
+/// end is still a bound.
 fn converge(
     mut bits: usize,
     format: Format,

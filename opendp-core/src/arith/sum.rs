@@ -7,19 +7,19 @@ use crate::{Error, Result};
 
 /// Sum finite floats exactly and round once toward plus infinity.
 ///
-/// The result is the smallest float not below the exact sum, for every order of `values`. The empty
-/// sum, and any sum of zero, is `+0.0`.
+/// The result is the smallest float that is at least the exact sum. So the result does not depend
+/// on the order of `values`. A sum of zero is `+0.0`, and so is the empty sum.
 ///
 /// # Errors
-/// `Overflow` when a value is not finite, or when the sum exceeds the largest float. Partial sums
-/// never overflow.
+/// `Overflow` when a value is not finite, or when the sum exceeds the largest float. A partial sum
+/// is allowed to exceed the largest float.
 pub fn inf_sum(values: &[f64]) -> Result<f64> {
     rounded_sum(values, to_f64_up)
 }
 
 /// Sum finite floats exactly and round once toward minus infinity.
 ///
-/// The result is the largest float not above the exact sum; see [`inf_sum`].
+/// The result is the largest float that is at most the exact sum. See [`inf_sum`].
 ///
 /// # Errors
 /// `Overflow` when a value is not finite, or when the sum is below the lowest float.
@@ -27,13 +27,15 @@ pub fn neg_inf_sum(values: &[f64]) -> Result<f64> {
     rounded_sum(values, to_f64_down)
 }
 
-/// The number of digits of the accumulator: digit `i` weighs `2^(32 i - 1074)`.
+/// The number of digits of the accumulator. Digit `i` counts units of `2^(32 i - 1074)`.
 ///
-/// Odd mantissas begin at bit 2097 at the latest, in digit 65, and extend into two more digits.
-/// Digits are `i64`, so carries can be delayed for `CARRY_PERIOD` additions.
+/// The lowest bit of an odd mantissa is at most bit 2097, which is in digit 65. The mantissa
+/// extends into at most two more digits. Digits are `i64`, so carries can be delayed for
+/// `CARRY_PERIOD` additions.
 const DIGITS: usize = 68;
 
-/// Each addition changes a digit by less than 2^32, so this many additions cannot overflow 2^63.
+/// The number of additions between carries. Each addition changes a digit by less than 2^32. So the
+/// digits stay below 2^63.
 const CARRY_PERIOD: usize = 1 << 30;
 
 fn rounded_sum(values: &[f64], round: fn(&IBig, i64) -> f64) -> Result<f64> {
@@ -54,7 +56,8 @@ fn exact_sum(values: &[f64]) -> Result<IBig> {
         };
         let position = (exponent + 1074) as usize;
         let spread = u128::from(mantissa) << (position % 32);
-        // At most 53 + 31 bits, so three digits.
+        // The shifted mantissa has at most 53 + 31 bits, so it fits into three digits of the
+        // accumulator.
         let first = position / 32;
         for (i, digit) in digits.iter_mut().skip(first).take(3).enumerate() {
             let part = i64::from((spread >> (32 * i)) as u32);
@@ -70,7 +73,7 @@ fn exact_sum(values: &[f64]) -> Result<IBig> {
 
 #[cold]
 fn overflow() -> Error {
-    // The values may be data, so the message shows none of them.
+    // The values can be private data, so the message shows none of them.
     Error::Overflow("sum: expected finite terms and a total that fits f64".to_string())
 }
 
@@ -83,7 +86,8 @@ mod tests {
 
     #[test]
     fn rounds_repeated_tenths_once() {
-        // 0.1 exceeds a tenth, so ten of them exceed 1 by less than a float's spacing there.
+        // The float 0.1 exceeds a tenth. So the sum of ten such floats exceeds 1, by less than the
+        // spacing of floats at 1.
         assert_eq!(inf_sum(&[0.1; 10]), Ok(1f64.next_up()));
         assert_eq!(neg_inf_sum(&[0.1; 10]), Ok(1.0));
         assert_eq!(inf_sum(&[0.5; 10]), Ok(5.0));
@@ -114,7 +118,7 @@ mod tests {
         ) {
             let mut values: Vec<f64> = bits.into_iter().map(f64::from_bits).collect();
             values.retain(|x| x.abs() < 1e306);
-            // Large terms cancel in some cases, so the small ones matter.
+            // If large terms cancel, the small terms determine the sum.
             values.extend([near, near * 1e-17]);
             let negated: Vec<f64> = values.iter().skip(1).map(|x| -x).collect();
             for mut values in [values.clone(), [values, negated].concat()] {

@@ -1,4 +1,4 @@
-//! All values of an atomic type, optionally within bounds.
+//! Sets of all values of an atomic type, optionally within bounds.
 
 use std::marker::PhantomData;
 
@@ -9,7 +9,7 @@ use crate::{Atom, Bounds, Codec, Domain, Error, IBig, Result, TheDomain, named};
 
 /// The set of all values of an atomic type `T`, optionally within bounds.
 ///
-/// A domain of floats states whether NaN is a member. It prints as, and is read from,
+/// A domain of floats states whether NaN is a member. The form of this domain in documents is
 /// `{"atom_domain": {"T": "f64", "bounds": [0.0, 1.0], "nan": false}}`.
 ///
 /// ```
@@ -24,11 +24,11 @@ pub struct AtomDomain<T> {
     nan: bool,
 }
 
-/// Permission for NaN to be a member. Only float types have it.
+/// Permission for NaN to be a member. Only float types can have this permission.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Nan<T>(PhantomData<T>);
 impl<T: Atom> Nan<T> {
-    /// Permit NaN.
+    /// Permit NaN as a member.
     ///
     /// # Errors
     /// `MakeDomain` when `T` has no NaN.
@@ -42,14 +42,14 @@ impl<T: Atom> Nan<T> {
 }
 
 impl<T: Atom> Default for AtomDomain<T> {
-    /// All values of the type; for a float type these include NaN.
+    /// Make the set of all values of the type `T`. For a float type, the set includes NaN.
     fn default() -> Self {
         AtomDomain { bounds: None, nan: T::NULLABLE }
     }
 }
 
 impl<T: Atom> AtomDomain<T> {
-    /// Make the set of all values within the optional `bounds`, and NaN, if permitted.
+    /// Make the set of all values within the optional `bounds`. NaN is a member if it is permitted.
     pub fn new(bounds: Option<Bounds<T>>, nan: Option<Nan<T>>) -> Self {
         AtomDomain { bounds, nan: nan.is_some() }
     }
@@ -61,15 +61,15 @@ impl<T: Atom> AtomDomain<T> {
     pub fn bounded(bounds: Bounds<T>) -> Self {
         AtomDomain { bounds: Some(bounds), nan: false }
     }
-    /// The bounds, if there are any.
+    /// Return the bounds, if there are any.
     pub fn bounds(&self) -> Option<&Bounds<T>> {
         self.bounds.as_ref()
     }
-    /// Whether NaN is a member.
+    /// Return whether NaN is a member.
     pub fn nan(&self) -> bool {
         self.nan
     }
-    /// Return the bounds, or an error that explains how to get them.
+    /// Return the bounds, or an error that explains how to get bounds.
     ///
     /// # Errors
     /// `MakeTransformation` when the domain has no bounds or has NaN.
@@ -109,8 +109,9 @@ impl<T: Atom> Domain for AtomDomain<T> {
     }
 }
 impl<T: Atom> AtomDomain<T> {
-    /// Convert any external value to a member. A missing or unreadable value becomes NaN, or the
-    /// type's default when the domain has no NaN. A value out of bounds becomes the nearest bound.
+    /// Convert any external value to a member. A missing or unreadable value becomes NaN. If the
+    /// domain has no NaN, the value becomes the default value of the type. A value outside of the
+    /// bounds becomes the nearest bound.
     pub fn admit(&self, value: Option<T>) -> T {
         let value = value.unwrap_or_else(T::unreadable);
         let value = if value.is_null() && !self.nan { T::default() } else { value };
@@ -128,12 +129,12 @@ named!(AtomDomain<T> as "AtomDomain");
 /// Make the set of all values of an atomic type, optionally within bounds.
 ///
 /// # Arguments
-/// * `bounds` - a pair `[lower, upper]`; all values when absent
+/// * `bounds` - a pair `[lower, upper]`; without it, all values are members
 /// * `nan` - whether NaN is a member; defaults to `true` for a float type without bounds
 ///
 /// # Errors
-/// `MakeDomain` when the bounds are reversed or `nan` is requested for a type that has no NaN,
-/// `FailedFunction` when a bound is NaN.
+/// `MakeDomain` when the lower bound exceeds the upper bound, or when `nan` is `true` for a type
+/// without NaN. `FailedFunction` when a bound is NaN.
 pub fn atom_domain<T: Atom>(
     bounds: Option<Bounds<T>>,
     nan: Option<bool>,

@@ -1,15 +1,15 @@
-//! Vectors of bits, optionally of a known length and with few ones.
+//! Sets of vectors of bits. The length can be known, and the number of ones can be limited.
 
 use serde_json::{Value as Json, json};
 
 use crate::domain::descriptor;
 use crate::{BitVector, Domain, Result, TheDomain, named};
 
-/// The set of all vectors of bits, optionally of one length and with a limit on the number of ones.
+/// The set of all vectors of bits. The length or the number of ones can be limited.
 ///
-/// It prints as, and is read from, `{"bitvector_domain": {"max_weight": 4, "size": 24}}`. If a
-/// release has the same number of bits as its input, it reveals the length. So such mechanisms
-/// require a public length.
+/// The form of this domain in documents is `{"bitvector_domain": {"max_weight": 4, "size": 24}}`.
+/// If a release has the same number of bits as its input, it reveals the length of the input. So
+/// the mechanisms for vectors of bits require a public length.
 ///
 /// ```
 /// # use opendp_core::{BitVector, BitVectorDomain, Domain};
@@ -26,7 +26,7 @@ impl BitVectorDomain {
     pub fn new() -> Self {
         BitVectorDomain::default()
     }
-    /// Keep only the vectors with at most this many ones.
+    /// Keep only the vectors with at most `max_weight` ones.
     #[must_use]
     pub fn with_max_weight(self, max_weight: usize) -> Self {
         BitVectorDomain { max_weight: Some(max_weight), ..self }
@@ -36,11 +36,11 @@ impl BitVectorDomain {
     pub fn with_size(self, size: usize) -> Self {
         BitVectorDomain { size: Some(size), ..self }
     }
-    /// The largest number of ones, if there is a limit.
+    /// Return the largest number of ones, if there is a limit.
     pub fn max_weight(&self) -> Option<usize> {
         self.max_weight
     }
-    /// The length, if it is known.
+    /// Return the length, if it is known.
     pub fn size(&self) -> Option<usize> {
         self.size
     }
@@ -67,8 +67,8 @@ named!(BitVectorDomain as "BitVectorDomain");
 /// Make the set of all vectors of bits.
 ///
 /// # Arguments
-/// * `max_weight` - the largest number of ones; any number when absent
-/// * `size` - the length of every vector, if it is public; any length when absent
+/// * `max_weight` - the largest number of ones; without it, any number is allowed
+/// * `size` - the length of every vector, if it is public; without it, any length is allowed
 pub fn bitvector_domain(
     max_weight: Option<usize>,
     size: Option<usize>,

@@ -1,4 +1,4 @@
-//! Frames of named columns, optionally of a known schema.
+//! Sets of frames with named columns. The schema can be known.
 
 use std::{any::Any, fmt, sync::Arc};
 
@@ -12,7 +12,7 @@ use crate::{
     HashableAtom, Named, OptionDomain, Result, TheDomain, TypeName, named,
 };
 
-/// A dyn-compatible view of the domain of the cells of a column.
+/// A dyn-compatible view of a domain of cells.
 trait Series: Any + fmt::Debug + Send + Sync {
     fn contains(&self, column: &Column) -> bool;
     fn empty(&self) -> Column;
@@ -46,7 +46,7 @@ where
     }
 }
 
-/// The domain of the cells of a column. Their type is known only at run time.
+/// A domain for the cells of a column. The type of the cells is known only at run time.
 ///
 /// ```
 /// # use opendp_core::{AtomDomain, Column, ColumnDomain};
@@ -64,7 +64,8 @@ impl ColumnDomain {
     {
         ColumnDomain(Arc::new(cells))
     }
-    /// Recover the domain of cells from an erased domain, if it is one of cells.
+    /// Recover the domain of cells from an erased domain. Return `None` if the members of the
+    /// domain are not cells.
     fn of(domain: &AnyDomain) -> Option<Self> {
         macro_rules! first {
             ($($t:ident)*) => {$(
@@ -79,15 +80,16 @@ impl ColumnDomain {
         first!(bool String f32 f64 i8 i16 i32 i64 i128 isize u8 u16 u32 u64 u128 usize);
         None
     }
-    /// The domain of a cell, if the cells are of type `T`.
+    /// Return the domain of a cell, if the cells are of type `T`.
     pub fn cell<T: Cell>(&self) -> Option<&T::Domain> {
         (&*self.0 as &dyn Any).downcast_ref()
     }
-    /// The name of the type of a cell.
+    /// Return the name of the type of a cell.
     pub fn cell_type(&self) -> TypeName {
         self.0.cell_type()
     }
-    /// Decide whether a column has the type of this domain, and all its cells are members.
+    /// Return whether a column has the type of this domain, and all cells of the column are
+    /// members.
     pub fn member(&self, column: &Column) -> bool {
         self.0.contains(column)
     }
@@ -95,11 +97,12 @@ impl ColumnDomain {
     pub fn empty(&self) -> Column {
         self.0.empty()
     }
-    /// Read a column from text. Reading is total: each cell becomes a member.
+    /// Read a column from text. Each text gives a cell in the domain, even if the text is
+    /// unreadable.
     pub fn read(&self, cells: &[&str]) -> Column {
         self.0.read(cells)
     }
-    /// Write in the form used by documents.
+    /// Write the domain in the form that documents use.
     pub fn to_json(&self) -> Json {
         self.0.json()
     }
@@ -140,12 +143,13 @@ impl Argument for Vec<ColumnDomain> {
     }
 }
 
-/// The set of all frames, or of those with a given schema: the names of the columns and the domains
-/// of their cells. The number of rows may be known.
+/// The set of all frames, or of the frames with a given schema. A schema has the names of the
+/// columns and the domains of their cells. The number of rows can be known.
 ///
-/// Without a schema any frame is a member. A constructor that needs a column then cannot check that
-/// the column exists. Its documentation states what it does with a row that lacks the column. It
-/// never fails because of the data. With a schema, a missing column is an error of construction.
+/// Without a schema, any frame is a member. A constructor that needs a column then cannot check
+/// that the column exists. The documentation of the constructor states what happens to a row
+/// without the column. The function of the constructed object never fails because of the data. With
+/// a schema, the constructor returns an error for a missing column.
 ///
 /// ```
 /// # use opendp_core::{AtomDomain, Column, ColumnDomain, DataFrame, DataFrameDomain, Domain};
@@ -157,12 +161,12 @@ impl Argument for Vec<ColumnDomain> {
 /// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct DataFrameDomain<K> {
-    /// Sorted by name; names are distinct.
+    /// The columns, sorted by name. The names are distinct.
     schema: Option<Vec<(K, ColumnDomain)>>,
     size: Option<usize>,
 }
 impl<K> Default for DataFrameDomain<K> {
-    /// All frames.
+    /// Make the set of all frames.
     fn default() -> Self {
         DataFrameDomain { schema: None, size: None }
     }
@@ -192,29 +196,30 @@ impl<K: HashableAtom> DataFrameDomain<K> {
     pub fn without_size(self) -> Self {
         DataFrameDomain { size: None, ..self }
     }
-    /// The number of rows, if it is known.
+    /// Return the number of rows, if it is known.
     pub fn size(&self) -> Option<usize> {
         self.size
     }
-    /// The columns and the domains of their cells, sorted by name, if they are known.
+    /// Return the columns and the domains of their cells, sorted by name, if the schema is known.
     pub fn schema(&self) -> Option<&[(K, ColumnDomain)]> {
         self.schema.as_deref()
     }
-    /// The domain of the cells of a column, if the schema is known and contains it.
+    /// Return the domain of the cells of a column, if the schema is known and contains the column.
     pub fn column(&self, name: &K) -> Option<&ColumnDomain> {
         self.schema()?.iter().find(|(known, _)| known == name).map(|(_, column)| column)
     }
-    /// Replace the column of this name, or add it. Without a schema nothing changes.
+    /// Replace the column with this name, or add the column. Without a schema, nothing changes.
     #[must_use]
     pub fn with_column(mut self, name: K, column: ColumnDomain) -> Self {
         if let Some(schema) = self.schema.take() {
             let others = schema.into_iter().filter(|(known, _)| *known != name);
-            // Names remain distinct.
+            // The names remain distinct, because the old column with this name was removed.
             self.schema = by_name(others.chain([(name.clone(), column)]));
         }
         self
     }
-    /// The frame without rows that has the columns of the schema, or no columns without a schema.
+    /// Return a frame without rows. The frame has the columns of the schema. Without a schema, the
+    /// frame has no columns.
     pub fn empty(&self) -> DataFrame<K> {
         let columns = self.schema().unwrap_or_default();
         let mut empty = <DataFrame<K> as crate::Carrier>::buffer();
@@ -266,16 +271,16 @@ impl<K: HashableAtom> Domain for DataFrameDomain<K> {
 }
 named!(DataFrameDomain<K> as "DataFrameDomain");
 
-/// Make the set of all frames, or of those with a given schema.
+/// Make the set of all frames, or of the frames with a given schema.
 ///
 /// # Arguments
-/// * `col_names` - the names of the columns; any columns when absent
+/// * `col_names` - the names of the columns; without them, any columns are allowed
 /// * `element_domains` - the domains of the cells of these columns, in the same order
-/// * `size` - the number of rows, if it is public; any number when absent
+/// * `size` - the number of rows, if it is public; without it, any number is allowed
 ///
 /// # Errors
-/// `MakeDomain` when there is no name, when a name is repeated, or when the number of domains
-/// differs from the number of names.
+/// `MakeDomain` when there is no name, or when a name is repeated. The same error when the number
+/// of domains differs from the number of names.
 pub fn dataframe_domain<K: HashableAtom>(
     col_names: Option<Vec<K>>,
     element_domains: Vec<ColumnDomain>,

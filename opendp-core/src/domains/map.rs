@@ -25,15 +25,15 @@ pub struct MapDomain<K, V> {
     value: V,
 }
 impl<K, V> MapDomain<K, V> {
-    /// Make the set of maps from members of `key` to members of `value`.
+    /// Make the set of maps with keys in `key` and values in `value`.
     pub fn new(key: K, value: V) -> Self {
         MapDomain { key, value }
     }
-    /// The domain of the keys.
+    /// Return the domain of the keys.
     pub fn key(&self) -> &K {
         &self.key
     }
-    /// The domain of the values.
+    /// Return the domain of the values.
     pub fn value(&self) -> &V {
         &self.value
     }
@@ -60,7 +60,7 @@ impl<K: HashableAtom, V: Atom> Domain for MapDomain<AtomDomain<K>, AtomDomain<V>
 }
 named!(MapDomain<K, V> as "MapDomain");
 
-/// Make the set of all maps from members of one domain to members of another.
+/// Make the set of all maps with keys in one domain and values in another domain.
 ///
 /// # Arguments
 /// * `key_domain` - the domain of the keys

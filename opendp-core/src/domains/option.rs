@@ -1,4 +1,4 @@
-//! Values that may be missing.
+//! Sets of values that can be missing.
 
 use serde_json::Value as Json;
 
@@ -20,13 +20,14 @@ impl<D> OptionDomain<D> {
     pub fn new(element: D) -> Self {
         OptionDomain { element }
     }
-    /// The domain of the values that are not missing.
+    /// Return the domain of the values that are not missing.
     pub fn element(&self) -> &D {
         &self.element
     }
 }
 impl<T: Atom> OptionDomain<AtomDomain<T>> {
-    /// Convert any external value to a member: a value that is not a member becomes missing.
+    /// Convert any external value to a member. A value that is not a member of the inner domain
+    /// becomes missing.
     pub fn admit(&self, value: Option<T>) -> Option<T> {
         value.filter(|value| self.element.member(value))
     }

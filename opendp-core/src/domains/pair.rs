@@ -5,7 +5,7 @@ use serde_json::Value as Json;
 use crate::domain::descriptor;
 use crate::{Atom, AtomDomain, Domain, Result, TheDomain, named};
 
-/// The set of all pairs of a member of `A` and a member of `B`.
+/// The set of all pairs whose first part is in `A` and whose second part is in `B`.
 ///
 /// ```
 /// # use opendp_core::{AtomDomain, Bounds, Domain, PairDomain};
@@ -20,15 +20,15 @@ pub struct PairDomain<A, B> {
     second: B,
 }
 impl<A, B> PairDomain<A, B> {
-    /// Make the set of pairs of members of `first` and of `second`.
+    /// Make the set of pairs whose parts are in `first` and in `second`.
     pub fn new(first: A, second: B) -> Self {
         PairDomain { first, second }
     }
-    /// The domain of the first parts.
+    /// Return the domain of the first parts.
     pub fn first(&self) -> &A {
         &self.first
     }
-    /// The domain of the second parts.
+    /// Return the domain of the second parts.
     pub fn second(&self) -> &B {
         &self.second
     }
@@ -45,7 +45,7 @@ impl<A: Atom, B: Atom> Domain for PairDomain<AtomDomain<A>, AtomDomain<B>> {
 }
 named!(PairDomain<A, B> as "PairDomain");
 
-/// Make the set of all pairs of members of two domains.
+/// Make the set of all pairs whose parts are in two given domains.
 ///
 /// # Arguments
 /// * `domain_0` - the domain of the first parts

@@ -8,12 +8,13 @@ use crate::domain::descriptor;
 use crate::erased::{AnyFunction, AnyValue};
 use crate::{Domain, Function, Result, TheDomain, named};
 
-/// A set of values of any types; a user's function decides which values are members.
+/// A set of values of any types. A function of the user decides which values are members.
 ///
-/// In Rust, prefer your own type that implements [`Domain`]: it is compared by its structure, and
-/// its metrics are checked. This one serves users who cannot write a Rust type. Nothing is proved
-/// about it: any metric measures it, and two domains are equal if they have the same identifier and
-/// the same descriptor, even when their functions differ.
+/// In Rust, prefer your own type that implements [`Domain`]. Your type is compared by its
+/// structure, and its metrics are checked. `UserDomain` is for users who cannot write a Rust type.
+/// No property of a `UserDomain` is checked: it can be paired with any metric. Two domains are
+/// equal if they have the same identifier and the same descriptor, even when their functions
+/// differ.
 ///
 /// ```
 /// # use opendp_core::{Domain, UserDomain, erased::AnyValue};
@@ -44,11 +45,11 @@ impl UserDomain {
         self.descriptor = descriptor;
         self
     }
-    /// The identifier.
+    /// Return the identifier.
     pub fn identifier(&self) -> &str {
         &self.identifier
     }
-    /// The descriptor, or null.
+    /// Return the descriptor, or null.
     pub fn descriptor(&self) -> &Json {
         &self.descriptor
     }
@@ -74,7 +75,7 @@ impl Domain for UserDomain {
 }
 named!(UserDomain as "UserDomain");
 
-/// Write a user's definition.
+/// Write a user's definition in document form.
 pub(crate) fn described(function: &str, identifier: &str, described: &Json) -> Json {
     let known = Some(described).filter(|json| !json.is_null());
     descriptor(function, [("identifier", Some(identifier.into())), ("descriptor", known.cloned())])
@@ -84,14 +85,15 @@ pub(crate) fn described(function: &str, identifier: &str, described: &Json) -> J
 ///
 /// # Arguments
 /// * `identifier` - the name of the domain
-/// * `member` - a function of a value that gives `true` for members; if it fails, or gives anything
-///   else, the value is not a member
+/// * `member` - a function that returns `true` for members; if the function fails or returns
+///   anything else, the value is not a member
 /// * `descriptor` - more information that distinguishes domains with the same identifier
 ///
 /// # Trust
-/// Nothing is checked. The caller promises three things: the function always gives the same answer;
-/// the metric paired with this domain measures its members; domains with the same identifier and
-/// descriptor are the same.
+/// The caller must ensure three conditions, which are not checked. First, the function always
+/// returns the same result for the same value. Second, the metric that is paired with this domain
+/// measures its members. Third, domains with the same identifier and descriptor have the same
+/// members.
 ///
 /// # Errors
 /// None.

@@ -5,9 +5,10 @@ use serde_json::{Value as Json, json};
 use crate::domain::descriptor;
 use crate::{AtomDomain, Domain, IBig, OptionDomain, PairDomain, Result, TheDomain, named};
 
-/// The set of all vectors whose elements are members of `D`, optionally of a known length.
+/// The set of all vectors whose elements are members of `D`. The length can be known.
 ///
-/// It prints as, and is read from, `{"vector_domain": {"atom_domain": {...}, "size": 1000}}`.
+/// The form of this domain in documents is `{"vector_domain": {"atom_domain": {...}, "size":
+/// 1000}}`.
 ///
 /// ```
 /// # use opendp_core::{AtomDomain, Domain, VectorDomain};
@@ -34,11 +35,11 @@ impl<D> VectorDomain<D> {
     pub fn without_size(self) -> Self {
         VectorDomain { size: None, ..self }
     }
-    /// The domain of each element.
+    /// Return the domain of each element.
     pub fn element(&self) -> &D {
         &self.element
     }
-    /// The length, if it is known.
+    /// Return the length, if it is known.
     pub fn size(&self) -> Option<usize> {
         self.size
     }
@@ -64,8 +65,8 @@ impl<D: Domain> Domain for VectorDomain<D> {
         true
     }
     fn to_json(&self) -> Json {
-        // Documents name the argument for the elements `atom_domain`, for elements of any kind.
-        // Arguments of an atom follow.
+        // In documents, the argument for the domain of the elements is always called `atom_domain`.
+        // If the elements are atoms, the value is only the arguments of their domain.
         let element = self.element.to_json();
         let inner = element.get("atom_domain").cloned().unwrap_or(element);
         descriptor(
@@ -83,7 +84,7 @@ named!(VectorDomain<D> as "VectorDomain");
 ///
 /// # Arguments
 /// * `atom_domain` - the domain of each element
-/// * `size` - the length of every vector, if it is public; any length when absent
+/// * `size` - the length of every vector, if it is public; without it, any length is allowed
 ///
 /// # Errors
 /// `Argument` when the element domain cannot be read.

@@ -48,7 +48,7 @@ impl AnyDistance {
             None => AnyDistance(Arc::new(distance)),
         }
     }
-    /// The JSON of the distance, if its type has not been determined yet.
+    /// Return the JSON of the distance, if the type of the distance is not determined yet.
     pub(super) fn written(&self) -> Option<&Json> {
         self.downcast_ref::<Written>().ok().map(|Written(json)| json)
     }
@@ -81,8 +81,8 @@ impl Codec for AnyDistance {
     fn to_json(&self) -> Json {
         self.0.json()
     }
-    /// The JSON of an erased distance does not contain its type. The result is not a distance yet:
-    /// the metric or the measure [reads](crate::Metric::read_distance) it.
+    /// Store the JSON, because it does not contain the type of the distance. Later, the metric or
+    /// the measure [reads](crate::Metric::read_distance) the distance from the JSON.
     fn from_json(json: &Json) -> Result<Self> {
         Ok(AnyDistance::new(Written(json.clone())))
     }
@@ -98,7 +98,7 @@ fn unread<T>() -> Result<T> {
         "JSON does not state the type of a distance; decode it by the metric or the measure".into(),
     ))
 }
-/// Every method fails, so this is never used as a distance.
+/// Every method fails, so a `Written` is never used as a distance.
 impl Distance for Written {
     fn at_most(&self, _: &Self) -> Result<bool> {
         unread()

@@ -21,7 +21,8 @@ pub type AnyOdometer = Odometer<AnyDomain, AnyMetric, AnyMeasure>;
 pub type AnyFunction = Function<AnyValue, AnyValue>;
 
 impl<DI: Domain, MI: Metric, DO: Domain, MO: Metric> Transformation<DI, MI, DO, MO> {
-    /// Erase all types. The stages run as fast as before: dispatch happens once per chunk.
+    /// Erase the types of the transformation. The stages run as fast as before, because types are
+    /// looked up only once per chunk.
     pub fn erase(&self) -> AnyTransformation {
         erased(&self.input, &self.output, self.function.stage(), self.map.bound())
     }
@@ -40,7 +41,7 @@ fn erased(
     }
 }
 impl<DI: Domain, MI: Metric, MO: Measure, TO: Carrier> Measurement<DI, MI, MO, TO> {
-    /// Erase all types.
+    /// Erase the types of the measurement.
     pub fn erase(&self) -> AnyMeasurement {
         let measure = AnyMeasure::new(self.measure.clone());
         erased_measurement(measure, &self.input, self.function.stage(), &self.map, &self.accuracy)
@@ -62,7 +63,7 @@ fn erased_measurement(
     }
 }
 impl AnyTransformation {
-    /// Recover the types of both spaces. All of them are checked here, once.
+    /// Recover the types of both spaces. All types are checked once, in this function.
     ///
     /// # Errors
     /// `FailedCast` when a domain or a metric has another type.
@@ -78,8 +79,8 @@ impl AnyTransformation {
     }
 }
 impl AnyMeasurement {
-    /// Recover the types of the input space and the measure. They are checked here, once; the type
-    /// of the release is checked at each release.
+    /// Recover the types of the input space and the measure. These types are checked once, in this
+    /// function. The type of the release is checked at each release.
     ///
     /// # Errors
     /// `FailedCast` when the domain, the metric or the measure has another type.
@@ -94,10 +95,10 @@ impl AnyMeasurement {
             accuracy: self.accuracy.clone(),
         })
     }
-    /// Recover only the type of the measure, as conversions between measures need it.
+    /// Recover only the type of the measure. Conversions between measures use this function.
     ///
     /// # Errors
-    /// `FailedCast` when the type differs.
+    /// `FailedCast` when the measure has another type.
     pub fn in_measure<MO: Measure>(
         &self,
     ) -> Result<Measurement<AnyDomain, AnyMetric, MO, AnyValue>> {
@@ -106,7 +107,7 @@ impl AnyMeasurement {
     }
 }
 
-/// Any object that a registered function can make; documents name these.
+/// Any object that a registered function can make.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum Constructed {
@@ -120,7 +121,7 @@ pub enum Constructed {
     Transformation(AnyTransformation),
     /// A measurement.
     Measurement(AnyMeasurement),
-    /// A function of a release: post-processing.
+    /// A function that post-processes a release.
     Function(AnyFunction),
     /// An odometer.
     Odometer(AnyOdometer),
@@ -139,13 +140,13 @@ pub enum Kind {
     Transformation,
     /// A measurement.
     Measurement,
-    /// A function of a release: post-processing.
+    /// A function that post-processes a release.
     Function,
     /// An odometer.
     Odometer,
 }
 impl Kind {
-    /// All kinds, in the order in which they are listed.
+    /// All kinds, in the order in which listings show them.
     pub const ALL: [Kind; 7] = [
         Kind::Domain,
         Kind::Metric,
@@ -155,7 +156,7 @@ impl Kind {
         Kind::Function,
         Kind::Odometer,
     ];
-    /// The name of the kind, in lower case.
+    /// Return the name of the kind, in lower case.
     pub fn name(self) -> &'static str {
         match self {
             Kind::Domain => "domain",
@@ -171,7 +172,7 @@ impl Kind {
 macro_rules! kinds {
     ($($kind:ident $get:ident $article:literal -> $t:ty),*) => {
         impl Kind {
-            /// The name of the kind with its article, for messages.
+            /// Return the name of the kind with its article, for messages.
             pub fn with_article(self) -> &'static str {
                 match self {
                     $(Kind::$kind => concat!($article, " ", stringify!($get))),*
@@ -179,7 +180,7 @@ macro_rules! kinds {
             }
         }
         impl Constructed {
-            /// The kind of the object.
+            /// Return the kind of the object.
             pub fn kind(&self) -> Kind {
                 match self {
                     $(Constructed::$kind(_) => Kind::$kind),*
@@ -189,7 +190,7 @@ macro_rules! kinds {
                 #[doc = concat!("Take the object as ", $article, " ", stringify!($get), ".")]
                 ///
                 /// # Errors
-                /// `FailedCast` when the kind differs.
+                /// `FailedCast` when the object has another kind.
                 pub fn $get(self) -> Result<$t> {
                     match self {
                         Constructed::$kind(made) => Ok(made),
@@ -220,7 +221,7 @@ kinds! {
 }
 
 impl Constructed {
-    /// Erase the parts of a transformation.
+    /// Make an erased transformation from its parts.
     pub(crate) fn of(
         input: &dyn ErasedSpace,
         output: &dyn ErasedSpace,
@@ -232,8 +233,8 @@ impl Constructed {
     /// Evaluate the map, with distances as JSON.
     ///
     /// # Errors
-    /// `FailedCast` when `d_in` is not a distance in the input metric; `NotImplemented` when the
-    /// object has no map; the errors of the map.
+    /// `FailedCast` when `d_in` is not a distance in the input metric. `NotImplemented` when the
+    /// object has no map. The errors of the map.
     pub fn map(&self, d_in: &Json) -> Result<Json> {
         match self {
             Constructed::Transformation(t) => Ok(t.map(&decode_in(t.input(), d_in)?)?.to_json()),
@@ -244,7 +245,7 @@ impl Constructed {
     /// Check that neighbours exist at a distance, as [`Space::check_neighbours`] does.
     ///
     /// # Errors
-    /// As for [`map`](Constructed::map), and `FailedMap` when there are no neighbours.
+    /// The errors of [`map`](Constructed::map), and `FailedMap` when there are no neighbours.
     pub fn check_neighbours(&self, d_in: &Json) -> Result<()> {
         match self {
             Constructed::Transformation(t) => {
@@ -258,7 +259,7 @@ impl Constructed {
     /// comparison is ignored.
     ///
     /// # Errors
-    /// `FailedCast` when one of them does not decode; `FailedMap` when `d_in` is negative or NaN;
+    /// `FailedCast` when a distance cannot be decoded. `FailedMap` when `d_in` is negative or NaN.
     /// `InvalidDistance` or `NotImplemented` when `d_out` cannot be compared.
     pub fn check_distances(&self, d_in: &Json, d_out: &Json) -> Result<()> {
         let (space, d_out) = match self {
@@ -270,7 +271,7 @@ impl Constructed {
         let comparable = d_out.and_then(|d_out| d_out.at_most(&d_out));
         comparable.map(|_| ()).map_err(|error| error.at("d_out"))
     }
-    /// Decide whether the map meets a bound, with distances as JSON.
+    /// Return whether the map at `d_in` is at most `d_out`, with distances as JSON.
     ///
     /// # Errors
     /// The errors of [`map`](Constructed::map), and `FailedCast` when `d_out` is not a distance in

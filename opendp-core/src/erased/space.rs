@@ -126,8 +126,8 @@ macro_rules! any {
         #[derive(Clone)]
         pub struct $any(Arc<dyn $erased>);
         impl $any {
-            /// Erase the type. Only this crate can do this, so a space stays checked. Erasing an
-            /// erased object changes nothing.
+            /// Erase the type. Only this crate can call this function, so other crates cannot make
+            /// unchecked spaces. Erasing an erased object changes nothing.
             pub(crate) fn new<T: $bound>(inner: T) -> Self {
                 let any: &dyn Any = &inner;
                 match any.downcast_ref::<Self>() {
@@ -135,18 +135,19 @@ macro_rules! any {
                     None => $any(Arc::new(inner)),
                 }
             }
-            /// The name of the type inside.
+            /// Return the name of the type that was erased.
             pub fn inner_type(&self) -> TypeName {
                 self.0.name()
             }
-            /// The identity of the type inside, for quick comparison within one program.
+            /// Return the identity of the type that was erased. The identity is for quick
+            /// comparisons within one program.
             pub fn inner_id(&self) -> TypeId {
                 self.as_any().type_id()
             }
             /// Borrow the object as a `T`.
             ///
             /// # Errors
-            /// `FailedCast` when the type inside differs.
+            /// `FailedCast` when the object has another type.
             pub fn downcast_ref<T: $bound>(&self) -> Result<&T> {
                 let itself: &dyn Any = self;
                 let inner = self.as_any().downcast_ref().or_else(|| itself.downcast_ref());
@@ -155,7 +156,7 @@ macro_rules! any {
                     found: self.inner_type(),
                 })
             }
-            /// Whether the type inside is `T`.
+            /// Return whether the type that was erased is `T`.
             pub fn is<T: $bound>(&self) -> bool {
                 self.as_any().is::<T>()
             }
@@ -194,27 +195,27 @@ any! {
 }
 
 impl AnyDomain {
-    /// Decode a value of the domain's carrier type. It need not be a member.
+    /// Decode a value of the domain's carrier type. The value can be outside of the domain.
     ///
     /// # Errors
     /// `FailedCast` when the JSON is not a value of that type.
     pub fn decode(&self, json: &Json) -> Result<AnyValue> {
         self.0.decode(json)
     }
-    /// The name of the carrier type.
+    /// Return the name of the carrier type.
     pub fn carrier(&self) -> TypeName {
         self.0.carrier()
     }
 }
 impl AnyMetric {
-    /// Decode a distance and round it up to its type.
+    /// Decode a distance, rounded up to the type of distances.
     ///
     /// # Errors
     /// `FailedCast` when the JSON is not a distance in this metric.
     pub fn decode(&self, json: &Json) -> Result<AnyDistance> {
         self.0.distance(json)
     }
-    /// Decode a bound that a map must meet and round it down to its type.
+    /// Decode a bound that a map must meet, rounded down to the type of distances.
     ///
     /// # Errors
     /// `FailedCast` when the JSON is not a distance in this metric.
@@ -223,7 +224,7 @@ impl AnyMetric {
     }
 }
 impl AnyMeasure {
-    /// Decode a privacy loss that a map must meet and round it down to its type.
+    /// Decode a privacy loss that a map must meet, rounded down to the type of losses.
     ///
     /// # Errors
     /// `FailedCast` when the JSON is not a loss in this measure.
@@ -232,7 +233,7 @@ impl AnyMeasure {
     }
 }
 impl<M: Measure> From<TheMeasure<M>> for AnyMeasure {
-    /// Erase the type of a measure, for combinators that change the measure.
+    /// Erase the type of a measure. Combinators that change the measure use this conversion.
     fn from(measure: TheMeasure<M>) -> Self {
         AnyMeasure::new(measure.0)
     }
@@ -320,21 +321,21 @@ impl Space<AnyDomain, AnyMetric> {
     /// Recover the types of the domain and the metric.
     ///
     /// # Errors
-    /// `FailedCast` when they differ.
+    /// `FailedCast` when the domain or the metric has another type.
     pub fn typed<D: Domain, M: Metric>(&self) -> Result<Space<D, M>> {
         let space = Space::of(self.domain.of_type::<D>()?.clone(), self.metric.typed()?);
         Ok(space.with_best(self.lowest_is_best()))
     }
 }
 impl AnyDomain {
-    /// Check the type inside.
+    /// Check that the domain has the type `D`.
     ///
     /// # Errors
-    /// `FailedCast` when it differs.
+    /// `FailedCast` when the domain has another type.
     pub(crate) fn of_type<D: Domain>(&self) -> Result<&Self> {
         self.downcast_ref::<D>().map(|_| self)
     }
-    /// Borrow the domain as a `D`. Its type must have been checked before.
+    /// Borrow the domain as a `D`. The type of the domain must have been checked before.
     pub(crate) fn known<D: Domain>(&self) -> &D {
         match self.downcast_ref() {
             Ok(domain) => domain,
@@ -343,10 +344,10 @@ impl AnyDomain {
     }
 }
 impl AnyMetric {
-    /// Recover the type, or a type that stands for it.
+    /// Recover the type of a metric. The result can also be a type that stands for several metrics.
     ///
     /// # Errors
-    /// `FailedCast` when it differs.
+    /// `FailedCast` when the metric has another type.
     pub(crate) fn typed<M: Metric>(&self) -> Result<M> {
         M::view(self)
             .ok_or_else(|| Error::Downcast { expected: M::type_name(), found: self.inner_type() })

@@ -21,7 +21,7 @@ trait ErasedValue: Any + Send + Sync {
     fn append(&mut self, chunk: AnyChunk<'_>) -> Result<()>;
     fn copy(&self) -> Arc<dyn ErasedValue>;
     fn empty(&self) -> Arc<dyn ErasedValue>;
-    /// Move the value into an empty `Option` of this type.
+    /// Move the value into `place`, which must be an empty `Option` of the value's type.
     fn move_to(self: Arc<Self>, place: &mut dyn Any);
     fn bind(&self, turn: &Turn) -> AnyValue;
     fn apart(&self) -> Option<(AnyValue, AnyValue)>;
@@ -55,7 +55,8 @@ impl<T: Carrier> ErasedValue for T {
     }
     fn move_to(mut self: Arc<Self>, place: &mut dyn Any) {
         if let Some(place) = place.downcast_mut() {
-            // The only owner moves the value out; a shared owner copies it.
+            // If the value has one owner, the value is moved out. If the value has several owners,
+            // it is copied.
             *place = Some(match Arc::get_mut(&mut self) {
                 Some(value) => value.take(),
                 None => (*self).clone(),
@@ -72,7 +73,8 @@ impl<T: Carrier> ErasedValue for T {
 
 /// A value of a type known only at run time. Debug output shows its type, never its content.
 ///
-/// The empty buffer at the start of a run of stages has no type yet; the first stage gives it one.
+/// When a function starts, its empty buffer has no type. The first stage sets the type of the
+/// buffer.
 #[derive(Clone)]
 pub struct AnyValue(Option<Arc<dyn ErasedValue>>);
 
@@ -85,7 +87,7 @@ impl AnyValue {
     pub(crate) fn of<T: Carrier>(value: T) -> Self {
         AnyValue(Some(Arc::new(value)))
     }
-    /// The name of the type inside.
+    /// Return the name of the type that was erased.
     pub fn inner_type(&self) -> TypeName {
         self.0.as_ref().map_or(TypeName::plain("AnyValue"), |value| value.name())
     }
@@ -111,14 +113,14 @@ impl AnyValue {
             None => self,
         }
     }
-    /// Move the value out.
+    /// Move the value out, as a `T`.
     ///
     /// # Errors
     /// `FailedCast` when the value has another type.
     pub fn downcast<T: Carrier>(self) -> Result<T> {
         AnyValue::downcast_result(Ok(self))
     }
-    /// Move the value out of a result.
+    /// Move the value out of a `Result`, and recover its type.
     pub(crate) fn downcast_result<T: Carrier>(value: Result<Self>) -> Result<T> {
         let mut place: Option<T> = None;
         let moved = move_value(value, TypeId::of::<T>(), &mut place, T::type_name);
@@ -127,15 +129,15 @@ impl AnyValue {
             None => Err(moved.err().unwrap_or_else(mixed_up)),
         }
     }
-    /// Erase the type of the value of a result.
+    /// Erase the type of the value inside a `Result`.
     pub(crate) fn of_result<T: Carrier>(value: Result<T>) -> Result<Self> {
         match value {
             Ok(value) => Ok(AnyValue::new(value)),
             Err(error) => Err(error),
         }
     }
-    /// Borrow the value as a `T` to append to, if it is one. An untyped buffer becomes an empty
-    /// `T`.
+    /// Borrow the value mutably as a `T`, so that rows can be appended. Return `None` if the value
+    /// has another type. A buffer without a type becomes an empty `T`.
     pub(crate) fn typed_buffer<T: Carrier>(&mut self) -> Option<&mut T> {
         let any = if TypeId::of::<T>() == TypeId::of::<AnyValue>() {
             self as &mut dyn Any
@@ -144,8 +146,8 @@ impl AnyValue {
         };
         any.downcast_mut()
     }
-    /// Borrow the value to append to, if it has this type. An untyped buffer becomes an empty value
-    /// of it.
+    /// Borrow the value mutably if it has the type `id`. A buffer without a type becomes an empty
+    /// value of this type.
     fn buffer_of(
         &mut self,
         id: TypeId,
@@ -222,14 +224,14 @@ impl<'a> AnyRef<'a> {
     pub(crate) fn of<T: Carrier>(value: &'a T) -> Self {
         AnyRef(value)
     }
-    /// All rows.
+    /// Return all rows of the value.
     pub(crate) fn chunk(self) -> AnyChunk<'a> {
         match (self.0 as &dyn Any).downcast_ref::<AnyValue>() {
             Some(erased) => erased.chunk(),
             None => AnyChunk { value: Some(self.0), start: 0, end: self.0.rows() },
         }
     }
-    /// A copy, or the same value if it is already erased.
+    /// Return an erased copy of the value. A value that is already erased is shared.
     pub(crate) fn to_value(self) -> AnyValue {
         match (self.0 as &dyn Any).downcast_ref::<AnyValue>() {
             Some(erased) => erased.clone(),
@@ -238,11 +240,11 @@ impl<'a> AnyRef<'a> {
     }
 }
 
-/// A borrowed run of rows, or a borrow of a whole value. The type of the value is known only at run
-/// time.
+/// A borrowed range of rows, or a borrow of a whole value. The type of the value is known only at
+/// run time.
 #[derive(Clone, Copy)]
 pub struct AnyChunk<'a> {
-    /// `None` for the untyped buffer at the start of a run of stages.
+    /// `None` for an empty buffer that has no type yet.
     value: Option<&'a dyn ErasedValue>,
     start: usize,
     end: usize,
@@ -310,7 +312,7 @@ impl Carrier for AnyValue {
         if self.0.is_none() {
             self.0 = Some(value.empty());
         }
-        // Rows of another type are never appended to a typed buffer, because each stage knows its
+        // Rows of another type are never appended to a typed buffer, because each stage has fixed
         // input and output types.
         if self.unique().is_none_or(|buffer| buffer.append(chunk).is_err()) {
             self.0 = Some(value.copy());

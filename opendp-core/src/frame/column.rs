@@ -8,7 +8,7 @@ use crate::codec::unexpected;
 use crate::metrics::same;
 use crate::{Atom, AtomDomain, Codec, Domain, Error, Named, OptionDomain, Result, TypeName};
 
-/// The type of a cell in a column: an atom, or an atom that may be missing.
+/// The type of a cell in a column: an atom, or an optional atom.
 pub trait Cell: Named + Codec + Clone + Default + PartialEq + Send + Sync {
     /// The type of the atom in a cell.
     type Atom: Atom;
@@ -39,9 +39,11 @@ trait Cells: Any + Send + Sync {
     fn json(&self) -> Json;
     fn clear(&mut self);
     fn empty(&self) -> Box<dyn Cells>;
-    /// Append some cells of a column if it has the same type. Return whether it does.
+    /// Append the cells of `other` in a range, if `other` has the same type as these cells. Return
+    /// whether the types are the same.
     fn copy_from(&mut self, other: &dyn Cells, range: Range<usize>) -> bool;
-    /// Move the cells of a column to the end if it has the same type. Return whether it does.
+    /// Move the cells of `other` to the end of these cells, if both have the same type. Return
+    /// whether the types are the same.
     fn take_from(&mut self, other: &mut dyn Cells) -> bool;
     fn pad(&mut self, count: usize);
     fn kept(&self, range: Range<usize>, mask: &[bool]) -> Box<dyn Cells>;
@@ -96,10 +98,10 @@ impl<T: Cell> Cells for Vec<T> {
     }
 }
 
-/// A column of a frame: cells of one type, which is known at run time.
+/// A column of a frame. Its cells have one type, which is known at run time.
 ///
-/// It is written as `{"f64": [1.0, 2.0]}`, with its type, because the type of a column must never
-/// be guessed from its data.
+/// A column is written with its type, as `{"f64": [1.0, 2.0]}`. So the type is never guessed from
+/// the data.
 ///
 /// ```
 /// # use opendp_core::{Codec, Column};
@@ -115,44 +117,47 @@ impl Column {
     pub fn new<T: Cell>(cells: Vec<T>) -> Self {
         Column(Box::new(cells))
     }
-    /// Count the rows.
+    /// Count the rows of the column.
     pub fn rows(&self) -> usize {
         self.0.count()
     }
-    /// The name of the type of a cell.
+    /// Return the name of the type of a cell.
     pub fn cell_type(&self) -> TypeName {
         self.0.cell_type()
     }
-    /// The cells, if they are of type `T`.
+    /// Return the cells, if they are of type `T`.
     pub fn cells<T: Cell>(&self) -> Option<&[T]> {
         (&*self.0 as &dyn Any).downcast_ref::<Vec<T>>().map(Vec::as_slice)
     }
-    /// Make a column of the same type without rows.
+    /// Make a column without rows, of the same type as this column.
     pub(super) fn empty(&self) -> Self {
         Column(self.0.empty())
     }
     pub(super) fn clear(&mut self) {
         self.0.clear();
     }
-    /// Append some cells of another column, or default values if its type differs.
+    /// Append the cells of another column in a range. If the other column has another type, append
+    /// default values.
     pub(super) fn copy_from(&mut self, other: Option<&Column>, range: Range<usize>) {
         let rows = self.rows() + range.len();
         if !other.is_some_and(|other| self.0.copy_from(&*other.0, range)) {
             self.0.pad(rows);
         }
     }
-    /// Move the cells of another column here, or append default values if its type differs.
+    /// Move the cells of another column to this column. If the other column has another type,
+    /// append default values.
     pub(super) fn take_from(&mut self, other: Option<&mut Column>, rows: usize) {
         let rows = self.rows() + rows;
         if !other.is_some_and(|other| self.0.take_from(&mut *other.0)) {
             self.0.pad(rows);
         }
     }
-    /// Copy the cells of a range that a mask keeps.
+    /// In a range, copy the cells at which a mask is `true`.
     pub(super) fn kept(&self, range: Range<usize>, mask: &[bool]) -> Self {
         Column(self.0.kept(range, mask))
     }
-    /// Whether two cells are equal as in records: NaN equals NaN, and zeros have no sign.
+    /// Return whether two cells are equal, as in dataset metrics: NaN equals NaN, and -0.0 equals
+    /// 0.0.
     pub(super) fn same_cell(&self, row: usize, other: &Column, other_row: usize) -> bool {
         self.0.same_cell(row, &*other.0, other_row)
     }
@@ -173,7 +178,7 @@ impl fmt::Debug for Column {
     }
 }
 impl PartialEq for Column {
-    /// Whether both have equal cells, where NaN equals NaN.
+    /// Return whether both columns have equal cells, where NaN equals NaN.
     fn eq(&self, other: &Self) -> bool {
         self.cell_type() == other.cell_type()
             && self.rows() == other.rows()

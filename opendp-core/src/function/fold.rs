@@ -11,49 +11,51 @@ use super::stage::{Stage, absorb};
 use crate::erased::{AnyChunk, AnyValue};
 use crate::{Carrier, Error, Result};
 
-/// The definition of a fold: how rows become a value through a state.
+/// The definition of a fold. Rows are added to a state, and a value is computed from the last
+/// state.
 ///
-/// Merging must be exact and independent of order and grouping. The same multiset of rows must give
-/// the same bits, however it is divided. (A fold of floats therefore rounds each row on its own,
-/// and adds integers.) A fold that depends on the order of rows declares it; see
-/// [`in_order`](Fold::in_order).
+/// The merge of states must be exact, and must not depend on the order or the grouping of the
+/// states. The same multiset of rows must give the same bits for every division into chunks. (A
+/// fold of floats therefore rounds each row on its own, and adds integers.) If a fold depends on
+/// the order of rows, the fold must state this. See [`in_order`](Fold::in_order).
 pub trait Fold<I: Carrier, O: Carrier>: Send + Sync + 'static {
-    /// The state after some rows.
+    /// The state of a fold that has absorbed some rows.
     type State: Serialize + DeserializeOwned + Send + Sync + 'static;
-    /// Distinguish this fold from others, including its parameters, so that states of other folds
-    /// are refused.
+    /// Return a text that distinguishes this fold and its parameters from other folds. The text is
+    /// used to detect a state of another fold.
     ///
-    /// The text need not cover the steps before the fold or the space of each step. It must be the
-    /// same in every process.
+    /// The text does not include the steps before the fold or the spaces of the steps. The text
+    /// must be the same in every process.
     fn label(&self) -> String;
-    /// Make the state of no rows.
+    /// Make the state before the first row.
     fn start(&self) -> Self::State;
     /// Add a chunk of rows to a state.
     ///
     /// # Errors
-    /// None that depends on the data.
+    /// An error must not depend on the data.
     fn absorb(&self, state: &mut Self::State, rows: I::Chunk<'_>) -> Result<()>;
-    /// Add the rows that another state has absorbed.
+    /// Merge another state into a state. The state has then absorbed the rows of both.
     ///
     /// # Errors
-    /// When the other state belongs to another fold.
+    /// An error when the other state belongs to another fold.
     fn merge(&self, state: &mut Self::State, other: Self::State) -> Result<()>;
-    /// Return the value of the absorbed rows.
+    /// Return the value for the rows that a state has absorbed.
     ///
     /// # Errors
-    /// None that depends on the data.
+    /// An error must not depend on the data.
     fn finish(&self, state: Self::State) -> Result<O>;
-    /// Whether this fold gives the same bits for any rows as for their
-    /// [`projection`](crate::Function::projection) to a set. If so, the stage before is skipped.
+    /// Return whether this fold gives the same bits for rows and for their
+    /// [`projection`](crate::Function::projection) to a set. If the result is `true`, the
+    /// projection before the fold is skipped.
     ///
-    /// The answer must also hold for rows outside of the fold's domain.
+    /// A result of `true` must also be right for rows outside of the fold's domain.
     fn projects(&self, set: &dyn Any) -> bool {
         let _ = set;
         false
     }
-    /// Whether the order of the rows matters. If so, the chunks are absorbed one after the other,
-    /// both from a slice and from a stream. There are no partial results then, because they could
-    /// be merged in another order.
+    /// Return whether the order of the rows matters. If the order matters, the chunks of a slice or
+    /// a stream are absorbed in order. Partial results are then impossible, because they could be
+    /// merged in another order.
     fn in_order(&self) -> bool {
         false
     }
@@ -62,13 +64,14 @@ pub trait Fold<I: Carrier, O: Carrier>: Send + Sync + 'static {
 /// A partial result: the state of a function after some rows.
 ///
 /// Partial results can be made on several machines, written as bytes, merged in any order, and
-/// finished once. They hold unprotected data, so every channel that carries them must be trusted.
+/// finished once. They contain unprotected data. So every channel that transfers them must be
+/// trusted.
 ///
-/// A partial result carries the label of its function: the spaces of all steps, the steps before
-/// the fold with their arguments, and the fold. Only a function with the same label accepts it;
-/// steps after the fold do not matter. So another process can resume it if it builds the same
-/// chain. A step made of a closure needs its own label for that; see
-/// [`labelled`](crate::Function::labelled).
+/// A partial result contains the label of its function. The label has the spaces of all steps, the
+/// steps before the fold with their arguments, and the fold. Only a function with the same label
+/// accepts the partial result. Steps after the fold are not in the label. So another process can
+/// resume the partial result if it builds the same chain. If the chain has a step that is made of a
+/// closure, this step needs its own label. See [`labelled`](crate::Function::labelled).
 ///
 /// ```
 /// # use opendp_core::{Fold, Function, Result};
@@ -103,31 +106,32 @@ impl<I: Carrier, O: Carrier> Partial<I, O> {
     pub(super) fn new(state: AnyState, fold: &Arc<dyn FoldStage>, label: &Label) -> Self {
         Partial { state, fold: fold.clone(), label: label.clone(), types: PhantomData }
     }
-    /// Add a chunk of rows.
+    /// Add a chunk of rows to the partial result.
     ///
     /// # Errors
     /// The errors of the stages.
     pub fn absorb(&mut self, rows: &I) -> Result<()> {
         absorb(&*self.fold, &mut *self.state, AnyChunk::of(rows))
     }
-    /// Add the rows that another partial result of the same function has absorbed.
+    /// Merge another partial result of the same function into this partial result. The result then
+    /// covers the rows of both.
     ///
     /// # Errors
-    /// `FailedFunction` when the other belongs to another function.
+    /// `FailedFunction` when `other` belongs to another function.
     pub fn merge(&mut self, other: Self) -> Result<()> {
         if !self.label.same(&other.label)? {
             return Err(self.label.foreign());
         }
         self.fold.merge(&mut *self.state, other.state)
     }
-    /// Write as bytes.
+    /// Write the partial result as bytes.
     ///
     /// # Errors
-    /// When a state does not serialize.
+    /// An error when the state cannot be serialized.
     pub fn to_bytes(&self) -> Result<Vec<u8>> {
         seal(self.label.text()?.to_owned(), self.fold.save(&*self.state)?)
     }
-    /// Return the value of the absorbed rows.
+    /// Return the value of the function for all absorbed rows.
     ///
     /// # Errors
     /// The errors of the stages.
@@ -141,12 +145,13 @@ impl<I: Carrier, O: Carrier> fmt::Debug for Partial<I, O> {
     }
 }
 
-/// The state of one run. Only its fold knows the type.
+/// The state of a fold in one run, with its type erased. Only this fold recovers the type.
 pub(crate) type AnyState = Box<dyn Any + Send + Sync>;
 
-/// A fold definition, shared by all runs. It is compiled once: only [`Leaf`] depends on types.
+/// The definition of a fold, shared by all runs. Code that uses a `FoldStage` is compiled once.
+/// Only [`Leaf`] depends on types.
 ///
-/// It refuses a state that another fold has made.
+/// If a state belongs to another fold, a method returns an error.
 pub(crate) trait FoldStage: Send + Sync {
     /// See [`Fold::label`].
     fn label(&self) -> String;
@@ -165,7 +170,7 @@ pub(crate) trait FoldStage: Send + Sync {
     fn in_order(&self) -> bool;
 }
 
-/// A single fold. Its states are options, so they can be moved out of a box.
+/// A single fold. Its states are `Option`s, so that a state can be moved out of a box.
 struct Leaf<F, I, O>(F, PhantomData<fn(&I) -> O>);
 /// Erase the types of a fold.
 pub(crate) fn leaf<F: Fold<I, O>, I: Carrier, O: Carrier>(fold: F) -> Arc<dyn FoldStage> {
@@ -228,7 +233,7 @@ impl<F: Fold<I, O>, I: Carrier, O: Carrier> FoldStage for Leaf<F, I, O> {
     }
 }
 
-/// A serialized state: the label of its function, and the state of its fold.
+/// A serialized partial result: the label of the function, and the state of the fold.
 #[derive(Serialize, Deserialize)]
 struct Saved {
     fold: String,
@@ -246,13 +251,14 @@ pub(crate) fn load(fold: &dyn FoldStage, label: &Label, bytes: &[u8]) -> Result<
     if saved.fold != label.text()? {
         return Err(label.foreign());
     }
-    // Merging with the state of no rows changes nothing, and refuses a state of another shape.
+    // Merge the saved state into an empty state. The result is equal to the saved state. A state of
+    // another form gives an error.
     let mut state = fold.start();
     fold.merge(&mut *state, fold.load(&saved.state)?)?;
     Ok(state)
 }
 
-/// Rows, then a fold, in one pass.
+/// A function of rows and then a fold, in one pass.
 pub(crate) struct AfterRows(pub(crate) Arc<dyn RowsStage>, pub(crate) Arc<dyn FoldStage>);
 struct AfterRowsState {
     rows: Box<dyn Run>,
@@ -300,7 +306,7 @@ impl FoldStage for AfterRows {
     }
 }
 
-/// A fold, then any function of its value. It has the states of the fold.
+/// A fold and then any function of its value. Its states are the states of the fold.
 pub(crate) struct ThenStage(pub(crate) Arc<dyn FoldStage>, pub(crate) Stage);
 impl FoldStage for ThenStage {
     fn label(&self) -> String {

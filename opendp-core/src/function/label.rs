@@ -10,10 +10,10 @@ use crate::erased::{AnyDomain, AnyMetric};
 use crate::random::{NoEntropy, RandomSource, with_secure};
 use crate::{Carrier, Error, Result, Space, TypeName};
 
-/// Everything up to a fold and the fold itself, in order: spaces, functions of rows, the fold.
+/// The parts of a function up to its fold, in order: spaces, functions of rows, and the fold.
 ///
-/// Its text is the same in every process and every build, unless a function of rows has no label.
-/// It is written on first use; only partial results use it.
+/// If every function of rows has a label, the whole label has the same text in every process and
+/// build. The text is written when a partial result first uses the label.
 #[derive(Clone)]
 pub(crate) struct Label(Arc<Told>);
 struct Told {
@@ -23,10 +23,10 @@ struct Told {
 #[derive(Clone)]
 enum Part {
     Space(Space<AnyDomain, AnyMetric>),
-    /// The label that a function states.
+    /// A text that a function states as its label.
     Words(Arc<dyn Fn() -> String + Send + Sync>, Types),
-    /// A function of rows without a label: a random number, drawn on first use, that only this
-    /// function and its clones share.
+    /// A function of rows without a label. A random number replaces the label. The number is drawn
+    /// on first use. Only this function and its clones share the number.
     Unlabelled(Arc<OnceLock<String>>),
     Fold(Arc<dyn FoldStage>, Types),
 }
@@ -46,34 +46,34 @@ impl Label {
     fn new(parts: Vec<Part>) -> Self {
         Label(Arc::new(Told { parts, text: OnceLock::new() }))
     }
-    /// Begin with a function of rows that has no label.
+    /// Begin a label with a function of rows that has no label of its own.
     pub(crate) fn unlabelled() -> Self {
         Label::new(vec![Part::Unlabelled(Arc::new(OnceLock::new()))])
     }
-    /// Begin with a function that states this label.
+    /// Begin a label with the text that a function states.
     pub(crate) fn words<I: Carrier, O: Carrier>(
         label: Arc<dyn Fn() -> String + Send + Sync>,
     ) -> Self {
         Label::new(vec![Part::Words(label, Types::of::<I, O>())])
     }
-    /// Begin with a fold.
+    /// Begin a label with a fold.
     pub(crate) fn fold<I: Carrier, O: Carrier>(fold: &Arc<dyn FoldStage>) -> Self {
         Label::new(vec![Part::Fold(fold.clone(), Types::of::<I, O>())])
     }
-    /// Append the label of the next part.
+    /// Append the label of the next function.
     pub(crate) fn then(&self, next: &Label) -> Self {
         Label::new(self.0.parts.iter().chain(&next.0.parts).cloned().collect())
     }
-    /// State the space in which it begins.
+    /// State the input space of the first function.
     pub(crate) fn within(&self, space: Space<AnyDomain, AnyMetric>) -> Self {
         Label::new(
             std::iter::once(Part::Space(space)).chain(self.0.parts.iter().cloned()).collect(),
         )
     }
-    /// Write it as a JSON list, so different labels have different texts.
+    /// Write the label as a JSON list, so different labels have different texts.
     ///
     /// # Errors
-    /// `NoEntropy` when a function has no label, and no random number can be drawn for it.
+    /// `NoEntropy` when a function has no label, and no random number can be drawn.
     pub(crate) fn text(&self) -> Result<&str> {
         if let Some(text) = self.0.text.get() {
             return Ok(text);
@@ -81,14 +81,14 @@ impl Label {
         let mut parts: Vec<Json> = Vec::new();
         for part in &self.0.parts {
             let json = part.to_json()?;
-            // Wrapping a function again in the same space adds no information.
+            // If two adjacent parts are the same space, write this space only once.
             if parts.last() != Some(&json) || !matches!(part, Part::Space(_)) {
                 parts.push(json);
             }
         }
         Ok(self.0.text.get_or_init(|| Json::from(parts).to_string()))
     }
-    /// Whether two are the same.
+    /// Return whether two labels are the same.
     ///
     /// # Errors
     /// The errors of [`text`](Label::text).
@@ -119,7 +119,7 @@ impl Part {
         })
     }
 }
-/// The number of a function without a label: 128 random bits.
+/// Return the number of a function without a label: 128 random bits.
 fn drawn(number: &OnceLock<String>) -> Result<&str> {
     if number.get().is_none() {
         let fresh = with_secure(|source| Ok::<_, NoEntropy>([source.word()?, source.word()?]))?;
@@ -128,7 +128,8 @@ fn drawn(number: &OnceLock<String>) -> Result<&str> {
     }
     Ok(number.get().map_or("", String::as_str))
 }
-/// Sort the keys of all objects. Some builds of the JSON library keep insertion order.
+/// Sort the keys of all objects in a JSON value. Some builds of the JSON library keep the order of
+/// insertion.
 fn sorted(json: Json) -> Json {
     match json {
         Json::Array(items) => items.into_iter().map(sorted).collect(),

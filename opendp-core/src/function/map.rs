@@ -8,17 +8,18 @@ use crate::{Carrier, Result};
 
 /// A function of a whole value, between erased values.
 pub(crate) trait MapStage: Send + Sync {
-    /// Call with a value that is not used afterwards, and may be moved out.
+    /// Call the function with a value that the caller does not use afterwards. The function can
+    /// move the value out of `input`.
     fn call(&self, input: &mut AnyValue) -> Result<AnyValue>;
-    /// Call with a value that is still used.
+    /// Call the function with a value that the caller still uses.
     fn call_on(&self, input: &AnyValue) -> Result<AnyValue> {
         self.call(&mut input.clone())
     }
 }
 
-/// A function that takes its value by move.
+/// A function that takes ownership of its input.
 struct LastLeaf<I, O>(fn(I) -> Result<O>);
-/// A dyn-compatible view of it.
+/// A dyn-compatible view of [`LastLeaf`].
 pub(crate) trait Last {
     fn stage(&self) -> Stage;
 }
@@ -33,7 +34,7 @@ impl<I: Carrier, O: Carrier> MapStage for LastLeaf<I, O> {
     }
 }
 
-/// A map of typed values, which is called without erasing them.
+/// A map of typed values. The values are not erased for the call.
 pub(crate) trait TypedMap<I, O>: Send + Sync {
     fn call_typed(&self, input: &I) -> Result<O>;
 }

@@ -5,23 +5,25 @@ use std::{any::Any, marker::PhantomData, sync::Arc};
 use crate::erased::{AnyChunk, AnyValue, mixed_up};
 use crate::{Carrier, Result};
 
-/// A stage definition, shared by all runs. It is compiled once: only [`Append`] depends on types.
+/// The definition of a stage, shared by all runs. Code that uses a `RowsStage` is compiled once.
+/// Only [`Append`] depends on types.
 pub(crate) trait RowsStage: Send + Sync {
     fn start(&self) -> Box<dyn Run>;
-    /// The last stage, if it is a projection.
+    /// Return the last stage, if it is a projection.
     fn projection(&self) -> Option<Projection<'_>> {
         None
     }
 }
-/// A last stage that moves each row to the nearest member of a set.
+/// The projection at the end of a function of rows, which moves each row to the nearest member of a
+/// set.
 pub(crate) struct Projection<'a> {
     pub(crate) set: &'a (dyn Any + Send + Sync),
-    /// The stages before it, if there are any.
+    /// The stages before the projection, if there are any.
     pub(crate) before: Option<Arc<dyn RowsStage>>,
 }
-/// One run over the chunks of one input, which owns the buffers between its stages.
+/// One run over the chunks of one input, with the buffers between the stages.
 pub(crate) trait Run: Send + Sync {
-    /// Prepare the output: give the buffer its type. The output must be right even if no chunk
+    /// Prepare the output: set the type of the buffer. The output must be right even if no chunk
     /// follows.
     fn begin(&mut self, out: &mut AnyValue) -> Result<()>;
     fn append(&mut self, chunk: AnyChunk<'_>, out: &mut AnyValue) -> Result<()>;
@@ -31,7 +33,7 @@ pub(crate) trait Run: Send + Sync {
 pub(crate) trait Append: Send + Sync {
     fn append(&self, chunk: AnyChunk<'_>, out: &mut AnyValue) -> Result<()>;
 }
-/// A function of typed chunks: types are looked up once per chunk.
+/// A function of typed chunks. The types are looked up once per chunk.
 struct Typed<F, I, O>(F, PhantomData<fn(&I) -> O>);
 impl<I, O, F> Append for Typed<F, I, O>
 where
@@ -46,12 +48,12 @@ where
     }
 }
 
-/// A single stage. It optionally has an initial output without rows, in place of a plain buffer,
-/// and optionally the set that it projects to.
+/// A single stage. An initial output without rows can replace the plain buffer. A projection also
+/// has a set.
 #[derive(Clone)]
 pub(crate) struct RowsLeaf {
     append: Arc<dyn Append>,
-    /// Gives a buffer the type of the output.
+    /// A function that sets the type of a buffer to the type of the output rows.
     begin: fn(&mut AnyValue) -> Result<()>,
     empty: Option<AnyValue>,
     set: Option<Arc<dyn Any + Send + Sync>>,
@@ -133,8 +135,8 @@ mod tests {
     use super::*;
     use crate::{Fold, Function, erased::AnyValue};
 
-    /// The sum of rows, each clamped to at most `limit`. It claims to project rows to the numbers
-    /// up to `set`.
+    /// The sum of rows, each clamped to at most `limit`. The fold claims to project rows to the
+    /// numbers up to `set`.
     struct Sum {
         limit: i32,
         set: Option<i32>,
@@ -162,7 +164,8 @@ mod tests {
             self.set.is_some() && set.downcast_ref() == self.set.as_ref()
         }
     }
-    /// A projection to the numbers up to ten, and whether it has run.
+    /// Return a projection to the numbers up to ten, and a flag that records whether the projection
+    /// has run.
     fn up_to_ten() -> (Function<Vec<i32>, Vec<i32>>, Arc<AtomicBool>) {
         let ran = Arc::new(AtomicBool::new(false));
         let note = ran.clone();
@@ -173,8 +176,8 @@ mod tests {
         });
         (project, ran)
     }
-    /// Run a projection and a fold in every way they can be joined. Return whether the projection
-    /// ran.
+    /// Join a projection and a fold in every possible way, and run them. Return whether the
+    /// projection ran.
     #[track_caller]
     fn runs(limit: i32, set: Option<i32>, expected: i64) -> bool {
         let (project, ran) = up_to_ten();
@@ -216,7 +219,8 @@ mod tests {
         assert!(runs(10, Some(11), -287));
         assert!(runs(10, None, -287));
         assert!(runs(i32::MAX, None, -287));
-        // The library trusts the claim of a fold: this one is wrong.
+        // The library trusts the claim of a fold. Here the claim is wrong, so the result is wrong
+        // too.
         assert!(!runs(i32::MAX, Some(10), -267));
     }
     #[test]

@@ -1,4 +1,4 @@
-//! The stages of a function, how they are fused, and their runs over chunks.
+//! The stages of a function, their fusion, and their runs over chunks.
 
 use std::any::Any;
 use std::ops::Range;
@@ -38,7 +38,7 @@ impl Stage {
     pub(super) fn rows(leaf: RowsLeaf) -> Self {
         Stage::Rows(Arc::new(leaf), Label::unlabelled())
     }
-    /// Append a stage in one pass, if that is possible.
+    /// Fuse this stage and the next stage into one pass. Return `None` if they cannot be fused.
     pub(super) fn then(&self, next: &Stage) -> Option<Stage> {
         match (self, next) {
             (Stage::Rows(first, label), Stage::Rows(second, more)) => {
@@ -54,11 +54,11 @@ impl Stage {
             _ => None,
         }
     }
-    /// Run on a typed value.
+    /// Run the stage on a typed value.
     pub(super) fn eval<I: Carrier, O: Carrier>(&self, input: &I) -> Result<O> {
         AnyValue::downcast_result(self.run(AnyRef::of(input)))
     }
-    /// Run on an erased value, without copying it or erasing it again.
+    /// Run the stage on an erased value. The value is not copied or erased again.
     pub(super) fn eval_erased(&self, input: &AnyValue) -> Result<AnyValue> {
         match self {
             Stage::Map(map) => map.call_on(input),
@@ -71,20 +71,20 @@ impl Stage {
             _ => self.pass(input.chunk()),
         }
     }
-    /// Run on an erased value that is not used afterwards.
+    /// Run the stage on an erased value that the caller does not use afterwards.
     pub(super) fn call(&self, mut input: AnyValue) -> Result<AnyValue> {
         match self {
             Stage::Map(map) => map.call(&mut input),
             _ => self.pass(input.chunk()),
         }
     }
-    /// Run over all rows of a value.
+    /// Run the stage over all rows of a value.
     pub(super) fn pass(&self, all: AnyChunk<'_>) -> Result<AnyValue> {
         let mut sink = self.open()?;
         sink.add(all)?;
         sink.close()
     }
-    /// Begin a run over chunks.
+    /// Begin a run of the stage over chunks.
     pub(super) fn open(&self) -> Result<Sink<'_>> {
         match self {
             Stage::Map(_) => Err(whole_only()),
@@ -97,7 +97,7 @@ impl Stage {
         }
     }
 }
-/// A run over chunks, with its result so far.
+/// A run of a stage over chunks, with the result for the chunks so far.
 pub(super) enum Sink<'a> {
     Rows(Box<dyn Run>, AnyValue),
     Fold(&'a dyn FoldStage, AnyState),
@@ -132,31 +132,34 @@ pub(super) fn fold_last(fold: Stage, last: &dyn Last) -> Stage {
 pub(super) fn fold_then(fold: Arc<dyn FoldStage>, last: Stage) -> Arc<dyn FoldStage> {
     Arc::new(ThenStage(fold, last))
 }
-/// Fuse functions of rows with a fold. If the last of them is a projection that the fold does
-/// itself, drop it.
+/// Fuse functions of rows with a fold. If the last function is a projection that the fold does
+/// itself, remove the projection.
 pub(super) fn fold_after(
     rows: &Arc<dyn RowsStage>,
     fold: &Arc<dyn FoldStage>,
 ) -> Arc<dyn FoldStage> {
     match rows.projection().filter(|projection| fold.projects(projection.set)) {
-        // A projection alone does not change the type of the rows.
+        // The projection does not change the type of the rows. So the fold alone can replace the
+        // projection and the fold.
         Some(Projection { before: None, .. }) => fold.clone(),
         Some(Projection { before: Some(before), .. }) => Arc::new(AfterRows(before, fold.clone())),
         None => Arc::new(AfterRows(rows.clone(), fold.clone())),
     }
 }
 
-/// Feed all rows of a chunk to a state, on all cores if there are many and their order is
-/// irrelevant.
+/// Add all rows of a chunk to a state. If there are many rows and their order is irrelevant, use
+/// all cores.
 ///
-/// Merging is exact and independent of order, so the result does not depend on the division.
+/// Merging is exact and independent of order. So the result does not depend on the division of the
+/// rows into parts.
 pub(super) fn absorb(fold: &dyn FoldStage, state: &mut dyn Any, all: AnyChunk<'_>) -> Result<()> {
     let (rows, threads) = (all.rows(), rayon::current_num_threads());
     if rows < PARALLEL_ROWS || threads == 1 || fold.in_order() {
         return ranges(rows, CHUNK_ROWS)
             .try_for_each(|range| fold.absorb(state, all.narrow(range)));
     }
-    // Several parts per thread, so other threads can take over work from a slow one.
+    // Make several parts per thread. If one thread is slow, other threads can then do some of its
+    // parts.
     let parts: Vec<_> = ranges(rows, rows.div_ceil(threads * 4).max(CHUNK_ROWS)).collect();
     let states = parts.into_par_iter().map(|part| {
         let (part, mut state) = (all.narrow(part), fold.start());

@@ -7,21 +7,23 @@ use crate::{Distance, Error, Measure, Result};
 
 /// An account of losses in a measure, with or without a budget.
 ///
-/// Totals are exact, so ten losses of a tenth exhaust a budget of 1, in any order. They are rounded
-/// only for display. The time to add a loss does not depend on the number of earlier losses.
+/// Totals are exact, so ten losses of a tenth exhaust a budget of 1, in any order. Totals are
+/// rounded only for display. The time to add a loss does not depend on the number of earlier
+/// losses.
 ///
 /// # What is added
-/// A loss is added as [`PrivacyMap::eval_exact`](crate::PrivacyMap::eval_exact) gives it: the exact
-/// bound if the mechanism states one, such as the fraction `d_in / scale`, and otherwise the exact
-/// value of the rounded float. A rounded bound is never replaced by its printed decimal number,
-/// because that may be smaller. So if the exact bound of query `i` in a part is `b_i`, the added
-/// number is at least `b_i`. [`plus_term`](Exact::plus_term) never rounds down, so the total is at
-/// least `sum_i b_i`.
+/// The added loss is the result of [`PrivacyMap::eval_exact`](crate::PrivacyMap::eval_exact). If
+/// the mechanism states an exact bound, such as the fraction `d_in / scale`, this bound is the
+/// result. Otherwise the result is the exact value of the rounded float. A rounded bound is never
+/// replaced by its printed decimal number, because the decimal number can be smaller. A loss has
+/// one or more [parts](Measure::parts). Let `b_i` be the exact bound of query `i` for one part.
+/// Then the added number is at least `b_i`. [`plus_term`](Exact::plus_term) never rounds down, so
+/// the total is at least `sum_i b_i`.
 ///
 /// # What a budget is
 /// A budget is read as [written by a person](Exact::written): it is the larger of the float and its
 /// shortest decimal number. The decimal number exceeds the float by less than half of the spacing
-/// of floats there. [`budget`](Ledger::budget) returns the corresponding loss, rounded up: a
+/// of floats at this number. [`budget`](Ledger::budget) returns the budget as a loss, rounded up. A
 /// privacy filter promises this loss.
 #[derive(Clone)]
 pub struct Ledger<MO: Measure> {
@@ -42,18 +44,18 @@ impl<MO: Measure> Ledger<MO> {
     /// Open an account with a budget.
     ///
     /// # Errors
-    /// `NotImplemented` as for [`new`](Ledger::new); `InvalidDistance` when the budget is negative
-    /// or NaN.
+    /// The errors of [`new`](Ledger::new). `InvalidDistance` when the budget is negative or NaN.
     pub fn with_budget(measure: MO, budget: &MO::Distance) -> Result<Self> {
         let parts = measure.split(budget)?;
         let budget = parts.into_iter().map(Exact::written).collect::<Result<_>>()?;
         Ok(Ledger { budget: Some(budget), ..Ledger::new(measure)? })
     }
-    /// Add a loss, given by its parts, if the new total is within the budget in every part.
+    /// Add a loss if the new total is within the budget in every part. `loss` has one number for
+    /// each part.
     ///
     /// # Errors
-    /// `BudgetExceeded` when it is not, in which case nothing changes; `FailedMap` when the number
-    /// of parts is wrong.
+    /// `BudgetExceeded` when a part of the new total exceeds the budget. Then the loss is not
+    /// added. `FailedMap` when the number of parts is wrong.
     pub fn charge(&mut self, loss: &[Exact]) -> Result<()> {
         if loss.len() != self.totals.len() {
             return Err(Error::FailedMap(format!(
@@ -72,25 +74,25 @@ impl<MO: Measure> Ledger<MO> {
         self.totals = totals;
         Ok(())
     }
-    /// Return the total, rounded up.
+    /// Return the total of the charged losses, rounded up.
     ///
     /// # Errors
     /// The errors of [`Measure::join`].
     pub fn total(&self) -> Result<MO::Distance> {
         self.up(&self.totals)
     }
-    /// The exact total of each part.
+    /// Return the exact total of each part.
     pub fn exact_total(&self) -> &[Exact] {
         &self.totals
     }
-    /// Return the budget, rounded up. The total never exceeds it.
+    /// Return the budget, rounded up. The total never exceeds this budget.
     ///
     /// # Errors
     /// `NotImplemented` without a budget.
     pub fn budget(&self) -> Result<MO::Distance> {
         self.up(self.budget.as_ref().ok_or_else(no_budget)?)
     }
-    /// The exact budget for each part, if there is one.
+    /// Return the exact budget for each part. Return `None` if there is no budget.
     pub fn exact_budget(&self) -> Option<&[Exact]> {
         self.budget.as_deref()
     }
@@ -171,7 +173,7 @@ mod tests {
         refuses(&mut account, &exact("0.1"));
         refuses(&mut account, &float(5e-324));
         account.charge(&exact("0")).unwrap();
-        // The control: adding rounded floats never reaches one exactly.
+        // The control: sums of rounded floats are not exact.
         assert_ne!((0..10).fold(1.0, |left, _| left - 0.1), 0.0);
     }
     #[test]
@@ -180,7 +182,7 @@ mod tests {
         for _ in 0..9 {
             account.charge(&float(0.1)).unwrap();
         }
-        // Ten times the float exceeds one, by less than the distance of floats.
+        // Ten times the float 0.1 exceeds one, by less than the spacing of floats.
         refuses(&mut account, &float(0.1));
         account.charge(&exact("0.0999")).unwrap();
     }

@@ -1,12 +1,13 @@
-//! A lock that returns an error where others hang or panic.
+//! A lock that returns an error in cases where other locks hang or panic.
 
 use super::sync::{Mutex, thread};
 use crate::{Error, Result};
 
-/// State that one thread at a time may change.
+/// A state that only one thread at a time can change.
 ///
-/// Any code may run under the lock. If it panics, the state may be inconsistent, so every later use
-/// is an error. If it requests the same lock again, it gets an error instead of a deadlock.
+/// Any code can run under the lock. If the code panics, the state can be inconsistent, so every
+/// later use of the lock returns an error. If the code requests the same lock again, the request
+/// gives an error instead of a deadlock.
 pub(crate) struct Lock<S> {
     state: Mutex<S>,
     holder: Mutex<Option<thread::ThreadId>>,
@@ -17,11 +18,11 @@ impl<S> Lock<S> {
     pub(crate) fn new(state: S) -> Self {
         Lock { state: Mutex::new(state), holder: Mutex::new(None) }
     }
-    /// Run with the state.
+    /// Lock the state and call `run` with it.
     pub(crate) fn with<R>(&self, run: impl FnOnce(&mut S) -> Result<R>) -> Result<R> {
         let here = thread::current().id();
-        // Only this thread stores its own id here, so no other thread can change the result of this
-        // test.
+        // A thread stores only its own id in `holder`. So other threads cannot change the result of
+        // this comparison.
         if *self.holder.lock().map_err(poisoned)? == Some(here) {
             return Err(Error::FailedFunction(
                 "a queryable answers one query at a time; a query may not ask its own queryable"
@@ -34,7 +35,8 @@ impl<S> Lock<S> {
     }
 }
 
-/// The id of the thread that holds a lock. It is cleared afterwards, even after a panic.
+/// The id of the thread that holds a lock. When the thread releases the lock, the id is cleared,
+/// even after a panic.
 struct Named<'a>(&'a Mutex<Option<thread::ThreadId>>);
 impl<'a> Named<'a> {
     fn new(holder: &'a Mutex<Option<thread::ThreadId>>, here: thread::ThreadId) -> Result<Self> {

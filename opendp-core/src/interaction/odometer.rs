@@ -1,4 +1,4 @@
-//! Mechanisms that have no bound on their loss and report the loss so far.
+//! Mechanisms that have no bound on their loss but report the loss so far.
 
 use std::fmt;
 
@@ -8,10 +8,10 @@ use super::session::{Allowance, Session};
 use crate::erased::{AnyDomain, AnyMeasure, AnyMetric};
 use crate::{Distance, Domain, Measure, Metric, PrivacyMap, Result, Space, TypeName};
 
-/// A mechanism that answers any questions about a data set, and reports their total loss.
+/// A mechanism that answers any number of questions about a data set, and reports their total loss.
 ///
-/// It has no privacy map, because nothing limits the questions. A privacy filter turns it into a
-/// measurement.
+/// An odometer has no privacy map, because the questions have no limit. A privacy filter adds a
+/// limit, and the result is a measurement.
 pub struct Odometer<DI: Domain, MI: Metric, MO: Measure> {
     input: Space<DI, MI>,
     measure: MO,
@@ -26,27 +26,27 @@ impl<DI: Domain, MI: Metric, MO: Measure> Odometer<DI, MI, MO> {
         measure.parts()?;
         Ok(Odometer { input, measure })
     }
-    /// The input space.
+    /// Return the input space.
     pub fn input(&self) -> &Space<DI, MI> {
         &self.input
     }
-    /// The privacy measure.
+    /// Return the privacy measure.
     pub fn measure(&self) -> &MO {
         &self.measure
     }
-    /// Open a session on a data set, which is copied once.
+    /// Open a session on a data set. The data set is copied once.
     ///
-    /// [`Session::loss`] bounds the loss so far, at any distance. It evaluates only the questions
-    /// that are new since it was last called at that distance.
+    /// [`Session::loss`] bounds the loss so far, at any distance. Maps that were evaluated in an
+    /// earlier call at the same distance are not evaluated again.
     ///
     /// # Errors
-    /// Currently none.
+    /// There are currently no errors.
     pub fn invoke(&self, data: &DI::Carrier) -> Result<Session<DI, MI, MO>> {
         let history = History { maps: Vec::new(), accounts: Vec::new() };
         let record = Record { measure: self.measure.clone(), history: Lock::new(history) };
         Ok(Session::new(self.input.clone(), self.measure.clone(), data, record))
     }
-    /// Erase all types.
+    /// Erase the types of the odometer.
     pub fn erase(&self) -> Odometer<AnyDomain, AnyMetric, AnyMeasure> {
         Odometer { input: self.input.erase(), measure: AnyMeasure::new(self.measure.clone()) }
     }
@@ -62,7 +62,7 @@ impl Odometer<AnyDomain, AnyMetric, AnyMeasure> {
     }
 }
 impl<DI: Domain, MI: Metric, MO: Measure> Odometer<DI, MI, MO> {
-    /// The name of its type.
+    /// Return the name of the type of an odometer.
     pub(crate) fn type_name() -> TypeName {
         TypeName::generic("Odometer", [DI::type_name(), MI::type_name(), MO::type_name()])
     }
@@ -81,7 +81,7 @@ impl<DI: Domain, MI: Metric, MO: Measure> fmt::Debug for Odometer<DI, MI, MO> {
     }
 }
 
-/// The allowance of an odometer: it allows and records everything.
+/// The allowance of an odometer, which allows every question and records the map of each question.
 struct Record<MI: Metric, MO: Measure> {
     measure: MO,
     history: Lock<History<MI, MO>>,
@@ -96,7 +96,7 @@ struct Account<MI: Metric, MO: Measure> {
     counted: usize,
     ledger: Ledger<MO>,
 }
-/// The number of distances for which the loss is remembered.
+/// The number of distances for which the loss is stored.
 const ACCOUNTS: usize = 8;
 
 impl<MI: Metric, MO: Measure> Allowance<MI, MO> for Record<MI, MO> {
@@ -122,7 +122,7 @@ impl<MI: Metric, MO: Measure> Allowance<MI, MO> for Record<MI, MO> {
                 account.counted += 1;
             }
             let total = account.ledger.total();
-            // Evict the account that has been unused for longest.
+            // Remove the account that has been unused for the longest time.
             accounts.truncate(ACCOUNTS - 1);
             accounts.insert(0, account);
             total

@@ -11,8 +11,8 @@ use crate::{Carrier, Codec, Error, Function, Named, Result, TypeName, Whole};
 
 /// A release that answers questions of type `Q` with answers of type `A`.
 ///
-/// Clones share one conversation, and any number of threads may ask: questions are answered one at
-/// a time. If an answer panics, all later questions get an error.
+/// Clones share one conversation. Any number of threads can ask questions, which are answered one
+/// at a time. If an answer panics, all later questions get an error.
 ///
 /// ```
 /// # use opendp_core::Queryable;
@@ -38,21 +38,21 @@ impl<Q: 'static, A: Carrier> Queryable<Q, A> {
         let state = Lock::new(state);
         Queryable::stateless(move |query| state.with(|state| answer(state, query)))
     }
-    /// Make a queryable from a function that threads may run at the same time.
+    /// Make a queryable from a function that several threads can run at the same time.
     pub fn stateless(answer: impl Fn(&Q) -> Result<A> + Send + Sync + 'static) -> Self {
         Queryable { answer: Arc::new(answer), bindings: Bindings::default() }
     }
     /// Ask a question.
     ///
     /// # Errors
-    /// Errors of the answer; `FailedFunction` when an earlier question panicked, when a question
-    /// asks the queryable that is answering it, and when the privacy measure allows no more
+    /// The errors of the answer. `FailedFunction` if an earlier question panicked. The same error
+    /// if the answer to a question asks its own queryable, or if the privacy measure allows no more
     /// questions.
     pub fn ask(&self, query: &Q) -> Result<A> {
         let answer = self.bindings.run(|| (self.answer)(query))?;
         Ok(self.bindings.turns().iter().fold(answer, |answer, turn| answer.bound_to(turn)))
     }
-    /// Apply a function to each answer. The function sees only the answer.
+    /// Apply a function to each answer. The function gets only the answer.
     pub fn then<B: Carrier>(&self, next: Function<A, B>) -> Queryable<Q, B> {
         let inner = self.clone();
         Queryable::stateless(move |query| next.eval(&inner.ask(query)?))
@@ -74,7 +74,7 @@ impl<Q: Named, A: Named> Named for Queryable<Q, A> {
         TypeName::generic("Queryable", [Q::type_name(), A::type_name()])
     }
 }
-/// A queryable is written as its type, and cannot be read.
+/// A queryable is written as its type, and a written queryable cannot be read.
 impl<Q: Named, A: Named> Codec for Queryable<Q, A> {
     fn to_json(&self) -> Json {
         json!({"queryable": Self::type_name().to_string()})
@@ -92,7 +92,7 @@ impl<Q: Named, A: Carrier> Carrier for Queryable<Q, A> {
     fn chunk(&self) -> Whole<'_, Self> {
         Whole(self)
     }
-    /// The empty queryable answers no question.
+    /// Make a queryable that returns an error for every question.
     fn buffer() -> Self {
         Queryable::stateless(|_| Err(Error::FailedFunction("an empty queryable".into())))
     }
@@ -119,7 +119,8 @@ mod tests {
             Ok(*count)
         })
     }
-    /// Release a queryable in a turn, as a measurement in a sequential composition does.
+    /// Begin a turn and bind the queryables in a value to this turn, as a sequential composition
+    /// does.
     fn release<A: Codec>(turns: &Turns, value: A) -> A {
         turns.begin(|| Ok(()), |turn| Ok(value.bound_to(&turn))).unwrap()
     }

@@ -1,4 +1,4 @@
-//! Conversations about one data set, in which each question is a measurement.
+//! Conversations about one data set. Each question is a measurement.
 
 use std::{fmt, sync::Arc};
 
@@ -12,22 +12,22 @@ use crate::{
     Result, Space, TypeName, Whole,
 };
 
-/// Decides which questions a session answers, and accounts for their loss.
+/// The rule of a session: it decides which questions are answered, and adds up their losses.
 ///
-/// The implementer vouches for the loss of the session as a whole. Threads may call it at the same
-/// time.
+/// The implementer is responsible for the claimed loss of the whole session. Several threads can
+/// call an allowance at the same time.
 pub trait Allowance<MI: Metric, MO: Measure>: Send + Sync {
-    /// Charge for a question whose privacy map is `map`, before it is answered. The charge is never
-    /// refunded, even if the answer fails.
+    /// Charge the loss of a question before the question is answered. `map` is the privacy map of
+    /// the question. The charge is never refunded, even if the answer fails.
     ///
     /// # Errors
-    /// `BudgetExceeded` when the question must not be answered; nothing is charged then. Errors of
-    /// the map.
+    /// `BudgetExceeded` when the question must not be answered. In this case, nothing is charged.
+    /// The errors of the map.
     fn charge(&self, map: &PrivacyMap<MI, MO>) -> Result<()>;
-    /// Bound the loss of all questions so far between data that are `d_in`-close.
+    /// Bound the loss of all questions so far, for data sets at distance at most `d_in`.
     ///
     /// # Errors
-    /// The errors of the maps; `FailedMap` when no bound is known at `d_in`.
+    /// The errors of the maps. `FailedMap` when no bound is known at `d_in`.
     fn loss(&self, d_in: &MI::Distance) -> Result<MO::Distance>;
     /// Return the remaining budget, rounded down.
     ///
@@ -36,13 +36,14 @@ pub trait Allowance<MI: Metric, MO: Measure>: Send + Sync {
     fn left(&self) -> Result<MO::Distance>;
 }
 
-/// A conversation about one data set, in which each question is a measurement.
+/// A conversation about one data set. Each question is a measurement.
 ///
-/// Clones share one conversation. Any number of threads may ask at the same time; a question is
-/// charged before it is answered, and charges are made one at a time. Some measures compose
-/// interactive mechanisms only [one after the other](Interaction::Sequential). Then questions are
-/// also answered one at a time, and each question closes all queryables and sessions that earlier
-/// answers have opened, directly or indirectly.
+/// Clones share one conversation. Any number of threads can ask questions at the same time. The
+/// loss of a question is charged before the question is answered. Charges are made one at a time.
+/// Some measures compose interactive mechanisms only [one after the
+/// other](Interaction::Sequential). For these measures, questions are also answered one at a time.
+/// Each question then closes all queryables and sessions that earlier answers have opened, directly
+/// or indirectly.
 pub struct Session<DI: Domain, MI: Metric, MO: Measure> {
     inner: Option<Arc<Inner<DI, MI, MO>>>,
     bindings: Bindings,
@@ -52,12 +53,12 @@ struct Inner<DI: Domain, MI: Metric, MO: Measure> {
     measure: MO,
     data: DI::Carrier,
     allowance: Box<dyn Allowance<MI, MO>>,
-    /// Present if the measure requires turns.
+    /// `Some` if the measure composes interactive mechanisms only one after the other.
     turns: Option<Turns>,
 }
 
 impl<DI: Domain, MI: Metric, MO: Measure> Session<DI, MI, MO> {
-    /// Open a session on a data set, which it copies. The caller vouches for the allowance.
+    /// Open a session on a copy of a data set. The caller is responsible for the allowance.
     pub fn new(
         input: Space<DI, MI>,
         measure: MO,
@@ -72,15 +73,15 @@ impl<DI: Domain, MI: Metric, MO: Measure> Session<DI, MI, MO> {
         let inner = Inner { input, measure, data, allowance, turns };
         Session { inner: Some(Arc::new(inner)), bindings: Bindings::default() }
     }
-    /// Ask a question: charge the loss of the measurement, and then release its answer.
+    /// Ask a question. Charge the loss of the measurement first, and then release its answer.
     ///
     /// # Errors
     /// * `DomainMismatch`, `MetricMismatch` or `MeasureMismatch` when the measurement has another
     ///   input space or another measure; nothing is charged
-    /// * `BudgetExceeded` when the session does not allow it; nothing is charged, and smaller
-    ///   questions may still be asked
-    /// * errors of the measurement, such as missing entropy; nothing is released, and the charge
-    ///   remains
+    /// * `BudgetExceeded` when the session does not allow the question; nothing is charged, and
+    ///   questions with a smaller loss are still possible
+    /// * errors of the measurement, such as missing random bits; nothing is released, and the
+    ///   charge remains
     pub fn ask<TO: Carrier>(&self, question: &Measurement<DI, MI, MO, TO>) -> Result<TO> {
         let inner = self.inner()?;
         question.input().follows(&inner.input)?;
@@ -101,12 +102,12 @@ impl<DI: Domain, MI: Metric, MO: Measure> Session<DI, MI, MO> {
     /// Ask a question whose types are erased.
     ///
     /// # Errors
-    /// The errors of [`ask`](Session::ask); `FailedCast` when the types differ from the types of
+    /// The errors of [`ask`](Session::ask). `FailedCast` when the types differ from the types of
     /// this session.
     pub fn ask_erased(&self, question: &AnyMeasurement) -> Result<AnyValue> {
         self.ask(&question.typed::<DI, MI, MO, AnyValue>()?)
     }
-    /// Bound the loss of all questions so far between data that are `d_in`-close.
+    /// Bound the loss of all questions so far, for data sets at distance at most `d_in`.
     ///
     /// # Errors
     /// The errors of [`Allowance::loss`].
@@ -120,7 +121,8 @@ impl<DI: Domain, MI: Metric, MO: Measure> Session<DI, MI, MO> {
     pub fn left(&self) -> Result<MO::Distance> {
         self.inner()?.allowance.left()
     }
-    /// Convert the session to a queryable for measurements whose answers have one type.
+    /// Convert the session to a queryable. The questions are measurements, and all answers have one
+    /// type.
     pub fn queryable<TO: Carrier>(&self) -> Queryable<Measurement<DI, MI, MO, TO>, TO> {
         let session = self.clone();
         Queryable::stateless(move |question| session.ask(question))
@@ -146,7 +148,7 @@ impl<DI: Domain, MI: Metric, MO: Measure> Named for Session<DI, MI, MO> {
         TypeName::generic("Session", [DI::type_name(), MI::type_name(), MO::type_name()])
     }
 }
-/// A session is written as its type, and cannot be read.
+/// The JSON of a session contains only its type, so a session cannot be restored from JSON.
 impl<DI: Domain, MI: Metric, MO: Measure> Codec for Session<DI, MI, MO> {
     fn to_json(&self) -> Json {
         json!({"session": Self::type_name().to_string()})
@@ -164,7 +166,7 @@ impl<DI: Domain, MI: Metric, MO: Measure> Carrier for Session<DI, MI, MO> {
     fn chunk(&self) -> Whole<'_, Self> {
         Whole(self)
     }
-    /// The empty session answers no question.
+    /// Make a session that returns an error for every question.
     fn buffer() -> Self {
         Session { inner: None, bindings: Bindings::default() }
     }

@@ -1,4 +1,4 @@
-//! Turns: they decide which of several interactive mechanisms may answer.
+//! Turns. A turn permits one of several interactive mechanisms to answer.
 
 use std::fmt;
 
@@ -6,16 +6,16 @@ use super::lock::Lock;
 use super::sync::Arc;
 use crate::{Error, Result};
 
-/// A sequence of turns. Only the last one is active.
+/// A sequence of turns. Only the last turn is active.
 ///
 /// Some measures compose interactive mechanisms only one after the other. A mechanism that starts
-/// several of them [begins](Turns::begin) a turn for each, and binds its release to that turn. The
-/// release then answers questions only until the next turn begins. Everything in turns happens
-/// under one lock, so all threads see the same order.
+/// several interactive mechanisms [begins](Turns::begin) a turn for each of them. Each release is
+/// bound to the turn of its mechanism. A bound release answers questions only until the next turn
+/// begins. All code that runs during a turn holds one lock, so all threads see the same order.
 #[derive(Clone)]
 pub struct Turns(Arc<Lock<u64>>);
 
-/// Permission to answer until a later turn begins.
+/// The permission of a mechanism to answer. The permission ends when a later turn begins.
 #[derive(Clone)]
 pub struct Turn {
     turns: Turns,
@@ -33,8 +33,8 @@ impl Turns {
     /// Earlier turns then end, even if `run` fails. If `admit` fails, nothing changes.
     ///
     /// # Errors
-    /// The errors of `admit` and of `run`; `FailedFunction` when called from inside a turn of the
-    /// sequence, or after a panic in a turn.
+    /// The errors of `admit` and of `run`. `FailedFunction` when this function is called from
+    /// inside a turn of the sequence, or after a panic in a turn.
     pub fn begin<R>(
         &self,
         admit: impl FnOnce() -> Result<()>,
@@ -49,10 +49,11 @@ impl Turns {
 }
 
 impl Turn {
-    /// Call `run` if the turn is active. No other turn begins before it returns.
+    /// Call `run` if the turn is active. The next turn can begin only after `run` returns.
     ///
     /// # Errors
-    /// `FailedFunction` when a later turn has begun, and as for [`Turns::begin`].
+    /// `FailedFunction` when a later turn has begun. The same error in the cases that
+    /// [`Turns::begin`] states.
     pub fn run<R>(&self, run: impl FnOnce() -> Result<R>) -> Result<R> {
         self.turns.0.with(|last| if *last == self.number { run() } else { Err(over()) })
     }
@@ -79,22 +80,23 @@ fn over() -> Error {
     )
 }
 
-/// The turns that a release is bound to, from the innermost to the outermost.
+/// The turns to which a release is bound, from the innermost to the outermost. The release answers
+/// only if all these turns are active.
 #[derive(Clone, Default)]
 pub(crate) struct Bindings(Vec<Turn>);
 
 impl Bindings {
-    /// Add a turn outside of all others. Adding it again has no effect.
+    /// Add a turn as the outermost turn. A turn that is already bound is not added again.
     pub(crate) fn bind(&mut self, turn: &Turn) {
         if !self.0.iter().any(|bound| bound.is(turn)) {
             self.0.push(turn.clone());
         }
     }
-    /// All turns.
+    /// Return the turns to which the release is bound.
     pub(crate) fn turns(&self) -> &[Turn] {
         &self.0
     }
-    /// Call `run` if all turns are active.
+    /// Call `run` if all turns of the release are active.
     pub(crate) fn run<R>(&self, run: impl FnOnce() -> Result<R>) -> Result<R> {
         nested(&self.0, run)
     }
@@ -102,7 +104,8 @@ impl Bindings {
 fn nested<R>(turns: &[Turn], run: impl FnOnce() -> Result<R>) -> Result<R> {
     match turns {
         [] => run(),
-        // All threads take these locks from the outermost inward, so they cannot deadlock.
+        // All threads lock the outermost turn first, and the inner turns later. So there is no
+        // deadlock.
         [inner @ .., outermost] => outermost.run(|| nested(inner, run)),
     }
 }

@@ -1,20 +1,21 @@
-//! Bounds of a probability from the number of times that an event occurred.
+//! Bounds on the probability of an event, computed from the number of its occurrences.
 
 use crate::Result;
 use crate::arith::DirectedFloat;
 
-/// The rounding errors of a tail are below one part in this many.
+/// The relative rounding error of the probability that [`Binomial::tail`] returns is at most
+/// `1 / ERRORS`.
 const ERRORS: f64 = 1e3;
-/// A probability is bisected this often.
+/// The number of bisection steps for one bound.
 const STEPS: usize = 50;
 
-/// Bounds of a probability after a number of independent draws (Clopper, Pearson 1934). Each is
-/// wrong with probability at most `wrong`.
+/// Bounds on the probability of an event, from its occurrences in `draws` independent draws
+/// (Clopper, Pearson 1934). Each bound is wrong with probability at most `wrong`.
 #[derive(Debug)]
 pub(super) struct Binomial {
     draws: u32,
     wrong: f64,
-    /// The logarithms of the factorials.
+    /// The logarithms of the factorials of 0, 1, 2 and so on.
     factorials: Vec<f64>,
 }
 impl Binomial {
@@ -27,7 +28,8 @@ impl Binomial {
         }
         Ok(Binomial { draws, wrong, factorials })
     }
-    /// The largest `p` at which `count` or more of the draws have probability at most `wrong`.
+    /// Return a lower bound on the probability of an event that occurred `count` times. The bound
+    /// is the largest `p` at which `count` or more occurrences have probability at most `wrong`.
     pub(super) fn at_least(&self, count: u32) -> Result<f64> {
         if count == 0 {
             return Ok(0.0);
@@ -40,12 +42,13 @@ impl Binomial {
         }
         Ok(low)
     }
-    /// The smallest `p` at which `count` or fewer of the draws have probability at most `wrong`.
+    /// Return an upper bound on the probability of an event that occurred `count` times. The bound
+    /// is the smallest `p` at which `count` or fewer occurrences have probability at most `wrong`.
     pub(super) fn at_most(&self, count: u32) -> Result<f64> {
         Ok(1.0 - self.at_least(self.draws.saturating_sub(count))?)
     }
-    /// The probability that an event of probability `p` occurs `count` times or more, where `count`
-    /// is at least `p` times the number of draws.
+    /// Return the probability that an event of probability `p` occurs `count` times or more.
+    /// `count` must be at least `p` times the number of draws.
     fn tail(&self, count: u32, p: f64) -> Result<f64> {
         if !(0.0 < p && p < 1.0) {
             return Ok(if p <= 0.0 { 0.0 } else { 1.0 });
@@ -58,7 +61,7 @@ impl Binomial {
         let mut term = (choices + hits + misses).inf_exp()?;
         let mut sum = term;
         for hits in count..n {
-            // The next term is smaller, and so are all after it.
+            // The next term is smaller, and so are all terms after it.
             term *= f64::from(n - hits) / f64::from(hits + 1) * (p / (1.0 - p));
             sum += term;
             if term < sum * 1e-12 {
@@ -76,10 +79,11 @@ mod tests {
     #[test]
     fn the_bounds_are_those_of_the_tails() {
         let ten = Binomial::new(10, 0.001).unwrap();
-        // All ten of ten: p^10 = 0.001.
+        // The event occurs in all ten draws: p^10 = 0.001.
         assert!((ten.at_least(10).unwrap() - 0.001_f64.powf(0.1)).abs() < 1e-4);
         assert_eq!((ten.at_least(0).unwrap(), ten.at_most(10).unwrap()), (0.0, 1.0));
-        // The tables of Clopper and Pearson: 5 of 10 at 2.5 % on each side.
+        // These are values of Clopper and Pearson for 5 occurrences in 10 draws, at 2.5 % on each
+        // side.
         let five = Binomial::new(10, 0.025).unwrap();
         assert!((five.at_least(5).unwrap() - 0.1871).abs() < 1e-3);
         assert!((five.at_most(5).unwrap() - 0.8129).abs() < 1e-3);
@@ -87,7 +91,8 @@ mod tests {
     #[test]
     fn a_tail_of_many_draws_is_that_of_a_normal_law() {
         let many = Binomial::new(100_000, 1.0).unwrap();
-        // Three standard deviations above the mean; the correction for steps is half a count.
+        // The count is three standard deviations above the mean. The continuity correction is half
+        // a count.
         let tail = many.tail(50_475, 0.5).unwrap();
         assert!((tail / 1.350e-3 - 1.0).abs() < 0.02, "{tail}");
     }

@@ -1,4 +1,4 @@
-//! Spaces on which erased transformations can be tested.
+//! Spaces for tests of erased transformations.
 
 use std::{any::TypeId, collections::HashMap, fmt};
 
@@ -12,11 +12,12 @@ use crate::{
     Space, SymmetricDistance, VectorDomain,
 };
 
-/// Spaces whose members can be drawn and whose distances can be computed, by their types.
+/// A collection of spaces for tests. A space is found by the types of its domain and its metric.
+/// Tests can draw members of each space and compute distances.
 ///
-/// With them, a transformation can be tested if only its name and signature are known. Members and
-/// neighbours are drawn, the transformation is run on them, and the distance of its outputs is
-/// compared with its map. A crate adds the spaces of its own domains and metrics with
+/// So a transformation can be tested if only its name and signature are known. The test draws
+/// members and neighbours, runs the transformation on them, and compares the distance of the
+/// outputs with the map. A crate adds the spaces of its own domains and metrics with
 /// [`with`](Grounds::with).
 ///
 /// ```
@@ -37,7 +38,7 @@ use crate::{
 #[derive(Default)]
 pub struct Grounds(HashMap<(TypeId, TypeId), Ground>);
 
-/// The functions for one pair of types.
+/// The functions that a test needs for one type of domain and one type of metric.
 #[derive(Clone, Copy)]
 struct Ground {
     few: fn(&AnyDomain, &mut Draw) -> Result<Vec<AnyValue>>,
@@ -46,18 +47,18 @@ struct Ground {
     distance: fn(&AnyMetric, &AnyValue, &AnyValue) -> Result<Option<AnyDistance>>,
 }
 
-/// The cases that a test of a transformation tried.
+/// The numbers of cases that the test of a transformation tried.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Tried {
-    /// Inputs whose outputs were members of the output domain.
+    /// The number of inputs whose outputs were members of the output domain.
     pub members: usize,
-    /// Pairs of inputs whose outputs were as close as the map claims.
+    /// The number of input pairs for which the outputs were within the bound of the map.
     pub pairs: usize,
-    /// Inputs that gave the same output when they were divided into chunks.
+    /// The number of inputs that gave the same output after a division into chunks.
     pub divided: usize,
-    /// Whether some input gave different outputs when it was run again. For such an input the map
-    /// is a claim about distributions. No pair of outputs can refute it, so pairs with this input
-    /// are skipped.
+    /// Whether an input gave different outputs in repeated runs. For such an input, the map is a
+    /// claim about distributions. A single pair of outputs cannot refute the claim, so pairs with
+    /// this input are skipped.
     pub random: bool,
 }
 
@@ -67,7 +68,7 @@ impl fmt::Debug for Grounds {
     }
 }
 impl Grounds {
-    /// Make an empty set of spaces.
+    /// Make an empty collection of spaces.
     pub fn new() -> Self {
         Grounds::default()
     }
@@ -93,7 +94,7 @@ impl Grounds {
         self.0.insert((TypeId::of::<D>(), TypeId::of::<M>()), ground);
         self
     }
-    /// Add the spaces of data sets whose records have a given type or its optional type.
+    /// Add the spaces of data sets with records of type `T` or `Option<T>`.
     #[must_use]
     pub fn records<T: SampleAtom>(self) -> Self {
         self.with::<VectorDomain<AtomDomain<T>>, SymmetricDistance>()
@@ -105,7 +106,7 @@ impl Grounds {
             .with::<VectorDomain<OptionDomain<AtomDomain<T>>>, ChangeOneDistance>()
             .with::<VectorDomain<OptionDomain<AtomDomain<T>>>, HammingDistance>()
     }
-    /// Add the spaces of maps from keys to numbers whose distances are of type `Q`.
+    /// Add the spaces of maps from keys to numbers, with distances of type `Q`.
     #[must_use]
     pub fn maps<K: SampleAtom + HashableAtom, V: SampleAtom + Number, Q>(self) -> Self
     where
@@ -116,7 +117,7 @@ impl Grounds {
         self.with::<Maps<K, V>, L01InfDistance<AbsoluteDistance<Q>>>()
             .with::<Maps<K, V>, L02InfDistance<AbsoluteDistance<Q>>>()
     }
-    /// Add the spaces of a number, and of vectors of it, whose distances are of type `Q`.
+    /// Add the spaces of numbers and vectors of numbers, with distances of type `Q`.
     #[must_use]
     pub fn numbers<T: SampleAtom + Number, Q>(self) -> Self
     where
@@ -129,11 +130,11 @@ impl Grounds {
             .with::<VectorDomain<AtomDomain<T>>, LInfDistance<Q>>()
             .with::<VectorDomain<AtomDomain<T>>, RangeDistance<Q>>()
     }
-    /// Draw members of the domain of a space: all small ones over a drawn alphabet, a few larger
-    /// ones, and variations of them.
+    /// Draw members of the domain of a space: all small members over a drawn alphabet, a few larger
+    /// members, and variations of both.
     ///
     /// # Errors
-    /// Describes the space if it is unknown.
+    /// A description of the space if it is unknown.
     pub fn members(
         &self,
         space: &Space<AnyDomain, AnyMetric>,
@@ -152,10 +153,11 @@ impl Grounds {
         members.retain(|member| domain.member(member));
         Ok(members)
     }
-    /// Find the distance of two members of a space, or `None` when no number is large enough.
+    /// Compute the distance of two members of a space. Return `None` when the distance is infinite.
     ///
     /// # Errors
-    /// Describes the space if it is unknown, or the reason why the distance cannot be computed.
+    /// A description of the space if it is unknown, or the reason why the distance cannot be
+    /// computed.
     pub fn distance(
         &self,
         space: &Space<AnyDomain, AnyMetric>,
@@ -165,17 +167,17 @@ impl Grounds {
         let ground = self.of(space)?;
         (ground.distance)(space.metric(), left, right).map_err(|error| error.to_string())
     }
-    /// Test a transformation on all small inputs over a drawn alphabet, on a few larger ones, and
-    /// on variations of them.
+    /// Test a transformation on all small inputs over a drawn alphabet, on a few larger inputs, and
+    /// on variations of both.
     ///
-    /// This checks four properties. The transformation gives no error on a member, because an error
-    /// would reveal information about the data. Outputs are members of the output domain. The
-    /// outputs of any two inputs are at most as far apart as the map claims. Dividing the input
-    /// into chunks changes nothing. A pair at which the map gives an error is skipped, since the
-    /// map makes no claim there.
+    /// The test checks four properties. The transformation gives no error on a member, because an
+    /// error would reveal information about the data. Outputs are members of the output domain. The
+    /// distance of two outputs is at most the bound of the map. The output does not change when the
+    /// input is divided into chunks. If the map gives an error for a pair, the map makes no claim,
+    /// so the pair is skipped.
     ///
     /// # Errors
-    /// Describes the first case that breaks a law, or the unknown space.
+    /// A description of the first case that breaks a law, or of the unknown space.
     pub fn check(
         &self,
         transformation: &AnyTransformation,
@@ -203,8 +205,7 @@ impl Grounds {
         tried.random = cases.iter().any(|case| case.random);
         Ok(tried)
     }
-    /// Unless the outputs are random, compare them with each other, and with the outputs of divided
-    /// inputs.
+    /// Compare outputs that are not random with each other, and with the outputs of divided inputs.
     fn compare(
         &self,
         transformation: &AnyTransformation,
@@ -235,7 +236,7 @@ impl Grounds {
         }
         Ok(())
     }
-    /// Check that two outputs are at most as far apart as the map claims. Return 0 where the map
+    /// Check that the distance of two outputs is at most the bound of the map. Return 0 if the map
     /// makes no claim.
     fn close(
         &self,
@@ -273,21 +274,21 @@ impl Grounds {
 fn run(transformation: &AnyTransformation, input: &AnyValue) -> Result<AnyValue, Broken> {
     transformation.invoke(input).map_err(|error| format!("{}: {error}", input.to_json()))
 }
-/// An input, its output, and whether another run gave another output.
+/// An input, its output, and a flag that records whether another run gave another output.
 struct Case<'a> {
     input: &'a AnyValue,
     output: &'a AnyValue,
     random: bool,
 }
 impl Case<'_> {
-    /// Check again whether the output varies: a random function with few outcomes may repeat by
-    /// chance.
+    /// Check again, with more runs, whether the output varies. A random function with few outcomes
+    /// can repeat an output by chance.
     fn turns_out_random(&mut self, transformation: &AnyTransformation) -> Result<bool, Broken> {
         self.random = self.random || varies(transformation, self.input, self.output, 64)?;
         Ok(self.random)
     }
 }
-/// Whether an input gives another output in this many repeated runs.
+/// Run the function `times` times on an input. Return whether a run gives another output.
 fn varies(
     transformation: &AnyTransformation,
     input: &AnyValue,
@@ -302,7 +303,8 @@ fn varies(
     }
     Ok(false)
 }
-/// Check that chunks of one row and of two rows give the same output as the whole.
+/// Divide an input into chunks of one row and of two rows. Check that the output is the same as for
+/// the whole input.
 fn divided(
     transformation: &AnyTransformation,
     input: &AnyValue,

@@ -1,4 +1,4 @@
-//! Checks of measurements: whether the releases of two neighbours are as close as a map claims.
+//! Checks of measurements: the releases of two neighbours are compared with the claim of a map.
 
 use std::collections::{HashMap, HashSet};
 use std::hash::Hash;
@@ -9,19 +9,19 @@ use crate::laws::Broken;
 use crate::random::{NoEntropy, Tape};
 use crate::{Carrier, Codec, DistanceOn, Domain, Error, Measure, Measurement, Metric, Result};
 
-/// The epsilons at which a profile is compared.
+/// The values of epsilon at which a profile is compared.
 const EPSILONS: [f64; 5] = [0.0, 0.5, 1.0, 2.0, 4.0];
-/// The most tapes that are enumerated, as a power of two.
+/// At most `2^MOST_BITS` random tapes are enumerated.
 const MOST_BITS: u32 = 26;
 
-/// A claim about the releases of two neighbours `x` and `y`, for some pairs of epsilon and delta:
-/// for every set `S` of releases, `P[x in S] <= exp(epsilon) P[y in S] + delta`, and the same with
-/// `x` and `y` exchanged.
+/// A claim about the releases of two neighbours `x` and `y`, for some pairs of epsilon and delta.
+/// For every set `S` of releases, the claim is `P[x in S] <= exp(epsilon) P[y in S] + delta`. The
+/// same must hold with `x` and `y` exchanged.
 ///
-/// Two checks try to refute it. [`exactly`](Claim::exactly) computes all probabilities, by running
-/// the mechanism on every random tape. [`by_draws`](Claim::by_draws) and
-/// [`by_releases`](Claim::by_releases) draw releases, and raise a false alarm with at most a stated
-/// probability. A claim that passes is not proved.
+/// There are checks of two kinds. [`exactly`](Claim::exactly) runs the mechanism on every random
+/// tape, and so computes all probabilities. [`by_draws`](Claim::by_draws) and
+/// [`by_releases`](Claim::by_releases) draw releases. These two checks refute a true claim with at
+/// most a stated probability. A claim that passes is not proved.
 ///
 /// ```
 /// use opendp_core::arith::DirectedFloat;
@@ -39,20 +39,21 @@ pub struct Claim {
     points: Vec<(f64, f64)>,
 }
 impl Claim {
-    /// Claim a pure loss.
+    /// Claim a loss of epsilon, with a delta of 0.
     pub fn epsilon(epsilon: f64) -> Self {
         Claim::epsilon_delta(epsilon, 0.0)
     }
-    /// Claim a loss of epsilon, except with a probability delta.
+    /// Claim a loss of epsilon. The claim allows a failure with probability delta.
     pub fn epsilon_delta(epsilon: f64, delta: f64) -> Self {
         Claim { points: vec![(epsilon, delta)] }
     }
-    /// Take what the map of a measurement claims for neighbours at a distance: epsilon at a delta
-    /// of 0, if it is finite, and delta at some epsilons. The measure must have a profile; convert
-    /// the measurement first if it has none.
+    /// Make the claim of the map of a measurement, for neighbours at a distance. The claim states
+    /// delta at some values of epsilon. If the epsilon at a delta of 0 is finite, the claim has
+    /// this epsilon too. The measure must have a profile. If the measure has no profile, first
+    /// convert the measurement.
     ///
     /// # Errors
-    /// The errors of the map and of the profile; `FailedMap` when the map claims nothing.
+    /// The errors of the map and of the profile. `FailedMap` when the map makes no claim.
     pub fn of<DI: Domain, MI: Metric, MO: Measure, TO: Carrier>(
         measurement: &Measurement<DI, MI, MO, TO>,
         d_in: &MI::Distance,
@@ -70,12 +71,12 @@ impl Claim {
         }
     }
 
-    /// Compare exact probabilities. The check refutes only what is false. Where a tape ended too
-    /// early, its mass may belong to any release.
+    /// Compare exact probabilities. The check refutes only false claims. If a tape ended too early,
+    /// its release is unknown. The check then allows every possible release.
     ///
     /// # Errors
-    /// Describes the first pair of epsilon and delta that is refuted, or says that more than half
-    /// of the tapes ended too early.
+    /// A description of the first pair of epsilon and delta that is refuted. Also a message if more
+    /// than half of the tapes ended too early.
     pub fn exactly<R: Eq + Hash>(&self, x: &Chances<R>, y: &Chances<R>) -> Result<usize, Broken> {
         for chances in [x, y] {
             if chances.tapes < 2 * chances.cut {
@@ -102,16 +103,16 @@ impl Claim {
         }
         Ok(self.points.len() * (x.counts.len() + y.counts.len()))
     }
-    /// Draw releases of both, and count how often each event occurs.
+    /// Draw releases for both inputs, and count how often each event occurs.
     ///
-    /// The chance of an event is bounded from both sides by the exact tails of the binomial
-    /// distribution (Clopper, Pearson 1934). The claim is refuted if it is false at all chances
+    /// The exact tails of the binomial distribution bound the probability of an event from both
+    /// sides (Clopper, Pearson 1934). The claim is refuted if it is false for all probabilities
     /// within these bounds. So a true claim is refuted with probability at most
-    /// [`false_alarm`](Trial), over all events and pairs together. For the same result each time,
-    /// draw from [`Seeded`](crate::random::Seeded).
+    /// [`false_alarm`](Trial), over all events and pairs together. To get the same result each
+    /// time, draw from [`Seeded`](crate::random::Seeded).
     ///
     /// # Errors
-    /// Describes the first event that refutes the claim, or the error of a draw.
+    /// A description of the first event that refutes the claim, or the error of a draw.
     pub fn by_draws<R>(
         &self,
         trial: Trial,
@@ -120,7 +121,7 @@ impl Claim {
         events: &[&dyn Fn(&R) -> bool],
     ) -> Result<Drawn, Broken> {
         let comparisons = 2 * events.len() * self.points.len();
-        // A comparison is wrong only if one of its two bounds is.
+        // A comparison is wrong only if one of its two bounds is wrong.
         let each = trial.false_alarm / (2 * comparisons.max(1)) as f64;
         let bounds = Binomial::new(trial.draws, each).map_err(tell)?;
         let (of_x, of_y) =
@@ -148,8 +149,9 @@ impl Claim {
         }
         Ok(drawn)
     }
-    /// Draw releases that take few values, and find the events from the draws: the first half of
-    /// them shows which releases are too likely for the claim, and the second half tests these.
+    /// Draw releases that have few different values. Events are chosen from the first half of the
+    /// draws: they are the releases that are too likely for the claim. These events are tested on
+    /// the second half.
     ///
     /// # Errors
     /// The errors of [`by_draws`](Claim::by_draws).
@@ -167,7 +169,8 @@ impl Claim {
             tally.entry(name(&y().map_err(tell)?)).or_default().1 += 1.0;
         }
         let mut sets: Vec<HashSet<&str>> = Vec::new();
-        // At epsilon 0 the event is the one that tells the inputs apart best.
+        // Epsilon 0 is added, because the event that is chosen at epsilon 0 distinguishes the
+        // inputs best.
         for epsilon in self.points.iter().map(|(epsilon, _)| *epsilon).chain([0.0]) {
             let factor = epsilon.inf_exp().map_err(tell)?;
             let likely = |much: &dyn Fn(&(f64, f64)) -> bool| {
@@ -185,12 +188,13 @@ impl Claim {
     }
 }
 
-/// Check a measurement whose releases take few values on two inputs: draw from both, and compare
-/// with the map at their distance, as [`Claim::by_releases`] does. The draws are those of the
-/// secure source.
+/// Check a measurement on two inputs. The releases must have few different values. Draw releases
+/// for both inputs from the secure source. Compare the releases with the map at the distance of the
+/// inputs, as [`Claim::by_releases`] does.
 ///
 /// # Errors
-/// Describes what refutes the map, or why it claims nothing for this pair.
+/// A description of the event that refutes the map, or the reason why the map makes no claim for
+/// this pair.
 pub fn private<DI, MI, MO, TO>(
     measurement: &Measurement<DI, MI, MO, TO>,
     (x, y): (&DI::Carrier, &DI::Carrier),
@@ -212,43 +216,43 @@ where
     claim.by_releases(trial, || measurement.invoke(x), || measurement.invoke(y))
 }
 
-/// How often to draw, and how often a true claim may be refuted.
+/// The number of draws, and the allowed probability of a false alarm.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Trial {
-    /// The number of releases of each input.
+    /// The number of releases for each input.
     pub draws: u32,
     /// The largest probability that a true claim is refuted.
     pub false_alarm: f64,
 }
-/// Draw 100,000 releases, with a false alarm in a billion trials.
+/// By default, draw 100,000 releases, with one false alarm in a billion trials.
 impl Default for Trial {
     fn default() -> Self {
         Trial { draws: 100_000, false_alarm: 1e-9 }
     }
 }
-/// What draws could not refute.
+/// The result of a check by draws that did not refute the claim.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Drawn {
     /// The number of comparisons.
     pub comparisons: usize,
-    /// A lower bound of the true epsilon at a delta of 0, wrong with probability at most
-    /// [`false_alarm`](Trial).
+    /// A lower bound of the true epsilon at a delta of 0. The bound is wrong with probability at
+    /// most [`false_alarm`](Trial).
     pub epsilon: f64,
 }
 
-/// The exact chances of the releases of one input.
+/// The exact probabilities of the releases for one input.
 #[derive(Clone, Debug)]
 pub struct Chances<R> {
     counts: HashMap<R, u64>,
-    /// The tapes that ended too early.
+    /// The number of tapes that ended before the mechanism made a release.
     cut: u64,
     tapes: u64,
 }
 impl<R: Eq + Hash> Chances<R> {
-    /// Run a mechanism on all tapes of some words of `B` bits.
+    /// Run a mechanism on all tapes of `words` words. Each word has `B` bits.
     ///
     /// # Errors
-    /// Says so if there are more than 2^26 tapes.
+    /// A message if there are more than 2^26 tapes.
     pub fn of<const B: u32>(
         words: u32,
         mut run: impl FnMut(&mut Tape<B>) -> Result<R, NoEntropy>,
@@ -269,7 +273,7 @@ impl<R: Eq + Hash> Chances<R> {
         self.counts.get(release).copied().unwrap_or_default()
     }
     fn chance(&self, count: u64) -> Exact {
-        // Both numbers are below 2^53.
+        // Both numbers are below 2^53, so they are exact floats.
         let exact = |number: u64| Exact::from_f64(number as f64).unwrap_or(Exact::INFINITY);
         exact(count).over(&exact(self.tapes))
     }

@@ -1,4 +1,4 @@
-//! Hostile members of domains, drawn for tests.
+//! Random members of domains for tests. The members are likely to break a transformation.
 
 use std::collections::HashMap;
 
@@ -13,37 +13,37 @@ use crate::{
 #[derive(Debug)]
 pub struct Draw(Seeded);
 impl Draw {
-    /// Start the choices of a seed.
+    /// Start the stream of choices for a seed.
     pub fn new(seed: u64) -> Self {
         Draw(Seeded::new(seed))
     }
-    /// Choose a number below `count`, or 0 when there is none. It is slightly uneven, which is
-    /// irrelevant for tests.
+    /// Choose a number below `count`, or 0 when `count` is 0. The probabilities differ slightly,
+    /// which is irrelevant for tests.
     pub fn below(&mut self, count: usize) -> usize {
         let word = self.0.word().unwrap_or(0);
         (word % (count.max(1) as u64)) as usize
     }
-    /// Choose an item of a list, unless it is empty.
+    /// Choose an item of a list. Return `None` if the list is empty.
     pub fn pick<'a, T>(&mut self, items: &'a [T]) -> Option<&'a T> {
         items.get(self.below(items.len()))
     }
 }
 
-/// A domain from which tests can draw members, extremes first.
+/// A domain from which tests can draw members. Extreme members are preferred.
 ///
-/// Implement it for your own domain, and [`Grounds`](crate::laws::Grounds) can test each
-/// transformation that starts from it.
+/// If your own domain implements this trait, [`Grounds`](crate::laws::Grounds) can test all
+/// transformations with this input domain.
 pub trait Sample: Domain {
-    /// Draw a few members that are likely to break a transformation: the ends of types and of
-    /// bounds, signed zeros, subnormals, infinities, NaN, missing values, empty and repeated data.
-    /// For small data, draw all members over an alphabet.
+    /// Draw a few members that are likely to break a transformation. Examples are the ends of types
+    /// and of bounds, signed zeros, subnormals, infinities, NaN, missing values, and empty or
+    /// repeated data. For small data, draw all members over an alphabet.
     fn few(&self, draw: &mut Draw) -> Vec<Self::Carrier>;
     /// Draw a larger member.
     fn one(&self, draw: &mut Draw) -> Option<Self::Carrier> {
         let few = self.few(draw);
         draw.pick(&few).cloned()
     }
-    /// Change a member slightly: by a few records, keys or steps. The result may be outside of the
+    /// Change a member slightly: by a few records, keys or steps. The result can be outside of the
     /// domain, or unchanged.
     fn vary(&self, member: &Self::Carrier, draw: &mut Draw) -> Self::Carrier {
         self.one(draw).unwrap_or_else(|| member.clone())
@@ -102,7 +102,7 @@ impl SampleAtom for String {
     }
 }
 
-/// Draw up to `count` different places of a list.
+/// Draw at most `count` items from different places of a list.
 fn some<T: Clone>(mut items: Vec<T>, count: usize, draw: &mut Draw) -> Vec<T> {
     let mut chosen = Vec::new();
     while chosen.len() < count && !items.is_empty() {
@@ -141,7 +141,8 @@ impl Sample for BitVectorDomain {
         let of = |length: usize| {
             let bits =
                 move |bit: fn(usize, usize) -> bool| (0..length).map(|i| bit(i, length)).collect();
-            // No bit, all bits, every other bit, the first bit, the last bit, and the middle bits.
+            // These vectors have ones at no place, at all places, at every second place, at the
+            // first or last place, and in the middle.
             [
                 bits(|_, _| false),
                 bits(|_, _| true),
@@ -221,7 +222,8 @@ impl<K: SampleAtom + HashableAtom, V: SampleAtom> Sample
     }
 }
 
-/// Run a block with the type of a column's cells, including atoms that may be missing.
+/// Define the type `$t` as the type of the cells whose name is `$found`, and run `$run`. The type
+/// can be an `Option`.
 macro_rules! of_cells {
     ($found:expr, $t:ident => $run:expr) => {
         of_cells!(@each $found, $t => $run;
@@ -242,7 +244,7 @@ macro_rules! of_cells {
         }
     )*};
 }
-/// Draw a cell that is likely to break a transformation, as a column of one row.
+/// Draw a cell that is likely to break a transformation. Return the cell as a column of one row.
 fn cell(domain: &ColumnDomain, draw: &mut Draw) -> Column {
     of_cells!(domain.cell_type(), T => {
         let one = domain.cell::<T>().and_then(|cells| cells.one(draw));
@@ -250,12 +252,13 @@ fn cell(domain: &ColumnDomain, draw: &mut Draw) -> Column {
     });
     domain.empty()
 }
-/// The domain of all cells of a column's type.
+/// Return the domain of all cells that have the same type as a column.
 fn any_cell(column: &Column) -> Option<ColumnDomain> {
     of_cells!(column.cell_type(), T => Some(ColumnDomain::new(<T as crate::Cell>::Domain::default())));
     None
 }
-/// Frames with the columns `a` and `b`, each of a drawn type, or with only one of them.
+/// Draw a schema with the columns `a` and `b`, or with only one of them. Each column has a drawn
+/// type.
 fn some_schema(draw: &mut Draw) -> Option<DataFrameDomain<String>> {
     let types = [
         ColumnDomain::new(AtomDomain::<bool>::default()),
@@ -269,7 +272,7 @@ fn some_schema(draw: &mut Draw) -> Option<DataFrameDomain<String>> {
     DataFrameDomain::with_schema(columns.collect::<Option<Vec<_>>>()?).ok()
 }
 impl DataFrameDomain<String> {
-    /// Draw a row of the schema.
+    /// Draw a row that fits the schema of the domain.
     fn row(&self, draw: &mut Draw) -> Option<DataFrame<String>> {
         let columns = self.schema()?.iter().map(|(name, d)| (name.clone(), cell(d, draw)));
         DataFrame::new(columns.collect::<Vec<_>>()).ok()
@@ -278,7 +281,7 @@ impl DataFrameDomain<String> {
 impl Sample for DataFrameDomain<String> {
     fn few(&self, draw: &mut Draw) -> Vec<DataFrame<String>> {
         if self.schema().is_none() {
-            // Frames with several schemas, all members of one domain.
+            // A domain without a schema contains frames with several schemas.
             let schemas: Vec<_> = (0..3).filter_map(|_| some_schema(draw)).collect();
             let sized = |schema: DataFrameDomain<String>| match self.size() {
                 Some(size) => schema.with_size(size),
@@ -303,7 +306,7 @@ impl Sample for DataFrameDomain<String> {
             part.append_rows(member.chunk().narrow(rows));
             part
         };
-        // A row is replaced, inserted or removed.
+        // Replace, insert or remove a row.
         let (rows, place) = (member.rows(), draw.below(member.rows()));
         let (fresh, skip) = match draw.below(if self.size().is_some() { 1 } else { 3 }) {
             0 => (Some(fresh), 1),

@@ -1,4 +1,4 @@
-//! A measure that may fail with a small probability.
+//! Measures with a loss that can fail with a small probability.
 
 use serde_json::Value as Json;
 
@@ -8,12 +8,12 @@ use crate::arith::Directed;
 use crate::domain::descriptor;
 use crate::{Interaction, Measure, Result, TheMeasure, named};
 
-/// The loss of `M`, except with probability delta.
+/// A loss in `M`, which can fail with probability delta.
 ///
-/// The loss is the pair `(d, delta)`: each data set has an event of probability at least
-/// `1 - delta`, and conditioned on these events the loss in `M` is at most `d`.
-/// `Approximate<MaxDivergence>` is (epsilon, delta)-differential privacy at one fixed pair; its
-/// older name is `fixed_smoothed_max_divergence`.
+/// The loss is the pair `(d, delta)`. Each data set has an event of probability at least
+/// `1 - delta`. Conditioned on these events, the loss in `M` is at most `d`.
+/// `Approximate<MaxDivergence>` is (epsilon, delta)-differential privacy at one fixed pair. The
+/// older name of this measure is `fixed_smoothed_max_divergence`.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Approximate<M>(pub M);
 
@@ -22,24 +22,27 @@ impl<M: Measure> Measure for Approximate<M> {
     fn to_json(&self) -> Json {
         descriptor("approximate", [("measure", Some(self.0.to_json()))])
     }
-    /// Losses and deltas compose separately (union bound over the exceptional events).
+    /// Add losses and deltas separately. For the deltas, this is a union bound over the exceptional
+    /// events.
     fn compose(&self, losses: &[Self::Distance]) -> Result<Self::Distance> {
         let (inner, deltas): (Vec<M::Distance>, Vec<f64>) = losses.iter().cloned().unzip();
         Ok((self.0.compose(&inner)?, total(&deltas)?))
     }
-    /// Concurrent for (epsilon, delta)-differential privacy (Lyu 2022; Vadhan, Zhang 2023).
-    /// Sequential otherwise: no theorem covers zero-concentrated differential privacy with a delta.
+    /// Return `Concurrent` for (epsilon, delta)-differential privacy (Lyu 2022; Vadhan, Zhang
+    /// 2023). Return `Sequential` otherwise, because no theorem covers zero-concentrated
+    /// differential privacy with a delta.
     fn interaction(&self) -> Interaction {
         let pure = (&self.0 as &dyn std::any::Any).is::<MaxDivergence>();
         if pure { Interaction::Concurrent } else { Interaction::Sequential }
     }
-    /// The parts of the inner measure, and delta. For (epsilon, delta)-differential privacy, sums
-    /// of both are a filter (Rogers, Roth, Ullman, Vadhan 2016), even when the mechanisms are
-    /// interactive and concurrent (Haney and others 2023). For zero-concentrated differential
-    /// privacy with a delta, sums of both are a filter too (Whitehouse, Ramdas, Rogers, Wu 2023):
-    /// condition on the event that none of the exceptional events of the queries occurs. This event
-    /// has probability at least 1 minus the sum of the deltas, and conditioned on it the filter of
-    /// the inner measure applies.
+    /// Return the number of parts of the inner measure, plus 1 for delta. For (epsilon,
+    /// delta)-differential privacy, the sum of the epsilons and the sum of the deltas form a
+    /// privacy filter (Rogers, Roth, Ullman, Vadhan 2016). The filter is valid even when the
+    /// mechanisms are interactive and concurrent (Haney and others 2023). For zero-concentrated
+    /// differential privacy with a delta, the sum of the rhos and the sum of the deltas form a
+    /// filter too (Whitehouse, Ramdas, Rogers, Wu 2023). To see this, let `E` be the event that no
+    /// exceptional event of a query occurs. The probability of `E` is at least 1 minus the sum of
+    /// the deltas. Conditioned on `E`, the filter of the inner measure applies.
     fn parts(&self) -> Result<usize> {
         Ok(self.0.parts()? + 1)
     }
@@ -61,7 +64,7 @@ impl<M: Measure> Measure for Approximate<M> {
 }
 named!(Approximate<M> as "Approximate");
 
-/// Measure loss except with a small probability delta, as a pair `(loss, delta)`.
+/// Measure loss as a pair `(loss, delta)`. The loss can fail with a small probability delta.
 ///
 /// # Arguments
 /// * `measure` - the measure of the loss

@@ -11,47 +11,48 @@ use crate::{Codec, Distance, Error, Result, named};
 
 type Curve = Arc<dyn Fn(f64) -> Result<f64> + Send + Sync>;
 
-/// A privacy profile: for each epsilon, a delta for which the mechanism is (epsilon, delta)-DP.
+/// A privacy profile. For each epsilon, the profile has a delta such that the mechanism is
+/// (epsilon, delta)-DP.
 ///
-/// It holds at every epsilon at once and does not increase. It may carry the whole distribution of
-/// the loss, so that its compositions are tight.
+/// A profile holds at every epsilon at once, and delta does not increase with epsilon. A profile
+/// can contain the whole distribution of the loss, so that its compositions are tight.
 #[derive(Clone)]
 pub struct PrivacyProfile {
     delta: Curve,
     /// The inverse of the curve, if it is known.
     epsilon: Option<Curve>,
     loss: Option<Arc<dyn ComposableLoss>>,
-    /// Whether the curve is tighter than the loss.
+    /// Whether the curve was replaced by a tighter or faster curve.
     tighter: bool,
 }
 
-/// The known distribution of a privacy loss, and how it composes with others.
+/// The known distribution of a privacy loss, and its composition with other losses.
 ///
-/// Core contains no such distribution: a crate that does privacy accounting implements this trait.
+/// This crate contains no such distribution. A crate for privacy accounting implements this trait.
 pub trait ComposableLoss: Any + Send + Sync {
     /// Bound delta at an epsilon from above.
     ///
     /// # Errors
-    /// Errors of the computation.
+    /// The errors of the computation.
     fn delta(&self, epsilon: f64) -> Result<f64>;
     /// Return an upper bound on the smallest epsilon at which delta is at most the given value.
     ///
     /// # Errors
-    /// Errors of the computation.
+    /// The errors of the computation.
     fn epsilon(&self, delta: f64) -> Result<f64>;
-    /// Bound delta at an epsilon from below. The difference to [`delta`](Self::delta) bounds the
-    /// error of the computation. Defaults to the trivial bound.
+    /// Bound delta at an epsilon from below. The difference from [`delta`](Self::delta) bounds the
+    /// error of the computation. Defaults to 0.
     ///
     /// # Errors
-    /// Errors of the computation.
+    /// The errors of the computation.
     fn delta_below(&self, _epsilon: f64) -> Result<f64> {
         Ok(0.0)
     }
-    /// Compose profiles. At least one of them carries a loss of this type. The others may carry a
-    /// loss of another type, or no loss.
+    /// Compose profiles. At least one profile contains a loss of this type. The other profiles can
+    /// contain a loss of another type, or no loss.
     ///
     /// # Errors
-    /// Errors of the computation.
+    /// The errors of the computation.
     fn compose(&self, profiles: &[PrivacyProfile]) -> Result<PrivacyProfile>;
 }
 
@@ -59,14 +60,14 @@ pub trait ComposableLoss: Any + Send + Sync {
 #[derive(Clone)]
 pub struct RenyiCurve(Curve);
 
-/// The epsilons at which a profile is written.
+/// The values of epsilon at which a profile is written.
 const GRID: [f64; 9] = [0.0, 0.125, 0.25, 0.5, 1.0, 2.0, 4.0, 8.0, 16.0];
 /// The orders at which a Renyi curve is written.
 const ORDERS: [f64; 8] = [1.25, 1.5, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0];
 
 impl PrivacyProfile {
-    /// Make a profile from a function. The caller vouches that it bounds delta and does not
-    /// increase.
+    /// Make a profile from a function. The caller is responsible for two conditions: the function
+    /// bounds delta, and the function does not increase.
     pub fn new(delta: impl Fn(f64) -> Result<f64> + Send + Sync + 'static) -> Self {
         PrivacyProfile { delta: Arc::new(delta), epsilon: None, loss: None, tighter: false }
     }
@@ -76,13 +77,14 @@ impl PrivacyProfile {
         let delta = Arc::new(move |epsilon| known.delta(epsilon));
         PrivacyProfile { delta, epsilon: None, loss: Some(loss), tighter: false }
     }
-    /// Replace the curve by a tighter or faster one, and keep the known loss.
+    /// Replace the curve by a tighter or faster curve. Keep the known loss.
     #[must_use]
     pub fn with_delta(self, delta: impl Fn(f64) -> Result<f64> + Send + Sync + 'static) -> Self {
         PrivacyProfile { delta: Arc::new(delta), epsilon: None, tighter: true, ..self }
     }
-    /// State the inverse of the curve, so it need not be searched: for each delta, an epsilon at
-    /// which the mechanism is (epsilon, delta)-DP. The caller vouches for it.
+    /// State the inverse of the curve, so that no search is necessary. For each delta, `epsilon`
+    /// returns an epsilon at which the mechanism is (epsilon, delta)-DP. The caller is responsible
+    /// for this claim.
     #[must_use]
     pub fn with_epsilon(
         self,
@@ -90,18 +92,20 @@ impl PrivacyProfile {
     ) -> Self {
         PrivacyProfile { epsilon: Some(Arc::new(epsilon)), ..self }
     }
-    /// The known distribution of the loss.
+    /// Return the known distribution of the loss.
     pub fn loss(&self) -> Option<&Arc<dyn ComposableLoss>> {
         self.loss.as_ref()
     }
-    /// Bound the profile of releases with these profiles on the same data.
+    /// Compose the profiles of several releases on the same data. Return a bound on the profile of
+    /// all releases together.
     ///
-    /// If a profile carries its loss, this loss composes all profiles. If no profile carries its
-    /// loss, use basic composition: `k` mechanisms that are `(epsilon / k, delta_i)`-private are
-    /// `(epsilon, sum_i delta_i)`-private (Dwork, Roth 2014, on basic composition).
+    /// If a profile contains its loss, the function [`ComposableLoss::compose`] of this loss
+    /// composes all profiles. Otherwise, use basic composition. If each of `k` mechanisms is
+    /// `(epsilon / k, delta_i)`-private, all together are `(epsilon, sum_i delta_i)`-private
+    /// (Dwork, Roth 2014, on basic composition).
     ///
     /// # Errors
-    /// Errors of the loss.
+    /// The errors of the loss.
     pub fn compose(profiles: &[PrivacyProfile]) -> Result<PrivacyProfile> {
         match profiles {
             [] => Ok(PrivacyProfile::new(|_| Ok(0.0))),
@@ -121,10 +125,10 @@ impl PrivacyProfile {
             }
         }
     }
-    /// Make the profile of a mechanism that is known to be (epsilon, delta)-DP at these points.
+    /// Make the profile of a mechanism that is known to be (epsilon, delta)-DP at the given points.
     ///
-    /// Between two points, use delta at the lower point. This is sound because a profile does not
-    /// increase. Before the first point, delta is 1.
+    /// Between two points, use delta at the lower point. This delta is an upper bound, because a
+    /// profile does not increase. Before the first point, delta is 1.
     pub fn from_points(points: Vec<(f64, f64)>) -> Self {
         PrivacyProfile::new(move |epsilon| {
             let known = points.iter().filter(|(e, _)| *e <= epsilon).map(|(_, delta)| *delta);
@@ -171,7 +175,7 @@ impl PrivacyProfile {
                 return Ok(high);
             }
         }
-        // Invariant: the profile is above delta at `low` and not above it at `high`.
+        // Invariant: the profile exceeds delta at `low`, and is at most delta at `high`.
         loop {
             let middle = low + (high - low) / 2.0;
             if middle <= low || high <= middle {
@@ -183,13 +187,13 @@ impl PrivacyProfile {
 }
 
 impl RenyiCurve {
-    /// Make a curve from a bound for each order. The caller vouches for it.
+    /// Make a curve from a bound for each order. The caller is responsible for the bound.
     pub fn new(epsilon: impl Fn(f64) -> Result<f64> + Send + Sync + 'static) -> Self {
         RenyiCurve(Arc::new(epsilon))
     }
-    /// Make the curve of a mechanism whose divergence is bounded at these orders.
+    /// Make the curve of a mechanism whose divergence is bounded at the given orders.
     ///
-    /// Between two points, use the bound at the higher order. This is sound because Renyi
+    /// Between two points, use the bound at the higher order. The bound is right, because Renyi
     /// divergence does not decrease with its order. Beyond the last point, the bound is infinite.
     pub fn from_points(points: Vec<(f64, f64)>) -> Self {
         RenyiCurve::new(move |alpha| {
@@ -200,7 +204,7 @@ impl RenyiCurve {
     /// Bound the divergence of an order.
     ///
     /// # Errors
-    /// `InvalidDistance` unless the order exceeds 1.
+    /// `InvalidDistance` if the order is at most 1 or is NaN.
     pub fn epsilon(&self, alpha: f64) -> Result<f64> {
         if !(1.0 < alpha) {
             return Err(Error::InvalidDistance(format!(
@@ -217,12 +221,13 @@ fn points(json: &Json, key: &str) -> Result<Vec<(f64, f64)>> {
         None => Err(unexpected(format!("an object {{\"{key}\": [[x, y], ...]}}"), json)),
     }
 }
-/// Evaluate a curve on a grid. Skip the points at which it fails.
+/// Evaluate a curve on a grid. Skip the points at which the curve returns an error.
 fn grid(xs: &[f64], curve: impl Fn(f64) -> Result<f64>) -> Json {
     xs.iter().filter_map(|x| Some(json!([x.to_json(), curve(*x).ok()?.to_json()]))).collect()
 }
 
-/// Write a curve. If it has no points under `key`, return the error of evaluating it at `first`.
+/// Write a curve as JSON. If the result has no points under `key`, return the error of the curve at
+/// `first`.
 fn written(
     curve: &impl Codec,
     key: &str,
@@ -247,7 +252,8 @@ impl RenyiCurve {
 }
 
 impl AnyDistance {
-    /// Write a loss. If a curve fails at every point, return the error.
+    /// Write a loss as JSON. If the curve of a loss fails at every point, return the error of the
+    /// curve.
     pub(crate) fn written_loss(&self) -> Result<Json> {
         if let Ok(profile) = self.downcast_ref::<PrivacyProfile>() {
             return profile.written();
@@ -259,9 +265,9 @@ impl AnyDistance {
     }
 }
 
-/// A profile is written as points on a small grid, and read as a
-/// [table](PrivacyProfile::from_table) of them. A profile does not increase, so a bound that
-/// exceeds the previous one is written as the previous one.
+/// A profile is written as points on a small grid. The points are read as a
+/// [table](PrivacyProfile::from_table). A profile does not increase. So if a bound exceeds the
+/// previous bound, the previous bound is written again.
 impl Codec for PrivacyProfile {
     fn to_json(&self) -> Json {
         let least = Cell::new(1.0_f64);
@@ -274,8 +280,8 @@ impl Codec for PrivacyProfile {
         PrivacyProfile::from_table(points(json, "profile")?)
     }
 }
-/// A Renyi curve is written as points on a small grid. It is read as the step function through
-/// them, which is sound because Renyi divergence does not decrease with its order.
+/// A Renyi curve is written as points on a small grid. The points are read as a step function. The
+/// step function is an upper bound, because Renyi divergence does not decrease with its order.
 impl Codec for RenyiCurve {
     fn to_json(&self) -> Json {
         json!({"renyi": grid(&ORDERS, |alpha| self.epsilon(alpha))})
@@ -383,7 +389,7 @@ mod tests {
             let (written, read) = (profile.delta(epsilon).unwrap(), again.delta(epsilon).unwrap());
             assert!(written <= read * (1.0 + 1e-12), "{epsilon}: {written} {read}");
         }
-        // An increase is written as the previous value.
+        // If a value exceeds the previous value, the previous value is written again.
         let wobbles = PrivacyProfile::new(|epsilon| Ok(if epsilon < 3.0 { 0.1 } else { 0.2 }));
         let again = PrivacyProfile::from_json(&wobbles.to_json()).unwrap();
         assert_eq!(again.delta(4.0).unwrap(), 0.1);

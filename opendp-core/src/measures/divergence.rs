@@ -9,31 +9,32 @@ use crate::{Error, Interaction, Measure, Result, TheMeasure, named};
 
 /// Pure differential privacy.
 ///
-/// The loss is epsilon, the max-divergence in both directions:
-/// `Pr[M(x) in S] <= e^epsilon * Pr[M(x') in S]` for every event `S`.
-/// Losses compose by addition (Dwork, McSherry, Nissim, Smith 2006).
+/// The loss is epsilon, the max-divergence in both directions. For neighbours `x` and `x'` and
+/// every event `S`, `Pr[M(x) in S] <= e^epsilon * Pr[M(x') in S]`. Losses compose by addition
+/// (Dwork, McSherry, Nissim, Smith 2006).
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct MaxDivergence;
 
 /// Approximate differential privacy at every epsilon at once.
 ///
 /// The loss is a [`PrivacyProfile`]: the mechanism is (epsilon, delta(epsilon))-DP for all epsilon.
-/// If profiles carry the distributions of their losses, composition uses these distributions.
+/// If profiles contain the distributions of their losses, composition uses these distributions.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct SmoothedMaxDivergence;
 
 /// Zero-concentrated differential privacy.
 ///
-/// The loss is rho: `D_alpha(M(x), M(x')) <= rho * alpha` for every order `alpha > 1`, where `D`
-/// is the Renyi divergence, in both directions. Losses compose by addition (Bun, Steinke 2016,
-/// on composition).
+/// The loss is rho. For neighbours `x` and `x'` and every order `alpha > 1`, `D_alpha(M(x), M(x'))
+/// <= rho * alpha`. Here `D` is the Renyi divergence, in both directions. Losses compose by
+/// addition (Bun, Steinke 2016, on composition).
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct ZeroConcentratedDivergence;
 
 /// Renyi differential privacy at every order at once.
 ///
-/// The loss is a [`RenyiCurve`]: `D_alpha(M(x), M(x')) <= epsilon(alpha)` for every `alpha > 1`.
-/// Curves compose by addition at each order (Mironov 2017, on composition).
+/// The loss is a [`RenyiCurve`]. For neighbours `x` and `x'` and every order `alpha > 1`,
+/// `D_alpha(M(x), M(x')) <= epsilon(alpha)`. Here `D` is the Renyi divergence. Curves compose by
+/// addition at each order (Mironov 2017, on composition).
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct RenyiDivergence;
 
@@ -45,13 +46,13 @@ impl Measure for MaxDivergence {
     fn compose(&self, losses: &[f64]) -> Result<f64> {
         total(losses)
     }
-    /// Concurrent: Vadhan, Wang 2021.
+    /// Return `Concurrent` (Vadhan, Wang 2021).
     fn interaction(&self) -> Interaction {
         Interaction::Concurrent
     }
-    /// The only part is epsilon. The sum of epsilons is a privacy filter (Rogers, Roth, Ullman,
-    /// Vadhan 2016), even when the mechanisms are interactive and concurrent (Haney and others
-    /// 2023).
+    /// Return 1: the only part is epsilon. The sum of epsilons is a privacy filter (Rogers, Roth,
+    /// Ullman, Vadhan 2016). The filter is valid even when the mechanisms are interactive and
+    /// concurrent (Haney and others 2023).
     fn parts(&self) -> Result<usize> {
         Ok(1)
     }
@@ -61,7 +62,8 @@ impl Measure for MaxDivergence {
     fn join(&self, parts: &[f64]) -> Result<f64> {
         only(parts)
     }
-    /// An epsilon-DP mechanism is (epsilon, 0)-DP, and at a smaller epsilon its delta is at most 1.
+    /// Make the profile of an epsilon-DP mechanism. The mechanism is (epsilon, 0)-DP. At a smaller
+    /// epsilon, delta is at most 1.
     fn profile(&self, loss: &f64) -> Result<PrivacyProfile> {
         Ok(PrivacyProfile::from_points(vec![(*loss, 0.0)]))
     }
@@ -74,13 +76,14 @@ impl Measure for ZeroConcentratedDivergence {
     fn compose(&self, losses: &[f64]) -> Result<f64> {
         total(losses)
     }
-    /// Concurrent: Lyu 2022 proves it at each order of Renyi divergence, and so at all orders.
+    /// Return `Concurrent`. Lyu 2022 proves concurrent composition for each order of Renyi
+    /// divergence, so it holds for all orders.
     fn interaction(&self) -> Interaction {
         Interaction::Concurrent
     }
-    /// The only part is rho. At each order `alpha`, `alpha` times the sum is a privacy filter for
-    /// Renyi divergence (Feldman, Zrnic 2021), even when the mechanisms are interactive and
-    /// concurrent (Haney and others 2023).
+    /// Return 1: the only part is rho. At each order `alpha`, `alpha` times the sum is a privacy
+    /// filter for Renyi divergence (Feldman, Zrnic 2021). The filter is valid even when the
+    /// mechanisms are interactive and concurrent (Haney and others 2023).
     fn parts(&self) -> Result<usize> {
         Ok(1)
     }
@@ -96,7 +99,8 @@ impl Measure for SmoothedMaxDivergence {
     fn to_json(&self) -> Json {
         descriptor("smoothed_max_divergence", [])
     }
-    /// The result is tight if the profiles carry their losses: see [`PrivacyProfile::compose`].
+    /// Compose profiles. The result is tight if the profiles contain their losses. See
+    /// [`PrivacyProfile::compose`].
     fn compose(&self, losses: &[PrivacyProfile]) -> Result<PrivacyProfile> {
         PrivacyProfile::compose(losses)
     }
@@ -116,21 +120,22 @@ impl Measure for RenyiDivergence {
             total(&all.collect::<Result<Vec<f64>>>()?)
         }))
     }
-    /// Concurrent, at each order (Lyu 2022).
+    /// Return `Concurrent`, which holds at each order (Lyu 2022).
     fn interaction(&self) -> Interaction {
         Interaction::Concurrent
     }
-    /// The divergences at some fixed orders. At each order the sum is a filter (Feldman, Zrnic
-    /// 2021; Lecuyer 2021), even when the mechanisms are interactive and concurrent (Haney and
-    /// others 2023).
+    /// Return the number of fixed orders. The parts are the divergences at these orders. At each
+    /// order, the sum is a filter (Feldman, Zrnic 2021; Lecuyer 2021). The filter is valid even
+    /// when the mechanisms are interactive and concurrent (Haney and others 2023).
     fn parts(&self) -> Result<usize> {
         Ok(PART_ORDERS.len())
     }
     fn split(&self, loss: &RenyiCurve) -> Result<Vec<f64>> {
         PART_ORDERS.iter().map(|alpha| loss.epsilon(*alpha)).collect()
     }
-    /// The step function through the parts. It is sound because Renyi divergence does not decrease
-    /// with its order; beyond the last order it is infinite.
+    /// Return the step function through the parts. The step function is an upper bound, because
+    /// Renyi divergence does not decrease with its order. Beyond the last order, the function is
+    /// infinite.
     fn join(&self, parts: &[f64]) -> Result<RenyiCurve> {
         if parts.len() != PART_ORDERS.len() {
             return Err(wrong_parts(parts));
@@ -145,13 +150,13 @@ named! {
     RenyiDivergence as "RenyiDivergence",
 }
 
-/// The orders at which losses in Renyi divergence are accounted for, query by query.
+/// The orders at which losses in Renyi divergence are added, query by query.
 const PART_ORDERS: [f64; 20] = [
     1.125, 1.25, 1.5, 1.75, 2.0, 2.5, 3.0, 4.0, 5.0, 6.0, 8.0, 10.0, 12.0, 16.0, 20.0, 24.0, 32.0,
     48.0, 64.0, 128.0,
 ];
 
-/// The part of a loss with only one part.
+/// Return the part of a loss that has only one part.
 fn only(parts: &[f64]) -> Result<f64> {
     match parts {
         [part] => Ok(*part),
@@ -163,7 +168,7 @@ pub(super) fn wrong_parts(parts: &[f64]) -> Error {
     Error::FailedMap(format!("a loss in this measure does not have {} parts", parts.len()))
 }
 
-/// The exact sum of losses, rounded up once. An infinite loss gives an infinite total.
+/// Return the exact sum of losses, rounded up once. An infinite loss gives an infinite total.
 pub(super) fn total(losses: &[f64]) -> Result<f64> {
     if losses.iter().any(|loss| loss.is_nan()) {
         return Err(Error::FailedMap("a loss in the composition is NaN".into()));
@@ -171,19 +176,19 @@ pub(super) fn total(losses: &[f64]) -> Result<f64> {
     if losses.contains(&f64::INFINITY) { Ok(f64::INFINITY) } else { inf_sum(losses) }
 }
 
-/// Measure loss as pure differential privacy: epsilon.
+/// Measure loss by the epsilon of pure differential privacy.
 pub fn max_divergence() -> Result<TheMeasure<MaxDivergence>> {
     Ok(TheMeasure(MaxDivergence))
 }
-/// Measure loss as approximate differential privacy: a delta for each epsilon.
+/// Measure loss by the profile of approximate differential privacy: a delta for each epsilon.
 pub fn smoothed_max_divergence() -> Result<TheMeasure<SmoothedMaxDivergence>> {
     Ok(TheMeasure(SmoothedMaxDivergence))
 }
-/// Measure loss as zero-concentrated differential privacy: rho.
+/// Measure loss by the rho of zero-concentrated differential privacy.
 pub fn zero_concentrated_divergence() -> Result<TheMeasure<ZeroConcentratedDivergence>> {
     Ok(TheMeasure(ZeroConcentratedDivergence))
 }
-/// Measure loss as Renyi differential privacy: an epsilon for each order.
+/// Measure loss by the curve of Renyi differential privacy: an epsilon for each order.
 pub fn renyi_divergence() -> Result<TheMeasure<RenyiDivergence>> {
     Ok(TheMeasure(RenyiDivergence))
 }

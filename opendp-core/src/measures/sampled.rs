@@ -1,4 +1,4 @@
-//! The loss of a secret sample.
+//! The loss for a population when the data is a secret sample.
 
 use serde_json::Value as Json;
 
@@ -7,12 +7,13 @@ use super::divergence::MaxDivergence;
 use crate::domain::descriptor;
 use crate::{Measure, PrivacyProfile, Result, TheMeasure, named};
 
-/// The loss in `M` for a population, when the data is a simple random sample of it without
+/// The loss in `M` for a population. The data is a simple random sample of the population without
 /// replacement, and the sample is secret.
 ///
-/// Such losses do not compose: two releases from the *same* sample share its secret, and their loss
-/// for the population may exceed the sum of both losses. In all other respects, such a loss is a
-/// loss in `M`. So compose all releases from a sample first, and then amplify once.
+/// Such losses do not compose. Two releases from the *same* sample depend on the same secret. So
+/// their loss for the population can exceed the sum of the two losses. In all other respects, such
+/// a loss is a loss in `M`. So first compose, in `M`, the losses of all releases from a sample.
+/// Then convert the total loss, only once, to a loss for the population.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Sampled<M>(pub M);
 
@@ -27,7 +28,7 @@ impl<M: Measure> Measure for Sampled<M> {
 }
 named!(Sampled<M> as "Sampled");
 
-/// Measure the loss for a population when the data is a secret sample of it.
+/// Measure the loss for a population. The data is a secret sample of this population.
 ///
 /// # Arguments
 /// * `measure` - the measure of the loss

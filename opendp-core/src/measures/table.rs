@@ -5,19 +5,23 @@ use crate::arith::{Directed, DirectedFloat};
 use crate::{Error, Result};
 
 impl PrivacyProfile {
-    /// Make the profile of a mechanism that is known to be (epsilon, delta)-DP at these points.
+    /// Make the profile of a mechanism that is known to be (epsilon, delta)-DP at the given points.
     ///
-    /// As a function of `e^epsilon` a profile is convex: it is the maximum of the lines
-    /// `P(S) - e^epsilon Q(S)` over all events `S` and neighbours. So between two points it is not
-    /// above the chord in `(e^epsilon, delta)`, and this function uses that chord. Beyond the last
-    /// point delta stays constant, because a profile does not increase. Before the first point,
-    /// delta is on the chord to the mirror of that point, since the complements of events give
-    /// `delta(-epsilon) = 1 - e^-epsilon (1 - delta(epsilon))`. Without points it is 1. All of this
-    /// is rounded up. No smaller bound holds for every mechanism with these points.
+    /// Let `P(S)` and `Q(S)` be the probabilities of an event `S` for two neighbours. A profile is
+    /// the maximum of the lines `P(S) - e^epsilon Q(S)` over all events and neighbours. So a
+    /// profile is a convex function of `e^epsilon`. Between two points, delta is at most the chord
+    /// in `(e^epsilon, delta)`, and this function uses the chord. Beyond the last point, delta
+    /// stays constant, because a profile does not increase. The complements of events give
+    /// `delta(-epsilon) = 1 - e^-epsilon (1 - delta(epsilon))`. This equation maps the first point
+    /// to a mirror point at a negative epsilon. Before the first point, delta is on the chord
+    /// between the mirror point and the first point. Without points, delta is 1. All results are
+    /// rounded up. The bound is the best possible: a smaller bound would be wrong for some
+    /// mechanism with these points.
     ///
     /// # Errors
-    /// `InvalidDistance` when an epsilon is negative, not finite, or not above the previous one, or
-    /// when a delta is outside of `[0, 1]` or above the previous one.
+    /// `InvalidDistance` when an epsilon is negative, is not finite, or does not exceed the
+    /// previous epsilon. The same error when a delta is outside of `[0, 1]` or exceeds the previous
+    /// delta.
     ///
     /// ```
     /// # use opendp_core::PrivacyProfile;
@@ -73,7 +77,7 @@ fn joined(points: &[(f64, f64)], epsilon: f64) -> Result<f64> {
 fn gap(x: f64, y: f64) -> Result<f64> {
     Ok(-x.neg_inf_sub(y)?.neg_inf_exp_m1()?)
 }
-/// Interpolate linearly between a delta and a larger one, rounded up.
+/// Interpolate linearly between `delta` and the larger number `above`, rounded up.
 fn raised(delta: f64, above: f64, share: f64) -> Result<f64> {
     Ok(above.inf_sub(delta)?.inf_mul(share)?.inf_add(delta)?.min(above))
 }
@@ -82,7 +86,7 @@ fn raised(delta: f64, above: f64, share: f64) -> Result<f64> {
 mod tests {
     use super::*;
 
-    /// The profile of two distributions on a few outcomes, in both directions.
+    /// Return the profile of two distributions on a few outcomes, in both directions.
     fn exact(p: &[f64], q: &[f64], epsilon: f64) -> f64 {
         let one = |p: &[f64], q: &[f64]| -> f64 {
             p.iter().zip(q).map(|(p, q)| (p - epsilon.exp() * q).max(0.0)).sum()
@@ -94,7 +98,8 @@ mod tests {
         ([0.125, 0.375, 0.375, 0.125], [0.0, 0.125, 0.375, 0.5]),
         ([0.5, 0.25, 0.125, 0.125], [0.0625, 0.125, 0.25, 0.5625]),
     ];
-    /// The smallest and the largest excess of an interpolation over the truth.
+    /// Return the smallest and the largest difference between an interpolation and the exact
+    /// profile.
     fn slack(join: impl Fn(&[(f64, f64)], f64) -> f64) -> (f64, f64) {
         let (mut least, mut most) = (f64::INFINITY, f64::NEG_INFINITY);
         for (p, q) in LAWS {
@@ -115,13 +120,14 @@ mod tests {
         };
         let (least, most) = slack(table);
         assert!(-1e-15 <= least, "{least}");
-        // Step functions are sound too, but less tight.
+        // Step functions are upper bounds too, but less tight.
         let steps = |points: &[(f64, f64)], epsilon| {
             PrivacyProfile::from_points(points.to_vec()).delta(epsilon).unwrap()
         };
         let (sound, loose) = slack(steps);
         assert!(-1e-15 <= sound && 2.0 * most < loose, "{sound} {most} {loose}");
-        // The control: chords in epsilon itself, and delta without the mirror of the first point.
+        // The control uses chords in epsilon instead of `e^epsilon`, and delta without the mirror
+        // point.
         let straight = |points: &[(f64, f64)], epsilon: f64| {
             let pair = points.windows(2).find(|w| w[0].0 <= epsilon && epsilon < w[1].0);
             pair.map_or(1.0, |w| {

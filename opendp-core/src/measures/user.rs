@@ -5,18 +5,18 @@ use serde_json::Value as Json;
 use crate::domains::described;
 use crate::{Measure, Result, TheMeasure, named};
 
-/// A privacy measure that only its user defines.
+/// A privacy measure of a user, which is defined only by a name.
 ///
-/// In Rust, prefer your own type that implements [`Measure`]; it can also compose. Nothing is known
-/// about this one: losses are numbers, they do not compose, they have no profile, and two measures
-/// are equal if they have the same identifier and the same descriptor.
+/// In Rust, prefer your own type that implements [`Measure`], because its losses can compose. The
+/// losses of a `UserDivergence` are numbers. These losses do not compose, and they have no profile.
+/// Two measures are equal if they have the same identifier and the same descriptor.
 #[derive(Clone, Debug, PartialEq)]
 pub struct UserDivergence {
     identifier: String,
     descriptor: Json,
 }
 impl UserDivergence {
-    /// Name a measure.
+    /// Make a measure with a name.
     pub fn new(identifier: impl Into<String>) -> Self {
         UserDivergence { identifier: identifier.into(), descriptor: Json::Null }
     }
@@ -26,7 +26,7 @@ impl UserDivergence {
         self.descriptor = descriptor;
         self
     }
-    /// The identifier.
+    /// Return the identifier.
     pub fn identifier(&self) -> &str {
         &self.identifier
     }
@@ -39,15 +39,15 @@ impl Measure for UserDivergence {
 }
 named!(UserDivergence as "UserDivergence");
 
-/// Name a privacy measure that only its user defines.
+/// Make a privacy measure that is defined only by a name.
 ///
 /// # Arguments
 /// * `identifier` - the name of the measure
 /// * `descriptor` - more information that distinguishes measures with the same identifier
 ///
 /// # Trust
-/// Nothing is checked. Losses do not compose, so only measurements of the same user state a loss in
-/// this measure.
+/// No property is checked. Losses do not compose, so only measurements of the same user state a
+/// loss in this measure.
 ///
 /// # Errors
 /// None.

@@ -1,4 +1,4 @@
-//! Any of the dataset metrics, chosen at run time.
+//! A dataset metric that is chosen at run time.
 
 use std::any::Any;
 
@@ -10,9 +10,9 @@ use crate::{DatasetMetric, Domain, Metric, MetricOn, Result, named};
 
 /// One of the four metrics on data sets, chosen at run time.
 ///
-/// Registrations use this type in place of the four metrics, so a constructor that is generic over
-/// dataset metrics is compiled only once. When a value is erased, it becomes the metric that it
-/// stands for. So an erased object never has this type.
+/// Registrations use this type in place of the four metrics. So a constructor that is generic over
+/// dataset metrics is compiled only once. When a value of this type is erased, the result is the
+/// metric that the value stands for. So an erased object never has this type.
 ///
 /// ```
 /// # use opendp_core::{AnyDatasetMetric, AtomDomain, Space, SymmetricDistance, VectorDomain};
@@ -23,18 +23,18 @@ use crate::{DatasetMetric, Domain, Metric, MetricOn, Result, named};
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum AnyDatasetMetric {
-    /// [`SymmetricDistance`]
+    /// The metric [`SymmetricDistance`].
     Symmetric,
-    /// [`InsertDeleteDistance`]
+    /// The metric [`InsertDeleteDistance`].
     InsertDelete,
-    /// [`ChangeOneDistance`]
+    /// The metric [`ChangeOneDistance`].
     ChangeOne,
-    /// [`HammingDistance`]
+    /// The metric [`HammingDistance`].
     Hamming,
 }
 named!(AnyDatasetMetric as "AnyDatasetMetric");
 
-/// Run code with the metric that this one stands for.
+/// Run code with the metric that a value stands for.
 macro_rules! with {
     ($any:expr, $metric:ident => $body:expr) => {
         match $any {

@@ -1,4 +1,4 @@
-//! Metrics whose distances are numbers of a type that is chosen at run time.
+//! Metrics with numbers as distances. The type of the numbers is chosen at run time.
 
 use std::{fmt, marker::PhantomData};
 
@@ -9,7 +9,7 @@ use super::partition::L0PInfDistance;
 use crate::erased::{AnyDistance, AnyMetric};
 use crate::{Distance, Domain, Error, Metric, MetricOn, Named, Result, TypeName, named};
 
-/// A distance as a number that holds it exactly, for every numeric type.
+/// A distance of any numeric type except `u128`, stored exactly.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum AnyNumber {
     /// An integer of any type except `u128`.
@@ -19,10 +19,12 @@ pub enum AnyNumber {
 }
 named!(AnyNumber as "AnyNumber");
 
-/// A metric like `M`. The number type of its distances is chosen at run time.
+/// A metric that measures the same distances as `M`, as numbers of a type that is chosen at run
+/// time.
 ///
-/// Registrations use this type in place of these metrics, so a constructor is compiled only once.
-/// When a value is erased, it becomes the metric that it stands for.
+/// Without this type, a constructor would be compiled for each type of numbers. Registrations use
+/// this type, so the constructor is compiled only once. When a value of this type is erased, the
+/// result is the metric that the value stands for.
 ///
 /// ```
 /// # use opendp_core::{AbsoluteDistance, AtomDomain, OfAnyNumber, Space};
@@ -42,12 +44,12 @@ impl<M> OfAnyNumber<M> {
     }
 }
 
-/// A family of metrics, with one metric for each numeric type. The family is named by its metric
-/// for `f64`.
+/// A family of metrics, with one metric for each numeric type. The metric for `f64` implements this
+/// trait and represents the family.
 pub trait NumberMetric: Metric + Default {
-    /// The metric for `i128`.
+    /// The metric of the family for `i128`.
     type OfIntegers: Metric;
-    /// Whether a metric belongs to the family.
+    /// Return whether a metric belongs to the family.
     fn has(metric: &AnyMetric) -> bool;
 }
 macro_rules! number_metrics {
@@ -90,7 +92,8 @@ impl<M: NumberMetric> Metric for OfAnyNumber<M> {
         M::has(metric).then(|| OfAnyNumber::new(metric.clone()))
     }
 }
-/// Whether a metric fits a domain does not depend on the type of its distances.
+/// The check of a metric and a domain does not depend on the type of distances. So the check for
+/// `f64` is used.
 impl<D: Domain, M: NumberMetric + MetricOn<D>> MetricOn<D> for OfAnyNumber<M> {
     fn check(&self, domain: &D) -> Result<()> {
         M::default().check(domain)
@@ -121,7 +124,7 @@ impl AnyDistance {
     /// Return the distance as one number.
     ///
     /// # Errors
-    /// `FailedCast` when it is not a single number, or is a `u128`.
+    /// `FailedCast` when the distance is not a single number, or is a `u128`.
     pub fn number(&self) -> Result<AnyNumber> {
         match self.numbers() {
             [Some(number), None, None] => Ok(number),
@@ -131,7 +134,7 @@ impl AnyDistance {
     /// Return the three numbers of a distance.
     ///
     /// # Errors
-    /// `FailedCast` when it does not consist of three numbers.
+    /// `FailedCast` when the distance does not consist of three numbers.
     pub fn three_numbers(&self) -> Result<[AnyNumber; 3]> {
         match self.numbers() {
             [Some(first), Some(second), Some(third)] => Ok([first, second, third]),

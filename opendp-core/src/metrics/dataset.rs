@@ -1,4 +1,4 @@
-//! Distances between data sets: how many records differ.
+//! Distances between data sets: the number of records that differ.
 
 use crate::domain::descriptor;
 use crate::{
@@ -7,30 +7,31 @@ use crate::{
 };
 use serde_json::{Number, Value as Json};
 
-/// Records added or removed, in any order.
+/// The number of records added or removed, in any order.
 ///
 /// `d(x, x')` is the size of the symmetric difference of the two multisets of records:
 /// `sum over values v of |#(v in x) - #(v in x')|`.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct SymmetricDistance;
 
-/// Records inserted or deleted, in order.
+/// The number of records inserted or deleted, in order.
 ///
 /// `d(x, x')` is the smallest number of insertions and deletions that turn the sequence `x` into
 /// `x'`: `|x| + |x'| - 2 * (length of a longest common subsequence)`.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct InsertDeleteDistance;
 
-/// Records replaced, in any order, at a known number of records.
+/// The number of records replaced, in any order. The size of the data sets must be known.
 ///
-/// `d(x, x')` is half of their symmetric distance; data sets of different sizes are infinitely far
-/// apart.
+/// `d(x, x')` is half of the symmetric distance of `x` and `x'`. The distance of data sets of
+/// different sizes is infinite.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct ChangeOneDistance;
 
-/// Positions that hold different records, at a known number of records.
+/// The number of positions with different records. The size of the data sets must be known.
 ///
-/// `d(x, x') = #{i : x_i != x'_i}`; data sets of different sizes are infinitely far apart.
+/// The distance is `d(x, x') = #{i : x_i != x'_i}`. The distance of data sets of different sizes is
+/// infinite.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct HammingDistance;
 
@@ -86,7 +87,8 @@ dataset_metrics! {
     ChangeOneDistance: true false twice;
     HammingDistance: true true twice;
 }
-/// Replacing a record is removing one and adding one.
+/// Return twice `d_in`, which is a number of replaced records. A replacement removes one record and
+/// adds one record.
 fn twice(d_in: u32) -> Result<u32> {
     d_in.checked_mul(2).ok_or_else(|| {
         Error::Overflow(format!(
@@ -149,14 +151,14 @@ where
     }
 }
 
-/// Whether two records are equal, where NaN equals NaN at any depth.
+/// Return whether two records are equal. NaN equals NaN, also inside of nested values.
 pub(crate) fn same<T: PartialEq + Codec>(x: &T, y: &T) -> bool {
     #[allow(clippy::eq_op, reason = "only what holds a NaN differs from itself")]
     let both_hold_nan = x != x && y != y;
     x == y || (both_hold_nan && same_json(&x.to_json(), &y.to_json()))
 }
-/// Whether two records of one type are equal as JSON, where NaN is a string. Zeros of either sign
-/// are equal, as for `==`.
+/// Return whether two records of one type are equal as JSON. In JSON, NaN is a string and equals
+/// itself. `-0.0` equals `+0.0`, as for `==`.
 fn same_json(x: &Json, y: &Json) -> bool {
     match (x, y) {
         (Json::Array(x), Json::Array(y)) => {
@@ -187,8 +189,8 @@ pub(super) fn symmetric<T>(left: &[T], right: &[T], same: fn(&T, &T) -> bool) ->
     count(removed + unmatched.len())
 }
 pub(super) fn insert_delete<T>(left: &[T], right: &[T], same: fn(&T, &T) -> bool) -> Result<u32> {
-    // Row by row: the length of the longest common subsequence of `left` so far and each prefix of
-    // `right`.
+    // Entry `j` is the length of a longest common subsequence of two sequences: the records of
+    // `left` so far, and the first `j` records of `right`.
     let mut longest = vec![0_usize; right.len() + 1];
     for x in left {
         let mut diagonal = 0;
@@ -224,21 +226,22 @@ fn count(records: usize) -> Result<u32> {
 
 /// Count the records added or removed, in any order.
 ///
-/// The size of the symmetric difference of two multisets of records.
+/// The distance is the size of the symmetric difference of two multisets of records.
 pub fn symmetric_distance() -> Result<TheMetric<SymmetricDistance>> {
     Ok(TheMetric(SymmetricDistance))
 }
 /// Count the records inserted or deleted, in order.
 ///
-/// The smallest number of insertions and deletions that turn one sequence into the other.
+/// The distance is the smallest number of insertions and deletions that turn one sequence into the
+/// other.
 pub fn insert_delete_distance() -> Result<TheMetric<InsertDeleteDistance>> {
     Ok(TheMetric(InsertDeleteDistance))
 }
-/// Count the records replaced, in any order, at a known number of records.
+/// Count the records replaced, in any order. The size of the data sets must be known.
 pub fn change_one_distance() -> Result<TheMetric<ChangeOneDistance>> {
     Ok(TheMetric(ChangeOneDistance))
 }
-/// Count the positions that hold different records, at a known number of records.
+/// Count the positions with different records. The size of the data sets must be known.
 pub fn hamming_distance() -> Result<TheMetric<HammingDistance>> {
     Ok(TheMetric(HammingDistance))
 }
@@ -332,7 +335,7 @@ mod tests {
         let honest = Transformation::new(pairs.clone(), seconds.unwrap(), second, map.clone());
         let data = laws::vectors(&[(f64::NAN, 1), (f64::NAN, 2), (0.0, 1)], 2);
         assert!(laws::stable(&honest, &data).is_ok());
-        // Each row gives a row that depends on the number of rows.
+        // Each output row depends on the number of input rows.
         let all = |rows: &Vec<(f64, i32)>| {
             Ok(rows.iter().map(|row| (f64::NAN, rows.len() as i32 + row.1)).collect())
         };

@@ -1,4 +1,4 @@
-//! The distance that only states whether two values are equal.
+//! A distance that only states whether two values are equal.
 
 use serde_json::Value as Json;
 
@@ -8,7 +8,7 @@ use crate::{
     named,
 };
 
-/// Whether two values differ: `d(x, x') = 0` when they are equal and 1 when they are not.
+/// The discrete distance: `d(x, x')` is 0 when `x` and `x'` are equal, and 1 when they differ.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct DiscreteDistance;
 
@@ -32,7 +32,8 @@ impl DistanceOn<BitVectorDomain> for DiscreteDistance {
 }
 named!(DiscreteDistance as "DiscreteDistance");
 
-/// Measure whether two values differ: 0 when they are equal and 1 when they are not.
+/// Measure whether two values differ. The distance is 0 when the values are equal, and 1 when the
+/// values differ.
 pub fn discrete_distance() -> Result<TheMetric<DiscreteDistance>> {
     Ok(TheMetric(DiscreteDistance))
 }

@@ -1,4 +1,4 @@
-//! Distances between frames: how many rows differ.
+//! Distances between frames: the number of rows that differ.
 
 use super::dataset::{change_one, hamming, insert_delete, known_size, symmetric};
 use crate::{
@@ -6,8 +6,8 @@ use crate::{
     InsertDeleteDistance, MetricOn, Result, SymmetricDistance,
 };
 
-/// A row of a frame. Its cells are compared one by one, each like a record, so NaN in one column
-/// does not hide a difference in another.
+/// A row of a frame. The cells of rows are compared one by one, by the rules for records. So NaN in
+/// one column does not hide a difference in another column.
 struct Row<'a, K> {
     frame: &'a DataFrame<K>,
     row: usize,

@@ -12,30 +12,32 @@ use crate::{
     named,
 };
 
-/// The largest change of any score, `d(x, x') = max_i |x_i - x'_i|`, as a number of type `Q`.
+/// The largest change of any score as a number of type `Q`: `d(x, x') = max_i |x_i - x'_i|`.
 ///
-/// `monotonic` promises that all scores change in the same direction between neighbours. This
-/// halves the privacy loss of a selection from the scores.
+/// If `monotonic` is `true`, the user promises that all scores change in the same direction between
+/// neighbours. The privacy loss of a selection from the scores is then half as large.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct LInfDistance<Q> {
     monotonic: bool,
     distance: PhantomData<fn() -> Q>,
 }
 
-/// The range of the changes of the scores,
-/// `d(x, x') = max_ij |(x_i - x'_i) - (x_j - x'_j)|`, as a number of type `Q`.
+/// The range of the changes of the scores: `d(x, x') = max_ij |(x_i - x'_i) - (x_j - x'_j)|`. This
+/// range is a number of type `Q`.
 ///
-/// Adding the same number to all scores does not change this distance. It is at most twice
-/// [`LInfDistance`]. It is at most [`LInfDistance`] when all scores change in the same direction.
+/// This distance does not change if the same number is added to all scores. The distance is at most
+/// twice [`LInfDistance`]. If all scores change in the same direction, the distance is at most
+/// [`LInfDistance`].
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct RangeDistance<Q>(PhantomData<fn() -> Q>);
 
 impl<Q> LInfDistance<Q> {
-    /// Measure the largest change; `monotonic` promises changes in one direction.
+    /// Measure the largest change. If `monotonic` is `true`, the caller promises changes in one
+    /// direction.
     pub fn new(monotonic: bool) -> Self {
         LInfDistance { monotonic, distance: PhantomData }
     }
-    /// Whether all scores change in the same direction.
+    /// Return whether the user promises that all scores change in the same direction.
     pub fn monotonic(&self) -> bool {
         self.monotonic
     }
@@ -78,7 +80,8 @@ where
 {
     fn distance(&self, left: &Vec<T>, right: &Vec<T>) -> Result<Option<Q>> {
         let Some((rise, fall)) = rise_and_fall::<T, Q>(left, right)? else { return Ok(None) };
-        // Scores that move in both directions break the promise: no distance is large enough.
+        // If scores change in both directions, the promise is broken. The distance is infinite
+        // then.
         if self.monotonic && Q::zero() < rise && Q::zero() < fall {
             return Ok(None);
         }
@@ -93,8 +96,8 @@ where
         if left.len() != right.len() {
             return Ok(None);
         }
-        // The largest change minus the smallest. An increase is a positive change, a decrease a
-        // negative one.
+        // The distance is the largest change minus the smallest change. An increase is a positive
+        // change, and a decrease is a negative change.
         let change = |(x, y): (&T, &T)| -> Result<(bool, Q)> { Ok((x < y, difference(*x, *y)?)) };
         let mut changes = left.iter().zip(right).map(change);
         let Some(first) = changes.next().transpose()? else { return Ok(Some(Q::zero())) };
@@ -116,7 +119,8 @@ where
         Ok(Some(range))
     }
 }
-/// Compare two changes. Each is a direction and a size.
+/// Return whether the first change is less than the second. A change is a pair: its first part is
+/// `true` for an increase, and its second part is the size.
 fn less<Q: PartialOrd>(a: (bool, Q), b: (bool, Q)) -> bool {
     match (a.0, b.0) {
         (true, true) => a.1 < b.1,
@@ -124,7 +128,7 @@ fn less<Q: PartialOrd>(a: (bool, Q), b: (bool, Q)) -> bool {
         (rises, _) => !rises,
     }
 }
-/// The largest rise and the largest fall of any score.
+/// Return the largest rise and the largest fall of any score.
 fn rise_and_fall<T: Number, Q>(left: &[T], right: &[T]) -> Result<Option<(Q, Q)>>
 where
     Q: Number + InfCast<T>,
@@ -146,7 +150,7 @@ where
 /// Measure the largest change of any score.
 ///
 /// # Arguments
-/// * `monotonic` - promise that all scores change in the same direction between neighbours
+/// * `monotonic` - `true` promises that all scores change in the same direction between neighbours
 pub fn linf_distance<T: Distance + Number>(monotonic: bool) -> Result<TheMetric<LInfDistance<T>>> {
     Ok(TheMetric(LInfDistance::new(monotonic)))
 }

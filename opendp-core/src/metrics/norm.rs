@@ -12,12 +12,12 @@ use crate::{
     Named, Result, TheMetric, TypeName, VectorDomain, named,
 };
 
-/// The absolute difference of two numbers, `d(x, x') = |x - x'|`, as a number of type `Q`.
+/// The absolute difference of two numbers as a number of type `Q`: `d(x, x') = |x - x'|`.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct AbsoluteDistance<Q>(PhantomData<fn() -> Q>);
 
-/// The `P`-norm of the difference of two vectors, `(sum |x_i - x'_i|^P)^(1/P)`, as a number of
-/// type `Q`. In the difference of two maps, a missing key counts as zero.
+/// The `P`-norm of the difference of two vectors as a number of type `Q`: `(sum |x_i -
+/// x'_i|^P)^(1/P)`. In the difference of two maps, the value of a missing key is zero.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct LpDistance<const P: usize, Q>(PhantomData<fn() -> Q>);
 /// The sum of the absolute differences, `sum |x_i - x'_i|`.
@@ -79,39 +79,44 @@ impl<const P: usize, K: HashableAtom, V: Atom, Q: Distance + Number>
         no_nan("a norm", domain.value())
     }
 }
-/// A difference with NaN is not a number, so no distance is defined on NaN.
+/// Check that a domain has no NaN. A difference with NaN is not a number, so NaN has no distance to
+/// other values.
 pub(super) fn no_nan<T: Atom>(metric: &str, domain: &AtomDomain<T>) -> Result<()> {
     if domain.nan() {
-        return Err(Error::MetricSpace(format!("{metric} requires elements that are not NaN")));
+        return Err(Error::MetricSpace(format!(
+            "{metric} requires elements that are not NaN: state \"nan\": false in their domain"
+        )));
     }
     Ok(())
 }
 
-/// The difference of two atoms as a distance, rounded up.
+/// Return the difference of two atoms as a distance, rounded up.
 pub(super) fn difference<T, Q>(left: T, right: T) -> Result<Q>
 where
     T: Number,
     Q: Number + InfCast<T>,
 {
-    // This also covers infinities: the difference of an infinity from itself is not a number.
+    // This case is needed for equal infinities, because their difference is not a number.
     if left == right {
         return Ok(Q::zero());
     }
     let (small, large) = if left < right { (left, right) } else { (right, left) };
-    // A difference within `T` is exact or rounded up. If it overflows an integer type, compute it
-    // in a wider type, or in `Q`, which may be wider; then each end is rounded outward.
+    // If the difference fits `T`, it is exact or rounded up. If the difference overflows an integer
+    // type, a wider type is used. If the wider type overflows too, the difference is computed in
+    // `Q`, after both numbers are rounded outward.
     match large.inf_sub(small) {
         Ok(difference) => Q::inf_cast(difference),
         Err(_) => wide(small, large).map_or_else(|| outward(small, large), Ok),
     }
 }
-/// The difference of integers, rounded up once.
+/// Return the difference of two integers, rounded up once.
 fn wide<T: Number, Q: Number>(small: T, large: T) -> Option<Q> {
     let difference = large.to_i128()?.checked_sub(small.to_i128()?)?;
     let near = <Q as NumCast>::from(difference)?;
     if near.to_i128()? < difference { near.inf_add(Q::one()).ok() } else { Some(near) }
 }
-/// A difference whose ends are rounded outward.
+/// Return an upper bound on `large - small`. Before the subtraction, `small` is rounded down and
+/// `large` is rounded up.
 fn outward<T, Q>(small: T, large: T) -> Result<Q>
 where
     T: Number,
@@ -119,7 +124,8 @@ where
 {
     match Q::neg_inf_cast(small) {
         Ok(small) => Q::inf_cast(large)?.inf_sub(small),
-        // A negative end does not fit an unsigned `Q`. Its magnitude minus 1 fits `T`.
+        // A negative `small` does not fit an unsigned `Q`. The magnitude of `small`, minus 1,
+        // always fits `T`.
         Err(_) => {
             let rest = Q::inf_cast(small.inf_add(T::one())?.total_abs()?)?;
             Q::inf_cast(large)?.inf_add(rest)?.inf_add(Q::one())
@@ -181,7 +187,7 @@ where
         norm::<P, Q>(&changes(left, right)?).map(Some)
     }
 }
-/// The absolute difference at each key of either map.
+/// Return the absolute difference at each key of the two maps.
 pub(super) fn changes<K: HashableAtom, V: Number, Q: Number + InfCast<V>>(
     left: &HashMap<K, V>,
     right: &HashMap<K, V>,
@@ -256,7 +262,7 @@ mod tests {
     }
     #[test]
     fn a_difference_of_integers_is_rounded_once() {
-        // Each end would be rounded outward: to 2^62 + 1024 and to -2^63.
+        // If both numbers were rounded outward, they would be 2^62 + 1024 and -2^63.
         let (x, y) = (4_611_686_018_427_387_910_i64, -9_223_372_036_854_775_801);
         assert_eq!(atoms::<i64, f64>().distance(&x, &y).unwrap(), Some(3.0 * 2_f64.powi(62)));
         let one_more = Some((3.0 * 2_f64.powi(62)).next_up());

@@ -1,4 +1,5 @@
-//! Distances between partitioned aggregates: how many parts change, and by how much.
+//! Distances between partitioned aggregates: the number of parts that change, and the sizes of the
+//! changes.
 
 use std::collections::HashMap;
 
@@ -12,15 +13,16 @@ use crate::{
     Result, TheMetric, TypeName,
 };
 
-/// The number of parts that change, the `P`-norm of the changes of all parts, and the largest
-/// change of a single part. `M` measures the change of a part.
+/// The number of changed parts, the `P`-norm of the changes of all parts, and the largest change of
+/// a part. `M` measures the change of a part.
 ///
-/// The distance is the triple `(l0, lp, linf)`; all three bounds hold at once.
+/// The distance is the triple `(l0, lp, linf)` of these three numbers. All three bounds hold at
+/// once.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct L0PInfDistance<const P: usize, M>(M);
-/// Parts changed, sum of their changes, largest change.
+/// The number of changed parts, the sum of their changes, and the largest change.
 pub type L01InfDistance<M> = L0PInfDistance<1, M>;
-/// Parts changed, Euclidean length of their changes, largest change.
+/// The number of changed parts, the Euclidean length of their changes, and the largest change.
 pub type L02InfDistance<M> = L0PInfDistance<2, M>;
 
 impl<const P: usize, M> L0PInfDistance<P, M> {
@@ -28,7 +30,7 @@ impl<const P: usize, M> L0PInfDistance<P, M> {
     pub fn new(inner: M) -> Self {
         L0PInfDistance(inner)
     }
-    /// The metric that measures the change of a part.
+    /// Return the metric that measures the change of a part.
     pub fn inner(&self) -> &M {
         &self.0
     }
@@ -79,14 +81,15 @@ where
     }
 }
 
-/// Measure how many parts change, the sum of their changes, and the largest change.
+/// Measure the number of changed parts, the sum of their changes, and the largest change.
 ///
 /// # Arguments
 /// * `metric` - the metric that measures the change of a part
 pub fn l01inf_distance<M: Metric>(metric: TheMetric<M>) -> Result<TheMetric<L01InfDistance<M>>> {
     Ok(TheMetric(L0PInfDistance(metric.0)))
 }
-/// Measure how many parts change, the Euclidean length of their changes, and the largest change.
+/// Measure the number of changed parts, the Euclidean length of their changes, and the largest
+/// change.
 ///
 /// # Arguments
 /// * `metric` - the metric that measures the change of a part

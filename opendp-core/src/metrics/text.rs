@@ -1,11 +1,11 @@
-//! The distance between texts: how many lines differ.
+//! The distance between texts: the number of lines that differ.
 
 use super::dataset::symmetric;
 use crate::{AtomDomain, DistanceOn, MetricOn, Result, SymmetricDistance};
 
-/// A text is a data set in which each line is a record: its lines are compared as a multiset.
+/// A text is a data set in which each line is a record. The lines are compared as a multiset.
 ///
-/// A line ends with `\n` or `\r\n`; the last line may lack its end.
+/// A line ends with `\n` or `\r\n`. The last line does not need such an end.
 impl MetricOn<AtomDomain<String>> for SymmetricDistance {}
 impl DistanceOn<AtomDomain<String>> for SymmetricDistance {
     fn distance(&self, left: &String, right: &String) -> Result<Option<u32>> {

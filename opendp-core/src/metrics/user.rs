@@ -10,18 +10,18 @@ use crate::{
     RangeDistance, Result, SymmetricDistance, TheMetric, named,
 };
 
-/// A metric that only its user defines.
+/// A metric of a user, which is defined only by a name.
 ///
-/// In Rust, prefer your own type that implements [`Metric`]. Nothing is proved about this one: it
-/// measures any domain, and two metrics are equal if they have the same identifier and the same
-/// descriptor. Distances are numbers.
+/// In Rust, prefer your own type that implements [`Metric`]. No property of a `UserDistance` is
+/// checked: it can be paired with any domain. Two metrics are equal if they have the same
+/// identifier and the same descriptor. Distances are numbers.
 #[derive(Clone, Debug, PartialEq)]
 pub struct UserDistance {
     identifier: String,
     descriptor: Json,
 }
 impl UserDistance {
-    /// Name a metric.
+    /// Make a metric with a name.
     pub fn new(identifier: impl Into<String>) -> Self {
         UserDistance { identifier: identifier.into(), descriptor: Json::Null }
     }
@@ -31,7 +31,7 @@ impl UserDistance {
         self.descriptor = descriptor;
         self
     }
-    /// The identifier.
+    /// Return the identifier.
     pub fn identifier(&self) -> &str {
         &self.identifier
     }
@@ -45,7 +45,7 @@ impl Metric for UserDistance {
 impl<D: Domain> MetricOn<D> for UserDistance {}
 named!(UserDistance as "UserDistance");
 
-/// Any metric is accepted for a domain that a user defined, without a check.
+/// Accept any metric for a domain that a user defined, without a check.
 macro_rules! measures_user_domains {
     ($($metric:ty)*) => {
         $(impl MetricOn<UserDomain> for $metric {})*
@@ -66,14 +66,14 @@ impl<const P: usize, M: Metric> MetricOn<UserDomain> for L0PInfDistance<P, M> wh
 {
 }
 
-/// Name a metric that only its user defines.
+/// Make a metric that is defined only by a name.
 ///
 /// # Arguments
 /// * `identifier` - the name of the metric
 /// * `descriptor` - more information that distinguishes metrics with the same identifier
 ///
 /// # Trust
-/// Nothing is checked: the metric is accepted for any domain, and its stability maps are not
+/// No property is checked. The metric is accepted for any domain, and its stability maps are not
 /// tested.
 ///
 /// # Errors

@@ -1,4 +1,4 @@
-//! The secure source: ChaCha20 per thread, seeded by the operating system.
+//! The secure source. Each thread has a ChaCha20 generator, which the operating system seeds.
 
 use super::{NoEntropy, RandomSource};
 use chacha20::ChaCha20Rng;
@@ -6,23 +6,24 @@ use rand::{Rng, SeedableRng, TryRng, rngs::SysRng};
 use std::{cell::Cell, fmt, process};
 use zeroize::{Zeroize, Zeroizing};
 
-/// A generator of cryptographically secure words; the only source fit for a release.
+/// A generator of cryptographically secure words, and the only source for releases.
 ///
-/// The words are the output of ChaCha20 (Bernstein 2008, "ChaCha, a variant of Salsa20"; RFC 8439)
-/// run in the manner of a fast-key-erasure generator (Bernstein 2017, "Fast-key-erasure
+/// The words are the output of ChaCha20 (Bernstein 2008, "ChaCha, a variant of Salsa20"; RFC 8439).
+/// The keys are replaced as in a fast-key-erasure generator (Bernstein 2017, "Fast-key-erasure
 /// random-number generators"):
 ///
-/// * each refill makes 4 more words than the buffer holds, and these become the next key. The key
-///   of the buffer is zeroed at once and every word is zeroed when it is drawn, so a later reader
-///   of memory learns nothing about words already drawn;
-/// * after 1 MiB of output the next key is XORed with 32 fresh bytes of the operating system. The
-///   new key is unpredictable if *either* part is unpredictable, so the stream also recovers from a
-///   past leak;
-/// * all secrets are zeroed on drop, and `Debug` shows none;
+/// * each refill makes 4 more words than the buffer holds. These 4 words become the next key. The
+///   old key is zeroed at once, and every word is zeroed when it is drawn. So if an attacker reads
+///   the memory later, the earlier words stay secret;
+/// * after 1 MiB of output, the next key is XORed with 32 fresh bytes of the operating system. The
+///   new key is unpredictable if *either* of the two XORed values is unpredictable. So the stream
+///   also recovers from a past leak;
+/// * all secrets are zeroed on drop, and `Debug` shows no secret;
 /// * the words are only computationally uniform: an adversary who cannot break ChaCha20 cannot
-///   distinguish them from ideal ones. This is the only inexact step of the framework.
+///   distinguish them from ideal words. In the whole framework, only the generation of words is
+///   inexact.
 ///
-/// Cost: about 6 ns per word; a reseed is one system call per 2^17 words.
+/// A word costs about 6 ns. There is one system call for each 2^17 words.
 pub struct SecureSource {
     words: [[u8; 8]; BUFFER],
     next: usize,
@@ -35,20 +36,21 @@ pub struct SecureSource {
 
 /// Run a closure with the secure source of this thread.
 ///
-/// The source is taken out of its thread-local slot while `f` runs. A nested call therefore finds
-/// the slot empty and seeds its own source; a panic inside `f` drops (and zeroes) the source.
+/// The source is taken out of its thread-local slot while `f` runs. So a nested call finds the slot
+/// empty and seeds its own source. A panic inside `f` drops and zeroes the source.
 ///
 /// A `pthread_atfork` handler increments a counter in each forked child, and each call compares
-/// that counter once. So a forked child never continues the stream of its parent: it seeds afresh.
-/// Comparing process numbers instead would need a system call, which would cost more than the rest
-/// of a release. The process number is compared when the buffer is refilled, every 512 words; this
-/// detects children of a raw system call that bypassed the C library. A closure must not fork and
-/// then keep drawing in both processes. A virtual machine that is resumed twice from one snapshot
-/// is not detected before the next reseed.
+/// that counter once. So a forked child never continues the stream of its parent. The child gets a
+/// new seed. Process numbers are compared too, but only when the buffer is refilled, every 512
+/// words. The comparison needs a system call, which would cost more than the rest of a release. If
+/// a direct system call makes a child, the handler does not run, but this comparison detects the
+/// child. A closure must not fork and then draw in both processes. If a virtual machine is resumed
+/// twice from one snapshot, both copies draw the same words until the next reseed.
 ///
 /// # Errors
 ///
-/// [`NoEntropy`], as `E`, if the operating system gives no seed; otherwise the error of `f`.
+/// [`NoEntropy`], converted to `E`, if the operating system gives no seed. Otherwise the error of
+/// `f`.
 pub fn with_secure<R, E: From<NoEntropy>>(
     f: impl FnOnce(&mut SecureSource) -> Result<R, E>,
 ) -> Result<R, E> {
@@ -57,7 +59,8 @@ pub fn with_secure<R, E: From<NoEntropy>>(
     put_back(source);
     result
 }
-// Inlined because one release of a number is so cheap that a function call matters.
+// This function is inlined, because a release of one number is so fast that a function call
+// matters.
 #[inline]
 fn taken() -> Result<Box<SecureSource>, NoEntropy> {
     let kept = SLOT.try_with(Cell::take).ok().flatten();
@@ -69,7 +72,7 @@ fn taken() -> Result<Box<SecureSource>, NoEntropy> {
 }
 #[inline]
 fn put_back(source: Box<SecureSource>) {
-    // During thread teardown there is no slot; the source is then dropped and zeroed.
+    // While a thread ends, it has no slot for the source. The source is then dropped and zeroed.
     let _ = SLOT.try_with(move |slot| slot.set(Some(source)));
 }
 
@@ -89,7 +92,7 @@ impl SecureSource {
             next: BUFFER,
             key: Zeroizing::new([0; 32]),
             left: 0,
-            // Without a handler a fork could not be detected.
+            // Without a guard, a fork would not be detected.
             fork: forkguard::Guard::try_new().map_err(|_| NoEntropy)?,
             process: process::id(),
             seed,
@@ -98,7 +101,7 @@ impl SecureSource {
         Ok(source)
     }
 
-    /// Mix 32 bytes of the seeding function into the key.
+    /// XOR 32 bytes, which the function `self.seed` supplies, into the key.
     fn reseed(&mut self) -> Result<(), NoEntropy> {
         let mut fresh = Zeroizing::new([0; 32]);
         (self.seed)(&mut fresh)?;
@@ -109,7 +112,7 @@ impl SecureSource {
         Ok(())
     }
 
-    /// Fill the buffer with the current key and replace that key by the next 4 words.
+    /// Fill the buffer with the current key. Replace this key by the next 4 words.
     #[cold]
     #[inline(never)]
     fn refill(&mut self) -> Result<(), NoEntropy> {
@@ -153,10 +156,11 @@ impl fmt::Debug for SecureSource {
 
 type Seeder = fn(&mut [u8; 32]) -> Result<(), NoEntropy>;
 
-/// Words per key: 4 KiB.
+/// The number of words that the buffer holds. Each key fills the buffer once. The words need 4 KiB.
 const BUFFER: usize = 512;
 
-/// Keys between two reseeds by the operating system: 256 * 4 KiB = 1 MiB.
+/// The number of keys between two reseeds by the operating system. These keys give 256 * 4 KiB = 1
+/// MiB of words.
 const REFILLS_PER_SEED: usize = 256;
 
 thread_local! {
@@ -176,7 +180,8 @@ mod tests {
         static SEEDS_LEFT: Cell<usize> = const { Cell::new(0) };
     }
 
-    /// Return constant seeds, and fail after SEEDS_LEFT of them.
+    /// Fill the seed with a constant. When SEEDS_LEFT is 0, return an error. Each seed decreases
+    /// SEEDS_LEFT by 1.
     fn rationed(seed: &mut [u8; 32]) -> Result<(), NoEntropy> {
         let left = SEEDS_LEFT.get().checked_sub(1).ok_or(NoEntropy)?;
         SEEDS_LEFT.set(left);
@@ -229,7 +234,7 @@ mod tests {
         let mut source = SecureSource::new().unwrap();
         let count = 2 * BUFFER * REFILLS_PER_SEED;
         let words: HashSet<u64> = (0..count).map(|_| source.word().unwrap()).collect();
-        // Two of 2^18 words are equal with probability below 2^-29.
+        // The probability that two of 2^18 words are equal is below 2^-29.
         assert_eq!(words.len(), count);
     }
 
@@ -244,8 +249,8 @@ mod tests {
                 *count += (word >> bit & 1) as i64;
             }
         }
-        // The standard deviation is 2^16 / 2 / 2^8 = 128; a deviation of 7 of them occurs once in
-        // 10^10 tests.
+        // The standard deviation is 2^16 / 2 / 2^8 = 128. A deviation of 7 standard deviations
+        // occurs once in 10^10 tests.
         assert!(ones.iter().all(|count| (count - draws / 2).abs() < 7 * 128), "{ones:?}");
     }
 

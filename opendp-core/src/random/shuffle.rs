@@ -1,4 +1,4 @@
-//! A fair shuffle.
+//! A uniform shuffle.
 
 use super::{NoEntropy, RandomSource, uniform_below};
 
@@ -7,22 +7,22 @@ use super::{NoEntropy, RandomSource, uniform_below};
 /// # Proof
 ///
 /// This is the shuffle of Fisher and Yates (Durstenfeld 1964, "Algorithm 235: Random permutation").
-/// For each place `i` from the last to the second, [`uniform_below`] draws a place `j` uniformly
-/// from `0..=i`, independently of all earlier draws, and the items at `i` and `j` are swapped.
+/// Take each place `i` from the last to the second. [`uniform_below`] draws a place `j` uniformly
+/// from `0..=i`, independently of all earlier draws. The items at `i` and `j` are swapped.
 ///
-/// The sequence of these draws has `n (n - 1) ... 2 = n!` values, all equally likely. Different
-/// sequences give different orders. The first draw decides which item ends at the last place,
-/// because no later step touches it; given that, the second draw decides the second to last place,
-/// and so on. There are `n!` orders, so each comes from exactly one sequence and has probability
-/// `1 / n!`.
+/// Let `n` be the number of items. There are `n (n - 1) ... 2 = n!` sequences of draws, and all are
+/// equally likely. Different sequences give different orders, for the following reason. The first
+/// draw determines the item at the last place, because no later step changes this place. After the
+/// first draw, the second draw determines the item at the second to last place, and so on. There
+/// are `n!` orders, so each order comes from exactly one sequence and has probability `1 / n!`.
 ///
-/// The draws depend only on the number of items, never on the items.
+/// The number and the ranges of the draws depend only on the number of items, and not on the items.
 ///
-/// Cost: between one and two words on average for each item except one.
+/// On average, the draw for an item needs between one and two words. The last item needs no draw.
 ///
 /// # Errors
 ///
-/// [`NoEntropy`] if the source ends. All items are still present then, but their order must not be
+/// [`NoEntropy`] if the source fails. All items are still present then, but their order must not be
 /// released.
 ///
 /// # Example
@@ -50,7 +50,7 @@ mod tests {
 
     type Shuffle = fn(&mut [u8], &mut Tape<1>) -> Result<(), NoEntropy>;
 
-    /// Count the tapes of this many bits that lead to each order of the items.
+    /// For each order of the items, count the tapes of `bits` bits that give this order.
     fn orders(items: u8, bits: u32, shuffle: Shuffle) -> HashMap<Vec<u8>, u64> {
         let mut orders = HashMap::new();
         for number in 0..1 << bits {
@@ -76,8 +76,8 @@ mod tests {
     }
     #[test]
     fn the_enumeration_notices_the_usual_mistakes() {
-        // Every item is swapped with any place. There are n^n sequences of draws, and they cannot
-        // give each of the n! orders equally often.
+        // This shuffle swaps every item with any place. There are n^n sequences of draws. So it is
+        // impossible that all n! orders occur equally often.
         let naive: Shuffle = |items, source| {
             for place in 0..items.len() {
                 let other = uniform_below(items.len() as u64, source)? as usize;
@@ -85,7 +85,8 @@ mod tests {
             }
             Ok(())
         };
-        // An item never stays at its place (Sattolo 1986): only cycles occur.
+        // In this shuffle, an item never stays at its place (Sattolo 1986). Only cyclic orders
+        // occur.
         let cyclic: Shuffle = |items, source| {
             for last in (1..items.len()).rev() {
                 let place = uniform_below(last as u64, source)? as usize;

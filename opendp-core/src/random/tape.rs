@@ -4,10 +4,11 @@ use super::{NoEntropy, RandomSource};
 use chacha20::ChaCha20Rng;
 use rand::{Rng, SeedableRng};
 
-/// A fixed list of words of `B` bits, replayed once; further draws fail.
+/// A fixed list of words of `B` bits. Each word is drawn once, and further draws fail.
 ///
-/// A test runs a sampler on all `2^(nB)` tapes of `n` words. The counts of the outputs are exact
-/// probabilities, except for the share of the tapes that end too early. For tests only.
+/// A test runs a sampler on all `2^(nB)` tapes of `n` words. The counts of the outputs then give
+/// exact probabilities. Only the outputs of tapes that end too early are unknown. Use tapes only in
+/// tests.
 #[derive(Clone, Debug)]
 pub struct Tape<const B: u32> {
     words: Vec<u64>,
@@ -15,13 +16,14 @@ pub struct Tape<const B: u32> {
 }
 
 impl<const B: u32> Tape<B> {
-    /// Record words on a new tape, keeping the low `B` bits of each.
+    /// Make a tape from words. Keep the low `B` bits of each word.
     pub fn new(words: Vec<u64>) -> Self {
         let words = words.into_iter().map(|word| word & mask(B)).collect();
         Self { words, used: 0 }
     }
 
-    /// Record the lowest `length * B` bits of a number, most significant word first.
+    /// Make a tape from the lowest `length * B` bits of a number. The most significant word is the
+    /// first.
     ///
     /// Numbers from 0 to `2^(length * B) - 1` enumerate all tapes of `length` words.
     pub fn from_bits(number: u64, length: u32) -> Self {
@@ -47,8 +49,8 @@ impl<const B: u32> RandomSource for Tape<B> {
 
 /// A reproducible stream of words of `B` bits from a seed.
 ///
-/// The words come from ChaCha20, so they pass any statistical test, but the seed reveals the noise.
-/// For tests and simulations only, **never for a release**.
+/// The words come from ChaCha20, so they pass any statistical test. But the seed reveals the noise.
+/// Use this source only for tests and simulations, **never for a release**.
 #[derive(Debug)]
 pub struct Seeded<const B: u32 = 64> {
     stream: ChaCha20Rng,
@@ -56,7 +58,7 @@ pub struct Seeded<const B: u32 = 64> {
 }
 
 impl<const B: u32> Seeded<B> {
-    /// Start the stream of a seed.
+    /// Start the stream for a seed.
     pub fn new(seed: u64) -> Self {
         Self { stream: ChaCha20Rng::seed_from_u64(seed), used: 0 }
     }
@@ -79,15 +81,15 @@ impl<const B: u32> RandomSource for Seeded<B> {
 
 /// A source that fails at every draw, and counts the attempts.
 ///
-/// A test uses it to show that a sampler returns the error, or that it draws nothing (a count of
-/// 0).
+/// A test uses this source to show that a sampler returns the error. If the count is 0, the sampler
+/// draws nothing.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Failing {
     attempts: usize,
 }
 
 impl Failing {
-    /// Count the draws attempted so far.
+    /// Count the attempted draws.
     pub fn attempts(&self) -> usize {
         self.attempts
     }

@@ -8,15 +8,15 @@ use super::{NoEntropy, RandomSource};
 ///
 /// # Exactness
 ///
-/// Let `b` be the least number of bits that hold `bound - 1`. The last `b` bits of enough words are
-/// uniform on `[0, 2^b)`. A number that is not below `bound` is rejected and drawn again,
-/// independently. So each number below `bound` has the same probability at each attempt, and
-/// therefore overall. These probabilities sum to 1, because an attempt succeeds with probability
-/// `bound / 2^b > 1/2`. No bit is used twice.
+/// Let `b` be the number of bits of `bound - 1`. An attempt draws enough words for `b` bits. The
+/// last `b` bits are uniform on `[0, 2^b)`. If the number is not below `bound`, it is rejected, and
+/// the next attempt is independent. So each number below `bound` has the same probability at each
+/// attempt, and therefore in total. These probabilities sum to 1, because an attempt succeeds with
+/// probability `bound / 2^b > 1/2`. Each bit is used at most once.
 ///
 /// A bound of 0 counts as 1.
 ///
-/// Cost: nothing is drawn for a bound of 1; otherwise fewer than two attempts on average.
+/// For a bound of 1, nothing is drawn. Otherwise there are fewer than two attempts on average.
 ///
 /// # Errors
 ///
@@ -41,8 +41,8 @@ pub fn uniform_below<S: RandomSource>(bound: u64, source: &mut S) -> Result<u64,
 
 /// Draw an integer of any length that is exactly uniform on `[0, bound)`.
 ///
-/// The proof of [`uniform_below`] applies: draw the number of bits that `bound - 1` has, and repeat
-/// until the result is below the bound. A bound of 0 counts as 1.
+/// Draw a number with as many bits as `bound - 1`. Repeat until the number is below the bound. The
+/// proof of [`uniform_below`] applies. A bound of 0 counts as 1.
 ///
 /// # Errors
 ///
@@ -60,7 +60,7 @@ pub fn big_uniform_below<S: RandomSource>(bound: &UBig, source: &mut S) -> Resul
             number = (number << word_bits) + source.word()?;
             drawn += word_bits;
         }
-        // The surplus bits are independent of the rest, so any can be dropped.
+        // All bits are independent, so any surplus bits can be dropped.
         let number = number >> (drawn - bits);
         if number < *bound {
             return Ok(number);
@@ -86,7 +86,7 @@ mod tests {
                 }
                 assert!(counts.iter().all(|count| *count == counts[0]), "{bound}: {counts:?}");
                 assert_eq!(counts[0] * bound + open, 1 << n);
-                // A tape gives no result only if all attempts that fit on it failed.
+                // A tape gives no result only if every attempt on the tape rejects its number.
                 let bits = u64::from(u64::BITS - (bound - 1).leading_zeros());
                 let attempts = (u64::from(n) / bits) as u32;
                 assert_eq!(open, ((1 << bits) - bound).pow(attempts) << (u64::from(n) % bits));
@@ -125,7 +125,8 @@ mod tests {
         let bound = (UBig::ONE << 130) + UBig::ONE;
         let mut tape =
             Tape::<64>::new(vec![u64::MAX; 3].into_iter().chain([0, 0, 1 << 63]).collect());
-        // 131 bits of three words. If all bits are 1, the number is not below the bound.
+        // The number has 131 bits of three words. If all bits are 1, the number is not below the
+        // bound.
         assert_eq!(big_uniform_below(&bound, &mut tape), Ok(UBig::from(4_u8)));
         assert_eq!(tape.used(), 6);
         assert_eq!(big_uniform_below(&bound, &mut tape), Err(NoEntropy));

@@ -9,18 +9,19 @@
 /// ```
 ///
 /// The text before the colon is the name of the file that contains the macro call. Listings show
-/// the doc comment of the function in that file.
-/// `make_count as ["make_count", "acme::count"](input)` gives other names. A parameter may have a
-/// JSON literal as default: `null_category = true`. A type parameter may have a default too:
-/// `TO in [i32, i64] = i32`. The macro runs nothing: place it outside of any function, right below
-/// the function that it names.
+/// the doc comment of the function in that file. `make_count as ["make_count",
+/// "acme::count"](input)` gives other names. A parameter can have a JSON literal as default:
+/// `null_category = true`. A type parameter can have a default too: `TO in [i32, i64] = i32`. The
+/// macro only defines a constant. Place the macro outside of any function, right below the named
+/// function.
 ///
-/// The function is compiled once for each choice. A type that stands for several others is compiled
-/// alone: `M in [SymmetricDistance, HammingDistance] as AnyDatasetMetric` offers two signatures and
-/// compiles one function. `make_it via it_at(input)` names another function to compile, for
-/// signatures that contain a type which stands for others. This function takes the same type
-/// arguments and does the same. `make_it via make_it_in as ["make_it"](input)` offers `make_it_in`
-/// under the name `make_it`, with the doc comment of `make_it`. Some lists have names:
+/// The function is compiled once for each choice. If a type stands for several others, the function
+/// is compiled only for this type. For example, `M in [SymmetricDistance, HammingDistance] as
+/// AnyDatasetMetric` offers two signatures and compiles one function. `make_it via it_at(input)`
+/// compiles `it_at` in place of `make_it`. The form with `via` is for signatures with a type that
+/// stands for others. `it_at` must take the same type arguments and have the same effect. `make_it
+/// via make_it_in as ["make_it"](input)` offers `make_it_in` under the name `make_it`, with the doc
+/// comment of `make_it`. Some lists of types have names:
 ///
 /// | name | types |
 /// |---|---|
@@ -30,7 +31,7 @@
 /// | `atoms` | `numbers`, `bool`, `String` |
 /// | `castable_atoms` | the integers of 32 and 64 bits, `usize`, `f32`, `f64`, `bool`, `String` |
 /// | `dataset_metrics` | the four metrics on data sets, `as AnyDatasetMetric` |
-/// | `unsized_metrics` | the two of them that need no known size, `as AnyDatasetMetric` |
+/// | `unsized_metrics` | the two dataset metrics that need no known size, `as AnyDatasetMetric` |
 #[macro_export]
 macro_rules! register {
     ($file:literal : $f:ident as [$($name:literal),+ $(,)?] $($rest:tt)*) => {
@@ -77,7 +78,7 @@ macro_rules! __register_types {
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __register {
-    // Every type parameter is chosen: emit one registration.
+    // Every type parameter is chosen, so write one registration.
     (($f:ident $run:ident) [$([$g:ident ($code:ty) [$one:ty $(, $ty:ty)*] [$($gd:ty)?]])*] []) => {
         const _: () = {
             fn construct(call: $crate::Call) -> $crate::Result<$crate::Constructed> {
@@ -103,7 +104,7 @@ macro_rules! __register {
             }
         };
     };
-    // Choose a type for the first open parameter, once per candidate.
+    // Choose each possible type for the first open parameter.
     ($f:tt $done:tt [$first:tt $($rest:tt)*]) => {
         $crate::__register!(@each $f $done $first [$($rest)*]);
     };
@@ -149,11 +150,11 @@ macro_rules! __register {
         $crate::__register!($f [$($done)* $next] $rest);
     };
 }
-/// Replace [`register!`](crate::register) by code that uses the same functions and types, but
-/// registers nothing.
+/// Use the same functions and types as [`register!`](crate::register), but register nothing.
 ///
-/// Unit tests of the catalogue crates use it instead of `register!`: they resolve no names, and
-/// compiling all registrations again takes long. Functions and types stay used.
+/// Unit tests of the catalogue crates use this macro instead of `register!`. Unit tests do not
+/// resolve names, and the compilation of all registrations takes long. The macro uses the functions
+/// and types, so that the compiler does not warn about unused code.
 #[macro_export]
 macro_rules! mention {
     ($file:literal : $f:ident as [$($names:tt)*] $($rest:tt)*) => {

@@ -6,22 +6,23 @@ use opendp_core::erased::{AnyDomain, AnyMetric};
 use opendp_core::{Arg, Args, Constructed, Error, Kind, Result, TypeName};
 use serde_json::{Map, Value as Json};
 
-use super::foreign;
+use super::foreign::{self, Fingerprint};
 use super::migrate::{Versions, migrated};
 use super::node::{cannot_follow, join, no_document, object_or_empty, only, repeated, text};
 use super::weight::{self, MAX_LINKS, Weight};
+use crate::json::short;
 use crate::{Entry, Registry};
 
 /// Builds one document.
 pub(super) struct Builder<'a> {
     pub(super) registry: &'a Registry,
-    /// The spaces that the chains around the current node have reached.
+    /// The current spaces of the chains around the current node.
     here: Vec<Arg>,
-    /// The objects already built from repeated nodes of a foreign document.
-    pub(super) made: HashMap<String, (Constructed, Weight)>,
+    /// The objects that were built from nodes of a foreign document. Repeated nodes use them again.
+    pub(super) made: HashMap<Fingerprint, (Constructed, Weight)>,
     /// The weight of the node that was read last.
     pub(super) weight: Weight,
-    /// The number of links so far.
+    /// The number of links that were built so far.
     links: usize,
     /// The versions that the document was written for.
     versions: Versions,
@@ -40,12 +41,12 @@ impl<'a> Builder<'a> {
         let (weight, versions) = (Weight::default(), Versions::default());
         Builder { registry, here, made, weight, links: 0, versions, called: None }
     }
-    /// Read the document as one for these versions.
+    /// Set the versions that the document was written for.
     pub(super) fn written_for(mut self, versions: Versions) -> Self {
         self.versions = versions;
         self
     }
-    /// Return the arguments of a call as they are written now.
+    /// Return the arguments of a call in their newest form.
     pub(super) fn current(
         &self,
         of: &Entry,
@@ -53,7 +54,7 @@ impl<'a> Builder<'a> {
     ) -> Result<Map<String, Json>> {
         migrated(self.registry, &self.versions, Some(of), given).map(Cow::into_owned)
     }
-    /// Return the space that the chain around the current node has reached.
+    /// Return the current space of the chain around the current node.
     pub(super) fn here(&self) -> Option<Arg> {
         self.here.last().cloned()
     }
@@ -64,7 +65,7 @@ impl<'a> Builder<'a> {
             _ => Err(no_document(json)),
         }
     }
-    /// Read a node: build it if it describes an object, otherwise keep it as JSON.
+    /// Read a node. If it describes an object, build the object. Otherwise keep the node as JSON.
     pub(super) fn read(&mut self, json: &Json) -> Result<Arg> {
         self.weight = Weight::default();
         match json {
@@ -90,8 +91,12 @@ impl<'a> Builder<'a> {
             _ => Ok(Arg::Json(json.clone())),
         }
     }
-    /// Read a list, in which `repeat` gives the multiplicity of a member.
+    /// Read a list. `repeat` is the number of copies of a member.
     fn list(&mut self, json: &Json, items: &[Json]) -> Result<Arg> {
+        // An array of data is copied as a whole. Its items are not decoded one by one.
+        if items.iter().all(|item| self.describes_nothing(item)) {
+            return Ok(Arg::Json(json.clone()));
+        }
         let mut read: Vec<Arg> = Vec::with_capacity(items.len());
         let mut weight = Weight::default();
         for item in items {
@@ -107,7 +112,20 @@ impl<'a> Builder<'a> {
         Ok(if plain { Arg::Json(json.clone()) } else { Arg::List(read) })
     }
 
-    /// `{"constructor": NAME, "types": {...}, "args": {...}}`
+    /// Return whether a node has no object to build, so it stays as it is.
+    fn describes_nothing(&self, json: &Json) -> bool {
+        const MEANING: [&str; 5] =
+            ["__function__", "__tuple__", "constructor", "chain", "measurement"];
+        match json {
+            Json::Array(items) => items.iter().all(|item| self.describes_nothing(item)),
+            Json::Object(object) => {
+                !MEANING.iter().any(|key| object.contains_key(*key))
+                    && self.descriptor_call(object).is_none()
+            }
+            _ => true,
+        }
+    }
+    /// Read `{"constructor": NAME, "types": {...}, "args": {...}}`.
     fn constructor(&mut self, object: &Map<String, Json>) -> Result<Constructed> {
         only(object, &["constructor", "types", "args", "version", "packages"])?;
         let name = text(object, "constructor")?;
@@ -131,7 +149,7 @@ impl<'a> Builder<'a> {
         self.call(&request, object_or_empty(object, "args", &none)?, here)
     }
 
-    /// `{"space": {"domain": ..., "metric": ...}, "chain": [...]}`
+    /// Read `{"space": {"domain": ..., "metric": ...}, "chain": [...]}`.
     fn pipeline(&mut self, object: &Map<String, Json>) -> Result<Constructed> {
         only(object, &["space", "chain", "version", "packages"])?;
         let start = match object.get("space") {
@@ -152,7 +170,7 @@ impl<'a> Builder<'a> {
         for (i, link) in links.iter().enumerate() {
             self.weight = weight;
             let (name, next) = self.link(link, &start, chain.as_ref());
-            let place = format!("chain link {} `{name}`", i + 1);
+            let place = format!("chain link {} {}", i + 1, short(name));
             let joined = next.and_then(|next| {
                 weight = weight.then(self.weight)?;
                 join(chain.take(), next)
@@ -162,7 +180,7 @@ impl<'a> Builder<'a> {
         self.weight = weight;
         chain.ok_or_else(|| Error::argument("chain", "expected at least one link"))
     }
-    /// Build one link on the space that the chain has reached, and return its name.
+    /// Build one link on the current space `start`. Also return the name of its constructor.
     pub(super) fn link<'j>(
         &mut self,
         link: &'j Json,
@@ -215,7 +233,8 @@ impl<'a> Builder<'a> {
             _ => ("?", Err(Error::argument("chain", "expected a name or {NAME: {arguments}}"))),
         }
     }
-    /// Run a function with `here` as the input space of chains that do not name one.
+    /// Run a function with `here` as the current space. Chains without their own space start from
+    /// it.
     pub(super) fn inside(
         &mut self,
         here: Option<Arg>,
@@ -228,7 +247,7 @@ impl<'a> Builder<'a> {
         made
     }
 
-    /// Read a node that starts from no space around it.
+    /// Read a node. Inside the node, there is no current space.
     pub(super) fn alone(&mut self, json: &Json) -> Result<Arg> {
         let around = std::mem::take(&mut self.here);
         let read = self.read(json);
@@ -236,7 +255,7 @@ impl<'a> Builder<'a> {
         read
     }
 
-    /// Call a constructor. `input` is the default of its parameter of that name.
+    /// Call a constructor. `input` is the default of its parameter `input`.
     pub(super) fn call(
         &mut self,
         request: &str,
@@ -253,7 +272,7 @@ impl<'a> Builder<'a> {
         let mut weight = Weight::default();
         for (key, value) in given {
             self.weight = Weight::default();
-            let at = |error: Error| error.at(format!("argument `{key}`"));
+            let at = |error: Error| error.at(format!("argument {}", short(key)));
             self.parameter(&mut call, key, value).map_err(at)?;
             weight = weight.beside(self.weight)?;
         }
@@ -310,12 +329,13 @@ impl<'a> Builder<'a> {
         call.with(key, arg);
         Ok(())
     }
-    /// Read the argument of a parameter. If no signature takes JSON, it describes an object.
+    /// Read the argument of a parameter. If no signature takes JSON, build the object that the
+    /// argument describes.
     fn argument(&mut self, entries: &[Arc<Entry>], key: &str, value: &Json) -> Result<Arg> {
         if matches!(key, "input" | "output") && value.get("domain").is_some() {
             return self.space(value);
         }
-        let json = Arg::Json(value.clone());
+        let json = Arg::Json(outline(value));
         if entries.iter().any(|entry| entry.takes(key, &json)) {
             return self.read(value);
         }
@@ -326,8 +346,8 @@ impl<'a> Builder<'a> {
             (read, _) => Ok(read),
         }
     }
-    /// Find the parameter meant by `{"vector_domain": {"option_domain": {...}}}`: the only one that
-    /// is a description and is not given.
+    /// Find the parameter for an unnamed description, as in `{"vector_domain": {"option_domain":
+    /// {...}}}`. The result is the only parameter that takes a description and has no argument.
     fn descriptor_parameter(
         &self,
         entries: &[Arc<Entry>],
@@ -345,7 +365,7 @@ impl<'a> Builder<'a> {
     }
 }
 
-/// A call whose arguments are being read.
+/// The state of a call while its arguments are read.
 struct Call<'c> {
     entries: &'c [Arc<Entry>],
     given: &'c Map<String, Json>,
@@ -358,7 +378,18 @@ impl Call<'_> {
         self.args = std::mem::take(&mut self.args).with(name, arg);
     }
 }
-/// Whether a signature has a parameter with this name.
+/// Copy the properties of a value that decide which parameters take it: its kind, and whether it
+/// is empty.
+fn outline(value: &Json) -> Json {
+    match value {
+        Json::Array(items) => items.iter().take(1).map(|_| Json::Null).collect(),
+        Json::Object(object) => {
+            object.keys().take(1).map(|_| (String::new(), Json::Null)).collect()
+        }
+        plain => plain.clone(),
+    }
+}
+/// Return whether a signature has a parameter with this name.
 pub(super) fn has(entries: &[Arc<Entry>], name: &str) -> bool {
     entries.iter().any(|entry| entry.parameters().iter().any(|p| p.name == name))
 }

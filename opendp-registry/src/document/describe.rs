@@ -1,4 +1,4 @@
-//! Descriptions of domains, metrics and measures, and the spaces made of them.
+//! Reads the descriptions of domains, metrics, measures and spaces in documents.
 
 use opendp_core::erased::{AnyDomain, AnyMetric};
 use opendp_core::{Arg, Constructed, Error, Kind, Result, TypeName};
@@ -30,7 +30,8 @@ impl Builder<'_> {
     pub(super) fn domain(&mut self, json: &Json) -> Result<AnyDomain> {
         self.descriptor(json, None)?.domain()
     }
-    /// Read a metric. If its number type is open, use the type of the domain's atoms.
+    /// Read a metric. If the JSON does not state the type of the metric's numbers, use the type of
+    /// the domain's atoms.
     pub(super) fn metric(&mut self, json: &Json, domain: Option<&Json>) -> Result<AnyMetric> {
         let made = match self.descriptor(json, None) {
             Err(Error::Ambiguous(message)) => {
@@ -55,8 +56,9 @@ impl Builder<'_> {
         };
         made?.metric()
     }
-    /// Read a domain, a metric or a measure: the name of a function with or without arguments, the
-    /// name of a type, or, if a parameter has the name of a function, the arguments alone.
+    /// Read a domain, a metric or a measure. The JSON is the name of a function, with or without
+    /// arguments, or the name of a type. If the name of the parameter is also the name of a
+    /// function, the JSON can be the arguments alone.
     pub(super) fn descriptor(
         &mut self,
         json: &Json,
@@ -86,7 +88,7 @@ impl Builder<'_> {
             _ => Err(not_described()),
         }
     }
-    /// `{NAME: {arguments}}` where the name belongs to a domain, a metric or a measure.
+    /// Read `{NAME: {arguments}}`, if the name belongs to a domain, a metric or a measure.
     pub(super) fn descriptor_call<'j>(
         &self,
         object: &'j Map<String, Json>,
@@ -105,7 +107,7 @@ fn not_described() -> Error {
             .into(),
     )
 }
-/// The first atomic type in the description of a domain.
+/// Return the first atomic type in the description of a domain.
 fn atom(json: &Json) -> Option<String> {
     match json {
         Json::Object(object) => match object.get("T") {

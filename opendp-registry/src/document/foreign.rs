@@ -1,8 +1,12 @@
-//! The serialization of OpenDP 0.16: a tree of calls, as its Python library writes it.
+//! The serialization of OpenDP 0.16: a tree of calls, as the Python library of OpenDP writes it.
 //!
 //! A node is `{"__function__": NAME, "__module__": MODULE, "__kwargs__": {...}, "__version__": V}`.
-//! A chain repeats its beginning in every later step, so the text doubles with each step. Here
-//! every distinct node is built once.
+//! A chain repeats its beginning in every later step, so the text doubles with each step. The code
+//! here builds each different node only once.
+
+use std::borrow::Cow;
+use std::hash::{BuildHasher, RandomState};
+use std::sync::LazyLock;
 
 use opendp_core::{Arg, Constructed, Error, Result};
 use serde_json::{Map, Value as Json, json};
@@ -11,18 +15,29 @@ use super::build::Builder;
 use super::node::{join, object_or_empty, only, text};
 use super::weight::Weight;
 
+/// A hash of 128 bits that identifies a call by its name and its arguments. The text of a call is
+/// not stored, because the texts of nested calls repeat the inner calls at each level.
+pub(super) type Fingerprint = [u64; 2];
+/// Hash a call with secret keys. The author of a document does not have the keys, so the author
+/// cannot find two calls with equal fingerprints.
+fn fingerprint(name: &str, arguments: &Map<String, Json>) -> Fingerprint {
+    static KEYS: LazyLock<[RandomState; 2]> = LazyLock::new(Default::default);
+    KEYS.each_ref().map(|key| key.hash_one((name, arguments)))
+}
+
 /// Build a node.
 pub(super) fn call(builder: &mut Builder<'_>, node: &Map<String, Json>) -> Result<Constructed> {
     only(node, &["__function__", "__module__", "__kwargs__", "__version__"])?;
     let (name, none) = (text(node, "__function__")?, Map::new());
     let arguments = object_or_empty(node, "__kwargs__", &none)?;
-    let key = format!("{name} {}", Json::Object(arguments.clone()));
+    let key = fingerprint(name, arguments);
     if let Some((made, weight)) = builder.made.get(&key) {
         builder.weight = *weight;
         return Ok(made.clone());
     }
     if let Some(domain) = start(name, arguments) {
-        // Not kept, because the same text has another meaning on another space.
+        // The result is not kept for reuse, because the same text has another meaning on another
+        // space.
         let input = match builder.here() {
             Some(here) if !starts_from_text(name) => here,
             _ => builder.space(&json!({"domain": domain, "metric": "symmetric_distance"}))?,
@@ -37,7 +52,8 @@ pub(super) fn call(builder: &mut Builder<'_>, node: &Map<String, Json>) -> Resul
     Ok(made)
 }
 
-/// Return the input domain of a constructor when neither the constructor nor a chain names one.
+/// Return the default input domain of a constructor. The default is used if the arguments and the
+/// chain have no input domain.
 fn start(name: &str, arguments: &Map<String, Json>) -> Option<Json> {
     if arguments.contains_key("input_domain") {
         return None;
@@ -60,8 +76,8 @@ fn start(name: &str, arguments: &Map<String, Json>) -> Option<Json> {
 fn starts_from_text(name: &str) -> bool {
     matches!(name, "make_split_lines" | "make_split_dataframe")
 }
-/// Build a chain. The second part starts from the output space of the first part, unless it names a
-/// space.
+/// Build a chain. If the second part names no space, it starts from the output space of the first
+/// part.
 fn chain(
     builder: &mut Builder<'_>,
     name: &str,
@@ -89,7 +105,8 @@ fn chain(
     join(Some(first), second).map(Some)
 }
 
-/// Return a part of the spaces of an object that another node describes.
+/// Build the object that another node describes. Return the domain or the metric of its input or
+/// output space.
 fn accessor(
     builder: &mut Builder<'_>,
     name: &str,
@@ -102,7 +119,7 @@ fn accessor(
     };
     let this = arguments.get("this").ok_or_else(|| Error::argument("this", "missing"))?;
     let made = builder.alone(this)?;
-    // A space does not count as a link.
+    // A space is not a link, so it has no weight.
     builder.weight = Weight::default();
     let opendp_core::Arg::Made(made) = made else {
         return Err(Error::argument("this", format!("expected a {object}")));
@@ -119,19 +136,20 @@ fn accessor(
     }))
 }
 
-/// Add the type arguments that OpenDP 0.16 implies but this library requires, and rename arguments
-/// to the names of all other functions.
-fn with_defaults(name: &str, arguments: &Map<String, Json>) -> Map<String, Json> {
-    let mut arguments = arguments.clone();
+/// Add type arguments that this library requires but OpenDP 0.16 does not write. Also replace some
+/// names of arguments by the names that this library uses.
+fn with_defaults<'j>(name: &str, arguments: &'j Map<String, Json>) -> Cow<'j, Map<String, Json>> {
+    let mut arguments = Cow::Borrowed(arguments);
     if name == "make_identity" {
         for (theirs, ours) in [("domain", "input_domain"), ("metric", "input_metric")] {
-            if let Some(value) = arguments.remove(theirs) {
-                arguments.insert(ours.into(), value);
+            if let Some(value) = arguments.get(theirs).cloned() {
+                arguments.to_mut().remove(theirs);
+                arguments.to_mut().insert(ours.into(), value);
             }
         }
     }
     if name.ends_with("quantile_score_candidates") && !arguments.contains_key("MO") {
-        arguments.insert("MO".into(), "LInfDistance<u64>".into());
+        arguments.to_mut().insert("MO".into(), "LInfDistance<u64>".into());
     }
     arguments
 }

@@ -1,4 +1,4 @@
-//! Documents that were written before a constructor changed.
+//! Documents that are older than a change of a constructor.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -9,7 +9,8 @@ use serde_json::{Map, Value as Json};
 use super::node::same;
 use crate::{Entry, Registry};
 
-/// The packages whose constructors the `version` of a document counts.
+/// The prefix of the names of the packages of this workspace. The `version` of a document applies
+/// to their constructors.
 const HOUSE: &str = "opendp-";
 
 /// The versions for which a document was written.
@@ -17,9 +18,9 @@ const HOUSE: &str = "opendp-";
 pub(super) struct Versions {
     /// The version of the format and of the constructors of this workspace.
     format: u64,
-    /// The versions of other packages. A package that is not stated is at 1.
+    /// The versions of other packages. If a package is not stated, its version is 1.
     packages: BTreeMap<String, u64>,
-    /// Whether the document is written by OpenDP, and not for any of these versions.
+    /// Whether OpenDP has written the document. The versions do not apply then.
     foreign: bool,
 }
 impl Default for Versions {
@@ -56,7 +57,7 @@ impl Versions {
             false => self.packages.get(package).copied().unwrap_or(1),
         }
     }
-    /// Check that no stated version is newer than this program knows.
+    /// Check that the stated versions are not newer than the versions of this program.
     pub(super) fn check(&self, registry: &Registry) -> Result<()> {
         for (package, version) in &self.packages {
             let newest = registry.newest(package);
@@ -74,11 +75,12 @@ impl Versions {
 fn number(name: &str, json: &Json, newest: u64) -> Result<u64> {
     json.as_u64().filter(|version| (1..=newest).contains(version)).ok_or_else(|| {
         let most = if newest == u64::MAX { "up".to_owned() } else { format!("to {newest}") };
-        Error::argument(name, format!("expected a number from 1 {most}, found {json}"))
+        let found = crate::json::short(&json.to_string());
+        Error::argument(name, format!("expected a number from 1 {most}, found {found}"))
     })
 }
 
-/// Give the arguments of an earlier document the form that they have now.
+/// Convert the arguments of an earlier document to their newest form.
 pub(super) fn migrated<'j>(
     registry: &Registry,
     versions: &Versions,
@@ -145,7 +147,7 @@ fn step(
 }
 
 impl Registry {
-    /// State a change of a constructor that was added while the program runs. A linked crate writes
+    /// State a change of a constructor that was added at run time. A linked crate uses
     /// [`migrate!`](opendp_core::migrate) instead.
     pub fn migrate(&self, migration: Migration) {
         let name = migration.constructor.to_owned();
@@ -155,8 +157,9 @@ impl Registry {
         changes.sort_by_key(|migration| migration.since);
         *slot = changes.into();
     }
-    /// Take the notes about older documents that were not taken before, such as of arguments with a
-    /// new name. Each note is given once per registry, however many documents cause it.
+    /// Take the notes about older documents that were not taken before. For example, a note states
+    /// the new name of an argument. Each note is returned once per registry, even if several
+    /// documents cause it.
     ///
     /// ```
     /// # use opendp_registry::{Document, Registry};
@@ -181,7 +184,8 @@ impl Registry {
     fn note(&self, text: String) {
         self.notes.entry(text).or_insert(false);
     }
-    /// The changes of a constructor, the earliest first. Only its own package can state them.
+    /// Return the changes of a constructor, starting with the earliest. Only the package of the
+    /// constructor can state changes of the constructor.
     fn changes(&self, entry: &Entry) -> Option<std::sync::Arc<[Migration]>> {
         let changes = self.migrations.get(entry.name())?.value().clone();
         let own = |migration: &Migration| migration.package == entry.package;
@@ -190,7 +194,7 @@ impl Registry {
         }
         Some(changes.iter().filter(|migration| own(migration)).copied().collect())
     }
-    /// The newest version of a package that a change names.
+    /// Return the newest version of a package: the largest version in the stated changes.
     fn newest(&self, package: &str) -> u64 {
         let of = |changes: &[Migration]| {
             let own = changes.iter().filter(|migration| migration.package == package);

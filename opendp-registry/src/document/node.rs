@@ -1,4 +1,4 @@
-//! The parts of a node of a document.
+//! Functions that read and check the JSON of one node of a document, such as a link or a chain.
 
 use std::collections::BTreeSet;
 
@@ -8,8 +8,8 @@ use serde_json::{Map, Value as Json};
 
 use crate::explain::nearest;
 
-/// Split `{"repeat": N, ...}` in a list into its member and its multiplicity. The member is the
-/// rest of the object, or the value of `measurement`.
+/// Split `{"repeat": N, ...}` in a list into a member and the number of its copies. The member is
+/// the rest of the object, or the value of `measurement`.
 pub(super) fn repeated(item: &Json) -> Result<Option<(Json, usize)>> {
     let Some((object, times)) = item.as_object().and_then(|o| Some((o, o.get("repeat")?))) else {
         return Ok(None);
@@ -33,7 +33,7 @@ pub(super) fn repeated(item: &Json) -> Result<Option<(Json, usize)>> {
     };
     Ok(Some((member, times)))
 }
-/// Report a document that describes nothing, and the likely intended key.
+/// Report a document that describes no object. Suggest the key that was probably meant.
 #[cold]
 pub(super) fn no_document(json: &Json) -> Error {
     let known: BTreeSet<String> =
@@ -47,7 +47,7 @@ pub(super) fn no_document(json: &Json) -> Error {
     );
     Error::argument("pipeline", reason)
 }
-/// Check that an object has no other keys.
+/// Check that an object has only allowed keys.
 pub(super) fn only(object: &Map<String, Json>, keys: &[&str]) -> Result<()> {
     match object.keys().find(|key| !keys.contains(&key.as_str())) {
         None => Ok(()),
@@ -75,7 +75,7 @@ pub(super) fn object_or_empty<'j>(
         Some(_) => Err(Error::argument(key, "expected an object")),
     }
 }
-/// Whether two JSON values are the same, with numbers compared by their values.
+/// Return whether two JSON values are the same. Numbers are compared by their values.
 pub(super) fn same(left: &Json, right: &Json) -> bool {
     match (left, right) {
         (Json::Number(a), Json::Number(b)) => {
@@ -112,5 +112,12 @@ pub(super) fn join(chain: Option<Constructed>, next: Constructed) -> Result<Cons
 #[cold]
 pub(super) fn cannot_follow(next: Kind, chain: Option<Kind>) -> Error {
     let before = chain.map_or("the space", Kind::with_article);
-    Error::argument("chain", format!("{} cannot follow {before}", next.with_article()))
+    let advice = match (next, chain) {
+        (Kind::Transformation, Some(Kind::Measurement)) => "; put it before the noise",
+        (Kind::Measurement, Some(Kind::Measurement)) => {
+            "; release both by {\"composition\": {\"measurements\": [..]}}"
+        }
+        _ => "",
+    };
+    Error::argument("chain", format!("{} cannot follow {before}{advice}", next.with_article()))
 }

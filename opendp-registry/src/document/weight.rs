@@ -2,32 +2,78 @@
 
 use opendp_core::{Error, Result};
 
-/// The largest number of links on a path through a document. Each link adds a frame to the stack of
-/// a run and of a map. The links of nested chains count too.
+/// The largest number of links on a path through a document. Each link uses stack memory when a
+/// function or a map runs. The links of nested chains count too.
 pub(super) const MAX_LINKS: usize = 256;
-/// The largest total number of links: each takes memory.
+/// The largest number of links in a whole document. Each link uses memory.
 const MAX_LINKS_IN_ALL: usize = 1 << 14;
-/// The largest number of measurements that `repeat` may make. Members of members count each time.
-const MAX_MEMBERS: usize = 1_000_000;
+/// The largest number of measurements that `repeat` can make. A member inside a repeated member
+/// counts once for each copy. While a composition is made, each member takes about 500 bytes.
+const MAX_MEMBERS: usize = 100_000;
+
+/// A text with at most this many values is always read. A text with more values needs at least four
+/// bytes for each value. Distinct values have enough digits for this.
+const MAX_VALUES: usize = 1 << 18;
+/// The number of plain values that take as much memory as an object.
+const OBJECT: usize = 6;
+
+/// The deepest nesting that the reader of JSON accepts.
+const DEEPEST: usize = 128;
+
+/// Check that parsed JSON does not need much more memory than its text.
+pub(super) fn check_text(text: &str) -> Result<()> {
+    let (mut values, mut depth, mut in_string, mut escaped) = (1_usize, 0_usize, false, false);
+    for byte in text.bytes() {
+        match byte {
+            _ if escaped => escaped = false,
+            b'\\' => escaped = in_string,
+            b'"' => in_string = !in_string,
+            _ if in_string => {}
+            b',' => values += 1,
+            b'[' | b'{' => {
+                values += if byte == b'{' { OBJECT } else { 1 };
+                depth += 1;
+                // The reader of JSON reports this nesting as an error.
+                if DEEPEST < depth {
+                    return Ok(());
+                }
+            }
+            b']' | b'}' => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+    }
+    let most = MAX_VALUES.max(text.len() / 4);
+    if values <= most {
+        return Ok(());
+    }
+    let reason = format!(
+        "expected at most {most} values in a text of {} bytes, found {values}, where an object \
+         counts as {OBJECT}; leave out what repeats",
+        text.len()
+    );
+    Err(Error::argument("pipeline", reason))
+}
 
 /// The cost of an object that a node describes.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Weight {
-    /// The number of links on the longest path through it.
+    /// The number of links on the longest path through the object.
     links: usize,
-    /// The number of members that it runs.
+    /// The largest number of measurements that a list in the object makes. The number is at least 1
+    /// if the object has a link.
     members: usize,
 }
 impl Weight {
-    /// Add a link whose arguments have this weight.
+    /// Return the weight of a link whose arguments have this weight.
     pub(super) fn link(self) -> Result<Weight> {
         Weight { links: self.links.saturating_add(1), members: self.members.max(1) }.checked()
     }
-    /// Combine a chain with the part that follows.
+    /// Return the weight of a chain with this weight, followed by a chain with the weight `next`.
     pub(super) fn then(self, next: Weight) -> Result<Weight> {
         self.joined(next).checked()
     }
-    /// Combine two arguments of one call.
+    /// Return the weight of two arguments of one call. The arguments have this weight and the
+    /// weight `next`.
     pub(super) fn beside(self, next: Weight) -> Result<Weight> {
         self.joined(next).checked()
     }
@@ -35,9 +81,11 @@ impl Weight {
         let links = self.links.saturating_add(next.links);
         Weight { links, members: self.members.max(next.members) }
     }
-    /// Add a member to the members of a list, this many times.
+    /// Return the weight of a list of members with this weight, after `times` copies of a member
+    /// are added.
     pub(super) fn and_members(self, next: Weight, times: usize) -> Result<Weight> {
-        // Plain JSON is not a member, but takes memory when it is repeated.
+        // Plain JSON is not a member, but repeated JSON takes memory. So each copy counts as one
+        // member.
         let each = if times == 1 { next.members } else { next.members.max(1) };
         let members = each.checked_mul(times).and_then(|all| all.checked_add(self.members));
         match members.filter(|members| *members <= MAX_MEMBERS) {
@@ -60,7 +108,7 @@ impl Weight {
     }
 }
 
-/// Count one more link of the whole document.
+/// Count one more link of the whole document. Return the new number of links.
 pub(super) fn one_more(links: usize) -> Result<usize> {
     if links < MAX_LINKS_IN_ALL {
         return Ok(links + 1);
@@ -70,4 +118,28 @@ pub(super) fn one_more(links: usize) -> Result<usize> {
          once, with `repeat`"
     );
     Err(Error::argument("pipeline", reason))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_text_has_four_bytes_for_each_value_or_few_values() {
+        for fits in
+            ["", "[]", "[0,0,0]", &"[".repeat(1000), &format!("[{}0]", "0,".repeat(200_000))]
+        {
+            assert!(check_text(fits).is_ok());
+        }
+        let distinct: Vec<String> = (0..400_000).map(|i| i.to_string()).collect();
+        assert!(check_text(&format!("[{}]", distinct.join(","))).is_ok());
+        for (part, times) in [("0,", 300_000), ("{},", 60_000), ("[],", 200_000)] {
+            let error = check_text(&part.repeat(times)).unwrap_err().to_string();
+            assert!(error.contains("at most 262144 values"), "{error}");
+        }
+        // A string is one value, even if it contains commas, brackets or escaped characters.
+        for text in [",".repeat(400_000), "\\\",".repeat(200_000), "{\\\\".repeat(100_000)] {
+            assert!(check_text(&format!("\"{text}\"")).is_ok());
+        }
+    }
 }

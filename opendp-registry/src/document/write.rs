@@ -1,7 +1,8 @@
-//! Writes pipelines as OpenDP 0.16 serializes them.
+//! Writes pipelines in the serialization of OpenDP 0.16.
 //!
-//! A link of a chain refers to the output domain of the link before it, and states its metric. So
-//! the text grows with the square of the number of links; OpenDP itself doubles it with each link.
+//! Each link of a chain refers to the output domain of the link before it, and states the metric.
+//! So the length of the text grows with the square of the number of links. In OpenDP itself, each
+//! link doubles the text.
 
 mod spell;
 
@@ -14,17 +15,18 @@ use self::spell::{described, function, known, lacks, plain};
 use super::Document;
 use super::build::Builder;
 use super::node::{join, object_or_empty, repeated, same, text};
+use crate::json::short;
 use crate::{Entry, Registry};
 
-/// The most members of a list, with repeated ones counted each time.
+/// The largest number of members of a list. Each copy of a repeated member counts.
 const MOST_MEMBERS: usize = 4096;
 
 impl Document {
-    /// Write the pipeline as OpenDP 0.16 serializes it. Its Python function `deserialize` reads the
-    /// result.
+    /// Write the pipeline in the serialization of OpenDP 0.16. The Python function `deserialize` of
+    /// OpenDP reads the result.
     ///
-    /// A document that OpenDP wrote is returned as it is. The maps are those of OpenDP, which may
-    /// be less tight than the maps of this library.
+    /// If OpenDP wrote the document, it is returned unchanged. OpenDP uses its own maps, whose
+    /// bounds can be larger than the bounds of this library.
     ///
     /// ```
     /// # use opendp_registry::{Document, Registry};
@@ -43,7 +45,7 @@ impl Document {
     /// ```
     ///
     /// # Errors
-    /// `NotImplemented`, with the place, when OpenDP 0.16 has no such constructor or argument; the
+    /// `NotImplemented`, with the place, when OpenDP 0.16 has no such constructor or argument. The
     /// errors of [`build`](Document::build).
     pub fn to_opendp(&self, registry: &Registry) -> Result<Json> {
         self.build(registry)?;
@@ -55,7 +57,7 @@ impl Document {
     }
 }
 
-/// What a link starts from: the space, and how OpenDP writes its domain and its metric.
+/// The current space of a link, and the form in which OpenDP writes its domain and its metric.
 #[derive(Clone)]
 struct Start {
     here: Arg,
@@ -66,7 +68,7 @@ struct Writer<'a> {
     builder: Builder<'a>,
 }
 impl Writer<'_> {
-    /// Write a pipeline or a call, and return what it makes.
+    /// Write a pipeline or a call. Also return the object that the pipeline or the call makes.
     fn node(&mut self, json: &Json, start: Option<&Start>) -> Result<(Json, Constructed)> {
         let Some(object) = json.as_object() else {
             return Err(Error::argument("pipeline", "expected an object"));
@@ -98,7 +100,7 @@ impl Writer<'_> {
         let mut whole: Option<(Json, Constructed)> = None;
         for (place, link) in links.into_iter().flatten().enumerate() {
             let name = name_of(link);
-            let place = format!("chain link {} `{name}`", place + 1);
+            let place = format!("chain link {} {}", place + 1, short(name));
             let (written, made) = self.link(link, &start).map_err(|error| error.at(place))?;
             if let Constructed::Transformation(made) = &made {
                 start = Start {
@@ -120,7 +122,7 @@ impl Writer<'_> {
         }
         whole.ok_or_else(|| Error::argument("chain", "expected at least one link"))
     }
-    /// Read a space, and write its parts.
+    /// Read a space, and write its domain and its metric.
     fn start(&mut self, space: &Json) -> Result<Start> {
         let arg = self.builder.space(space)?;
         let Arg::Pair(domain, metric) = &arg else {
@@ -147,7 +149,7 @@ impl Writer<'_> {
         }
     }
 
-    /// Write one call.
+    /// Write one call of a constructor.
     fn called(
         &mut self,
         name: &str,
@@ -187,7 +189,8 @@ impl Writer<'_> {
             Constructed::Transformation(made) => {
                 known.check(name, &made.input().metric().inner_type())?;
             }
-            // The limit of a quantile is on its metric, and that of noise on its measure.
+            // For a quantile, OpenDP allows only some metrics. For noise, OpenDP allows only some
+            // measures.
             Constructed::Measurement(made) if listed("output_measure") => {
                 known.check(name, &made.input().metric().inner_type())?;
             }
@@ -202,7 +205,8 @@ impl Writer<'_> {
         }
         Ok((function(known.module, known.name, Json::Object(arguments)), made))
     }
-    /// Write the value of one parameter of OpenDP's function, or nothing if it is not determined.
+    /// Write the value of one parameter of OpenDP's function. Write nothing if the value is not
+    /// determined.
     fn argument(
         &mut self,
         entry: &Arc<Entry>,
@@ -265,12 +269,13 @@ impl Writer<'_> {
         }
     }
 }
-/// Whether JSON stands for a pipeline or for a call.
+/// Return whether JSON describes a pipeline or a call.
 fn is_node(json: &Json) -> bool {
     let keys = ["chain", "constructor", "measurement", "__function__"];
     json.as_object().is_some_and(|object| keys.iter().any(|key| object.contains_key(*key)))
 }
-/// Whether an argument that OpenDP does not have states only what it does anyway.
+/// Return whether an argument can be left out if OpenDP has no such argument. Default values, type
+/// arguments, null, and the input space can be left out.
 fn implied(entry: &Entry, key: &str, value: &Json) -> bool {
     let generic = entry.generics().any(|(name, _)| name == key);
     let default =

@@ -1,4 +1,5 @@
-//! The end of a search: conversions to the measure, noise for the budget, and the order.
+//! The last steps of a search: convert chains to the measure, find noise for the budget, and sort
+//! the chains.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -11,17 +12,18 @@ use super::steps::{Release, Search, written};
 use super::{Suggestion, Suggestions};
 use crate::{Document, Entry};
 
-/// The printed accuracy holds except with this probability.
+/// The largest probability that a bound of the accuracy fails.
 const ALPHA: f64 = 0.05;
-/// The most bisections for each result.
+/// The largest number of bisections for each suggested chain.
 const SOLUTIONS: usize = 4;
-/// The most chains for one statistic.
+/// The largest number of suggested chains for one statistic.
 const ALIKE: usize = 2;
-/// The most conversions of the measure, one after another.
+/// The largest number of conversions of the measure, one after another.
 const CONVERSIONS: usize = 2;
 
 impl Search<'_> {
-    /// Convert, solve, check and sort what was found.
+    /// Convert the found chains to the measure of the goal, find their noise, check their losses,
+    /// and sort them.
     pub(super) fn finish(mut self) -> Result<Suggestions> {
         let releases = std::mem::take(&mut self.releases);
         let mut reached = Vec::new();
@@ -52,13 +54,14 @@ impl Search<'_> {
         let mut alike: BTreeMap<Vec<String>, Vec<(String, Vec<Option<f64>>)>> = BTreeMap::new();
         found.retain(|(statistic, one)| {
             let alike = alike.entry(statistic.clone()).or_default();
-            // The same noise under another name is no other suggestion.
+            // If two chains have the same noise under different names, suggest only one.
             let noise = (one.loss.to_string(), one.accuracy.clone());
             let same = noise.1.iter().any(Option::is_some) && alike.contains(&noise);
             alike.push(noise);
             !same && alike.len() <= ALIKE
         });
-        // The order of statistics is that of their length; that of their noise, its error.
+        // Statistics are sorted by the length of their chains. Chains with the same statistic are
+        // sorted by the error of their noise.
         found.sort_by_key(|(_, suggestion)| suggestion.names.len());
         let mut found: Vec<Suggestion> = found.into_iter().map(|(_, one)| one).collect();
         found.truncate(limits.results);
@@ -66,7 +69,7 @@ impl Search<'_> {
         Ok(Suggestions { found, obstacles, calls: self.calls, whole: self.whole })
     }
 
-    /// Convert the measure of a release to that of the goal.
+    /// Convert a release to the measure of the goal.
     fn convert(&mut self, release: Release, depth: usize, reached: &mut Vec<Release>) {
         if *release.made.measure() == self.aim.measure {
             reached.push(release);
@@ -78,7 +81,8 @@ impl Search<'_> {
             }
         }
     }
-    /// Apply a conversion to a release, if it takes it and the facts suffice.
+    /// Apply a conversion to a release. Return `None` if the conversion does not take the release,
+    /// or if facts are missing.
     fn converted(&mut self, release: &Release, depth: usize, place: usize) -> Option<Release> {
         let arg = Arg::Made(release.made.clone().into());
         let member = |entry: &Entry| {
@@ -113,8 +117,8 @@ impl Search<'_> {
         Some(Release { links, names, made, statistic: release.statistic.clone() })
     }
 
-    /// Find the noise of a release, and check its loss. A release that cannot meet the budget is no
-    /// suggestion.
+    /// Find the noise of a release, and check its loss. Return `None` if the release cannot meet
+    /// the budget.
     fn solve(&self, release: &Release) -> Option<Suggestion> {
         let goal = self.aim.goal;
         let open = Document::new(json!({

@@ -1,4 +1,4 @@
-//! The search: chains grow by one link, shortest first.
+//! The search. Chains grow by one link at a time, so shorter chains are found first.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -10,13 +10,13 @@ use serde_json::{Map, Value as Json, json};
 use super::{Aim, Obstacle, Suggestions};
 use crate::{Entry, Registry};
 
-/// The parameters of noise: the search solves for them.
+/// The parameters of noise. The search finds their values.
 const SOLVED: [&str; 2] = ["scale", "prob"];
-/// The types to which an open type parameter is set.
+/// The types that are tried for a type parameter that the space and the facts do not determine.
 const USUAL: [&str; 2] = ["f64", "i64"];
-/// The most choices of types for one link.
+/// The largest number of choices of types for one link.
 const CHOICES: usize = 6;
-/// Distances between data sets: until another one is reached, a chain works on rows.
+/// The distances between data sets. If the output of a chain has such a metric, the output is rows.
 const OF_DATA: [&str; 4] =
     ["SymmetricDistance", "InsertDeleteDistance", "ChangeOneDistance", "HammingDistance"];
 
@@ -26,9 +26,10 @@ struct Chain {
     links: Vec<Json>,
     names: Vec<String>,
     made: Option<AnyTransformation>,
-    /// Whether a link is one that the goal is about.
+    /// Whether the goal is about one of the links.
     about: bool,
-    /// The constructors that left the rows, in order: the statistic.
+    /// The statistic of the chain: the names, in order, of the constructors whose output is not
+    /// rows.
     statistic: Vec<String>,
 }
 /// A chain that ends in a measurement.
@@ -38,20 +39,20 @@ pub(super) struct Release {
     pub(super) made: AnyMeasurement,
     pub(super) statistic: Vec<String>,
 }
-/// All signatures of a constructor that a chain may contain.
+/// All signatures of a constructor that a chain can contain.
 pub(super) struct Family {
     pub(super) name: String,
     pub(super) entries: Vec<Arc<Entry>>,
     about: bool,
 }
-/// What the goal is about.
+/// The relation of an obstacle to the goal.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum About {
     Neither,
     Chain,
     Constructor,
 }
-/// One way to call a constructor.
+/// One way to call a constructor: its arguments, and the same arguments as JSON.
 struct Way {
     args: Args,
     written: Map<String, Json>,
@@ -62,10 +63,11 @@ pub(super) struct Search<'a> {
     pub(super) aim: &'a Aim<'a>,
     pub(super) families: Vec<Family>,
     pub(super) releases: Vec<Release>,
-    /// What is in the way, and whether the goal is about the constructor or about the chain.
+    /// The obstacles, by the names of the constructors that could not be used. Each obstacle has
+    /// its relation to the goal.
     obstacles: BTreeMap<String, (About, Obstacle)>,
     done: BTreeSet<String>,
-    /// The spaces and statistics that chains have reached.
+    /// The output spaces and the statistics of earlier chains.
     seen: BTreeSet<String>,
     pub(super) calls: usize,
     pub(super) whole: bool,
@@ -109,7 +111,7 @@ impl<'a> Search<'a> {
         }
         self.finish()
     }
-    /// Whether one more constructor may be called.
+    /// Return whether one more call of a constructor is allowed, and count this call.
     pub(super) fn may_call(&mut self) -> bool {
         let may = self.calls < self.aim.goal.limits.calls;
         self.whole &= may;
@@ -117,7 +119,8 @@ impl<'a> Search<'a> {
         may
     }
 
-    /// Append each constructor that takes the space that a chain has reached.
+    /// Append to a chain each constructor that takes the output space of the chain. Add the longer
+    /// chains to `next`.
     fn grow(&mut self, chain: &Chain, next: &mut Vec<Chain>) {
         let here = match &chain.made {
             None => self.aim.start.clone(),
@@ -199,7 +202,8 @@ impl<'a> Search<'a> {
         }
     }
 
-    /// Find the values of the parameters among the facts, or the parameters that have none.
+    /// Find the values of the parameters among the facts. If some parameters have no value, return
+    /// the names of these parameters as an error.
     fn given(&self, entry: &Entry, chain: &Chain) -> Result<Map<String, Json>, Vec<String>> {
         let (mut given, mut missing) = (Map::new(), Vec::new());
         let losses = chain.made.as_ref().is_some_and(|made| made.output().lowest_is_best());
@@ -215,7 +219,7 @@ impl<'a> Search<'a> {
             } else if parameter.default.is_none() && parameter.accepts(&Arg::Json(json!(0))) {
                 missing.push(name.to_owned());
             } else if parameter.default.is_none() && entry.measure_parameter() != Some(name) {
-                // Objects, such as the members of a composition, are no facts.
+                // Facts cannot be objects, such as the members of a composition.
                 return Err(Vec::new());
             }
         }
@@ -226,7 +230,7 @@ impl<'a> Search<'a> {
         let facts = &self.aim.facts;
         facts.get(&format!("{short}.{parameter}")).or_else(|| facts.get(parameter))
     }
-    /// Choose the types that nothing determines, and the measure.
+    /// Choose the measure, and the types that the space and the facts do not determine.
     fn ways(&self, fits: &[Arc<Entry>], given: Map<String, Json>) -> Vec<Way> {
         let Some(first) = fits.first() else { return Vec::new() };
         let mut ways = vec![given];
@@ -244,7 +248,8 @@ impl<'a> Search<'a> {
                 (false, None) if types.len() <= 2 => types.into_iter().collect(),
                 _ => USUAL.map(str::to_owned).into_iter().filter(|t| types.contains(t)).collect(),
             };
-            // What a type parameter means anyway is not written, unless the measure is an argument.
+            // The default of a type parameter is not written into the document. But if a parameter
+            // takes the measure, the measure is always written.
             let default = generic.default.as_ref().map(ToString::to_string);
             let plain = default.filter(|_| first.measure_parameter().is_none());
             let choose = |way: &Map<String, Json>| -> Vec<Map<String, Json>> {
@@ -258,7 +263,7 @@ impl<'a> Search<'a> {
         }
         ways.into_iter().filter_map(|written| self.way(first, written)).collect()
     }
-    /// Turn what a document writes into arguments.
+    /// Convert arguments in the form of documents to arguments of a call.
     fn way(&self, entry: &Entry, mut written: Map<String, Json>) -> Option<Way> {
         let measure = entry.measure_parameter();
         let mut args = Args::new();
@@ -268,7 +273,7 @@ impl<'a> Search<'a> {
             && let Some(name) = written.get(generic).and_then(Json::as_str)
             && let Ok(name) = name.parse::<TypeName>()
         {
-            // The measure is an argument, and determines the type.
+            // The measure is an argument here, and it determines the type.
             let Constructed::Measure(made) = self.registry.of_type(&name).ok()? else {
                 return None;
             };
@@ -281,7 +286,7 @@ impl<'a> Search<'a> {
         Some(Way { args: filled(args, &written, None), written })
     }
 
-    /// Note that facts are missing: for a constructor, or for the noise that could end a chain.
+    /// Record the missing facts of a constructor, or of noise that could end a chain.
     fn miss(&mut self, name: &str, about: bool, noise: Option<&Chain>, missing: Vec<String>) {
         if !missing.is_empty() {
             let chain = noise.is_some_and(|chain| chain.about && self.aim.goal.about.is_some());
@@ -294,7 +299,8 @@ impl<'a> Search<'a> {
         }
     }
     fn refused(&mut self, name: &str, about: bool, chain: &Chain, error: &Error) {
-        // Without a goal of its own, only what refuses the data matters.
+        // If the goal has no condition on constructors, record only constructors that refuse the
+        // data.
         if about && (self.aim.goal.about.is_some() || chain.links.is_empty()) {
             let reason = Some(error.to_string());
             let obstacle = Obstacle { name: name.to_owned(), missing: Vec::new(), reason };
@@ -306,8 +312,9 @@ impl<'a> Search<'a> {
         let known = known.or_insert_with(|| (about, obstacle));
         known.0 = known.0.max(about);
     }
-    /// Keep the obstacles that matter: those of constructors that the goal is about, and those that
-    /// their refusals name. If nothing was found, what could end a chain matters too.
+    /// Keep the relevant obstacles. An obstacle is relevant if the goal is about its constructor.
+    /// It is also relevant if the error of a constructor that the goal is about names its
+    /// constructor. If no chain was found, constructors that could end a chain are relevant too.
     pub(super) fn kept(&self, nothing: bool) -> Vec<Obstacle> {
         let named = self.aim.goal.about.is_some();
         let matters = |(name, (about, obstacle)): &(&String, &(About, Obstacle))| {
@@ -329,14 +336,14 @@ impl<'a> Search<'a> {
     }
 }
 impl Entry {
-    /// The name of the parameter that is the measure of the loss.
+    /// Return the name of the parameter that takes the measure of the loss.
     fn measure_parameter(&self) -> Option<&str> {
         let name = self.measure_type()?;
         let found = self.parameters().iter().find(|p| p.type_name == *name);
         found.map(|parameter| &*parameter.name)
     }
 }
-/// The value with which a selection takes the least score.
+/// Return the value with which a selection takes the lowest score, if the parameter decides this.
 fn least(parameter: &str) -> Option<Json> {
     match parameter {
         "negate" => Some(json!(true)),
@@ -349,7 +356,8 @@ fn with(object: &Map<String, Json>, name: &str, value: Json) -> Map<String, Json
     object.insert(name.to_owned(), value);
     object
 }
-/// Add the JSON arguments, with a value in the place of a parameter to be solved.
+/// Add the JSON arguments `written` to `args`. A parameter without a known value gets a preliminary
+/// value.
 fn filled(mut args: Args, written: &Map<String, Json>, but: Option<&str>) -> Args {
     for (name, value) in written.iter().filter(|(name, _)| Some(name.as_str()) != but) {
         let open = value.get("param").is_some();

@@ -1,4 +1,4 @@
-//! Aggregates in documents, by OpenDP's older and newer names.
+//! Aggregates in documents, under the older and newer names of OpenDP.
 
 use opendp_core::Codec;
 use opendp_core::erased::AnyValue;

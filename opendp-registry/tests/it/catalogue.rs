@@ -1,4 +1,5 @@
-//! The list of all signatures is reviewed: it changes only together with `catalogue.txt`.
+//! Tests that the list of all signatures is reviewed. If a signature changes, `catalogue.txt` must
+//! change too.
 
 use std::collections::BTreeMap;
 
@@ -6,7 +7,8 @@ use opendp_registry::Registry;
 
 const REVIEWED: &str = include_str!("../../catalogue.txt");
 
-/// Write one line for each name and choice of types, without the content of the documentation.
+/// Write the catalogue: one line for each name and choice of types. The text of the documentation
+/// is left out.
 fn catalogue() -> String {
     let registry = Registry::global();
     let mut lines = Vec::new();
@@ -125,7 +127,7 @@ fn every_constructor_states_its_map_its_proof_and_its_errors() {
         }
     }
 }
-/// Constructors whose claims the user guarantees: all others have a proof.
+/// The constructors whose claims the user guarantees. All other constructors have a proof.
 const TRUSTED: [&str; 7] = [
     "make_user_measurement",
     "make_user_transformation",

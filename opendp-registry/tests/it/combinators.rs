@@ -1,8 +1,8 @@
-//! Every registered combinator of measurements: its map never decreases, and at distance 0 it is
-//! never below the true loss of a member.
+//! Tests every registered combinator of measurements. Its map never decreases. At distance 0, the
+//! map is never below the true loss of a member.
 //!
-//! Distance 0 is not equality: under the symmetric distance it allows another order of the rows,
-//! and a member may reveal the order.
+//! Two data sets at distance 0 can be different. Under the symmetric distance, the order of their
+//! rows can differ, and a member can reveal the order.
 
 use opendp_core::erased::{AnyDistance, AnyDomain, AnyMeasurement, AnyMetric, AnyValue};
 use opendp_core::{
@@ -19,7 +19,8 @@ use crate::signatures::each;
 use examples::{EXAMPLES, Example, alone};
 use members::{Member, Truth, members};
 
-/// Return the members that a signature may take: with its own type of rows, if it has one.
+/// Return the members for a signature. If the signature states a type of rows, the members take
+/// data sets with rows of this type.
 fn members_for(entry: &Entry) -> Result<Vec<Member>, String> {
     let rows = entry.generics().find(|(name, _)| *name == "E").map(|(_, e)| e.to_string());
     macro_rules! of_rows {
@@ -34,15 +35,16 @@ fn members_for(entry: &Entry) -> Result<Vec<Member>, String> {
     of_rows!(bool String i8 i16 i32 i64 i128 u8 u16 u32 u64 u128 usize f32 f64)
 }
 
-/// Whether a combinator takes measurements, or odometers, which admit measurements later.
+/// Return whether a combinator takes measurements or odometers. An odometer takes measurements
+/// later.
 fn combines(entry: &Entry) -> bool {
     entry.parameters().iter().any(|parameter| {
         let name = parameter.type_name.to_string();
         name.contains("Measurement") || name.contains("Odometer")
     })
 }
-/// Whether one loss is at most another: compare each number, and each curve on its written grid,
-/// with the precision of computed curves.
+/// Return whether one loss is at most another. Compare each number. Compare each curve on its
+/// written grid, with the precision of computed curves.
 fn at_most(less: &Json, more: &Json) -> bool {
     match (less, more) {
         (Json::Array(less), Json::Array(more)) => {
@@ -50,7 +52,7 @@ fn at_most(less: &Json, more: &Json) -> bool {
         }
         (Json::Object(less), Json::Object(more)) => less.iter().all(|(name, curve)| {
             let (less, more) = (points(curve), points(&more[name]));
-            // A curve has no point at places without a bound.
+            // A curve has no point at an argument without a bound.
             more.iter().all(|(x, most)| {
                 let at = less.iter().find(|(other, _)| other == x);
                 at.is_some_and(|(_, y)| *y <= most * 1.001 + 1e-6)
@@ -71,8 +73,8 @@ fn points(curve: &Json) -> Vec<(f64, f64)> {
 }
 const EPSILONS: [f64; 7] = [0.0, 0.01, 0.3, 0.7, 1.0, 2.0, 6.0];
 
-/// Check the map of the object that a combinator made from a member, and return whether it gives
-/// any bound.
+/// Check the map of the object that a combinator made from a member. Return whether the map has any
+/// bound.
 fn check(made: &AnyMeasurement, member: &Member) -> Result<bool, String> {
     let ds = [0, 1, 2, 3, 4, 5, 10, 100].map(AnyDistance::new::<u32>);
     let bounds = ds.map(|d| (made.map(&d), d));
@@ -84,7 +86,7 @@ fn check(made: &AnyMeasurement, member: &Member) -> Result<bool, String> {
             }
         }
     }
-    // A map may return an error, like a constructor.
+    // A map is allowed to return an error, as a constructor is.
     let (Ok(at_0), _) = &bounds[0] else {
         return Ok(bounds.iter().any(|(bound, _)| bound.is_ok()));
     };
@@ -103,7 +105,8 @@ fn check(made: &AnyMeasurement, member: &Member) -> Result<bool, String> {
     };
     if member.truth.is_none_or(covers) { Ok(true) } else { forgets() }
 }
-/// Whether a concentrated or Renyi loss, optionally with a delta, covers the true loss.
+/// Return whether a stated loss is at least the true loss. The stated loss is a concentrated or
+/// Renyi loss, optionally with a delta.
 fn covers(loss: &Json, truth: Truth) -> bool {
     match loss {
         Json::Array(parts) => covers(&parts[0], truth) || truth.at(0.0) <= number(&parts[1]),
@@ -113,8 +116,8 @@ fn covers(loss: &Json, truth: Truth) -> bool {
         _ => truth.divergence <= number(loss),
     }
 }
-/// Test one signature with all members. Return the number of accepted members with a loss at
-/// distance 0, and the number of other accepted members.
+/// Test one signature with all members. Return two counts: the number of accepted members that have
+/// a loss at distance 0, and the number of other accepted members.
 fn test(entry: &Entry, examples: &[Example]) -> Result<(usize, usize), String> {
     let example = examples.iter().find(|example| entry.names().any(|name| name == example.name));
     let Some(example) = example else {
@@ -178,10 +181,12 @@ fn loss(inner: &Inner, d: u32) -> f64 {
 fn a_combinator_that_is_broken_or_without_an_example_is_found() {
     assert!(tested("honest", |inner, d| 2.0 * loss(inner, d)).is_ok_and(|(losing, _)| losing > 0));
     let broken = |map| tested("broken", map).unwrap_err();
-    // A former error of parallel composition: the loss at distance 0 is charged for one part only.
+    // Parallel composition once had this error: the loss at distance 0 was charged for only one
+    // part of the data.
     assert!(broken(|inner, d| if d == 0 { 0.0 } else { loss(inner, d) }).contains("forgets"));
     assert!(broken(|inner, d| 0.99 * loss(inner, d)).contains("forgets"));
-    // A former error of sampling: the loss at distance 1 is scaled, the loss at distance 0 is not.
+    // Sampling once had this error: the loss at distance 1 was scaled, but the loss at distance 0
+    // was not scaled.
     let falls = broken(|inner, d| loss(inner, d) * if d == 0 { 1.0 } else { 0.01 });
     assert!(falls.contains("falls"), "{falls}");
     assert!(tested("new", |_, _| 0.0).unwrap_err().contains("needs an example"));

@@ -18,7 +18,8 @@ fn vectors(atom: Json, size: Json) -> Json {
 fn output(of: &Json, part: &str) -> Json {
     call("core", &format!("transformation_output_{part}"), json!({"this": of}))
 }
-/// A constructor on the output of a transformation, as its library writes `a >> then_b(..)`.
+/// Write a constructor on the output of a transformation, as the Python library of OpenDP writes `a
+/// >> then_b(..)`.
 fn after(first: &Json, combinator: &str, module: &str, function: &str, kwargs: Json) -> Json {
     let mut kwargs = kwargs;
     kwargs["input_domain"] = output(first, "domain");
@@ -40,7 +41,7 @@ fn a_private_mean_loads_with_a_map_at_least_as_tight() {
     let noisy = json!({"scale": 0.5, "k": null, "MO": "MaxDivergence"});
     let noisy = after(&mean, "make_chain_mt", "measurements", "make_laplace", noisy);
     let loss = map(&build(noisy).unwrap(), json!(2)).unwrap().as_f64().unwrap();
-    // OpenDP 0.16 gives 2.0000000000000338.
+    // OpenDP 0.16 gives the loss 2.0000000000000338.
     assert!((2.0..=2.0000000000000338).contains(&loss), "{loss}");
 }
 #[test]
@@ -56,7 +57,7 @@ fn texts_become_numbers_of_a_known_size() {
         ("make_metric_unbounded", json!({})),
         ("make_mean", json!({})),
     ];
-    // Only this function names its space differently.
+    // Only this function has other names for the arguments of its input space.
     let mut whole = call("transformations", "make_identity", all);
     for (function, kwargs) in chain {
         whole = after(&whole, "make_chain_tt", "transformations", function, kwargs);
@@ -88,7 +89,7 @@ fn a_private_quantile_loads_with_the_same_map() {
         );
         map(&build(made).unwrap(), json!(2)).unwrap().as_f64().unwrap()
     };
-    // The values of OpenDP 0.16, which rounds the last one up further.
+    // These are the values of OpenDP 0.16. OpenDP rounds the last value up to a larger number.
     assert_eq!(quantile("f64", json!(10), "zero_concentrated_divergence", json!(0.25)), 0.125);
     assert_eq!(quantile("i32", json!(null), "max_divergence", json!(0.5)), 1.0);
     let loss = quantile("f64", json!(null), "zero_concentrated_divergence", json!(0.3));
@@ -171,7 +172,7 @@ fn tables_of_text_load_though_their_constructors_name_no_space() {
     let input = transformation.input().domain().decode(&json!("1,y\n2,x\nz, y\n3,y")).unwrap();
     assert_eq!(transformation.invoke(&input).unwrap().to_json(), json!([1, 0, 3]));
     assert_eq!(map(&transformation.into(), json!(2)).unwrap(), 2);
-    // The schema is known, so a missing column is detected before any data is read.
+    // The schema is known, so a missing column is found before data is read.
     let missing =
         then(table, "make_select_column", json!({"key": "c", "K": "String", "TOA": "i32"}));
     assert_eq!(build(missing).unwrap_err().kind(), "MakeTransformation");

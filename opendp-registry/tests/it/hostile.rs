@@ -1,4 +1,4 @@
-//! Hostile documents: each gets an error that names what is wrong.
+//! Tests hostile documents. Each document gives an error that names the mistake.
 
 use opendp_registry::{Document, Registry};
 use serde_json::{Value as Json, json};
@@ -64,7 +64,7 @@ fn scales_and_temperatures() {
     refuse(laplace(json!("NaN")), "MakeMeasurement", &["scale"]);
     refuse(laplace(json!("Infinity")), "MakeTransformation", &["scale"]);
     refuse(laplace(json!("x")), "Argument", &["scale"]);
-    // Zero noise is allowed, and its loss is infinite.
+    // A noise scale of zero is allowed. Its loss is infinite.
     let exact = build(laplace(json!(0.0))).unwrap();
     assert_eq!(map(&exact, json!(1.0)).unwrap(), json!("Infinity"));
     for temperature in [json!(0.0), json!(-1.0), json!("Infinity"), json!("NaN")] {

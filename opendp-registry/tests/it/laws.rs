@@ -1,4 +1,5 @@
-//! Tests every registered transformation, found by its name and signature alone.
+//! Tests every registered transformation. The tests use only the name and the signature of a
+//! transformation.
 
 use opendp_core::erased::{AnyChunk, AnyTransformation, AnyValue};
 use opendp_core::laws::{Draw, Grounds};
@@ -59,7 +60,7 @@ fn a_map_that_claims_too_little_is_found_by_name_and_signature_alone() {
     }
 }
 
-/// Counts rows of any type.
+/// A fold that counts rows of any type.
 struct Count;
 impl Fold<AnyValue, u64> for Count {
     type State = u64;
@@ -81,8 +82,9 @@ impl Fold<AnyValue, u64> for Count {
         Ok(count)
     }
 }
-/// Whether a transformation accepts the partial result of another. A transformation that does not
-/// fold its rows is followed by a count. `None` if there are no partial results.
+/// Return whether a transformation accepts the partial result of another transformation. If a
+/// transformation does not fold its rows, append a count. Return `None` if there are no partial
+/// results.
 fn takes(of: &AnyTransformation, by: &AnyTransformation) -> Option<bool> {
     let counted = |of: &AnyTransformation| of.function().then(&Function::fold(Count));
     let bytes = counted(of).start().ok()?.to_bytes().unwrap();

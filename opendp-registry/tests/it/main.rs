@@ -1,4 +1,4 @@
-//! The registry and the documents, through the public API and with the catalogues linked.
+//! Tests of the registry and of documents, through the public API and with the catalogues linked.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,

@@ -1,5 +1,5 @@
-//! The map of everything that is registered is 0 at 0, never decreases, is never negative, and
-//! gives no number for NaN or below 0.
+//! Tests every registered map. A map must be 0 at 0, must never decrease and must never be
+//! negative. For NaN and for negative distances, a map must return an error.
 
 use opendp_core::erased::AnyDistance;
 use opendp_core::laws::Draw;
@@ -12,7 +12,7 @@ use serde_json::{Value as Json, json};
 
 use crate::signatures::{Built, builds, each, entries};
 
-/// Distances to try, as JSON. A metric uses those that it can parse.
+/// List distances as JSON. A test uses the distances that its metric can parse.
 fn distances() -> Vec<Json> {
     let mut all: Vec<Json> = [0, 1, 2, 3, 5, 100, 1_000_000].map(Json::from).to_vec();
     all.extend([1e-300, 1e-3, 0.1, 0.5, 2.5, 1e10, 1e300].map(Json::from));
@@ -26,14 +26,14 @@ fn distances() -> Vec<Json> {
     }
     all
 }
-/// Values that are not distances.
+/// List values that are not distances.
 fn wrong() -> Vec<Json> {
     let mut all = vec![json!("NaN"), json!(-1), json!(-0.5), json!("-Infinity")];
     all.extend(["NaN", "-Infinity"].map(|x| json!([1, x, 1.0])));
     all.extend([json!([1, 1.0, "NaN"]), json!([1, -1, 1]), json!([1, 1, -1])]);
     all
 }
-/// Whether all numbers of a distance are 0; for a profile, every delta.
+/// Return whether all numbers of a distance are 0. For a profile, these numbers are its deltas.
 fn zero(json: &Json) -> bool {
     match json {
         Json::Array(parts) => parts.iter().all(zero),
@@ -41,13 +41,13 @@ fn zero(json: &Json) -> bool {
         _ => json.as_f64() == Some(0.0),
     }
 }
-/// The deltas at the points of a profile that was written as JSON.
+/// Return the deltas at the points of a profile that was written as JSON.
 fn deltas(curve: &serde_json::Map<String, Json>) -> Vec<f64> {
     let points = curve["profile"].as_array().unwrap();
     points.iter().map(|point| point[1].as_f64().unwrap()).collect()
 }
-/// Whether one distance is at most another. Profiles are compared on their grid, with the precision
-/// of their computation: each is an upper bound with a small relative error.
+/// Return whether one distance is at most another. Profiles are compared on their grid, with the
+/// precision of their computation. Each profile is an upper bound with a small relative error.
 fn at_most(less: &AnyDistance, more: &AnyDistance) -> bool {
     match (less.to_json(), more.to_json()) {
         (Json::Object(less), Json::Object(more)) => {
@@ -59,7 +59,7 @@ fn at_most(less: &AnyDistance, more: &AnyDistance) -> bool {
 /// Test the map of one signature. Return the number of distances with a bound.
 fn test(entry: &Entry, seed: u64) -> Result<usize, String> {
     let mut bounds = 0;
-    // Computing profiles takes time: do it once, for two types only.
+    // Profiles take long to compute. So compute them once, and only for two types.
     let profiles = entry.to_string().contains("SmoothedMaxDivergence");
     if profiles
         && !["i32", "f64"].iter().any(|t| entry.to_string().contains(&format!("D=AtomDomain<{t}>")))

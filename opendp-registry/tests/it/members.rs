@@ -1,5 +1,5 @@
-//! Every registered measurement gives a release for every member of its domain, and the shape of
-//! the release reveals nothing.
+//! Tests every registered measurement. Every member of the domain must give a release, and the
+//! length of the release must reveal nothing.
 
 use opendp_core::erased::AnyValue;
 use opendp_core::laws::{Draw, Grounds};
@@ -12,25 +12,28 @@ use opendp_registry::{Addition, Entry, Registry};
 
 use crate::signatures::{Built, builds, each, entries, grounds};
 
-/// Return the length of a release. A map reveals its keys, which its loss covers.
+/// Return the length of a release. For a map, return a constant, because the loss of a release
+/// covers its keys.
 fn length(release: &AnyValue) -> usize {
     match release.downcast_ref::<BitVector>() {
         Ok(bits) => bits.len(),
         Err(_) => release.chunk().rows(),
     }
 }
-/// Invoke one signature, three times on each of many members. Any two members at a finite distance
-/// must both have a release or both have none, and the lengths must be equal.
+/// Invoke one signature three times on each of many members. Take any two members at a finite
+/// distance. Both must have a release, or both must have an error. The lengths of their releases
+/// must be equal.
 ///
-/// So an empty list of scores may be refused, under a metric in which the number of scores is
-/// public. A number, or a data set of people, may not be refused.
+/// So an error is allowed for an empty list of scores if the metric makes the number of scores
+/// public. An error is never allowed for a number or for a data set of people.
 fn test(entry: &Entry, grounds: &Grounds, seed: u64) -> Result<(), String> {
     let mut draw = Draw::new(seed);
     let (mut released, mut pairs) = (0, 0);
     for Built { made, told } in builds(entry, &mut draw)? {
         let measurement = made.measurement().map_err(|error| error.to_string())?;
         let members = grounds.members(measurement.input(), &mut draw)?;
-        // Its stopping time is its answer, which its loss covers.
+        // For this mechanism, the length of the release is the answer, and the loss covers the
+        // answer.
         let stops = entry.name() == "make_above_threshold";
         let seen = |member: &AnyValue| -> Vec<Result<usize, String>> {
             let release = |_| {

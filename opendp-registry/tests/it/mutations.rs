@@ -1,5 +1,5 @@
-//! The project's own attack on documents: every number at its extremes, every text replaced by a
-//! hostile one, every key dropped. Every operation on the built objects must return soon.
+//! Tests documents with mistakes. Numbers are replaced by extreme numbers, texts are replaced by
+//! hostile texts, and keys are dropped. Every operation on the built objects must return soon.
 
 use std::{
     sync::mpsc::{self, RecvTimeoutError},
@@ -13,13 +13,13 @@ use serde_json::{Value as Json, json};
 use crate::valid_documents::documents;
 
 /// The longest time for all operations on one document. Tests are compiled with little
-/// optimisation, and the accounting is then slower by a factor of about 5; two more are for a busy
-/// machine.
+/// optimisation, so the accounting is slower by a factor of about 5. The limit has another factor
+/// of 2 for a busy machine.
 const TOO_LONG: Duration = Duration::from_secs(if cfg!(debug_assertions) { 20 } else { 2 });
 /// After this time, the answer counts as missing.
 const NEVER: Duration = Duration::from_secs(120);
 
-/// Numbers at the extremes, in written form.
+/// Extreme numbers, as text.
 const NUMBERS: [&str; 16] = [
     "0",
     "-1",
@@ -38,12 +38,12 @@ const NUMBERS: [&str; 16] = [
     "\"-Infinity\"",
     "[179769313486231570000000000, 170141183460469231731687303715884105727]",
 ];
-/// Hostile texts.
+/// Texts that are likely to break a reader of documents.
 const TEXTS: [&str; 7] =
     ["\"\"", "\"i32\"", "\"\\u001b[2J\"", "\"a<b<c\"", "7", "[]", "{\"a\": null}"];
 
-/// Make all documents that differ from a document in one place: a number, a text, or a dropped
-/// part.
+/// Make all documents that differ from a document in one place. The place has another number, has
+/// another text, or is dropped.
 fn mutants(json: &Json) -> Vec<Json> {
     let read = |texts: &[&str]| -> Vec<Json> {
         texts.iter().map(|text| serde_json::from_str(text).unwrap()).collect()
@@ -90,12 +90,12 @@ fn mutants(json: &Json) -> Vec<Json> {
 fn now() -> Instant {
     Instant::now()
 }
-/// Whether a loss is a curve. Each evaluation computes several points, so it is evaluated only
-/// once.
+/// Return whether a loss is a curve. A curve is evaluated only once, because each evaluation
+/// computes several points.
 fn is_curve(made: &Constructed) -> bool {
     matches!(made, Constructed::Measurement(m) if m.measure().is::<SmoothedMaxDivergence>())
 }
-/// Run every operation on a document. Other tests check the answers.
+/// Run every operation on a document. Other tests check the results.
 fn ask(text: &str) -> Option<Constructed> {
     let made =
         Document::parse(text).and_then(|document| document.build(Registry::global())).ok()?;
@@ -118,7 +118,8 @@ fn ask(text: &str) -> Option<Constructed> {
     ];
     for value in values {
         match &made {
-            // Only run it for a few rows, because the time to make many rows is not limited.
+            // Run the function only for few rows, because the time to make many rows is not
+            // limited.
             Constructed::Transformation(t) if t.output().domain().records().is_none_or(few) => {
                 let value = t.input().domain().decode(&value);
                 if let Some(value) = value.ok().filter(|value| t.input().domain().member(value)) {
@@ -143,10 +144,10 @@ fn few(records: usize) -> bool {
     records <= 1 << 16
 }
 
-/// Run all documents, and return the longest time of one document.
+/// Run all documents. Return the longest time of a document, and the text of this document.
 ///
 /// # Panics
-/// When a document panics, or gives no answer.
+/// When an operation on a document panics, or gives no result within the time `NEVER`.
 fn ask_all(texts: Vec<String>) -> (Duration, String) {
     let (send, receive) = mpsc::channel();
     let all = texts.clone();
@@ -181,7 +182,7 @@ fn the_documents_that_are_changed_are_valid_and_name_every_constructor() {
     let text = json!(documents).to_string();
     let registry = Registry::global();
     for name in registry.names() {
-        // Only a program can call these, because they take a function.
+        // These constructors take a function, so a document cannot call them.
         if name.contains("_user_") || name.starts_with("new_") || name.starts_with("user_") {
             continue;
         }

@@ -88,7 +88,7 @@ fn types_are_named_by_position_by_name_or_by_an_argument() {
     assert!(resolve("make_count", &named).ends_with("TO=i64"));
     let python = args.clone().with("TO", json!("float"));
     assert!(resolve("make_count", &python).ends_with("TO=f64"));
-    // If nothing else determines the type, the default does.
+    // If the arguments do not determine the type, the default is used.
     assert!(resolve("make_count", &args).ends_with("TO=i32"));
     let args = args.with("categories", json!([1, 2]));
     let counts = |request: &str| resolve(request, &args);
@@ -147,7 +147,7 @@ fn resolution_does_not_depend_on_what_was_asked_before() {
     let args = |bounds| Args::new().with("input", &space().erase()).with("bounds", bounds);
     let first = registry.resolve("make_clamp", &args(json!([0, 1]))).unwrap().to_string();
     for _ in 0..3 {
-        // A cached answer equals the first one, and an error stays an error.
+        // A cached result equals the first result. An error stays an error.
         assert_eq!(
             registry.resolve("make_clamp", &args(json!([0, 9]))).unwrap().to_string(),
             first
@@ -232,7 +232,7 @@ fn threads_resolve_while_others_add() {
 }
 #[test]
 fn a_space_from_a_document_is_checked_where_its_types_are_known() {
-    // Vectors of unknown size have no Hamming distance, also in erased spaces.
+    // Vectors of unknown size have no Hamming distance. Erased spaces are checked too.
     fn measures<D: opendp_core::Domain, M: MetricOn<D>>(_: &Space<D, M>) {}
     measures(&space());
     let document = json!({

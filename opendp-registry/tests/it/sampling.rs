@@ -1,4 +1,4 @@
-//! Documents of compositions and of samples.
+//! Tests of documents that compose mechanisms or draw samples.
 
 use opendp_core::erased::AnyValue;
 use opendp_core::{Codec, Measure};
@@ -24,13 +24,14 @@ fn a_composition_repeats_members_and_is_tight_in_profiles() {
     let d_in = made.input().metric().decode(&json!(1)).unwrap();
     let profile = made.measure().profile(&made.map(&d_in).unwrap()).unwrap();
     let epsilon = profile.epsilon(1e-5).unwrap();
-    // The loss of noise on integers at distance 1 is one of two numbers: a binomial sum gives this.
+    // At distance 1, the loss of noise on integers has only two values. So a binomial sum gives
+    // this epsilon.
     assert!((4.306_791..4.306_82).contains(&epsilon), "{epsilon}");
     for wrong in [json!(-1), json!("two"), json!(1u64 << 40)] {
         assert_eq!(build(document("MaxDivergence", wrong)).unwrap_err().kind(), "Argument");
     }
 }
-/// The expected values agree between several privacy accountants, for one record added or removed.
+/// Check values on which several privacy accountants agree, for one record added or removed.
 #[test]
 fn sampled_steps_compose_to_what_accountants_say() {
     let noisy = |scale: f64| json!({"gaussian": {"scale": scale, "MO": "SmoothedMaxDivergence"}});
@@ -64,8 +65,8 @@ fn sampled_steps_compose_to_what_accountants_say() {
         assert!(expected < epsilon + 1e-6 && epsilon < expected * 1.0001, "{epsilon} {expected}");
     }
 }
-/// The values come from a plain Fourier transform, for a sum of records from -1 to 1 with one
-/// record replaced: a sample of one data set against a sample of the other.
+/// Check values that come from a simple Fourier transform. The query is a sum of records from -1 to
+/// 1, and one record is replaced. A sample of one data set is compared with a sample of the other.
 #[test]
 fn sampled_steps_of_data_of_one_size_count_replaced_records() {
     let rows = |size: Json| {

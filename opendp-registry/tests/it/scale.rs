@@ -1,4 +1,4 @@
-//! Many constructors, many threads: what is resolved is always right.
+//! Tests that names are resolved correctly with many constructors and many threads.
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Barrier};
@@ -11,7 +11,7 @@ use opendp_core::{
 use opendp_registry::{Addition, Registry};
 use serde_json::json;
 
-/// Stands for a domain with the bound `[number, number]`.
+/// Make a constructor of a domain with the bounds `[number, number]`.
 fn numbered(number: i64) -> Addition {
     let output = AtomDomain::<i64>::type_name();
     Addition::new(format!("make_numbered_{number}"), "my-app", Kind::Domain, output)
@@ -40,7 +40,8 @@ fn names_resolve_from_sixteen_threads_while_others_are_added() {
             scope.spawn(move || {
                 go.wait();
                 let mut round = 0;
-                // Each thread uses names of its own and a name that all share, cold and warm.
+                // Each thread uses its own names and one shared name. The results are first
+                // computed, and later cached.
                 while round < 4 || !done.load(Ordering::SeqCst) {
                     for number in (thread..400).step_by(16).chain([7]) {
                         let args = Args::new().with("more", json!(1));
@@ -78,24 +79,25 @@ fn a_name_added_later_is_used_at_once_even_if_an_older_one_was_remembered() {
     for _ in 0..2 {
         assert!(is(&registry.make("it", &Args::new()).unwrap(), 1));
     }
-    // Now the name itself is registered, and comes first.
+    // Now the exact name is registered. The exact name is preferred.
     registry.add(alias("it", 2)).unwrap();
     assert!(is(&registry.make("it", &Args::new()).unwrap(), 2));
     assert!(is(&registry.make("make_it", &Args::new()).unwrap(), 1));
 }
-/// A run that takes longer waits for itself.
+/// If a run takes longer, it is in a deadlock.
 const DEADLOCK: std::time::Duration = std::time::Duration::from_secs(120);
 
 #[test]
 fn a_description_may_use_the_registry_that_compares_it() {
-    // The only description of the type is this one: it is called for each request that names the
-    // type by an object, and it is not kept, because it fails.
+    // Only this constructor makes objects of the type. If a request has an object in the place of
+    // the type, the registry calls this constructor. The call fails, so the result is not cached.
     let registry = Arc::new(Registry::trusting(&["opendp-measurements"]));
     let calls = Arc::new(AtomicUsize::new(0));
     let (inner, count) = (registry.clone(), calls.clone());
     let pure = Addition::new("my_pure", "my-app", Kind::Measure, MaxDivergence::type_name())
         .constructs(move |_| {
-            // Requests that all differ are remembered in all parts of the memory.
+            // These requests are all different, so their results are cached in all parts of the
+            // cache.
             for _ in 0..64 {
                 let call = count.fetch_add(1, Ordering::SeqCst);
                 let bit = |bit: u32| if call >> bit & 1 == 0 { ' ' } else { '\t' };
@@ -124,8 +126,8 @@ fn a_description_may_use_the_registry_that_compares_it() {
 }
 #[test]
 fn a_constructor_may_use_the_registry_that_calls_it() {
-    // No lock is held while it runs: it resolves, adds, and asks for types by their names. With a
-    // lock, it would wait for itself.
+    // This constructor resolves names, adds constructors, and looks up types by their names. If the
+    // registry held a lock during the call, there would be a deadlock.
     let registry = Arc::new(Registry::new());
     let calls = Arc::new(AtomicUsize::new(0));
     let metric: TypeName = SymmetricDistance::type_name();
@@ -152,7 +154,7 @@ fn a_constructor_may_use_the_registry_that_calls_it() {
         }
         sender.send(()).unwrap();
     });
-    // A deadlock fails the test instead of stopping it.
+    // In a deadlock, the test fails after this time.
     assert!(receiver.recv_timeout(DEADLOCK).is_ok());
     assert_eq!(calls.load(Ordering::SeqCst), 42);
 }

@@ -20,10 +20,12 @@ use crate::build;
 /// The number of attempts to build each signature.
 const BUILDS: usize = 6;
 
-/// Fields of text, any number per record.
+/// The domain of data sets whose records are lists of text fields. Each record can have any number
+/// of fields.
 type Fields = VectorDomain<VectorDomain<AtomDomain<String>>>;
 
-/// The input spaces of transformations and measurements, and the output spaces of transformations.
+/// Return the input spaces of transformations and measurements, and the output spaces of
+/// transformations.
 pub(crate) fn grounds() -> Grounds {
     macro_rules! numbers {
         ($grounds:expr; $($t:ty: $($q:ty)*;)*) => {
@@ -67,7 +69,8 @@ pub(crate) fn grounds() -> Grounds {
         .with::<VectorDomain<AtomDomain<IBig>>, L2Distance<f64>>();
     trees(counts(maps(pairs!(grounds; f32 f64))))
 }
-/// Leaves of trees. Their distances may have another type than the leaves.
+/// Add the spaces of vectors of counts, which are the leaves of trees of sums. The type of
+/// distances can differ from the type of leaves.
 fn trees(grounds: Grounds) -> Grounds {
     macro_rules! trees {
         ($($t:ty)*) => {
@@ -85,7 +88,7 @@ fn trees(grounds: Grounds) -> Grounds {
     }
     trees!(i8 i16 i32 i64 u8 u16 u32 u64 usize)
 }
-/// Maps from keys to numbers for a threshold.
+/// Add the spaces of maps from keys to numbers, for mechanisms with a threshold.
 fn maps(grounds: Grounds) -> Grounds {
     macro_rules! maps {
         ($($k:ty)*) => {
@@ -102,7 +105,7 @@ fn maps(grounds: Grounds) -> Grounds {
     }
     maps!(bool i32 i64 u32 u64 usize String)
 }
-/// Maps from the other key types of counts.
+/// Add the spaces of maps from keys to counts, for the key types that `maps` does not add.
 fn counts(grounds: Grounds) -> Grounds {
     macro_rules! each {
         ($grounds:expr; $($k:ty)*) => {
@@ -121,7 +124,7 @@ fn counts(grounds: Grounds) -> Grounds {
 type Counts<K, V> = MapDomain<AtomDomain<K>, AtomDomain<V>>;
 type ByKey<Q> = L01InfDistance<AbsoluteDistance<Q>>;
 
-/// Domains of a type, in document form.
+/// List domains of a type, in document form.
 fn domains(name: &TypeName) -> Vec<Json> {
     let inner = |place: usize| domains(&name.args()[place]);
     match name.head() {
@@ -152,7 +155,8 @@ fn domains(name: &TypeName) -> Vec<Json> {
             inner(0).into_iter().flat_map(sized).collect()
         }
         "DataFrameDomain" => {
-            // Frames of any columns, and of all pairs of some types.
+            // Domains of frames: without a schema, and with two columns for all pairs of some
+            // types.
             let types = ["bool", "i32", "i64", "u32", "u64", "usize", "f32", "f64", "String"];
             let cell = |t: &&str| json!({"atom_domain": {"T": t}});
             let may_lack = |t: &&str| json!({"option_domain": {"element_domain": cell(t)}});
@@ -183,7 +187,7 @@ fn domains(name: &TypeName) -> Vec<Json> {
         _ => vec![json!(name.to_string())],
     }
 }
-/// Candidate values of an argument. It uses those that its type can parse.
+/// Return candidates for an argument. Only the values that its type can parse are used.
 fn values(parameter: &Parameter) -> Vec<Arg> {
     let pool = json!([
         null,
@@ -257,7 +261,7 @@ fn arguments(parameters: &[Parameter], pools: &[Vec<Arg>], draw: &mut Draw) -> O
     }
     Some(args)
 }
-/// A metric of a type, in document form.
+/// Return a metric of a type, in document form.
 fn metric_json(name: &TypeName) -> Json {
     let function = match name.head() {
         "SymmetricDistance" => "symmetric_distance",
@@ -281,7 +285,7 @@ fn metric_json(name: &TypeName) -> Json {
     };
     json!({function: arguments})
 }
-/// All spaces that a parameter of type `Space<D, M>` may take, by pairs of descriptors.
+/// Return all spaces for a parameter of type `Space<D, M>`, as pairs of a domain and a metric.
 fn spaces(parameter: &Parameter) -> Vec<Arg> {
     let [domain, metric] = parameter.type_name.args() else { return Vec::new() };
     let metric = build(metric_json(metric)).unwrap().metric().unwrap();
@@ -294,7 +298,7 @@ pub(crate) struct Built {
     pub(crate) made: Constructed,
     pub(crate) told: String,
 }
-/// Build a signature in a few ways.
+/// Build a signature several times, with different arguments.
 pub(crate) fn builds(entry: &Entry, draw: &mut Draw) -> Result<Vec<Built>, String> {
     let pool = |parameter: &Parameter| match parameter.type_name.head() {
         "Space" => spaces(parameter),
@@ -323,8 +327,8 @@ pub(crate) fn builds(entry: &Entry, draw: &mut Draw) -> Result<Vec<Built>, Strin
         _ => Ok(built),
     }
 }
-/// All signatures that make objects of a kind, except combinators and interactive mechanisms, which
-/// are tested with the objects that they combine.
+/// Return all signatures that make objects of a kind. Leave out combinators and interactive
+/// mechanisms, because other tests cover them.
 pub(crate) fn entries(kind: Kind) -> Vec<Arc<Entry>> {
     let combines =
         |entry: &Entry| entry.parameters().iter().any(|p| p.type_name.to_string().contains("Any"));
@@ -334,7 +338,8 @@ pub(crate) fn entries(kind: Kind) -> Vec<Arc<Entry>> {
     let talks = |entry: &Entry| entry.output().to_string().contains("Session");
     entries.filter(|entry| entry.kind() == kind && !combines(entry) && !talks(entry)).collect()
 }
-/// Test each signature, two at a time, with its own seed. Panic with all reasons.
+/// Test each signature with its own seed. Run two tests at a time. Panic with the list of all
+/// errors.
 #[track_caller]
 pub(crate) fn each(
     entries: &[Arc<Entry>],

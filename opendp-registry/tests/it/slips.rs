@@ -1,5 +1,5 @@
-//! Documents with a mistake: each is refused with a message that says what to write, or gives the
-//! intended answer.
+//! Tests documents with a mistake. Each document gives the intended result, or an error that states
+//! the correct form.
 
 use opendp_core::Error;
 use opendp_registry::{Document, Registry};
@@ -62,7 +62,7 @@ fn a_type_argument_that_says_more_than_its_type_is_refused() {
         let arguments = json!({"candidates": [0, 1], "alpha": 0.5, "MO": metric});
         integers(json!([{"quantile_score_candidates": arguments}]))
     };
-    // Run twice, because resolved requests are remembered by types alone.
+    // Run the test twice, because resolved requests are cached only by types.
     for _ in 0..2 {
         assert!(build(scores(json!({"linf_distance": {"T": "u64"}}))).is_ok());
         let promise = json!({"linf_distance": {"T": "u64", "monotonic": true}});
@@ -112,7 +112,7 @@ fn scores_of_which_the_least_is_best_are_not_chosen_by_the_largest() {
                 json!([scores, inside]),
                 json!([scores, called]),
             ] {
-                // Null is no value, and has an error of its own.
+                // The value null has its own error message here.
                 let null = oriented.is_some_and(Json::is_null);
                 refused(integers(chain), &[orientation, if null { "null" } else { &said }]);
             }
@@ -121,7 +121,7 @@ fn scores_of_which_the_least_is_best_are_not_chosen_by_the_largest() {
         assert!(build(sized(choice(Some(&right)))).is_ok(), "{name}");
         refused(sized(choice(None)), &[orientation, &said]);
     }
-    // For other scores, the largest or the smallest may be selected.
+    // For other scores, both the largest and the smallest can be selected.
     let domain = json!({"vector_domain": {"atom_domain": {"T": "i32"}}});
     let metric = json!({"linf_distance": {"T": "i32"}});
     for largest in [
@@ -153,7 +153,7 @@ fn links_of_chains_within_chains_count() {
     };
     assert!(build(nested(253)).is_ok());
     refused(nested(254), &["256 links"]);
-    // Parallel members are not on the same path, but count in the total.
+    // Parallel members are not on the same path, so they count only in the total.
     let many = |n: usize| {
         let members: Vec<Json> = (0..n).map(|_| noise.clone()).collect();
         let clamp = json!({"clamp": {"bounds": [0, 1]}});
@@ -204,7 +204,7 @@ fn a_distance_between_f32_is_read_upward() {
         }));
         map(&made.unwrap(), json!(0.7)).unwrap().as_f64().unwrap()
     };
-    // The f32 nearest to 0.7 is below it.
+    // The f32 nearest to 0.7 is below 0.7.
     assert_eq!(loss("f32"), f64::from(0.7_f32.next_up()));
     assert_eq!(loss("f64"), 0.7);
 }

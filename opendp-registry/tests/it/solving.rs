@@ -1,4 +1,4 @@
-//! Parameters of documents: filled, and solved for.
+//! Tests of parameters of documents. A parameter gets a given value, or a search finds its value.
 
 use std::collections::BTreeMap;
 
@@ -72,7 +72,8 @@ fn a_size_is_searched_among_whole_numbers() {
     }))
     .unwrap();
     let n = mean.solve(Registry::global(), "n", &json!(2), &json!(0.1)).unwrap();
-    // The mean of n moves by 10/n, which rounds up at n = 100 to a little more than 0.1.
+    // The mean of n numbers changes by at most 10/n. For n = 100, the map rounds 10/n up to
+    // slightly more than 0.1.
     assert!([json!(100), json!(101)].contains(&n), "{n}");
 }
 #[test]
@@ -97,7 +98,7 @@ fn no_noise_is_never_the_answer() {
             }
         }
     }
-    // A sum that is always 5 needs no noise, and a selection needs only a positive scale.
+    // A sum that is always 5 needs no noise. A selection needs only a positive scale.
     let constant = Document::new(json!({
         "space": {"domain": {"vector_domain": {"atom_domain": {"T": "i32"}, "size": 9}}, "metric": "change_one_distance"},
         "chain": [{"clamp": {"bounds": [5, 5]}}, "sum", {"laplace": {"scale": {"param": "s"}}}],
@@ -112,7 +113,7 @@ fn no_noise_is_never_the_answer() {
     .unwrap();
     let error = solve(&choice, "t", json!(1), json!("Infinity")).unwrap_err();
     assert!(error.kind() == "Search" && error.to_string().contains("no noise"), "{error}");
-    // A bound of the data may be 0.
+    // A bound of the data can be 0.
     let mut upper = document().json().clone();
     upper["chain"][2]["laplace"]["scale"] = json!(1.0);
     let upper = Document::new(upper).unwrap();
@@ -145,7 +146,8 @@ fn a_threshold_is_found_where_the_map_fails_at_smaller_ones() {
                     made.check(&d_in, &d_out)
                 };
                 let told = format!("{mechanism} {value} {largest}");
-                // The search formerly ended at such a probe.
+                // An earlier version of the search ended at a value that does not meet the bound,
+                // such as 1.
                 assert!(meets(&json!(1)).is_err(), "{told}");
                 let found = document.solve(Registry::global(), "t", &d_in, &d_out).unwrap();
                 assert_eq!(meets(&found), Ok(true), "{told}: {found}");

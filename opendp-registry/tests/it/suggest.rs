@@ -1,4 +1,4 @@
-//! Suggestions: they build, they meet the budget, and the search is bounded.
+//! Tests that suggestions can be built and meet the budget, and that the search is bounded.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -19,7 +19,7 @@ fn named(word: &'static str) -> impl Fn(&Entry) -> bool {
 const PURE: &str = "max_divergence";
 const RHO: &str = "zero_concentrated_divergence";
 
-/// Suggest, and check by the documents alone that each suggestion meets the goal.
+/// Suggest chains. Use only their documents to check that each suggestion meets the goal.
 #[track_caller]
 fn suggest(
     space: &Json,
@@ -44,7 +44,7 @@ fn suggest(
         assert!(made.check(&d_in, d_out).unwrap(), "{text}");
         assert_eq!(made.map(&d_in).unwrap(), one.loss, "{text}");
         assert!(one.names.iter().any(|name| name.contains(word)), "{word}: {text}");
-        // A budget that is not spent is noise that is not needed.
+        // If a suggestion leaves much of the budget unused, its noise is larger than necessary.
         let spent = one.loss.as_f64().or_else(|| one.loss[0].as_f64()).unwrap();
         let most = d_out.as_f64().or_else(|| d_out[0].as_f64()).unwrap();
         assert!(one.solved.is_none() || 0.9 * most < spent && spent <= most, "{text}: {spent}");
@@ -86,7 +86,7 @@ fn a_mean_of_a_public_size_is_one_clamp_away() {
     assert_eq!(first.names, ["make_clamp", "make_mean", "make_laplace"]);
     let (name, scale) = first.solved.as_ref().unwrap();
     assert!(name == "scale" && (0.1..0.100001).contains(&scale.as_f64().unwrap()), "{scale}");
-    // The tail of the Laplace distribution: ln(1 / 0.05) * 0.1.
+    // The tail of the Laplace distribution gives the error ln(1 / 0.05) * 0.1.
     let error = first.accuracy[0].unwrap();
     assert!((0.299..0.31).contains(&error), "{error}");
 }
@@ -101,7 +101,7 @@ fn what_is_not_stated_is_named_and_never_invented() {
         all.find(|it| it.name == name).unwrap_or_else(|| panic!("{name}: {:?}", found.obstacles))
     };
     assert!(missing("make_mean").reason.is_some());
-    // With the facts, the chain exists.
+    // With these facts, the search finds the chain.
     let facts = [
         ("clamp.bounds", json!([0, 100])),
         ("resize.size", json!(50)),
@@ -184,7 +184,7 @@ fn a_budget_that_is_no_loss_is_an_error() {
 }
 
 type Rows = Space<VectorDomain<AtomDomain<i64>>, SymmetricDistance>;
-/// A constructor that reaches a new space at each call, without an end.
+/// Make a constructor whose output space is new at each call.
 fn growing(calls: &Arc<AtomicUsize>) -> Addition {
     let calls = calls.clone();
     let output: TypeName = "Transformation".parse().unwrap();
@@ -217,7 +217,7 @@ fn a_search_calls_at_most_as_often_as_its_limit_says() {
         let called = calls.load(Ordering::SeqCst);
         assert!(called <= most && (most < 400 || 1 < called), "{called} of {most}");
     }
-    // What has no proof is not called, unless the goal admits it.
+    // A constructor without a proof is called only if the goal allows it.
     calls.store(0, Ordering::SeqCst);
     let links = Limits { links: 1, ..Limits::default() };
     let short = registry.suggest(&goal(links)).unwrap();

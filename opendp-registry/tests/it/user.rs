@@ -1,4 +1,4 @@
-//! Definitions that users add by name while the program runs.
+//! Definitions that users add by name at run time.
 
 use opendp_core::erased::{AnyDistance, AnyMeasure, AnyMetric, AnyValue};
 use opendp_core::{
@@ -13,7 +13,7 @@ use crate::{build, measurement, transformation};
 fn make(name: &str, args: Args) -> Result<Constructed> {
     Registry::global().make(name, &args)
 }
-/// A map of numbers to numbers.
+/// Return a map of numbers to numbers.
 fn doubling() -> PrivacyMap<AnyMetric, AnyMeasure> {
     PrivacyMap::new(|d: &AnyDistance| {
         let d = *d.downcast_ref::<f64>()?;
@@ -60,7 +60,7 @@ fn spaces_and_measures_of_ones_own_stand_in_documents() {
     let talk = measurement(filter.clone());
     let edit = talk.input().metric().decode(&json!(0.5)).unwrap();
     assert_eq!(*talk.map(&edit).unwrap().downcast_ref::<f64>().unwrap(), 1.0);
-    // The control: no built-in metric counts edits of one text in this way.
+    // The control: a built-in metric is not accepted here.
     let text = filter
         .to_string()
         .replace(r#"{"user_distance":{"identifier":"edits"}}"#, r#""hamming_distance""#);

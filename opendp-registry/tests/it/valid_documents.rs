@@ -1,9 +1,9 @@
-//! A valid document of each kind, which tests modify.
+//! A valid document of each kind. Tests modify these documents.
 
 use serde_json::Value as Json;
 
-/// A valid document of each kind. Together they name every constructor that documents can name, so
-/// they are also the examples of the reference.
+/// Return a valid document of each kind. Each constructor that is allowed in documents occurs in at
+/// least one of them. The reference uses these documents as its examples.
 pub(crate) fn documents() -> Vec<Json> {
     serde_json::from_str(include_str!("../../examples.json")).unwrap()
 }

@@ -1,4 +1,4 @@
-//! Documents that were written before a constructor changed keep their meaning.
+//! Tests that documents keep their meaning after a constructor changes.
 
 use opendp_core::{Bounds, Change, Kind, Made, Migration, Parameter, TypeName};
 use opendp_registry::{Addition, Document, Registry};
@@ -8,7 +8,7 @@ use serde_json::{Value as Json, json};
 const fn change(since: u64, change: Change) -> Migration {
     Migration { package: "acme-dp", constructor: "make_total", since, change }
 }
-/// A registry in which `make_total` of `acme-dp` has changed three times.
+/// Return a registry in which `make_total` of `acme-dp` has changed three times.
 fn registry() -> Registry {
     let registry = Registry::new();
     let output: TypeName = "Transformation".parse().unwrap();
@@ -27,7 +27,7 @@ fn registry() -> Registry {
     registry.migrate(change(3, Change::Removed { argument: "exact", only: "true" }));
     registry
 }
-/// The loss of one record, which is the largest number in the range.
+/// Return the loss of one record, which is the largest number in the range.
 fn most(registry: &Registry, packages: Json, args: Json) -> Result<Json, opendp_core::Error> {
     let mut document = json!({"constructor": "make_total", "args": args});
     if !packages.is_null() {
@@ -46,10 +46,10 @@ fn an_argument_with_a_new_name_is_read_by_its_old_one() {
         registry.take_notes(),
         ["the argument `bounds` of `make_total` is now called `range`"]
     );
-    // It is told once, however many documents use it.
+    // The note is returned once, even if several documents use the old name.
     most(&registry, json!(null), old.clone()).unwrap();
     assert!(registry.take_notes().is_empty());
-    // A new document uses the new name.
+    // A document of the new version must use the new name.
     let error = most(&registry, json!({"acme-dp": 2}), old).unwrap_err().to_string();
     assert!(error.contains("`range`") && error.contains("since version 2"), "{error}");
     let both = json!({"bounds": [0, 9], "range": [0, 8]});

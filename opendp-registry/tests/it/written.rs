@@ -1,4 +1,4 @@
-//! Pipelines written as OpenDP 0.16 serializes them, and read again.
+//! Pipelines that are written in the serialization of OpenDP 0.16 and read again.
 
 use opendp_registry::{Document, Registry};
 use serde_json::{Value as Json, json};
@@ -28,7 +28,7 @@ fn what_is_written_is_read_again_with_the_same_map() {
             }
         };
         read += 1;
-        // Nothing but calls of OpenDP is left, and its own text is the same again.
+        // The text has only calls of OpenDP. A text that is read and written again stays the same.
         let again = Document::parse(&theirs.to_string()).unwrap();
         assert_eq!(again.to_opendp(Registry::global()).unwrap(), theirs);
         for d_in in &distances {
@@ -51,7 +51,7 @@ fn what_cannot_be_written_is_named_with_its_place() {
             json!([{"filter_values": {"values": [1]}}, "count"]),
             ["chain link 1", "make_filter_values"],
         ),
-        // Python's library has the function, but not for this measure.
+        // The Python library has the function, but not for this measure.
         (
             json!(["count", {"laplace": {"scale": 1.0, "MO": "SmoothedMaxDivergence"}}]),
             ["chain link 2", "Smoothed"],
@@ -67,7 +67,7 @@ fn what_cannot_be_written_is_named_with_its_place() {
         written(&json!({"space": replaced, "chain": [{"clamp": {"bounds": [0, 1]}}]})).unwrap_err();
     let error = error.to_string();
     assert!(error.contains("`make_clamp` for ChangeOneDistance"), "{error}");
-    // What does not build has no other text either.
+    // If a document cannot be built, the error is the error of the build.
     let error = written(&json!({"space": space, "chain": ["mean"]})).unwrap_err();
     assert_ne!(error.kind(), "NotImplemented", "{error}");
 }
@@ -88,7 +88,8 @@ fn numbers_and_pairs_have_the_types_that_python_expects() {
         "space": {"domain": {"vector_domain": {"atom_domain": {"T": "i32"}}}, "metric": "symmetric_distance"},
         "chain": [{"clamp": {"bounds": [0.0, 1e1]}}],
     });
-    // A document may write whole numbers in other ways, if its reader takes them.
+    // A document can contain whole numbers in other forms, such as `1.0`, if its reader accepts
+    // them.
     if let Ok(written) = written(&integers) {
         assert!(written.to_string().contains(r#""__tuple__":[0,10]"#), "{written}");
     }

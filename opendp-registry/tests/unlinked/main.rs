@@ -1,4 +1,4 @@
-//! A program that links no catalogue: its registry says what is missing.
+//! A program that links no catalogue. The errors of the registry name the missing crate.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on says so by panicking")]
 
 use opendp_core::Args;

@@ -63,7 +63,7 @@ fn every_order_of_tenths_sums_to_one() {
             orders += 1;
             let sum = order.iter().fold(Exact::ZERO, |sum, i| sum.plus_term(&tenths[*i]));
             assert_eq!(sum, one);
-            // The control: floats are not exact here.
+            // The control: if each term is a float, the sum is not exactly 1.
             let floats = order
                 .iter()
                 .fold(Exact::ZERO, |sum, i| sum.plus_term(&float(tenths[*i].to_f64_up())));
@@ -119,7 +119,7 @@ fn a_running_total_does_not_grow_and_is_never_too_small() {
     }
     assert!(sum <= total && total.to_f64_down() <= sum.to_f64_up() + 1e-12);
     assert!(total.0.as_ref().unwrap().odd.bit_len() <= MOST_BITS);
-    // The control: without the limit the denominator grows.
+    // The control: without the limit, the denominator has more than `MOST_BITS` bits.
     assert!(MOST_BITS < sum.0.unwrap().odd.bit_len());
 }
 

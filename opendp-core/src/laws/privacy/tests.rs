@@ -2,7 +2,7 @@ use super::*;
 use crate::random::{RandomSource, Seeded, with_secure};
 use crate::{AtomDomain, DiscreteDistance, Function, MaxDivergence, PrivacyMap, Space};
 
-/// Report a bit, and the wrong one with probability `wrong / 16`.
+/// Report a bit. With probability `wrong / 16`, the reported bit is wrong.
 fn report<S: RandomSource>(bit: bool, wrong: u64, source: &mut S) -> Result<bool, NoEntropy> {
     Ok(bit == (wrong <= source.word()? & 15))
 }
@@ -21,7 +21,7 @@ fn a_true_claim_is_accepted_and_a_smaller_one_refused() {
     assert_eq!(Claim::epsilon(ln(3.0)).exactly(&x, &y), Ok(4));
     let refused = Claim::epsilon(ln(3.0) * 0.999_999).exactly(&x, &y).unwrap_err();
     assert!(refused.contains("x and y"), "{refused}");
-    // The worse direction is found in either order.
+    // The inputs are tested in both orders. The check finds the larger loss in both cases.
     let (sure, unsure) = (chances(0).0, chances(8).0);
     for (one, two) in [(&sure, &unsure), (&unsure, &sure)] {
         assert!(Claim::epsilon(30.0).exactly(one, two).is_err());
@@ -29,7 +29,7 @@ fn a_true_claim_is_accepted_and_a_smaller_one_refused() {
 }
 #[test]
 fn a_delta_is_the_mass_that_may_exceed() {
-    // The bit itself in one of 16 cases, and else nothing.
+    // The release is `Some(bit)` in one of 16 cases, and `None` otherwise.
     let of = |bit: u64| {
         Chances::of::<4>(1, |source| Ok(if source.word()? == 0 { Some(bit) } else { None }))
     };
@@ -39,7 +39,8 @@ fn a_delta_is_the_mass_that_may_exceed() {
 }
 #[test]
 fn tapes_that_end_too_early_raise_no_false_alarm_and_hide_no_claim() {
-    // One more word is wanted in a quarter of the cases.
+    // In a quarter of the cases, the mechanism reads a second word. The tape does not have this
+    // word.
     let of = |bit: bool| {
         Chances::of::<2>(1, |source| {
             if source.word()? == 0 {
@@ -67,7 +68,8 @@ fn draws_refute_a_mechanism_with_less_noise_than_claimed() {
         let (mut x, mut y) = (draw(wrong, 1), draw(wrong, 2));
         let yes: &dyn Fn(&bool) -> bool = &|bit| *bit;
         let events = claim.by_draws(trial, || x(true), || y(false), &[yes]);
-        // Events that are found from the draws lead to the same decision.
+        // `by_releases` chooses the events from draws. Its decision is the same as the decision for
+        // the given event.
         let (mut x, mut y) = (draw(wrong, 3), draw(wrong, 4));
         let found = claim.by_releases(trial, || x(true), || y(false));
         assert_eq!(events.is_ok(), found.is_ok(), "{events:?} {found:?}");
@@ -91,7 +93,8 @@ fn a_true_claim_is_refuted_as_rarely_as_stated() {
         };
         (0..400).filter(|seed| broken(*seed)).count()
     };
-    // At most 200 of 400 on average. The seeds are fixed, so the number is too.
+    // On average, there are at most 200 false alarms in 400 trials. The seeds are fixed, so the
+    // number is fixed too.
     assert!(alarms(0.5, 4) <= 200);
     // The control: a false claim is refuted.
     assert!(350 < alarms(0.5, 1));
@@ -109,6 +112,6 @@ fn a_measurement_is_compared_with_its_own_map() {
     let honest = private(&reported(4, ln(3.0)), (&true, &false), trial).unwrap();
     assert!(0.9 < honest.epsilon, "{honest:?}");
     assert!(private(&reported(2, ln(3.0)), (&true, &false), trial).is_err());
-    // Inputs at distance 0 may not be told apart at all.
+    // Inputs at distance 0 must not be distinguishable at all.
     assert!(private(&reported(4, ln(3.0)), (&true, &true), trial).unwrap().epsilon < 0.1);
 }

@@ -1,12 +1,13 @@
-//! What OpenDP 0.16 knows, and how its JSON spells it.
+//! The functions of OpenDP 0.16, and their form in its JSON.
 
 use opendp_core::{Error, Result, TypeName};
 use serde_json::{Map, Value as Json, json};
 
-/// The functions of OpenDP 0.16: module, name, and the names of the parameters. After a slash: the
-/// metrics of data sets that its Python library takes, or the measures.
+/// The functions of OpenDP 0.16. Each line of the file has the module, the name, and the names of
+/// the parameters. Some lines also have a slash and a list: the metrics of data sets or the
+/// measures that the Python library accepts.
 const FUNCTIONS: &str = include_str!("../opendp_0_16.txt");
-/// The version that is written.
+/// The version of OpenDP that is written into the serialization.
 const VERSION: &str = "0.16.0";
 
 /// A function of OpenDP 0.16.
@@ -14,11 +15,12 @@ pub(super) struct Known {
     pub(super) module: &'static str,
     pub(super) name: &'static str,
     pub(super) parameters: Vec<&'static str>,
-    /// The metrics of data sets, or the measures, that it takes. Empty for no limit.
+    /// The accepted metrics of data sets, or the accepted measures. If the list is empty, all are
+    /// accepted.
     pub(super) takes: Vec<&'static str>,
 }
 impl Known {
-    /// Check that it takes a metric of data sets or a measure.
+    /// Check that the function accepts a metric of data sets or a measure.
     pub(super) fn check(&self, link: &str, type_name: &TypeName) -> Result<()> {
         let name = type_name.to_string();
         if self.takes.is_empty() || self.takes.contains(&name.as_str()) {
@@ -44,7 +46,7 @@ pub(super) fn known(name: &str) -> Option<Known> {
 pub(super) fn lacks(name: &str, what: &str) -> Error {
     Error::NotImplemented(format!("{name}: OpenDP 0.16 has no {what}, so this cannot be written"))
 }
-/// Write a call.
+/// Write a call of a function of OpenDP.
 pub(super) fn function(module: &str, name: &str, arguments: Json) -> Json {
     json!({
         "__function__": name, "__module__": module, "__kwargs__": arguments, "__version__": VERSION,
@@ -89,11 +91,12 @@ pub(super) fn described(json: &Json) -> Result<Json> {
     }
     Ok(function(module, name, Json::Object(arguments)))
 }
-/// Whether a parameter takes any domain, and not only that of atoms.
+/// Return whether a parameter takes all domains, and not only domains of atoms.
 fn is_domain(parameter: &str) -> bool {
     parameter.ends_with("_domain") && parameter != "atom_domain"
 }
-/// Write JSON with the types that Python tells apart: floats from integers, tuples from lists.
+/// Write JSON with the types of Python, which distinguishes floats from integers and tuples from
+/// lists.
 pub(super) fn plain(value: &Json, type_name: &TypeName) -> Result<Json> {
     let text = type_name.to_string();
     let float = text.contains("f64") || text.contains("f32") || FLOATS.contains(&type_name.head());
@@ -114,9 +117,9 @@ pub(super) fn plain(value: &Json, type_name: &TypeName) -> Result<Json> {
         other => other.clone(),
     })
 }
-/// Types of parameters that are written as floats.
+/// The types of parameters whose values are written as floats.
 const FLOATS: [&str; 2] = ["Scale", "Alpha"];
-/// The type of the items.
+/// Return the type of the items of a vector or of bounds.
 fn inner(type_name: &TypeName) -> &TypeName {
     match (type_name.head(), type_name.args()) {
         ("Option", [of]) => inner(of),
@@ -130,7 +133,7 @@ fn number(value: &Json, float: bool) -> Result<Json> {
         (true, Some(number)) if number.is_finite() => Some(json!(number)),
         (true, _) => None,
         (false, _) if !text.contains(['.', 'e', 'E']) => Some(value.clone()),
-        // A whole number that is written like a float.
+        // A whole number that is written like a float is written as an integer.
         (false, Some(number)) if number.fract() == 0.0 && number.abs() < 9e15 => {
             serde_json::from_str(&format!("{number:.0}")).ok()
         }

@@ -1,4 +1,4 @@
-//! Members of combinators, of all kinds, in all measures.
+//! Measurements of all kinds in all measures, as members of combinators.
 
 use opendp_core::arith::DirectedFloat;
 use opendp_core::erased::{AnyDistance, AnyMeasurement};
@@ -10,23 +10,24 @@ use opendp_core::{
 };
 use serde_json::{Value as Json, json};
 
-/// A measurement, and its true loss for two data sets at distance 0, if any.
+/// A measurement, and optionally its true loss for two data sets at distance 0.
 pub(super) struct Member {
     pub(super) made: AnyMeasurement,
     pub(super) told: String,
     pub(super) truth: Option<Truth>,
-    /// Two values of its rows.
+    /// Two possible rows of the data that the measurement takes.
     pub(super) rows: Json,
 }
-/// A lower bound on the true loss: the delta for each epsilon, and the divergence of every order
-/// from 1 on, except with a delta below the delta at infinity.
+/// A lower bound on the true loss. `delta` is a bound for each epsilon, and `divergence` is a bound
+/// for every order from 1 on. Let `d` be the limit of delta for large epsilon. The divergence bound
+/// also holds if events of probability less than `d` are excepted.
 #[derive(Clone, Copy)]
 pub(super) struct Truth {
     delta: fn(f64) -> f64,
     pub(super) divergence: f64,
 }
 impl Truth {
-    /// Return the delta at an epsilon, except for rounding.
+    /// Return the delta at an epsilon, slightly reduced because of rounding.
     pub(super) fn at(self, epsilon: f64) -> f64 {
         (self.delta)(epsilon) * (1.0 - 1e-9)
     }
@@ -35,40 +36,40 @@ impl Member {
     pub(super) fn arg(&self) -> Arg {
         Constructed::from(self.made.clone()).into()
     }
-    /// Return its stated loss at a distance.
+    /// Return the stated loss at a distance.
     pub(super) fn loss(&self, d_in: u32) -> AnyDistance {
         self.made.map(&AnyDistance::new(d_in)).unwrap()
     }
 }
 
-/// The mechanism reveals by randomized response, with probability 3/4, whether the first row is
-/// odd.
+/// Return the delta of randomized response with probability 3/4. The mechanism reveals whether the
+/// first row is odd.
 fn of_order(epsilon: f64) -> f64 {
     (0.75 - 0.25 * epsilon.inf_exp().unwrap()).max(0.0)
 }
-/// The mechanism reveals the first row with probability 1/100.
+/// Return the delta of a mechanism that reveals the first row with probability 1/100.
 fn of_first_row(_: f64) -> f64 {
     0.01
 }
-/// The loss of `of_order`.
+/// Return the epsilon of the mechanism of `of_order`.
 fn ln3() -> f64 {
     3_f64.inf_ln().unwrap()
 }
 fn order_profile() -> PrivacyProfile {
     PrivacyProfile::new(|epsilon| Ok(of_order(epsilon)))
 }
-/// The profile of Laplace noise for a distance.
+/// Return the profile of Laplace noise for a distance.
 fn laplace_profile(d: f64) -> PrivacyProfile {
     PrivacyProfile::new(move |epsilon| {
         Ok(if epsilon < d { -((epsilon - d) / 2.0).neg_inf_exp_m1().unwrap() } else { 0.0 })
     })
 }
-/// The curve of Gaussian noise, plus a constant loss at every distance.
+/// Return the curve of Gaussian noise, plus the constant loss `always` at every distance.
 fn renyi(d: f64, always: f64) -> RenyiCurve {
     RenyiCurve::new(move |alpha| Ok(alpha * d * d / 2.0 + always))
 }
 
-/// The members of one space, of all kinds, in all measures.
+/// Return the members of one space, of all kinds, in all measures.
 fn members_of<T: Atom, M>(metric: &M, size: Option<usize>) -> Vec<Member>
 where
     M: MetricOn<VectorDomain<AtomDomain<T>>> + Metric<Distance = u32>,
@@ -92,8 +93,8 @@ where
             all.push(Member { made, told, truth: $truth, rows: rows.clone() });
         })*};
     }
-    // The divergence of order 1 is 3/4 ln 3 - 1/4 ln 3; a certain outcome against an impossible one
-    // has an infinite one.
+    // The divergence of order 1 is 3/4 ln 3 - 1/4 ln 3. If an outcome is possible for one data set
+    // and impossible for the other, the divergence is infinite.
     let order = Some(Truth { delta: of_order, divergence: 0.5 * ln3() * (1.0 - 1e-9) });
     let first = Some(Truth { delta: of_first_row, divergence: f64::INFINITY });
     let rho = ln3() * ln3() / 2.0;
@@ -129,7 +130,7 @@ where
     }
     all
 }
-/// All members on data sets of one type of rows.
+/// Return all members on data sets of one type of rows.
 pub(super) fn members<T: Atom>() -> Vec<Member> {
     let mut all = members_of::<T, _>(&SymmetricDistance, None);
     all.extend(members_of::<T, _>(&InsertDeleteDistance, None));

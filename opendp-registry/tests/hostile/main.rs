@@ -1,0 +1,129 @@
+//! Tests of hostile texts. The answer to any text of 1 MB takes little time and less than 64 MB of
+//! memory. The tests measure the memory of the whole process, so they are a separate program.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "a test that cannot go on says so by panicking"
+)]
+
+mod large;
+mod targets;
+
+use std::{
+    path::Path,
+    sync::{
+        Mutex, PoisonError,
+        mpsc::{self, RecvTimeoutError},
+    },
+    time::{Duration, Instant},
+};
+
+use peak_alloc::PeakAlloc;
+use targets::TARGETS;
+
+#[global_allocator]
+static MEMORY: PeakAlloc = PeakAlloc;
+
+/// The longest allowed time for one text. The limit is one second for an optimised program. The
+/// limit for tests is higher, because they have little optimisation and the machine can be busy.
+const TOO_LONG: Duration = Duration::from_secs(if cfg!(debug_assertions) { 20 } else { 1 });
+/// After this time, the test fails because there is no answer.
+const NEVER: Duration = Duration::from_secs(120);
+/// The limit on the memory for a text of 1 MB, in bytes.
+const TOO_MUCH: usize = 64_000_000;
+
+/// The time and the memory that the answer to a text took.
+struct Cost {
+    time: Duration,
+    memory: usize,
+}
+/// Call a function with a text, and measure the time and the memory of the call.
+///
+/// # Panics
+/// When the function panics or does not return.
+#[track_caller]
+fn cost(name: &str, ask: fn(&str), text: String) -> Cost {
+    // A lock, so that the memory of only one text is measured at a time.
+    static ONE: Mutex<()> = Mutex::new(());
+    let _one = ONE.lock().unwrap_or_else(PoisonError::into_inner);
+    let short: String = text.chars().take(200).collect();
+    let (send, receive) = mpsc::channel();
+    MEMORY.reset_peak_usage();
+    let before = MEMORY.current_usage();
+    let worker = std::thread::Builder::new().stack_size(2 << 20);
+    let worker = worker.spawn(move || {
+        let start = now();
+        ask(&text);
+        send.send(start.elapsed()).unwrap();
+    });
+    let time = match receive.recv_timeout(NEVER) {
+        Ok(time) => time,
+        Err(RecvTimeoutError::Timeout) => panic!("{name} gives no answer: {short}"),
+        Err(RecvTimeoutError::Disconnected) => panic!("{name} panics: {short}"),
+    };
+    worker.unwrap().join().unwrap();
+    Cost { time, memory: MEMORY.peak_usage().saturating_sub(before) }
+}
+#[allow(clippy::disallowed_methods, reason = "it measures how long an answer takes")]
+fn now() -> Instant {
+    Instant::now()
+}
+/// Resolve each name once. This fills the caches that every program needs, so their cost is not
+/// measured for a text.
+fn warm() {
+    for name in ["count", "laplace", "clamp"] {
+        targets::signature(name);
+    }
+    for (_, text, _) in large::texts(100) {
+        TARGETS.iter().for_each(|(_, ask)| ask(&text));
+    }
+}
+
+#[test]
+fn every_text_that_a_fuzzer_found_is_answered_soon() {
+    let corpus = Path::new(env!("CARGO_MANIFEST_DIR")).join("../fuzz/corpus");
+    warm();
+    for (name, ask) in TARGETS {
+        let mut texts = 0;
+        for file in std::fs::read_dir(corpus.join(name)).unwrap() {
+            let Ok(text) = String::from_utf8(std::fs::read(file.unwrap().path()).unwrap()) else {
+                continue;
+            };
+            let short: String = text.chars().take(200).collect();
+            let Cost { time, memory } = cost(name, ask, text);
+            assert!(time < TOO_LONG && memory < TOO_MUCH, "{name}: {time:?}, {memory} B: {short}");
+            texts += 1;
+        }
+        assert!(20 <= texts, "{name} has {texts} texts");
+    }
+}
+#[test]
+fn every_text_of_a_megabyte_is_answered_soon_and_with_little_memory() {
+    warm();
+    let mut wrong = Vec::new();
+    for (what, text, names) in large::texts(1_000_000) {
+        assert!((900_000..1_100_000).contains(&text.len()), "{what}: {} B", text.len());
+        for (name, ask) in TARGETS.into_iter().filter(|(name, _)| names.contains(name)) {
+            let Cost { time, memory } = cost(name, ask, text.clone());
+            if TOO_LONG <= time || TOO_MUCH <= memory {
+                wrong.push(format!("{what} as {name}: {time:?}, {} MB", memory / 1_000_000));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+#[test]
+fn long_requests_leave_no_memory_behind() {
+    warm();
+    // The registry stores a request, except if its text is long.
+    let ask: fn(&str) = |text| {
+        for number in 0..200 {
+            targets::signature(&format!("symmetric_distance{}{}", text, " ".repeat(number)));
+        }
+    };
+    let before = MEMORY.current_usage();
+    cost("signature", ask, " ".repeat(10_000));
+    let left = MEMORY.current_usage().saturating_sub(before);
+    assert!(left < 1_000_000, "{left} bytes");
+}
