@@ -1,11 +1,11 @@
-//! The number of records.
+//! Counts records.
 
 // Constructors.
 mod count_by;
 mod count_by_categories;
 mod count_distinct;
 
-// Engines.
+// Shared code.
 pub(crate) mod counts;
 mod key;
 mod table;
@@ -34,20 +34,20 @@ pub use tally::Tally;
 /// The input is a space of data sets in which records are added and removed.
 ///
 /// # Postcondition
-/// The output is the number of records, or the largest number up to which `TO` holds every
-/// integer, whichever is smaller. It is never NaN.
+/// Let `m` be the largest number such that `TO` represents every integer from 0 to `m`. The output
+/// is the number of records, or `m` if that number is larger. The output is never NaN.
 ///
 /// # Map
 /// `d_out = d_in`, cast to `TO` and rounded up.
 ///
 /// # Proof
-/// Adding or removing one record changes the number of records by one. No other change of the data
-/// affects it. Taking the minimum with a constant does not increase the distance of two numbers.
-/// The symmetric distance `d` of two data sets therefore bounds the difference of their counts. (A
-/// known size makes no difference: the records are counted, and the map is the same.)
+/// If one record is added or removed, the number of records changes by one. If each of two numbers
+/// is limited to at most `m`, their distance does not increase. So the symmetric distance of two
+/// data sets bounds the difference of their counts. A known size does not change the function or
+/// the map.
 ///
 /// # Errors
-/// The map gives `FailedCast` when `d_in` does not fit `TO`.
+/// The map returns `FailedCast` when `d_in` does not fit `TO`.
 ///
 /// ```
 /// # use opendp_core::*;
@@ -76,9 +76,9 @@ register! {
             TO in [i32, i64, u32, u64, usize, f64] = i32;
 }
 
-/// Its state is the number of rows seen.
+/// The fold of `make_count`. The state is the number of rows that were read.
 struct Count {
-    /// Names the type of the count.
+    /// A function that returns the name of the type of the count.
     of: fn() -> TypeName,
 }
 impl<T: Atom> Fold<Vec<T>, u64> for Count {

@@ -10,7 +10,7 @@ mod split_lines;
 mod split_records;
 mod subset_by;
 
-// Engine.
+// Shared code.
 mod replaced;
 
 pub use create_dataframe::make_create_dataframe;

@@ -1,4 +1,4 @@
-//! The size, the order and the metric of a data set.
+//! Changes the size, the order or the metric of a data set.
 
 mod metric_bounded;
 mod metric_unbounded;

@@ -15,8 +15,9 @@ pub use filter_values::make_filter_values;
 
 /// Keep the records for which a condition of your own holds.
 ///
-/// It is for Rust programs: a closure has no name. No check can verify the closure, so the caller
-/// is responsible for it; see [`make_row_by_row`](crate::make_row_by_row). In documents, use
+/// This constructor is only for Rust programs, because a closure has no name. No check can verify
+/// the closure, so the caller is responsible for its precondition; see
+/// [`make_row_by_row`](crate::make_row_by_row). In documents, use
 /// [`make_filter_bounds`](crate::make_filter_bounds) and
 /// [`make_filter_values`](crate::make_filter_values).
 ///
@@ -24,21 +25,22 @@ pub use filter_values::make_filter_values;
 /// * `keep` - the condition
 ///
 /// # Precondition
-/// The metric counts records added and removed, or inserted and deleted. `keep` depends only on the
-/// record and gives the same result for equal records; `0.0` equals `-0.0`, and NaN equals NaN. It
-/// uses no randomness, keeps no state, and does not panic.
+/// The metric counts records that are added and removed, or inserted and deleted. `keep` depends
+/// only on the record. `keep` gives the same result for equal records, where `0.0` equals `-0.0`,
+/// and NaN equals NaN. `keep` uses no randomness, has no state, and does not panic.
 ///
 /// # Postcondition
-/// The output holds the records for which `keep` is true, in order, in the element domain of the
-/// input and under its metric. Its size is unknown, even if the size of the input is known.
+/// The output contains the records for which `keep` returns true, in the same order. The output has
+/// the element domain and the metric of the input. The size is unknown, even if the size of the
+/// input is known.
 ///
 /// # Map
 /// `d_out = d_in`.
 ///
 /// # Proof
-/// Whether a record is kept depends only on that record. So if a record is added, inserted, removed
-/// or deleted in the input, then either the output does not change, or the same happens to one
-/// record of the output, at the corresponding place.
+/// The decision to keep a record depends only on that record. Suppose that a record is added,
+/// inserted, removed or deleted in the input. Then either the output does not change, or the same
+/// change happens to one record of the output, at the corresponding place.
 ///
 /// # Errors
 /// `MetricSpace` when the metric requires a known size.
@@ -64,8 +66,8 @@ where
     filtered(input, element, keep)
 }
 
-/// Keep the records for which a condition holds. All kept records must be members of the given
-/// domain.
+/// Keep the records for which a condition holds. All records that are kept must be members of the
+/// given domain.
 pub(crate) fn filtered<D, E, M>(
     input: Space<VectorDomain<D>, M>,
     element: E,

@@ -1,4 +1,4 @@
-//! Constructors under older names. Each calls its target, with these arguments fixed:
+//! Constructors under older names. Each constructor calls its target and fixes some arguments:
 //!
 //! | older name | target | fixed |
 //! |---|---|---|
@@ -6,10 +6,10 @@
 //! | `make_sized_bounded_sum` | `make_sum` | the size is known |
 //! | `make_sized_bounded_mean` | `make_mean` | |
 //! | `make_sized_bounded_variance` | `make_variance` | |
-//! | `make_sized_bounded_covariance` | `make_covariance` | the input space, of `size` and bounds |
+//! | `make_sized_bounded_covariance` | `make_covariance` | the input space, which has `size` and bounds |
 //! | `make_sized_quantile_score_candidates` | `make_quantile_score_candidates` | the size is known |
-//! | `make_bounded_*_sum` | `make_sum` | the input space, of bounds |
-//! | `make_sized_bounded_*_sum` | `make_sum` | the input space, of `size` and bounds |
+//! | `make_bounded_*_sum` | `make_sum` | the input space, which has bounds |
+//! | `make_sized_bounded_*_sum` | `make_sum` | the input space, which has `size` and bounds |
 
 mod sized;
 mod sums;

@@ -1,12 +1,13 @@
 //! Stable transformations of data, each with the proof of its stability map.
 //!
-//! A transformation is a function of a data set, with a bound on how far its output can move when
-//! records are added, removed or replaced. Each constructor has its own file with its precondition,
-//! its map, the proof of the map, and tests that try to break it.
+//! A transformation is a function of a data set, with a stability map. The map bounds the change of
+//! the output when records are added, removed or replaced. Each constructor has its own file. The
+//! file contains the precondition, the map, the proof of the map, and tests that try to refute the
+//! map.
 //!
-//! - Each row alone: [`make_is_equal`], [`make_clamp`], [`make_cast`], [`make_cast_default`],
-//!   [`make_cast_inherent`], [`make_find`], [`make_find_bin`], [`make_index`], [`make_identity`],
-//!   and [`make_row_by_row`] for a function of your own.
+//! - Functions of each row alone: [`make_is_equal`], [`make_clamp`], [`make_cast`],
+//!   [`make_cast_default`], [`make_cast_inherent`], [`make_find`], [`make_find_bin`],
+//!   [`make_index`], [`make_identity`], and [`make_row_by_row`] for a function of your own.
 //! - Missing values: [`make_is_null`], [`make_impute_constant`], [`make_impute_uniform_float`],
 //!   [`make_drop_null`].
 //! - Filters: [`make_filter_bounds`], [`make_filter_values`], and [`make_filter`] for a condition
@@ -17,18 +18,20 @@
 //! - Counts: [`make_count`], [`make_count_distinct`], [`make_count_by`],
 //!   [`make_count_by_categories`].
 //! - Sums and means, exact for any order or split of the rows: [`make_sum`], [`make_mean`].
-//! - Measures of spread, also exact: [`make_variance`], [`make_sum_of_squared_deviations`],
+//! - Measures of spread, computed exactly: [`make_variance`], [`make_sum_of_squared_deviations`],
 //!   [`make_covariance`].
-//! - Trees of counts: [`make_b_ary_tree`], [`choose_branching_factor`]; and post-processing of a
-//!   released tree, [`make_consistent_b_ary_tree`], [`make_cdf`], [`make_quantiles_from_counts`].
+//! - Trees of counts: [`make_b_ary_tree`], [`choose_branching_factor`].
+//! - Post-processing of a released tree: [`make_consistent_b_ary_tree`], [`make_cdf`],
+//!   [`make_quantiles_from_counts`].
 //! - Scores of the candidates for a quantile: [`make_quantile_score_candidates`].
 //! - Tables of text: [`make_split_lines`], [`make_split_records`], [`make_create_dataframe`],
-//!   [`make_split_dataframe`]; and frames of named columns: [`make_select_column`],
-//!   [`make_df_cast_default`], [`make_df_is_equal`], [`make_subset_by`].
-//! - Older names of sums, such as [`make_sized_bounded_sum`] and [`make_bounded_int_split_sum`], of
-//!   means, variances, covariances and scores: each calls a constructor above.
+//!   [`make_split_dataframe`].
+//! - Frames of named columns: [`make_select_column`], [`make_df_cast_default`],
+//!   [`make_df_is_equal`], [`make_subset_by`].
+//! - Older names of sums, means, variances, covariances and scores. Each older name calls a
+//!   constructor above. Examples are [`make_sized_bounded_sum`] and [`make_bounded_int_split_sum`].
 //!
-//! The first argument of a constructor is the input space, so constructors chain:
+//! The first argument of a constructor is the input space, so `then` can chain constructors:
 //!
 //! ```
 //! use opendp_core::*;
@@ -52,8 +55,8 @@
     )
 )]
 
-/// Offer a function to the registry, as [`opendp_core::register!`] does. Unit tests are compiled
-/// without registrations; `tests/it` tests the resolution of names.
+/// Register a function by its name, like [`opendp_core::register!`]. Unit tests are compiled
+/// without registrations. Tests in `tests/it` find constructors by name.
 #[cfg(not(test))]
 macro_rules! register {
     ($($registration:tt)*) => { opendp_core::register! { $($registration)* } };
@@ -79,13 +82,13 @@ mod test_checks;
 mod user_transformation;
 mod widest;
 
-// Each record alone.
+// Functions of each record alone.
 pub use rows::{
     Nullable, RoundCast, make_cast, make_cast_default, make_cast_inherent, make_clamp, make_find,
     make_find_bin, make_identity, make_impute_constant, make_impute_uniform_float, make_index,
     make_is_equal, make_is_null, make_row_by_row,
 };
-// Which records stay.
+// Filters of records.
 pub use filter::{make_drop_null, make_filter, make_filter_bounds, make_filter_values};
 // Size, order and metric of a data set.
 pub use dataset::{
@@ -116,7 +119,7 @@ pub use dataframe::{
 };
 // A transformation of your own.
 pub use user_transformation::make_user_transformation;
-// Older names.
+// Older names of constructors.
 pub use legacy::{
     make_bounded_float_checked_sum, make_bounded_float_ordered_sum, make_bounded_int_monotonic_sum,
     make_bounded_int_ordered_sum, make_bounded_int_split_sum, make_bounded_sum,

@@ -10,40 +10,41 @@ use opendp_core::{
 ///
 /// # Arguments
 /// * `constant` - the factor
-/// * `bounds` - a pair `[lower, upper]`, to which the number is clamped first
+/// * `bounds` - a pair `[lower, upper]`; the number is first clamped to these bounds
 ///
 /// # Precondition
-/// `constant` and `bounds` are finite. The number is not NaN; it may be infinite.
+/// `constant` and `bounds` are finite. The number is not NaN, but it can be infinite.
 ///
 /// # Function
-/// The number, or the bound nearest to it, is multiplied by `constant` and rounded to the nearest
-/// float. A product beyond the finite floats becomes the largest or the lowest of them.
+/// The number is clamped to the bounds, multiplied by `constant`, and rounded to the nearest float.
+/// A product beyond the finite floats becomes the largest or the lowest finite float.
 ///
 /// # Postcondition
 /// The output is finite.
 ///
 /// # Map
 /// Let `c` be the absolute value of the constant, and `d` the smaller of `d_in` and the width of
-/// the bounds. Then `d_out = c * d + u`, rounded up. Here `u` is the spacing of floats at the
-/// largest product: the distance from it to the next float toward zero. The term `u` is dropped
-/// when `d` is zero, and when `c` is zero or a power of two of at least 1, because such products
-/// are exact.
+/// the bounds. Then `d_out = c * d + u`, rounded up. Here `u` is the distance from the largest
+/// product to the next float toward zero. The term `u` is dropped when `d` is zero. The term `u` is
+/// also dropped when `c` is zero or a power of two of at least 1, because such products are exact.
 ///
 /// # Proof
-/// Clamping does not increase the distance of two numbers, and leaves it at most the width. Let `g`
-/// be the exact product, saturated at the ends of the finite floats. Saturation does not increase
-/// distances, so `g` has the Lipschitz constant `c`. The output is `g` rounded to nearest. A
-/// product beyond the largest float by less than half a unit rounds to that float. Further beyond,
-/// rounding gives an infinity, which is replaced by that float. The magnitude of `g` is at most
-/// `m`, the largest product rounded up and limited to the largest float. So the two floats around
-/// `g` are at most `u` apart, where `u` is the spacing below `m`; this includes subnormal floats.
-/// Each of two outputs is within `u / 2` of its `g`, so their distance exceeds the distance of
-/// their `g` by at most `u`. Equal inputs have equal outputs. Multiplication by a power of two of
-/// at least 1 only shifts the exponent, also for a subnormal number, so the product is exact or
-/// beyond the largest float.
+/// Clamping does not increase the distance of two numbers. After clamping, this distance is at most
+/// the width of the bounds. Let `g` be the exact product, saturated at the ends of the finite
+/// floats. Saturation does not increase distances, so `g` has the Lipschitz constant `c`. The
+/// output is `g` rounded to nearest. If a product exceeds the largest float by less than half of
+/// the spacing of floats, the product rounds to the largest float. If the product is larger,
+/// rounding gives an infinity, and the function replaces the infinity by the largest float. Let `m`
+/// be the largest product, rounded up and limited to the largest float. The magnitude of `g` is at
+/// most `m`, and `u` is the spacing of floats below `m`. So the two floats around `g` are at most
+/// `u` apart, also if these floats are subnormal. Each output differs from its exact product `g` by
+/// at most `u / 2`. So the distance of two outputs exceeds the distance of their exact products by
+/// at most `u`. Equal inputs have equal outputs. Multiplication by a power of two of at least 1
+/// only shifts the exponent, also for a subnormal number. So such a product is exact, or it exceeds
+/// the largest float.
 ///
 /// # Errors
-/// `MakeTransformation` when the constant or a bound is infinite or NaN. The map gives `Overflow`
+/// `MakeTransformation` when the constant or a bound is infinite or NaN. The map returns `Overflow`
 /// when its value is not finite.
 ///
 /// ```
@@ -95,20 +96,19 @@ register! {
         for T in [f32, f64];
 }
 
-/// Bound how much rounding may increase the distance of two products.
+/// Bound how much rounding can increase the distance of two products.
 fn rounding<T: Float>(factor: T, lower: T, upper: T) -> Result<T> {
     let (lower, upper) = (lower.total_abs()?, upper.total_abs()?);
     let magnitude = if lower < upper { upper } else { lower };
     if magnitude == T::zero() || factor == T::zero() || shifts(factor.to_f64()) {
         return Ok(T::zero());
     }
-    // Both are finite, so the only possible failure is an infinite product.
+    // Both factors are finite, so the only possible failure is an infinite product.
     let largest = factor.inf_mul(magnitude).unwrap_or(T::FINITE_MAX);
-    // Take the next float toward zero in the type of the data. Every float of that type is also an
-    // `f64`.
+    // Take the next float of type `T` toward zero. Every float of type `T` is also an `f64`.
     largest.inf_sub(T::from_f64_toward_zero(largest.to_f64().next_down()))
 }
-/// Whether a positive factor is a power of two of at least 1.
+/// Return whether a positive factor is a power of two of at least 1.
 fn shifts(factor: f64) -> bool {
     1.0 <= factor && factor.to_bits() << 12 == 0
 }
@@ -128,8 +128,8 @@ mod tests {
         let input = Space::new(AtomDomain::non_nan(), AbsoluteDistance::new()).unwrap();
         make_lipschitz_float_mul(input, constant, Bounds::new(lower, upper).unwrap()).unwrap()
     }
-    /// Numbers of all magnitudes, each with its neighbours, so that rounding goes in both
-    /// directions.
+    /// Return floats of very different magnitudes, each with its two adjacent floats. Some products
+    /// of these floats are rounded up, and others are rounded down.
     fn numbers() -> Vec<f64> {
         let some = [0.0, 5e-324, 1e-310, 1e-40, 0.1, 1.0 / 3.0, 1.0, 1.3, 9.9, 1e16, 1e38, 1e290];
         let near = |x: &f64| [x.next_down(), *x, x.next_up()];
@@ -138,7 +138,7 @@ mod tests {
     }
     fn check<T: Atom + Float + Distance + InfCast<T>>(constant: T, lower: T, upper: T) {
         let cast = |x: f64| T::from_f64_toward_zero(x);
-        // Distances between the data fit the type.
+        // The distances between these numbers are finite in the type `T`.
         let fits = |x: &f64| x.abs() < T::FINITE_MAX.to_f64() / 4.0;
         let data: Vec<T> = numbers().into_iter().filter(fits).map(cast).collect();
         let multiply = make(constant, lower, upper);
@@ -170,7 +170,7 @@ mod tests {
         assert_eq!(d_out, 3.0 + 3.552713678800501e-15);
         assert_eq!(make(0.0, 0.0, 0.0).map(&1.0), Ok(0.0));
         assert_eq!(make(2.0, 0.0, 10.0).map(&0.0), Ok(0.0));
-        // The width of the bounds limits the distance of the numbers.
+        // The width of the bounds limits the distance of the clamped numbers.
         assert_eq!(make(2.0, 0.0, 10.0).map(&f64::INFINITY), Ok(20.0));
         assert_eq!(make(2.0, 0.0, f64::MAX).map(&1e308).unwrap_err().kind(), "Overflow");
         assert_eq!(make(2.0, 0.0, 1.0).map(&f64::NAN).unwrap_err().kind(), "FailedMap");

@@ -1,4 +1,4 @@
-//! Quantiles: scores of candidates, and trees of counts.
+//! Computes quantiles, from scores of candidates or from trees of counts.
 
 // Scores of candidates.
 mod alpha;

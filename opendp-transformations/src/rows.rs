@@ -15,7 +15,7 @@ mod is_equal;
 mod is_null;
 mod row_by_row;
 
-// Engines.
+// Shared code.
 pub(crate) mod each;
 pub(crate) mod round_cast;
 

@@ -1,10 +1,10 @@
-//! A size that the input domain states.
+//! Checks the size that the input domain states.
 
 use opendp_core::{Atom, Error, Result};
 
 use crate::symmetric::Records;
 
-/// Check that the size is known, and that it is the one stated.
+/// Check that the size is known, and that it equals the stated size.
 pub(crate) fn known_size<T: Atom>(
     domain: &Records<T>,
     stated: Option<usize>,

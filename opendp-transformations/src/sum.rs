@@ -1,4 +1,4 @@
-//! The sum of bounded records.
+//! Adds up bounded records.
 
 // Constructors.
 mod covariance;
@@ -7,7 +7,7 @@ mod sum_of_squared_deviations;
 mod summation;
 mod variance;
 
-// Engines.
+// Shared code.
 mod exact;
 
 use opendp_core::arith::Number;
@@ -27,49 +27,51 @@ pub use variance::make_variance;
 
 /// Add up the records.
 ///
-/// The sum is computed exactly and rounded once at the end, so it does not depend on the order of
-/// the records or on how they are split between cores and machines.
+/// The sum is computed exactly and rounded once at the end. So the sum does not depend on the order
+/// of the records, or on their division among cores and machines.
 ///
 /// # Arguments
-/// None. The sum of integers of type `T` is a `T`; the sum of floats is an `f64`, because an `f32`
-/// has too few digits for a sum of many `f32` records.
+/// None. The sum of integers of type `T` has type `T`. The sum of floats has type `f64`, because an
+/// `f32` has too few digits for a sum of many `f32` records.
 ///
 /// # Precondition
 /// The records are within finite bounds and not NaN: use `make_clamp` first.
 ///
 /// # Function
-/// Integers are added exactly, and a total beyond the range of `T` becomes the nearest `T`. Each
-/// float is rounded to a multiple of about `2^-51` of the larger bound. These multiples are added
-/// exactly, and the total is rounded toward zero to an `f64`. When the size is unknown and a total
-/// exceeds `2^25` (33 million) times the larger bound, the part above is contracted a little, which
-/// the proof of the map needs. For bounds of few digits, such as 1 or 1000, that limit is above
-/// `10^13`.
+/// Integers are added exactly. A total that is out of the range of `T` becomes the nearest `T`.
+/// Each float is rounded to a multiple of about `2^-51` of the larger bound. These multiples are
+/// added exactly, and the total is rounded toward zero to an `f64`. If the size is unknown, there
+/// is a limit of `2^25` (33 million) times the larger bound. The part of a total above this limit
+/// is made a little smaller. The proof of the map requires this reduction. For bounds with few
+/// digits, such as 1 or 1000, the limit is above `10^13` times the larger bound.
 ///
 /// # Postcondition
 /// The output is the sum, never NaN or infinite.
 ///
 /// # Map
-/// With bounds `[L, U]` and a symmetric distance `d`, which is `d_in`, or `2 * d_in` when the
-/// metric counts replaced records:
+/// Let `[L, U]` be the bounds. If the metric counts replaced records, let `d` be `2 * d_in`.
+/// Otherwise let `d` be `d_in`. The map is
 ///
 /// - unknown size: `d * max(|L|, |U|)`;
 /// - known size: `floor(d / 2) * (U - L)`.
 ///
-/// For integers this is exact. For floats of unknown size the larger bound is first rounded up to
-/// 28 significant bits, or the product is increased by the value of the last of these bits,
-/// whichever is less. For known size the product is rounded up to the spacing of floats at the
-/// largest possible sum.
+/// For integers, the map is exact. For floats of unknown size, the map is the smaller of two
+/// numbers. For the first number, the larger bound is rounded up to 28 significant bits before the
+/// product. For the second number, the value of the last of these 28 bits is added to the product.
+/// For floats of known size, the product is rounded up to the spacing of floats at the largest
+/// possible sum.
 ///
 /// # Proof
 /// A record added or removed changes the exact sum by at most `max(|L|, |U|)`. Two data sets of the
-/// same size differ by `floor(d / 2)` replaced records, each of which changes it by at most
-/// `U - L`. Saturation at the ends of `T` does not increase the distance of two integers. The
-/// source files `float_sum.rs` and `rounding.rs` prove that the map covers the rounding of floats.
+/// same size differ by `floor(d / 2)` replaced records. Each replaced record changes the exact sum
+/// by at most `U - L`. Saturation at the ends of `T` does not increase the distance of two
+/// integers. The source files `float_sum.rs` and `rounding.rs` prove that the map covers the
+/// rounding of floats.
 ///
 /// # Errors
-/// `MakeTransformation` when the records have no bounds or may be NaN, when a bound is infinite,
-/// and when a sum of floats of known size may exceed the largest float. The map gives `Overflow`
-/// when the bound does not fit its type.
+/// `MakeTransformation` when the input domain has no bounds or contains NaN, or when a bound is
+/// infinite. `MakeTransformation` when a sum of floats of known size can exceed the largest float.
+/// The map returns `Overflow` when its value does not fit its type.
 ///
 /// ```
 /// # use opendp_core::*;
@@ -102,9 +104,9 @@ register! {
         for T in numbers, M in dataset_metrics;
 }
 
-/// A number that has an exact sum.
+/// A type of numbers whose sums are computed exactly.
 pub trait Summand: Atom + Number {
-    /// The type of the sum.
+    /// The type of the sum of such numbers.
     type Total: Atom + Number + Distance;
     /// Build the sum of bounded records under the symmetric distance.
     ///

@@ -1,4 +1,4 @@
-//! Builds aggregates under the symmetric distance once, for all dataset metrics.
+//! Converts aggregates under the symmetric distance to aggregates under any dataset metric.
 
 use opendp_core::arith::InfCast;
 use opendp_core::{
@@ -8,13 +8,13 @@ use opendp_core::{
 
 use crate::Tally;
 
-/// Data sets whose records are atoms.
+/// The domain of data sets whose records are atoms.
 pub(crate) type Records<T> = VectorDomain<AtomDomain<T>>;
 type Number<T> = Space<AtomDomain<T>, AbsoluteDistance<T>>;
-/// An aggregate of records under the symmetric distance.
+/// A transformation of records to one aggregate, under the symmetric distance.
 pub(crate) type Aggregate<T, DO, MO> = Transformation<Records<T>, SymmetricDistance, DO, MO>;
 
-/// Convert an aggregate under the symmetric distance to one under any dataset metric.
+/// Convert an aggregate under the symmetric distance to an aggregate under any dataset metric.
 ///
 /// Inputs at distance `d_in` in the metric `M` are at symmetric distance at most
 /// `to_symmetric(d_in)`. At that distance, the map of the aggregate bounds the distance of the
@@ -34,14 +34,14 @@ where
     let (output, function) = (aggregate.output().clone(), aggregate.function().clone());
     Ok(Transformation::new(input, output, function, map))
 }
-/// Bound the symmetric distance of data sets that are close in another metric.
+/// Return the map from a distance in the metric `M` to a bound on the symmetric distance.
 pub(crate) fn to_symmetric<M: DatasetMetric>(metric: &M) -> StabilityMap<M, SymmetricDistance> {
     let metric = metric.clone();
     StabilityMap::new(move |d_in: &u32| metric.to_symmetric(*d_in))
 }
 
-/// Build the map of a count that changes by at most one for each record added or removed:
-/// `d_out = d`, cast and rounded up, where `d` is the symmetric distance.
+/// Build the map of a count that changes by at most one for each record added or removed. The map
+/// is `d_out = d`, cast and rounded up, where `d` is the symmetric distance.
 pub(crate) fn one_each<M: DatasetMetric, MO: Metric>(metric: &M) -> StabilityMap<M, MO>
 where
     MO::Distance: InfCast<u32>,
@@ -49,8 +49,8 @@ where
     let metric = metric.clone();
     StabilityMap::new(move |d_in: &u32| MO::Distance::inf_cast(metric.to_symmetric(*d_in)?))
 }
-/// Build the same map for counts of a partition. Each record added or removed changes one part, by
-/// one.
+/// Build the map of `one_each` for the counts of the parts of a partition. Each record added or
+/// removed changes the count of one part by one.
 pub(crate) fn one_in_one<M: DatasetMetric, T: Tally>(
     metric: &M,
 ) -> StabilityMap<M, L01InfDistance<AbsoluteDistance<T>>> {

@@ -6,14 +6,15 @@ use opendp_core::{
     Codec, DatasetMetric, DistanceOn, Domain, Metric, Space, Transformation, VectorDomain, laws,
 };
 
-/// The metrics on data sets.
+/// The types of all metrics on data sets.
 pub(crate) mod metrics {
     pub(crate) use opendp_core::{
         ChangeOneDistance, HammingDistance, InsertDeleteDistance, SymmetricDistance,
     };
 }
 
-/// Check that `f(x ++ y) = f(x) ++ f(y)`, which holds for a function of each record alone.
+/// Check that `f(x ++ y) = f(x) ++ f(y)`, where `++` joins two data sets. Every function of each
+/// record alone has this property.
 pub(crate) fn row_law<DI, MI, DO, MO, I, O>(
     transformation: &Transformation<DI, MI, DO, MO>,
     data: &[Vec<I>],
@@ -59,7 +60,7 @@ pub(crate) fn check_rows<D, M, E, MO>(
 {
     let unsized_ = VectorDomain::new(element.clone());
     for domain in [unsized_.clone(), unsized_.with_size(2)] {
-        // A metric of data sets of one size does not fit data of any size.
+        // Some metrics require a known size. Without a size, such a metric has no space.
         let Ok(input) = Space::new(domain, M::default()) else { continue };
         let made = make(input).unwrap();
         let longest = if 4 < alphabet.len() { 2 } else { 3 };
@@ -69,7 +70,7 @@ pub(crate) fn check_rows<D, M, E, MO>(
     }
 }
 
-/// List all `n!` orders of the items. Equal items at different places count as different.
+/// List all `n!` orders of `n` items. Equal items at different places count as different.
 pub(crate) fn orders<T: Clone>(items: &[T]) -> Vec<Vec<T>> {
     let Some((first, rest)) = items.split_first() else { return vec![Vec::new()] };
     let insert = |order: Vec<T>| {
@@ -82,12 +83,13 @@ pub(crate) fn orders<T: Clone>(items: &[T]) -> Vec<Vec<T>> {
     orders(rest).into_iter().flat_map(insert).collect()
 }
 
-/// Check the map of a random transformation: for close inputs, the outputs have a joint
-/// distribution in which they are always as close as the map says. `outputs` lists them, all
-/// equally likely.
+/// Check the map of a random transformation. For two close inputs, there must be a joint
+/// distribution of their outputs. In this joint distribution, the two outputs are always as close
+/// as the map states. `outputs` lists all outputs of an input. All these outputs are equally
+/// likely.
 ///
-/// Such a distribution exists if and only if the two lists, repeated to a common length, have a
-/// perfect matching of close outputs.
+/// Repeat each of the two lists of outputs until both lists have the same length. The joint
+/// distribution exists if and only if the repeated lists have a perfect matching of close outputs.
 pub(crate) fn couples<DI, MI, DO, MO>(
     transformation: &Transformation<DI, MI, DO, MO>,
     data: &[DI::Carrier],
@@ -122,10 +124,11 @@ where
     }
     Ok(cases)
 }
-/// Whether two lists, repeated to one length, can be matched so that all pairs are near.
+/// Return whether two lists can be matched so that all pairs are near. Both lists are first
+/// repeated until they have the same length.
 fn matches<T>(left: &[T], right: &[T], near: impl Fn(&T, &T) -> bool) -> bool {
     let (n, m) = (left.len(), right.len());
-    // The smallest multiple of both lengths.
+    // This is the smallest common multiple of both lengths.
     let longer = (n.max(m)..).find(|length| length % n == 0 && length % m == 0).unwrap();
     let edges: Vec<Vec<bool>> =
         left.iter().map(|a| right.iter().map(|b| near(a, b)).collect()).collect();
@@ -133,7 +136,8 @@ fn matches<T>(left: &[T], right: &[T], near: impl Fn(&T, &T) -> bool) -> bool {
     (0..longer)
         .all(|i| augment(i, &|i, j| edges[i % n][j % m], &mut partner, &mut vec![false; longer]))
 }
-/// Find an alternating path that gives item `i` of the left a partner on the right.
+/// Find a partner in the right list for item `i` of the left list. Items that already have a
+/// partner can get another partner.
 fn augment(
     i: usize,
     near: &impl Fn(usize, usize) -> bool,

@@ -12,22 +12,23 @@ use opendp_core::{Domain, Function, Metric, Result, Space, StabilityMap, Transfo
 /// * `stability_map` - the bound on the distance of outputs, given a distance of inputs
 ///
 /// # Precondition
-/// The function gives members of the output domain for members of the input domain, always the same
-/// output for the same input, and does not fail for any of them.
+/// For each member of the input domain, the function returns a member of the output domain, without
+/// an error. The function always returns the same output for the same input.
 ///
 /// # Postcondition
-/// The function is the given one.
+/// The transformation applies the given function.
 ///
 /// # Map
-/// The given map.
+/// The map is `stability_map`.
 ///
 /// # Trust
-/// Nothing here can be proved. The author of the two functions promises the precondition, and that
-/// outputs of `d_in`-close members are at most `stability_map(d_in)` apart. If a promise is broken,
-/// a privacy loss that relies on it is wrong. [`laws`](opendp_core::laws) tests such promises.
+/// This constructor has no proof. The author of the function and the map promises the precondition.
+/// The author also promises that members at distance at most `d_in` have outputs at most
+/// `stability_map(d_in)` apart. If a promise is broken, every privacy loss that relies on it is
+/// wrong. [`laws`](opendp_core::laws) tests such promises.
 ///
 /// # Errors
-/// None, except the errors of the function and the map.
+/// Only the errors of `function` and `stability_map`.
 ///
 /// # Example
 /// ```
@@ -71,7 +72,7 @@ mod tests {
     fn rows() -> Space<Rows, SymmetricDistance> {
         Space::new(VectorDomain::new(AtomDomain::default()), SymmetricDistance).unwrap()
     }
-    /// Keep every other row: adding one row may change up to all rows.
+    /// Keep every second row. If a row is added, all rows of the output can change.
     fn alternate(claim: u32) -> Transformation<Rows, SymmetricDistance, Rows, SymmetricDistance> {
         let function = |rows: &Vec<i32>| Ok(rows.iter().step_by(2).copied().collect());
         let map = StabilityMap::from_constant(claim);

@@ -1,10 +1,11 @@
-//! The widest vectors that a processor has.
+//! Selects the widest vector instructions of the processor.
 
-/// Run code compiled for the widest vectors of this processor, which is detected at run time.
+/// Run code that is compiled for the widest vector instructions of this processor. The processor is
+/// detected at run time.
 ///
-/// The same operations give the same bits: no operation is reordered, and no product and sum are
-/// fused. Only code that is inlined into `work` is compiled this way. So write loops in `work`, and
-/// no chains of iterators.
+/// The result has the same bits on every processor. The compiler does not reorder operations, and
+/// does not fuse a product with a sum. Only code that is inlined into `work` is compiled this way.
+/// So write loops in `work`, instead of chains of iterators.
 #[inline(always)]
 pub(crate) fn widest<R>(work: impl FnOnce() -> R) -> R {
     pulp::Arch::new().dispatch(work)

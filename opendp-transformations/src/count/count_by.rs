@@ -1,4 +1,4 @@
-//! The number of records with each value.
+//! Counts the records with each value.
 
 use std::collections::HashMap;
 
@@ -20,24 +20,25 @@ use crate::{Key, Tally};
 /// The input is a space of data sets in which records are added and removed.
 ///
 /// # Postcondition
-/// The output has a key for each value that occurs among the records, and no other. The set of keys
-/// is private: only a measurement that accounts for it may release it. The value of a key is the
-/// number of records, or the largest number up to which `TV` holds every integer, whichever is
-/// smaller.
+/// The keys of the output are the values that occur among the records. The set of keys is private:
+/// only a measurement that accounts for the set may release it. Let `m` be the largest number such
+/// that `TV` represents every integer from 0 to `m`. The count of a key is the number of its
+/// records, or `m` if that number is larger.
 ///
 /// # Map
-/// `d_out = (d_in, d_in, d_in)`: the number of counts that change, the sum of their changes, and
-/// the largest change. The last two are cast to `TV` and rounded up.
+/// `d_out = (d_in, d_in, d_in)`. The three parts bound the number of counts that change, the sum of
+/// the changes, and the largest change. The last two parts are cast to `TV` and rounded up.
 ///
 /// # Proof
-/// Adding or removing a record changes the count of its value by one and no other count; a value
-/// without a key has count zero. In `d` such steps at most `d` counts change, their changes add up
-/// to at most `d`, and each changes by at most `d`. Saturation does not increase the distance of
-/// two counts and keeps equal counts equal. Each of the three bounds is attained: by `d` records of
-/// `d` different values, and by `d` records of one value.
+/// A value without a key has count zero. If a record is added or removed, the count of its value
+/// changes by one, and no other count changes. In `d` such steps, at most `d` counts change, and
+/// the changes add up to at most `d`. So each count changes by at most `d`. Saturation at `m` does
+/// not increase the distance of two counts, and equal counts stay equal. The first two bounds are
+/// attained by `d` records of `d` different values. The last bound is attained by `d` records of
+/// one value.
 ///
 /// # Errors
-/// The map gives `FailedCast` when `d_in` does not fit `TV`.
+/// The map returns `FailedCast` when `d_in` does not fit `TV`.
 ///
 /// ```
 /// # use opendp_core::*;
@@ -77,9 +78,9 @@ register! {
             TV in [i32, i64, u32, u64, usize, f64] = i32;
 }
 
-/// Its state is the count of each value seen.
+/// The fold of `make_count_by`. The state is the count of each value that occurred.
 struct CountBy {
-    /// Names the type of the counts.
+    /// A function that returns the name of the type of the counts.
     of: fn() -> TypeName,
 }
 impl<T: Key> Fold<Vec<T>, Vec<(T, u64)>> for CountBy {
@@ -137,7 +138,7 @@ mod tests {
             let count = make_count_by::<T, M, TV>(space(size)).unwrap();
             assert!(laws::all(&count, alphabet, 3).unwrap() > 0);
         }
-        // Each of the three parts of the map is needed.
+        // If any of the three parts of the map is made smaller, the stability law fails.
         for part in 0..3 {
             let honest = make_count_by::<T, M, TV>(space(None)).unwrap();
             let map = StabilityMap::new(move |d: &u32| {

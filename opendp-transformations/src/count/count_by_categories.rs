@@ -1,4 +1,4 @@
-//! The number of records in each of some categories.
+//! Counts the records in each of the given categories.
 
 use opendp_core::arith::InfCast;
 use opendp_core::{
@@ -11,32 +11,33 @@ use crate::count::table::Table;
 use crate::symmetric::one_each;
 use crate::{Key, Tally};
 
-/// Count the records in each of some categories.
+/// Count the records in each of the given categories.
 ///
 /// # Arguments
 /// * `categories` - the different values to count
-/// * `null_category` - whether to count, in a last cell, the records that are in no category
+/// * `null_category` - whether an additional last cell counts the records that are in no category
 ///
 /// # Precondition
-/// No category occurs twice. `MO` is a norm, `L1Distance` or `L2Distance`.
+/// No category occurs twice. `MO` is `L1Distance` or `L2Distance`.
 ///
 /// # Postcondition
-/// The output holds the count of each category, in the order of the argument, and then the count of
-/// all other records if `null_category` is set. Let `m` be the largest number up to which `TOA`
-/// holds every integer: a count above `m` is given as `m`. The number of cells is part of the
-/// output domain: it is public, since it depends only on the arguments.
+/// The output contains the count of each category, in the order of the argument. If `null_category`
+/// is set, the count of all other records follows. Let `m` be the largest number such that `TOA`
+/// represents every integer from 0 to `m`. A count above `m` becomes `m`. The number of cells is
+/// part of the output domain. This number is public, because it depends only on the arguments.
 ///
 /// # Map
 /// `d_out = d_in` in both norms, cast to the type of the distance and rounded up.
 ///
 /// # Proof
-/// Categories are distinct, so a record is counted in at most one cell. Adding or removing it
-/// changes that cell by one and no other; saturation does not increase the distance of two counts.
-/// The sum of the changes of all cells is thus at most the symmetric distance `d_in`, and the
-/// Euclidean length of a vector is at most the sum of its absolute values.
+/// Categories are distinct, so a record is counted in at most one cell. If the record is added or
+/// removed, this cell changes by one, and no other cell changes. Saturation at `m` does not
+/// increase the distance of two counts. So the sum of the changes of all cells is at most the
+/// symmetric distance `d_in`. The Euclidean length of a vector is at most the sum of its absolute
+/// values. So the bound holds in both norms.
 ///
 /// # Errors
-/// `MakeTransformation` when a category occurs twice. The map gives `FailedCast` when `d_in` does
+/// `MakeTransformation` when a category occurs twice. The map returns `FailedCast` when `d_in` does
 /// not fit the type of the distance.
 ///
 /// ```
@@ -94,7 +95,7 @@ pub trait Norm: Metric + Default {}
 impl<Q> Norm for L1Distance<Q> where L1Distance<Q>: Metric + Default {}
 impl<Q> Norm for L2Distance<Q> where L2Distance<Q>: Metric + Default {}
 
-/// The output space and the map.
+/// Build the output space and the map of `make_count_by_categories`.
 fn parts<M, MO, TOA>(
     cells: usize,
     metric: &M,
@@ -109,7 +110,8 @@ where
     Ok((Space::new(domain, MO::default())?, one_each(metric)))
 }
 
-/// Its state is the count of all other records, then the count of each category.
+/// The fold of `make_count_by_categories`. The first cell of the state counts the records that are
+/// in no category. Each further cell counts the records of one category.
 struct Histogram<T> {
     label: String,
     categories: usize,
@@ -148,7 +150,8 @@ impl<T: Key> Fold<Vec<T>, Vec<u64>> for Histogram<T> {
         state.merge(&other)
     }
     fn finish(&self, state: Counts) -> Result<Vec<u64>> {
-        // Only the place of the count of all other records changes.
+        // The first cell counts the records in no category. Move this count to the last cell, or
+        // drop it.
         let mut state = Vec::from(state);
         let others = state.first().copied().unwrap_or(0);
         state.drain(..1.min(state.len()));
@@ -161,9 +164,10 @@ fn tallies<TOA: Tally>(counts: Vec<u64>) -> Result<Vec<TOA>> {
     Ok(counts.into_iter().map(TOA::saturating_count).collect())
 }
 
-/// The place of each category in the state, counted from one. Any other record has place zero.
+/// The cell of each category in the state. The cells of categories start at one. Records in no
+/// category are counted in cell zero.
 enum Places<T> {
-    /// Each word of a short range has a place, beginning with the word `first`.
+    /// A list of the cells of all words in a short range. The range begins with the word `first`.
     Range {
         first: u64,
         places: Vec<usize>,

@@ -1,4 +1,4 @@
-//! The number of distinct records.
+//! Counts the distinct records.
 
 mod distinct;
 
@@ -20,22 +20,25 @@ use crate::{Key, count::table};
 /// The input is a space of data sets in which records are added and removed.
 ///
 /// # Postcondition
-/// The output is the number of different values that occur, or the largest number up to which `TO`
-/// holds every integer, whichever is smaller. It is never NaN.
+/// Let `m` be the largest number such that `TO` represents every integer from 0 to `m`. The output
+/// is the number of different values that occur, or `m` if that number is larger. The output is
+/// never NaN.
 ///
 /// # Map
 /// `d_out = d_in`, cast to `TO` and rounded up.
 ///
 /// # Proof
-/// Adding a record adds at most one value that did not occur before, and removing a record removes
-/// at most one; neither affects any other value. Two data sets at symmetric distance `d` are `d`
-/// such steps apart, so their numbers of values differ by at most `d`. Taking the minimum with a
-/// constant does not increase the distance of two numbers. (When the size is known, `d` is even and
-/// `d / 2` records are replaced. Replacing one record changes the count by at most one, so a
-/// smaller bound would hold. The map does not use the size; see `make_count`.)
+/// Each step adds or removes one record. A step changes at most one value from absent to present,
+/// or from present to absent. Two data sets at symmetric distance `d` are `d` such steps apart. So
+/// their numbers of values differ by at most `d`. If each of two numbers is limited to at most `m`,
+/// their distance does not increase.
+///
+/// If the size is known, a smaller bound would hold, but the map does not use the size; see
+/// `make_count`. In this case `d` is even, and `d / 2` records are replaced. Each replacement
+/// changes the count by at most one.
 ///
 /// # Errors
-/// The map gives `FailedCast` when `d_in` does not fit `TO`.
+/// The map returns `FailedCast` when `d_in` does not fit `TO`.
 ///
 /// ```
 /// # use opendp_core::*;
@@ -65,10 +68,11 @@ register! {
             TO in [i32, i64, u32, u64, usize, f64] = i32;
 }
 
-/// Its state is the set of values seen. All its states share one seed, so they merge faster.
+/// The fold of `make_count_distinct`. The state is the set of values that occurred. All states
+/// share one seed, so they merge faster.
 struct Distinct {
     seed: u64,
-    /// Names the type of the count.
+    /// A function that returns the name of the type of the count.
     of: fn() -> TypeName,
 }
 impl<T: Key> Fold<Vec<T>, u64> for Distinct {
@@ -146,7 +150,8 @@ mod tests {
         let domain = VectorDomain::new(AtomDomain::<i64>::default());
         let input = Space::new(domain, SymmetricDistance).unwrap();
         let count = make_count_distinct::<_, _, i64>(input).unwrap();
-        // 30 000 values near zero and 30 000 far from it, each about five times.
+        // There are 30 000 values near zero and 30 000 values far from zero. Each occurs about five
+        // times.
         let row = |i: i64| (i % 60_000 - 30_000) * if i % 2 == 0 { 1 } else { 1 << 40 };
         let data: Vec<i64> = (0..300_000).map(|i| row(i * 7 + i / 60_000)).collect();
         let expected = data.iter().collect::<std::collections::HashSet<_>>().len() as i64;

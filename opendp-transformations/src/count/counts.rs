@@ -5,19 +5,20 @@ use serde::{Deserialize, Serialize};
 
 /// The number of records in each cell.
 ///
-/// Incrementing the same counter twice in a row stalls on the first store, and records of one cell
-/// often follow each other. So each cell has two counters, and the records alternate between them.
-/// Only their sum is visible.
+/// Consecutive records are often in the same cell. If two consecutive increments use the same
+/// counter, the second increment waits until the first is stored. So each cell has two counters,
+/// and the records alternate between them. Only the sum of the two counters of a cell is visible.
 #[derive(Clone, Serialize, Deserialize)]
 #[serde(from = "Vec<u64>", into = "Vec<u64>")]
 pub(crate) struct Counts(Vec<[u64; 2]>);
 
 impl Counts {
-    /// Begin with zero in each cell.
+    /// Make a count of zero for each of `cells` cells.
     pub(crate) fn new(cells: usize) -> Self {
         Counts(vec![[0; 2]; cells])
     }
-    /// Count records, given by their cells. Only 2^64 records would overflow a counter.
+    /// For each item of `cells`, count one record in the cell with this index. A counter overflows
+    /// only after 2^64 records.
     #[inline]
     pub(crate) fn add(&mut self, cells: impl Iterator<Item = usize>) {
         for (turn, cell) in cells.enumerate() {
@@ -26,13 +27,13 @@ impl Counts {
             }
         }
     }
-    /// Add this many records of one cell.
+    /// Add `records` to the count of one cell.
     pub(crate) fn raise(&mut self, cell: usize, records: u64) {
         if let Some(counts) = self.0.get_mut(cell) {
             counts[0] = counts[0].wrapping_add(records);
         }
     }
-    /// Add the counts of another state, cell by cell.
+    /// Add the counts of `other`, cell by cell.
     pub(crate) fn merge(&mut self, other: &Counts) -> Result<()> {
         if self.0.len() != other.0.len() {
             return Err(Error::FailedFunction("the partial result is of another function".into()));

@@ -1,31 +1,32 @@
-//! Atoms as keys of the tables of aggregations.
+//! Atoms that can be keys of hash tables.
 
 use opendp_core::HashableAtom;
 use serde::{Serialize, de::DeserializeOwned};
 
-/// An atom that can be a key of a table and be written with a partial result.
+/// An atom that can be a key of a table, and that can be written with a partial result.
 ///
-/// A type whose values fit 64 bits may define a word for each value, which makes its tables fast. A
-/// type with many values that fit 128 bits, such as short texts, may define double words. For any
-/// other type an empty implementation is enough.
+/// If the values of a type fit 64 bits, the type can define a word for each value. Tables with keys
+/// of this type are then fast. If many values of a type fit 128 bits, like short texts, the type
+/// can define double words for these values. For any other type, an empty implementation is enough.
 pub trait Key: HashableAtom + Serialize + DeserializeOwned {
     /// Whether [`word`](Key::word) maps different values to different words.
     const HAS_WORD: bool = false;
-    /// Return the word that stands for this value.
+    /// Return the word that represents this value.
     fn word(&self) -> u64 {
         0
     }
-    /// Return the value that a word stands for.
+    /// Return the value that a word represents, or `None` if the word represents no value.
     fn from_word(word: u64) -> Option<Self> {
         let _ = word;
         None
     }
-    /// Return the double word that stands for this value and no other, if it has one. Types with
-    /// words do not need it.
+    /// Return the double word that represents only this value, or `None` if the value has no double
+    /// word. Types with words do not need this method.
     fn double_word(&self) -> Option<u128> {
         None
     }
-    /// Return the value that a double word stands for.
+    /// Return the value that a double word represents, or `None` if the double word represents no
+    /// value.
     fn from_double_word(word: u128) -> Option<Self> {
         let _ = word;
         None
@@ -38,7 +39,7 @@ macro_rules! words {
             const HAS_WORD: bool = true;
             #[inline]
             fn word(&self) -> u64 {
-                // These casts keep the value, except for its sign in two's complement.
+                // These casts keep the value. A negative value becomes its two's complement.
                 *self as $wide as u64
             }
             #[inline]
@@ -67,7 +68,7 @@ macro_rules! double_words {
         impl Key for $t {
             #[inline]
             fn double_word(&self) -> Option<u128> {
-                // This cast keeps the value, except for its sign in two's complement.
+                // This cast keeps the value. A negative value becomes its two's complement.
                 Some(*self as u128)
             }
             #[inline]
@@ -78,8 +79,8 @@ macro_rules! double_words {
     )*};
 }
 double_words!(i128 u128);
-/// A text of at most 15 bytes has a double word: the bytes of the text, then zeros; the last byte
-/// is the length of the text.
+/// A text of at most 15 bytes has a double word. The double word contains the bytes of the text,
+/// then zeros. The last byte is the length of the text.
 impl Key for String {
     #[inline]
     fn double_word(&self) -> Option<u128> {
@@ -92,7 +93,7 @@ impl Key for String {
         String::from_utf8(bytes.get(..usize::from(*length))?.to_vec()).ok()
     }
 }
-/// Make two words of at most 15 bytes and their number.
+/// Pack at most 15 bytes and their number into two words.
 #[inline]
 fn halves(bytes: &[u8]) -> Option<(u64, u64)> {
     let length = bytes.len();
@@ -101,12 +102,13 @@ fn halves(bytes: &[u8]) -> Option<(u64, u64)> {
     }
     let number = (length as u64) << 56;
     if let (Some(first), Some(last)) = (bytes.first_chunk(), bytes.last_chunk()) {
-        // The last eight bytes, without those already among the first eight.
+        // Take the last eight bytes, and drop the bytes that are already in the first eight.
         let last = u64::from_le_bytes(*last) >> (8 * (15 - length)) >> 8;
         return Some((u64::from_le_bytes(*first), last | number));
     }
     let low = if let (Some(first), Some(last)) = (bytes.first_chunk(), bytes.last_chunk()) {
-        // A byte that is in both parts has the same place in both, so `|` keeps it.
+        // The two parts can overlap. A byte in both parts has the same position in both, so `|`
+        // keeps it.
         let (first, last) = (u32::from_le_bytes(*first), u32::from_le_bytes(*last));
         u64::from(first) | u64::from(last) << (8 * (length - 4))
     } else {

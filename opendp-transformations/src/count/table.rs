@@ -1,4 +1,4 @@
-//! Hash tables that rows fill at memory speed.
+//! Hash tables that are as fast to fill as memory allows.
 
 use std::collections::HashMap;
 use std::hash::{BuildHasher, RandomState};
@@ -9,10 +9,10 @@ use crate::Key;
 
 /// A map from keys to values.
 ///
-/// Keys that fit one or two words are kept in one array, next to their values, so a lookup costs
-/// one memory access; a short text costs one more, for its bytes. The place of a key depends on a
-/// seed that is drawn for each table, so crafted data cannot make the table slow. The contents of a
-/// table do not depend on the seed.
+/// Keys that fit one or two words are stored in one array, next to their values. So a lookup costs
+/// one memory access. A lookup of a short text costs a second access, for its bytes. The place of a
+/// key depends on a seed that is drawn for each table. So crafted data cannot make the table slow.
+/// The contents of a table do not depend on the seed.
 pub(crate) struct Table<K, V> {
     words: Words<u64, V>,
     doubles: Words<u128, V>,
@@ -24,7 +24,7 @@ impl<K: Key, V: Default + Copy> Table<K, V> {
     pub(crate) fn new() -> Self {
         Table { words: Words::new(), doubles: Words::new(), others: HashMap::default() }
     }
-    /// Make an empty table with room for this many keys, with few collisions.
+    /// Make an empty table that has few collisions while it contains at most `keys` keys.
     pub(crate) fn with_room(keys: usize) -> Self {
         let bits = (usize::BITS - keys.saturating_mul(8).leading_zeros()).max(FIRST_BITS);
         let (words, doubles) = if K::HAS_WORD { (bits, FIRST_BITS) } else { (FIRST_BITS, bits) };
@@ -45,11 +45,11 @@ impl<K: Key, V: Default + Copy> Table<K, V> {
             self.others.get(key).copied().unwrap_or_default()
         }
     }
-    /// Count the keys.
+    /// Return the number of keys in the table.
     pub(crate) fn len(&self) -> usize {
         self.words.len + self.doubles.len + self.others.len()
     }
-    /// Change the value of a key, starting from the default if the key is absent.
+    /// Change the value of a key. If the key is absent, its value starts at the default.
     #[inline]
     pub(crate) fn update(&mut self, key: &K, change: impl FnOnce(&mut V)) {
         if K::HAS_WORD {
@@ -62,7 +62,7 @@ impl<K: Key, V: Default + Copy> Table<K, V> {
             change(self.others.entry(key.clone()).or_default());
         }
     }
-    /// Show all keys and values, in no particular order.
+    /// Pass all keys and values to a function, in no particular order.
     pub(crate) fn visit(&self, show: &mut dyn FnMut(K, V)) {
         if K::HAS_WORD {
             return self.words.visit(&mut |word, value| {
@@ -80,13 +80,13 @@ impl<K: Key, V: Default + Copy> Table<K, V> {
             show(key.clone(), *value);
         }
     }
-    /// List keys and values, in no particular order.
+    /// List the keys of the table and their values, in no particular order.
     pub(crate) fn list(&self) -> Vec<(K, V)> {
         let mut all = Vec::with_capacity(self.len());
         self.visit(&mut |key, value| all.push((key, value)));
         all
     }
-    /// Add the keys of another table; `add` combines the two values of a key.
+    /// Add the keys of another table. `add` combines two values of the same key.
     pub(crate) fn merge(&mut self, other: Self, add: fn(&mut V, V)) {
         if K::HAS_WORD {
             return self.words.merge(&other.words, add);
@@ -113,23 +113,23 @@ impl<'de, K: Key, V: Default + Copy + Deserialize<'de>> Deserialize<'de> for Tab
     }
 }
 
-/// Draw a seed for [`mixed`].
+/// Draw a random seed for [`mixed`].
 pub(crate) fn seed() -> u64 {
     RandomState::new().hash_one(0_u64)
 }
-/// Hash a word with a seed. Without the seed the bits of the result look random.
+/// Hash a word with a seed. If the seed is unknown, the bits of the result look random.
 #[inline]
 pub(crate) fn mixed(word: u64, seed: u64) -> u64 {
-    // The high and the low half of a product with an odd constant, near 2^64 divided by the golden
-    // ratio.
+    // Combine the high and the low half of a product. One factor of the product is an odd constant
+    // close to 2^64 divided by the golden ratio.
     let product = u128::from(word ^ seed) * 0x9e37_79b9_7f4a_7c15;
     (product as u64) ^ (product >> 64) as u64
 }
 
-/// A number that a key stands for.
+/// A number that represents a key.
 trait Word: Copy + Eq {
     const ZERO: Self;
-    /// See [`mixed`].
+    /// Hash the number with a seed; see [`mixed`].
     fn mixed(self, seed: u64) -> u64;
 }
 impl Word for u64 {
@@ -143,16 +143,18 @@ impl Word for u128 {
     const ZERO: Self = 0;
     #[inline]
     fn mixed(self, seed: u64) -> u64 {
-        // Mix one half before adding the other. A plain sum would be the same for many keys.
+        // Hash the high half of the word before it is combined with the low half. Without this
+        // first hash, many keys would have equal results.
         mixed(self as u64, seed ^ mixed((self >> 64) as u64, seed))
     }
 }
 
-/// A map from words, with open addressing and linear probing, never more than half full.
+/// A map from words to values, with open addressing and linear probing. At most half of its places
+/// are used.
 struct Words<W, V> {
-    /// The value of the word zero, which marks the free places below.
+    /// The value of the word zero. In `places`, the word zero marks a free place.
     zero: Option<V>,
-    /// A power of two of places.
+    /// Pairs of a word and its value. The number of pairs is a power of two.
     places: Vec<(W, V)>,
     len: usize,
     seed: u64,
@@ -197,7 +199,7 @@ impl<W: Word, V: Default + Copy> Words<W, V> {
     #[inline]
     fn find(&self, word: W) -> usize {
         let mask = self.places.len() - 1;
-        // The top bits choose among at most 2^63 places.
+        // The top bits of the hash choose one of at most 2^63 places.
         let mut place = (word.mixed(self.seed) >> self.shift) as usize & mask;
         loop {
             let found = self.places[place].0;

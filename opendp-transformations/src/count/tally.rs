@@ -1,11 +1,12 @@
-//! Number types that can hold a count.
+//! Number types for counts.
 
 use opendp_core::arith::{InfCast, Number};
 use opendp_core::{Atom, Distance, Result};
 
-/// A number type that can hold a count: it holds every integer from zero to its largest count.
+/// A number type for counts. The type represents every integer from zero to a largest count.
 pub trait Tally: Atom + Number + Distance + InfCast<u32> {
-    /// Return the count, or the largest count that this type can hold, whichever is smaller.
+    /// Return the count. If the count exceeds the largest count of this type, return the largest
+    /// count.
     ///
     /// ```
     /// # use opendp_transformations::Tally;
@@ -15,7 +16,7 @@ pub trait Tally: Atom + Number + Distance + InfCast<u32> {
     fn saturating_count(count: u64) -> Self;
 }
 
-/// Convert a count to a number.
+/// Convert a count of records to a number of type `T`.
 pub(crate) fn tally<T: Tally>(count: u64) -> Result<T> {
     Ok(T::saturating_count(count))
 }
@@ -35,7 +36,7 @@ macro_rules! floats {
     ($($t:ident)*) => {$(
         impl Tally for $t {
             fn saturating_count(count: u64) -> Self {
-                // The cast is exact: no integer up to this limit has more bits than the mantissa.
+                // The cast is exact, because every integer up to this limit fits the mantissa.
                 count.min(1 << $t::MANTISSA_DIGITS) as $t
             }
         }

@@ -1,4 +1,4 @@
-//! A frame made of fields of text.
+//! Makes a frame from fields of text.
 
 use opendp_core::{
     AtomDomain, Codec, Column, ColumnDomain, DataFrame, DataFrameDomain, DatasetMetric, Function,
@@ -17,10 +17,10 @@ use crate::rows::each::call;
 /// The input is any space of lists of fields.
 ///
 /// # Postcondition
-/// The output has one row for each record, in order, and a column of text for each name. A field
-/// that a record lacks becomes the empty text; fields beyond the names are dropped. The size does
-/// not change. The domain of the output states the schema, so later steps are checked when they are
-/// built.
+/// The output has one row for each record, in the same order. The output has a column of text for
+/// each name. A field that a record lacks becomes the empty text. If a record has more fields than
+/// there are names, the fields after the last name are dropped. The size does not change. The
+/// domain of the output contains the schema, so later steps are checked when they are built.
 ///
 /// # Map
 /// `d_out = d_in`.
@@ -30,8 +30,9 @@ use crate::rows::each::call;
 /// [`make_row_by_row`](crate::make_row_by_row).
 ///
 /// # Errors
-/// `MakeDomain` when there is no name, or a name occurs twice; `MetricSpace` when the metric does
-/// not fit the output. Every dataset metric of this project fits.
+/// `MakeDomain` when `col_names` is empty, or when a name occurs twice. `MetricSpace` when the
+/// metric is not defined on the output domain. Every dataset metric of this project is defined on
+/// the output domain.
 ///
 /// ```
 /// # use opendp_core::*;

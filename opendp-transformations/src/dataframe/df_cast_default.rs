@@ -15,27 +15,29 @@ use crate::rows::each::call;
 /// * `column_name` - the name of the column
 ///
 /// # Precondition
-/// The input is any space of frames. If its schema is known, it has the column, of type `TIA`.
+/// The input is any space of frames. If the schema of the frames is known, the schema contains the
+/// column with type `TIA`.
 ///
 /// # Postcondition
-/// The output has one row for each row of the input, in order. The column is replaced by one of
-/// type `TOA`: the cast of each cell as in [`RoundCast`], or the default value of `TOA` when the
-/// cast has no result. If the schema is not known, a row without the column, or with one of another
-/// type, gets the default value of `TOA`. The other columns and the size do not change. Facts about
-/// the cells of the column, such as their bounds, are dropped from the domain.
+/// The output has one row for each row of the input, in the same order. Each cell of the column is
+/// replaced by its cast to `TOA`, as in [`RoundCast`]. A cell becomes the default value of `TOA`
+/// when the cast has no result. If the schema is not known, some rows can lack the column, or have
+/// a column of another type. The new cell of such a row is also the default value. The other
+/// columns and the size do not change. Facts about the cells of the column, such as their bounds,
+/// are dropped from the domain.
 ///
 /// # Map
 /// `d_out = d_in`.
 ///
 /// # Proof
-/// Each row of the output depends only on the same row of the input, and equal cells have equal
-/// casts; see [`make_row_by_row`](crate::make_row_by_row). Every value of `TOA` is in the domain of
-/// the new column.
+/// Each row of the output depends only on the same row of the input. Equal cells have equal casts;
+/// see [`make_row_by_row`](crate::make_row_by_row). Every value of `TOA` is in the domain of the
+/// new column.
 ///
 /// # Errors
-/// `MakeTransformation` when the schema is known and has no such column, or one of another type;
-/// `MetricSpace` when the metric does not fit the output. Every dataset metric of this project
-/// fits.
+/// `MakeTransformation` when the schema is known, and lacks the column or states another type for
+/// the column. `MetricSpace` when the metric is not defined on the output domain. Every dataset
+/// metric of this project is defined on the output domain.
 ///
 /// ```
 /// # use opendp_core::*;
@@ -153,7 +155,7 @@ mod tests {
             all.append(row);
             all
         });
-        // No other text among these is a number of the type.
+        // The other texts do not parse as a number of this type.
         assert_eq!(sum.invoke(&whole.unwrap()).unwrap(), 7);
         assert_eq!(sum.invoke_chunks(data.into_iter().map(Ok)).unwrap(), 7);
     }

@@ -15,13 +15,14 @@ use crate::rows::each::call;
 /// * `value` - the value to compare with
 ///
 /// # Precondition
-/// The input is any space of frames. If its schema is known, it has the column, of type `TIA`. NaN
-/// equals nothing, not even NaN.
+/// The input is any space of frames. If the schema of the frames is known, the schema contains the
+/// column with type `TIA`. A NaN is not equal to any value, including NaN.
 ///
 /// # Postcondition
-/// The output has one row for each row of the input, in order. The column is replaced by one of
-/// truth values. If the schema is not known, a row without the column, or with one of another type,
-/// gets `false`. The other columns and the size do not change.
+/// The output has one row for each row of the input, in the same order. Each cell of the column is
+/// replaced by a truth value. If the schema is not known, some rows can lack the column, or have a
+/// column of another type. The truth value of such a row is `false`. The other columns and the size
+/// do not change.
 ///
 /// # Map
 /// `d_out = d_in`.
@@ -31,9 +32,9 @@ use crate::rows::each::call;
 /// [`make_row_by_row`](crate::make_row_by_row).
 ///
 /// # Errors
-/// `MakeTransformation` when the schema is known and has no such column, or one of another type;
-/// `MetricSpace` when the metric does not fit the output. Every dataset metric of this project
-/// fits.
+/// `MakeTransformation` when the schema is known, and lacks the column or states another type for
+/// the column. `MetricSpace` when the metric is not defined on the output domain. Every dataset
+/// metric of this project is defined on the output domain.
 ///
 /// ```
 /// # use opendp_core::*;

@@ -1,4 +1,4 @@
-//! Replaces a column of a frame by a function of its cells.
+//! Replaces a column of a frame. A function computes the new cells from the old cells.
 
 use std::sync::Arc;
 
@@ -10,8 +10,9 @@ use opendp_core::{
 use crate::dataframe::select_column::column;
 use crate::rows::round_cast::{RoundCast, defaults};
 
-/// Replace a column by a function of each of its cells alone. The function gets the cells of a
-/// chunk and their number. It gets `None` if the cells are absent or of another type.
+/// Replace a column. Each new cell depends only on the old cell of the same row. The arguments of
+/// `cells` are the old cells of a chunk and the number of its rows. If the column is absent or has
+/// another type, the first argument is `None`.
 pub(crate) fn replaced<K, M, T>(
     input: Space<DataFrameDomain<K>, M>,
     name: K,
@@ -26,7 +27,7 @@ where
     let of = move |rows: FrameChunk<'_, K>, name: &K| cells(rows.cells(name), rows.rows());
     put(input, name, made, Arc::new(of), has::<K, T>)
 }
-/// Cast the cells of a column if there are any, and return the default value otherwise.
+/// Cast the cells of a column. If there are no cells, return default values.
 pub(crate) fn cast_cells<I, O>(cells: Option<&[I]>, rows: usize) -> Result<Column>
 where
     O: Atom + RoundCast<I>,
@@ -37,13 +38,13 @@ where
     Ok(Column::new(made))
 }
 
-/// Makes a column from the rows of a chunk and the name of a column.
+/// A function that makes a column from the rows of a chunk and the name of a column.
 type Made<K> = Arc<dyn Fn(FrameChunk<'_, K>, &K) -> Result<Column> + Send + Sync>;
 
 fn has<K: HashableAtom, T: Cell>(domain: &DataFrameDomain<K>, name: &K) -> Result<()> {
     column::<K, T>(domain, name, "column_name").map(|_| ())
 }
-/// This is compiled once for all types of cells.
+/// Replace a column by the result of `make`. This function is compiled once for all types of cells.
 fn put<K, M>(
     input: Space<DataFrameDomain<K>, M>,
     name: K,

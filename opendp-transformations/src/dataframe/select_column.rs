@@ -1,4 +1,4 @@
-//! One column of a frame.
+//! Selects one column of a frame.
 
 use opendp_core::{
     Cell, ColumnDomain, DataFrameDomain, DatasetMetric, Error, FrameChunk, Function, HashableAtom,
@@ -13,25 +13,27 @@ use crate::rows::each::call;
 /// * `key` - the name of the column
 ///
 /// # Precondition
-/// The input is any space of frames. If its schema is known, it has the column, with this type.
+/// The input is any space of frames. If the schema of the frames is known, the schema contains the
+/// column with this type.
 ///
 /// # Postcondition
-/// The output has one record for each row, in order: its cell in the column. The element domain is
-/// the one in the schema. If the schema is not known, any value of the type may be in the output,
-/// and a row without such a cell, or with one of another type, gives the default value of the type:
-/// zero, `false`, the empty text, or missing. The size does not change.
+/// The output has one record for each row, in the same order. This record is the cell of the row in
+/// this column. The element domain is the domain of the column in the schema. If the schema is not
+/// known, the element domain contains every value of the type. Some rows can then lack the cell, or
+/// have a cell of another type. The record of such a row is the default value of the type: zero,
+/// `false`, the empty text, or missing. The size does not change.
 ///
 /// # Map
 /// `d_out = d_in`.
 ///
 /// # Proof
-/// The record of a row depends only on that row, and equal rows have equal cells; see
+/// The record of a row depends only on that row. Equal rows have equal cells; see
 /// [`make_row_by_row`](crate::make_row_by_row).
 ///
 /// # Errors
-/// `MakeTransformation` when the schema is known and has no such column, or one of another type;
-/// `MetricSpace` when the metric does not fit the output. Every dataset metric of this project
-/// fits.
+/// `MakeTransformation` when the schema is known, and lacks the column or states another type for
+/// the column. `MetricSpace` when the metric is not defined on the output domain. Every dataset
+/// metric of this project is defined on the output domain.
 ///
 /// ```
 /// # use opendp_core::*;
@@ -81,8 +83,8 @@ register! {
             M in unsized_metrics = SymmetricDistance;
 }
 
-/// Return the domain of the cells of a column, or `None` if there is no schema. A schema must have
-/// the column, with the right type.
+/// Return the domain of the cells of a column, or `None` if there is no schema. A schema must
+/// contain the column with the right type.
 pub(crate) fn column<K: HashableAtom, T: Cell>(
     domain: &DataFrameDomain<K>,
     name: &K,
@@ -107,15 +109,15 @@ pub(crate) fn column<K: HashableAtom, T: Cell>(
         },
     }
 }
-/// Make the error for a name that a schema lacks. It lists the names of the schema. Both are
-/// public.
+/// Make the error for a name that a schema lacks. The error lists the names of the columns in the
+/// schema. The names and the schema are public.
 pub(crate) fn absent<K: HashableAtom>(name: &K, schema: &[(K, ColumnDomain)]) -> String {
     let known =
         schema.iter().map(|(name, column)| format!("`{}`: {}", plain(name), column.cell_type()));
     let known = known.collect::<Vec<_>>().join(", ");
     format!("`{}`, which the schema does not have; its columns are {known}", plain(name))
 }
-/// Format a name for a message: a text without quotes.
+/// Format a name for a message. A text is written without quotes.
 fn plain<K: HashableAtom>(name: &K) -> String {
     match name.to_json() {
         serde_json::Value::String(text) => text,
@@ -131,7 +133,8 @@ pub(crate) mod tests {
         InsertDeleteDistance, laws,
     };
 
-    /// Rows with hostile cells, of the columns `x`: f64, `y`: String and `z`: i64 or missing.
+    /// Make rows with unusual cells. The columns are `x` of type `f64`, `y` of type `String`, and
+    /// `z` of type `i64` or missing.
     pub(crate) fn rows() -> Vec<DataFrame<String>> {
         let row = |x: f64, y: &str, z: Option<i64>| {
             DataFrame::new([
@@ -150,7 +153,7 @@ pub(crate) mod tests {
         .map(Result::unwrap)
         .to_vec()
     }
-    /// The schema of these rows.
+    /// Return the schema of the rows that `rows` returns.
     pub(crate) fn schema() -> DataFrameDomain<String> {
         use opendp_core::OptionDomain;
         DataFrameDomain::with_schema([
@@ -160,13 +163,14 @@ pub(crate) mod tests {
         ])
         .unwrap()
     }
-    /// The domains for tests of a constructor: any frames, frames of a schema, frames of a size.
+    /// Return the domains for tests of a constructor: any frames, frames with a schema, frames with
+    /// a size.
     pub(crate) fn domains() -> Vec<DataFrameDomain<String>> {
         let any = DataFrameDomain::default();
         vec![any.clone(), schema(), any.with_size(2), schema().with_size(2)]
     }
-    /// Frames with hostile cells. Some lack columns, or have a column of the same name and another
-    /// type.
+    /// Make frames with unusual cells. Some frames lack columns, or have a column with the same
+    /// name and another type.
     pub(crate) fn frames() -> Vec<DataFrame<String>> {
         let mut all = laws::frames(&rows(), 2);
         let other = |x: Column| DataFrame::new([("x".to_owned(), x)]).unwrap();
@@ -180,7 +184,7 @@ pub(crate) mod tests {
         all.push(DataFrame::new(names).unwrap());
         all
     }
-    /// Check all laws of a function of frames, and that it acts on each row alone.
+    /// Check all laws of a function of frames. Check also that the function acts on each row alone.
     #[track_caller]
     pub(crate) fn check<DO, MI, MO>(made: &Transformation<DataFrameDomain<String>, MI, DO, MO>)
     where
@@ -193,7 +197,7 @@ pub(crate) mod tests {
             frames().into_iter().filter(|frame| made.input().domain().member(frame)).collect();
         assert!(laws::on(made, &members).unwrap() > 100);
         assert_eq!(made.map(&3), Ok(3));
-        // f(x ++ y) = f(x) ++ f(y), for rows of one schema.
+        // Check that f(x ++ y) = f(x) ++ f(y) for rows of one schema, where ++ joins frames.
         if made.input().domain().size().is_none() {
             let run = |frame: &DataFrame<String>| made.invoke(frame).unwrap();
             for (x, y) in members.iter().flat_map(|x| members.iter().map(move |y| (x, y))) {

@@ -14,22 +14,23 @@ use crate::{make_create_dataframe, make_split_lines, make_split_records};
 /// * `col_names` - the names of the columns, in the order of the fields
 ///
 /// # Precondition
-/// The precondition of [`make_split_lines`] holds: one line is one record. The first line is a
-/// record like any other.
+/// The precondition of [`make_split_lines`] holds: one line is one record. The first line is also a
+/// record, and not a header.
 ///
 /// # Postcondition
-/// The postcondition of [`make_create_dataframe`] holds for the fields of each line, as split by
-/// [`make_split_records`].
+/// Each line is split into fields by [`make_split_records`]. The postcondition of
+/// [`make_create_dataframe`] holds for these fields.
 ///
 /// # Map
 /// `d_out = d_in`.
 ///
 /// # Proof
-/// It chains the three constructors.
+/// This constructor chains [`make_split_lines`], [`make_split_records`] and
+/// [`make_create_dataframe`], so their proofs apply.
 ///
 /// # Errors
-/// `MakeTransformation` when the separator is empty; `MakeDomain` when there is no name, or a name
-/// occurs twice.
+/// `MakeTransformation` when the separator is empty. `MakeDomain` when `col_names` is empty, or
+/// when a name occurs twice.
 ///
 /// ```
 /// # use opendp_core::*;

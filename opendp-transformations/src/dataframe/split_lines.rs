@@ -1,13 +1,13 @@
-//! The lines of a text.
+//! Splits a text into lines.
 
 use opendp_core::{
     AtomDomain, Function, Result, Space, StabilityMap, SymmetricDistance, Transformation,
     VectorDomain,
 };
 
-/// The space of texts in which each line is a record.
+/// The space of texts. The records of a text are its lines.
 pub(crate) type Text = Space<AtomDomain<String>, SymmetricDistance>;
-/// Texts, one for each record.
+/// The domain of data sets whose records are texts.
 pub(crate) type Texts = VectorDomain<AtomDomain<String>>;
 
 /// Split a text into its lines.
@@ -16,13 +16,14 @@ pub(crate) type Texts = VectorDomain<AtomDomain<String>>;
 /// None.
 ///
 /// # Precondition
-/// The input is a text, under the metric that counts lines added or removed: one line is one
+/// The input is a text. The metric counts the lines that are added or removed, so one line is one
 /// record. The record of one person must not contain an end of line. Otherwise, split the text into
 /// records yourself, or state a distance that counts each line of a person as one record.
 ///
 /// # Postcondition
-/// The output has one record for each line, in order. A line ends with `\n` or `\r\n`, which is not
-/// part of it. The last line may lack this end. Quotes have no meaning here. The size is unknown.
+/// The output has one record for each line, in the same order. A line ends with `\n` or `\r\n`. The
+/// record does not contain this end. At the last line of the text, this end can be missing. Quotes
+/// have no special meaning. The size is unknown.
 ///
 /// # Map
 /// `d_out = d_in`.
@@ -59,7 +60,7 @@ pub(crate) mod tests {
     pub(crate) fn text() -> Text {
         Space::new(AtomDomain::default(), SymmetricDistance).unwrap()
     }
-    /// All texts over an alphabet of pieces.
+    /// List all texts that consist of at most `longest` of the given pieces.
     pub(crate) fn texts(pieces: &[&str], longest: usize) -> Vec<String> {
         laws::vectors(pieces, longest).iter().map(|pieces| pieces.concat()).collect()
     }

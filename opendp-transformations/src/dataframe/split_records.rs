@@ -1,4 +1,4 @@
-//! The fields of each line.
+//! Splits each line into fields.
 
 use opendp_core::{
     AtomDomain, Codec, DatasetMetric, Error, MetricOn, Result, Space, SymmetricDistance,
@@ -8,7 +8,8 @@ use opendp_core::{
 use crate::dataframe::split_lines::Texts;
 use crate::rows::each::{call, each, rows};
 
-/// Fields of text, any number per record.
+/// The domain of data sets whose records are lists of fields. The number of fields can differ
+/// between records.
 pub(crate) type Fields = VectorDomain<Texts>;
 
 /// Split each text into fields.
@@ -20,20 +21,20 @@ pub(crate) type Fields = VectorDomain<Texts>;
 /// The input is any space of texts.
 ///
 /// # Postcondition
-/// The output has one list of fields for each record, in order, without the space around each
-/// field. Quotes have no meaning here: a separator within quotes also separates fields. The size
-/// does not change.
+/// The output has one list of fields for each record, in the same order. Spaces around a field are
+/// removed. Quotes have no special meaning: a separator within quotes also separates fields. The
+/// size does not change.
 ///
 /// # Map
 /// `d_out = d_in`.
 ///
 /// # Proof
-/// The fields of a record depend on that record alone; see
+/// The fields of a record depend only on that record; see
 /// [`make_row_by_row`](crate::make_row_by_row).
 ///
 /// # Errors
-/// `MakeTransformation` when the separator is empty; `MetricSpace` when the metric does not fit the
-/// output. Every dataset metric of this project fits.
+/// `MakeTransformation` when the separator is empty. `MetricSpace` when the metric is not defined
+/// on the output domain. Every dataset metric of this project is defined on the output domain.
 ///
 /// ```
 /// # use opendp_core::*;

@@ -1,4 +1,4 @@
-//! Keeps the rows of a frame that a column marks.
+//! Keeps the rows of a frame in which a column is true.
 
 use opendp_core::{
     Chunk, Codec, DataFrame, DataFrameDomain, DatasetMetric, Error, FrameChunk, Function,
@@ -8,34 +8,34 @@ use opendp_core::{
 use crate::dataframe::select_column::{absent, column};
 use crate::rows::each::call;
 
-/// Keep the rows that a column of truth values marks.
+/// Keep the rows in which a column of truth values is true.
 ///
 /// # Arguments
 /// * `indicator_column` - the name of the column
 /// * `keep_columns` - the names of the columns to keep
 ///
 /// # Precondition
-/// The metric counts records added and removed, or inserted and deleted. If the schema is known, it
-/// has the columns, and the indicator column is of type `bool`.
+/// The metric counts records that are added and removed, or inserted and deleted. If the schema of
+/// the frames is known, the schema contains the columns, and the indicator column has type `bool`.
 ///
 /// # Postcondition
-/// The output has the rows whose cell in the indicator is true, in order, with the kept columns
-/// only. If the schema is not known, rows may lack columns. A row without an indicator, or with one
-/// of another type, is left out. So is a row that has none of the kept columns. If a row has only
-/// some of them, its output has only these. The size is unknown, even if the size of the input is
-/// known.
+/// The output contains the rows in which the indicator column is true, in the same order. Only the
+/// columns to keep are in the output. If the schema is not known, rows can lack columns. A row is
+/// left out if its indicator is absent or has another type. A row is also left out if it has no
+/// column to keep. If a row has only some of the columns to keep, its output has only these
+/// columns. The size is unknown, even if the size of the input is known.
 ///
 /// # Map
 /// `d_out = d_in`.
 ///
 /// # Proof
-/// Whether a row is kept, and its cells in the output, depend only on that row; see
+/// The decision to keep a row, and the cells of its output, depend only on that row; see
 /// [`make_filter`](crate::make_filter).
 ///
 /// # Errors
-/// `MakeTransformation` when there are no columns to keep. `MakeTransformation` also when the
-/// schema is known, and lacks one of the columns or has an indicator of another type. `MetricSpace`
-/// when the metric requires a known size.
+/// `MakeTransformation` when there are no columns to keep. `MakeTransformation` when a known schema
+/// lacks one of the columns, or when the indicator column in this schema has another type.
+/// `MetricSpace` when the metric requires a known size.
 ///
 /// ```
 /// # use opendp_core::*;

@@ -1,4 +1,4 @@
-//! Counts removed and added records as replaced.
+//! Counts a removed and an added record as one replaced record.
 
 use opendp_core::{
     AtomDomain, ChangeOneDistance, DatasetMetric, Domain, MetricOn, OptionDomain, Result, Space,
@@ -7,11 +7,11 @@ use opendp_core::{
 
 use crate::rows::identity::copy;
 
-/// A metric of data sets of any size. It counts a replaced record as two changes. So for two data
+/// A metric of data sets of any size that counts a replaced record as two changes. So for two data
 /// sets of the same size, the distance is twice the number of replaced records.
 ///
-/// `InsertDeleteDistance` is not such a metric: a record deleted at one end and one inserted at the
-/// other shift all records between them.
+/// `InsertDeleteDistance` is not such a metric. If a record is deleted at one end and a record is
+/// inserted at the other end, all records between these places move.
 pub trait UnboundedMetric: DatasetMetric {
     /// The metric that counts replaced records.
     type Bounded: DatasetMetric + Default;
@@ -20,7 +20,7 @@ impl UnboundedMetric for SymmetricDistance {
     type Bounded = ChangeOneDistance;
 }
 
-/// Count one record removed and one added as one replaced.
+/// Count one removed and one added record as one replaced record.
 ///
 /// # Arguments
 /// None.
@@ -30,16 +30,17 @@ impl UnboundedMetric for SymmetricDistance {
 /// records: use `make_unordered` first.
 ///
 /// # Postcondition
-/// The output is the input, of the same known size, under `ChangeOneDistance`.
+/// The output is the input, with the same known size. The metric of the output is
+/// `ChangeOneDistance`.
 ///
 /// # Map
 /// `d_out = floor(d_in / 2)`.
 ///
 /// # Proof
-/// Let `x` and `x'` have the same number of records. Consider the records of `x` that `x'` lacks,
-/// and the records of `x'` that `x` lacks, both with multiplicity. The two numbers of records are
-/// equal. Each is half of the symmetric distance, which is therefore even. Replacing the former
-/// records by the latter turns `x` into `x'`.
+/// Let `x` and `x'` have the same number of records. Let `R` be the records of `x` that `x'` lacks,
+/// and `A` the records of `x'` that `x` lacks, both with multiplicity. `R` and `A` have the same
+/// number of records. This number is half of the symmetric distance, which is therefore even. If
+/// the records `R` are replaced by the records `A`, then `x` becomes `x'`.
 ///
 /// # Errors
 /// `MetricSpace` when the size is not known.

@@ -1,4 +1,4 @@
-//! Counts replaced records as removed and added.
+//! Counts a replaced record as one removed and one added record.
 
 use opendp_core::{
     AtomDomain, ChangeOneDistance, DatasetMetric, Domain, HammingDistance, InsertDeleteDistance,
@@ -10,7 +10,7 @@ use crate::symmetric::one_each;
 
 /// A metric of data sets of one size, which counts replaced records.
 pub trait BoundedMetric: DatasetMetric {
-    /// The metric that counts a replaced record as one removed and one added.
+    /// The metric that counts a replaced record as one removed and one added record.
     type Unbounded: DatasetMetric + Default;
 }
 impl BoundedMetric for ChangeOneDistance {
@@ -20,7 +20,7 @@ impl BoundedMetric for HammingDistance {
     type Unbounded = InsertDeleteDistance;
 }
 
-/// Count a replaced record as one removed and one added.
+/// Count a replaced record as one removed and one added record.
 ///
 /// # Arguments
 /// None.
@@ -29,18 +29,18 @@ impl BoundedMetric for HammingDistance {
 /// The metric counts replaced records, so the size of the data is known.
 ///
 /// # Postcondition
-/// The output is the input, of the same known size, under the metric that counts records removed
-/// and added: `SymmetricDistance` for `ChangeOneDistance`, `InsertDeleteDistance` for
-/// `HammingDistance`.
+/// The output is the input, with the same known size. The metric of the output counts records that
+/// are removed and added. `ChangeOneDistance` becomes `SymmetricDistance`, and `HammingDistance`
+/// becomes `InsertDeleteDistance`.
 ///
 /// # Map
 /// `d_out = 2 * d_in`.
 ///
 /// # Proof
-/// Replacing a record is the same as removing it and inserting another record at its place.
+/// One replacement has the same effect as one removal and one insertion at the same place.
 ///
 /// # Errors
-/// The map gives `Overflow` when `2 * d_in` does not fit `u32`.
+/// The map returns `Overflow` when `2 * d_in` does not fit `u32`.
 ///
 /// ```
 /// # use opendp_core::*;

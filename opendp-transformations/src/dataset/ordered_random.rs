@@ -1,4 +1,4 @@
-//! Puts data into a random order, so that later steps may use the order.
+//! Puts data into a random order, so that later steps can use the order.
 
 use opendp_core::random::{shuffle, with_secure};
 use opendp_core::{
@@ -9,7 +9,7 @@ use opendp_core::{
 
 /// A metric of data sets that ignores the order of the records.
 pub trait UnorderedMetric: DatasetMetric {
-    /// The metric that counts the same changes, in order.
+    /// The metric that counts the same changes and depends on the order of the records.
     type Ordered: DatasetMetric + Default;
 }
 impl UnorderedMetric for SymmetricDistance {
@@ -19,7 +19,7 @@ impl UnorderedMetric for ChangeOneDistance {
     type Ordered = HammingDistance;
 }
 
-/// Put the records in a random order, so that later steps may use the order.
+/// Put the records into a random order, so that later steps can use the order.
 ///
 /// # Arguments
 /// None.
@@ -28,31 +28,34 @@ impl UnorderedMetric for ChangeOneDistance {
 /// The metric ignores the order of the records.
 ///
 /// # Postcondition
-/// The output holds the same records in an order drawn uniformly from all orders by the secure
-/// source, under the metric that counts the same changes in order: `InsertDeleteDistance` for
-/// `SymmetricDistance`, `HammingDistance` for `ChangeOneDistance`. The function needs all data at
-/// once, and two runs give different orders.
+/// The output contains the same records. The secure source draws their order uniformly from all
+/// orders. The metric of the output also depends on the order. `SymmetricDistance` becomes
+/// `InsertDeleteDistance`, and `ChangeOneDistance` becomes `HammingDistance`. The function needs
+/// all data at once. Two runs return different orders.
 ///
 /// # Map
-/// `d_out = d_in`, between outputs of coupled draws.
+/// `d_out = d_in`. The map bounds the distance of outputs whose draws are coupled, as the proof
+/// describes.
 ///
 /// # Proof
-/// The output is random, so the claim is about distributions: for close inputs there is a joint
-/// distribution of two orders `(o, o')` such that each order is uniform, and the outputs are close
-/// for every draw. A mechanism has a proved loss for each pair of close data sets. The same bound
-/// then holds for mixtures of such pairs, because the divergences are jointly quasi-convex (van
-/// Erven and Harremoes 2014, "Renyi Divergence and Kullback-Leibler Divergence", Theorem 13, for
-/// all orders; and `P(E) - e^eps * Q(E)` is linear in the pair, so its supremum over events `E` is
-/// convex).
+/// The output is random, so the claim is about distributions. For two close inputs, there is a
+/// joint distribution of two orders `(o, o')` with two properties. Each order is uniform, and the
+/// outputs are close for every draw. A mechanism has a proved loss for each pair of close data
+/// sets. The same bound then holds for mixtures of such pairs, because the divergences are jointly
+/// quasi-convex. For Renyi divergences of all orders, see van Erven and Harremoes 2014, "Renyi
+/// Divergence and Kullback-Leibler Divergence", Theorem 13. For approximate privacy,
+/// `P(E) - e^eps * Q(E)` is linear in the pair of distributions `(P, Q)`. So the supremum of this
+/// expression over events `E` is convex.
 ///
-/// If one record is added: put the other records in a uniform order, then insert the record at a
-/// uniform place. The result is uniform over all orders of the larger data set, and it differs from
-/// the order of the other records by one insertion. If one record is replaced: match the records of
-/// the data sets so that all but one pair are equal, and use the same order for both. The two
-/// orders differ at one position. For larger distances, change one record at a time.
+/// Suppose that one record is added. Put the other records into a uniform order, and then insert
+/// the record at a uniform place. The result is uniform over all orders of the larger data set. The
+/// result differs from the order of the other records by one insertion. Now suppose that one record
+/// is replaced. Match the records of the two data sets so that only one pair differs. Use the same
+/// order for both. The two ordered data sets differ at one position. For larger distances, change
+/// one record at a time.
 ///
 /// # Errors
-/// A run gives `NoEntropy` when the operating system gives no random bits.
+/// A run returns `NoEntropy` when the operating system provides no random bits.
 ///
 /// ```
 /// # use opendp_core::*;
@@ -134,8 +137,8 @@ mod tests {
             *seen.entry(shuffled.invoke(&data).unwrap()).or_insert(0) += 1;
         }
         assert!(orders(&data).iter().all(|order| seen.contains_key(order)));
-        // Each count has mean 1000 and standard deviation 29: a deviation of seven of these has
-        // probability below 1e-11.
+        // Each count has mean 1000 and standard deviation 29. A deviation of seven standard
+        // deviations has a probability below 1e-11.
         assert!(seen.len() == 6 && seen.values().all(|count| (800..1200).contains(count)));
         assert!(shuffled.invoke(&vec![]).unwrap().is_empty());
         assert!(!shuffled.function().streams());

@@ -15,7 +15,7 @@ use crate::dataset::resize::sample::Sample;
 ///
 /// # Arguments
 /// * `size` - the number of records of the output
-/// * `constant` - the record that is added if there are too few
+/// * `constant` - the record that is added if there are too few records
 ///
 /// # Precondition
 /// `size` is at least 1, and `constant` is a member of the element domain of the input. `MO` is
@@ -23,54 +23,59 @@ use crate::dataset::resize::sample::Sample;
 ///
 /// # Function
 /// If there are too few records, copies of `constant` are appended. If there are too many, the
-/// first `size` are kept. If the metric of the input counts the order of the records, nothing is
-/// random. If it ignores the order, the records are put in a uniformly random order in two cases.
-/// In the first case some records are dropped. Then the random order gives each record the same
-/// probability of being kept. In the second case the metric of the output counts the order of the
-/// records. Then the copies of `constant` are shuffled too.
+/// first `size` records are kept. If the metric of the input depends on the order of the records,
+/// the function uses no randomness. If the metric ignores the order, the records are put into a
+/// uniformly random order in two cases. In the first case, some records are dropped. The random
+/// order then gives each record the same probability to be kept. In the second case, the metric of
+/// the output depends on the order. Then the copies of `constant` are shuffled too.
 ///
-/// If the metric of the input ignores the order, the data may come in chunks and on all cores. Each
-/// core holds at most `size` records: if there are more, it keeps a uniform choice of them (see
-/// `sample.rs`). At the end, the choice is put in a uniform order. This has the same distribution
-/// as the first `size` records in a uniform order, which the proof uses. If the metric counts the
-/// order, the data may come in chunks, in order, and the first `size` records are kept. There are
-/// no partial results, because partial results are merged in any order.
+/// If the metric of the input ignores the order, the data can arrive in chunks, and all cores can
+/// work. Each core keeps at most `size` records. If a core gets more records, it keeps a uniform
+/// choice of its records (see `sample.rs`). At the end, the choice is put into a uniform order. The
+/// result has the same distribution as the first `size` records of a uniform order. The proof uses
+/// this second description. If the metric depends on the order, the data can arrive in chunks, in
+/// order, and the first `size` records are kept. In this case there are no partial results, because
+/// partial results are merged in any order.
 ///
 /// # Postcondition
-/// The output has `size` records, each one of the input or `constant`, in the element domain of the
-/// input.
+/// The output has `size` records. Each record of the output is a record of the input or `constant`.
+/// The element domain is the element domain of the input.
 ///
 /// # Map
-/// `d_out = 2 * d`, where `d` is `d_in`, or `2 * d_in` when the metric of the input counts replaced
-/// records. Random outputs are compared at coupled draws, as in
-/// [`make_ordered_random`](crate::make_ordered_random).
+/// `d_out = 2 * d`. If the metric of the input counts replaced records, `d` is `2 * d_in`.
+/// Otherwise `d` is `d_in`. The map bounds the distance of random outputs whose draws are coupled,
+/// as in [`make_ordered_random`](crate::make_ordered_random).
 ///
 /// # Proof
-/// Let one record `r` be added to `n` records, and `pad` be the records followed by copies of the
-/// constant up to `size`. If `n < size`, `r` takes the place of one copy in `pad`. If `n >= size`,
-/// `r` is added to `pad`.
+/// Let one record `r` be added to `n` records. Let `pad` be the records, followed by copies of the
+/// constant up to `size`. There are two cases. If `n < size`, `r` replaces one copy in `pad`. If
+/// `n >= size`, `r` is added to `pad`.
 ///
-/// *Ordered input.* In the first case, `r` is inserted and the last copy is deleted. In the second,
-/// `r` is inserted, and the record that this moves out of the first `size` is deleted, unless `r`
-/// itself is beyond them. This is at most one insertion and one deletion, so also at most one
-/// record added and one removed.
+/// *Ordered input.* In the first case, `r` is inserted and the last copy is deleted. In the second
+/// case, if `r` is not among the first `size` records, the output does not change. Otherwise `r` is
+/// inserted, and the record that is no longer among the first `size` is deleted. So there is at
+/// most one insertion and one deletion. In a metric without order, at most one record is added and
+/// one is removed.
 ///
-/// *Unordered input, ordered output.* In the first case, use the same order for both: one position
-/// differs. In the second, put the others in a uniform order and insert `r` at a uniform place,
-/// which gives a uniform order of the larger data set; continue as with ordered input.
+/// *Unordered input, ordered output.* In the first case, use the same order for both data sets.
+/// Then one position differs. In the second case, put the other records into a uniform order, and
+/// insert `r` at a uniform place. The result is a uniform order of the larger data set. Then
+/// continue as for ordered input.
 ///
-/// *Unordered input and output.* In the first case, `n + 1 <= size`, so no order is drawn: one copy
-/// is replaced. In the second, couple as before; if `n = size`, the smaller data set is kept whole,
-/// which is the set of its first `size` records in every order.
+/// *Unordered input and output.* In the first case, `n + 1 <= size`, so no order is drawn, and one
+/// copy is replaced. In the second case, couple the draws as before. If `n = size`, no order is
+/// drawn for the smaller data set. The output contains all records of the smaller data set, which
+/// are its first `size` records in every order.
 ///
 /// For larger distances, change one record at a time. The couplings of successive data sets combine
-/// into one, and distances add up.
+/// into one coupling, and the distances add up.
 ///
 /// # Errors
-/// `MakeTransformation` when `size` is 0, when `constant` is not a member of the element domain, or
-/// when `MO` counts replaced records: use `make_metric_bounded` afterwards. The map gives
-/// `Overflow` when its value does not fit `u32`. A run gives `NoEntropy` when the operating system
-/// gives no random bits, and `FailedFunction` when memory is insufficient for `size` records.
+/// `MakeTransformation` when `size` is 0, or when `constant` is not a member of the element domain.
+/// `MakeTransformation` when `MO` counts replaced records; instead, use `make_metric_bounded`
+/// afterwards. The map returns `Overflow` when its value does not fit `u32`. A run returns
+/// `NoEntropy` when the operating system provides no random bits. A run returns `FailedFunction`
+/// when there is not enough memory for `size` records.
 ///
 /// ```
 /// # use opendp_core::*;
@@ -126,7 +131,7 @@ register! {
             MO in [SymmetricDistance, InsertDeleteDistance] = SymmetricDistance;
 }
 
-/// When the records are put in a random order.
+/// The cases in which the records are put into a random order.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Arrange {
     Never,
@@ -143,11 +148,12 @@ impl Arrange {
     }
 }
 impl<T: Atom> Resize<T> {
-    /// Append copies of the constant, if there is enough memory: a document may ask for any number.
+    /// Append copies of the constant. A document can state any size, so check that there is enough
+    /// memory.
     fn fill(&self, records: &mut Vec<T>) -> Result<()> {
         let missing = self.size.saturating_sub(records.len());
-        // The bytes of a text are allocated separately. Try to reserve memory for them, because
-        // cloning one copy at a time cannot report a failure.
+        // The bytes of a text are allocated separately. Try to reserve memory for these bytes,
+        // because a single clone cannot report a failure.
         let elsewhere = match self.constant.to_json() {
             Json::String(text) => missing.saturating_mul(text.len()),
             _ => 0,
@@ -159,8 +165,8 @@ impl<T: Atom> Resize<T> {
         Ok(())
     }
 }
-/// Its state is a uniform choice of at most `size` rows, or the first `size` rows if no order is
-/// drawn.
+/// The fold of `make_resize`. The state is a uniform choice of at most `size` rows. If the order is
+/// never random, the state is the first `size` rows.
 struct Resize<T> {
     size: usize,
     constant: T,
@@ -177,7 +183,7 @@ impl<T: Atom> Fold<Vec<T>, Vec<T>> for Resize<T> {
     }
     fn absorb(&self, state: &mut Sample<T>, rows: &[T]) -> Result<()> {
         if self.in_order() {
-            // No row replaces a row that was kept.
+            // The index `u64::MAX` is never below `size`, so no row replaces a row that was kept.
             return state.absorb(rows, self.size, |_| Ok(u64::MAX));
         }
         with_secure(|source| {

@@ -1,4 +1,4 @@
-//! Forgets the order of data.
+//! Changes to a metric that ignores the order of the records.
 
 use opendp_core::{
     AtomDomain, ChangeOneDistance, DatasetMetric, Domain, HammingDistance, InsertDeleteDistance,
@@ -8,9 +8,10 @@ use opendp_core::{
 
 use crate::rows::identity::copy;
 
-/// A metric of data sets that counts the order of the records.
+/// A metric of data sets that depends on the order of the records.
 pub trait OrderedMetric: DatasetMetric {
-    /// The metric that counts the same changes in any order. It is never larger.
+    /// The metric that counts the same changes and ignores the order of the records. A distance in
+    /// this metric is at most the distance in the ordered metric.
     type Unordered: DatasetMetric + Default;
 }
 impl OrderedMetric for InsertDeleteDistance {
@@ -20,28 +21,29 @@ impl OrderedMetric for HammingDistance {
     type Unordered = ChangeOneDistance;
 }
 
-/// Forget the order of the records.
+/// Change to a metric that ignores the order of the records.
 ///
 /// # Arguments
 /// None.
 ///
 /// # Precondition
-/// The metric counts the order of the records.
+/// The metric depends on the order of the records.
 ///
 /// # Postcondition
-/// The output is the input, under the metric that counts the same changes in any order:
-/// `SymmetricDistance` for `InsertDeleteDistance`, `ChangeOneDistance` for `HammingDistance`.
+/// The output is the input. The metric of the output counts the same changes and ignores the order.
+/// `InsertDeleteDistance` becomes `SymmetricDistance`, and `HammingDistance` becomes
+/// `ChangeOneDistance`.
 ///
 /// # Map
 /// `d_out = d_in`.
 ///
 /// # Proof
-/// Insertions and deletions that turn one sequence into the other add and remove the same number of
-/// records of the multiset. Replacing the records at the positions that differ replaces the same
-/// number of records of the multiset.
+/// Take the insertions and deletions that convert one sequence into another. These changes add and
+/// remove the same number of records of the multiset. Now take the replacements at all positions
+/// that differ. These changes replace the same number of records of the multiset.
 ///
 /// # Errors
-/// `MetricSpace` when the metric does not fit the domain.
+/// `MetricSpace` when the metric is not defined on the domain.
 ///
 /// ```
 /// # use opendp_core::*;

@@ -14,20 +14,20 @@ use crate::rows::each::call;
 /// None.
 ///
 /// # Precondition
-/// The metric counts records added and removed, or inserted and deleted: the number of dropped
-/// records depends on the data, so the size of the output is unknown.
+/// The metric counts records that are added and removed, or inserted and deleted. Other metrics
+/// require a known size, but the number of dropped records depends on the data.
 ///
 /// # Postcondition
-/// The output holds the records that are neither null nor NaN, in order, under the metric of the
-/// input. Its size is unknown, even if the size of the input is known.
+/// The output contains the records that are neither null nor NaN, in the same order. The output has
+/// the metric of the input. The size is unknown, even if the size of the input is known.
 ///
 /// # Map
 /// `d_out = d_in`.
 ///
 /// # Proof
-/// Whether a record is kept depends only on that record. So if a record is added, inserted, removed
-/// or deleted in the input, then either the output does not change, or the same happens to one
-/// record of the output, at the corresponding place.
+/// The decision to keep a record depends only on that record. Suppose that a record is added,
+/// inserted, removed or deleted in the input. Then either the output does not change, or the same
+/// change happens to one record of the output, at the corresponding place.
 ///
 /// # Errors
 /// `MetricSpace` when the metric requires a known size.

@@ -1,4 +1,4 @@
-//! The records within bounds.
+//! Keeps the records within bounds.
 
 use opendp_core::{
     Atom, AtomDomain, Bounds, Codec, DatasetMetric, MetricOn, Result, Space, Transformation,
@@ -10,30 +10,31 @@ use crate::rows::each::call;
 
 /// Keep the records that lie within bounds.
 ///
-/// Unlike [`make_clamp`](crate::make_clamp), which moves outliers to a bound, this drops them.
+/// Records out of bounds are dropped. To move such records to the nearest bound instead, use
+/// [`make_clamp`](crate::make_clamp).
 ///
 /// # Arguments
 /// * `bounds` - a pair `[lower, upper]`
 ///
 /// # Precondition
-/// The metric counts records added and removed, or inserted and deleted.
+/// The metric counts records that are added and removed, or inserted and deleted.
 ///
 /// # Postcondition
-/// The output holds the records within `bounds`, in order, under the metric of the input. No record
-/// is NaN, and the element domain has the bounds. The size is unknown, even if the size of the
-/// input is known.
+/// The output contains the records within `bounds`, in the same order. The output has the metric of
+/// the input. No record is NaN, and the element domain has the bounds. The size is unknown, even if
+/// the size of the input is known.
 ///
 /// # Map
 /// `d_out = d_in`.
 ///
 /// # Proof
-/// Whether a record is kept depends only on that record; see [`make_filter`](crate::make_filter).
-/// Each kept record passed the test for the bounds, so it is a member of the domain with these
-/// bounds.
+/// The decision to keep a record depends only on that record; see
+/// [`make_filter`](crate::make_filter). Each kept record passed the test for the bounds, so it is a
+/// member of the domain with these bounds.
 ///
 /// # Errors
-/// `MetricSpace` when the metric requires a known size. (The type `Bounds` excludes reversed and
-/// NaN bounds.)
+/// `MetricSpace` when the metric requires a known size. Reversed bounds and NaN are already
+/// excluded by the type `Bounds`.
 ///
 /// ```
 /// # use opendp_core::*;

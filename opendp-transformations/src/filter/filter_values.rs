@@ -17,17 +17,19 @@ use foldhash::fast::RandomState;
 /// * `values` - the values to keep, in any order
 ///
 /// # Precondition
-/// The metric counts records added and removed, or inserted and deleted.
+/// The metric counts records that are added and removed, or inserted and deleted.
 ///
 /// # Postcondition
-/// The output holds the records that are equal to one of `values`, in order, in the element domain
-/// of the input and under its metric. The size is unknown, even if the size of the input is known.
+/// The output contains the records that are equal to one of `values`, in the same order. The output
+/// has the element domain and the metric of the input. The size is unknown, even if the size of the
+/// input is known.
 ///
 /// # Map
 /// `d_out = d_in`.
 ///
 /// # Proof
-/// Whether a record is kept depends only on that record; see [`make_filter`](crate::make_filter).
+/// The decision to keep a record depends only on that record; see
+/// [`make_filter`](crate::make_filter).
 ///
 /// # Errors
 /// `MetricSpace` when the metric requires a known size.

@@ -1,4 +1,5 @@
-//! Sums, means, variances and scores of data whose size and bounds are arguments, by older names.
+//! Older names of sums, means, variances and scores. The size and the bounds of the data are
+//! arguments.
 
 use opendp_core::arith::{Float, Number};
 use opendp_core::{
@@ -14,24 +15,25 @@ use crate::{
     make_mean, make_quantile_score_candidates, make_sum, make_variance,
 };
 
-/// Add up an unknown number of bounded records, as [`make_sum`] does.
+/// Add up an unknown number of bounded records with [`make_sum`].
 ///
 /// # Arguments
-/// * `bounds` - a pair `[lower, upper]`; the bounds of the input when absent
+/// * `bounds` - a pair `[lower, upper]`; the default is the bounds of the input
 ///
 /// # Function
-/// If the input has no bounds, the records are first clamped to `bounds`, as by `make_clamp`.
+/// If the input has no bounds, `make_clamp` first clamps the records to `bounds`.
 ///
 /// # Map
-/// With bounds `[L, U]`: `d_in * max(|L|, |U|)`, rounded up as by `make_sum`.
+/// Let `[L, U]` be the bounds. The map is `d_in * max(|L|, |U|)`, rounded up as in `make_sum`.
 ///
 /// # Proof
-/// The proof of `make_sum` applies, after the proof of `make_clamp` if the input has no bounds.
+/// The proof of `make_sum` applies. If the input has no bounds, the proof of `make_clamp` applies
+/// first.
 ///
 /// # Errors
 /// `MakeTransformation` when the size is known, when there are no bounds, or when `bounds` differ
-/// from the bounds of the input; `FailedFunction` when a record may be NaN; and the errors of
-/// `make_sum`.
+/// from the bounds of the input. `FailedFunction` when the input domain contains NaN. Further
+/// errors are the errors of `make_sum`.
 pub fn make_bounded_sum<T, M>(
     input: Space<VectorDomain<AtomDomain<T>>, M>,
     bounds: Option<Bounds<T>>,
@@ -59,26 +61,28 @@ register! {
         for T in numbers, M in unsized_metrics;
 }
 
-/// Add up a known number of bounded records, as [`make_sum`] does.
+/// Add up a known number of bounded records with [`make_sum`].
 ///
 /// # Arguments
-/// * `size` - the number of records; the size of the input when absent
-/// * `bounds` - a pair `[lower, upper]`; the bounds of the input when absent
+/// * `size` - the number of records; the default is the size of the input
+/// * `bounds` - a pair `[lower, upper]`; the default is the bounds of the input
 ///
 /// # Function
-/// If the input has no bounds, the records are first clamped to `bounds`, as by `make_clamp`.
+/// If the input has no bounds, `make_clamp` first clamps the records to `bounds`.
 ///
 /// # Map
-/// With bounds `[L, U]` and a symmetric distance `d`, which is `d_in`, or `2 * d_in` when the
-/// metric counts replaced records: `floor(d / 2) * (U - L)`, rounded up as by `make_sum`.
+/// Let `[L, U]` be the bounds. If the metric counts replaced records, let `d` be `2 * d_in`.
+/// Otherwise let `d` be `d_in`. The map is `floor(d / 2) * (U - L)`, rounded up as in `make_sum`.
 ///
 /// # Proof
-/// The proof of `make_sum` applies, after the proof of `make_clamp` if the input has no bounds.
+/// The proof of `make_sum` applies. If the input has no bounds, the proof of `make_clamp` applies
+/// first.
 ///
 /// # Errors
-/// `MakeTransformation` when the size is not known, when there are no bounds, or when `size` or
-/// `bounds` differ from the size or the bounds of the input; `FailedFunction` when a record may be
-/// NaN; and the errors of `make_sum`.
+/// `MakeTransformation` when the size is not known, or when there are no bounds.
+/// `MakeTransformation` when `size` or `bounds` differ from the size or the bounds of the input.
+/// `FailedFunction` when the input domain contains NaN. Further errors are the errors of
+/// `make_sum`.
 pub fn make_sized_bounded_sum<T, M>(
     input: Space<VectorDomain<AtomDomain<T>>, M>,
     size: Option<usize>,
@@ -103,27 +107,29 @@ register! {
         for T in numbers, M in dataset_metrics;
 }
 
-/// Average a known number of bounded records, as [`make_mean`] does.
+/// Average a known number of bounded records with [`make_mean`].
 ///
 /// # Arguments
-/// * `size` - the number of records; the size of the input when absent
-/// * `bounds` - a pair `[lower, upper]`; the bounds of the input when absent
+/// * `size` - the number of records; the default is the size of the input
+/// * `bounds` - a pair `[lower, upper]`; the default is the bounds of the input
 ///
 /// # Function
-/// If the input has no bounds, the records are first clamped to `bounds`, as by `make_clamp`.
+/// If the input has no bounds, `make_clamp` first clamps the records to `bounds`.
 ///
 /// # Map
-/// With `n` records, bounds `[L, U]` and a symmetric distance `d`, which is `d_in`, or `2 * d_in`
-/// when the metric counts replaced records: `floor(d / 2) * (U - L) / n`, rounded up as by
-/// `make_mean`.
+/// Let `n` be the number of records, and `[L, U]` the bounds. If the metric counts replaced
+/// records, let `d` be `2 * d_in`. Otherwise let `d` be `d_in`. The map is
+/// `floor(d / 2) * (U - L) / n`, rounded up as in `make_mean`.
 ///
 /// # Proof
-/// The proof of `make_mean` applies, after the proof of `make_clamp` if the input has no bounds.
+/// The proof of `make_mean` applies. If the input has no bounds, the proof of `make_clamp` applies
+/// first.
 ///
 /// # Errors
-/// `MakeTransformation` when the size is not known, when there are no bounds, or when `size` or
-/// `bounds` differ from the size or the bounds of the input; `FailedFunction` when a record may be
-/// NaN; and the errors of `make_mean`.
+/// `MakeTransformation` when the size is not known, or when there are no bounds.
+/// `MakeTransformation` when `size` or `bounds` differ from the size or the bounds of the input.
+/// `FailedFunction` when the input domain contains NaN. Further errors are the errors of
+/// `make_mean`.
 pub fn make_sized_bounded_mean<T, M>(
     input: Space<VectorDomain<AtomDomain<T>>, M>,
     size: Option<usize>,
@@ -142,27 +148,28 @@ register! {
             M in dataset_metrics;
 }
 
-/// Compute the variance of a known number of bounded records, as [`make_variance`] does.
+/// Compute the variance of a known number of bounded records with [`make_variance`].
 ///
 /// # Arguments
-/// * `size` - the number of records; the size of the input when absent
-/// * `bounds` - a pair `[lower, upper]`; the bounds of the input when absent
-/// * `ddof` - the sum of squared deviations is divided by the number of records less `ddof`
+/// * `size` - the number of records; the default is the size of the input
+/// * `bounds` - a pair `[lower, upper]`; the default is the bounds of the input
+/// * `ddof` - the sum of squared deviations is divided by the number of records minus `ddof`
 ///
 /// # Function
-/// If the input has no bounds, the records are first clamped to `bounds`, as by `make_clamp`.
+/// If the input has no bounds, `make_clamp` first clamps the records to `bounds`.
 ///
 /// # Map
 /// The map of `make_variance`.
 ///
 /// # Proof
-/// The proof of `make_variance` applies, after the proof of `make_clamp` if the input has no
-/// bounds.
+/// The proof of `make_variance` applies. If the input has no bounds, the proof of `make_clamp`
+/// applies first.
 ///
 /// # Errors
-/// `MakeTransformation` when the size is not known, when there are no bounds, or when `size` or
-/// `bounds` differ from the size or the bounds of the input; `FailedFunction` when a record may be
-/// NaN; and the errors of `make_variance`.
+/// `MakeTransformation` when the size is not known, or when there are no bounds.
+/// `MakeTransformation` when `size` or `bounds` differ from the size or the bounds of the input.
+/// `FailedFunction` when the input domain contains NaN. Further errors are the errors of
+/// `make_variance`.
 pub fn make_sized_bounded_variance<T, M>(
     input: Space<VectorDomain<AtomDomain<T>>, M>,
     size: Option<usize>,
@@ -182,15 +189,15 @@ register! {
             M in dataset_metrics;
 }
 
-/// Compute the covariance of a known number of bounded pairs, as [`make_covariance`] does.
+/// Compute the covariance of a known number of bounded pairs with [`make_covariance`].
 ///
 /// # Arguments
 /// * `size` - the number of records
-/// * `bounds_0` - a pair `[lower, upper]` for the first parts
-/// * `bounds_1` - a pair `[lower, upper]` for the second parts
-/// * `ddof` - the sum of products of deviations is divided by the number of records less `ddof`
+/// * `bounds_0` - a pair `[lower, upper]` for the first parts of the records
+/// * `bounds_1` - a pair `[lower, upper]` for the second parts of the records
+/// * `ddof` - the sum of products of deviations is divided by the number of records minus `ddof`
 ///
-/// The type argument `S` names a summation algorithm and has no effect.
+/// The type argument `S` is the name of a summation algorithm, and has no effect.
 ///
 /// # Map
 /// The map of `make_covariance`.
@@ -225,12 +232,12 @@ register! {
         for S in [Pairwise<f32>, Pairwise<f64>, Sequential<f32>, Sequential<f64>] = Pairwise<f64>;
 }
 
-/// Score the candidates for a quantile, as [`make_quantile_score_candidates`] does.
+/// Score the candidates for a quantile with [`make_quantile_score_candidates`].
 ///
 /// # Arguments
-/// * `size` - the number of records; the size of the input when absent
-/// * `candidates` - the values that may be released, in increasing order
-/// * `alpha` - which quantile: a number from 0 to 1, or a pair `[numerator, denominator]`
+/// * `size` - the number of records; the default is the size of the input
+/// * `candidates` - the values that can be released, in increasing order
+/// * `alpha` - the quantile: a number from 0 to 1, or a pair `[numerator, denominator]`
 ///
 /// # Map
 /// The map of `make_quantile_score_candidates` for known size.
@@ -239,8 +246,8 @@ register! {
 /// The proof of `make_quantile_score_candidates` for known size applies.
 ///
 /// # Errors
-/// `MakeTransformation` when the size is not known or is not `size`; and the errors of
-/// `make_quantile_score_candidates`.
+/// `MakeTransformation` when the size is not known, or differs from `size`. Further errors are the
+/// errors of `make_quantile_score_candidates`.
 pub fn make_sized_quantile_score_candidates<T, M, MO>(
     input: Space<VectorDomain<AtomDomain<T>>, M>,
     size: Option<usize>,
@@ -263,8 +270,8 @@ register! {
             MO in [RangeDistance<u64>, LInfDistance<u64>] = RangeDistance<u64>;
 }
 
-/// Continue from records within the stated bounds. These are the bounds of the domain, or a clamp
-/// sets them.
+/// Chain `next` to a space of records within the stated bounds. If the input domain has no bounds,
+/// `make_clamp` first clamps the records.
 fn within_bounds<T, M, DO, MO>(
     input: Space<Records<T>, M>,
     stated: Option<Bounds<T>>,

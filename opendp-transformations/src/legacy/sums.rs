@@ -1,8 +1,8 @@
-//! Sums under the names of older strategies, on an input space that they build themselves.
+//! Sums under the names of older strategies. Each constructor builds its own input space.
 //!
 //! [`make_sum`] adds exactly and rounds once, so all strategies give the same result. The order of
-//! the records does not matter. A sum of integers beyond the range of their type is the nearest
-//! integer of that type.
+//! the records does not matter. If a sum is out of the range of the integer type, the result is the
+//! nearest integer of this type.
 
 use opendp_core::arith::{Directed, InfCast, Integer};
 use opendp_core::{
@@ -13,7 +13,8 @@ use opendp_core::{
 use crate::symmetric::Records;
 use crate::{Pairwise, Sequential, Summand, Summation, make_sum};
 
-/// Define sums of integers of type `T`: the name, the arguments, the metric, the input space.
+/// Define sums of integers of type `T`. Each entry states the name, the arguments, the metric and
+/// the input space.
 macro_rules! integer_sums {
     ($(
         $(#[$documentation:meta])*
@@ -38,7 +39,7 @@ macro_rules! integer_sums {
     )+};
 }
 
-/// Define sums of floats of type `S::Item`, in the same way.
+/// Define sums of floats of type `S::Item`. Each entry has the same form as in `integer_sums`.
 macro_rules! float_sums {
     ($(
         $(#[$documentation:meta])*
@@ -70,220 +71,224 @@ macro_rules! float_sums {
 }
 
 integer_sums! {
-    /// Add up an unknown number of bounded integers of either sign, as [`make_sum`] does.
+    /// Add up an unknown number of bounded integers of either sign with [`make_sum`].
     ///
     /// # Arguments
-    /// * `bounds` - a pair `[lower, upper]` that each record is within
+    /// * `bounds` - a pair `[lower, upper]`; each record is between these bounds
     ///
     /// # Map
-    /// With bounds `[L, U]`: `d_in * max(|L|, |U|)`.
+    /// Let `[L, U]` be the bounds. The map is `d_in * max(|L|, |U|)`.
     ///
     /// # Proof
     /// The proof of `make_sum` applies.
     ///
     /// # Errors
-    /// The map gives `Overflow` when the bound does not fit `T`.
+    /// The map returns `Overflow` when its value does not fit `T`.
     pub fn make_bounded_int_split_sum(bounds: Bounds<T>)
         on SymmetricDistance = bounded(None, bounds);
 
-    /// Add up a known number of bounded integers of either sign, as [`make_sum`] does.
+    /// Add up a known number of bounded integers of either sign with [`make_sum`].
     ///
     /// # Arguments
     /// * `size` - the number of records
-    /// * `bounds` - a pair `[lower, upper]` that each record is within
+    /// * `bounds` - a pair `[lower, upper]`; each record is between these bounds
     ///
     /// # Map
-    /// With bounds `[L, U]`: `floor(d_in / 2) * (U - L)`.
+    /// Let `[L, U]` be the bounds. The map is `floor(d_in / 2) * (U - L)`.
     ///
     /// # Proof
     /// The proof of `make_sum` applies.
     ///
     /// # Errors
-    /// The map gives `Overflow` when the bound does not fit `T`.
+    /// The map returns `Overflow` when its value does not fit `T`.
     pub fn make_sized_bounded_int_split_sum(size: usize, bounds: Bounds<T>)
         on SymmetricDistance = bounded(Some(size), bounds);
 
-    /// Add up an unknown number of bounded integers of one sign, as [`make_sum`] does.
+    /// Add up an unknown number of bounded integers of one sign with [`make_sum`].
     ///
     /// # Arguments
-    /// * `bounds` - a pair `[lower, upper]` that each record is within
+    /// * `bounds` - a pair `[lower, upper]`; each record is between these bounds
     ///
     /// # Precondition
-    /// The bounds do not have different signs; either may be zero.
+    /// The bounds do not have different signs. A bound can be zero.
     ///
     /// # Map
-    /// With bounds `[L, U]`: `d_in * max(|L|, |U|)`.
+    /// Let `[L, U]` be the bounds. The map is `d_in * max(|L|, |U|)`.
     ///
     /// # Proof
     /// The proof of `make_sum` applies.
     ///
     /// # Errors
-    /// `MakeTransformation` when the bounds have different signs. The map gives `Overflow` when the
-    /// bound does not fit `T`.
+    /// `MakeTransformation` when the bounds have different signs. The map returns `Overflow` when
+    /// its value does not fit `T`.
     pub fn make_bounded_int_monotonic_sum(bounds: Bounds<T>)
         on SymmetricDistance = bounded(None, of_one_sign(bounds)?);
 
-    /// Add up a known number of bounded integers of one sign, as [`make_sum`] does.
+    /// Add up a known number of bounded integers of one sign with [`make_sum`].
     ///
     /// # Arguments
     /// * `size` - the number of records
-    /// * `bounds` - a pair `[lower, upper]` that each record is within
+    /// * `bounds` - a pair `[lower, upper]`; each record is between these bounds
     ///
     /// # Precondition
-    /// The bounds do not have different signs; either may be zero.
+    /// The bounds do not have different signs. A bound can be zero.
     ///
     /// # Map
-    /// With bounds `[L, U]`: `floor(d_in / 2) * (U - L)`.
+    /// Let `[L, U]` be the bounds. The map is `floor(d_in / 2) * (U - L)`.
     ///
     /// # Proof
     /// The proof of `make_sum` applies.
     ///
     /// # Errors
-    /// `MakeTransformation` when the bounds have different signs. The map gives `Overflow` when the
-    /// bound does not fit `T`.
+    /// `MakeTransformation` when the bounds have different signs. The map returns `Overflow` when
+    /// its value does not fit `T`.
     pub fn make_sized_bounded_int_monotonic_sum(size: usize, bounds: Bounds<T>)
         on SymmetricDistance = bounded(Some(size), of_one_sign(bounds)?);
 
-    /// Add up an unknown number of bounded integers in order, as [`make_sum`] does.
+    /// Add up an unknown number of bounded integers in order with [`make_sum`].
     ///
     /// # Arguments
-    /// * `bounds` - a pair `[lower, upper]` that each record is within
+    /// * `bounds` - a pair `[lower, upper]`; each record is between these bounds
     ///
     /// # Map
-    /// With bounds `[L, U]`: `d_in * max(|L|, |U|)`.
+    /// Let `[L, U]` be the bounds. The map is `d_in * max(|L|, |U|)`.
     ///
     /// # Proof
     /// The proof of `make_sum` applies.
     ///
     /// # Errors
-    /// The map gives `Overflow` when the bound does not fit `T`.
+    /// The map returns `Overflow` when its value does not fit `T`.
     pub fn make_bounded_int_ordered_sum(bounds: Bounds<T>)
         on InsertDeleteDistance = bounded(None, bounds);
 
-    /// Add up a known number of bounded integers in order, as [`make_sum`] does.
+    /// Add up a known number of bounded integers in order with [`make_sum`].
     ///
     /// # Arguments
     /// * `size` - the number of records
-    /// * `bounds` - a pair `[lower, upper]` that each record is within
+    /// * `bounds` - a pair `[lower, upper]`; each record is between these bounds
     ///
     /// # Map
-    /// With bounds `[L, U]`: `floor(d_in / 2) * (U - L)`.
+    /// Let `[L, U]` be the bounds. The map is `floor(d_in / 2) * (U - L)`.
     ///
     /// # Proof
     /// The proof of `make_sum` applies.
     ///
     /// # Errors
-    /// The map gives `Overflow` when the bound does not fit `T`.
+    /// The map returns `Overflow` when its value does not fit `T`.
     pub fn make_sized_bounded_int_ordered_sum(size: usize, bounds: Bounds<T>)
         on InsertDeleteDistance = bounded(Some(size), bounds);
 
-    /// Add up a known number of bounded integers whose sum cannot overflow, as [`make_sum`] does.
+    /// Add up a known number of bounded integers whose sum cannot overflow, with [`make_sum`].
     ///
     /// # Arguments
     /// * `size` - the number of records
-    /// * `bounds` - a pair `[lower, upper]` that each record is within
+    /// * `bounds` - a pair `[lower, upper]`; each record is between these bounds
     ///
     /// # Precondition
     /// The sum of `size` integers within the bounds fits `T`.
     ///
     /// # Map
-    /// With bounds `[L, U]`: `floor(d_in / 2) * (U - L)`.
+    /// Let `[L, U]` be the bounds. The map is `floor(d_in / 2) * (U - L)`.
     ///
     /// # Proof
     /// The proof of `make_sum` applies.
     ///
     /// # Errors
-    /// `MakeTransformation` when a sum may not fit `T`. The map gives `Overflow` when the bound
-    /// does not fit `T`.
+    /// `MakeTransformation` when `T` cannot represent every possible sum. The map returns
+    /// `Overflow` when its value does not fit `T`.
     pub fn make_sized_bounded_int_checked_sum(size: usize, bounds: Bounds<T>)
         on SymmetricDistance = bounded(Some(size), within_integers(size, bounds)?);
 }
 
 float_sums! {
-    /// Add up an unknown number of bounded floats, as [`make_sum`] does.
+    /// Add up an unknown number of bounded floats with [`make_sum`].
     ///
     /// # Arguments
-    /// * `size_limit` - the largest expected number of records. It has no effect on the sum: no
-    ///   record is left out
-    /// * `bounds` - a pair `[lower, upper]` that each record is within
+    /// * `size_limit` - the largest expected number of records. This number has no effect: the sum
+    ///   includes all records
+    /// * `bounds` - a pair `[lower, upper]`; each record is between these bounds
     ///
-    /// The type argument `S` names a summation algorithm and has no effect.
+    /// The type argument `S` is the name of a summation algorithm, and has no effect.
     ///
     /// # Map
-    /// With bounds `[L, U]`: `d_in * max(|L|, |U|)`, rounded up as by `make_sum`.
+    /// Let `[L, U]` be the bounds. The map is `d_in * max(|L|, |U|)`, rounded up as in `make_sum`.
     ///
     /// # Proof
     /// The proof of `make_sum` applies.
     ///
     /// # Errors
-    /// `MakeTransformation` when a bound is infinite, or when the sum of `size_limit` records may
-    /// exceed the largest `f64`. The map gives `Overflow` when the bound exceeds the largest `f64`.
+    /// `MakeTransformation` when a bound is infinite, or when the sum of `size_limit` records can
+    /// exceed the largest `f64`. The map returns `Overflow` when its value exceeds the largest
+    /// `f64`.
     pub fn make_bounded_float_checked_sum(size_limit: usize, bounds: Bounds<S::Item>)
         on SymmetricDistance = bounded(None, within_floats(size_limit, bounds)?);
 
-    /// Add up a known number of bounded floats, as [`make_sum`] does.
+    /// Add up a known number of bounded floats with [`make_sum`].
     ///
     /// # Arguments
     /// * `size` - the number of records
-    /// * `bounds` - a pair `[lower, upper]` that each record is within
+    /// * `bounds` - a pair `[lower, upper]`; each record is between these bounds
     ///
-    /// The type argument `S` names a summation algorithm and has no effect.
+    /// The type argument `S` is the name of a summation algorithm, and has no effect.
     ///
     /// # Map
-    /// With bounds `[L, U]`: `floor(d_in / 2) * (U - L)`, rounded up as by `make_sum`.
+    /// Let `[L, U]` be the bounds. The map is `floor(d_in / 2) * (U - L)`, rounded up as in
+    /// `make_sum`.
     ///
     /// # Proof
     /// The proof of `make_sum` applies.
     ///
     /// # Errors
-    /// `MakeTransformation` when a bound is infinite, or when the sum of `size` records may
-    /// exceed the largest `f64`. The map gives `Overflow` when the bound exceeds the largest `f64`.
+    /// `MakeTransformation` when a bound is infinite, or when the sum of `size` records can exceed
+    /// the largest `f64`. The map returns `Overflow` when its value exceeds the largest `f64`.
     pub fn make_sized_bounded_float_checked_sum(size: usize, bounds: Bounds<S::Item>)
         on SymmetricDistance = bounded(Some(size), bounds);
 
-    /// Add up an unknown number of bounded floats in order, as [`make_sum`] does.
+    /// Add up an unknown number of bounded floats in order with [`make_sum`].
     ///
     /// # Arguments
-    /// * `size_limit` - the largest expected number of records. It has no effect on the sum: no
-    ///   record is left out
-    /// * `bounds` - a pair `[lower, upper]` that each record is within
+    /// * `size_limit` - the largest expected number of records. This number has no effect: the sum
+    ///   includes all records
+    /// * `bounds` - a pair `[lower, upper]`; each record is between these bounds
     ///
-    /// The type argument `S` names a summation algorithm and has no effect.
+    /// The type argument `S` is the name of a summation algorithm, and has no effect.
     ///
     /// # Map
-    /// With bounds `[L, U]`: `d_in * max(|L|, |U|)`, rounded up as by `make_sum`.
+    /// Let `[L, U]` be the bounds. The map is `d_in * max(|L|, |U|)`, rounded up as in `make_sum`.
     ///
     /// # Proof
     /// The proof of `make_sum` applies.
     ///
     /// # Errors
-    /// `MakeTransformation` when a bound is infinite, or when the sum of `size_limit` records may
-    /// exceed the largest `f64`. The map gives `Overflow` when the bound exceeds the largest `f64`.
+    /// `MakeTransformation` when a bound is infinite, or when the sum of `size_limit` records can
+    /// exceed the largest `f64`. The map returns `Overflow` when its value exceeds the largest
+    /// `f64`.
     pub fn make_bounded_float_ordered_sum(size_limit: usize, bounds: Bounds<S::Item>)
         on InsertDeleteDistance = bounded(None, within_floats(size_limit, bounds)?);
 
-    /// Add up a known number of bounded floats in order, as [`make_sum`] does.
+    /// Add up a known number of bounded floats in order with [`make_sum`].
     ///
     /// # Arguments
     /// * `size` - the number of records
-    /// * `bounds` - a pair `[lower, upper]` that each record is within
+    /// * `bounds` - a pair `[lower, upper]`; each record is between these bounds
     ///
-    /// The type argument `S` names a summation algorithm and has no effect.
+    /// The type argument `S` is the name of a summation algorithm, and has no effect.
     ///
     /// # Map
-    /// With bounds `[L, U]`: `floor(d_in / 2) * (U - L)`, rounded up as by `make_sum`.
+    /// Let `[L, U]` be the bounds. The map is `floor(d_in / 2) * (U - L)`, rounded up as in
+    /// `make_sum`.
     ///
     /// # Proof
     /// The proof of `make_sum` applies.
     ///
     /// # Errors
-    /// `MakeTransformation` when a bound is infinite, or when the sum of `size` records may
-    /// exceed the largest `f64`. The map gives `Overflow` when the bound exceeds the largest `f64`.
+    /// `MakeTransformation` when a bound is infinite, or when the sum of `size` records can exceed
+    /// the largest `f64`. The map returns `Overflow` when its value exceeds the largest `f64`.
     pub fn make_sized_bounded_float_ordered_sum(size: usize, bounds: Bounds<S::Item>)
         on InsertDeleteDistance = bounded(Some(size), bounds);
 }
 
-/// Data sets of bounded records, optionally of known size.
+/// Build the space of bounded records, with a size if one is given.
 fn bounded<T: Atom, M: MetricOn<Records<T>> + Default>(
     size: Option<usize>,
     bounds: Bounds<T>,
@@ -302,7 +307,7 @@ fn of_one_sign<T: Atom + Integer>(bounds: Bounds<T>) -> Result<Bounds<T>> {
     }
     Ok(bounds)
 }
-/// Check that the sum of this many integers is a `T`.
+/// Check that every sum of `size` integers within the bounds fits `T`.
 fn within_integers<T: Atom + Integer>(size: usize, bounds: Bounds<T>) -> Result<Bounds<T>> {
     let extreme = |bound: T| bound.to_i128()?.checked_mul(size.try_into().ok()?);
     for bound in [bounds.lower(), bounds.upper()] {
@@ -312,7 +317,7 @@ fn within_integers<T: Atom + Integer>(size: usize, bounds: Bounds<T>) -> Result<
     }
     Ok(bounds)
 }
-/// Check that the sum of this many floats is an `f64`.
+/// Check that every sum of `size` floats within the bounds fits `f64`.
 fn within_floats<T: Summand>(size: usize, bounds: Bounds<T>) -> Result<Bounds<T>> {
     for bound in [bounds.lower(), bounds.upper()] {
         let bound = bound.to_f64().unwrap_or(f64::NAN).abs();

@@ -5,9 +5,9 @@ use opendp_core::codec::{items, unexpected};
 use opendp_core::{Codec, Error, Result, named};
 use serde_json::Value as Json;
 
-/// A quantile level: a number from zero to one, where one half is the median.
+/// A quantile level: a number from zero to one. The level one half is the median.
 ///
-/// It is read from a number, or from a pair of integers `[numerator, denominator]`.
+/// Documents state a level as a number, or as a pair of integers `[numerator, denominator]`.
 ///
 /// ```
 /// # use opendp_transformations::Alpha;
@@ -23,7 +23,7 @@ enum Kind {
 }
 
 impl Alpha {
-    /// Take a number.
+    /// Make a level from a number.
     ///
     /// # Errors
     /// `MakeTransformation` when the number is NaN, or is not from zero to one.
@@ -33,10 +33,11 @@ impl Alpha {
         }
         Err(Error::MakeTransformation(format!("alpha: expected a number in [0, 1], found {alpha}")))
     }
-    /// Take a fraction.
+    /// Make a level from a fraction.
     ///
     /// # Errors
-    /// `MakeTransformation` when it is not from zero to one, or the denominator is zero.
+    /// `MakeTransformation` when the fraction is not from zero to one, or when the denominator is
+    /// zero.
     pub fn from_fraction(numerator: u64, denominator: u64) -> Result<Self> {
         if 0 < denominator && numerator <= denominator {
             return Ok(Alpha(Kind::Fraction(numerator, denominator)));
@@ -45,10 +46,11 @@ impl Alpha {
             "alpha: expected a fraction in [0, 1], found {numerator}/{denominator}"
         )))
     }
-    /// Return the unit of quantile scores at this alpha: a score is a distance of ranks times this.
+    /// Return the unit of quantile scores at this level, which is called alpha. A score is a
+    /// distance of ranks times this unit.
     ///
-    /// It is the denominator of alpha, as [`make_quantile_score_candidates`] rounds it for data of
-    /// this size, or of unknown size.
+    /// The unit is the denominator of alpha, after [`make_quantile_score_candidates`] has rounded
+    /// alpha. The rounding depends on the size of the data, which is unknown if `size` is `None`.
     ///
     /// ```
     /// # use opendp_transformations::Alpha;
@@ -61,15 +63,15 @@ impl Alpha {
     pub fn denominator(&self, size: Option<usize>) -> u64 {
         self.for_size(size).denominator
     }
-    /// The fraction that quantile scores are computed with.
+    /// Return the level as the fraction from which quantile scores are computed.
     pub(crate) fn for_size(&self, size: Option<usize>) -> Fraction {
         self.fraction(match size {
             Some(size) => u64::MAX / u64::try_from(size).unwrap_or(u64::MAX).max(1),
             None => DENOMINATORS,
         })
     }
-    /// Return the fraction itself if its denominator is below a limit. Otherwise, round it down to
-    /// a multiple of one divided by the limit.
+    /// Return alpha as a fraction if its denominator is below `limit`. Otherwise round alpha down
+    /// to a multiple of `1 / limit`.
     fn fraction(&self, limit: u64) -> Fraction {
         let exact = match self.0 {
             Kind::Number(number) => exact_fraction(number),
@@ -90,7 +92,7 @@ impl Alpha {
     }
 }
 
-/// Denominators are below this limit when the size is unknown.
+/// When the size of the data is unknown, the denominators of levels are below this limit.
 const DENOMINATORS: u64 = 10_000;
 
 /// A fraction from zero to one.
@@ -100,7 +102,8 @@ pub(crate) struct Fraction {
     pub(crate) denominator: u64,
 }
 
-/// Return the fraction with the smallest denominator that equals a float, if it fits.
+/// Convert a float to a fraction of the same value, with the smallest denominator. Return `None` if
+/// this denominator does not fit `u64`.
 fn exact_fraction(number: f64) -> Option<Fraction> {
     let (mantissa, exponent) = dyadic(number)?;
     let numerator = u64::try_from(mantissa).ok()?;

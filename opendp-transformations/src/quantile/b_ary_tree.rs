@@ -1,4 +1,4 @@
-//! Sums of leaf counts in every node of a tree.
+//! Computes the sums of leaf counts in all nodes of a tree.
 
 use opendp_core::arith::{Directed, DirectedFloat, InfCast, Integer, Number};
 use opendp_core::erased::AnyDistance;
@@ -7,52 +7,60 @@ use opendp_core::{
     OfAnyNumber, Result, Space, StabilityMap, Transformation, VectorDomain,
 };
 
-/// Compute the nodes of a tree from the counts of its leaves: each node is the sum of its children.
+/// Compute the nodes of a tree from the counts of its leaves. Each node is the sum of its children.
 ///
-/// A range of leaves is the sum of a few nodes, so noisy nodes answer every range with little
-/// noise. [`make_consistent_b_ary_tree`](crate::make_consistent_b_ary_tree) estimates the leaves
-/// from the noisy nodes. (Hay, Rastogi, Miklau and Suciu, "Boosting the accuracy of differentially
-/// private histograms through consistency", 2010.)
+/// The count of a range of leaves is the sum of a few nodes. So noisy nodes estimate every range
+/// with little noise. [`make_consistent_b_ary_tree`](crate::make_consistent_b_ary_tree) estimates
+/// the leaves from the noisy nodes. (Hay, Rastogi, Miklau and Suciu, "Boosting the accuracy of
+/// differentially private histograms through consistency", 2010.)
 ///
 /// # Arguments
 /// * `leaf_count` - the number of leaves, at least 1
 /// * `branching_factor` - the number of children of each node, at least 2
 ///
 /// # Precondition
-/// The input is a space of vectors of integers under a norm, `L1Distance` or `L2Distance`.
+/// The input is a space of vectors of integers. The metric is `L1Distance` or `L2Distance`.
 ///
 /// # Function
-/// The tree has `layers` layers and `b^(layers - 1)` leaves, where `b = branching_factor` and
-/// `layers` is the smallest number with `b^(layers - 1) >= leaf_count`. The input counts are the
-/// first leaves. Counts beyond `leaf_count` are dropped, and the other leaves are zero. Each other
-/// node is the exact sum of the leaves below it, or the nearest value of the type of the counts.
+/// Let `b` be `branching_factor`, and let `layers` be the smallest number with
+/// `b^(layers - 1) >= leaf_count`. The tree has `layers` layers and `b^(layers - 1)` leaves. The
+/// input counts are the first leaves. Counts beyond `leaf_count` are dropped, and the remaining
+/// leaves are zero. Each node above the leaves is the exact sum of the leaves below it. If the sum
+/// does not fit the type of the counts, the node is the nearest value of this type.
 ///
 /// # Postcondition
-/// The output holds the layers from the root down, each from left to right. It ends with the last
-/// leaf of the input. Its length depends only on the length of the input, and is public when that
-/// length is public.
+/// The output contains the layers from the root down, and each layer from left to right. The output
+/// ends with the last leaf of the input. The length of the output depends only on the length of the
+/// input. If the length of the input is public, the length of the output is also public.
 ///
 /// # Map
-/// For `L1Distance` `d_out = layers * d_in`; for `L2Distance`
+/// For `L1Distance`, `d_out = layers * d_in`. For `L2Distance`,
 /// `d_out = sqrt((b^layers - 1) / (b - 1)) * d_in`, rounded up.
 ///
 /// # Proof
 /// Vectors at a finite distance have the same length, so their trees have the same length. Let `v`
-/// be the difference of the leaves, zero where there are none; dropping leaves does not increase
-/// the distance of two vectors. Without saturation, the difference of the layer whose nodes have
-/// `k = b^j` leaves each is `w = S v`, where each leaf is counted in one node. In L1, `|w| <= |v|`:
-/// a sum is at most the sum of the absolute values. There are `layers` layers. In L2,
-/// `|w|^2 <= k |v|^2`: by Cauchy and Schwarz `(v_1 + ... + v_k)^2 <= k (v_1^2 + ... + v_k^2)`. The
-/// squares of the layers add up to `1 + b + ... + b^(layers - 1) = (b^layers - 1) / (b - 1)` times
-/// `|v|^2`, and leaves that all move together attain it. Saturation is applied to each exact sum
-/// separately and does not increase the distance of two numbers, so it increases neither the
-/// absolute value of any entry of the difference nor its norm. (Saturating at each layer would also
-/// be correct; wrapping around would not.)
+/// be the difference of the leaves of two trees, with zero for leaves without a count. Dropping
+/// counts does not increase the distance of two vectors. First suppose that no sum saturates. Take
+/// the layer whose nodes have `k = b^j` leaves each, and let `w` be the difference of the two trees
+/// in this layer. Each entry of `w` is a sum of `k` entries of `v`, and each leaf is below exactly
+/// one node of the layer.
+///
+/// In L1, `|w| <= |v|`, because a sum is at most the sum of the absolute values. There are `layers`
+/// layers. In L2, `|w|^2 <= k |v|^2`. This bound follows from the Cauchy-Schwarz inequality,
+/// `(v_1 + ... + v_k)^2 <= k (v_1^2 + ... + v_k^2)`. The factors `k` of all layers add up to
+/// `1 + b + ... + b^(layers - 1) = (b^layers - 1) / (b - 1)`. If all leaves change by the same
+/// amount, the bound is attained.
+///
+/// Saturation is applied to each exact sum separately. Saturation does not increase the distance of
+/// two numbers. So the absolute value of each entry of the difference does not increase, and the
+/// norm does not increase. (It would also be correct to saturate at each layer, but not to wrap
+/// around.)
 ///
 /// # Errors
-/// `MakeTransformation` when `leaf_count` is 0, when `branching_factor` is below 2, and when the
-/// tree has more than 2^23 nodes: a document decides their number, and each is released. The map
-/// gives `Overflow` or `FailedCast` when the bound does not fit its type.
+/// `MakeTransformation` when `leaf_count` is 0, or when `branching_factor` is below 2.
+/// `MakeTransformation` when the tree has more than 2^23 nodes. This limit exists because a
+/// document chooses the number of nodes, and each node is released. The map returns `Overflow` or
+/// `FailedCast` when the bound does not fit its type.
 ///
 /// ```
 /// # use opendp_core::*;
@@ -77,7 +85,7 @@ where
     Ok(Transformation::new(input, output, shape.function(), shape.map()))
 }
 
-/// A norm that can be bounded for all nodes of a tree, given a bound for its leaves.
+/// A norm for trees of counts. The norm of the leaves gives a bound on the norm of all nodes.
 pub trait TreeNorm: Metric {
     /// Bound the norm of all nodes, given a bound on the norm of the leaves.
     ///
@@ -99,7 +107,7 @@ where
     f64: InfCast<Q>,
 {
     fn in_tree(leaves: &Q, branching_factor: usize, layers: u32) -> Result<Q> {
-        // Powers of the branching factor up to the number of leaves, which fits `usize`.
+        // The powers of the branching factor are at most the number of leaves, which fits `usize`.
         let (mut squares, mut power) = (0_u128, 1_u128);
         for _ in 0..layers {
             squares = squares.saturating_add(power);
@@ -112,7 +120,7 @@ where
     }
 }
 
-/// Offer trees under a norm, at each type of number that a distance may have.
+/// Register trees under a norm, for each number type of a distance.
 macro_rules! norm_of_any_number {
     ($norm:ident: $($number:ty)*) => {
         register! {
@@ -142,7 +150,7 @@ macro_rules! norms_of_any_number {
 }
 norms_of_any_number!(L1Distance L2Distance);
 
-/// The largest number of nodes: a million of them take a tenth of a second as JSON.
+/// The largest number of nodes of a tree. A million nodes are written as JSON in about 0.1 seconds.
 const MOST_NODES: usize = 1 << 23;
 
 /// The layout of the leaves and the other nodes of a tree.
@@ -151,9 +159,10 @@ struct Shape {
     leaf_count: usize,
     branching_factor: usize,
     layers: u32,
-    /// The number of places for leaves, `b^(layers - 1)`.
+    /// The number of leaves, including leaves without a count: `b^(layers - 1)`, where `b` is the
+    /// branching factor.
     width: usize,
-    /// The number of nodes above the leaves.
+    /// The number of nodes that are not leaves.
     inner: usize,
 }
 impl Shape {
@@ -193,7 +202,7 @@ impl Shape {
     fn map<M: TreeNorm>(self) -> StabilityMap<M, M> {
         StabilityMap::new(move |d_in| M::in_tree(d_in, self.branching_factor, self.layers))
     }
-    /// Count the nodes of the tree over this many counts.
+    /// Return the number of nodes of the tree when the input has `counts` counts.
     fn nodes(&self, counts: usize) -> usize {
         self.inner + counts.min(self.leaf_count)
     }
@@ -204,14 +213,14 @@ impl Shape {
         nodes.try_reserve_exact(size).map_err(|_| no_memory(size))?;
         nodes.resize(self.inner, T::zero());
         nodes.extend_from_slice(leaves);
-        // Go upward layer by layer. All nodes to the right of the ancestors of the last leaf are
+        // Go upward layer by layer. All nodes to the right of an ancestor of the last leaf are
         // zero.
         let (mut start, mut width) = (self.inner, self.width);
         let mut sums: Option<Vec<i128>> = None;
         while 1 < width {
             width /= self.branching_factor;
             start -= width;
-            // At most 2^64 counts of 64 bits each: no sum leaves the range of `i128`.
+            // There are at most 2^64 counts of 64 bits each, so every sum fits `i128`.
             let layer = match &sums {
                 None => each_sum(leaves, self.branching_factor, |x| x.to_i128().unwrap_or(0)),
                 Some(sums) => each_sum(sums, self.branching_factor, |x| x),
@@ -224,7 +233,7 @@ impl Shape {
         Ok(nodes)
     }
 }
-/// Sum each group of this many children.
+/// Compute the sum of each group of `group` consecutive children.
 fn each_sum<C: Copy>(children: &[C], group: usize, value: impl Fn(C) -> i128) -> Vec<i128> {
     let sum = |group: &[C]| group.iter().fold(0, |sum: i128, x| sum.wrapping_add(value(*x)));
     children.chunks(group).map(sum).collect()
@@ -361,7 +370,7 @@ mod tests {
             assert_eq!(error.kind(), "MakeTransformation");
             assert!(error.to_string().contains(&format!("leaf_count: a tree of {leaf_count}")));
         }
-        // Places of missing leaves are not nodes.
+        // Leaves without a count are not in the output.
         assert_eq!(
             tree::<i32, L1Distance<i32>>(4, 1 << 40).unwrap().invoke(&vec![1]).unwrap(),
             [1, 1]

@@ -1,4 +1,4 @@
-//! The cumulative distribution of noisy counts.
+//! Computes the cumulative distribution of noisy counts.
 
 use opendp_core::arith::Float;
 use opendp_core::{Atom, Function, Result};
@@ -9,21 +9,21 @@ use opendp_core::{Atom, Function, Result};
 /// Only the type `TA` of the counts.
 ///
 /// # Precondition
-/// The input is a release, or a function of one: it needs no further protection.
+/// The input is a release, or a function of a release, so it needs no further protection.
 ///
 /// # Postcondition
-/// The output has, for each bin, the sum of the counts up to that bin divided by the sum of all.
-/// That quotient is undefined if the counts add up to zero or to infinity, or if one is NaN. The
-/// distribution is then unknown, and the output is the same as for equal counts. Noisy counts may
-/// be negative, so the output may decrease, and may leave the interval from 0 to 1. Without bins
-/// the output is empty.
+/// The output has one number for each bin. This number is the sum of the counts up to the bin,
+/// divided by the sum of all counts. The quotient is undefined if the counts add up to zero or to
+/// infinity, or if a count is NaN. In these cases, the output is the same as for equal counts.
+/// Noisy counts can be negative. So the output can decrease, and can leave the interval from zero
+/// to one. If there are no bins, the output is empty.
 ///
 /// # Map
-/// This is post-processing: the loss does not change.
+/// The constructor is post-processing, so the privacy loss does not change.
 ///
 /// # Proof
-/// A function of a release that reads no other private data reveals nothing more. (Dwork and Roth,
-/// "The algorithmic foundations of differential privacy", 2014, proposition 2.1.)
+/// A function that reads only a release, and no other private data, does not increase the loss.
+/// (Dwork and Roth, "The algorithmic foundations of differential privacy", 2014, proposition 2.1.)
 ///
 /// # Errors
 /// None.
@@ -46,8 +46,8 @@ register! {
     "cdf.rs": make_cdf() for TA in [f32, f64] = f64;
 }
 
-/// Return the cumulative sums divided by the total. If a quotient is undefined, treat all counts as
-/// equal.
+/// Return the cumulative sums, divided by the total. If a quotient is undefined, treat all counts
+/// as equal.
 pub(crate) fn cumulative(counts: &[f64]) -> Vec<f64> {
     let mut total = 0.0;
     let sums = counts.iter().map(|count| {

@@ -1,16 +1,18 @@
-//! The best number of children for a tree of counts.
+//! Chooses the number of children of each node in a tree of counts.
 
 use opendp_core::arith::DirectedFloat;
 
 /// Choose the branching factor of a tree over about `size_guess` leaves.
 ///
-/// It is the factor, from 2 to `size_guess`, that minimizes the average variance of all ranges of
-/// leaves after a noisy tree is made consistent. That is the minimum of
-/// `(b - 1) h^3 - 2 (b + 1) h^2 / 3`, where `h` is the logarithm of the size to the base `b`.
-/// (Qardaji, Yang and Li, "Understanding hierarchical methods for differentially private
-/// histograms", 2013.) For fewer than two leaves the answer is the size.
+/// Suppose that a noisy tree is made consistent, and that ranges of leaves are estimated from this
+/// tree. The function returns the factor `b`, from 2 to `size_guess`, with the smallest average
+/// variance over all ranges. This factor minimizes `(b - 1) h^3 - 2 (b + 1) h^2 / 3`, where `h` is
+/// the logarithm of the size to the base `b`. (Qardaji, Yang and Li, "Understanding hierarchical
+/// methods for differentially private histograms", 2013.) If `size_guess` is below two, the
+/// function returns `size_guess`.
 ///
-/// The guess must not depend on private data, because the choice depends on the guess.
+/// The guess must not depend on private data, because the branching factor is public and depends on
+/// the guess.
 ///
 /// ```
 /// # use opendp_transformations::choose_branching_factor;
@@ -24,7 +26,8 @@ pub fn choose_branching_factor(size_guess: u32) -> u32 {
     let size = ln(size_guess);
     let (mut best, mut least) = (2, f64::INFINITY);
     for b in 2..=size_guess {
-        // The height is at least one, so no larger factor does better than this.
+        // For every larger factor, the expression is at least the right side, because `h` is at
+        // least one.
         if least < (f64::from(b) - 5.0) / 3.0 {
             break;
         }

@@ -1,4 +1,4 @@
-//! Estimates of the leaves of a noisy tree of counts.
+//! Estimates the leaves of a noisy tree of counts.
 
 use opendp_core::arith::{Float, Number};
 use opendp_core::{Atom, Error, Function, Result};
@@ -7,32 +7,33 @@ use opendp_core::{Atom, Error, Function, Result};
 ///
 /// The nodes of a tree from [`make_b_ary_tree`](crate::make_b_ary_tree) are redundant: each count
 /// is also a part of every sum above it. This post-processing combines all nodes by least squares.
-/// The leaves, and all sums of leaves, then have the least variance. (Hay, Rastogi, Miklau and
-/// Suciu, "Boosting the accuracy of differentially private histograms through consistency", 2010,
-/// theorem 3; extended here to trees in which some leaves are missing, with weights from the
-/// variances.)
+/// The leaves, and all sums of leaves, then have the least variance. The method is from Hay,
+/// Rastogi, Miklau and Suciu, "Boosting the accuracy of differentially private histograms through
+/// consistency", 2010, theorem 3. Here, the method is extended to trees in which some leaves are
+/// missing. The variances of the nodes determine the weights.
 ///
 /// # Arguments
 /// * `branching_factor` - the number of children of each node, at least 2
 ///
 /// # Precondition
-/// The input lists the layers of a tree from the root down, each from left to right, with
-/// independent noise of one variance in each node. Missing leaves at the end are known to be zero.
+/// The input lists the layers of a tree from the root down, and each layer from left to right. The
+/// noise of the nodes is independent and has the same variance. Missing leaves at the end are zero.
 ///
 /// # Postcondition
-/// The output has one number for each leaf of the input. It depends only on the input and is
-/// defined for every length: a tree without nodes has no leaves. If the noisy nodes are already
-/// consistent, the leaves do not change, except for rounding.
+/// The output has one number for each leaf of the input. The output depends only on the input. The
+/// output is defined for every length of the input: a tree without nodes has no leaves. If the
+/// noisy nodes are already consistent, the leaves only change by rounding.
 ///
 /// # Map
-/// This is post-processing: the loss does not change.
+/// The constructor is post-processing, so the privacy loss does not change.
 ///
 /// # Proof
-/// Upward, each node is the average of its own count and the sum of its children, weighted by the
-/// inverse of their variances. It is thus the least squares estimate from itself and the nodes
-/// below it. Downward, the difference between a node and the sum of its children is distributed to
-/// the children in proportion to their variances, which is the least squares solution under the
-/// constraint of that sum.
+/// The first pass goes upward. Each node becomes the average of its own count and the sum of its
+/// children, weighted by the inverse of their variances. So each node is the least squares estimate
+/// from its own count and the nodes below it. The second pass goes downward. For each node, take
+/// the difference between the node and the sum of its children. This pass distributes the
+/// difference to the children, in proportion to their variances. The result is the least squares
+/// solution if the children must add up to the node.
 ///
 /// # Errors
 /// `MakeTransformation` when `branching_factor` is below 2.
@@ -64,15 +65,15 @@ register! {
             TOA in [f32, f64] = f64;
 }
 
-/// One layer: its nodes, and their variances after the nodes below them are included.
+/// One layer of nodes, with the variances of the nodes after the upward pass.
 ///
-/// The nodes with all their leaves have the same variance. Those without leaves have variance zero.
-/// Between them is at most one node with only some of its leaves.
+/// A node is complete if it has all its leaves. The complete nodes of one layer have the same
+/// variance. Nodes without leaves have variance zero. At most one node has only some of its leaves.
 #[derive(Clone, Copy)]
 struct Layer {
     start: usize,
     width: usize,
-    /// The number of nodes with all their leaves.
+    /// The number of complete nodes in the layer.
     full: usize,
     variance: f64,
     partial: f64,
@@ -89,7 +90,7 @@ impl Layer {
 
 fn consistent<O: Float>(nodes: &[f64], b: usize) -> Vec<O> {
     let given = nodes.len();
-    // The smallest complete tree with room for all nodes.
+    // Find the smallest complete tree with room for all nodes.
     let (mut widths, mut width, mut inner) = (Vec::new(), 1_usize, 0_usize);
     while inner.saturating_add(width) < given {
         widths.push(width);
@@ -99,7 +100,7 @@ fn consistent<O: Float>(nodes: &[f64], b: usize) -> Vec<O> {
     let leaf_count = given - inner;
     let mut below = Layer { start: inner, width, full: leaf_count, variance: 1.0, partial: 0.0 };
     let mut layers = vec![below];
-    // The variances, from the leaves up.
+    // Compute the variances of all layers, from the leaves upward.
     for width in widths.into_iter().rev() {
         let full = below.full / b;
         let children = below.full - full * b;
@@ -115,7 +116,7 @@ fn consistent<O: Float>(nodes: &[f64], b: usize) -> Vec<O> {
         };
         layers.push(below);
     }
-    // Most nodes are leaves. They stay in place and are written once, as results.
+    // Most nodes are leaves. The leaves stay in place, and are written once, as results.
     let (above, leaves) = nodes.split_at(inner);
     let mut above = above.to_vec();
     for (depth, pair) in layers.windows(2).enumerate() {
@@ -132,7 +133,7 @@ fn consistent<O: Float>(nodes: &[f64], b: usize) -> Vec<O> {
         let leaves = leaves.iter().map(|leaf| O::from_f64_toward_zero(*leaf));
         result.iter_mut().zip(leaves).for_each(|(x, leaf)| *x = leaf);
     }
-    // The layer with final nodes, from the root down.
+    // Go downward from the root. `own` is the layer whose nodes are final.
     let mut own = above[..inner.min(1)].to_vec();
     for (depth, pair) in layers.windows(2).enumerate().rev() {
         let [below, layer] = pair else { continue };
@@ -148,7 +149,7 @@ fn consistent<O: Float>(nodes: &[f64], b: usize) -> Vec<O> {
     result
 }
 
-/// Convert to the nearest floats. Every number has one.
+/// Convert each number to the nearest float. This conversion cannot fail.
 pub(crate) fn floats<T: Number>(numbers: &[T]) -> Vec<f64> {
     numbers.iter().map(|x| x.to_f64().unwrap_or(0.0)).collect()
 }
@@ -156,14 +157,14 @@ fn sum(children: &[f64]) -> f64 {
     children.iter().sum()
 }
 
-/// Replace each node by the weighted average of its own number and the sum of its children.
+/// Replace each node by the weighted average of the node and the sum of its children.
 fn upward(own: &mut [f64], layer: &Layer, children: &[f64], below: &Layer, b: usize) {
     let full = own.iter_mut().zip(children.chunks_exact(b)).take(layer.full);
     for (node, children) in full {
         let sum = sum(children);
         *node = sum + layer.variance * (*node - sum);
     }
-    // The other nodes: at most one has leaves, and those without leaves are zero.
+    // At most one of the other nodes has leaves. Nodes without leaves are zero.
     for (node, own) in own.iter_mut().enumerate().take(layer.width).skip(layer.full) {
         let first = (node * b).min(children.len());
         let last = first.saturating_add(b).min(children.len()).min(below.width);
@@ -172,8 +173,8 @@ fn upward(own: &mut [f64], layer: &Layer, children: &[f64], below: &Layer, b: us
     }
 }
 
-/// Distribute the difference between a node and the sum of its children to them. Nodes without
-/// leaves are zero.
+/// Distribute the difference between a node and the sum of its children to the children. Nodes
+/// without leaves are zero.
 fn downward<O: Float>(
     own: &[f64],
     layer: &Layer,
@@ -216,7 +217,7 @@ mod tests {
             assert!((found - expected).abs() < 1e-9, "{found} {expected}");
         }
     }
-    /// Least squares by the normal equations: the leaves that fit all nodes best.
+    /// Compute the leaves that fit all nodes best, by the normal equations of least squares.
     fn least_squares(b: usize, nodes: &[f64]) -> Vec<f64> {
         let (mut width, mut inner) = (1, 0);
         while inner + width < nodes.len() {
@@ -224,7 +225,7 @@ mod tests {
             width *= b;
         }
         let n = nodes.len() - inner;
-        // Node by node: the range of leaves below it.
+        // For each node, list the range of the leaves below this node.
         let (mut ranges, mut w) = (Vec::new(), 1);
         while w <= width {
             let each = width / w;
@@ -259,7 +260,7 @@ mod tests {
                 near(&leaves(b, &nodes), &least_squares(b, &exact));
             }
         }
-        // A control: the leaves alone give another answer.
+        // Check that the estimate differs from the noisy leaves.
         let nodes = [7, 5, 1, 2];
         assert!((leaves(2, &nodes)[0] - 2.0).abs() > 1.0);
     }

@@ -1,4 +1,4 @@
-//! Finds the place of a number among sorted numbers, in a few steps.
+//! Finds the position of a number among sorted numbers, in a few steps.
 
 use opendp_core::arith::Number;
 
@@ -8,55 +8,60 @@ use crate::widest::widest;
 mod spread;
 use spread::{Kind, Spread};
 
-/// Finds the place of a number among strictly increasing numbers.
+/// Finds the position of a number among strictly increasing numbers.
 ///
-/// Numbers are mapped to buckets by a map that never decreases: if `a` is in a lower bucket than
-/// `b` then `a < b`. So a number is compared only with the numbers in its own bucket, which a table
-/// finds. The map needs no other property, so it may round in any way. Of a few maps, the one that
-/// spreads the numbers best is chosen; see [`Spread`]. If no map spreads them well, a bucket holds
-/// many numbers, and the search takes about as many steps as a search without buckets.
+/// A function maps numbers to buckets and never decreases: if `a` is in a lower bucket than `b`,
+/// then `a < b`. So a number is compared only with the numbers in its own bucket. A table states
+/// where these numbers are. The function needs no other property, so it can round in any way. The
+/// finder tries a few functions, and takes the function that spreads the numbers best; see
+/// [`Spread`]. If no function spreads the numbers well, a bucket contains many numbers. The search
+/// then takes about as many steps as a search without buckets.
 ///
-/// A row costs the computation of its bucket, one access to a table with 16 bytes per bucket, two
-/// comparisons, and one increment.
+/// The work for a row is the computation of its bucket, one access to a table, two comparisons, and
+/// one increment. The table has 16 bytes for each bucket.
 pub(crate) struct Finder<T> {
     spread: Spread,
     search: Search<T>,
 }
-/// How the search continues in a bucket.
+/// The method of the search within a bucket.
 enum Search<T> {
-    /// No bucket holds two numbers. Each bucket has a number to compare with: its own number, or
-    /// the number of the next bucket that has one, or the last number. It also has the cell of rows
-    /// below that number. The number of buckets is a power of two.
+    /// No bucket contains two numbers. Each bucket has an entry with a number to compare with. If
+    /// the bucket contains a number, the entry has this number. Otherwise the entry has the first
+    /// number after the bucket, or the last number if there is no later number. The entry also
+    /// states the cell of the rows below that number. The count of buckets is a power of two.
     One(Vec<(T, u32)>),
     Some {
-        /// The numbers, and then the last one repeated.
+        /// The sorted numbers, followed by repetitions of the last number.
         sorted: Vec<T>,
-        /// The count of numbers, without the repetitions.
+        /// The count of numbers in `sorted`, without the repetitions.
         length: usize,
-        /// For each bucket, the number of numbers in lower buckets. The length is a power of two.
+        /// For each bucket, the count of numbers in lower buckets. The number of buckets is a power
+        /// of two.
         below: Vec<u32>,
-        /// No bucket holds `2^steps` numbers.
+        /// Each bucket contains fewer than `2^steps` numbers.
         steps: u32,
     },
 }
 
-/// Rows that are searched together, so that their memory accesses overlap.
+/// The number of rows that are searched together, so that their memory accesses overlap.
 pub(crate) const LANES: usize = 64;
 
-/// The number of buckets is one to four times the number of numbers. It may also be this number, if
-/// then fewer numbers share a bucket. It is at most `MOST_BUCKETS`, because the table should fit
-/// the nearest cache.
+/// The number of buckets is between one and four times the count of numbers. The number is
+/// `BUCKETS` instead if fewer numbers share a bucket then. There are at most `MOST_BUCKETS`
+/// buckets, so that the table fits the nearest cache.
 const BUCKETS: usize = 1 << 12;
 const MOST_BUCKETS: usize = 1 << 18;
-/// Up to this many buckets, rows are counted in the nearest cache, in runs of this many groups.
+/// If there are at most `FEW` buckets, rows are counted in the nearest cache. At most `MOST_GROUPS`
+/// groups of rows are counted at a time.
 const FEW: usize = 1 << 8;
 const MOST_GROUPS: usize = 1 << 16;
-/// Incrementing the same counter twice in a row stalls, so the rows alternate between counters.
+/// If two consecutive increments use the same counter, the second increment waits for the first. So
+/// the rows alternate between `TURNS` counters.
 const TURNS: usize = 4;
 const PLACES: usize = 4 * TURNS * FEW;
 
 impl<T: Number> Finder<T> {
-    /// Prepare the search among strictly increasing numbers, at least one.
+    /// Prepare the search among strictly increasing numbers. There must be at least one number.
     pub(crate) fn new(numbers: &[T]) -> Self {
         let times =
             |n: usize| numbers.len().saturating_mul(n).min(MOST_BUCKETS).next_power_of_two();
@@ -76,7 +81,8 @@ impl<T: Number> Finder<T> {
         finder
     }
     fn with(numbers: &[T], buckets: usize, kind: Kind) -> Self {
-        // If there are more numbers than a table can count, they are searched without a table.
+        // If there are too many numbers for the 32-bit counts of a table, the search uses only one
+        // bucket.
         let countable = u32::try_from(numbers.len().saturating_mul(2)).is_ok();
         let buckets = if countable { buckets } else { 1 };
         let spread = Spread::new(numbers, buckets, kind);
@@ -92,7 +98,8 @@ impl<T: Number> Finder<T> {
         }
         let last = numbers.last().copied().unwrap_or_else(T::zero);
         if countable && most == 1 {
-            // Rows in buckets after the bucket of the last number are above that number.
+            // If the bucket of a row is after the bucket of the last number, the row is above the
+            // last number.
             let entry = |count: u32| match numbers.get(count as usize) {
                 Some(number) => (*number, 2 * count),
                 None => (last, 2 * count.saturating_sub(1)),
@@ -110,10 +117,10 @@ impl<T: Number> Finder<T> {
             Search::Some { steps, .. } => *steps,
         }
     }
-    /// Count rows by their cells: twice the number of numbers below the row, plus one if the row
-    /// equals one of the numbers.
+    /// Count rows by their cells. The cell of a row is twice the count of numbers below the row,
+    /// plus one if the row equals a number.
     ///
-    /// Each row takes the same steps, without a branch on the data.
+    /// Each row takes the same steps, so no branch depends on the data.
     pub(crate) fn count(&self, rows: &[T], counts: &mut Counts) {
         let mut cells = [0; LANES];
         let rest = match &self.search {
@@ -148,9 +155,9 @@ impl<T: Number> Finder<T> {
             counts.add(cells.iter().copied());
         }
     }
-    /// Count rows by bucket, by turn, and by whether they are below the number of the bucket, equal
-    /// to it, or above it. These are three counters in a group of four, so an index is computed by
-    /// shifts.
+    /// Each bucket has `TURNS` groups of counters, and the rows alternate between these groups. The
+    /// counters of a group count the rows below, equal to and above the number stored in the
+    /// bucket's entry. A group has four places, so shifts compute the index of a counter.
     #[inline(always)]
     fn places(&self, entries: &[(T, u32)], groups: &[[T; LANES]]) -> [u32; PLACES] {
         let mut counts = [0; PLACES];
@@ -173,9 +180,9 @@ impl<T: Number> Finder<T> {
     }
     /// Find the cells of up to [`LANES`] rows.
     ///
-    /// The search may read beyond the bucket, into the next buckets and then into repetitions of
-    /// the last number. This is correct: the next buckets hold larger numbers, and repetitions
-    /// count only for rows above the last number.
+    /// The search can read beyond the bucket, into the next buckets, and then into repetitions of
+    /// the last number. The result is still correct: the next buckets contain larger numbers, and
+    /// repetitions count only for rows above the last number.
     #[inline(always)]
     fn cells<'a>(&self, rows: &[T], cells: &'a mut [usize; LANES]) -> &'a [usize] {
         let count = rows.len().min(LANES);
@@ -214,7 +221,7 @@ impl<T: Number> Finder<T> {
 mod tests {
     use super::*;
 
-    /// The cell of a row, by the definition.
+    /// Compute the cell of a row, as the definition of a cell states.
     fn cell<T: Number>(numbers: &[T], row: T) -> usize {
         2 * numbers.iter().filter(|x| **x < row).count() + usize::from(numbers.contains(&row))
     }
@@ -228,7 +235,7 @@ mod tests {
                 assert_eq!(found, vec![expected; count], "{row} of {numbers:?}");
             }
         }
-        // Many rows at a time.
+        // Count many rows in one call.
         let many: Vec<T> =
             rows.iter().chain(numbers).copied().cycle().take(5 * LANES + 1).collect();
         let mut expected = vec![0; 2 * numbers.len() + 1];
@@ -236,7 +243,7 @@ mod tests {
         let mut counts = Counts::new(expected.len());
         finder.count(&many, &mut counts);
         assert_eq!(Vec::<u64>::from(counts), expected, "{numbers:?}");
-        // Each map to buckets gives the same cells.
+        // The cells must not depend on the kind of the function from numbers to buckets.
         for kind in [Kind::Whole, Kind::Even, Kind::Logarithmic] {
             for buckets in [1, 2, 64, 4096] {
                 let other = Finder::with(numbers, buckets, kind);
@@ -287,7 +294,7 @@ mod tests {
         let numbers: Vec<i64> = (0..50).map(|i| base + 2 * i).collect();
         let rows: Vec<i64> = (0..100).map(|i| base + i).chain([i64::MIN, 0, i64::MAX]).collect();
         assert_eq!(check(&numbers, &rows).steps(), 1);
-        // As floats they all share a bucket.
+        // After conversion to floats, all these numbers are in one bucket.
         assert_eq!(Finder::with(&numbers, 4096, Kind::Even).steps(), 6);
         for width in [(1 << 51) - 1, 1 << 51] {
             let ends = [-7, -7 + width / 2, -7 + width];

@@ -4,7 +4,9 @@ use opendp_core::{Error, Result};
 
 use crate::quantile::cdf::cumulative;
 
-/// Return, for each alpha, its bin, if there is one, and its position in the bin from zero to one.
+/// For each alpha, find the first bin at which the cumulative share of the counts reaches alpha.
+/// Return the index of the bin, and a position in the bin from zero to one. Return `None` if no bin
+/// reaches alpha.
 pub(crate) fn places(
     counts: &[f64],
     edges: usize,
@@ -21,7 +23,7 @@ pub(crate) fn places(
         let bin = cdf.iter().position(|share| alpha <= share)?;
         let left = bin.checked_sub(1).and_then(|before| cdf.get(before)).copied().unwrap_or(0.0);
         let share = (alpha - left) / (cdf.get(bin).copied().unwrap_or(1.0) - left);
-        // In a bin without records the share is NaN and becomes zero.
+        // In a bin without records, the share is NaN, which becomes zero.
         Some((bin, if 0.0 < share { share.min(1.0) } else { 0.0 }))
     };
     Ok(alphas.iter().map(place).collect())

@@ -1,4 +1,4 @@
-//! Scores for the distance of each candidate from a quantile.
+//! Scores each candidate by its distance from a quantile.
 
 use opendp_core::arith::Number;
 use opendp_core::{
@@ -15,67 +15,72 @@ use crate::symmetric::Records;
 /// Score each candidate by its distance from a quantile of the records.
 ///
 /// A selection mechanism that prefers low scores then releases a quantile. The worst candidate has
-/// the largest score: select with `negate` or `"min"`.
+/// the largest score, so use a selection with `negate` or `"min"`.
 ///
 /// # Arguments
-/// * `candidates` - the values that may be released, in increasing order
-/// * `alpha` - which quantile: a number from 0 to 1, or a pair `[numerator, denominator]`
+/// * `candidates` - the values that can be released, in increasing order
+/// * `alpha` - the quantile: a number from 0 to 1, or a pair `[numerator, denominator]`
 ///
 /// # Precondition
-/// Records are not NaN. There is at least one candidate, no candidate is NaN, and each is greater
-/// than the one before.
+/// Records are not NaN. There is at least one candidate. No candidate is NaN, and each candidate is
+/// greater than the previous candidate.
 ///
 /// # Function
-/// Let `a / b` be `alpha` if its denominator is below `D`, otherwise `trunc(alpha * D) / D`, where
-/// `D` is 10000 when the size is unknown and `u64::MAX / n` when it is `n`. Let `#(x < c)`,
-/// `#(x = c)` and `#(x > c)` count records. The score of the candidate `c` is
+/// Let `D` be 10000 when the size is unknown, and `u64::MAX / n` when the size is `n`. Let `a / b`
+/// be `alpha` if its denominator is below `D`, and otherwise `trunc(alpha * D) / D`. Let `#(x < c)`
+/// be the number of records below `c`. The numbers `#(x = c)` and `#(x > c)` are defined in the
+/// same way. The score of the candidate `c` is
 ///
 /// `|(b - a) * #(x < c) - a * #(x > c)| = |b * #(x < c) - a * (n - #(x = c))|`,
 ///
-/// which is the distance of its rank from the ideal rank, times `b`. It is computed exactly in 128
-/// bits; a score that does not fit `u64` becomes the largest `u64`. The counts themselves are not
-/// limited. If `#(x < c)` and `n - #(x = c)` were limited separately, and only one of them reached
-/// its limit, then one record could move their difference by more than the bounds below.
+/// The score is the distance of the rank of `c` from the ideal rank, times `b`. The score is
+/// computed exactly in 128 bits. A score that does not fit `u64` becomes the largest `u64`. The
+/// counts themselves are not limited. If `#(x < c)` and `n - #(x = c)` were limited separately,
+/// only one of these two numbers could reach its limit. Then one record could change the score by
+/// more than the map states.
 ///
 /// # Postcondition
-/// The output holds the score of each candidate, in order. Its space states that the lowest score
-/// is the best.
+/// The output contains the score of each candidate, in the same order. The output space states that
+/// the lowest score is the best.
 ///
 /// # Map
-/// Let `d` be the symmetric distance, which is `d_in`, or `2 * d_in` when the metric counts
-/// replaced records. The largest change of a score is at most
+/// If the metric counts replaced records, let `d` be `2 * d_in`. Otherwise let `d` be `d_in`. The
+/// largest change of a score is at most
 ///
 /// - unknown size: `d * max(a, b - a)`;
 /// - known size: `floor(d / 2) * b`.
 ///
-/// This is the map for `LInfDistance`, without the promise of a common direction. The map for
-/// `RangeDistance` is twice as much, or the same if `alpha` is 0 or 1.
+/// This bound is the map for `LInfDistance`, which does not promise that all scores change in one
+/// direction. The map for `RangeDistance` is twice this bound. If `alpha` is 0 or 1, the map for
+/// `RangeDistance` equals this bound.
 ///
 /// # Proof
-/// Let `t(c) = (b - a) * #(x < c) - a * #(x > c)`, so that the score is `|t(c)|`.
+/// Let `t(c) = (b - a) * #(x < c) - a * #(x > c)`. The score is `|t(c)|`.
 ///
-/// *Unknown size.* Adding a record `x` moves `t(c)` by `b - a` if `x < c`, by `-a` if `x > c`, and
-/// not at all if `x = c`; removing it does the opposite. The absolute value and saturation do not
-/// increase the distance of two numbers. So each score changes by at most `max(a, b - a)`, and in
-/// `d` such steps by at most `d` times that.
+/// *Unknown size.* Let a record `x` be added. Then `t(c)` changes by `b - a` if `x < c`, by `-a` if
+/// `x > c`, and by zero if `x = c`. If `x` is removed, the change has the opposite sign. The
+/// absolute value and saturation do not increase the distance of two numbers. So each score changes
+/// by at most `max(a, b - a)`. In `d` such steps, each score changes by at most
+/// `d * max(a, b - a)`.
 ///
-/// *Known size.* The data sets are `floor(d / 2)` replacements apart. Replacing `x` by `y > x`
-/// moves `t(c)` by `-b` if `x < c < y`, by `a - b` if `c = y`, by `-a` if `c = x`, and by zero
-/// otherwise; so by at most `b`.
+/// *Known size.* The data sets are `floor(d / 2)` replacements apart. Let `x` be replaced by
+/// `y > x`. Then `t(c)` changes by `-b` if `x < c < y`, by `a - b` if `c = y`, by `-a` if `c = x`,
+/// and otherwise by zero. So each score changes by at most `b`.
 ///
 /// *Range.* The changes of two scores differ by at most twice the largest change. If `a = 0` then
-/// the score is `b * #(x < c)`. An added record moves each score by 0 or `b`. A replacement by a
-/// greater record moves each score by 0 or `-b`. The inverse steps move the scores in the other
-/// direction. In each step all changes have one sign, also after saturation, so two changes differ
+/// the score is `b * #(x < c)`. An added record changes each score by 0 or `b`. A replacement by a
+/// greater record changes each score by 0 or `-b`. The inverse steps change the scores in the other
+/// direction. In each step, all changes have one sign, also after saturation. So two changes differ
 /// by at most `b`. The range of changes satisfies the triangle inequality, so the ranges of the
-/// steps add up. If `a = b` then the score is `b * #(x > c)`, and the same holds mirrored.
+/// steps add up. If `a = b` then the score is `b * #(x > c)`, and the same argument holds with `<`
+/// and `>` exchanged.
 ///
 /// For `alpha` between 0 and 1 and enough records, the bounds are attained.
 ///
 /// # Errors
-/// `FailedFunction` when a record may be NaN; `MakeTransformation` when there are no candidates, or
-/// they are NaN or not strictly increasing. The map gives `Overflow` when the bound does not fit
-/// `u64`.
+/// `FailedFunction` when the input domain contains NaN. `MakeTransformation` when there are no
+/// candidates, when a candidate is NaN, or when the candidates do not strictly increase. The map
+/// returns `Overflow` when the bound does not fit `u64`.
 ///
 /// ```
 /// # use opendp_core::*;
@@ -123,16 +128,17 @@ register! {
             MO in [RangeDistance<u64>, LInfDistance<u64>] = RangeDistance<u64>;
 }
 
-/// A distance between vectors of scores, bounded by the largest change of any score.
+/// A distance between vectors of scores. The largest change of a score gives a bound on this
+/// distance.
 pub trait ScoreDistance:
     Metric<Distance = u64> + Default + MetricOn<VectorDomain<AtomDomain<u64>>>
 {
-    /// Bound the distance, given the largest change of any score, and whether the changes are sums
-    /// of steps. In each step all scores move in one direction, by at most the step's share of the
-    /// largest change.
+    /// Bound the distance, given the largest change of any score. `in_one_direction` is true if the
+    /// changes are sums of steps, and all scores of a step change in one direction. The largest
+    /// changes of the steps must then add up to at most `change`.
     ///
     /// # Errors
-    /// `Overflow` when the bound does not fit.
+    /// `Overflow` when the bound does not fit `u64`.
     fn from_largest(change: u64, in_one_direction: bool) -> Result<u64>;
 }
 impl ScoreDistance for LInfDistance<u64> {
@@ -272,7 +278,8 @@ mod tests {
         let alphabet = [f64::NEG_INFINITY, -0.0, 0.0, 5e-324, f64::MAX];
         assert!(laws::all(&scores, &alphabet, 3).unwrap() > 0);
     }
-    /// Test whether the map still holds when scaled down to a part.
+    /// Test whether the map is still a bound when the function `part` reduces the values of the
+    /// map.
     fn slack<MO>(size: Option<usize>, alpha: (u64, u64), part: impl Fn(u64) -> u64) -> bool
     where
         MO: ScoreDistance + DistanceOn<VectorDomain<AtomDomain<u64>>>,
@@ -294,10 +301,11 @@ mod tests {
     }
     #[test]
     fn promises_no_more_than_is_attained() {
-        // To test nine tenths, more records would be needed.
+        // This test lowers the bound by one. A test that lowers the bound by a tenth would need
+        // more records.
         for alpha in [(0, 1), (1, 4), (1, 2), (2, 3), (1, 1)] {
             for size in [None, Some(6)] {
-                // A bound lowered by one fails at some distance.
+                // If the bound is lowered by one, the test fails at some distance.
                 assert!(!slack::<RangeDistance<u64>>(size, alpha, |d| d.saturating_sub(1)));
                 assert!(!slack::<LInfDistance<u64>>(size, alpha, |d| d.saturating_sub(1)));
             }

@@ -1,4 +1,4 @@
-//! Quantiles of noisy counts.
+//! Computes quantiles from noisy counts.
 
 use opendp_core::arith::Number;
 use opendp_core::{Atom, Codec, Error, Function, Result, codec, named};
@@ -7,13 +7,13 @@ use serde_json::Value as Json;
 use crate::quantile::consistent_b_ary_tree::floats;
 use crate::quantile::places::places;
 
-/// How to interpolate a quantile between the edges of a bin.
+/// The method to interpolate a quantile between the edges of a bin.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Interpolation {
-    /// Interpolate linearly between both edges.
+    /// Interpolate linearly between both edges of the bin.
     #[default]
     Linear,
-    /// Take the edge whose cumulative share is nearer.
+    /// Take the edge whose cumulative share is nearer to the share of the quantile.
     Nearest,
 }
 impl Codec for Interpolation {
@@ -33,36 +33,37 @@ impl Codec for Interpolation {
 }
 named!(Interpolation as "Interpolation");
 
-/// Compute quantiles from noisy counts of the records between edges.
+/// Compute quantiles from noisy counts of the records in bins.
 ///
 /// # Arguments
 /// * `bin_edges` - the edges of the bins, strictly increasing
 /// * `alphas` - the shares of the quantiles, strictly increasing, from 0 to 1
-/// * `interpolation` - `"linear"` or `"nearest"`: how to interpolate between the edges of a bin
+/// * `interpolation` - `"linear"` or `"nearest"`: the interpolation between the edges of a bin
 ///
 /// # Precondition
-/// The input is a release, or a function of one: it needs no further protection. It has a count for
-/// each pair of adjacent edges. Optionally it also has a first and a last count, for the records
-/// below and above all edges; these are not used.
+/// The input is a release, or a function of a release, so it needs no further protection. The input
+/// has a count for each pair of adjacent edges. The input can also have a first and a last count,
+/// for the records below and above all edges. These two counts are not used.
 ///
 /// # Postcondition
-/// The output has, for each share, the point where the cumulative distribution of the counts (see
-/// [`make_cdf`](crate::make_cdf)) first reaches it; a bin without records gives its lower edge. The
-/// point is within the edges for all counts. Counts that add up to zero are treated as equal
-/// counts. If counts are negative, the distribution may never reach a share; the point is then the
-/// last edge. For integers the point is rounded toward zero.
+/// The output has a point for each share. At this point, the cumulative distribution of the counts
+/// first reaches the share (see [`make_cdf`](crate::make_cdf)). In a bin without records, the point
+/// is the lower edge. The point is within the edges for all counts. Counts that add up to zero are
+/// treated as equal counts. If counts are negative, the distribution can stay below a share. The
+/// point is then the last edge. For integers, the point is rounded toward zero.
 ///
 /// # Map
-/// This is post-processing: the loss does not change.
+/// The constructor is post-processing, so the privacy loss does not change.
 ///
 /// # Proof
-/// A function of a release that reads no other private data reveals nothing more. (Dwork and Roth,
-/// "The algorithmic foundations of differential privacy", 2014, proposition 2.1.)
+/// A function that reads only a release, and no other private data, does not increase the loss.
+/// (Dwork and Roth, "The algorithmic foundations of differential privacy", 2014, proposition 2.1.)
 ///
 /// # Errors
-/// `MakeTransformation` when there is no edge, or an edge is NaN or infinite, when edges or shares
-/// do not increase, and when a share is not between 0 and 1. The function gives `FailedFunction`
-/// when the number of counts does not fit the number of edges.
+/// `MakeTransformation` when there is no edge, or when an edge is NaN or infinite.
+/// `MakeTransformation` when edges or shares do not increase, or when a share is below zero or
+/// above one. The function returns `FailedFunction` when the number of counts does not fit the
+/// number of edges.
 ///
 /// ```
 /// # use opendp_transformations::{Interpolation, make_quantiles_from_counts};
@@ -119,13 +120,15 @@ fn quantile<T: Number>(
 ) -> T {
     let pair = place.and_then(|(bin, share)| Some((edges.get(bin)?, edges.get(bin + 1)?, share)));
     let Some((lower, upper, share)) = pair else {
-        // Either there is only one edge and no bin, or no bin reaches the share.
+        // There are two cases. There is only one edge and therefore no bin, or no bin reaches the
+        // share.
         return edges.last().copied().unwrap_or_else(T::zero);
     };
     if interpolation == Interpolation::Nearest {
         return if 0.5 < share { *upper } else { *lower };
     }
-    // Return the ends exactly; a float may not hold them.
+    // At an end of a bin, return the edge itself, because the conversion of an edge to a float can
+    // be inexact.
     if share == 0.0 {
         return *lower;
     }
@@ -176,7 +179,7 @@ mod tests {
         let nearest = |counts: &[f64]| quantiles(&edges, &alphas, Nearest, counts);
         assert_eq!(nearest(&[5.0, -3.0]), [0.0; 4]);
         assert_eq!(nearest(&[1.0, 1.0]), [0.0, 0.0, 1.0, 2.0]);
-        // Cases where it gives NaN: an empty first bin, and no records.
+        // Without special cases, an empty first bin and data without records would give NaN.
         assert_eq!(linear(&[0.0, 1.0]), [0.0, 1.25, 1.5, 2.0]);
         assert_eq!(linear(&[0.0, 0.0]), [0.0, 0.5, 1.0, 2.0]);
     }
@@ -197,7 +200,7 @@ mod tests {
             assert!((i64::MIN..=i64::MAX).contains(&x));
         }
         assert_eq!(quantiles(&wide, &[0.0, 1.0], Linear, &[1, 1]), [i64::MIN, i64::MAX]);
-        // The counts never reach the share.
+        // The cumulative distribution of the counts never reaches the share.
         assert_eq!(quantiles(&[0, 1, 2], &[0.5, 1.0], Linear, &[5, -3]), [0, 0]);
         assert_eq!(quantiles(&[7], &[0.5], Linear, &[]), [7]);
         assert_eq!(quantiles(&[7], &[0.5], Linear, &[1, 2]), [7]);

@@ -1,4 +1,4 @@
-//! Counts the records below, at, and above each candidate.
+//! Counts the records that are below, equal to, and above each candidate.
 
 use opendp_core::{Atom, Codec, Fold, Result, arith::Number};
 
@@ -8,27 +8,27 @@ use crate::quantile::finder::Finder;
 
 /// Scores each candidate for a quantile.
 ///
-/// Its state counts the records in each gap between candidates and at each candidate: cell `2 i` is
-/// the gap below candidate `i`, cell `2 i + 1` is the candidate, and the last cell is the gap above
-/// all candidates.
+/// The state of this fold counts records in cells. Cell `2 i` counts the records between candidate
+/// `i` and the previous candidate. Cell `2 i + 1` counts the records that are equal to candidate
+/// `i`. The last cell counts the records above all candidates.
 pub(crate) struct QuantileScores<T> {
-    /// Strictly increasing and not empty.
+    /// The candidates, which strictly increase. There is at least one candidate.
     candidates: Vec<T>,
     alpha: Fraction,
     finder: Finder<T>,
 }
 
 impl<T: Atom + Number> QuantileScores<T> {
-    /// Score these strictly increasing candidates, at least one.
+    /// Score these strictly increasing candidates. There must be at least one candidate.
     pub(crate) fn new(candidates: Vec<T>, alpha: Fraction) -> Self {
         let finder = Finder::new(&candidates);
         QuantileScores { candidates, alpha, finder }
     }
-    /// Return the distance of a candidate's rank from the ideal rank, times the denominator of
+    /// Return the distance of the rank of a candidate from the ideal rank, times the denominator of
     /// alpha.
     fn score(&self, below: u64, above: u64) -> u64 {
         let Fraction { numerator, denominator } = self.alpha;
-        // A product of two numbers of 64 bits fits 128.
+        // A product of two numbers of 64 bits fits 128 bits.
         let left = u128::from(denominator - numerator) * u128::from(below);
         let right = u128::from(numerator) * u128::from(above);
         u64::try_from(left.abs_diff(right)).unwrap_or(u64::MAX)

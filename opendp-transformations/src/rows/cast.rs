@@ -17,21 +17,23 @@ use crate::rows::round_cast::{RoundCast, casts};
 /// The input is any space of data sets.
 ///
 /// # Postcondition
-/// The output has one record for each record of the input, in order: its cast as in [`RoundCast`],
-/// or null when the cast has no result or is NaN. No record of the output is NaN; any other number
-/// may occur. The size does not change.
+/// The output has one record for each record of the input, in the same order. The output record is
+/// the cast of the input record, as in [`RoundCast`]. The output record is null when the cast has
+/// no result or is NaN. No record of the output is NaN. All other numbers, also infinities, can
+/// occur. The size does not change.
 ///
 /// # Map
 /// `d_out = d_in`.
 ///
 /// # Proof
-/// The cast of a record depends only on that record, and equal records have equal casts; see
+/// The cast of a record depends only on that record. Equal records have equal casts; see
 /// [`make_row_by_row`](crate::make_row_by_row). The cast cannot fail: a record that does not cast
-/// becomes null. Null and every value that is not NaN are members of the output's element domain.
+/// becomes null. Null is a member of the element domain of the output. All values except NaN are
+/// also members.
 ///
 /// # Errors
-/// `MetricSpace` when the metric does not fit the output. Every dataset metric of this project
-/// fits.
+/// `MetricSpace` when the metric is not defined on the output domain. Every dataset metric of this
+/// project is defined on the output domain.
 ///
 /// ```
 /// # use opendp_core::*;

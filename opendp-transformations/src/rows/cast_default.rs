@@ -17,21 +17,22 @@ use crate::rows::round_cast::{RoundCast, defaults};
 /// The input is any space of data sets.
 ///
 /// # Postcondition
-/// The output has one record for each record of the input, in order: its cast as in [`RoundCast`],
-/// or the default value of `TOA` when the cast has no result: zero, `false` or the empty text. A
-/// float may be NaN. The size does not change.
+/// The output has one record for each record of the input, in the same order. The output record is
+/// the cast of the input record, as in [`RoundCast`]. If the cast has no result, the output record
+/// is the default value of `TOA`: zero, `false` or the empty text. A float in the output can be
+/// NaN. The size does not change.
 ///
 /// # Map
 /// `d_out = d_in`.
 ///
 /// # Proof
-/// The cast of a record depends only on that record, and equal records have equal casts; see
-/// [`make_row_by_row`](crate::make_row_by_row). Every value of `TOA` is in the output's element
-/// domain.
+/// The cast of a record depends only on that record. Equal records have equal casts; see
+/// [`make_row_by_row`](crate::make_row_by_row). Every value of `TOA` is in the element domain of
+/// the output.
 ///
 /// # Errors
-/// `MetricSpace` when the metric does not fit the output. Every dataset metric of this project
-/// fits.
+/// `MetricSpace` when the metric is not defined on the output domain. Every dataset metric of this
+/// project is defined on the output domain.
 ///
 /// ```
 /// # use opendp_core::*;

@@ -8,7 +8,7 @@ use opendp_core::{
 use crate::RoundCast;
 use crate::rows::each::{call, each, rows};
 
-/// Cast each record to a float type, or to its inherent null, NaN.
+/// Cast each record to a float type, or to NaN, which is the null value of float types.
 ///
 /// # Arguments
 /// Only the float type `TOA` to cast to.
@@ -17,20 +17,21 @@ use crate::rows::each::{call, each, rows};
 /// The input is any space of data sets.
 ///
 /// # Postcondition
-/// The output has one record for each record of the input, in order: its cast as in [`RoundCast`],
-/// or NaN when the cast has no result. The size does not change.
+/// The output has one record for each record of the input, in the same order. The output record is
+/// the cast of the input record, as in [`RoundCast`]. If the cast has no result, the output record
+/// is NaN. The size does not change.
 ///
 /// # Map
 /// `d_out = d_in`.
 ///
 /// # Proof
-/// The cast of a record depends only on that record, and equal records have equal casts; see
-/// [`make_row_by_row`](crate::make_row_by_row). Every float is in the output's element domain, NaN
-/// included.
+/// The cast of a record depends only on that record. Equal records have equal casts; see
+/// [`make_row_by_row`](crate::make_row_by_row). Every float, also NaN, is in the element domain of
+/// the output.
 ///
 /// # Errors
-/// `MetricSpace` when the metric does not fit the output. Every dataset metric of this project
-/// fits.
+/// `MetricSpace` when the metric is not defined on the output domain. Every dataset metric of this
+/// project is defined on the output domain.
 ///
 /// ```
 /// # use opendp_core::*;

@@ -8,13 +8,13 @@ use opendp_core::{
 
 use crate::rows::each::{call, each};
 
-/// Move each record that lies out of bounds to the nearest bound.
+/// Replace each record that is out of bounds by the nearest bound.
 ///
 /// # Arguments
 /// * `bounds` - a pair `[lower, upper]`
 ///
 /// # Precondition
-/// No record is NaN: the element domain of the input excludes it.
+/// No record is NaN: the element domain of the input excludes NaN.
 ///
 /// # Postcondition
 /// Each record of the output is within `bounds`. The input and the output have the same size and
@@ -24,13 +24,15 @@ use crate::rows::each::{call, each};
 /// `d_out = d_in`.
 ///
 /// # Proof
-/// A record that is not NaN is either below `lower`, above `upper`, or between them, and becomes
-/// `lower`, `upper`, or itself, all of which are in the output domain. The output of a record
-/// depends only on that record. So if a record is added, removed or replaced in the input, at most
-/// one record is added, removed or replaced in the output, at the same place.
+/// A record is not NaN, so there are three cases. A record below `lower` becomes `lower`, and a
+/// record above `upper` becomes `upper`. Every other record does not change. So all outputs are in
+/// the output domain. The output of a record depends only on that record. Suppose that one record
+/// of the input is added, removed or replaced. Then the same happens to at most one record of the
+/// output, at the same place.
 ///
 /// # Errors
-/// `FailedFunction` when a record may be NaN. (The type `Bounds` excludes reversed and NaN bounds.)
+/// `FailedFunction` when the input domain contains NaN. Reversed bounds and NaN are already
+/// excluded by the type `Bounds`.
 ///
 /// ```
 /// # use opendp_core::*;
@@ -64,8 +66,8 @@ fn clamp<T: Atom + Number>(bounds: Bounds<T>) -> Function<Vec<T>, Vec<T>> {
     let (lower, upper) = (bounds.lower(), bounds.upper());
     let label = call("clamp", [bounds.to_json()]);
     let clamp = move |rows: &[T], out: &mut Vec<T>| {
-        // The compiler turns two selections in a row into a maximum and a minimum of vectors. It
-        // does not do so for nested selections.
+        // The compiler replaces two consecutive selections by a vector maximum and a vector
+        // minimum. Nested selections are not replaced.
         out.extend(rows.iter().map(|row| {
             let raised = if *row < lower { lower } else { *row };
             if upper < raised { upper } else { raised }

@@ -1,4 +1,4 @@
-//! Assembles transformations of each record alone.
+//! Builds transformations that act on each record alone.
 
 use opendp_core::{
     DatasetMetric, Domain, Function, MetricOn, Result, Space, StabilityMap, Transformation,
@@ -6,8 +6,9 @@ use opendp_core::{
 };
 use serde_json::Value as Json;
 
-/// Make the label of a function of rows, which distinguishes its partial results from the partial
-/// results of other functions. It is the name of the constructor and the exact arguments.
+/// Make the label of a function of rows. The label consists of the name of the constructor and the
+/// exact arguments. Different functions have different labels, so their partial results are not
+/// confused.
 pub(crate) fn call<const N: usize>(
     name: &'static str,
     arguments: [Json; N],
@@ -25,7 +26,7 @@ where
         Ok(())
     })
 }
-/// Assemble a transformation whose function acts on each record alone.
+/// Build a transformation whose function acts on each record alone.
 pub(crate) fn each<D, E, M>(
     input: Space<VectorDomain<D>, M>,
     element: E,
@@ -42,7 +43,7 @@ where
     }
 }
 /// Return the output space and the map of a function that acts on each record alone. The output has
-/// the same number of records, from another element domain.
+/// the same number of records as the input. The element domain of the output can be different.
 fn alike<E, M>(
     element: E,
     size: Option<usize>,

@@ -1,4 +1,4 @@
-//! The place of each record in a list of categories.
+//! Finds the index of each record in a list of categories.
 
 use std::collections::HashMap;
 
@@ -19,9 +19,9 @@ use foldhash::fast::RandomState;
 /// No category occurs twice.
 ///
 /// # Postcondition
-/// The output has one index for each record, in order, counted from zero, or null for a record that
-/// is not a category. To treat these as one more category, use `make_impute_constant`. The size
-/// does not change.
+/// The output has one index for each record, in the same order. Indices start at zero. The output
+/// is null for a record that is not a category. To replace null by the index of one more category,
+/// use `make_impute_constant`. The size does not change.
 ///
 /// # Map
 /// `d_out = d_in`.
@@ -69,7 +69,7 @@ register! {
             M in dataset_metrics;
 }
 
-/// The index of each category.
+/// Map each category to its index.
 fn index<T: HashableAtom>(categories: Vec<T>) -> Result<HashMap<T, usize, RandomState>> {
     let count = categories.len();
     let index: HashMap<T, usize, _> = categories.into_iter().zip(0..).collect();

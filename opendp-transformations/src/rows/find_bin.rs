@@ -1,4 +1,4 @@
-//! The bin that each record falls into.
+//! Finds the bin of each record.
 
 use opendp_core::arith::Number;
 use opendp_core::{
@@ -11,26 +11,27 @@ use crate::rows::each::{call, each, rows};
 /// Find the bin of each record among bins separated by edges.
 ///
 /// # Arguments
-/// * `edges` - the numbers at which a new bin begins, in increasing order
+/// * `edges` - the numbers at which the next bin begins, in increasing order
 ///
 /// # Precondition
-/// Each edge is larger than the one before, and no edge is NaN.
+/// Each edge is larger than the previous edge, and no edge is NaN.
 ///
 /// # Postcondition
-/// The output has one index for each record, in order: the number of edges less than or equal to
-/// the record. With `n` edges there are `n + 1` bins: those below the first edge are in bin 0, and
-/// those from the last edge on in bin `n`. NaN is also put into bin `n`; to avoid that, use
-/// `make_impute_constant` or `make_drop_null` first. The size does not change.
+/// The output has one index for each record, in the same order. The index is the number of edges
+/// that are less than or equal to the record. So `n` edges make `n + 1` bins. Bin 0 contains the
+/// records below the first edge. Bin `n` contains the records that are at or above the last edge,
+/// and also NaN. To keep NaN out of bin `n`, use `make_impute_constant` or `make_drop_null` first.
+/// The size does not change.
 ///
 /// # Map
 /// `d_out = d_in`.
 ///
 /// # Proof
-/// The output of a record depends only on that record, and is the same for `0.0` and `-0.0`; see
-/// [`make_row_by_row`](crate::make_row_by_row).
+/// The output of a record depends only on that record. The outputs of `0.0` and `-0.0` are equal;
+/// see [`make_row_by_row`](crate::make_row_by_row).
 ///
 /// # Errors
-/// `MakeTransformation` when the edges do not increase, or one is NaN.
+/// `MakeTransformation` when the edges do not increase, or when an edge is NaN.
 ///
 /// ```
 /// # use opendp_core::*;
@@ -49,7 +50,8 @@ where
     M: DatasetMetric + MetricOn<VectorDomain<AtomDomain<T>>>,
     M: MetricOn<VectorDomain<AtomDomain<usize>>>,
 {
-    // Comparisons with NaN are false.
+    // A comparison with NaN is false, so edges with NaN do not increase. A single edge needs its
+    // own test.
     let increase = edges.windows(2).all(|pair| pair[0] < pair[1]);
     if !increase || edges.iter().any(Atom::is_null) {
         return Err(Error::MakeTransformation(

@@ -22,7 +22,7 @@ use crate::rows::each::call;
 /// `d_out = d_in`.
 ///
 /// # Proof
-/// The outputs are the inputs, and are measured by the same metric.
+/// The outputs are the inputs, and the metric is the same.
 ///
 /// # Errors
 /// None.

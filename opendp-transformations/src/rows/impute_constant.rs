@@ -18,18 +18,19 @@ use crate::rows::each::{call, each, rows};
 /// `constant` is not NaN.
 ///
 /// # Postcondition
-/// The output has one record for each record of the input, in order: the record itself, or
-/// `constant` if it is null or NaN. This includes a NaN in a domain of values that may be null. No
-/// record of the output is NaN or null. The bounds of the element domain are dropped, because
-/// `constant` may lie outside: use `make_clamp` afterwards. The size does not change.
+/// The output has one record for each record of the input, in the same order. A record that is null
+/// or NaN becomes `constant`. A domain of optional floats can contain both null and NaN. All other
+/// records do not change. No record of the output is NaN or null. The bounds of the element domain
+/// are dropped, because `constant` can be out of bounds. To restore the bounds, use `make_clamp`
+/// afterwards. The size does not change.
 ///
 /// # Map
 /// `d_out = d_in`.
 ///
 /// # Proof
 /// The output of a record depends only on that record; see
-/// [`make_row_by_row`](crate::make_row_by_row). It is a value that was tested not to be NaN, or the
-/// constant, which is not NaN.
+/// [`make_row_by_row`](crate::make_row_by_row). The output is the constant, which is not NaN, or a
+/// record that was tested for NaN.
 ///
 /// # Errors
 /// `MakeTransformation` when `constant` is NaN.

@@ -21,30 +21,33 @@ use crate::rows::impute_uniform_float::uniform::Uniform;
 /// The bounds are finite, and `lower` is less than `upper`.
 ///
 /// # Function
-/// The number drawn is the float nearest to a real number that is uniform on `[lower, upper]`,
-/// exactly: the probability of each float is the share of the interval that rounds to it. Both
-/// bounds can occur. Each NaN is replaced by a new draw from the secure source.
+/// Let `X` be a real number that is uniform on `[lower, upper]`. The function draws the float
+/// nearest to `X`, exactly. So the probability of each float is the share of the interval that
+/// rounds to this float. Both bounds can occur. Each NaN is replaced by a new draw from the secure
+/// source.
 ///
 /// # Postcondition
-/// The output has one record for each record of the input, in order: the record itself, or a number
-/// within `bounds` if it is NaN. No record of the output is NaN. The bounds of the element domain
-/// are dropped, because `bounds` may exceed them. The size does not change. Two runs give different
-/// outputs, and the time of a run increases with the number of NaN records.
+/// The output has one record for each record of the input, in the same order. A NaN becomes a
+/// number within `bounds`. All other records do not change. No record of the output is NaN. The
+/// bounds of the element domain are dropped, because `bounds` can be wider. The size does not
+/// change. Two runs give different outputs. The time of a run increases with the number of NaN
+/// records.
 ///
 /// # Map
-/// `d_out = d_in`, between outputs of coupled draws.
+/// `d_out = d_in`. The map bounds the distance of outputs whose draws are coupled, as the proof
+/// describes.
 ///
 /// # Proof
 /// The output is random, so the claim is about distributions; see
 /// [`make_ordered_random`](crate::make_ordered_random). The output of a record depends only on that
-/// record and on its own draws. Take a shortest sequence of changes between two inputs. It leaves
-/// some records unchanged. Let each unchanged record use the same draws in both inputs: then its
-/// outputs are equal. The other records are added, inserted, removed, deleted or replaced at the
-/// same place as in the input.
+/// record and on its own draws. Take a shortest sequence of changes between two inputs. This
+/// sequence leaves some records unchanged. Let each unchanged record use the same draws in both
+/// inputs. Then the two outputs of the record are equal. Each change of the input becomes the same
+/// change of the output, at the same place.
 ///
 /// # Errors
-/// `MakeTransformation` when a bound is infinite or the bounds are equal. A run gives `NoEntropy`
-/// when the operating system gives no random bits.
+/// `MakeTransformation` when a bound is infinite or the bounds are equal. A run returns `NoEntropy`
+/// when the operating system provides no random bits.
 ///
 /// ```
 /// # use opendp_core::*;
@@ -66,8 +69,8 @@ where
     let label = call("impute_uniform_float", [bounds.to_json()]);
     let uniform = Uniform::new(bounds)?;
     let function = Function::rows(move |records: &[T], out: &mut Vec<T>| {
-        // The source is opened for every chunk, even if it has no NaN. So a lack of entropy reveals
-        // nothing about the data.
+        // The random source is opened for every chunk, also for a chunk without NaN. So an error
+        // `NoEntropy` does not depend on the data.
         with_secure(|source| {
             for record in records {
                 out.push(if record.is_null() { uniform.draw(source)? } else { *record });
@@ -155,7 +158,7 @@ mod tests {
         assert!(laws::member(&impute, &data).unwrap() > 0);
         let out = impute.invoke(&vec![f64::NAN, 2.0, f64::NAN]).unwrap();
         assert!(out[1] == 2.0 && unit().contains(&out[0]) && unit().contains(&out[2]));
-        // Equal with probability 2^-53 or so.
+        // Two draws are equal with a probability of about 2^-53.
         assert_ne!(out[0], out[2]);
         assert_ne!(impute.invoke(&vec![f64::NAN]).unwrap()[0], out[0]);
     }

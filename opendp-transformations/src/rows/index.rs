@@ -1,4 +1,4 @@
-//! The category at each index.
+//! Looks up the category at each index.
 
 use opendp_core::{
     Atom, AtomDomain, Codec, DatasetMetric, MetricOn, Result, Space, Transformation, VectorDomain,
@@ -16,8 +16,8 @@ use crate::rows::each::{call, each, rows};
 /// The records are indices, counted from zero.
 ///
 /// # Postcondition
-/// The output has one value for each record, in order: the category at that index, or `null` when
-/// the index is beyond the last category. The size does not change.
+/// The output has one value for each record, in the same order. The value is the category at that
+/// index, or `null` when the index is beyond the last category. The size does not change.
 ///
 /// # Map
 /// `d_out = d_in`.
@@ -27,8 +27,8 @@ use crate::rows::each::{call, each, rows};
 /// [`make_row_by_row`](crate::make_row_by_row).
 ///
 /// # Errors
-/// `MetricSpace` when the metric does not fit the output. Every dataset metric of this project
-/// fits.
+/// `MetricSpace` when the metric is not defined on the output domain. Every dataset metric of this
+/// project is defined on the output domain.
 ///
 /// ```
 /// # use opendp_core::*;
@@ -53,7 +53,7 @@ where
     each(input, AtomDomain::default(), rows(look).labelled(label))
 }
 
-// If the type argument is absent, the type is inferred from the JSON of the categories.
+// If no type argument is given, the type is inferred from the JSON of the categories.
 register! {
     "index.rs": make_index(input, categories, null)
         for M in dataset_metrics,

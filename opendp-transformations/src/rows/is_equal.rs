@@ -1,4 +1,4 @@
-//! Whether each record equals a value.
+//! Tests each record for equality with a value.
 
 use opendp_core::{
     Atom, AtomDomain, DatasetMetric, MetricOn, Result, Space, Transformation, VectorDomain,
@@ -12,25 +12,25 @@ use crate::rows::each::{call, each, rows};
 /// * `value` - the value to compare with
 ///
 /// # Precondition
-/// The input is any space of data sets. NaN equals nothing, not even NaN.
+/// The input is any space of data sets. A NaN is not equal to any value, including NaN.
 ///
 /// # Postcondition
-/// The output has one truth value for each record, in order. The input and the output have the same
-/// metric and, if it is known, the same size.
+/// The output has one truth value for each record, in the same order. The input and the output have
+/// the same metric. If the size of the input is known, the output has the same size.
 ///
 /// # Map
 /// `d_out = d_in`.
 ///
 /// # Proof
-/// The output of a record depends only on that record. So if a record of the input is added,
-/// inserted, removed, deleted or replaced, the same happens to one record of the output, at the
-/// same place. If the new record has the same output as the old one, nothing changes. In each
-/// dataset metric, a shortest sequence of changes from one input to another therefore gives a
-/// sequence of changes between the outputs that is at most as long.
+/// The output of a record depends only on that record. Suppose that a record of the input is added,
+/// inserted, removed, deleted or replaced. Then the same change happens to one record of the
+/// output, at the same place. If an old and a new record have the same output, a replacement does
+/// not change the output. Now take a shortest sequence of changes from one input to another, in any
+/// dataset metric. The outputs then change in a sequence that is at most as long.
 ///
 /// # Errors
-/// `MetricSpace` when the metric does not fit the output. Every dataset metric of this project
-/// fits.
+/// `MetricSpace` when the metric is not defined on the output domain. Every dataset metric of this
+/// project is defined on the output domain.
 ///
 /// ```
 /// # use opendp_core::*;

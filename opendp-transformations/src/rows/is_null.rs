@@ -1,4 +1,4 @@
-//! Whether each record is missing.
+//! Tests each record for null and NaN.
 
 use opendp_core::{
     Atom, AtomDomain, DatasetMetric, Domain, MetricOn, OptionDomain, Result, Space, Transformation,
@@ -7,11 +7,11 @@ use opendp_core::{
 
 use crate::rows::each::{call, each, rows};
 
-/// A domain in which some values mean "missing": null, or NaN.
+/// A domain in which null or NaN means that a value is missing.
 pub trait Nullable: Domain {
     /// The type of the values that are present.
     type Present: Atom;
-    /// Return the value, unless it is null or NaN.
+    /// Return the value, or `None` if it is null or NaN.
     fn present(value: &Self::Carrier) -> Option<&Self::Present>;
 }
 impl<T: Atom> Nullable for AtomDomain<T> {
@@ -33,11 +33,11 @@ impl<T: Atom> Nullable for OptionDomain<AtomDomain<T>> {
 /// None.
 ///
 /// # Precondition
-/// The input is any space of data sets whose records may be null or NaN.
+/// The input is any space of data sets whose element domain can contain null or NaN.
 ///
 /// # Postcondition
-/// The output has one truth value for each record, in order. The input and the output have the same
-/// metric and, if it is known, the same size.
+/// The output has one truth value for each record, in the same order. The input and the output have
+/// the same metric. If the size of the input is known, the output has the same size.
 ///
 /// # Map
 /// `d_out = d_in`.
@@ -47,8 +47,8 @@ impl<T: Atom> Nullable for OptionDomain<AtomDomain<T>> {
 /// [`make_row_by_row`](crate::make_row_by_row).
 ///
 /// # Errors
-/// `MetricSpace` when the metric does not fit the output. Every dataset metric of this project
-/// fits.
+/// `MetricSpace` when the metric is not defined on the output domain. Every dataset metric of this
+/// project is defined on the output domain.
 ///
 /// ```
 /// # use opendp_core::*;

@@ -1,4 +1,4 @@
-//! Total casts: a value becomes the nearest value of another type, or none.
+//! Casts that cannot fail. The result is `None` if a value has no cast to the other type.
 
 use opendp_core::{Atom, Result};
 
@@ -6,22 +6,22 @@ use opendp_core::{Atom, Result};
 ///
 /// | from | to | result |
 /// |---|---|---|
-/// | number | integer | rounded toward zero; none if that is out of range, or NaN |
-/// | number | float | the nearest float, ties to even, which may be infinite; NaN stays NaN |
-/// | number | `bool` | whether it is not zero: NaN is not |
-/// | number | `String` | the shortest decimal digits that read as the number, without an exponent; `NaN`, `inf`, `-inf`; zero of either sign is `0` |
+/// | number | integer | rounded toward zero; `None` if the result is out of range, or NaN |
+/// | number | float | the nearest float, ties to even; the result can be infinite; NaN stays NaN |
+/// | number | `bool` | `true` if the number is neither zero nor NaN |
+/// | number | `String` | the shortest decimal digits that parse as the number, without an exponent; `NaN`, `inf`, `-inf`; zero of either sign is `0` |
 /// | `bool` | number, `String` | `0` or `1`; `false` or `true` |
-/// | `String` | number | the number that the whole text parses as, without spaces around it; none if it does not parse |
-/// | `String` | `bool` | whether it is not empty |
+/// | `String` | number | the number, if the whole text parses as a number, without spaces around it; otherwise `None` |
+/// | `String` | `bool` | `true` if the text is not empty |
 ///
-/// Equal values have equal results: `0.0` and `-0.0` are one value to a metric, and so are all NaN.
+/// Equal values have equal results. In a metric, `0.0` equals `-0.0`, and all NaN are equal.
 /// Therefore a text never shows the sign of zero.
 pub trait RoundCast<TI>: Sized {
-    /// Cast a value, or return `None` when no value of this type represents it.
+    /// Cast a value, or return `None` when no value of this type represents the result.
     fn round_cast(value: &TI) -> Option<Self>;
 }
 
-/// Append the casts of rows, and null where the cast has no result or is NaN.
+/// Append the casts of `rows` to `out`. Append null when the cast has no result or is NaN.
 pub(crate) fn casts<I, O: Atom + RoundCast<I>>(rows: &[I], out: &mut Vec<Option<O>>) -> Result<()> {
     out.reserve(rows.len());
     for row in rows {
@@ -29,7 +29,7 @@ pub(crate) fn casts<I, O: Atom + RoundCast<I>>(rows: &[I], out: &mut Vec<Option<
     }
     Ok(())
 }
-/// Append the casts of rows, and the default value where the cast has no result.
+/// Append the casts of `rows` to `out`. Append the default value when the cast has no result.
 pub(crate) fn defaults<I, O: Default + RoundCast<I>>(rows: &[I], out: &mut Vec<O>) -> Result<()> {
     out.reserve(rows.len());
     for row in rows {
@@ -54,7 +54,8 @@ macro_rules! integers {
         casts!(i8 i16 i32 i64 i128 isize u8 u16 u32 u64 usize => $to: |value|
             <$to>::try_from(*value).ok());
         casts!(f32 f64 => $to: |value| {
-            // Both limits are zero or a power of two, so they are exact. NaN is not within them.
+            // Each limit is zero or a power of two, so it is exact. The two comparisons are false
+            // for NaN.
             let whole = f64::from(*value).trunc();
             let fits = <$to>::MIN as f64 <= whole && whole < 2.0 * (<$to>::MAX / 2 + 1) as f64;
             fits.then_some(whole as $to)
@@ -69,7 +70,7 @@ integers!(i8 i16 i32 i64 i128 isize u8 u16 u32 u64 usize);
 
 macro_rules! floats {
     ($($to:ty)*) => {$(
-        // No integer of these types is beyond the largest float.
+        // No integer of these types exceeds the largest float of type `f32` or `f64`.
         casts!(i8 i16 i32 i64 i128 isize u8 u16 u32 u64 usize f32 f64 => $to: |value|
             Some(*value as $to));
         casts!(bool => $to: |value| Some(if *value { 1.0 } else { 0.0 }));

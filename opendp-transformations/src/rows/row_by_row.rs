@@ -1,4 +1,4 @@
-//! A function of each record alone.
+//! Applies a function of the user to each record alone.
 
 use opendp_core::{DatasetMetric, Domain, MetricOn, Result, Space, Transformation, VectorDomain};
 
@@ -6,39 +6,40 @@ use crate::rows::each::{each, rows};
 
 /// Apply a function of your own to each record alone.
 ///
-/// It is for Rust programs, not for documents: a closure has no name. No check can verify the
-/// closure, so the caller is responsible for it, as for a proof. Auditors can search a program for
-/// this name.
+/// This constructor is only for Rust programs. A document cannot contain a closure, because a
+/// closure has no name. No check can verify the closure, so the caller is responsible for its
+/// precondition. Auditors can search a program for the name of this constructor.
 ///
 /// # Arguments
 /// * `element` - the domain of the records of the output
 /// * `row` - the function of a record
 ///
 /// # Precondition
-/// For members `a`, `b` of the element domain of the input, `row`
+/// For each member of the element domain of the input, `row`
 /// * gives a member of `element`;
 /// * gives the same result for each call with the same record: it uses no randomness, keeps no
-///   state, and reads nothing else;
-/// * gives equal records for equal records. In the metrics `0.0` equals `-0.0`, and NaN equals NaN.
-///   Their outputs must be equal too.
-/// * does not panic. If its running time can be observed, the time does not depend on the record.
+///   state, and reads no other data;
+/// * gives equal records for equal records. In the metrics, `0.0` equals `-0.0`, and NaN equals
+///   NaN. So the outputs of equal numbers must also be equal;
+/// * does not panic. If an adversary can observe the running time, this time must not depend on the
+///   record.
 ///
 /// # Postcondition
-/// The output has one record for each record of the input, in order. The input and the output have
-/// the same metric and, if it is known, the same size.
+/// The output has one record for each record of the input, in the same order. The input and the
+/// output have the same metric. If the size of the input is known, the output has the same size.
 ///
 /// # Map
 /// `d_out = d_in`.
 ///
 /// # Proof
-/// The output of a record depends only on that record. So if a record of the input is added,
-/// inserted, removed, deleted or replaced, the same happens to one record of the output, at the
-/// same place. If the new record has the same output as the old one, nothing changes. In each
-/// dataset metric, a shortest sequence of changes from one input to another therefore gives a
-/// sequence of changes between the outputs that is at most as long.
+/// The output of a record depends only on that record. Suppose that a record of the input is added,
+/// inserted, removed, deleted or replaced. Then the same change happens to one record of the
+/// output, at the same place. If an old and a new record have the same output, a replacement does
+/// not change the output. Now take a shortest sequence of changes from one input to another, in any
+/// dataset metric. The outputs then change in a sequence that is at most as long.
 ///
 /// # Errors
-/// `MetricSpace` when the metric does not fit the output.
+/// `MetricSpace` when the metric is not defined on the output domain.
 ///
 /// ```
 /// # use opendp_core::*;

@@ -1,4 +1,4 @@
-//! The covariance of a known number of bounded pairs.
+//! Computes the covariance of a known number of bounded pairs.
 
 use std::marker::PhantomData;
 
@@ -16,51 +16,58 @@ use crate::{Pairwise, Sequential};
 
 /// Compute the covariance of a known number of bounded pairs.
 ///
-/// The sums are computed exactly, in one pass, and the covariance is rounded once, so it does not
-/// depend on the order of the records or on how they are split into chunks.
+/// The sums are computed exactly, in one pass, and the covariance is rounded once. So the
+/// covariance does not depend on the order of the records or on their division into chunks.
 ///
 /// # Arguments
 /// * `ddof` - the delta degrees of freedom: the sum of products of deviations is divided by the
-///   number of records less `ddof`
+///   number of records minus `ddof`
 ///
-/// The type argument `S` names a summation algorithm and has no effect.
+/// The type argument `S` is the name of a summation algorithm, and has no effect.
 ///
 /// # Precondition
-/// The number of records is known and greater than `ddof`. Both parts of the records are within
-/// bounds that are finite, and not NaN.
+/// The number of records is known and greater than `ddof`. Both parts of each record are within
+/// finite bounds and are not NaN.
 ///
 /// # Function
-/// The distance of each part of a record from its lower bound is rounded to a multiple of about
-/// `2^-51` of the width of its bounds. The covariance of these multiples is a quotient of integers.
-/// It is rounded toward zero to a multiple of `g`, the spacing of floats of type `T` at the largest
-/// possible covariance.
+/// The bounds of each part have a width. The distance of a part from its lower bound is rounded to
+/// a multiple of about `2^-51` of this width. The covariance of these multiples is a quotient of
+/// integers. Let `g` be the spacing of floats of type `T` at the largest possible covariance. The
+/// quotient is rounded toward zero to a multiple of `g`.
 ///
 /// # Postcondition
-/// The output is the covariance, within the precision above; it is never NaN or infinite.
+/// The output is the covariance, within the precision above. The output is never NaN or infinite.
 ///
 /// # Map
-/// With `n` records, bounds of widths `W` and `W'`, and `k = floor(d / 2)` for a symmetric distance
-/// `d`, which is `d_in`, or `2 * d_in` when the metric counts replaced records:
-/// `min(k (n - 1), 2 floor(n / 2) ceil(n / 2)) / (n (n - ddof)) * W W'`, computed exactly and
-/// rounded up to a multiple of `g`, then to a float.
+/// Let `n` be the number of records, and `W` and `W'` the widths of the bounds. If the metric
+/// counts replaced records, let `k` be `d_in`. Otherwise let `k` be `floor(d_in / 2)`. The map is
+/// `min(k (n - 1), 2 floor(n / 2) ceil(n / 2)) / (n (n - ddof)) * W W'`. The value is computed
+/// exactly, rounded up to a multiple of `g`, and then rounded up to a float.
 ///
 /// # Proof
-/// Let the parts be integers from `0` to `R` and from `0` to `R'`, the widths rounded up, and `C`
-/// the sum of the products of their deviations. For one replaced record let `(m, m')` be the mean
-/// of the others and `C'` their sum. Then `C = C' + (n - 1) / n * (x - m) (y - m')`. This product
-/// is bilinear, so its extremes are at the corners: the positive ones are `m m'` and
-/// `(R - m)(R' - m')`, the negative ones `-m (R' - m')` and `-(R - m) m'`. The difference of a
-/// positive and a negative one is `m R'`, `(R - m) R'`, `R m'` or `R (R' - m')`, so at most `R R'`.
-/// Replacing `k` records changes `C` by at most `k (n - 1) / n * R R'`. By Cauchy and Schwarz `C^2`
-/// is at most the product of the two sums of squared deviations. Each of these sums is at most
-/// `floor(n / 2) ceil(n / 2) / n` times the square of its range (`deviations.rs`). So the distance
-/// of two values of `C` is at most `2 floor(n / 2) ceil(n / 2) / n * R R'`. `grid.rs` proves that
-/// if a multiple of `g` bounds the difference of two results, it still bounds it after rounding.
+/// Let `R` and `R'` be the widths of the bounds, counted in multiples and rounded up. The first
+/// parts are integers from `0` to `R`, and the second parts are integers from `0` to `R'`. Each
+/// part has a deviation from its mean. Let `C` be the sum of the products of both deviations of a
+/// record. Let one record `(x, y)` be replaced. Let `(m, m')` be the mean of the other records. Let
+/// `C'` be the sum of products of deviations of these other records. Then
+/// `C = C' + (n - 1) / n * (x - m) (y - m')`. The product `(x - m) (y - m')` is bilinear, so its
+/// extremes are at the corners of the range of `(x, y)`. The positive extremes are `m m'` and
+/// `(R - m)(R' - m')`. The negative extremes are `-m (R' - m')` and `-(R - m) m'`. The difference
+/// of a positive and a negative extreme is `m R'`, `(R - m) R'`, `R m'` or `R (R' - m')`. So this
+/// difference is at most `R R'`. If `k` records are replaced, `C` changes by at most
+/// `k (n - 1) / n * R R'`.
+///
+/// There is a second bound. By the Cauchy-Schwarz inequality, `C^2` is at most the product of the
+/// two sums of squared deviations. Each of these sums is at most `floor(n / 2) ceil(n / 2) / n`
+/// times the square of its range (`deviations.rs`). So the distance of two values of `C` is at most
+/// `2 floor(n / 2) ceil(n / 2) / n * R R'`. Suppose that a multiple of `g` bounds the difference of
+/// two results. The file `grid.rs` proves that this multiple also bounds the difference of the
+/// rounded results.
 ///
 /// # Errors
-/// `MakeTransformation` when the size is unknown, or not above `ddof`, when a part has no bounds or
-/// may be NaN, and when a bound is infinite. The map gives `Overflow` when the bound does not fit
-/// `T`.
+/// `MakeTransformation` when the size is unknown, or when it is not above `ddof`.
+/// `MakeTransformation` when the domain of a part has no bounds, contains NaN, or has an infinite
+/// bound. The map returns `Overflow` when its value does not fit `T`.
 ///
 /// ```
 /// # use opendp_core::*;
@@ -114,8 +121,8 @@ where
     Ok(Transformation::new(input, output, Function::fold(fold), map))
 }
 
-/// The same constructor, with the type argument `S` that documents may state: the name of a
-/// summation algorithm. The sum is exact, so it has no effect.
+/// The constructor [`make_covariance`], with an additional type argument `S`. Documents can state
+/// `S`, the name of a summation algorithm. The sum is exact, so `S` has no effect.
 #[allow(clippy::extra_unused_type_parameters, reason = "documents state it")]
 fn covariance_at<T, M, S>(
     input: Space<VectorDomain<PairDomain<AtomDomain<T>, AtomDomain<T>>>, M>,
@@ -155,7 +162,8 @@ struct Rule {
     offsets: (Offset, Offset),
 }
 impl Rule {
-    /// Convert the sum of products of deviations, times the number of records, to the result.
+    /// Divide a numerator by the denominator of the covariance. The numerator is the sum of
+    /// products of deviations, times the number of records.
     fn result(&self, numerator: UBig) -> Exact {
         let denominator = UBig::from(self.size) * UBig::from(self.divisor);
         let exponent = self.offsets.0.exponent() + self.offsets.1.exponent();
@@ -179,7 +187,8 @@ fn overflow(d_in: u32) -> Error {
     ))
 }
 
-/// The exact sums of the parts, as multiples, and the exact sum of their products.
+/// The exact sum of the first parts, the exact sum of the second parts, and the exact sum of the
+/// products of both parts. All parts are counted in multiples.
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 struct Products {
     first: u128,

@@ -1,11 +1,11 @@
 //! Exact sums, which do not depend on the order or the division of the rows.
 
-// Sums of records, of integers and of floats.
+// Sums of integers and of floats.
 pub(crate) mod deviations;
 pub(crate) mod float_sum;
 pub(crate) mod integer_sum;
 
-// Fixed point: floats as multiples of a power of two, and the one rounding at the end.
+// Fixed point numbers: floats become multiples of a power of two, and the result is rounded once.
 pub(crate) mod grid;
 pub(crate) mod lattice;
 pub(crate) mod offset;

@@ -1,4 +1,4 @@
-//! The mean of a known number of bounded records.
+//! Computes the mean of a known number of bounded records.
 
 use std::{any::Any, marker::PhantomData};
 
@@ -15,8 +15,8 @@ use crate::symmetric::{Aggregate, Records, through_symmetric};
 
 /// Average a known number of bounded records.
 ///
-/// The sum is computed exactly, and its quotient by the number of records is rounded once. So the
-/// mean does not depend on the order of the records or on their division into chunks.
+/// The sum is computed exactly, divided by the number of records, and rounded once. So the mean
+/// does not depend on the order of the records or on their division into chunks.
 ///
 /// # Arguments
 /// None.
@@ -27,29 +27,32 @@ use crate::symmetric::{Aggregate, Records, through_symmetric};
 ///
 /// # Function
 /// Each record is rounded to a multiple of about `2^-51` of the larger bound. These multiples are
-/// added exactly. Their sum, divided by the number of records, is rounded toward zero to a multiple
-/// of `g`, the spacing of floats of type `T` at the larger bound.
+/// added exactly. Let `g` be the spacing of floats of type `T` at the larger bound. The sum,
+/// divided by the number of records, is rounded toward zero to a multiple of `g`.
 ///
 /// # Postcondition
-/// The output is the mean, within the precision above; it is never NaN or infinite.
+/// The output is the mean, within the precision above. The output is never NaN or infinite.
 ///
 /// # Map
-/// With `n` records, bounds `[L, U]` and a symmetric distance `d`, which is `d_in`, or `2 * d_in`
-/// when the metric counts replaced records: `floor(d / 2) * (U - L) / n`, computed exactly and
-/// rounded up to a multiple of `g`, then to a float.
+/// Let `n` be the number of records, and `[L, U]` the bounds. If the metric counts replaced
+/// records, let `d` be `2 * d_in`. Otherwise let `d` be `d_in`. The map is
+/// `floor(d / 2) * (U - L) / n`. The value is computed exactly, rounded up to a multiple of `g`,
+/// and then rounded up to a float.
 ///
 /// # Proof
-/// Let `L <= U` be the bounds rounded outward to the multiples. Two data sets of the same size at
-/// symmetric distance `d` differ in `floor(d / 2)` replaced records, so their exact quotients
+/// Let `L <= U` be the bounds, rounded outward to multiples. Two data sets of the same size at
+/// symmetric distance `d` differ in `floor(d / 2)` replaced records. So their exact quotients
 /// `a >= b` differ by at most `floor(d / 2) * (U - L) / n`. Rounding toward zero to multiples of
-/// `g` moves numbers of different signs closer. For numbers of the same sign it increases `a - b`
-/// to at most the next multiple of `g`. The rounded bounds are at most `2^p * g`, for a mantissa of
-/// `p` bits. So each rounded quotient is a float, unless it exceeds the largest float. The largest
-/// float then replaces it, which does not increase the distance of two quotients.
+/// `g` moves numbers of different signs closer. For numbers of the same sign, rounding increases
+/// `a - b` to at most the next multiple of `g`. The rounded bounds are at most `2^p * g`, for a
+/// mantissa of `p` bits. So each rounded quotient is a float, or it exceeds the largest float. A
+/// quotient that exceeds the largest float is replaced by the largest float. The replacement does
+/// not increase the distance of two quotients.
 ///
 /// # Errors
-/// `MakeTransformation` when the size is unknown or zero, when the records have no bounds or may be
-/// NaN, and when a bound is infinite. The map gives `Overflow` when the bound does not fit `T`.
+/// `MakeTransformation` when the size is unknown or zero, or when a bound is infinite.
+/// `MakeTransformation` when the input domain has no bounds, or contains NaN. The map returns
+/// `Overflow` when its value does not fit `T`.
 ///
 /// ```
 /// # use opendp_core::*;
@@ -97,12 +100,12 @@ fn mean<T: Atom + Float + Distance + Into<f64>>(
     Ok(Transformation::new(input, output, Function::fold(fold), map))
 }
 
-/// The multiples of a power of two to which exact means are rounded.
+/// The multiples of a power of two `g`. Exact means are rounded to these multiples.
 #[derive(Clone, Copy, Debug)]
 struct Grid {
-    /// The logarithm of the spacing `g`.
+    /// The base-2 logarithm of the spacing `g`.
     exponent: i64,
-    /// An exact sum times the first number, divided by the second, is a mean in units of `g`.
+    /// An exact sum, times `factor` and divided by `divisor`, is a mean in units of `g`.
     factor: u128,
     divisor: u128,
 }
@@ -117,17 +120,17 @@ impl Grid {
         }
         let smallest = T::from_dyadic(&1_i32.to_ibig(), i64::MIN / 2, Rounding::Up).to_f64();
         let lowest = dyadic(smallest).map_or(0, |(_, exponent)| i64::from(exponent));
-        // The smallest spacing at which a mantissa reaches the larger bound.
+        // Choose the smallest spacing for which a mantissa can represent the larger bound.
         let bits = u64::BITS - lattice.magnitude().saturating_sub(1).leading_zeros();
         let lattice = i64::from(lattice.exponent());
         let exponent = (lattice + i64::from(bits) - i64::from(T::MANTISSA_BITS)).max(lowest);
-        // A shift is at most three bits up. It is at most 64 bits down, unless all records are
-        // zero.
+        // The numerator is shifted by at most three bits. The divisor is shifted by at most 64
+        // bits, except if all records are zero.
         let divisor = u128::try_from(size).unwrap_or(u128::MAX);
         let divisor = divisor.saturating_mul(power(exponent - lattice));
         Ok(Grid { exponent, factor: power(lattice - exponent), divisor })
     }
-    /// Bound the change of the mean at a symmetric distance, in units of `g`.
+    /// Bound the change of the mean at symmetric distance `d_in`, in units of `g`.
     fn sensitivity(&self, d_in: u32, range: u64) -> u128 {
         let change = u128::from(d_in / 2) * u128::from(range);
         (change * self.factor).div_ceil(self.divisor)
@@ -149,7 +152,7 @@ fn overflow(d_in: u32) -> Error {
     Error::Overflow(format!("bounds: the sensitivity of the mean at distance {d_in} is not finite"))
 }
 
-/// Its state is the exact sum, as a multiple of the spacing of the lattice.
+/// The fold of the mean. The state is the exact sum, as a multiple of the spacing of the lattice.
 struct Mean<T> {
     lattice: Lattice,
     grid: Grid,

@@ -4,19 +4,19 @@ use std::marker::PhantomData;
 
 use opendp_core::named;
 
-/// Pairwise summation. In this crate the name has no effect.
+/// The name of pairwise summation. In this crate, the name has no effect.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Pairwise<T>(PhantomData<fn() -> T>);
-/// Summation from the first float to the last. In this crate the name has no effect.
+/// The name of summation from the first float to the last. In this crate, the name has no effect.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Sequential<T>(PhantomData<fn() -> T>);
 
-/// The name of a summation algorithm, which documents may choose.
+/// The name of a summation algorithm. Documents can choose the algorithm.
 ///
-/// Summation algorithms differ in the growth of their rounding errors with the number of records.
-/// In this crate sums are computed exactly, so the choice has no effect.
+/// The rounding errors of summation algorithms grow differently with the number of records. In this
+/// crate, sums are computed exactly, so the choice has no effect.
 pub trait Summation: 'static {
-    /// The type of the floats.
+    /// The type of the floats that are added.
     type Item;
 }
 impl<T: 'static> Summation for Pairwise<T> {

@@ -1,4 +1,4 @@
-//! The variance of a known number of bounded records.
+//! Computes the variance of a known number of bounded records.
 
 use opendp_core::arith::Float;
 use opendp_core::{
@@ -12,47 +12,49 @@ use crate::{Pairwise, Sequential};
 
 /// Compute the variance of a known number of bounded records.
 ///
-/// The sums are computed exactly, in one pass, and the variance is rounded once, so it does not
-/// depend on the order of the records or on how they are split into chunks.
+/// The sums are computed exactly, in one pass, and the variance is rounded once. So the variance
+/// does not depend on the order of the records or on their division into chunks.
 ///
 /// # Arguments
 /// * `ddof` - the delta degrees of freedom: the sum of squared deviations is divided by the number
-///   of records less `ddof`; 1 for a sample, 0 for a population
+///   of records minus `ddof`. `ddof` is 1 for a sample, and 0 for a population
 ///
-/// The type argument `S` names a summation algorithm and has no effect.
+/// The type argument `S` is the name of a summation algorithm, and has no effect.
 ///
 /// # Precondition
 /// The number of records is known and greater than `ddof`: use `make_resize` first. The records are
 /// within finite bounds and not NaN: use `make_clamp` first.
 ///
 /// # Function
-/// The distance of each record from the lower bound is rounded to a multiple of about `2^-51` of
-/// the width of the bounds. The variance of these multiples is a quotient of integers. It is
-/// rounded toward zero to a multiple of `g`, the spacing of floats of type `T` at the largest
-/// possible variance.
+/// Let `w` be the width of the bounds. The distance of each record from the lower bound is rounded
+/// to a multiple of about `2^-51 w`. The variance of these multiples is a quotient of integers. Let
+/// `g` be the spacing of floats of type `T` at the largest possible variance. The quotient is
+/// rounded toward zero to a multiple of `g`.
 ///
 /// # Postcondition
-/// The output is the variance, within the precision above; it is never negative, NaN or infinite.
+/// The output is the variance, within the precision above. The output is never negative, NaN or
+/// infinite.
 ///
 /// # Map
-/// With `n` records, bounds `[L, U]`, and `k = floor(d / 2)` for a symmetric distance `d`, which is
-/// `d_in`, or `2 * d_in` when the metric counts replaced records:
-/// `a (n - a) / (n (n - ddof)) * (U - L)^2`, where `a = min(k, floor(n / 2))`, computed exactly and
-/// rounded up to a multiple of `g`. For one replaced record this is
+/// Let `n` be the number of records, and `[L, U]` the bounds. If the metric counts replaced
+/// records, let `k` be `d_in`. Otherwise let `k` be `floor(d_in / 2)`. Let
+/// `a = min(k, floor(n / 2))`. The map is `a (n - a) / (n (n - ddof)) * (U - L)^2`, computed
+/// exactly and rounded up to a multiple of `g`. For one replaced record, the map is
 /// `(n - 1) / (n (n - ddof)) * (U - L)^2`.
 ///
 /// # Proof
-/// Two data sets of the same size at symmetric distance `d` differ in at most `k` replaced records.
-/// The range of the multiples is the width of the bounds, rounded up. The file `deviations.rs`
-/// proves that the sums of squared deviations of the multiples differ by at most `a (n - a) / n`
-/// times the square of this range, and that no smaller bound holds. Dividing by a public number
-/// scales the sums and the bound. The file `grid.rs` proves that if a multiple of `g` bounds the
-/// difference of two results, it still bounds it after rounding.
+/// Two data sets of the same size at distance `d_in` differ in at most `k` replaced records. The
+/// range of the multiples is the width of the bounds, rounded up. Take the sums of squared
+/// deviations of the multiples. The file `deviations.rs` proves that these sums differ by at most
+/// `a (n - a) / n` times the square of this range. The file also proves that no smaller bound
+/// holds. Division by a public number scales the sums and the bound by the same factor. Suppose
+/// that a multiple of `g` bounds the difference of two results. The file `grid.rs` proves that this
+/// multiple also bounds the difference of the rounded results.
 ///
 /// # Errors
-/// `MakeTransformation` when the size is unknown, zero, or not above `ddof`, when the records have
-/// no bounds or may be NaN, and when a bound is infinite. The map gives `Overflow` when the bound
-/// does not fit `T`.
+/// `MakeTransformation` when the size is unknown, zero, or not above `ddof`. `MakeTransformation`
+/// when the input domain has no bounds or contains NaN, or when a bound is infinite. The map
+/// returns `Overflow` when its value does not fit `T`.
 ///
 /// ```
 /// # use opendp_core::*;
@@ -75,8 +77,8 @@ where
     through_symmetric(input, |input| deviations(input, Some(ddof)))
 }
 
-/// The same constructor, with the type argument `S` that documents may state: the name of a
-/// summation algorithm. The sum is exact, so it has no effect.
+/// The constructor [`make_variance`], with an additional type argument `S`. Documents can state
+/// `S`, the name of a summation algorithm. The sum is exact, so `S` has no effect.
 #[allow(clippy::extra_unused_type_parameters, reason = "documents state it")]
 fn variance_at<T, M, S>(
     input: Space<VectorDomain<AtomDomain<T>>, M>,

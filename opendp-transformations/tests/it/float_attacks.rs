@@ -1,6 +1,7 @@
-//! The attacks on sums of floats of Casacuberta, Shoemate, Vadhan and Wagaman, "Widespread
-//! Underestimation of Sensitivity in Differentially Private Libraries" (CCS 2022): reordering,
-//! cancellation, rounding at each step, overflow, and magnitudes that do not mix.
+//! Tries published attacks on sums of floats. The attacks are from Casacuberta, Shoemate, Vadhan
+//! and Wagaman, "Widespread Underestimation of Sensitivity in Differentially Private Libraries"
+//! (CCS 2022). The attacks use reordering, cancellation, rounding at each step, overflow, and very
+//! different magnitudes.
 
 use dashu_int::IBig;
 use opendp_core::{AtomDomain, Bounds, Space, SymmetricDistance, VectorDomain};
@@ -9,7 +10,7 @@ use opendp_transformations::{make_clamp, make_sum};
 const BIG: f64 = 9_007_199_254_740_992.0; // 2^53
 const HOSTILE: [f64; 7] = [BIG, 1.0, -BIG, 1e308, -1e308, 5e-324, 0.1];
 
-/// A finite float as a multiple of `2^-1074`, exactly.
+/// Return a finite float divided by `2^-1074`. The result is exact.
 fn exact(x: f64) -> IBig {
     let bits = x.to_bits();
     let (exponent, fraction) = (((bits >> 52) & 0x7ff) as usize, bits & ((1 << 52) - 1));
@@ -22,7 +23,7 @@ fn distance(x: f64, y: f64) -> IBig {
     if difference < IBig::ZERO { -difference } else { difference }
 }
 
-/// Every order of some rows.
+/// List all orders of the rows.
 fn orders(rows: &[f64]) -> Vec<Vec<f64>> {
     let Some((last, rest)) = rows.split_last() else { return vec![Vec::new()] };
     let mut all = Vec::new();
@@ -36,8 +37,11 @@ fn orders(rows: &[f64]) -> Vec<Vec<f64>> {
     all
 }
 
-/// Try to move a sum further than its map allows, and return the data that do. The distances are at
-/// most 2: one or two rows removed, or one row replaced for data of a known size.
+/// Compare the sums of neighbouring data. Return the number of comparisons. If two sums differ by
+/// more than the map allows, return an error that contains the data.
+///
+/// The given rows are compared with all their orders. If `sized` is true, the given rows are also
+/// compared with rows of which one is replaced. Otherwise, one or two rows are removed.
 fn attack(
     data: &[Vec<f64>],
     sum: impl Fn(&[f64]) -> f64,
@@ -77,7 +81,7 @@ fn attack(
     Ok(tried)
 }
 
-/// Make data sets over the hostile alphabet, in no particular order.
+/// Make data sets of hostile rows, in no particular order.
 fn data_sets(count: u64, rows: impl Fn(u64) -> usize) -> Vec<Vec<f64>> {
     let mut word = 1_u64;
     let mut letter = || {
@@ -116,7 +120,7 @@ fn no_order_and_no_neighbour_moves_a_sum_further_than_its_map_says() {
         let (eval, map) = sum(bounds, None);
         assert!(attack(&data_sets(150, |i| i as usize % 6), eval, map, false).unwrap() > 3000);
     }
-    // With these bounds, sums of four records are floats.
+    // With these bounds, every sum of four records is a float.
     for bounds in [(-BIG, BIG), (-BIG, 0.1), (BIG, BIG + 2.0), (5e-324, 0.1)] {
         let (eval, map) = sum(bounds, Some(4));
         assert!(attack(&data_sets(60, |_| 4), eval, map, true).unwrap() > 3000);
@@ -125,7 +129,7 @@ fn no_order_and_no_neighbour_moves_a_sum_further_than_its_map_says() {
 #[test]
 fn usual_sums_are_moved_further() {
     let clamped = |(lower, upper): (f64, f64), x: f64| x.clamp(lower, upper);
-    // Add one by one, and claim the map of an exact sum.
+    // Add floats one by one, and claim the map of an exact sum.
     for bounds in [(-BIG, BIG), (-8e307, 8e307), (-BIG, 0.1)] {
         let fold = |rows: &[f64]| rows.iter().map(|x| clamped(bounds, *x)).sum();
         let claim = |d| f64::from(d) * bounds.0.abs().max(bounds.1);
@@ -133,11 +137,11 @@ fn usual_sums_are_moved_further() {
         assert!(found.contains("at distance"), "{found}");
     }
     // Round once, to the nearest float, and claim the map of an exact sum. Rounding can increase
-    // the distance of the sums of two neighbours by half of the spacing.
+    // the distance of two sums by half of the spacing.
     let bounds = (BIG, BIG + 2.0);
     let nearest = |rows: &[f64]| {
         let total: f64 = rows.iter().map(|x| clamped(bounds, *x) - BIG).sum();
-        // Four times 2^53 plus an even number: only this sum is rounded.
+        // The variable `total` is exact. Only the sum of `total` and four times 2^53 is rounded.
         4.0 * BIG + total
     };
     let data = vec![vec![BIG, BIG, BIG + 2.0, BIG + 2.0], vec![BIG + 2.0; 4]];
@@ -153,8 +157,8 @@ fn one_large_row_among_many_small_ones_moves_a_sum_no_further() {
         others.insert(0, BIG);
         let (with, without) = (eval(&others), eval(&ones));
         assert!(distance(with, without) <= exact(map(1)));
-        // If numbers are added one by one, small numbers are lost after the large number, but not
-        // before it.
+        // If numbers are added one by one, small numbers after the large number are lost. Small
+        // numbers before the large number are kept.
         let naive: f64 = others.iter().sum();
         others.reverse();
         assert!(naive == BIG && others.iter().sum::<f64>() > BIG);

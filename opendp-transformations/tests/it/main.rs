@@ -1,4 +1,5 @@
-//! Aggregations give the same bits for any number of threads and any division into chunks.
+//! Tests that aggregations return the same bits for any number of threads and any division into
+//! chunks.
 #![allow(
     clippy::unwrap_used,
     clippy::panic,
@@ -20,10 +21,11 @@ use opendp_transformations::{
     make_variance,
 };
 
-/// Enough rows to be folded on all cores.
+/// The number of rows, which is large enough for a fold on all cores.
 const ROWS: usize = 300_001;
 
-/// Run in every way, and compare the results bit by bit.
+/// Run a transformation with several numbers of threads, in chunks, reversed and merged. Check that
+/// all results have the same bits.
 #[track_caller]
 fn same_bits<T, DI, MI, DO, MO>(transformation: &Transformation<DI, MI, DO, MO>, data: &[T])
 where

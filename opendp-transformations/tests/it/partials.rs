@@ -1,4 +1,5 @@
-//! Partial results are identified by all steps before the fold, and by their spaces.
+//! Tests that a function accepts a partial result only if the partial result is from a function
+//! with the same steps and spaces.
 
 use opendp_core::{
     AbsoluteDistance, Atom, AtomDomain, Bounds, Carrier, Chunk, Column, ColumnDomain, DataFrame,
@@ -22,7 +23,8 @@ fn records<T: Atom>() -> Records<T> {
 fn bounds<T: Atom>(lower: T, upper: T) -> Bounds<T> {
     Bounds::new(lower, upper).unwrap()
 }
-/// Test whether another function accepts a partial result: by a merge, and resumed from bytes.
+/// Return whether another function accepts a partial result. The test merges the partial result,
+/// and resumes it from bytes.
 #[track_caller]
 fn taken<I: Carrier, O: Carrier>(of: &Function<I, O>, by: &Function<I, O>) -> bool {
     let state = of.start().unwrap();
@@ -34,8 +36,8 @@ fn taken<I: Carrier, O: Carrier>(of: &Function<I, O>, by: &Function<I, O>) -> bo
     assert_eq!(resumed.is_ok(), merged.is_ok());
     merged.is_ok()
 }
-/// Check that each function accepts its own partial results, computed again, and rejects the
-/// partial results of the others.
+/// Build each function two times. Check that the second function accepts a partial result of the
+/// first. Check that each function rejects the partial results of the other functions.
 #[track_caller]
 fn all_differ<DI: Domain, MI: Metric, DO: Domain, MO: Metric>(
     make: &[&dyn Fn() -> Transformation<DI, MI, DO, MO>],
@@ -78,7 +80,7 @@ fn states_of_sums_of_other_columns_are_refused() {
         column.then(make_sum).unwrap()
     };
     all_differ(&[&|| sum("x"), &|| sum("y")]);
-    // Without the refusal, the result would be a sum of both.
+    // If the merge were accepted, the result would be a sum of both columns.
     let frame = |x, y| {
         let columns = [("x", x), ("y", y)].map(|(n, cell)| (n.to_owned(), Column::new(vec![cell])));
         DataFrame::new(columns).unwrap()
@@ -166,7 +168,7 @@ fn a_closure_without_a_label_knows_only_its_own_states() {
     let bytes = one.start().unwrap().to_bytes().unwrap();
     assert_eq!(bytes, one.clone().start().unwrap().to_bytes().unwrap());
     assert_ne!(bytes, other.start().unwrap().to_bytes().unwrap());
-    // The same for a custom row function.
+    // Each construction from a custom row function gives a different function.
     let third = || {
         let third = make_row_by_row(records(), AtomDomain::default(), |row: &i32| row / 3);
         counted(&third.unwrap())
@@ -182,7 +184,7 @@ fn a_closure_with_a_label_is_known_by_it() {
     all_differ(&[&|| multiples(2), &|| multiples(3)]);
 }
 
-/// Counts rows of any type.
+/// A fold that counts rows of any type.
 struct Count;
 impl<T: Carrier> Fold<T, i32> for Count {
     type State = u32;
@@ -233,7 +235,7 @@ fn user_transformations_refuse_states_of_other_spaces_and_of_other_closures() {
         &|| make(records(), double(Some("double"))),
         &|| make(records(), double(Some("twice"))),
     ]);
-    // The same closure in two spaces.
+    // Use the same closure with two different spaces.
     let shared = double(None);
     let (large, small) = (make(records(), shared.clone()), make(small(), shared));
     assert!(!taken(large.function(), small.function()));
@@ -266,8 +268,8 @@ fn a_label_is_the_same_text_in_every_build() {
     assert_eq!(saved["fold"].as_str().unwrap(), label);
 }
 
-/// Make variants of the bytes of a partial result: in each, one number of the state is changed or
-/// removed.
+/// Make variants of the bytes of a partial result. In each variant, one number of the state is
+/// changed or removed.
 fn mutants(bytes: &[u8]) -> Vec<Vec<u8>> {
     const OTHERS: [&str; 16] = [
         "0",
@@ -298,7 +300,8 @@ fn mutants(bytes: &[u8]) -> Vec<Vec<u8>> {
     };
     numbers.flat_map(with).collect()
 }
-/// Resume every variant of a state. If it resumes, absorb, merge and finish, which must not panic.
+/// Resume a function from every variant of the bytes of a partial result. If a variant resumes,
+/// absorb, merge and finish. These steps must not panic.
 #[track_caller]
 fn withstands<DI: Domain, MI: Metric, DO: Domain, MO: Metric>(
     of: &Transformation<DI, MI, DO, MO>,

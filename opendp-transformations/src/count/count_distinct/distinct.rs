@@ -1,4 +1,4 @@
-//! Sets of keys, fast to fill with rows whose values are mostly new.
+//! Sets of keys, which are fast to fill if most rows have a new value.
 
 use rayon::prelude::*;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -6,29 +6,31 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use crate::Key;
 use crate::count::table::{Table, mixed, seed};
 
-/// Up to this many keys are held in one table, which fits a cache.
+/// The maximum number of keys that a set keeps in one table. Such a table fits a cache.
 const FEW: usize = 1 << 13;
-/// Words this close to zero, in two's complement, are stored as one bit each.
+/// Each word from `-NEAR` up to `NEAR`, in two's complement, is stored as one bit.
 const NEAR: u64 = 1 << 20;
-/// The other words are divided among this many lists.
+/// Words without a bit are divided among `LISTS` lists.
 const LISTS: usize = 1 << 8;
 /// The initial capacity of a list, in words.
 const FIRST: usize = 1 << 8;
-/// Joined lists drop duplicates when they hold more words than this multiple of their capacity.
+/// A list can be joined with other lists. It drops duplicates when it contains more words than
+/// `JOINED` times its capacity.
 const JOINED: usize = 4;
-/// From this many words on, counting uses all cores.
+/// If a set has at least `PARALLEL` words, the count uses all cores.
 const PARALLEL: usize = 1 << 17;
 
 /// A set of keys.
 ///
-/// A large set is slow because of access to new memory, and of access in random order. A few keys
-/// are held in a [`Table`]. If there are many keys, small numbers are stored as bits of a bit
-/// field. The others are appended to one of several lists, which a seeded function chooses, so
-/// equal words are in the same list. A full list drops its duplicates, using a table that all lists
-/// share. If less than half of its capacity is free afterwards, the capacity is doubled. So each
-/// row is read a few times, always in the cache. The capacity of a list is at most twice what it
-/// needs, or its initial capacity. Sets with the same seed are joined list by list, without reading
-/// the words; counting uses all cores. The results do not depend on the seed.
+/// A large set is slow if it accesses new memory, or memory in random order. So a few keys are kept
+/// in a [`Table`]. If there are many keys, small numbers are stored as bits of a bit field. All
+/// other words are appended to lists. A function of the word and a seed chooses the list, so equal
+/// words are in the same list. A full list drops its duplicates, with the help of a table that all
+/// lists share. If less than half of the list is free afterwards, its capacity becomes twice the
+/// number of its words. So each row is read only a few times, and always in the cache. The capacity
+/// of a list is its initial capacity, or at most twice the number of its distinct words. Sets with
+/// the same seed are joined list by list, without reading the words. Counting uses all cores. The
+/// results do not depend on the seed.
 pub(crate) struct Set<K> {
     few: Table<K, ()>,
     many: Option<Box<Words>>,
@@ -39,7 +41,7 @@ impl<K: Key> Set<K> {
     pub(crate) fn new(seed: u64) -> Self {
         Set { few: Table::new(), many: None, seed }
     }
-    /// Add keys.
+    /// Add keys to the set.
     pub(crate) fn extend(&mut self, keys: &[K]) {
         for some in keys.chunks(FEW) {
             match &mut self.many {
@@ -75,7 +77,7 @@ impl<K: Key> Set<K> {
     pub(crate) fn count(self) -> usize {
         self.few.len() + self.many.map_or(0, |many| many.count())
     }
-    /// List the keys, with possible duplicates.
+    /// List the keys of the set. A key can occur twice in the list.
     fn keys(&self) -> Vec<K> {
         let mut keys = Vec::new();
         self.few.visit(&mut |key, ()| keys.push(key));
@@ -84,7 +86,7 @@ impl<K: Key> Set<K> {
         }
         keys
     }
-    /// Switch to the representation of many keys, if not done yet.
+    /// Switch to the representation for many keys, if the set has not switched before.
     fn spread(&mut self) -> &mut Words {
         let (few, seed) = (&mut self.few, self.seed);
         self.many.get_or_insert_with(|| {
@@ -94,7 +96,7 @@ impl<K: Key> Set<K> {
         })
     }
 }
-// Duplicates of a key may be written.
+// The list that is written can contain a key twice.
 impl<K: Key> Serialize for Set<K> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         self.keys().serialize(serializer)
@@ -108,13 +110,13 @@ impl<'de, K: Key> Deserialize<'de> for Set<K> {
     }
 }
 
-/// A set of many words.
+/// A set of words, for the case that there are many words.
 struct Words {
     /// A bit for each word from `-NEAR` up to `NEAR`.
     near: Vec<u64>,
-    /// All other words. Zero is not among them.
+    /// All words without a bit in `near`. None of these words is zero.
     far: Vec<List>,
-    /// Memory in which lists find equal words.
+    /// Memory for a table with which a list finds its duplicates. All lists share this memory.
     shared: Vec<u64>,
     seed: u64,
 }
@@ -131,7 +133,8 @@ impl Words {
             self.near[(bit >> 6) as usize] |= 1 << (bit & 63);
             return;
         }
-        // The low bits choose the list, and the high bits the place in the shared table.
+        // The low bits of the hash choose the list. The high bits of the hash choose the place in
+        // the shared table.
         let list = &mut self.far[mixed(word, self.seed) as usize & (LISTS - 1)];
         if list.words.len() == list.free {
             list.deduplicate(&mut self.shared, self.seed);
@@ -162,7 +165,7 @@ impl Words {
         };
         near + far
     }
-    /// List the words, with possible duplicates.
+    /// List the words of the set. A word can occur twice in the list.
     fn iter(&self) -> impl Iterator<Item = u64> {
         let bit = |i: u64| self.near[(i >> 6) as usize] >> (i & 63) & 1 == 1;
         let near = (0..2 * NEAR).filter(move |i| bit(*i)).map(|i| i.wrapping_sub(NEAR));
@@ -170,15 +173,17 @@ impl Words {
     }
 }
 
-/// Words, with possible duplicates.
+/// A list of words, which can contain duplicates.
 #[derive(Default)]
 struct List {
     words: Vec<u64>,
-    /// The words of other lists.
+    /// The words of the lists that were joined to this list.
     joined: Vec<Vec<u64>>,
-    /// The number of words it may hold before it drops duplicates, unless lists are joined.
+    /// The capacity in words. A list that was not joined drops duplicates when it has this number
+    /// of words.
     room: usize,
-    /// The number of words that `words` may hold: zero until memory is reserved.
+    /// The number of words for which `words` has memory. This number is zero until memory is
+    /// reserved.
     free: usize,
 }
 impl List {
@@ -188,14 +193,14 @@ impl List {
     fn words(&self) -> impl Iterator<Item = u64> {
         self.words.iter().chain(self.joined.iter().flatten()).copied()
     }
-    /// Add the words of another list, as they are.
+    /// Add the words of another list, without dropping duplicates.
     fn join(&mut self, other: List) {
         self.room = self.room.max(other.room);
         let filled = |words: &Vec<u64>| !words.is_empty();
         self.joined.extend(other.joined);
         self.joined.extend(Some(other.words).filter(filled));
     }
-    /// Drop duplicates, and reserve memory.
+    /// Drop the duplicates of the list, and reserve memory for new words.
     #[inline(never)]
     fn deduplicate(&mut self, shared: &mut Vec<u64>, seed: u64) {
         let mut seen = Seen::new(self.len(), shared, seed);
@@ -207,7 +212,7 @@ impl List {
         self.free = self.room;
         self.words.reserve_exact(self.room - self.words.len());
     }
-    /// Count the different words.
+    /// Count the different words of the list.
     #[inline(never)]
     fn count(&self, shared: &mut Vec<u64>, seed: u64) -> usize {
         let mut seen = Seen::new(self.len(), shared, seed);
@@ -215,21 +220,22 @@ impl List {
     }
 }
 
-/// The words of one list that have been seen, in memory shared by the lists.
+/// The set of the words of one list. The sets of all lists use the same memory, one after the
+/// other.
 struct Seen<'a> {
     places: &'a mut [u64],
     shift: u32,
     seed: u64,
 }
 impl<'a> Seen<'a> {
-    /// Start empty, with room for this many words.
+    /// Make an empty set with room for `words` words.
     fn new(words: usize, shared: &'a mut Vec<u64>, seed: u64) -> Self {
         let places = (2 * words).next_power_of_two().max(2);
         shared.clear();
         shared.resize(places, 0);
         Seen { places: shared, shift: u64::BITS - places.trailing_zeros(), seed }
     }
-    /// Whether a word, which is not zero, is new.
+    /// Insert a nonzero word, and return whether it is new.
     #[inline]
     fn insert(&mut self, word: u64) -> bool {
         let mask = self.places.len() - 1;
@@ -298,7 +304,7 @@ mod tests {
     }
     #[test]
     fn a_word_far_away_is_not_taken_for_one_near() {
-        // A bit field that ignores the high bits would find these equal.
+        // These words would be equal in a bit field that ignores the high bits.
         let mut set = Set::new(seed());
         set.extend(&(0..2 * FEW as u64).collect::<Vec<_>>());
         set.extend(&[1 << 40, 5 + (1 << 40), u64::MAX << 21]);

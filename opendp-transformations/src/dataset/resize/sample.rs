@@ -1,25 +1,26 @@
-//! A uniform choice of rows in one pass. Choices can be merged.
+//! Chooses rows uniformly in one pass. Two choices can be merged.
 
 use opendp_core::{Codec, Error, Result};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _};
 use serde_json::Value as Json;
 
-/// A uniform choice of at most this many of the rows seen.
+/// A uniform choice of at most `size` of the rows that were read.
 ///
-/// *Claim.* After `n` rows, `kept` holds all of them if there are at most `size`, and otherwise
-/// `size` of them, where each set of places is equally likely.
+/// *Claim.* Suppose that `n` rows were read. If `n` is at most `size`, `kept` contains all `n`
+/// rows. Otherwise `kept` contains `size` rows, and each set of `size` rows is equally likely.
 ///
 /// *Rows* (Waterman; Vitter 1985, "Random Sampling with a Reservoir", Algorithm R). Row number
-/// `n + 1` must be chosen with probability `size / (n + 1)`. If it is not chosen, the choice must
-/// be a uniform choice from the first `n` rows. If it is, the others must be a uniform choice of
-/// `size - 1` of the first `n`. The probability is right, because it is the probability that a
-/// uniform index below `n + 1` is below `size`. In the last case, dropping a uniformly chosen row
-/// from a uniform choice of `size` leaves a uniform choice of `size - 1`.
+/// `n + 1` must be chosen with probability `size / (n + 1)`. If the row is not chosen, the choice
+/// must be uniform among the first `n` rows. If the row is chosen, the other rows must be a uniform
+/// choice of `size - 1` of the first `n`. A uniform index below `n + 1` is below `size` with the
+/// required probability. If the row is chosen, a uniformly chosen row is dropped from a uniform
+/// choice of `size` rows. The rest is a uniform choice of `size - 1` rows.
 ///
-/// *Merging.* Draw rows one at a time from `n + m`, without replacement: choose a side in
-/// proportion to its remaining rows, then one of these rows. The draws from one side, in order, are
-/// draws from its rows without replacement. At most `size` of them are needed. The choice kept on
-/// that side, read in random order, supplies them.
+/// *Merging.* A merge joins two choices, which are called sides. Let the sides have read `n` and
+/// `m` rows. Draw rows one at a time from all `n + m` rows, without replacement. For each draw,
+/// choose a side in proportion to its remaining rows, and then one of these rows. The draws from
+/// one side are draws from its rows without replacement. At most `size` of these draws are needed.
+/// The draws from a side are the rows that this side kept, read in random order.
 pub(crate) struct Sample<T> {
     seen: u64,
     kept: Vec<T>,
@@ -28,12 +29,12 @@ impl<T: Clone> Sample<T> {
     pub(crate) fn new() -> Self {
         Sample { seen: 0, kept: Vec::new() }
     }
-    /// Return the rows chosen, and whether any row was left out.
+    /// Return the chosen rows, and whether any row was left out.
     pub(crate) fn finish(self) -> (Vec<T>, bool) {
         let all = u64::try_from(self.kept.len()) == Ok(self.seen);
         (self.kept, !all)
     }
-    /// Add rows. `below` draws an index below a bound.
+    /// Read rows into the choice. `below(bound)` draws a uniform index below `bound`.
     pub(crate) fn absorb(
         &mut self,
         rows: &[T],
@@ -52,7 +53,7 @@ impl<T: Clone> Sample<T> {
         }
         Ok(())
     }
-    /// Add the rows that another choice has seen.
+    /// Merge another choice into this choice.
     pub(crate) fn merge(
         &mut self,
         mut other: Self,
@@ -61,7 +62,7 @@ impl<T: Clone> Sample<T> {
     ) -> Result<()> {
         let total = self.seen.saturating_add(other.seen);
         if u64::try_from(size).is_ok_and(|size| size < total) {
-            // The size in a document may exceed what both hold, if a partial result is invalid.
+            // If a partial result is invalid, both sides together can have fewer than `size` rows.
             let mut chosen = Vec::with_capacity(size.min(self.kept.len() + other.kept.len()));
             let (mut here, mut there) = (self.seen, other.seen);
             while chosen.len() < size {
@@ -71,8 +72,8 @@ impl<T: Clone> Sample<T> {
                     (&mut other.kept, &mut there)
                 };
                 let place = below(kept.len() as u64)? as usize;
-                // Each side has kept as many rows as can be needed, unless the partial result is
-                // invalid.
+                // Each side of a valid partial result has kept enough rows. An invalid partial
+                // result is an error.
                 if *left == 0 || kept.len() <= place {
                     return Err(foreign());
                 }
@@ -115,11 +116,11 @@ mod tests {
     use super::*;
     use std::collections::BTreeMap;
 
-    /// A number divisible by all products of bounds that occur below.
+    /// A common denominator of all probabilities in these tests.
     const WHOLE: u64 = (1 << 30) * 729 * 625 * 49;
 
-    /// Compute the probability of each sorted result, in units of `1 / WHOLE`, from a run with
-    /// every sequence of indices.
+    /// Compute the probability of each sorted result, in units of `1 / WHOLE`. For this, call `run`
+    /// with every sequence of drawn indices.
     fn law(
         run: impl Fn(&mut dyn FnMut(u64) -> Result<u64>) -> Vec<u32>,
     ) -> BTreeMap<Vec<u32>, u64> {
@@ -137,7 +138,7 @@ mod tests {
             });
             result.sort_unstable();
             *law.entry(result).or_default() += weight;
-            // The next sequence: increment the last index that can be incremented.
+            // Go to the next sequence: increment the last index that can be incremented.
             while path.last().is_some_and(|(index, bound)| index + 1 == *bound) {
                 path.pop();
             }
@@ -147,7 +148,7 @@ mod tests {
             }
         }
     }
-    /// Test whether all choices of `size` of `rows` numbers are equally likely.
+    /// Test whether all sets of `size` numbers, chosen from `rows` numbers, are equally likely.
     fn uniform(law: &BTreeMap<Vec<u32>, u64>, rows: u64, size: u64) -> bool {
         let choices = (0..size).fold(1, |product, i| product * (rows - i) / (i + 1));
         assert_eq!(law.values().sum::<u64>(), WHOLE);
@@ -159,7 +160,7 @@ mod tests {
         mut below: impl FnMut(u64) -> Result<u64>,
     ) -> Sample<u32> {
         let mut sample = Sample::new();
-        // In two chunks.
+        // Add the rows in two chunks.
         let rows: Vec<u32> = rows.collect();
         let (first, second) = rows.split_at(rows.len() / 2);
         sample.absorb(first, size, &mut below).unwrap();
@@ -194,7 +195,7 @@ mod tests {
     }
     #[test]
     fn a_merge_that_draws_from_both_alike_is_found() {
-        // The rows kept by a side do not show how many rows it has seen.
+        // This merge ignores how many rows each side has read, so it is not uniform.
         let law = law(|below| {
             let (here, there) = (seen(0..1, 1, &mut *below), seen(1..4, 1, &mut *below));
             let kept = [here.finish().0, there.finish().0].concat();

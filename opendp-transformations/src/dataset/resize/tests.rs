@@ -4,7 +4,8 @@ use opendp_core::{Bounds, ChangeOneDistance, DistanceOn, HammingDistance, laws};
 
 type Records = VectorDomain<AtomDomain<i32>>;
 
-/// The definition of the distribution: the first of the padded records, in a random order or not.
+/// Compute the output for one drawn order, as the definition states. Pad the records, put them into
+/// the drawn order if required, and keep the first `size` records.
 fn resize(
     records: &[i32],
     size: usize,
@@ -30,8 +31,8 @@ where
     let domain = if M::default().sized() { domain.with_size(3) } else { domain };
     make_resize(Space::new(domain, M::default()).unwrap(), size, 9).unwrap()
 }
-/// List the outputs with their multiplicities: one output for each order of the data, or for each
-/// order of the output if the output is larger.
+/// List the outputs with their multiplicities. There is one output for each order of the data. If
+/// the output is larger than the data, there is one output for each order of the output.
 fn outputs(x: &[i32], size: usize, arrange: Arrange) -> Vec<Vec<i32>> {
     let padded = [x, &vec![9; size.saturating_sub(x.len())]].concat();
     let place = |order: Vec<i32>| {
@@ -77,7 +78,7 @@ fn outputs_of_close_data_couple_under_every_pair_of_metrics() {
 #[test]
 fn a_shuffle_in_one_branch_alone_does_not_couple() {
     use {InsertDeleteDistance as InsDel, SymmetricDistance as Sym};
-    // Data of n and of n + 1 records would have unrelated orders.
+    // If only the larger data set is shuffled, the orders of the two data sets are unrelated.
     let data = [vec![1, 2, 9], vec![1, 2, 9, 1]];
     assert!(check_on::<Sym, InsDel>(&data, Arrange::between(&Sym, &InsDel)).is_ok());
     assert!(check_on::<Sym, InsDel>(&data, Arrange::ToLeaveSomeOut).is_err());
@@ -112,7 +113,7 @@ fn a_size_that_no_memory_holds_is_an_error_and_not_the_end_of_the_process() {
             }
         }
         assert_eq!(any.map(&1), Ok(2));
-        // A merge holds only the existing records.
+        // A merged choice reserves memory only for existing records.
         let (mut state, mut other) = (any.start().unwrap(), any.start().unwrap());
         state.absorb(&vec![1]).unwrap();
         other.absorb(&vec![2]).unwrap();
@@ -137,7 +138,8 @@ fn every_record_has_the_same_chance_to_stay() {
 #[test]
 fn a_stream_is_chosen_from_as_the_whole_is() {
     use {InsertDeleteDistance as InsDel, SymmetricDistance as Sym};
-    // Keep one of three records: once from chunks, and once merged from bytes.
+    // Keep one of three records, in two ways: from chunks, and by a merge of a partial result from
+    // bytes.
     let resize = make::<Sym, Sym>(1);
     let mut kept = [[0; 3]; 2];
     for _ in 0..6000 {
@@ -153,7 +155,8 @@ fn a_stream_is_chosen_from_as_the_whole_is() {
     }
     // Each count has mean 2000 and standard deviation 37.
     assert!(kept.concat().iter().all(|count| (1700..2300).contains(count)), "{kept:?}");
-    // If the output has an order, records and copies of the constant are shuffled together.
+    // If the metric of the output depends on the order, records and copies of the constant are
+    // shuffled together.
     let ordered = make::<Sym, InsDel>(2);
     let first = |_| ordered.invoke_chunks([Ok(vec![5])]).unwrap()[0];
     let fives = (0..6000).map(first).filter(|record| *record == 5).count();
@@ -173,12 +176,13 @@ fn where_the_order_counts_a_stream_gives_the_first_in_its_order() {
     let chunks = [vec![], vec![1], vec![2, 3], vec![4, 5], vec![6]].map(Ok);
     assert_eq!(first.invoke_chunks(chunks).unwrap(), [1, 2, 3, 4]);
     assert_eq!(first.invoke_chunks([Ok(vec![1])]).unwrap(), [1, 9, 9, 9]);
-    // There are enough rows for all cores, but in order only one core is used.
+    // There are enough rows for all cores. But only one core is used, because the metric depends on
+    // the order.
     let (many, data) = (make::<InsertDeleteDistance, InsertDeleteDistance>(200_000), 0..300_000);
     let kept = many.then(|records| crate::make_clamp(records, Bounds::new(0, 150_000)?));
     let kept = kept.unwrap().invoke(&data.collect()).unwrap();
     assert!(kept.into_iter().eq((0..200_000).map(|i| i.min(150_000))));
-    // Partial results, which merge in any order, are refused.
+    // Partial results are an error, because they are merged in any order.
     for error in [first.start().err(), first.function().resume(b"[]").err()] {
         let error = error.unwrap();
         assert!(error.kind() == "NotImplemented" && error.to_string().contains("order"));

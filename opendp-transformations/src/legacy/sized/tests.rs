@@ -5,7 +5,7 @@ use opendp_core::{DistanceOn, laws};
 fn bounds<T: Atom + Number>(bounds: (T, T)) -> Bounds<T> {
     Bounds::new(bounds.0, bounds.1).unwrap()
 }
-/// Check that an error is an error of construction and contains this text.
+/// Check that construction fails, and that the error contains the text `gist`.
 #[track_caller]
 fn refuses<T>(made: Result<T>, gist: &str) {
     let Err(error) = made else { unreachable!("{gist}") };

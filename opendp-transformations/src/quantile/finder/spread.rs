@@ -1,16 +1,17 @@
-//! Maps from numbers to buckets, which process several rows per instruction.
+//! Functions from numbers to buckets. One instruction processes several rows.
 
 use opendp_core::arith::Number;
 
-/// A map from numbers to buckets that never decreases.
+/// A function from numbers to buckets that never decreases.
 #[derive(Clone, Copy)]
 pub(super) enum Spread {
-    /// A linear function of the number as a float, or of the bits of that float. The bits grow like
-    /// the logarithm of the number.
+    /// A linear function of the number after conversion to a float, or of the bits of this float.
+    /// The bits grow like the logarithm of the number.
     Float(Place),
-    /// A linear function of the number as an integer, for numbers less than `2^51` apart.
+    /// A linear function of the number after conversion to an integer, for numbers whose distances
+    /// are below `2^51`.
     Near(Near),
-    /// A linear function of the number as an integer.
+    /// A linear function of the number after conversion to an integer.
     Whole(Whole),
 }
 #[derive(Clone, Copy, Debug)]
@@ -20,7 +21,7 @@ pub(super) enum Kind {
     Logarithmic,
 }
 impl Spread {
-    /// Spread numbers from the first bucket to the last.
+    /// Make a function that spreads the numbers from the first bucket to the last bucket.
     pub(super) fn new<T: Number>(numbers: &[T], buckets: usize, kind: Kind) -> Self {
         let float = |logarithmic| Spread::Float(Place::new(numbers, buckets, logarithmic));
         match kind {
@@ -41,7 +42,7 @@ impl Spread {
             Spread::Whole(whole) => whole.bucket(number),
         }
     }
-    /// Find the buckets of the rows. The kind of map is chosen once for all rows.
+    /// Find the buckets of the rows. The kind of function is chosen once for all rows.
     #[inline(always)]
     pub(super) fn buckets<T: Number>(self, rows: &[T], buckets: &mut [usize]) {
         macro_rules! each {
@@ -62,19 +63,19 @@ impl Spread {
     }
 }
 
-/// Return the smallest and the largest integer, as 64 bits.
+/// Return the first and the last number as integers of 64 bits, or `None` for floats.
 fn ends<T: Number>(numbers: &[T]) -> Option<(i64, i64)> {
     let (first, last) = (numbers.first()?, numbers.last()?);
     let two = T::one() + T::one();
     (T::one() / two == T::zero()).then(|| (integer(*first), integer(*last)))
 }
-/// Return the number, or the nearest end of the 64-bit range.
+/// Convert a number to the nearest integer of 64 bits.
 #[inline(always)]
 fn integer<T: Number>(number: T) -> i64 {
     number.to_i64().unwrap_or(if number < T::zero() { i64::MIN } else { i64::MAX })
 }
 
-/// Return the same, clamped to the ends.
+/// Convert a number to an integer, and clamp it to `lowest` and `highest`.
 #[inline(always)]
 fn integer_within<T: Number>(number: T, lowest: i64, highest: i64) -> i64 {
     let number = integer(number);
@@ -89,29 +90,31 @@ pub(super) struct Near {
     factor: f64,
 }
 impl Near {
-    /// Return `None` for floats, and for numbers that are far apart.
+    /// Make a function that spreads integers. Return `None` for floats, and for numbers that are
+    /// far apart.
     fn new<T: Number>(numbers: &[T], buckets: usize) -> Option<Self> {
         let (lowest, highest) = ends(numbers)?;
         let width = highest.abs_diff(lowest);
         let factor = (buckets - 1) as f64 / width.max(1) as f64;
         (width < 1 << 51).then_some(Near { lowest, highest, factor })
     }
-    /// Each step never decreases with the number, and is one instruction for several rows.
+    /// Return the bucket of a number. Each step is monotone in the number. For several rows
+    /// together, each step is one instruction.
     #[inline(always)]
     fn bucket<T: Number>(self, number: T) -> usize {
         let number = integer_within(number, self.lowest, self.highest);
-        // A number below 2^52 is placed in the last bits of the float 2^52. The float is then 2^52
-        // plus the number.
+        // Put a number below 2^52 into the last bits of the float 2^52. The float is then 2^52 plus
+        // the number.
         let above = number.wrapping_sub(self.lowest).cast_unsigned();
         let above = f64::from_bits(above | INTEGERS.to_bits()) - INTEGERS;
         last_bits(above * self.factor)
     }
 }
 
-/// Floats from 2^52 to 2^53 are integers: the last bits of the mantissa are the last bits of the
-/// integer.
+/// The float 2^52. All floats from 2^52 to 2^53 are integers. The last bits of their mantissas are
+/// the last bits of these integers.
 const INTEGERS: f64 = 4_503_599_627_370_496.0;
-/// The integer nearest to a float from zero to less than 2^32.
+/// Return the integer nearest to a float that is at least zero and below 2^32.
 #[inline(always)]
 fn last_bits(place: f64) -> usize {
     (place + INTEGERS).to_bits() as u32 as usize
@@ -119,14 +122,15 @@ fn last_bits(place: f64) -> usize {
 
 #[derive(Clone, Copy)]
 pub(super) struct Whole {
-    /// One below the lowest number, modulo 2^64.
+    /// The smallest of the numbers minus one, modulo 2^64.
     origin: u64,
     lowest: i64,
     highest: i64,
     factor: u64,
 }
 impl Whole {
-    /// Return `None` for floats, and for numbers that span the whole 64-bit range.
+    /// Make a function that spreads integers. Return `None` for floats, and for numbers that span
+    /// the whole 64-bit range.
     fn new<T: Number>(numbers: &[T], buckets: usize) -> Option<Self> {
         let (lowest, highest) = ends(numbers)?;
         let width = highest.abs_diff(lowest).checked_add(1)?;
@@ -136,8 +140,9 @@ impl Whole {
         let factor = u64::try_from(factor).unwrap_or(u64::MAX);
         Some(Whole { origin: lowest.wrapping_sub(1).cast_unsigned(), lowest, highest, factor })
     }
-    /// The high half of the product of a constant and a number that is at least one. If the
-    /// constant is 2^64 - 1, the result is the number less one.
+    /// Return the bucket of a number. The number `above` is at least one. The bucket is the high
+    /// half of the product of `above` and `factor`. If `factor` is 2^64 - 1, the bucket is
+    /// `above - 1`.
     #[inline(always)]
     fn bucket<T: Number>(self, number: T) -> usize {
         let number = integer_within(number, self.lowest, self.highest);
@@ -150,12 +155,12 @@ impl Whole {
 pub(super) struct Place {
     logarithmic: bool,
     origin: f64,
-    /// Not negative, and finite.
+    /// The slope of the function, which is finite and not negative.
     factor: f64,
     last: f64,
 }
 impl Place {
-    /// Spread numbers from the first bucket to the last.
+    /// Make a function that spreads the numbers from the first bucket to the last bucket.
     fn new<T: Number>(numbers: &[T], buckets: usize, logarithmic: bool) -> Self {
         let last = (buckets - 1) as f64;
         let unit = Place { logarithmic, origin: 0.0, factor: 0.0, last };
@@ -164,23 +169,24 @@ impl Place {
         let factor = last / (places.next_back().unwrap_or(origin) - origin);
         Place { origin, factor: if factor.is_finite() { factor } else { 0.0 }, ..unit }
     }
-    /// Convert a number to a float. A larger number never gives a smaller float. Conversion to the
-    /// nearest float never decreases, and the bits of a float, read as a signed integer, increase
-    /// with it.
+    /// Convert a number to a float. A larger number never gives a smaller float, for two reasons.
+    /// Conversion to the nearest float is monotone. In the logarithmic case, the result is the bits
+    /// of this float as a signed integer, and this integer increases with the float.
     #[inline(always)]
     fn place<T: Number>(self, number: T) -> f64 {
-        // This is never `None`: every number type converts.
+        // The result is never `None`, because every number type converts to a float.
         let float = number.to_f64().unwrap_or(0.0);
         if !self.logarithmic {
             return float;
         }
-        // The sum maps `-0.0` to `0.0`, because they are equal.
+        // Adding 0 turns `-0.0` into `0.0`. The two numbers are equal, but their bits differ.
         let bits = (float + 0.0).to_bits() as i64;
         (bits ^ ((bits >> 63) as u64 >> 1) as i64) as f64
     }
-    /// Each operation is correctly rounded, so it is monotone like the exact operation. The
-    /// exception would be NaN, from infinity minus infinity or infinity times 0. But the origin is
-    /// finite, and if the factor is 0 then all numbers go to the first bucket, as NaN does.
+    /// Return the bucket of a number. Each operation is correctly rounded, so it is monotone like
+    /// the exact operation. Only NaN could break this rule. Infinity minus infinity does not occur,
+    /// because the origin is finite. Infinity times 0 occurs only if the factor is 0. Then all
+    /// numbers go to the first bucket, and NaN also goes there.
     #[inline(always)]
     fn bucket<T: Number>(self, number: T) -> usize {
         let place = (self.place(number) - self.origin) * self.factor;

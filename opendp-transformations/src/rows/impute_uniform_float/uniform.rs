@@ -10,8 +10,8 @@ use opendp_core::{Atom, Bounds, Error, Result};
 
 /// The float nearest to a real number that is uniform on an interval.
 ///
-/// The probability of each float is the length of the part of the interval that rounds to it,
-/// divided by the length of the interval.
+/// For each float, a part of the interval rounds to this float. The probability of the float is the
+/// length of this part, divided by the length of the interval.
 #[derive(Debug)]
 pub(crate) struct Uniform<T> {
     /// The interval is `[lower, lower + width] * 2^exponent`.
@@ -21,7 +21,7 @@ pub(crate) struct Uniform<T> {
     float: PhantomData<fn() -> T>,
 }
 impl<T: Atom + Float> Uniform<T> {
-    /// Prepare to draw from an interval that is finite and longer than zero.
+    /// Prepare to draw from a finite interval of positive length.
     pub(crate) fn new(bounds: Bounds<T>) -> Result<Self> {
         let (lower, upper) = (bounds.lower(), bounds.upper());
         let (Some((l, e)), Some((u, f))) = (dyadic(lower.to_f64()), dyadic(upper.to_f64())) else {
@@ -30,7 +30,7 @@ impl<T: Atom + Float> Uniform<T> {
         if !(lower < upper) {
             return Err(refuse(lower, upper));
         }
-        // The lower of the two exponents, so no shift is negative.
+        // This is the lower of the two exponents, so no shift is negative.
         let low = e.min(f);
         let shift = |exponent: i32| usize::try_from(exponent - low).unwrap_or(0);
         let (l, u) = (l << shift(e), u << shift(f));
@@ -41,16 +41,17 @@ impl<T: Atom + Float> Uniform<T> {
     ///
     /// # Proof
     /// Let `X = lower + U * width` with `U` uniform on `[0, 1]`. The binary digits of `U` are drawn
-    /// until the result is known. After `k` digits that read `n / 2^k`, `X` lies in the closed
-    /// interval from `lower + width * n / 2^k` to `lower + width * (n + 1) / 2^k`, both computed
-    /// without rounding. Rounding to nearest is monotone: if both ends round to the same float, `X`
-    /// rounds to it too. This ends with probability one, because `X` is almost surely not halfway
-    /// between floats. The float lies between the bounds, because the bounds are floats.
+    /// until the result is known. Let `n / 2^k` be the value of the first `k` digits. Then `X` lies
+    /// in the closed interval from `lower + width * n / 2^k` to `lower + width * (n + 1) / 2^k`.
+    /// Both ends are computed without rounding. Rounding to nearest is monotone. So if both ends
+    /// round to the same float, `X` also rounds to this float, and the loop ends. The loop ends
+    /// with probability one, because `X` is almost surely not halfway between two floats. The float
+    /// lies between the bounds, because the bounds are floats.
     pub(crate) fn draw<S: RandomSource>(&self, source: &mut S) -> Result<T, NoEntropy> {
         let (mut lower, mut exponent) = (self.lower.clone(), self.exponent);
         loop {
             let word = source.word()?;
-            // S::BITS is at most 64.
+            // `S::BITS` is at most 64, so the cast is exact.
             lower = (lower << S::BITS as usize) + &self.width * IBig::from(word);
             exponent -= i64::from(S::BITS);
             let below = T::from_dyadic(&lower, exponent, Rounding::Nearest);
@@ -75,8 +76,10 @@ mod tests {
 
     const BITS: u32 = 12;
 
-    /// Count the tapes of 12 bits on which each of five adjacent floats is drawn, and check that
-    /// the counts, plus the counts of the tapes that end early, admit the given eighths.
+    /// Draw a float from each tape, which is a sequence of 12 random bits. Count how often each of
+    /// five adjacent floats occurs. Some tapes end before a float is drawn, so each of these tapes
+    /// can belong to any float. Check that the counts agree with the given probabilities, in
+    /// eighths.
     fn check(first: f64, eighths: [u64; 5]) -> Result<(), String> {
         let mut last = first;
         for _ in 0..4 {
@@ -120,7 +123,7 @@ mod tests {
     }
     #[test]
     fn the_share_of_a_wider_spacing_is_larger() {
-        // The floats 1 - 2^-53, 1, 1 + 2^-52: shares of 1, 3 and 2 sixths.
+        // The floats 1 - 2^-53, 1 and 1 + 2^-52 have the probabilities 1/6, 3/6 and 2/6.
         let (first, last) = (1_f64.next_down(), 1_f64.next_up());
         let uniform = Uniform::new(Bounds::new(first, last).unwrap()).unwrap();
         let mut source = Seeded::<64>::new(1);
@@ -135,7 +138,7 @@ mod tests {
                 2
             }] += 1;
         }
-        // Standard deviations are below 123.
+        // The standard deviations of the counts are below 123.
         for (count, expected) in counts.iter().zip([10_000, 30_000, 20_000]) {
             assert!((count - expected).abs() < 800, "{counts:?}");
         }
@@ -156,7 +159,7 @@ mod tests {
                 assert!(bounds.contains(&x));
                 above += i64::from(x > middle);
             }
-            // The standard deviation is 22.4.
+            // The standard deviation of this count is 22.4.
             assert!((above - 1000).abs() < 160, "{lower} {upper}: {above}");
         }
         let single = Uniform::new(Bounds::new(0.0_f32, 1.0).unwrap()).unwrap();

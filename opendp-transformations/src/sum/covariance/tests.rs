@@ -6,7 +6,7 @@ use opendp_core::{
     SymmetricDistance, laws,
 };
 
-/// Data sets whose records are pairs of floats.
+/// The domain of data sets whose records are pairs of floats.
 type Pairs<T> = VectorDomain<PairDomain<AtomDomain<T>, AtomDomain<T>>>;
 
 fn space<T: Atom, M: DatasetMetric + Default + MetricOn<Pairs<T>>>(
@@ -51,7 +51,7 @@ fn obeys_the_laws_under_every_metric() {
     check_all((-f64::MAX, f64::MAX), (-1.0, f64::MAX), &huge);
     check_all((0.1_f32, 0.3), (-1.0, 0.2), &[(0.1, 0.2), (0.3, -1.0), (0.2, 0.0)]);
 }
-/// The exact sum of products of deviations of small integers, times their number.
+/// Compute the exact sum of products of deviations of small integers, times the number of records.
 fn exact(data: &[(f64, f64)]) -> i64 {
     let n = i64::try_from(data.len()).unwrap();
     let integer = |x: f64| x as i64;

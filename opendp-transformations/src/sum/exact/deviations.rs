@@ -1,25 +1,29 @@
-//! Sums of squared deviations from the mean, in one pass and exact.
+//! Computes exact sums of squared deviations from the mean, in one pass.
 //!
-//! **Function.** Each record is rounded, alone, to an integer `I` from `0` to `R`, a multiple of a
-//! power of two above the lower bound; see `offset.rs`. The sums `A` of these and `B` of their
-//! squares are integers, exact in any order. The sum of squared deviations of `n` records is
-//! `(n B - A^2) / n`, a quotient of integers, which is rounded toward zero once, to a float; see
-//! `grid.rs`.
+//! **Function.** Each record is rounded separately to an integer `I` from `0` to `R`. This integer
+//! counts multiples of a power of two above the lower bound; see `offset.rs`. Let `A` be the sum of
+//! these integers, and `B` the sum of their squares. Both sums are exact in any order. The sum of
+//! squared deviations of `n` records is `(n B - A^2) / n`. This quotient of integers is rounded
+//! toward zero once, to a float; see `grid.rs`.
 //!
-//! **Sensitivity.** Let `V(x)` be the sum of squared deviations of `n >= 1` numbers `x` from `0` to
-//! `R`. **Lemma.** If `y` comes from `x` by replacing at most `k` of them, then
-//! `V(x) - V(y) <= a (n - a) / n * R^2`, where `a = min(k, floor(n / 2))`. *Proof.* Let `z` be the
-//! `n - k` numbers they share, and `u` the `k` others of `x`. If `z` is not empty, then
-//! `V(y) >= V(z)`, since the squared deviations of `z` from a point have the smallest sum at the
-//! mean of `z`. If `z` is empty, then `V(y) >= 0`; let `V(z) = 0` and choose any number as the mean
-//! of `z`. The deviations of `x` split into those within `u`, within `z`, and between both:
-//! `V(x) = V(u) + V(z) + k (n - k) / n * (mean(u) - mean(z))^2`. So the difference is at most
-//! `V(u) + k (n - k) / n * (mean(u) - mean(z))^2`. This is convex in each number of `u`, and in
-//! `mean(z)`. So it is largest where all of these are `0` or `R` and, by symmetry, where
-//! `mean(z) = 0`. If `j` of the numbers in `u` are `R` and the others `0`, then it is `(j (k - j) /
-//! k + (n - k) j^2 / (n k)) R^2 = j (n - j) / n * R^2`, which grows with `j` up to `n / 2`, and `j
-//! <= k`. The bound is attained by `z = 0` and `y =
-//! 0`, so no smaller bound holds. The same holds with `x` and `y` exchanged.
+//! **Sensitivity.** Let `x` be `n >= 1` numbers between `0` and `R`, and let `V(x)` be the sum of
+//! their squared deviations.
+//!
+//! **Lemma.** Let `y` be `x` with at most `k` numbers replaced. Then
+//! `V(x) - V(y) <= a (n - a) / n * R^2`, where `a = min(k, floor(n / 2))`.
+//!
+//! *Proof.* Let `z` be the `n - k` numbers that `x` and `y` share, and `u` the other `k` numbers of
+//! `x`. If `z` is not empty, then `V(y) >= V(z)`. The reason is that the sum of squared deviations
+//! of `z` from a point is smallest at the mean of `z`. If `z` is empty, then `V(y) >= 0`. In this
+//! case let `V(z) = 0`, and choose any number as the mean of `z`. The deviations of `x` split into
+//! deviations within `u`, deviations within `z`, and deviations between `u` and `z`:
+//! `V(x) = V(u) + V(z) + k (n - k) / n * (mean(u) - mean(z))^2`. So `V(x) - V(y)` is at most
+//! `D = V(u) + k (n - k) / n * (mean(u) - mean(z))^2`. `D` is convex in each number of `u`, and in
+//! `mean(z)`. So `D` is largest when all these numbers are `0` or `R`. By symmetry, let
+//! `mean(z) = 0`. Let `j` of the numbers in `u` be `R`, and let the others be `0`. Then
+//! `D = (j (k - j) / k + (n - k) j^2 / (n k)) R^2 = j (n - j) / n * R^2`. This value grows with `j`
+//! up to `n / 2`, and `j <= k`. The bound is attained if all numbers of `z` and `y` are `0`, so no
+//! smaller bound holds. The same holds with `x` and `y` exchanged.
 
 use std::marker::PhantomData;
 
@@ -35,8 +39,8 @@ use crate::sum::exact::grid::{Exact, Grid};
 use crate::sum::exact::offset::{Moments, Offset};
 use crate::symmetric::{Aggregate, Records};
 
-/// Build the sum of squared deviations of a known number of bounded records, optionally divided by
-/// the number of records less `ddof`.
+/// Build the sum of squared deviations of a known number of bounded records. If `ddof` is given,
+/// the sum is divided by the number of records minus `ddof`.
 pub(crate) fn deviations<T: Atom + Float + Distance + Into<f64>>(
     input: Space<Records<T>, SymmetricDistance>,
     ddof: Option<usize>,
@@ -79,13 +83,14 @@ struct Rule {
     exponent: i64,
 }
 impl Rule {
-    /// Convert the sum of squared deviations, times the number of records, to the result.
+    /// Divide a numerator by the denominator of the result. The numerator is the sum of squared
+    /// deviations, times the number of records.
     fn result(&self, numerator: UBig) -> Exact {
         let denominator = UBig::from(self.size) * UBig::from(self.divisor);
         Exact { numerator, denominator, exponent: self.exponent }
     }
-    /// Bound the change when this many records are replaced. For all records, this is the largest
-    /// result.
+    /// Bound the change of the result when `replaced` records are replaced. If all records are
+    /// replaced, the bound is the largest result.
     fn sensitivity(&self, replaced: usize) -> Exact {
         let moved = replaced.min(self.size / 2);
         let range = UBig::from(self.range);
@@ -99,7 +104,8 @@ fn overflow(d_in: u32) -> Error {
     ))
 }
 
-/// Its state is the exact sum of the records, as multiples, and the exact sum of their squares.
+/// The fold of squared deviations. The state is the exact sum of the records, as multiples, and the
+/// exact sum of their squares.
 struct Deviations<T> {
     offset: Offset,
     rule: Rule,

@@ -1,22 +1,23 @@
 //! Exact sums of floats, rounded once at the end.
 //!
-//! Each record is rounded separately to a multiple of a power of two; the multiples are integers
-//! and add up exactly, in any order. Let `I` be the integer of a record, and let the bounds
-//! correspond to the integers `L <= U`.
+//! Each record is rounded separately to a multiple of a power of two. The multiples are stored as
+//! integers. These integers add up exactly, in any order. Let `I` be the sum of the integers, and
+//! let the bounds correspond to the integers `L <= U`.
 //!
-//! **Unknown size.** A record added or removed moves `I` by at most `M = max(|L|, |U|)`. Let `B` be
-//! `M` rounded up to a few bits, and let `g` be a power of two that divides `B`. Let `d` be the
-//! symmetric distance. The file `rounding.rs` has a rounding rule for sums of any size. It proves
-//! that the rounded sum moves by at most `d * B`, and also by at most `d * M + g`.
+//! **Unknown size.** A record added or removed changes `I` by at most `M = max(|L|, |U|)`. Let `B`
+//! be `M`, rounded up to a few bits. Let `g` be a power of two that divides `B`, and let `d` be the
+//! symmetric distance. The file `rounding.rs` defines a rounding rule for sums of any size. The
+//! file proves that the rounded sum changes by at most `d * B`, and also by at most `d * M + g`.
 //!
-//! **Known size `n`.** The sum is at most `n * max(|L|, |U|)` in magnitude, which is public. Let
-//! `g` be the spacing of `f64` there. Replacing `k = floor(d / 2)` records moves `I` by at most
-//! `k * (U - L)`, which is at most `s`, the product rounded up to a multiple of `g`. By the lemma
-//! in `rounding.rs` the sum, rounded toward zero to 53 bits, moves by at most `s`.
+//! **Known size `n`.** The magnitude of the sum is at most `n * max(|L|, |U|)`, which is public.
+//! Let `g` be the spacing of `f64` at this magnitude. If `k = floor(d / 2)` records are replaced,
+//! `I` changes by at most `k * (U - L)`. Let `s` be this product, rounded up to a multiple of `g`.
+//! By the lemma in `rounding.rs`, the sum rounded toward zero to 53 bits changes by at most `s`.
 //!
-//! In both cases the result is an integer of at most 53 significant bits times a power of two that
-//! is a float. So the result is a float unless it exceeds the largest float. It is then replaced by
-//! the largest float, which does not increase the distance of two results.
+//! In both cases, the result is the product of an integer and a power of two. The integer has at
+//! most 53 significant bits, and the power of two is a float. So the result is a float, or it
+//! exceeds the largest float. A result that exceeds the largest float is replaced by the largest
+//! float. The replacement does not increase the distance of two results.
 
 use std::{any::Any, marker::PhantomData};
 
@@ -31,13 +32,13 @@ use crate::sum::exact::lattice::Lattice;
 use crate::sum::exact::rounding::{Rounding, truncate};
 use crate::symmetric::{Aggregate, Records};
 
-/// Bits to which the larger bound is rounded up when the size is unknown. With fewer bits the map
-/// would be larger. With more, the contraction of large sums would begin below `2^(53 - 28)`
-/// records.
+/// The number of bits to which the larger bound is rounded up when the size is unknown. With fewer
+/// bits, the map would be larger. With more bits, the contraction of large sums would begin below
+/// `2^(53 - 28)` records.
 const BOUND_BITS: u32 = 28;
 const MANTISSA: u32 = f64::MANTISSA_DIGITS;
 
-/// Build the sum of bounded floats.
+/// Build the transformation that adds up bounded floats.
 pub(crate) fn sum<T: Atom + Float + Into<f64>>(
     input: Space<Records<T>, SymmetricDistance>,
 ) -> Result<Aggregate<T, AtomDomain<f64>, AbsoluteDistance<f64>>> {
@@ -51,7 +52,8 @@ pub(crate) fn sum<T: Atom + Float + Into<f64>>(
     Ok(Transformation::new(input, output, Function::fold(fold), map))
 }
 
-/// How the exact sum is rounded to a float, and the sensitivity of the result.
+/// The rule that rounds the exact sum to a float. The rule determines the sensitivity of the
+/// result.
 #[derive(Clone, Copy, Debug)]
 enum Rule {
     Unsized { magnitude: u64, rounding: Rounding },
@@ -70,13 +72,15 @@ impl Rule {
                  {magnitude:?} may exceed the largest f64"
             )));
         }
-        // At most 2^64 * 2^51. The spacing is 2^step for numbers up to 2^(53 + step).
+        // The largest sum is at most 2^64 * 2^51. The spacing is 2^step for numbers up to 2^(53 +
+        // step).
         let largest = wide(size).saturating_mul(lattice.magnitude().into());
         let length = u128::BITS - largest.saturating_sub(1).leading_zeros();
         Ok(Rule::Sized { range: lattice.range(), step: length.saturating_sub(MANTISSA) })
     }
     fn sensitivity(&self, d_in: u32, lattice: &Lattice) -> Result<f64> {
-        // Less than 2^32 * 2^52, rounded up to a spacing of less than 2^63.
+        // Before rounding, the bound is less than 2^32 * 2^52. The bound is rounded up to a
+        // multiple of a spacing. This spacing is below 2^63.
         let multiple = match *self {
             Rule::Unsized { magnitude, rounding } => rounding.reach(d_in, magnitude),
             Rule::Sized { range, step } => {
@@ -96,7 +100,7 @@ impl Rule {
             Rule::Unsized { rounding, .. } => rounding.round(sum.unsigned_abs()),
             Rule::Sized { .. } => truncate(sum.unsigned_abs(), MANTISSA),
         };
-        // This conversion is exact, or saturates.
+        // This conversion is exact, or it saturates at the largest float.
         let float = to_f64_toward_zero(&magnitude.to_ibig(), lattice.exponent().into());
         if sum < 0 { -float } else { float }
     }
@@ -105,7 +109,8 @@ fn wide(size: usize) -> u128 {
     u128::try_from(size).unwrap_or(u128::MAX)
 }
 
-/// Its state is the exact sum, as a multiple of the spacing of the lattice.
+/// The fold of the sum of floats. The state is the exact sum, as a multiple of the spacing of the
+/// lattice.
 struct FloatSum<T> {
     lattice: Lattice,
     rule: Rule,
@@ -120,7 +125,7 @@ impl<T: Atom + Float + Into<f64>> Fold<Vec<T>, f64> for FloatSum<T> {
         0
     }
     fn absorb(&self, state: &mut i128, rows: &[T]) -> Result<()> {
-        // Only 2^76 rows would leave this range.
+        // The sum leaves the range of `i128` only after 2^76 rows.
         *state = state.saturating_add(self.lattice.total(rows));
         Ok(())
     }

@@ -1,4 +1,4 @@
-//! Rounds exact quotients toward zero to multiples of a power of two that are floats.
+//! Rounds exact quotients toward zero to floats that are multiples of a power of two.
 
 use dashu_int::ops::{BitTest, DivRem};
 use dashu_int::{IBig, Sign, UBig};
@@ -13,44 +13,48 @@ pub(crate) struct Exact {
     pub(crate) exponent: i64,
 }
 
-/// The multiples of a power of two `g`, up to a largest one with as many bits as a mantissa.
+/// The multiples of a power of two `g`. The largest multiple is `2^p * g`, for a mantissa of `p`
+/// bits.
 ///
-/// **Lemma.** Let two numbers, within the largest multiple, be at most `s` apart. Round both toward
-/// zero to multiples, and round `s` up to a multiple. Then the rounded numbers are at most the
-/// rounded `s` apart. *Proof.* In units of `g`: rounding brings numbers of different signs closer.
-/// For `a >= b >= 0`, `floor(a) - floor(b)` is an integer below `a + 1 - b <= s + 1`, so at most
-/// `s` rounded up to an integer. Negative numbers follow by symmetry.
+/// **Lemma.** Let two numbers be at most `s` apart, and let their magnitudes be at most the largest
+/// multiple. Round both numbers toward zero to multiples, and round `s` up to a multiple. Then the
+/// distance of the rounded numbers is at most the rounded `s`. *Proof.* Use `g` as the unit.
+/// Rounding brings numbers of different signs closer. For `a >= b >= 0`, `floor(a) - floor(b)` is
+/// an integer below `a + 1 - b <= s + 1`. So this integer is at most `s` rounded up to an integer.
+/// Negative numbers follow by symmetry.
 ///
-/// Every such multiple is a float, unless it exceeds the largest float. The largest float then
-/// replaces it, which does not increase the distance of two multiples.
+/// Every such multiple is a float, or it exceeds the largest float. A multiple that exceeds the
+/// largest float is replaced by the largest float. The replacement does not increase the distance
+/// of two multiples.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Grid {
     exponent: i64,
 }
 impl Grid {
-    /// Choose the multiples for floats up to `largest`: their spacing at `largest`.
+    /// Choose the power of two `g` for numbers up to `largest`. It is the spacing of floats at
+    /// `largest`.
     pub(crate) fn new<T: Float>(largest: &Exact) -> Self {
         let smallest = T::from_dyadic(&IBig::ONE, i64::MIN / 2, Rounding::Up).to_f64();
         let lowest = dyadic(smallest).map_or(0, |(_, exponent)| i64::from(exponent));
         let ceiling = ceiling(largest, largest.exponent);
-        // The number of bits of the ceiling less one, because a power of two needs no extra bit.
+        // Count the bits of the ceiling minus one, because a power of two needs no extra bit.
         let below = if ceiling.is_zero() { ceiling } else { ceiling - UBig::ONE };
         let bits = i64::try_from(below.bit_len()).unwrap_or(i64::MAX / 2);
         let exponent = largest.exponent + bits - i64::from(T::MANTISSA_BITS);
         Grid { exponent: exponent.max(lowest) }
     }
-    /// Round up to a multiple, then to a float, which may be infinite.
+    /// Round a number up to a multiple of `g`, and then up to a float. The float can be infinite.
     pub(crate) fn up<T: Float>(&self, x: &Exact) -> T {
         T::from_dyadic(&ceiling(x, self.exponent).into(), self.exponent, Rounding::Up)
     }
-    /// Round toward zero to a multiple, with a sign.
+    /// Round a number with the given sign toward zero, to a multiple of `g`.
     pub(crate) fn cut<T: Float>(&self, sign: Sign, x: &Exact) -> T {
         let (units, _) = units(x, self.exponent);
         T::from_dyadic(&IBig::from_parts(sign, units), self.exponent, Rounding::TowardZero)
     }
 }
 
-/// Divide by `2^unit`: return the integer quotient, and whether the remainder is zero.
+/// Divide a number by `2^unit`. Return the integer quotient, and whether the remainder is zero.
 fn units(x: &Exact, unit: i64) -> (UBig, bool) {
     let shift = x.exponent - unit;
     let by = usize::try_from(shift.unsigned_abs()).unwrap_or(usize::MAX);
@@ -113,7 +117,8 @@ mod tests {
                 attained |= (fx - fy).abs() * 3.0 > x.abs_diff(*y) as f64;
             }
         }
-        // The control: the exact distance, without rounding, is not a bound.
+        // Check that the exact distance of two numbers is not always a bound on the distance of the
+        // rounded numbers.
         assert!(attained);
     }
 }

@@ -14,10 +14,11 @@ use crate::widest::widest;
 
 /// Build the sum of bounded integers.
 ///
-/// The exact sum moves by at most `max(|L|, |U|)` for each record added or removed, and by at most
-/// `U - L` for each one replaced. Saturation maps to the nearest point of an interval, which does
-/// not increase the distance of two numbers. It is done once, on the exact sum, so it does not
-/// depend on the order.
+/// Let `[L, U]` be the bounds. Each record added or removed changes the exact sum by at most
+/// `max(|L|, |U|)`. Each replaced record changes the exact sum by at most `U - L`. Saturation maps
+/// a number to the nearest point of an interval. Saturation does not increase the distance of two
+/// numbers. Saturation is applied once, to the exact sum, so the result does not depend on the
+/// order.
 pub(crate) fn sum<T>(
     input: Space<Records<T>, SymmetricDistance>,
 ) -> Result<Aggregate<T, AtomDomain<T>, AbsoluteDistance<T>>>
@@ -54,11 +55,13 @@ fn overflow<T: Atom + Integer>(d_in: u32, bounds: &Bounds<T>) -> Error {
     ))
 }
 
-/// Rows with bounds no larger than `SHORT` are added within 64 bits, this many at a time.
+/// If the magnitudes of the bounds are at most `SHORT`, up to `BLOCK` rows are added within 64
+/// bits.
 const BLOCK: usize = 1 << 12;
 const SHORT: u128 = 1 << 50;
 
-/// It clamps rows itself, so a clamp before it is skipped.
+/// The fold of the sum of integers. This fold clamps rows itself, so a clamp directly before the
+/// fold is skipped.
 struct IntegerSum<T> {
     bounds: Bounds<T>,
 }
@@ -73,10 +76,10 @@ impl Total {
     fn add(&mut self, high: i64, low: u128) {
         let (sum, carry) = self.low.overflowing_add(low);
         self.low = sum;
-        // Only 2^63 additions would leave this range.
+        // The number leaves the range of `high` only after 2^63 additions.
         self.high = self.high.saturating_add(high).saturating_add(carry.into());
     }
-    /// Add a number, with sign extension.
+    /// Add a signed number. Its sign is extended to the width of the sum.
     fn add_wide(&mut self, value: i128) {
         self.add(if value < 0 { -1 } else { 0 }, value.cast_unsigned());
     }
@@ -115,7 +118,7 @@ impl<T: Atom + Integer> Fold<Vec<T>, T> for IntegerSum<T> {
         let short = |bound: T| bound.to_i128().is_some_and(|bound| bound.unsigned_abs() <= SHORT);
         if short(lower) && short(upper) {
             for block in rows.chunks(BLOCK) {
-                // These casts are exact.
+                // These casts of integers are exact.
                 let sum = widest(
                     #[inline(always)]
                     || {
@@ -129,7 +132,7 @@ impl<T: Atom + Integer> Fold<Vec<T>, T> for IntegerSum<T> {
                 state.add_wide(sum.into());
             }
         } else if size_of::<T>() <= 8 {
-            // Fewer than 2^63 rows of 64 bits each stay in the range of `i128`.
+            // The sum of fewer than 2^63 rows of 64 bits each fits `i128`.
             state.add_wide(rows.iter().map(clamped).fold(0, i128::wrapping_add));
         } else {
             rows.iter().for_each(|row| state.add_wide(clamped(row)));

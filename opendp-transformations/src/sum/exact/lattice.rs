@@ -1,4 +1,4 @@
-//! Floats as multiples of a power of two, added exactly at memory speed.
+//! Adds floats exactly, as multiples of a power of two, as fast as memory allows.
 
 use std::any::Any;
 
@@ -7,34 +7,36 @@ use opendp_core::{Atom, Bounds, Error, Result};
 use crate::symmetric::row_count;
 use crate::widest::widest;
 
-/// The largest multiple has this many bits, so that thousands can be added within 64 bits.
+/// The number of bits of the largest multiple. Thousands of such multiples can be added within 64
+/// bits.
 pub(crate) const BITS: i32 = 51;
 /// `2^LOWEST` is the smallest power of two that is a float.
 pub(crate) const LOWEST: i32 = -1074;
-/// Adding `1.5 * 2^52` to a float of magnitude at most `2^51` rounds it to an integer: the sum has
-/// a spacing of one, and its bit pattern is the bit pattern of the constant plus the integer.
+/// The constant `1.5 * 2^52`, which rounds a float of magnitude at most `2^51` to an integer. The
+/// sum of the float and the constant is in a range where floats have spacing one. So the bit
+/// pattern of the sum is the bit pattern of the constant plus the integer.
 pub(crate) const MAGIC: f64 = 6_755_399_441_055_744.0;
-/// Rows added within 64 bits: `2^11 * 2^51 < 2^63`.
+/// The number of rows that are added within 64 bits: `2^11 * 2^51 < 2^63`.
 pub(crate) const BLOCK: usize = 1 << 11;
 
 /// The multiples of `2^exponent` that represent floats within bounds.
 ///
-/// A float `x` maps to `round(x * 2^-exponent)`, computed by one sequence of monotone steps (a
-/// clamp to the bounds, multiplications by positive constants, a rounding to nearest). So floats
-/// within the bounds map to integers between the integers of the bounds, for any rounding of the
-/// steps. `lower` and `upper` enclose these integers.
+/// A float `x` maps to `round(x * 2^-exponent)`, computed by a sequence of monotone steps. The
+/// steps are a clamp to the bounds, multiplications by positive constants, and a rounding to
+/// nearest. So floats within the bounds map to integers between the integers of the bounds, however
+/// the steps are rounded. All these integers are between `lower` and `upper`.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Lattice {
     bounds: (f64, f64),
     exponent: i32,
-    /// The product of both is `2^-exponent`, which may be too large for a float.
+    /// The product of these two factors is `2^-exponent`, which can be too large for a float.
     scale: (f64, f64),
     lower: i64,
     upper: i64,
 }
 
 impl Lattice {
-    /// Choose the lattice for numbers within bounds.
+    /// Choose the lattice for floats from `lower` to `upper`.
     pub(crate) fn new(lower: f64, upper: f64) -> Result<Self> {
         let magnitude = lower.abs().max(upper.abs());
         if !magnitude.is_finite() {
@@ -46,7 +48,7 @@ impl Lattice {
         let first = exponent.max(-1023);
         let scale = (power(-first), power(first - exponent));
         let scaled = |x: f64| x * scale.0 * scale.1;
-        // Integers of at most 52 bits: these casts are exact.
+        // These integers have at most 52 bits, so the casts are exact.
         let (lower_multiple, upper_multiple) =
             (scaled(lower).floor() as i64, scaled(upper).ceil() as i64);
         Ok(Lattice {
@@ -57,23 +59,25 @@ impl Lattice {
             upper: upper_multiple,
         })
     }
-    /// The logarithm of the spacing.
+    /// Return the base-2 logarithm of the spacing of the lattice.
     pub(crate) fn exponent(&self) -> i32 {
         self.exponent
     }
-    /// The largest absolute value, as a multiple of the spacing: at most `2^51`.
+    /// Return the largest absolute value of the numbers within the bounds, as a multiple of the
+    /// spacing. The result is at most `2^51`.
     pub(crate) fn magnitude(&self) -> u64 {
         self.lower.unsigned_abs().max(self.upper.unsigned_abs())
     }
-    /// The width of the bounds, as a multiple of the spacing: at most `2^52`.
+    /// Return the width of the bounds, as a multiple of the spacing. The result is at most `2^52`.
     pub(crate) fn range(&self) -> u64 {
         self.upper.abs_diff(self.lower)
     }
-    /// Make a label that distinguishes this lattice and its bounds from others.
+    /// Make a label for the lattice and its bounds. Another lattice or other bounds have a
+    /// different label.
     pub(crate) fn label(&self) -> String {
         format!("multiples of 2^{} within {:?}", self.exponent, self.bounds)
     }
-    /// Test whether a set is the set of numbers within the bounds to which numbers are clamped.
+    /// Return whether a set contains exactly the numbers within the bounds of this lattice.
     pub(crate) fn projects<T: Atom + Into<f64>>(&self, set: &dyn Any) -> bool {
         let bounds = set.downcast_ref::<Bounds<T>>();
         bounds.is_some_and(|set| (set.lower().into(), set.upper().into()) == self.bounds)
@@ -83,7 +87,7 @@ impl Lattice {
         let (first, second) = self.scale;
         let mut total = 0;
         for block in rows.chunks(BLOCK) {
-            // The second factor is one, except if all numbers are subnormal or close to it.
+            // The second factor is one, except if all numbers are subnormal or nearly subnormal.
             total += i128::from(if second == 1.0 {
                 widest(
                     #[inline(always)]
@@ -95,13 +99,13 @@ impl Lattice {
         }
         total
     }
-    /// Add up at most `BLOCK` numbers.
+    /// Add up the multiples that represent at most `BLOCK` numbers.
     #[inline(always)]
     fn block<T: Copy + Into<f64>>(&self, rows: &[T], scale: impl Fn(f64) -> f64) -> i64 {
         let (lower, upper) = self.bounds;
         let pattern = |x: &T| {
             let x: f64 = (*x).into();
-            // These two comparisons are single instructions, and send NaN to `lower`.
+            // Each of the next two lines is one instruction. A NaN becomes `lower`.
             let x = if x > lower { x } else { lower };
             let x = if x < upper { x } else { upper };
             (scale(x) + MAGIC).to_bits()
@@ -116,8 +120,9 @@ impl Lattice {
         for (lane, x) in lanes.iter_mut().zip(groups.remainder()) {
             *lane = lane.wrapping_add(pattern(x));
         }
-        // Each pattern is the pattern of the constant plus an integer. The sum of the integers fits
-        // 64 bits, so it is correct although the sum of the patterns wraps around.
+        // Each pattern is the pattern of the constant plus an integer. The sum of the patterns can
+        // wrap around. The sum of the integers fits 64 bits, so the sum of the integers is still
+        // correct.
         let mut patterns = 0_u64;
         for lane in lanes {
             patterns = patterns.wrapping_add(lane);
@@ -127,17 +132,18 @@ impl Lattice {
     }
 }
 
-/// The logarithm of the smallest power of two that is at least `x`, or of `2^-1023`.
+/// Return the base-2 logarithm of the smallest power of two that is at least `x`. The smallest
+/// result is -1023.
 pub(crate) fn power_above(x: f64) -> i32 {
-    // These are eleven bits, because the sign is zero: the cast is exact.
+    // The sign bit is zero, so these are eleven bits, and the cast is exact.
     match (x.to_bits() >> 52) as i32 {
         0 => -1023 + i32::from(x.to_bits() > 1 << 51),
         biased => biased - 1023 + i32::from(x.to_bits() << 12 != 0),
     }
 }
-/// The float `2^p`, for `-1022 <= p <= 1023`.
+/// Return the float `2^p`, for `-1022 <= p <= 1023`.
 pub(crate) fn power(p: i32) -> f64 {
-    // The bits of the exponent, and a mantissa of zero.
+    // Set the bits of the exponent, with a mantissa of zero.
     u64::try_from(p + 1023).map_or(0.0, |biased| f64::from_bits(biased << 52))
 }
 

@@ -1,4 +1,4 @@
-//! Floats as multiples of a power of two above their lower bound, squared and added exactly.
+//! Adds floats and their squares exactly, as multiples of a power of two above a lower bound.
 
 use dashu_int::UBig;
 use opendp_core::arith::Directed;
@@ -10,25 +10,27 @@ use crate::widest::widest;
 
 /// The multiples of a power of two that represent the distances of floats from a lower bound.
 ///
-/// A float `x` maps to the integer `round((x - lower) / 2^exponent)`, computed by one sequence of
-/// monotone steps: a clamp to the bounds, optionally a halving, a subtraction of a constant,
-/// multiplications by positive constants, a rounding to nearest. The lower bound maps to zero and
-/// the upper bound to at most `range`, so all floats within the bounds map to integers from zero to
-/// `range`, for any rounding of the steps. `range` is the width of the bounds, rounded up: it is at
-/// most `2^51`, and at least the width divided by `2^exponent`.
+/// A float `x` maps to the integer `round((x - lower) / 2^exponent)`, computed by a sequence of
+/// monotone steps. The first steps are a clamp to the bounds, sometimes a halving, and a
+/// subtraction of a constant. The next steps are multiplications by positive constants, and a
+/// rounding to nearest. The lower bound maps to zero, and the upper bound maps to at most `range`.
+/// So all floats within the bounds map to integers from zero to `range`, however the steps are
+/// rounded. `range` is the width of the bounds, rounded up. `range` is at most `2^51`, and at least
+/// the width divided by `2^exponent`.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Offset {
     bounds: (f64, f64),
-    /// One half if the width exceeds the largest float, otherwise one.
+    /// The factor for numbers before the subtraction of the lower bound. The factor is one half if
+    /// the width of the bounds exceeds the largest float, and otherwise one.
     half: f64,
     exponent: i32,
-    /// The product of both is `2^-exponent`, if `half` is one.
+    /// The product of these two factors is `2^-exponent`, if `half` is one.
     scale: (f64, f64),
     range: u64,
 }
 
 impl Offset {
-    /// Choose the multiples for numbers within bounds.
+    /// Choose the multiples for floats from `lower` to `upper`.
     pub(crate) fn new(lower: f64, upper: f64) -> Result<Self> {
         if !(lower.is_finite() && upper.is_finite()) {
             return Err(Error::MakeTransformation(
@@ -42,24 +44,25 @@ impl Offset {
         let spacing = (power_above(width) - BITS).max(LOWEST);
         let first = spacing.max(-1023);
         let scale = (power(-first), power(first - spacing));
-        // An integer of at most 52 bits: the cast is exact.
+        // This integer has at most 52 bits, so the cast is exact.
         let range = (width * scale.0 * scale.1).ceil() as u64;
         let exponent = spacing + i32::from(half < 1.0);
         Ok(Offset { bounds: (lower, upper), half, exponent, scale, range })
     }
-    /// The logarithm of the spacing.
+    /// Return the base-2 logarithm of the spacing of the multiples.
     pub(crate) fn exponent(&self) -> i64 {
         self.exponent.into()
     }
-    /// The width of the bounds, as a multiple of the spacing: at most `2^51`.
+    /// Return the width of the bounds, as a multiple of the spacing. The result is at most `2^51`.
     pub(crate) fn range(&self) -> u64 {
         self.range
     }
-    /// Make a label that distinguishes these multiples and their bounds from others.
+    /// Make a label for the multiples and the bounds. Other multiples or other bounds have a
+    /// different label.
     pub(crate) fn label(&self) -> String {
         format!("multiples of 2^{} within {:?}", self.exponent, self.bounds)
     }
-    /// Return the multiple for a number, clamped to the bounds.
+    /// Clamp a number to the bounds, and return the multiple that represents this number.
     #[inline]
     pub(crate) fn multiple(&self, x: f64) -> u64 {
         self.plain(x, |x| (x * self.half - self.bounds.0 * self.half) * self.scale.0 * self.scale.1)
@@ -67,13 +70,13 @@ impl Offset {
     #[inline(always)]
     fn plain(&self, x: f64, place: impl Fn(f64) -> f64) -> u64 {
         let (lower, upper) = self.bounds;
-        // These two comparisons are single instructions, and send NaN to `lower`.
+        // Each of the next two lines is one instruction. A NaN becomes `lower`.
         let x = if x > lower { x } else { lower };
         let x = if x < upper { x } else { upper };
-        // The pattern of the constant plus an integer; see `lattice.rs`.
+        // The pattern of the sum is the pattern of the constant plus an integer; see `lattice.rs`.
         (place(x) + MAGIC).to_bits().wrapping_sub(MAGIC.to_bits())
     }
-    /// Add up the multiples and their squares, exactly.
+    /// Add up the multiples that represent the rows, and the squares of these multiples, exactly.
     pub(crate) fn moments<T: Copy + Into<f64>>(&self, rows: &[T], moments: &mut Moments) {
         let (lower, scale) = (self.bounds.0, self.scale.0);
         for block in rows.chunks(BLOCK) {
@@ -90,23 +93,24 @@ impl Offset {
     }
 }
 
-/// The exact sum of integers of at most 51 bits, and the exact sum of their squares.
+/// Two exact sums: the sum of integers of at most 51 bits, and the sum of their squares.
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Moments {
     sum: u128,
     squares: Wide,
 }
 impl Moments {
-    /// Add at most `BLOCK` integers.
+    /// Add at most `BLOCK` integers and their squares to the two sums.
     #[inline(always)]
     fn add<T>(&mut self, rows: &[T], multiple: impl Fn(&T) -> u64) {
-        // Rounding the rows first gives one loop of float vectors and one of wide products. Each is
-        // several times as fast as a combined loop.
+        // The first loop only rounds the rows, with float vectors. The second loop only computes
+        // sums and wide products. Each loop is several times as fast as one loop that does both.
         let mut multiples = [0_u64; BLOCK];
         for (place, row) in multiples.iter_mut().zip(rows) {
             *place = multiple(row);
         }
-        // Neither sum leaves its type: 2^11 integers below 2^52, whose squares are below 2^104.
+        // Both sums fit their types: there are 2^11 integers below 2^52, and their squares are
+        // below 2^104.
         let (mut sum, mut squares) = (0_u64, [0_u128; 2]);
         for pair in multiples[..rows.len().min(BLOCK).next_multiple_of(2)].chunks_exact(2) {
             for lane in 0..2 {
@@ -118,16 +122,17 @@ impl Moments {
         let squares = squares[0].wrapping_add(squares[1]);
         self.merge(&Moments { sum: sum.into(), squares: Wide::new(squares) });
     }
-    /// Add the integers that another state has seen.
+    /// Add the two sums of `other` to these two sums.
     pub(crate) fn merge(&mut self, other: &Moments) {
         self.sum = self.sum.saturating_add(other.sum);
         self.squares.add(other.squares);
     }
-    /// The sum of the squared deviations from the mean, times the number of integers.
+    /// Return the sum of the squared deviations from the mean, times the number of integers.
     pub(crate) fn deviations(&self, size: usize) -> UBig {
         let (squares, sum) = (self.squares.to_ubig() * UBig::from(size), UBig::from(self.sum));
         let mean = &sum * &sum;
-        // By Cauchy and Schwarz this is not negative if `size` is the number of integers.
+        // By the Cauchy-Schwarz inequality, the difference is not negative if `size` is the number
+        // of integers.
         if mean <= squares { squares - mean } else { UBig::ZERO }
     }
 }
@@ -145,7 +150,7 @@ impl Wide {
     pub(crate) fn add(&mut self, other: Wide) {
         let (low, carry) = self.low.overflowing_add(other.low);
         self.low = low;
-        // Only 2^64 times 2^24 integers would leave this range.
+        // The sum leaves the range of `high` only after 2^88 integers.
         self.high = self.high.saturating_add(other.high).saturating_add(carry.into());
     }
     pub(crate) fn to_ubig(self) -> UBig {

@@ -1,73 +1,87 @@
 //! Rounds an exact sum of unlimited size to a float without increasing its sensitivity.
 //!
-//! Truncating two numbers at distance `s` to their leading `p` bits can increase their distance,
-//! and the map of a sum must include this increase. With the rounding here, the distance stays at
-//! most `s`.
+//! If two numbers at distance `s` are truncated to their leading `p` bits, their distance can
+//! increase. The map of a sum must then include this increase. With the rounding in this file, the
+//! distance stays at most `s`.
 //!
-//! **Setting.** All numbers are integers, which stand for multiples of the spacing of a lattice.
-//! Let `g` be a power of two, `B` a multiple of `g`, and `s = d * B` for an integer `d >= 1`. `T`
-//! keeps the leading `p` bits of a number, so it rounds toward zero. The grid of `T` has spacing
-//! one up to `2^p`, then two up to `2^(p+1)`, and so on. Let `R = 2^p * g`. Below `R` the spacing
-//! is at most `g`.
+//! **Setting.** All numbers are integers. The integers count multiples of the spacing of a lattice;
+//! see `lattice.rs`. Let `g` be a power of two, let `B` be a multiple of `g`, and let `s = d * B`
+//! for an integer `d >= 1`. The function `T` keeps the leading `p` bits of a number, so it rounds
+//! toward zero. The values of `T` form a grid. This grid has spacing one up to `2^p`, then spacing
+//! two up to `2^(p+1)`, and so on. Let `R = 2^p * g`. Below `R`, the spacing is at most `g`.
 //!
 //! **Lemma.** If `|S|, |S'| <= R` and `|S - S'| <= s`, then `|T(S) - T(S')| <= s`.
-//! *Proof.* Let `S' <= S`. `T` is monotone, so `T(S') <= T(S)`. If `S' < 0 <= S`, then `T` moves
-//! both toward zero and brings them closer. If `0 <= S'`, let `a = T(S)`, a multiple of the spacing
-//! `h` below it, where `h` divides `g` and so `s`. If `a <= s`, then `T(S') >= 0 >= a - s`. If not,
-//! then `a - s` is a multiple of `h` between zero and `a`, so it is on the grid, and
-//! `a - s <= S - s <= S'`. Since `T` is monotone, `a - s <= T(S')`. Negative numbers follow by
-//! symmetry.
 //!
-//! **Beyond `R`** the spacing `2^i * g` of zone `i`, which is `2^(i-1) R < S <= 2^i R`, does not
-//! divide `s`, and the lemma fails. So first truncate to a multiple of `g`. This does not increase
-//! the distance of two numbers that are `s` apart, since `s` is a multiple of `g`. Then contract:
-//! let `phi` be odd and continuous, with slope one up to `R` and slope `1 - c_i` in zone `i`, where
-//! `c_i = min(1, 2^i g / B)`, and take `T(phi(S))`.
+//! *Proof.* Let `S' <= S`. `T` is monotone, so `T(S') <= T(S)`. If `S' < 0 <= S`, then `T` moves
+//! both numbers toward zero and brings them closer. Now let `0 <= S'` and `a = T(S)`. Let `h` be
+//! the spacing of the grid below `a`. Then `a` is a multiple of `h`. Also `h` divides `g`, so `h`
+//! divides `s`. If `a <= s`, then `T(S') >= 0 >= a - s`. Otherwise `a - s` is a multiple of `h`
+//! between zero and `a`, so it is on the grid. Also `a - s <= S - s <= S'`. `T` is monotone, so
+//! `a - s <= T(S')`. Negative numbers follow by symmetry.
+//!
+//! **Beyond `R`.** Zone `i` contains the numbers `S` with `2^(i-1) R < S <= 2^i R`. The spacing in
+//! zone `i` is `2^i * g`. This spacing does not divide `s` in general, so the lemma fails. So first
+//! truncate to a multiple of `g`. If two numbers are at most `s` apart, their distance stays at
+//! most `s`, because `s` is a multiple of `g`. Then contract the numbers by a function `phi`. Let
+//! `phi` be odd and continuous, with slope one up to `R`, and slope `1 - c_i` in zone `i`, where
+//! `c_i = min(1, 2^i g / B)`. The result is `T(phi(S))`.
 //!
 //! **Theorem.** If `|S - S'| <= s`, then `|T(phi(S)) - T(phi(S'))| <= s`.
-//! *Proof.* `phi` does not increase distances, so opposite signs are as before; let `0 <= S' <= S`.
-//! *If `S' <= R < S`:* `a = T(phi(S))` is at least `R`, so a multiple of `g`, and `a <= S`. Then
-//! `a - s <= S'` is a multiple of `g` below `R`, so it is on the grid if it is positive, and
-//! `a - s <= T(S')`.
-//! *If `S'` is in zone `j >= 1`:* all slopes from there on are at most `1 - c_j`, so
-//! `phi(S) - phi(S') <= (1 - c_j) s`. If `c_j = 1`, both are equal. Otherwise `T` lowers `phi(S')`
-//! by less than `2^j g = c_j B <= c_j s`, and does not raise `phi(S)`; the difference is less than
-//! `s`.
 //!
-//! **Corollary.** Let `B` be some `M` rounded up to a multiple of `g`. If `|S - S'| <= d * M`, then
-//! `|T(phi(S)) - T(phi(S'))| <= d * M + g`, which for `d >= 2` may be less than `d * B`.
-//! *Proof.* Opposite signs are as before; let `0 <= S' <= S`.
+//! *Proof.* `phi` does not increase distances, so the argument of the lemma covers numbers of
+//! opposite signs. Now let `0 <= S' <= S`. If `S <= R`, the lemma applies, because `phi` does not
+//! change these numbers.
+//!
+//! *If `S' <= R < S`:* let `a = T(phi(S))`. This number is at least `R`, so it is a multiple of
+//! `g`. Also `a <= S`, so `a - s <= S'`. So `a - s` is a multiple of `g` that is at most `R`. If
+//! `a - s` is positive, it is on the grid. So `a - s <= T(S')`.
+//!
+//! *If `S'` is in zone `j >= 1`:* all slopes above `S'` are at most `1 - c_j`, so
+//! `phi(S) - phi(S') <= (1 - c_j) s`. If `c_j = 1`, then `phi(S) = phi(S')`. Otherwise `T` lowers
+//! `phi(S')` by less than `2^j g = c_j B <= c_j s`, and does not raise `phi(S)`. So the difference
+//! is less than `s`.
+//!
+//! **Corollary.** Let `B` be a number `M`, rounded up to a multiple of `g`. If `|S - S'| <= d * M`,
+//! then `|T(phi(S)) - T(phi(S'))| <= d * M + g`. For `d >= 2`, this bound can be less than `d * B`.
+//!
+//! *Proof.* The argument of the lemma covers numbers of opposite signs. Now let `0 <= S' <= S`.
+//!
 //! *If `S' <= R`:* `T(phi(S)) <= S`, and `T` lowers `S'` by less than `g`.
-//! *If `S'` is in zone `j >= 1`:* after truncation to multiples of `g`, the two differ by a
-//! multiple `t` of `g` below `d * M + g`. So `t` is at most the smallest multiple of `g` that is at
-//! least `d * M`, which is at least `B`. As in the theorem, their images are less than
-//! `(1 - c_j) t + c_j B` apart, which grows with `t` and is at most `t` where `t >= B`.
 //!
-//! In zones where `c_i = 1` the sum saturates. `phi` is rounded down to a multiple of `g`, which
-//! changes nothing: above `R`, the grid of `T` has only multiples of `g`.
+//! *If `S'` is in zone `j >= 1`:* after truncation to multiples of `g`, the two numbers differ by a
+//! multiple `t` of `g`, and `t < d * M + g`. Let `u` be the smallest multiple of `g` that is at
+//! least `d * M`. Then `t <= u`, and `B <= u`. As in the theorem, the distance of the results is
+//! less than `(1 - c_j) t + c_j B`. This bound grows with `t`, and it is at most `t` for `t >= B`.
+//! So the distance is less than `u`.
+//!
+//! In zones where `c_i = 1`, the sum saturates. The code rounds `phi` down to a multiple of `g`.
+//! This step does not change the result, because above `R` the grid of `T` contains only multiples
+//! of `g`.
 
 /// The rounding rule for sums whose records have magnitude at most `bound`.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Rounding {
-    /// `p`: the bits of a mantissa.
+    /// The number of bits of a mantissa, called `p` in the proof at the top of this file.
     bits: u32,
-    /// The logarithm of `g`.
+    /// The base-2 logarithm of `g`.
     step: u32,
-    /// `B / g`.
+    /// The quotient `B / g`.
     ratio: u128,
-    /// The last zone with `2^i g <= B`, or zero.
+    /// The number `i` of the last zone with `2^i g <= B`, or zero.
     last: u32,
 }
 
 impl Rounding {
-    /// Choose the rule for records of this magnitude, which is rounded up to a bound of few bits.
+    /// Choose the rule for records whose magnitude is at most `magnitude`. The magnitude is rounded
+    /// up to a bound with at most `bound_bits` bits.
     ///
-    /// If rounding does not change the magnitude, `g` is the largest power of two that divides it,
-    /// so that `R` is as large as possible. Otherwise `g` is the value of the last of these bits,
-    /// so that the term added by [`reach`](Rounding::reach) is as small as possible.
+    /// If rounding does not change the magnitude, `g` is the largest power of two that divides it.
+    /// Then `R` is as large as possible. Otherwise `g` is the value of the last of the `bound_bits`
+    /// bits. Then [`reach`](Rounding::reach) adds a term that is as small as possible.
     ///
-    /// No step overflows as long as `magnitude < 2^52`, `bound_bits <= 28` and `bits <= 53`, or
-    /// `magnitude` has at most 52 bits itself and is not rounded.
+    /// In each of two cases, no step overflows. In the first case, `magnitude < 2^52`,
+    /// `bound_bits <= 28` and `bits <= 53`. In the second case, `magnitude` has at most 52 bits and
+    /// is not rounded.
     pub(crate) fn new(magnitude: u64, bound_bits: u32, bits: u32) -> Self {
         let magnitude = magnitude.max(1);
         let bound = round_up(magnitude, bound_bits);
@@ -77,11 +91,11 @@ impl Rounding {
             (u64::BITS - magnitude.leading_zeros()).saturating_sub(bound_bits)
         };
         let ratio = u128::from(bound >> step);
-        // In later zones the slope is zero; in the last zone it may be zero.
+        // After the last zone, the slope is zero. In the last zone, the slope can be zero.
         Rounding { bits, step, ratio, last: ratio.ilog2() }
     }
-    /// Bound the distance of two rounded sums whose exact sums are at most `d * magnitude` apart,
-    /// where `magnitude` was rounded up to the bound of this rule.
+    /// Bound the distance of two rounded sums whose exact sums are at most `d * magnitude` apart.
+    /// The rule must be made for this `magnitude`.
     pub(crate) fn reach(&self, d: u32, magnitude: u64) -> u128 {
         if magnitude == 0 {
             return 0;
@@ -95,25 +109,25 @@ impl Rounding {
         if sum >> self.bits >> self.step == 0 {
             return truncate(sum, self.bits);
         }
-        // In units of g, where R is 2^bits.
+        // After this shift, the unit of `sum` is `g`, so `R` is 2^bits.
         let sum = (sum >> self.step).min(1 << (self.bits + self.last));
         let mut contracted = 0;
         for zone in 1..=self.last {
             let start = 1 << (self.bits + zone - 1);
-            // c_i times the part of the sum in this zone, times `ratio`.
+            // Add `c_i` times the part of the sum in this zone, times `ratio`.
             contracted += (sum.clamp(start, 2 * start) - start) << zone;
         }
         truncate(sum - contracted.div_ceil(self.ratio), self.bits) << self.step
     }
 }
 
-/// Keep the leading bits.
+/// Keep the `bits` leading bits of a number, and set its other bits to zero.
 pub(crate) fn truncate(value: u128, bits: u32) -> u128 {
     let drop = (u128::BITS - value.leading_zeros()).saturating_sub(bits);
     value >> drop << drop
 }
 
-/// Round up to a number of at most this many significant bits.
+/// Round a number up to a number with at most `bits` significant bits.
 fn round_up(value: u64, bits: u32) -> u64 {
     let drop = (u64::BITS - value.leading_zeros()).saturating_sub(bits);
     value.div_ceil(1 << drop) << drop
@@ -123,8 +137,8 @@ fn round_up(value: u64, bits: u32) -> u64 {
 mod tests {
     use super::*;
 
-    /// Compute the largest excess over `d * bound` of the distance of two rounded sums, whose exact
-    /// sums are at most `d * bound` apart.
+    /// Take two sums at most `d * bound` apart, and round both sums. Compute how much the distance
+    /// of the rounded sums can exceed `d * bound`.
     fn excess(bound: u64, bits: u32, d: i64, round: impl Fn(&Rounding, u128) -> u128) -> i64 {
         let s = d * i64::try_from(bound).unwrap();
         furthest(Rounding::new(bound, u64::BITS, bits), bits, s, round) - s
@@ -139,7 +153,7 @@ mod tests {
         let rounded: Vec<i64> = (-reach..=reach).map(signed).collect();
         let mut worst = i64::MIN;
         for (i, right) in rounded.iter().enumerate() {
-            // The rule is monotone, so the sum at the largest distance gives the maximum.
+            // The rule is monotone, so the maximum is at the largest distance of the exact sums.
             assert!(i == 0 || rounded[i - 1] <= *right);
             let left = rounded[i.saturating_sub(usize::try_from(s).unwrap())];
             worst = worst.max(right - left);
@@ -172,7 +186,7 @@ mod tests {
                 }
             }
         }
-        // The control: the distance `s` of the exact sums is not a bound.
+        // Check that some rounded sums are more than `s` apart.
         assert!(attained > 0);
     }
     #[test]

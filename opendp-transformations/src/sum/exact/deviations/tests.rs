@@ -67,8 +67,8 @@ fn obeys_the_laws_under_every_metric() {
     check_all(-0.0, 0.0, &[-0.0, 0.0]);
 }
 
-/// Compute the exact squared deviations of multiples of `2^-2`, times their number, in units of
-/// `2^-4`.
+/// Compute the exact sum of squared deviations of multiples of `2^-2`, times the number of records,
+/// in units of `2^-4`.
 fn exact(data: &[f64]) -> i128 {
     let quarters: Vec<i128> = data.iter().map(|x| (x * 4.0) as i128).collect();
     let (sum, n): (i128, i128) = (quarters.iter().sum(), data.len().try_into().unwrap());
@@ -76,7 +76,7 @@ fn exact(data: &[f64]) -> i128 {
 }
 #[test]
 fn holds_where_two_passes_in_floats_do_not() {
-    // Bounds (2^50, 2^50 + 1), 1024 records, one of which moves by a quarter.
+    // There are 1024 records with bounds (2^50, 2^50 + 1). One record changes by a quarter.
     let base = 2_f64.powi(50);
     let spread = ssd(base, base + 1.0, 1024);
     let claimed = spread.map(&2).unwrap();
@@ -90,7 +90,7 @@ fn holds_where_two_passes_in_floats_do_not() {
         let run = |moved| spread.invoke(&data(moved)).unwrap();
         for moved in [0.25, 0.5, 0.75, 1.0] {
             worst = worst.max((run(0.0) - run(moved)).abs());
-            // The result is the exact result, rounded to the grid.
+            // The output is the exact result, rounded to the grid.
             let truth = exact(&data(moved)) as f64 / 16.0 / 1024.0;
             assert!((run(moved) - truth).abs() <= 2_f64.powi(-43), "{high} {moved}");
         }
@@ -100,7 +100,7 @@ fn holds_where_two_passes_in_floats_do_not() {
         let mean = data.iter().sum::<f64>() / 1024.0;
         data.iter().map(|x| (x - mean) * (x - mean)).sum::<f64>()
     };
-    // A control: two passes in floats break the same claim.
+    // The claimed bound does not hold for a computation in two passes with floats.
     let data = |last: f64| {
         let rest = [vec![base + 1.0; 511], vec![base; 512]].concat();
         [rest, vec![last]].concat()
@@ -141,7 +141,7 @@ fn the_map_is_the_largest_change_for_every_number_of_replacements() {
 fn maps_as_the_catalogue_lists_or_less() {
     let spread = ssd(0.0, 10.0, 10);
     assert_eq!([0, 1, 2, 3].map(|d| spread.map(&d).unwrap()), [0.0, 0.0, 90.0, 90.0]);
-    // For twice the number of replaced records, the bound is less than doubled.
+    // For twice the number of replaced records, the bound is less than twice as large.
     assert_eq!(spread.map(&4), Ok(160.0));
     assert_eq!(spread.map(&1000), Ok(250.0));
     let d_out = |ddof| variance(0.0, 10.0, 10, ddof).map(&2).unwrap();
