@@ -1,4 +1,4 @@
-//! Private queries on generated tables, beside the same queries in plain DataFusion.
+//! A benchmark of private queries on generated tables, and of the same queries in plain DataFusion.
 //!
 //! ```text
 //! cargo run --release --manifest-path extensions/opendp-tables/Cargo.toml --example bench
@@ -6,8 +6,8 @@
 //!     --rows 100000000 --runs 3
 //! ```
 //!
-//! All variants run in this process, in turn. The table that is printed has the medians, their
-//! ratios to the plain query, and the peak of resident memory of each variant.
+//! All variants run in this process, one after another. The printed table has the median time of
+//! each variant, its ratio to the plain query, and the peak of resident memory.
 #![allow(clippy::unwrap_used, reason = "a benchmark that cannot go on stops")]
 #![allow(clippy::disallowed_methods, reason = "a benchmark measures the time")]
 
@@ -30,21 +30,25 @@ struct Arguments {
     /// The mean number of rows of an id.
     #[arg(long, default_value_t = 10)]
     rows_per_id: u64,
-    /// The most rows of an id that are used.
+    /// The largest number of used rows of an id.
     #[arg(long, default_value_t = 4)]
     limit: u64,
-    /// How often each variant runs.
+    /// The number of runs of each variant.
     #[arg(long, default_value_t = 5)]
     runs: usize,
     /// The folder of the generated files.
     #[arg(long, default_value = "target/tables-bench")]
     folder: PathBuf,
+    /// Also measure the statements that every engine takes. Limits of ids sort all rows there.
+    #[arg(long)]
+    portable: bool,
     /// Only generate the file, and print its path.
     #[arg(long)]
     generate: bool,
 }
 
-/// SplitMix64 (Steele, Lea, Flood 2014): the tables need no secret.
+/// A generator of random numbers: SplitMix64 (Steele, Lea, Flood 2014). The tables need no secure
+/// randomness.
 struct Dice(u64);
 impl Dice {
     fn next(&mut self) -> u64 {
@@ -98,19 +102,20 @@ const PRIVATE: &str = "SELECT key, COUNT(*), SUM(x), AVG(y) FROM t GROUP BY key"
 const PLAIN: &str = "SELECT key, COUNT(*), SUM(greatest(least(x, 100.0), 0.0)), \
                      AVG(greatest(least(y, 80000.0), 0.0)) FROM t GROUP BY key";
 
-/// Answers once, and returns the number of groups.
+/// A function that answers once and returns the number of groups.
 type Run = Box<dyn Fn() -> f64>;
 
-/// One way to answer.
+/// One way to answer the queries: a variant of the benchmark.
 struct Variant {
     name: &'static str,
     run: Run,
     seconds: Vec<f64>,
     peak: f64,
 }
-fn private(path: &Path, unit: &str) -> Run {
+fn private(path: &Path, unit: &str, portable: bool) -> Run {
     let metadata = metadata(unit);
     let engine = DataFusion::new().unwrap();
+    let engine = if portable { engine.portable() } else { engine };
     let source = Source::Parquet(path.to_str().unwrap().to_owned());
     engine.register("t", &metadata.tables["t"], source).unwrap();
     let session = Session::with_engine(metadata, Box::new(engine)).unwrap();
@@ -132,7 +137,7 @@ fn plain(path: &Path) -> Run {
         batches.iter().map(RecordBatch::num_rows).sum::<usize>() as f64
     })
 }
-/// Begin to measure the peak of memory anew.
+/// Reset the peak of resident memory, so that the next peak is of the next variant.
 fn forget_peak() {
     let _ = std::fs::write("/proc/self/clear_refs", "5");
 }
@@ -152,12 +157,17 @@ fn variants(path: &Path, arguments: &Arguments) -> Vec<Variant> {
     let ids = format!("{{ id = 'id', max_rows = {} }}", arguments.limit);
     let groups =
         format!("{{ id = 'id', max_groups = {}, max_rows_per_group = 1 }}", arguments.limit);
-    let all = [
+    let mut all = vec![
         ("plain DataFusion", plain(path)),
-        ("rows are protected", private(path, "{ rows = 1 }")),
-        ("ids are protected, rows limited", private(path, &ids)),
-        ("ids are protected, groups limited", private(path, &groups)),
+        ("rows are protected", private(path, "{ rows = 1 }", false)),
+        ("ids are protected, rows limited", private(path, &ids, false)),
+        ("ids are protected, groups limited", private(path, &groups, false)),
     ];
+    if arguments.portable {
+        all.push(("rows are protected, portable", private(path, "{ rows = 1 }", true)));
+        all.push(("ids are protected, rows limited, portable", private(path, &ids, true)));
+        all.push(("ids are protected, groups limited, portable", private(path, &groups, true)));
+    }
     let variant = |(name, run)| Variant { name, run, seconds: Vec::new(), peak: 0.0 };
     all.into_iter().map(variant).collect()
 }

@@ -1,4 +1,4 @@
-//! Answers: released tables with intervals, losses and provenance.
+//! Answers: released tables with intervals, losses and release documents.
 
 use std::sync::Arc;
 
@@ -22,18 +22,19 @@ use crate::{Type, Value};
 pub struct Answer {
     /// The table that the query asks for, after HAVING, ORDER BY and LIMIT.
     pub table: RecordBatch,
-    /// Every released number: its keys, the aggregate, the value, the scale of the noise, the 95 %
-    /// interval, and the loss.
+    /// A row for every released number: its keys, the aggregate, the value, the scale of the noise,
+    /// the 95 % interval, and the loss.
     pub values: RecordBatch,
     /// The release document: query, plan, digest, losses, versions and values.
     pub document: Json,
-    /// What the answer is about, and the budget afterwards, for its page.
+    /// The facts for the page of the answer: the keys, the limits, and the budget after the
+    /// release.
     pub(crate) shown: Shown,
 }
-/// What the page of an answer shows besides its tables.
+/// The facts that the page of an answer needs in addition to the tables of the answer.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Shown {
-    /// The number of keys of each group.
+    /// The number of values in the key of each group.
     pub(crate) keys: usize,
     pub(crate) limits: String,
     pub(crate) accounts: Vec<opendp_report::Account>,
@@ -50,7 +51,7 @@ impl std::fmt::Display for Answer {
 fn arrow(error: ArrowError) -> Error {
     Error::FailedFunction(format!("the answer cannot be written as a table: {error}"))
 }
-/// The column of a key.
+/// Return a column of the values of a key, one value for each group.
 fn key_column(plan: &Plan, noisy: &Noisy, place: usize) -> ArrayRef {
     let kind = plan.keys.get(place).map_or(Type::Text, |key| key.kind);
     let texts = noisy.groups.iter().map(|group| group.get(place).map_or("", String::as_str));
@@ -70,8 +71,9 @@ fn key_column(plan: &Plan, noisy: &Noisy, place: usize) -> ArrayRef {
         }))),
     }
 }
-/// The released table in the place of the aggregate: keys and values, in the types that the
-/// aggregate has. A value that its type cannot hold becomes the nearest one.
+/// Return the released table that replaces the aggregate. The table has keys and values, with the
+/// types of the aggregate. If a released number does not fit its type, the nearest value of the
+/// type replaces it.
 pub(crate) fn aggregate_table(
     plan: &Plan,
     noisy: &Noisy,
@@ -98,14 +100,15 @@ pub(crate) fn aggregate_table(
 fn whole(array: &ArrayRef) -> ArrayRef {
     use datafusion::arrow::array::AsArray;
     use datafusion::arrow::datatypes::Float64Type;
-    // The cast of a float to an integer saturates.
+    // This cast from a float to an integer saturates: a float out of range becomes the nearest
+    // integer.
     let floats = array.as_primitive::<Float64Type>().iter();
     Arc::new(Int64Array::from_iter(floats.map(|x| x.map(|x| x.round() as i64))))
 }
-/// The name of an aggregate, its cells, and its loss, part by part.
+/// The name of an aggregate, its cells, and each part of its loss.
 pub(crate) type Named = (String, ReleasedColumn, Vec<f64>);
 
-/// Every released number in a row of its own.
+/// Return a table with one row for each released number.
 pub(crate) fn value_table(
     plan: &Plan,
     noisy: &Noisy,

@@ -1,4 +1,4 @@
-//! Budgets, and the account of what is spent.
+//! Budgets and their accounts.
 
 use std::sync::{Mutex, PoisonError};
 
@@ -8,19 +8,20 @@ use opendp_ledger::{Ledger, Loss, Notion, Request};
 
 use crate::metadata::BudgetText;
 
-/// An amount of privacy loss: the budget of a session, or what one query may cost.
+/// An amount of privacy loss: the budget of a session, or the largest loss of one query.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Budget(Loss);
 
 impl Budget {
-    /// Pure differential privacy.
+    /// Make a budget of pure differential privacy.
     ///
     /// # Errors
     /// `Argument` when epsilon is not positive and finite.
     pub fn epsilon(epsilon: f64) -> Result<Self> {
         Budget::of(Notion::Pure, &[("epsilon", epsilon)])
     }
-    /// Approximate differential privacy. The delta pays for keys that are not public.
+    /// Make a budget of approximate differential privacy. The delta pays for keys that are not
+    /// public.
     ///
     /// # Errors
     /// `Argument` when epsilon is not positive and finite, or delta is not between 0 and 1.
@@ -30,7 +31,7 @@ impl Budget {
         }
         Budget::of(Notion::Approximate, &[("epsilon", epsilon), ("delta", delta)])
     }
-    /// Zero-concentrated differential privacy.
+    /// Make a budget of zero-concentrated differential privacy.
     ///
     /// # Errors
     /// `Argument` when rho is not positive and finite.
@@ -58,13 +59,13 @@ impl Budget {
             }
         }
     }
-    /// Return the amount.
+    /// Return the amount of the budget.
     pub fn amount(&self) -> &Loss {
         &self.0
     }
 }
 
-/// What is left and what is spent, in memory or in a ledger.
+/// An account of a budget, in memory or in a ledger.
 pub(crate) enum Account {
     Memory { budget: Loss, spent: Mutex<Vec<Exact>> },
     Durable { ledger: Ledger, name: String, notion: Notion },
@@ -74,7 +75,7 @@ impl Account {
         let spent = vec![Exact::ZERO; budget.0.parts().len()];
         Account::Memory { budget: budget.0.clone(), spent: Mutex::new(spent) }
     }
-    /// Use a budget of a ledger; create it if the ledger has none of this name.
+    /// Use the budget with this name in a ledger. Create the budget if it does not exist.
     pub(crate) fn durable(ledger: Ledger, name: &str, budget: &Budget) -> Result<Self> {
         match ledger.account(name) {
             Ok(account) if account.total == budget.0 => {}
@@ -105,8 +106,8 @@ impl Account {
             Account::Durable { ledger, name, .. } => ledger.remaining(name),
         }
     }
-    /// Charge a loss, and only then return what is computed. With a ledger the loss and the release
-    /// are on the disk before it is returned, and the same id gives the same release.
+    /// Charge the loss of a release before the release is returned. With a ledger, the loss and the
+    /// release are on the disk before the return. The same id gives the same release.
     pub(crate) fn release(
         &self,
         request: &Request,
@@ -140,7 +141,7 @@ fn charge(budget: &Loss, spent: &Mutex<Vec<Exact>>, loss: &Loss) -> Result<()> {
     *spent = after;
     Ok(())
 }
-/// Add up losses of one notion.
+/// Add up losses in the same measure.
 pub(crate) fn total(notion: Notion, losses: &[Loss]) -> Result<Loss> {
     let mut parts = vec![Exact::ZERO; notion.parts().len()];
     for loss in losses {
@@ -149,7 +150,7 @@ pub(crate) fn total(notion: Notion, losses: &[Loss]) -> Result<Loss> {
     }
     Loss::exact(notion, parts)
 }
-/// Divide a loss into even shares.
+/// Return one of `shares` equal shares of a loss.
 pub(crate) fn share(loss: &Loss, shares: u32) -> Result<Loss> {
     let by = Exact::from_f64(f64::from(shares.max(1)))?;
     Loss::exact(loss.notion(), loss.parts().iter().map(|part| part.over(&by)).collect())

@@ -1,6 +1,8 @@
-//! The checker: from the plan of a query to the small language of what can be made private.
+//! The checker. The checker translates the plan of a query to a small language for plans that can
+//! be made private.
 //!
-//! It is a list of what is allowed. Every other node, function and type is refused by its name.
+//! The checker has a list of allowed nodes, functions and types. Any other node, function or type
+//! is an error that contains its name.
 
 use std::collections::BTreeMap;
 
@@ -19,24 +21,26 @@ mod source;
 pub(crate) use aggregates::Output;
 pub(crate) use post::{aggregate_schema, replaced};
 
-/// The most nodes that the expressions of a query may have.
+/// The largest number of nodes in the expressions of a query.
 const MOST_NODES: usize = 20_000;
 
 /// A query that can be made private.
 #[derive(Clone, Debug)]
 pub(crate) struct Checked {
-    /// The exact plan.
+    /// The exact plan, which an engine runs without noise.
     pub(crate) plan: Plan,
-    /// What is released from its sums and buckets, in the order of the aggregates.
+    /// The released values, in the order of the aggregates. They are computed from the sums and
+    /// buckets of the exact plan.
     pub(crate) outputs: Vec<Output>,
-    /// The whole query; its aggregate is replaced by the released table.
+    /// The plan of the whole query. After the release, the released table replaces the aggregate in
+    /// this plan.
     pub(crate) query: LogicalPlan,
 }
 
-/// Tables by name.
+/// The descriptions of tables, by the names of the tables.
 pub(crate) type Tables = BTreeMap<String, Table>;
 
-/// Check a query.
+/// Check that a query can be made private, and translate its plan.
 pub(crate) fn check(query: LogicalPlan, tables: &Tables) -> Result<Checked> {
     let aggregate = post::aggregate_of(&query)?;
     let source = source::relation(&aggregate.input, tables)?;
@@ -49,12 +53,12 @@ pub(crate) fn check(query: LogicalPlan, tables: &Tables) -> Result<Checked> {
     Ok(Checked { plan, outputs, query })
 }
 
-/// Refuse a part of a query.
+/// Return the error for a part of a query that cannot be made private.
 pub(crate) fn refused(what: &str, why: &str, instead: &str) -> Error {
     Error::NotImplemented(format!("`{what}` cannot be made private: {why}.\nInstead, {instead}."))
 }
 
-/// The exact plan while it is made.
+/// The exact plan while the checker builds it.
 pub(crate) struct Picked<'a> {
     tables: &'a Tables,
     branches: Vec<Branch>,
@@ -74,7 +78,8 @@ impl<'a> Picked<'a> {
         let (keys, sums, buckets) = (Vec::new(), Vec::new(), Vec::new());
         Ok(Picked { tables, branches, bounding, keys, sums, buckets })
     }
-    /// Add a column to the picked ones, unless it is there; one expression for each branch.
+    /// Return the position of a column. Add the column if it is new. `rows` has one expression for
+    /// each branch.
     pub(crate) fn column(&mut self, rows: Vec<Row>) -> usize {
         let count = self.branches.first().map_or(0, |branch| branch.columns.len());
         let same = |k: &usize| {
@@ -88,7 +93,7 @@ impl<'a> Picked<'a> {
         }
         count
     }
-    /// Return what metadata say about a column of a branch.
+    /// Return the metadata of a column of a branch.
     pub(crate) fn described(&self, branch: usize, row: &Row) -> Option<&crate::metadata::Column> {
         let branch = self.branches.get(branch)?;
         match row {
@@ -102,7 +107,7 @@ impl<'a> Picked<'a> {
             _ => None,
         }
     }
-    /// Whether an expression is the column of ids.
+    /// Return whether an expression is the column of ids.
     pub(crate) fn is_id(&self, row: &Row) -> bool {
         match (&self.bounding, row) {
             (Bounding::Enforced { id: (id, _), .. }, Row::Column { source: 0, name, .. }) => {
@@ -123,7 +128,7 @@ impl<'a> Picked<'a> {
         Ok(Plan { branches, bounding, keys, sums, buckets })
     }
 }
-/// Find whom a union of branches protects.
+/// Find the unit of privacy of a union of branches, and the limits on the rows of one individual.
 fn bounding(branches: &[Branch], tables: &Tables) -> Result<Bounding> {
     let mut names: Vec<&str> = branches.iter().map(|branch| branch.table.as_str()).collect();
     names.dedup();
@@ -141,7 +146,7 @@ fn bounding(branches: &[Branch], tables: &Tables) -> Result<Bounding> {
     let number = |limit: Option<u32>| limit.map(u64::from);
     match unit {
         PrivacyUnit { rows: Some(rows), .. } => {
-            // Every branch reads the same rows, so a row counts once for each.
+            // Every branch of a union reads the same rows. So each row counts once for each branch.
             Ok(Bounding::Trusted { rows: u64::from(*rows) * branches.len() as u64 })
         }
         PrivacyUnit { id: Some(id), max_rows, max_groups, max_rows_per_group, .. } => {
@@ -157,7 +162,7 @@ fn bounding(branches: &[Branch], tables: &Tables) -> Result<Bounding> {
         _ => Err(Error::argument("unit", "expected `rows` or `id`")),
     }
 }
-/// Name a node of a plan as people know it.
+/// Return the name that a node of a plan has in SQL.
 pub(crate) fn node_name(plan: &LogicalPlan) -> String {
     match plan {
         LogicalPlan::Window(_) => "OVER".into(),

@@ -1,4 +1,4 @@
-//! Columns of an answer: values and intervals, computed from noisy sums alone.
+//! Columns of an answer: values and intervals, computed only from noisy sums.
 
 use opendp_core::{Error, Result};
 
@@ -8,18 +8,19 @@ use crate::mechanisms::{Mechanisms, fraction};
 use crate::noise::{ALPHA, Noise};
 use crate::released::Noisy;
 
-/// One released number.
+/// One released number and its interval.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Cell {
     pub(crate) value: f64,
     /// The 95 % interval, if the error of the mechanism is known.
     pub(crate) interval: Option<(f64, f64)>,
 }
-/// The cells of one aggregate, and what is known about their noise.
+/// The cells of one aggregate, and the scale of their noise.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct ReleasedColumn {
     pub(crate) cells: Vec<Cell>,
-    /// The scale of the noise, in the unit of the values: of the first sum it is computed from.
+    /// The scale of the noise of the first sum that the value depends on, in the unit of the
+    /// values.
     pub(crate) scale: f64,
 }
 
@@ -82,7 +83,7 @@ impl Reader<'_> {
         let cells = chosen.iter().map(cell).collect::<Result<_>>()?;
         Ok((cells, choice.noise.scale / choice.alpha.1 as f64))
     }
-    /// A noisy sum, in steps.
+    /// Return a noisy sum, in steps of its lattice.
     fn sum(&self, sum: usize, group: usize) -> Result<f64> {
         let text = self.noisy.sums.get(sum).and_then(|sums| sums.get(group));
         let value = text.and_then(|text| text.parse::<f64>().ok());
@@ -97,7 +98,7 @@ impl Reader<'_> {
     fn scale(&self, sum: usize) -> f64 {
         self.noise(sum).map_or(f64::NAN, |noise| noise.scale)
     }
-    /// The error of a sum, except with a probability.
+    /// Bound the error of a noisy sum, except with probability `alpha`.
     fn error(&self, sum: usize, alpha: f64) -> Option<f64> {
         self.noise(sum)?.accuracy(alpha)
     }
@@ -121,7 +122,8 @@ impl Reader<'_> {
         };
         Ok(Cell { value, interval })
     }
-    /// The mean of squares less the square of the mean, around the centre.
+    /// Compute a variance: the mean of squares minus the square of the mean. The squares and the
+    /// mean are of differences from the centre.
     fn variance(
         &self,
         [squares, sum, count]: [usize; 3],
@@ -132,7 +134,8 @@ impl Reader<'_> {
         let (low, high) = of(lattice);
         let unit = lattice.step() * lattice.step();
         let half = (high - low) / 2.0;
-        // A sample of two has the largest variance for its bounds.
+        // For given bounds, the largest variance of a sample is the variance of two rows, one at
+        // each bound.
         let most = if sample { 2.0 * half * half } else { half * half };
         let correction = |n: f64| if sample { n / (n - 1.0) } else { 1.0 };
         let n = self.sum(count, group)?.max(if sample { 2.0 } else { 1.0 });
@@ -168,11 +171,12 @@ fn rooted(cell: Cell) -> Cell {
     let interval = cell.interval.map(|(low, high)| (low.sqrt(), high.sqrt()));
     Cell { value: cell.value.sqrt(), interval }
 }
-/// The bounds of a lattice, as numbers.
+/// Return the bounds of a lattice as numbers.
 fn of(lattice: &Lattice) -> (f64, f64) {
     (lattice.low as f64 * lattice.step(), lattice.high as f64 * lattice.step())
 }
-/// Bound a quotient of a number and a count, which is at least 1; `None` when it has no row.
+/// Bound the quotient of a number and a count of at least 1. The number and the count are given as
+/// intervals. Return `None` when the whole interval of the count is below 1.
 fn quotient(sum: (f64, f64), count: (f64, f64)) -> Option<(f64, f64)> {
     if count.1 < 1.0 {
         return None;

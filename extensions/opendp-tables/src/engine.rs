@@ -1,4 +1,4 @@
-//! Engines: they run exact plans, and decide nothing about privacy.
+//! Engines run exact plans. They make no decisions about privacy.
 
 use opendp_core::{Error, Result};
 
@@ -12,17 +12,17 @@ pub use embedded::{DataFusion, Source, cells};
 /// A row of a result: cells as text, or null.
 pub type Cells = Vec<Option<String>>;
 
-/// Runs SQL over the private tables. Results never leave the process without noise.
+/// An engine runs SQL over the private tables. Results leave the process only with noise.
 pub trait Engine: Send + Sync {
     /// Return the name of the engine, for release documents.
     fn name(&self) -> String;
     /// Return the dialect in which statements are printed.
     fn dialect(&self) -> Dialect;
-    /// Open a table under its name, with the described columns in their declared types.
+    /// Open a table under its name. The table has the described columns with their declared types.
     ///
     /// # Errors
-    /// `FailedFunction` when the source cannot be opened. An engine that has its tables already
-    /// takes no source.
+    /// `FailedFunction` when the source cannot be opened. `NotImplemented` when the engine already
+    /// has its tables and takes no source.
     fn register(&self, name: &str, _: &Table, source: Source) -> Result<()> {
         let engine = self.name();
         Err(Error::NotImplemented(format!(
@@ -33,25 +33,30 @@ pub trait Engine: Send + Sync {
     /// Run a statement and return all rows.
     ///
     /// # Errors
-    /// Any error stands for a failure of the machine. `NotFound` says which part of the machine
-    /// does not answer: its text must not contain data, and is shown. The text of other errors may
-    /// contain data, so the session replaces it.
+    /// Any error means a failure of the engine. `NotFound` means that a part of the engine does not
+    /// answer. The text of this error is shown, so it must not contain data. The text of other
+    /// errors can contain data, so the session replaces it.
     fn run(&self, statement: &str) -> Result<Vec<Cells>>;
-    /// Return the number of rows that the statement which runs now has read, if it is known. It is
-    /// private, and only for people who may see the data.
+    /// Return the number of rows that the running statement has read, if it is known. The number is
+    /// private, so show it only to people who may see the data.
     fn rows_read(&self) -> Option<u64> {
+        None
+    }
+    /// Return the engine itself, if it is the one in this process. It computes the same results
+    /// without the statements. Others keep this default.
+    fn embedded(&self) -> Option<&DataFusion> {
         None
     }
 }
 
-/// The error that stands for the failure of an engine, without data.
+/// Replace the error of an engine by an error without data.
 pub(crate) fn without_data(error: Error) -> Error {
     match error {
         Error::NotFound(_) => error,
         _ => failed(),
     }
 }
-/// The error that stands for all other failures.
+/// Return the error that replaces all other errors of an engine.
 pub(crate) fn failed() -> Error {
     Error::FailedFunction(
         "the engine failed while it ran the exact plan, and nothing was released.\n\

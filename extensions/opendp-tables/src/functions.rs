@@ -1,4 +1,4 @@
-//! Functions of queries that DataFusion does not have. Only the checker reads them.
+//! Functions in queries that DataFusion does not have. Only the checker reads these functions.
 
 use std::sync::Arc;
 

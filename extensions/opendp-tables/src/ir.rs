@@ -1,40 +1,40 @@
-//! The small language of what can be made private.
+//! A small language for plans that can be made private.
 //!
-//! The checker writes queries in it, and [`sql`](crate::sql) prints it for engines. Everything here
-//! is total: on any row each expression has a value or is null, and none raises an error.
+//! The checker translates queries to this language, and [`sql`](crate::sql) prints plans for
+//! engines. All expressions are total: on any row an expression is a value or null, without errors.
 
 use crate::{Type, Value};
 
-/// A row-wise expression: its value depends on one row alone.
+/// A row-wise expression. The value of the expression depends only on one row.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Row {
-    /// A column. Source 0 is the private table, the others are the joined public tables.
+    /// A column. Source 0 is the private table. Other sources are the joined public tables.
     Column { source: usize, name: String, kind: Type },
     /// A public value.
     Literal(Value),
     /// Arithmetic of floats.
     Arithmetic(Operator, Box<Row>, Box<Row>),
-    /// Minus.
+    /// The negative of a number.
     Negative(Box<Row>),
     /// The absolute value, the floor or the ceiling of a float.
     Rounded(Rounding, Box<Row>),
     /// A comparison of two values of one type.
     Compare(Comparison, Box<Row>, Box<Row>),
-    /// Whether all are true.
+    /// Whether both are true.
     And(Box<Row>, Box<Row>),
-    /// Whether one is true.
+    /// Whether at least one is true.
     Or(Box<Row>, Box<Row>),
-    /// Whether it is false.
+    /// Whether a value is false.
     Not(Box<Row>),
-    /// Whether it is null.
+    /// Whether a value is null.
     IsNull(Box<Row>),
-    /// Whether it is one of these values.
+    /// Whether a value is one of these values.
     In(Box<Row>, Vec<Value>),
     /// The value of the first condition that is true.
     Case(Vec<(Row, Row)>, Option<Box<Row>>),
     /// The first value that is not null.
     Coalesce(Vec<Row>),
-    /// Null if two values are equal, else the first.
+    /// Null if two values are equal, otherwise the first value.
     NullIf(Box<Row>, Box<Row>),
     /// An integer as a float.
     Float(Box<Row>),
@@ -77,7 +77,7 @@ impl Comparison {
     }
 }
 impl Row {
-    /// Return the type; the literal null has none.
+    /// Return the type. The literal null has no type.
     pub(crate) fn kind(&self) -> Option<Type> {
         match self {
             Row::Column { kind, .. } => Some(*kind),
@@ -94,7 +94,7 @@ impl Row {
             Row::NullIf(value, _) => value.kind(),
         }
     }
-    /// Bound the number of nodes that are printed: some operands are printed twice.
+    /// Bound the number of printed nodes. Some operands are printed twice.
     pub(crate) fn size(&self) -> usize {
         let add = usize::saturating_add;
         1 + match self {
@@ -115,15 +115,15 @@ impl Row {
     }
 }
 
-/// A public table that is joined: each row meets at most one of its rows.
+/// A joined public table. Each private row is joined with at most one public row.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Joined {
     pub(crate) table: String,
-    /// The key of the public table, whose values are all different, and its type.
+    /// The key of the public table, and its type. All values of the key are different.
     pub(crate) key: (String, Type),
     /// The value that must equal the key.
     pub(crate) on: Row,
-    /// Whether rows without a partner are kept.
+    /// Whether private rows without a public row are kept.
     pub(crate) keeps_all: bool,
 }
 
@@ -137,17 +137,17 @@ pub(crate) struct Branch {
     pub(crate) columns: Vec<Row>,
 }
 
-/// How much of each individual reaches the aggregates.
+/// The limits on the rows of each individual that reach the aggregates.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Bounding {
     /// An individual adds or removes at most this many rows. Nothing is enforced.
     Trusted {
-        /// The rows of the union of all branches.
+        /// The number of rows in the union of all branches.
         rows: u64,
     },
     /// An individual is an id. The plan enforces limits.
     Enforced {
-        /// The column of ids, the same in every branch.
+        /// The column of ids. The column is the same in every branch.
         id: (String, Type),
         rows: Option<u64>,
         groups: Option<u64>,
@@ -167,10 +167,10 @@ pub(crate) struct Key {
     pub(crate) public: Option<Vec<Value>>,
 }
 
-/// Numbers of a lattice: integers that stand for multiples of a power of two.
+/// A lattice: integers that represent multiples of a power of two.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Lattice {
-    /// A step is `2^exponent`.
+    /// The length of a step is `2^exponent`.
     pub(crate) exponent: i32,
     /// The bounds, in steps.
     pub(crate) low: i64,
@@ -179,18 +179,18 @@ pub(crate) struct Lattice {
     pub(crate) centre: i64,
 }
 
-/// What each row adds to a sum of integers.
+/// The number that each row adds to a sum of integers.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Addend {
     /// One.
     One,
     /// One if the column is not null.
     Known(usize),
-    /// The column moved into bounds and rounded to the lattice, less the centre; 0 if null.
+    /// The column moved into bounds and rounded to the lattice, minus the centre; 0 if null.
     Value(usize, Lattice),
-    /// The square of that.
+    /// The square of the number that `Value` adds.
     Square(usize, Lattice),
-    /// One for each id, however many rows it has.
+    /// One for each id, for any number of rows.
     Id,
 }
 
@@ -198,11 +198,11 @@ pub(crate) enum Addend {
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Sum {
     pub(crate) addend: Addend,
-    /// The column of a condition; only rows where it is true are added.
+    /// The column of a condition. Only rows for which the condition is true are added.
     pub(crate) only: Option<usize>,
 }
 impl Sum {
-    /// Bound the magnitude of what one row adds.
+    /// Bound the magnitude of the number that one row adds.
     pub(crate) fn most(&self) -> u64 {
         match &self.addend {
             Addend::One | Addend::Known(_) | Addend::Id => 1,
@@ -212,7 +212,7 @@ impl Sum {
     }
 }
 impl Lattice {
-    /// Bound the magnitude of a point less the centre.
+    /// Bound the magnitude of a point minus the centre.
     pub(crate) fn most(&self) -> u64 {
         let from = |point: i64| point.saturating_sub(self.centre).unsigned_abs();
         from(self.low).max(from(self.high))
@@ -221,10 +221,10 @@ impl Lattice {
     pub(crate) fn step(&self) -> f64 {
         2f64.powi(self.exponent)
     }
-    /// Choose a lattice for numbers in bounds, so that magnitudes have at most `bits` bits.
+    /// Choose a lattice for numbers within bounds, so that magnitudes have at most `bits` bits.
     pub(crate) fn of(low: f64, high: f64, whole: bool, bits: i32) -> Lattice {
         let most = low.abs().max(high.abs());
-        // The exponent of a power of two above the magnitude.
+        // This is the exponent of the least power of two above the magnitude.
         let above = (0..=700).map(|k| k - 350).find(|k| most < 2f64.powi(*k)).unwrap_or(350);
         let exponent = if whole { (above - bits).max(0) } else { above - bits };
         let steps = |x: f64| (x * 2f64.powi(-exponent) + 0.5).floor() as i64;

@@ -1,8 +1,8 @@
-//! Private queries on tables: SQL, one exact relational plan, and noise where the answer arrives.
+//! Private queries on tables: SQL, one exact relational plan, and noise on its results.
 //!
-//! A [`Session`] holds tables with public [`Metadata`], a [`Budget`] and an [`Engine`]. A question
-//! in SQL, or as a data frame, is checked before anything is read: [`Question::explain`] tells what
-//! it costs and how accurate its answer will be, and [`Question::release`] spends and answers.
+//! A [`Session`] has tables with public [`Metadata`], a [`Budget`] and an [`Engine`]. A question in
+//! SQL, or as a data frame, is checked before anything is read. [`Question::explain`] returns its
+//! cost and the accuracy of its answer. [`Question::release`] spends and answers.
 //!
 //! ```
 //! use std::sync::Arc;
@@ -38,17 +38,17 @@
 //! ```
 //!
 //! # What is promised
-//! The tables of a session are protected as the privacy unit of each says, up to the budget of the
-//! session, if the engine computes what SQL says, and if public metadata are not taken from the
-//! data. The bound on what one individual changes in the exact results is proved in the module
-//! `sensitivity`; the losses are those of constructors of the registry, which prove theirs. Losses
-//! of one query and of several add up (Rogers, Roth, Ullman, Vadhan 2016, for questions that depend
-//! on answers).
+//! A session protects the privacy unit of each table, up to the budget of the session. There are
+//! two conditions: the engine computes SQL correctly, and public metadata are not taken from the
+//! data. The module `sensitivity` proves a bound on the change that one individual causes in the
+//! exact results. Constructors of the registry compute the losses and have their own proofs. Losses
+//! within one query and of several queries add up, even if questions depend on answers (Rogers,
+//! Roth, Ullman, Vadhan 2016).
 //!
-//! Each table of a budget should protect the same individuals: the loss of an individual in several
-//! tables is the sum of all losses, and that is what the budget bounds.
+//! All tables of a budget should protect the same individuals. The loss of an individual in several
+//! tables is the sum of all losses. The budget bounds this sum.
 //!
-//! What a query may contain, and what is not protected, is in the README of this package.
+//! The README of this package lists the allowed parts of a query, and the limits of the protection.
 #![forbid(unsafe_code)]
 #![doc(test(attr(deny(warnings))))]
 #![cfg_attr(
@@ -65,6 +65,7 @@ mod answer;
 mod budget;
 mod check;
 mod columns;
+mod direct;
 mod engine;
 pub mod functions;
 mod ir;

@@ -1,4 +1,4 @@
-//! The mechanisms of a query: which constructor releases what, and what it costs.
+//! The mechanisms of a query: the constructor and the loss of each release.
 
 use std::collections::HashMap;
 
@@ -23,12 +23,12 @@ use crate::sensitivity::{Contribution, Sensitivity, sensitivity};
 /// All mechanisms of a query.
 #[derive(Clone, Debug)]
 pub(crate) struct Mechanisms {
-    /// One for each sum, but for the one that the selection releases.
+    /// The noise of each sum, or `None` for the sum that the selection releases.
     pub(crate) sums: Vec<Option<Noise>>,
     pub(crate) choices: Vec<Choice>,
     /// The release of keys that are not public.
     pub(crate) selection: Option<Selection>,
-    /// The loss of all together.
+    /// The loss of all mechanisms together.
     pub(crate) loss: Loss,
 }
 /// A release of a quantile of each group.
@@ -37,19 +37,19 @@ pub(crate) struct Choice {
     pub(crate) buckets: usize,
     pub(crate) alpha: (u64, u64),
     pub(crate) noise: Noise,
-    /// The loss over all groups of an individual.
+    /// The loss for all groups together in which one individual has rows.
     pub(crate) loss: Loss,
 }
 /// A release of keys that many individuals have.
 #[derive(Clone, Debug)]
 pub(crate) struct Selection {
-    /// The sum that decides.
+    /// The place, in the list of sums, of the sum that decides which keys are released.
     pub(crate) sum: usize,
     pub(crate) noise: Noise,
     pub(crate) threshold: i64,
 }
 
-/// Find mechanisms that share a loss evenly.
+/// Find mechanisms that divide a loss evenly among themselves.
 pub(crate) fn mechanisms(
     checked: &Checked,
     mechanism: Option<&str>,
@@ -93,14 +93,15 @@ fn public_count(plan: &Plan) -> Option<usize> {
     let count = |count: usize, key: &crate::ir::Key| Some(count * key.public.as_ref()?.len());
     plan.keys.iter().try_fold(1, count)
 }
-/// Add the sum that decides which keys are released, if some are not public.
+/// If some keys are not public, add the sum that decides which keys are released.
 pub(crate) fn add_selecting_sum(plan: &mut Plan) {
     let deciding = deciding(plan);
     if plan.keys.iter().any(|key| key.public.is_none()) && !plan.sums.contains(&deciding) {
         plan.sums.push(deciding);
     }
 }
-/// The count that decides: of ids, or of rows if the unit is rows.
+/// Return the count that decides which keys are released. This count is of ids, or of rows if the
+/// unit is rows.
 fn deciding(plan: &Plan) -> Sum {
     let addend = match plan.bounding {
         crate::ir::Bounding::Enforced { .. } => Addend::Id,
@@ -165,7 +166,7 @@ fn wanted_choices(checked: &Checked) -> Result<Vec<(usize, (u64, u64))>> {
     }
     Ok(all)
 }
-/// Round a quantile level to ten-thousandths, as a reduced fraction.
+/// Round the level of a quantile to a multiple of 1/10,000, and return it as a reduced fraction.
 pub(crate) fn fraction(alpha: f64) -> (u64, u64) {
     let (mut a, mut b) = (10_000_u64, (alpha * 10_000.0).round().clamp(0.0, 10_000.0) as u64);
     let number = b;
@@ -175,7 +176,7 @@ pub(crate) fn fraction(alpha: f64) -> (u64, u64) {
     (number / a, 10_000 / a)
 }
 /// Find the noise of a quantile of each group. An individual has at most `C` rows in each of at
-/// most `G` groups; each group loses what the maps say for `C` rows, and losses add up.
+/// most `G` groups. The maps give the loss of one group for `C` rows. The losses of groups add up.
 fn choose(plan: &Plan, buckets: usize, alpha: (u64, u64), pure: &Loss) -> Result<Choice> {
     let contribution = Contribution::of(plan);
     let count = plan.buckets.get(buckets).map_or(0, |buckets| buckets.candidates.len());
@@ -232,11 +233,12 @@ impl Choice {
     }
 }
 impl Noise {
-    /// Release the place of a candidate with a low score.
+    /// Release the place of a candidate, chosen by noisy scores. A candidate with a low score is
+    /// more likely.
     pub(crate) fn choose(&self, scores: Vec<u64>) -> Result<usize> {
         self.measurement.invoke(&AnyValue::new(scores))?.downcast::<usize>()
     }
-    /// Release the keys whose noisy counts reach the threshold, with these counts.
+    /// Release each key whose noisy count reaches the threshold, together with the noisy count.
     pub(crate) fn select(&self, counts: HashMap<String, i64>) -> Result<HashMap<String, i64>> {
         self.measurement.invoke(&AnyValue::new(counts))?.downcast::<HashMap<String, i64>>()
     }

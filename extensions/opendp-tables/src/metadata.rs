@@ -1,8 +1,8 @@
-//! What is public about tables: types, bounds, keys, and whom to protect.
+//! Public facts about tables: types, bounds, keys and units of privacy.
 //!
-//! Metadata come from a TOML or JSON file, or from the builder functions here. Nothing in them may
-//! be taken from the data. An unknown field is an error, because a misspelled limit would protect
-//! nobody.
+//! Metadata come from a TOML or JSON file, or from the builder functions here. Nothing in metadata
+//! may be taken from the data. An unknown field is an error, because a misspelled limit would have
+//! no effect.
 
 use std::collections::BTreeMap;
 
@@ -12,31 +12,33 @@ use serde_json::Value as Json;
 
 use crate::{Type, Value};
 
-/// The largest magnitude of bounds of integers: every integer up to it is a float, too.
+/// The largest magnitude of bounds of integers. A float can store every integer up to this number
+/// exactly.
 const MOST: f64 = 9_007_199_254_740_992.0;
 /// The largest magnitude of bounds of floats.
 const MOST_FLOAT: f64 = 1e100;
-/// The least magnitude of the larger bound: plans compute with numbers that are not smaller.
+/// The least magnitude of the larger bound. Plans do not compute with smaller numbers.
 const LEAST_FLOAT: f64 = 1e-70;
 
-/// Whom a table protects, and how much of one individual is used at most.
+/// The individuals whom a table protects, and limits on the number of rows that one individual
+/// contributes.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PrivacyUnit {
-    /// Protect this many added or removed rows. Nothing is enforced: the caller states that an
-    /// individual has no more rows.
+    /// Protect this many added or removed rows. Nothing enforces this number. The caller states
+    /// that no individual has more rows.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rows: Option<u32>,
     /// Protect all rows with the same value in this column. Rows without a value are dropped.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub id: Option<String>,
-    /// Use at most this many rows of an id. The engine enforces it.
+    /// Use at most this many rows of an id. The engine leaves out further rows.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_rows: Option<u32>,
-    /// Use at most this many groups of an id. The engine enforces it.
+    /// Use at most this many groups of an id. The engine leaves out further groups.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_groups: Option<u32>,
-    /// Use at most this many rows of an id in each group. The engine enforces it.
+    /// Use at most this many rows of an id in each group. The engine leaves out further rows.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_rows_per_group: Option<u32>,
 }
@@ -79,17 +81,17 @@ impl PrivacyUnit {
     }
 }
 
-/// What is public about a column.
+/// The public facts about a column.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Column {
-    /// The type. Cells of another type read as null.
+    /// The type of the column's cells. A cell of another type is read as null.
     #[serde(rename = "type")]
     pub kind: Type,
     /// Numbers are moved into these bounds before they are aggregated.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bounds: Option<[f64; 2]>,
-    /// All values that groups may have. Each is a group of the answer, with or without rows.
+    /// All values that groups may have. Each value is a group of the answer, with or without rows.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub keys: Option<Vec<Json>>,
     /// Candidates for quantiles, in increasing order.
@@ -111,12 +113,12 @@ impl Column {
     pub fn keys<J: Into<Json>>(self, keys: impl IntoIterator<Item = J>) -> Self {
         Column { keys: Some(keys.into_iter().map(Into::into).collect()), ..self }
     }
-    /// State the candidates for quantiles.
+    /// State the candidates for quantiles of the column.
     #[must_use]
     pub fn candidates(self, candidates: Vec<f64>) -> Self {
         Column { candidates: Some(candidates), ..self }
     }
-    /// Return the public keys, if there are any.
+    /// Return the public keys of the column, if they are stated.
     pub(crate) fn public_keys(&self) -> Result<Option<Vec<Value>>> {
         let Some(keys) = &self.keys else { return Ok(None) };
         let read = |key: &Json| Value::key(key, self.kind);
@@ -163,26 +165,26 @@ pub(crate) fn check_bounds(low: f64, high: f64, kind: Type) -> Result<()> {
     Err(Error::argument("bounds", reason))
 }
 
-/// What is public about a table.
+/// The public facts about a table.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Table {
-    /// The file or folder, relative to the metadata file.
+    /// The file or folder of the table, relative to the metadata file.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub path: Option<String>,
-    /// `csv` or `parquet`; by default, the extension of the path.
+    /// The format of the table: `csv` or `parquet`. The default is the extension of the path.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub format: Option<String>,
-    /// Whether everything in the table is public.
+    /// Whether all content of the table is public.
     #[serde(default)]
     pub public: bool,
-    /// The column of a public table whose values are all different, so that it can be joined.
+    /// The key column of a public table, for joins. All values of this column are different.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub key: Option<String>,
-    /// Whom the table protects; not for public tables.
+    /// The individuals that the table protects. A public table has no unit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unit: Option<PrivacyUnit>,
-    /// The columns that queries may use. Others cannot be named.
+    /// The columns that queries may use. Queries cannot name other columns.
     pub columns: BTreeMap<String, Column>,
 }
 impl Table {
@@ -190,7 +192,7 @@ impl Table {
     pub fn private(unit: PrivacyUnit) -> Self {
         Table { unit: Some(unit), ..Table::default() }
     }
-    /// Describe a public table, which private tables can be joined with by its key.
+    /// Describe a public table. Private tables can be joined with the public table by this key.
     pub fn public(key: &str) -> Self {
         Table { public: true, key: Some(key.into()), ..Table::default() }
     }
@@ -200,12 +202,12 @@ impl Table {
         self.columns.insert(name.into(), column);
         self
     }
-    /// State the file or folder.
+    /// State the file or folder of the table.
     #[must_use]
     pub fn at(self, path: &str) -> Self {
         Table { path: Some(path.into()), ..self }
     }
-    /// Check that the description is complete.
+    /// Check that the description of the table is complete.
     pub(crate) fn check(&self) -> Result<()> {
         for (name, column) in &self.columns {
             check_name(name)?;
@@ -252,13 +254,13 @@ pub(crate) fn check_name(name: &str) -> Result<()> {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct BudgetText {
-    /// The epsilon.
+    /// The epsilon of the budget.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub epsilon: Option<f64>,
-    /// The delta, besides an epsilon.
+    /// The delta of the budget, in addition to an epsilon.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub delta: Option<f64>,
-    /// The rho of zero-concentrated differential privacy.
+    /// The rho of a budget of zero-concentrated differential privacy.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rho: Option<f64>,
     /// The file of a ledger that keeps the budget.
@@ -275,17 +277,18 @@ pub struct BudgetText {
 pub struct Metadata {
     /// The budget for all queries together.
     pub budget: BudgetText,
-    /// The number of queries that share the budget evenly. By default each query states its loss.
+    /// The number of queries that share the budget evenly. Without this number, each query states
+    /// its own largest loss.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub queries: Option<u32>,
-    /// The tables, by name.
+    /// The descriptions of the tables, by the names of the tables.
     pub tables: BTreeMap<String, Table>,
 }
 impl Metadata {
     /// Read metadata as TOML, or as JSON if the text begins with `{`.
     ///
     /// # Errors
-    /// `Argument` when the text cannot be read or has an unknown field; those of the checks.
+    /// `Argument` when the text cannot be read or has an unknown field; the errors of the checks.
     pub fn parse(text: &str) -> Result<Self> {
         let wrong = |reason: String| Error::argument("metadata", reason);
         let metadata: Metadata = if text.trim_start().starts_with('{') {

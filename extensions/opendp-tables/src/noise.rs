@@ -1,4 +1,4 @@
-//! Noise: constructors of the registry, with the least scale that a share pays for.
+//! Noise from constructors of the registry, with the least scale that a share pays for.
 
 use opendp_core::arith::{Directed, DirectedFloat, Exact};
 use opendp_core::erased::{AnyDistance, AnyMeasurement, AnyValue};
@@ -16,7 +16,7 @@ use crate::sensitivity::Sensitivity;
 /// The probability with which an answer may be outside of its interval.
 pub(crate) const ALPHA: f64 = 0.05;
 
-/// A measurement that is ready to run, and what it costs.
+/// A measurement that is ready to run, and the cost of its release.
 #[derive(Clone)]
 pub(crate) struct Noise {
     pub(crate) measurement: AnyMeasurement,
@@ -30,29 +30,31 @@ impl std::fmt::Debug for Noise {
     }
 }
 impl Noise {
-    /// Bound the error of one number, except with a probability; `None` if it is unknown.
+    /// Bound the error of one number, except with probability `alpha`. Return `None` if no bound is
+    /// known.
     pub(crate) fn accuracy(&self, alpha: f64) -> Option<f64> {
         let all = self.measurement.accuracy(alpha).ok()?;
         all.into_iter().try_fold(0.0, |most: f64, one| Some(most.max(one?)))
     }
-    /// Add the noise to exact sums.
+    /// Return exact sums with added noise.
     pub(crate) fn add(&self, exact: Vec<IBig>) -> Result<Vec<IBig>> {
         self.measurement.invoke(&AnyValue::new(exact))?.downcast::<Vec<IBig>>()
     }
 }
 
-/// Return the usual mechanism of a budget.
+/// Return the mechanism that is used by default for a kind of budget.
 pub(crate) fn usual(notion: Notion) -> &'static str {
     match notion {
         Notion::Concentrated => "make_gaussian<MO=ZeroConcentratedDivergence>",
         _ => "make_laplace<MO=MaxDivergence>",
     }
 }
-/// Find the noise for a vector of integers that costs at most a share.
+/// Find the least noise whose cost is at most a share of the loss. The noise is added to a vector
+/// of integers.
 ///
 /// The mechanism is a constructor of the registry with the arguments `input` and `scale`. Its input
-/// is vectors of integers under the L1 distance for a budget of epsilon, and under the L2 distance
-/// for a budget of rho. Its own map decides what it costs.
+/// is vectors of integers. The metric is the L1 distance for a budget of epsilon, and the L2
+/// distance for a budget of rho. The map of the mechanism computes the cost.
 pub(crate) fn on_sums(
     mechanism: Option<&str>,
     sensitivity: Sensitivity,
@@ -100,7 +102,8 @@ pub(crate) fn loss_of(
 ) -> Result<Loss> {
     Request::new("loss", measurement, distance)?.loss().within(notion)
 }
-/// Find the least scale whose loss is at most a share: near a guess, or else by bisection.
+/// Find the least scale for which the loss is at most a share. First try scales near `guess`, then
+/// bisect.
 pub(crate) fn least(
     request: &str,
     guess: f64,
@@ -116,7 +119,8 @@ pub(crate) fn least(
         let made = make(scale)?;
         let first = |loss: &Loss| loss.parts().first().map_or(0.0, Exact::to_f64_up);
         if fits(&made.1) {
-            // A mechanism that is not the usual one may need much less.
+            // A mechanism that the caller names can need much less noise than the default
+            // mechanism. So the guess can be far away.
             if first(&made.1) >= 0.999 * first(share) {
                 return ready(scale, made);
             }

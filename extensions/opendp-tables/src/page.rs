@@ -8,15 +8,15 @@ use serde_json::Value as Json;
 
 use crate::Answer;
 
-/// From this many groups on, a chart over one integer key is a histogram.
+/// The least number of groups for which a chart over one integer key is a histogram.
 const MANY: usize = 10;
-/// The columns of released values after the keys, before the losses.
+/// The columns of the table of released values that are after the keys and before the losses.
 const VALUE: usize = 1;
 const LOWER: usize = 3;
 const UPPER: usize = 4;
 
 impl Answer {
-    /// Make a page of the answer: charts with 95 % intervals, the budget, and how it was computed.
+    /// Make a page of the answer: charts with 95 % intervals, the budget and the plan.
     pub fn to_page(&self) -> Page {
         let text = |value: &Json| value.as_str().unwrap_or_default().to_owned();
         let plan = &self.document["plan"];
@@ -53,11 +53,12 @@ impl Answer {
             .with(Section::new("Noise").with(Block::Table(noise(&self.document["releases"]))))
             .with(provenance)
     }
-    /// Write the page as one HTML file. It needs no network and no script.
+    /// Write the page as one HTML file. The file needs no network and no script.
     pub fn to_html(&self) -> String {
         self.to_page().to_html()
     }
-    /// Draw each aggregate over its groups. A single number needs no chart.
+    /// Draw a chart of each aggregate over its groups. An aggregate with a single number gets no
+    /// chart.
     fn charts(&self) -> Vec<Section> {
         let keys = self.shown.keys;
         let columns = self.values.columns();
@@ -101,7 +102,7 @@ impl Answer {
         }
     }
 }
-/// Write a cell as people read it.
+/// Write a cell for readers.
 fn cell(column: &ArrayRef, row: usize) -> String {
     if let Some(floats) = column.as_primitive_opt::<Float64Type>()
         && floats.is_valid(row)

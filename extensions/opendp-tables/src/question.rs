@@ -1,4 +1,4 @@
-//! Questions: what they cost, how good they are, and their release.
+//! Questions: their costs, the accuracy of their answers, and their release.
 
 use std::sync::Arc;
 
@@ -31,7 +31,7 @@ mod explanation;
 
 pub use explanation::{Explained, Explanation};
 
-/// A question that was checked. Nothing is spent before [`release`](Question::release).
+/// A checked question. Nothing is spent before [`release`](Question::release).
 #[derive(Debug)]
 pub struct Question<'a> {
     session: &'a Session,
@@ -48,14 +48,14 @@ impl<'a> Question<'a> {
         let (text, by) = (text.to_owned(), String::new());
         Ok(Question { session, text, checked, spending, mechanism, id, by })
     }
-    /// State what the question may cost. Without it, metadata say how many `queries` share the
-    /// budget evenly.
+    /// State the largest cost of the question. By default, the largest cost is the budget divided
+    /// by the number of `queries` in the metadata.
     #[must_use]
     pub fn spending(self, budget: Budget) -> Self {
         Question { spending: Some(budget), ..self }
     }
-    /// Name a constructor of the registry for the noise of sums, instead of the usual one. It takes
-    /// `input` and `scale`; its map decides what it costs.
+    /// Name a constructor of the registry for the noise of sums, instead of the usual one. The
+    /// constructor takes `input` and `scale`. Its map computes the cost.
     #[must_use]
     pub fn mechanism(self, name: &str) -> Self {
         Question { mechanism: Some(name.into()), ..self }
@@ -65,12 +65,12 @@ impl<'a> Question<'a> {
     pub fn id(self, id: &str) -> Self {
         Question { id: Some(id.into()), ..self }
     }
-    /// State who asks, for the ledger.
+    /// State the name of the person who asks, for the ledger.
     #[must_use]
     pub fn by(self, who: &str) -> Self {
         Question { by: who.into(), ..self }
     }
-    /// Return the SHA-256 of the exact plan, which is the same whenever the same is computed.
+    /// Return the SHA-256 of the exact plan. Equal plans have equal digests.
     pub fn digest(&self) -> String {
         let statements = self.checked.plan.statements(Dialect::DataFusion);
         let mut hash = Sha256::new();
@@ -80,11 +80,11 @@ impl<'a> Question<'a> {
         }
         hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
     }
-    /// Find the noise, and what it costs.
+    /// Find the noise of the question and the cost of this noise.
     fn mechanisms(&self) -> Result<Mechanisms> {
         mechanisms(&self.checked, self.mechanism.as_deref(), &self.amount()?)
     }
-    /// The most that the question may cost.
+    /// Return the largest cost of the question.
     fn amount(&self) -> Result<Loss> {
         let account = &self.session.account;
         if let Some(budget) = &self.spending {
@@ -98,19 +98,19 @@ impl<'a> Question<'a> {
         let whole = Budget::read(&self.session.metadata.budget)?;
         crate::budget::share(whole.amount(), queries)
     }
-    /// Tell what the question costs and how accurate the answer will be. It reads no data and
-    /// spends nothing.
+    /// Return the cost of the question and the accuracy of the answer. This function reads no data
+    /// and spends nothing.
     ///
     /// # Errors
-    /// Those of the noise; `BudgetExceeded` is not checked.
+    /// The errors of the noise. The remaining budget is not checked.
     pub fn explain(&self) -> Result<Explanation> {
         explanation::explain(self, &self.mechanisms()?)
     }
     /// Spend, run the exact plan, add noise, and return the answer.
     ///
     /// # Errors
-    /// `BudgetExceeded` when too little is left; nothing is run then. `FailedFunction` when the
-    /// engine fails; what was charged stays charged.
+    /// `BudgetExceeded` when too little is left: nothing is run. `FailedFunction` when the engine
+    /// fails: the charge stays.
     pub fn release(self) -> Result<Answer> {
         let mechanisms = self.mechanisms()?;
         self.check_public_keys()?;
@@ -131,7 +131,7 @@ impl<'a> Question<'a> {
         let noisy: Noisy = serde_json::from_str(&text).map_err(|_| unreadable())?;
         self.answer(&mechanisms, &noisy)
     }
-    /// Check on the public tables that no key is there twice, since rows would be multiplied.
+    /// Check that no key occurs twice in a public table, because a join would multiply rows.
     fn check_public_keys(&self) -> Result<()> {
         for join in self.checked.plan.branches.iter().flat_map(|branch| &branch.joins) {
             let (key, table) = (quoted(&join.key.0), quoted(&join.table));
@@ -155,7 +155,8 @@ impl<'a> Question<'a> {
         }
         Ok(())
     }
-    /// An id that no other release has: a question asked again is a new release.
+    /// Return an id that no other release has. So a question that is asked again without an id is a
+    /// new release.
     fn usual_id(&self) -> Result<String> {
         Ok(format!("sql {:.16} {}", self.digest(), seed()?))
     }
@@ -181,7 +182,7 @@ impl<'a> Question<'a> {
         };
         Ok(Answer { table, values, document, shown })
     }
-    /// Tell for each part of the budget what is spent and what is left.
+    /// Return the spent and the remaining amount for each part of the budget.
     fn accounts(&self, mechanisms: &Mechanisms) -> Result<Vec<Account>> {
         let (whole, left) =
             (Budget::read(&self.session.metadata.budget)?, self.session.remaining()?);
@@ -199,7 +200,8 @@ impl<'a> Question<'a> {
         };
         Ok(mechanisms.loss.notion().parts().iter().enumerate().map(part).collect())
     }
-    /// Name the aggregates as people write them: the engine calls `COUNT(*)` a count of ones.
+    /// Return the names of the aggregates as they are written in SQL. The engine gives `COUNT(*)`
+    /// the name of a count of ones.
     fn names(&self) -> Result<Vec<String>> {
         let schema = crate::check::aggregate_schema(&self.checked.query)?;
         let fields = schema.fields().iter().skip(self.checked.plan.keys.len());
@@ -260,7 +262,7 @@ impl<'a> Question<'a> {
         explanation::explain(self, mechanisms)
     }
 }
-/// The scales of all noise, for the ledger.
+/// Return the scales of all noise of the question, for the ledger.
 fn scales(mechanisms: &Mechanisms) -> Json {
     let sums = mechanisms.sums.iter().flatten().map(|noise| (&noise.request, noise.scale));
     let choices = mechanisms.choices.iter().map(|choice| &choice.noise);
@@ -269,7 +271,7 @@ fn scales(mechanisms: &Mechanisms) -> Json {
     let all = sums.chain(choices).chain(selection.map(|noise| (&noise.request, noise.scale)));
     all.map(|(request, scale)| json!([request, scale])).collect()
 }
-/// The loss of the noise that an aggregate is computed from.
+/// Return the loss of the noise in an aggregate.
 fn loss_of(mechanisms: &Mechanisms, output: &Output) -> Vec<Amount> {
     let of = |sum: &usize| match (&mechanisms.selection, mechanisms.sums.get(*sum)) {
         (Some(selection), _) if selection.sum == *sum => Some(&selection.noise.loss),
@@ -298,7 +300,7 @@ fn loss_of(mechanisms: &Mechanisms, output: &Output) -> Vec<Amount> {
 fn unreadable() -> Error {
     Error::FailedFunction("the release cannot be written down".into())
 }
-/// Draw a seed of 128 bits for the choice of rows.
+/// Draw a seed of 128 bits. The exact plan chooses the rows within the limits by this seed.
 fn seed() -> Result<String> {
     let words = with_secure(|source| Ok::<_, NoEntropy>([source.word()?, source.word()?]));
     let [a, b] = words.map_err(|_| Error::NoEntropy)?;

@@ -1,4 +1,4 @@
-//! From exact results to noisy ones. This is the only place where noise is drawn.
+//! Noisy results from exact results. No other module draws noise.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -6,6 +6,7 @@ use opendp_core::{Error, IBig, Result};
 use serde::{Deserialize, Serialize};
 
 use crate::Value;
+use crate::direct;
 use crate::engine::{Cells, Engine, failed, without_data};
 use crate::ir::{Key, Plan};
 use crate::mechanisms::Mechanisms;
@@ -14,7 +15,7 @@ use crate::sql::seeded;
 /// The keys of a group, as text.
 pub(crate) type Group = Vec<String>;
 
-/// The exact results of a plan. They are private.
+/// The exact results of a plan. These results are private.
 #[derive(Default)]
 pub(crate) struct Exact {
     pub(crate) sums: BTreeMap<Group, Vec<IBig>>,
@@ -22,8 +23,11 @@ pub(crate) struct Exact {
     pub(crate) buckets: Vec<BTreeMap<Group, Vec<u64>>>,
 }
 impl Exact {
-    /// Run the statements of a plan.
+    /// Run a plan: its statements, or what computes the same in this process.
     pub(crate) fn run(plan: &Plan, engine: &dyn Engine, seed: &str) -> Result<Exact> {
+        if let Some(exact) = engine.embedded().and_then(|own| direct::run(plan, own, seed)) {
+            return exact;
+        }
         let statements = plan.statements(engine.dialect());
         let run = |statement: &String| engine.run(&seeded(statement, seed)).map_err(without_data);
         let mut exact = Exact::default();
@@ -62,17 +66,17 @@ fn grouped(row: Cells, keys: usize) -> Result<(Group, Vec<String>)> {
     Ok((cells, rest))
 }
 
-/// The noisy results of a plan. Everything that is released is computed from them.
+/// The noisy results of a plan. All released values are computed from these results.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Noisy {
     pub(crate) groups: Vec<Group>,
-    /// For each sum, an integer of each group.
+    /// The noisy sums: for each sum, one integer for each group.
     pub(crate) sums: Vec<Vec<String>>,
-    /// For each choice, the place of a candidate in each group.
+    /// The chosen candidates: for each choice, the place of one candidate for each group.
     pub(crate) choices: Vec<Vec<usize>>,
 }
 
-/// Draw all noise of a release. The order does not depend on the data.
+/// Draw all noise of a release, in an order that does not depend on the data.
 pub(crate) fn noisy(plan: &Plan, mechanisms: &Mechanisms, exact: &Exact) -> Result<Noisy> {
     let (groups, chosen) = match &mechanisms.selection {
         None => (public_groups(&plan.keys), None),
@@ -121,24 +125,26 @@ pub(crate) fn noisy(plan: &Plan, mechanisms: &Mechanisms, exact: &Exact) -> Resu
     let choices = mechanisms.choices.iter().map(choose).collect::<Result<_>>()?;
     Ok(Noisy { groups, sums, choices })
 }
-/// The counts that decide which keys are released, each under its keys as JSON.
+/// Return the counts that decide which keys are released. In the returned map, the key of each
+/// count is its group as JSON.
 fn selected_counts(plan: &Plan, sum: usize, exact: &Exact) -> Result<HashMap<String, i64>> {
     let counts = exact.sums.iter().filter(|(group, _)| plan_has(plan, group));
     counts
         .map(|(group, sums)| {
             let count = sums.get(sum).map_or("0".to_owned(), IBig::to_string);
-            // Counts stay far below the limit; a larger one would be moved to it.
+            // Every count is far below the largest `i64`. A count that does not fit would become
+            // the largest `i64`.
             let count = count.parse::<i64>().unwrap_or(i64::MAX);
             let key = serde_json::to_string(group).map_err(|_| failed())?;
             Ok((key, count))
         })
         .collect()
 }
-/// Whether a group consists of keys of the declared types.
+/// Return whether the keys of a group have the types that the plan declares.
 fn plan_has(plan: &Plan, group: &Group) -> bool {
     plan.keys.iter().zip(group).all(|(key, text)| Value::read(text, key.kind).is_some())
 }
-/// All combinations of public keys, in order.
+/// Return all combinations of the values of public keys, in the order of these values.
 fn public_groups(keys: &[Key]) -> Vec<Group> {
     keys.iter().fold(vec![Vec::new()], |groups, key| {
         let values: Vec<String> = key.public.iter().flatten().map(Value::printed).collect();

@@ -1,54 +1,58 @@
-//! How much one individual can change the exact results of a plan.
+//! Bounds on the change of the exact results of a plan that one individual causes.
 //!
 //! # Stability of a plan
 //!
-//! *Function.* A plan reads the rows of one private table, each row alone: it evaluates row-wise
-//! expressions, drops rows by conditions, adds columns of at most one row of public tables, and
-//! unites `m` such branches of the same table. If the table protects ids, it drops rows without an
-//! id and keeps, of each id, at most `C` rows in each group, then the rows of at most `G` groups,
-//! then at most `K` rows. For each group and each sum it adds integers of magnitude at most `B`,
-//! one for each row, or counts the ids.
+//! *Function.* A plan reads the rows of one private table. It evaluates expressions on each row
+//! alone, and drops rows by conditions. It can add columns from public tables. A row then matches
+//! at most one row of each public table. The plan can unite `m` such branches of the same table. If
+//! the table protects ids, the plan drops rows without an id, and then applies three limits to each
+//! id. First, it keeps at most `C` rows in each group. Then it keeps the rows of at most `G`
+//! groups. Then it keeps at most `K` rows. For each group, the plan computes sums and counts. A sum
+//! adds an integer of magnitude at most `B` for each row. A count adds 1 for each id.
 //!
-//! *Precondition.* Two tables are neighbours if one has, besides the rows of the other, the rows of
-//! one individual: all rows of one id, or at most `k` rows if the unit is `rows = k`. Public tables
-//! are equal, and the joined column of each has no value twice.
+//! *Precondition.* Of two neighbouring tables, one has all rows of the other, and also the rows of
+//! one individual. These are all rows of one id. If the unit is `rows = k`, they are at most `k`
+//! rows. Public tables are equal, and the joined column of each public table has no value twice.
 //!
-//! *Postcondition.* Let `x` and `y` be the vectors of one sum over all groups, where groups without
-//! rows have the sum 0. Then at most `G` entries differ, each by at most `B C`; the differences add
-//! up to at most `B K`, and their squares to at most `B^2 S`, where `S` is the largest sum of the
-//! squares of `G` integers from 0 to `C` that add up to at most `K`. For counts of ids, `C` is 1
-//! and `K` is `G`. For trusted rows, `C = G = K = m k`.
+//! *Postcondition.* Let `x` and `y` be the vectors of one sum over all groups. Groups without rows
+//! have the sum 0. At most `G` entries of `x` and `y` differ, and each entry differs by at most `B
+//! C`. The magnitudes of the differences add up to at most `B K`, and their squares add up to at
+//! most `B^2 S`. Here `S` is the largest sum of the squares of `G` integers from 0 to `C` that add
+//! up to at most `K`. For counts of ids, `C` is 1 and `K` is `G`. For trusted rows, `C = G = K = m
+//! k`.
 //!
-//! *Proof.* Row-wise steps map each row to at most one row, whatever the other rows are: joins meet
-//! at most one row of the public table by its key. So the rows that reach the limits differ by
-//! those of one individual, and for trusted rows these are at most `m k`. The limits rank the rows
-//! of one id by values of these rows alone: the window functions are partitioned by the id, and the
-//! hash takes the seed, the id and the row. So the rows that are kept of other ids do not change,
-//! and of the one id they are at most `C` a group, in at most `G` groups, at most `K` in all. Later
-//! limits only remove rows, so earlier ones still hold. Equal rows of an id are interchangeable, so
-//! the multiset that is kept is a function of the data and the seed. Each kept row adds an integer
-//! of magnitude at most `B` to one group: the plan moves the value between two bounds by
-//! comparisons, and rounding to the lattice is monotone. Sums are in decimals of 38 digits, and
-//! magnitudes are at most `2^53`, so they are exact for fewer than `10^22` rows. With `c_g` kept
-//! rows of the individual in group `g`, the entry changes by at most `B c_g`, where `c_g <= C`,
-//! `sum c_g <= K`, and at most `G` are not 0. The sum of squares is convex, so it is largest when
-//! as many as possible are `C`. An id adds at most 1 to the number of ids of each of its groups.
+//! *Proof.* A row-wise step maps each row to at most one row, independently of the other rows. In
+//! particular, a join finds at most one row of the public table for each row. So the rows before
+//! the limits differ only by rows of one individual. For trusted rows, these are at most `m k`
+//! rows. The limits rank the rows of one id by values of these rows alone. The rank of a row
+//! depends on a lot. The lot depends only on the seed, the id, and the place of the row in the
+//! order of the rows of this id. So the kept rows of other ids do not change. The kept rows of the
+//! one id are at most `C` in each group, are in at most `G` groups, and are at most `K` in total.
+//! Later limits only remove rows, so the earlier limits still hold. Equal rows of an id are
+//! interchangeable. So the multiset of kept rows is a function of the data and the seed. Each kept
+//! row adds an integer of magnitude at most `B` to one group. The reason is that the plan clamps
+//! the value to two bounds by comparisons, and that rounding to the lattice is monotone. Sums are
+//! decimals of 38 digits, and magnitudes are at most `2^53`. So sums are exact for fewer than
+//! `10^22` rows. Let `c_g` be the number of kept rows of the individual in group `g`. The entry of
+//! the group changes by at most `B c_g`. Here `c_g <= C`, `sum c_g <= K`, and at most `G` of the
+//! `c_g` are not 0. The sum of squares is convex. So it is largest when as many `c_g` as possible
+//! are `C`. An id adds at most 1 to the number of ids of each of its groups.
 //!
-//! Neighbours by exchange of one individual are twice as far apart.
+//! If neighbours differ by an exchange of one individual, all these bounds are twice as large.
 
 use opendp_core::Result;
 use opendp_core::arith::{Directed, DirectedFloat, InfCast};
 
 use crate::ir::{Addend, Bounding, Plan, Sum};
 
-/// What one individual contributes at most.
+/// Limits on the rows that one individual contributes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Contribution {
-    /// All rows.
+    /// The number of all rows.
     pub(crate) rows: u64,
-    /// The groups with rows.
+    /// The number of groups with rows.
     pub(crate) groups: u64,
-    /// The rows in one group.
+    /// The largest number of rows in one group.
     pub(crate) per_group: u64,
 }
 impl Contribution {
@@ -69,7 +73,7 @@ impl Contribution {
             }
         }
     }
-    /// Find the largest sum of squares of rows in groups.
+    /// Find the largest sum of the squares of the numbers of rows in groups.
     fn squares(self) -> u64 {
         let full = (self.rows / self.per_group.max(1)).min(self.groups);
         let rest = match full < self.groups {
@@ -86,11 +90,11 @@ impl Contribution {
 pub(crate) struct Sensitivity {
     /// The number of groups that change.
     pub(crate) l0: u64,
-    /// The sum of the changes.
+    /// The sum of the magnitudes of the changes.
     pub(crate) l1: f64,
-    /// The root of the sum of their squares.
+    /// The root of the sum of the squares of the changes.
     pub(crate) l2: f64,
-    /// The largest change.
+    /// The largest magnitude of a change.
     pub(crate) linf: f64,
 }
 /// Bound the changes of a sum. See the [module](self) for the proof.

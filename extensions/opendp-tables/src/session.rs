@@ -27,7 +27,8 @@ pub struct Session {
     pub(crate) metadata: Metadata,
     pub(crate) engine: Box<dyn Engine>,
     pub(crate) account: Account,
-    /// Plans queries and computes with released values. Its tables are empty.
+    /// The context that plans queries and computes with released values. The tables of this context
+    /// are empty.
     planner: SessionContext,
     waiter: Arc<DataFusion>,
 }
@@ -37,17 +38,19 @@ impl std::fmt::Debug for Session {
     }
 }
 impl Session {
-    /// Open the tables of a metadata file. Paths in it are relative to its folder.
+    /// Open the tables of a metadata file. Paths in the file are relative to the folder of the
+    /// file.
     ///
     /// # Errors
-    /// `NotFound` when the file cannot be read; those of the metadata, the tables and the ledger.
+    /// `NotFound` when the file cannot be read; the errors of the metadata, the tables and the
+    /// ledger.
     pub fn open(path: impl AsRef<Path>) -> Result<Self> {
         Session::open_on(path, Box::new(DataFusion::new()?))
     }
     /// Open the tables of a metadata file on an engine.
     ///
     /// # Errors
-    /// Those of [`open`](Session::open), and those of the engine.
+    /// The errors of [`open`](Session::open) and of the engine.
     pub fn open_on(path: impl AsRef<Path>, engine: Box<dyn Engine>) -> Result<Self> {
         let path = path.as_ref();
         let text = std::fs::read_to_string(path)
@@ -80,14 +83,14 @@ impl Session {
     /// Open a session on sources, by the names of their tables in the metadata.
     ///
     /// # Errors
-    /// Those of the metadata, the sources and the ledger.
+    /// The errors of the metadata, the sources and the ledger.
     pub fn new(metadata: Metadata, sources: Vec<(String, Source)>) -> Result<Self> {
         Session::on(metadata, sources, Box::new(DataFusion::new()?))
     }
     /// Open a session on sources that an engine reads.
     ///
     /// # Errors
-    /// Those of [`new`](Session::new), and those of the engine.
+    /// The errors of [`new`](Session::new) and of the engine.
     pub fn on(
         metadata: Metadata,
         sources: Vec<(String, Source)>,
@@ -108,11 +111,11 @@ impl Session {
         }
         Session::with_engine(metadata, engine)
     }
-    /// Open a session on an engine that has the tables already, with the described columns in
-    /// their declared types.
+    /// Open a session on an engine that already has the tables. The tables have the described
+    /// columns with their declared types.
     ///
     /// # Errors
-    /// Those of the metadata and the ledger.
+    /// The errors of the metadata and the ledger.
     pub fn with_engine(metadata: Metadata, engine: Box<dyn Engine>) -> Result<Self> {
         let budget = Budget::read(&metadata.budget)?;
         let account = match (&metadata.budget.ledger, &metadata.budget.name) {
@@ -135,8 +138,9 @@ impl Session {
     pub fn query(&self, sql: &str) -> Result<Question<'_>> {
         Question::new(self, sql, self.checked(sql)?)
     }
-    /// Begin a question in Rust: a data frame with the columns of a table. It has no rows, so to
-    /// collect it reveals nothing. Filter, aggregate and sort it, and then [`ask`](Session::ask).
+    /// Begin a question in Rust: a data frame with the columns of a table. The frame has no rows,
+    /// so collecting it reveals nothing. Filter, aggregate and sort it, then call
+    /// [`ask`](Session::ask).
     ///
     /// # Errors
     /// `NotFound` when there is no such table.
@@ -144,10 +148,10 @@ impl Session {
         let frame = self.waiter.wait(self.planner.table(quoted(name)));
         frame.map_err(|_| Error::NotFound(format!("there is no table `{name}`")))
     }
-    /// Ask the question of a data frame. It means what the same plan means in SQL.
+    /// Ask the question of a data frame. A data frame means the same as an equal plan in SQL.
     ///
     /// # Errors
-    /// Those of [`query`](Session::query).
+    /// The errors of [`query`](Session::query).
     pub fn ask(&self, frame: DataFrame) -> Result<Question<'_>> {
         let plan = frame.into_unoptimized_plan();
         let text = plan.display_indent().to_string();
@@ -156,22 +160,22 @@ impl Session {
     pub(crate) fn checked(&self, sql: &str) -> Result<Checked> {
         check(self.planned(sql)?, &self.metadata.tables)
     }
-    /// Return what is left of the budget.
+    /// Return the remaining budget.
     ///
     /// # Errors
-    /// Those of the ledger.
+    /// The errors of the ledger.
     pub fn remaining(&self) -> Result<Loss> {
         self.account.left()
     }
-    /// Return the number of rows that the running exact plan has read, if the engine knows it. It
-    /// is private: show it only to people who may see the data.
+    /// Return the number of rows that the running exact plan has read, if it is known. The number
+    /// is private, so show it only to people who may see the data.
     pub fn rows_read(&self) -> Option<u64> {
         self.engine.rows_read()
     }
     /// Return the statements of the exact plan of a query, without the seed.
     ///
     /// # Errors
-    /// Those of [`query`](Session::query).
+    /// The errors of [`query`](Session::query).
     pub fn statements(&self, sql: &str, dialect: crate::Dialect) -> Result<crate::Statements> {
         Ok(self.checked(sql)?.plan.statements(dialect))
     }
@@ -180,7 +184,7 @@ impl Session {
             return Err(Error::argument("query", "expected at most 10000 bytes"));
         }
         let state = self.planner.state();
-        // On a thread with a large stack: what is nested too deeply is dropped there, too.
+        // Use a thread with a large stack, also to drop a plan that is nested too deeply.
         let planned = self.waiter.wait(async {
             let plan = state.create_logical_plan(sql).await?;
             if is_deep(&plan)? {
@@ -193,14 +197,14 @@ impl Session {
             Error::argument("query", text.lines().next().unwrap_or("it cannot be read").to_owned())
         })
     }
-    /// Compute with released values.
+    /// Run a plan that computes only with released values.
     pub(crate) fn computed(&self, plan: LogicalPlan) -> Result<Vec<RecordBatch>, DataFusionError> {
         self.waiter.wait(async { self.planner.execute_logical_plan(plan).await?.collect().await })
     }
 }
-/// The most levels of an expression, and the most nodes of a plan.
+/// The largest number of levels of an expression, and of nodes of a plan.
 const MOST_LEVELS: usize = 200;
-/// Whether other threads could run out of stack when they walk a plan.
+/// Return whether a plan is so deep that other threads could run out of stack.
 fn is_deep(plan: &LogicalPlan) -> Result<bool, DataFusionError> {
     let (mut nodes, mut levels) = (0, 0);
     plan.apply_with_subqueries(|node| {
@@ -220,7 +224,7 @@ fn depth(expr: &Expr) -> Result<usize, DataFusionError> {
     })?;
     Ok(below + 1)
 }
-/// Make a context that knows the columns of tables and has no rows.
+/// Make a context with the columns of tables, without rows.
 fn planner(tables: &Tables) -> Result<SessionContext> {
     let mut config = SessionConfig::new();
     config.options_mut().sql_parser.dialect = datafusion::common::config::Dialect::PostgreSQL;

@@ -1,41 +1,50 @@
 //! Print exact plans as SQL.
 //!
-//! A plan is one statement for the sums and one for each quantile. All of them read the same
-//! bounded rows. Every statement is total: it raises no error that depends on the data, whatever
-//! the cells are, as far as the engine can read them with the declared types.
+//! A plan has one statement for the sums and one statement for each quantile. All statements read
+//! the same bounded rows. Every statement is total: it raises no error that depends on the data.
+//! The cells may have all values that the engine can read with the declared types.
 //!
-//! The rows of an id are ranked by a hash of the seed, the id, the row as the query sees it, and
-//! the number of the row among equal ones. So the choice depends on the rows of this id alone; it
-//! is the same on every engine; and over seeds it is uniform.
+//! The choice of the rows of an id depends only on the seed, the id and the rows of this id. The
+//! choice is the same on every engine, and uniform over seeds. See [`limits`].
 
 use std::fmt::Write as _;
 
 use crate::Type;
-use crate::ir::{Addend, Bounding, Branch, Buckets, Key, Plan, Sum};
+use crate::ir::{Addend, Bounding, Branch, Buckets, Key, Plan, Row, Sum};
 
+mod limits;
 mod rows;
 
+pub(crate) use limits::seeded;
 pub(crate) use rows::quoted;
 
-/// The words in which engines differ.
+/// The dialect of SQL of an engine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Dialect {
-    /// DataFusion, also when it is distributed.
+    /// DataFusion, in one process or distributed.
     DataFusion,
     /// PostgreSQL.
     PostgreSql,
 }
 
-/// Where the secret seed of a statement goes. Statements are shown with this in its place.
-pub(crate) const SEED: &str = "<seed>";
-
 /// The statements of a plan, without the seed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Statements {
-    /// One row for each group that has rows: the keys, then the sums, all as text.
+    /// The statement for sums. The statement returns a row for each group that has rows: the keys,
+    /// then the sums, all as text.
     pub sums: Option<String>,
-    /// One for each quantile: the keys, the bucket and the number of rows, all as text.
+    /// The statements for quantiles. Each statement returns the keys, the bucket and the number of
+    /// rows, all as text.
     pub buckets: Vec<String>,
+}
+impl Statements {
+    /// Put a seed into the statements, to run them on any engine. The seed decides which rows of an
+    /// id are kept. The results of the statements are exact, so they are private.
+    pub fn with_seed(&self, seed: &str) -> Statements {
+        let put = |statement: &String| seeded(statement, seed);
+        let buckets = self.buckets.iter().map(put).collect();
+        Statements { sums: self.sums.as_ref().map(put), buckets }
+    }
 }
 impl Plan {
     /// Print the plan for an engine.
@@ -44,6 +53,13 @@ impl Plan {
         let sums = (!self.sums.is_empty()).then(|| printer.sums());
         let buckets = (0..self.buckets.len()).map(|k| printer.bucket(k)).collect();
         Statements { sums, buckets }
+    }
+    /// Print the statement that picks the rows, for the engine in this process. Raw columns are as
+    /// the table has them.
+    pub(crate) fn picked_statement(&self, raw: &[bool]) -> String {
+        let printer = Printer { plan: self, dialect: Dialect::DataFusion };
+        let picked = self.branches.iter().map(|branch| printer.branch(branch, raw));
+        picked.collect::<Vec<_>>().join("\nUNION ALL\n")
     }
 }
 
@@ -79,7 +95,7 @@ impl Printer<'_> {
     fn keys(&self) -> Vec<String> {
         (0..self.plan.keys.len()).map(|k| format!("k{k}")).collect()
     }
-    /// The columns of a rated row besides its id: keys, addends and buckets.
+    /// Return the columns of a row of the stage `rated` besides its id: keys, addends and buckets.
     fn content(&self) -> Vec<String> {
         let sums = (0..self.plan.sums.len()).map(|k| format!("v{k}"));
         let buckets = (0..self.plan.buckets.len()).map(|k| format!("b{k}"));
@@ -88,27 +104,33 @@ impl Printer<'_> {
     /// Print the common part of all statements, and name its last stage.
     fn stages(&self) -> (String, &'static str) {
         let picked: Vec<String> =
-            self.plan.branches.iter().map(|branch| self.branch(branch)).collect();
+            self.plan.branches.iter().map(|branch| self.branch(branch, &[])).collect();
         let mut text = format!("__picked AS (\n{}\n)", picked.join("\nUNION ALL\n"));
         let _ = write!(text, ",\n__rated AS ({})", self.rated());
         match &self.plan.bounding {
             Bounding::Trusted { .. } => (text, "__rated"),
-            Bounding::Enforced { rows, groups, rows_per_group, .. } => {
-                let _ = write!(text, "{}", self.bounded(*rows, *groups, *rows_per_group));
+            Bounding::Enforced { .. } => {
+                text += &limits::stages(self.plan, self.dialect, &self.content());
                 (text, "__bounded")
             }
         }
     }
-    /// Rows of the private table, joined and filtered, with the columns of the query.
-    fn branch(&self, branch: &Branch) -> String {
+    /// Print the rows of the private table, joined and filtered, with the columns of the query.
+    fn branch(&self, branch: &Branch, raw: &[bool]) -> String {
         let mut columns = Vec::new();
         if let Bounding::Enforced { id: (id, _), .. } = &self.plan.bounding {
             columns.push(format!("t0.{} AS id", rows::quoted(id)));
         }
         for (k, column) in branch.columns.iter().enumerate() {
-            columns.push(format!("{} AS c{k}", rows::print(column, self.dialect)));
+            let printed = match column {
+                Row::Column { source, name, .. } if raw.get(k) == Some(&true) => {
+                    format!("t{source}.{}", rows::quoted(name))
+                }
+                _ => rows::print(column, self.dialect),
+            };
+            columns.push(format!("{printed} AS c{k}"));
         }
-        // A statement needs a column.
+        // A statement needs at least one column.
         columns.push("1 AS one".into());
         let mut text =
             format!("SELECT {} FROM {} AS t0", columns.join(", "), rows::quoted(&branch.table));
@@ -130,7 +152,8 @@ impl Printer<'_> {
         }
         text
     }
-    /// Keys, integers to add, and buckets of each row; rows outside of public groups are left out.
+    /// Print the keys, the integers to add, and the buckets of each row. Leave out rows outside of
+    /// public groups.
     fn rated(&self) -> String {
         let mut columns = Vec::new();
         let mut filters = Vec::new();
@@ -173,7 +196,7 @@ impl Printer<'_> {
             None => value,
         }
     }
-    /// The bucket of a row among candidates, or -1.
+    /// Print the bucket of a row among candidates, or -1.
     fn bucket_of(&self, buckets: &Buckets) -> String {
         let column = buckets.column;
         let value = format!("CAST(c{column} AS DOUBLE PRECISION)");
@@ -187,62 +210,4 @@ impl Printer<'_> {
     fn kind(&self, column: usize) -> Option<Type> {
         self.plan.branches.iter().find_map(|branch| branch.columns.get(column)?.kind())
     }
-    /// Enforce the limits of each id, in three steps: rows of a group, groups, rows.
-    fn bounded(&self, rows: Option<u64>, groups: Option<u64>, per_group: Option<u64>) -> String {
-        let content = self.content();
-        let all = |more: &str| [&["id".to_owned()], &content[..], &[more.to_owned()]].concat();
-        let equal = [&["id".to_owned()], &content[..]].concat().join(", ");
-        let keys = [vec!["id".to_owned()], self.keys()].concat();
-        let row_hash = hash([&["id".to_owned()], &content[..], &["copy".to_owned()]].concat());
-        let mut text = format!(
-            ",\n__copies AS (SELECT {}, row_number() OVER (PARTITION BY {equal}) AS copy \
-             FROM __rated)",
-            [&["id".to_owned()], &content[..]].concat().join(", ")
-        );
-        let _ = write!(
-            text,
-            ",\n__drawn AS (SELECT {}, {row_hash} AS lot, {} AS group_lot FROM __copies)",
-            all("copy").join(", "),
-            hash([&["'group'".to_owned()], &keys[..]].concat()),
-        );
-        let mut last = "__drawn";
-        let mut step = |name: &'static str, rank: String, limit: u64| {
-            let columns = [all("copy"), vec!["lot".into(), "group_lot".into()]].concat().join(", ");
-            let _ = write!(
-                text,
-                ",\n{name} AS (SELECT {columns} FROM (SELECT {columns}, {rank} AS place FROM {last}) \
-                 AS {name}_ranked WHERE place <= {limit})",
-            );
-            last = name;
-        };
-        if let Some(limit) = per_group {
-            let by = keys.join(", ");
-            let rank = format!("row_number() OVER (PARTITION BY {by} ORDER BY lot, copy)");
-            step("__per_group", rank, limit);
-        }
-        if let (Some(limit), false) = (groups, self.plan.keys.is_empty()) {
-            let ties = self.keys().join(", ");
-            let rank = format!("dense_rank() OVER (PARTITION BY id ORDER BY group_lot, {ties})");
-            step("__groups", rank, limit);
-        }
-        if let Some(limit) = rows {
-            let rank = "row_number() OVER (PARTITION BY id ORDER BY lot, copy)".to_owned();
-            step("__rows", rank, limit);
-        }
-        let _ = write!(text, ",\n__bounded AS (SELECT {equal} FROM {last})");
-        text
-    }
-}
-/// The hash of the seed and of columns.
-fn hash(columns: Vec<String>) -> String {
-    let text = |column: &String| match column.as_str() {
-        "'group'" => column.clone(),
-        _ => format!("CAST({column} AS VARCHAR)"),
-    };
-    let parts: Vec<String> = columns.iter().map(text).collect();
-    format!("md5('{SEED}' || '|' || {})", parts.join(" || '|' || "))
-}
-/// Put the seed into a statement.
-pub(crate) fn seeded(statement: &str, seed: &str) -> String {
-    statement.replace(&format!("md5('{SEED}'"), &format!("md5('{seed}'"))
 }

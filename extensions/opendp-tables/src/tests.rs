@@ -1,6 +1,7 @@
-//! Tests of the whole crate, in one program: linking an engine takes long.
+//! Tests of the whole crate, in one program, because linking an engine takes long.
 
 mod coverage;
+mod direct;
 mod files;
 mod ledgers;
 mod pages;
@@ -19,7 +20,7 @@ use datafusion::arrow::datatypes::{Float64Type, Int64Type};
 
 use crate::{Answer, Budget, Column, Metadata, PrivacyUnit, Session, Source, Table, Type};
 
-/// So much that there is no noise, in practice.
+/// An epsilon so large that there is practically no noise.
 pub(crate) fn plenty() -> Budget {
     Budget::epsilon(1e11).unwrap()
 }
@@ -39,7 +40,7 @@ pub(crate) fn described(unit: PrivacyUnit) -> Table {
         .with("income", Column::new(Type::Float).bounds(0.0, 1000.0))
         .with("employed", Column::new(Type::Boolean))
 }
-/// Eight rows of five people, two of them without an id, with null, NaN and infinite cells.
+/// Make eight rows. Two rows have no id. Some cells are null, NaN or infinite.
 pub(crate) fn people() -> RecordBatch {
     let pid =
         Int64Array::from(vec![Some(1), Some(1), Some(1), Some(2), Some(3), None, None, Some(4)]);
@@ -76,7 +77,7 @@ pub(crate) fn session(unit: PrivacyUnit) -> Session {
 pub(crate) fn ask(session: &Session, sql: &str) -> Answer {
     session.query(sql).unwrap().spending(plenty()).release().unwrap()
 }
-/// All numbers of a table, row by row; -999 stands for null.
+/// Return all numbers of a table, row by row. -999 stands for null.
 pub(crate) fn numbers(table: &RecordBatch) -> Vec<Vec<f64>> {
     let cell = |column: &ArrayRef, row: usize| {
         use datafusion::arrow::datatypes::DataType;

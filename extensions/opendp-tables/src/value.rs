@@ -4,7 +4,7 @@ use opendp_core::{Error, Result};
 use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
 
-/// The type of a column. A cell that does not have the type of its column reads as null.
+/// The type of a column. A cell of another type is null.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Type {
@@ -12,13 +12,13 @@ pub enum Type {
     Boolean,
     /// A whole number of 64 bits.
     Integer,
-    /// A float of 64 bits. NaN reads as null.
+    /// A float of 64 bits. NaN is read as null.
     Float,
     /// Text.
     Text,
 }
 impl Type {
-    /// Return the word of metadata for the type.
+    /// Return the name that metadata files use for the type.
     pub fn name(self) -> &'static str {
         match self {
             Type::Boolean => "boolean",
@@ -27,7 +27,7 @@ impl Type {
             Type::Text => "text",
         }
     }
-    /// Whether values of the type are numbers.
+    /// Return whether values of the type are numbers.
     pub fn is_number(self) -> bool {
         matches!(self, Type::Integer | Type::Float)
     }
@@ -36,7 +36,7 @@ impl Type {
 /// A public value: a literal of a query, or a public key.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Value {
-    /// No value.
+    /// Null: no value.
     Null,
     /// True or false.
     Boolean(bool),
@@ -44,11 +44,11 @@ pub enum Value {
     Integer(i64),
     /// A finite float.
     Float(f64),
-    /// Text without the character of code 0.
+    /// A text without the character of code 0.
     Text(String),
 }
 impl Value {
-    /// Return the type; null has none.
+    /// Return the type of the value. Null has no type.
     pub fn kind(&self) -> Option<Type> {
         match self {
             Value::Null => None,
@@ -71,11 +71,11 @@ impl Value {
             Error::argument("keys", format!("expected keys of type {expected}, found {json}"))
         })
     }
-    /// Make a text, unless it holds the character of code 0, which servers refuse.
+    /// Make a text. A text with the character of code 0 gives `None`, because servers reject it.
     pub(crate) fn text(text: &str) -> Option<Value> {
         (!text.contains('\0')).then(|| Value::Text(text.to_owned()))
     }
-    /// Write a key as engines print it.
+    /// Write a key in the form that engines print.
     pub(crate) fn printed(&self) -> String {
         match self {
             Value::Null => String::new(),
@@ -94,7 +94,7 @@ impl Value {
             Type::Text => Value::text(text),
         }
     }
-    /// Convert to JSON.
+    /// Convert the value to JSON.
     pub fn to_json(&self) -> Json {
         match self {
             Value::Null => Json::Null,

@@ -1,4 +1,4 @@
-//! The command, as people call it.
+//! Tests that run the command as a user does.
 #![allow(clippy::unwrap_used, reason = "tests stop by panicking")]
 
 use std::path::Path;
@@ -41,7 +41,7 @@ fn explains_spends_once_and_refuses() {
     let answer = ask(&[], &["--id", "first"]);
     assert!(answer.status.success(), "{answer:?}");
     assert!(text(&answer).contains("| sex | n"), "{}", text(&answer));
-    // The same id gives the same release, and another subcommand name means the same.
+    // The same id gives the same release. `query` is the default subcommand.
     assert_eq!(text(&ask(&["query"], &["--id", "first"])), text(&answer));
     let left = run(folder.path(), &["budget", "--config", "study.toml"]);
     assert_eq!(text(&left), "epsilon 0.5 is left\n");

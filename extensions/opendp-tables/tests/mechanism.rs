@@ -1,4 +1,4 @@
-//! A third party's mechanism, which a query names in its options.
+//! Tests a mechanism of a third party. The options of a query contain the name of the mechanism.
 #![allow(clippy::unwrap_used, reason = "tests stop by panicking")]
 
 use std::sync::Arc;
@@ -12,7 +12,7 @@ use opendp_tables::{Budget, Metadata, Session, Source, datafusion};
 
 type Vectors = VectorDomain<AtomDomain<IBig>>;
 
-/// Add Laplace noise of half the stated scale.
+/// Make a measurement that adds Laplace noise of half the scale in its argument.
 fn make_half_laplace(
     input: Space<Vectors, L1Distance<f64>>,
     scale: Scale,
@@ -38,7 +38,8 @@ fn a_query_names_the_mechanism_of_a_third_party() {
     let question = ask().spending(Budget::epsilon(1.0).unwrap());
     let question = question.mechanism("acme::make_half_laplace");
     let explained = question.explain().unwrap();
-    // Its own map decides: the scale is twice that of Laplace noise, and the loss is the same.
+    // The map of the mechanism computes the loss. For the same loss, the argument `scale` is twice
+    // the scale of `make_laplace`.
     assert_eq!(explained.releases[0].mechanism, "acme::make_half_laplace");
     assert!((explained.releases[0].scale - 2.0).abs() < 1e-6, "{:?}", explained.releases);
     assert_eq!(explained.loss.show(true), "epsilon 1");

@@ -1,4 +1,4 @@
-//! Addresses of nodes, and who may reach them.
+//! Addresses of nodes, and the networks from which nodes can be reached.
 
 use std::net::IpAddr;
 use std::str::FromStr;
@@ -34,21 +34,22 @@ impl std::fmt::Display for Address {
     }
 }
 impl Address {
-    /// The address as gRPC writes it.
+    /// Return the address in the form that gRPC uses.
     pub(crate) fn url(&self) -> String {
         format!("http://{self}")
     }
 }
 
-/// Who can reach the ports of a node.
+/// The set of programs that can reach the ports of a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Network {
-    /// Programs on this machine alone.
+    /// Only programs on this machine.
     Loopback,
-    /// Other machines, too. The caller states that all of them may read the private data.
+    /// Also programs on other machines. The caller states that all these programs may read the
+    /// private data.
     Trusted,
 }
-/// Check that a node may listen on an address, and write it as part of an address.
+/// Check that a node may listen on `host`, and write `host` as part of an address.
 pub(crate) fn listening(host: IpAddr, network: Network) -> Result<String> {
     if host.is_unspecified() {
         let reason = format!("{host} is no address of a machine: state the one that others use");

@@ -1,4 +1,4 @@
-//! The engine of a session: it sends exact plans to a scheduler, and fetches the results.
+//! The engine of a session. The engine sends exact plans to a scheduler and fetches the results.
 
 use std::num::NonZeroUsize;
 use std::sync::Arc;
@@ -23,10 +23,10 @@ use tokio::time::timeout;
 use crate::Address;
 use crate::probe::{State, ready, state};
 
-/// How long the client waits until a scheduler cancels a job or removes its files.
+/// The largest time that the client waits for a scheduler to cancel a job or remove its files.
 const FAREWELL: Duration = Duration::from_secs(5);
 
-/// A cluster of Ballista, as an engine.
+/// An engine that runs plans on a cluster of Ballista.
 pub struct Cluster {
     scheduler: Address,
     limit: Duration,
@@ -37,7 +37,7 @@ impl std::fmt::Debug for Cluster {
         f.debug_struct("Cluster").field("scheduler", &self.scheduler).finish_non_exhaustive()
     }
 }
-/// Why a statement has no result.
+/// The reason why a statement has no result.
 enum Failure {
     TooLate,
     Engine(DataFusionError),
@@ -50,10 +50,10 @@ impl Cluster {
     /// when no thread can be started.
     pub fn connect(scheduler: &Address, limit: Duration) -> Result<Self> {
         ready(scheduler, Duration::ZERO)?;
-        // The client asks for the state of its job again and again. Each time, a scheduler that
-        // does not answer is noticed. What the scheduler remembers about files could be out of
-        // date. The adaptive planner of Ballista 55.0 loses the order that numbered rows need, so
-        // plans with limits for each id would be errors.
+        // The client polls the state of its job, so the client notices when the scheduler is lost.
+        // The cache of file statistics is off, because the scheduler could have outdated
+        // statistics. The adaptive planner of Ballista 55.0 loses the order that numbered rows
+        // need. With this planner, plans with limits for each id would be errors.
         let config = SessionConfig::new_with_ballista()
             .set_bool("ballista.scheduler.share_file_statistics_cache", false)
             .set_bool("ballista.client.pull", true)
@@ -67,15 +67,15 @@ impl Cluster {
         let local = DataFusion::on(SessionContext::new_with_state(upgraded))?;
         Ok(Cluster { scheduler: scheduler.clone(), limit, local })
     }
-    /// Divide each step of a plan into so many parts, instead of 16. Executors compute as many at a
-    /// time as they have cores, all together.
+    /// Divide each step of a plan into `parts` parts, instead of 16. Together, the executors
+    /// compute one part on each core at a time.
     #[must_use]
     pub fn divided(self, parts: NonZeroUsize) -> Self {
         let state = self.local.context().state_ref();
         state.write().config_mut().options_mut().execution.target_partitions = parts.get();
         self
     }
-    /// Run a statement on the cluster, and have its files removed.
+    /// Run a statement on the cluster, then remove its files there.
     async fn ask(&self, statement: &str) -> Result<Vec<RecordBatch>, Failure> {
         let context = self.local.context();
         let planned = async { context.sql(statement).await?.create_physical_plan().await };
@@ -86,12 +86,13 @@ impl Cluster {
             Err(_) => Err(Failure::TooLate),
         };
         if let Some(job) = job(&plan) {
-            // Files that stay behind are removed later, when the scheduler or the executor does it.
+            // If the request to remove the files fails, the scheduler or the executor removes them
+            // later.
             let _ = timeout(FAREWELL, self.leave(job, answer.is_err())).await;
         }
         answer
     }
-    /// Cancel a job that has no answer, and remove its files.
+    /// Cancel the job if it has no result yet, and remove the files of the job.
     async fn leave(&self, job_id: String, cancel: bool) -> Result<(), Box<dyn std::error::Error>> {
         let config = GrpcClientConfig::default();
         let endpoint = create_grpc_client_endpoint(self.scheduler.url(), Some(&config))?;
@@ -103,7 +104,7 @@ impl Cluster {
         scheduler.clean_job_data(all).await?;
         Ok(())
     }
-    /// Say what happened, without data.
+    /// Return an error that describes the failure without data.
     fn explained(&self, failure: Failure) -> Error {
         let (scheduler, seconds) = (&self.scheduler, self.limit.as_secs());
         match (failure, state(scheduler)) {
@@ -125,7 +126,7 @@ impl Cluster {
         }
     }
 }
-/// The job that a plan became, if the scheduler has accepted it.
+/// Return the id of the job of a plan, if the scheduler has accepted the plan.
 fn job(plan: &Arc<dyn ExecutionPlan>) -> Option<String> {
     let query = plan.downcast_ref::<DistributedQueryExec<LogicalPlanNode>>()?;
     query.job_id().map(String::from)
@@ -158,7 +159,7 @@ impl Engine for Cluster {
         }
     }
 }
-/// The path as executors see it: their working folders differ.
+/// Return the absolute path of a file, because executors have other working folders.
 fn absolute(name: &str, path: &str) -> Result<String> {
     if path.contains("://") {
         return Err(Error::NotImplemented(format!(

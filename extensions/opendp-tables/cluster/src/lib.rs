@@ -1,10 +1,10 @@
 //! Private queries on a cluster: Ballista runs the exact plan, and the client adds the noise.
 //!
-//! A [`Cluster`] is an engine of a session of `opendp-tables`. It sends exact plans to a scheduler
-//! of Ballista, which divides them among executors. Plans use built-in functions alone, so nodes
-//! need to know nothing about privacy: they compute what SQL says, and the client draws all noise
-//! after the last aggregate arrived. A node that is lost leads to a retry or to an error. The scale
-//! of the noise depends on neither.
+//! A [`Cluster`] is an engine of a session of `opendp-tables`. The engine sends exact plans to a
+//! scheduler of Ballista, and the scheduler divides the plans among executors. Plans use only
+//! built-in functions, so nodes need no code for privacy. Nodes compute plain SQL. The client draws
+//! all noise after the last aggregate arrived. If a node is lost, the result is a retry or an
+//! error. A retry or an error does not change the scale of the noise.
 //!
 //! ```no_run
 //! use std::time::Duration;
@@ -20,11 +20,12 @@
 //! ```
 //!
 //! # What is not protected
-//! Ballista knows no passwords and no encryption. Every program that reaches a port of a node can
+//! Ballista has no passwords and no encryption. Every program that reaches a port of a node can
 //! read all files that the executors can read, and all exact intermediate results. So nodes listen
-//! on loopback, unless [`Network::Trusted`] is stated. Files of intermediate results are in folders
-//! that only the user of the executor can read. The client has them removed when a query ends, and
-//! the executor removes what is left when it stops.
+//! on loopback by default, and on other addresses only with [`Network::Trusted`]. Files of
+//! intermediate results are in folders that only the user of the executor can read. When a query
+//! ends, the client requests that its files are removed. When an executor stops, it removes the
+//! remaining files.
 #![forbid(unsafe_code)]
 
 mod address;

@@ -1,4 +1,4 @@
-//! Nodes: a scheduler, and executors.
+//! The nodes of a cluster: a scheduler and executors.
 
 use std::fmt::Display;
 use std::net::{IpAddr, Ipv4Addr, TcpListener};
@@ -22,17 +22,18 @@ use crate::address::listening;
 use crate::probe::appeared;
 use crate::{Address, Network};
 
-/// Seconds between two looks for lost executors.
+/// The number of seconds between two checks for lost executors.
 const LOOK: u64 = 2;
-/// Seconds without a sign of life after which an executor counts as lost. It gives one at least
-/// every 5 seconds.
+/// An executor counts as lost after this number of seconds without a heartbeat. An executor sends a
+/// heartbeat at least every 5 seconds.
 const LOST: u64 = 20;
-/// Executors ask for work. When Ballista 55.0 sends it to them, a job whose executor is killed may
-/// stand still.
+/// Executors request work from the scheduler. If the scheduler of Ballista 55.0 pushes work
+/// instead, a job whose executor is killed can hang.
 const POLICY: TaskSchedulingPolicy = TaskSchedulingPolicy::PullStaged;
-/// How long an executor waits for its scheduler to appear.
+/// The largest time that an executor waits for its scheduler.
 const PATIENCE: Duration = Duration::from_secs(30);
-/// The size of stacks: plans are read by recursion. Only what is used of it takes memory.
+/// The size of stacks in bytes. Stacks are large, because plans are read by recursion. Only the
+/// used part of a stack takes memory.
 const STACK: usize = 256 << 20;
 
 fn failed(what: &str, error: impl Display) -> Error {
@@ -43,16 +44,16 @@ fn runtime() -> Result<Runtime> {
     built.map_err(|error| failed("the node cannot start its threads", error))
 }
 
-/// A scheduler, which divides plans among executors.
+/// A scheduler divides plans among executors.
 #[derive(Clone, Debug)]
 pub struct Scheduler {
-    /// The address on which it listens.
+    /// The address on which the scheduler listens.
     pub host: IpAddr,
-    /// The port, or 0 for a free one.
+    /// The port of the scheduler, or 0 for any free port.
     pub port: u16,
-    /// Who can reach it.
+    /// The programs that can reach the scheduler.
     pub network: Network,
-    /// Clients ask nothing before so many executors are there.
+    /// The number of executors that must be connected before clients send queries.
     pub executors: usize,
 }
 impl Default for Scheduler {
@@ -62,11 +63,12 @@ impl Default for Scheduler {
     }
 }
 impl Scheduler {
-    /// Run until the process or `stop` ends. `started` gets the address before the first request.
+    /// Run until the process or `stop` ends. Pass the address to `started` before the first
+    /// request.
     ///
     /// # Errors
-    /// `Argument` when other machines could reach it without [`Network::Trusted`]; `FailedFunction`
-    /// when the port is in use.
+    /// `Argument` when other machines could reach the scheduler without [`Network::Trusted`];
+    /// `FailedFunction` when the port is in use.
     pub fn run(
         &self,
         started: impl FnOnce(&Address),
@@ -113,22 +115,23 @@ impl Scheduler {
     }
 }
 
-/// An executor, which reads files and computes parts of plans.
+/// An executor reads files and computes parts of plans.
 #[derive(Clone, Debug)]
 pub struct Executor {
-    /// The scheduler that it works for.
+    /// The address of the executor's scheduler.
     pub scheduler: Address,
-    /// The address on which it listens, and under which other nodes reach it.
+    /// The address on which the executor listens. Other nodes use this address.
     pub host: IpAddr,
-    /// Who can reach it.
+    /// The programs that can reach the executor.
     pub network: Network,
-    /// How many parts of a plan it computes at a time; by default, one for each core.
+    /// The number of parts of a plan that the executor computes at a time; by default, one for each
+    /// core.
     pub cores: Option<NonZeroUsize>,
-    /// The most bytes of memory for its computations; by default, 70 % of the memory. It writes
-    /// what is beyond to the disk, where it can.
+    /// The largest number of bytes of memory for computations; by default, 70 % of the memory.
+    /// Where possible, the executor writes larger intermediate data to the disk.
     pub memory: Option<u64>,
-    /// Where its folder of intermediate results is made; by default, where the system has
-    /// temporary files.
+    /// The parent of the folder of intermediate results; by default, the folder for temporary
+    /// files.
     pub folder: Option<PathBuf>,
 }
 impl Executor {
@@ -137,16 +140,17 @@ impl Executor {
         let (host, network) = (Ipv4Addr::LOCALHOST.into(), Network::Loopback);
         Executor { scheduler, host, network, cores: None, memory: None, folder: None }
     }
-    /// Run until the process is told to end, or `stop` ends. When the scheduler is lost, wait until
-    /// it is there again. `started` gets the port. At the end the intermediate results are removed.
+    /// Run until the process gets a signal to end, or `stop` ends. If the scheduler is lost, wait
+    /// until it answers again. Pass the port to `started`. At the end, remove the intermediate
+    /// results.
     ///
     /// # Errors
-    /// `Argument` when other machines could reach it without [`Network::Trusted`]; `FailedFunction`
-    /// when there is no scheduler, or no folder can be made.
+    /// `Argument` when other machines could reach the executor without [`Network::Trusted`];
+    /// `FailedFunction` when there is no scheduler, or no folder can be made.
     pub fn run(&self, started: impl FnOnce(u16), stop: impl Future<Output = ()>) -> Result<()> {
         let host = listening(self.host, self.network)?;
         let folder = private_folder(self.folder.as_deref())?;
-        // Ballista would try once, or for ever.
+        // Wait for the scheduler here, because Ballista would try only once or without end.
         appeared(&self.scheduler, PATIENCE)?;
         let port = free_port(self.host)?;
         let work = folder.path().to_string_lossy().into_owned();
@@ -160,7 +164,7 @@ impl Executor {
             }
         });
         drop(folder);
-        // Parts of plans that still run must not delay the end.
+        // Parts of plans that still run must not delay the end of the executor.
         runtime.shutdown_background();
         ended.map_err(|error| failed("the executor stopped", error))
     }
@@ -173,7 +177,7 @@ impl Executor {
             bind_host: host.clone(),
             external_host: Some(host),
             port,
-            // An executor that asks for work does not listen here.
+            // This executor requests its work from the scheduler, so it does not use this port.
             grpc_port: port,
             scheduler_host: self.scheduler.host.clone(),
             scheduler_port: self.scheduler.port,
@@ -187,7 +191,8 @@ impl Executor {
         })
     }
 }
-/// Make a folder that only the user of this process can read. It is removed at the end.
+/// Make a folder that only the user of this process can read. The folder is removed when the
+/// returned value is dropped.
 fn private_folder(inside: Option<&Path>) -> Result<TempDir> {
     let mut builder = tempfile::Builder::new();
     builder.prefix("opendp-cluster-");
@@ -199,7 +204,8 @@ fn private_folder(inside: Option<&Path>) -> Result<TempDir> {
     };
     made.map_err(|error| failed("no folder for intermediate results can be made", error))
 }
-/// Find a free port. If another program takes it in between, the executor stops.
+/// Find a free port. If another program takes the port before the executor starts, the executor
+/// stops.
 fn free_port(host: IpAddr) -> Result<u16> {
     let bound = TcpListener::bind((host, 0)).and_then(|held| held.local_addr());
     bound

@@ -1,4 +1,4 @@
-//! Ask a scheduler whether it is there, and whether it has executors.
+//! The state of a scheduler: whether it answers, and whether it has enough executors.
 
 use std::io::{Read, Write};
 use std::net::{TcpStream, ToSocketAddrs};
@@ -8,20 +8,20 @@ use opendp_core::{Error, Result};
 
 use crate::Address;
 
-/// How long a scheduler may take to say whether it is there.
+/// The largest time to wait for the answer of a scheduler.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// What a scheduler says about itself.
+/// The state of a scheduler.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum State {
-    /// It has the executors that it was told to wait for.
+    /// The scheduler has all executors for which it must wait.
     Ready,
-    /// It has too few executors.
+    /// The scheduler has too few executors.
     Waiting,
-    /// Nothing answers.
+    /// The scheduler does not answer.
     Lost,
 }
-/// Ask for the state. The answer takes a bounded time.
+/// Request the state of a scheduler. The request ends after a bounded time.
 pub(crate) fn state(scheduler: &Address) -> State {
     match ask(scheduler) {
         Some(status) if status.starts_with(b"HTTP/1.1 200") => State::Ready,
@@ -42,7 +42,7 @@ fn ask(scheduler: &Address) -> Option<[u8; 12]> {
     stream.read_exact(&mut status).ok()?;
     Some(status)
 }
-/// Check that a scheduler has its executors. Wait for them for as long as `patience`.
+/// Check that a scheduler has its executors. Wait at most `patience` for the executors.
 ///
 /// # Errors
 /// `NotFound` when no scheduler answers, or when it has too few executors.

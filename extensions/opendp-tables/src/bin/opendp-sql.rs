@@ -1,4 +1,4 @@
-//! The command `opendp-sql`: private queries on tables, by a metadata file and SQL.
+//! The command `opendp-sql`: private queries on tables, from a metadata file and SQL.
 #![forbid(unsafe_code)]
 
 use std::io::{IsTerminal, Write};
@@ -25,11 +25,11 @@ struct Cli {
 enum Command {
     /// Spend, and release the answer.
     Query(Ask),
-    /// Tell what a query costs and how accurate it will be. Nothing is read or spent.
+    /// Print the cost and the accuracy of a query. Nothing is read or spent.
     Explain(Ask),
     /// Print the exact plan as PostgreSQL. Its results are private.
     Plan(Ask),
-    /// Tell what is left of the budget.
+    /// Print the remaining budget.
     Budget {
         /// The metadata file.
         #[arg(long)]
@@ -43,13 +43,13 @@ struct Ask {
     config: PathBuf,
     /// The query.
     sql: String,
-    /// What the query may cost.
+    /// The largest epsilon that the query may cost.
     #[arg(long)]
     epsilon: Option<f64>,
-    /// The delta that it may cost besides epsilon.
+    /// The largest delta that the query may cost besides epsilon.
     #[arg(long, requires = "epsilon")]
     delta: Option<f64>,
-    /// What the query may cost, as a rho.
+    /// The largest rho that the query may cost.
     #[arg(long, conflicts_with = "epsilon")]
     rho: Option<f64>,
     /// A constructor of the registry for the noise of sums.
@@ -58,7 +58,7 @@ struct Ask {
     /// The id of the release. With a ledger, the same id gives the same release.
     #[arg(long)]
     id: Option<String>,
-    /// Who asks, for the ledger.
+    /// The name of the person who asks, for the ledger.
     #[arg(long, default_value = "")]
     by: String,
     /// Print the release document as JSON.
@@ -67,7 +67,7 @@ struct Ask {
     /// Write the release document to a file.
     #[arg(long)]
     document: Option<PathBuf>,
-    /// Write a page with charts to a file. It needs no network and no script.
+    /// Write a page with charts to a file. The page needs no network and no script.
     #[arg(long, value_name = "FILE")]
     html: Option<PathBuf>,
 }
@@ -130,7 +130,8 @@ fn query(ask: &Ask) -> Result<String> {
     }
     Ok(if ask.json { document } else { answer.to_string() })
 }
-/// Show on a terminal how many rows are read. The person who runs this command can read the files.
+/// Show the number of read rows on a terminal. This is allowed, because the person who runs this
+/// command can read the files.
 fn watched<T>(session: &Session, release: impl FnOnce() -> T) -> T {
     if !std::io::stderr().is_terminal() {
         return release();

@@ -12,26 +12,27 @@ use crate::Type;
 use crate::ir::{Addend, Bounding, Buckets, Lattice, Row, Sum};
 use crate::metadata::check_bounds;
 
-/// Magnitudes of lattices: 2^40 steps keep the error of rounding far below any useful noise, and
-/// the squares of 2^25 fit.
+/// The largest magnitudes on lattices, in bits. With 2^40 steps, the error of rounding is far below
+/// any useful noise. The squares of magnitudes up to 2^25 have at most 51 bits.
 const BITS: i32 = 40;
 const WHOLE_BITS: i32 = 53;
 const SQUARE_BITS: i32 = 25;
 
-/// The extreme itself is the value of one individual, so no private answer is near it. MIN and MAX
-/// are these quantiles.
+/// The quantile level of MIN. The level of MAX is one minus this level. The true extreme is the
+/// value of one individual, so a private answer cannot be near it.
 const EXTREME: f64 = 0.005;
 
-/// What is released for an aggregate, from noisy sums.
+/// The value that is released for an aggregate, computed from noisy sums.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Output {
-    /// A sum, times the step of its lattice.
+    /// A sum of integers, multiplied by the step of their lattice.
     Sum { sum: usize, step: f64 },
-    /// The centre, plus a sum of differences from it over a count.
+    /// A mean: the centre of the bounds plus a quotient. The quotient is a sum of differences from
+    /// the centre, divided by a count.
     Mean { sum: usize, count: usize, lattice: Lattice },
-    /// A variance, or its root.
+    /// A variance, or the square root of a variance.
     Spread { squares: usize, sum: usize, count: usize, lattice: Lattice, sample: bool, root: bool },
-    /// The candidate that is nearest to a quantile.
+    /// The candidate nearest to a quantile.
     Quantile { buckets: usize, alpha: f64 },
 }
 
@@ -112,7 +113,7 @@ fn output(expr: &Expr, source: &Relation, picked: &mut Picked<'_>) -> Result<Out
         )),
     }
 }
-/// Read the condition that rows of an aggregate must meet.
+/// Read the condition on the rows of an aggregate.
 fn condition(filter: &Expr, source: &Relation, picked: &mut Picked<'_>) -> Result<usize> {
     let rows = source.rows(filter)?;
     if rows.iter().any(|row| row.kind() != Some(Type::Boolean)) {
@@ -164,7 +165,7 @@ fn distinct(
         "count individuals by COUNT(DISTINCT id), with the id of the privacy unit",
     ))
 }
-/// Find the bounds of an aggregated expression, and add its column.
+/// Find the bounds of an aggregated expression, and add the expression as a column.
 fn bounded(
     arg: &Expr,
     source: &Relation,
@@ -209,7 +210,8 @@ fn bounds_of(branch: usize, row: &Row, picked: &Picked<'_>) -> Option<[f64; 2]> 
         column => picked.described(branch, column)?.bounds,
     }
 }
-/// Leave out what the lattice does anyway: moving a number into bounds. Then an integer stays one.
+/// Remove a clamp from an expression, because the lattice clamps to the same bounds. Without the
+/// clamp, a column of integers keeps its type.
 fn bare(row: &Row, bounds: [f64; 2]) -> Row {
     let whole = bounds.iter().all(|x| x.fract() == 0.0 && x.abs() <= 2f64.powi(53));
     match row {
@@ -247,7 +249,8 @@ fn quantile(
     });
     Ok(Output::Quantile { buckets: place, alpha })
 }
-/// The candidates of a column; by default at most 101 evenly spaced numbers between its bounds.
+/// Return the candidates of a column. The default candidates are at most 101 evenly spaced numbers
+/// between the bounds of the column.
 fn candidates_of(row: &Row, picked: &Picked<'_>) -> Option<Vec<f64>> {
     if let Some(candidates) = picked.described(0, row).and_then(|column| column.candidates.clone())
     {

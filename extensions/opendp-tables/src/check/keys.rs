@@ -8,7 +8,7 @@ use super::{Picked, refused};
 use crate::ir::{Key, Row};
 use crate::{Type, Value};
 
-/// The most groups of public keys.
+/// The largest number of groups of public keys.
 const MOST_GROUPS: usize = 1_000_000;
 
 /// Read the keys of an aggregate.
@@ -63,7 +63,8 @@ fn public_keys(rows: &[Row], picked: &Picked<'_>) -> Result<Option<Vec<Value>>> 
     }
     Ok(Some(all))
 }
-/// Return the values that an expression can have besides null, if they are public.
+/// Return the values that an expression can have, without null. Return `None` if these values are
+/// not public.
 fn keys_of(branch: usize, row: &Row, picked: &Picked<'_>) -> Result<Option<Vec<Value>>> {
     Ok(match row {
         Row::Column { .. } => match picked.described(branch, row) {

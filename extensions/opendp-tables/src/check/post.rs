@@ -1,4 +1,4 @@
-//! The part of a query above its aggregate: it computes with released values alone.
+//! The part of a query above its aggregate. This part computes only with released values.
 
 use datafusion::common::tree_node::{TreeNode, TreeNodeRecursion};
 use datafusion::common::{DFSchemaRef, DataFusionError};

@@ -11,11 +11,12 @@ use crate::ir::{Comparison, Operator, Rounding, Row};
 use crate::metadata::check_bounds;
 use crate::{Type, Value};
 
-/// Read an expression over columns that are expressions themselves.
+/// Read an expression over columns. Each column stands for an expression over the columns of a
+/// table.
 pub(crate) fn row(expr: &Expr, schema: &DFSchema, columns: &[Row]) -> Result<Row> {
     Reader { schema, columns }.row(expr, 0)
 }
-/// Read a public number.
+/// Read a number that the query states.
 pub(crate) fn public_number(expr: &Expr) -> Option<f64> {
     let number = match expr {
         Expr::Literal(value, _) => match literal(value)? {
@@ -263,7 +264,7 @@ fn convert(row: Row, to: &DataType) -> Result<Row> {
         )),
     }
 }
-/// Make a float of a number.
+/// Convert a number to a float.
 fn float(row: Row, of: &str) -> Result<Row> {
     match row.kind() {
         Some(Type::Float) => Ok(row),
@@ -288,7 +289,7 @@ fn compare(sign: Comparison, x: Row, y: Row) -> Result<Row> {
     }
     Ok(Row::Compare(sign, x.into(), y.into()))
 }
-/// Bring values to one type: integers become floats where there is a float.
+/// Convert values to one type. If one value is a float, integers become floats.
 fn same_type(rows: Vec<Row>, of: &str) -> Result<Vec<Row>> {
     let kinds: Vec<Type> = rows.iter().filter_map(Row::kind).collect();
     let Some(first) = kinds.first() else {

@@ -1,4 +1,5 @@
-//! The part of a query below its aggregate: rows of one private table, each on its own.
+//! The part of a query below its aggregate. This part computes on each row of one private table
+//! separately.
 
 use datafusion::common::{DFSchemaRef, JoinType, NullEquality};
 use datafusion::logical_expr::{BinaryExpr, Expr, Join, LogicalPlan, Operator};
@@ -9,7 +10,8 @@ use super::{Tables, node_name, refused};
 use crate::Type;
 use crate::ir::{Branch, Joined, Row};
 
-/// Rows of a private table, in one branch or in a union of several, and their names.
+/// Rows of a private table, in one branch or in a union of several branches, and the names of
+/// columns.
 pub(crate) struct Relation {
     pub(crate) branches: Vec<Branch>,
     pub(crate) schema: DFSchemaRef,
@@ -131,7 +133,7 @@ fn scanned(plan: &LogicalPlan, source: usize, tables: &Tables) -> Result<Vec<Row
     };
     plan.schema().fields().iter().map(|field| column(field.name())).collect()
 }
-/// Return the scan of a public table, if this is one.
+/// Return the scan if the plan is a scan of a public table.
 fn public_scan<'a>(plan: &'a LogicalPlan, tables: &Tables) -> Option<&'a LogicalPlan> {
     match plan {
         LogicalPlan::TableScan(scan) => {
@@ -192,7 +194,7 @@ fn joined(join: &Join, tables: &Tables) -> Result<Relation> {
     }
     Ok(Relation { branches, schema: join.schema.clone() })
 }
-/// Check that a join is by the key of a public table. Return the private side of the equality.
+/// Check that a join uses the key of a public table. Return the private side of the equality.
 fn key_of<'a>(
     join: &'a Join,
     public: &LogicalPlan,
@@ -219,7 +221,8 @@ fn key_of<'a>(
                 (right, left)
             }
         }
-        // The condition of ON as it is written, with the sides in any order.
+        // Here ON has one condition, an equality. The private side of the equality can be on the
+        // left or on the right.
         ([], Some(Expr::BinaryExpr(BinaryExpr { left, op: Operator::Eq, right }))) => {
             match (of_public(left), of_public(right)) {
                 (false, true) => (left.as_ref(), right.as_ref()),

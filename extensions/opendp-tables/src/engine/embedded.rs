@@ -6,24 +6,25 @@ use datafusion::arrow::array::{Array, ArrayRef, AsArray, RecordBatch};
 use datafusion::arrow::datatypes::{DataType, Field, Schema};
 use datafusion::catalog::{MemTable, TableProvider};
 use datafusion::error::DataFusionError;
-use datafusion::physical_plan::{ExecutionPlan, collect};
+use datafusion::physical_plan::{ExecutionPlan, ExecutionPlanProperties, collect};
 use datafusion::prelude::{CsvReadOptions, ParquetReadOptions, SessionContext};
+use futures::StreamExt;
 use opendp_core::{Error, Result};
 use tokio::runtime::{Builder, Runtime};
 
-use super::{Cells, Engine};
+use super::{Cells, Engine, failed};
 use crate::metadata::Table;
 use crate::sql::quoted;
 use crate::{Dialect, Type};
 
-/// Where the rows of a table are.
+/// The source of the rows of a table.
 #[derive(Clone)]
 pub enum Source {
     /// A file or folder of CSV, with a header.
     Csv(String),
-    /// A file or folder of Parquet; folders may be partitioned as `column=value`.
+    /// A file or folder of Parquet. Folders may be partitioned as `column=value`.
     Parquet(String),
-    /// Batches in memory.
+    /// Record batches in memory.
     Batches(Vec<RecordBatch>),
     /// Any table of DataFusion.
     Provider(Arc<dyn TableProvider>),
@@ -39,17 +40,23 @@ impl std::fmt::Debug for Source {
     }
 }
 
-/// The size of stacks. The engine walks nested expressions by recursion, and a stack that overflows
-/// ends the process. Only what is used of it takes memory.
+/// The size of stacks in bytes. The engine reads nested expressions by recursion, and a stack
+/// overflow ends the process. Only the used part of a stack takes memory.
 const STACK: usize = 256 << 20;
 
 /// DataFusion in this process: the default engine.
 pub struct DataFusion {
     context: SessionContext,
     runtime: Arc<Runtime>,
-    /// The plan that runs now.
+    /// The plan that runs now, or the last plan.
     running: Mutex<Option<Arc<dyn ExecutionPlan>>>,
+    /// Whether plans run as the statements that every engine takes.
+    portable: bool,
+    /// About how many bytes the rows of individuals may take.
+    memory: usize,
 }
+/// About how many bytes the rows of individuals may take, unless it is stated.
+const MEMORY: usize = 2 << 30;
 impl std::fmt::Debug for DataFusion {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("DataFusion").finish_non_exhaustive()
@@ -61,9 +68,10 @@ impl DataFusion {
     /// # Errors
     /// `FailedFunction` when no thread can be started.
     pub fn new() -> Result<Self> {
-        DataFusion::on(SessionContext::new())
+        Ok(DataFusion { portable: false, ..DataFusion::on(SessionContext::new())? })
     }
-    /// Start the engine on a context, such as one that sends its plans to other processes.
+    /// Start the engine on a context, such as a context that sends its plans to other processes.
+    /// The engine runs [portable](DataFusion::portable) statements.
     ///
     /// # Errors
     /// `FailedFunction` when no thread can be started.
@@ -75,21 +83,65 @@ impl DataFusion {
         let state = context.state_ref();
         let dialect = datafusion::common::config::Dialect::PostgreSQL;
         state.write().config_mut().options_mut().sql_parser.dialect = dialect;
-        Ok(DataFusion { context, runtime: Arc::new(runtime), running: Mutex::new(None) })
+        let (runtime, running) = (Arc::new(runtime), Mutex::new(None));
+        Ok(DataFusion { context, runtime, running, portable: true, memory: MEMORY })
     }
-    /// Return the context.
+    /// Run plans as the statements that every engine takes. The results are the same, bit for bit;
+    /// it takes longer, and memory for sorting when limits of ids are enforced.
+    #[must_use]
+    pub fn portable(self) -> Self {
+        DataFusion { portable: true, ..self }
+    }
+    /// Let the rows of individuals take about this many bytes, instead of 2 GiB. If they need more,
+    /// the rows are read several times, each time for some of the individuals.
+    #[must_use]
+    pub fn with_memory(self, bytes: usize) -> Self {
+        DataFusion { memory: bytes, ..self }
+    }
+    pub(crate) fn memory(&self) -> usize {
+        self.memory
+    }
+    /// Return the DataFusion context of the engine.
     pub fn context(&self) -> &SessionContext {
         &self.context
     }
-    /// Plan a statement that runs next.
+    /// Make the plan of a statement, and store it as the running plan.
     fn planned(&self, statement: &str) -> Result<Arc<dyn ExecutionPlan>, DataFusionError> {
         let plan = async { self.context.sql(statement).await?.create_physical_plan().await };
         let plan = self.wait(plan)?;
         *self.running.lock().unwrap_or_else(PoisonError::into_inner) = Some(plan.clone());
         Ok(plan)
     }
-    /// Register a table: its described columns, each read as its declared type. A cell that cannot
-    /// be read as this type is null.
+    /// Run a statement, and pass its batches on as they come, from several threads.
+    pub(crate) fn scan(
+        &self,
+        statement: &str,
+        each: &(dyn Fn(&RecordBatch) -> Result<()> + Sync),
+    ) -> Result<()> {
+        let plan = self.planned(statement).map_err(|_| failed())?;
+        let read = |part: usize| {
+            self.runtime.block_on(async {
+                let rows = plan.execute(part, self.context.task_ctx());
+                let mut rows = rows.map_err(|_| failed())?;
+                while let Some(batch) = rows.next().await {
+                    each(&batch.map_err(|_| failed())?)?;
+                }
+                Ok(())
+            })
+        };
+        let read = &read;
+        std::thread::scope(|scope| {
+            let start = |part: usize| {
+                let thread = std::thread::Builder::new().stack_size(STACK);
+                thread.spawn_scoped(scope, move || read(part)).map_err(|_| failed())
+            };
+            let parts = 0..plan.output_partitioning().partition_count();
+            let threads = parts.map(start).collect::<Result<Vec<_>>>()?;
+            threads.into_iter().try_for_each(|thread| thread.join().map_err(|_| failed())?)
+        })
+    }
+    /// Register a table with its described columns. Each column is read as its declared type. A
+    /// cell that cannot be read as this type is null.
     ///
     /// # Errors
     /// `FailedFunction` when the file cannot be opened or lacks a column.
@@ -113,7 +165,8 @@ impl DataFusion {
         let name = quoted(name);
         match source {
             Source::Csv(path) => {
-                // Cells are read as text first: a cell of another type is null, not an error.
+                // Read cells as text first. Then a cell of another type is null instead of an
+                // error.
                 let inferred = CsvReadOptions::new().schema_infer_max_records(1);
                 let partitions = partitions(&path);
                 let plain = self.context.read_csv(path.as_str(), inferred).await?;
@@ -144,10 +197,10 @@ impl DataFusion {
             Source::Provider(table) => self.context.register_table(name, table).map(|_| ()),
         }
     }
-    /// Wait for a future on a thread of its own, so that callers may be inside of a runtime.
+    /// Wait for a future on a separate thread, because the caller can be inside a runtime.
     ///
     /// # Errors
-    /// Those of the future, and when the thread cannot be started.
+    /// The errors of the future, and an error when the thread cannot be started.
     pub fn wait<T: Send>(
         &self,
         future: impl Future<Output = Result<T, DataFusionError>> + Send,
@@ -174,6 +227,9 @@ impl Engine for DataFusion {
         let running = self.running.lock().unwrap_or_else(PoisonError::into_inner).clone();
         Some(running.map_or(0, |plan| scanned(&plan)))
     }
+    fn embedded(&self) -> Option<&DataFusion> {
+        (!self.portable).then_some(self)
+    }
     fn run(&self, statement: &str) -> Result<Vec<Cells>> {
         let batches = self
             .planned(statement)
@@ -184,7 +240,7 @@ impl Engine for DataFusion {
 /// Write the rows of batches as text.
 ///
 /// # Errors
-/// `FailedFunction` when a column has no text.
+/// `FailedFunction` when a column cannot be written as text.
 pub fn cells(batches: &[RecordBatch]) -> Result<Vec<Cells>> {
     let mut rows = Vec::new();
     for batch in batches {
@@ -196,7 +252,7 @@ pub fn cells(batches: &[RecordBatch]) -> Result<Vec<Cells>> {
     }
     Ok(rows)
 }
-/// Add up the rows that the leaves of a plan have read.
+/// Return the number of rows that all scans of a plan have read together.
 fn scanned(plan: &Arc<dyn ExecutionPlan>) -> u64 {
     let children = plan.children();
     if children.is_empty() {
@@ -209,7 +265,7 @@ fn scanned(plan: &Arc<dyn ExecutionPlan>) -> u64 {
 fn partitions(path: &str) -> Vec<(String, DataType)> {
     let mut folder = std::path::PathBuf::from(path);
     let mut columns = Vec::new();
-    // More levels than any folder has: links may lead back.
+    // The number of levels is bounded, because a link can lead back to a parent folder.
     for _ in 0..32 {
         let entries = std::fs::read_dir(&folder).into_iter().flatten().flatten();
         let named = |entry: std::fs::DirEntry| {

@@ -1,4 +1,4 @@
-//! What a question costs and how accurate its answer will be.
+//! The cost of a question and the accuracy of its answer.
 
 use opendp_core::Result;
 use opendp_ledger::Loss;
@@ -16,39 +16,39 @@ use crate::sensitivity::{Contribution, sensitivity};
 /// One noisy release of a question.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Explained {
-    /// What is released.
+    /// The name of the released values.
     pub what: String,
-    /// The constructor.
+    /// The name of the constructor that makes the mechanism.
     pub mechanism: String,
     /// The scale of the noise, in steps of the released integers or in scores.
     pub scale: f64,
-    /// The length of a step, in the unit of the values.
+    /// The length of one step of the released integers, in the unit of the values.
     pub step: f64,
-    /// The 95 % bound on the error, in the unit of the values; of a quantile, in ranks.
+    /// The 95 % bound on the error, in the unit of the values, or in ranks for a quantile.
     pub accuracy: Option<f64>,
-    /// The bound on what one individual changes, in steps or in scores.
+    /// A bound on the change that one individual can cause, in steps or in scores.
     pub sensitivity: Option<f64>,
-    /// The threshold of keys that are not public.
+    /// The threshold that the noisy count of a key must reach, if keys are not public.
     pub threshold: Option<i64>,
-    /// The exact loss.
+    /// The exact loss of the release.
     pub loss: Json,
 }
-/// What a question costs, before anything is spent.
+/// The cost of a question and its releases, before anything is spent.
 #[derive(Clone, Debug)]
 pub struct Explanation {
     /// The loss of the whole question.
     pub loss: Loss,
-    /// What is left of the budget.
+    /// The budget that remains before the question is asked.
     pub left: Loss,
-    /// The limits on one individual.
+    /// The limits on the used rows of one individual.
     pub contribution: String,
-    /// The noisy releases.
+    /// The noisy releases of the question.
     pub releases: Vec<Explained>,
-    /// The exact plan, without the seed.
+    /// The exact plan in SQL, without the seed that chooses rows.
     pub statements: Vec<String>,
 }
 impl Explanation {
-    /// Convert to JSON.
+    /// Convert the explanation to JSON.
     pub fn to_json(&self) -> Json {
         json!({
             "loss": self.loss.to_json(),
@@ -96,7 +96,7 @@ pub(super) fn explain(question: &Question<'_>, mechanisms: &Mechanisms) -> Resul
         statements: sums.into_iter().chain(buckets).collect(),
     })
 }
-/// Say how much of one individual is used.
+/// Describe the limits on the rows of one individual.
 pub(super) fn limits(plan: &Plan) -> String {
     let Contribution { rows, groups, per_group } = Contribution::of(plan);
     format!("at most {rows} rows of an individual, {per_group} in a group, in {groups} groups")
@@ -113,7 +113,7 @@ fn of(what: String, noise: &Noise, step: f64) -> Explained {
         loss: noise.loss.to_json(),
     }
 }
-/// Name a sum by the aggregates that are computed from it.
+/// Name a sum by the aggregates that depend on it.
 fn sum_name(question: &Question<'_>, sum: usize) -> String {
     let names = question.names().unwrap_or_default();
     let part = |(name, output): (&String, &Output)| match output {

@@ -26,8 +26,8 @@ fn float(value: f64) -> String {
 pub(crate) fn list(values: &[Value]) -> String {
     values.iter().map(literal).collect::<Vec<_>>().join(", ")
 }
-/// Print a column. NaN becomes null, and negative zero becomes zero: engines disagree on them.
-/// Other floats are moved to magnitudes up to 1e100, and lose what is below 1e-116.
+/// Print a column. NaN becomes null, and negative zero becomes zero, because engines disagree on
+/// them. Other floats are moved to magnitudes up to 1e100, and lose digits below 1e-116.
 pub(crate) fn column(source: usize, name: &str, kind: Type, dialect: Dialect) -> String {
     let column = format!("t{source}.{}", quoted(name));
     let nan = match dialect {
@@ -78,13 +78,13 @@ pub(crate) fn print(row: &Row, dialect: Dialect) -> String {
 }
 /// Move a float into bounds. Null stays null, although `greatest` and `least` ignore nulls.
 fn clamped(value: &str, low: f64, high: f64) -> String {
-    // A sum with null is null; the zero changes nothing else.
+    // A sum with null is null. For other values, adding zero has no effect.
     let inner = format!("least({value}, {})", float(high));
     format!("CASE WHEN {value} IS NULL THEN NULL ELSE greatest({inner}, {}) END", float(low))
 }
-/// Print arithmetic of floats that cannot fail: no result leaves the floats on either side, because
-/// some servers raise an error where others give infinity or zero. Where magnitudes could, operands
-/// are moved to moderate ones first.
+/// Print arithmetic of floats that cannot fail. Some servers raise an error where others return
+/// infinity or zero. So no result may overflow or underflow. If a result could, its operands are
+/// moved to moderate magnitudes first.
 fn arithmetic(operator: Operator, x: &Row, y: &Row, dialect: Dialect) -> String {
     let safe = Magnitude::of(operator, Magnitude::of_row(x), Magnitude::of_row(y)).is_safe();
     let operand = |row: &Row| match safe {
@@ -99,14 +99,15 @@ fn arithmetic(operator: Operator, x: &Row, y: &Row, dialect: Dialect) -> String 
         Operator::Divide => format!("({x} / NULLIF({y}, {}))", float(0.0)),
     }
 }
-/// Move a float to a moderate magnitude; null stays null.
+/// Move a float to a moderate magnitude. Null stays null.
 fn moderate(value: &str) -> String {
     let moved = unchecked_moderate(value);
     format!("(CASE WHEN {value} IS NULL THEN NULL ELSE {moved} END)")
 }
-/// Move a float that is not null: `greatest` and `least` ignore nulls.
+/// Move a float that is not null. For null the result would be wrong, because `greatest` and
+/// `least` ignore nulls.
 fn unchecked_moderate(value: &str) -> String {
-    // Adding 1e-100 and subtracting it again is exact unless the value is tiny.
+    // Except for tiny values, adding and subtracting 1e-100 is exact.
     let (tiny, most, least) = (float(1e-100), float(1e100), float(-1e100));
     format!("((greatest(least({value}, {most}), {least}) + {tiny}) - {tiny})")
 }
@@ -172,7 +173,7 @@ impl Magnitude {
     }
 }
 
-/// Print a column moved into bounds and rounded to a lattice, less the centre; 0 for null.
+/// Print a column moved into bounds and rounded to a lattice, minus the centre; 0 for null.
 pub(crate) fn on_lattice(
     column: usize,
     kind: Option<Type>,
@@ -195,8 +196,8 @@ pub(crate) fn on_lattice(
             Dialect::PostgreSql => "CAST",
         };
         let bound = |point: i64| float(point as f64 * step);
-        // The outer bounds change nothing, as every step is monotone. They are for engines where
-        // one is not.
+        // Every step is monotone, so the outer bounds have no effect. The outer bounds protect
+        // against engines with a step that is not monotone.
         let inside =
             format!("greatest(least({cast}({scaled} AS BIGINT), {}), {})", point(high), point(low));
         (bound(low), bound(high), inside)

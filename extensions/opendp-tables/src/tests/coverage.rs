@@ -1,4 +1,5 @@
-//! Intervals contain the exact answer as often as they say, over many releases of one exact result.
+//! Check that intervals contain the exact answer with the stated probability, over many releases of
+//! one exact result.
 
 use super::*;
 use crate::columns::columns;
@@ -16,7 +17,8 @@ fn covered(session: &Session, sql: &str, halved: bool) -> Vec<usize> {
         mechanisms(&checked, None, budget.amount()).unwrap()
     };
     let mechanisms: Mechanisms = stated(1.0);
-    // The truth has practically no noise; the control draws four times the noise that it states.
+    // With this epsilon, `truth` has practically no noise. The control draws noise of four times
+    // the stated scale.
     let truth = noisy(&checked.plan, &stated(1e11), &exact).unwrap();
     let truth = columns(&checked, &stated(1e11), &truth).unwrap();
     let drawn = if halved { stated(0.25) } else { mechanisms.clone() };
@@ -35,7 +37,7 @@ fn covered(session: &Session, sql: &str, halved: bool) -> Vec<usize> {
     }
     counts
 }
-/// 950 of 1000 less five standard deviations.
+/// The least allowed count: the expected 950 of 1000 releases, minus five standard deviations.
 const LEAST: usize = 915;
 
 #[test]
@@ -53,7 +55,8 @@ fn control_noise_that_is_larger_than_stated_is_found() {
     let counts = covered(&session, "SELECT COUNT(*), SUM(age) FROM people GROUP BY sex", true);
     assert!(counts.iter().all(|count| *count < LEAST), "{counts:?}");
 }
-/// Open a file of the folder of public data, or say that it is skipped.
+/// Return the path of a file in the folder of public data. If there is no such file, print that the
+/// test is skipped.
 fn data(name: &str) -> Option<std::path::PathBuf> {
     let folder = std::env::var("OPENDP_TABLES_DATA").ok().map(std::path::PathBuf::from);
     let folder = folder.unwrap_or_else(|| {
@@ -76,7 +79,7 @@ fn census(path: &std::path::Path) -> Session {
 fn the_census_has_its_known_answers_in_the_intervals() {
     let Some(path) = data("pums_dup.csv") else { return };
     let session = census(&path);
-    // Each person has at most four rows, so the limits drop none.
+    // Each person has at most four rows, so the limits drop no rows.
     let answer = ask(&session, "SELECT COUNT(*), COUNT(DISTINCT pid) FROM people");
     assert_eq!(numbers(&answer.table), [[1948.0, 1000.0]]);
     let sql = "SELECT sex, COUNT(*), AVG(age), SUM(income) FROM people GROUP BY sex";

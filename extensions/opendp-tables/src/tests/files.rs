@@ -1,4 +1,4 @@
-//! Files: a bad cell is a null, and never an error.
+//! Files with bad cells. A bad cell is read as null, without an error.
 
 use super::*;
 

@@ -17,18 +17,18 @@ fn a_budget_of_a_ledger_is_spent_once_for_each_id() {
         question.spending(Budget::epsilon(0.4).unwrap()).id(id).by("Ada").release()
     };
     let first = ask(&durable(folder.path(), 1.0).unwrap(), "week 1").unwrap();
-    // Another session on the same ledger: the same id gives the same release.
+    // In another session on the same ledger, the same id gives the same release.
     let session = durable(folder.path(), 1.0).unwrap();
     let again = ask(&session, "week 1").unwrap();
     assert_eq!(first.values, again.values);
     let left = |session: &Session| session.remaining().unwrap().show(false);
-    // A share of a third is rounded.
+    // The first share is a third of the budget, and it is rounded.
     assert!(left(&session).starts_with("epsilon 0.6"), "{}", left(&session));
     ask(&session, "week 2").unwrap();
     let before = left(&session);
     assert!(before.starts_with("epsilon 0.2"), "{before}");
     assert_eq!(ask(&session, "week 3").unwrap_err().kind(), "BudgetExceeded");
-    // The id belongs to its question.
+    // The id of a release cannot be used for another question.
     let other = session.query("SELECT COUNT(*) FROM people").unwrap();
     let other = other.spending(Budget::epsilon(0.1).unwrap()).id("week 1").release();
     assert_eq!(other.unwrap_err().kind(), "Argument");

@@ -1,5 +1,6 @@
-//! The exact plan on a PostgreSQL server gives the same results, bit for bit. The server is the one
-//! of `OPENDP_TABLES_POSTGRES`, which `.ci/tables` starts; without it the test is skipped.
+//! The exact plan on a PostgreSQL server gives the same results, bit for bit.
+//! `OPENDP_TABLES_POSTGRES` names the server, and `.ci/tables` starts it. Without this variable the
+//! test is skipped.
 
 use std::fmt::Write as _;
 use std::io::Write as _;
@@ -13,7 +14,7 @@ use crate::engine::DataFusion;
 use crate::released::Exact;
 use crate::{Cells, Dialect, Engine};
 
-/// A server, through its own client.
+/// An engine that runs statements on a PostgreSQL server through the client `psql`.
 struct Psql(String);
 impl Psql {
     fn execute(&self, text: &str) -> Result<String> {

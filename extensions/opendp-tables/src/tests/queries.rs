@@ -1,4 +1,4 @@
-//! Answers with practically no noise equal the exact ones.
+//! Check that answers with practically no noise equal the exact answers.
 
 use super::*;
 
@@ -7,7 +7,7 @@ fn counts_and_sums_of_rows() {
     let session = session(PrivacyUnit::rows(1));
     let sql = "SELECT COUNT(*), COUNT(age), COUNT(income), SUM(age), SUM(income) FROM people";
     let answer = ask(&session, sql);
-    // 200 and -5 are moved into the bounds; NaN is null; infinity is moved to 1000.
+    // The values 200 and -5 are moved into the bounds, NaN is null, and infinity is moved to 1000.
     let income = 10.5 + 1000.0 + 0.0 + 100.0 + 1.0 + 2.0;
     let expected = [8.0, 7.0, 6.0, 10.0 + 20.0 + 100.0 + 40.0 + 50.0 + 60.0, income];
     let found = numbers(&answer.table);
@@ -20,7 +20,7 @@ fn counts_and_sums_of_rows() {
 fn public_keys_complete_the_answer_and_others_are_left_out() {
     let session = session(PrivacyUnit::rows(1));
     let answer = ask(&session, "SELECT COUNT(*), SUM(age) FROM people GROUP BY sex ORDER BY sex");
-    // f, m and x; not z, and not null.
+    // The groups are f, m and x, without z and null.
     assert_eq!(numbers(&answer.table), [[4.0, 120.0], [2.0, 100.0], [0.0, 0.0]]);
 }
 #[test]
@@ -40,7 +40,7 @@ fn averages_are_centred() {
     let found = numbers(&ask(&session, sql).table);
     assert!((found[0][0] - 280.0 / 7.0).abs() < 1e-6);
     assert!((found[0][1] - 213.5 / 6.0).abs() < 1e-6);
-    // No row: any value in the bounds is as good.
+    // No row has the sex `x`, so any mean within the bounds is correct.
     assert!((0.0..=100.0).contains(&found[0][2]));
 }
 #[test]
@@ -79,7 +79,7 @@ fn an_id_keeps_at_most_its_rows_and_groups() {
     assert_eq!(numbers(&ask(&one, "SELECT COUNT(*) FROM people").table), [[4.0]]);
     let groups =
         session(PrivacyUnit { max_rows: None, ..PrivacyUnit::id("pid", 1) }.per_group(1, 1));
-    // Person 1 has rows in f and in m: one of these groups counts it, once.
+    // Person 1 has rows in f and in m. Only one of these groups counts this person.
     let answer = ask(&groups, "SELECT COUNT(*) FROM people GROUP BY sex ORDER BY sex");
     let found = numbers(&answer.table);
     assert_eq!(found.iter().map(|row| row[0]).sum::<f64>(), 3.0);
@@ -91,7 +91,8 @@ fn expressions_are_total() {
     let sql = "SELECT SUM(clamp(income / (age - 10), -5, 5)), SUM(clamp(abs(income) * 1e99 * 1e99, 0, 1)), \
                SUM(clamp(coalesce(nullif(age, 20), 7), 0, 10)) FROM people";
     let found = numbers(&ask(&session, sql).table);
-    // 10.5/0 is null; NaN is null; inf/190 and 100/40 and 1/50 and 2/-15.
+    // The quotients 10.5/0 and NaN are null. The other quotients are inf/190, 100/40, 1/50 and
+    // 2/-15.
     let quotients = 5.0 + 100.0 / 40.0 + 1.0 / 50.0 - 2.0 / 15.0;
     assert!((found[0][0] - quotients).abs() < 1e-6, "{found:?}");
     assert!((found[0][1] - 6.0).abs() < 1e-6, "{found:?}");
@@ -115,7 +116,7 @@ fn the_rest_of_a_query_computes_with_released_values() {
     let answer = ask(&session, sql);
     assert_eq!(answer.table.num_rows(), 1);
     assert_eq!(numbers(&answer.table)[0][1], 8.0);
-    // All released values are listed, also those that are not shown.
+    // `values` lists all released values, also values that the table leaves out.
     assert_eq!(answer.values.num_rows(), 3);
 }
 #[test]

@@ -1,4 +1,4 @@
-//! What cannot be made private is refused by its name.
+//! If a part of a query cannot be made private, the error contains the name of this part.
 
 use super::*;
 

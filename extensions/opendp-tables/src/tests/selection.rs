@@ -26,12 +26,12 @@ fn keys_of_few_individuals_stay_hidden() {
     let question = session.query(sql).unwrap();
     let explained = question.explain().unwrap();
     assert!(explained.releases.iter().any(|release| release.threshold.is_some_and(|t| t > 20)));
-    // A threshold is a whole number, so that a little of the delta is left.
+    // A threshold is a whole number, so a little of the delta is left.
     assert!(explained.loss.show(true).contains("delta 0.0000009"), "{}", explained.loss);
     assert_eq!(question.release().unwrap().table.num_rows(), 0);
 }
-/// A key of one individual is released with at most the probability delta, and a control with a
-/// lower threshold is found.
+/// Check that a key of one individual is released with probability at most delta. A control with a
+/// lower threshold is detected.
 #[test]
 fn one_individual_reveals_a_key_with_probability_delta() {
     let budget = Budget::epsilon_delta(1.0, 0.02).unwrap();
@@ -44,7 +44,8 @@ fn one_individual_reveals_a_key_with_probability_delta() {
         let trials = 0..5000;
         trials.filter(|_| !noisy(&plan, &mechanisms, exact).unwrap().groups.is_empty()).count()
     };
-    // Five standard deviations above 100.
+    // At most 100 of the 5000 releases should release the key. 150 is five standard deviations
+    // above 100.
     let found = released(&exact);
     assert!(found < 150 && found > 20, "{found}");
     exact.sums.insert(vec!["here".into()], vec![IBig::from(3)]);
@@ -66,7 +67,7 @@ fn keys_that_many_have_are_released_with_all_aggregates() {
     let found = numbers(&answer.table);
     assert_eq!((found[0][1], found[1][1]), (190.0, 90.0));
 }
-/// The scores from counts are those of the constructor on the rows.
+/// Check that the scores from counts equal the scores of the constructor on the rows.
 #[test]
 fn scores_from_counts_are_those_of_the_constructor() {
     use opendp_core::{AtomDomain, RangeDistance, Space, SymmetricDistance, VectorDomain};

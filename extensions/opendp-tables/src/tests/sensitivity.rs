@@ -185,9 +185,14 @@ pub(crate) fn exact(plan: &Plan, described: &Table, people: &[Person], double: b
     let batches = vec![batch(&people[..middle]), batch(&people[middle..])];
     engine.register("people", described, Source::Batches(batches)).unwrap();
     engine.register("zones", &zone_table(), Source::Batches(vec![zones(double)])).unwrap();
-    Exact::run(plan, &engine, "0123456789abcdef").unwrap()
+    let seed = "0123456789abcdef";
+    let exact = Exact::run(plan, &engine, seed).unwrap();
+    // The statements for all engines give the same.
+    let portable = Exact::run(plan, &engine.portable(), seed).unwrap();
+    assert_eq!((&exact.sums, &exact.buckets), (&portable.sums, &portable.buckets), "{people:?}");
+    exact
 }
-/// Compare the changes of all results with what is claimed of a plan.
+/// Compare the changes of all results with the bounds that a plan claims.
 fn exceeded(claimed: &Plan, left: &Exact, right: &Exact) -> Option<String> {
     let groups: Vec<&Group> = left.sums.keys().chain(right.sums.keys()).collect();
     for (k, sum) in claimed.sums.iter().enumerate() {
@@ -234,7 +239,7 @@ fn exceeded(claimed: &Plan, left: &Exact, right: &Exact) -> Option<String> {
     }
     None
 }
-/// Try random queries; `change` makes the plan that is run of the plan that is claimed.
+/// Try random queries. `change` turns the claimed plan into the plan that is run.
 fn try_queries(
     count: usize,
     seed: u64,

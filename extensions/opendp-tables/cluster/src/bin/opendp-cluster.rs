@@ -1,4 +1,4 @@
-//! The command `opendp-cluster`: nodes of a cluster, and private queries that it computes.
+//! The command `opendp-cluster`: run the nodes of a cluster, and private queries on it.
 #![forbid(unsafe_code)]
 
 use std::io::Write;
@@ -13,8 +13,8 @@ use opendp_cluster::{Address, Cluster, Executor, Network, Scheduler};
 use opendp_core::{Error, Result};
 use opendp_tables::{Budget, Question, Session};
 
-/// Ask private tables in SQL on a cluster. Nodes know no passwords: every program that
-/// reaches a port of a node can read the private data.
+/// Ask private tables in SQL on a cluster. Nodes have no passwords. Every program that reaches a
+/// port of a node can read the private data.
 #[derive(Parser)]
 #[command(version)]
 struct Cli {
@@ -23,31 +23,33 @@ struct Cli {
 }
 #[derive(Subcommand)]
 enum Command {
-    /// Run a scheduler, which divides plans among executors.
+    /// Run a scheduler. A scheduler divides plans among executors.
     Scheduler {
         #[command(flatten)]
         place: Place,
-        /// The port; 0 stands for a free one.
+        /// The port of the scheduler. 0 means any free port.
         #[arg(long, default_value_t = 50050)]
         port: u16,
-        /// Clients ask nothing before so many executors are there.
+        /// The number of executors that must be connected before clients send queries.
         #[arg(long, default_value_t = 1)]
         executors: usize,
     },
-    /// Run an executor, which reads files and computes parts of plans.
+    /// Run an executor. An executor reads files and computes parts of plans.
     Executor {
         /// The scheduler, as HOST:PORT.
         #[arg(long)]
         scheduler: Address,
         #[command(flatten)]
         place: Place,
-        /// How many parts of a plan it computes at a time; by default, one for each core.
+        /// The number of parts of a plan that the executor computes at a time; by default, one for
+        /// each core.
         #[arg(long)]
         cores: Option<NonZeroUsize>,
-        /// The most mebibytes for its computations; by default, 70 % of the memory.
+        /// The largest amount of memory for computations, in mebibytes; by default, 70 % of the
+        /// memory.
         #[arg(long)]
         memory: Option<NonZeroU64>,
-        /// Where it makes its folder of intermediate results. They are private.
+        /// The parent of the folder of intermediate results. The results are private.
         #[arg(long)]
         folder: Option<PathBuf>,
     },
@@ -56,11 +58,11 @@ enum Command {
         /// The scheduler, as HOST:PORT.
         #[arg(long)]
         scheduler: Address,
-        /// The most seconds to wait for them.
+        /// The largest number of seconds to wait for the executors.
         #[arg(long, default_value_t = 0)]
         wait: u32,
     },
-    /// Spend, let the cluster compute the exact plan, add noise here, and release the answer.
+    /// Spend, run the exact plan on the cluster, add noise on this machine, and release the answer.
     Query(Box<Ask>),
 }
 #[derive(Args)]
@@ -71,12 +73,13 @@ struct Place {
     /// State that all machines that reach the node may read the private data.
     #[arg(long)]
     trusted_network: bool,
-    /// End when the standard input ends, as it does when the program that holds it ends.
+    /// End when the standard input ends. The standard input ends when the program that started the
+    /// node ends.
     #[arg(long)]
     watch_input: bool,
 }
 impl Place {
-    /// End when the input ends, if that is asked for; otherwise, never.
+    /// Wait until the input ends if `watch_input` is set. Otherwise wait forever.
     async fn input_ends(&self) {
         if !self.watch_input {
             return std::future::pending().await;
@@ -102,13 +105,13 @@ struct Ask {
     config: PathBuf,
     /// The query.
     sql: String,
-    /// What the query may cost.
+    /// The largest epsilon that the query may cost.
     #[arg(long)]
     epsilon: Option<f64>,
-    /// The delta that it may cost besides epsilon.
+    /// The largest delta that the query may cost besides epsilon.
     #[arg(long, requires = "epsilon")]
     delta: Option<f64>,
-    /// What the query may cost, as a rho.
+    /// The largest rho that the query may cost.
     #[arg(long, conflicts_with = "epsilon")]
     rho: Option<f64>,
     /// A constructor of the registry for the noise of sums.
@@ -117,13 +120,14 @@ struct Ask {
     /// The id of the release. With a ledger, the same id gives the same release.
     #[arg(long)]
     id: Option<String>,
-    /// Who asks, for the ledger.
+    /// The name of the person who asks, for the ledger.
     #[arg(long, default_value = "")]
     by: String,
-    /// The most seconds that the cluster may take for each statement of the exact plan.
+    /// The largest number of seconds for each statement of the exact plan.
     #[arg(long, default_value = "3600")]
     limit: NonZeroU64,
-    /// Divide each step of the exact plan into so many parts: the cores of all executors.
+    /// The number of parts of each step of the exact plan. The best value is the number of cores of
+    /// all executors together.
     #[arg(long, default_value = "16")]
     parts: NonZeroUsize,
     /// Print the release document as JSON.
@@ -197,7 +201,7 @@ fn main() -> ExitCode {
         }
     }
 }
-/// Say what a node does. It works on when the output is closed.
+/// Print what a node does. The node continues if the output is closed.
 fn say(text: &str) {
     let mut out = std::io::stdout();
     let _ = writeln!(out, "{text}").and_then(|()| out.flush());

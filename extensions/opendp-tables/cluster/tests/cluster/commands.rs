@@ -1,4 +1,4 @@
-//! What the command says when something is missing or must not be.
+//! Errors of the command for missing or forbidden arguments.
 
 use std::process::{Command, Output};
 use std::time::Duration;
@@ -25,8 +25,8 @@ fn nodes_refuse_other_machines_unless_the_network_is_trusted() {
     refused(&["executor", "--scheduler", "127.0.0.1:1", "--host", "192.0.2.1"], others);
     let everywhere = ["scheduler", "--host", "0.0.0.0", "--trusted-network"];
     refused(&everywhere, "state the one that others use");
-    // A trusted network is taken at its word. The address is one of documentation (RFC 5737), so
-    // no machine has it.
+    // With --trusted-network, the address is allowed. The address is reserved for documentation
+    // (RFC 5737), so no machine has it.
     let trusted = ["scheduler", "--port", "0", "--host", "192.0.2.1", "--trusted-network"];
     refused(&trusted, "cannot be used");
 }
@@ -57,7 +57,7 @@ fn a_client_says_what_is_missing_and_spends_nothing() {
     ask(&closed.to_string(), &spend, "no scheduler answers");
     ask("nowhere", &spend, "expected HOST:PORT");
     ask("127.0.0.1:1", &["--limit", "0", "--epsilon", "1"], "invalid value '0'");
-    // A server that is no scheduler is none.
+    // A server that is not a scheduler does not count as a scheduler.
     let other = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let address = other.local_addr().unwrap().to_string();
     let server = std::thread::spawn(move || {
@@ -85,7 +85,7 @@ fn tables_must_be_files_that_executors_can_read() {
     refused(Source::Csv("https://example.org/t.csv".into()), "is no file");
     refused(Source::Parquet("nowhere.parquet".into()), "No such file");
 }
-/// An engine that holds its tables already, as a server does.
+/// An engine that already has its tables, as a database server has.
 struct Filled;
 impl Engine for Filled {
     fn name(&self) -> String {

@@ -17,7 +17,7 @@ income = { type = "float", bounds = [0, 1000] }
 employed = { type = "boolean" }
 "#;
 impl Data {
-    /// Write rows of people: some have no id, some cells are missing or of another type.
+    /// Write rows of people. Some rows have no id, and some cells are missing or of another type.
     pub(crate) fn of(rows: u64) -> Data {
         let folder = tempfile::tempdir().unwrap();
         let mut text = String::from("pid,sex,zip,age,income,employed\n");
@@ -67,7 +67,7 @@ impl Data {
             engine.wait(async { context.sql(&statement).await?.collect().await }).unwrap();
         }
     }
-    /// Write metadata, and return their path.
+    /// Write metadata, and return the path of the file.
     pub(crate) fn config(&self, name: &str, path: &str, unit: &str, budget: &str) -> PathBuf {
         let text = format!(
             "[budget]\nepsilon = 1e13\n{budget}\n[tables.people]\npath = \"{path}\"\nunit = {unit}\n\
@@ -80,17 +80,17 @@ impl Data {
         file
     }
 }
-/// Mix the bits of a number: finalizer of SplitMix64 (Steele, Lea, Flood 2014).
+/// Mix the bits of a number with the finalizer of SplitMix64 (Steele, Lea, Flood 2014).
 fn mixed(number: u64) -> u64 {
     let number = number.wrapping_add(0x9e37_79b9_7f4a_7c15);
     let number = (number ^ (number >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     let number = (number ^ (number >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
     number ^ (number >> 31)
 }
-/// The exact results of a query, in an order that does not depend on the engine. All sessions use
-/// the same seed here, so they choose the same rows.
+/// Return the exact results of a query, in an order that does not depend on the engine. All
+/// sessions use the same seed here, so they choose the same rows.
 pub(crate) fn exact(session: &Session, engine: &dyn Engine, sql: &str) -> Vec<Vec<Cells>> {
-    let statements = session.statements(sql, Dialect::DataFusion).unwrap();
+    let statements = session.statements(sql, Dialect::DataFusion).unwrap().with_seed("0");
     let all = statements.sums.iter().chain(&statements.buckets);
     let run = |statement: &String| {
         let mut rows = engine.run(statement).unwrap_or_else(|error| panic!("{sql}\n{error}"));

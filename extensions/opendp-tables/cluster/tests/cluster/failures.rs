@@ -1,4 +1,4 @@
-//! Nodes that are lost: an error or a retry, and a budget that is spent at most once.
+//! Lost nodes lead to an error or a retry. The budget is spent at most once.
 
 use std::path::Path;
 use std::sync::mpsc::channel;
@@ -11,25 +11,25 @@ use crate::data::Data;
 use crate::nodes::{Nodes, waited};
 
 const SQL: &str = "SELECT sex, COUNT(*) AS n, SUM(age) AS years FROM people GROUP BY sex";
-/// So much that there is no noise, in practice.
+/// An epsilon so large that there is practically no noise.
 const PLENTY: f64 = 1e9;
 
 fn ask(session: &Session, id: &str) -> Result<Answer> {
     session.query(SQL)?.spending(Budget::epsilon(PLENTY)?).id(id).release()
 }
-/// Metadata with a ledger in which `budget` of such questions fit.
+/// Write metadata with a ledger, and return the path of the file.
 fn durable(data: &Data, name: &str) -> std::path::PathBuf {
     let budget = format!("ledger = \"{name}.ledger\"\nname = \"survey\"");
-    // Each individual has all rows, so that no rows are drawn and answers can be compared.
+    // The limit on rows drops no row of any individual, so answers can be compared.
     data.config(name, "people.csv", "{ id = \"pid\", max_rows = 1000 }", &budget)
 }
 fn left(config: &Path) -> String {
     Session::open(config).unwrap().remaining().unwrap().show(false)
 }
 const ALL: &str = "epsilon 10000000000000";
-/// What one question leaves; a share of a half is rounded.
+/// The budget that remains after one question. The share of a question is rounded.
 const LESS: &str = "epsilon 9999000000000";
-/// Ask on a thread, and do something as soon as an executor has intermediate results.
+/// Ask on a thread, and run a function as soon as an executor has intermediate results.
 fn meanwhile(
     nodes: &mut Nodes,
     config: &Path,
@@ -45,7 +45,7 @@ fn meanwhile(
         act(nodes, executor);
         let bound = Duration::from_secs(300);
         receiver.recv_timeout(bound).unwrap_or_else(|_| {
-            // A panic would wait for the thread.
+            // After a panic, this process would wait for the thread. So abort the process.
             eprintln!("the query never ended");
             std::process::abort()
         })
@@ -70,7 +70,7 @@ fn a_killed_executor_changes_no_result_and_the_budget_is_spent_once() {
             assert!(left(&config).starts_with(ALL), "{}", left(&config));
         }
     }
-    // Asked again, in one process: it is the same release, and it is charged once.
+    // Ask again in one process. The release is the same, and it is charged once.
     let alone = Session::open(&config).unwrap();
     assert_eq!(ask(&alone, "first").unwrap().table, expected.table);
     assert_eq!(ask(&alone, "first").unwrap().table, expected.table);

@@ -1,4 +1,4 @@
-//! Nodes as child processes, which end with the test, whatever happens.
+//! Nodes as child processes. The child processes always end with the test.
 
 use std::io::{BufRead, BufReader};
 use std::num::NonZeroUsize;
@@ -10,19 +10,19 @@ use std::time::Duration;
 use opendp_cluster::{Address, Cluster};
 use opendp_tables::Session;
 
-/// How long a statement may take. Whether a lost node delays it further is up to Ballista.
+/// The largest time for a statement. After a lost node, Ballista can delay the result further.
 const LIMIT: Duration = Duration::from_secs(100);
-/// One cluster at a time: the machine may be small.
+/// Only one cluster runs at a time, because the machine can be small.
 static ONE: Mutex<()> = Mutex::new(());
 pub(crate) fn alone() -> MutexGuard<'static, ()> {
     ONE.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// A node. It ends when it is dropped; and when this process is killed, its input ends, and so it
-/// ends, too.
+/// A node. It ends when it is dropped. If this process is killed, the input of the node ends, so
+/// the node also ends.
 pub(crate) struct Node {
     process: Child,
-    /// What it said first.
+    /// The first line that the node printed.
     pub(crate) greeting: String,
 }
 impl Node {
@@ -48,20 +48,20 @@ impl Node {
         self.process.kill().unwrap();
         self.process.wait().unwrap();
     }
-    /// Let the process stand still, as one whose machine is lost.
+    /// Stop the process without ending it. It then behaves like a process whose machine is lost.
     pub(crate) fn freeze(&self) {
         let pid = self.process.id().to_string();
         assert!(Command::new("kill").args(["-STOP", &pid]).status().unwrap().success());
     }
-    /// Close the input of the process, and wait until it ended.
+    /// Close the input of the process, and wait until the process has ended.
     pub(crate) fn close(&mut self) {
         self.process.wait().unwrap();
     }
-    /// Ask the process to end, and wait until it did.
+    /// Send the process a signal to end, and wait until it has ended.
     pub(crate) fn end(&mut self) {
         let pid = self.process.id().to_string();
         assert!(Command::new("kill").args(["-TERM", &pid]).status().unwrap().success());
-        // To wait closes the input, which would end the process in another way.
+        // `wait` would close the input, and this would also end the process.
         let input = self.process.stdin.take();
         self.process.wait().unwrap();
         drop(input);
@@ -74,7 +74,7 @@ impl Drop for Node {
     }
 }
 
-/// A scheduler and two executors with a folder each.
+/// A scheduler, and two executors with a folder each.
 pub(crate) struct Nodes {
     pub(crate) scheduler: Node,
     pub(crate) executors: Vec<Node>,
@@ -97,32 +97,32 @@ impl Nodes {
         let address: Address = address.parse().unwrap();
         Nodes { scheduler, executors, address, folders, _one: one }
     }
-    /// Connect as soon as both executors are there.
+    /// Connect as soon as both executors are ready.
     pub(crate) fn connect(&self, limit: Duration) -> Cluster {
         let connected = || Cluster::connect(&self.address, limit).ok();
-        // As many parts as the executors have cores.
+        // The number of parts is the number of cores of all executors together.
         waited("both executors", connected).divided(NonZeroUsize::new(4).unwrap())
     }
     pub(crate) fn open(&self, config: &Path) -> Session {
         let engine = Box::new(self.connect(LIMIT));
         Session::open_on(config, engine).unwrap()
     }
-    /// The files of intermediate results of an executor.
+    /// Return the files of intermediate results of an executor.
     pub(crate) fn files(&self, executor: usize) -> Vec<PathBuf> {
         files(self.folders[executor].path())
     }
-    /// The folder in which an executor makes its own.
+    /// Return the folder in which an executor makes its own folder.
     pub(crate) fn folder(&self, executor: usize) -> &Path {
         self.folders[executor].path()
     }
 }
-/// All files below a folder; those that vanish meanwhile are left out.
+/// Return all files below a folder. Leave out files that are removed during the search.
 fn files(folder: &Path) -> Vec<PathBuf> {
     let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
     let below = |path: PathBuf| if path.is_dir() { files(&path) } else { vec![path] };
     entries.flat_map(|entry| below(entry.path())).collect()
 }
-/// Wait until there is something. The limit only ends a test that would hang.
+/// Wait until `find` returns a value. The limit only ends a test that would hang.
 pub(crate) fn waited<T>(what: &str, mut find: impl FnMut() -> Option<T>) -> T {
     for _ in 0..6000 {
         if let Some(found) = find() {

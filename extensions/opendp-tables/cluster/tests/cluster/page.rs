@@ -1,11 +1,11 @@
-//! The page `CLUSTER.md`: its commands run as they stand, in order, in one shell.
+//! The commands of the page `CLUSTER.md` run unchanged, in order, in one shell.
 
 use std::path::Path;
 use std::process::{Command, Stdio};
 
 use crate::nodes::alone;
 
-/// The blocks of shell commands of a page, except the one that builds the commands.
+/// Return the blocks of shell commands of a page, without the block that builds the commands.
 fn script(page: &str) -> String {
     let mut blocks = page.split("```sh\n").skip(1).filter_map(|rest| rest.split("```").next());
     let build = blocks.next().unwrap();
@@ -19,13 +19,13 @@ fn the_commands_of_the_page_run_as_they_stand() {
     let commands = Path::new(env!("CARGO_BIN_EXE_opendp-cluster")).parent().unwrap();
     let sql = commands.join("opendp-sql");
     assert!(sql.exists(), "build the whole workspace: {} is missing", sql.display());
-    // The port of the page may be in use, so another one takes its place.
+    // The port of the page can be in use, so replace it by a free port.
     let free = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
     let script = script(text).replace("50050", &free.to_string());
 
     let folder = tempfile::tempdir().unwrap();
     let path = format!("{}:{}", commands.display(), std::env::var("PATH").unwrap());
-    // Whatever happens, the nodes end with the shell.
+    // The nodes always end with the shell.
     let script =
         format!("set -euo pipefail\ntrap 'kill $(jobs -p) 2>/dev/null || true' EXIT\n{script}");
     let output = Command::new("timeout")
@@ -38,7 +38,8 @@ fn the_commands_of_the_page_run_as_they_stand() {
     let (said, errors) =
         (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
     assert!(output.status.success(), "{said}\n{errors}");
-    // One process and a cluster spend a half each; what was asked before costs nothing.
+    // The query on one process and the query on the cluster each spend a half of the budget. A
+    // repeated question costs nothing.
     assert_eq!(said.matches("\nepsilon 0").count(), 2, "{said}");
     assert!(said.contains("\nepsilon 0.5"), "{said}");
     let answers: Vec<&str> = said.split("| sex | n").skip(1).collect();

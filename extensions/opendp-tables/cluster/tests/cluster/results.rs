@@ -1,4 +1,4 @@
-//! A cluster computes what one process computes, bit for bit, and leaves nothing behind.
+//! A cluster computes the same results as one process, bit for bit, and leaves no files.
 
 use std::os::unix::fs::PermissionsExt;
 use std::time::Duration;
@@ -8,7 +8,7 @@ use opendp_tables::{Budget, DataFusion, Engine, Session, Source};
 use crate::data::{Data, exact};
 use crate::nodes::{Nodes, waited};
 
-/// Units of privacy, with the limits that each enforces.
+/// Units of privacy, each with limits on the rows of one individual.
 const UNITS: [&str; 4] = [
     "{ rows = 1 }",
     "{ id = \"pid\", max_rows = 2 }",
@@ -82,7 +82,7 @@ fn a_session_on_a_cluster_releases_and_leaves_no_files() {
     for executor in 0..2 {
         let none = || nodes.files(executor).is_empty().then_some(());
         waited("the files of the query to be removed", none);
-        // Other users cannot look into the folder of an executor.
+        // Other users cannot read the folder of an executor.
         let own = std::fs::read_dir(nodes.folder(executor)).unwrap().next().unwrap().unwrap();
         assert_eq!(own.metadata().unwrap().permissions().mode() & 0o777, 0o700);
         match executor {

@@ -1,0 +1,153 @@
+//! Sums and counts over all groups.
+
+use opendp_core::IBig;
+
+use super::people::Kept;
+use super::values::{Layout, Slot};
+use crate::released::{Exact, Group};
+
+/// Sums over all groups.
+pub(crate) struct Totals<'a> {
+    layout: &'a Layout<'a>,
+    /// The number of rows of each group.
+    rows: Vec<u64>,
+    /// For each group, a number of each sum. Sums that count rows stay 0.
+    sums: Vec<i128>,
+    /// For each quantile and group, the number of rows in each bucket.
+    buckets: Vec<Vec<Vec<u64>>>,
+}
+impl<'a> Totals<'a> {
+    pub(crate) fn new(layout: &'a Layout<'a>) -> Self {
+        let buckets = vec![Vec::new(); layout.width - layout.buckets];
+        Totals { layout, rows: Vec::new(), sums: Vec::new(), buckets }
+    }
+    /// Make room for the groups up to a number.
+    fn reach(&mut self, group: u32) -> usize {
+        let place = group as usize;
+        if self.rows.len() <= place {
+            self.rows.resize(place + 1, 0);
+            self.sums.resize((place + 1) * self.layout.sums.len(), 0);
+        }
+        place
+    }
+    /// Add all rows that have a group. Values are by column.
+    pub(crate) fn add_all(&mut self, groups: &[u32], values: &[Vec<i64>]) {
+        let some = groups.iter().copied().filter(|group| *group != super::groups::NO_GROUP);
+        let Some(most) = some.clone().max() else { return };
+        self.reach(most);
+        for group in some {
+            self.rows[group as usize] += 1;
+        }
+        let width = self.layout.sums.len();
+        for (sum, slot) in self.layout.sums.iter().enumerate() {
+            let (Slot::Stored(column) | Slot::IdsWith(column)) = slot else { continue };
+            let Some(values) = values.get(*column) else { continue };
+            for (group, value) in groups.iter().zip(values) {
+                if let Some(total) = self.sums.get_mut(*group as usize * width + sum) {
+                    *total += i128::from(*value);
+                }
+            }
+        }
+        for quantile in 0..self.buckets.len() {
+            let Some(places) = values.get(self.layout.buckets + quantile) else { continue };
+            for (group, place) in groups.iter().zip(places) {
+                if *group != super::groups::NO_GROUP {
+                    self.count(quantile, *group as usize, *place);
+                }
+            }
+        }
+    }
+    /// Add the kept rows of one individual. Rows of a group are together.
+    pub(crate) fn add_individual(&mut self, kept: &[Kept<'_>]) {
+        let layout = self.layout;
+        for rows in kept.chunk_by(|a, b| a.group == b.group) {
+            let Some(first) = rows.first() else { continue };
+            let place = self.reach(first.group);
+            self.rows[place] += rows.len() as u64;
+            let sums = layout.sums.len();
+            let totals = self.sums.get_mut(place * sums..(place + 1) * sums).unwrap_or(&mut []);
+            for (total, slot) in totals.iter_mut().zip(&layout.sums) {
+                let value = |row: &Kept<'_>, column: usize| row.values.get(column).copied();
+                *total += match slot {
+                    Slot::Rows => 0,
+                    Slot::Ids => 1,
+                    Slot::IdsWith(column) => {
+                        i128::from(rows.iter().any(|row| value(row, *column) == Some(1)))
+                    }
+                    Slot::Stored(column) => {
+                        let all = rows.iter().filter_map(|row| value(row, *column));
+                        all.map(i128::from).sum::<i128>()
+                    }
+                };
+            }
+            for quantile in 0..self.buckets.len() {
+                for row in rows {
+                    let bucket = row.values.get(layout.buckets + quantile).copied();
+                    self.count(quantile, place, bucket.unwrap_or(-1));
+                }
+            }
+        }
+    }
+    fn count(&mut self, quantile: usize, group: usize, bucket: i64) {
+        let (Some(groups), Ok(bucket)) = (self.buckets.get_mut(quantile), usize::try_from(bucket))
+        else {
+            return;
+        };
+        if groups.len() <= group {
+            groups.resize_with(group + 1, Vec::new);
+        }
+        let counts = &mut groups[group];
+        if counts.is_empty() {
+            counts.resize(self.layout.places(quantile), 0);
+        }
+        if let Some(count) = counts.get_mut(bucket) {
+            *count += 1;
+        }
+    }
+    /// Add the sums of other rows.
+    pub(crate) fn add(&mut self, other: Totals<'_>) {
+        if self.rows.len() < other.rows.len() {
+            self.rows.resize(other.rows.len(), 0);
+            self.sums.resize(other.sums.len(), 0);
+        }
+        self.rows.iter_mut().zip(other.rows).for_each(|(all, rows)| *all += rows);
+        self.sums.iter_mut().zip(other.sums).for_each(|(all, sum)| *all += sum);
+        for (mine, theirs) in self.buckets.iter_mut().zip(other.buckets) {
+            if mine.len() < theirs.len() {
+                mine.resize_with(theirs.len(), Vec::new);
+            }
+            for (all, counts) in mine.iter_mut().zip(theirs) {
+                if all.is_empty() {
+                    *all = counts;
+                } else {
+                    all.iter_mut().zip(counts).for_each(|(all, count)| *all += count);
+                }
+            }
+        }
+    }
+    /// Return the results of the groups, by their names.
+    pub(crate) fn exact(self, names: &[Group], grouped: bool) -> Exact {
+        let mut exact = Exact::default();
+        let width = self.layout.sums.len();
+        if width > 0 && !grouped {
+            // Without keys there is one group, also if it has no rows.
+            exact.sums.insert(Vec::new(), vec![IBig::ZERO; width]);
+        }
+        for ((name, rows), place) in names.iter().zip(&self.rows).zip(0_usize..) {
+            if *rows == 0 || width == 0 {
+                continue;
+            }
+            let sums = self.sums.get(place * width..(place + 1) * width).unwrap_or(&[]);
+            let sum = |(sum, slot): (&i128, &Slot)| match slot {
+                Slot::Rows => IBig::from(*rows),
+                _ => IBig::from(*sum),
+            };
+            exact.sums.insert(name.clone(), sums.iter().zip(&self.layout.sums).map(sum).collect());
+        }
+        for counts in self.buckets {
+            let known = names.iter().zip(counts).filter(|(_, counts)| !counts.is_empty());
+            exact.buckets.push(known.map(|(name, counts)| (name.clone(), counts)).collect());
+        }
+        exact
+    }
+}

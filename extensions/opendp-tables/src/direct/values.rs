@@ -1,0 +1,224 @@
+//! The integers that rows add to sums, and the buckets of quantiles.
+//!
+//! They are those that the statements of `sql` compute, bit for bit: each function names the
+//! expression that it stands for.
+
+use datafusion::arrow::array::{Array, ArrayRef, AsArray, BooleanArray, PrimitiveArray};
+use datafusion::arrow::datatypes::{ArrowPrimitiveType, DataType, Float64Type, Int64Type};
+use opendp_core::Result;
+
+use super::groups::as_type;
+use crate::Type;
+use crate::engine::failed;
+use crate::ir::{Addend, Buckets, Lattice, Plan, Row, Sum};
+
+/// What a column of the picked rows is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Picked {
+    pub(crate) kind: Type,
+    /// Whether floats are as the table has them: NaN is not null yet, for example.
+    pub(crate) raw: bool,
+}
+/// Describe the picked columns, if all branches agree.
+pub(crate) fn picked(plan: &Plan) -> Option<Vec<Picked>> {
+    let first = plan.branches.first()?;
+    let describe = |place: usize| {
+        let rows = || plan.branches.iter().map(|branch| branch.columns.get(place));
+        let kind = rows().next()??.kind()?;
+        let same = rows().all(|row| row.is_some_and(|row| row.kind() == Some(kind)));
+        let column = |row: Option<&Row>| matches!(row, Some(Row::Column { .. }));
+        same.then(|| Picked { kind, raw: kind == Type::Float && rows().all(column) })
+    };
+    (0..first.columns.len()).map(describe).collect()
+}
+
+/// Where the value of a sum is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Slot {
+    /// Each row adds 1.
+    Rows,
+    /// Each row adds a stored value.
+    Stored(usize),
+    /// Each id adds 1.
+    Ids,
+    /// Each id adds 1 if a stored value is not 0.
+    IdsWith(usize),
+}
+/// The values that are stored with each row: those of sums, and then the buckets.
+pub(crate) struct Layout<'a> {
+    plan: &'a Plan,
+    columns: Vec<Picked>,
+    pub(crate) sums: Vec<Slot>,
+    /// The place of the first bucket.
+    pub(crate) buckets: usize,
+    pub(crate) width: usize,
+}
+impl<'a> Layout<'a> {
+    /// Describe the values of a plan.
+    pub(crate) fn new(plan: &'a Plan, columns: Vec<Picked>) -> Self {
+        let mut buckets = 0;
+        let mut stored = || {
+            buckets += 1;
+            buckets - 1
+        };
+        let slot = |sum: &Sum| match (&sum.addend, sum.only) {
+            (Addend::One, None) => Slot::Rows,
+            (Addend::Id, None) => Slot::Ids,
+            (Addend::Id, Some(_)) => Slot::IdsWith(stored()),
+            _ => Slot::Stored(stored()),
+        };
+        let sums = plan.sums.iter().map(slot).collect();
+        Layout { plan, columns, sums, buckets, width: buckets + plan.buckets.len() }
+    }
+    /// Return the number of buckets of a quantile.
+    pub(crate) fn places(&self, quantile: usize) -> usize {
+        self.plan.buckets.get(quantile).map_or(0, |buckets| 2 * buckets.candidates.len() + 1)
+    }
+    /// Compute the stored values of some rows.
+    pub(crate) fn values(&self, columns: &[ArrayRef], rows: usize) -> Result<Vec<Vec<i64>>> {
+        let stored = self.plan.sums.iter().zip(&self.sums);
+        let stored = stored.filter(|(_, slot)| !matches!(slot, Slot::Rows | Slot::Ids));
+        let mut all = Vec::new();
+        for (sum, _) in stored {
+            let mut values = self.addends(&sum.addend, columns, rows)?;
+            self.only(sum.only, columns, &mut values, 0)?;
+            all.push(values);
+        }
+        for buckets in &self.plan.buckets {
+            let mut places = self.buckets_of(buckets, columns)?;
+            self.only(buckets.only, columns, &mut places, -1)?;
+            all.push(places);
+        }
+        Ok(all)
+    }
+    fn addends(&self, addend: &Addend, columns: &[ArrayRef], rows: usize) -> Result<Vec<i64>> {
+        match addend {
+            Addend::One | Addend::Id => Ok(vec![1; rows]),
+            Addend::Known(place) => self.known(*place, columns),
+            Addend::Value(place, lattice) => {
+                let centre = lattice.centre;
+                self.points(*place, lattice, columns, move |point| point - centre)
+            }
+            Addend::Square(place, lattice) => {
+                let centre = lattice.centre;
+                self.points(*place, lattice, columns, move |p| (p - centre) * (p - centre))
+            }
+        }
+    }
+    fn column<'b>(&self, place: usize, from: &'b [ArrayRef]) -> Result<(Picked, &'b ArrayRef)> {
+        let described = self.columns.get(place).copied();
+        described.zip(from.get(place)).ok_or_else(failed)
+    }
+    /// `CASE WHEN c IS NOT NULL THEN 1 ELSE 0 END`
+    fn known(&self, place: usize, columns: &[ArrayRef]) -> Result<Vec<i64>> {
+        let (picked, column) = self.column(place, columns)?;
+        if picked.kind == Type::Float {
+            let column = as_type(column, &DataType::Float64)?;
+            return Ok(floats(column.as_primitive(), picked.raw, 0, |_| 1));
+        }
+        let nulls = column.logical_nulls();
+        let known = |row: usize| nulls.as_ref().is_none_or(|nulls| nulls.is_valid(row));
+        Ok((0..column.len()).map(|row| i64::from(known(row))).collect())
+    }
+    /// `on_lattice`, with a function of the point.
+    fn points(
+        &self,
+        place: usize,
+        lattice: &Lattice,
+        columns: &[ArrayRef],
+        of: impl Fn(i64) -> i64,
+    ) -> Result<Vec<i64>> {
+        let (picked, column) = self.column(place, columns)?;
+        let Lattice { exponent, low, high, .. } = *lattice;
+        let inside = |point: i64| point.min(high).max(low);
+        let (step, steps) = (lattice.step(), 2f64.powi(-exponent));
+        // The casts round as SQL does.
+        let (least, most) = (low as f64 * step, high as f64 * step);
+        let point = |x: f64| match x {
+            x if x.total_cmp(&least).is_le() => of(low),
+            x if x.total_cmp(&most).is_ge() => of(high),
+            x => of(inside((moderate(x) * steps + 0.5).floor() as i64)),
+        };
+        match picked.kind {
+            Type::Integer => {
+                let column = as_type(column, &DataType::Int64)?;
+                let column = column.as_primitive::<Int64Type>();
+                Ok(match exponent {
+                    0 => each(column, 0, |x| of(inside(x))),
+                    _ => each(column, 0, |x| point(x as f64)),
+                })
+            }
+            Type::Float => {
+                let column = as_type(column, &DataType::Float64)?;
+                Ok(floats(column.as_primitive(), picked.raw, 0, point))
+            }
+            _ => Err(failed()),
+        }
+    }
+    /// `search`, with -1 for null.
+    fn buckets_of(&self, buckets: &Buckets, columns: &[ArrayRef]) -> Result<Vec<i64>> {
+        let (picked, column) = self.column(buckets.column, columns)?;
+        let candidates = &buckets.candidates;
+        let place = |x: f64| {
+            let below = candidates.partition_point(|candidate| candidate.total_cmp(&x).is_lt());
+            let at = candidates.get(below).is_some_and(|found| found.total_cmp(&x).is_eq());
+            i64::try_from(2 * below + usize::from(at)).unwrap_or(-1)
+        };
+        match picked.kind {
+            Type::Integer => {
+                let column = as_type(column, &DataType::Int64)?;
+                Ok(each(column.as_primitive::<Int64Type>(), -1, |x| place(x as f64)))
+            }
+            Type::Float => {
+                let column = as_type(column, &DataType::Float64)?;
+                Ok(floats(column.as_primitive(), picked.raw, -1, place))
+            }
+            _ => Err(failed()),
+        }
+    }
+    /// `CASE WHEN condition THEN value ELSE otherwise END`
+    fn only(
+        &self,
+        only: Option<usize>,
+        columns: &[ArrayRef],
+        values: &mut [i64],
+        otherwise: i64,
+    ) -> Result<()> {
+        let Some(place) = only else { return Ok(()) };
+        let (_, column) = self.column(place, columns)?;
+        let column = as_type(column, &DataType::Boolean)?;
+        let column: &BooleanArray = column.as_boolean();
+        for (value, condition) in values.iter_mut().zip(column) {
+            if condition != Some(true) {
+                *value = otherwise;
+            }
+        }
+        Ok(())
+    }
+}
+fn each<T: ArrowPrimitiveType>(
+    column: &PrimitiveArray<T>,
+    null: i64,
+    of: impl Fn(T::Native) -> i64,
+) -> Vec<i64> {
+    match column.null_count() {
+        0 => column.values().iter().map(|value| of(*value)).collect(),
+        _ => column.iter().map(|value| value.map_or(null, &of)).collect(),
+    }
+}
+fn floats(
+    column: &PrimitiveArray<Float64Type>,
+    raw: bool,
+    null: i64,
+    of: impl Fn(f64) -> i64,
+) -> Vec<i64> {
+    match raw {
+        true => each(column, null, |x| if x.is_nan() { null } else { of(moderate(x)) }),
+        false => each(column, null, of),
+    }
+}
+/// `unchecked_moderate`
+fn moderate(x: f64) -> f64 {
+    // Adding 1e-100 and subtracting it again is exact unless the value is tiny.
+    (x.clamp(-1e100, 1e100) + 1e-100) - 1e-100
+}

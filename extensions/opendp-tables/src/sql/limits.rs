@@ -1,0 +1,170 @@
+//! Print the limits of each id as window functions.
+//!
+//! The rows of an id get places in the order of their values, and lots by their places. Rows with
+//! equal values are interchangeable. So what is kept of an id depends on the seed, the id and its
+//! rows as a set, and all choices are equally likely. The lots of whole ids are those of the module
+//! `lots`; those of other ids are hashes.
+
+use std::fmt::Write as _;
+
+use crate::direct::lots::{KEYS, Lots, PRIME};
+use crate::ir::{Bounding, Key, Plan};
+use crate::{Dialect, Type};
+
+/// Where the secret seed of a statement goes. Statements are shown with this in its place.
+const SEED: &str = "md5('<seed>'";
+
+/// Put the seed into a statement. Quotes in literals and names are doubled, so none is replaced.
+pub(crate) fn seeded(statement: &str, seed: &str) -> String {
+    let text = statement.replace(SEED, &format!("md5('{}'", seed.replace('\'', "''")));
+    let keys = Lots::of_seed(seed).keys();
+    (0..KEYS).zip(keys).fold(text, |text, (k, key)| text.replace(&key_at(k), &integer(key)))
+}
+fn key_at(place: usize) -> String {
+    format!("CAST('<seed {place}>' AS BIGINT)")
+}
+fn integer(value: i64) -> String {
+    format!("CAST('{value}' AS BIGINT)")
+}
+
+/// Print the stages that enforce the limits on `__rated`; the last one is `__bounded`.
+pub(super) fn stages(plan: &Plan, dialect: Dialect, content: &[String]) -> String {
+    let Bounding::Enforced { id: (_, kind), rows, groups, rows_per_group } = &plan.bounding else {
+        return String::new();
+    };
+    let keys: Vec<String> = (0..plan.keys.len()).map(|k| format!("k{k}")).collect();
+    let groups = groups.filter(|_| !keys.is_empty());
+    let printer = Limits {
+        columns: format!("id, {}", content.join(", ")),
+        order: order(plan, dialect, content),
+        keys,
+        grouped: groups.is_some(),
+    };
+    let mut text = printer.placed();
+    match kind {
+        Type::Integer => printer.whole_lots(&mut text),
+        _ => printer.other_lots(&mut text),
+    }
+    let mut last = "__drawn";
+    let mut step = |name: &'static str, rank: String, limit: u64| {
+        let columns = printer.with(&["lot"], &["group_lot"]);
+        let _ = write!(
+            text,
+            ",\n{name} AS (SELECT {columns} FROM (SELECT {columns}, {rank} AS standing FROM {last}) \
+             AS {name}_ranked WHERE standing <= {limit})",
+        );
+        last = name;
+    };
+    if let Some(limit) = rows_per_group {
+        let by: String = printer.keys.iter().map(|key| format!(", {key}")).collect();
+        let rank = format!("row_number() OVER (PARTITION BY id{by} ORDER BY lot, place)");
+        step("__per_group", rank, *limit);
+    }
+    if let Some(limit) = groups {
+        let rank = "dense_rank() OVER (PARTITION BY id ORDER BY group_lot, group_place)";
+        step("__groups", rank.to_owned(), limit);
+    }
+    if let Some(limit) = rows {
+        let rank = "row_number() OVER (PARTITION BY id ORDER BY lot, place)";
+        step("__rows", rank.to_owned(), *limit);
+    }
+    let _ = write!(text, ",\n__bounded AS (SELECT {} FROM {last})", printer.columns);
+    text
+}
+/// The order of the rows of an id: by keys, then by values. Text is ordered by its bytes.
+fn order(plan: &Plan, dialect: Dialect, content: &[String]) -> Vec<String> {
+    let kinds = plan.keys.iter().map(|Key { kind, .. }| Some(*kind)).chain(std::iter::repeat(None));
+    let printed = |(column, kind): (&String, Option<Type>)| match (kind, dialect) {
+        (Some(Type::Text), Dialect::PostgreSql) => format!("{column} COLLATE \"C\""),
+        _ => column.clone(),
+    };
+    content.iter().zip(kinds).map(printed).collect()
+}
+
+struct Limits {
+    /// The id, the keys, the addends and the buckets.
+    columns: String,
+    /// The order of the rows of an id.
+    order: Vec<String>,
+    keys: Vec<String>,
+    /// Whether the number of groups has a limit.
+    grouped: bool,
+}
+impl Limits {
+    /// List all columns, some more, and some that are there if the number of groups has a limit.
+    fn with(&self, more: &[&str], of_groups: &[&str]) -> String {
+        let of_groups = if self.grouped { of_groups } else { &[] };
+        let places = if self.grouped { &["place", "group_place"][..] } else { &["place"] };
+        let more = places.iter().chain(more).chain(of_groups);
+        more.fold(self.columns.clone(), |all, column| format!("{all}, {column}"))
+    }
+    /// Number the rows and the groups of each id.
+    fn placed(&self) -> String {
+        let place = |rank: &str, order: &[String]| {
+            format!("CAST({rank}() OVER (PARTITION BY id ORDER BY {}) AS BIGINT)", order.join(", "))
+        };
+        let rows = place("row_number", &self.order);
+        let groups = match self.order.get(..self.keys.len()) {
+            Some(keys) if self.grouped => format!(", {} AS group_place", place("dense_rank", keys)),
+            _ => String::new(),
+        };
+        format!(",\n__placed AS (SELECT {}, {rows} AS place{groups} FROM __rated)", self.columns)
+    }
+    /// Draw the lots of whole ids, as `Lots` does.
+    fn whole_lots(&self, text: &mut String) {
+        let prime = integer(PRIME);
+        let power = |x: &str| {
+            format!("({x} * {x} % {prime}) * ({x} * {x} % {prime}) % {prime} * {x} % {prime}")
+        };
+        let key = key_at;
+        let both = |of: &dyn Fn(&str, &str, usize) -> String| match self.grouped {
+            true => format!("{}, {}", of("", "lot", 2), of("group_", "group_lot", 4)),
+            false => of("", "lot", 2),
+        };
+        let of_id = |more: String| format!("SELECT {}, {more}", self.with(&[], &[]));
+        let stages = [
+            ("__mixed_1", of_id(format!("(id % {prime} + {prime} + {}) % {prime} AS h", key(0)))),
+            (
+                "__mixed_2",
+                of_id(format!(
+                    "({} + (id / {prime}) % {prime} + {prime} + {}) % {prime} AS h",
+                    power("h"),
+                    key(1)
+                )),
+            ),
+            ("__mixed_3", of_id(format!("{} AS h", power("h")))),
+            (
+                "__mixed_4",
+                of_id(both(&|of, lot, k| {
+                    format!("(h + {of}place % {prime} + {}) % {prime} AS {lot}", key(k))
+                })),
+            ),
+            (
+                "__mixed_5",
+                of_id(both(&|_, lot, k| {
+                    format!("({} + {}) % {prime} AS {lot}", power(lot), key(k + 1))
+                })),
+            ),
+            ("__drawn", of_id(both(&|_, lot, _| format!("{} AS {lot}", power(lot))))),
+        ];
+        let mut last = "__placed";
+        for (name, select) in stages {
+            let _ = write!(text, ",\n{name} AS ({select} FROM {last})");
+            last = name;
+        }
+    }
+    /// Draw the lots of other ids: hashes of the seed, the id and the place.
+    fn other_lots(&self, text: &mut String) {
+        let lot = |place: &str, end: &str| {
+            let id = "CAST(id AS VARCHAR)";
+            format!("{SEED} || '|' || {id} || '|' || CAST({place} AS VARCHAR) || '{end}')")
+        };
+        let groups = match self.grouped {
+            true => format!(", {} AS group_lot", lot("group_place", "|group")),
+            false => String::new(),
+        };
+        let (columns, rows) = (self.with(&[], &[]), lot("place", "|row"));
+        let _ =
+            write!(text, ",\n__drawn AS (SELECT {columns}, {rows} AS lot{groups} FROM __placed)");
+    }
+}
