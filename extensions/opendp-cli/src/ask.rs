@@ -14,7 +14,7 @@ use crate::columns::{self, Columns};
 use crate::data::{self, Source};
 use crate::words;
 
-/// The probability with which an interval may miss the true number, unless stated.
+/// The default probability with which an interval may miss the true number.
 pub(crate) const ALPHA: f64 = 0.05;
 
 /// The arguments of `ask`.
@@ -22,14 +22,14 @@ pub(crate) const ALPHA: f64 = 0.05;
 pub(crate) struct Arguments {
     /// The study: a JSON file with `context` and `questions`, or `-` for standard input
     pub(crate) study: PathBuf,
-    /// The table: CSV with a header, compressed or not, or Parquet; defaults to the `data` of the
-    /// study, beside the study
+    /// The table: CSV with a header, compressed or not, or Parquet; defaults to the file that
+    /// `data` of the study names, in the folder of the study
     #[arg(long)]
     pub(crate) data: Option<PathBuf>,
     /// The separator of the cells of a CSV table: one character, or `tab`; defaults to a comma
     #[arg(long, value_parser = data::parse_separator)]
     pub(crate) separator: Option<u8>,
-    /// Only tell what the answers will cost and how good they will be: nothing is read or spent
+    /// Only print the costs and the accuracy of the answers; read and spend nothing
     #[arg(long)]
     pub(crate) dry_run: bool,
     /// The probability with which an interval may miss the true number
@@ -38,10 +38,11 @@ pub(crate) struct Arguments {
     /// Answer in CSV: question, label, value, lower and upper end of the interval
     #[arg(long, conflicts_with = "json")]
     pub(crate) csv: bool,
-    /// Charge the budget of the study to a durable one before the answers are printed; needs --id
+    /// Charge the budget of the study to a durable budget before the answers are printed; needs
+    /// --id
     #[arg(long, value_name = "FILE:NAME", requires = "id", conflicts_with = "dry_run")]
     pub(crate) budget: Option<budget::Place>,
-    /// The id of the answers: the same id gives the same answers, and is charged once. It
+    /// The id of the answers: the same id gives the same answers, and is charged once. The id
     /// identifies the study, the data as named here, and the probability
     #[arg(long, requires = "budget")]
     pub(crate) id: Option<String>,
@@ -97,7 +98,7 @@ pub(crate) fn answer(arguments: &Arguments, as_json: bool) -> Result<String> {
         }
     }
 }
-/// Warn of a budget that gives little protection, before it is spent.
+/// Before a budget is spent, warn if the budget gives little protection.
 fn warn(arguments: &Arguments, study: &Study, as_json: bool) -> Result<()> {
     let measurement = study.measurement(arguments.alpha)?;
     let loss = measurement.map(&unit(study, &measurement)?)?.to_json();
@@ -111,11 +112,11 @@ fn warn(arguments: &Arguments, study: &Study, as_json: bool) -> Result<()> {
     Caution::new(&loss, people).warn(words::parts(measurement.measure()), as_json);
     Ok(())
 }
-/// Return the distance of tables that differ in one person.
+/// Return the distance of tables that differ in the data of one person.
 fn unit(study: &Study, measurement: &AnyMeasurement) -> Result<AnyDistance> {
     measurement.input().metric().decode(&json!(study.unit().distance()))
 }
-/// What is asked, and of which file.
+/// A study, its arguments and the file of its data.
 struct Asking<'a> {
     arguments: &'a Arguments,
     study: &'a Study,
@@ -127,7 +128,7 @@ impl Asking<'_> {
         Source { path: &self.file, column: None, separator: self.arguments.separator }
     }
     fn ask(&self) -> Result<Outcome> {
-        // A wrong question is found before the first column is wanted.
+        // The study checks its questions before it reads the first column.
         let mut columns: Option<Columns> = None;
         let read = |name: &str, _| {
             let columns = match &mut columns {
@@ -155,7 +156,7 @@ impl Asking<'_> {
         let release = ledger.release(name, &request, || {
             source.check_digest(digest)?;
             let outcome = self.ask()?;
-            // Check that the file did not change in between.
+            // Check that the file did not change during the run.
             source.check_digest(digest).map(|()| outcome.to_json())
         })?;
         let charge = budget::charge_json(&release, &ledger.remaining(name)?);
@@ -192,7 +193,7 @@ pub(crate) fn of_json(study: &Json, data: Option<&Json>, alpha: f64) -> Result<J
     };
     outcome.map(|outcome| outcome.to_json())
 }
-/// Take a column, which a study reads once.
+/// Take a column. A study reads each column once.
 fn take(columns: &mut Columns, name: &str) -> Result<Cells> {
     columns.remove(name).ok_or_else(|| Error::argument(name, "the column was not read"))
 }

@@ -1,4 +1,4 @@
-//! JSON lines in, JSON lines out: one request per line, one answer per line, in the same order.
+//! Answer requests in JSON lines: one request per line, one answer per line, in the same order.
 
 use std::{
     collections::{BTreeMap, HashMap},
@@ -11,14 +11,15 @@ use serde_json::{Map, Value as Json, json};
 
 use crate::{ask, catalogue, operations, parse_kind};
 
-/// The number of built pipelines that are kept, so a repeated request does not build its pipeline
+/// The number of built pipelines that are kept. A repeated request does not build its pipeline
 /// again.
 const KEPT: usize = 64;
 /// The largest number of releases per request.
 const MAX_REPEAT: usize = 10_000_000;
 /// The largest length of a line, in bytes.
 pub(crate) const MAX_LINE: usize = 1 << 26;
-/// The fields that a request of each operation may have, besides `id` and `op`.
+/// The operations, and the fields that a request of each operation may have in addition to `id` and
+/// `op`.
 const FIELDS: [(&str, &[&str]); 10] = [
     ("make", &["pipeline", "params"]),
     ("map", &["pipeline", "params", "d_in"]),
@@ -34,8 +35,8 @@ const FIELDS: [(&str, &[&str]); 10] = [
 
 /// Answer every line until the input ends, and return whether all requests succeeded.
 ///
-/// A bad line gets an error, and the next lines are still answered. At most `longest` bytes of a
-/// line are kept.
+/// The answer to a bad line is an error. The next lines are still answered. At most `longest` bytes
+/// of a line are kept.
 pub(crate) fn serve(
     registry: &Registry,
     mut input: impl BufRead,
@@ -60,12 +61,12 @@ pub(crate) fn serve(
     }
 }
 
-/// The result of reading from the input.
+/// The result of reading a line from the input.
 enum Line {
     Whole,
-    /// The line is too long, and its end is dropped.
+    /// The line is too long. The end of the line is dropped.
     Cut,
-    /// There is no further line.
+    /// The input has no more lines.
     End,
 }
 /// Read the next line. Bytes beyond `longest` are skipped.
@@ -95,14 +96,14 @@ fn failed(id: &Json, error: &Error) -> Json {
     json!({"id": id, "error": operations::error_json(error)})
 }
 
-/// Read a document, as JSON or as a text of JSON.
+/// Read a document from JSON, or from a text that contains JSON.
 fn document(pipeline: &Json) -> Result<Document> {
     match pipeline {
         Json::String(text) => Document::parse(text),
         pipeline => Document::new(pipeline.clone()),
     }
 }
-/// Check that a request has only fields that its operation knows.
+/// Check that a request has only fields of its operation.
 fn check_fields(request: &Map<String, Json>, op: &str) -> Result<()> {
     let Some((_, fields)) = FIELDS.into_iter().find(|(name, _)| *name == op) else {
         let names: Vec<&str> = FIELDS.iter().map(|(name, _)| *name).collect();
@@ -124,7 +125,7 @@ fn check_fields(request: &Map<String, Json>, op: &str) -> Result<()> {
         format!("unknown field; {meant}the fields of `{op}` are `{}`", fields.join("`, `"));
     Err(Error::argument(json::short(unknown).trim_matches('`'), reason))
 }
-/// Return the values of parameters that a request states.
+/// Return the values that a request gives to the parameters of its pipeline.
 fn values(request: &Map<String, Json>) -> Result<BTreeMap<String, Json>> {
     match request.get("params") {
         None | Some(Json::Null) => Ok(BTreeMap::new()),
@@ -132,7 +133,7 @@ fn values(request: &Map<String, Json>) -> Result<BTreeMap<String, Json>> {
         Some(_) => Err(Error::argument("params", "expected an object of values")),
     }
 }
-/// Read how often to release.
+/// Read the number of releases that a request wants.
 fn repeat(request: &Map<String, Json>) -> Result<Option<usize>> {
     let repeat = match request.get("repeat") {
         None | Some(Json::Null) => return Ok(None),
@@ -149,7 +150,7 @@ struct Server<'a> {
     kept: HashMap<String, Constructed>,
 }
 impl Server<'_> {
-    /// Answer one line.
+    /// Answer the request in one line.
     fn answer(&mut self, line: &[u8]) -> Json {
         let request = std::str::from_utf8(line)
             .map_err(|_| Error::argument("request", "not UTF-8"))
@@ -224,7 +225,7 @@ impl Server<'_> {
         }
     }
 
-    /// Build the pipeline of a request, or take it from the pipelines built before.
+    /// Return the pipeline of a request. Build the pipeline if no earlier request has built it.
     fn build(&mut self, request: &Map<String, Json>) -> Result<Constructed> {
         let missing = || Error::argument("pipeline", "missing from the request");
         let pipeline = request.get("pipeline").ok_or_else(missing)?;
@@ -248,7 +249,7 @@ mod tests {
 
     fn answers(lines: &[u8], longest: usize) -> (Vec<Json>, bool) {
         let mut out = Vec::new();
-        // A small buffer, so that a line arrives in many parts.
+        // With a small buffer, a line arrives in many parts.
         let input = io::BufReader::with_capacity(7, lines);
         let all = serve(Registry::global(), input, &mut out, longest).unwrap();
         let text = String::from_utf8(out).unwrap();
@@ -292,7 +293,7 @@ mod tests {
             let message = answers[0]["error"]["message"].as_str().unwrap();
             assert!(!all && parts.iter().all(|part| message.contains(part)), "{message}");
         }
-        // A null field counts as absent.
+        // A field that is null counts as absent.
         assert!(answers(br#"{"op": "list", "kind": null, "name": null}"#, 1000).1);
     }
     #[test]

@@ -12,25 +12,26 @@ use crate::caution::Caution;
 
 #[derive(Subcommand)]
 pub(crate) enum Command {
-    /// Create a budget; the file is created if it does not exist
+    /// Create a budget, and create the file if the file does not exist
     Create {
         /// The file of the ledger and the name of the budget, as FILE:NAME
         #[arg(value_name = "FILE:NAME")]
         place: Place,
-        /// Pure differential privacy, or with --delta approximate: a decimal number or a fraction
+        /// Epsilon: a decimal number or a fraction; with --delta, privacy is approximate instead of
+        /// pure
         #[arg(long, required_unless_present = "rho", allow_hyphen_values = true)]
         epsilon: Option<String>,
         /// Approximate differential privacy
         #[arg(long, requires = "epsilon", allow_hyphen_values = true)]
         delta: Option<String>,
-        /// Compose tightly: many releases together then cost less than the sum of their losses
+        /// Compose losses tightly: many releases together cost less than the sum of their losses
         #[arg(long, requires = "delta")]
         tight: bool,
         /// Zero-concentrated differential privacy
         #[arg(long, conflicts_with_all = ["epsilon", "delta"], allow_hyphen_values = true)]
         rho: Option<String>,
-        /// The unit of protection: the distance of data that differ in one person, or in one record
-        /// of one person; `run` takes its --d-in from here
+        /// The unit of protection: the distance of data that differ in one person, or in one
+        /// record; `run` uses it as --d-in
         #[arg(long, requires = "metric")]
         unit: Option<u32>,
         /// The metric of --unit, such as symmetric_distance
@@ -42,8 +43,7 @@ pub(crate) enum Command {
         /// The SHA-256 of the data file; `run` refuses other data
         #[arg(long, value_name = "SHA256")]
         digest: Option<String>,
-        /// The number of people in the data; a delta above one divided by this number gives a
-        /// warning
+        /// The number of people in the data; there is a warning if delta is above 1 / SIZE
         #[arg(long)]
         size: Option<u64>,
     },
@@ -64,18 +64,18 @@ pub(crate) enum Command {
         /// The file of the ledger and the name of the budget, as FILE:NAME
         #[arg(value_name = "FILE:NAME")]
         place: Place,
-        /// The name of the person who settles it, for the history
+        /// The name of the person who continues the budget, for the history
         #[arg(long)]
         by: Option<String>,
     },
-    /// Print everything in a file as JSON, after checking all of it
+    /// Check the whole file of budgets, and print its whole content as JSON
     Export {
         /// The file of the ledger
         file: PathBuf,
     },
 }
 
-/// A budget in a file.
+/// The place of a budget: a file, and the name of the budget in the file.
 #[derive(Clone, Debug)]
 pub(crate) struct Place {
     pub(crate) file: PathBuf,
@@ -93,7 +93,7 @@ impl std::str::FromStr for Place {
     }
 }
 
-/// Return the unit of a budget, if the budget exists and states one.
+/// Return the unit of a budget, if the budget exists and has a unit.
 pub(crate) fn unit(place: &Place) -> Result<Option<Json>> {
     match Ledger::open_to_read(&place.file).and_then(|ledger| ledger.account(&place.name)) {
         Ok(account) => Ok(account.terms.unit().map(|unit| unit.d_in().into())),
@@ -132,7 +132,7 @@ pub(crate) fn answer(command: &Command, as_json: bool) -> Result<String> {
             Ok(either(account.to_json(), account_text(&account)))
         }
         Command::Show { place } => {
-            // A name with a colon may be the name of an existing file.
+            // A text with a colon can be the name of an existing file.
             let parsed = if Path::new(place).exists() { None } else { place.parse::<Place>().ok() };
             match parsed {
                 Some(place) => {
@@ -165,7 +165,7 @@ pub(crate) fn answer(command: &Command, as_json: bool) -> Result<String> {
     }
 }
 
-/// Collect the terms of a budget besides its amount.
+/// Collect the terms of a budget, without its amount.
 fn terms(command: &Command) -> Result<Terms> {
     let Command::Create { unit, metric, contributions, digest, size, .. } = command else {
         return Ok(Terms::new());
@@ -243,15 +243,15 @@ fn entry_text(entry: &Entry) -> String {
         visible(&source),
     )
 }
-/// Escape text written by others, so it cannot control the terminal.
+/// Replace control characters in text that others wrote, so the text cannot control the terminal.
 fn visible(text: &str) -> String {
     text.chars().map(|c| if c.is_control() { '\u{fffd}' } else { c }).collect()
 }
-/// Write milliseconds since 1970 as a date and a time of day in UTC.
+/// Write a number of milliseconds after 1970 as a date and a time of day in UTC.
 fn date(milliseconds: i64) -> String {
     let seconds = milliseconds.div_euclid(1000);
     let (days, of_day) = (seconds.div_euclid(86_400), seconds.rem_euclid(86_400));
-    // Years begin in March, so a leap day is the last day of a year.
+    // In this computation a year begins in March, so a leap day is the last day of a year.
     let days = days + 719_468;
     let (era, day) = (days.div_euclid(146_097), days.rem_euclid(146_097));
     let year = (day - day / 1460 + day / 36_524 - day / 146_096) / 365;
@@ -268,7 +268,7 @@ fn date(milliseconds: i64) -> String {
     )
 }
 
-/// Describe a charge in the report of a run.
+/// Describe the charge to a budget in the report of a run.
 pub(crate) fn charge_json(release: &opendp_ledger::Release, remaining: &Loss) -> Json {
     let entry = release.entry();
     json!({

@@ -1,4 +1,4 @@
-//! Lists and describes the registered constructors, for people and for programs.
+//! Lists and descriptions of the registered constructors, for readers and for programs.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,9 +11,9 @@ use crate::{families, reference, search};
 /// The constructors to list.
 pub(crate) struct Selection<'a> {
     pub(crate) kind: Option<Kind>,
-    /// A word that they are about.
+    /// A word that describes the constructors.
     pub(crate) word: Option<&'a str>,
-    /// The only names to list.
+    /// The names to list. `None` means all names.
     pub(crate) among: Option<BTreeSet<String>>,
 }
 impl Selection<'_> {
@@ -27,7 +27,8 @@ impl Selection<'_> {
     }
 }
 
-/// List constructors: names, kind and origins of each, and the result of `of` on its signatures.
+/// List the names, the kind and the origins of constructors. Add the result of `of` on the
+/// signatures of each.
 fn list_with(
     registry: &Registry,
     selection: &Selection<'_>,
@@ -35,7 +36,8 @@ fn list_with(
 ) -> Json {
     let mut all = Vec::new();
     for name in registry.names() {
-        // A name with two functions gives an error when used, and is listed with this error.
+        // If two functions have the same name, a use of the name is an error. List the name with
+        // this error.
         let signatures = match registry.signatures(&name) {
             Ok(signatures) => signatures,
             Err(error) => {
@@ -50,7 +52,8 @@ fn list_with(
     }
     Json::Array(all)
 }
-/// List constructors, each as [`describe`] does. It is all that bindings and pages need.
+/// List constructors, each as [`describe`] does. The list contains everything that bindings and
+/// pages need.
 pub(crate) fn list(registry: &Registry, selection: &Selection<'_>) -> Json {
     let mut list = list_with(registry, selection, |_| Json::Null);
     for constructor in list.as_array_mut().into_iter().flatten() {
@@ -85,7 +88,7 @@ pub(crate) fn describe(registry: &Registry, name: &str) -> Result<Json> {
 }
 
 /// Return one signature of each registered function. Signatures of one module share their
-/// documentation, and reading it requires a search in a source file.
+/// documentation. Each read of the documentation searches a source file.
 fn functions(signatures: &[std::sync::Arc<Entry>]) -> Vec<&Entry> {
     let mut one_each: Vec<&Entry> = Vec::new();
     for entry in signatures {
@@ -96,23 +99,24 @@ fn functions(signatures: &[std::sync::Arc<Entry>]) -> Vec<&Entry> {
     one_each
 }
 
-/// Return the signature whose package documents the function. (A package that registers the
-/// function of another package at its own types has no documentation of it.)
+/// Return the signature whose package documents the function. A package can also register the
+/// function of another package at its own types. Such a signature has no documentation.
 fn documented(signatures: &[std::sync::Arc<Entry>]) -> Option<&Entry> {
     let functions = functions(signatures);
     let with = functions.iter().find(|entry| !entry.documentation().is_empty());
     with.or(functions.first()).copied()
 }
 
-/// Whether the claims of all signatures of a name are proved. A signature without documentation
-/// belongs to another package, which registers the documented function at its own types.
+/// Return whether the claims of all signatures with one name are proved. A signature without
+/// documentation belongs to another package, which registers the documented function at its own
+/// types.
 fn proved(first: &Entry, signatures: &[std::sync::Arc<Entry>]) -> bool {
     let undocumented = |entry: &Entry| entry.documentation().is_empty();
     let functions = functions(signatures);
     first.proved() && functions.iter().all(|entry| entry.proved() || undocumented(entry))
 }
 
-/// Return the first sentence of a documentation, which may take several lines.
+/// Return the first sentence of a documentation. The sentence can have several lines.
 fn first_sentence(documentation: &str) -> String {
     let paragraph = documentation.lines().take_while(|line| !line.trim().is_empty());
     let paragraph = paragraph.map(str::trim).collect::<Vec<_>>().join(" ");
@@ -217,8 +221,8 @@ fn arguments(signatures: &[std::sync::Arc<Entry>], documented: Option<&String>) 
     first.parameters().iter().map(describe).collect()
 }
 
-/// List constructors for people, with the number of signatures of each. Older names are counted,
-/// and listed only if `every` name is wanted.
+/// List constructors for readers, with the number of signatures of each. Older names are listed
+/// only if `every` is `true`; otherwise only their number is printed.
 pub(crate) fn list_text(registry: &Registry, selection: &Selection<'_>, every: bool) -> String {
     let list = list_with(registry, selection, |signatures| signatures.len().into());
     let list = list.as_array().map(Vec::as_slice).unwrap_or_default();
@@ -268,7 +272,7 @@ fn entry_lines(constructor: &Json) -> [String; 2] {
     ]
 }
 
-/// Describe a constructor for people, with its types or with every signature.
+/// Describe a constructor for readers, with its types or with every signature.
 pub(crate) fn describe_text(described: &Json, every: bool) -> String {
     let text = |json: &Json| json.as_str().unwrap_or_default().to_owned();
     let names: Vec<String> =

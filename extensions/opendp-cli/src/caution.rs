@@ -1,17 +1,17 @@
-//! Warns about losses that give little or no protection.
+//! Warnings about losses that give little or no protection.
 
 use opendp_core::{Codec, Error, Result};
 use serde_json::{Value as Json, json};
 
 use crate::words;
 
-/// A loss above this value gives a warning: one person may change the probability of an answer by a
-/// factor of `e^10`.
+/// A loss above this value gives a warning. At this loss, one person can change the probability of
+/// an answer by a factor of `e^10`.
 const LARGE: f64 = 10.0;
 
 /// The known facts about a loss.
 pub(crate) struct Caution {
-    /// Epsilon, or rho.
+    /// The epsilon or the rho of the loss.
     pub(crate) loss: Option<f64>,
     pub(crate) delta: Option<f64>,
     /// The number of people in the data, if stated.
@@ -25,7 +25,8 @@ impl Caution {
                 [loss, delta] => (number(loss), number(delta)),
                 _ => (None, None),
             },
-            // For a profile, the only warning is that it gives no protection.
+            // For a privacy profile, the only possible warning is that the release gives no
+            // protection.
             Json::Object(profile) => {
                 let points = profile.get("profile").and_then(Json::as_array);
                 let nothing = points.is_some_and(|points| {
@@ -38,7 +39,7 @@ impl Caution {
         };
         Caution { loss, delta, size }
     }
-    /// Refuse an infinite loss.
+    /// Check that the loss is finite, and that delta is below 1.
     pub(crate) fn check(&self) -> Result<()> {
         let infinite = self.loss.is_some_and(|loss| !(loss < f64::INFINITY));
         if infinite || self.delta.is_some_and(|delta| !(delta < 1.0)) {
@@ -50,7 +51,7 @@ impl Caution {
         }
         Ok(())
     }
-    /// Warn on standard error. The parts are the names of those of the loss.
+    /// Print warnings on standard error. `parts` are the names of the parts of the loss.
     pub(crate) fn warn(&self, parts: &[&str], as_json: bool) {
         for warning in self.warnings(parts.first().copied().unwrap_or("the loss")) {
             say(&warning, as_json);
@@ -66,7 +67,7 @@ impl Caution {
             ));
         }
         if let (Some(delta), Some(size)) = (self.delta, self.size)
-            // `1 / size < delta`, with integers on both sides.
+            // This condition is `1 / size < delta`, written without a division.
             && 1.0 < delta * size as f64
         {
             warnings.push(format!(

@@ -1,4 +1,4 @@
-//! The columns of a study: all are read in one pass over the table.
+//! The columns of a study. One pass over the table reads all columns.
 
 use std::collections::HashMap;
 
@@ -11,7 +11,7 @@ use serde_json::Value as Json;
 
 use crate::data::{self, Data, Source};
 
-/// The columns of a study, by their names. A cell that is empty or does not read is missing.
+/// The columns of a study, by their names. A cell that is empty or unreadable is missing.
 pub(crate) type Columns = HashMap<String, Cells>;
 
 /// Read the columns of a study from a file.
@@ -67,7 +67,7 @@ fn empty(kind: CellType) -> Cells {
         CellType::Text => Cells::Text(Vec::new()),
     }
 }
-/// Append the cells of a column of a frame, if it has them.
+/// Append the cells of a column of a frame. Return `None` if the frame has no such cells.
 fn append(cells: &mut Cells, frame: &DataFrame<String>, name: &String) -> Option<()> {
     match cells {
         Cells::Integer(cells) => cells.extend_from_slice(frame.cells(name)?),

@@ -1,4 +1,4 @@
-//! Data from files: one or several columns of a table in chunks, or a value in JSON.
+//! Data from files: chunks of one or several columns of a table, or a value in JSON.
 
 use std::{
     fs::File,
@@ -33,7 +33,7 @@ pub(crate) struct Source<'a> {
     /// The file, or `-` for a CSV table from standard input.
     pub(crate) path: &'a Path,
     pub(crate) column: Option<&'a str>,
-    /// The separator of the cells of a CSV table, if stated.
+    /// The separator of cells in a CSV table, if stated.
     pub(crate) separator: Option<u8>,
 }
 /// The kind of a file, by the extension of its name.
@@ -44,7 +44,7 @@ pub(crate) enum Kind {
     Parquet,
 }
 impl Source<'_> {
-    /// Whether the data come from standard input.
+    /// Return whether the data come from standard input.
     pub(crate) fn is_stdin(&self) -> bool {
         self.path.as_os_str() == "-"
     }
@@ -66,7 +66,7 @@ impl Source<'_> {
         };
         (kind, compression)
     }
-    /// Open the file, and refuse it if its content does not match its name.
+    /// Open the file, and check that its content matches its name.
     pub(crate) fn file(&self) -> Result<(File, Kind)> {
         let unreadable = |error| unreadable(self.path, &error);
         let (kind, compression) = self.kind();
@@ -89,7 +89,7 @@ impl Source<'_> {
         }
         Ok((file, kind))
     }
-    /// Describe the source as it was named. An id identifies it.
+    /// Describe the source with the path as given. The id of a release stands for this description.
     pub(crate) fn to_json(self, digest: Option<&str>) -> Json {
         let mut source = serde_json::json!({"data": self.path.to_string_lossy()});
         if let Some(column) = self.column {
@@ -103,7 +103,8 @@ impl Source<'_> {
         }
         source
     }
-    /// Refuse data that are not the data of the budget.
+    /// Check that the SHA-256 of the data file is the SHA-256 that the budget states, if the budget
+    /// states one.
     pub(crate) fn check_digest(&self, expected: Option<&str>) -> Result<()> {
         let Some(expected) = expected else { return Ok(()) };
         if self.is_stdin() {
@@ -149,7 +150,7 @@ pub(crate) fn parse_separator(text: &str) -> Result<u8, String> {
 /// The rows of a table, in chunks.
 pub(crate) type Rows = Box<dyn Iterator<Item = Result<AnyValue>>>;
 
-/// Opened data. Errors of the file as a whole have been reported.
+/// Opened data. Errors that concern the whole file were returned when the file was opened.
 pub(crate) enum Data {
     Rows(Rows),
     Json(Json),
@@ -157,14 +158,14 @@ pub(crate) enum Data {
 
 /// The parts of a table to read.
 enum What<'a> {
-    /// One column, with its name if there are several.
+    /// One column. The name of the column is needed if the table has several columns.
     Column(Option<&'a str>, &'a AnyDomain),
-    /// The columns of a schema.
+    /// The columns that a schema names.
     Frame(&'a DataFrameDomain<String>),
 }
 
-/// Open data by the extension of the file: the rows of one column of a table, the rows of the
-/// columns named by the domain of a frame, or JSON.
+/// Open data by the extension of the file. The data are the rows of one column, the rows of the
+/// columns in the domain of a frame, or JSON.
 pub(crate) fn open(source: &Source<'_>, domain: &AnyDomain, progress: bool) -> Result<Data> {
     if source.is_stdin() {
         return table(source.csv(io::stdin())?, what(source.column, domain)?).map(Data::Rows);
@@ -175,7 +176,7 @@ pub(crate) fn open(source: &Source<'_>, domain: &AnyDomain, progress: bool) -> R
     }
     let what = what(source.column, domain)?;
     let length = file.metadata().map(|metadata| metadata.len()).unwrap_or_default();
-    // A progress bar for large files; it is hidden if there is no terminal.
+    // Show a progress bar for large files. The bar is hidden if the output is not a terminal.
     let progress = progress && (1 << 24) < length;
     if kind == Kind::Parquet {
         return parquet(file, what, progress).map(Data::Rows);
@@ -249,19 +250,20 @@ fn json(path: &Path, file: File) -> Result<Json> {
 }
 /// Convert JSON to a member of a domain: the whole value, or one column of an array of objects.
 ///
-/// Rows of atoms are read by their text, like cells of a table: each becomes a member. A field
-/// missing in an object is an empty cell.
+/// Rows of atoms are read from their text, like cells of a table. So each row becomes a member of
+/// the domain. A missing field of an object is an empty cell.
 ///
 /// # Errors
-/// [`outside`] when a value of another domain is not a member, or the number of rows differs from
-/// the stated one: one error for all such data. `Argument` when no row has the column.
+/// [`outside`] when a value of another domain is not a member, or when the number of rows differs
+/// from the stated number. The error is the same for all such data. `Argument` when no row has the
+/// column.
 pub(crate) fn member(json: Json, column: Option<&str>, domain: &AnyDomain) -> Result<AnyValue> {
     let json = match column {
         None => json,
         Some(name) => pick(json, name)?,
     };
     let value = match domain.read_cells(&[]) {
-        // A single value.
+        // Here the JSON is a single value, and not rows.
         None => match json {
             Json::Array(_) | Json::Object(_) => None,
             ref atom => domain.read_cells(&[&cell(atom)]),
@@ -277,7 +279,7 @@ pub(crate) fn member(json: Json, column: Option<&str>, domain: &AnyDomain) -> Re
     let value = value.unwrap_or_else(|| domain.decode(&json)).map_err(|_| outside())?;
     if domain.member(&value) { Ok(value) } else { Err(outside()) }
 }
-/// Return the text of an atom in a table. A null or nested value has no text, and does not parse.
+/// Return the text of an atom in a table. A null or nested value has no text and does not parse.
 fn cell(json: &Json) -> String {
     match json {
         Json::String(text) => text.clone(),

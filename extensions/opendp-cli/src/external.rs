@@ -1,4 +1,4 @@
-//! Commands that are programs of their own, because they are heavy to build.
+//! Commands that run another program. The programs are separate, because building them takes long.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -9,8 +9,8 @@ use opendp_core::{Error, Result};
 /// The program for queries on tables.
 const SQL: &str = "opendp-sql";
 
-/// Run the program for queries on tables, and return its exit code. It is searched beside this
-/// program, and then on the PATH.
+/// Run the program for queries on tables, and return its exit code. Search for the program in the
+/// folder of this program, then on the PATH.
 pub(crate) fn sql(command: &str, arguments: &[OsString], json: bool) -> Result<i32> {
     let program = beside(SQL).unwrap_or_else(|| SQL.into());
     let mut run = Command::new(&program);
@@ -22,7 +22,7 @@ pub(crate) fn sql(command: &str, arguments: &[OsString], json: bool) -> Result<i
         run.arg("--json");
     }
     match run.status() {
-        // A program that a signal ended has no code.
+        // If a signal ended the program, there is no exit code.
         Ok(status) => Ok(status.code().unwrap_or(1)),
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
             Err(Error::NotFound(format!(
@@ -37,7 +37,7 @@ pub(crate) fn sql(command: &str, arguments: &[OsString], json: bool) -> Result<i
         }
     }
 }
-/// Return the program of this name in the folder of this one, if it is there.
+/// Return the program of this name in the folder of this program, if it exists.
 fn beside(name: &str) -> Option<PathBuf> {
     let file = format!("{name}{}", std::env::consts::EXE_SUFFIX);
     let path = std::env::current_exe().ok()?.parent()?.join(file);

@@ -1,19 +1,21 @@
-//! Signatures that differ only in their types, as one signature with lists of types.
+//! Groups of signatures that differ only in their types. A group is one signature with lists of
+//! types.
 
 use opendp_core::TypeName;
 use serde_json::Value as Json;
 
-/// The signatures of one shape.
+/// The signatures of one shape. Signatures have the same shape if they are equal except for types.
 pub(crate) struct Family {
-    /// The type parameters, and the types of each.
+    /// The type parameters, each with its possible types.
     pub(crate) types: Vec<(String, Vec<String>)>,
-    /// The types that may be left out.
+    /// The default types of type parameters. A caller may leave out a type with a default.
     defaults: Json,
-    /// The parameters: name, type with type parameters, default.
+    /// The parameters, each with its name, its type and its default. The type can contain type
+    /// parameters.
     pub(crate) parameters: Vec<(String, String, Option<String>)>,
-    /// What it makes.
+    /// The type that the constructor returns.
     pub(crate) output: String,
-    /// The number of signatures.
+    /// The number of signatures in the group.
     pub(crate) count: usize,
 }
 
@@ -21,7 +23,7 @@ pub(crate) struct Family {
 pub(crate) fn of(signatures: &[Json]) -> Vec<Family> {
     let mut all: Vec<(Vec<(&str, &str)>, &Json)> =
         signatures.iter().map(|one| (types(one), one)).collect();
-    // A signature whose types all differ shows which of them stands where.
+    // If all types of a signature differ, their places in the parameters are unambiguous.
     let different = |types: &[(&str, &str)]| {
         let mut names: Vec<&str> = types.iter().map(|(_, of)| *of).collect();
         names.sort_unstable();
@@ -44,7 +46,7 @@ fn types(signature: &Json) -> Vec<(&str, &str)> {
     // The erased types of a combinator carry no information.
     types.filter(|(_, of)| !of.starts_with("Any")).collect()
 }
-/// The name, the type and the default of each parameter.
+/// Return the name, the type and the default of each parameter.
 fn parameters(signature: &Json) -> impl Iterator<Item = (&str, &str, Option<&str>)> {
     let parameters = signature["parameters"].as_array().into_iter().flatten();
     parameters
@@ -67,7 +69,7 @@ impl Family {
             count: 1,
         }
     }
-    /// Whether a signature has this shape.
+    /// Return whether a signature has this shape.
     fn is_of(&self, types: &[(&str, &str)], signature: &Json) -> bool {
         let names = types.iter().map(|(name, _)| *name);
         let same = |((name, of, _), (n, o, _)): (&(String, String, _), (&str, &str, _))| {
@@ -86,7 +88,7 @@ impl Family {
             }
         }
     }
-    /// Write the signature, with the name of the constructor.
+    /// Write the signature as a call of the constructor `name`.
     pub(crate) fn head(&self, name: &str) -> String {
         let types: Vec<&str> = self.types.iter().map(|(name, _)| name.as_str()).collect();
         let types =
@@ -98,7 +100,7 @@ impl Family {
         let parameters: Vec<String> = self.parameters.iter().map(parameter).collect();
         format!("{name}{types}({}) -> {}", parameters.join(", "), self.output)
     }
-    /// Write what each type parameter stands for.
+    /// Write the possible types of each type parameter.
     pub(crate) fn lists(&self) -> Vec<String> {
         let line = |(name, all): &(String, Vec<String>)| match self.defaults[name].as_str() {
             Some(default) if 1 < all.len() => {
@@ -114,7 +116,7 @@ impl Family {
         lines
     }
 }
-/// Write a type with the type parameters in the place of their types.
+/// Write a type. In it, replace the types of the signature by type parameters.
 fn generalize(name: &TypeName, types: &[(&str, &str)]) -> String {
     let text = name.to_string();
     if let Some((parameter, _)) = types.iter().find(|(_, of)| *of == text) {
@@ -127,7 +129,7 @@ fn generalize(name: &TypeName, types: &[(&str, &str)]) -> String {
         _ => format!("{}<{}>", name.head(), args.join(", ")),
     }
 }
-/// Put types in the place of type parameters.
+/// Replace the type parameters in a text by types.
 fn special(text: &str, types: &[(&str, &str)]) -> String {
     let (mut written, mut word) = (String::new(), String::new());
     for c in text.chars().chain([' ']) {

@@ -1,4 +1,5 @@
-//! Exact facts about the cells of a table: only for the curator, who may see the data.
+//! Exact facts about the cells of a table. These facts are only for the curator, who may see the
+//! data.
 
 mod tally;
 
@@ -21,10 +22,10 @@ pub(crate) struct Arguments {
     /// The table, CSV with a header or Parquet; `-` is CSV from standard input
     #[arg(long)]
     pub(crate) data: PathBuf,
-    /// Only this column
+    /// Inspect only this column
     #[arg(long)]
     pub(crate) column: Option<String>,
-    /// The type to read the cells as, such as i32 or f64; the type is guessed if absent
+    /// The type of the cells, such as i32 or f64; without it, the type is guessed
     #[arg(long = "as", value_name = "T", value_parser = parse_type)]
     pub(crate) as_type: Option<Type>,
     /// The separator of the cells of a CSV table: one character, or `tab`; defaults to a comma
@@ -32,7 +33,7 @@ pub(crate) struct Arguments {
     pub(crate) separator: Option<u8>,
 }
 
-/// Count the kinds of cells in each column, or in the named column, in one pass.
+/// Count the kinds of cells in each column, or only in the named column, in one pass.
 pub(crate) fn answer(arguments: &Arguments) -> Result<Json> {
     let Arguments { data, column, separator, as_type } = arguments;
     let source = &Source { path: data, column: column.as_deref(), separator: *separator };
@@ -78,7 +79,7 @@ pub(crate) fn answer(arguments: &Arguments) -> Result<Json> {
     Ok(report)
 }
 
-/// A table that gives its cells unchanged.
+/// An open table. Each cell is read as its text, unchanged.
 enum Table {
     Csv(Box<CsvTable>),
     #[cfg(feature = "parquet")]
@@ -119,7 +120,7 @@ fn parquet(_: File) -> Result<Table> {
     Err(crate::data::no_parquet())
 }
 
-/// Write a report for people.
+/// Write a report for readers.
 pub(crate) fn text(report: &Json) -> String {
     let plain = |json: &Json| match json {
         Json::Null => "-".to_owned(),

@@ -1,7 +1,8 @@
 //! The command `opendp`: build pipelines from documents, evaluate their maps, and release.
 //!
-//! It is a library, so the command for your own constructors is a program of three lines. Every
-//! crate that the program names takes part: `list` shows its constructors, and documents use them.
+//! This crate is a library, so a command with your own constructors is a program of three lines.
+//! The program names the crates of these constructors. Then `list` shows the constructors, and
+//! documents can use them.
 //!
 //! ```no_run
 //! # use opendp_transformations as my_mechanisms;
@@ -11,14 +12,16 @@
 //! }
 //! ```
 //!
-//! Help, errors and completions call the command by the name of its file. `examples/own-command` is
-//! such a program.
+//! In help, errors and completions, the name of the command is the name of the program's file.
+//! `examples/own-command` is a program with its own constructors.
 #![forbid(unsafe_code)]
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::panic, clippy::expect_used))]
 
 mod ask;
 mod batch;
 mod budget;
+mod bundle;
+mod cargo;
 mod catalogue;
 mod caution;
 mod columns;
@@ -31,7 +34,9 @@ mod pages;
 mod reference;
 mod run;
 mod search;
+mod source;
 mod suggest;
+mod template;
 mod words;
 
 use std::{collections::BTreeMap, io::Write, path::PathBuf, process::ExitCode};
@@ -62,25 +67,26 @@ struct Cli {
 enum Command {
     /// List every registered constructor, its origin, and its signatures
     List {
-        /// Only this kind: domain, metric, measure, transformation, measurement or function
+        /// List only constructors of this kind: domain, metric, measure, transformation,
+        /// measurement or function
         #[arg(long, value_parser = parse_kind)]
         kind: Option<Kind>,
-        /// Only constructors about this: a word of a name, of a summary, or of common usage, such
-        /// as histogram, median or average
+        /// List only constructors that match this word: a word of a name, of a summary, or of
+        /// common usage, such as histogram, median or average
         word: Option<String>,
-        /// Also list older names, each of which has a recommended one
+        /// Also list older names. Each older name has a recommended replacement
         #[arg(long)]
         all: bool,
-        /// Only constructors that take this space, as JSON: {"domain": ..., "metric": ...}
+        /// List only constructors that take this space. Its JSON is {"domain": ..., "metric": ...}
         #[arg(long, value_name = "SPACE", value_parser = suggest::parse_object)]
         takes: Option<Json>,
-        /// Only measurements from that space whose loss is in this measure
+        /// List only measurements that take the space and state their loss in this measure
         #[arg(long, value_name = "MEASURE", requires = "takes")]
         leads_to: Option<String>,
     },
     /// Show the documentation, arguments, formulas, signatures and errors of a constructor
     Describe {
-        /// The name, with or without `make_`
+        /// The name of the constructor, with or without `make_`
         name: String,
         /// List every signature
         #[arg(long)]
@@ -88,8 +94,8 @@ enum Command {
     },
     /// Suggest short pipelines from the data to a release within a budget
     ///
-    /// Every suggestion builds, and its noise is solved for the budget. Nothing is invented:
-    /// without bounds, a size or categories the answer names what is missing.
+    /// Every suggestion can be built, and its noise is solved for the budget. If bounds, a size or
+    /// categories are missing, the answer names them.
     Suggest(Box<suggest::Arguments>),
     /// Print a pipeline in the format of another library
     Convert {
@@ -101,7 +107,7 @@ enum Command {
     },
     /// Write the reference of all constructors: pages in Markdown, and an index
     Reference {
-        /// The folder
+        /// The folder for the pages
         folder: PathBuf,
     },
     /// Print the map of a pipeline at a distance
@@ -126,11 +132,11 @@ enum Command {
         #[arg(long)]
         exit_code: bool,
     },
-    /// Find the value of a parameter, written {"param": NAME}, that meets a bound
+    /// Find the value of a parameter, written {"param": NAME}, for which the map meets a bound
     Solve {
         #[command(flatten)]
         pipeline: Pipeline,
-        /// The name of the parameter
+        /// The name of the parameter to find
         #[arg(long)]
         param: String,
         /// The distance of neighbouring inputs, as JSON
@@ -144,14 +150,15 @@ enum Command {
     Run(run::Arguments),
     /// Answer all questions of a study: a budget, and questions about a table, in one document
     ///
-    /// First ask with --dry-run: it tells how good the answers will be before
-    /// anything is spent. Each run without --dry-run spends the study's budget anew.
+    /// First ask with --dry-run: it prints the accuracy of the answers before anything is spent.
+    /// Each run without --dry-run spends the study's budget again.
     Ask(ask::Arguments),
-    /// Count the kinds of cells in a table: exact and PRIVATE, only for the curator
+    /// Count the kinds of cells in a table: the exact counts are PRIVATE, only for the curator
     ///
-    /// For each column: its type, stated or guessed; how many cells are missing, unreadable, or
-    /// out of the range of the type; the minimum and the maximum; and a suitable domain. No
-    /// noise is added: show this only to people who may see the data.
+    /// The report has a part for each column. A part contains the type, stated or guessed, the
+    /// minimum, the maximum and a suitable domain. A part also counts the cells that are missing,
+    /// unreadable, or out of the range of the type. No noise is added. Show the report only to
+    /// people who may see the data.
     Inspect(inspect::Arguments),
     /// Manage budgets in a file that several processes may share
     Budget {
@@ -160,15 +167,22 @@ enum Command {
     },
     /// Ask private tables in SQL, by the program `opendp-sql`
     ///
-    /// The program is searched beside this one, and then on the PATH. All arguments are passed on
-    /// to it; `opendp sql --help` shows them.
+    /// The command searches for the program in the folder of the command, and then on the PATH. The
+    /// program gets all arguments; `opendp sql --help` shows them.
     #[command(disable_help_flag = true)]
     Sql(Passed),
-    /// Tell what a query on private tables costs, and how accurate its answer will be
+    /// Print the cost of a query on private tables, and the accuracy of its answer
     ///
     /// This is `opendp-sql explain`. Nothing is read or spent.
     #[command(disable_help_flag = true)]
     Explain(Passed),
+    /// Make a crate of mechanisms to start from: types, constructors, laws, and a program
+    New(template::Arguments),
+    /// Make a command and a Python package that also have the constructors of other crates
+    ///
+    /// A compiled crate can't be loaded at run time, because Rust has no stable binary interface.
+    /// So this writes a program that names the crates, and builds it with `cargo`.
+    Bundle(Box<bundle::Arguments>),
     /// Answer requests: JSON lines in, JSON lines out. The exit code is 1 when a request failed
     Batch,
     /// Print a script that completes this command in a shell
@@ -184,7 +198,7 @@ enum Command {
     },
 }
 
-/// Arguments of another program.
+/// Arguments for another program.
 #[derive(clap::Args)]
 struct Passed {
     /// The arguments of `opendp-sql`, such as --config FILE and a query
@@ -192,13 +206,13 @@ struct Passed {
     arguments: Vec<std::ffi::OsString>,
 }
 
-/// The source of the pipeline.
+/// The pipeline document, and the values of its parameters.
 #[derive(clap::Args)]
 struct Pipeline {
     /// The file of the pipeline document, or `-` for standard input
     #[arg(short, long = "pipeline", value_name = "FILE")]
     pipeline: PathBuf,
-    /// The value of a parameter, which the document writes {"param": NAME}
+    /// The value of a parameter, written {"param": NAME} in the document
     #[arg(long, value_name = "NAME=VALUE", value_parser = parse_setting)]
     set: Vec<(String, Json)>,
 }
@@ -239,14 +253,14 @@ fn parse_kind(text: &str) -> Result<Kind, String> {
     })
 }
 
-/// Return the name of this program: that of its file.
+/// Return the name of the file of this program.
 fn program() -> String {
     let path = std::env::args_os().next().map(PathBuf::from);
     let name = path.as_deref().and_then(|path| path.file_name()?.to_str());
     let name = name.map(|name| name.strip_suffix(std::env::consts::EXE_SUFFIX).unwrap_or(name));
     name.filter(|name| !name.is_empty()).unwrap_or("opendp").to_owned()
 }
-/// Describe the arguments of the command, by the name of this program.
+/// Describe the arguments of the command, under the name of this program.
 fn command() -> clap::Command {
     Cli::command().bin_name(program()).display_name(program())
 }
@@ -259,7 +273,8 @@ pub fn main() -> ExitCode {
     say_notes(cli.json);
     match answered {
         Ok(text) => match write(&text) {
-            // A bound that is not met is an answer, and with --exit-code also a failure.
+            // A bound that is not met is a normal answer. With --exit-code, it also makes the
+            // command fail.
             Ok(())
                 if text == "false"
                     && matches!(cli.command, Command::Check { exit_code: true, .. }) =>
@@ -272,7 +287,7 @@ pub fn main() -> ExitCode {
         Err(error) => fail(&cli, &error),
     }
 }
-/// Print what the documents of this run should write instead of older names.
+/// Print the recommended names for older names in the documents of this run.
 fn say_notes(as_json: bool) {
     for note in Registry::global().take_notes() {
         caution::say(&note, as_json);
@@ -283,7 +298,8 @@ fn write(text: &str) -> std::io::Result<()> {
     writeln!(out, "{text}")?;
     out.flush()
 }
-/// Report that the answer is lost, and what to do.
+/// Return the error for an answer that cannot be written. The error advises how to get the answer
+/// again.
 fn unwritten(cli: &Cli, error: &std::io::Error) -> Error {
     let charged = match &cli.command {
         Command::Run(run::Arguments { budget: Some(_), .. }) => {
@@ -294,11 +310,12 @@ fn unwritten(cli: &Cli, error: &std::io::Error) -> Error {
     Error::FailedFunction(format!("standard output cannot be written: {error}{charged}"))
 }
 fn fail(cli: &Cli, error: &Error) -> ExitCode {
-    // If standard error is closed too, only the exit code can report this.
+    // If standard error is also closed, only the exit code reports the error.
     let _ = if cli.json {
         writeln!(std::io::stderr(), "{}", json!({"error": operations::error_json(error)}))
     } else {
-        // Libraries advise commands by the name `opendp`.
+        // In messages of libraries, the command is called `opendp`. Replace this name by the name
+        // of this program.
         let text = error.to_string().replace("`opendp ", &format!("`{} ", program()));
         writeln!(std::io::stderr(), "error[{}]: {text}", error.kind())
     };
@@ -360,12 +377,14 @@ fn answer(cli: &Cli) -> Result<String> {
         Command::Explain(Passed { arguments }) => {
             std::process::exit(external::sql("explain", arguments, cli.json)?)
         }
+        Command::New(arguments) => template::answer(arguments, cli.json),
+        Command::Bundle(arguments) => bundle::answer(arguments, cli.json),
         Command::Batch => std::process::exit(serve(registry, cli.json)?),
         Command::Completions { shell } => pages::completions(*shell),
         Command::Man { path } => pages::manual(path),
     }
 }
-/// Answer requests until there are no more. Return the exit code.
+/// Answer all requests of the input. Return the exit code.
 fn serve(registry: &Registry, as_json: bool) -> Result<i32> {
     let (input, output) = (std::io::stdin().lock(), std::io::stdout().lock());
     let all = batch::serve(registry, input, output, batch::MAX_LINE)

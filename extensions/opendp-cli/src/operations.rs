@@ -62,8 +62,8 @@ pub(crate) fn invoke(made: &Constructed, arg: &Json, repeat: Option<usize>) -> R
     }
 }
 
-/// Write a release as JSON. Refuse it if it, or a part of it, waits for queries, which JSON cannot
-/// express.
+/// Write a release as JSON. If a part of the release is an interactive mechanism, return an error,
+/// because JSON cannot contain it.
 pub(crate) fn complete(release: &AnyValue) -> Result<Json> {
     let json = release.to_json();
     if matches!(release.inner_type().head(), "Session" | "Queryable") || waits(&json) {
@@ -73,7 +73,8 @@ pub(crate) fn complete(release: &AnyValue) -> Result<Json> {
     }
     Ok(json)
 }
-/// Whether this value, or a part of it, is an interactive mechanism, which is written as its type.
+/// Return whether a part of this value is an interactive mechanism. In JSON, such a mechanism is
+/// only its type.
 fn waits(json: &Json) -> bool {
     match json {
         Json::Array(parts) => parts.iter().any(waits),

@@ -1,4 +1,4 @@
-//! What describes the command to a shell and to `man`.
+//! The completions and the man pages of the command.
 
 use opendp_core::{Error, Result};
 

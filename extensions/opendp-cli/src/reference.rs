@@ -1,4 +1,4 @@
-//! Writes the reference of all constructors: a page for each topic, and an index.
+//! The reference of all constructors: a page for each topic, and an index.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -12,10 +12,11 @@ use crate::{catalogue, families};
 
 /// Documents that together name every constructor of this workspace.
 const EXAMPLES: &str = include_str!("../../../opendp-registry/examples.json");
-/// Sections that a page leaves out: the arguments are in a table, and proofs are beside the code.
+/// The sections that a page leaves out. The arguments are in a table, and the proofs are beside the
+/// code.
 const LEFT_OUT: [&str; 4] = ["Arguments", "Proof", "Example", "Examples"];
 
-/// Write all pages into a folder, and return what was written.
+/// Write all pages into a folder, and return a message about the pages.
 pub(crate) fn write(registry: &Registry, folder: &Path) -> Result<String> {
     let failed = |error: std::io::Error| {
         let reason = format!("{} cannot be written: {error}", folder.display());
@@ -48,7 +49,7 @@ fn pages(registry: &Registry) -> Result<BTreeMap<String, String>> {
 const GENERATED: &str = "Generated from the registry by `opendp reference`; do not edit. \
                          [All constructors](README.md).";
 
-/// The topic of a constructor: its crate, and the module below it.
+/// Return the topic of a constructor: its crate, and the module below it.
 fn topic(described: &Json) -> String {
     let origin = &described["origins"][0];
     let module = origin["module"].as_str().unwrap_or_default();
@@ -211,7 +212,7 @@ fn plain(text: &str) -> String {
     }
     written
 }
-/// Read a link to an item: its text, and what follows.
+/// Read a link to an item. Return the text of the link, and the text that follows.
 fn link(text: &str) -> Option<(&str, &str)> {
     let end = text.find(']')?;
     let (label, after) = (&text[1..end], &text[end + 1..]);
@@ -222,8 +223,8 @@ fn link(text: &str) -> Option<(&str, &str)> {
     }
 }
 
-/// Find the shortest example that names a constructor: a document, or for a domain, a metric or a
-/// measure its part of one.
+/// Find the shortest example that names a constructor. The example is a document. For a domain, a
+/// metric or a measure, the example is the part of a document.
 pub(crate) fn example(described: &Json) -> Option<String> {
     static ALL: LazyLock<Vec<Json>> =
         LazyLock::new(|| serde_json::from_str(EXAMPLES).unwrap_or_default());

@@ -1,4 +1,4 @@
-//! One release of data in a file.
+//! One release from data in a file.
 
 use std::{cell::Cell, path::PathBuf};
 
@@ -12,7 +12,7 @@ use serde_json::{Value as Json, json};
 
 use crate::{budget, caution::Caution, command, data, operations, words};
 
-/// The printed accuracy holds except with this probability.
+/// The probability with which an error may be larger than the printed accuracy.
 const ALPHA: f64 = 0.05;
 
 /// The arguments of `run`.
@@ -27,14 +27,14 @@ pub(crate) struct Arguments {
     /// `dataframe_domain` reads the columns that it names; any other pipeline reads one column.
     ///
     /// Every cell becomes a value of the pipeline's domain, because an error would reveal the cell.
-    /// An integer may be written as 47.0. A cell that is empty or unreadable becomes 0, `false`
-    /// or the empty text. For floats it becomes NaN, or 0 if the domain states `"nan": false`. A
-    /// value out of the domain's bounds becomes the nearest bound. With an `option_domain` all such
-    /// cells are missing instead, and the pipeline may drop or impute them. The command `inspect`
-    /// counts such cells.
+    /// An integer may be written as 47.0. A cell that is empty or unreadable becomes 0, `false` or
+    /// the empty text. Such a cell of floats becomes NaN, or 0 if the domain states `"nan": false`.
+    /// A value out of the domain's bounds becomes the nearest bound. With an `option_domain` all
+    /// such cells are missing instead, and the pipeline may drop or impute them. The command
+    /// `inspect` counts such cells.
     #[arg(long)]
     pub(crate) data: PathBuf,
-    /// The column of the data, if the pipeline reads one of several
+    /// The name of the column to read, if the file has several columns and the pipeline reads one
     #[arg(long)]
     pub(crate) column: Option<String>,
     /// The separator of the cells of a CSV table: one character, or `tab`; defaults to a comma
@@ -43,11 +43,11 @@ pub(crate) struct Arguments {
     /// The distance of neighbouring inputs, as JSON; without it no loss is printed
     #[arg(long, allow_hyphen_values = true, value_parser = crate::parse_json)]
     pub(crate) d_in: Option<Json>,
-    /// Charge the release to a budget before it is printed; needs --id, and --d-in unless the
-    /// budget states its unit
+    /// Charge the release to a budget before it is printed; needs --id, and --d-in if the budget
+    /// states no unit
     #[arg(long, value_name = "FILE:NAME", requires = "id")]
     pub(crate) budget: Option<budget::Place>,
-    /// The id of the release: the same id gives the same release, and is charged once. It
+    /// The id of the release: the same id gives the same release, and is charged once. The id
     /// identifies the pipeline, the data as named here, the column and the distance
     #[arg(long, requires = "budget")]
     pub(crate) id: Option<String>,
@@ -91,12 +91,12 @@ pub(crate) fn answer(arguments: &Arguments, registry: &Registry, as_json: bool) 
     run.release(&made)
 }
 
-/// A release to make.
+/// The release that a command line requests.
 struct Run<'a> {
     source: data::Source<'a>,
     d_in: Option<&'a Json>,
     charge: Option<Charge<'a>>,
-    /// Whether an infinite loss is allowed.
+    /// Whether the user allows an infinite loss.
     infinite: bool,
     as_json: bool,
 }
@@ -117,7 +117,7 @@ impl Run<'_> {
                 made.kind().name()
             )));
         };
-        // Compute the loss first: a wrong distance must not cost a release.
+        // Compute the loss before the release. So a wrong distance does not spend anything.
         let loss = match self.d_in {
             Some(d_in) => {
                 made.check_neighbours(d_in)?;
@@ -125,13 +125,13 @@ impl Run<'_> {
             }
             None => None,
         };
-        // The number of people matters only for a delta.
+        // The number of people matters only for a loss with a delta.
         let size = |loss: &Json| loss.as_array().and_then(|_| self.size(measurement));
         let caution = loss.as_ref().map(|loss| Caution::new(loss, size(loss)));
         if let Some(caution) = caution.as_ref().filter(|_| !self.infinite) {
             caution.check()?;
         }
-        // An accuracy beyond all floats is not reported, and does not prevent a release.
+        // If the accuracy exceeds all floats, release without a stated accuracy.
         let accuracy = measurement.accuracy(ALPHA).unwrap_or_else(|_| vec![None]);
         let (release, charge) = match (&self.charge, self.d_in) {
             (Some(charge), Some(d_in)) => self.charged(charge, d_in, measurement)?,
@@ -160,7 +160,7 @@ impl Run<'_> {
         Ok(Report { json: report, loss: said })
     }
 
-    /// Release, charge the budget, and report the charge.
+    /// Make a release, charge its loss to the budget, and report the charge.
     fn charged(
         &self,
         charge: &Charge<'_>,
@@ -179,7 +179,7 @@ impl Run<'_> {
         let release = ledger.release(name, &request, || {
             self.source.check_digest(digest)?;
             let release = self.outcome(measurement)?;
-            // Check that the file did not change in between.
+            // Check that the file did not change during the run.
             self.source.check_digest(digest).map(|()| release)
         })?;
         if *release.json() == refusal() {
@@ -189,7 +189,7 @@ impl Run<'_> {
         Ok((release.json().clone(), Some(charge)))
     }
 
-    /// Return the number of people in the data, if stated.
+    /// Return the number of people in the data, if the pipeline or the budget states it.
     fn size(&self, measurement: &AnyMeasurement) -> Option<u64> {
         let domain = measurement.input().domain().to_json();
         let in_domain =
@@ -201,8 +201,8 @@ impl Run<'_> {
         in_domain().or_else(in_budget)
     }
 
-    /// Refuse a pipeline whose size differs from the size that the budget states, if both count the
-    /// same unit. Both sizes are public, and the actual size of the data is not tested.
+    /// Check that the size of the pipeline equals the size of the budget, if both count the same
+    /// unit. Both sizes are public. The actual size of the data is not tested.
     fn check_size(&self, measurement: &AnyMeasurement, terms: &Terms) -> Result<()> {
         let records = measurement.input().domain().records();
         let one_each = terms.unit().is_some() && {
@@ -219,16 +219,17 @@ impl Run<'_> {
             _ => Ok(()),
         }
     }
-    /// Release for a budget. Data that are not a member of the domain also have an outcome, which
-    /// is charged and kept like any other. Otherwise, facts about the data could be tested without
-    /// a charge.
+    /// Release for a budget. For data outside of the domain, the budget also charges and keeps an
+    /// outcome, as for a release. Otherwise, a user could test facts about the data without a
+    /// charge.
     fn outcome(&self, measurement: &AnyMeasurement) -> Result<Json> {
         match self.invoke(measurement) {
             Err(Failure::OfData(_)) => Ok(refusal()),
             outcome => outcome.map_err(Failure::told),
         }
     }
-    /// Release, and refuse an interactive release, which cannot be printed.
+    /// Run the measurement on the data. An interactive release is an error, because such a release
+    /// cannot be printed.
     fn invoke(&self, measurement: &AnyMeasurement) -> Result<Json, Failure> {
         let (domain, progress) = (measurement.input().domain(), !self.as_json);
         let data = data::open(&self.source, domain, progress).map_err(Failure::OfFile)?;
@@ -238,7 +239,8 @@ impl Run<'_> {
                 .and_then(|value| measurement.invoke(&value)),
             data::Data::Rows(rows) => stream(
                 measurement,
-                // The number of rows is known only after reading, and depends on the data.
+                // An error about the number of rows comes only after reading, and depends on the
+                // data.
                 rows.inspect(|rows| {
                     broken.set(matches!(rows, Err(error) if *error != outside()));
                 }),
@@ -253,9 +255,10 @@ impl Run<'_> {
 }
 /// The reason why there is no release.
 enum Failure {
-    /// The cause does not depend on the records: the file, its columns, the types.
+    /// The cause of the failure does not depend on the records. Examples of causes are the file,
+    /// its columns and the types.
     OfFile(Error),
-    /// The cause may depend on the records.
+    /// The cause of the failure may depend on the records.
     OfData(Error),
 }
 impl Failure {
@@ -265,19 +268,20 @@ impl Failure {
         }
     }
 }
-/// The one message for all data that a budget refuses.
+/// The message for data that have no release under a budget. All such data get the same message.
 const REFUSED: &str = "no release is possible: the data are not in the pipeline's domain (other \
                        number of rows than its `size`, or a value outside of it), or the mechanism \
                        failed. The budget is charged as for a release, and keeps this answer";
-/// The text that ledgers hold for such data. It is part of their format: never change it.
+/// The text that ledgers store for data that have no release. The text is part of the file format,
+/// so never change the text.
 const KEPT: &str = "nothing can be released of these data: they are no member of the pipeline's \
                     domain (their number of rows is not its `size`, or a value is none of its \
                     values), or the mechanism failed. It is charged as a release is, and kept";
-/// The outcome that a budget keeps for such data instead of a release.
+/// The outcome that a budget keeps for data that have no release.
 fn refusal() -> Json {
     json!({"refused": KEPT})
 }
-/// Whether the error is a lack of random bits, which does not depend on the data.
+/// Return whether the error is a lack of random bits. This lack does not depend on the data.
 fn no_entropy(error: &Error) -> bool {
     match error {
         Error::At { source, .. } => no_entropy(source),
@@ -291,7 +295,7 @@ fn stream(
     if measurement.function().streams() {
         return measurement.invoke_chunks(rows);
     }
-    // The function needs all its data at once.
+    // The function needs all rows at once.
     let mut whole: Option<AnyValue> = None;
     for chunk in rows {
         let chunk = chunk?;
@@ -303,15 +307,15 @@ fn stream(
     measurement.invoke(&whole.unwrap_or_else(AnyValue::buffer))
 }
 
-/// What is reported of a release.
+/// The report of a release.
 pub(crate) struct Report {
-    /// The report for programs.
+    /// The report as JSON, for programs.
     pub(crate) json: Json,
-    /// The loss as people say it, if it is known.
+    /// The loss in words, if it is known.
     loss: Option<String>,
 }
 impl Report {
-    /// Write for people.
+    /// Write the report for readers.
     pub(crate) fn text(&self) -> String {
         let report = &self.json;
         let mut lines = vec![format!("release   {}", report["release"])];

@@ -1,6 +1,6 @@
-//! The words by which people look for constructors.
+//! The words with which users search for constructors.
 
-/// Words of common usage, and the parts of names that they stand for.
+/// Words of common usage, and the parts of names with the same meaning.
 const USAGE: &[(&str, &[&str])] = &[
     ("average", &["mean"]),
     ("bin", &["find_bin"]),
@@ -32,8 +32,8 @@ const USAGE: &[(&str, &[&str])] = &[
     ("unique", &["distinct"]),
 ];
 
-/// Whether a constructor is about a word: one of its names or its summary contains it, or a name
-/// contains what the word stands for in common usage.
+/// Return whether a constructor matches a word. One of its names or its summary contains the word,
+/// or a name contains a part with the same meaning.
 pub(crate) fn matches<'a>(
     word: &str,
     mut names: impl Iterator<Item = &'a str>,

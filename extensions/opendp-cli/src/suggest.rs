@@ -1,4 +1,4 @@
-//! Chains that lead from data to a release within a budget.
+//! Suggestions of chains from data to a release within a budget.
 
 use std::collections::BTreeSet;
 
@@ -13,7 +13,7 @@ use crate::{parse_json, parse_setting, search, words};
 #[command(group(clap::ArgGroup::new("data").required(true).args(["column_type", "space"])))]
 #[command(group(clap::ArgGroup::new("budget").required(true).args(["epsilon", "rho", "measure"])))]
 pub(crate) struct Arguments {
-    /// What to release: a word such as mean, histogram or median
+    /// The statistic to release: a word such as mean, histogram or median
     word: Option<String>,
     /// The type of the records, such as f64, i64, bool or String
     #[arg(long, value_name = "TYPE")]
@@ -49,10 +49,10 @@ pub(crate) struct Arguments {
     /// The budget: rho
     #[arg(long, allow_hyphen_values = true, value_parser = parse_amount)]
     rho: Option<Json>,
-    /// The measure of the budget, as in a document, if it is another one
+    /// Another measure of the budget, as in a document
     #[arg(long, requires = "d_out")]
     measure: Option<String>,
-    /// The most loss in this measure, as JSON
+    /// The largest loss in this measure, as JSON
     #[arg(long, requires = "measure", allow_hyphen_values = true, value_parser = parse_json)]
     d_out: Option<Json>,
     /// The largest number of suggestions
@@ -60,7 +60,7 @@ pub(crate) struct Arguments {
     count: u8,
 }
 
-/// Suggest chains, for people or for programs.
+/// Suggest chains, for readers or for programs.
 pub(crate) fn answer(arguments: &Arguments, registry: &Registry, as_json: bool) -> Result<String> {
     let word = arguments.word.as_deref();
     let about = |entry: &Entry| word.is_none_or(|word| search::matches(word, entry.names(), ""));
@@ -77,7 +77,7 @@ pub(crate) fn answer(arguments: &Arguments, registry: &Registry, as_json: bool) 
     let goal = Goal::new(space(arguments)?, measure, arguments.d_in.clone(), d_out).limits(limits);
     let mut goal = if word.is_some() { goal.about(&about) } else { goal };
     if word.is_some_and(|word| word.to_lowercase().contains("median")) {
-        // This is what the word means.
+        // The word `median` means an `alpha` of 0.5.
         goal = goal.fact("alpha", 0.5);
     }
     if let Some(bounds) = &arguments.bounds {
@@ -140,7 +140,7 @@ pub(crate) fn parse_object(text: &str) -> Result<Json, String> {
     json::parse_request(text).map_err(|error| error.to_string())
 }
 
-/// Return the names of the constructors that take a space, and lead to a measure.
+/// Return the names of the constructors that take a space and lead to a measure.
 pub(crate) fn among(
     registry: &Registry,
     space: Option<&Json>,
@@ -153,7 +153,7 @@ pub(crate) fn among(
     };
     Ok(Some(entries.iter().map(|entry| entry.name().to_owned()).collect()))
 }
-/// Read a measure: its name alone, or JSON.
+/// Read a measure from its name or from JSON.
 fn written(measure: &str) -> Json {
     json::parse(measure).unwrap_or_else(|_| measure.into())
 }

@@ -1,4 +1,4 @@
-//! Losses as people say them.
+//! Losses in words.
 
 use opendp_core::arith::Exact;
 use opendp_core::erased::AnyMeasure;
@@ -6,7 +6,7 @@ use opendp_core::{Approximate, Codec, MaxDivergence, Measure, ZeroConcentratedDi
 use opendp_ledger::say;
 use serde_json::Value as Json;
 
-/// The most points of a privacy profile that are written.
+/// The largest number of points that are written for a privacy profile.
 const POINTS: usize = 4;
 
 /// Return the names of the parts of a loss in a measure.
@@ -35,7 +35,7 @@ pub(crate) fn loss(loss: &Json, measure: &AnyMeasure) -> String {
             named.collect::<Vec<_>>().join(", ")
         }
         (_, Some(profile)) => profile,
-        // The loss of a measure that is unknown here, with the measure.
+        // If the names of the parts are unknown, also write the measure.
         (Some(numbers), _) => format!("{} in {}", numbers.join(", "), measure.to_json()),
         _ => format!("{loss} in {}", measure.to_json()),
     }
@@ -55,7 +55,7 @@ fn rounded(json: &Json, up: bool) -> Option<String> {
     };
     Some(if exact.is_finite() { say(&exact, up) } else { "infinity".to_owned() })
 }
-/// Write an object of exact amounts, as charges to a budget have it.
+/// Write an object of exact amounts, in the form that charges to a budget have.
 pub(crate) fn amounts(json: &Json, up: bool) -> String {
     let parts = json.as_object().into_iter().flatten();
     let said = |(name, part): (&String, &Json)| {
@@ -63,7 +63,7 @@ pub(crate) fn amounts(json: &Json, up: bool) -> String {
     };
     parts.map(said).collect::<Vec<_>>().join(", ")
 }
-/// Write some points of a privacy profile.
+/// Write a few points of a privacy profile.
 fn profile(loss: &Json) -> Option<String> {
     let points = loss.get("profile")?.as_array()?;
     let written = |point: &Json| {

@@ -1,9 +1,9 @@
-//! Counts the kinds of cells in a column.
+//! Counts of the kinds of cells in a column.
 
 use opendp_core::{Atom, Codec, IBig};
 use serde_json::{Value as Json, json};
 
-/// The kind of a cell, read as a type.
+/// The result of reading a cell as a type.
 #[derive(Clone, Copy, PartialEq)]
 enum Reading {
     Value,
@@ -18,13 +18,13 @@ enum Class {
     Float,
     Other,
 }
-/// A type to read cells as.
+/// A type as which cells can be read.
 #[derive(Clone, Copy)]
 pub(crate) struct Type {
     name: &'static str,
     class: Class,
     read: fn(&str) -> Reading,
-    /// A type for an `option_domain` that can hold all values of this type, if there is one.
+    /// The type of an `option_domain` that contains all values of this type, if such a type exists.
     option: Option<&'static str>,
 }
 fn integer<T: Atom>(cell: &str) -> Reading {
@@ -38,7 +38,8 @@ fn float<T: Atom + Into<f64>>(cell: &str) -> Reading {
     match T::from_cell(cell).map(Into::into) {
         None => Reading::Unreadable,
         Some(value) if value.is_nan() => Reading::Nan,
-        // Infinity counts as a value only if it is written as a word.
+        // An infinite value is valid only if the cell is a word, such as `inf`. A number with
+        // digits that reads as infinite is out of range.
         Some(value) if value.is_infinite() && cell.contains(|c: char| c.is_ascii_digit()) => {
             Reading::OutOfRange
         }
@@ -73,7 +74,8 @@ const TYPES: [Type; 16] = types! {
     usize Integer integer Some("usize");
     f32 Float float Some("f32");
 };
-/// The candidate types for a guess come first: `bool`, `i64`, `f64` and `String`.
+/// The number of types that a guess tries. These are the first types of the list: `bool`, `i64`,
+/// `f64` and `String`.
 const GUESSES: usize = 4;
 
 /// Read the name of a type.
@@ -90,7 +92,7 @@ pub(crate) fn parse_type(name: &str) -> Result<Type, String> {
     })
 }
 
-/// Whether the first line of a table may be its header: distinct names that are not numbers.
+/// Return whether the first line of a table can be its header: distinct names that are not numbers.
 pub(super) fn may_be_header(names: &[String]) -> bool {
     let name = |(place, name): (usize, &String)| {
         let before = names.get(..place).unwrap_or_default();
@@ -99,7 +101,7 @@ pub(super) fn may_be_header(names: &[String]) -> bool {
     names.iter().enumerate().all(name)
 }
 
-/// The number of cells of each kind, read as one type.
+/// The number of cells of each kind, when the cells are read as one type.
 struct Count {
     of: Type,
     values: u64,
@@ -110,11 +112,11 @@ struct Count {
 /// Counts of the cells of a column.
 pub(super) struct Tally {
     guessed: bool,
-    /// Counts for the stated type, or for each candidate type.
+    /// The counts for the stated type, or for each type that a guess tries.
     counts: Vec<Count>,
     rows: u64,
     missing: u64,
-    /// Truth values that are written as words.
+    /// The number of cells that contain a truth value as a word, such as `true`.
     words: u64,
     whole: Option<(IBig, IBig)>,
     real: Option<(f64, f64)>,
@@ -136,7 +138,7 @@ impl Tally {
             real: None,
         }
     }
-    /// Count a cell without space around it.
+    /// Count a cell. The cell must not begin or end with a space.
     pub(super) fn add(&mut self, cell: &str) {
         self.rows += 1;
         if cell.is_empty() {
@@ -165,7 +167,8 @@ impl Tally {
             self.real = Some((least.min(number), greatest.max(number)));
         }
     }
-    /// Return the counts for the stated type, or for the type of nine in ten cells.
+    /// Return the counts for the stated type. Otherwise return the counts for a type that fits nine
+    /// in ten cells.
     fn count(&self) -> Option<&Count> {
         let [truth, integer, float, text] = &self.counts[..] else { return self.counts.first() };
         let cells = self.rows - self.missing;

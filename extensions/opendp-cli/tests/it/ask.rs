@@ -35,7 +35,7 @@ fn desk(budget: Json) -> Desk {
 
 #[test]
 fn a_study_is_answered_as_text_csv_and_json() {
-    // With this large budget the noise is below 1.
+    // The budget is so large that the noise has a magnitude below 1.
     let desk = desk(json!({"epsilon": 1e6}));
     let text = desk.says(&["ask", "study.json"]);
     assert!(text.contains("people") && text.contains("with an age"), "{text}");
@@ -108,10 +108,10 @@ fn a_study_is_charged_to_a_ledger_once_and_its_answers_stay() {
     ask("two");
     let over = ["ask", "study.json", "--budget", "b.ledger:survey", "--id", "three"];
     assert!(desk.fails(&over, 1).contains("BudgetExceeded"));
-    // Another study, another probability or other data are another request.
+    // A request with another study, another probability or other data is a different request.
     let other = ["ask", "study.json", "--budget", "b.ledger:survey", "--id", "one"];
     desk.fails(&[&other[..], &["--alpha", "0.1"]].concat(), 1);
-    // A budget for other neighbours does not pay for this unit.
+    // A budget for another unit of privacy does not pay for this study.
     let create = ["budget", "create", "b.ledger:pairs", "--epsilon", "9", "--unit", "2"];
     desk.says(&[&create[..], &["--metric", "symmetric_distance"]].concat());
     desk.fails(&["ask", "study.json", "--budget", "b.ledger:pairs", "--id", "one"], 1);
@@ -157,7 +157,7 @@ fn a_budget_that_protects_little_is_warned_of_before_it_is_spent() {
     assert!(warns(json!({"rho": 10.5}), &["--dry-run"]).contains("warning: rho is 10.5"));
     let json = warns(json!({"epsilon": 11}), &["--json"]);
     assert!(json.contains("{\"warning\":\"epsilon is 11"), "{json}");
-    // A budget in a ledger knows the number of people.
+    // A budget in a ledger can state the number of people.
     let charged = ["--budget", "b.ledger:x", "--id", "a"];
     let delta = warns(json!({"epsilon": 1, "delta": 0.01}), &charged);
     assert!(delta.contains("warning: delta is 0.01, which is above 1 in 300"), "{delta}");
@@ -206,7 +206,7 @@ fn a_study_without_columns_counts_no_rows_in_silence() {
     let error = desk.fails(&["ask", "study.json"], 1);
     assert!(error.contains("`columns`") && error.contains("at least one column"), "{error}");
 }
-/// A pipe gives its data to the first reader. A second one gets an empty file.
+/// Only the first reader gets the data of a pipe. A second reader gets an empty file.
 #[cfg(unix)]
 #[test]
 fn a_table_is_read_once_for_all_columns() {

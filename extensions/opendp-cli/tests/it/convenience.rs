@@ -1,4 +1,4 @@
-//! Conveniences that make an edit or a search unnecessary.
+//! Options with which users need not edit a document or search for a name.
 
 use serde_json::{Value as Json, json};
 
@@ -69,12 +69,12 @@ fn older_names_are_folded_away_and_recommended_ones_marked() {
     }
     assert!(few.contains("older names are left out; `--all` lists them"), "{few}");
     assert!(all.contains("\n* make_mean ") && all.contains("Names with * are recommended"));
-    // Programs get all of them.
+    // The list for programs contains all names.
     let json: Json = serde_json::from_str(&desk.says(&["list", "--json"])).unwrap();
     let of = |name: &str| json.as_array().unwrap().iter().find(|c| c["name"] == name).unwrap();
     assert_eq!(of("make_sized_bounded_mean")["recommended"], false);
     assert_eq!(of("make_mean")["recommended"], true);
-    // A word that only older names are about is not answered by nothing.
+    // If only older names match a word, the answer is not empty.
     let words = desk.says(&["list", "gumbel", "--kind", "measurement"]);
     assert!(words.contains("older name is left out"), "{words}");
 }
@@ -111,7 +111,8 @@ fn several_unknowns_are_named_by_solve_and_its_failures_say_why() {
     assert!(error.contains("`b`") && error.contains("--set b=1.5"), "{error}");
     let set = |b: &'static str| [&solve[..], &["--set", b]].concat();
     assert_eq!(desk.says(&set("b=4")), "4.0");
-    // The second member alone loses 1, whatever the scale of the first.
+    // Measurement `b` of the composition alone has a loss of 1, for every scale `a` of the other
+    // measurement.
     let error = desk.fails(&set("b=1"), 1);
     assert!(error.contains("no value of `a` meets 0.5: the least loss that was found"), "{error}");
     two["chain"][0]["composition"]["measurements"].as_array_mut().unwrap().remove(0);

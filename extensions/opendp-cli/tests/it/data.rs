@@ -1,4 +1,4 @@
-//! Data as found in practice: cells, formats and sizes, and what a refusal tells about the data.
+//! Realistic data: cells, formats and sizes. Errors must reveal nothing about the data.
 
 use std::io::Write;
 use std::process::{Command, Output, Stdio};
@@ -36,7 +36,7 @@ fn given(desk: &Desk, arguments: &[&str], input: &[u8]) -> Output {
         .stderr(Stdio::piped())
         .spawn()
         .unwrap();
-    // A command that refuses its arguments does not read its input.
+    // If the arguments are wrong, the command does not read its input.
     let _ = child.stdin.take().unwrap().write_all(input);
     child.wait_with_output().unwrap()
 }
@@ -176,7 +176,7 @@ fn an_accuracy_beyond_all_floats_does_not_stop_a_release() {
     }
 }
 
-/// A pipeline on rows that are at most `most`, optionally with a stated number of rows.
+/// A pipeline for rows from 0 to `most`, optionally with a stated number of rows.
 fn bounded(most: i64, size: Option<u64>) -> String {
     let mut rows = json!({"atom_domain": {"T": "i64", "bounds": [0, most]}});
     if let Some(size) = size {
@@ -199,7 +199,7 @@ fn the_maximum_of_a_json_column_cannot_be_found_by_bounds() {
         let charge = ["--column", "age", "--d-in", "1", "--budget", "l.db:b", "--id", &id];
         let report = read(&desk.says(&run("sum.json", "x.json", &charge)));
         assert!(report["release"].is_number());
-        // The same without a budget.
+        // Run the same release without a budget.
         desk.says(&run("sum.json", "x.json", &["--column", "age"]));
     }
     let shown = read(&desk.says(&["budget", "show", "l.db:b", "--json"]));
@@ -235,7 +235,7 @@ fn a_size_that_the_data_do_not_have_is_charged_kept_and_told_in_one_way() {
     let charged = |entry: &Json| entry["loss"].clone();
     let all = history.as_array().unwrap();
     assert!(all.iter().all(|entry| charged(entry) == charged(&all[0])), "{history}");
-    // A value that is not a row gives the same answer, for every request.
+    // A value that is not a row gives the same answer in every request.
     desk.file("x.json", r#"{"a": 5}"#);
     let charge = ["--d-in", "2", "--budget", "l.db:b", "--id", "ID"];
     assert_eq!(desk.fails(&run("sum.json", "x.json", &charge), 1), told[0]);
@@ -283,6 +283,7 @@ fn the_readme_pipeline_with_an_option_domain_drops_cells_that_do_not_read() {
     document["chain"][1] = json!({"clamp": {"bounds": [5, 100]}});
     desk.file("sum.json", document.to_string());
     desk.file("x.csv", "age\n47.0\nx\n\n7\n");
-    // With zeros instead of the missing cells it would be 64.
+    // If missing cells became zeros, the two zeros would be clamped to 5, and the release would be
+    // 64.
     assert_eq!(release(&desk, "sum.json", "x.csv", &[]), json!(54));
 }

@@ -1,4 +1,4 @@
-//! Queries on tables, which another program answers.
+//! Tests of queries on tables, which another program answers.
 
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
@@ -6,13 +6,13 @@ use std::process::{Command, Output};
 
 use super::Desk;
 
-/// A program that tells its name and its arguments, and ends with code 3.
+/// Write a program that prints its name and its arguments, and ends with code 3.
 fn place(folder: &Path, name: &str) {
     let path = folder.join("opendp-sql");
     std::fs::write(&path, format!("#!/bin/sh\necho {name} \"$@\"\nexit 3\n")).unwrap();
     std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).unwrap();
 }
-/// A copy of the command that is alone in its folder.
+/// Copy the command to a folder without other programs, and return its path.
 fn alone(desk: &Desk) -> PathBuf {
     let folder = desk.0.path().join("bin");
     std::fs::create_dir(&folder).unwrap();

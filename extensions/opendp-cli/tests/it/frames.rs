@@ -4,8 +4,8 @@ use serde_json::{Value as Json, json};
 
 use crate::Desk;
 
-/// The cells of one person in a table, as text: one in nine lacks the income, one in ten has an age
-/// that does not parse, and names have commas and quotes.
+/// The cells of one person in a table, as text. One person in nine has no income, and one in ten
+/// has an age that does not parse. Names have commas and quotes.
 pub(crate) fn person(i: u64) -> [String; 4] {
     let name = format!("\"Person {i}, \"\"the {}th\"\"\"", i % 7);
     let age = if i % 10 == 3 { "unknown".into() } else { (i * 37 % 90).to_string() };
@@ -37,7 +37,7 @@ pub(crate) fn people() -> Json {
         ],
     })
 }
-/// The sum of the incomes of the north.
+/// A pipeline that sums the incomes of the region "north".
 pub(crate) fn incomes() -> Json {
     json!([
         {"df_is_equal": {"column_name": "region", "value": "north"}},
@@ -68,7 +68,7 @@ pub(crate) fn release(desk: &Desk, pipeline: &str, table: &str) -> Json {
 fn a_frame_reads_the_columns_that_it_names() {
     let desk = Desk::new();
     desk.file("incomes.json", pipeline(people(), incomes()));
-    // More rows than a chunk.
+    // The table has more rows than a chunk.
     let rows = 20_000;
     desk.file("people.csv", table(rows));
     let income = |i| person(i)[3].parse().unwrap_or(1000.0_f64).clamp(0.0, 50_000.0);
@@ -80,9 +80,9 @@ fn a_frame_reads_the_columns_that_it_names() {
 #[test]
 fn a_cell_is_read_by_the_rule_of_its_column() {
     let desk = Desk::new();
-    // Ages as numbers: a cell that does not parse is 0. Ages as text, cast: the same. Ages within
-    // bounds: a cell that does not parse is the lower bound, and a value beyond the bounds is the
-    // upper bound.
+    // For ages as numbers, a cell that does not parse is 0. The same holds for ages as text after a
+    // cast. For ages within bounds, a cell that does not parse is the lower bound, and a value
+    // above the bounds is the upper bound.
     let ages = |cells: Json, rest: Json| {
         let mut chain = vec![json!({"select_column": {"key": "age", "TOA": "i64"}})];
         chain.extend(rest.as_array().unwrap().clone());
@@ -152,7 +152,7 @@ fn errors_name_the_column_and_how_its_cells_are_read() {
     desk.file("twice.csv", "age,income,region,age\n36,1,north,37\n");
     let text = run("incomes.json", "twice.csv", &[]);
     assert!(text.contains("`age` twice"), "{text}");
-    // A pipeline that selects a column that its schema lacks, or with another type.
+    // Select a column that is not in the schema, or has another type there.
     let select = |key: &str, t: &str| json!([{"select_column": {"key": key, "TOA": t}}, "count"]);
     desk.file("absent.json", pipeline(people(), select("height", "i64")));
     let text = run("absent.json", "people.csv", &[]);
@@ -164,12 +164,12 @@ fn errors_name_the_column_and_how_its_cells_are_read() {
         text.contains("bool") && text.contains("`age`, the name of a column of type i64"),
         "{text}"
     );
-    // With any columns allowed, the columns to read are unknown.
+    // If the domain allows any columns, the columns to read are unknown.
     desk.file("open.json", pipeline(json!({}), json!([
         {"select_column": {"key": "age", "TOA": "i64"}}, "count", {"laplace": {"scale": 1.0}},
     ])));
     assert!(run("open.json", "people.csv", &[]).contains("col_names"));
-    // A stated size must match.
+    // If the domain states a number of rows, the table must have this number of rows.
     let mut sized = people();
     sized["size"] = json!(2);
     desk.file("sized.json", pipeline(sized, incomes()));

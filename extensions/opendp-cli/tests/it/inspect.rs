@@ -1,4 +1,4 @@
-//! Exact facts of a table, for its curator.
+//! Exact facts about a table, for its curator.
 
 use serde_json::{Value as Json, json};
 
@@ -46,7 +46,7 @@ fn counts_what_the_cells_of_each_column_are() {
     let report = inspect(&desk, &["people.csv"]);
     let types: Vec<&Json> =
         report["columns"].as_array().unwrap().iter().map(|column| &column["type"]).collect();
-    // One age in five and one flag in five do not parse: too many for a guess.
+    // One age in five and one flag in five do not parse. These cells are too many for a guess.
     assert_eq!(types, ["String", "f64", "String", "String"]);
     assert!(report.get("warning").is_none());
 }

@@ -1,10 +1,10 @@
-//! Losses and budgets as people say them, and budgets that are spent to the end.
+//! Losses and budgets in words, and budgets that are spent completely.
 
 use serde_json::{Value as Json, json};
 
 use crate::{Desk, sum};
 
-/// Chains whose scale is open, each with the part of a budget that pays for it.
+/// Chains with an unknown scale, and the names of the parts of their budgets.
 fn chains() -> Vec<(Json, &'static str)> {
     let open = json!({"param": "scale"});
     let mean = |upper: f64, noise: &str| {
@@ -25,7 +25,8 @@ fn chains() -> Vec<(Json, &'static str)> {
         (total, "--epsilon"),
         (mean(77.7, "laplace"), "--epsilon"),
         concentrated(100.0),
-        // The float nearest to a fifth is above it, and so were the losses of these.
+        // The float nearest to a fifth is above a fifth. In an earlier version, the losses of these
+        // chains were also above a fifth.
         concentrated(1.1),
         concentrated(123.456),
     ]
@@ -53,7 +54,7 @@ fn five_releases_that_were_solved_for_a_fifth_fit_the_budget() {
                 let error = String::from_utf8_lossy(&output.stderr).into_owned();
                 assert!(output.status.success(), "{chain} at {fifth}: {id}: {error}");
             }
-            // The control: a sixth does not fit.
+            // Control: a sixth release does not fit the budget.
             assert!(String::from_utf8_lossy(&run("6").stderr).contains("BudgetExceeded"));
         }
     }
@@ -69,7 +70,7 @@ fn losses_and_budgets_are_written_as_people_say_them() {
     let run = ["run", "-p", "sum.json", "--data", "x.csv", "--d-in", "1"];
     let charged = [&run[..], &["--budget", "b.ledger:x", "--id", "a"]].concat();
     let text = desk.says(&charged);
-    // A third is rounded up as a loss, and down as a rest.
+    // A loss of a third is rounded up. A remaining budget of a third is rounded down.
     assert!(text.contains("loss      epsilon 0.3334, when"), "{text}");
     assert!(text.contains("epsilon 0.3334, delta 0 charged"), "{text}");
     assert!(text.contains("epsilon 0.6666, delta 1e-6 left"), "{text}");
@@ -78,7 +79,7 @@ fn losses_and_budgets_are_written_as_people_say_them() {
     let shown = desk.says(&["budget", "show", "b.ledger:x"]);
     assert!(shown.contains("epsilon 0.6666, delta 1e-6 left"), "{shown}");
     assert!(desk.says(&["budget", "history", "b.ledger:x"]).contains("epsilon 0.3334, delta 0"));
-    // Programs get the exact amounts.
+    // The output for programs contains the exact amounts.
     let json: Json =
         serde_json::from_str(&desk.says(&[&charged[..], &["--json"]].concat())).unwrap();
     assert_eq!(json["budget"]["charged"], json!({"epsilon": "1/3", "delta": "0"}));

@@ -1,4 +1,4 @@
-//! Tables in Parquet files, which the feature `parquet` reads.
+//! Tables in Parquet files. The feature `parquet` reads them.
 
 use std::fs::File;
 use std::sync::Arc;
@@ -11,7 +11,7 @@ use serde_json::json;
 use crate::Desk;
 use crate::frames::{incomes, people, person, pipeline, release, table};
 
-/// The same people as in the CSV tables, in groups of 300.
+/// Write a file with the same people as in the CSV tables, in row groups of 300.
 fn file(desk: &Desk, name: &str, rows: u64) {
     let people: Vec<[String; 4]> = (0..rows).map(person).collect();
     let columns: [(&str, ArrayRef); 4] = [
@@ -61,7 +61,7 @@ fn a_column_of_a_parquet_file_is_read_by_the_rule_of_its_type() {
     let report: serde_json::Value = serde_json::from_str(&report).unwrap();
     let sum: i64 = (0..1000).map(|i| person(i)[1].parse().unwrap_or(0)).sum();
     assert_eq!(report["release"], json!(sum));
-    // An unknown column, and a file that is not Parquet, give errors that name the argument.
+    // For an unknown column and for a file that is not Parquet, the error names the argument.
     let error = desk.fails(&[&run[..], &["--column", "height"]].concat(), 1);
     assert!(error.contains("argument `column`") && error.contains("4 columns"), "{error}");
     desk.file("people.parquet", table(3));

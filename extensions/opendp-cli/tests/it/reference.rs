@@ -1,4 +1,5 @@
-//! The pages in `docs/`: their examples run, and the reference names the fields that are known.
+//! Tests of the pages in `docs/`. The examples of the pages run, and the reference names all known
+//! fields.
 
 use std::collections::BTreeSet;
 
@@ -29,7 +30,7 @@ fn run_examples(page: &str) -> usize {
         }
     }
     for command in &commands {
-        // A word in quotes contains no space.
+        // Words in quotes contain no spaces.
         let words = command.split_whitespace().map(|word| word.trim_matches('\''));
         let words: Vec<&str> = words.collect();
         assert_eq!(words[0], "opendp", "{command}");
@@ -53,7 +54,7 @@ fn run_examples(page: &str) -> usize {
     }
     commands.len()
 }
-/// The names in the first column of the table below a heading.
+/// Return the names in the first column of the table below a heading.
 fn fields(heading: &str) -> BTreeSet<String> {
     let start =
         DOCUMENTS.find(&format!("\n### {heading}\n")).unwrap_or_else(|| panic!("{heading}"));
@@ -61,7 +62,7 @@ fn fields(heading: &str) -> BTreeSet<String> {
     let rows = section.lines().filter_map(|line| line.strip_prefix("| `"));
     rows.map(|row| row.split('`').next().unwrap().to_owned()).collect()
 }
-/// The names in backticks after the word that begins a list of what is known.
+/// Return the names in backticks after `word`, which begins a list of known names.
 fn known(message: &str, word: &str) -> BTreeSet<String> {
     let list = message.split_once(word).unwrap_or_else(|| panic!("{message}")).1;
     list.split('`').skip(1).step_by(2).map(str::to_owned).collect()
@@ -69,7 +70,7 @@ fn known(message: &str, word: &str) -> BTreeSet<String> {
 fn message(request: Json) -> String {
     requests(&[request])[0]["error"]["message"].as_str().unwrap().to_owned()
 }
-/// What the parser of studies says about a document.
+/// Return the error of the parser of studies for a document.
 fn of_study(context: Json, question: Json) -> String {
     let mut whole = json!({
         "unit": {"person": 1}, "budget": {"epsilon": 1}, "columns": {"x": {"T": "i64", "missing": 0}},
@@ -108,7 +109,7 @@ fn the_reference_names_each_field_of_a_pipeline_and_no_other() {
     let mut both = known(&found, "expected one of");
     both.insert("repeat".into());
     assert_eq!(fields("A repeated member"), both, "{found}");
-    // A parameter has one field: with another, it is no parameter.
+    // A parameter in a document has exactly one field, `param`.
     let two =
         of(json!({"space": space, "chain": [{"laplace": {"scale": {"param": "s", "zzz": 1}}}]}));
     let one = of(json!({"space": space, "chain": [{"laplace": {"scale": {"param": "s"}}}]}));
@@ -153,7 +154,7 @@ fn the_reference_names_each_field_of_a_study_and_no_other() {
     for (heading, found) in found {
         assert_eq!(fields(heading), known(&found, "expected"), "{heading}: {found}");
     }
-    // The words that a field may hold.
+    // Check that the page names the words that a field may contain.
     let type_of = of_study(json!({"columns": {"x": "zzz"}}), count());
     for word in known(&type_of, "expected") {
         assert!(DOCUMENTS.contains(&format!("`{word}`")), "{word}");

@@ -1,4 +1,4 @@
-//! The pages in `docs/reference` are those that the command writes.
+//! The pages in `docs/reference` equal the pages that the command writes.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -32,7 +32,7 @@ fn each_constructor_has_an_entry_in_the_index_a_section_and_an_example() {
     let desk = Desk::new();
     let list: Json = serde_json::from_str(&desk.says(&["list", "--json"])).unwrap();
     let index = std::fs::read_to_string(Path::new(PAGES).join("README.md")).unwrap();
-    // Functions of users are given as values, and are in no document.
+    // A document cannot contain functions of users, because such functions are values of a program.
     let of_users = |name: &str| name.contains("user_") || name.starts_with("new_");
     let mut without = Vec::new();
     for constructor in list.as_array().unwrap() {

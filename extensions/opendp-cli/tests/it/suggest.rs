@@ -1,4 +1,4 @@
-//! Suggestions, conversions and older names, as a user sees them.
+//! Tests of suggestions, conversions and older names, as a user sees them.
 
 use serde_json::{Value as Json, json};
 
@@ -44,7 +44,7 @@ fn each_suggestion_is_a_document_that_meets_the_budget() {
     for (place, arguments) in grid.into_iter().enumerate() {
         let found: Json = serde_json::from_str(&desk.says(&arguments)).unwrap();
         let suggestions = found["suggestions"].as_array().unwrap();
-        // No constructor leads to the last measure.
+        // For the last measure, the list is empty: no constructor leads to this measure.
         assert_eq!(suggestions.is_empty(), place == 6, "{arguments:?}: {found}");
         assert_eq!(found["complete"], true);
         let value = |name: &str| {

@@ -1,4 +1,4 @@
-//! The terms of a budget, the meaning of an id, and the losses that are refused.
+//! The terms of a budget, the meaning of an id, and the losses that are errors.
 
 use serde_json::{Value as Json, json};
 
@@ -179,7 +179,7 @@ fn an_infinite_loss_is_refused_and_a_large_one_gives_a_warning() {
     let output = desk.run(&with(&create, &["--size", "2000"]));
     let said = String::from_utf8(output.stderr).unwrap();
     assert!(output.status.success() && said.contains("delta is 0.001"), "{said}");
-    // The delta of a release, if the budget states the number of people.
+    // Warn of the delta of a release if the budget states the number of people.
     let mut gaussian = sum(20.0);
     gaussian["chain"][2] = json!({"gaussian": {"scale": 20.0}});
     let call = |name: &str, args: Json| json!({"constructor": name, "args": args});
