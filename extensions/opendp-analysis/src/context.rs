@@ -2,18 +2,18 @@
 //!
 //! # Three decisions
 //!
-//! Decide three things before the first question. None of them may depend on the data.
+//! Decide three things before the first question. The decisions must not depend on the data.
 //!
-//! **Whom to protect.** A [`PrivacyUnit`], such as a person who adds or removes at most four rows
-//! of the table. Answers are almost the same whether all of these rows are in the table or none
-//! are.
+//! **Whom to protect.** Choose a [`PrivacyUnit`], such as a person who adds or removes at most four
+//! rows of the table. Answers are almost the same with and without all of these rows.
 //!
-//! **How well.** A [`Budget`] for all answers together: [an epsilon](Budget::epsilon); [an epsilon
-//! and a delta](Budget::epsilon_delta), which also allows Gaussian noise and keys that are not
-//! public, and whose losses compose tightly; or [a rho](Budget::rho). A smaller budget is more
-//! private. An epsilon of 1 is a common choice.
+//! **How well.** Choose a [`Budget`] for all answers together. A budget is [an
+//! epsilon](Budget::epsilon), [an epsilon and a delta](Budget::epsilon_delta), or [a
+//! rho](Budget::rho). With a delta, the budget also pays for Gaussian noise and for keys that are
+//! not public, and losses compose tightly. A smaller budget gives more privacy. An epsilon of 1 is
+//! a common choice.
 //!
-//! **In what shares.** A [`Split`]: [evenly](Split::evenly) over a number of questions, [by
+//! **In what shares.** Choose a [`Split`]: [evenly](Split::evenly) over a number of questions, [by
 //! weights](Split::by_weights), or [as you go](Split::as_you_go).
 //!
 //! ```
@@ -68,9 +68,9 @@
 //!
 //! # Questions that depend on answers
 //!
-//! Each question may depend on the answers before it. The shares of a split are shares of the
-//! remaining budget: what one question does not use is left for the next. When nothing is left, or
-//! all planned questions have been asked, the next question is refused and nothing is run:
+//! Each question may depend on earlier answers. A split divides the remaining budget, so the next
+//! question can use unspent shares. If nothing is left, or after all planned questions, the next
+//! question is an error and nothing is run:
 //!
 //! ```
 //! # use opendp_analysis::{Budget, Context, PrivacyUnit, Split, Table};
@@ -89,8 +89,8 @@
 //! # The best noise
 //!
 //! Under an epsilon and a delta, [`best`](Statistic::best) chooses between Laplace and Gaussian
-//! noise. Many questions get Gaussian noise, whose losses compose tightly: a hundred counts get
-//! noise of scale 42.5, where a hundred even parts of epsilon and delta would take 416.
+//! noise. Many questions get Gaussian noise, because its losses compose tightly. A hundred counts
+//! get noise of scale 42.5. With a hundred even parts of epsilon and delta, the scale would be 416.
 //!
 //! ```
 //! # use opendp_analysis::{Budget, Context, PrivacyUnit, Split, Table};
@@ -106,8 +106,8 @@
 //! # Questions that are known beforehand
 //!
 //! A [`Plan`] solves for the noise of several questions at once, from weights or from wanted
-//! accuracies. It finds the budget that these accuracies need, or the accuracies that a budget
-//! allows, and spends only when asked:
+//! accuracies. A plan finds the budget for these accuracies, or the accuracies for a budget. Only a
+//! release spends:
 //!
 //! ```
 //! # use opendp_analysis::{Budget, Context, Goal, PrivacyUnit, Split, Table};
@@ -127,8 +127,8 @@
 //!
 //! # Computing with answers
 //!
-//! Sums, differences, multiples and quotients of answers have intervals, too. These are tighter
-//! than the sum of the answers' own intervals, because errors partly cancel. An answer gives its
+//! Sums, differences, multiples and quotients of answers have intervals, too. These intervals are
+//! tighter than the sums of single intervals, because errors partly cancel. An answer gives its
 //! [estimate](Answer::estimate), a number together with its noise:
 //!
 //! ```
@@ -147,7 +147,7 @@
 //!
 //! # What is refused
 //!
-//! A statistic that cannot be released privately says what is missing:
+//! If a statistic cannot be released privately, its error says what is missing:
 //!
 //! ```
 //! # use opendp_analysis::{Budget, Context, PrivacyUnit, Split, Table};
@@ -162,8 +162,8 @@
 //! # Ok::<(), opendp_core::Error>(())
 //! ```
 //!
-//! A query that the budget cannot pay for does not compile: Gaussian noise for an epsilon, Laplace
-//! noise for a rho, or the keys of a column without a delta:
+//! The compiler rejects a query that the budget cannot pay for. Examples are Gaussian noise for an
+//! epsilon, Laplace noise for a rho, and the keys of a column without a delta:
 //!
 //! ```compile_fail
 //! # use opendp_analysis::{Budget, Context, PrivacyUnit, Split, Table};
@@ -175,7 +175,7 @@
 //!
 //! # How it works
 //!
-//! A query is a chain of transformations and one measurement with one free parameter. Bisection
+//! A query is a chain of transformations, then one measurement with one free parameter. Bisection
 //! finds the parameter for which the exact privacy map fits the share. An account is charged the
 //! exact loss before the release is run. Questions may be chosen after seeing answers. A
 //! [`Journal`] can keep the record after the process ends, and [`carry_over`](Context::carry_over)
@@ -183,8 +183,8 @@
 //!
 //! # What is proved
 //!
-//! Every budget bounds the loss of all answers together, even if each question, its kind, its noise
-//! and the decision to go on depend on all earlier answers.
+//! Every budget bounds the loss of all answers together. Each question, its kind, its noise and the
+//! decision to go on may depend on all earlier answers.
 //!
 //! | budget | noise | what adds up | theorem |
 //! |---|---|---|---|
@@ -196,10 +196,10 @@
 //! | epsilon, delta | with a threshold | delta, and epsilon as above | Kairouz, Oh, Viswanath 2015 |
 //!
 //! The proof for an epsilon and a delta is in
-//! [`AdaptiveAccount`](opendp_measurements::accounting::AdaptiveAccount). What is not proved is
-//! refused: `count_by` with Gaussian noise, and a rho for Laplace noise. Under an epsilon and a
-//! delta integers get continuous Gaussian noise, rounded, because discrete Gaussian noise is not
-//! exactly `mu`-GDP. A [`Plan`] may depend on all answers that were released before it.
+//! [`AdaptiveAccount`](opendp_measurements::accounting::AdaptiveAccount). Two combinations have no
+//! proof and are errors: `count_by` with Gaussian noise, and Laplace noise under a rho. Under an
+//! epsilon and a delta, integers get rounded continuous Gaussian noise, because discrete Gaussian
+//! noise is not exactly `mu`-GDP. A [`Plan`] may depend on all earlier answers.
 
 mod account;
 mod budget;
@@ -239,7 +239,7 @@ pub(crate) use table::numbers;
 pub use table::{Table, TableDomain};
 pub use unit::PrivacyUnit;
 
-/// A table, the person to protect in it, and a budget for questions about it.
+/// A table, the person to protect, and a budget for questions about the table.
 ///
 /// See the [module](self) for a tour.
 pub struct Context<MO: Accounted> {
@@ -255,13 +255,13 @@ struct Books<MO: Accounted> {
     entries: Vec<Entry>,
 }
 impl<MO: Accounted> Context<MO> {
-    /// The probability with which an answer may exceed the accuracy stated in reports.
+    /// The probability with which an error may be larger than the accuracy stated in a report.
     pub const ALPHA: f64 = 0.05;
 
     /// Open a budget for questions about a table.
     ///
     /// # Errors
-    /// Only the errors of the budget's measure.
+    /// The errors of the measure of the budget.
     pub fn new(table: Table, unit: PrivacyUnit, budget: Budget<MO>, split: Split) -> Result<Self> {
         let size = unit.size_is_public().then_some(table.size());
         let space = Space::new(TableDomain::of(&table, size), SymmetricDistance)?;
@@ -269,17 +269,17 @@ impl<MO: Accounted> Context<MO> {
         let books = Mutex::new(Books { account, entries: Vec::new() });
         Ok(Context { table, space, unit, split, books, journal: None })
     }
-    /// Write each release to a journal before it is run.
+    /// Write each release to a journal before the release is run.
     #[must_use]
     pub fn with_journal(mut self, journal: impl Journal + 'static) -> Self {
         self.journal = Some(Arc::new(journal));
         self
     }
-    /// Charge for a release of an earlier process, as recorded in a journal. It counts as one of
-    /// the queries of a split. Nothing is written to the journal.
+    /// Charge for a release that a journal recorded in an earlier process. The release counts as
+    /// one query of the split. Nothing is written to the journal.
     ///
     /// # Errors
-    /// `BudgetExceeded` when it does not fit.
+    /// `BudgetExceeded` when the release does not fit.
     pub fn carry_over(&self, entry: Entry) -> Result<()> {
         let mut books = self.locked()?;
         let (parts, mu_squared) = (entry.loss.clone(), entry.mu_squared.clone());
@@ -297,8 +297,8 @@ impl<MO: Accounted> Context<MO> {
     pub fn plan(&self) -> Plan<'_, MO> {
         Plan::new(self)
     }
-    /// Return the remaining budget, rounded down. For an epsilon and a delta, it is the loss that
-    /// one more release could have if it took all that remains.
+    /// Return the remaining budget, rounded down. For an epsilon and a delta, this is the largest
+    /// loss that one more release could have.
     ///
     /// # Errors
     /// The errors of the account.
@@ -306,9 +306,9 @@ impl<MO: Accounted> Context<MO> {
         let left = self.locked()?.account.left()?;
         MO::default().join(&left.iter().map(Exact::to_f64_down).collect::<Vec<_>>())
     }
-    /// Report what was spent on each release.
+    /// Report the cost of each release.
     pub fn report(&self) -> Report<MO> {
-        // Code under this lock leaves no partial state, so a poisoned lock is safe to use.
+        // Code under this lock leaves no partial state. So a poisoned lock is safe to use.
         let books = self.books.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
         Report {
             unit: self.unit,
@@ -331,15 +331,15 @@ impl<MO: Accounted> Context<MO> {
     pub(crate) fn table(&self) -> &Table {
         &self.table
     }
-    /// Return the share of the next query.
+    /// Return the share of the budget that the next query gets.
     pub(crate) fn share(&self, wanted: Option<&[Exact]>) -> Result<Wanted> {
         self.split.share(self.locked()?.entries.len(), wanted)
     }
-    /// Find what a share has room for.
+    /// Find the largest costs that fit a share of the budget.
     pub(crate) fn room(&self, wanted: &Wanted, kind: Kind) -> Result<Room> {
         self.locked()?.account.room(wanted, kind)
     }
-    /// Find what the next queries together have room for.
+    /// Find the largest costs that fit the next `count` queries together.
     pub(crate) fn endowed(&self, count: usize, wanted: Option<&[Exact]>) -> Result<Endowed> {
         let books = self.locked()?;
         let share = self.split.share_of(books.entries.len(), count, wanted)?;
@@ -349,8 +349,8 @@ impl<MO: Accounted> Context<MO> {
     pub(crate) fn account(&self) -> Result<Account<MO>> {
         Ok(self.locked()?.account.clone())
     }
-    /// Charge for releases, all or none, in the first of some ways that admits them: with a
-    /// reserved filter or without. Write them to the journal, before they are run.
+    /// Charge for all releases or for none. Each of `ways` is a filter to reserve, or `None`: use
+    /// the first that admits all. Write the releases to the journal before they are run.
     pub(crate) fn charge<'r>(
         &self,
         costs: &[&Cost],
@@ -376,7 +376,7 @@ impl<MO: Accounted> Context<MO> {
         books.account = account;
         let entries = entries(books.account.left()?, reserved);
         books.entries.extend(entries.iter().cloned());
-        // Write under the lock, so the journal has the order of the account.
+        // Write under the lock, so the journal has the order of the charges.
         let write = |journal: &Arc<dyn Journal>| entries.iter().try_for_each(|e| journal.record(e));
         self.journal.as_ref().map_or(Ok(()), write)
     }

@@ -1,4 +1,4 @@
-//! Ready-made chains: one name for a transformation and the measurement that suits it.
+//! Ready-made chains of a transformation and a measurement, under one name.
 //!
 //! The catalogues of transformations and of measurements do not depend on each other. Code that
 //! needs both is here.
@@ -8,7 +8,7 @@
 //! - [`statistics`] answers a single question in one call.
 //! - [`make_private_quantile`] releases a quantile, chosen from a list of candidates.
 //!
-//! To find these names in the registry, link this crate and mention it in code
+//! The registry contains these names only if a program links this crate and mentions it in code
 //! (`use opendp_analysis as _;`).
 //!
 //! ```

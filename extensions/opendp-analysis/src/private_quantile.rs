@@ -12,20 +12,21 @@ use opendp_transformations::{Alpha, make_quantile_score_candidates};
 
 /// Make a measurement that releases a quantile, chosen from a list of candidates.
 ///
-/// It scores each candidate by the distance of its rank from the rank of the quantile, chooses a
-/// candidate of low score by its noisy score, and releases it.
+/// The score of a candidate is the distance of its rank from the rank of the quantile. The
+/// measurement adds noise to the scores, and releases the candidate whose noisy score is least.
 ///
 /// # Arguments
 /// * `input` - vectors of numbers under a dataset metric, of known or unknown size
 /// * `output_measure` - the measure of the loss: max-divergence or zero-concentrated divergence
-/// * `candidates` - the values that may be released, in any order; they are public, and must not be
-///   taken from the data
-/// * `alpha` - which quantile: a number from 0 to 1, or a pair `[numerator, denominator]`
+/// * `candidates` - the values that may be released, in any order. Candidates are public, so they
+///   must not be taken from the data
+/// * `alpha` - the level of the quantile: a number from 0 to 1, or a pair
+///   `[numerator, denominator]`
 /// * `scale` - the scale of the noise, in rows; 0 for none
 ///
 /// # Precondition
-/// Records are not NaN. There is a candidate, none is NaN, and no two are equal. `scale` is finite
-/// and not negative.
+/// Records are not NaN. There is at least one candidate. No candidate is NaN, and all candidates
+/// are different. `scale` is finite and not negative.
 ///
 /// # Function
 /// Let `a / b` be the fraction that
@@ -35,40 +36,42 @@ use opendp_transformations::{Alpha, make_quantile_score_candidates};
 /// up to a float, to each score and chooses the least.
 ///
 /// # Postcondition
-/// Any two members at distance at most `d_in` give releases whose divergence, in the measure, is at
-/// most `map(d_in)`. The release is one of the candidates; at scale 0 it is the largest of those
-/// with the lowest score.
+/// For any two members at distance at most `d_in`, the divergence of the releases, in the measure,
+/// is at most `map(d_in)`. The release is one of the candidates. At scale 0, the release is the
+/// largest candidate with the lowest score.
 ///
 /// # Map
 /// Let `d` be the symmetric distance: `d_in`, or twice `d_in` when the metric counts replaced
-/// records. Let `range` be `2 d max(a, b - a)` when the size is unknown and `2 floor(d / 2) b` when
-/// it is known, and half of that if `alpha` is 0 or 1. With `r = range / (b * scale)`, rounded up,
-/// the loss is `r` under the max-divergence and `r^2 / 8` under zero-concentrated divergence,
-/// rounded up. For a range of 0 the loss is 0. At scale 0 it is infinite for any other range.
+/// records. Let `range` be `2 d max(a, b - a)` when the size is unknown, and `2 floor(d / 2) b`
+/// when the size is known. If `alpha` is 0 or 1, halve the range. Let `r = range / (b * scale)`,
+/// rounded up. Under the max-divergence, the loss is `r`. Under zero-concentrated divergence, the
+/// loss is `r^2 / 8`, rounded up. For a range of 0 the loss is 0. At scale 0 the loss is infinite
+/// for any other range.
 ///
 /// # Proof
 /// This is a chain of three steps, each with its own proof. First, the scores of members at
 /// distance `d_in` are at most `range` apart under `RangeDistance`, by the proof of
 /// [`make_quantile_score_candidates`](opendp_transformations::make_quantile_score_candidates).
 /// Second, [`make_noisy_max`](opendp_measurements::make_noisy_max) bounds the loss of choosing an
-/// index among such scores, with noise of exactly the float `b * scale`. The map divides by the
-/// same float, so rounding the product changes the mechanism and its map alike. Third, the
+/// index among such scores. The scale of the noise is exactly the float `b * scale`. The map
+/// divides by the same float. So the noise and the map use the same rounded product. Third, the
 /// candidate at that index is a function of the release and of a public list (Dwork, Roth 2014,
 /// Proposition 2.1). The candidates are sorted without looking at the data.
 ///
 /// For `alpha` strictly between 0 and 1 the range is at most twice the largest change of a score.
-/// For `alpha` 0 or 1, the scores of all candidates change in one direction, and the range is half
-/// as large.
+/// For `alpha` 0 or 1, all scores change in one direction, so the range is half as large.
 ///
 /// # Accuracy
-/// The weighted distance in rank of a candidate is its score divided by `b`. Among `n` candidates,
-/// the released one exceeds the best in this distance by at most `scale ln(n / beta)`, except with
-/// probability `beta` (see [`make_noisy_max`](opendp_measurements::make_noisy_max)). No bound on
-/// the value itself holds for all data.
+/// The weighted distance in rank of a candidate is its score divided by `b`. Let `n` be the number
+/// of candidates. The distance of the released candidate exceeds the least distance by at most
+/// `scale ln(n / beta)`, except with probability `beta`. See
+/// [`make_noisy_max`](opendp_measurements::make_noisy_max). No bound on the value itself holds for
+/// all data.
 ///
 /// # Errors
-/// * `MakeTransformation` when there are no candidates, or a candidate is NaN, or two are equal;
-///   `FailedFunction` when a record may be NaN; `Overflow` when `b * scale` exceeds all floats
+/// * `MakeTransformation` when there are no candidates, a candidate is NaN, or two candidates are
+///   equal; `FailedFunction` when a record may be NaN; `Overflow` when `b * scale` exceeds all
+///   floats
 /// * from the map: `Overflow` when the range does not fit `u64` or the loss exceeds all floats
 ///
 /// # Example
@@ -98,7 +101,7 @@ where
     MO: SelectionMeasure,
 {
     let candidates = sorted(candidates)?;
-    // Scores are in units of one row divided by this.
+    // A difference of `unit` between two scores stands for one row.
     let unit = f64::inf_cast(alpha.denominator(input.domain().size()))?;
     let scale = Scale::new(scale.value().inf_mul(unit)?)?;
     make_quantile_score_candidates::<_, _, RangeDistance<u64>>(input, candidates.clone(), alpha)?
@@ -117,7 +120,8 @@ register! {
             MO in [MaxDivergence, ZeroConcentratedDivergence];
 }
 
-/// Sort candidates, none of them NaN. The scoring step refuses equal ones.
+/// Check that no candidate is NaN, and sort the candidates. The scoring step rejects equal
+/// candidates.
 fn sorted<T: Number>(mut candidates: Vec<T>) -> Result<Vec<T>> {
     if candidates.iter().any(|candidate| candidate.is_nan()) {
         return Err(Error::MakeTransformation("candidates: found NaN, expected numbers".into()));

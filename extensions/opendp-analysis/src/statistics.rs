@@ -1,9 +1,9 @@
-//! One statistic in one call, for a program that asks a single question.
+//! Functions that return one statistic in one call, for a program with a single question.
 //!
-//! Each function answers under an epsilon and returns the number, an interval that contains the
-//! true one in 95 of 100 releases, and the loss. The neighbours are data sets of which one has a
-//! row more: the number of rows is private. With [`PublicSize`] the number of rows is public, and
-//! neighbours differ in the values of one row.
+//! Each function answers under an epsilon. A function returns the number, an interval and the loss.
+//! The interval contains the true number in 95 of 100 releases. By default the number of rows is
+//! private: one of two neighbours has one row more. With [`PublicSize`] the number of rows is
+//! public, and neighbours differ in the values of one row.
 //!
 //! ```
 //! use opendp_analysis::statistics::{PublicSize, count, mean, median};
@@ -21,9 +21,9 @@
 //! # Ok::<(), opendp_core::Error>(())
 //! ```
 //!
-//! The losses of several calls add up, and nothing here keeps an account of them: to ask several
-//! questions of one table, take a [`Context`]. A missing number (NaN) counts as 0, and numbers are
-//! clamped to the bounds.
+//! The losses of several calls add up, and these functions keep no account of losses. To ask
+//! several questions about one table, use a [`Context`]. A missing number (NaN) counts as 0, and
+//! numbers are clamped to the bounds.
 
 use opendp_core::arith::Exact;
 use opendp_core::{Atom, Error, MaxDivergence, Result};
@@ -35,7 +35,7 @@ use crate::{Budget, Context, PrivacyUnit, Split, Table};
 /// The probability with which an interval may miss the true number.
 const ALPHA: f64 = Context::<MaxDivergence>::ALPHA;
 
-/// Rows whose number is public.
+/// Rows with a public number of rows.
 #[allow(missing_debug_implementations, reason = "data are not printed")]
 pub struct PublicSize<'a, T>(pub &'a [T]);
 
@@ -64,16 +64,16 @@ impl<'a, T> From<PublicSize<'a, T>> for Data<'a, T> {
 /// A number that was released.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Private {
-    /// The number.
+    /// The released value of the number.
     pub value: f64,
-    /// An interval that contains the true number in 95 of 100 releases, if one is known. Only the
-    /// noise is counted, and not what clamping has changed.
+    /// An interval that contains the true number in 95 of 100 releases, if an interval is known.
+    /// The interval includes the error of noise, and excludes the error of clamping.
     pub interval: Option<(f64, f64)>,
     /// The loss: an epsilon, rounded up.
     pub loss: f64,
 }
 
-/// Count the rows. A public number of rows is returned as it is, at no loss.
+/// Count the rows. A public number of rows is returned without noise and without a loss.
 ///
 /// # Errors
 /// `Argument` when epsilon is not positive and finite.
@@ -87,11 +87,11 @@ pub fn count<'a, T: Atom>(rows: impl Into<Data<'a, T>>, epsilon: f64) -> Result<
     let column = vec![false; data.rows.len()];
     in_one_group(Table::new().with(GROUP, column)?, epsilon, |groups| groups.count())
 }
-/// Sum the rows, clamped to bounds.
+/// Clamp the rows to bounds, and sum the clamped rows.
 ///
 /// # Errors
-/// `Argument` when epsilon is not positive and finite, when the bounds are not two finite numbers,
-/// the lower one first, or when rows are not numbers.
+/// `Argument` when epsilon is not positive and finite, when the bounds are not finite and
+/// increasing, or when rows are not numbers.
 pub fn sum<'a, T: Atom>(
     rows: impl Into<Data<'a, T>>,
     epsilon: f64,
@@ -108,8 +108,8 @@ pub fn sum<'a, T: Atom>(
     let interval = answer.interval(ALPHA)?;
     finished(&context, answer.value, Some(interval))
 }
-/// Take the mean of the rows, clamped to bounds. If the number of rows is private, this is a sum
-/// over a count, of which each takes half of epsilon.
+/// Clamp the rows to bounds, and take their mean. If the number of rows is private, the mean is a
+/// sum divided by a count. The sum and the count each take half of epsilon.
 ///
 /// # Errors
 /// The errors of [`sum`].
@@ -130,9 +130,9 @@ pub fn mean<'a, T: Atom>(
     let within = |number: f64| number.clamp(lower, upper);
     finished(&context, within(answer.value), Some((within(low), within(high))))
 }
-/// Take the variance of the rows, clamped to bounds, which divides by one less than their number.
-/// If the number of rows is private, this is computed from a count, a sum and a sum of squares, of
-/// which each takes a third of epsilon.
+/// Clamp the rows to bounds, and take their variance. The divisor of the variance is the number
+/// of rows minus 1. If the number of rows is private, the variance is computed from a count, a sum
+/// and a sum of squares. Each of these takes a third of epsilon.
 ///
 /// # Errors
 /// The errors of [`sum`].
@@ -155,7 +155,7 @@ pub fn variance<'a, T: Atom>(
 /// Choose the candidate nearest in rank to a quantile of the rows. No interval is known.
 ///
 /// # Errors
-/// `Argument` when epsilon is not positive and finite; those of
+/// `Argument` when epsilon is not positive and finite; the errors of
 /// [`make_private_quantile`](crate::make_private_quantile).
 pub fn quantile<'a, T: Atom>(
     rows: impl Into<Data<'a, T>>,
@@ -180,8 +180,8 @@ pub fn median<'a, T: Atom>(
 ) -> Result<Private> {
     quantile(rows, epsilon, 0.5, candidates)
 }
-/// Count the rows of each category, and leave out those of no category. The loss that is stated
-/// with each count is that of all of them together.
+/// Count the rows of each category, and leave out rows without a category. Each count states the
+/// loss of all counts together.
 ///
 /// # Errors
 /// `Argument` when epsilon is not positive and finite; `MakeTransformation` when a category occurs
@@ -214,7 +214,7 @@ fn numbers<T: Atom>(data: &Data<'_, T>) -> Result<Table> {
     });
     Table::new().with(ROWS, numbers?)
 }
-/// Make a table of one column of numbers, and one that puts all rows in one group.
+/// Make a table of a column of numbers, and a column that puts all rows in one group.
 fn grouped<T: Atom>(data: &Data<'_, T>) -> Result<Table> {
     numbers(data)?.with(GROUP, vec![false; data.rows.len()])
 }
@@ -225,7 +225,7 @@ fn open(table: Table, public_size: bool, epsilon: f64) -> Result<Context<MaxDive
     };
     Context::new(table, unit, Budget::epsilon(epsilon)?, Split::as_you_go())
 }
-/// Ask for a statistic of all rows, which are one group.
+/// Ask for a statistic of all rows, as one group.
 fn in_one_group(
     table: Table,
     epsilon: f64,

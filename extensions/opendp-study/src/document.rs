@@ -1,10 +1,10 @@
-//! The text of a study: what each field holds, and what is refused.
+//! The fields of a study document, and the checks of these fields.
 
 use opendp_core::{Error, Result};
 use serde::Deserialize;
 use serde_json::Value as Json;
 
-/// The fields of a study.
+/// The fields of a study document.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Document {
@@ -51,7 +51,7 @@ pub enum CellType {
     #[serde(rename = "String")]
     Text,
 }
-/// What is public about a column.
+/// The public facts about a column.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct ColumnFields {
@@ -61,7 +61,8 @@ pub(super) struct ColumnFields {
     pub(super) missing: Option<Json>,
 }
 impl ColumnFields {
-    /// Read `"f64"`, or an object with more facts.
+    /// Read the facts about a column: a type such as `"f64"`, or an object with a type and more
+    /// facts.
     pub(super) fn read(json: &Json) -> Result<Self> {
         let fields = match json {
             Json::String(_) => serde_json::json!({"T": json}),
@@ -71,7 +72,7 @@ impl ColumnFields {
     }
 }
 
-/// The fields of a question: one statistic, and how to ask for it.
+/// The fields of a question: one statistic, its noise and its conditions.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct QuestionFields {
@@ -124,7 +125,7 @@ pub(super) struct RankFields {
     pub(super) alphas: Option<Vec<f64>>,
     pub(super) candidates: Json,
 }
-/// Numbers from `from` to `to`.
+/// The numbers from `from` to `to`, at equal distances `step`.
 #[derive(Clone, Copy, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Grid {
@@ -132,11 +133,11 @@ struct Grid {
     to: f64,
     step: f64,
 }
-/// A document may not ask for more candidates than this.
+/// The largest number of candidates in a question.
 const MOST_CANDIDATES: f64 = 1e6;
 impl RankFields {
-    /// Return the candidates. Each number of a grid is computed from its place, so errors do not
-    /// add up.
+    /// Return the candidates of a question. Each number of a grid is computed from its place, so
+    /// errors do not add up.
     pub(super) fn candidates(&self) -> Result<Vec<f64>> {
         let at = |error: Error| error.at("candidates");
         let Grid { from, to, step } = match &self.candidates {
@@ -186,7 +187,7 @@ pub(super) enum Wanted<'a> {
     TopK(&'a TopFields),
 }
 impl QuestionFields {
-    /// Return the statistic. Refuse a question without one, or with several.
+    /// Return the statistic. A question without a statistic, or with several, is an error.
     pub(super) fn wanted(&self) -> Result<Wanted<'_>> {
         let stated = [
             self.count.map(|NoFields {}| Wanted::Count),
@@ -213,7 +214,7 @@ impl QuestionFields {
             )),
         }
     }
-    /// Refuse a question that is not one statistic, or has a field that its statistic does not use.
+    /// Check that the question has one statistic, and only fields that this statistic uses.
     pub(super) fn check(&self) -> Result<()> {
         if self.group_by.is_some() {
             return self.check_groups();
@@ -257,11 +258,11 @@ impl QuestionFields {
         };
         Err(Error::argument(field, reason))
     }
-    /// Count the releases that answer the question.
+    /// Return the number of releases that answer the question.
     pub(super) fn releases(&self) -> usize {
         if self.mean.as_ref().is_some_and(|mean| mean.rows.is_none()) { 2 } else { 1 }
     }
-    /// Return the name of the question, or describe it.
+    /// Return the name of the question. If the question has no name, describe the question.
     pub(super) fn title(&self) -> String {
         if let Some(name) = &self.name {
             return name.clone();
@@ -285,7 +286,7 @@ impl QuestionFields {
         };
         self.about(what)
     }
-    /// Add the conditions to a title.
+    /// Add the conditions of the question to its title.
     pub(super) fn about(&self, what: String) -> String {
         let keep = self.keep.iter().map(|(name, condition)| format!("{name} {condition}"));
         let keep: Vec<String> = keep.collect();
@@ -293,7 +294,7 @@ impl QuestionFields {
     }
 }
 
-/// A condition on a cell. All that is stated must hold.
+/// A condition on a cell. All stated parts of the condition must hold.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Condition {

@@ -10,10 +10,10 @@ use super::mechanisms::Mechanisms;
 use super::outcome::{Cell, StudyAnswer};
 use super::questions::{Asker, Mode};
 
-/// A question may not have more values of a column than this.
+/// The largest number of values of a column in a question.
 const MOST_KEYS: i64 = 1_000_000;
 
-/// Whole numbers from `from` to `to`.
+/// The whole numbers from `from` to `to`.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Range {
@@ -21,14 +21,15 @@ struct Range {
     to: i64,
 }
 impl QuestionFields {
-    /// Return the statistics of each group.
+    /// Return the fields of the statistics that the question has for each group.
     fn of_groups(&self) -> Result<Vec<Wanted<'_>>> {
         match &self.statistics {
             None => Ok(vec![self.wanted()?]),
             Some(statistics) => statistics.iter().map(QuestionFields::wanted).collect(),
         }
     }
-    /// Refuse a question about groups with a wrong statistic, or with fields that it does not use.
+    /// Check that a question about groups has a valid statistic, and only fields that the question
+    /// uses.
     pub(super) fn check_groups(&self) -> Result<()> {
         let of_groups = "the noise of all groups is chosen together: leave it out";
         if self.noise.is_some() {
@@ -79,7 +80,7 @@ impl QuestionFields {
     }
 }
 impl RankFields {
-    /// Return the quantiles.
+    /// Return the levels of the quantiles that the question names.
     pub(super) fn alphas(&self) -> Result<&[f64]> {
         let missing = "a list of quantiles is missing, such as [0.25, 0.5, 0.75]";
         self.alphas.as_deref().ok_or_else(|| Error::argument("alphas", missing))
@@ -90,12 +91,12 @@ where
     i64: Noisy<MO>,
     f64: Noisy<MO>,
 {
-    /// Count the releases that answer a question about groups.
+    /// Return the number of releases for a question about groups.
     pub(super) fn releases_of_groups(&self, asked: &QuestionFields) -> Result<usize> {
         let groups = self.of_groups(asked)?;
         Ok(if asked.finds_keys() { 1 + groups.to_be_found().releases() } else { groups.releases() })
     }
-    /// Answer a question about groups, or rehearse it.
+    /// Answer a question about groups, or only find its cost and the errors of its answer.
     pub(super) fn groups(&self, asked: &QuestionFields) -> Result<Vec<StudyAnswer>> {
         let mut groups = self.of_groups(asked)?;
         if asked.finds_keys() {
@@ -151,7 +152,8 @@ where
         statistic: Wanted<'_>,
     ) -> Result<Groups<'c, MO>> {
         let ranks = |groups: Groups<'c, MO>, fields: &RankFields, alphas: &[f64]| {
-            // Missing cells have been replaced already, so nothing is imputed here.
+            // The table has no missing cells, because `load` replaced them. So the replacement 0
+            // has no effect.
             let groups = groups.impute(&fields.column, 0.0);
             Ok(groups.quantiles(&fields.column, alphas, fields.candidates()?))
         };

@@ -1,7 +1,8 @@
-//! A context and its questions as one document: whom to protect, how well, and what to ask.
+//! A context and its questions in one document.
 //!
-//! A [`Study`] is a [`Context`] without Rust. It is read from JSON, and it is all
-//! public: nothing in it may be taken from the data. `opendp ask` answers one on the command line.
+//! A [`Study`] describes a [`Context`] in JSON: the unit of privacy, the budget and the questions.
+//! Everything in a study is public, so nothing in it may be taken from the data. On the command
+//! line, `opendp ask` answers a study.
 //!
 //! ```
 //! use opendp_study::{Cells, Study};
@@ -36,40 +37,43 @@
 //!
 //! | field | holds |
 //! |---|---|
-//! | `unit` | `{"person": n}`: a person who adds or removes at most `n` rows; `{"answers_of_person": n}`: a person who changes at most `n` rows, while the number of rows is public |
-//! | `rows` | under `answers_of_person`, optionally the number of rows, which a rehearsal needs |
+//! | `unit` | `{"person": n}`: a person adds or removes at most `n` rows. `{"answers_of_person": n}`: a person changes at most `n` rows, and the number of rows is public |
+//! | `rows` | under `answers_of_person`, optionally the number of rows; `opendp ask --dry-run` needs it |
 //! | `budget` | `{"epsilon": e}`, `{"epsilon": e, "delta": d}` or `{"rho": r}`, for all answers together |
 //! | `split` | `"evenly"`, the default, or a list with a weight for each question |
 //! | `columns` | the columns that questions use: a type (`"i64"`, `"f64"`, `"bool"`, `"String"`), or an object with `T`, optionally `bounds`, and `missing` |
-//! | `data` | optionally the file of the data, which the caller reads |
+//! | `data` | optionally the file of the data; the caller reads the file |
 //!
-//! `missing` says what replaces a cell that is empty or unreadable: a value, or `"drop"`, which
-//! leaves the row out of every question about this column. A column of numbers needs it.
+//! `missing` is the replacement of a cell that is empty or unreadable. It is a value, or `"drop"`.
+//! With `"drop"`, every question about this column leaves the row out. A column of numbers needs
+//! `missing`.
 //!
 //! # The questions
 //!
-//! Each has one statistic, and optionally a `name`, a `noise` (`"laplace"` or `"gaussian"`) and
-//! conditions: `"where": {"age": {"at_least": 18, "below": 65}, "city": {"in": ["Lyon"]}}`. A value
-//! alone, instead of an object, is the one that the cell must equal.
+//! Each question has one statistic, and optionally a `name`, a `noise` (`"laplace"` or
+//! `"gaussian"`) and conditions. An example of conditions is
+//! `"where": {"age": {"at_least": 18, "below": 65}, "city": {"in": ["Lyon"]}}`. A single value
+//! instead of an object means that the cell must equal the value.
 //!
 //! | statistic | fields | answer |
 //! |---|---|---|
 //! | `count` | none | the number of rows |
 //! | `sum` | `column`, `bounds` | the sum of the clamped cells |
-//! | `mean` | `column`, `bounds`, `rows` | with a public number of `rows` their mean; else a sum over a count, of which each takes half of the share |
+//! | `mean` | `column`, `bounds`, `rows` | the mean; without a public number of `rows`, a sum divided by a count, which each take half of the share |
 //! | `variance` | `column`, `bounds`, `rows` | the variance of a sample |
 //! | `median`, `quantile` | `column`, `candidates`, `alpha` | the candidate nearest in rank |
 //! | `quantiles` | `column`, `candidates`, `alphas` | a candidate for each quantile, from one release |
-//! | `histogram` | `column`, `categories` or `edges`, `others` | a count for each category, and for all else if `others` is true; or a count for each bin |
-//! | `counts_by` | `column` | a count for each key that enough people have; takes a delta |
+//! | `histogram` | `column`, `categories` or `edges`, `others` | a count for each category, and one for all other rows if `others` is true; or a count for each bin |
+//! | `counts_by` | `column` | a count for each key that enough people have; needs a delta |
 //! | `top_k` | `column`, `k`, `categories` | the categories with the most rows |
 //!
-//! `bounds` default to those of the column. `candidates` are a list, or `{"from", "to", "step"}`.
+//! `bounds` default to the bounds of the column. `candidates` is a list, or
+//! `{"from", "to", "step"}`.
 //!
 //! # Groups
 //!
-//! A question with `group_by` has an answer for each statistic, with a row for each group. Here is
-//! the mean by group, with intervals:
+//! A question with `group_by` has an answer for each statistic, with a row for each group. This
+//! study returns the mean by group, with intervals:
 //!
 //! ```
 //! # use opendp_study::{Cells, Study};
@@ -97,14 +101,14 @@
 //!
 //! | field | holds |
 //! |---|---|
-//! | `group_by` | the columns, of integers, texts or `bool`; rows are in one group if they agree on all |
-//! | `keys` | `{column: [value, ..], ..}`, which has a group for each combination; or a list of combinations; or `"found"`: those that enough people have, which takes a delta |
+//! | `group_by` | the columns, of integers, texts or `bool`; rows with equal cells in all of them are in one group |
+//! | `keys` | `{column: [value, ..], ..}`, with a group for each combination; or a list of combinations; or `"found"`, the combinations that enough people have, which needs a delta |
 //! | `others` | `true` for one more group, of all other rows |
-//! | `statistics` | one or more of `{"count"}`, `{"sum"}`, `{"mean"}`, `{"variance"}`, `{"median"}`, `{"quantile"}` and `{"quantiles"}`; or one of them beside `group_by` |
+//! | `statistics` | one or more of `{"count"}`, `{"sum"}`, `{"mean"}`, `{"variance"}`, `{"median"}`, `{"quantile"}` and `{"quantiles"}`; or one of these fields beside `group_by` |
 //!
-//! The values of a column of integers may be written `{"from", "to"}`. A row with a missing cell in
-//! a column that says `"drop"` is left out of the whole question. See
-//! [`Groups`](opendp_analysis::context::Groups) for what the statistics share.
+//! The values of a column of integers can be written as `{"from", "to"}`. If a column has
+//! `"missing": "drop"`, the whole question leaves out the rows with a missing cell in it.
+//! [`Groups`](opendp_analysis::context::Groups) describes the releases that statistics share.
 
 #![forbid(unsafe_code)]
 #![doc(test(attr(deny(warnings))))]
@@ -142,28 +146,28 @@ use opendp_analysis::{Budget, Context, PrivacyUnit, Split, Table};
 pub struct Study {
     data: Option<String>,
     unit: PrivacyUnit,
-    /// The number of rows, where it is public and stated.
+    /// The number of rows, if it is public and stated.
     rows: Option<usize>,
     budget: StudyBudget,
     weights: Vec<f64>,
     columns: Vec<(String, ColumnFields)>,
     questions: Vec<QuestionFields>,
 }
-/// The budget of a study, by its measure.
+/// The budget of a study. Each measure of the budget has a variant.
 #[derive(Clone, Debug)]
 enum StudyBudget {
     Epsilon(Budget<MaxDivergence>),
     EpsilonDelta(Budget<Approximate<MaxDivergence>>),
     Rho(Budget<ZeroConcentratedDivergence>),
 }
-/// A study may not have more questions than this.
+/// The largest number of questions of a study.
 const MOST_QUESTIONS: usize = 10_000;
 
 impl Study {
-    /// Read a document.
+    /// Read a study from its document.
     ///
     /// # Errors
-    /// `FailedCast` or `Argument`, at the place of the wrong field.
+    /// `FailedCast` or `Argument`, with the place of the wrong field.
     pub fn parse(json: &Json) -> Result<Self> {
         let Document { context, questions } = from_json(json.clone())?;
         let in_context = |error: Error| error.at("context");
@@ -200,12 +204,13 @@ impl Study {
     pub fn columns(&self) -> impl Iterator<Item = (&str, CellType)> {
         self.columns.iter().map(|(name, column)| (name.as_str(), column.kind))
     }
-    /// Solve for the noise of all questions, and return what the answers will cost and how good
-    /// they will be, each with probability `1 - alpha`. Nothing is read, released or spent.
+    /// Solve for the noise of all questions, and return the costs and the error bounds of the
+    /// answers. Each error bound holds with probability `1 - alpha`. Nothing is read, released or
+    /// spent.
     ///
     /// # Errors
-    /// The errors of the questions; `Argument` when the noise depends on a public number of rows
-    /// that is not stated.
+    /// The errors of the questions; `Argument` when the noise depends on an unstated public number
+    /// of rows.
     pub fn rehearse(&self, alpha: f64) -> Result<Outcome> {
         if self.unit.size_is_public() && self.rows.is_none() {
             let reason = "state the public number of rows, on which the noise may depend";
@@ -213,10 +218,11 @@ impl Study {
         }
         self.run(self.blank()?, alpha, Mode::Rehearse)
     }
-    /// Read the columns, answer all questions, and return the answers with intervals that hold with
-    /// probability `1 - alpha` each.
+    /// Read the columns, answer all questions, and return the answers with intervals. Each interval
+    /// holds with probability `1 - alpha`.
     ///
-    /// All questions are rehearsed first: if one of them is wrong, none is answered.
+    /// Before the first answer, the noise of all questions is found. If one question is wrong, no
+    /// question is answered.
     ///
     /// # Errors
     /// The errors of `read` and of the questions; `Argument` when the context names no column.
@@ -229,8 +235,9 @@ impl Study {
             let reason = "name at least one column of the table: rows are counted by its cells";
             return Err(Error::argument("columns", reason).at("context"));
         }
-        // The noise depends on no data. Find a wrong question before reading a large file, unless
-        // the noise depends on a public number of rows that only the file tells.
+        // The noise does not depend on private data. So find a wrong question before reading a
+        // large file. If only the file contains the public number of rows, a wrong question is
+        // found later.
         let told = self.unit.size_is_public() && self.rows.is_none();
         if !told {
             self.rehearse(alpha)?;
@@ -245,8 +252,8 @@ impl Study {
     pub fn unit(&self) -> PrivacyUnit {
         self.unit
     }
-    /// Return the study as one measurement of tables, whose loss is the whole budget. A ledger can
-    /// charge it.
+    /// Return the study as one measurement of tables. The loss of the measurement is the whole
+    /// budget, and a ledger can charge it.
     ///
     /// # Errors
     /// The errors of the columns.
@@ -309,7 +316,8 @@ impl Study {
             StudyBudget::Rho(budget) => with!(budget),
         }
     }
-    /// Return the weight of each release. A question of several releases divides its weight.
+    /// Return the weight of each release. A question of several releases divides its weight among
+    /// the releases.
     fn steps(&self) -> Result<Vec<f64>> {
         let mut steps = Vec::new();
         for (place, (question, weight)) in self.questions.iter().zip(&self.weights).enumerate() {
@@ -322,7 +330,8 @@ impl Study {
         }
         Ok(steps)
     }
-    /// Count the releases of a question about groups, which depends on the bounds of columns.
+    /// Return the number of releases of a question about groups. The number of releases depends on
+    /// the bounds of columns.
     fn releases_of_groups(&self, question: &QuestionFields) -> Result<usize> {
         let (budget, split) = (Budget::epsilon(1.0)?, Split::as_you_go());
         let context = Context::new(self.blank()?, self.unit, budget, split)?;

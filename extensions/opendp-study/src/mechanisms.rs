@@ -10,12 +10,13 @@ use opendp_analysis::context::{Accounted, Groups, Question, Rows, Statistic};
 
 /// The mechanisms of a budget's measure.
 pub(super) trait Mechanisms: Accounted {
-    /// Find the least noise that fits, of the kind with the smallest error unless one is wanted.
+    /// Find the least noise of kind `noise` that fits the question's share of the budget. If
+    /// `noise` is `None`, choose the kind with the smallest error.
     fn add_noise<TO: Carrier>(
         statistic: Statistic<'_, Self, TO>,
         noise: Option<NoiseFields>,
     ) -> Result<Question<'_, Self, TO>>;
-    /// Count by keys that are not public.
+    /// Count the rows of each key, for keys that are not public.
     fn count_by<T: Key>(rows: Rows<'_, Self, T>) -> Result<Question<'_, Self, HashMap<T, i64>>> {
         let _ = rows;
         Err(Error::argument(
@@ -24,7 +25,7 @@ pub(super) trait Mechanisms: Accounted {
              {\"histogram\": {\"column\", \"categories\"}}",
         ))
     }
-    /// Find the keys of groups.
+    /// Find the keys of groups that enough people have.
     fn find<'c>(groups: &Groups<'c, Self>) -> Result<Question<'c, Self, HashMap<String, i64>>> {
         let _ = groups;
         Err(Error::argument(

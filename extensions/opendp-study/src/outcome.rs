@@ -1,4 +1,4 @@
-//! The answers of a study, and how they are written.
+//! The answers of a study, in JSON and as tables.
 
 use std::fmt::Write;
 
@@ -10,35 +10,38 @@ use super::document::from_json;
 
 use opendp_analysis::context::{Accounted, ErrorIn, Report, short};
 
-/// One number, category or candidate of an answer.
+/// One released value of an answer: a number, a category or a candidate.
 #[derive(Clone, Debug, Default)]
 pub struct Cell {
-    /// The key of the group, if there are groups: the value of each column.
+    /// The key of the group, if the question has groups. The key has a value for each column that
+    /// defines the groups.
     pub key: Option<Json>,
-    /// The category or bin, if there are several.
+    /// The category or bin of the value, if the answer has a value for each category or bin.
     pub label: Option<String>,
-    /// What was released.
+    /// The released number, category or candidate.
     pub value: Json,
-    /// An interval that holds the true number with the stated probability, if one is known.
+    /// An interval that contains the true number with the stated probability, if an interval is
+    /// known.
     pub interval: Option<(f64, f64)>,
 }
-/// The answer to one question, or what is known of it beforehand.
+/// The answer to one question, or its known properties before the release.
 #[derive(Clone, Debug)]
 pub struct StudyAnswer {
-    /// What was asked.
+    /// The title of the question.
     pub question: String,
     /// The kinds of noise.
     pub mechanism: String,
     /// The scales of the noise, one for each release.
     pub scales: Vec<f64>,
-    /// A bound on the error of each number with the stated probability, if it is known beforehand.
+    /// A bound on the error of each number with the stated probability, if it is known before the
+    /// release.
     pub error: Option<f64>,
     /// The unit of `error`.
     pub error_in: ErrorIn,
-    /// The answer; empty in a rehearsal.
+    /// The values of the answer; empty before the release.
     pub cells: Vec<Cell>,
 }
-/// All answers of a study, and what they cost.
+/// All answers of a study, and their cost.
 #[derive(Clone, Debug)]
 pub struct Outcome {
     answers: Vec<StudyAnswer>,
@@ -57,7 +60,7 @@ impl Outcome {
     pub fn answers(&self) -> &[StudyAnswer] {
         &self.answers
     }
-    /// Convert to JSON, with the budget and what is left of it.
+    /// Convert to JSON, with the budget and the remaining budget.
     pub fn to_json(&self) -> Json {
         let answers: Vec<Json> = self.answers.iter().map(StudyAnswer::to_json).collect();
         json!({
@@ -69,10 +72,10 @@ impl Outcome {
             "left": self.report["left"],
         })
     }
-    /// Read what [`to_json`](Outcome::to_json) wrote.
+    /// Read an outcome that [`to_json`](Outcome::to_json) wrote.
     ///
     /// # Errors
-    /// `FailedCast` when it is something else.
+    /// `FailedCast` when `json` is not an outcome.
     pub fn parse(json: &Json) -> Result<Self> {
         let written: Written = from_json(json.clone())?;
         let alpha = written.alpha;
@@ -93,11 +96,11 @@ impl Outcome {
             .flat_map(|answer| answer.cells.iter().map(move |cell| row(answer, cell)));
         rows.collect()
     }
-    /// Write a table for people.
+    /// Write a table for readers.
     pub fn to_text(&self) -> String {
         self.to_text_with(short)
     }
-    /// Write a table for people, in which a function writes each amount of the budget.
+    /// Write a table for readers. The function `amount` formats each amount of the budget.
     pub fn to_text_with(&self, amount: impl Fn(f64) -> String) -> String {
         let mut lines: Vec<[String; 4]> = Vec::new();
         for answer in &self.answers {
@@ -172,7 +175,7 @@ impl StudyAnswer {
         })
     }
 }
-/// What is read of an outcome in JSON.
+/// The fields that are read from an outcome in JSON.
 #[derive(Deserialize)]
 struct Written {
     answers: Vec<WrittenAnswer>,
@@ -196,7 +199,7 @@ struct WrittenCell {
 }
 impl From<WrittenAnswer> for StudyAnswer {
     fn from(written: WrittenAnswer) -> Self {
-        // A number beyond all floats is a text.
+        // JSON stores an infinite number as a text.
         let number = |json: &Json| f64::from_json(json).ok();
         let cell = |cell: WrittenCell| Cell {
             key: cell.key,
@@ -224,7 +227,7 @@ fn plain(json: &Json) -> String {
 fn join(scales: &[f64]) -> String {
     scales.iter().map(|scale| short(*scale)).collect::<Vec<_>>().join(" and ")
 }
-/// Write lines in columns; numbers end where others end.
+/// Write lines of cells as aligned columns. Numbers are aligned at the right.
 fn aligned(head: &[String; 4], lines: &[[String; 4]]) -> String {
     let width = |column: usize| {
         let cells = lines.iter().chain([head]).map(|line| line[column].chars().count());

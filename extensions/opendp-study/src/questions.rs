@@ -1,4 +1,4 @@
-//! The questions of a study, asked of a context.
+//! The questions of a study, and their answers from a context.
 
 use opendp_core::{Atom, Carrier, Codec, Error, Result};
 use opendp_measurements::{Released, confidence_interval_of_each};
@@ -15,14 +15,14 @@ use super::table::{as_float, known};
 use opendp_analysis::Context;
 use opendp_analysis::context::{Accounted, Answer, Noisy, Query, Question, Rows};
 
-/// Whether to release, or only to find out what a release would cost and how good it would be.
+/// Whether to release, or only to find the cost and the error of a release.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Mode {
     Rehearse,
     Ask,
 }
 
-/// Asks the questions of a study.
+/// The parts that are needed to answer the questions of a study.
 pub(super) struct Asker<'c, MO: Accounted> {
     pub(super) context: &'c Context<MO>,
     pub(super) columns: &'c [(String, ColumnFields)],
@@ -34,7 +34,7 @@ where
     i64: Noisy<MO>,
     f64: Noisy<MO>,
 {
-    /// Answer a question, or rehearse it.
+    /// Answer a question, or only find its cost and the error of its answer.
     pub(super) fn answer(&self, asked: &QuestionFields) -> Result<Vec<StudyAnswer>> {
         if asked.group_by.is_some() {
             return self.groups(asked);
@@ -83,7 +83,7 @@ where
         let variance = self.clamped(asked, variance)?.resize(rows).variance();
         self.number(MO::add_noise(variance, asked.noise)?, asked)
     }
-    /// Divide a sum by a count, both with noise.
+    /// Divide a noisy sum by a noisy count.
     fn quotient(&self, asked: &QuestionFields, mean: &NumberFields) -> Result<StudyAnswer> {
         let (lower, upper) = self.bounds(mean)?;
         let sum = MO::add_noise(self.clamped(asked, mean)?.sum(), asked.noise)?;
@@ -92,12 +92,13 @@ where
         let rows = self.query(asked, &[&mean.column])?;
         let count = MO::add_noise(rows.count(), asked.noise)?;
         answer.scales.push(count.scale());
-        // The error of a quotient depends on the count.
+        // The error of the mean depends on the released count, so it is not known before the
+        // release.
         answer.error = None;
         if let (Some(sum), Some(count)) = (sum, self.spend(count)?) {
             let (low, high) = sum.estimate()?.quotient(&count.estimate()?, self.alpha)?;
             let (low, high) = (low.clamp(lower, upper), high.clamp(lower, upper));
-            // A count below 1 is only noise.
+            // The noise can make a count smaller than 1. Then divide by 1.
             let value = (sum.value / (count.value.max(1) as f64)).clamp(lower, upper);
             answer.cells.push(Cell {
                 value: value.to_json(),
@@ -188,7 +189,7 @@ where
         Ok(answer)
     }
 
-    /// Release a number.
+    /// Release a number with noise.
     fn number<TO>(
         &self,
         question: Question<'c, MO, TO>,
@@ -209,7 +210,7 @@ where
         }
         Ok(answer)
     }
-    /// Release counts.
+    /// Release counts with noise.
     fn counts(
         &self,
         question: Question<'c, MO, Vec<i64>>,
@@ -233,7 +234,7 @@ where
         Ok(answer)
     }
 
-    /// Describe what is known of an answer before it is released.
+    /// Describe the known properties of an answer before its release.
     pub(super) fn answer_of<TO: Carrier>(
         &self,
         question: &Question<'c, MO, TO>,
@@ -248,7 +249,7 @@ where
             cells: Vec::new(),
         }
     }
-    /// Charge for an answer, and release it unless this is a rehearsal.
+    /// Charge for an answer. Also release the answer, unless the study only finds costs and errors.
     pub(super) fn spend<TO: Carrier>(
         &self,
         question: Question<'c, MO, TO>,
@@ -258,7 +259,7 @@ where
             Mode::Rehearse => question.forgo().map(|()| None),
         }
     }
-    /// Begin a query about the rows that fit all conditions, and whose cell of a column is known.
+    /// Begin a query about the rows that fit all conditions and have known cells in `columns`.
     pub(super) fn query(&self, asked: &QuestionFields, columns: &[&str]) -> Result<Query<'c, MO>> {
         let mut query = self.context.query().named(asked.title());
         for (name, condition) in &asked.keep {
@@ -312,7 +313,8 @@ where
         let query = self.query(asked, &[name])?;
         match self.column(name)?.kind {
             CellType::Integer => Ok(query.column::<f64>(&as_float(name)).impute(0.0)),
-            // Missing cells have been replaced already, so nothing is imputed here.
+            // The table has no missing cells, because `load` replaced them. So the replacement 0
+            // has no effect.
             CellType::Float => Ok(query.column::<f64>(name).impute(0.0)),
             CellType::Bool | CellType::Text => {
                 Err(Error::argument(name, "expected a column of numbers: i64 or f64"))
@@ -363,7 +365,7 @@ fn no_keys(column: &str) -> Error {
 fn label(json: &Json) -> String {
     json.as_str().map_or_else(|| json.to_string(), str::to_owned)
 }
-/// Name the bins between edges.
+/// Return the names of the bins between edges.
 fn bins(edges: &[f64]) -> Vec<String> {
     let first = edges.first().map(|edge| format!("below {edge}"));
     let between = edges.windows(2).map(|edge| match edge {

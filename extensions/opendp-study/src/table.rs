@@ -1,4 +1,4 @@
-//! The table of a study: typed columns, and what stands for missing cells.
+//! The table of a study: typed columns, and the replacement of missing cells.
 
 use opendp_core::{Atom, Error, Result};
 use serde_json::Value as Json;
@@ -6,7 +6,7 @@ use serde_json::Value as Json;
 use super::document::{CellType, ColumnFields};
 use opendp_analysis::Table;
 
-/// The cells of a column. `None` stands for a cell that is empty or does not read.
+/// The cells of a column. `None` stands for a cell that is empty or unreadable.
 #[derive(Clone)]
 #[allow(missing_debug_implementations, reason = "data are not printed")]
 pub enum Cells {
@@ -47,9 +47,9 @@ impl Cells {
     }
 }
 
-/// Build the table, with a public number of rows if one is stated. Each column has its name. A
-/// column of integers is also available as [floats](as_float). Where missing cells are dropped, a
-/// column says which cells are [known](known).
+/// Build the table, with a public number of rows if one is stated. Each column has its own name. A
+/// column of integers is also available as [floats](as_float). If missing cells are dropped,
+/// another column marks the cells that are [known](known).
 pub(super) fn load(
     columns: &[(String, ColumnFields)],
     rows: Option<usize>,
@@ -70,7 +70,7 @@ pub(super) fn load(
         table = match cells {
             Cells::Integer(cells) => {
                 let table = with(table, name, cells, &filler)?;
-                // Every integer up to 2^53 is a float; a larger one is rounded, row by row.
+                // Every integer up to 2^53 is a float. A larger integer is rounded, row by row.
                 table.with_derived(&as_float(name), name, |cell: &i64| *cell as f64)?
             }
             Cells::Float(cells) => with(table, name, cells, &filler)?,
@@ -98,20 +98,20 @@ fn with<T: Atom>(
     };
     table.with(name, cells.into_iter().map(|cell| cell.unwrap_or_else(|| value.clone())).collect())
 }
-/// The name of a column of integers as floats.
+/// Return the name of the float copy of a column of integers.
 pub(super) fn as_float(name: &str) -> String {
     format!("{name} as f64")
 }
-/// The name of the column that says which cells of another are known.
+/// Return the name of the column that marks the known cells of column `name`.
 pub(super) fn known(name: &str) -> String {
     format!("{name} is known")
 }
 
-/// What stands for a missing cell.
+/// The way to replace a missing cell.
 enum Filler {
     Drop,
     Value(Json),
-    /// `false` or the empty text.
+    /// Replace a missing cell by `false` or the empty text.
     Default,
 }
 impl Filler {

@@ -4,7 +4,7 @@ use serde_json::json;
 use super::*;
 
 thread_local! {
-    /// The runs of studies in this thread.
+    /// The record of the study runs in this thread.
     static RUNS: std::cell::Cell<Vec<Mode>> = const { std::cell::Cell::new(Vec::new()) };
 }
 pub(super) fn note(mode: Mode) {
@@ -39,7 +39,7 @@ fn study(budget: Json, questions: Json) -> Result<Study> {
         "questions": questions,
     }))
 }
-/// So large a budget that the noise is far below 1.
+/// The budget is large, so the noise is far below 1.
 fn large() -> Json {
     json!({"epsilon": 1e6})
 }

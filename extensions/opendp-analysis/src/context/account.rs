@@ -9,34 +9,34 @@ use opendp_measurements::accounting::{
 use super::plan::Endowment;
 use super::{Accounted, Budget};
 
-/// What a release costs.
+/// The cost of a release.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Cost {
-    /// The exact loss, part by part.
+    /// The exact loss: one number for each part, such as epsilon and delta.
     pub(crate) parts: Vec<Exact>,
     /// The square of `mu`, if the release is also `mu`-GDP.
     pub(crate) mu_squared: Option<Exact>,
 }
-/// The most that a query may cost.
+/// The largest cost that a query may have.
 #[derive(Clone, Debug)]
 pub(crate) enum Wanted {
-    /// A fraction of what is left.
+    /// A fraction of the remaining budget.
     Fraction(Exact),
-    /// An amount, part by part.
+    /// An amount of loss: one number for each part.
     Amount(Vec<Exact>),
 }
-/// The largest costs that fit.
+/// The largest costs that fit a share of the budget.
 #[derive(Clone, Debug)]
 pub(crate) struct Room {
     pub(crate) parts: Vec<Exact>,
     pub(crate) mu_squared: Exact,
 }
-/// An account of what was spent.
+/// An account of the losses so far.
 #[derive(Clone)]
 pub(crate) enum Account<MO: Accounted> {
-    /// Losses add up, part by part.
+    /// An account that adds up each part of the losses.
     Sum(Ledger<MO>),
-    /// Losses compose tightly.
+    /// An account that composes losses of an epsilon and a delta tightly.
     Tight(AdaptiveAccount),
 }
 impl<MO: Accounted> Account<MO> {
@@ -48,7 +48,7 @@ impl<MO: Accounted> Account<MO> {
             _ => Ok(Account::Sum(Ledger::with_budget(MO::default(), &budget.amount)?)),
         }
     }
-    /// For a release of this kind, find the largest costs that the account can still pay.
+    /// Find the largest costs of a release of kind `kind` that the account can still pay.
     pub(crate) fn room(&self, wanted: &Wanted, kind: Kind) -> Result<Room> {
         match (self, wanted) {
             (Account::Sum(ledger), Wanted::Fraction(part)) => {
@@ -78,7 +78,7 @@ impl<MO: Accounted> Account<MO> {
             }
         }
     }
-    /// Charge for several releases. When it fails, the account must not be used.
+    /// Charge for several releases. After an error, the account must not be used.
     pub(crate) fn charge_all(
         &mut self,
         costs: &[&Cost],
@@ -101,11 +101,12 @@ impl<MO: Accounted> Account<MO> {
         }
         Ok(())
     }
-    /// Whether one filter may still be opened.
+    /// Return whether [`reserve`](Account::reserve) is still possible.
     pub(crate) fn may_reserve(&self) -> bool {
         matches!(self, Account::Tight(account) if !account.has_begun())
     }
-    /// Return the alternatives that a share has room for, and the delta of each.
+    /// Return the largest losses and the delta that each filter of the account admits within a
+    /// share.
     pub(crate) fn endowments(&self, wanted: &Wanted) -> Result<Vec<(Endowment, Exact)>> {
         let Account::Tight(account) = self else {
             let room = self.room(wanted, Kind::Pure)?.parts;
@@ -149,9 +150,9 @@ impl<MO: Accounted> Account<MO> {
         }
     }
 }
-/// Return the mixtures of pure losses and Gaussian noise that an amount pays for, and of each what
-/// each filter has room for. Which filters remain depends on the first release, so a plan tries
-/// them.
+/// Return mixtures of pure losses and Gaussian noise that an amount pays for. Cut each mixture to
+/// the largest losses that each filter can still admit. The first release decides which filters
+/// remain, so a plan tries every filter.
 fn amounts(
     account: &AdaptiveAccount,
     (epsilon, delta): (Exact, Exact),
@@ -161,7 +162,7 @@ fn amounts(
     let most = account.room(&share, Kind::Gaussian)?.mu_squared.to_f64_down();
     let (filters, epsilon) = (account.filters(), epsilon.to_f64_down());
     let at = joined_delta(0.0, most.sqrt(), epsilon)?;
-    // Before the first release, the part for deltas depends on which filters will remain.
+    // Before the first release, the delta for thresholds depends on the filter that will remain.
     let all = account.budget().1;
     let part = |room: &accounting::Room| match account.has_begun() || all.is_zero() {
         true => own.clone().min(room.delta.clone()),

@@ -1,4 +1,4 @@
-//! Privacy budgets, and the measures that they can be in.
+//! Privacy budgets, and the privacy measures in which budgets are stated.
 
 use std::any::TypeId;
 use std::collections::HashMap;
@@ -21,41 +21,45 @@ use opendp_transformations::Norm;
 
 /// A privacy measure in which a [`Context`](crate::Context) keeps a budget.
 ///
-/// Implement it to support another measure: it names the mechanisms of the measure
-/// ([`Base`](Accounted::Base)), and converts their losses to its own.
+/// Implement this trait to support another measure. An implementation chooses
+/// [`Base`](Accounted::Base), the measure of the mechanisms. It converts each loss in `Base` to a
+/// loss in its own measure.
 ///
-/// An implementation claims that a mechanism with loss `d` in the base has loss `lift(d)`.
+/// An implementation claims that every mechanism with loss `d` in `Base` has loss `lift(d)` in its
+/// own measure.
 pub trait Accounted: Measure + Default {
-    /// The measure of the mechanisms, which has no delta.
+    /// The measure in which mechanisms state their losses. This measure has no delta.
     type Base: SelectionMeasure
         + Default
         + NoiseMeasure<AtomDomain<i64>, AbsoluteDistance<i64>>
         + NoiseMeasure<VectorDomain<AtomDomain<i64>>, Self::Norm>;
-    /// The norm that bounds changes of several counts.
+    /// The norm in which changes of several counts are bounded.
     type Norm: Norm + Metric<Distance = i64> + MetricOn<VectorDomain<AtomDomain<i64>>>;
-    /// The names of the parts of a loss.
+    /// The names of the parts of a loss, such as epsilon and delta.
     const PARTS: &'static [&'static str];
-    /// The name of the base's noise.
+    /// The name of the noise that mechanisms of `Base` add, such as "Laplace".
     const NOISE: &'static str;
-    /// Whether the parts of a loss are an epsilon and a delta that an [`AdaptiveAccount`] composes.
-    /// Otherwise losses add up, part by part.
+    /// Whether a loss is an epsilon and a delta, and an [`AdaptiveAccount`] composes losses.
+    /// Otherwise each part of the losses adds up.
     const TIGHT: bool = false;
-    /// Whether the loss of noise falls with the square of its scale, instead of the scale itself.
+    /// Whether a loss is proportional to `1 / scale^2` for noise of scale `scale`, instead of to
+    /// `1 / scale`.
     const SQUARES: bool = false;
-    /// Convert a loss, rounding up.
+    /// Convert a loss in `Base` to a loss in this measure, rounded up.
     ///
     /// # Errors
     /// The errors of the conversion.
     fn lift(loss: f64) -> Result<Self::Distance>;
-    /// Convert an exact loss.
+    /// Convert an exact loss in `Base` to an exact loss in this measure.
     ///
     /// # Errors
     /// The errors of the conversion.
     fn lift_exact(loss: Vec<Exact>) -> Result<Vec<Exact>>;
-    /// Convert a loss of epsilon and delta, if the measure has both.
+    /// Convert an epsilon and a delta to a loss in this measure, if losses in this measure have
+    /// both parts.
     ///
     /// # Errors
-    /// `NotImplemented` if the measure does not have both.
+    /// `NotImplemented` when losses in this measure do not have both parts.
     fn lift_approximate(loss: (f64, f64)) -> Result<Self::Distance> {
         let _ = loss;
         Err(Error::NotImplemented("this budget has no delta".into()))
@@ -111,7 +115,7 @@ impl Accounted for Approximate<MaxDivergence> {
     note = "make it with `Budget::rho(0.5)` or `Budget::epsilon_delta(1.0, 1e-6)`"
 )]
 pub trait WithGaussian: Accounted {
-    /// Whether Gaussian noise spends epsilon and delta together. Then its loss is a `mu` in
+    /// Whether Gaussian noise spends epsilon and delta together. If `true`, the loss is a `mu` in
     /// Gaussian differential privacy, and an [`AdaptiveAccount`] composes it.
     const TAKES_DELTA: bool;
 }
@@ -122,13 +126,13 @@ impl WithGaussian for Approximate<MaxDivergence> {
     const TAKES_DELTA: bool = true;
 }
 
-/// A budget with a delta, which can pay for keys that are not public.
+/// A budget with a delta. This budget can pay for keys that are not public.
 #[diagnostic::on_unimplemented(
     message = "to count by keys that are not public takes a budget with a delta",
     note = "make it with `Budget::epsilon_delta(1.0, 1e-6)`, or list the keys: `.histogram(keys)`"
 )]
 pub trait WithDelta: Accounted<Base = MaxDivergence> {
-    /// Make the measurement that adds Laplace noise to counts, and hides keys below a threshold.
+    /// Make the measurement that adds Laplace noise to counts and hides keys below a threshold.
     ///
     /// # Errors
     /// The errors of [`make_laplace_threshold`].
@@ -149,16 +153,16 @@ impl WithDelta for Approximate<MaxDivergence> {
         make_laplace_threshold(counts, scale, threshold, None)
     }
 }
-/// The distance of two maps of counts.
+/// The metric of maps from keys to counts.
 type CountsDistance = L01InfDistance<AbsoluteDistance<i64>>;
-/// A release of the counts of some keys.
+/// A measurement that releases the counts of some keys.
 type CountsRelease<K, MO> =
     Measurement<MapDomain<AtomDomain<K>, AtomDomain<i64>>, CountsDistance, MO, HashMap<K, i64>>;
 
-/// A number type that the noise of a measure can be added to.
+/// A number type to which the noise of a measure can be added.
 #[diagnostic::on_unimplemented(message = "there is no noise for `{Self}` under this budget")]
 pub trait Noisy<MO: Accounted>: Atom + Number + Distance {
-    /// Make the measurement that adds the noise.
+    /// Make the measurement that adds the noise of `MO::Base` to a number.
     ///
     /// # Errors
     /// The errors of [`make_noise`].
@@ -166,7 +170,7 @@ pub trait Noisy<MO: Accounted>: Atom + Number + Distance {
         space: Space<AtomDomain<Self>, AbsoluteDistance<Self>>,
         scale: Scale,
     ) -> Result<Measurement<AtomDomain<Self>, AbsoluteDistance<Self>, MO::Base, Self>>;
-    /// Make the measurement that adds continuous Gaussian noise.
+    /// Make the measurement that adds continuous Gaussian noise to a number.
     ///
     /// # Errors
     /// The errors of [`make_continuous_gaussian`].
@@ -176,7 +180,7 @@ pub trait Noisy<MO: Accounted>: Atom + Number + Distance {
     ) -> Result<
         Measurement<AtomDomain<Self>, AbsoluteDistance<Self>, ZeroConcentratedDivergence, Self>,
     >;
-    /// Return the distribution of the noise.
+    /// Return the distribution of the noise that these measurements add.
     fn noise(scale: Scale, gaussian: bool) -> Noise;
 }
 impl<N, MO> Noisy<MO> for N
@@ -206,7 +210,7 @@ where
         let real = [TypeId::of::<f32>(), TypeId::of::<f64>()].contains(&TypeId::of::<N>());
         match (real, gaussian) {
             (true, true) => Noise::gaussian(scale),
-            // It is rounded, which the error of the measurement counts.
+            // The noise is rounded. The error of the measurement includes the rounding.
             (false, true) if MO::TIGHT => Noise::gaussian(scale),
             (true, false) => Noise::laplace(scale),
             (false, true) => Noise::discrete_gaussian(scale),
@@ -215,9 +219,9 @@ where
     }
 }
 
-/// How much all queries of a context together, or one of them, may lose.
+/// The largest loss of all queries of a context together, or of one query.
 ///
-/// Amounts are exact decimals: a budget of 0.3 has room for exactly three tenths.
+/// Amounts are exact decimals. A budget of 0.3 pays for exactly three losses of 0.1.
 ///
 /// ```
 /// # use opendp_analysis::Budget;
@@ -234,7 +238,7 @@ pub struct Budget<MO: Measure> {
     pub(crate) parts: Vec<Exact>,
 }
 impl Budget<MaxDivergence> {
-    /// Pure differential privacy.
+    /// Make a budget of pure differential privacy.
     ///
     /// # Errors
     /// `Argument` when epsilon is not positive and finite.
@@ -243,10 +247,10 @@ impl Budget<MaxDivergence> {
     }
 }
 impl Budget<Approximate<MaxDivergence>> {
-    /// Approximate differential privacy.
+    /// Make a budget of approximate differential privacy.
     ///
     /// # Errors
-    /// `Argument` when epsilon is not positive and finite, or delta not at least 0 and below 1.
+    /// `Argument` when epsilon is not positive and finite, or when delta is negative or at least 1.
     pub fn epsilon_delta(epsilon: f64, delta: f64) -> Result<Self> {
         if !(0.0..1.0).contains(&delta) {
             let reason = format!("expected a number of at least 0 and below 1, found {delta}");
@@ -256,7 +260,7 @@ impl Budget<Approximate<MaxDivergence>> {
     }
 }
 impl Budget<ZeroConcentratedDivergence> {
-    /// Zero-concentrated differential privacy.
+    /// Make a budget of zero-concentrated differential privacy.
     ///
     /// # Errors
     /// `Argument` when rho is not positive and finite.
@@ -265,11 +269,11 @@ impl Budget<ZeroConcentratedDivergence> {
     }
 }
 impl<MO: Accounted> Budget<MO> {
-    /// Return the amount.
+    /// Return the amount of the budget.
     pub fn amount(&self) -> &MO::Distance {
         &self.amount
     }
-    /// Return the exact amount, part by part.
+    /// Return the exact amount of the budget: one number for each part.
     pub fn exact_amount(&self) -> &[Exact] {
         &self.parts
     }

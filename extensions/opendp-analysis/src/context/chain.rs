@@ -11,7 +11,7 @@ use opendp_core::{
     SymmetricDistance, Transformation, VectorDomain, ZeroConcentratedDivergence,
 };
 use opendp_measurements::Scale;
-use opendp_measurements::accounting::joined_epsilon;
+use opendp_measurements::accounting::{joined_epsilon, mu_squared_of_choices};
 use opendp_transformations::Norm;
 
 use super::draft::{Bound, Built, OfTable};
@@ -87,9 +87,9 @@ pub(super) fn sized<T: Atom>(what: &str, chain: &Chain<T>) -> Result<()> {
 /// Treat counts as scores.
 ///
 /// # Proof
-/// The range of changes is at most the sum of their magnitudes. If the largest and the smallest
-/// change have the same sign, the range is at most the larger magnitude. Otherwise it is the sum of
-/// the two magnitudes.
+/// The range of the changes of all counts is at most the sum of the magnitudes of these changes. If
+/// the largest and the smallest change have the same sign, the range is at most the larger
+/// magnitude. Otherwise the range is the sum of the two magnitudes.
 pub(super) fn as_scores(
     counts: Space<Column<i64>, L1Distance<i64>>,
 ) -> Result<Transformation<Column<i64>, L1Distance<i64>, Column<i64>, RangeDistance<i64>>> {
@@ -98,7 +98,7 @@ pub(super) fn as_scores(
     Ok(Transformation::new(counts, scores, same, StabilityMap::new(|d_in| Ok(*d_in))))
 }
 
-/// Sort the answers for several quantiles, which are in the order of the quantiles.
+/// Sort the chosen candidates of several quantiles. The quantiles are in increasing order.
 pub(super) fn sorted<T: Atom>() -> Result<Function<Vec<T>, Vec<T>>> {
     Ok(Function::map(|chosen: &Vec<T>| {
         let mut chosen = chosen.clone();
@@ -106,22 +106,24 @@ pub(super) fn sorted<T: Atom>() -> Result<Function<Vec<T>, Vec<T>>> {
         Ok(chosen)
     }))
 }
-/// Bound the error in rank of one of several quantiles: `scale ln(n / alpha)`, where `n` is the
-/// number of candidates for all of them.
+/// Bound the error in rank of one of several quantiles: `scale ln(n / alpha)`. Here `n` is the
+/// number of candidates of all quantiles together.
 ///
 /// # Proof
-/// By the documentation of [`make_private_quantile`](crate::make_private_quantile) and the union
-/// bound, each candidate is within this error of its own quantile, all together except with
-/// probability `alpha`. Sorting keeps this: the first `i` chosen candidates are at most this far
-/// above the `i`-th quantile or a lower one, so the `i`-th smallest is, too; and the candidates
-/// from the `i`-th on are at most this far below it, so the `i`-th smallest is, too.
+/// [`make_private_quantile`](crate::make_private_quantile) documents the bound for one candidate.
+/// By the union bound, the error of each chosen candidate is at most this bound, except with
+/// probability `alpha` for all candidates together. Sorting keeps this bound. Each of the first `i`
+/// chosen candidates is at most the bound above the `i`-th quantile. So the `i`-th smallest
+/// candidate is also at most the bound above the `i`-th quantile. Each candidate from the `i`-th on
+/// is at most the bound below the `i`-th quantile. So the `i`-th smallest candidate is also at most
+/// the bound below the `i`-th quantile.
 pub(super) fn quantile_bound(choices: usize) -> Bound {
     Arc::new(move |scale: Scale, alpha: f64| {
         let logarithm = f64::inf_cast(choices)?.inf_ln()?.inf_sub(alpha.neg_inf_ln()?)?;
         logarithm.inf_mul(scale.value())
     })
 }
-/// Refuse quantiles that are not in increasing order.
+/// Check that quantiles are in increasing order.
 pub(super) fn increasing(alphas: &[f64]) -> Result<()> {
     if !alphas.is_empty() && alphas.windows(2).all(|pair| pair[0] < pair[1]) {
         return Ok(());
@@ -130,7 +132,8 @@ pub(super) fn increasing(alphas: &[f64]) -> Result<()> {
     Err(Error::argument("alphas", reason))
 }
 
-/// Treat counts under another norm as counts under the L2 norm, which is at most as large.
+/// Bound the change of counts in the L2 norm, given a bound in the L1 or L2 norm. The L2 norm of a
+/// change is never larger than the L1 norm.
 pub(super) fn as_euclidean<M>(
     counts: Space<Column<i64>, M>,
 ) -> Result<Transformation<Column<i64>, M, Column<i64>, L2Distance<i64>>>
@@ -142,8 +145,8 @@ where
     Ok(Transformation::new(counts, euclidean, same, StabilityMap::new(|d_in| Ok(*d_in))))
 }
 
-/// Make a measurement of tables from one of rows. [`Source`](super::table::Source) computes the
-/// rows 1-stably.
+/// Make a measurement of tables from a measurement of rows. [`Source`](super::table::Source)
+/// computes the rows 1-stably: distances do not grow.
 pub(super) fn of_table<D, MB, MO, TO>(
     space: &Space<TableDomain, SymmetricDistance>,
     release: Measurement<D, SymmetricDistance, MB, TO>,
@@ -180,14 +183,15 @@ where
 {
     of_table(space, release, run, MO::lift, MO::lift_exact)
 }
-/// Make a measurement of tables from one of rows that adds continuous Gaussian noise. State its
-/// loss as an epsilon at a delta.
+/// Make a measurement of tables from a measurement of rows with continuous Gaussian noise. State
+/// its loss as an epsilon at a delta.
 ///
 /// # Proof
 /// By the postcondition of `make_continuous_gaussian`, its release is `mu`-GDP, and its `rho` is
-/// exactly `mu^2 / 2`. Other releases here are parallel compositions of it. For each split of the
-/// rows between the parts these are `sqrt(mu_1^2 + ... + mu_k^2)`-GDP (Dong, Roth, Su 2022,
-/// Corollary 3.3), and their `rho` is at least the sum of the `mu_i^2 / 2`, for the worst split.
+/// exactly `mu^2 / 2`. Other releases here are parallel compositions of such releases. Let `mu_i`
+/// be the `mu` of part `i`. For each split of the rows between the `k` parts, the composition is
+/// `sqrt(mu_1^2 + ... + mu_k^2)`-GDP (Dong, Roth, Su 2022, Corollary 3.3). The `rho` of the
+/// composition is at least the sum of the `mu_i^2 / 2`, for the worst split.
 pub(super) fn of_gaussian<D, MO, TO>(
     space: &Space<TableDomain, SymmetricDistance>,
     release: Measurement<D, SymmetricDistance, ZeroConcentratedDivergence, TO>,
@@ -205,10 +209,32 @@ where
     MO: Accounted,
     TO: Carrier,
 {
+    of_normal(space, release, delta, run, |rho| Ok(rho.plus(rho)))
+}
+/// Make a measurement of tables from a `mu`-GDP measurement of rows. The function `squared`
+/// computes `mu^2` from `rho`. State its loss as an epsilon at a delta.
+fn of_normal<D, MO, TO>(
+    space: &Space<TableDomain, SymmetricDistance>,
+    release: Measurement<D, SymmetricDistance, ZeroConcentratedDivergence, TO>,
+    delta: f64,
+    run: impl Fn(
+        &Measurement<D, SymmetricDistance, ZeroConcentratedDivergence, TO>,
+        &Table,
+    ) -> Result<TO>
+    + Send
+    + Sync
+    + 'static,
+    squared: fn(&Exact) -> Result<Exact>,
+) -> Built<MO, TO>
+where
+    D: Domain,
+    MO: Accounted,
+    TO: Carrier,
+{
     let rho = release.clone();
-    let mu_squared = move |d_in: &u32| {
-        let rho = rho.exact_map(d_in)?;
-        Ok(rho.iter().fold(Exact::ZERO, |sum, rho| sum.plus(rho).plus(rho)))
+    let mu_squared = move |d_in: &u32| match rho.exact_map(d_in)?.as_slice() {
+        [rho] => squared(rho),
+        parts => Err(Error::FailedMap(format!("a rho does not have {} parts", parts.len()))),
     };
     let square = mu_squared.clone();
     let map = PrivacyMap::new(move |d_in: &u32| {
@@ -217,6 +243,33 @@ where
     });
     let measurement = run_on_tables(space, release, run, map);
     Built { measurement, mu_squared: Some(Arc::new(mu_squared)) }
+}
+/// Make a measurement of tables from choices by Gumbel noise. State its loss as an epsilon at a
+/// delta.
+///
+/// # Proof
+/// The release is an adaptive composition of choices. A parallel composition is also an adaptive
+/// composition of choices, for each split of the rows between its parts. The `rho` of the parallel
+/// composition is at least the sum of the `rho` of all parts for the worst split. So
+/// [`mu_squared_of_choices`] bounds `mu^2`.
+pub(super) fn of_choices<D, MO, TO>(
+    space: &Space<TableDomain, SymmetricDistance>,
+    release: Measurement<D, SymmetricDistance, ZeroConcentratedDivergence, TO>,
+    delta: f64,
+    run: impl Fn(
+        &Measurement<D, SymmetricDistance, ZeroConcentratedDivergence, TO>,
+        &Table,
+    ) -> Result<TO>
+    + Send
+    + Sync
+    + 'static,
+) -> Built<MO, TO>
+where
+    D: Domain,
+    MO: Accounted,
+    TO: Carrier,
+{
+    of_normal(space, release, delta, run, mu_squared_of_choices)
 }
 fn run_on_tables<D, MB, MO, TO>(
     space: &Space<TableDomain, SymmetricDistance>,

@@ -14,17 +14,18 @@ use super::question::Question;
 use super::report::ErrorIn;
 use super::{Accounted, Context, TableDomain};
 
-/// A measurement of a table.
+/// A measurement whose input is a table.
 pub(crate) type OfTable<MO, TO> = Measurement<TableDomain, SymmetricDistance, MO, TO>;
 /// Make the measurement of a query from its free parameters.
 pub(crate) type Build<MO, TO> = Box<dyn Fn(Dials) -> Result<Built<MO, TO>> + Send + Sync>;
-/// Bound the error of answers from the scale of noise, for measurements that do not do so
-/// themselves.
+/// Bound the error of answers from the scale of noise, for measurements that do not state a bound
+/// on their error.
 pub(crate) type Bound = Arc<dyn Fn(Scale, f64) -> Result<f64> + Send + Sync>;
-/// Compute the square of `mu` at a distance.
+/// Compute the square of `mu` of a release at an input distance.
 type Square = Arc<dyn Fn(&u32) -> Result<Exact> + Send + Sync>;
 
-/// A measurement of a table, and its loss in Gaussian differential privacy if it has one.
+/// A measurement of a table. A `mu`-GDP measurement also has its loss in Gaussian differential
+/// privacy.
 pub(crate) struct Built<MO: Accounted, TO: Carrier> {
     pub(crate) measurement: OfTable<MO, TO>,
     pub(crate) mu_squared: Option<Square>,
@@ -49,20 +50,23 @@ impl<MO: Accounted, TO: Carrier> Built<MO, TO> {
 pub(crate) struct Dials {
     pub(crate) scale: Scale,
     pub(crate) threshold: i64,
-    /// The delta at which Gaussian noise states its epsilon, if the budget has one.
+    /// The delta for which the epsilon of Gaussian noise is computed. `None` if the budget has no
+    /// delta.
     pub(crate) delta: Option<f64>,
 }
-/// A threshold that hides all keys, and needs no delta.
+/// The stated kind of noise for a choice among candidates.
+pub(crate) const SELECTION: &str = "selection";
+/// A threshold that hides all keys and needs no delta.
 const HIGH: i64 = 1 << 53;
 
-/// A query without its noise.
+/// A query whose noise is not known yet.
 pub(crate) struct Draft<'c, MO: Accounted, TO: Carrier> {
     pub(crate) context: &'c Context<MO>,
     pub(crate) share: Result<Wanted>,
     pub(crate) words: String,
     pub(crate) mechanism: &'static str,
     pub(crate) error_in: ErrorIn,
-    /// Whether to find a threshold, too.
+    /// Whether the query also needs a threshold for keys.
     pub(crate) threshold: bool,
     /// The distribution of the noise on each number, if the answer is a number with noise.
     pub(crate) noise: Option<fn(Scale, bool) -> Noise>,
@@ -70,7 +74,7 @@ pub(crate) struct Draft<'c, MO: Accounted, TO: Carrier> {
     pub(crate) build: Result<Build<MO, TO>>,
 }
 impl<'c, MO: Accounted, TO: Carrier> Draft<'c, MO, TO> {
-    /// Find the least noise that fits the share.
+    /// Find the least noise that fits the query's share of the budget.
     pub(crate) fn solve(&self) -> Result<Question<'c, MO, TO>> {
         let share = self.room(self.kind())?.parts;
         let parts = if self.threshold { 1 } else { share.len() };
@@ -85,7 +89,7 @@ impl<'c, MO: Accounted, TO: Carrier> Draft<'c, MO, TO> {
         }
         Ok(self.priced(dials, priced))
     }
-    /// Find the least Gaussian noise that fits the share of an epsilon and a delta.
+    /// Find the least Gaussian noise that fits the query's share of an epsilon and a delta.
     pub(crate) fn solve_gaussian(&self) -> Result<Question<'c, MO, TO>> {
         if self.threshold {
             return Err(Error::NotImplemented(
@@ -112,7 +116,8 @@ impl<'c, MO: Accounted, TO: Carrier> Draft<'c, MO, TO> {
         let (dials, priced) = self.admitted(dials(scale)?)?;
         Ok(self.priced(dials, priced))
     }
-    /// Use the noise scale that the analyst gives, if it fits the share.
+    /// Use the noise scale that the analyst gives, if the cost of this noise fits the query's
+    /// share.
     pub(crate) fn of_scale(&self, scale: f64) -> Result<Question<'c, MO, TO>> {
         let share = self.room(self.kind())?.parts;
         let mut dials = Dials::at(scale)?;
@@ -120,7 +125,7 @@ impl<'c, MO: Accounted, TO: Carrier> Draft<'c, MO, TO> {
             let enough = |threshold| {
                 Ok(fits(&self.loss(Dials { threshold, ..dials })?, &share, share.len()))
             };
-            // If no threshold is high enough, the check below refuses the highest one.
+            // If no threshold is high enough, the check below rejects the highest threshold.
             dials.threshold = least_threshold(&enough).unwrap_or(HIGH);
         }
         let cost = self.loss(dials)?;
@@ -133,7 +138,7 @@ impl<'c, MO: Accounted, TO: Carrier> Draft<'c, MO, TO> {
         }
         self.question(dials)
     }
-    /// Make the question with its noise.
+    /// Make the question, with the noise that was found.
     pub(crate) fn question(&self, dials: Dials) -> Result<Question<'c, MO, TO>> {
         let built = self.build(dials)?;
         let cost = built.cost(&self.context.unit().distance())?;
@@ -144,7 +149,10 @@ impl<'c, MO: Accounted, TO: Carrier> Draft<'c, MO, TO> {
             context: self.context,
             measurement: built.measurement,
             words: self.words.clone(),
-            mechanism: if dials.delta.is_some() { "Gaussian" } else { self.mechanism },
+            mechanism: match dials.delta {
+                Some(_) if self.mechanism != SELECTION => "Gaussian",
+                _ => self.mechanism,
+            },
             scale: dials.scale,
             threshold: self.threshold.then_some(dials.threshold),
             error_in: self.error_in,
@@ -153,7 +161,7 @@ impl<'c, MO: Accounted, TO: Carrier> Draft<'c, MO, TO> {
             cost,
         }
     }
-    /// Find the least threshold within a delta.
+    /// Find the least threshold that costs at most `delta`.
     pub(crate) fn threshold_within(&self, dials: Dials, delta: &Exact) -> Result<i64> {
         least_threshold(&|threshold| {
             let loss = self.loss(Dials { threshold, ..dials })?;
@@ -173,7 +181,7 @@ impl<'c, MO: Accounted, TO: Carrier> Draft<'c, MO, TO> {
         if self.threshold { Kind::WithDelta } else { Kind::Pure }
     }
     fn room(&self, kind: Kind) -> Result<Room> {
-        // An error of a step comes before one of the budget.
+        // Return an error of a step before an error of the budget.
         self.build.as_ref().map_err(Error::clone)?;
         self.context.room(self.share.as_ref().map_err(Error::clone)?, kind)
     }
@@ -192,22 +200,22 @@ impl<'c, MO: Accounted, TO: Carrier> Draft<'c, MO, TO> {
         }
     }
 }
-/// A measurement and what it costs.
+/// A measurement and the cost of its release.
 type Priced<MO, TO> = (Built<MO, TO>, Cost);
 impl Dials {
     pub(crate) fn at(scale: f64) -> Result<Self> {
         Ok(Dials { scale: Scale::new(scale)?, threshold: HIGH, delta: None })
     }
 }
-/// Whether the first parts of a loss are within the first parts of a share.
+/// Return whether each of the first `parts` parts of a loss is at most the same part of a share.
 fn fits(loss: &[Exact], share: &[Exact], parts: usize) -> bool {
     loss.iter().zip(share).take(parts).all(|(loss, share)| loss <= share)
 }
-/// Find the least scale that fits.
+/// Find the least noise scale for which `enough` returns `true`.
 fn least_scale(enough: &dyn Fn(f64) -> Result<bool>) -> Result<f64> {
     if enough(0.0)? { Ok(0.0) } else { binary_search(enough, None).map_err(too_small) }
 }
-/// Find the least threshold whose delta fits.
+/// Find the least threshold for which `enough` returns `true`.
 fn least_threshold(enough: &dyn Fn(i64) -> Result<bool>) -> Result<i64> {
     binary_search(enough, Some((0, HIGH))).map_err(|_| no_delta())
 }
@@ -226,7 +234,7 @@ fn no_delta() -> Error {
             .into(),
     )
 }
-/// Write a loss with the names of its parts.
+/// Write a loss as text, with the names of its parts.
 pub(crate) fn show<MO: Accounted>(parts: &[Exact], float: fn(&Exact) -> f64) -> String {
     let named = MO::PARTS.iter().zip(parts).map(|(name, part)| format!("{name} {}", float(part)));
     named.collect::<Vec<_>>().join(", ")

@@ -25,17 +25,18 @@ use releases::Numbers;
 
 /// Statistics of each of several groups of rows, before their noise is known.
 ///
-/// A group is one combination of values of some columns. Which combinations have a group is public:
-/// [`keys`](Groups::keys) lists the values of each column, [`groups`](Groups::groups) lists
-/// combinations, and [`find`](Groups::find) finds those of many people under a delta. Rows of other
-/// combinations are left out, unless [`others`](Groups::others) asks for a group of them.
+/// A group is one combination of values of some columns. The list of the combinations that have a
+/// group is public. [`keys`](Groups::keys) lists the values of each column, and
+/// [`groups`](Groups::groups) lists combinations. [`find`](Groups::find) finds the combinations of
+/// many people under a delta. [`others`](Groups::others) adds a group of all other rows. Without
+/// this call, other rows are left out.
 ///
-/// All statistics of one question share what they can: a mean, a variance, a sum and a count take
-/// one release of counts together. A sum that is next to a count, such as that of a mean, is of
-/// distances from the middle of the bounds, which need half of the noise.
+/// The statistics of one question share releases. A mean, a variance, a sum and a count take one
+/// release of counts together. If there are counts, sums are released as sums of distances from the
+/// middle of the bounds. The noise of such sums has half of the scale.
 ///
-/// A row is in at most one group. So a release about all groups costs what it would cost about one
-/// of them (parallel composition).
+/// A row is in at most one group. So the cost of a release about all groups is the cost of a
+/// release about one group (parallel composition).
 ///
 /// ```
 /// # use opendp_analysis::{Budget, Context, PrivacyUnit, Split, Table};
@@ -58,9 +59,9 @@ pub struct Groups<'c, MO: Accounted> {
     names: Vec<String>,
     keys: Keys,
     others: bool,
-    /// The counts of the keys, if these were found under a delta.
+    /// The counts of the keys, if the keys were found under a delta.
     found: Option<Released>,
-    /// Whether the keys are still to be found.
+    /// Whether the keys will be found later, and only the cost is computed now.
     rehearsed: bool,
     missing: BTreeMap<String, f64>,
     asked: Vec<What>,
@@ -115,14 +116,14 @@ impl<'c, MO: Accounted> Groups<'c, MO> {
         }
         self
     }
-    /// List the combinations of values that have groups. Each has one value for each column. They
-    /// must not be taken from the data.
+    /// List the combinations of values that have groups. Each combination has one value for each
+    /// column. The combinations must not be taken from the data.
     #[must_use]
     pub fn groups(mut self, keys: impl IntoIterator<Item = Vec<Json>>) -> Self {
         self.keys = Keys::Listed(keys.into_iter().collect());
         self
     }
-    /// Have one more group, of all rows that are in no other.
+    /// Add one more group, with all rows that are in no other group.
     #[must_use]
     pub fn others(mut self) -> Self {
         self.others = true;
@@ -139,19 +140,19 @@ impl<'c, MO: Accounted> Groups<'c, MO> {
     pub fn count(self) -> Self {
         self.ask(What::Count)
     }
-    /// Sum a column of numbers in each group, clamped to bounds. The bounds must not be taken from
-    /// the data.
+    /// Clamp a column of numbers to bounds, and sum the column in each group. The bounds must not
+    /// be taken from the data.
     #[must_use]
     pub fn sum(self, column: &str, bounds: (f64, f64)) -> Self {
         self.ask(What::Sum(column.to_owned(), bounds))
     }
-    /// Take the mean of a column of numbers in each group, clamped to bounds.
+    /// Clamp a column of numbers to bounds, and take its mean in each group.
     #[must_use]
     pub fn mean(self, column: &str, bounds: (f64, f64)) -> Self {
         self.ask(What::Mean(column.to_owned(), bounds))
     }
-    /// Take the variance of a column of numbers in each group, clamped to bounds, which divides by
-    /// one less than the number of rows.
+    /// Clamp a column of numbers to bounds, and take its variance in each group. The divisor
+    /// of the variance is the number of rows minus 1.
     #[must_use]
     pub fn variance(self, column: &str, bounds: (f64, f64)) -> Self {
         self.ask(What::Variance(column.to_owned(), bounds))
@@ -166,8 +167,8 @@ impl<'c, MO: Accounted> Groups<'c, MO> {
         self.asked.push(what);
         self
     }
-    /// Find the keys of the groups, and count the rows of each. Keys of few people are left out.
-    /// This takes a budget with a delta. With the answer, [`found`](Groups::found) goes on.
+    /// Find the keys of the groups, and count the rows of each group. Keys of few people are left
+    /// out. A budget with a delta is necessary. Give the answer to [`found`](Groups::found).
     ///
     /// ```
     /// # use opendp_analysis::{Budget, Context, PrivacyUnit, Split, Table};
@@ -189,12 +190,13 @@ impl<'c, MO: Accounted> Groups<'c, MO> {
     {
         releases::found(self.query.clone(), &self.names, &format!("counts by {}", self.by()))
     }
-    /// Have the groups that [`find`](Groups::find) found. Their counts serve for counts, means and
-    /// variances, too. The probability with which an interval misses is over all keys, found or
-    /// not: the count of a key that only its noise has brought above the threshold is too large.
+    /// Use the groups that [`find`](Groups::find) found. The counts of these groups also serve for
+    /// counts, means and variances. An interval misses with the stated probability among all keys,
+    /// found or not. Among the found keys, intervals miss more often, because noise can raise a
+    /// count above the threshold.
     ///
     /// # Errors
-    /// `FailedCast` when it is the answer to another question.
+    /// `FailedCast` when the answer is of another question.
     pub fn found(mut self, answer: &Answer<MO, HashMap<String, i64>>) -> Result<Self> {
         let noise = answer.noise().ok_or_else(|| {
             Error::NotImplemented("the counts of these keys have no known noise".into())
@@ -207,8 +209,9 @@ impl<'c, MO: Accounted> Groups<'c, MO> {
         self.keys = Keys::Listed(keys.into_iter().map(|(key, _)| key).collect());
         Ok(self)
     }
-    /// Suppose that keys will be found, to rehearse what the other releases cost: as much as they
-    /// cost for one group. There is no answer.
+    /// Suppose that keys will be found, to compute the cost of the other releases. The cost of
+    /// each other release is the cost of a release for one group. The question then has a cost, but
+    /// cannot be answered.
     #[must_use]
     pub fn to_be_found(mut self) -> Self {
         self.keys = Keys::Listed(Vec::new());
@@ -216,7 +219,8 @@ impl<'c, MO: Accounted> Groups<'c, MO> {
         self.rehearsed = true;
         self
     }
-    /// Whether there is no key: none was found, or they are still to be found.
+    /// Return whether there are no groups, because no key was found or because keys will be found
+    /// later.
     pub fn has_no_keys(&self) -> bool {
         matches!(&self.keys, Keys::Listed(keys) if keys.is_empty())
     }
@@ -232,7 +236,7 @@ impl<'c, MO: Accounted> Groups<'c, MO> {
         let missing = self.missing.get(column).copied();
         Numbers { column: column.to_owned(), missing, number, bounds }
     }
-    /// Refuse what cannot be answered.
+    /// Check that the question has statistics that can be answered, and that the goal fits them.
     fn check(&self, goal: Goal) -> Result<()> {
         let alone = |what: &What| matches!(what, What::Count | What::Sum(..) | What::Quantiles(..));
         let fits = match (goal, self.asked.as_slice()) {
@@ -255,8 +259,8 @@ impl<'c, MO: Accounted> Groups<'c, MO> {
         }
         Ok(())
     }
-    /// Return how many releases answer the question. Each counts as one query of a
-    /// [`Split`](super::Split).
+    /// Return the number of releases that answer the question. Each release counts as one query of
+    /// a [`Split`](super::Split).
     pub fn releases(&self) -> usize {
         let needs = Needs::of(&self.asked);
         let counts = usize::from(needs.counts && self.found.is_none());
@@ -268,9 +272,10 @@ impl<'c, MO: Accounted> Groups<'c, MO>
 where
     f64: Noisy<MO>,
 {
-    /// Find the noise of all releases, within the question's share of the budget: that of as many
-    /// queries as there are [`releases`](Groups::releases), or what
-    /// [`spending`](Query::spending) says, or all that is left. Nothing is spent.
+    /// Find the noise of all releases, within the share of the budget for this question. Each of
+    /// the question's [`releases`](Groups::releases) has the share of one query. If the budget is
+    /// spent as you go, the share of the question is the amount of [`spending`](Query::spending),
+    /// or the whole remaining budget. Nothing is spent.
     ///
     /// # Errors
     /// The errors of the steps; `BudgetExceeded` when nothing is left.
@@ -279,7 +284,7 @@ where
         let asked = plan.ask_groups(self, Goal::Weight(1.0))?;
         SolvedGroups::new(plan, asked)
     }
-    /// Find the noise of all releases, spend what they cost, and answer.
+    /// Find the noise of all releases, spend their cost, and answer.
     ///
     /// # Errors
     /// The errors of [`solve`](Groups::solve), and of [`release`](SolvedGroups::release).

@@ -24,33 +24,36 @@ pub(crate) use endowed::Endowed;
 pub(crate) use solver::Endowment;
 use solver::Item;
 
-/// A plan does not try more ways to pay than this.
+/// The largest number of ways to divide the budget that a plan tries.
 const MOST_TRIALS: usize = 256;
 
-/// What the answer to a question of a [`Plan`] should reach.
+/// The goal for the answer to a question of a [`Plan`].
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Goal {
-    /// A weight: the plan minimises the weighted sum of the squares of all errors at
-    /// [`Context::ALPHA`]. Four times the weight is about half the error, if few questions have it.
+    /// A weight. The plan minimises the weighted sum of the squares of all errors at
+    /// [`Context::ALPHA`]. If few questions get four times the weight, their errors are about half
+    /// as large.
     Weight(f64),
-    /// An error that the answer may exceed only with probability [`Context::ALPHA`], in the unit of
-    /// the answer; of a quantile, in ranks; of several numbers, for each of them.
+    /// The largest error, except with probability [`Context::ALPHA`]. The error is in the unit of
+    /// the answer, or in ranks for a quantile. For several numbers, the goal applies to each
+    /// number.
     Within(f64),
 }
 
 /// Several questions whose noise is solved for jointly.
 ///
-/// The scales of all questions are solved for at once, against the composed loss. So each question
-/// gets what its goal needs, and not an even share. A plan spends nothing until
-/// [`release`](Solved::release).
+/// The plan solves for the scales of all questions at once, against the composed loss. So each
+/// question gets the budget that its goal needs, instead of an even share. A plan spends nothing
+/// until [`release`](Solved::release).
 ///
-/// A plan has the share of the budget that its questions have in the [`Split`](super::Split), or
-/// what [`spending`](Plan::spending) says, or all that is left if the budget is spent as you go.
+/// The [`Split`](super::Split) gives a plan the shares of its questions. If the budget is spent as
+/// you go, a plan has the amount of [`spending`](Plan::spending), or the whole remaining budget.
 ///
-/// Under an epsilon and a delta it chooses between Laplace and Gaussian noise, and what to pay with
-/// what. If nothing was spent before, the scales are within one percent of the best for these
-/// choices, and questions that are asked later draw on the same division of the budget. Otherwise
-/// the plan uses the filters that are open, which may take more noise.
+/// Under an epsilon and a delta, a plan chooses between Laplace and Gaussian noise. The plan also
+/// divides the budget between pure losses, Gaussian noise and deltas. If nothing was spent before,
+/// the scales are within one percent of the best for these choices. Later questions then use the
+/// same division of the budget. Otherwise the plan uses the open filters. Then it can need more
+/// noise.
 ///
 /// ```
 /// # use opendp_analysis::{Budget, Context, Goal, PrivacyUnit, Split, Table};
@@ -78,14 +81,14 @@ pub enum Goal {
 pub struct Plan<'c, MO: Accounted> {
     context: &'c Context<MO>,
     wanted: Option<Vec<Exact>>,
-    /// Whether to leave the division of the budget to other questions, if there may be any.
+    /// Whether to leave the division of the budget open for later questions.
     shares: bool,
     units: Option<Units>,
     drafts: Vec<Box<dyn Drafted<MO> + 'c>>,
     goals: Vec<Goal>,
     items: Vec<Item>,
 }
-/// A question of a [`Plan`], by which its answer is found.
+/// The handle of a question of a [`Plan`]. [`take`](Answers::take) returns its answer.
 pub struct Asked<TO>(usize, PhantomData<fn() -> TO>);
 impl<TO> Clone for Asked<TO> {
     fn clone(&self) -> Self {
@@ -94,7 +97,7 @@ impl<TO> Clone for Asked<TO> {
 }
 impl<TO> Copy for Asked<TO> {}
 impl<TO> Asked<TO> {
-    /// Return its place in the plan.
+    /// Return the place of the question in the plan.
     pub(super) fn place(&self) -> usize {
         self.0
     }
@@ -110,14 +113,14 @@ impl<'c, MO: Accounted> Plan<'c, MO> {
         let (drafts, goals, items) = (Vec::new(), Vec::new(), Vec::new());
         Plan { context, wanted: None, shares: false, units: None, drafts, goals, items }
     }
-    /// Begin a plan of the releases of one question, among others.
+    /// Begin a plan for the releases of one question. Other questions can follow.
     pub(super) fn of_one_question(context: &'c Context<MO>, wanted: Option<Vec<Exact>>) -> Self {
         Plan { wanted, shares: true, ..Plan::new(context) }
     }
     pub(super) fn is_empty(&self) -> bool {
         self.drafts.is_empty()
     }
-    /// Set what all questions together may cost, if the budget is spent as you go.
+    /// Set the largest cost of all questions together, if the budget is spent as you go.
     #[must_use]
     pub fn spending(mut self, share: Budget<MO>) -> Self {
         self.wanted = Some(share.parts);
@@ -127,7 +130,7 @@ impl<'c, MO: Accounted> Plan<'c, MO> {
     ///
     /// # Errors
     /// The errors of the steps of the query; `Argument` when the goal is not a positive number, or
-    /// is finer than what rounding to integers allows.
+    /// is smaller than the error of rounding to integers.
     pub fn ask<TO: Carrier>(
         &mut self,
         question: impl Planned<'c, MO, TO>,
@@ -148,11 +151,11 @@ impl<'c, MO: Accounted> Plan<'c, MO> {
         self.drafts.push(Box::new(draft));
         Ok(Asked(self.drafts.len() - 1, PhantomData))
     }
-    /// Return the budget that reaches all wanted accuracies: of an epsilon and a delta, the epsilon
-    /// at the delta of the context's budget.
+    /// Return the budget that reaches all wanted accuracies. For an epsilon and a delta, return the
+    /// epsilon at the delta of the context's budget.
     ///
     /// # Errors
-    /// `Argument` when a question has a weight, which is not an accuracy to reach.
+    /// `Argument` when a question has a weight instead of a wanted accuracy.
     pub fn needs(&self) -> Result<MO::Distance> {
         if self.items.iter().any(|item| item.weight != 0.0) {
             let reason = "a question has a weight, and reaches more with any larger budget; give it \
@@ -174,17 +177,17 @@ impl<'c, MO: Accounted> Plan<'c, MO> {
         parts.extend(endowed.full_delta);
         MO::default().join(&parts)
     }
-    /// Find the scales of all questions. Wanted accuracies are reached exactly, and the questions
-    /// with weights get the rest. If there are none, the rest stays in the budget.
+    /// Find the scales of all questions. Wanted accuracies are reached exactly. The questions with
+    /// weights get the remaining part of the share. Without weights, this part stays in the budget.
     ///
     /// # Errors
     /// `BudgetExceeded` when the wanted accuracies do not fit.
     pub fn solve(self) -> Result<Solved<'c, MO>> {
         self.solved(1.0)
     }
-    /// Find the scales of all questions, as [`solve`](Plan::solve) does, but widen all wanted
-    /// accuracies by the least factor with which they fit. Next to questions with weights they take
-    /// nine tenths of the room.
+    /// Find the scales of all questions, as [`solve`](Plan::solve) does, but multiply all wanted
+    /// accuracies by the least factor with which these accuracies fit. If some questions have
+    /// weights, wanted accuracies take nine tenths of the share.
     ///
     /// # Errors
     /// The errors of the account.
@@ -204,7 +207,7 @@ impl<'c, MO: Accounted> Plan<'c, MO> {
             let middle = low + (high - low) / 2.0;
             if taken(middle)? <= room { high = middle } else { low = middle }
         }
-        // What the account admits may be a little less than what it has room for.
+        // The largest losses that the account admits can be slightly below the computed losses.
         self.items = self.widened(high)?;
         while self.chosen()?.is_none() && high < 1e100 {
             high *= 1.02;
@@ -212,7 +215,7 @@ impl<'c, MO: Accounted> Plan<'c, MO> {
         }
         self.solved(high)
     }
-    /// Describe the questions with wider goals.
+    /// Describe the questions to the solver, with all wanted errors multiplied by `factor`.
     fn widened(&self, factor: f64) -> Result<Vec<Item>> {
         let Some(units) = &self.units else { return Ok(Vec::new()) };
         let wider = |goal: &Goal| match goal {
@@ -234,7 +237,8 @@ impl<'c, MO: Accounted> Plan<'c, MO> {
         }
         Ok(endowed.with_thresholds(deltas))
     }
-    /// Find the best way to pay that the account admits.
+    /// Find the best division of the budget with which the account admits all questions, and find
+    /// their noise.
     fn chosen(&self) -> Result<Option<(Best, Vec<Setting>)>> {
         for best in self.endowed()?.ways(&self.items)?.into_iter().take(MOST_TRIALS) {
             let demand = best.mode.demand(&self.items).unwrap_or_default();
@@ -250,12 +254,12 @@ impl<'c, MO: Accounted> Plan<'c, MO> {
         }
         Ok(None)
     }
-    /// Whether the account admits all releases, in their order.
+    /// Return whether the account admits all releases, in their order.
     fn admits(&self, best: &Best, settings: &[Setting]) -> Result<bool> {
         let mut account = self.context.account()?;
         for (draft, setting) in self.drafts.iter().zip(settings) {
             let ready = match draft.ready(*setting, &best.delta_of_each, best.stated) {
-                // There is too little delta for a threshold.
+                // With this small delta, no threshold is possible.
                 Err(Error::BudgetExceeded(_)) => return Ok(false),
                 ready => ready?,
             };
@@ -288,7 +292,7 @@ impl<'c, MO: Accounted> Plan<'c, MO> {
         })
     }
 }
-/// The noise of one question.
+/// The scale and the kind of the noise of one question.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Setting {
     scale: Scale,
@@ -302,10 +306,10 @@ pub struct Solved<'c, MO: Accounted> {
     settings: Vec<Setting>,
     /// The delta of each threshold.
     delta: Exact,
-    /// The delta at which Gaussian noise states its epsilon.
+    /// The delta for which the epsilon of Gaussian noise is computed.
     stated: f64,
     reserved: Option<[Exact; 2]>,
-    /// Whether some of the budget may be left.
+    /// Whether some of the budget may be left after the plan.
     spares: bool,
     stretched: f64,
 }
@@ -313,7 +317,7 @@ impl<'c, MO: Accounted> Solved<'c, MO> {
     /// Return the scale of the noise of a question.
     ///
     /// # Errors
-    /// `Argument` when it is a question of another plan.
+    /// `Argument` when the question is of another plan.
     pub fn scale<TO>(&self, asked: Asked<TO>) -> Result<f64> {
         Ok(self.at(asked.0)?.1.scale.value())
     }
@@ -325,28 +329,29 @@ impl<'c, MO: Accounted> Solved<'c, MO> {
         let (draft, setting) = self.at(asked.0)?;
         draft.ready(*setting, &self.delta, self.stated)?.accuracy()
     }
-    /// Return by how much wanted accuracies were widened: 1 if not at all.
+    /// Return the factor by which wanted accuracies were multiplied. It is 1 if the wanted
+    /// accuracies fit.
     pub fn stretched(&self) -> f64 {
         self.stretched
     }
-    /// Spend what all answers cost, then answer. All or none of them are paid for.
+    /// Spend the cost of all answers, then answer. Charge for all answers or for none.
     ///
     /// # Errors
-    /// As for [`Question::release`](super::Question::release). `BudgetExceeded` also when something
-    /// was spent since the plan was solved.
+    /// The errors of [`Question::release`](super::Question::release). `BudgetExceeded` also when
+    /// something was spent after the plan was solved.
     pub fn release(self) -> Result<Answers<MO>> {
         let answers = self.pay()?.into_iter().map(|question| question.run().map(Some));
         Ok(Answers::new(answers.collect::<Result<_>>()?))
     }
-    /// Spend what all answers cost, and do without them. In a context of its own this tells what
-    /// the next questions would get.
+    /// Spend the cost of all answers, but release nothing. Call this in a separate context to find
+    /// the noise of later questions.
     ///
     /// # Errors
     /// The errors of [`release`](Solved::release).
     pub fn forgo(self) -> Result<()> {
         self.pay().map(drop)
     }
-    /// Say of each question what it is of, and tell its mechanism, its scale and its error.
+    /// Return the title, the mechanism, the scale and the error of each question.
     pub(super) fn noises(&self, alpha: f64) -> Result<Vec<Noised>> {
         let mut all = Vec::with_capacity(self.drafts.len());
         for (draft, setting) in self.drafts.iter().zip(&self.settings) {
@@ -359,7 +364,7 @@ impl<'c, MO: Accounted> Solved<'c, MO> {
         let ready = ready.map(|(draft, setting)| draft.ready(*setting, &self.delta, self.stated));
         let ready = ready.collect::<Result<Vec<_>>>()?;
         let costs: Vec<_> = ready.iter().map(|question| question.cost()).collect();
-        // The rest of the budget is more useful in filters for all kinds of questions.
+        // If some budget is left, filters for all kinds of later questions are more useful.
         let reserved = self.reserved.as_ref();
         let ways: &[_] = match reserved {
             Some(_) if !self.spares => &[reserved],

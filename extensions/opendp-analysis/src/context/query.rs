@@ -1,4 +1,4 @@
-//! The start of a query: what it may cost, and which rows it uses.
+//! The start of a query: the largest cost of the query, and the rows that the query uses.
 
 use std::fmt;
 
@@ -14,7 +14,7 @@ use super::report::ErrorIn;
 use super::table::Source;
 use super::{Accounted, Budget, Context, Groups, Noisy, Rows, Statistic};
 
-/// The start of a query: what it may cost, and which rows it uses.
+/// The start of a query: the largest cost of the query, and the rows that the query uses.
 pub struct Query<'c, MO: Accounted> {
     pub(super) context: &'c Context<MO>,
     pub(super) wanted: Option<Vec<Exact>>,
@@ -40,8 +40,10 @@ impl<'c, MO: Accounted> Query<'c, MO> {
         let source = Source::default();
         Query { context, wanted: None, title: None, source, failed: None, about: String::new() }
     }
-    /// Set what the query may cost, if the budget is spent as you go. The query also gets the same
-    /// fraction of a delta, from the part that is kept for its kind of noise: see
+    /// Set the largest cost of the query, if the budget is spent as you go. Under an epsilon and a
+    /// delta, the account keeps a part of the budget's delta for each kind of noise. The query gets
+    /// a fraction of the part for its kind of noise. The fraction is the delta of `share` divided
+    /// by the budget's delta. See
     /// [`AdaptiveAccount`](opendp_measurements::accounting::AdaptiveAccount).
     #[must_use]
     pub fn spending(mut self, share: Budget<MO>) -> Self {
@@ -54,8 +56,8 @@ impl<'c, MO: Accounted> Query<'c, MO> {
         self.title = Some(title.into());
         self
     }
-    /// Keep the rows for which `keep` of a column's value is `true`. `keep` must be a function of
-    /// its argument alone.
+    /// Keep the rows for which `keep` returns `true` for the value in a column. The result of
+    /// `keep` must depend only on its argument.
     #[must_use]
     pub fn filter<T: Atom>(
         mut self,
@@ -80,12 +82,13 @@ impl<'c, MO: Accounted> Query<'c, MO> {
         let chain = start();
         Rows::new(self, name, chain)
     }
-    /// Divide the rows into groups: one for each combination of values of some columns. Then say
-    /// which [keys](Groups::keys) the groups have, and ask for statistics of each.
+    /// Divide the rows into groups: one for each combination of values of some columns. Then state
+    /// the [keys](Groups::keys) of the groups, and ask for statistics of each group.
     pub fn group_by<S: Into<String>>(self, columns: impl IntoIterator<Item = S>) -> Groups<'c, MO> {
         Groups::new(self, columns.into_iter().map(Into::into).collect())
     }
-    /// Begin the title of the query's parts with its own, if it has one.
+    /// Return a copy of the query for one part of the answer. If the query has a title, add `what`
+    /// to the title of the copy.
     pub(super) fn part(&self, what: &str) -> Self {
         let mut part = self.clone();
         part.title = part.title.map(|title| format!("{title}: {what}"));

@@ -1,4 +1,4 @@
-//! Questions whose noise is known: what they cost, how accurate they are, and their answers.
+//! Questions with known noise: their costs, their accuracies and their answers.
 
 use std::fmt;
 use std::sync::{Arc, OnceLock};
@@ -13,8 +13,8 @@ use super::draft::{Bound, OfTable};
 use super::report::{Entry, ErrorIn};
 use super::{Accounted, Context};
 
-/// A question that is ready to be asked. Its noise fits its share of the budget, and nothing has
-/// been spent.
+/// A question that is ready to be asked. The noise of the question fits its share of the budget,
+/// and nothing has been spent.
 pub struct Question<'c, MO: Accounted, TO: Carrier> {
     pub(super) context: &'c Context<MO>,
     pub(super) measurement: OfTable<MO, TO>,
@@ -32,7 +32,7 @@ impl<'c, MO: Accounted, TO: Carrier> Question<'c, MO, TO> {
     pub fn scale(&self) -> f64 {
         self.scale.value()
     }
-    /// Return the kind of noise: "Laplace", "Gaussian", or that of a selection.
+    /// Return the kind of noise: "Laplace", "Gaussian", or the kind of a selection.
     pub fn mechanism(&self) -> &'static str {
         self.mechanism
     }
@@ -40,25 +40,27 @@ impl<'c, MO: Accounted, TO: Carrier> Question<'c, MO, TO> {
     pub fn threshold(&self) -> Option<i64> {
         self.threshold
     }
-    /// Return what an answer costs on its own, rounded up. Costs of an epsilon and a delta compose
-    /// to less than their sum; [`Context::remaining`] tells what is left.
+    /// Return the cost that the answer would have as the only release, rounded up. If the budget
+    /// is an epsilon and a delta, the composed cost is less than the sum of the costs.
+    /// [`Context::remaining`] returns the budget that is left.
     ///
     /// # Errors
     /// The errors of the map.
     pub fn loss(&self) -> Result<MO::Distance> {
         self.measurement.map(&self.context.unit().distance())
     }
-    /// Return what an answer costs on its own, exactly, part by part.
+    /// Return the exact cost that the answer would have as the only release: one number for each
+    /// part.
     pub fn exact_loss(&self) -> &[Exact] {
         &self.cost.parts
     }
-    /// Return the measurement itself, for inspection.
+    /// Return the measurement that a release runs.
     pub fn measurement(&self) -> &OfTable<MO, TO> {
         &self.measurement
     }
-    /// Bound the distance of the answer from the truth, except with probability `alpha`. If there
-    /// are several numbers, the bound is for each one separately. For a quantile it is in ranks, in
-    /// addition to the error of the best candidate. This costs nothing.
+    /// Bound the distance of the answer from the truth, except with probability `alpha`. For
+    /// several numbers, the bound holds for each number separately. For a quantile, the bound is in
+    /// ranks, in addition to the error of the best candidate. This function spends nothing.
     ///
     /// # Errors
     /// `InvalidDistance` when `alpha` is not in `(0, 1]`; `NotImplemented` when no bound is known.
@@ -81,8 +83,8 @@ impl<'c, MO: Accounted, TO: Carrier> Question<'c, MO, TO> {
     pub fn error_in(&self) -> ErrorIn {
         self.error_in
     }
-    /// Spend what the answer costs, and do without the answer. In a context of its own this tells
-    /// what the next questions would get.
+    /// Spend the cost of the answer, but release nothing. Call this in a separate context to find
+    /// the noise of later questions.
     ///
     /// # Errors
     /// The errors of [`release`](Question::release).
@@ -90,10 +92,11 @@ impl<'c, MO: Accounted, TO: Carrier> Question<'c, MO, TO> {
         let accuracy = self.accuracy(Context::<MO>::ALPHA).ok();
         self.context.charge(&[&self.cost], &[None], &|left, _| vec![self.entry(accuracy, left)])
     }
-    /// Spend what the answer costs, then answer.
+    /// Spend the cost of the answer, then answer.
     ///
     /// # Errors
-    /// * `BudgetExceeded` when it no longer fits the budget: nothing is run, and nothing is spent
+    /// * `BudgetExceeded` when the cost no longer fits the budget: nothing is run, and nothing is
+    ///   spent
     /// * the errors of the [`Journal`](super::Journal), and `NoEntropy`: nothing is released, but
     ///   the charge stays
     pub fn release(self) -> Result<Answer<MO, TO>> {
@@ -115,11 +118,11 @@ impl<'c, MO: Accounted, TO: Carrier> Question<'c, MO, TO> {
             left,
         }
     }
-    /// Run what was paid for.
+    /// Run the measurement after its cost was charged.
     pub(super) fn answer(self, accuracy: Option<f64>) -> Result<Answer<MO, TO>> {
         let value = self.measurement.invoke(self.context.table())?;
         let noise = self.noise.map(|noise| noise(self.scale, self.mechanism == "Gaussian"));
-        // At `alpha` = 1 the bound contains only the error of rounding.
+        // At `alpha` = 1 the bound is only the error of rounding.
         let slack = self.measurement.accuracy(1.0).ok().and_then(|bounds| bounds.first().copied());
         let noise = noise.zip(slack.flatten()).map(|(noise, slack)| noise.and_at_most(slack));
         let estimates = Arc::new(OnceLock::new());
@@ -141,20 +144,20 @@ impl<MO: Accounted, TO: Carrier> fmt::Debug for Question<'_, MO, TO> {
 /// An answer that has been released and paid for.
 #[derive(Clone, Debug)]
 pub struct Answer<MO: Accounted, TO: Carrier> {
-    /// What was released.
+    /// The released value.
     pub value: TO,
-    /// A bound on the distance from the truth, except with probability [`Context::ALPHA`], if one
-    /// is known; see [`Question::accuracy`].
+    /// A bound on the distance from the truth, except with probability [`Context::ALPHA`], if a
+    /// bound is known. See [`Question::accuracy`].
     pub accuracy: Option<f64>,
     measurement: OfTable<MO, TO>,
     mechanism: &'static str,
     scale: Scale,
     noise: Option<Noise>,
-    /// Made once, so every copy of an estimate shares the same noise.
+    /// The estimates are made once, so every copy of an estimate has the same noise.
     estimates: Arc<OnceLock<Vec<Estimate>>>,
 }
 impl<MO: Accounted, TO: Carrier> Answer<MO, TO> {
-    /// Return the kind of noise: "Laplace", "Gaussian", or that of a selection.
+    /// Return the kind of noise: "Laplace", "Gaussian", or the kind of a selection.
     pub fn mechanism(&self) -> &'static str {
         self.mechanism
     }
@@ -165,7 +168,7 @@ impl<MO: Accounted, TO: Carrier> Answer<MO, TO> {
     pub(super) fn noise(&self) -> Option<Noise> {
         self.noise
     }
-    /// Combine the numbers, each given as an interval of floats, with their noise.
+    /// Combine released numbers with their noise. Each number is given as an interval of floats.
     fn estimates_of(&self, numbers: &[(f64, f64)]) -> Result<&[Estimate]> {
         let Some(noise) = self.noise else {
             return Err(Error::NotImplemented(
@@ -177,7 +180,7 @@ impl<MO: Accounted, TO: Carrier> Answer<MO, TO> {
         }
         let made = numbers.iter().map(|(low, high)| {
             let value = low + (high - low) / 2.0;
-            // A released float represents all numbers that round to it.
+            // A released float stands for all numbers that are rounded to this float.
             let rounding = high.inf_sub(value)?.max(value.inf_sub(*low)?);
             let rounding = noise.slack().inf_add(rounding)?;
             Ok(Estimate::released(value, noise.and_at_most(rounding)))
@@ -187,8 +190,8 @@ impl<MO: Accounted, TO: Carrier> Answer<MO, TO> {
     }
 }
 impl<MO: Accounted, TO: Released<Intervals = (f64, f64)>> Answer<MO, TO> {
-    /// Return the number together with its noise, for computing: sums, differences, multiples and
-    /// quotients of answers have intervals, too.
+    /// Return the number together with its noise, as an estimate for further computations. Sums,
+    /// differences, multiples and quotients of estimates also have intervals.
     ///
     /// ```
     /// # use opendp_analysis::{Budget, Context, PrivacyUnit, Split, Table};
@@ -204,25 +207,25 @@ impl<MO: Accounted, TO: Released<Intervals = (f64, f64)>> Answer<MO, TO> {
     /// ```
     ///
     /// # Errors
-    /// `NotImplemented` when it was chosen among candidates.
+    /// `NotImplemented` when the answer was chosen among candidates.
     pub fn estimate(&self) -> Result<Estimate> {
         let made = self.estimates_of(&[self.value.intervals(&[Some(0.0)])?])?;
         made.first().cloned().ok_or_else(|| Error::FailedFunction("there is no number".into()))
     }
 }
 impl<MO: Accounted, TO: Released<Intervals = Vec<(f64, f64)>>> Answer<MO, TO> {
-    /// Return the numbers together with their noise, for computing.
+    /// Return the numbers together with their noise, as estimates for further computations.
     ///
     /// # Errors
-    /// `NotImplemented` when they were chosen among candidates.
+    /// `NotImplemented` when the answers were chosen among candidates.
     pub fn estimates(&self) -> Result<&[Estimate]> {
         self.estimates_of(&self.value.intervals(&[Some(0.0)])?)
     }
 }
 impl<MO: Accounted, TO: Released> Answer<MO, TO> {
     /// Return an interval that contains the true number except with probability `alpha`. For
-    /// several numbers, all intervals hold together. Only the noise is counted, and not what
-    /// clamping has changed.
+    /// several numbers, all intervals hold together. Intervals include the error of noise, and
+    /// exclude the error of clamping.
     ///
     /// # Errors
     /// The errors of [`confidence_interval`].

@@ -1,4 +1,4 @@
-//! Reports of what was spent on each release.
+//! Reports of the cost of each release.
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -14,54 +14,56 @@ mod page;
 /// The unit of an answer's error.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum ErrorIn {
-    /// The unit of the answer itself.
+    /// The error is in the unit of the answer.
     Value,
-    /// Ranks: by how many rows a quantile candidate is off.
+    /// The error is in ranks: the number of rows between a candidate and the quantile.
     Ranks,
-    /// Rows: how many fewer rows a chosen category has than a better one that was not chosen.
+    /// The error is a difference of row counts: the rows of a category that was not chosen, minus
+    /// the rows of a chosen category.
     Counts,
 }
-/// One release, as listed in a [`Report`] and passed to a [`Journal`].
+/// One release in a [`Report`] or a [`Journal`].
 #[derive(Clone, Debug)]
 pub struct Entry {
-    /// What was asked.
+    /// The title of the question.
     pub query: String,
-    /// What kind of noise was added.
+    /// The kind of noise that was added.
     pub mechanism: String,
     /// The scale of the noise.
     pub scale: f64,
     /// The threshold for keys, if there is one.
     pub threshold: Option<i64>,
-    /// The exact loss of this release on its own, part by part.
+    /// The exact loss that this release would have as the only release: one number for each part.
     pub loss: Vec<Exact>,
-    /// The square of `mu`, if the release is also `mu`-GDP. A tight account needs it to restore
-    /// what was spent; without it the release is charged for its loss.
+    /// The square of `mu`, if the release is also `mu`-GDP. A tight account needs this square to
+    /// restore the exact charge. Without the square, the release is charged for its loss.
     pub mu_squared: Option<Exact>,
-    /// The epsilon for pure losses and the delta for deltas that a [plan](super::Plan) reserved
-    /// when it opened a tight account with this release.
+    /// The reserved epsilon for pure losses, and the reserved delta for the deltas of losses. Both
+    /// are present if a [plan](super::Plan) opened a tight account with this release and reserved
+    /// the epsilon and the delta.
     pub reserved: Option<[Exact; 2]>,
     /// A bound on the distance from the truth, except with probability [`Context::ALPHA`].
     pub accuracy: Option<f64>,
     /// The unit of `accuracy`.
     pub error_in: ErrorIn,
-    /// What was left of the budget afterwards, part by part.
+    /// The remaining budget after the release: one number for each part.
     pub left: Vec<Exact>,
 }
 
-/// Keeps a record of releases that outlives the process.
+/// A record of releases that outlives the process.
 pub trait Journal: Send + Sync {
-    /// Write a release down. It has been charged but not run; it is run only if this succeeds.
-    /// Other releases wait meanwhile, so the journal has the order of the account. It must not call
-    /// the context itself.
+    /// Record a release after its charge and before its run. The release is run only if the
+    /// recording succeeds. Other releases wait until the recording ends, so the journal has the
+    /// order of the charges. An implementation must not call the context.
     ///
     /// # Errors
-    /// When it could not be written. Nothing is released then.
+    /// Any error when the record could not be written. Then nothing is released.
     fn record(&self, entry: &Entry) -> Result<()>;
 }
 
-/// What was spent on each release.
+/// A report of the cost of each release.
 ///
-/// It prints as a table, and converts to JSON.
+/// A report prints as a table and converts to JSON.
 #[derive(Clone, Debug)]
 pub struct Report<MO> {
     pub(crate) unit: PrivacyUnit,
@@ -76,12 +78,13 @@ impl<MO: Accounted> Report<MO> {
     pub fn entries(&self) -> &[Entry] {
         &self.entries
     }
-    /// Return the exact total of all losses, part by part. Losses of an epsilon and a delta compose
-    /// to less than their sum; then this is the total of releases that are fixed in advance.
+    /// Return the exact total of all losses: one number for each part. The total can be less than
+    /// the sum of the losses if the budget is an epsilon and a delta. For such a budget, the total
+    /// is valid only for releases that are fixed in advance.
     pub fn exact_total(&self) -> &[Exact] {
         &self.total
     }
-    /// Convert to JSON. Losses are rounded up, and the rest of the budget is rounded down.
+    /// Convert to JSON. Losses are rounded up, and the remaining budget is rounded down.
     pub fn to_json(&self) -> Json {
         let entry = |entry: &Entry| {
             json!({
@@ -114,7 +117,7 @@ fn parts<MO: Accounted>(parts: &[Exact], float: fn(&Exact) -> f64) -> Json {
     let named = MO::PARTS.iter().zip(parts);
     Json::Object(named.map(|(name, part)| ((*name).to_owned(), float(part).to_json())).collect())
 }
-/// Round for display, to about four digits.
+/// Round a number to about four digits, for display.
 ///
 /// ```
 /// # use opendp_analysis::context::short;

@@ -9,25 +9,24 @@ use opendp_core::{
     Atom, Bounds, Carrier, Distance, Function, L1Distance, Result, SymmetricDistance, TheMeasure,
     Transformation,
 };
-use opendp_measurements::{
-    Scale, make_composition, make_continuous_gaussian, make_noise, make_noisy_top_k,
-};
+use opendp_measurements::{Scale, make_continuous_gaussian, make_noise, make_noisy_top_k};
 use opendp_transformations::{
-    Alpha, Key, Summand, make_clamp, make_count, make_count_by, make_count_by_categories,
-    make_filter, make_find_bin, make_impute_constant, make_mean, make_resize,
-    make_sized_bounded_variance, make_sum,
+    Key, Summand, make_clamp, make_count, make_count_by, make_count_by_categories, make_filter,
+    make_find_bin, make_impute_constant, make_mean, make_resize, make_sized_bounded_variance,
+    make_sum,
 };
 
 use super::chain::{
-    Chain, Column, ColumnSpace, OfColumn, Total, as_euclidean, as_scores, bounded, increasing,
-    of_base, of_gaussian, of_table, quantile_bound, sized, sorted, wrong,
+    Chain, Column, Total, as_euclidean, as_scores, bounded, of_base, of_gaussian, of_table, sized,
+    wrong,
 };
-use super::draft::{Build, Dials, Draft};
+use super::draft::{Build, Dials, Draft, SELECTION};
 use super::report::ErrorIn;
 use super::{Accounted, Choice, Noisy, Query, Statistic, WithDelta};
-use crate::make_private_quantile;
 
-/// The rows of a column, before a statistic of them is chosen.
+mod ranks;
+
+/// The rows of a column, before a statistic of the rows is chosen.
 ///
 /// Steps do not fail. The error of a step is returned when the noise is solved for.
 pub struct Rows<'c, MO: Accounted, T: Atom> {
@@ -48,7 +47,8 @@ impl<'c, MO: Accounted, T: Atom> Rows<'c, MO, T> {
     pub fn impute(self, value: T) -> Self {
         self.step(|_, chain| chain.step(|rows| make_impute_constant(rows, value)))
     }
-    /// Keep the rows for which `keep` is `true`. It must be a function of its argument alone.
+    /// Keep the rows for which `keep` is `true`. The result of `keep` must depend only on its
+    /// argument.
     #[must_use]
     pub fn filter(self, keep: impl Fn(&T) -> bool + Send + Sync + 'static) -> Self {
         self.step(|_, chain| chain.step(|rows| make_filter(rows, keep)))
@@ -69,8 +69,8 @@ impl<'c, MO: Accounted, T: Atom> Rows<'c, MO, T> {
             chain.step(|rows| make_clamp(rows, Bounds::new(lower, upper)?))
         })
     }
-    /// Bring the rows to a known number: drop rows, or add zeros, which are clamped to the bounds.
-    /// The number must not be taken from the data.
+    /// Bring the number of rows to `size`: drop rows, or add zeros that are clamped to the bounds.
+    /// `size` must not be taken from the data.
     #[must_use]
     pub fn resize(self, size: usize) -> Self {
         self.step(|_, chain| {
@@ -78,7 +78,8 @@ impl<'c, MO: Accounted, T: Atom> Rows<'c, MO, T> {
             chain.step(|rows| make_resize(rows, size, filler))
         })
     }
-    /// Bring the rows to a known number, as [`resize`](Rows::resize) does, but add this value.
+    /// Bring the number of rows to `size`, as [`resize`](Rows::resize) does, but add copies of
+    /// `filler`.
     #[must_use]
     pub fn resize_with(self, size: usize, filler: T) -> Self {
         self.step(|_, chain| chain.step(|rows| make_resize(rows, size, filler)))
@@ -87,7 +88,7 @@ impl<'c, MO: Accounted, T: Atom> Rows<'c, MO, T> {
     pub fn count(self) -> Statistic<'c, MO, i64> {
         self.number("count", |_, chain| chain.total(make_count))
     }
-    /// Sum the rows. This needs bounds.
+    /// Sum the rows. The sum needs bounds.
     pub fn sum(self) -> Statistic<'c, MO, T::Total>
     where
         T: Summand,
@@ -98,7 +99,7 @@ impl<'c, MO: Accounted, T: Atom> Rows<'c, MO, T> {
             chain.total(make_sum)
         })
     }
-    /// Take the mean. This needs bounds, and a known number of rows.
+    /// Take the mean of the rows. The mean needs bounds and a known number of rows.
     pub fn mean(self) -> Statistic<'c, MO, T>
     where
         T: Float + Distance + Into<f64> + Noisy<MO>,
@@ -109,8 +110,8 @@ impl<'c, MO: Accounted, T: Atom> Rows<'c, MO, T> {
             chain.total(make_mean)
         })
     }
-    /// Take the variance of a sample, which divides by one less than the number of rows. This needs
-    /// bounds, and a known number of rows.
+    /// Take the variance of a sample: divide by one less than the number of rows. The variance
+    /// needs bounds and a known number of rows.
     pub fn variance(self) -> Statistic<'c, MO, T>
     where
         T: Float + Distance + Into<f64> + Noisy<MO>,
@@ -131,8 +132,8 @@ impl<'c, MO: Accounted, T: Atom> Rows<'c, MO, T> {
             chain.total(|rows| make_count_by_categories(rows, categories, false))
         })
     }
-    /// Count the rows of each category, as [`histogram`](Rows::histogram) does, and last those of
-    /// no category.
+    /// Count the rows of each category, as [`histogram`](Rows::histogram) does. The last count is
+    /// of the rows without a category.
     pub fn histogram_and_others(self, categories: Vec<T>) -> Statistic<'c, MO, Vec<i64>>
     where
         T: Key,
@@ -141,8 +142,8 @@ impl<'c, MO: Accounted, T: Atom> Rows<'c, MO, T> {
             chain.total(|rows| make_count_by_categories(rows, categories, true))
         })
     }
-    /// Count the rows between edges: below the first edge, between each pair of adjacent edges, and
-    /// from the last edge up. The edges are public.
+    /// Count the rows below the first edge, between each two adjacent edges, and from the last edge
+    /// up. The edges are public.
     pub fn histogram_between(self, edges: Vec<T>) -> Statistic<'c, MO, Vec<i64>>
     where
         T: Number,
@@ -155,7 +156,7 @@ impl<'c, MO: Accounted, T: Atom> Rows<'c, MO, T> {
         })
     }
     /// Count the rows of each key, without a list of keys. Keys that few people have are left out.
-    /// This takes a budget with a delta.
+    /// A budget with a delta is necessary.
     pub fn count_by(self) -> Statistic<'c, MO, HashMap<T, i64>>
     where
         T: Key,
@@ -179,78 +180,6 @@ impl<'c, MO: Accounted, T: Atom> Rows<'c, MO, T> {
         let mut draft = self.draft("counts by", "Laplace, threshold", build);
         draft.threshold = true;
         Statistic::new(draft)
-    }
-    /// Choose the candidate nearest to a quantile, by rank; `alpha` is 0.5 for the median. The
-    /// candidates are public.
-    pub fn quantile(self, alpha: f64, candidates: Vec<T>) -> Choice<'c, MO, T>
-    where
-        T: Number,
-    {
-        let choices = candidates.len();
-        let what = if alpha == 0.5 { "median".to_owned() } else { format!("{alpha} quantile") };
-        self.ranks(&what, choices, move |rows, scale| {
-            let measure = TheMeasure(MO::Base::default());
-            make_private_quantile(rows, measure, candidates.clone(), Alpha::new(alpha)?, scale)
-        })
-    }
-    /// Choose the candidates nearest to several quantiles, in increasing order, in one release.
-    ///
-    /// Each is chosen for itself, and then all are sorted. One noisy histogram of all candidates,
-    /// or a tree of counts, would answer any number of quantiles. But its noise adds up over the
-    /// cells below a quantile, or over the layers of the tree, and that is more for a few
-    /// quantiles. For dozens of them take [`histogram_between`](Rows::histogram_between), and add
-    /// up its counts. Choices compose best under [a rho](super::Budget::rho).
-    pub fn quantiles(self, alphas: &[f64], candidates: Vec<T>) -> Choice<'c, MO, Vec<T>>
-    where
-        T: Number,
-    {
-        let (choices, alphas) = (candidates.len().saturating_mul(alphas.len()), alphas.to_vec());
-        self.ranks(&format!("quantiles {alphas:?}"), choices, move |rows, scale| {
-            increasing(&alphas)?;
-            let choose = |alpha: &f64| {
-                let (rows, measure) = (rows.clone(), TheMeasure(MO::Base::default()));
-                make_private_quantile(rows, measure, candidates.clone(), Alpha::new(*alpha)?, scale)
-            };
-            make_composition(alphas.iter().map(choose).collect::<Result<_>>()?)?.then(sorted)
-        })
-    }
-    fn ranks<TO: Carrier>(
-        self,
-        what: &str,
-        choices: usize,
-        make: impl Fn(ColumnSpace<T>, Scale) -> Result<OfColumn<T, MO::Base, TO>>
-        + Send
-        + Sync
-        + 'static,
-    ) -> Choice<'c, MO, TO> {
-        let mut draft = self.draft(what, "selection", |query, chain| {
-            if chain.space().domain().element().nan() {
-                return Err(wrong(
-                    "a quantile needs an order, in which missing values (NaN) have no place: add \
-                     `.impute(value)` before it"
-                        .into(),
-                ));
-            }
-            let steps = chain.clone();
-            let (space, source) = (query.context.space().clone(), query.source.clone());
-            Ok(Box::new(move |dials| {
-                let release = steps.measure(|rows| make(rows, dials.scale))?;
-                let source = source.clone();
-                Ok(of_base(&space, release, move |release, table| {
-                    release.invoke(&*source.rows(table)?)
-                }))
-            }))
-        });
-        draft.error_in = ErrorIn::Ranks;
-        draft.bound = Some(quantile_bound(choices));
-        Choice::new(draft)
-    }
-    /// Choose the median among candidates, which are public.
-    pub fn median(self, candidates: Vec<T>) -> Choice<'c, MO, T>
-    where
-        T: Number,
-    {
-        self.quantile(0.5, candidates)
     }
     /// Choose the `k` categories with the most rows, in descending order. The categories are
     /// public.
@@ -282,13 +211,13 @@ impl<'c, MO: Accounted, T: Atom> Rows<'c, MO, T> {
                 }))
             }))
         };
-        // With exponential noise, all noise is below `scale ln(n / alpha)` except with probability
-        // alpha. Then no chosen category is farther than this below one that was not chosen. With
-        // Gumbel noise the race is `k` successive choices (Durfee, Rogers 2019, Lemma 4.2). Each
-        // choice is farther than `t` below the best remaining one with probability at most
-        // `n exp(-t / scale)`.
+        // Let `n` be the number of categories. All exponential noise is below `scale ln(n / alpha)`
+        // except with probability `alpha`. Then the count of a chosen category is at most this far
+        // below the count of a category that was not chosen. Gumbel noise makes `k` successive
+        // choices (Durfee, Rogers 2019, Lemma 4.2). The count of each choice is more than `t` below
+        // the best remaining count with probability at most `n exp(-t / scale)`.
         let chances = choices.saturating_mul(if MO::NOISE == "Laplace" { 1 } else { k.max(1) });
-        let mut draft = self.draft(&format!("top {k}"), "selection", build);
+        let mut draft = self.draft(&format!("top {k}"), SELECTION, build);
         draft.error_in = ErrorIn::Counts;
         draft.bound = Some(Arc::new(move |scale: Scale, alpha: f64| {
             let logarithm = f64::inf_cast(chances)?.inf_ln()?.inf_sub(alpha.neg_inf_ln()?)?;

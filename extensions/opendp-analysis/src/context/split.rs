@@ -7,7 +7,8 @@ use super::account::Wanted;
 
 /// A way to divide a budget among queries.
 ///
-/// Shares are shares of the remaining budget: what one query does not use is left for the next.
+/// A share is a part of the remaining budget. So the unspent rest of a share remains for the next
+/// queries.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Split(Kind);
 #[derive(Clone, Debug, PartialEq)]
@@ -27,7 +28,7 @@ impl Split {
     /// in which the queries are asked.
     ///
     /// # Errors
-    /// `Argument` when there are no weights, or one is not positive and finite.
+    /// `Argument` when there are no weights, or a weight is not positive and finite.
     pub fn by_weights(weights: &[f64]) -> Result<Self> {
         if weights.is_empty() {
             return Err(Error::argument("split", "expected at least one query, found none"));
@@ -38,7 +39,7 @@ impl Split {
         }
         Ok(Split(Kind::Weights(weights.iter().map(|w| Exact::written(*w)).collect::<Result<_>>()?)))
     }
-    /// Let each query set what it may cost.
+    /// Let the analyst set the largest cost of each query, one query after another.
     pub fn as_you_go() -> Self {
         Split(Kind::AsYouGo)
     }
@@ -55,7 +56,7 @@ impl Split {
             (Kind::Weights(weights), None) => {
                 let rest = weights.get(asked..).unwrap_or_default();
                 let Some(weight) = rest.first() else { return Err(self.over()) };
-                // The last query gets all that is left, without rounding.
+                // The last query gets the whole remaining budget, without rounding.
                 let sum = rest.iter().fold(Exact::ZERO, |sum, weight| sum.plus(weight));
                 Ok(Wanted::Fraction(weight.over(&sum)))
             }
@@ -72,7 +73,8 @@ impl Split {
             )),
         }
     }
-    /// Find the share of the next `count` queries together. Without a plan, all that is left.
+    /// Find the share of the next `count` queries together. If the budget is spent as you go and no
+    /// amount is wanted, the share is the remaining budget.
     pub(crate) fn share_of(
         &self,
         asked: usize,
@@ -93,7 +95,7 @@ impl Split {
             _ => self.share(asked, wanted),
         }
     }
-    /// Refuse a query beyond those that were planned.
+    /// Check that the next `count` queries are among the planned ones.
     pub(crate) fn admit(&self, asked: usize, count: usize) -> Result<()> {
         match self.queries() {
             Some(queries) if queries < asked + count => Err(self.over()),

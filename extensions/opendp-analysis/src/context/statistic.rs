@@ -17,25 +17,25 @@ impl<'c, MO: Accounted, TO: Carrier> Statistic<'c, MO, TO> {
     pub(super) fn into_draft(self) -> Draft<'c, MO, TO> {
         self.0
     }
-    /// Find the least noise that fits the query's share of the budget, of the kind that the
-    /// budget's measure uses.
+    /// Find the least noise that fits the query's share of the budget. The budget's measure sets
+    /// the kind of noise.
     ///
     /// # Errors
     /// The errors of the steps before; `BudgetExceeded` when nothing is left.
     pub fn noise(self) -> Result<Question<'c, MO, TO>> {
         self.0.solve()
     }
-    /// Use noise of a given scale, if it fits the query's share of the budget.
+    /// Use noise of a given scale, if the cost of this noise fits the query's share of the budget.
     ///
     /// # Errors
-    /// The errors of [`noise`](Statistic::noise); `BudgetExceeded` when it does not fit.
+    /// The errors of [`noise`](Statistic::noise); `BudgetExceeded` when the noise does not fit.
     pub fn noise_of_scale(self, scale: f64) -> Result<Question<'c, MO, TO>> {
         self.0.of_scale(scale)
     }
-    /// Find the noise with the smallest error among those that fit the query's share of the budget:
-    /// Laplace or Gaussian noise under an epsilon and a delta, and the noise of the measure
-    /// otherwise. Errors are compared at [`Context::ALPHA`]. The answer and the report tell
-    /// [which](Question::mechanism) it is.
+    /// Find the noise with the smallest error that fits the query's share of the budget. Under an
+    /// epsilon and a delta, this is Laplace or Gaussian noise. Under other budgets, the noise is
+    /// the noise of the measure. Errors are compared at [`Context::ALPHA`]. The answer and the
+    /// report state the [kind of noise](Question::mechanism).
     ///
     /// ```
     /// # use opendp_analysis::{Budget, Context, PrivacyUnit, Split, Table};
@@ -57,15 +57,7 @@ impl<'c, MO: Accounted, TO: Carrier> Statistic<'c, MO, TO> {
         if !MO::TIGHT {
             return first;
         }
-        match (first, self.0.solve_gaussian()) {
-            (Ok(one), Ok(other)) => {
-                let (error, errors) = (one.accuracy(Context::<MO>::ALPHA)?, &other);
-                let better = errors.accuracy(Context::<MO>::ALPHA)? < error;
-                Ok(if better { other } else { one })
-            }
-            (Err(_), Ok(only)) | (Ok(only), Err(_)) => Ok(only),
-            (Err(error), Err(_)) => Err(error),
-        }
+        better(first, self.0.solve_gaussian())
     }
     /// Find the least Laplace noise that fits the query's share of the budget.
     ///
@@ -79,10 +71,10 @@ impl<'c, MO: Accounted, TO: Carrier> Statistic<'c, MO, TO> {
     }
     /// Find the least Gaussian noise that fits the query's share of the budget.
     ///
-    /// Under an epsilon and a delta, the loss is a `mu` in Gaussian differential privacy, and the
-    /// share is one of the `mu^2` that the budget has room for: see the table of what is proved in
-    /// [`AdaptiveAccount`](opendp_measurements::accounting::AdaptiveAccount). Integers get noise of
-    /// the continuous normal law, rounded to an integer.
+    /// Under an epsilon and a delta, the loss is a `mu` in Gaussian differential privacy. The share
+    /// is a part of the `mu^2` that the budget has room for.
+    /// [`AdaptiveAccount`](opendp_measurements::accounting::AdaptiveAccount) states what is proved.
+    /// Integers get continuous Gaussian noise, rounded to an integer.
     ///
     /// # Errors
     /// The errors of [`noise`](Statistic::noise); `BudgetExceeded` when no delta is left.
@@ -104,10 +96,30 @@ impl<'c, MO: Accounted, TO: Carrier> Choice<'c, MO, TO> {
     }
     /// Find the least noise on the scores that fits the query's share of the budget.
     ///
+    /// Under an epsilon and a delta, there are two kinds of noise. Exponential noise has a pure
+    /// loss. Gumbel noise has a loss `mu` in Gaussian differential privacy. Quantiles take the kind
+    /// with the smaller error. If there are many questions, Gumbel noise has the smaller error.
+    ///
     /// # Errors
     /// The errors of the steps before; `BudgetExceeded` when nothing is left.
     pub fn choose(self) -> Result<Question<'c, MO, TO>> {
-        self.0.solve()
+        let first = self.0.solve();
+        if MO::TIGHT { better(first, self.0.solve_gaussian()) } else { first }
+    }
+}
+/// Return the question with the smaller error, or the only question. If there is no
+/// question, return the first error.
+fn better<'c, MO: Accounted, TO: Carrier>(
+    first: Result<Question<'c, MO, TO>>,
+    second: Result<Question<'c, MO, TO>>,
+) -> Result<Question<'c, MO, TO>> {
+    match (first, second) {
+        (Ok(first), Ok(second)) => {
+            let alpha = Context::<MO>::ALPHA;
+            Ok(if second.accuracy(alpha)? < first.accuracy(alpha)? { second } else { first })
+        }
+        (Err(_), Ok(only)) | (Ok(only), Err(_)) => Ok(only),
+        (Err(error), Err(_)) => Err(error),
     }
 }
 impl<MO: Accounted, TO: Carrier> fmt::Debug for Statistic<'_, MO, TO> {

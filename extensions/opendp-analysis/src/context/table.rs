@@ -14,7 +14,7 @@ use serde_json::{Value as Json, json};
 
 /// A table in memory: named columns of typed rows. Row `i` of each column is the same record.
 ///
-/// Clones share their columns.
+/// A clone of a table shares the columns of the table.
 ///
 /// ```
 /// # use opendp_analysis::Table;
@@ -40,15 +40,15 @@ struct Column {
 pub(crate) trait Cells: Any + Send + Sync {
     /// Whether cells may be NaN.
     fn nullable(&self) -> bool;
-    /// Prepare to find the place of each cell among some keys.
+    /// Return a function that finds the place of each cell in the list `keys`.
     fn places(&self, keys: &[Json]) -> Result<Places>;
-    /// Write a cell.
+    /// Return the cell of a row as JSON.
     fn cell(&self, row: usize) -> Json;
     fn are_numbers(&self) -> bool;
     /// Return the cells as floats, if they are numbers.
     fn numbers(&self) -> Option<Vec<f64>>;
 }
-/// Finds the place of each cell of a column among some keys.
+/// A function from the cells of a column to the places of the cells in a list of keys.
 pub(crate) type Places = Arc<dyn Fn(&dyn Cells) -> Result<Vec<Option<usize>>> + Send + Sync>;
 impl<T: Atom> Cells for Vec<T> {
     fn nullable(&self) -> bool {
@@ -72,7 +72,8 @@ impl<T: Atom> Cells for Vec<T> {
         numbers_of(self)
     }
 }
-/// Compiled once, and not for each type of cells.
+/// Convert cells of any number type to floats. Return `None` for cells that are not numbers. This
+/// function is not generic, so it is compiled only once.
 fn numbers_of(cells: &dyn Any) -> Option<Vec<f64>> {
     macro_rules! of {
         ($($number:ty)*) => {
@@ -100,8 +101,8 @@ impl Table {
     /// Add a column.
     ///
     /// # Errors
-    /// `Argument` when the name is already used, or the number of rows differs from the other
-    /// columns.
+    /// `Argument` when the name is already used, or when the other columns have a different number
+    /// of rows.
     pub fn with<T: Atom>(mut self, name: &str, rows: Vec<T>) -> Result<Self> {
         if self.columns().any(|known| known == name) {
             return Err(Error::argument(name, "the table has a column of this name already"));
@@ -114,8 +115,9 @@ impl Table {
         self.columns.push(Column { name, holds, size, rows: Arc::new(rows) });
         Ok(self)
     }
-    /// Make a table of frames of columns, such as those that `CsvFrame`, `ArrowFrame` and
-    /// `ParquetFrame` of `opendp-data` read. Each frame has the next records.
+    /// Make a table from frames of columns. For example, `CsvFrame`, `ArrowFrame` and
+    /// `ParquetFrame` of `opendp-data` read frames. The records of a frame follow the records of
+    /// the previous frame.
     ///
     /// ```
     /// # use opendp_analysis::Table;
@@ -127,8 +129,8 @@ impl Table {
     /// ```
     ///
     /// # Errors
-    /// The errors of the frames; `Argument` when a column holds cells that may be absent, or of a
-    /// type that is not a number, a text or `bool`.
+    /// The errors of the frames; `Argument` when cells of a column may be absent, or when their
+    /// type is not a number, a text or `bool`.
     pub fn from_frames(
         frames: impl IntoIterator<Item = Result<DataFrame<String>>>,
     ) -> Result<Self> {
@@ -161,7 +163,7 @@ impl Table {
         );
         Err(Error::argument(name, reason))
     }
-    /// Add a column that arrives in chunks, such as one read from a file.
+    /// Add a column that arrives in chunks, such as a column of a file.
     ///
     /// # Errors
     /// The errors of the chunks, and the errors of [`with`](Table::with).
@@ -176,7 +178,7 @@ impl Table {
         }
         self.with(name, rows)
     }
-    /// Add a column that is computed from another, row by row.
+    /// Add a column that is computed from another column, row by row.
     ///
     /// # Errors
     /// `Argument` when there is no such column of this type, and the errors of
@@ -221,7 +223,7 @@ impl Table {
         })
     }
 }
-/// Prints the column names, and never their values.
+/// Prints the column names, without values.
 impl fmt::Debug for Table {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Table").field("columns", &self.columns().collect::<Vec<_>>()).finish()
@@ -253,8 +255,8 @@ fn header(table: &Table) -> Vec<(String, String)> {
 }
 impl Domain for TableDomain {
     type Carrier = Table;
-    /// The columns of a table all have the same length, so only the header and the size are
-    /// checked.
+    /// All columns of a table have the same length. So this function checks only the header and the
+    /// size.
     fn member(&self, table: &Table) -> bool {
         self.size.is_none_or(|size| size == table.size()) && header(table) == self.columns
     }
@@ -267,14 +269,14 @@ impl MetricOn<TableDomain> for SymmetricDistance {}
 named!(Table as "Table", TableDomain as "TableDomain");
 carrier!(Table);
 
-/// Decides which rows a query uses.
+/// A filter of the rows that a query uses.
 type Keep = Arc<dyn Fn(&Table, &mut [bool]) -> Result<()> + Send + Sync>;
 
-/// Where the rows of a query come from: a column, or the bare records, after filters.
+/// The source of the rows of a query: a column or the bare records, after filters.
 ///
 /// # Proof
 /// Filters and columns look at one record at a time. So one more record in the table gives at most
-/// one more row here: tables at symmetric distance `d` give rows at symmetric distance at most `d`.
+/// one more row here. Tables at symmetric distance `d` give rows at symmetric distance at most `d`.
 #[derive(Clone, Default)]
 pub(crate) struct Source {
     filters: Vec<Keep>,
@@ -320,7 +322,7 @@ impl Source {
         kept.retain(|kept| *kept);
         Ok(kept)
     }
-    /// Say of each record whether it is kept.
+    /// Return whether each record is kept.
     pub(crate) fn kept(&self, table: &Table) -> Result<Vec<bool>> {
         let mut kept = vec![true; table.size()];
         self.filters.iter().try_for_each(|filter| filter(table, &mut kept))?;

@@ -5,8 +5,8 @@ use opendp_measurements::accuracy::Estimate;
 
 use super::*;
 
-/// A thousand rows: ages from 0 to 99, ten rows each; incomes of a hundred times the age; every
-/// twentieth city is not Lyon.
+/// Make a table of a thousand rows. There are ten rows for each age from 0 to 99. An income is a
+/// hundred times the age. Every twentieth city is not Lyon.
 fn table() -> Table {
     let ages: Vec<i64> = (0..1000).map(|i| i % 100).collect();
     let city = |i: i64| if i % 20 == 0 { "Lille" } else { "Lyon" }.to_owned();
@@ -102,7 +102,7 @@ fn the_threshold_is_the_least_that_fits() {
     let question = context.query().column::<String>("city").count_by().laplace().unwrap();
     let (epsilon, delta) = question.loss().unwrap();
     assert!(0.999_999 < epsilon && epsilon <= 1.0);
-    // A threshold one lower would cost exp(1 / scale) times as much delta.
+    // A threshold that is lower by one would cost exp(1 / scale) times as much delta.
     assert!(delta <= 1e-6 && 1e-6 < 1.01 * delta * (1.0 / question.scale()).exp(), "{delta}");
     let same = context.query().column::<String>("city").count_by();
     let same = same.noise_of_scale(question.scale()).unwrap();
@@ -268,7 +268,7 @@ fn a_public_number_of_rows_needs_no_resizing() {
     let (budget, split) = (Budget::rho(0.5).unwrap(), Split::evenly(1).unwrap());
     let context = Context::new(table(), unit, budget, split).unwrap();
     let question = incomes(&context).mean().gaussian().unwrap();
-    // One of a thousand values changes by at most 9900.3.
+    // One of a thousand values changes by at most 9900.3, so their mean changes by at most 9.9003.
     assert!((question.scale() - 9.9003).abs() < 1e-6, "{}", question.scale());
     // The number of adults is not public.
     let adults = context.query().filter("age", |age: &i64| 18 <= *age).column::<f64>("income");
@@ -276,7 +276,8 @@ fn a_public_number_of_rows_needs_no_resizing() {
     assert!(error.contains("known number of rows"), "{error}");
 }
 
-/// A journal with room for this many entries.
+/// A journal that counts its entries in the first field. The second field is the largest number of
+/// entries.
 struct Pages(Arc<AtomicUsize>, usize);
 impl Journal for Pages {
     fn record(&self, entry: &Entry) -> Result<()> {

@@ -4,7 +4,7 @@ use std::fmt;
 
 use opendp_core::{Error, Result};
 
-/// How many rows of a table one person may contribute.
+/// The number of rows of a table that one person may contribute.
 ///
 /// ```
 /// # use opendp_analysis::PrivacyUnit;
@@ -23,7 +23,7 @@ impl PrivacyUnit {
     /// private.
     ///
     /// # Errors
-    /// `Argument` when `rows` is zero, which would protect no one.
+    /// `Argument` when `rows` is zero, because this would protect no one.
     pub fn person(rows: u32) -> Result<Self> {
         PrivacyUnit { rows, replaced: false }.checked()
     }
@@ -39,8 +39,8 @@ impl PrivacyUnit {
     pub fn size_is_public(&self) -> bool {
         self.replaced
     }
-    /// Return the symmetric distance of neighbouring tables. A replaced row is one removed and one
-    /// added.
+    /// Return the symmetric distance of neighbouring tables. A replaced row counts as one removed
+    /// row and one added row.
     pub fn distance(&self) -> u32 {
         if self.replaced { self.rows.saturating_mul(2) } else { self.rows }
     }

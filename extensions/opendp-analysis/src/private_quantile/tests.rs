@@ -33,13 +33,13 @@ fn costs_what_the_catalogue_lists() {
     let median = |size| quantile::<SymmetricDistance, _>((size, MaxDivergence), &GRID, (1, 2), 1.0);
     assert_eq!([0, 1, 2].map(|d| median(None).map(&d).unwrap()), [0.0, 1.0, 2.0]);
     assert_eq!([1, 2, 3, 4].map(|d| median(Some(9)).map(&d).unwrap()), [0.0, 2.0, 2.0, 4.0]);
-    // The value of OpenDP 0.16 for the quartile of ten at scale 2.
+    // OpenDP 0.16 returns this loss for the quartile of ten records at scale 2.
     let concentrated = (Some(10), ZeroConcentratedDivergence);
     let quartile = quantile::<SymmetricDistance, _>(concentrated, &GRID, (1, 4), 2.0);
     assert_eq!(quartile.map(&2), Ok(0.125));
     let replaced = quantile::<ChangeOneDistance, _>(concentrated, &GRID, (1, 4), 2.0);
     assert_eq!(replaced.map(&1), Ok(0.125));
-    // At the ends all scores move in one direction.
+    // For `alpha` 0, all scores move in one direction.
     let least = quantile::<InsertDeleteDistance, _>((None, MaxDivergence), &GRID, (0, 1), 2.0);
     assert_eq!(least.map(&1), Ok(0.5));
     let exact = quantile::<SymmetricDistance, _>((None, MaxDivergence), &GRID, (1, 2), 0.0);
@@ -56,15 +56,15 @@ fn releases_the_quantile_itself_without_noise_whatever_the_order_of_candidates()
         };
         assert_eq!([(0, 1), (1, 4), (1, 2), (3, 4), (1, 1)].map(at), GRID);
     }
-    // Without data all candidates have the same score, and the last one is released.
+    // Without data, all candidates have the same score. Then the largest candidate is released.
     let none = quantile::<SymmetricDistance, _>((None, MaxDivergence), &GRID, (1, 2), 0.0);
     assert_eq!(none.invoke(&vec![]), Ok(100));
 }
 #[test]
 fn the_noise_is_in_units_of_rows() {
     // With four rows of 0, candidate 0 is 0 rows from the a-quantile, and candidate 1 is 4 (1 - a)
-    // rows. By permute-and-flip the worse of two that are g scales apart has probability exp(-g)
-    // / 2.
+    // rows from the a-quantile. Let two candidates be g scales apart. Permute-and-flip chooses the
+    // worse candidate with probability exp(-g) / 2.
     fn worse<MO: SelectionMeasure>(measure: MO, alpha: (u64, u64), scale: f64) -> f64 {
         let made = quantile::<SymmetricDistance, _>((None, measure), &[0, 1], alpha, scale);
         let draws = 40_000;
@@ -73,7 +73,8 @@ fn the_noise_is_in_units_of_rows() {
     }
     for (alpha, gap) in [((1, 2), 2.0_f64), ((1, 4), 3.0), ((9, 10), 0.4)] {
         let pure = (-gap / 4.0).exp() / 2.0;
-        // Six standard deviations are below 0.015, and another scale is farther away.
+        // Six standard deviations are below 0.015. With another noise scale, the observed frequency
+        // would be farther away.
         assert!((worse(MaxDivergence, alpha, 4.0) - pure).abs() < 0.015, "{alpha:?}");
         let softmax = 1.0 / (1.0 + (gap / 4.0).exp());
         assert!((worse(ZeroConcentratedDivergence, alpha, 4.0) - softmax).abs() < 0.015);
@@ -110,7 +111,8 @@ fn refuses_candidates_that_are_no_list_of_different_numbers() {
     let made = make_private_quantile(nullable.unwrap(), measure, vec![1.0], alpha, scale);
     assert_eq!(made.unwrap_err().kind(), "FailedFunction");
 }
-/// The probability of each candidate under permute-and-flip, for scores in units of the scale.
+/// Compute the probability of each candidate under permute-and-flip, for scores in units of the
+/// scale.
 fn permute_and_flip(scores: &[f64]) -> Vec<f64> {
     let n = scores.len();
     let best = scores.iter().copied().fold(f64::INFINITY, f64::min);
@@ -129,7 +131,7 @@ fn permute_and_flip(scores: &[f64]) -> Vec<f64> {
 }
 #[test]
 fn no_ratio_of_exact_probabilities_of_neighbours_exceeds_the_loss() {
-    // Up to five rows, below, at, between and above three candidates.
+    // Rows are below, at, between and above three candidates. There are up to five rows.
     let rows = [-1, 0, 5, 10, 15, 20, 21];
     let law = |data: &[i32], (a, b): (u64, u64), scale: f64| {
         let count = |keep: &dyn Fn(i32) -> bool| data.iter().filter(|x| keep(**x)).count() as f64;

@@ -5,7 +5,7 @@ fn ages() -> Vec<i64> {
     (0..1000).map(|i| i % 100).collect()
 }
 const BOUNDS: (f64, f64) = (10.0, 90.0);
-/// The mean and the variance of the clamped ages.
+/// Compute the mean and the variance of the clamped ages.
 fn moments() -> (f64, f64) {
     let ages: Vec<f64> = ages().iter().map(|age| (*age as f64).clamp(10.0, 90.0)).collect();
     let mean = ages.iter().sum::<f64>() / 1000.0;
@@ -60,10 +60,12 @@ fn the_noise_is_that_of_the_loss_and_intervals_cover_the_truth() {
             });
         }
     }
-    // Of 100 each, 5 are expected to miss at most, and 19 is six standard deviations away.
+    // Of 100 intervals of each kind, at most 5 are expected to miss. 19 misses are six standard
+    // deviations above 5.
     assert!(missed.iter().all(|missed| *missed < 19), "{missed:?}");
     assert!(0 < missed.iter().sum::<usize>(), "the control: intervals that are not too wide");
-    // Of noise of scale 2, 46 % is at least 2; of scale 1 it would be 20 %, of scale 4 it is 68 %.
+    // Noise of scale 2 is at least 2 with probability 46 %. The probability would be 20 % for scale
+    // 1, and 68 % for scale 4.
     let errors = (0..300).filter(|_| 2.0 <= (count(&rows, 0.5).unwrap().value - 1000.0).abs());
     assert!((87..188).contains(&errors.count()));
 }

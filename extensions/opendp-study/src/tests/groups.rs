@@ -1,6 +1,6 @@
 use super::*;
 
-/// The ages of a city that are known.
+/// The known ages of a city.
 fn ages(city: &str) -> Vec<f64> {
     let rows = (0..1000).filter(|i| i % 10 != 0);
     let rows = rows.filter(|i| (*i < 700) == (city == "Lyon"));
@@ -118,7 +118,7 @@ fn keys_of_groups_are_found_under_a_delta_and_their_counts_are_not_paid_twice() 
     let truth = mean(&ages("Lyon"));
     let cell = &outcome.answers()[2].cells[1];
     assert!((cell.value.as_f64().unwrap() - truth).abs() < 1.0, "{cell:?} {truth}");
-    // A control: no age is that of enough people. The budget is spent as it was said.
+    // Control: no age occurs for enough people. The spent budget equals the planned budget.
     let budget = || json!({"epsilon": 0.5, "delta": 1e-12});
     let asked = study(budget(), questions("age")).unwrap();
     let (plan, outcome) = (asked.rehearse(0.05).unwrap(), asked.ask(read, 0.05).unwrap());
@@ -142,7 +142,8 @@ fn a_rehearsal_of_groups_spends_what_the_answers_then_cost() {
             assert!(plan.cells.is_empty() && !answer.cells.is_empty());
         }
         assert_eq!(plan.to_json()["spent"], outcome.to_json()["spent"]);
-        // Four releases have the share of one question, and the count has the same.
+        // The four releases of the first question divide the share of the question. The count is
+        // one release and has the whole share of its question.
         assert_eq!(study.steps().unwrap()[..], [0.25, 0.25, 0.25, 0.25, 1.0][..]);
     }
 }
@@ -193,7 +194,7 @@ fn several_quantiles_are_labelled() {
     assert_eq!(rows[1][1..3], ["0.5", "45.0"].map(str::to_owned));
 }
 
-/// Twelve lines: the mean by group, with intervals.
+/// A study of twelve lines: the mean by group, with intervals.
 const DOCUMENT: &str = r#"{
     "context": {
         "data": "pums_ca_1000.csv",
@@ -232,7 +233,8 @@ fn the_mean_by_group_of_the_census_takes_twelve_lines() {
         let (low, high) = cell.interval.unwrap();
         let truth = mean(&of);
         assert!(low <= truth && truth <= high, "{cell:?} {truth}");
-        // Two parts of epsilon: errors of a count and of a sum of distances of at most 50,000.
+        // Epsilon is divided into two parts. One part pays for a count, the other for a sum of
+        // distances of at most 50,000.
         if 100 < of.len() {
             assert!(high - low < 100_000.0, "{cell:?}");
         }

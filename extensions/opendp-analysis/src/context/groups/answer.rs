@@ -11,18 +11,19 @@ use super::super::plan::Goal;
 use super::What;
 use super::keys::label;
 
-/// How sums of a column are released: as sums of distances from a centre.
+/// The form in which sums of a column are released: sums of distances from a centre.
 ///
-/// The middle of the bounds is the centre that needs the least noise. It is rounded to a dyadic
-/// number, by which a noise can be multiplied exactly. Without counts there is none: it is 0.
+/// The centre is the middle of the bounds, because sums of distances from the middle need the least
+/// noise. The centre is rounded to a dyadic number, because noise can be multiplied by a dyadic
+/// number exactly. Without counts, the centre is 0.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Moments {
     pub(super) of: (f64, f64),
     pub(super) centre: f64,
     weight: Weight,
-    /// The bounds of the distances.
+    /// The bounds of the distances from the centre.
     pub(super) bounds: (f64, f64),
-    /// The largest distance.
+    /// The largest distance of a value from the centre.
     pub(super) most: f64,
 }
 impl Moments {
@@ -40,7 +41,8 @@ impl Moments {
             most: lower.abs().max(upper.abs()),
         };
         let middle = lower + (upper - lower) / 2.0;
-        // The unit is far finer than the width: 2^-20 of it, or less.
+        // The centre is a multiple of `1 / units`. This fraction is at most 2^-20 of the width of
+        // the bounds, or it is 2^-40.
         let (mut unit, mut units) = (1_i64, 1.0);
         while units * (upper - lower) < 2.0_f64.powi(20) && unit < 1 << 40 {
             (unit, units) = (unit * 2, units * 2.0);
@@ -54,18 +56,21 @@ impl Moments {
         let weight = Weight::new(numerator as i64, unit)?;
         Ok(Moments { of, centre, weight, bounds: (-most, most), most })
     }
-    /// Weigh errors in parts of the largest change of a release.
+    /// Convert a weight for errors in units of `most` to a weight for the errors themselves. `most`
+    /// is the largest change that one row causes in a release.
     pub(super) fn goal(goal: Goal, most: f64) -> Goal {
         match goal {
             Goal::Weight(weight) if 0.0 < most => Goal::Weight(weight / most / most),
             goal => goal,
         }
     }
-    /// Half of the square of the largest distance, which is subtracted from squares.
+    /// Return half of the square of the largest distance. This number is subtracted from the
+    /// squared distances.
     pub(super) fn offset(&self) -> Result<f64> {
         Ok(self.most.inf_mul(self.most)? / 2.0)
     }
-    /// Return the sum of the cells.
+    /// Return the sum of the clamped cells: the sum of the distances, plus the count times the
+    /// centre.
     fn sum(&self, sum: &Estimate, count: Option<&Estimate>) -> Result<Estimate> {
         count.map_or(Ok(sum.clone()), |count| sum.plus(&count.times(self.weight)?))
     }
@@ -76,14 +81,15 @@ impl Moments {
         let (low, high) = (low.neg_inf_add(centre), high.inf_add(centre));
         let low = low.unwrap_or(lower).clamp(lower, upper);
         let high = high.unwrap_or(upper).clamp(lower, upper);
-        // A count below 1 is only noise.
+        // The noise can make a count smaller than 1. Then divide by 1.
         let value = (sum.value() / count.value().max(1.0) + centre).clamp(lower, upper);
         Ok((value, Some((low, high))))
     }
     /// Return the variance and its interval.
     ///
-    /// With the sum `s` of distances from the centre, and the sum `q` of their squares, it is
-    /// `(q / n - (s / n)^2) n / (n - 1)`. It is largest when half of the rows are at each bound.
+    /// Let `n` be the number of rows, `s` the sum of distances from the centre, and `q` the sum of
+    /// the squares of these distances. The variance is `(q / n - (s / n)^2) n / (n - 1)`. The
+    /// variance is largest when half of the rows are at each bound.
     fn variance(
         &self,
         (sum, squares, count): (&Estimate, &Estimate, &Estimate),
@@ -106,15 +112,15 @@ impl Moments {
         let (least, greatest) = squared(mean)?;
         let high = high.inf_add(offset)?.inf_sub(least)?.max(0.0);
         let low = low.neg_inf_add(offset)?.neg_inf_sub(greatest)?.max(0.0);
-        // n / (n - 1) falls with n.
+        // `n / (n - 1)` decreases with `n`.
         let high = high.inf_mul(fewest.inf_div(fewest.neg_inf_sub(1.0)?)?)?.min(most);
         let low = low.neg_inf_mul(largest.neg_inf_div(largest.inf_sub(1.0)?)?)?.min(most);
         Ok((value, Some((low, high))))
     }
 }
-/// A number and its interval.
+/// A number and an interval that contains the true number.
 type Interval = (f64, Option<(f64, f64)>);
-/// Divide an interval by one of positive numbers.
+/// Divide an interval by an interval of positive numbers.
 fn quotient((low, high): (f64, f64), (fewest, largest): (f64, f64)) -> Result<(f64, f64)> {
     let low = low.neg_inf_div(if low < 0.0 { fewest } else { largest })?;
     Ok((low, high.inf_div(if high < 0.0 { largest } else { fewest })?))
@@ -134,28 +140,29 @@ pub(super) struct Column {
     pub(super) sums: Released,
     pub(super) squares: Option<Released>,
 }
-/// A number of each group, and the scale of its noise.
+/// One released number for each group, and the scale of the noise on these numbers.
 #[derive(Clone, Debug)]
 pub(super) struct Released {
     pub(super) estimates: Vec<Estimate>,
     pub(super) scale: f64,
 }
 
-/// One number of one group.
+/// One statistic of one group: a row of the answer.
 #[derive(Clone, Debug, PartialEq)]
 pub struct GroupRow {
-    /// What the number is, such as "mean of income".
+    /// The name of the statistic, such as "mean of income".
     pub statistic: String,
-    /// The values of the columns that rows are grouped by; empty for the group of all else.
+    /// The values of the columns that define the group; empty for the group of all other rows.
     pub key: Vec<Json>,
-    /// The key in words, such as "9, 1", or "all else".
+    /// The key of the group in words, such as "9, 1", or "all else" for the group of all other
+    /// rows.
     pub label: String,
-    /// The number.
+    /// The value of the statistic.
     pub value: f64,
-    /// An interval that contains the true number with the stated probability, if one is known. Only
-    /// the noise is counted, and not what clamping has changed.
+    /// An interval that contains the true number with the stated probability, if an interval is
+    /// known. The interval includes the error of noise, and excludes the error of clamping.
     pub interval: Option<(f64, f64)>,
-    /// The scales of the noise: one for each release that the number is computed from.
+    /// The scales of the noise, one for each release that the number depends on.
     pub scales: Vec<f64>,
 }
 impl fmt::Display for GroupRow {
@@ -178,7 +185,7 @@ pub struct GroupAnswer {
     pub(super) quantiles: Vec<(Vec<Vec<f64>>, f64)>,
 }
 impl GroupAnswer {
-    /// Return the columns that rows are grouped by.
+    /// Return the names of the columns that define the groups.
     pub fn columns(&self) -> &[String] {
         &self.names
     }
@@ -212,7 +219,7 @@ impl GroupAnswer {
     fn groups(&self) -> impl Iterator<Item = Option<&Vec<Json>>> {
         self.keys.iter().map(Some).chain(self.others.then_some(None))
     }
-    /// Compute a number of a group.
+    /// Compute the statistic `what` of a group, its interval, and the scales of its noise.
     fn number(&self, what: &What, group: usize, alpha: f64) -> Result<(Interval, Vec<f64>)> {
         let of = |released: &Released| -> Result<(Estimate, f64)> {
             let found = released.estimates.get(group).cloned();
@@ -259,7 +266,7 @@ fn row(
     let label = key.map_or_else(|| "all else".to_owned(), |key| label(key));
     GroupRow { statistic, key: key.cloned().unwrap_or_default(), label, value, interval, scales }
 }
-/// Name a quantile of a column.
+/// Return the name of a quantile of a column.
 pub(super) fn quantile(alpha: f64, column: &str) -> String {
     if alpha == 0.5 {
         format!("median of {column}")
@@ -281,7 +288,7 @@ impl What {
             What::Quantiles(column, alphas, _) => format!("quantiles {alphas:?} of {column}"),
         }
     }
-    /// Whether it is computed from the sums of a column, clamped to bounds.
+    /// Return whether the statistic is computed from sums of the clamped numbers of a column.
     pub(super) fn is_about(&self, column: &str, bounds: (f64, f64)) -> bool {
         match self {
             What::Sum(name, of) | What::Mean(name, of) | What::Variance(name, of) => {

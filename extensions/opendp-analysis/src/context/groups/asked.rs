@@ -14,7 +14,7 @@ use super::answer::{Column, GroupAnswer, Moments, Released, lost, quantile};
 use super::keys::Grouping;
 use super::{Groups, What, releases};
 
-/// Statistics of each group whose noise is known. Nothing has been spent.
+/// A question about the statistics of each group, with known noise. Nothing has been spent.
 pub struct SolvedGroups<'c, MO: Accounted> {
     solved: Option<Solved<'c, MO>>,
     asked: AskedGroups,
@@ -24,34 +24,36 @@ impl<'c, MO: Accounted> SolvedGroups<'c, MO> {
         let solved = if plan.is_empty() { None } else { Some(plan.solve()?) };
         Ok(SolvedGroups { solved, asked })
     }
-    /// Return what is known of each release, with a bound on its error that holds except with
-    /// probability `alpha`. A count may be none, because it was released with its key.
+    /// Return the known properties of each release. The properties include a bound on the error
+    /// that holds except with probability `alpha`. Counts that were released with their keys are
+    /// not in the list.
     ///
     /// # Errors
     /// The errors of [`Question::accuracy`](crate::context::Question::accuracy).
     pub fn noises(&self, alpha: f64) -> Result<Vec<Noised>> {
         self.solved.as_ref().map_or(Ok(Vec::new()), |solved| solved.noises(alpha))
     }
-    /// Return what is known of each statistic, in the order of the answer's rows: the scales of all
-    /// noise that enters it, and a bound on its error, except with probability `alpha`, where that
-    /// does not depend on the number of rows.
+    /// Return the known properties of each statistic, in the order of the answer's rows. The
+    /// properties include the scales of all noise in the statistic. If a bound on the error does
+    /// not depend on the number of rows, the properties include this bound. The bound holds except
+    /// with probability `alpha`.
     ///
     /// # Errors
     /// The errors of [`Question::accuracy`](crate::context::Question::accuracy).
     pub fn statistics(&self, alpha: f64) -> Result<Vec<Noised>> {
         self.asked.statistics(&self.noises(alpha)?)
     }
-    /// Spend what the answer costs, and do without it.
+    /// Spend the cost of the answer, but release nothing.
     ///
     /// # Errors
     /// The errors of [`release`](SolvedGroups::release).
     pub fn forgo(self) -> Result<()> {
         self.solved.map_or(Ok(()), Solved::forgo)
     }
-    /// Spend what the answer costs, then answer.
+    /// Spend the cost of the answer, then answer.
     ///
     /// # Errors
-    /// As for [`Question::release`](crate::context::Question::release).
+    /// The errors of [`Question::release`](crate::context::Question::release).
     pub fn release(self) -> Result<GroupAnswer> {
         let mut answers = self.solved.map(Solved::release).transpose()?.unwrap_or_default();
         answers.take_groups(self.asked)
@@ -91,10 +93,11 @@ impl Needs {
     }
 }
 
-/// A question about groups in a [`Plan`], by which its answer is found.
+/// The handle of a question about groups in a [`Plan`]. [`take_groups`](Answers::take_groups)
+/// returns its answer.
 #[derive(Debug)]
 pub struct AskedGroups {
-    /// The columns, the keys, and whether there is a group of all others.
+    /// The columns, the keys, and whether there is a group of all other rows.
     groups: (Vec<String>, Vec<Vec<Json>>, bool),
     asked: Vec<What>,
     counts: Option<Counts>,
@@ -102,7 +105,7 @@ pub struct AskedGroups {
     quantiles: Vec<Asked<Vec<Vec<f64>>>>,
 }
 impl AskedGroups {
-    /// Say of each statistic what is known, from what is known of each release.
+    /// Describe each statistic, given the descriptions of the releases.
     fn statistics(&self, releases: &[Noised]) -> Result<Vec<Noised>> {
         let one = |place: usize| releases.get(place).cloned().ok_or_else(lost);
         let count = || match &self.counts {
@@ -164,9 +167,10 @@ impl<'c, MO: Accounted> Plan<'c, MO>
 where
     f64: Noisy<MO>,
 {
-    /// Add a question about groups. A weight is for errors in rows, and in parts of the largest
-    /// share of one row in a sum. An accuracy can be wanted of counts, of sums or of quantiles,
-    /// each asked for alone: errors of means and variances depend on the number of rows.
+    /// Add a question about groups. A weight applies to errors in units of the largest change that
+    /// one row can cause. For counts, the unit is one row. Only a question of one statistic can
+    /// have a wanted accuracy: a count, a sum or quantiles. Errors of means and variances depend on
+    /// the number of rows.
     ///
     /// # Errors
     /// The errors of the steps of the query, and of [`ask`](Plan::ask).
@@ -183,7 +187,7 @@ where
         };
         let (_, keys, others) = &made.groups;
         if keys.is_empty() && groups.found.is_some() && !groups.rehearsed {
-            // Nothing was found.
+            // There are no groups, because no key was found.
             return Ok(made);
         }
         let table = groups.query.context.table();
@@ -213,7 +217,8 @@ where
         }
         Ok(made)
     }
-    /// Add the sums of a column, and of its squares.
+    /// Add a release of the sum of a column. If `squares` is `true`, also add a release of the sum
+    /// of squares.
     fn ask_sums(
         &mut self,
         groups: &Groups<'c, MO>,
@@ -243,7 +248,7 @@ impl<MO: Accounted> Answers<MO> {
     /// Take the answer to a question about groups.
     ///
     /// # Errors
-    /// `Argument` when it is of another plan.
+    /// `Argument` when the question is of another plan.
     pub fn take_groups(&mut self, asked: AskedGroups) -> Result<GroupAnswer> {
         let counts = match asked.counts {
             Some(Counts::Asked(counts)) => Some(released(self.take(counts)?)?),

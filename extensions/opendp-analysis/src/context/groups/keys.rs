@@ -9,33 +9,34 @@ use serde_json::Value as Json;
 use super::super::Table;
 use super::super::table::{Places, Source};
 
-/// A question may not have more groups than this.
+/// The largest number of groups of a question.
 const MOST_GROUPS: usize = 1 << 20;
 
-/// The keys of groups: which combinations of values have a group, in the order of the answers.
+/// The keys of groups: the combinations of values that have a group, in the order of the answers.
 #[derive(Clone, Debug)]
 pub(super) enum Keys {
     /// All combinations of the values of each column.
     Product(Vec<Option<Vec<Json>>>),
-    /// Some combinations.
+    /// A list of combinations of values.
     Listed(Vec<Vec<Json>>),
 }
 
-/// Finds the group of each record.
+/// A function from each record to its group.
 ///
 /// # Proof
-/// The group of a record is a function of the cells of that record alone, and of public keys.
+/// The group of a record depends only on the cells of this record and on public keys.
 #[derive(Clone)]
 pub(super) struct Grouping {
     columns: Vec<(String, Places)>,
-    /// The place of the group of a combination of places.
+    /// The place of each group among the groups. The map is indexed by a place for each column: the
+    /// place of the group's value among the values of the column.
     groups: Arc<HashMap<Vec<usize>, usize>>,
-    /// The place of records that are in no other group, if they have one.
+    /// The place of the group of all other records, if there is one.
     others: Option<usize>,
     count: usize,
 }
 impl Grouping {
-    /// Find the groups of keys, in a table with the columns of this one.
+    /// Find the groups of keys, for tables with the same columns as `table`.
     pub(super) fn new(
         table: &Table,
         names: &[String],
@@ -81,11 +82,11 @@ impl Grouping {
     pub(super) fn of_nothing() -> Self {
         Grouping { columns: Vec::new(), groups: Arc::default(), others: None, count: 1 }
     }
-    /// Count the groups, with that of all others if there is one.
+    /// Count the groups. If there is a group of all other records, the count includes it.
     pub(super) fn count(&self) -> usize {
         self.count + usize::from(self.others.is_some())
     }
-    /// Return the group of each record.
+    /// Return the place of each record's group, or `None` for a record without a group.
     fn places(&self, table: &Table) -> Result<Vec<Option<usize>>> {
         let mut columns = Vec::new();
         for (name, places) in &self.columns {
@@ -99,12 +100,14 @@ impl Grouping {
         };
         Ok((0..table.size()).map(of).collect())
     }
-    /// Return the group of each record that is kept and in a group.
+    /// Return the place of the group of each record that the filters keep. Leave out records
+    /// without a group.
     pub(super) fn rows(&self, source: &Source, table: &Table) -> Result<Vec<usize>> {
         let kept = source.kept(table)?.into_iter().zip(self.places(table)?);
         Ok(kept.filter_map(|(kept, place)| place.filter(|_| kept)).collect())
     }
-    /// Return the group of each record that is kept and in a group, with a number of it.
+    /// Return the place of the group and the number of each record that the filters keep. Leave out
+    /// records without a group.
     pub(super) fn numbers(
         &self,
         source: &Source,
@@ -119,21 +122,21 @@ impl Grouping {
             .collect())
     }
 }
-/// Write the key of each record that is kept.
+/// Write the key of each record that the filters keep.
 pub(super) fn texts(names: &[String], source: &Source, table: &Table) -> Result<Vec<String>> {
     let columns = names.iter().map(|name| table.cells(name)).collect::<Result<Vec<_>>>()?;
     let kept = source.kept(table)?.into_iter().enumerate().filter(|(_, kept)| *kept);
     let key = |row| Json::Array(columns.iter().map(|cells| cells.cell(row)).collect());
     Ok(kept.map(|(row, _)| key(row).to_string()).collect())
 }
-/// Read a key that [`texts`] wrote.
+/// Read a key from a text that [`texts`] wrote.
 pub(super) fn read(text: &str) -> Result<Vec<Json>> {
     match serde_json::from_str(text) {
         Ok(Json::Array(key)) => Ok(key),
         _ => Err(Error::FailedCast("expected the key of a group".into())),
     }
 }
-/// Refuse columns whose cells are not keys.
+/// Check that the cells of a column can be keys.
 pub(super) fn refuse_nullable(name: &str, nullable: bool) -> Result<()> {
     match nullable {
         false => Ok(()),
@@ -145,7 +148,7 @@ pub(super) fn refuse_nullable(name: &str, nullable: bool) -> Result<()> {
     }
 }
 impl Keys {
-    /// List all keys.
+    /// Return a list of all keys.
     pub(super) fn list(&self, names: &[String]) -> Result<Vec<Vec<Json>>> {
         let columns = match self {
             Keys::Listed(keys) => return Ok(keys.clone()),
@@ -177,7 +180,7 @@ impl Keys {
         Ok(keys)
     }
 }
-/// Write a key for people.
+/// Write a key as text for readers.
 pub(super) fn label(key: &[Json]) -> String {
     let words = |value: &Json| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
     key.iter().map(words).collect::<Vec<_>>().join(", ")

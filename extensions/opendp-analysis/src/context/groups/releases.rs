@@ -6,37 +6,39 @@ use std::sync::Arc;
 use opendp_core::{
     AtomDomain, Bounds, Carrier, Function, Measure, Measurement, PairDomain, Result, Space,
     StabilityMap, SymmetricDistance, TheMeasure, Transformation, VectorDomain,
+    ZeroConcentratedDivergence,
 };
 use opendp_measurements::{
-    Parts, make_composition, make_continuous_gaussian, make_noise, make_parallel_composition,
+    Parts, Scale, SelectionMeasure, make_composition, make_continuous_gaussian, make_noise,
+    make_parallel_composition,
 };
 use opendp_transformations::{
     Alpha, make_clamp, make_count_by, make_count_by_categories, make_impute_constant, make_sum,
 };
 
 use super::super::chain::{
-    Column, as_euclidean, of_base, of_gaussian, of_table, quantile_bound, sorted, wrong,
+    Column, as_euclidean, of_base, of_choices, of_gaussian, of_table, quantile_bound, sorted, wrong,
 };
-use super::super::draft::{Build, Dials, Draft};
+use super::super::draft::{Build, Dials, Draft, SELECTION};
 use super::super::report::ErrorIn;
 use super::super::table::Source;
 use super::super::{Accounted, Choice, Noisy, Query, Statistic, WithDelta};
 use super::keys::{Grouping, no_numbers, texts};
 use crate::make_private_quantile;
 
-/// Rows of a group and a number.
+/// Rows. Each row has the place of its group and a number.
 type Pairs = VectorDomain<PairDomain<AtomDomain<usize>, AtomDomain<f64>>>;
 type OfPairs<MO, TO> = Measurement<Pairs, SymmetricDistance, MO, TO>;
 
-/// Numbers of a column, shifted and clamped.
+/// The shifted and clamped numbers of a column.
 #[derive(Clone)]
 pub(super) struct Numbers {
     pub(super) column: String,
-    /// What stands for missing numbers, before the shift.
+    /// The replacement of missing numbers, before the shift.
     pub(super) missing: Option<f64>,
-    /// Computes the number from a cell, row by row.
+    /// The function that computes the number from a cell.
     pub(super) number: Arc<dyn Fn(f64) -> f64 + Send + Sync>,
-    /// The bounds of the number.
+    /// The bounds to which the number is clamped.
     pub(super) bounds: Option<(f64, f64)>,
 }
 
@@ -118,23 +120,41 @@ pub(super) fn quantiles<'c, MO: Accounted>(
     let build = || -> Result<Build<MO, Vec<Vec<f64>>>> {
         let cells = of_cells(&query, &numbers)?;
         let alphas = alphas.into_iter().map(Alpha::new).collect::<Result<Vec<_>>>()?;
-        Ok(Box::new(move |Dials { scale, .. }| {
+        Ok(Box::new(move |Dials { scale, delta, .. }| {
             let read = reader(&source, &grouping, &numbers);
-            let chosen = cells.then(|rows| {
-                let choose = |alpha: &Alpha| {
-                    let measure = TheMeasure(MO::Base::default());
-                    make_private_quantile(rows.clone(), measure, candidates.clone(), *alpha, scale)
-                };
-                make_composition(alphas.iter().map(choose).collect::<Result<_>>()?)
-            })?;
-            let release = of_each_group(chosen.then(sorted)?, grouping.count())?;
+            if let Some(delta) = delta {
+                let gumbel = ZeroConcentratedDivergence;
+                let chosen =
+                    cells.then(|rows| chosen(rows, gumbel, &alphas, &candidates, scale))?;
+                let release = of_each_group(chosen, grouping.count())?;
+                return Ok(of_choices(&space, release, delta, move |release, table| {
+                    release.invoke(&read(table)?)
+                }));
+            }
+            let measure = MO::Base::default();
+            let chosen = cells.then(|rows| chosen(rows, measure, &alphas, &candidates, scale))?;
+            let release = of_each_group(chosen, grouping.count())?;
             Ok(of_base(&space, release, move |release, table| release.invoke(&read(table)?)))
         }))
     };
-    let mut draft = query.part(what).draft(what.to_owned(), "selection", build());
+    let mut draft = query.part(what).draft(what.to_owned(), SELECTION, build());
     draft.error_in = ErrorIn::Ranks;
     draft.bound = Some(quantile_bound(choices.saturating_mul(count)));
     Choice::new(draft)
+}
+/// Choose candidates for several quantiles of the rows of one group.
+fn chosen<MB: SelectionMeasure>(
+    rows: Space<Column<f64>, SymmetricDistance>,
+    measure: MB,
+    alphas: &[Alpha],
+    candidates: &[f64],
+    scale: Scale,
+) -> Result<Measurement<Column<f64>, SymmetricDistance, MB, Vec<f64>>> {
+    let choose = |alpha: &Alpha| {
+        let measure = TheMeasure(measure.clone());
+        make_private_quantile(rows.clone(), measure, candidates.to_vec(), *alpha, scale)
+    };
+    make_composition(alphas.iter().map(choose).collect::<Result<_>>()?)?.then(sorted)
 }
 /// Count the rows of each key that enough people have.
 pub(super) fn found<'c, MO: WithDelta>(
@@ -171,7 +191,7 @@ fn reader(source: &Source, grouping: &Grouping, numbers: &Numbers) -> Reader {
     let (source, grouping, numbers) = (source.clone(), grouping.clone(), numbers.clone());
     Arc::new(move |table| grouping.numbers(&source, table, &numbers.column, &*numbers.number))
 }
-/// Run a measurement on the rows of each group. Rows are in one group, or in none.
+/// Run a measurement on the rows of each group. A row is in at most one group.
 fn of_each_group<MO, TO>(release: OfPairs<MO, TO>, groups: usize) -> Result<OfPairs<MO, Vec<TO>>>
 where
     MO: Measure<Distance = f64>,
@@ -198,7 +218,7 @@ fn of_cells<MO: Accounted>(
                  `.impute(\"{name}\", value)`"
             )));
         }
-        // There is nothing to replace.
+        // The column has no missing numbers, so the replacement value has no effect.
         None => 0.0,
     };
     let missing = (numbers.number)(missing);
@@ -208,7 +228,7 @@ fn of_cells<MO: Accounted>(
         None => Ok(cells),
     }
 }
-/// Drop the groups of rows, which are those of one group.
+/// Drop the group of each row, because all rows are of one group.
 fn cells_alone() -> Result<Transformation<Pairs, SymmetricDistance, Column<f64>, SymmetricDistance>>
 {
     let group = PairDomain::new(AtomDomain::default(), AtomDomain::default());

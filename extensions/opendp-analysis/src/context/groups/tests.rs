@@ -6,7 +6,8 @@ use super::answer::Moments;
 use super::*;
 use crate::context::Noised;
 
-/// The education from 0 to 4, the sex, and an age; some ages are outside of the bounds.
+/// A row has an education from 0 to 4, a sex and an age. Some ages are outside of the bounds 20 and
+/// 90.
 fn row(i: i64) -> (i64, bool, i64) {
     (i * i % 5, i % 3 == 0, i * 7 % 100)
 }
@@ -28,7 +29,7 @@ fn open<MO: Accounted>(budget: Result<Budget<MO>>, unit: u32) -> Context<MO> {
     let unit = PrivacyUnit::person(unit).unwrap();
     Context::new(table(), unit, budget.unwrap(), Split::as_you_go()).unwrap()
 }
-/// So large a budget that the noise is far below 1.
+/// A context with a large budget, so the noise is far below 1.
 fn large() -> Context<MaxDivergence> {
     open(Budget::epsilon(1e9), 1)
 }
@@ -36,7 +37,7 @@ fn both<MO: Accounted>(context: &Context<MO>) -> Groups<'_, MO> {
     let groups = context.query().group_by(["educ", "sex"]);
     groups.keys("educ", [0, 1, 4]).keys("sex", [false, true])
 }
-/// The ages of a group, between 20 and 90.
+/// The ages of the rows that `keep` selects, clamped to the bounds 20 and 90.
 fn ages(keep: impl Fn(i64, bool) -> bool) -> Vec<f64> {
     let rows = (0..1000).map(row).filter(|row| keep(row.0, row.1));
     rows.map(|row| (row.2 as f64).clamp(20.0, 90.0)).collect()
@@ -119,10 +120,10 @@ fn a_filter_comes_before_the_groups() {
     let truth = mean(&ages(|educ, sex| educ == 1 && sex));
     assert!((rows.rows(0.05).unwrap()[0].value - truth).abs() < 1e-3);
 }
-/// One release of a group-by costs what the constructor's map says of one group in the worst case.
+/// Check that one release of a group-by costs as much as the worst case for one group.
 #[test]
 fn the_charge_is_what_the_maps_of_the_constructors_say() {
-    // Pure: a count and a sum of numbers between -35 and 35, of at most 3 rows.
+    // Pure loss: a count and a sum of numbers between -35 and 35, of at most 3 rows.
     let context = open(Budget::epsilon(1.0), 3);
     let solved = both(&context).mean("years", (20.0, 90.0)).solve().unwrap();
     let noises = solved.noises(0.05).unwrap();
@@ -133,7 +134,7 @@ fn the_charge_is_what_the_maps_of_the_constructors_say() {
     assert!((losses[1] * noises[1].scales[0] / 105.0 - 1.0).abs() < 1e-9, "{losses:?} {noises:?}");
     let total = report.exact_total()[0].to_f64_up();
     assert!(total <= 1.0 && 1.0 < total + 1e-6, "{total}");
-    // Concentrated: the worst is that all 3 rows are in one group.
+    // Concentrated loss: in the worst case, all 3 rows are in one group.
     let context = open(Budget::rho(0.5), 3);
     let solved = both(&context).sum("years", (0.0, 90.0)).solve().unwrap();
     let scale = solved.noises(0.05).unwrap()[0].scales[0];
@@ -141,7 +142,7 @@ fn the_charge_is_what_the_maps_of_the_constructors_say() {
     let loss = context.report().entries()[0].loss[0].to_f64_up();
     let rho = (270.0 / scale).powi(2) / 2.0;
     assert!((loss / rho - 1.0).abs() < 1e-9 && loss <= 0.5, "{loss} {rho}");
-    // Gaussian under an epsilon and a delta: mu.
+    // Under an epsilon and a delta, the loss of Gaussian noise is a mu.
     let context = open(Budget::epsilon_delta(1.0, 1e-6), 3);
     let solved = both(&context).count().sum("years", (0.0, 90.0)).solve().unwrap();
     let noises = solved.noises(0.05).unwrap();
@@ -205,9 +206,10 @@ fn intervals_cover_the_truth_and_not_much_more() {
         }
     }
     assert_eq!(rows, 720);
-    // Of 180 each, 18 are expected to miss at most, and 43 is six standard deviations away.
+    // Of 180 intervals of each kind, at most 18 are expected to miss. 43 misses are six standard
+    // deviations above 18.
     assert!(missed.iter().all(|missed| *missed < 43), "{missed:?}");
-    // A control: the intervals of counts and sums are not wider than they have to be.
+    // Control: the intervals of counts and sums are not wider than necessary.
     assert!(0 < missed[0] && 0 < missed[1] && wide == 0, "{missed:?} {wide}");
 }
 #[test]
@@ -222,9 +224,10 @@ fn a_mean_shares_the_count_and_needs_half_of_the_noise() {
     let alone = scales(groups().mean("years", bounds));
     let together = scales(groups().count().mean("years", bounds).sum("years", bounds));
     assert_eq!(alone, together);
-    // Half of epsilon for each, and a largest distance of 45.
+    // Each release gets half of epsilon, and the largest distance is 45.
     assert!((alone[0] - 2.0).abs() < 1e-6 && (alone[1] - 90.0).abs() < 1e-4, "{alone:?}");
-    // A sum alone is of the numbers themselves: a count next to it would cost more.
+    // Without a count, the sum is a sum of the numbers themselves. An additional release of a
+    // count would increase the cost.
     let sum = scales(groups().sum("years", bounds));
     assert!(sum.len() == 1 && (sum[0] - 90.0).abs() < 1e-4, "{sum:?}");
 }
@@ -249,7 +252,7 @@ fn keys_are_found_under_a_delta_and_their_counts_are_shared() {
     let truth = (0..1000).map(row).filter(|row| row.2 % 2 == 1 && !row.1).count();
     assert!((rows[0].value - truth as f64).abs() < 1.0);
     assert_eq!(context.report().entries().len(), 2);
-    // A control: a key of one row is not found.
+    // Control: a key of one row is not found.
     let rare = Table::new().with("city", vec!["Ulm".to_owned()]).unwrap();
     let (unit, budget) = (PrivacyUnit::person(1).unwrap(), Budget::epsilon_delta(1.0, 1e-9));
     let context = Context::new(rare, unit, budget.unwrap(), Split::evenly(2).unwrap()).unwrap();
@@ -267,7 +270,7 @@ fn a_question_of_a_split_takes_a_share_for_each_release() {
         let groups = both(&context).mean("years", (20.0, 90.0));
         assert_eq!(groups.releases(), 2);
         groups.release().unwrap();
-        // Other kinds of questions are still possible.
+        // After this plan, questions of other kinds are still possible.
         let cities = context.query().column::<String>("city").count_by();
         cities.laplace().unwrap().release().unwrap();
         context.query().count().best().unwrap().release().unwrap();

@@ -1,4 +1,4 @@
-//! The questions of a plan, before and after their noise is known.
+//! The questions of a plan, before and after the plan finds their noise.
 
 use std::any::Any;
 
@@ -17,11 +17,11 @@ use super::Goal;
 use super::Setting;
 use super::solver::{Item, Way};
 
-/// A question that a [`Plan`](super::Plan) takes: a [`Statistic`] or a [`Choice`].
+/// A question for a [`Plan`](super::Plan): a [`Statistic`] or a [`Choice`].
 pub trait Planned<'c, MO: Accounted, TO: Carrier>: Sealed<'c, MO, TO> {}
 impl<'c, MO: Accounted, TO: Carrier> Planned<'c, MO, TO> for Statistic<'c, MO, TO> {}
 impl<'c, MO: Accounted, TO: Carrier> Planned<'c, MO, TO> for Choice<'c, MO, TO> {}
-/// Gives the draft.
+/// Convert the question to a draft, which has no noise yet.
 pub trait Sealed<'c, MO: Accounted, TO: Carrier> {
     #[doc(hidden)]
     #[allow(private_interfaces, reason = "the trait is sealed")]
@@ -40,7 +40,7 @@ impl<'c, MO: Accounted, TO: Carrier> Sealed<'c, MO, TO> for Choice<'c, MO, TO> {
     }
 }
 
-/// The errors of noise of scale 1.
+/// The bounds on the errors of numbers, at a noise scale of 1.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Units {
     alpha: f64,
@@ -54,8 +54,9 @@ impl Units {
         let (laplace, gaussian) = (laplace.quantile(alpha)?, gaussian.quantile(alpha)?);
         Ok(Units { alpha, laplace, gaussian })
     }
-    /// Return the error of noise at scale 1, and the largest scale with an error. The lattice of
-    /// floats is finer than the scale by 40 bits or more.
+    /// Return the error of noise at scale 1. If an error is wanted, also return the largest scale
+    /// with this error. Noise on floats is a multiple of a step, and the step is at most 2^-40 of
+    /// the scale.
     fn of(&self, noise: Noise, rounded: bool, wanted: Option<f64>) -> Result<(f64, Option<f64>)> {
         let one = Scale::new(1.0)?;
         let lattice = 1.0 + 1e-11;
@@ -73,10 +74,12 @@ impl Units {
         Ok((unit, most.map(|error| error / unit / lattice)))
     }
 }
-/// Find a scale of discrete Laplace noise with an error, close to the largest, or 0.
+/// Find a scale of discrete Laplace noise with at most this error. The scale is close to the
+/// largest possible scale, or 0.
 ///
-/// With `k` the whole part of the error and `a = e^(-1 / scale)`, noise exceeds `k` with
-/// probability `2 a^(k + 1) / (1 + a)`. The fixed point where this is `alpha` is tried first.
+/// Let `k` be the whole part of the error and `a = e^(-1 / scale)`. The noise exceeds `k` with
+/// probability `2 a^(k + 1) / (1 + a)`. First try the fixed point, where this probability is
+/// `alpha`.
 fn discrete_laplace(error: f64, alpha: f64) -> f64 {
     let within = |scale: f64| {
         let noise = Noise::discrete_laplace(Scale::new(scale)?);
@@ -96,16 +99,16 @@ fn discrete_laplace(error: f64, alpha: f64) -> f64 {
     }
 }
 
-/// What is known of a release, or of a statistic, before it is made.
+/// The properties of a release or a statistic that are known before the release.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Noised {
-    /// What it is of.
+    /// The title of the question.
     pub query: String,
-    /// The kind of noise: "Laplace", "Gaussian", or that of a selection.
+    /// The kind of noise: "Laplace", "Gaussian", or the kind of a selection.
     pub mechanism: &'static str,
-    /// The scales of the noise.
+    /// The noise scales of the release or of the statistic.
     pub scales: Vec<f64>,
-    /// A bound on the error of each number, if one is known.
+    /// A bound on the error of each number, if a bound is known.
     pub accuracy: Option<f64>,
     /// The unit of `accuracy`.
     pub error_in: ErrorIn,
@@ -113,10 +116,10 @@ pub struct Noised {
 
 /// A draft, without the type of its answer.
 pub(super) trait Drafted<MO: Accounted> {
-    /// Describe it to the solver.
+    /// Describe the draft to the solver.
     fn item(&self, goal: Goal, units: &Units) -> Result<Item>;
     fn takes_delta(&self) -> bool;
-    /// Set its noise.
+    /// Set the noise of the draft.
     fn ready<'a>(
         &'a self,
         setting: Setting,

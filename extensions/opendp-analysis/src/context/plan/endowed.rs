@@ -1,4 +1,7 @@
-//! What a plan may spend, and the best way to spend it.
+//! The budget of a plan, and the best way to spend it.
+//!
+//! A filter admits releases until their composed loss would exceed a bound. The room of a filter is
+//! the largest total of losses that it can still admit.
 
 use opendp_core::Result;
 use opendp_core::arith::Exact;
@@ -8,22 +11,23 @@ use super::super::Accounted;
 use super::super::account::{Account, Wanted};
 use super::solver::{Demand, Endowment, Frontier, Item, Mode};
 
-/// What a plan may spend.
+/// The budget of a plan.
 #[derive(Clone, Debug)]
 pub(crate) struct Endowed {
-    /// The alternatives, with their deltas.
+    /// The room of each open filter of the account, with its delta for thresholds.
     alternatives: Vec<(Endowment, Exact)>,
-    /// The budget and the part of it, if the plan may open the account.
+    /// The epsilon and the delta of the whole budget, and the fraction that the plan may spend.
+    /// `None` if the plan cannot open the account.
     open: Option<(Exact, Exact, Exact)>,
     /// Whether both kinds of noise may be used.
     tight: bool,
-    /// The delta for Gaussian noise, if the budget has one.
+    /// The part of delta for Gaussian noise, if the budget has a delta.
     pub(super) delta: Option<f64>,
-    /// All of the budget's delta.
+    /// The whole delta of the budget, if the budget has a delta.
     pub(super) full_delta: Option<f64>,
     thresholds: u32,
 }
-/// A way to spend it.
+/// A way to divide the budget of a plan among losses and kinds of noise.
 pub(super) struct Best {
     pub(super) mode: Mode,
     pub(super) room: Endowment,
@@ -44,14 +48,14 @@ impl Endowed {
         let (tight, thresholds) = (MO::TIGHT, 0);
         Ok(Endowed { alternatives, open, tight, delta, full_delta: delta, thresholds })
     }
-    /// Use the filters that are open, unless the plan may spend all that is left: other questions
-    /// may need another division of the budget.
+    /// Use the open filters if the plan may spend only a part of the remaining budget. Later
+    /// questions can need another division of the budget.
     pub(super) fn leave_open(&mut self) -> Result<()> {
         let all = Exact::from_f64(1.0)?;
         self.open = self.open.take().filter(|(_, _, part)| *part == all);
         Ok(())
     }
-    /// Keep a quarter of delta for thresholds, if there are any.
+    /// Keep a quarter of delta for thresholds, if the plan has questions with thresholds.
     pub(super) fn with_thresholds(mut self, thresholds: usize) -> Self {
         self.thresholds = u32::try_from(thresholds).unwrap_or(u32::MAX);
         if 0 < self.thresholds {
@@ -63,7 +67,7 @@ impl Endowed {
         let tight = self.tight;
         Mode::ALL.into_iter().filter(move |mode| tight || !(mode.gaussian || mode.by_mu))
     }
-    /// Find the ways with room for the wanted accuracies, the best first.
+    /// Find the ways with room for the wanted accuracies, and sort them from the best to the worst.
     pub(super) fn ways(&self, items: &[Item]) -> Result<Vec<Best>> {
         let demands = self.demands(items);
         let mut ways: Vec<(f64, f64, Mode, Endowment, Exact)> = Vec::new();
@@ -85,7 +89,7 @@ impl Endowed {
         let mut found: Vec<Best> = Vec::new();
         for (_, _, mode, room, delta) in ways {
             let delta_of_each = self.of_each(&delta)?;
-            // Without weights, the room does not change the scales.
+            // If no question has a weight, the scales do not depend on the room.
             let same = |other: &Best| {
                 !weighted && (other.mode, &other.delta_of_each) == (mode, &delta_of_each)
             };
@@ -95,7 +99,7 @@ impl Endowed {
         }
         Ok(found)
     }
-    /// Find what a filter has room for that the plan opens itself.
+    /// Find the room in a filter that the plan opens.
     fn opened(
         &self,
         items: &[Item],
@@ -104,7 +108,7 @@ impl Endowed {
     ) -> Result<Option<Best>> {
         let stated = self.stated(items.len());
         let pure = Exact::from_f64(room.pure)?.over(part);
-        // The last trial is all of epsilon, but for rounding.
+        // In the last trial, pure losses get the whole epsilon, up to rounding.
         let pure = if epsilon <= &pure { epsilon.clone() } else { pure };
         let near = pure.to_f64_up() * (1.0 + 1e-12);
         let pure = if epsilon.to_f64_down() <= near { epsilon.clone() } else { pure };
@@ -117,14 +121,14 @@ impl Endowed {
             pure: exact(&filter.epsilon),
             square: exact(&filter.mu_squared),
         });
-        // The room was interpolated. The exact room may be a little smaller.
+        // The room was interpolated. The exact room can be a little smaller.
         if mode.demand(items).and_then(|demand| demand.value(room)).is_none() {
             return Ok(None);
         }
         let delta_of_each = self.of_each(&deltas.times(part))?;
         Ok(Some(Best { mode, room, delta_of_each, stated, reserved: Some([pure, deltas]) }))
     }
-    /// Return how much larger than the room the losses are that wanted accuracies take.
+    /// Return the factor by which wanted accuracies must grow to fit the room.
     pub(super) fn stretch(&self, items: &[Item]) -> Result<f64> {
         let demands = self.demands(items);
         let mut least = f64::INFINITY;
@@ -133,7 +137,7 @@ impl Endowed {
                 least = least.min(demand.stretch(room));
             }
         }
-        // The room is interpolated.
+        // Interpolation can overestimate the room.
         Ok(least * if self.open.is_some() { 1.005 } else { 1.0 })
     }
     fn demands(&self, items: &[Item]) -> Vec<(Mode, Demand)> {

@@ -1,53 +1,56 @@
 //! The scales of several questions, solved jointly.
 //!
-//! All numbers here are approximate. The account decides on exact losses whether they fit.
+//! Room is the largest total of losses that a plan may spend: of pure losses, and of `mu^2`.
+//!
+//! All numbers here are approximate. The account decides with exact losses.
 
 use opendp_core::Result;
 use opendp_measurements::accounting::joined_mu;
 
-/// Bounds `mu` of a pure loss by a multiple of it: `sqrt(pi / 2)`.
+/// The largest ratio of the `mu` of a pure loss to the pure loss: `sqrt(pi / 2)`.
 const MU_OF_PURE: f64 = 1.253_314_137_315_500_3;
-/// Leaves room for the rounding of the losses.
+/// The factor that leaves room for the rounding of losses.
 const ROOM: f64 = 1.0 + 1e-8;
-/// The number of trials of the part that pure losses get.
+/// The number of trial values for the part of epsilon that pure losses get.
 const TRIALS: u32 = 512;
-/// The number of parts at which the room of Gaussian noise is computed; between them it is
-/// interpolated.
+/// The number of intervals between the nodes at which the room of Gaussian noise is computed.
+/// Between nodes the room is interpolated.
 const NODES: u32 = 12;
 
 /// One kind of noise for a question.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Way {
-    /// The loss times the scale: an epsilon, a `mu`, or the square root of twice a rho.
+    /// The product of the loss and the noise scale. The loss is an epsilon, a `mu`, or the square
+    /// root of twice a rho.
     pub(super) size: f64,
-    /// The error at a scale of 1.
+    /// The error of the answer at a noise scale of 1.
     pub(super) error: f64,
-    /// The largest scale with the wanted accuracy, if one is wanted.
+    /// The largest noise scale with the wanted accuracy, if the question has a wanted accuracy.
     pub(super) fixed: Option<f64>,
 }
-/// A question: its noise with a pure loss, and its Gaussian noise.
+/// A question with its kinds of noise: noise with a pure loss, Gaussian noise, or both.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Item {
     pub(super) pure: Option<Way>,
     pub(super) gaussian: Option<Way>,
-    /// The weight, unless an accuracy is wanted.
+    /// The weight of the question. The weight is 0 if an accuracy is wanted.
     pub(super) weight: f64,
 }
-/// Room for pure losses that add up, and for `mu^2` that add up.
+/// The room for a sum of pure losses, and for a sum of `mu^2`.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct Endowment {
     pub(crate) pure: f64,
     pub(crate) square: f64,
 }
-/// What is paid for with what.
+/// A choice of the kind of noise, and of the way in which pure losses are charged.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Mode {
-    /// Whether numbers get Gaussian noise where they can.
+    /// Whether numbers get Gaussian noise if Gaussian noise is possible.
     pub(super) gaussian: bool,
-    /// Whether pure losses are paid for by their `mu^2`.
+    /// Whether a pure loss is charged to the room for `mu^2`, as the `mu^2` of this loss.
     pub(super) by_mu: bool,
 }
-/// What all questions take of each kind of room.
+/// The demand of all questions for each kind of room.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Demand {
     pub(super) pure: f64,
@@ -62,7 +65,7 @@ impl Mode {
         Mode { gaussian: false, by_mu: false },
         Mode { gaussian: false, by_mu: true },
     ];
-    /// Return the noise of a question, and whether it takes of the room for `mu^2`.
+    /// Return the noise of a question, and whether this noise is charged to the room for `mu^2`.
     pub(super) fn of(self, item: &Item) -> Option<(Way, bool)> {
         match (item.gaussian, item.pure) {
             (Some(way), None) => Some((way, true)),
@@ -73,7 +76,7 @@ impl Mode {
             (_, way) => way.map(|way| (way, false)),
         }
     }
-    /// Add up what the questions take.
+    /// Add up the demands of the questions.
     pub(super) fn demand(self, items: &[Item]) -> Option<Demand> {
         let mut all = Demand::default();
         for item in items {
@@ -87,7 +90,7 @@ impl Mode {
         }
         Some(all)
     }
-    /// Find the scales of all questions.
+    /// Find the noise scales of all questions.
     pub(super) fn scales(self, items: &[Item], all: &Demand, room: Endowment) -> Vec<f64> {
         let pure = (room.pure - all.pure) / ROOM / all.pure_weight;
         let square = (room.square - all.square) / ROOM / all.square_weight;
@@ -95,7 +98,7 @@ impl Mode {
             let Some((way, by_square)) = self.of(item) else { return f64::INFINITY };
             match (way.fixed, by_square) {
                 (Some(scale), _) => scale,
-                // A statistic that no person changes needs no noise.
+                // A statistic that no person can change needs no noise.
                 _ if way.size == 0.0 => 0.0,
                 (None, false) => way.size / (pure * third(item.weight * square_of(way))),
                 (None, true) => way.size / (square * (item.weight * square_of(way)).sqrt()).sqrt(),
@@ -105,12 +108,13 @@ impl Mode {
     }
 }
 impl Demand {
-    /// The weighted sum of squared errors that some room buys, then the part of it that wanted
-    /// accuracies take. `None` when it is too small.
+    /// Return the weighted sum of squared errors if the questions have room `room`, then the part
+    /// of the room that wanted accuracies take. Return `None` when the room is too small.
     ///
-    /// Let `c` be the weight times the square of error and size. Then epsilon in proportion to the
-    /// third root of `c` minimises the sum of `c / epsilon^2`, and `mu^2` in proportion to the
-    /// square root of `c` minimises the sum of `c / mu^2` (Lagrange multipliers).
+    /// Let `c` be the weight times the squares of the error and the size. By Lagrange multipliers,
+    /// the sum of `c / epsilon^2` is least for epsilons in proportion to the third roots of `c`. In
+    /// the same way, the sum of `c / mu^2` is least for `mu^2` in proportion to the square roots of
+    /// `c`.
     pub(super) fn value(&self, room: Endowment) -> Option<(f64, f64)> {
         let part = |taken: f64, weight: f64, room: f64, power: i32| {
             if taken == 0.0 && weight == 0.0 {
@@ -125,7 +129,7 @@ impl Demand {
         let square = part(self.square, self.square_weight, room.square, 1)?;
         Some((pure.0 + square.0, pure.1.max(square.1)))
     }
-    /// The factor by which wanted accuracies must grow to fit some room.
+    /// Return the factor by which wanted accuracies must grow to fit the room.
     pub(super) fn stretch(&self, room: Endowment) -> f64 {
         let pure = if self.pure == 0.0 { 0.0 } else { self.pure / room.pure };
         let square = if self.square == 0.0 { 0.0 } else { (self.square / room.square).sqrt() };
@@ -138,12 +142,12 @@ impl Demand {
 fn square_of(way: Way) -> f64 {
     (way.error * way.size).powi(2)
 }
-/// The third root, by Newton's method.
+/// Compute the third root by Newton's method.
 fn third(x: f64) -> f64 {
     if !(0.0 < x && x.is_finite()) {
         return x;
     }
-    // A third of the exponent gives a start within a factor of 2.
+    // A third of the exponent gives a first value within a factor of 2.
     let mut root = f64::from_bits(x.to_bits() / 3 + (0x3ff << 52) / 3 * 2);
     for _ in 0..40 {
         let next = (2.0 * root + x / (root * root)) / 3.0;
@@ -155,15 +159,15 @@ fn third(x: f64) -> f64 {
     root
 }
 
-/// The room for Gaussian noise next to pure losses of a part of epsilon, at a delta.
+/// The room for Gaussian noise if pure losses take a part of epsilon, at a fixed delta.
 pub(super) struct Frontier {
     epsilon: f64,
-    /// The pure loss and the `mu` at each node.
+    /// The pure loss at each node, and the largest `mu` beside this loss.
     nodes: Vec<(f64, f64)>,
 }
 impl Frontier {
     pub(super) fn new(epsilon: f64, delta: f64, demands: &[Demand]) -> Result<Self> {
-        // Without a question that needs both kinds, only the two ends are needed.
+        // If no demand needs both kinds of room, the two end nodes are enough.
         let ends = demands.iter().all(Demand::takes_only_one_kind);
         let count = if ends { 1 } else { NODES };
         let node = |k: u32| {
@@ -173,7 +177,7 @@ impl Frontier {
         let nodes = (0..=count).map(node).collect::<Result<_>>()?;
         Ok(Frontier { epsilon, nodes })
     }
-    /// Return room at many parts.
+    /// Return the room for many trial values of the part of epsilon that pure losses get.
     pub(super) fn trials(&self) -> impl Iterator<Item = Endowment> + '_ {
         let ends = self.nodes.len() == 2;
         (0..=TRIALS).filter(move |k| !ends || [0, TRIALS].contains(k)).map(|k| {
@@ -186,7 +190,7 @@ impl Frontier {
         })
     }
 }
-/// Grow from 0 to 1 slowly at both ends.
+/// Map the interval from 0 to 1 onto itself. The map grows slowly near 0 and near 1.
 fn smooth(u: f64) -> f64 {
     u * u * (3.0 - 2.0 * u)
 }

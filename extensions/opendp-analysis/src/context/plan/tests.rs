@@ -28,7 +28,8 @@ fn income<MO: Accounted>(context: &Context<MO>, most: f64) -> Rows<'_, MO, f64> 
 fn count<MO: Accounted>(context: &Context<MO>) -> Statistic<'_, MO, i64> {
     context.query().count()
 }
-/// Minimise a function of shares that add up to 1, by moving ever smaller parts between pairs.
+/// Minimise a function of shares that add up to 1. In each step, move a part of one share to some
+/// other share. The moved parts become smaller and smaller.
 fn minimise(count: usize, value: impl Fn(&[f64]) -> f64) -> (f64, Vec<f64>) {
     let mut shares = vec![1.0 / count as f64; count];
     let mut best = value(&shares);
@@ -51,7 +52,8 @@ fn minimise(count: usize, value: impl Fn(&[f64]) -> f64) -> (f64, Vec<f64>) {
     }
     (best, shares)
 }
-/// Compute delta of a normal shift in plain floats.
+/// Compute delta at `epsilon` for two normal distributions whose means are `mu` standard deviations
+/// apart, in plain floats.
 fn delta_of(mu: f64, epsilon: f64) -> f64 {
     let tail = |x: f64| {
         let density = (-x * x / 2.0).exp() / std::f64::consts::TAU.sqrt();
@@ -67,7 +69,7 @@ fn delta_of(mu: f64, epsilon: f64) -> f64 {
     };
     tail(epsilon / mu - mu / 2.0) - epsilon.exp() * tail(epsilon / mu + mu / 2.0)
 }
-/// Find the room for noise next to a pure loss, in plain floats.
+/// Find the largest `mu` of Gaussian noise beside a pure loss, in plain floats.
 fn room(pure: f64) -> f64 {
     let p = 1.0 / (1.0 + (-pure).exp());
     let (mut low, mut high) = (1e-9, 1.0);
@@ -95,7 +97,8 @@ fn weighted_sums_under_a_rho_are_as_good_as_an_independent_optimum() {
         (0..4).map(|i| WEIGHTS[i] * scale(i).powi(2)).sum()
     };
     let found = value(&|i| solved.scale(asked[i]).unwrap());
-    // Two rows of at most the bound: rho = (2 b / sigma)^2 / 2.
+    // A person has two rows, each at most the bound `b`. For noise of scale `sigma`, rho = (2 b /
+    // sigma)^2 / 2.
     let (best, _) = minimise(4, |shares| value(&|i| 2.0 * BOUNDS[i] / (0.6 * shares[i]).sqrt()));
     assert!(found < best * 1.01 && best < found * 1.001, "{found} {best}");
     solved.release().unwrap();
@@ -137,7 +140,8 @@ fn gaussian_sums_and_medians_are_as_good_as_an_independent_optimum() {
             if gaussian { solved.accuracy(counts[0]) } else { solved.accuracy(medians[0]) }.unwrap()
         };
         let found = squares(&error);
-        // Two rows: a count moves by 2, and epsilon of a median is 2 / scale, at ln(100 / 0.05).
+        // A person has two rows, so a count moves by 2. A median costs an epsilon of 2 / scale, and
+        // its error is scale ln(100 / 0.05).
         let pure = (100.0_f64 / 0.05).ln() * 2.0;
         let best = (1..100).map(|percent| {
             let epsilon = f64::from(percent) / 100.0;
@@ -147,7 +151,7 @@ fn gaussian_sums_and_medians_are_as_good_as_an_independent_optimum() {
             })
         });
         let best = best.fold(f64::INFINITY, f64::min);
-        // Laplace noise for all is an alternative that the optimiser may find, too.
+        // The best noise can also be Laplace noise for all questions.
         let laplace = |e: f64| squares(&|g| if g { 2.0 * 3.0 / e } else { pure / e });
         let all = (1..1000).map(|k| {
             let counts = f64::from(k) / 1000.0;
@@ -157,7 +161,7 @@ fn gaussian_sums_and_medians_are_as_good_as_an_independent_optimum() {
         });
         let best = best.min(all.fold(f64::INFINITY, f64::min));
         assert!(best <= laplace(1.0 / f64::from(sums + 2)));
-        // The rounding of a count is half of a row.
+        // Rounding changes a noisy count by at most half of a row.
         let rounding = 2.0 * found.sqrt() * f64::from(sums).sqrt();
         assert!(found - rounding < best * 1.01, "{sums}: {found} {best}");
         solved.release().unwrap();
@@ -266,11 +270,11 @@ fn a_plan_leaves_what_it_does_not_need_and_takes_the_share_of_its_questions() {
     let mut plan = context.plan();
     plan.ask(count(&context), Goal::Within(100.0)).unwrap();
     plan.solve().unwrap().release().unwrap();
-    // All kinds of questions can still be asked.
+    // After the plan, all kinds of questions are still possible.
     assert!(0.8 < context.remaining().unwrap().0);
     let rest = Budget::epsilon_delta(0.8, 1e-7).unwrap();
     context.query().spending(rest).count().laplace().unwrap().release().unwrap();
-    // Two of four questions get half.
+    // Two of the four planned questions get half of the budget.
     let context = open(Budget::epsilon(1.0), Split::evenly(4).unwrap());
     let mut plan = context.plan();
     let one = plan.ask(count(&context), Goal::Weight(1.0)).unwrap();

@@ -7,8 +7,8 @@ use super::{Entry, ErrorIn, Report, short};
 use crate::context::Accounted;
 
 impl<MO: Accounted> Report<MO> {
-    /// Make a page of what was spent. Add sections to it, such as charts of answers, and write it
-    /// with [`Page::to_html`].
+    /// Make a page of the spent budget. Add sections to the page, such as charts of answers. Write
+    /// the page with [`Page::to_html`].
     pub fn to_page(&self) -> Page {
         let left = self.left.iter().map(Exact::to_f64_down);
         let left: Vec<String> = MO::PARTS
@@ -29,7 +29,7 @@ impl<MO: Accounted> Report<MO> {
             .with(budget)
             .with(releases)
     }
-    /// Write the report as one HTML file, without answers. It needs no network and no script.
+    /// Write the report as one HTML file, without answers. The file needs no network and no script.
     ///
     /// ```
     /// # use opendp_analysis::{Budget, Context, PrivacyUnit, Split, Table};
@@ -43,7 +43,7 @@ impl<MO: Accounted> Report<MO> {
     pub fn to_html(&self) -> String {
         self.to_page().to_html()
     }
-    /// Tell for each part of the budget what is spent.
+    /// Return the spent amount for each part of the budget.
     fn accounts(&self) -> Vec<Account> {
         let part = |(place, part): (usize, &&str)| {
             let at =
@@ -54,7 +54,7 @@ impl<MO: Accounted> Report<MO> {
             };
             let whole = at(&self.budget, Exact::to_f64_up);
             let left = at(&self.left, Exact::to_f64_down);
-            // Losses that compose tightly have no shares.
+            // If losses compose tightly, single releases have no shares of the total.
             let spent = match MO::TIGHT {
                 true => {
                     vec![Spent { what: "all releases".into(), amount: (whole - left).max(0.0) }]

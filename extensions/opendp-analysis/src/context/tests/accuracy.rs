@@ -1,4 +1,4 @@
-//! Intervals contain the truth as often as they say.
+//! Check that intervals contain the truth with the stated probability.
 
 use super::*;
 
@@ -14,7 +14,7 @@ fn accuracy_is_kept_as_often_as_promised() {
         };
         (0..4000).filter(miss).count()
     };
-    // At most 400 misses are expected; six standard deviations are 114.
+    // At most 400 misses are expected. Six standard deviations are 114.
     assert!(missed(bound) < 514);
     assert!(514 < missed(bound / 2.0), "the control: half of the bound is not enough");
     let candidates: Vec<i64> = (0..100).collect();
@@ -22,7 +22,7 @@ fn accuracy_is_kept_as_often_as_promised() {
     let ranks = question.accuracy(0.1).unwrap();
     let wide = |_: &i32| {
         let age = question.measurement().invoke(context.table()).unwrap();
-        // Ten rows a year, and twice the ranks because both sides count.
+        // There are ten rows for each year of age.
         ranks + 10.0 < ((age - 50).abs() * 10) as f64
     };
     assert!((0..1000).filter(wide).count() < 157);
@@ -32,7 +32,7 @@ fn accuracy_is_kept_as_often_as_promised() {
 }
 #[test]
 fn chosen_categories_are_as_good_as_promised() {
-    // Two categories have ten rows and the others none, so choosing another one misses by ten.
+    // Two categories have ten rows, and the others have none. So a wrong choice misses by ten.
     let categories = || [5, 6].into_iter().chain(100..118).collect::<Vec<i64>>();
     fn look<MO: Accounted>(budget: Budget<MO>, categories: Vec<i64>) -> (f64, usize) {
         let context = context(Ok(budget), Split::evenly(1));
@@ -42,7 +42,7 @@ fn chosen_categories_are_as_good_as_promised() {
         let missed = (0..2000).filter(|_: &i32| chosen().iter().any(|age| 100 <= *age));
         (question.accuracy(0.1).unwrap(), missed.count())
     }
-    // Of 2000 draws 200 may miss; six standard deviations are 80.
+    // At most 200 of 2000 draws are expected to miss. Six standard deviations are 80.
     let at = |amount| look(Budget::epsilon(amount).unwrap(), categories());
     let epsilon = 10.0 * at(10.0).0 / 9.99;
     let (bound, missed) = at(epsilon);
@@ -69,11 +69,11 @@ fn what_is_computed_from_answers_has_an_interval() {
     let adults = Estimate::sum(&cells[18..100]).unwrap();
     let (low, high) = adults.interval(1e-9).unwrap();
     assert!(low <= 820.0 && 820.0 <= high);
-    // Far less than the sum of all the cells' intervals.
+    // The interval of the sum is far smaller than the sum of the intervals of all cells.
     let one = cells[20].accuracy(0.05).unwrap();
     assert!(adults.accuracy(0.05).unwrap() < 0.3 * 82.0 * one);
     assert_eq!(one, answer.accuracy.unwrap());
-    // The noise stays the same in every copy.
+    // The noise of an estimate is the same in every copy of the estimate.
     let nothing = cells[3].minus(&answer.estimates().unwrap()[3]).unwrap();
     assert_eq!(nothing.accuracy(0.05), Ok(0.0));
     let copy = answer.clone();

@@ -1,3 +1,5 @@
+use opendp_measurements::accounting::{Account as Reference, BoundedRangePair};
+
 use super::*;
 
 #[test]
@@ -5,7 +7,8 @@ fn several_quantiles_are_one_release_that_costs_what_they_cost_apart() {
     let context = pure(1.0, 1);
     let ages = || context.query().column::<i64>("age");
     let three = ages().quantiles(&[0.25, 0.5, 0.75], (0..100).collect()).choose().unwrap();
-    // Each of four rows moves the ranks by at most 3/4, 1/2 and 3/4, in both directions.
+    // Each of a person's four rows moves the scores for the three quantiles by at most 3/4, 1/2 and
+    // 3/4, upwards or downwards.
     let loss = |scale: f64| 4.0 * (1.5 + 1.0 + 1.5) / scale;
     assert!((three.loss().unwrap() / loss(three.scale()) - 1.0).abs() < 1e-9);
     assert!(three.accuracy(0.05).unwrap() > three.scale() * (300.0_f64 / 0.05).ln() * 0.999);
@@ -28,4 +31,47 @@ fn several_quantiles_are_one_release_that_costs_what_they_cost_apart() {
 }
 fn ages_of<MO: Accounted>(context: &Context<MO>) -> Rows<'_, MO, i64> {
     context.query().column("age")
+}
+/// Return the range of the losses of a median. One person has one row, which moves each rank by at
+/// most a half, upwards or downwards.
+fn range_of<MO: Accounted>(median: &Question<'_, MO, i64>) -> f64 {
+    1.0 / median.scale()
+}
+#[test]
+fn many_quantiles_under_a_delta_take_gumbel_noise_and_stay_within_the_budget() {
+    let open = |questions: usize| {
+        let unit = PrivacyUnit::person(1).unwrap();
+        let budget = Budget::epsilon_delta(1.0, 1e-6).unwrap();
+        Context::new(table(), unit, budget, Split::evenly(questions).unwrap()).unwrap()
+    };
+    let context = open(16);
+    let choose = || ages_of(&context).median((0..100).collect()).choose();
+    let (mut reference, mut ranges) = (Reference::new(), Vec::new());
+    for _ in 0..16 {
+        let median = choose().unwrap();
+        let (range, square) = (range_of(&median), median.cost.mu_squared.clone().unwrap());
+        let expected = std::f64::consts::PI * range * range / 8.0;
+        assert!((square.to_f64_up() / expected - 1.0).abs() < 1e-9, "{range}");
+        // Exponential noise gets a sixteenth of epsilon.
+        assert!(1.4 / 16.0 < range, "{range}");
+        ranges.push(range);
+        median.release().unwrap();
+    }
+    assert_eq!(choose().unwrap_err().kind(), "BudgetExceeded");
+    // An independent account: a pair of distributions that dominates each choice whose scores have
+    // this range.
+    let pair = |range: f64| Arc::new(BoundedRangePair { epsilon: range });
+    for range in &ranges {
+        reference = reference.with(pair(*range), 1);
+    }
+    assert!(reference.delta(1.0).unwrap().upper <= 1e-6);
+    // The control: the same choices twice exceed the budget.
+    for range in &ranges {
+        reference = reference.with(pair(*range), 1);
+    }
+    assert!(1e-6 < reference.delta(1.0).unwrap().lower);
+    // For a few questions, exponential noise has the smaller error.
+    let few = open(2);
+    let median = ages_of(&few).median((0..100).collect()).choose().unwrap();
+    assert!(median.cost.mu_squared.is_none() && (range_of(&median) - 0.5).abs() < 1e-9);
 }

@@ -1,4 +1,4 @@
-//! Budgets of an epsilon and a delta, which compose tightly.
+//! Budgets of an epsilon and a delta compose tightly.
 
 use opendp_measurements::accounting::{Account as Reference, GaussianPair, PrivatePair};
 
@@ -13,7 +13,8 @@ fn open(epsilon: f64, delta: f64, split: Result<Split>) -> Context<Loss> {
 }
 /// Find the least sigma of `count` counts by the formula of Balle and Wang (2018), in plain floats.
 fn least_sigma(count: f64, epsilon: f64, delta: f64) -> f64 {
-    // The tail by its continued fraction, or by the series around 0.
+    // Compute the tail of the normal distribution by its continued fraction, or by the series
+    // around 0.
     let tail = |x: f64| {
         let density = (-x * x / 2.0).exp() / std::f64::consts::TAU.sqrt();
         if x > 2.5 {
@@ -79,8 +80,8 @@ fn a_hundred_counts_get_the_noise_of_their_composition_and_not_of_their_shares()
 #[test]
 fn a_thousand_questions_chosen_in_view_of_answers_are_within_a_twentieth_of_the_best_filter() {
     let context = open(1.0, 1e-6, Split::evenly(1000));
-    // The best filter of Gaussian noise adds up mu^2 (Smith, Thakurta 2022), and no filter takes
-    // less noise than one release of all.
+    // The best filter of Gaussian noise adds up mu^2 (Smith, Thakurta 2022). No filter needs less
+    // noise than one release of all counts.
     let best = least_sigma(1000.0, 1.0, 1e-6);
     let (mut low, mut high) = (0, 100);
     for _ in 0..1000 {
@@ -88,7 +89,7 @@ fn a_thousand_questions_chosen_in_view_of_answers_are_within_a_twentieth_of_the_
         let below = context.query().filter("age", move |age: &i64| *age < middle).count();
         let question = below.gaussian().unwrap();
         assert!(question.scale() < 1.05 * best, "{} {best}", question.scale());
-        // Each question depends on the answer before it.
+        // Each question depends on the answer to the previous question.
         let answer = question.release().unwrap().value;
         if answer < 500 {
             low = middle
@@ -139,7 +140,7 @@ fn gaussian_noise_on_numbers_integers_and_vectors_is_exactly_mu_gdp() {
     assert!(0.0 < delta && delta < 3e-6 && 0.0 < epsilon && epsilon < 1.5);
     let answer = cells.release().unwrap();
     assert_eq!(answer.mechanism(), "Gaussian");
-    // The noise of an integer is rounded: its interval counts that.
+    // The noise of an integer is rounded, and the interval includes the rounding.
     let estimates = answer.estimates().unwrap();
     assert_eq!(estimates.len(), 3);
     assert_eq!(estimates[0].accuracy(1.0), Ok(0.5));
@@ -154,7 +155,7 @@ fn gaussian_noise_takes_a_delta_and_public_keys() {
     let none = open(1.0, 0.0, Split::evenly(1));
     let error = none.query().count().gaussian().unwrap_err().to_string();
     assert!(error.contains("takes some delta"), "{error}");
-    // A threshold that hides all keys used to be found here.
+    // An earlier version returned a threshold that hides all keys.
     let context = open(1.0, 1e-6, Split::evenly(2));
     let keys = context.query().column::<String>("city").count_by().gaussian();
     assert!(keys.unwrap_err().to_string().contains("write `.laplace()`"));
@@ -171,7 +172,7 @@ fn amounts_spent_as_one_goes_fit_as_often_as_they_say() {
     for _ in 0..10 {
         ask(&context, 0.1, 1e-7).unwrap();
     }
-    // The squares of ten tenths are a tenth of the square of all.
+    // The squares of ten parts of a tenth add up to a tenth of the square of the whole.
     let left = context.remaining().unwrap();
     assert!(0.0 < left.0 && left.0 < 0.97, "{left:?}");
     assert!(composed(&context.report(), 1.0) < 1e-6);
@@ -198,7 +199,7 @@ fn a_tight_account_is_carried_over_exactly() {
     assert_eq!(later.remaining().unwrap(), earlier.remaining().unwrap());
     let scale = |context: &Context<Loss>| context.query().count().gaussian().unwrap().scale();
     assert_eq!(scale(&later), scale(&earlier));
-    // Without mu, a release is charged for its epsilon and delta, which is more.
+    // Without mu, a release is charged for its epsilon and delta. This charge is larger.
     let careful = open(1.0, 1e-6, Split::evenly(20));
     let mut entry = earlier.report().entries()[1].clone();
     entry.mu_squared = None;
@@ -216,7 +217,7 @@ fn the_report_shows_what_each_question_cost_and_the_total_of_all() {
     let mu = json["releases"][0]["mu"].as_f64().unwrap();
     assert!((mu - 1.0 / report.entries()[0].scale).abs() < 1e-9);
     let (spent, left) = (&report.exact_total()[0].to_f64_up(), &report.left[0].to_f64_up());
-    // Half of the squares: the losses do not add up to the budget, but are less than their sum.
+    // Half of the budget for the squares of mu is spent. The composed loss is below the sum.
     assert!(0.6 < *spent && *spent < 0.75 && 0.6 < *left && *left < 0.75, "{spent} {left}");
     let pure = open(1.0, 1e-6, Split::evenly(2));
     pure.query().count().laplace().unwrap().release().unwrap();
@@ -240,7 +241,7 @@ fn the_best_noise_is_the_one_with_the_smaller_error() {
     let rho = super::context(Budget::rho(0.1), Split::evenly(1));
     assert_eq!(rho.query().count().best().unwrap().mechanism(), "Gaussian");
     assert_eq!(pure(1.0, 1).query().count().best().unwrap().mechanism(), "Laplace");
-    // Without delta there is only one kind.
+    // A budget without a delta pays for only one kind of noise.
     let none = open(1.0, 0.0, Split::evenly(1));
     assert_eq!(none.query().count().best().unwrap().mechanism(), "Laplace");
 }

@@ -1,8 +1,8 @@
-//! What a plan says and what the account then admits are the same.
+//! Check that a plan and the account agree on the costs that fit.
 
 use super::*;
 
-/// Ask questions of the kinds in a word: `c` for a count, `m` for a median, `k` for keys.
+/// Ask one question for each letter of `kinds`: `c` for a count, `m` for a median, `k` for keys.
 fn ask_all<'c>(context: &'c Context<Tight>, plan: &mut Plan<'c, Tight>, kinds: &str, goal: Goal) {
     for kind in kinds.chars() {
         match kind {
@@ -79,7 +79,7 @@ fn a_plan_of_one_question_of_a_split_is_released_if_it_was_solved() {
             if let Err(error) = plan.solve().unwrap().release() {
                 refused.push(format!("{kinds} and {others}: {error}"));
             }
-            // The rest still has a share of its own.
+            // After the plan, each of the other questions still has its share of the budget.
             for _ in 0..others {
                 count(&context).best().unwrap().release().unwrap();
             }
@@ -89,7 +89,8 @@ fn a_plan_of_one_question_of_a_split_is_released_if_it_was_solved() {
 }
 #[test]
 fn a_plan_of_an_amount_is_nearly_as_good_as_its_questions_alone() {
-    // The control: a plan must not get its room by far more noise than the amount needs.
+    // Control: a plan of one question must need about as little noise as the question without a
+    // plan.
     let context = tight();
     let amount = || Budget::epsilon_delta(0.5, 5e-7).unwrap();
     let mut plan = context.plan().spending(amount());
