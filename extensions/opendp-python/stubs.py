@@ -1,6 +1,6 @@
 """Write the type stubs of the package from the registry: ``python stubs.py``.
 
-A test compares the stubs with what this writes.
+A test compares the stubs with the output of this script.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ EXACT = {
 
 
 def python_type(name: str) -> str:
-    """The Python type of an argument whose type has this name in the registry."""
+    """Return the Python type of an argument. ``name`` is its type in the registry."""
     head, _, rest = name.partition("<")
     inside = rest[:-1]
     if name in EXACT:
@@ -68,11 +68,11 @@ def python_type(name: str) -> str:
 
 
 def annotation(family: dict[str, Any], name: str) -> str:
-    """The Python type of an argument."""
+    """Return the Python type of an argument."""
     for parameter in family["parameters"]:
         if parameter["name"] == name:
             types = sorted({python_type(of) for of in parameter["types"]})
-            # A whole number is accepted where a float is.
+            # A parameter that accepts a float also accepts a whole number.
             types = [of for of in types if not (of == "int" and "float" in types)]
             return "Any" if "Any" in types else " | ".join(types)
     if name.endswith("_domain"):
@@ -83,7 +83,7 @@ def annotation(family: dict[str, Any], name: str) -> str:
 
 
 def declaration(attribute: str, name: str) -> str:
-    """The declaration of a function."""
+    """Return the declaration of a function."""
     family = _registry.describe(name)
     partial = attribute.startswith("then_") and any(
         parameter["name"] == "input" for parameter in family["parameters"]
@@ -103,7 +103,7 @@ def declaration(attribute: str, name: str) -> str:
 
 
 def module(accept: Any) -> str:
-    """The stub of a module of constructors."""
+    """Return the stub of a module of constructors."""
     found = [(attribute, _registry.find(attribute)) for attribute in _registry.attributes(accept)]
     return HEAD.format(objects=OBJECTS) + "\n".join(
         declaration(attribute, name) for attribute, name in found if name is not None
@@ -111,7 +111,7 @@ def module(accept: Any) -> str:
 
 
 def top() -> str:
-    """The stub of the prelude."""
+    """Return the stub of the prelude."""
     source = (FOLDER / "prelude.py").read_text()
     imports = source[source.index("from . import _errors") : source.index("TYPE_CHECKING")]
     public = re.sub(r"^from \. import _.*\n", "", imports)
@@ -149,7 +149,7 @@ def _again(found: re.Match[str]) -> str:
 
 
 def stubs() -> dict[str, str]:
-    """All stubs by the names of their files."""
+    """Return all stubs by the names of their files."""
     return {
         "transformations.pyi": module(_registry.in_transformations),
         "measurements.pyi": module(_registry.in_measurements),

@@ -1,12 +1,13 @@
-"""Composes the same mechanisms with this project and with Google's dp_accounting.
+"""Compose the same mechanisms with this project and with Google's dp_accounting.
 
     python -m venv /tmp/accounting && /tmp/accounting/bin/pip install dp-accounting
     cargo build --release --bin account
     /tmp/accounting/bin/python accounting/compare.py target/release/account
 
-Both report an upper bound on epsilon, so the smaller is the better; both are timed as the best of
-several runs in one process, construction included. The last column compares at equal tightness: how
-many times faster our fastest setting is whose bound is not above that of the row.
+Both libraries report an upper bound on epsilon, so a smaller number is better. A time is the least
+time of several runs in one process, and includes the construction. The last column compares each
+row with a setting of this project: the fastest setting whose bound is at most the bound of the row.
+The column states how many times faster this setting is.
 """
 
 import json

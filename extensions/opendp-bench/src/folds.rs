@@ -15,9 +15,9 @@ use rayon::prelude::*;
 use crate::incumbent_folds as incumbent;
 use crate::timing::{Table, Target};
 
-/// All folds; `rows` is for the sum that is compared with a plain loop.
+/// Run all folds. `rows` is the number of rows of the sum that is compared with a plain loop.
 ///
-/// All contestants run on the only thread of a pool, so no work moves between threads.
+/// All contestants run on a pool with one thread, so no work moves between threads.
 pub fn folds(table: &mut Table, rows: usize) -> Result<()> {
     pool(1)?.install(|| {
         clamp_and_sum(table, rows)?;
@@ -33,12 +33,12 @@ pub fn folds(table: &mut Table, rows: usize) -> Result<()> {
     })
 }
 
-/// Where folds run that are not alone.
+/// The pools of threads for folds.
 struct Pools {
     two: ThreadPool,
 }
 impl Pools {
-    /// Compare a fold of many rows on two threads with the same fold on one.
+    /// Compare a fold of many rows on two threads with the same fold on one thread.
     fn scale<T: Send>(
         &self,
         table: &mut Table,
@@ -56,8 +56,8 @@ impl Pools {
             .hold();
     }
 }
-/// Measure the gain of a second thread for a loop that mainly reads memory. Compare it with folds
-/// that miss their target on two threads.
+/// Measure how much a second thread speeds up a loop that mainly reads memory. If a fold on two
+/// threads misses its target, compare the speedup of the fold with this speedup.
 fn reading(table: &mut Table, pools: &Pools) {
     const ROWS: usize = 10_000_000;
     let work = format!("reading {ROWS} f64, by a plain loop, two threads");
@@ -72,8 +72,8 @@ fn reading(table: &mut Table, pools: &Pools) {
     }
 }
 
-/// Measure the gain of a second thread for a loop without memory: the two processors of a machine
-/// may be two threads of one core.
+/// Measure the gain of a second thread for a loop that uses no memory. The gain can be small,
+/// because two processors of a machine can be two threads of one core.
 fn computing(table: &mut Table, pools: &Pools) {
     const STEPS: usize = 100_000_000;
     let work = format!("{STEPS} steps in registers, two threads");
@@ -105,16 +105,17 @@ pub fn pool(threads: usize) -> Result<ThreadPool> {
         .build()
         .map_err(|error| Error::FailedFunction(error.to_string()))
 }
-/// Floats from -50 000 to 92 857, in no order.
+/// Make unsorted floats from -50 000 to 92 857.
 fn floats(rows: usize) -> Vec<f64> {
     integers(rows).into_iter().map(|i| i as f64 / 7.0 - 50_000.0).collect()
 }
-/// Integers from 0 to 1 000 002, in no order.
+/// Make unsorted integers from 0 to 1 000 002.
 fn integers(rows: usize) -> Vec<i64> {
     (0..rows as u64).map(|i| (i.wrapping_mul(2_654_435_761) % 1_000_003) as i64).collect()
 }
 
-/// Clamp and sum floats in memory, against a plain loop, and on more threads.
+/// Measure clamp and sum of floats in memory. Compare a run on one thread with runs on more threads
+/// and with a plain loop.
 fn clamp_and_sum(table: &mut Table, rows: usize) -> Result<()> {
     let work = format!("clamp and sum, {rows} f64, against a loop");
     if !table.wants(&work) {
@@ -142,7 +143,7 @@ fn clamp_and_sum(table: &mut Table, rows: usize) -> Result<()> {
     Ok(())
 }
 
-/// The code of a careful programmer without this project: SIMD, and not exact.
+/// Sum floats by a fast plain loop: it uses SIMD, and ignores rounding errors.
 fn plain(data: &[f64]) -> f64 {
     let mut lanes = [0.0; 16];
     let mut chunks = data.chunks_exact(16);
@@ -254,7 +255,8 @@ fn counts(table: &mut Table, rows: usize, pools: &Pools) -> Result<()> {
         let (data, names) = (keys().map(name).collect(), (0..100).map(name).collect());
         categories(table, &work, data, names, 3.0, pools)?;
     }
-    // The first list has many small numbers, the others have none. The last list is short.
+    // The integers of the first case are small. The integers of the other cases are large, and the
+    // last case has at most 10,000 different integers.
     let far = |i: i64| i.wrapping_mul(0x1E37_79B9_7F4A_7C15);
     distinct(table, &format!("count distinct, {rows} i64"), || integers(rows), pools)?;
     let data = || integers(rows).into_iter().map(far).collect();
@@ -308,7 +310,7 @@ fn categories<T: Key + opendp::traits::Hashable>(
     Ok(())
 }
 
-/// The tree over leaves, made consistent.
+/// Compare the times to build a tree of counts over leaves and make the counts consistent.
 fn trees(table: &mut Table) -> Result<()> {
     const LEAVES: usize = 1_000_000;
     let work = format!("consistent b-ary tree, {LEAVES} leaves");

@@ -1,6 +1,7 @@
-//! The same work by the crate `opendp` without OpenSSL, which is its fastest form.
+//! The work of the benchmarks, done by the crate `opendp` without OpenSSL. This is the fastest form
+//! of the crate.
 //!
-//! Each function builds the measurement or transformation and gives a closure that runs it.
+//! Each function builds the measurement or transformation and returns a closure that runs it.
 
 use opendp::core::Measurement;
 use opendp::domains::{AtomDomain, BitVector, BitVectorDomain, VectorDomain};
@@ -14,7 +15,7 @@ use opendp_core::{Error, Result};
 
 type Vectors<T> = VectorDomain<AtomDomain<T>>;
 
-/// Translate an error of the incumbent.
+/// Convert an error of the crate `opendp`.
 pub fn ours<T>(result: Fallible<T>) -> Result<T> {
     result.map_err(|error| Error::FailedFunction(format!("opendp: {error:?}")))
 }
@@ -22,21 +23,21 @@ pub fn ours<T>(result: Fallible<T>) -> Result<T> {
 macro_rules! noise {
     ($($t:ty: $vector_laplace:ident $vector_gaussian:ident $laplace:ident $gaussian:ident
         $atoms:expr;)*) => {$(
-        /// Laplace noise on a vector.
+        /// Add Laplace noise to a vector.
         pub fn $vector_laplace(scale: f64) -> Result<impl FnMut(&Vec<$t>) -> Vec<$t>> {
             let input = (VectorDomain::new($atoms), L1Distance::<$t>::default());
             let made: Measurement<_, _, MaxDivergence, _> =
                 ours(of::make_laplace(input.0, input.1, scale, None))?;
             Ok(move |data: &Vec<$t>| made.invoke(data).expect("a release"))
         }
-        /// Gaussian noise on a vector.
+        /// Add Gaussian noise to a vector.
         pub fn $vector_gaussian(scale: f64) -> Result<impl FnMut(&Vec<$t>) -> Vec<$t>> {
             let input = (VectorDomain::new($atoms), L2Distance::<$t>::default());
             let made: Measurement<_, _, ZeroConcentratedDivergence, _> =
                 ours(of::make_gaussian(input.0, input.1, scale, None))?;
             Ok(move |data: &Vec<$t>| made.invoke(data).expect("a release"))
         }
-        /// Laplace noise on a number, and the map.
+        /// Add Laplace noise to a number, and evaluate the map.
         pub fn $laplace(scale: f64) -> Result<(impl FnMut(&$t) -> $t, impl FnMut(&$t) -> f64)> {
             let input = ($atoms, AbsoluteDistance::<$t>::default());
             let made: Measurement<_, _, MaxDivergence, _> =
@@ -47,7 +48,7 @@ macro_rules! noise {
                 move |d_in: &$t| same.map(d_in).expect("a release"),
             ))
         }
-        /// Gaussian noise on a number.
+        /// Add Gaussian noise to a number.
         pub fn $gaussian(scale: f64) -> Result<impl FnMut(&$t) -> $t> {
             let input = ($atoms, AbsoluteDistance::<$t>::default());
             let made: Measurement<_, _, ZeroConcentratedDivergence, _> =
@@ -63,7 +64,7 @@ noise! {
         AtomDomain::<f64>::new_non_nan();
 }
 
-/// Geometric noise on an integer in constant time.
+/// Add geometric noise to an integer in constant time.
 pub fn geometric(scale: f64, bounds: (i64, i64)) -> Result<impl FnMut(&i64) -> i64> {
     let input = (AtomDomain::<i64>::default(), AbsoluteDistance::<i64>::default());
     let made: Measurement<_, _, MaxDivergence, _> =
@@ -73,7 +74,7 @@ pub fn geometric(scale: f64, bounds: (i64, i64)) -> Result<impl FnMut(&i64) -> i
 
 macro_rules! selection {
     ($($t:ty: $top:ident $measure:expr, $atoms:expr;)*) => {$(
-        /// The best `k` of some scores.
+        /// Choose the best `k` of some scores.
         pub fn $top(k: usize, scale: f64) -> Result<impl FnMut(&Vec<$t>) -> Vec<usize>> {
             let input = (VectorDomain::new($atoms), LInfDistance::<$t>::default());
             let made = ours(of::make_noisy_top_k(input.0, input.1, $measure, k, scale, false))?;
@@ -88,7 +89,7 @@ selection! {
     u64: gumbel_top_u64 ZeroConcentratedDivergence, AtomDomain::<u64>::default();
 }
 
-/// A quantile of floats, chosen from candidates.
+/// Choose a quantile of floats from candidates.
 pub fn private_quantile(
     candidates: Vec<f64>,
     alpha: f64,
@@ -106,12 +107,12 @@ pub fn private_quantile(
     Ok(move |data: &Vec<f64>| made.invoke(data).expect("a release"))
 }
 
-/// Randomized response of a bit.
+/// Run randomized response on a bit.
 pub fn response(prob: f64) -> Result<impl FnMut(&bool) -> bool> {
     let made = ours(of::make_randomized_response_bool(prob, false))?;
     Ok(move |truth: &bool| made.invoke(truth).expect("a release"))
 }
-/// Randomized response of a bit vector with every eighth bit set.
+/// Run randomized response on a bit vector with every eighth bit set.
 pub fn response_bits(bits: usize, f: f64) -> Result<impl FnMut() -> usize> {
     let truth: BitVector = (0..bits).map(|bit| bit % 8 == 0).collect();
     let domain = BitVectorDomain::new().with_max_weight(bits);

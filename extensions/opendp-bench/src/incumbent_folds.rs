@@ -1,4 +1,4 @@
-//! Folds by the crate `opendp`.
+//! Folds with the crate `opendp`.
 
 use opendp::core::Function;
 use opendp::domains::{AtomDomain, VectorDomain};
@@ -20,14 +20,14 @@ fn bounded(bounds: (f64, f64), size: usize) -> Result<Vectors<f64>> {
     Ok(VectorDomain::new(atoms).with_size(size))
 }
 
-/// Clamp, then sum floats whose number is not known.
+/// Clamp and sum an unknown number of floats.
 pub fn sum_f64(bounds: (f64, f64)) -> Result<impl FnMut(&Vec<f64>) -> f64> {
     let clamp = ours(of::make_clamp(floats(), SymmetricDistance, bounds))?;
     let sum = ours(of::make_sum(clamp.output_domain.clone(), clamp.output_metric.clone()))?;
     let made = ours(clamp >> sum)?;
     Ok(move |data: &Vec<f64>| made.invoke(data).expect("a result"))
 }
-/// Clamp, then sum integers.
+/// Clamp and sum integers.
 pub fn sum_i64(bounds: (i64, i64)) -> Result<impl FnMut(&Vec<i64>) -> i64> {
     let domain: Vectors<i64> = VectorDomain::new(AtomDomain::default());
     let clamp = ours(of::make_clamp(domain, SymmetricDistance, bounds))?;
@@ -35,12 +35,12 @@ pub fn sum_i64(bounds: (i64, i64)) -> Result<impl FnMut(&Vec<i64>) -> i64> {
     let made = ours(clamp >> sum)?;
     Ok(move |data: &Vec<i64>| made.invoke(data).expect("a result"))
 }
-/// The mean of a known number of floats within bounds.
+/// Compute the mean of a known number of floats within bounds.
 pub fn mean(bounds: (f64, f64), size: usize) -> Result<impl FnMut(&Vec<f64>) -> f64> {
     let made = ours(of::make_mean(bounded(bounds, size)?, SymmetricDistance))?;
     Ok(move |data: &Vec<f64>| made.invoke(data).expect("a result"))
 }
-/// The variance of a known number of floats within bounds.
+/// Compute the variance of a known number of floats within bounds.
 pub fn variance(bounds: (f64, f64), size: usize) -> Result<impl FnMut(&Vec<f64>) -> f64> {
     let made =
         ours(of::make_variance::<of::Pairwise<f64>>(bounded(bounds, size)?, SymmetricDistance, 1))?;
@@ -49,7 +49,7 @@ pub fn variance(bounds: (f64, f64), size: usize) -> Result<impl FnMut(&Vec<f64>)
 
 macro_rules! scores {
     ($($name:ident $t:ty, $atoms:expr;)*) => {$(
-        /// The scores of candidates for a quantile.
+        /// Compute the scores of candidates for a quantile.
         pub fn $name(candidates: Vec<$t>, alpha: f64) -> Result<impl FnMut(&Vec<$t>) -> Vec<u64>> {
             let domain: Vectors<$t> = VectorDomain::new($atoms);
             let made = of::make_quantile_score_candidates(
@@ -64,7 +64,7 @@ scores! {
     scores_i64 i64, AtomDomain::default();
 }
 
-/// Counts of each of some categories and of all others.
+/// Count the rows of each category, and all other rows together.
 pub fn count_by_categories<T: Hashable>(
     categories: Vec<T>,
 ) -> Result<impl FnMut(&Vec<T>) -> Vec<i64>> {
@@ -78,13 +78,13 @@ pub fn count_by_categories<T: Hashable>(
     let made = ours(made)?;
     Ok(move |data: &Vec<T>| made.invoke(data).expect("a result"))
 }
-/// The number of distinct integers.
+/// Count distinct integers.
 pub fn count_distinct() -> Result<impl FnMut(&Vec<i64>) -> i64> {
     let domain: Vectors<i64> = VectorDomain::new(AtomDomain::default());
     let made = ours(of::make_count_distinct::<i64, i64>(domain, SymmetricDistance))?;
     Ok(move |data: &Vec<i64>| made.invoke(data).expect("a result"))
 }
-/// The tree over leaves, made consistent.
+/// Build the tree of counts over leaves, and make the counts consistent.
 pub fn consistent_tree(leaves: u32, branching: u32) -> Result<impl FnMut(&Vec<i64>) -> Vec<f64>> {
     let domain: Vectors<i64> = VectorDomain::new(AtomDomain::default());
     let tree = of::make_b_ary_tree(domain, L1Distance::<i64>::default(), leaves, branching);

@@ -1,4 +1,4 @@
-//! Conversions and conversations by the crate `opendp`.
+//! Conversions and interactive mechanisms with the crate `opendp`.
 
 use opendp::combinators as of;
 use opendp::core::{Function, Measurement, PrivacyMap};
@@ -17,12 +17,12 @@ type Noise<MO> = Measurement<AtomDomain<f64>, AbsoluteDistance<f64>, MO, f64>;
 fn gaussian(scale: f64) -> opendp::error::Fallible<Noise<ZeroConcentratedDivergence>> {
     make_gaussian(AtomDomain::new_non_nan(), AbsoluteDistance::default(), scale, None)
 }
-/// The epsilon of Gaussian noise at a delta.
+/// Compute the epsilon of Gaussian noise at a delta.
 pub fn epsilon(scale: f64, delta: f64) -> Result<impl FnMut() -> f64> {
     let noise = ours(of::make_zCDP_to_approxDP(ours(gaussian(scale))?))?;
     Ok(move || noise.map(&1.0).and_then(|loss| loss.epsilon(delta)).expect("an epsilon"))
 }
-/// The least Gaussian noise that loses no more.
+/// Find the least scale of Gaussian noise whose loss is at most a bound.
 pub fn gaussian_scale(bounds: (f64, f64), loss: (f64, f64)) -> Result<f64> {
     let enough = |scale: &f64| {
         let noise = of::make_zCDP_to_approxDP(gaussian(*scale)?)?;
@@ -39,7 +39,7 @@ fn laplace(scale: f64) -> Result<Question> {
     let (domain, metric) = numbers();
     ours(make_laplace(domain, metric, scale, None))
 }
-/// Ask a question under a budget, after `asked` others.
+/// Ask a question under a budget. `asked` other questions are asked first.
 pub fn filtered(scale: f64, asked: usize) -> Result<impl FnMut() -> i32> {
     let (domain, metric) = numbers();
     let odometer = ours(of::make_fully_adaptive_composition(domain, metric, MaxDivergence))?;

@@ -20,17 +20,18 @@ type Question = Measurement<Numbers, Change, MaxDivergence, i32>;
 type Talk = Session<Numbers, Change, MaxDivergence>;
 
 const DELTA: f64 = 1e-6;
-/// The standard deviation for an epsilon of 1 lies between these.
+/// Bounds of the standard deviation for an epsilon of 1.
 pub const SCALES: (f64, f64) = (0.125, 1024.0);
 
-/// All of it.
+/// Run all benchmarks of this file.
 pub fn talks(table: &mut Table) -> Result<()> {
     conversions(table)?;
     filters(table)?;
     compositions(table)
 }
 
-/// From zero-concentrated to approximate privacy, and back to the scale of the noise.
+/// Convert zero-concentrated to approximate privacy, and find the noise scale for an approximate
+/// loss.
 fn conversions(table: &mut Table) -> Result<()> {
     let space = Space::new(AtomDomain::<f64>::non_nan(), AbsoluteDistance::<f64>::new())?;
     let work = "zcdp to epsilon at a delta";
@@ -70,12 +71,12 @@ fn conversions(table: &mut Table) -> Result<()> {
 fn numbers() -> Result<Space<Numbers, Change>> {
     Space::new(AtomDomain::default(), AbsoluteDistance::new())
 }
-/// A question that takes almost no time to answer.
+/// Make a question that takes almost no time to answer.
 fn constant(loss: f64) -> Result<Question> {
     let map = PrivacyMap::new(move |_: &i32| Ok(loss));
     Ok(Measurement::new(numbers()?, MaxDivergence, Function::map(|_: &i32| Ok(0)), map))
 }
-/// A conversation in which `asked` questions have been asked.
+/// Open a privacy filter, and ask `asked` questions.
 fn filtered(question: &Question, asked: usize) -> Result<Talk> {
     let odometer = make_fully_adaptive_composition(numbers()?, TheMeasure(MaxDivergence))?;
     let talk = make_privacy_filter(odometer, 1, 1e6)?.invoke(&7)?;
@@ -85,7 +86,7 @@ fn filtered(question: &Question, asked: usize) -> Result<Talk> {
     Ok(talk)
 }
 
-/// Questions under a budget.
+/// Measure questions under a budget.
 fn filters(table: &mut Table) -> Result<()> {
     const QUESTIONS: usize = 10;
     let laplace = make_laplace(numbers()?, Scale::new(10.0)?, None)?;
@@ -125,7 +126,7 @@ fn ask(talk: &Talk, question: &Question, times: usize) -> i32 {
     (0..times).filter_map(|_| talk.ask(question).ok()).sum()
 }
 
-/// Compositions with losses that are fixed in advance.
+/// Measure compositions with losses that are fixed in advance.
 fn compositions(table: &mut Table) -> Result<()> {
     const QUESTIONS: usize = 1000;
     let question = constant(1e-6)?;

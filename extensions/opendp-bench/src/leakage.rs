@@ -1,4 +1,4 @@
-//! Whether the time of a release reveals the size of its noise.
+//! A test that compares the time of a release with the magnitude of its noise.
 
 use std::time::Instant;
 
@@ -7,22 +7,23 @@ use opendp_core::{AbsoluteDistance, AtomDomain, Error, Result, Space};
 use opendp_measurements::{Scale, make_gaussian, make_laplace};
 use serde_json::{Value, json};
 
-/// Draws of each mechanism.
+/// The number of draws of each mechanism.
 const DRAWS: usize = 30_000;
 
-/// One mechanism.
+/// The measured times of one mechanism.
 struct Line {
     name: &'static str,
-    /// The rank correlation of time and magnitude.
+    /// The rank correlation between the time of a release and the magnitude of its noise.
     correlation: f64,
-    /// The median time in nanoseconds of magnitudes below and above the median one.
+    /// Two median times in nanoseconds: for noise below the median magnitude, and for noise above
+    /// it.
     medians: (f64, f64),
 }
 
-/// All mechanisms.
+/// The measured times of all mechanisms.
 pub struct Report(Vec<Line>);
 impl Report {
-    /// The report for people.
+    /// Write the report for readers.
     pub fn text(&self) -> String {
         let mut text = String::new();
         for Line { name, correlation, medians: (small, large) } in &self.0 {
@@ -32,7 +33,7 @@ impl Report {
         }
         text
     }
-    /// The report for programs.
+    /// Write the report for programs.
     pub fn json(&self) -> Value {
         let lines = self.0.iter().map(|line| {
             json!({
@@ -44,11 +45,11 @@ impl Report {
     }
 }
 
-/// Time draws of each mechanism whose name contains the filter.
+/// Measure the times of draws, for each mechanism whose name contains the filter.
 ///
-/// The slowest 2 % are left out: an attacker would know that they are interrupts. The control
-/// counts up to the magnitude in Bernoulli trials, as slow exact samplers do. A test that finds no
-/// leak there would find none anywhere.
+/// The slowest 2 % of the draws are left out, because interrupts slow these draws. An attacker can
+/// also recognise interrupts. The control draws the magnitude by Bernoulli trials, as slow exact
+/// samplers do. The test must find a leak in the control.
 pub fn report(filter: &str) -> Result<Report> {
     let integers = Space::new(AtomDomain::<i64>::default(), AbsoluteDistance::<i64>::new())?;
     let floats = Space::new(AtomDomain::<f64>::non_nan(), AbsoluteDistance::<f64>::new())?;
@@ -76,7 +77,7 @@ pub fn report(filter: &str) -> Result<Report> {
     time("control: one trial for each unit, scale 10", &mut || {
         with_secure(|source| {
             let mut magnitude = 0.0;
-            // Success with probability about 1 - exp(-1/10).
+            // A trial ends the loop with probability about 1 - exp(-1/10).
             while source.word()? as f64 > 0.0952 * 2_f64.powi(64) {
                 magnitude += 1.0;
             }
@@ -114,7 +115,7 @@ fn line(name: &'static str, draw: &mut dyn FnMut() -> Result<f64>) -> Result<Lin
     Ok(Line { name, correlation, medians: (half(false), half(true)) })
 }
 
-/// Rank numbers, equal ones at the mean of their places.
+/// Rank numbers. Equal numbers get the mean of their ranks.
 fn ranks(of: &[f64]) -> Vec<f64> {
     let mut order: Vec<usize> = (0..of.len()).collect();
     order.sort_by(|a, b| of[*a].total_cmp(&of[*b]));

@@ -1,4 +1,4 @@
-//! The registry: from a request to a signature.
+//! Benchmarks of the registry: find the signature for a request.
 
 use opendp_core::{Args, AtomDomain, Result, Space, SymmetricDistance, VectorDomain};
 use opendp_registry::Registry;
@@ -8,7 +8,7 @@ use crate::timing::Table;
 
 const TIMES: usize = 100_000;
 
-/// Warm resolution, alone and from two threads at once.
+/// Measure repeated resolution, on one thread and on two threads at once.
 pub fn resolution(table: &mut Table) -> Result<()> {
     let work = "resolve a constructor, warm";
     if !table.wants(work) {

@@ -1,8 +1,9 @@
-//! Benchmarks: this project and its peers, side by side in one process.
+//! Benchmarks that compare this project with its peers in one process.
 //!
-//! Each line is the median of several runs in which all contestants take turns on the same input,
-//! in nanoseconds an item, with its ratio to the first line of its work, and the target. The peers
-//! are the crate `opendp`, in its fastest form, and `rand_distr` with our cipher.
+//! In each of several runs, all contestants do the same work on the same input, one after another.
+//! A line of the table has the median time of a contestant in nanoseconds for each item. The line
+//! also has the ratio to the first line of the same work, and the target. The peers are the crate
+//! `opendp`, in its fastest form, and `rand_distr` with our cipher.
 #![forbid(unsafe_code)]
 
 mod folds;
@@ -27,22 +28,22 @@ use opendp_core::Result;
 #[derive(Parser)]
 #[command(version)]
 struct Cli {
-    /// Do only the work whose name contains this
+    /// Run only the benchmarks whose name contains this
     #[arg(long, default_value = "")]
     filter: String,
     /// Rows of the sum that is compared with a plain loop
     #[arg(long, default_value_t = 100_000_000)]
     rows: usize,
-    /// Runs of each benchmark; their median counts
+    /// The number of runs of each benchmark; the result is the median time of these runs
     #[arg(long, default_value_t = 5)]
     runs: usize,
     /// Answer in JSON
     #[arg(long)]
     json: bool,
-    /// Report instead how much the time of a release depends on its noise
+    /// Instead, report how much the time of a release depends on its noise
     #[arg(long)]
     leakage: bool,
-    /// Release instead sums of generated streams of up to this many rows
+    /// Instead, release sums of generated streams of up to this many rows
     #[arg(long, value_name = "ROWS")]
     stream: Option<u64>,
 }

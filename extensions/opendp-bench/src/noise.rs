@@ -7,10 +7,11 @@ use crate::timing::{Table, Target};
 use crate::{incumbent, ordinary};
 
 const ITEMS: usize = 100_000;
-/// The part of the floats for the incumbent, which takes seconds for them.
+/// The number of floats to which the crate `opendp` adds noise. The crate would take seconds for as
+/// many floats as the other contestants.
 const FEW: usize = 5_000;
 
-/// Laplace and Gaussian noise on integers and floats.
+/// Measure Laplace and Gaussian noise on integers and floats.
 pub fn vectors(table: &mut Table) -> Result<()> {
     for scale in [1.0, 10.0, 1e6, 1e12] {
         integers(table, scale)?;

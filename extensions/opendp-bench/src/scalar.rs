@@ -11,7 +11,7 @@ use crate::timing::{Table, Target};
 
 const ITEMS: usize = 10_000;
 
-/// Make once, release many times.
+/// Make measurements once, and measure many releases.
 pub fn releases(table: &mut Table) -> Result<()> {
     let integers = Space::new(AtomDomain::<i64>::default(), AbsoluteDistance::<i64>::new())?;
     let floats = Space::new(AtomDomain::<f64>::non_nan(), AbsoluteDistance::<f64>::new())?;
@@ -65,7 +65,7 @@ pub fn releases(table: &mut Table) -> Result<()> {
     }
     geometric(table, integers)
 }
-/// Bounded geometric noise.
+/// Measure bounded geometric noise.
 fn geometric(
     table: &mut Table,
     integers: Space<AtomDomain<i64>, AbsoluteDistance<i64>>,
@@ -85,7 +85,7 @@ fn geometric(
     Ok(())
 }
 
-/// Repeat a closure for all items of a contest.
+/// Run a closure once for each item.
 pub fn times<T>(mut run: impl FnMut() -> T) {
     for _ in 0..ITEMS {
         std::hint::black_box(run());

@@ -13,7 +13,7 @@ use crate::timing::{Table, Target};
 
 const ITEMS: usize = 100_000;
 
-/// Noisy max and top 10 of scores, under both measures.
+/// Measure noisy max and top 10 of scores, under both measures.
 pub fn choices(table: &mut Table) -> Result<()> {
     let scores: Vec<u64> = (0..ITEMS as u64).map(|i| i * 7919 % ITEMS as u64).collect();
     let floats: Vec<f64> = scores.iter().map(|score| *score as f64 / 1000.0).collect();
@@ -55,7 +55,7 @@ pub fn choices(table: &mut Table) -> Result<()> {
     quantiles(table)
 }
 
-/// Quantiles, chosen from candidates.
+/// Measure quantiles, chosen from candidates.
 fn quantiles(table: &mut Table) -> Result<()> {
     const ROWS: usize = 1_000_000;
     for count in [100_u64, 10_000] {

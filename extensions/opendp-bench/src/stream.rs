@@ -1,4 +1,5 @@
-//! A release of a stream larger than memory: the time of a row, and the peak of memory.
+//! Releases of streams that are larger than memory. The report has the time for each row and the
+//! peak of memory.
 
 use std::{fs, hint::black_box, time::Instant};
 
@@ -7,24 +8,25 @@ use opendp_measurements::{Scale, make_laplace};
 use opendp_transformations::{make_clamp, make_sum};
 use serde_json::{Value, json};
 
-/// Rows of a chunk: half a megabyte of floats.
+/// The number of rows of a chunk. A chunk has half a megabyte of floats.
 const CHUNK: u64 = 1 << 16;
 
-/// One length of stream.
+/// The measurements for one length of a stream.
 struct Line {
     rows: u64,
-    /// Nanoseconds a row, to make the rows and to release their sum.
+    /// The time for each row to make the rows and to release their sum, in nanoseconds.
     time: f64,
-    /// Nanoseconds a row, to make the rows only.
+    /// The time for each row only to make the rows, in nanoseconds.
     making: f64,
     /// The peak of memory so far, in KiB, if the system reports it.
     peak: Option<u64>,
 }
 
-/// All lengths, in rising order, so that a peak that grows with the rows is visible.
+/// The measurements for all lengths of a stream, in increasing order. This order shows whether the
+/// peak of memory grows with the number of rows.
 pub struct Report(Vec<Line>);
 impl Report {
-    /// The report for people.
+    /// Write the report for readers.
     pub fn text(&self) -> String {
         let mut text = String::from("clamp, sum and Laplace noise over a stream of f64\n");
         for Line { rows, time, making, peak } in &self.0 {
@@ -36,7 +38,7 @@ impl Report {
         }
         text
     }
-    /// The report for programs.
+    /// Write the report for programs.
     pub fn json(&self) -> Value {
         let lines = self.0.iter().map(|line| {
             json!({
@@ -48,7 +50,8 @@ impl Report {
     }
 }
 
-/// Release the sum of streams of a million rows, ten times as many, and so on up to `rows`.
+/// Release sums of streams. The first stream has a million rows. Each next stream has ten times as
+/// many rows, up to `rows`.
 pub fn report(rows: u64) -> Result<Report> {
     let records = Space::new(VectorDomain::new(AtomDomain::non_nan()), SymmetricDistance)?;
     let release = make_clamp(records, Bounds::new(0.0, 100.0)?)?
@@ -65,7 +68,7 @@ pub fn report(rows: u64) -> Result<Report> {
         let start = Instant::now();
         let sum = release.invoke_chunks(chunks(rows).map(Ok))?;
         let time = start.elapsed();
-        // The rows are even from -50 to 150, so their mean is 50 when clamped.
+        // The rows are uniform from -50 to 150. So the mean of the clamped rows is 50.
         if !((sum / rows as f64 - 50.0).abs() < 1.0) {
             return Err(Error::FailedFunction("the sum of the stream is wrong".into()));
         }

@@ -1,19 +1,19 @@
-//! Contests: the times of contestants at the same work, and the ratio that is the target.
+//! Contests: the times of several contestants for the same work, and the targets for their ratios.
 
 use std::{hint::black_box, time::Instant};
 
 use serde_json::{Value, json};
 
-/// A target.
+/// A target for our time, compared with the time of a peer or with a fixed time.
 #[derive(Clone, Copy)]
 pub enum Target {
     /// Our time is at most the peer's time divided by this number.
     Faster(f64),
-    /// Our time is at most the peer's times this.
+    /// Our time is at most the peer's time multiplied by this number.
     Within(f64),
-    /// Our time is at most this many nanoseconds an item.
+    /// Our time for each item is at most this many nanoseconds.
     Below(f64),
-    /// Our time is at most this many nanoseconds an item above the peer's.
+    /// Our time for each item exceeds the peer's time by at most this many nanoseconds.
     Beyond(f64),
 }
 impl Target {
@@ -44,7 +44,8 @@ struct Contestant<'a> {
     times: Vec<f64>,
 }
 
-/// One piece of work for several contestants. The first one is ours, and targets are about it.
+/// One piece of work for several contestants. The first contestant is our implementation, and the
+/// targets limit the time of our implementation.
 pub struct Contest<'t, 'a> {
     table: &'t mut Table,
     work: String,
@@ -55,8 +56,8 @@ impl<'a> Contest<'_, 'a> {
     pub fn run<T>(self, name: &str, items: usize, run: impl FnMut() -> T + 'a) -> Self {
         self.add(name, items, None, run)
     }
-    /// Add a contestant with a target: a peer that our implementation is compared with, or our
-    /// implementation with its own limit.
+    /// Add a contestant with a target. The contestant is a peer of our implementation. For a target
+    /// in nanoseconds, the contestant can also be our implementation.
     pub fn against<T>(
         self,
         name: &str,
@@ -80,7 +81,8 @@ impl<'a> Contest<'_, 'a> {
         self.contestants.push(contestant);
         self
     }
-    /// Run all in turn, as often as the table says, after one turn that does not count.
+    /// Run the contestants one after another, and repeat this as often as the table states. The
+    /// first run of each contestant is not counted.
     pub fn hold(mut self) {
         for turn in 0..=self.table.runs {
             for contestant in &mut self.contestants {
@@ -109,42 +111,45 @@ impl<'a> Contest<'_, 'a> {
     }
 }
 
-/// Return the median, which is the upper one of an even number.
+/// Return the median of some times. For an even number of times, return the larger of the two
+/// middle times.
 fn median(times: &mut [f64]) -> f64 {
     times.sort_by(f64::total_cmp);
     times.get(times.len() / 2).copied().unwrap_or(f64::NAN)
 }
 
-/// One line of the table.
+/// The result of one contestant: a line of the table.
 struct Line {
     work: String,
     name: String,
     time: f64,
-    /// This time divided by ours.
+    /// The time of the contestant divided by the time of our implementation.
     ratio: f64,
     target: Option<(String, bool)>,
 }
 
-/// All results so far.
+/// The results of all contests so far.
 pub struct Table {
     runs: usize,
     filter: String,
     lines: Vec<Line>,
 }
 impl Table {
-    /// Begin a table of medians of `runs` runs, of the work whose name contains the filter.
+    /// Begin a table of medians of `runs` runs. The table includes the work whose name contains the
+    /// filter.
     pub fn new(runs: usize, filter: String) -> Self {
         Table { runs: runs.max(1), filter, lines: Vec::new() }
     }
-    /// Whether the filter selects work of this name. Call it before making data for the work.
+    /// Return whether the filter selects work of this name. Call this before making data for the
+    /// work.
     pub fn wants(&self, work: &str) -> bool {
         work.contains(&self.filter)
     }
-    /// Announce a piece of work.
+    /// Begin a contest of a piece of work.
     pub fn contest<'a>(&mut self, work: &str) -> Contest<'_, 'a> {
         Contest { table: self, work: work.into(), contestants: Vec::new() }
     }
-    /// The table for people.
+    /// Write the table for readers.
     pub fn text(&self) -> String {
         let mut text = String::new();
         let mut work = "";
@@ -163,7 +168,7 @@ impl Table {
         }
         text
     }
-    /// The table for programs.
+    /// Write the table for programs.
     pub fn json(&self) -> Value {
         let lines = self.lines.iter().map(|line| {
             let (target, met) = line.target.clone().unzip();

@@ -1,4 +1,4 @@
-//! A column of Arrow record batches.
+//! Reads a column of Arrow record batches.
 
 use std::fmt;
 
@@ -17,24 +17,25 @@ use crate::progress::{Meter, broken, place};
 
 /// A domain whose members can be read from an Arrow column.
 ///
-/// A column of the domain's own type is read directly, and a column of a narrower number type is
+/// A column that has the type of the domain is read directly. A column of a narrower number type is
 /// widened. Any other column is read as text, with the same result as from a CSV table. A cell that
-/// is null, or does not parse, becomes a member by the domain's rules.
+/// is null or does not parse becomes a member by the rules of the domain.
 pub trait ArrowDomain: Domain {
     /// Read the rows of an array.
     ///
     /// # Errors
-    /// `Argument` when the type of the column has no text form. This does not depend on the rows.
+    /// `Argument` when the type of the column has no text form. This error does not depend on the
+    /// rows.
     fn read_array(&self, array: &ArrayRef) -> Result<Self::Carrier>;
 }
 
-/// An atomic type that has a counterpart in Arrow.
+/// An atomic type that has an equivalent type in Arrow.
 trait ArrowAtom: Atom {
-    /// The type of a column that is read directly, without text.
+    /// The Arrow type of a column that is read directly, without a conversion to text.
     const NATIVE: DataType;
-    /// The types that widen to it without loss.
+    /// The Arrow types whose values all convert to `NATIVE` exactly.
     const NARROWER: &'static [DataType] = &[];
-    /// Read a column of the native type.
+    /// Read a column whose type is `NATIVE`.
     fn read(array: &ArrayRef) -> Option<Vec<Option<Self>>>;
 }
 fn primitive<A: ArrowPrimitiveType>(array: &ArrayRef) -> Option<Vec<Option<A::Native>>> {
@@ -91,7 +92,7 @@ impl ArrowAtom for String {
     }
 }
 
-/// Read a column as values of a type; `None` for a cell that is null or does not parse.
+/// Read a column as values of type `T`. A cell that is null or does not parse becomes `None`.
 fn values<T: ArrowAtom>(array: &ArrayRef) -> Result<Vec<Option<T>>> {
     let unreadable = |_| {
         let found = array.data_type();
@@ -151,10 +152,10 @@ pub struct ArrowColumn<D> {
     ended: bool,
 }
 impl<D: ArrowDomain> ArrowColumn<D> {
-    /// Read a column by its name; the name is optional if there is only one column.
+    /// Read a column by its name. The name is optional if there is only one column.
     ///
     /// # Errors
-    /// `Argument` when the schema has no such column.
+    /// `Argument` when the schema has no column with this name.
     pub fn new(
         schema: &Schema,
         batches: impl Iterator<Item = Result<RecordBatch, ArrowError>> + Send + 'static,
@@ -165,7 +166,7 @@ impl<D: ArrowDomain> ArrowColumn<D> {
         let place = place(&names, column)?;
         Ok(ArrowColumn::at(place, None, Box::new(batches), domain))
     }
-    /// Read the column at a place of each batch.
+    /// Read the column at position `place` of each batch.
     pub(crate) fn at(
         place: usize,
         total_rows: Option<u64>,
@@ -175,7 +176,7 @@ impl<D: ArrowDomain> ArrowColumn<D> {
         let meter = Meter::new(&domain.to_json(), total_rows);
         ArrowColumn { batches, place, domain: domain.clone(), meter, begun: false, ended: false }
     }
-    /// Call `listener` with the progress of reading, once per chunk.
+    /// Call `listener` with the progress, once for each chunk.
     #[must_use]
     pub fn on_progress(mut self, listener: impl FnMut(Progress) + Send + 'static) -> Self {
         self.meter.listener = Some(Box::new(listener));
@@ -188,7 +189,7 @@ impl<D: ArrowDomain> ArrowColumn<D> {
             if self.begun {
                 return Ok(None);
             }
-            // A table without rows is one chunk without rows.
+            // A table without rows gives one chunk without rows.
             return self.domain.read_array(&new_empty_array(&DataType::Utf8)).map(Some);
         };
         self.begun = true;
@@ -259,7 +260,7 @@ mod tests {
         let list = ListArray::from_iter_primitive::<Int32Type, _, _>(vec![Some(vec![Some(1)])]);
         let array: ArrayRef = Arc::new(list);
         let domain = VectorDomain::new(AtomDomain::<i32>::default());
-        // Its text would be a nested value, which no atom parses.
+        // A cell of this column is a list. No atomic type parses the text of a list.
         match domain.read_array(&array) {
             Ok(rows) => assert_eq!(rows, [0]),
             Err(error) => assert_eq!(error.kind(), "Argument"),

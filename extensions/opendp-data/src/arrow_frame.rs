@@ -1,4 +1,4 @@
-//! Frames of several columns of Arrow record batches.
+//! Reads several columns of Arrow record batches as frames.
 
 use std::fmt;
 
@@ -33,14 +33,14 @@ fn read(domain: &ColumnDomain, array: &ArrayRef) -> Result<Column> {
     Err(Error::argument("data", format!("expected a schema of atoms, found a column of {found}")))
 }
 
-/// The chunks of several columns of a stream of record batches, as members of a domain of frames
-/// with a schema.
+/// The chunks of several columns of a stream of record batches. Each chunk is a member of a domain
+/// of frames with a schema.
 ///
-/// Each row of a batch is one row. Every cell becomes a member of its column's domain, as in
-/// [`ArrowColumn`](crate::ArrowColumn).
+/// Each row of a batch is one row of a frame. Every cell becomes a member of the domain of its
+/// column, as in [`ArrowColumn`](crate::ArrowColumn).
 pub struct ArrowFrame {
     batches: Box<dyn Iterator<Item = Result<RecordBatch, ArrowError>> + Send>,
-    /// The places of the columns of the schema, in its order.
+    /// The positions of the columns of the schema, in the order of the schema.
     places: Vec<usize>,
     domain: DataFrameDomain<String>,
     meter: Meter,
@@ -48,11 +48,11 @@ pub struct ArrowFrame {
     ended: bool,
 }
 impl ArrowFrame {
-    /// Read the columns of the domain's schema.
+    /// Read the columns of the schema of the domain.
     ///
     /// # Errors
-    /// `Argument` when the domain has no schema, or the schema of the batches lacks one of its
-    /// columns or has it twice.
+    /// `Argument` when the domain has no schema. `Argument` when the schema of the batches lacks a
+    /// column of the domain, or contains such a column twice.
     pub fn new(
         schema: &Schema,
         batches: impl Iterator<Item = Result<RecordBatch, ArrowError>> + Send + 'static,
@@ -62,7 +62,7 @@ impl ArrowFrame {
         let places = places(&names, domain)?;
         Ok(ArrowFrame::at(places, None, Box::new(batches), domain))
     }
-    /// Read the columns at the given places of each batch, in the order of the schema.
+    /// Read the columns at the given positions of each batch, in the order of the schema.
     pub(crate) fn at(
         places: Vec<usize>,
         total_rows: Option<u64>,
@@ -73,7 +73,7 @@ impl ArrowFrame {
         let domain = domain.clone();
         ArrowFrame { batches, places, domain, meter, begun: false, ended: false }
     }
-    /// Call `listener` with the progress of reading, once per chunk.
+    /// Call `listener` with the progress, once for each chunk.
     #[must_use]
     pub fn on_progress(mut self, listener: impl FnMut(Progress) + Send + 'static) -> Self {
         self.meter.listener = Some(Box::new(listener));
@@ -83,7 +83,7 @@ impl ArrowFrame {
         let Some(batch) = self.batches.next() else {
             self.ended = true;
             self.meter.end()?;
-            // A table without rows gives one chunk without rows, which has its columns.
+            // A table without rows gives one chunk. This chunk has the columns, and no rows.
             return Ok((!self.begun).then(|| self.domain.empty()));
         };
         self.begun = true;

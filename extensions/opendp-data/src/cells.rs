@@ -1,6 +1,6 @@
-//! The cells of a line of CSV.
+//! Splits a line of CSV into cells.
 
-/// The cells of one line.
+/// A splitter of lines into cells.
 pub(crate) struct Cells {
     parser: csv_core::Reader,
     buffer: Vec<u8>,
@@ -10,7 +10,7 @@ impl Cells {
         let parser = csv_core::ReaderBuilder::new().delimiter(separator).build();
         Cells { parser, buffer: Vec::new() }
     }
-    /// Return all cells, without the space around them.
+    /// Return all cells of a line. Spaces around a cell are removed.
     pub(crate) fn all(&mut self, line: &[u8]) -> Vec<String> {
         let mut cells = Vec::new();
         self.visit(line, |cell| {
@@ -19,7 +19,7 @@ impl Cells {
         });
         cells
     }
-    /// Return one cell, or an empty text if the line has fewer cells.
+    /// Return the cell at position `index`, or an empty text if the line has fewer cells.
     pub(crate) fn nth(&mut self, line: &[u8], index: usize) -> String {
         let (mut found, mut left) = (String::new(), index);
         self.visit(line, |cell| {
@@ -32,7 +32,7 @@ impl Cells {
         });
         found
     }
-    /// Call `visit` with each cell, until it asks to stop.
+    /// Call `visit` with each cell of a line, until `visit` returns false.
     fn visit(&mut self, line: &[u8], mut visit: impl FnMut(String) -> bool) {
         self.parser.reset();
         self.buffer.resize(line.len() + 1, 0);
@@ -42,7 +42,7 @@ impl Cells {
                 self.parser.read_field(rest, self.buffer.get_mut(written..).unwrap_or_default());
             (rest, written) = (rest.get(read..).unwrap_or_default(), written + wrote);
             match result {
-                // The parser reads empty input as the end of the line.
+                // The parser treats empty input as the end of the line.
                 csv_core::ReadFieldResult::InputEmpty => {}
                 csv_core::ReadFieldResult::Field { record_end } => {
                     let cell = self.buffer.get(..written).unwrap_or_default();

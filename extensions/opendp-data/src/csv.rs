@@ -1,4 +1,4 @@
-//! A column of a CSV table.
+//! Reads a column of a CSV table.
 
 use std::{fmt, io::Read};
 
@@ -12,9 +12,10 @@ const CHUNK: usize = 1 << 16;
 
 /// The chunks of a column of a CSV table, as members of a domain of rows.
 ///
-/// The first line names the columns. Every line after it is one record, for any content, also an
-/// empty line. Quotes have an effect only within a line, so the cell of one person cannot change
-/// the record of another or the number of records. A cell that is not UTF-8 does not parse.
+/// The first line contains the names of the columns. Every later line is one record, whatever its
+/// content. An empty line is also a record. Quotes have an effect only within a line. So the cell
+/// of one person cannot change the record of another person. The cell also cannot change the number
+/// of records. A cell that is not UTF-8 does not parse.
 pub struct CsvColumn<D> {
     table: CsvTable,
     place: usize,
@@ -23,12 +24,12 @@ pub struct CsvColumn<D> {
     ended: bool,
 }
 impl<D: Domain> CsvColumn<D> {
-    /// Read a column by its name; the name is optional if there is only one column.
+    /// Read a column by its name. The name is optional if there is only one column.
     ///
-    /// [`CsvTable`] reads cells with a separator other than the comma.
+    /// If the separator is not a comma, use [`CsvTable`].
     ///
     /// # Errors
-    /// The errors of [`CsvTable::open`]; `Argument` when the header has no such column.
+    /// The errors of [`CsvTable::open`]. `Argument` when the header has no column with this name.
     pub fn new(
         source: impl Read + Send + 'static,
         column: Option<&str>,
@@ -41,7 +42,7 @@ impl<D: Domain> CsvColumn<D> {
         let meter = Meter::new(&domain.to_json(), None);
         Ok(CsvColumn { table, place, domain: domain.clone(), meter, ended: false })
     }
-    /// Call `listener` with the progress of reading, once per chunk.
+    /// Call `listener` with the progress, once for each chunk.
     #[must_use]
     pub fn on_progress(mut self, listener: impl FnMut(Progress) + Send + 'static) -> Self {
         self.meter.listener = Some(Box::new(listener));

@@ -1,4 +1,4 @@
-//! Frames of several columns of a CSV table.
+//! Reads several columns of a CSV table as frames.
 
 use std::{fmt, io::Read};
 
@@ -12,9 +12,9 @@ const CHUNK: usize = 1 << 14;
 
 /// The chunks of several columns of a CSV table, as members of a domain of frames with a schema.
 ///
-/// The schema names the columns to read; the first line of the table gives their places. Every line
-/// after it is one row, as in [`CsvColumn`](crate::CsvColumn), and every cell becomes a member of
-/// its column's domain.
+/// The schema contains the names of the columns to read. The first line of the table determines
+/// their positions. Every later line is one row, as in [`CsvColumn`](crate::CsvColumn). Every cell
+/// becomes a member of the domain of its column.
 ///
 /// ```
 /// use opendp_core::*;
@@ -38,19 +38,18 @@ const CHUNK: usize = 1 << 14;
 /// ```
 pub struct CsvFrame {
     table: CsvTable,
-    /// The places of the columns of the schema, in its order.
+    /// The positions of the columns of the schema, in the order of the schema.
     places: Vec<usize>,
     domain: DataFrameDomain<String>,
     meter: Meter,
     ended: bool,
 }
 impl CsvFrame {
-    /// Read the columns of a schema. [`CsvTable`] reads cells with a separator other than the
-    /// comma.
+    /// Read the columns of a schema. If the separator is not a comma, use [`CsvTable`].
     ///
     /// # Errors
-    /// The errors of [`CsvTable::open`]; `Argument` when the domain has no schema, or the header
-    /// lacks one of the columns or has it twice.
+    /// The errors of [`CsvTable::open`]. `Argument` when the domain has no schema. `Argument` when
+    /// the header lacks a column of the schema, or contains such a column twice.
     pub fn new(
         source: impl Read + Send + 'static,
         domain: &DataFrameDomain<String>,
@@ -62,7 +61,7 @@ impl CsvFrame {
         let meter = Meter::new(&domain.to_json(), None);
         Ok(CsvFrame { table, places, domain: domain.clone(), meter, ended: false })
     }
-    /// Call `listener` with the progress of reading, once per chunk.
+    /// Call `listener` with the progress, once for each chunk.
     #[must_use]
     pub fn on_progress(mut self, listener: impl FnMut(Progress) + Send + 'static) -> Self {
         self.meter.listener = Some(Box::new(listener));
@@ -98,7 +97,7 @@ impl CsvFrame {
         DataFrame::new(columns.collect::<Vec<(String, Column)>>()).map(Some)
     }
 }
-/// Find the places of the columns of a schema.
+/// Find the positions of the columns of a schema in the list `names`.
 pub(crate) fn places(names: &[String], domain: &DataFrameDomain<String>) -> Result<Vec<usize>> {
     let schema = domain.schema().ok_or_else(|| {
         Error::argument(

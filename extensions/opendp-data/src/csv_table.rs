@@ -1,4 +1,4 @@
-//! A CSV table whose header has been read.
+//! Reads the header and the lines of a CSV table.
 
 use std::{
     fmt,
@@ -12,10 +12,11 @@ use crate::format::{Source, check_header, text};
 use crate::progress::broken;
 use crate::{CsvColumn, CsvFrame};
 
-/// The largest length of a header, in bytes. Data without line ends are not read into memory.
+/// The largest length of a header, in bytes. With this limit, data without line ends are not read
+/// into memory.
 const LONGEST_HEADER: u64 = 1 << 20;
 
-/// A CSV table whose header has been read, as text or compressed by gzip or zstd.
+/// A CSV table whose header was read. The source is text, which can be compressed by gzip or zstd.
 ///
 /// ```
 /// # use opendp_core::{AtomDomain, Result, VectorDomain};
@@ -31,12 +32,14 @@ pub struct CsvTable {
     names: Vec<String>,
 }
 impl CsvTable {
-    /// Read the header: the first line. Cells are separated by `separator`, or by a comma.
+    /// Read the header, which is the first line. Cells are separated by `separator`, or by a comma
+    /// if `separator` is `None`.
     ///
     /// # Errors
-    /// `Argument` when the source cannot be read, is empty, or is not CSV: an archive, a
-    /// compression other than gzip and zstd, text in UTF-16; when the lines end with CR alone; when
-    /// no separator is stated and the header uses one other than the comma.
+    /// `Argument` when the source cannot be read or is empty. `Argument` when the source is an
+    /// archive, text in UTF-16, or compressed by an unsupported method. `Argument` when the lines
+    /// end with CR alone. `Argument` when no separator is given, and the header has another common
+    /// separator instead of a comma.
     pub fn open(source: impl Read + Send + 'static, separator: Option<u8>) -> Result<Self> {
         if separator.is_some_and(|byte| !byte.is_ascii() || b"\"\r\n\0".contains(&byte)) {
             let reason = "expected one ASCII character other than a quote or a line end";
@@ -53,12 +56,12 @@ impl CsvTable {
         let names = cells.all(header);
         Ok(CsvTable { lines, cells, names })
     }
-    /// Return the cells of the first line. If a table has no header, this is its first record: show
-    /// it only to people who may see the data.
+    /// Return the cells of the first line. If a table has no header, these cells are its first
+    /// record. So show the cells only to people who may see the data.
     pub fn names(&self) -> &[String] {
         &self.names
     }
-    /// Read a column by its name; the name is optional if there is only one column.
+    /// Read a column by its name. The name is optional if there is only one column.
     ///
     /// # Errors
     /// The errors of [`CsvColumn::new`].
@@ -72,7 +75,7 @@ impl CsvTable {
     pub fn frame(self, domain: &DataFrameDomain<String>) -> Result<CsvFrame> {
         CsvFrame::of(self, domain)
     }
-    /// Read the cells of the next line, without the space around them.
+    /// Read the cells of the next line. Spaces around a cell are removed.
     ///
     /// # Errors
     /// `Argument` when reading is interrupted.
@@ -80,12 +83,12 @@ impl CsvTable {
         let mut line = Vec::new();
         Ok((0 < self.next_line(&mut line)?).then(|| self.cells.all(&line)))
     }
-    /// Read the next line, and return the number of its bytes: zero at the end.
+    /// Read the next line, and return the number of its bytes. Return zero at the end of the table.
     pub(crate) fn next_line(&mut self, line: &mut Vec<u8>) -> Result<usize> {
         line.clear();
         self.lines.read_until(b'\n', line).map_err(|_| broken())
     }
-    /// Return one cell of a line.
+    /// Return the cell of a line at position `place`.
     pub(crate) fn cell(&mut self, line: &[u8], place: usize) -> String {
         self.cells.nth(line, place)
     }
@@ -121,7 +124,7 @@ mod tests {
             assert_eq!(table.next_row().unwrap().unwrap(), ["1", "2"]);
             assert_eq!(table.next_row().unwrap(), None);
         }
-        // A comma shows that the other separators are text.
+        // If the header has a comma, other separators in it are text.
         assert_eq!(CsvTable::open(&b"a;b,c\n"[..], None).unwrap().names(), ["a;b", "c"]);
         assert_eq!(CsvTable::open(&b"a;b\n"[..], Some(b',')).unwrap().names(), ["a;b"]);
         for bad in [b'"', b'\n', b'\r', 0, 0xe9] {

@@ -1,4 +1,4 @@
-//! Detects the format of a file from its first bytes: text, compressed text, or other.
+//! Detects the format of a file from its first bytes: text, compressed text, or another format.
 
 use std::io::{self, BufReader, Cursor, Read};
 
@@ -11,7 +11,7 @@ use crate::zstd::Zstd;
 /// Bytes from a file or a stream.
 pub(crate) type Source = Box<dyn Read + Send>;
 
-/// The largest number of bytes that identify a format.
+/// The number of first bytes of a file that are read to detect its format.
 const MAGIC: u64 = 16;
 const GZIP: &[u8] = b"\x1f\x8b";
 const ZSTD: &[u8] = b"\x28\xb5\x2f\xfd";
@@ -19,16 +19,16 @@ const ZSTD: &[u8] = b"\x28\xb5\x2f\xfd";
 /// The compression of a text file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Compression {
-    /// `gzip`, with one or more members.
+    /// The text is compressed by `gzip`, as one or more gzip members.
     Gzip,
-    /// `zstd`, with one or more frames.
+    /// The text is compressed by `zstd`, as one or more zstd frames.
     Zstd,
 }
 impl Compression {
-    /// Detect the compression from the first bytes. Return `None` if there is none.
+    /// Detect the compression from the first bytes. Return `None` if the bytes are not compressed.
     pub fn of(start: &[u8]) -> Option<Self> {
-        // Skippable frames may come before a zstd frame. Their first byte has one of sixteen
-        // values.
+        // Skippable frames can precede a zstd frame. The first byte of a skippable frame has one of
+        // sixteen values.
         let skipped = start.get(1..4) == Some(b"\x2a\x4d\x18")
             && start.first().is_some_and(|byte| (0x50..0x60).contains(byte));
         match start {
@@ -41,12 +41,12 @@ impl Compression {
 
 /// Read the text of a source, compressed or not. The compression is detected from the first bytes.
 ///
-/// A compressed text is decompressed while it is read. If it is damaged or truncated, reading
-/// fails; the checksums of its parts are compared.
+/// A compressed text is decompressed while it is read. The checksums of the compressed parts are
+/// checked. If the source is damaged or truncated, a read fails.
 ///
 /// # Errors
-/// `Argument` when the source is empty, or is not text: an unsupported compression or archive, text
-/// in UTF-16, a Parquet file.
+/// `Argument` when the source is empty, or is not text. Examples are an unsupported compression or
+/// archive, text in UTF-16, and a Parquet file.
 pub fn text(source: impl Read + Send + 'static) -> Result<Box<dyn Read + Send>> {
     let (start, source) = peek(Box::new(source)).map_err(|_| broken())?;
     let plain: Source = match Compression::of(&start) {
@@ -60,13 +60,14 @@ pub fn text(source: impl Read + Send + 'static) -> Result<Box<dyn Read + Send>> 
     }
     check(&start).map(|()| plain)
 }
-/// Read the first bytes, and return them with a source that still begins with them.
+/// Read the first bytes of a source. Return these bytes, and a source that still begins with these
+/// bytes.
 fn peek(mut source: Source) -> io::Result<(Vec<u8>, Source)> {
     let mut start = Vec::new();
     (&mut source).take(MAGIC).read_to_end(&mut start)?;
     Ok((start.clone(), Box::new(Cursor::new(start).chain(source))))
 }
-/// Refuse a source that is not text, and name its format.
+/// Return an error if a source is not text. The error states the format.
 fn check(start: &[u8]) -> Result<()> {
     let reason = match start {
         [] => "the file is empty: a table begins with a line that names its columns",
@@ -96,7 +97,7 @@ fn check(start: &[u8]) -> Result<()> {
 }
 const UTF_16: &str = "the file is UTF-16, or is not text: save it in UTF-8";
 
-/// Refuse text whose header shows that it is not a table of the supported kind.
+/// Return an error if the header shows that the text is not a table in a supported format.
 pub(crate) fn check_header(header: &[u8], ended: bool, separator: Option<u8>) -> Result<()> {
     let line = header.strip_suffix(b"\n").unwrap_or(header);
     let line = line.strip_suffix(b"\r").filter(|_| line.len() < header.len()).unwrap_or(line);

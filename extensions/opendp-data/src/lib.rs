@@ -1,12 +1,15 @@
-//! Columns and frames of tables as streams of rows: CSV, Arrow record batches and Parquet files.
+//! Reads columns and frames of tables as streams of rows, from CSV, Arrow record batches and
+//! Parquet files.
 //!
-//! A source is an iterator of chunks of members of a domain, which
-//! [`Measurement::invoke_chunks`](opendp_core::Measurement::invoke_chunks) reads. The memory needed
-//! to release a statistic does not grow with the table, so the table may be larger than memory.
+//! A source is an iterator of chunks. Each chunk is a member of a domain.
+//! [`Measurement::invoke_chunks`](opendp_core::Measurement::invoke_chunks) reads such an iterator.
+//! The memory for the release of a statistic does not grow with the table, so the table can be
+//! larger than memory.
 //!
-//! Reading is **total**: each record of the table gives exactly one row, a member of the domain,
-//! for any content of its cell. Whether a cell parses is a fact about one person's data; an error,
-//! or a missing row, would reveal it. The domain sets the rules:
+//! Reading is **total**: each record of the table gives exactly one row, whatever the content of
+//! its cell. The row is a member of the domain. If a cell does not parse, this is a fact about the
+//! data of one person. An error or a missing row would reveal whether the cell parses. So the
+//! domain determines the row by these rules:
 //!
 //! | cell | `AtomDomain` | `OptionDomain` |
 //! |---|---|---|
@@ -14,17 +17,18 @@
 //! | is missing, or does not parse | NaN, or the default if the domain has no NaN | `None` |
 //! | is out of the domain's bounds | the nearest bound | `None` |
 //!
-//! An integer may be written as any number without a fraction, such as `47.0`. The default is 0,
+//! An integer can be written as any number without a fraction, such as `47.0`. The default is 0,
 //! `false` or the empty text.
 //!
-//! Only steps that do not depend on a single record can fail: opening the file, an unknown format,
-//! a column that the header or schema does not name, an interrupted read, and a number of records
-//! that differs from the size in the domain ([`outside`]). The last is meant for domains whose size
-//! is public. No error shows the content of the file or the names of its columns, because without a
-//! header these names are a record.
+//! Only steps that do not depend on a single record can fail. An error can occur if the file cannot
+//! be opened, if its format is unknown, or if the header or schema lacks a column. An error can
+//! also occur if a read is interrupted. There is an error if the number of records differs from the
+//! size in the domain ([`outside`]). The error about the size is intended for domains whose size is
+//! public. No error shows the content of the file or the names of its columns. In a file without a
+//! header, a record takes the place of the names.
 //!
-//! CSV may be compressed by gzip or zstd, which is detected from its first bytes. [`CsvTable`]
-//! reads cells with a separator other than the comma.
+//! CSV can be compressed by gzip or zstd. The compression is detected from the first bytes. If the
+//! separator is not a comma, use [`CsvTable`].
 //!
 //! ```
 //! use opendp_core::*;
@@ -41,10 +45,10 @@
 //! # Ok::<(), Error>(())
 //! ```
 //!
-//! [`CsvFrame`] reads several columns together, as frames of the schema of a domain: each cell by
-//! the rule of its column.
+//! [`CsvFrame`] reads several columns together, as frames with the schema of a domain. The domain
+//! of each column determines the rules for its cells.
 //!
-//! The features `arrow` and `parquet` add the other formats.
+//! The features `arrow` and `parquet` add the formats Arrow and Parquet.
 #![forbid(unsafe_code)]
 #![doc(test(attr(deny(warnings))))]
 #![cfg_attr(

@@ -1,4 +1,4 @@
-//! A column of a Parquet file.
+//! Reads a column of a Parquet file.
 
 use std::{fmt, fs::File};
 
@@ -13,7 +13,7 @@ use crate::{ArrowColumn, ArrowDomain, Progress};
 /// The number of rows in one chunk.
 const CHUNK: usize = 1 << 16;
 
-/// A Parquet file whose schema has been read.
+/// A Parquet file whose schema was read.
 pub(crate) struct Table {
     pub(crate) names: Vec<String>,
     builder: ParquetRecordBatchReaderBuilder<File>,
@@ -24,8 +24,8 @@ impl Table {
         let names = builder.schema().fields().iter().map(|field| field.name().clone()).collect();
         Ok(Table { names, builder })
     }
-    /// Read only the pages of the columns at the given places, and return the number of rows. The
-    /// batches hold these columns in the order of the file.
+    /// Read only the pages of the columns at the given positions. Return the batches and the number
+    /// of rows. The batches contain these columns in the order of the file.
     pub(crate) fn columns(
         self,
         places: impl IntoIterator<Item = usize>,
@@ -41,21 +41,21 @@ fn invalid(_: ParquetError) -> Error {
     Error::argument("data", "the file is not a Parquet file")
 }
 
-/// The chunks of a column of a Parquet file, as members of a domain of rows. Only the pages of that
+/// The chunks of a column of a Parquet file, as members of a domain of rows. Only the pages of this
 /// column are read.
 pub struct ParquetColumn<D>(ArrowColumn<D>);
 impl<D: ArrowDomain> ParquetColumn<D> {
-    /// Read a column by its name; the name is optional if there is only one column.
+    /// Read a column by its name. The name is optional if there is only one column.
     ///
     /// # Errors
-    /// `Argument` when the file is not a Parquet file or has no such column.
+    /// `Argument` when the file is not a Parquet file, or has no column with this name.
     pub fn new(file: File, column: Option<&str>, domain: &D) -> Result<Self> {
         let table = Table::open(file)?;
         let place = place(&table.names, column)?;
         let (batches, total_rows) = table.columns([place])?;
         Ok(ParquetColumn(ArrowColumn::at(0, total_rows, Box::new(batches), domain)))
     }
-    /// Call `listener` with the progress of reading, once per chunk.
+    /// Call `listener` with the progress, once for each chunk.
     #[must_use]
     pub fn on_progress(self, listener: impl FnMut(Progress) + Send + 'static) -> Self {
         ParquetColumn(self.0.on_progress(listener))

@@ -1,4 +1,4 @@
-//! Frames of several columns of a Parquet file.
+//! Reads several columns of a Parquet file as frames.
 
 use std::{fmt, fs::File};
 
@@ -8,18 +8,18 @@ use crate::csv_frame::places;
 use crate::parquet::Table;
 use crate::{ArrowFrame, Progress};
 
-/// The chunks of several columns of a Parquet file, as members of a domain of frames with a schema.
-/// Only the pages of these columns are read.
+/// The chunks of several columns of a Parquet file. Each chunk is a member of a domain of frames
+/// with a schema. Only the pages of these columns are read.
 ///
-/// Each row of the file is one row, and every cell becomes a member of its column's domain, as in
-/// [`ParquetColumn`](crate::ParquetColumn).
+/// Each row of the file is one row of a frame. Every cell becomes a member of the domain of its
+/// column, as in [`ParquetColumn`](crate::ParquetColumn).
 pub struct ParquetFrame(ArrowFrame);
 impl ParquetFrame {
-    /// Read the columns of the domain's schema.
+    /// Read the columns of the schema of the domain.
     ///
     /// # Errors
-    /// `Argument` when the file is not a Parquet file, the domain has no schema, or the file lacks
-    /// one of its columns, or has it twice.
+    /// `Argument` when the file is not a Parquet file, or when the domain has no schema. `Argument`
+    /// when the file lacks a column of the schema, or contains such a column twice.
     pub fn new(file: File, domain: &DataFrameDomain<String>) -> Result<Self> {
         let table = Table::open(file)?;
         let places = places(&table.names, domain)?;
@@ -30,7 +30,7 @@ impl ParquetFrame {
         let (among, (batches, total_rows)) = (among.collect(), table.columns(places)?);
         Ok(ParquetFrame(ArrowFrame::at(among, total_rows, Box::new(batches), domain)))
     }
-    /// Call `listener` with the progress of reading, once per chunk.
+    /// Call `listener` with the progress, once for each chunk.
     #[must_use]
     pub fn on_progress(self, listener: impl FnMut(Progress) + Send + 'static) -> Self {
         ParquetFrame(self.0.on_progress(listener))
@@ -58,7 +58,8 @@ mod tests {
     use opendp_core::{AtomDomain, Bounds, ColumnDomain, Domain, OptionDomain};
     use parquet::arrow::ArrowWriter;
 
-    /// Columns `z`, `unused`, `x` and `a`, not in the order of their names.
+    /// Make a file with the columns `z`, `unused`, `x` and `a`, which are not in the order of their
+    /// names.
     fn file(rows: i64) -> File {
         let z = StringArray::from_iter((0..rows).map(|i| (i % 4 != 0).then(|| format!(" {i} "))));
         let x = Float64Array::from_iter((0..rows).map(|i| match i % 3 {

@@ -1,4 +1,4 @@
-//! The cells of a Parquet file as texts.
+//! Reads the cells of a Parquet file as texts.
 
 use std::{fmt, fs::File};
 
@@ -11,10 +11,11 @@ use opendp_core::Result;
 use crate::parquet::Table;
 use crate::progress::broken;
 
-/// The rows of a Parquet file, as texts: the same texts as in a CSV table with this content.
+/// The rows of a Parquet file as texts. The texts are the same as in a CSV table with the same
+/// content.
 ///
-/// A null cell is an empty text. Every cell of a column whose type has no text form is also
-/// missing.
+/// A null cell is an empty text. If the type of a column has no text form, all its cells are empty
+/// texts.
 pub struct ParquetTexts {
     names: Vec<String>,
     batches: ParquetRecordBatchReader,
@@ -32,7 +33,7 @@ impl ParquetTexts {
         let (batches, _) = table.columns(0..names.len())?;
         Ok(ParquetTexts { names, batches, columns: Vec::new(), row: 0 })
     }
-    /// Return the names of the columns.
+    /// Return the names of the columns of the file.
     pub fn names(&self) -> &[String] {
         &self.names
     }

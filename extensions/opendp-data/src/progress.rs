@@ -1,38 +1,38 @@
-//! The progress of reading a source, and the checks shared by all sources.
+//! Reports the progress of a source, and contains the checks that all sources share.
 
 use opendp_core::{Error, Result};
 use serde_json::Value as Json;
 
-/// The progress of reading a source.
+/// The progress of a source.
 ///
-/// The number of records is data: show it only to people who may see the data.
+/// The number of records is private data, so show it only to people who may see the data.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Progress {
-    /// Records read so far.
+    /// The number of records that were read so far.
     pub rows: u64,
-    /// Bytes read so far, if the source counts them.
+    /// The number of bytes that were read so far, if the source counts them.
     pub bytes: u64,
-    /// The total number of records, if the source knows it in advance.
+    /// The total number of records, if it is known in advance.
     pub total_rows: Option<u64>,
 }
 
-/// A callback for the progress, called once per chunk.
+/// A callback for the progress, which is called once for each chunk.
 pub(crate) type Listener = Box<dyn FnMut(Progress) + Send>;
 
-/// Counts records, reports the count, and compares it with the size that the domain states.
+/// A counter that reports the number of records, and compares it with the size in the domain.
 pub(crate) struct Meter {
     pub(crate) progress: Progress,
     pub(crate) listener: Option<Listener>,
     size: Option<u64>,
 }
 impl Meter {
-    /// Start counting. `domain` is the domain in document form.
+    /// Start counting. `domain` is the JSON of the domain, in the format of pipeline documents.
     pub(crate) fn new(domain: &Json, total_rows: Option<u64>) -> Self {
         let size = |of: &str| domain[of]["size"].as_u64();
         let size = size("vector_domain").or_else(|| size("dataframe_domain"));
         Meter { progress: Progress { total_rows, ..Progress::default() }, listener: None, size }
     }
-    /// Count the records of a chunk.
+    /// Add the records of a chunk to the progress.
     pub(crate) fn add(&mut self, rows: usize, bytes: usize) {
         let wide = |count| u64::try_from(count).unwrap_or(u64::MAX);
         self.progress.rows = self.progress.rows.saturating_add(wide(rows));
@@ -41,7 +41,7 @@ impl Meter {
             listener(self.progress);
         }
     }
-    /// At the end, compare the number of records with the size that the domain states.
+    /// At the end of the source, compare the number of records with the size in the domain.
     pub(crate) fn end(&self) -> Result<()> {
         if self.size.is_none_or(|size| size == self.progress.rows) {
             return Ok(());
@@ -50,9 +50,10 @@ impl Meter {
     }
 }
 
-/// Find the place of a column by its name, or the place of the only column.
+/// Find the position of a column by its name, or the position of the only column.
 ///
-/// No error shows a column name of the table: without a header, these names are its first record.
+/// No error shows a column name of the table. In a table without a header, the names are the first
+/// record.
 pub(crate) fn place(names: &[String], column: Option<&str>) -> Result<usize> {
     let Some(name) = column else {
         return match names.len() {
@@ -73,11 +74,11 @@ pub(crate) fn place(names: &[String], column: Option<&str>) -> Result<usize> {
         (None, _) => Err(absent("column", names.len(), name, "")),
     }
 }
-/// A hint where to find the names of columns.
+/// A hint that states where the names of the columns are.
 const WHERE: &str =
     "The first line of CSV is its header; the curator sees it with `opendp inspect`";
 
-/// Report a column that the table does not have. `rule` explains how the table is read.
+/// Make the error for a column that the table does not have. `rule` explains how the table is read.
 #[cold]
 pub(crate) fn absent(argument: &str, columns: usize, name: &str, rule: &str) -> Error {
     let (name, s) = (name.escape_debug(), if columns == 1 { "" } else { "s" });
@@ -86,8 +87,8 @@ pub(crate) fn absent(argument: &str, columns: usize, name: &str, rule: &str) -> 
 }
 /// Make the error for data that are not a member of the expected domain.
 ///
-/// It is the same for all such data. Whether data are a member is a fact about them: showing it to
-/// others reveals a little of the data, which no loss covers.
+/// The error is the same for all such data. The error reveals that the data are not a member. No
+/// privacy loss is charged for this error. So show the error only to people who may see the data.
 #[cold]
 pub fn outside() -> Error {
     Error::argument(

@@ -1,15 +1,15 @@
-//! A stream of consecutive zstd frames.
+//! Reads a stream of consecutive zstd frames.
 
 use std::io::{self, BufRead, Read};
 
 use ruzstd::decoding::errors::{FrameDecoderError, ReadFrameHeaderError};
 use ruzstd::decoding::{BlockDecodingStrategy, FrameDecoder};
 
-/// Reads the frames of a source, skips skippable frames, and compares checksums.
+/// A reader of the frames of a source. The reader skips skippable frames and compares checksums.
 pub(crate) struct Zstd<R> {
     source: R,
     decoder: FrameDecoder,
-    /// Whether a frame has begun and not ended.
+    /// Whether the reader is within a frame, which has begun and has not ended.
     within: bool,
 }
 impl<R: BufRead> Zstd<R> {
@@ -36,7 +36,7 @@ impl<R: BufRead> Zstd<R> {
             false => Err(io::ErrorKind::UnexpectedEof.into()),
         }
     }
-    /// Compare the checksum of a finished frame, if it has one.
+    /// Compare the checksum of a finished frame with its content, if the frame has a checksum.
     fn end(&self) -> io::Result<()> {
         let stated = self.decoder.get_checksum_from_data();
         if stated.is_some() && stated != self.decoder.get_calculated_checksum() {

@@ -1,4 +1,4 @@
-//! Compressed tables give all rows of the text or an error, never only some of the rows.
+//! Tests that a compressed table gives either all rows of the text, or an error.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on panics")]
 
 #[path = "support/compress.rs"]
@@ -14,7 +14,7 @@ use compress::{gzip, zstd};
 use opendp_core::{AtomDomain, Result, VectorDomain};
 use opendp_data::{CsvColumn, CsvTable};
 
-/// A frame that a reader skips.
+/// Make a zstd frame that a reader must skip.
 fn skipped() -> Vec<u8> {
     [&[0x53, 0x2a, 0x4d, 0x18, 5, 0, 0, 0][..], b"hello"].concat()
 }
@@ -44,7 +44,7 @@ fn compressed_tables_are_read_by_their_first_bytes_in_parts_of_any_number() {
         assert!(read(&bytes).unwrap() == all);
     }
 }
-/// Counts the bytes that are taken from it.
+/// A reader that counts the bytes that are read from it.
 struct Counted(Cursor<Vec<u8>>, Arc<AtomicUsize>);
 impl Read for Counted {
     fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
@@ -82,7 +82,7 @@ fn a_damaged_or_cut_compressed_table_is_an_error_and_never_some_rows() {
         for place in (10..whole.len()).step_by(11) {
             let mut damaged = whole.clone();
             damaged[place] ^= 0x10;
-            // A change that changes no row does not count.
+            // A damaged file can be accepted if all rows are unchanged.
             assert!(
                 read(&damaged).map_or(true, |rows| rows.iter().copied().eq(0..2000)),
                 "{place}"

@@ -1,4 +1,4 @@
-//! A cell of a table affects only its own row, for any content.
+//! Tests that a cell of a table affects only its own row, whatever its content.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on says so by panicking")]
 
 use std::fmt::Debug;
@@ -10,7 +10,8 @@ use opendp_core::{
 };
 use opendp_data::{CsvColumn, CsvFrame};
 
-/// Lines that in some programs changed the number of records, stopped a run or left a domain.
+/// Lines that caused faults in some programs: a wrong number of records, an aborted run, or a value
+/// out of the domain.
 const HOSTILE: [&[u8]; 16] = [
     b"1,0.75",
     b"1,1e400",
@@ -30,8 +31,8 @@ const HOSTILE: [&[u8]; 16] = [
     b"#1,0.9",
 ];
 
-/// Check the law for a reader of a column `x`: each line gives one row, a member, which is the same
-/// as in a table with only this line.
+/// Check a law for a reader of a column `x`. Each line must give one row, and this row must be a
+/// member. The row must be the same as in a table with only this line.
 fn law<T: Clone + Debug + PartialEq>(
     read: impl Fn(&[u8]) -> Result<Vec<T>>,
     member: impl Fn(&T) -> bool,
@@ -116,7 +117,7 @@ fn usual_readers_break_the_law() {
         let mut reader = csv::ReaderBuilder::new().flexible(true).from_reader(table);
         reader.byte_records().map(|record| record.unwrap()).collect::<Vec<_>>()
     };
-    // A reader with quotes that extend beyond their line, and without rows for empty lines.
+    // In this reader, quotes can extend beyond their line, and empty lines give no row.
     let standard =
         |table: &[u8]| Ok(records(table).iter().map(|r| cell(r).unwrap_or(0.5)).collect());
     assert!(law(standard, |_| true).unwrap_err().contains("is read as []"));
@@ -127,21 +128,21 @@ fn usual_readers_break_the_law() {
             rows.map(|cell| std::str::from_utf8(cell?).ok()?.trim().parse::<f64>().ok()).collect();
         rows[..rows.len() - 1].to_vec()
     };
-    // A reader that drops the rows of cells that do not parse.
+    // This reader drops the rows of cells that do not parse.
     let dropping = |table: &[u8]| Ok(lines(table).into_iter().flatten().collect());
     assert!(law(dropping, |_: &f64| true).is_err());
-    // A reader that stops at a cell that does not parse.
+    // This reader stops at a cell that does not parse.
     let failing = |table: &[u8]| {
         let bad = || opendp_core::Error::argument("data", "a cell does not read");
         lines(table).into_iter().map(|cell| cell.ok_or_else(bad)).collect()
     };
     assert!(law(failing, |_: &f64| true).unwrap_err().contains("does not read"));
-    // A reader that keeps values out of bounds, and NaN.
+    // This reader keeps values that are out of bounds, and NaN.
     let as_they_are = |table: &[u8]| {
         Ok(lines(table).into_iter().map(|cell| cell.unwrap_or(0.5)).collect::<Vec<f64>>())
     };
     assert!(law(as_they_are, |x| unit().member(x)).is_err());
-    // A reader that fills a cell with the value of the row before.
+    // If a cell does not parse, this reader fills it with the value of the previous row.
     let filled = |table: &[u8]| {
         let mut last = 0.5;
         let fill = |cell: Option<f64>| {
@@ -151,7 +152,7 @@ fn usual_readers_break_the_law() {
         Ok(lines(table).into_iter().map(fill).collect())
     };
     assert!(law(filled, |x| unit().member(x)).unwrap_err().contains("is read as"));
-    // A reader that works line by line, and within bounds, obeys the law.
+    // This reader works line by line, and keeps values within bounds. This reader obeys the law.
     let member = |cell: Option<f64>| cell.filter(|x| unit().member(x)).unwrap_or(0.5);
     let total = |table: &[u8]| Ok(lines(table).into_iter().map(member).collect());
     assert_eq!(law(total, |x| unit().member(x)), Ok(4096));

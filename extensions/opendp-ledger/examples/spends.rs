@@ -1,4 +1,5 @@
-//! Measure how many durable spends a second this disk allows, and what one sync costs.
+//! Measures how many durable spends per second this disk allows, and how long one sync takes. A
+//! spend is a charge to a budget.
 //!
 //! `cargo run --release -p opendp-ledger --example spends -- FOLDER`
 #![allow(clippy::disallowed_methods, reason = "this measures time, and releases nothing")]
@@ -41,7 +42,7 @@ fn main() -> Result<()> {
 fn remove(ledger: &Path) {
     let _ = std::fs::remove_file(ledger);
 }
-/// The number of spends of each process.
+/// The number of spends that each process makes.
 const EACH: usize = 500;
 fn spends_of_processes(path: &Path, processes: usize) -> Result<f64> {
     Ledger::open(path)?.create("b", &Loss::epsilon("1000000")?)?;
@@ -56,14 +57,14 @@ fn spends_of_processes(path: &Path, processes: usize) -> Result<f64> {
             .stdout(Stdio::piped())
             .spawn()
             .map_err(failed)?;
-        // The child reports when it is ready, and waits.
+        // The child process reports when it is ready, and then waits.
         let out = child.stdout.take().ok_or_else(|| Error::FailedFunction("no pipe".into()))?;
         BufReader::new(out).read_line(&mut String::new()).map_err(failed)?;
         running.push(child);
     }
     let start = Instant::now();
     for child in &mut running {
-        // Closing the input of the child starts it.
+        // When its input is closed, the child process starts to spend.
         drop(child.stdin.take());
     }
     for mut child in running {

@@ -1,4 +1,4 @@
-//! The decision about a request, and the entry that records it.
+//! Decides about a request, and makes the entry that records its charge.
 
 use opendp_core::{Error, Result};
 
@@ -6,14 +6,14 @@ use crate::record::digest;
 use crate::store::Tables;
 use crate::{Account, Entry, Loss, Request, say};
 
-/// A clock may be behind the last entry by at most this many milliseconds, for example after the
-/// network corrected it. The entry then gets the time of the last one.
+/// The maximum number of milliseconds by which the clock can be behind the last entry, for example
+/// after a correction of the clock. The new entry then gets the time of the last entry.
 pub(crate) const TOLERANCE: i64 = 1000;
 
-/// An error lists at most this many budgets.
+/// The maximum number of budgets that an error lists.
 const LISTED: usize = 5;
 
-/// Decide about a request in one state of the tables.
+/// Decide whether a request can be charged, given one state of the tables.
 pub(crate) fn decide(
     tables: &mut dyn Tables,
     budget: &str,
@@ -62,15 +62,15 @@ pub(crate) fn decide(
     Ok(Decision::Charge(Box::new(account), now))
 }
 
-/// The result of a decision.
+/// The result of a decision about a request.
 pub(crate) enum Decision {
-    /// The request was released before.
+    /// The request was released before. The field is the entry of that release.
     Repeat(Box<Entry>),
-    /// It may be charged, at this time.
+    /// The request can be charged. The fields are the account and the time of the charge.
     Charge(Box<Account>, i64),
 }
 
-/// Write down the charge and the release.
+/// Record the charge of a request, and its release.
 pub(crate) fn charge(
     tables: &mut dyn Tables,
     account: &mut Account,
@@ -97,10 +97,10 @@ pub(crate) fn charge(
     tables.update_account(account)?;
     Ok(entry)
 }
-/// Report a loss that is larger than what is left.
+/// Make the error for a loss that is larger than the rest of the budget.
 #[cold]
 fn exceeded(budget: &str, loss: &Loss, left: &Loss) -> Error {
-    // Amounts that differ by less than a few digits tell are written with more.
+    // If the loss and the rest of the budget look equal in a few digits, write more digits.
     let alike = loss.parts().iter().zip(left.parts());
     let alike = alike.into_iter().all(|(x, y)| x <= y || say(x, true) == say(y, false));
     let (cost, left) = match alike {
@@ -111,7 +111,8 @@ fn exceeded(budget: &str, loss: &Loss, left: &Loss) -> Error {
         "budget `{budget}`: the release costs {cost}, and {left} is left"
     ))
 }
-/// Report how a request differs from the one that has its id.
+/// Make the error for a request that differs from an earlier request with the same id. The error
+/// lists the differences.
 #[cold]
 fn another(budget: &str, request: &Request, entry: &Entry, loss: &Loss) -> Error {
     let mut others = Vec::new();

@@ -1,4 +1,4 @@
-//! Ledgers: each release is charged first.
+//! Ledgers. A ledger charges each release before it returns the release.
 
 use std::{
     collections::VecDeque,
@@ -18,12 +18,12 @@ use crate::store::Store;
 use crate::store::file::{self, Mode};
 use crate::{Account, Entry, Loss, Release, Request, Terms, tight};
 
-/// The maximum number of characters of the name of a budget and of the id of a release.
+/// The maximum number of characters in the name of a budget, and in the id of a release.
 const MOST_CHARACTERS: usize = 256;
-/// Budgets, and all releases charged to them.
+/// Budgets, and all releases that were charged to these budgets.
 ///
-/// Threads can share it, and several processes can open it. See the [crate](crate#what-is-promised)
-/// for its guarantees.
+/// Threads can share a ledger, and several processes can open its file. See the
+/// [crate](crate#what-is-promised) for the guarantees.
 pub struct Ledger {
     store: Box<dyn Store>,
     clock: Arc<dyn Fn() -> SystemTime + Send + Sync>,
@@ -31,7 +31,7 @@ pub struct Ledger {
     turn: Mutex<()>,
 }
 
-/// A release that waits to be written.
+/// A release that waits until it is written to the ledger.
 struct Job {
     budget: String,
     request: Request,
@@ -40,21 +40,22 @@ struct Job {
 }
 
 impl Ledger {
-    /// Open a ledger in a file, and create it if there is none.
+    /// Open a ledger in a file. If there is no file, create the ledger.
     ///
     /// # Errors
-    /// `FailedFunction` when the file is read-only, damaged, or something else.
+    /// `FailedFunction` when the file is read-only or damaged, or is not a ledger.
     pub fn open(path: impl AsRef<Path>) -> Result<Self> {
         Ok(Ledger::of(file::open(path.as_ref(), Mode::Create)?))
     }
     /// Open a ledger in a file that exists.
     ///
     /// # Errors
-    /// `NotFound` when there is no such file; the errors of [`open`](Ledger::open).
+    /// `NotFound` when there is no such file. Further errors are the errors of
+    /// [`open`](Ledger::open).
     pub fn open_existing(path: impl AsRef<Path>) -> Result<Self> {
         Ok(Ledger::of(file::open(path.as_ref(), Mode::Write)?))
     }
-    /// Open a ledger in a file for reading. The file may be read-only.
+    /// Open a ledger in a file for reading. The file can be read-only.
     ///
     /// # Errors
     /// The errors of [`open_existing`](Ledger::open_existing).
@@ -77,39 +78,43 @@ impl Ledger {
             turn: Mutex::default(),
         }
     }
-    /// Use another clock.
+    /// Use another clock for the times of entries.
     #[must_use]
     pub fn with_clock(mut self, clock: impl Fn() -> SystemTime + Send + Sync + 'static) -> Self {
         self.clock = Arc::new(clock);
         self
     }
 
-    /// Create a budget. Each amount is the larger of the given amount and of the nearest float, so
-    /// a budget of delta 1e-5 has room for a loss of delta 1e-5.
+    /// Create a budget. Each amount becomes the larger of two numbers: the given amount, and the
+    /// float nearest to it. So a budget of delta 1e-5 has room for a loss whose delta is the float
+    /// 1e-5.
     ///
     /// # Errors
-    /// `Argument` when the name is already used, is empty or is too long; `InvalidDistance` when
-    /// the budget is 0, or an amount is too long to be written out.
+    /// `Argument` when the name is already used, is empty, or is too long. `InvalidDistance` when
+    /// the budget is 0, or when an amount has too many digits.
     pub fn create(&self, name: &str, total: &Loss) -> Result<()> {
         self.create_with(name, total, &Terms::new())
     }
-    /// Create a budget, and state whom it protects and which data it is for.
+    /// Create a budget with terms: the unit that the budget protects, and the data.
     ///
     /// # Errors
     /// The errors of [`create`](Ledger::create).
     pub fn create_with(&self, name: &str, total: &Loss, terms: &Terms) -> Result<()> {
         self.create_of(name, total, terms, None)
     }
-    /// Create a budget of an epsilon and a delta whose releases compose tightly, by the filters of
-    /// an [`AdaptiveAccount`]. Its table says what is proved.
+    /// Create a budget of an epsilon and a delta that composes tightly. Such a budget charges a
+    /// proved bound on the total loss, which can be less than the sum of the losses. A filter is a
+    /// rule that admits or refuses the next release. The filters of an [`AdaptiveAccount`] keep the
+    /// total loss within the budget. The documentation of [`AdaptiveAccount`] states what is
+    /// proved.
     ///
-    /// The filters are computed now, and kept with the budget. Many small pure losses and Gaussian
-    /// noise ([`Loss::with_mu_squared`]) then cost less than their sum. A release is charged alone
-    /// what any other budget charges for it.
+    /// The filters are computed now, and stored with the budget. If there are many small
+    /// pure losses or losses of Gaussian noise ([`Loss::with_mu_squared`]), the composed loss is
+    /// less than the sum of the losses. A single release costs the same as in any other budget.
     ///
     /// # Errors
-    /// The errors of [`create`](Ledger::create); `Argument` unless the budget is an epsilon and a
-    /// delta above 0; `NotImplemented` for a ledger on a server.
+    /// The errors of [`create`](Ledger::create). `Argument` when the budget is not an epsilon and a
+    /// delta, or when its delta is 0. `NotImplemented` when the ledger is on a server.
     pub fn create_tight(&self, name: &str, total: &Loss, terms: &Terms) -> Result<()> {
         if !self.store.keeps_filters() {
             let reason = "a ledger on a server keeps no budget that composes tightly: use a file";
@@ -149,12 +154,13 @@ impl Ledger {
             })
         })
     }
-    /// Let a budget continue after a clock that was ahead has been corrected. The current clock is
-    /// assumed to be right. An entry of zero loss in the history records this, with the time.
+    /// Let a budget continue after the correction of a clock that was ahead. The current time of
+    /// the clock is assumed to be right. An entry of zero loss in the history records this call,
+    /// with the time.
     ///
     /// # Errors
-    /// `NotFound` when there is no such budget; `Argument` when the clock is not behind its last
-    /// entry.
+    /// `NotFound` when there is no such budget. `Argument` when the clock is not behind the last
+    /// entry of the budget.
     pub fn settle_clock(&self, budget: &str, by: &str) -> Result<Entry> {
         let mut settled = None;
         self.store.write(&mut |tables| {
@@ -180,20 +186,21 @@ impl Ledger {
         })?;
         settled.ok_or_else(|| no_budget(budget, &[]))
     }
-    /// Compute a release, charge its loss, and return it, in this order. Nothing is returned before
-    /// the charge and the result are on the disk.
+    /// Compute a release, charge its loss, and return the release, in this order. The release is
+    /// returned only after the charge and the release are on the disk.
     ///
-    /// `compute` must not reveal its result in any other way. It is not called when the budget does
-    /// not suffice, or when the id has a release already. Whether the result is returned does not
-    /// depend on the result.
+    /// `compute` must not reveal its result in any other way. `compute` is not called when the
+    /// budget is too small, or when the id already has a release. The decision to return the result
+    /// does not depend on the result.
     ///
     /// # Errors
-    /// `NotFound` when there is no such budget; `BudgetExceeded` when too little is left of it;
-    /// `Argument` when the id belongs to another request; `MeasureMismatch` when the loss is in
-    /// another measure; `FailedFunction` when the ledger cannot be written, or the clock is behind;
-    /// the errors of `compute`. Nothing is released then. After a fault of the disk or of the
-    /// connection it is unknown whether the charge was made. Retrying with the same id resolves
-    /// this and never charges twice.
+    /// After an error, nothing is released. `NotFound` when there is no such budget.
+    /// `BudgetExceeded` when too little is left of the budget. `Argument` when the id belongs to
+    /// another request. `MeasureMismatch` when the loss is in another measure. `FailedFunction`
+    /// when the ledger cannot be written, or when the clock is behind the last entry. Further
+    /// errors are the errors of `compute`. After a fault of the disk or of the connection, it is
+    /// unknown whether the charge was made. To find out, retry with the same id. A retry never
+    /// charges twice.
     pub fn release<T: Codec>(
         &self,
         budget: &str,
@@ -201,7 +208,8 @@ impl Ledger {
         compute: impl FnOnce() -> Result<T>,
     ) -> Result<Release> {
         check_text("id", &request.id)?;
-        // Refuse obvious cases before the data are read. The decision is made again below.
+        // Refuse requests that cannot succeed before the data are read. The final decision is made
+        // again below.
         let mut before = None;
         self.store.read(&mut |tables| {
             before = match decide(tables, budget, request, &|| self.now())? {
@@ -224,10 +232,10 @@ impl Ledger {
         let (entry, repeated) = self.answer(&job)?;
         Release::new(entry, repeated)
     }
-    /// Return one budget, and what is spent of it.
+    /// Return the account of one budget, with the amount spent.
     ///
     /// # Errors
-    /// `NotFound` when there is no such budget; `FailedFunction` when the ledger is damaged.
+    /// `NotFound` when there is no such budget. `FailedFunction` when the ledger is damaged.
     pub fn account(&self, budget: &str) -> Result<Account> {
         let mut found = None;
         self.store.read(&mut |tables| {
@@ -236,7 +244,7 @@ impl Ledger {
         })?;
         found.ok_or_else(|| no_budget(budget, &[]))
     }
-    /// Return all budgets, by name.
+    /// Return the accounts of all budgets, in the order of the names of the budgets.
     ///
     /// # Errors
     /// `FailedFunction` when the ledger is damaged.
@@ -248,14 +256,15 @@ impl Ledger {
         })?;
         Ok(found)
     }
-    /// Return what is left of a budget.
+    /// Return the part of a budget that is not spent yet.
     ///
     /// # Errors
     /// The errors of [`account`](Ledger::account).
     pub fn remaining(&self, budget: &str) -> Result<Loss> {
         Ok(self.account(budget)?.remaining())
     }
-    /// Return all releases charged to a budget, in order. Their seals and their sum are checked.
+    /// Return all releases that were charged to a budget, in the order of the charges. Check the
+    /// seals of the releases and the sum of their losses.
     ///
     /// # Errors
     /// The errors of [`account`](Ledger::account).
@@ -268,7 +277,7 @@ impl Ledger {
         })?;
         Ok(found)
     }
-    /// Return everything as JSON: each budget with its history. The history is checked as in
+    /// Return the ledger as JSON: each budget with its history. The history is checked as in
     /// [`history`](Ledger::history).
     ///
     /// # Errors
@@ -290,8 +299,8 @@ impl Ledger {
         Ok(json!({"version": 1, "budgets": budgets}))
     }
 
-    /// Wait until a job is done. The first thread writes the jobs of all waiting threads, with one
-    /// sync.
+    /// Wait until a job is done. Threads lock `turn` one after the other. The first thread writes
+    /// the jobs of all waiting threads, with one sync.
     fn answer(&self, job: &Job) -> Result<(Entry, bool)> {
         let _turn = self.turn.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(answer) = lock(&job.answer).take() {
@@ -302,7 +311,7 @@ impl Ledger {
         let written = self.store.write(&mut |tables| {
             answers.clear();
             for job in &jobs {
-                // A refused job changes nothing, and does not affect the others.
+                // A refused job changes nothing, and does not affect the other jobs.
                 let decided = decide(tables, &job.budget, &job.request, &|| self.now());
                 answers.push(match decided {
                     Ok(Decision::Repeat(entry)) => Ok((*entry, true)),

@@ -1,4 +1,4 @@
-//! Durable privacy budgets: each loss is on the disk before its release leaves the process.
+//! Durable privacy budgets. Each loss is on the disk before the process returns its release.
 //!
 //! ```
 //! use opendp_core::*;
@@ -24,72 +24,76 @@
 //! ```
 //!
 //! # What is promised
-//! A release is computed and kept secret. Then one transaction decides whether the budget suffices
-//! and writes down the loss **and the release**. Only when both are on the disk does
-//! [`Ledger::release`] return the release, as it was written down. So:
+//! First, a release is computed and kept secret. Then one transaction decides whether the budget
+//! has room, and records the loss **and the release**. [`Ledger::release`] returns the recorded
+//! release only after both are on the disk. So these promises hold:
 //!
 //! - The losses of all releases that were ever returned are in the ledger, and their exact sum is
-//!   at most the budget. This holds for any number of processes that share the file, under any
-//!   names, and at any time they are killed.
-//! - A crash before the transaction is durable costs nothing: the release is lost, unseen. A crash
-//!   after it loses nothing: a retry under the same id returns the release that was written down. A
-//!   retry never draws another release: if the first had been seen, two independent releases for
-//!   one charge would break the privacy guarantee. If several processes try the same id at once,
-//!   all of them return the release of the first one.
-//! - An id identifies the pipeline, the distance, the loss, and the data that the caller names
+//!   at most the budget. The promise holds for any number of processes that share the file under
+//!   any names. The promise also holds if the processes are killed at any time.
+//! - If a crash happens before the transaction is durable, nothing is charged. The release is lost,
+//!   but no caller has received it. If a crash happens later, a retry under the same id returns the
+//!   recorded release. A retry never draws another release: two independent releases for one charge
+//!   would break the privacy guarantee. If several processes use the same id at once, all processes
+//!   return the release of the first process.
+//! - An id belongs to one pipeline, distance and loss, and to the data that the caller names
 //!   ([`Request::source`]). A different request under the same id is refused.
-//! - Whether a release is discarded depends on ids, losses and the state of the ledger, never on
-//!   the release, so discarding reveals nothing.
-//! - Losses are exact. A decimal number in text is taken exactly as written; a float is the exact
-//!   value of the float. Ten spends of `0.1` exhaust a budget of `1`. A budget is the larger of its
-//!   amount and of the nearest float, so a budget of delta `1e-5` has room for a loss of delta
-//!   `1e-5`.
-//! - A budget of an epsilon and a delta adds them up, or composes tightly
-//!   ([`Ledger::create_tight`]): then its filters admit each release, and what all releases
-//!   together may lose is at most the budget, although the sum of their losses may exceed it.
-//! - A budget may state whom it protects and in which data ([`Terms`]). Requests for another
+//! - The decision to discard a release depends on ids, losses and the state of the ledger. The
+//!   decision never depends on the release, so it reveals nothing.
+//! - Losses are exact. A decimal number in text is taken exactly as written. A float is taken with
+//!   its exact binary value. Ten charges of `0.1` exhaust a budget of `1`. A budget is the larger
+//!   of its amount and the nearest float. So a budget of delta `1e-5` has room for a loss whose
+//!   delta is the float `1e-5`.
+//! - A budget of an epsilon and a delta adds up the losses. Alternatively, such a budget composes
+//!   tightly ([`Ledger::create_tight`]): the budget charges a proved bound on the total loss. The
+//!   total loss is then at most the budget, although the sum of the losses can exceed the budget.
+//! - A budget can state the unit that it protects, and the data ([`Terms`]). Requests for another
 //!   distance are refused. A distance of 0 is always refused.
-//! - If anything is wrong (the disk is full, the file is read-only or damaged, the clock is more
-//!   than a second behind the last entry), the result is an error, and no release. After a clock
-//!   that was ahead is corrected, [`Ledger::settle_clock`] lets the budget continue; the history
-//!   records this.
+//! - After any fault, the result is an error, and there is no release. Examples of faults are a
+//!   full disk and a file that is read-only or damaged. A clock that is more than a second behind
+//!   the last entry is also a fault. If a clock was ahead and is corrected,
+//!   [`Ledger::settle_clock`] lets the budget continue. The history of the budget records this
+//!   call.
 //!
 //! # Damage
-//! Each release is a line with a seal: a hash over its content and over the seal of the line
-//! before. Every process that opens the file checks all seals. A mark at the beginning of the file
-//! counts the lines; it is written when they are durable. So any changed byte and any cut is
-//! noticed, anywhere in the written file, and then nothing is released. The file has no index that
-//! could be damaged, and needs no other file.
+//! Each release is a line with a seal: a hash of the content of the line and of the seal of the
+//! previous line. Every process that opens the file checks all seals. A mark at the beginning of
+//! the file counts the lines. The mark is written when the lines are durable. So any changed byte
+//! and any cut in the written file is noticed, and then nothing is released. The file has no index
+//! that could be damaged, and it needs no other file.
 //!
-//! Three kinds of damage are not noticed. First, a forgery, since seals are not signatures. Second,
-//! replacement of the whole file by an older copy while no process has it open. Third, damage to
-//! lines that the mark does not count (the lines of the last commit), if power failed so soon after
-//! a release that the mark was not yet on the disk, and if the damage happens before the file is
-//! opened again. Such lines look like a release that was being written when power failed, and that
-//! was never returned.
+//! Three kinds of damage are not noticed. First, a forgery is not noticed, because seals are not
+//! signatures. Second, the whole file can be replaced by an older copy while no process has it
+//! open. Third, power can fail after a release and before the mark is on the disk. The mark then
+//! does not count the lines of the last commit. Damage to these lines is not noticed if the damage
+//! happens before the file is opened again. Such lines look like an unfinished write. The caller
+//! never received the release of an unfinished write.
 //!
 //! # Storage
-//! A ledger is one file, of lines that any program can read. All locks are locks of the inode, so a
+//! A ledger is one file of lines that any program can read. All locks are locks of the inode. So a
 //! file that is mounted at two places is one ledger, also after a crash. Hard links are refused,
 //! because they can be mistaken for a copy. To copy a ledger, copy the file. The file must be on a
-//! local disk; locks of network file systems are not reliable. With the feature `postgres`, the
-//! same is kept in two tables on a server (`Ledger::connect`).
+//! local disk, because locks of network file systems are not reliable. With the feature `postgres`,
+//! a ledger can be two tables on a server instead (`Ledger::connect`).
 //!
-//! Opening reads the whole file: a hundred thousand releases of 400 bytes took 1.7 seconds on the
-//! same machine, in a build with little optimisation. For more releases start a second ledger.
+//! When a ledger is opened, the whole file is read. A hundred thousand releases of 400 bytes took
+//! 1.7 seconds on the machine below, in a build with little optimisation. For more releases, start
+//! a second ledger.
 //!
-//! A ledger of version 1 was a database of SQLite. It can be read as it is. When it is first opened
-//! to write, it becomes a ledger of lines, in the same file. No other process may have it open at
-//! that moment. Open it by its usual name, because its log (`-wal`) lies beside that name. Damage
-//! that the log suffered before cannot be noticed.
+//! A ledger of version 1 is an SQLite database. A ledger of version 1 can be read without a change.
+//! When the file is first opened for writing, it is converted to a ledger of lines, in the same
+//! file. No other process is allowed to have the file open at that time. Open the file by its usual
+//! name, because its log (`-wal`) is beside that name. If the log was damaged before, the damage
+//! cannot be noticed.
 //!
-//! A durable spend takes a sync, so the disk limits the number of spends a second. Threads of one
-//! process that wait share one sync, and then reach many more spends than the disk has syncs.
-//! Processes take turns at the file, each with a sync of its own. The example `spends` measures
-//! both and the sync of the disk. On a busy machine of two cores, whose disk took 3.1 to 8.8 ms to
-//! append and sync 4 KiB, in turns with version 1, of three to five runs each:
+//! A spend is a charge to a budget. A durable spend needs a sync, so the disk limits the number of
+//! spends per second. Waiting threads of one process share one sync, so these threads can make many
+//! more spends than syncs. Processes take turns at the file, and each process needs its own sync.
+//! The example `spends` measures spends and syncs. The table shows results of a busy machine with
+//! two cores. The disk took 3.1 to 8.8 ms to append and sync 4 KiB. Runs of this version and of
+//! version 1 alternated, with three to five runs each:
 //!
-//! | who spends | durable spends a second | version 1 |
+//! | who spends | durable spends per second | version 1 |
 //! |---|---|---|
 //! | 1 thread | 224 to 283 | 136 to 179 |
 //! | 8 threads | 625 to 1330 | 907 to 3049 |

@@ -9,14 +9,16 @@ use serde_json::{Map, Value as Json};
 
 use crate::say;
 
-/// The digit limit: larger than the number of digits in any amount of an older version.
+/// The maximum number of digits of an amount that can be read. Older versions never wrote an amount
+/// with so many digits.
 const MOST_DIGITS: usize = 10_000;
 
-/// The measures that a budget may be in.
+/// The measures of budgets.
 ///
-/// In each measure, the parts of losses add up over all releases, also when each release is chosen
-/// after seeing the answers before: epsilon (Dwork, McSherry, Nissim, Smith 2006), epsilon and
-/// delta (Rogers, Roth, Ullman, Vadhan 2016), rho (Feldman, Zrnic 2021).
+/// In each measure, the parts of losses add up over all releases. The sum is a bound even if
+/// earlier answers determine the choice of each release. For proofs, see Dwork, McSherry, Nissim,
+/// Smith 2006 (epsilon), Rogers, Roth, Ullman, Vadhan 2016 (epsilon and delta), and Feldman, Zrnic
+/// 2021 (rho).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Notion {
     /// Pure differential privacy, `MaxDivergence`: epsilon.
@@ -29,7 +31,7 @@ pub enum Notion {
 impl Notion {
     const ALL: [Notion; 3] = [Notion::Pure, Notion::Approximate, Notion::Concentrated];
 
-    /// Return the name of the measure, as in documents.
+    /// Return the name of the measure, as in pipeline documents.
     pub fn name(self) -> &'static str {
         match self {
             Notion::Pure => "max_divergence",
@@ -37,7 +39,7 @@ impl Notion {
             Notion::Concentrated => "zero_concentrated_divergence",
         }
     }
-    /// Return the names of the parts of a loss.
+    /// Return the names of the parts of a loss in this measure, such as epsilon and delta.
     pub fn parts(self) -> &'static [&'static str] {
         match self {
             Notion::Pure => &["epsilon"],
@@ -50,7 +52,7 @@ impl Notion {
     }
 }
 
-/// An exact privacy loss: the cost of a release, the total of a budget, or the rest of it.
+/// An exact privacy loss: the cost of a release, the total of a budget, or the rest of a budget.
 ///
 /// ```
 /// # use opendp_ledger::Loss;
@@ -62,14 +64,14 @@ impl Notion {
 pub struct Loss {
     notion: Notion,
     parts: Vec<Exact>,
-    /// The release is also `mu`-GDP for this `mu^2`.
+    /// The value `mu^2`, if the release also has `mu`-Gaussian differential privacy.
     mu_squared: Option<Exact>,
 }
 impl Loss {
-    /// Make a loss in pure differential privacy from text, which is taken exactly as written.
+    /// Make a loss in pure differential privacy from text. The loss is exactly the written number.
     ///
     /// # Errors
-    /// `InvalidDistance` unless the text is a number of at least 0.
+    /// `InvalidDistance` when the text is not a number of at least 0.
     pub fn epsilon(epsilon: &str) -> Result<Self> {
         let epsilon = epsilon.parse().map_err(|error: Error| error.at("epsilon"))?;
         Ok(Loss::of(Notion::Pure, vec![epsilon]))
@@ -77,7 +79,8 @@ impl Loss {
     /// Make a loss in approximate differential privacy.
     ///
     /// # Errors
-    /// `InvalidDistance` unless both are numbers of at least 0, and delta is at most 1.
+    /// `InvalidDistance` when `epsilon` or `delta` is not a number of at least 0, or when `delta`
+    /// is above 1.
     pub fn epsilon_delta(epsilon: &str, delta: &str) -> Result<Self> {
         let epsilon = epsilon.parse().map_err(|error: Error| error.at("epsilon"))?;
         let delta: Exact = delta.parse().map_err(|error: Error| error.at("delta"))?;
@@ -89,7 +92,7 @@ impl Loss {
     /// Make a loss in zero-concentrated differential privacy.
     ///
     /// # Errors
-    /// `InvalidDistance` unless the text is a number of at least 0.
+    /// `InvalidDistance` when the text is not a number of at least 0.
     pub fn rho(rho: &str) -> Result<Self> {
         let rho = rho.parse().map_err(|error: Error| error.at("rho"))?;
         Ok(Loss::of(Notion::Concentrated, vec![rho]))
@@ -97,7 +100,8 @@ impl Loss {
     /// Make a loss from its exact parts, in the order of [`Notion::parts`].
     ///
     /// # Errors
-    /// `InvalidDistance` unless there are as many parts as the measure has, all finite.
+    /// `InvalidDistance` when a part is not finite, or when the number of parts is wrong for the
+    /// measure.
     pub fn exact(notion: Notion, parts: Vec<Exact>) -> Result<Self> {
         match parts.len() == notion.parts().len() && parts.iter().all(Exact::is_finite) {
             true => Ok(Loss::of(notion, parts)),
@@ -111,13 +115,13 @@ impl Loss {
     fn of(notion: Notion, parts: Vec<Exact>) -> Self {
         Loss { notion, parts, mu_squared: None }
     }
-    /// State that the release is also `mu`-GDP, for this `mu^2`, as one of continuous Gaussian
-    /// noise is. A budget that composes tightly then charges `mu^2`
-    /// ([`Ledger::create_tight`](crate::Ledger::create_tight)); any other ignores it. The epsilon
-    /// and the delta of the loss must hold, too.
+    /// State that the release also has `mu`-Gaussian differential privacy. The argument is `mu^2`.
+    /// A release with continuous Gaussian noise has this property. A budget that composes tightly
+    /// ([`Ledger::create_tight`](crate::Ledger::create_tight)) then charges `mu^2`. Any other
+    /// budget ignores `mu^2`. The epsilon and the delta of the loss must also hold.
     ///
     /// # Errors
-    /// `InvalidDistance` unless `mu^2` is finite and the loss has an epsilon and a delta.
+    /// `InvalidDistance` when `mu^2` is not finite, or when the loss is not an epsilon and a delta.
     pub fn with_mu_squared(self, mu_squared: Exact) -> Result<Self> {
         if self.notion != Notion::Approximate || !mu_squared.is_finite() {
             let reason = "mu_squared: expected a finite number beside an epsilon and a delta";
@@ -125,35 +129,37 @@ impl Loss {
         }
         Ok(Loss { mu_squared: Some(mu_squared), ..self })
     }
-    /// Return `mu^2`, if the release is `mu`-GDP.
+    /// Return `mu^2`, if the release has `mu`-Gaussian differential privacy.
     pub fn mu_squared(&self) -> Option<&Exact> {
         self.mu_squared.as_ref()
     }
-    /// Make a loss from floats that a map computed. Use their exact values: a float is an upper
-    /// bound, and the decimal number that it prints as may be smaller.
+    /// Make a loss from floats that a map computed. Each part gets the exact value of its float.
+    /// The float is an upper bound, but the decimal number that is printed for the float can be
+    /// smaller.
     fn computed(notion: Notion, parts: &[f64]) -> Result<Self> {
         let parts = parts.iter().map(|part| Exact::from_f64(*part)).collect::<Result<_>>()?;
         Loss::exact(notion, parts)
     }
-    /// Return the same loss as the mechanism states it, before its map rounds it up to floats.
+    /// Replace the parts, which are floats, by the exact loss of the mechanism. The floats are this
+    /// exact loss, rounded up.
     pub(crate) fn exactly(self, parts: Vec<Exact>) -> Self {
         let exact = Loss::exact(self.notion, parts).ok();
         exact.map_or(self.clone(), |exact| Loss { mu_squared: self.mu_squared, ..exact })
     }
-    /// Return the loss 0.
+    /// Return the loss whose parts are all 0.
     pub(crate) fn zero(notion: Notion) -> Self {
         Loss::of(notion, vec![Exact::ZERO; notion.parts().len()])
     }
-    /// Return the measure.
+    /// Return the measure of the loss.
     pub fn notion(&self) -> Notion {
         self.notion
     }
-    /// Return the amounts, in the order of [`Notion::parts`].
+    /// Return the parts of the loss, in the order of [`Notion::parts`].
     pub fn parts(&self) -> &[Exact] {
         &self.parts
     }
-    /// Bound the loss in another measure: a pure loss epsilon is `(epsilon, 0)`, and
-    /// `rho = epsilon^2 / 2` (Bun, Steinke 2016, Proposition 1.4).
+    /// Bound the loss in another measure. A pure loss `epsilon` is bounded by `(epsilon, 0)`, and
+    /// by `rho = epsilon^2 / 2` (Bun, Steinke 2016, Proposition 1.4).
     ///
     /// # Errors
     /// `MeasureMismatch` when there is no exact bound.
@@ -172,7 +178,7 @@ impl Loss {
         };
         Ok(Loss { notion, parts, mu_squared: self.mu_squared.clone() })
     }
-    /// Add the parts of a loss in the same measure to a running total.
+    /// Return the sum of two losses in the same measure, part by part.
     pub(crate) fn plus(&self, other: &Loss) -> Loss {
         let parts = self.parts.iter().zip(&other.parts).map(|(x, y)| x.plus_term(y)).collect();
         Loss::of(self.notion, parts)
@@ -181,17 +187,17 @@ impl Loss {
         let parts = self.parts.iter().zip(&other.parts).map(|(x, y)| x.minus(y)).collect();
         Loss::of(self.notion, parts)
     }
-    /// Return the larger of each part and its nearest float. A budget written as `1e-5` should have
-    /// room for a loss of `1e-5`. A map states this loss as a float, which is larger.
+    /// Replace each part by its nearest float, if this float is larger. A budget written as `1e-5`
+    /// should have room for a loss of `1e-5`. A map returns this loss as a float, which is larger.
     pub(crate) fn or_its_float(&self) -> Loss {
         let parts = self.parts.iter().map(or_its_float).collect();
         Loss::of(self.notion, parts)
     }
-    /// Whether the loss is zero.
+    /// Return whether all parts of the loss are zero.
     pub(crate) fn is_zero(&self) -> bool {
         self.parts.iter().all(Exact::is_zero)
     }
-    /// Check that the written loss can be read again. Very long numbers cannot.
+    /// Check that the written loss can be read again. Very long numbers cannot be read.
     pub(crate) fn check_text(&self) -> Result<()> {
         let comes_back = |part: &Exact| part.to_string().parse().is_ok_and(|read| *part == read);
         if self.parts.iter().chain(&self.mu_squared).all(comes_back) {
@@ -204,7 +210,7 @@ impl Loss {
     pub(crate) fn at_most(&self, other: &Loss) -> bool {
         self.notion == other.notion && self.parts.iter().zip(&other.parts).all(|(x, y)| x <= y)
     }
-    /// Write the amounts as in the tables.
+    /// Write the parts of the loss in the format of the ledger's tables.
     pub(crate) fn to_text(&self) -> String {
         let amounts = self.parts.iter().chain(&self.mu_squared);
         amounts.map(Exact::to_string).collect::<Vec<_>>().join(" ")
@@ -218,7 +224,7 @@ impl Loss {
         }
         Ok(Loss { notion, parts, mu_squared })
     }
-    /// Convert to JSON: an object of exact amounts, as strings.
+    /// Convert the loss to JSON: an object of exact amounts, as strings.
     pub fn to_json(&self) -> Json {
         let parts = self.notion.parts().iter().zip(&self.parts);
         let parts = parts.map(|(name, part)| ((*name).to_owned(), part.to_string().into()));
@@ -226,11 +232,13 @@ impl Loss {
         let squared = squared.map(|amount| ("mu_squared".to_owned(), amount.to_string().into()));
         Json::Object(parts.chain(squared).collect::<Map<_, _>>())
     }
-    /// Write with up to 12 decimals, rounded up or down.
+    /// Write the parts of the loss with up to 12 decimals. Round up if `up` is true, and otherwise
+    /// down.
     pub fn show(&self, up: bool) -> String {
         self.write(|part| part.show(up))
     }
-    /// Write as people do, in a few digits, rounded up or down. See [`say`].
+    /// Write the parts of the loss in a few digits. Round up if `up` is true, and otherwise down.
+    /// See [`say`].
     pub fn say(&self, up: bool) -> String {
         self.write(|part| say(part, up))
     }
@@ -239,7 +247,8 @@ impl Loss {
         parts.map(|(name, part)| format!("{name} {}", of(part))).collect::<Vec<_>>().join(", ")
     }
 }
-/// Read an amount. Older versions wrote some with more digits than can be read at once.
+/// Read an amount. Older versions wrote some amounts with too many digits for the usual parser, so
+/// `long` reads these amounts.
 fn read(text: &str) -> Result<Exact> {
     text.parse().or_else(|error| {
         let (number, below) = text.split_once('/').unwrap_or((text, "1"));
@@ -278,11 +287,11 @@ impl fmt::Display for Loss {
 
 /// A measure whose losses can be charged to a budget.
 pub trait Accounted: Measure {
-    /// Convert a loss, rounding up if rounding is needed.
+    /// Convert a loss to an exact loss for a budget. If rounding is needed, round up.
     ///
     /// # Errors
-    /// `InvalidDistance` when the loss is not finite; `NotImplemented` when no budget is in this
-    /// measure.
+    /// `InvalidDistance` when the loss is not finite. `NotImplemented` when budgets do not support
+    /// this measure.
     fn account(&self, loss: &Self::Distance) -> Result<Loss>;
 }
 impl Accounted for MaxDivergence {

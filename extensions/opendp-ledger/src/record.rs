@@ -1,4 +1,4 @@
-//! The contents of the two tables, and the seals that make damage visible.
+//! The contents of the two tables, and the seals that detect damage.
 
 use opendp_core::{Error, Result};
 use opendp_measurements::accounting::AdaptiveAccount;
@@ -7,30 +7,30 @@ use sha2::{Digest, Sha256};
 
 use crate::{Loss, Notion, Terms, tight};
 
-/// A budget and what is spent of it.
+/// A budget, with the amount that was spent.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Account {
-    /// The name.
+    /// The name of the budget.
     pub name: String,
-    /// The total that may be spent.
+    /// The total loss that the budget allows.
     pub total: Loss,
     /// The sum of all losses, part by part. See [`loss`](Account::loss) for a tighter bound.
     pub spent: Loss,
-    /// The number of releases.
+    /// The number of releases that were charged to the budget.
     pub releases: i64,
-    /// When it was created, in milliseconds since 1970.
+    /// The time at which the budget was created, in milliseconds since 1970.
     pub created: i64,
-    /// When the last release was charged, or the budget was created.
+    /// The time of the last charge, or the time of creation of the budget if there is no charge.
     pub latest: i64,
-    /// Whom it protects, and in which data.
+    /// The terms of the budget: the unit that the budget protects, and the data.
     pub terms: Terms,
-    /// The filters of a budget that composes tightly, with all releases charged.
+    /// The filters, if the budget composes tightly. All releases are charged to the filters.
     pub(crate) filters: Option<AdaptiveAccount>,
-    /// The seal of the last entry.
+    /// The seal of the last entry of the budget.
     pub(crate) head: String,
 }
 impl Account {
-    /// Return what is left: the largest loss that one more release could have.
+    /// Return the rest of the budget: the largest loss that one more release can have.
     pub fn remaining(&self) -> Loss {
         let left = self.filters.as_ref().and_then(|filters| tight::loss(filters.left().ok()?).ok());
         match (&self.filters, left) {
@@ -38,26 +38,26 @@ impl Account {
             (Some(_), left) => left.unwrap_or(Loss::zero(self.total.notion())),
         }
     }
-    /// Bound the loss of all releases together. It is the sum of their losses, or less if the
-    /// budget composes tightly.
+    /// Bound the total loss of all releases. The bound is the sum of the losses. If the budget
+    /// composes tightly, the bound can be less than this sum.
     pub fn loss(&self) -> Loss {
         let spent = self.filters.as_ref().map(AdaptiveAccount::spent);
         spent.and_then(|spent| tight::loss(spent.ok()?).ok()).unwrap_or(self.spent.clone())
     }
     /// Return the filters of a budget that composes tightly
-    /// ([`Ledger::create_tight`](crate::Ledger::create_tight)).
-    /// [`AdaptiveAccount::room`] finds the least noise that they admit.
+    /// ([`Ledger::create_tight`](crate::Ledger::create_tight)). [`AdaptiveAccount::room`] finds the
+    /// least noise that the filters admit.
     pub fn filters(&self) -> Option<&AdaptiveAccount> {
         self.filters.as_ref()
     }
-    /// Whether one more release of this loss fits.
+    /// Return whether the budget has room for one more release with this loss.
     pub(crate) fn admits(&self, loss: &Loss) -> bool {
         match &self.filters {
             Some(filters) => filters.admits(&tight::charged(loss)),
             None => self.spent.plus(loss).at_most(&self.limit()),
         }
     }
-    /// Convert to JSON, with exact amounts.
+    /// Convert the account to JSON, with exact amounts.
     pub fn to_json(&self) -> Json {
         let mut json = json!({
             "name": self.name,
@@ -77,7 +77,7 @@ impl Account {
         }
         json
     }
-    /// Convert one of its entries to JSON, with the unit that the budget protects.
+    /// Convert an entry of this budget to JSON, with the unit that the budget protects.
     pub fn entry_to_json(&self, entry: &Entry) -> Json {
         let mut json = entry.to_json();
         if let Some(unit) = self.terms.to_json().get("unit") {
@@ -87,7 +87,7 @@ impl Account {
     }
     /// Add the next entry. An entry that the filters do not admit is an error.
     pub(crate) fn follow(&mut self, entry: &Entry) -> Result<()> {
-        // An entry that is no release, such as one about the clock, does not open the account.
+        // An entry about the clock is not a release, so the filters do not charge it.
         let none = entry.loss.is_zero() && entry.loss.mu_squared().is_none();
         if let Some(filters) = self.filters.as_mut().filter(|_| !none) {
             filters.charge(&tight::charged(&entry.loss))?;
@@ -98,7 +98,8 @@ impl Account {
         self.head = entry.seal();
         Ok(())
     }
-    /// Return the limit of its spends: the larger of the amount and its nearest float.
+    /// Return the limit of the sum of all charges. Each part is the larger of the stated amount and
+    /// its nearest float.
     pub(crate) fn limit(&self) -> Loss {
         self.total.or_its_float()
     }
@@ -118,7 +119,7 @@ impl Account {
             &self.terms.to_text(),
         )
     }
-    /// Build an account from a row.
+    /// Build an account from a row of the table of budgets.
     pub(crate) fn from_row(row: AccountRow) -> Result<Self> {
         let damaged = || damaged(&row.name, "its row does not match its seal");
         let notion = Notion::from_name(&row.measure).ok_or_else(damaged)?;
@@ -137,7 +138,7 @@ impl Account {
     }
 }
 
-/// A budget as a row of its table.
+/// A budget as a row of the table of budgets.
 pub(crate) struct AccountRow {
     pub(crate) name: String,
     pub(crate) measure: String,
@@ -151,40 +152,40 @@ pub(crate) struct AccountRow {
     pub(crate) seal: String,
 }
 
-/// One release: what it was, who asked, what it cost.
+/// One release, with its request and its privacy loss.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Entry {
     /// The name of the budget.
     pub budget: String,
-    /// The place in the history of the budget, from 1. It defines the order, independently of the
-    /// clock.
+    /// The position of the entry in the history of the budget, counted from 1. The positions define
+    /// the order of entries, independently of the clock.
     pub number: i64,
-    /// The id that the caller gave.
+    /// The id that the caller gave to the request.
     pub id: String,
-    /// Who asked, as the caller says.
+    /// The person who made the request, as stated by the caller.
     pub by: String,
-    /// When it was charged, in milliseconds since 1970. It decreases only after [a clock was
-    /// settled](crate::Ledger::settle_clock).
+    /// The time of the charge, in milliseconds since 1970. The times of consecutive entries
+    /// decrease only after [a clock was settled](crate::Ledger::settle_clock).
     pub at: i64,
-    /// The pipeline document.
+    /// The pipeline document of the release.
     pub pipeline: String,
     /// The distance of neighbouring inputs, as JSON.
     pub d_in: String,
-    /// What was read, as JSON: the names of the data, and their columns. Empty if the caller did
-    /// not say.
+    /// The names of the data that were read, and their columns, as JSON. The text is empty if the
+    /// caller did not state the data.
     pub source: String,
-    /// The exact loss, in the measure of the budget.
+    /// The exact loss of the release, in the measure of the budget.
     pub loss: Loss,
     /// The release, as JSON.
     pub release: String,
     /// SHA-256 of the text of the release, in hexadecimal.
     pub digest: String,
-    /// The seal of the previous entry.
+    /// The seal of the previous entry of the budget.
     pub(crate) previous: String,
 }
 impl Entry {
-    /// Convert to JSON, with the exact loss. Documents and releases that are JSON are included as
-    /// JSON.
+    /// Convert the entry to JSON, with the exact loss. A document or a release that is JSON is
+    /// included as JSON, and not as text.
     pub fn to_json(&self) -> Json {
         let parsed =
             |text: &str| -> Json { serde_json::from_str(text).unwrap_or_else(|_| text.into()) };
@@ -251,7 +252,7 @@ impl Entry {
     }
 }
 
-/// An entry as a row of its table.
+/// An entry as a row of the table of entries.
 pub(crate) struct EntryRow {
     pub(crate) budget: String,
     pub(crate) number: i64,
@@ -268,8 +269,8 @@ pub(crate) struct EntryRow {
     pub(crate) seal: String,
 }
 
-/// Check that a history is complete: every entry follows the one before, and their sum is the
-/// amount that the account states.
+/// Check that a history is complete. Every entry must follow the previous entry. The sum of the
+/// losses must be the amount spent that the account states.
 pub(crate) fn verify(account: &Account, entries: &[Entry]) -> Result<()> {
     let (mut head, mut spent) = (String::new(), Loss::zero(account.total.notion()));
     for (entry, number) in entries.iter().zip(1..) {
@@ -294,12 +295,13 @@ pub(crate) fn damaged(budget: &str, reason: &str) -> Error {
     ))
 }
 
-/// Return the SHA-256 in hexadecimal.
+/// Return the SHA-256 of a text, in hexadecimal.
 pub(crate) fn digest(text: &str) -> String {
     hexadecimal(Sha256::new().chain_update(text))
 }
-/// Return the SHA-256 of fields, each with its length, so that different lists of fields differ. An
-/// empty last field is omitted, because older ledgers do not have it.
+/// Return the SHA-256 of a list of fields. The length of each field is hashed too, so different
+/// lists of fields differ. An empty last field is omitted, because older ledgers do not have this
+/// field.
 fn sealed(fields: &[&str], last: &str) -> String {
     let last = Some(&last).filter(|last| !last.is_empty());
     let hash = fields.iter().chain(last).fold(Sha256::new(), |hash, field| {

@@ -5,30 +5,32 @@ use serde_json::Value as Json;
 
 use crate::{Accounted, Entry, Loss};
 
-/// A request to a budget: an id, a loss, and what to write down about it.
+/// A request to a budget: an id, a loss, and the facts to record.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Request {
     pub(crate) id: String,
     pub(crate) by: String,
     pub(crate) pipeline: String,
     pub(crate) source: String,
-    /// The metric and the distance of the loss; `None` if the caller vouches for the loss.
+    /// The metric of the distance, or `None` if the caller states the loss instead of a distance.
     pub(crate) metric: Option<Json>,
     pub(crate) d_in: String,
     pub(crate) loss: Loss,
 }
 impl Request {
-    /// Request one release of a measurement, typed or erased, for data that are `d_in`-close.
+    /// Request one release of a measurement, typed or erased, for neighbouring data at distance at
+    /// most `d_in`.
     ///
-    /// The charge is the [exact loss](Measurement::exact_map), so ten releases of a tenth exhaust a
-    /// budget of 1.
+    /// The charge is the [exact loss](Measurement::exact_map), so ten releases with a loss of 0.1
+    /// exhaust a budget of 1.
     ///
-    /// The id belongs to this release for ever: asking again with the same id gives the same
-    /// release. Choose the id when the question is asked, not when it is retried.
+    /// The id belongs to this release permanently. A second request with the same id returns the
+    /// same release. So choose a new id for a new question, and keep the id for a retry.
     ///
     /// # Errors
-    /// The errors of the map; `InvalidDistance` when the loss is not finite, or the distance is 0,
-    /// where nothing is ever lost; `NotImplemented` when budgets do not support the measure.
+    /// The errors of the privacy map of the measurement. `InvalidDistance` when the loss is not
+    /// finite, or when the distance is 0, because every loss at distance 0 is zero.
+    /// `NotImplemented` when budgets do not support the measure.
     pub fn new<DI: Domain, MI: Metric, MO: Accounted, TO: Carrier>(
         id: &str,
         measurement: &Measurement<DI, MI, MO, TO>,
@@ -47,38 +49,38 @@ impl Request {
         let metric = Some(metric);
         Ok(Request { d_in: json.to_string(), metric, ..Request::of_loss(id, loss) })
     }
-    /// Request a release of a known loss. The caller vouches for the loss.
+    /// Request a release of a known loss. The caller is responsible for the loss.
     pub fn of_loss(id: &str, loss: Loss) -> Self {
         let (by, source) = (String::new(), String::new());
         let (pipeline, d_in) = ("null".into(), "null".into());
         Request { id: id.into(), by, pipeline, source, metric: None, d_in, loss }
     }
-    /// Set who asks.
+    /// Set the person who makes the request.
     #[must_use]
     pub fn by(mut self, who: &str) -> Self {
         self.by = who.into();
         self
     }
-    /// Set what is released, as a pipeline document.
+    /// Set the pipeline document of the release.
     #[must_use]
     pub fn pipeline(mut self, document: &Json) -> Self {
         self.pipeline = document.to_string();
         self
     }
-    /// Set what is read: the names of the data, their columns, their digest. The id belongs to
-    /// this, too.
+    /// Set the data that are read: their names, their columns, their digest. The id then also
+    /// belongs to these data.
     #[must_use]
     pub fn source(mut self, source: &Json) -> Self {
         self.source = source.to_string();
         self
     }
-    /// Return the loss.
+    /// Return the loss of the request.
     pub fn loss(&self) -> &Loss {
         &self.loss
     }
 }
 
-/// Whether a distance is 0, in all of its parts.
+/// Return whether all parts of a distance are 0.
 fn is_nothing(json: &Json) -> bool {
     match json {
         Json::Number(number) => number.as_f64() == Some(0.0),
@@ -104,7 +106,7 @@ impl Release {
     /// Return the value of the release.
     ///
     /// # Errors
-    /// `FailedCast` when it has another type.
+    /// `FailedCast` when the value has another type.
     pub fn value<T: Codec>(&self) -> Result<T> {
         T::from_json(&self.json)
     }
@@ -112,12 +114,12 @@ impl Release {
     pub fn json(&self) -> &Json {
         &self.json
     }
-    /// Whether this is the release of an earlier call with the same id. If so, it was not charged
-    /// again.
+    /// Return whether this release was made by an earlier call with the same id. Such a release is
+    /// not charged again.
     pub fn repeated(&self) -> bool {
         self.repeated
     }
-    /// Return the entry that records it.
+    /// Return the entry that records the release.
     pub fn entry(&self) -> &Entry {
         &self.entry
     }

@@ -9,28 +9,31 @@ use opendp_core::Result;
 
 use crate::{Account, Entry};
 
-/// A storage of the two tables. Writers take turns, also across processes.
+/// A storage of the two tables. Only one writer works at a time, also if the writers are in
+/// different processes.
 pub(crate) trait Store: Send + Sync {
-    /// Read one state of the tables.
+    /// Call `work` with one consistent state of the tables, for reading.
     fn read(&self, work: &mut dyn FnMut(&mut dyn Tables) -> Result<()>) -> Result<()>;
-    /// Change the tables. On return, either all changes are durable or none is made. No other
-    /// writer runs in between. After an error of the storage, either may be the case.
+    /// Call `work`, which changes the tables. On success, all changes are durable. If `work` fails,
+    /// no change is made. No other writer runs during the call. After an error of the storage, it
+    /// is unknown whether the changes are durable.
     fn write(&self, work: &mut dyn FnMut(&mut dyn Tables) -> Result<()>) -> Result<()>;
-    /// Whether it keeps the filters of a budget that composes tightly.
+    /// Return whether the storage keeps the filters of a budget that composes tightly.
     fn keeps_filters(&self) -> bool {
         true
     }
 }
 
-/// The two tables, within a transaction.
+/// The tables of budgets and entries, within one transaction.
 pub(crate) trait Tables {
     fn account(&mut self, name: &str) -> Result<Option<Account>>;
     fn accounts(&mut self) -> Result<Vec<Account>>;
     fn add_account(&mut self, account: &Account) -> Result<()>;
-    /// Write the changes that an entry made to the account, after the entry.
+    /// Write the changes that an entry made to the account. Call this function after the entry is
+    /// added.
     fn update_account(&mut self, account: &Account) -> Result<()>;
     fn entry(&mut self, account: &Account, id: &str) -> Result<Option<Entry>>;
-    /// Return all entries of an account, by number.
+    /// Return all entries of an account, in the order of their numbers.
     fn entries(&mut self, account: &Account) -> Result<Vec<Entry>>;
     fn add_entry(&mut self, entry: &Entry) -> Result<()>;
 }

@@ -1,4 +1,4 @@
-//! Whom a budget protects, and in which data.
+//! The unit that a budget protects, and the data of the budget.
 
 use std::fmt;
 
@@ -6,7 +6,7 @@ use opendp_core::arith::Exact;
 use opendp_core::{Error, Result};
 use serde_json::{Map, Value as Json, json};
 
-/// Whom a budget protects: the distance of data that differ in one person.
+/// The unit that a budget protects: the distance of two data sets that differ in one person.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Unit {
     metric: Json,
@@ -14,11 +14,11 @@ pub struct Unit {
     contributions: Option<u32>,
 }
 impl Unit {
-    /// State that data that differ in one person are at most `unit` apart in a metric, given as in
-    /// documents.
+    /// State that two data sets that differ in one person are at most `unit` apart. `metric` is in
+    /// the format of pipeline documents.
     ///
     /// # Errors
-    /// `InvalidDistance` when the unit is 0, which would protect no one.
+    /// `InvalidDistance` when the unit is 0, because a unit of 0 protects nothing.
     pub fn new(metric: Json, unit: u32) -> Result<Self> {
         if unit == 0 {
             return Err(Error::InvalidDistance("unit: expected at least 1, found 0".into()));
@@ -28,7 +28,7 @@ impl Unit {
     /// State that a person has at most `contributions` records. Each record counts as one unit.
     ///
     /// # Errors
-    /// `InvalidDistance` when `contributions` is zero, or too large.
+    /// `InvalidDistance` when `contributions` is zero or too large.
     pub fn contributions(self, contributions: u32) -> Result<Self> {
         match self.unit.checked_mul(contributions) {
             Some(1..) => Ok(Unit { contributions: Some(contributions), ..self }),
@@ -38,15 +38,17 @@ impl Unit {
             ))),
         }
     }
-    /// Return the metric, as in documents.
+    /// Return the metric of the unit, in the format of pipeline documents.
     pub fn metric(&self) -> &Json {
         &self.metric
     }
-    /// Return the distance: the unit times the number of contributions.
+    /// Return the distance of two data sets that differ in one person: the unit times the number of
+    /// contributions.
     pub fn d_in(&self) -> u32 {
         self.unit.saturating_mul(self.contributions.unwrap_or(1))
     }
-    /// Whether a request is for this distance, as JSON in text, in this metric.
+    /// Return whether the metric and the distance of a request are the metric and the distance of
+    /// this unit. `d_in` is JSON text.
     pub(crate) fn is_of(&self, metric: &Json, d_in: &str) -> bool {
         let same = || Some(d_in.parse::<Exact>().ok()? == self.d_in().to_string().parse().ok()?);
         *metric == self.metric && same() == Some(true)
@@ -79,7 +81,7 @@ impl fmt::Display for Unit {
     }
 }
 
-/// The terms of a budget besides its amount. Each part is optional.
+/// The terms of a budget, without its amount. Each part is optional.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Terms {
     unit: Option<Unit>,
@@ -91,15 +93,17 @@ impl Terms {
     pub fn new() -> Self {
         Terms::default()
     }
-    /// State whom the budget protects. Requests for another distance are refused.
+    /// State the unit that the budget protects. Requests for another distance are refused.
     #[must_use]
     pub fn with_unit(self, unit: Unit) -> Self {
         Terms { unit: Some(unit), ..self }
     }
-    /// State which data it is for, by the SHA-256 of their file. Requests about others are refused.
+    /// State the data of the budget by the SHA-256 of their file. Requests for other data are
+    /// refused.
     ///
     /// # Errors
-    /// `Argument` unless it is written as 64 hexadecimal digits, with or without `sha256:` before.
+    /// `Argument` when the digest does not have 64 hexadecimal digits. The prefix `sha256:` is
+    /// optional.
     pub fn with_digest(self, digest: &str) -> Result<Self> {
         let plain = digest.strip_prefix("sha256:").unwrap_or(digest).to_ascii_lowercase();
         if plain.len() != 64 || !plain.bytes().all(|byte| byte.is_ascii_hexdigit()) {
@@ -108,12 +112,12 @@ impl Terms {
         }
         Ok(Terms { digest: Some(plain), ..self })
     }
-    /// State how many people there are in the data.
+    /// State the number of people in the data.
     #[must_use]
     pub fn with_size(self, size: u64) -> Self {
         Terms { size: Some(size), ..self }
     }
-    /// Return whom the budget protects.
+    /// Return the unit that the budget protects.
     pub fn unit(&self) -> Option<&Unit> {
         self.unit.as_ref()
     }
@@ -121,11 +125,11 @@ impl Terms {
     pub fn digest(&self) -> Option<&str> {
         self.digest.as_deref()
     }
-    /// Return how many people there are in the data.
+    /// Return the number of people in the data.
     pub fn size(&self) -> Option<u64> {
         self.size
     }
-    /// Convert to JSON: an object of the stated parts.
+    /// Convert the terms to JSON: an object of the parts that were stated.
     pub fn to_json(&self) -> Json {
         let mut json = Map::new();
         if let Some(unit) = &self.unit {
@@ -139,7 +143,8 @@ impl Terms {
         }
         Json::Object(json)
     }
-    /// Write as in the tables: empty if nothing is stated.
+    /// Write the terms in the format of the ledger's tables. The text is empty if the terms are
+    /// empty.
     pub(crate) fn to_text(&self) -> String {
         if *self == Terms::default() { String::new() } else { self.to_json().to_string() }
     }

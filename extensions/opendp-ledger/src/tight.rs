@@ -6,10 +6,11 @@ use opendp_measurements::accounting::{AdaptiveAccount, AdaptiveLoss};
 
 use crate::{Loss, Notion};
 
-/// Open the filters of a budget.
+/// Compute the filters of a budget.
 ///
 /// # Errors
-/// `Argument` unless the budget is an epsilon and a delta; the errors of [`AdaptiveAccount::new`].
+/// `Argument` when the budget is not an epsilon and a delta, or when its delta is 0. Further errors
+/// are the errors of [`AdaptiveAccount::new`].
 pub(crate) fn open(total: &Loss) -> Result<AdaptiveAccount> {
     match (total.notion(), total.or_its_float().parts()) {
         (Notion::Approximate, [epsilon, delta]) if !delta.is_zero() => {
@@ -21,13 +22,14 @@ pub(crate) fn open(total: &Loss) -> Result<AdaptiveAccount> {
         }
     }
 }
-/// Return a loss as the filters charge it. It must be in approximate differential privacy.
+/// Convert a loss to the form that the filters charge. The loss must be in approximate differential
+/// privacy.
 pub(crate) fn charged(loss: &Loss) -> AdaptiveLoss {
     let part = |place: usize| loss.parts().get(place).cloned().unwrap_or(Exact::INFINITY);
     let mu_squared = loss.mu_squared().cloned();
     AdaptiveLoss { epsilon: part(0), delta: part(1), mu_squared }
 }
-/// Return an epsilon and a delta as a loss.
+/// Convert an epsilon and a delta to a loss.
 pub(crate) fn loss((epsilon, delta): (Exact, Exact)) -> Result<Loss> {
     Loss::exact(Notion::Approximate, vec![epsilon, delta])
 }

@@ -1,17 +1,17 @@
-//! Amounts as people write them.
+//! Writes amounts in a few digits.
 
 use opendp_core::arith::Exact;
 
 /// The number of digits of a rounded amount.
 const DIGITS: usize = 4;
-/// An amount with at most this many digits is not rounded.
+/// The maximum number of digits of an amount that is not rounded.
 const WHOLE: usize = 6;
 
-/// Write an amount as people do, in a few digits, rounded up or down: `0.2`, `3.1e-7`.
+/// Write an amount in a few digits, such as `0.2` or `3.1e-7`.
 ///
-/// An amount of at most six digits is written whole, and any other is rounded to four. A loss is
-/// rounded up, and what is left of a budget is rounded down. A difference of one part in `10^15`,
-/// which is less than the rounding of a float, is not shown: the float 0.2 is written `0.2`.
+/// An amount of at most six digits is written completely. Any other amount is rounded to four
+/// digits. Round a loss up, and round the rest of a budget down. A relative difference of `10^-15`,
+/// which is about the rounding of a float, is not shown. So the float 0.2 is written `0.2`.
 ///
 /// ```
 /// # use opendp_core::arith::Exact;
@@ -42,20 +42,20 @@ pub fn say(amount: &Exact, up: bool) -> String {
     }
     amount.show(up)
 }
-/// Whether two amounts differ by less than floats do.
+/// Return whether the relative difference of two amounts is at most `1e-15`.
 fn alike(x: &Exact, y: &Exact) -> bool {
     let (low, high) = if x < y { (x, y) } else { (y, x) };
     let part = Exact::from_f64(1e-15).map_or(Exact::ZERO, |part| low.times(&part));
     *high <= low.plus(&part)
 }
 
-/// `digits * 10^power`.
+/// The decimal number `digits * 10^power`.
 struct Decimal {
     digits: i64,
     power: i32,
 }
 impl Decimal {
-    /// The decimal of so many digits that is nearest to a positive float.
+    /// Return the decimal number with `digits` digits that is nearest to a positive float.
     fn nearest(value: f64, digits: usize) -> Option<Self> {
         let text = format!("{value:.*e}", digits - 1);
         let (mantissa, power) = text.split_once('e')?;
@@ -68,13 +68,13 @@ impl Decimal {
     fn value(&self) -> Option<Exact> {
         format!("{}e{}", self.digits, self.power).parse().ok()
     }
-    /// Write in full, or with an exponent where this would take many zeros.
+    /// Write all digits of the decimal number. If many zeros would be needed, write an exponent.
     fn write(&self) -> String {
         let digits = self.digits.to_string();
         let zeros = digits.len() - digits.trim_end_matches('0').len();
         let digits = &digits[..digits.len() - zeros];
         let power = self.power + zeros as i32;
-        // The place of the first digit: 0 for units, -1 for tenths.
+        // The power of ten of the first digit: 0 for units, -1 for tenths.
         let first = power + digits.len() as i32 - 1;
         if !(-4..9).contains(&first) {
             let (head, tail) = digits.split_at(1);
@@ -128,7 +128,7 @@ mod tests {
             let float = Exact::from_f64(value).unwrap();
             assert_eq!((say(&float, true), say(&float, false)), (text.into(), text.into()));
         }
-        // What is left of 1 after three floats of 0.2 is a little below 0.4.
+        // If the float 0.2 is subtracted from 1 three times, the difference is a little below 0.4.
         let spent = (0..3).fold(Exact::ZERO, |sum, _| sum.plus(&Exact::from_f64(0.2).unwrap()));
         assert_eq!(say(&exact("1").minus(&spent), false), "0.4");
     }

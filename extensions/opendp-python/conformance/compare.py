@@ -3,8 +3,9 @@
     pip install opendp==0.16.0 ./extensions/opendp-python
     python extensions/opendp-python/conformance/compare.py
 
-Both run the same source text. Maps are compared on a grid of distances, and the outputs of
-deterministic steps on data. Wherever ours differs, `reasons.py` must hold the reason.
+Both libraries run the same source text. Maps are compared on a grid of distances, and outputs of
+deterministic steps are compared on data. If a result of this library differs, `reasons.py` must
+contain the reason.
 """
 
 from __future__ import annotations
@@ -21,15 +22,15 @@ from transformations import transformations
 
 
 def attempt(run: Any) -> Any:
-    """The result, or the class of the error."""
+    """Return the result, or the class of the error."""
     try:
         return run()
-    except Exception as error:  # The other library has many classes.
+    except Exception as error:  # The other library has many classes of errors.
         return error
 
 
 def parts(value: Any) -> list[float] | None:
-    """A distance as a list of numbers."""
+    """Return a distance as a list of numbers."""
     if isinstance(value, (tuple, list)):
         inner = [parts(item) for item in value]
         return None if None in inner else [x for item in inner if item for x in item]
@@ -39,7 +40,7 @@ def parts(value: Any) -> list[float] | None:
 
 
 def relation(ours: Any, theirs: Any) -> str:
-    """How our distance relates to theirs."""
+    """Return the relation of our distance to theirs."""
     if isinstance(ours, Exception) or isinstance(theirs, Exception):
         if isinstance(ours, Exception) and isinstance(theirs, Exception):
             return "both refuse"
@@ -55,7 +56,7 @@ def relation(ours: Any, theirs: Any) -> str:
 
 
 def same(ours: Any, theirs: Any) -> bool:
-    """Whether two outputs are the same, up to the rounding of floats."""
+    """Return whether two outputs are the same, up to the rounding of floats."""
     if hasattr(theirs, "tolist"):
         theirs = theirs.tolist()
     if isinstance(ours, dict) and isinstance(theirs, dict):

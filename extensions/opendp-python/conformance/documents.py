@@ -5,8 +5,8 @@
     python extensions/opendp-python/conformance/documents.py target/debug/opendp
 
 `opendp convert` writes each document, `deserialize` of OpenDP reads the result, and both maps are
-evaluated. Ours must be equal up to rounding, or smaller. The first documents are the examples of
-the registry; the others combine data, statistics and mechanisms.
+evaluated. Our values must be equal up to rounding, or smaller. The first documents are the examples
+of the registry. The others combine data, statistics and mechanisms.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ from typing import Any
 import opendp.prelude as dp
 
 ROOT = Path(__file__).resolve().parents[3]
-# How far OpenDP's value may be from ours and still be called equal: its bounds of errors of float
-# sums differ.
+# The largest relative difference of values that count as equal. OpenDP bounds the errors of float
+# sums in another way.
 ROUNDING = 1e-9
 
 
@@ -32,7 +32,7 @@ def rows(atom: dict[str, Any], size: int | None = None) -> dict[str, Any]:
 
 
 def grid() -> list[dict[str, Any]]:
-    """Documents that combine data, statistics and mechanisms."""
+    """Return documents that combine data, statistics and mechanisms."""
     floats, ints = {"T": "f64", "nan": False}, {"T": "i32"}
     clamp = {"clamp": {"bounds": [0, 10]}}
     made = []
@@ -98,7 +98,7 @@ def relation(mine: Any, theirs: Any) -> str:
 
 
 def distances(theirs: Any) -> list[Any]:
-    """Distances that fit the input metric."""
+    """Return distances that fit the input metric."""
     metric = str(theirs.input_metric)
     if "L0" in metric:
         return [(1, 1, 1)]
@@ -106,7 +106,7 @@ def distances(theirs: Any) -> list[Any]:
     return [float(d) for d in whole] if "<f" in metric else whole
 
 
-# Where our map is larger, and why.
+# The documents for which our map returns a larger loss than OpenDP, and the reasons.
 REASONS = {
     ("laplace_threshold", "noise_threshold"): "theirs is unsound for integers: noise that reaches "
     "the threshold releases a key, and their tail begins one later",
@@ -128,7 +128,7 @@ def compare(command: str, document: dict[str, Any], seen: Counter[str]) -> None:
         return
     try:
         theirs = dp.deserialize(text)
-    except Exception as error:  # The classes of the other library are many.
+    except Exception as error:  # The other library has many classes of errors.
         seen["not read: " + str(error).strip().splitlines()[0][:90]] += 1
         print(f"not read: {json.dumps(document)}\n  {str(error).strip()[:300]}")
         return

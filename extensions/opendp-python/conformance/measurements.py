@@ -1,4 +1,4 @@
-"""Measurements as Python source, which both libraries run."""
+"""Measurements as Python source that both libraries run."""
 
 from __future__ import annotations
 
@@ -196,7 +196,7 @@ def conversations_and_chains() -> Iterator[Pipeline]:
 
 
 def measurements() -> list[Pipeline]:
-    """All pipelines of measurements."""
+    """Return all pipelines of measurements."""
     return [
         *noise(),
         *thresholds_and_selections(),

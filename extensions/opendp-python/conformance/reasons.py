@@ -1,7 +1,7 @@
-"""Why maps and values differ from those of OpenDP 0.16.
+"""The reasons why maps and values differ from the maps and values of OpenDP 0.16.
 
-A row names the pipeline, how ours relates to theirs, and the reason. A difference that no row
-explains makes the comparison fail.
+A row has the pipeline, the relation of our value to theirs, and the reason. If no row explains a
+difference, the comparison fails.
 """
 
 from __future__ import annotations
@@ -89,10 +89,11 @@ REASONS: list[tuple[str, str, str]] = [
 
 
 def reason(name: str, found: str, at: Any, ours: Any, theirs: Any) -> str | None:
-    """The reason for a difference, or None if it has none."""
+    """Return the reason for a difference, or None if there is no reason."""
     if name == "quantile scores" and found == "looser" and at != "construction":
         if ours == 2 * theirs:
-            # The pipelines "quantile" show that the loss of the whole chain is theirs.
+            # The pipelines "quantile" show that the whole chain has the same loss in both
+            # libraries.
             return (
                 "the scores are in the range distance, the most by which two scores move apart; "
                 "the mechanism that follows then does not double it"

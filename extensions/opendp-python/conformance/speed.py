@@ -25,7 +25,7 @@ IMPORT = "import time; s = time.perf_counter(); import {}; print(time.perf_count
 
 
 def best(run: Callable[[], Any], repeat: int, inner: int = 1) -> float:
-    """The least time of several runs, in seconds."""
+    """Return the least time of several runs, in seconds."""
     times = []
     for _ in range(repeat):
         start = time.perf_counter()

@@ -1,4 +1,4 @@
-"""Transformations as Python source, which both libraries run: a name, the source, distances, data."""
+"""Transformations that both libraries run: a name, Python source, distances and data."""
 
 from __future__ import annotations
 
@@ -248,7 +248,7 @@ def functions() -> Iterator[Pipeline]:
 
 
 def transformations() -> list[Pipeline]:
-    """All pipelines of transformations, and functions."""
+    """Return all pipelines of transformations and functions."""
     return [
         *row_by_row(),
         *casts_and_nulls(),

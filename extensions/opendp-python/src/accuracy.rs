@@ -1,4 +1,4 @@
-//! Scales of noise and the errors that they give.
+//! Conversions between the scales of noise and the errors.
 
 use opendp_measurements as from;
 use pyo3::prelude::*;
@@ -17,22 +17,22 @@ macro_rules! conversions {
     };
 }
 conversions! {
-    /// The error of Laplace noise that is exceeded with probability at most alpha.
+    /// Return the error that Laplace noise exceeds with probability at most alpha.
     laplacian_scale_to_accuracy(scale);
-    /// The scale of Laplace noise whose error exceeds `accuracy` with probability at most alpha.
+    /// Return the scale of Laplace noise that exceeds `accuracy` with probability at most alpha.
     accuracy_to_laplacian_scale(accuracy);
-    /// The error of discrete Laplace noise that is exceeded with probability at most alpha.
+    /// Return the error that discrete Laplace noise exceeds with probability at most alpha.
     discrete_laplacian_scale_to_accuracy(scale);
-    /// The scale of discrete Laplace noise whose error reaches `accuracy` with probability at most
+    /// Return the scale of discrete Laplace noise that reaches `accuracy` with probability at most
     /// alpha.
     accuracy_to_discrete_laplacian_scale(accuracy);
-    /// The error of Gaussian noise that is exceeded with probability at most alpha.
+    /// Return the error that Gaussian noise exceeds with probability at most alpha.
     gaussian_scale_to_accuracy(scale);
-    /// The scale of Gaussian noise whose error exceeds `accuracy` with probability at most alpha.
+    /// Return the scale of Gaussian noise that exceeds `accuracy` with probability at most alpha.
     accuracy_to_gaussian_scale(accuracy);
-    /// The error of discrete Gaussian noise that is exceeded with probability at most alpha.
+    /// Return the error that discrete Gaussian noise exceeds with probability at most alpha.
     discrete_gaussian_scale_to_accuracy(scale);
-    /// The scale of discrete Gaussian noise whose error reaches `accuracy` with probability at most
+    /// Return the scale of discrete Gaussian noise that reaches `accuracy` with probability at most
     /// alpha.
     accuracy_to_discrete_gaussian_scale(accuracy);
 }

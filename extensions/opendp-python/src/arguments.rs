@@ -10,11 +10,12 @@ use crate::objects::{
     Domain, Function, Measure, Measurement, Metric, Odometer, PySpace, Transformation,
 };
 
-/// The largest number of constructors on a path through an object. Each adds a frame to the stack
-/// of a run and of a map.
+/// The largest number of nested constructors on a path through an object. Each nested constructor
+/// adds a frame to the stack when the function or the map runs.
 const MAX_LINKS: usize = 256;
 
-/// Arguments, and the number of constructors on the longest path through them.
+/// Arguments of a constructor, and the number of constructors on the longest path through the
+/// arguments.
 pub(crate) struct Given {
     pub(crate) args: Args,
     pub(crate) links: usize,
@@ -76,7 +77,8 @@ fn list(value: &Bound<'_, PyAny>) -> Result<(Arg, usize)> {
         items.push(arg);
         links = links.max(inner);
     }
-    // A pair of a domain and a metric is a space. The parameter that takes it checks it.
+    // A pair of a domain and a metric is a space. The parameter that takes the space checks the
+    // pair.
     let pair = match items.as_slice() {
         [Arg::Made(Constructed::Domain(domain)), Arg::Made(Constructed::Metric(metric))] => {
             Some(Arg::Pair(domain.clone(), metric.clone()))

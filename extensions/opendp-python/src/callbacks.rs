@@ -44,7 +44,8 @@ impl Callable {
         )
     }
 }
-/// Name the class of an exception. Its text may contain data, so it is left out.
+/// Return an error with the class of an exception. The text of the exception can contain data, so
+/// it is left out.
 #[cold]
 fn raised(py: Python<'_>, error: &PyErr) -> Error {
     let name = error.get_type(py).name().map_or_else(|_| "?".into(), |name| name.to_string());
@@ -53,7 +54,7 @@ fn raised(py: Python<'_>, error: &PyErr) -> Error {
     ))
 }
 
-/// A map that a user writes, for an argument.
+/// A function or a map from a user, as an argument of a constructor.
 #[pyclass(frozen, module = "opendp_rs")]
 pub(crate) struct Callback {
     function: Arc<Callable>,
@@ -65,7 +66,7 @@ enum Output {
     Measure(AnyMeasure),
 }
 impl Callback {
-    /// Make the argument that holds the map.
+    /// Convert the function or map to an argument.
     pub(crate) fn argument(&self) -> Arg {
         let function = self.function.clone();
         match self.output.clone() {
@@ -82,8 +83,9 @@ impl Callback {
         }
     }
 }
-/// Read a loss. A measure rounds the losses that it reads down, because they are bounds that a map
-/// must meet. This one is a map's, so a loss that changes is refused.
+/// Read a loss that a map computed. The measure reads a loss as a bound from a user, so it rounds
+/// the loss down. The loss of a map must not be rounded down. So the result is an error if the
+/// measure has changed the loss.
 fn loss(measure: &AnyMeasure, json: &Json) -> Result<AnyDistance> {
     let loss = measure.decode(json)?;
     if same(&loss.to_json(), json) {
@@ -101,19 +103,20 @@ fn same(left: &Json, right: &Json) -> bool {
         _ => left == right,
     }
 }
-/// Make a stability map of a Python callable, whose distances are those of a metric.
+/// Make a stability map from a Python callable. The callable returns distances of the given metric.
 #[pyfunction]
 pub(crate) fn stability_map(function: Py<PyAny>, output: &Bound<'_, Metric>) -> Callback {
     let output = Output::Metric(output.get().made.clone());
     Callback { function: Arc::new(Callable(function)), output }
 }
-/// Make a privacy map of a Python callable, whose losses are those of a measure.
+/// Make a privacy map from a Python callable. The callable returns losses in the given measure.
 #[pyfunction]
 pub(crate) fn privacy_map(function: Py<PyAny>, measure: &Bound<'_, Measure>) -> Callback {
     let output = Output::Measure(measure.get().made.clone());
     Callback { function: Arc::new(Callable(function)), output }
 }
-/// Make a function of a Python callable. Without a type, its output is a Python object.
+/// Make a function from a Python callable. Without a type, the output of the function is a Python
+/// object.
 #[pyfunction]
 #[pyo3(signature = (function, output = None))]
 pub(crate) fn function(

@@ -1,7 +1,8 @@
 //! Runs on arrays of numpy, without a copy of the whole array.
 //!
-//! Rows are copied in chunks that fit the cache, each row once. So a row that another thread
-//! changes meanwhile has one value for the whole release, and what is checked is what is released.
+//! Rows are copied in chunks that fit the cache, and each row is copied once. Another thread can
+//! change a row during the run. The release still uses only the copied value of the row, and this
+//! value was checked.
 
 use std::thread;
 
@@ -13,16 +14,17 @@ use pyo3::prelude::*;
 use crate::errors::{detached, panicked};
 use crate::values::outside;
 
-/// Rows that are converted at once.
+/// The number of rows that are converted at once.
 const ROWS: usize = 1 << 14;
 /// Arrays of at least this many rows are divided among all cores.
 const PARALLEL_ROWS: usize = 1 << 17;
 
-/// A number of a column, converted to the type of a row.
+/// A type of rows. Numbers of type `S` in a column are converted to this type.
 trait Convert<S: Copy>: Sized {
-    /// Convert a number. `None` means that the type has no such value.
+    /// Convert a number to the type of the rows. `None` means that this type does not contain the
+    /// number.
     fn convert(value: S) -> Option<Self>;
-    /// Append converted numbers. `None` means that one of them cannot be converted.
+    /// Convert numbers, and append them to rows. `None` means that a number cannot be converted.
     fn append(rows: &[S], into: &mut Vec<Self>) -> Option<()> {
         into.reserve(rows.len());
         for row in rows {
@@ -47,7 +49,7 @@ wholes!(i8 i16 i32 i64 i128 isize u8 u16 u32 u64 u128 usize);
 macro_rules! exact {
     ($($s:ident)* => $t:ident $consecutive:literal) => {$(
         impl Convert<$s> for $t {
-            /// An integer must be one that a float holds exactly, as in JSON.
+            /// Convert an integer if the float type contains it exactly, as in JSON.
             fn convert(value: $s) -> Option<Self> {
                 (i128::from(value).unsigned_abs() <= $consecutive).then_some(value as $t)
             }
@@ -76,15 +78,16 @@ impl Convert<f32> for f64 {
     }
 }
 impl Convert<f64> for f32 {
-    /// The nearest float. A finite number beyond the type is none of its values.
+    /// Return the nearest float. A finite number beyond the range of the type is not a value of the
+    /// type.
     fn convert(value: f64) -> Option<Self> {
         let near = value as f32;
         (near.is_finite() || !value.is_finite()).then_some(near)
     }
 }
 
-/// Run a function on an array, if it is an array of numbers with one dimension that the domain may
-/// take. `None` means that it is not.
+/// Run a function on an array of numbers with one dimension, if the domain may contain it. `None`
+/// means that the object is not such an array.
 pub(crate) fn run(
     array: &Bound<'_, PyAny>,
     function: &AnyFunction,
@@ -134,7 +137,7 @@ where
     let column: PyReadonlyArray1<'_, S> = column.try_readonly()?;
     match column.as_slice() {
         Ok(rows) => detached(py, || fold(rows, function, domain)),
-        // A view with gaps: its rows are copied once.
+        // This array is a view with gaps in memory. The rows of the view are copied once.
         Err(_) => {
             let rows: Vec<S> = column.as_array().iter().copied().collect();
             detached(py, || fold(&rows, function, domain))
@@ -142,8 +145,8 @@ where
     }
 }
 
-/// Run a function on rows: on all cores if it folds many rows in any order, otherwise in order, and
-/// on the whole if it needs them at once.
+/// Run a function on rows. If the function folds rows in any order and there are many rows, use all
+/// cores. If the function needs all rows at once, pass all rows. Otherwise pass chunks in order.
 fn fold<S, T>(rows: &[S], function: &AnyFunction, domain: &AnyDomain) -> Result<AnyValue>
 where
     S: Copy + Send + Sync,
@@ -182,7 +185,8 @@ where
         }
         Ok(partial)
     };
-    // Threads of their own, and not a pool: a child process has no threads of its parent's pool.
+    // Start new threads instead of using a pool, because a child process does not have the threads
+    // of the parent's pool.
     let partials = thread::scope(|scope| {
         let mut parts = rows.chunks(part);
         let first = parts.next().unwrap_or_default();
@@ -201,10 +205,10 @@ where
     total.finish()
 }
 
-/// Converts and checks chunks of the rows of a domain.
+/// A converter and checker of chunks of rows of a domain.
 struct Chunks<'a> {
     domain: &'a AnyDomain,
-    /// The domain of a whole chunk, if the size of the domain is known.
+    /// If the size of the domain is known: the domain that the rows of one chunk must belong to.
     sized: Option<AnyDomain>,
 }
 impl<'a> Chunks<'a> {
@@ -215,7 +219,7 @@ impl<'a> Chunks<'a> {
     fn convert<S: Copy, T: Convert<S>>(&self, rows: &[S], into: &mut Vec<T>) -> Result<()> {
         T::append(rows, into).ok_or_else(|| outside(self.domain))
     }
-    /// Convert rows, and check that each may be a row of a member.
+    /// Convert rows, and check that a member of the domain may contain each row.
     fn member<S: Copy, T: Convert<S>>(&self, rows: &[S]) -> Result<AnyValue>
     where
         Vec<T>: Carrier,

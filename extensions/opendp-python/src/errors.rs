@@ -20,7 +20,7 @@ pub(crate) fn exception(py: Python<'_>, error: &Error) -> PyErr {
     }
 }
 
-/// Results whose errors become exceptions.
+/// A result whose error can become a Python exception.
 pub(crate) trait OrRaise<T> {
     /// Convert the error to an exception.
     fn or_raise(self, py: Python<'_>) -> PyResult<T>;
@@ -31,8 +31,8 @@ impl<T> OrRaise<T> for Result<T> {
     }
 }
 
-/// Run without the lock of the interpreter, once. A panic becomes an error. A child process has
-/// threads of its own.
+/// Run a function without the lock of the interpreter. A panic becomes an error. In a forked child
+/// process, the function uses the threads of the child process.
 pub(crate) fn detached<T: Send>(
     py: Python<'_>,
     run: impl FnOnce() -> Result<T> + Send,

@@ -11,11 +11,11 @@ use serde_json::{Value as Json, json};
 #[derive(Clone, Default)]
 pub(crate) struct Extrinsic(Option<Arc<Py<PyAny>>>);
 impl Extrinsic {
-    /// Hold a Python object, as an erased value.
+    /// Wrap a Python object as an erased value.
     pub(crate) fn value(object: &Bound<'_, PyAny>) -> AnyValue {
         AnyValue::new(Extrinsic(Some(Arc::new(object.clone().unbind()))))
     }
-    /// Return the object.
+    /// Return the wrapped Python object.
     pub(crate) fn get<'py>(&self, py: Python<'py>) -> Bound<'py, PyAny> {
         match &self.0 {
             Some(object) => object.bind(py).clone(),
@@ -23,7 +23,7 @@ impl Extrinsic {
         }
     }
 }
-/// An object is written as its type, and cannot be read.
+/// JSON contains only the type of the Python object. So the object cannot be read from JSON.
 impl Codec for Extrinsic {
     fn to_json(&self) -> Json {
         json!({"extrinsic": "Python object"})

@@ -1,4 +1,4 @@
-//! Runs in a process that was forked.
+//! Runs of functions in a forked process.
 
 use std::sync::{Arc, Mutex, OnceLock};
 use std::{mem, process};
@@ -6,19 +6,19 @@ use std::{mem, process};
 use opendp_core::{Error, Result};
 use rayon::{ThreadPool, ThreadPoolBuilder};
 
-/// The process that loaded the library.
+/// The id of the process that loaded the library.
 static LOADED_BY: OnceLock<u32> = OnceLock::new();
-/// The pool of a child process, and the process that made it.
+/// The pool of threads of a forked child process, and the id of this child process.
 static POOL: Mutex<Option<(u32, Arc<ThreadPool>)>> = Mutex::new(None);
 
-/// Note which process loads the library.
+/// Store the id of the process that loads the library.
 pub(crate) fn remember() {
     LOADED_BY.get_or_init(process::id);
 }
 /// Run a function that may divide its work among threads.
 ///
-/// The threads of the global pool do not exist in a child process, where their work would wait
-/// forever. There, a pool of the child runs the function.
+/// A child process does not have the threads of the global pool, so work for the global pool would
+/// wait forever. In a child process, another pool runs the function.
 pub(crate) fn run<T: Send>(run: impl FnOnce() -> Result<T> + Send) -> Result<T> {
     let process = process::id();
     if LOADED_BY.get().is_none_or(|loaded_by| *loaded_by == process) {
@@ -27,7 +27,7 @@ pub(crate) fn run<T: Send>(run: impl FnOnce() -> Result<T> + Send) -> Result<T> 
     pool(process)?.install(run)
 }
 fn pool(process: u32) -> Result<Arc<ThreadPool>> {
-    // The lock may have been held when this process was forked, so do not wait for it.
+    // Another thread can have held the lock at the time of the fork. So do not wait for the lock.
     let Ok(mut slot) = POOL.try_lock() else { return new() };
     if let Some((made_by, pool)) = &*slot
         && *made_by == process
@@ -35,7 +35,8 @@ fn pool(process: u32) -> Result<Arc<ThreadPool>> {
         return Ok(pool.clone());
     }
     let pool = new()?;
-    // The threads of a parent's pool are not here, so nothing can end them.
+    // This process does not have the threads of the parent's pool. Dropping the pool would wait for
+    // those threads.
     mem::forget(slot.replace((process, pool.clone())));
     Ok(pool)
 }

@@ -1,4 +1,4 @@
-//! Conversations: sessions whose questions are measurements, and queryables.
+//! Interactive mechanisms: sessions and queryables. The questions of a session are measurements.
 
 use opendp_core::erased::{AnyDomain, AnyMeasure, AnyMetric, AnyValue};
 use opendp_core::{
@@ -11,16 +11,16 @@ use crate::objects::{Measurement, Transformation as PyTransformation};
 use crate::values::{self, Cell};
 use crate::{extrinsic::Extrinsic, json};
 
-/// A session on an erased space.
+/// A session whose domain and metric are known only at run time.
 pub(crate) type AnySession = Session<AnyDomain, AnyMetric, AnyMeasure>;
 /// A question of the sparse vector technique.
 type Sparse<T, Q> = Transformation<AnyDomain, AnyMetric, AtomDomain<T>, AbsoluteDistance<Q>>;
 
-/// A conversation about one data set, in which each question is a measurement.
+/// An interactive mechanism on one data set. Each question is a measurement.
 #[pyclass(frozen, module = "opendp_rs")]
 pub(crate) struct OdometerQueryable {
     session: AnySession,
-    /// Where the distances of data sets come from.
+    /// The space of the data sets.
     space: Option<Space<AnyDomain, AnyMetric>>,
 }
 impl OdometerQueryable {
@@ -30,7 +30,8 @@ impl OdometerQueryable {
 }
 #[pymethods]
 impl OdometerQueryable {
-    /// Ask a question: charge the loss of the measurement, and then release its answer.
+    /// Ask a question: charge the loss of the measurement, then release the answer of the
+    /// measurement.
     fn __call__<'py>(
         &self,
         py: Python<'py>,
@@ -43,7 +44,7 @@ impl OdometerQueryable {
         let answer = detached(py, move || session.ask_erased(&question))?;
         values::to_python(py, &answer)
     }
-    /// Ask a question.
+    /// Ask a question of the mechanism.
     fn invoke<'py>(
         &self,
         py: Python<'py>,
@@ -51,7 +52,7 @@ impl OdometerQueryable {
     ) -> PyResult<Bound<'py, PyAny>> {
         self.__call__(py, query)
     }
-    /// Bound the loss of all questions so far between data sets at a distance.
+    /// Bound the loss of all questions so far, for two data sets at distance `d_in`.
     fn privacy_loss<'py>(
         &self,
         py: Python<'py>,
@@ -80,14 +81,14 @@ impl OdometerQueryable {
         "OdometerQueryable"
     }
 }
-/// A conversation whose loss is fixed beforehand.
+/// An interactive mechanism whose loss is fixed before the first question.
 #[pyclass(frozen, name = "Queryable", module = "opendp_rs")]
 pub(crate) struct PyQueryable {
     inner: AnyValue,
 }
 #[pymethods]
 impl PyQueryable {
-    /// Ask a question.
+    /// Ask a question of the mechanism.
     fn __call__<'py>(
         &self,
         py: Python<'py>,
@@ -96,7 +97,7 @@ impl PyQueryable {
         let answer = ask(py, &self.inner, query)?;
         values::to_python(py, &answer)
     }
-    /// Ask a question.
+    /// Ask a question of the mechanism.
     fn eval<'py>(&self, py: Python<'py>, query: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
         self.__call__(py, query)
     }

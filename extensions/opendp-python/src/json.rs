@@ -5,10 +5,10 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyList, PyString, PyTuple};
 use serde_json::{Map, Number, Value as Json};
 
-/// The deepest nesting of a Python value.
+/// The largest depth of nesting of a Python value that is converted.
 const MAX_DEPTH: usize = 64;
 
-/// Convert a Python value to JSON. Its errors name types, and show no value.
+/// Convert a Python value to JSON. Errors contain types, without values.
 pub(crate) fn from_python(value: &Bound<'_, PyAny>) -> Result<Json> {
     convert(value, 0)
 }
@@ -37,7 +37,7 @@ fn convert(value: &Bound<'_, PyAny>, depth: usize) -> Result<Json> {
     if value.is_instance_of::<PyList>() || value.is_instance_of::<PyTuple>() {
         return array(value, depth);
     }
-    // Arrays and scalars of numpy, columns, and other iterables.
+    // Convert arrays and scalars of numpy, columns, and other iterables.
     for method in ["tolist", "to_list", "to_pylist"] {
         if let Ok(list) = value.call_method0(method) {
             return convert(&list, depth + 1);
@@ -49,7 +49,7 @@ fn array(value: &Bound<'_, PyAny>, depth: usize) -> Result<Json> {
     let items = value.try_iter().map_err(|_| unknown(value))?;
     items.map(|item| convert(&item.map_err(|_| unknown(value))?, depth + 1)).collect()
 }
-/// An object if all keys are strings, and otherwise an array of pairs.
+/// Return an object if all keys are strings, otherwise an array of pairs.
 fn object(dict: &Bound<'_, PyDict>, depth: usize) -> Result<Json> {
     let mut pairs = Vec::with_capacity(dict.len());
     for (key, value) in dict.iter() {
@@ -64,7 +64,7 @@ fn object(dict: &Bound<'_, PyDict>, depth: usize) -> Result<Json> {
     }
     Ok(pairs.into_iter().map(|(key, value)| Json::Array(vec![key, value])).collect())
 }
-/// The shortest text that reads back as the same float. It has a point or an exponent.
+/// Return the shortest text that reads back as the same float. The text has a point or an exponent.
 pub(crate) fn float(value: f64) -> Json {
     if value.is_nan() {
         return "NaN".into();
@@ -75,7 +75,8 @@ pub(crate) fn float(value: f64) -> Json {
     format!("{value:?}").parse::<Number>().map_or(Json::Null, Json::Number)
 }
 fn integer(value: &Bound<'_, PyAny>) -> Result<Json> {
-    // A subclass may print itself otherwise, so its value is taken.
+    // A subclass of a Python number can have another printed form. So write the value of the
+    // number.
     if let Ok(number) = value.extract::<i64>() {
         return Ok(number.into());
     }
@@ -92,9 +93,8 @@ fn unknown(value: &Bound<'_, PyAny>) -> Error {
     ))
 }
 
-/// Convert JSON to a Python value. If the type is known, it decides whether an array of pairs is a
-/// map or a list, whether an array is a tuple or a list, and whether a text is a number that is not
-/// finite.
+/// Convert JSON to a Python value. A known type decides three cases. An array of pairs is a map or
+/// a list. An array is a tuple or a list. A text is a string, or a number that is not finite.
 pub(crate) fn to_python<'py>(
     py: Python<'py>,
     json: &Json,

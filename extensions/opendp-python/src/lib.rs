@@ -1,7 +1,8 @@
 //! Every registered constructor in Python: the package `opendp_rs`.
 //!
-//! The binding has no code for any constructor. [`Registry`] lists the constructors and their
-//! parameters, from which the package makes Python functions, and resolves each call.
+//! The binding has no code for single constructors. [`Registry`] lists the constructors and their
+//! parameters. The package makes Python functions from this list, and [`Registry`] resolves each
+//! call.
 #![forbid(unsafe_code)]
 
 mod accuracy;
@@ -24,7 +25,8 @@ use opendp_registry::{Document, Registry};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
-// The catalogues, whose constructors are found only if code names the crates.
+// These crates contain the constructors. The registry contains the constructors only if code names
+// the crates.
 #[cfg(feature = "example")]
 use custom_mechanism as _;
 use opendp_analysis as _;
@@ -44,11 +46,12 @@ fn make(py: Python<'_>, name: &str, given: &Bound<'_, PyDict>) -> PyResult<Py<Py
     })?;
     objects::to_python(py, made, &output, links)
 }
-/// The links of a loaded object. Its document has a limit of its own, and its number of links is
-/// not known here: this number lets one or two loaded objects become part of another, not many.
+/// The assumed number of constructors on the longest path through a loaded object. The true number
+/// is unknown here, but there is a limit on the depth of documents. With the assumed number, a path
+/// through an object can contain one or two loaded objects.
 const LOADED_LINKS: usize = 100;
 
-/// Build what a document describes: a pipeline in JSON, of this library or of OpenDP 0.16.
+/// Build the pipeline of a JSON document, of this library or of OpenDP 0.16.
 #[pyfunction]
 fn load(py: Python<'_>, text: &str) -> PyResult<Py<PyAny>> {
     let made = detached(py, || Document::parse(text)?.build(Registry::global()))?;

@@ -1,4 +1,4 @@
-//! What the registry knows, for Python.
+//! Lists of the registry, for Python.
 
 use std::collections::BTreeMap;
 
@@ -10,13 +10,14 @@ use serde_json::{Value as Json, json};
 use crate::errors::OrRaise;
 use crate::json;
 
-/// List all names in order, the kinds of objects that they make, and whether they combine.
+/// List all names in order. For each name, add the kind of objects that it makes, and whether it is
+/// a combinator.
 #[pyfunction]
 pub(crate) fn names() -> Vec<(String, &'static str, bool)> {
     let registry = Registry::global();
     let mut all = BTreeMap::new();
     for listed in registry.names() {
-        // A name that stands for two functions is an error when it is used.
+        // If two functions have the same name, a use of this name is an error.
         let Ok(entries) = registry.signatures(&listed) else { continue };
         let Some(first) = entries.first() else { continue };
         let (kind, combines) = (first.kind().name(), combines(first));
@@ -61,7 +62,8 @@ fn family(name: &str) -> Result<Json> {
         "signatures": entries.iter().map(|entry| entry.to_string()).collect::<Vec<_>>(),
     }))
 }
-/// Whether a constructor makes measurements of measurements, or a conversation about any data.
+/// Return whether a constructor makes measurements of measurements, or an interactive mechanism
+/// about any data.
 fn combines(entry: &Entry) -> bool {
     let takes = |heads: &[&str]| {
         let mut parameters = entry.parameters().iter();

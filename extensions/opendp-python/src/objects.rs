@@ -19,7 +19,7 @@ macro_rules! classes {
             pub(crate) made: $any,
         }
         impl $class {
-            /// A description does not count as a constructor.
+            /// Return 0, because a description does not count as a constructor.
             pub(crate) fn links(&self) -> usize {
                 0
             }
@@ -29,9 +29,9 @@ macro_rules! classes {
 classes! {
     /// A set of values.
     Domain AnyDomain;
-    /// A distance of two members of a domain.
+    /// A distance between two members of a domain.
     Metric AnyMetric;
-    /// A distance of the distributions of two releases.
+    /// A distance between the distributions of two releases.
     Measure AnyMeasure;
 }
 /// A stable function from a data set to an aggregate or another data set.
@@ -41,7 +41,7 @@ pub(crate) struct Transformation {
     links: usize,
 }
 impl Transformation {
-    /// The number of constructors on the longest path through it.
+    /// Return the number of constructors on the longest path through this object.
     pub(crate) fn links(&self) -> usize {
         self.links
     }
@@ -55,7 +55,7 @@ macro_rules! linked {
             links: usize,
         }
         impl $class {
-            /// The number of constructors on the longest path through it.
+            /// Return the number of constructors on the longest path through this object.
             pub(crate) fn links(&self) -> usize {
                 self.links
             }
@@ -65,7 +65,7 @@ macro_rules! linked {
 linked! {
     /// A private function from a data set to a release.
     Measurement AnyMeasurement;
-    /// A conversation without a bound on its loss, which reports the loss so far.
+    /// An interactive mechanism without a bound on its loss. The mechanism reports the loss so far.
     Odometer AnyOdometer;
 }
 /// A function of a release: post-processing.
@@ -73,26 +73,27 @@ linked! {
 pub(crate) struct Function {
     pub(crate) made: AnyFunction,
     links: usize,
-    /// The type of the input.
+    /// The type of the function's input.
     input: TypeName,
 }
 impl Function {
     pub(crate) fn new(made: AnyFunction, links: usize, input: TypeName) -> Self {
         Function { made, links, input }
     }
-    /// The number of constructors on the longest path through it.
+    /// Return the number of constructors on the longest path through this object.
     pub(crate) fn links(&self) -> usize {
         self.links
     }
 }
 
-/// A domain and a metric.
+/// A space: a domain and a metric on the members of the domain.
 #[pyclass(frozen, name = "Space", module = "opendp_rs")]
 pub(crate) struct PySpace {
     pub(crate) arg: Arg,
 }
 
-/// Return an object that a constructor made, whose type has this name.
+/// Convert an object that a constructor made to a Python object. `output` is the type of the made
+/// object's output.
 pub(crate) fn to_python(
     py: Python<'_>,
     made: Constructed,

@@ -5,7 +5,7 @@ use pyo3::prelude::*;
 
 use crate::errors::detached;
 
-/// For each epsilon the smallest delta that is known, and the other way round.
+/// The smallest known delta for each epsilon, and the smallest known epsilon for each delta.
 #[pyclass(frozen, name = "PrivacyProfile", module = "opendp_rs")]
 pub(crate) struct Profile(PrivacyProfile);
 impl Profile {
@@ -15,11 +15,11 @@ impl Profile {
 }
 #[pymethods]
 impl Profile {
-    /// Bound delta, given epsilon.
+    /// Return a bound on delta, given epsilon.
     fn delta(&self, py: Python<'_>, epsilon: f64) -> PyResult<f64> {
         detached(py, || self.0.delta(epsilon))
     }
-    /// Bound epsilon, given delta.
+    /// Return a bound on epsilon, given delta.
     fn epsilon(&self, py: Python<'_>, delta: f64) -> PyResult<f64> {
         detached(py, || self.0.epsilon(delta))
     }

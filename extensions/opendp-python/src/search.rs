@@ -8,8 +8,8 @@ use pyo3::prelude::*;
 
 use crate::errors::exception;
 
-/// A condition in Python. An error of this library counts as a condition that does not hold; any
-/// other exception is a mistake in the condition, and is raised.
+/// A condition that a Python function checks. If the function raises an error of this library, the
+/// condition does not hold. Any other exception is a mistake in the function and is raised.
 struct Condition<'py> {
     py: Python<'py>,
     callable: Bound<'py, PyAny>,
@@ -47,7 +47,7 @@ impl<'py> Condition<'py> {
         })
     }
 }
-/// A panic leaves nothing half done here.
+/// Return the value of a slot, even after a panic. A panic leaves no partial state in a slot.
 fn held<T>(slot: &Mutex<T>) -> MutexGuard<'_, T> {
     slot.lock().unwrap_or_else(PoisonError::into_inner)
 }
@@ -67,7 +67,8 @@ where
     let found = exponential_bounds_search(|value: T| condition.holds(value));
     condition.result(found)
 }
-/// Find the float nearest to where a condition changes, on the side where it holds.
+/// Find the float nearest to the point where a condition changes, on the side where the condition
+/// holds.
 #[pyfunction]
 #[pyo3(signature = (condition, bounds = None))]
 pub(crate) fn search_float(
@@ -76,7 +77,8 @@ pub(crate) fn search_float(
 ) -> PyResult<f64> {
     search(condition, bounds)
 }
-/// Find the whole number nearest to where a condition changes, on the side where it holds.
+/// Find the whole number nearest to the point where a condition changes, on the side where the
+/// condition holds.
 #[pyfunction]
 #[pyo3(signature = (condition, bounds = None))]
 pub(crate) fn search_int(condition: Bound<'_, PyAny>, bounds: Option<(i64, i64)>) -> PyResult<i64> {

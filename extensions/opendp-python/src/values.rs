@@ -1,4 +1,5 @@
-//! Values of carriers: from Python, and to Python.
+//! Conversions between Python values and values of carriers. A carrier is the type of a domain's
+//! members.
 
 use std::{collections::HashMap, sync::LazyLock};
 
@@ -13,9 +14,9 @@ use crate::json;
 
 /// A cell of a column, or a scalar.
 pub(crate) trait Cell: Sized {
-    /// Convert a Python value. `None` means that it is not a value of this type.
+    /// Convert a Python value. `None` means that `value` is not a value of this type.
     fn from_python(value: &Bound<'_, PyAny>) -> Option<Self>;
-    /// Convert to a Python value.
+    /// Convert the cell to a Python value.
     fn to_python<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>>;
 }
 macro_rules! integers {
@@ -32,7 +33,7 @@ macro_rules! integers {
 }
 integers!(i8 i16 i32 i64 i128 isize u8 u16 u32 u64 u128 usize);
 impl Cell for f64 {
-    /// An integer must be one that a float holds exactly, as in JSON.
+    /// Convert an integer if the float type contains it exactly, as in JSON.
     fn from_python(value: &Bound<'_, PyAny>) -> Option<Self> {
         if let Ok(float) = value.cast::<PyFloat>() {
             return Some(float.value());
@@ -42,7 +43,7 @@ impl Cell for f64 {
         }
         match value.extract::<i64>() {
             Ok(whole) => (whole.unsigned_abs() <= 1 << 53).then_some(whole as f64),
-            // A scalar of numpy.
+            // The Python value can be a scalar of numpy, which is not a Python number.
             Err(_) => {
                 let dimensions: usize = value.getattr("ndim").ok()?.extract().ok()?;
                 let kind: String =
@@ -56,7 +57,8 @@ impl Cell for f64 {
     }
 }
 impl Cell for f32 {
-    /// The nearest float. A finite number beyond the type is none of its values.
+    /// Return the nearest float. A finite number beyond the range of the type is not a value of the
+    /// type.
     fn from_python(value: &Bound<'_, PyAny>) -> Option<Self> {
         let wide = f64::from_python(value)?;
         let near = wide as f32;
@@ -130,7 +132,7 @@ impl Cell for AnyValue {
     }
 }
 
-/// How values of one carrier are converted.
+/// The conversions between Python values and values of one carrier.
 #[derive(Clone, Copy)]
 struct Codecs {
     from: fn(&Bound<'_, PyAny>) -> Option<AnyValue>,
@@ -148,7 +150,7 @@ impl Codecs {
         (T::type_name().to_string(), codecs)
     }
 }
-/// The carriers that are converted without JSON between. All others are converted through it.
+/// The carriers with a direct conversion. All other carriers are converted through JSON.
 static CODECS: LazyLock<HashMap<String, Codecs>> = LazyLock::new(|| {
     let mut all = HashMap::new();
     macro_rules! atoms {
@@ -172,11 +174,12 @@ static CODECS: LazyLock<HashMap<String, Codecs>> = LazyLock::new(|| {
     all
 });
 
-/// Convert a Python value to a value of the carrier of a domain. It need not be a member.
+/// Convert a Python value to a value of the carrier of a domain. The value need not be a member of
+/// the domain.
 ///
 /// # Errors
-/// `Argument` when the carrier has no such value: one error for all such data, which shows nothing
-/// of the data.
+/// `Argument` when the carrier has no such value. The error is the same for all such data, so it
+/// does not depend on the data.
 pub(crate) fn of_domain(value: &Bound<'_, PyAny>, domain: &AnyDomain) -> Result<AnyValue> {
     let carrier = domain.carrier();
     if carrier == AnyValue::type_name() {
@@ -191,7 +194,7 @@ pub(crate) fn of_domain(value: &Bound<'_, PyAny>, domain: &AnyDomain) -> Result<
 /// Convert a Python value to a value of a type.
 ///
 /// # Errors
-/// `FailedCast` when it is not one, or the type is not one that this code knows.
+/// `FailedCast` when the value is not of the type, or when the type is unknown.
 pub(crate) fn of_type(value: &Bound<'_, PyAny>, type_name: &TypeName) -> Result<AnyValue> {
     if matches!(type_name.head(), "AnyValue" | "ExtrinsicObject") {
         return Ok(Extrinsic::value(value));
@@ -204,15 +207,16 @@ pub(crate) fn of_type(value: &Bound<'_, PyAny>, type_name: &TypeName) -> Result<
     (codecs.from)(value)
         .ok_or_else(|| Error::FailedCast(format!("expected a value of type {type_name}")))
 }
-/// The error for data that are not a member of the input domain, the same for all such data.
+/// Return the error for data that are not a member of the input domain. The error is the same for
+/// all such data.
 #[cold]
 pub(crate) fn outside(domain: &AnyDomain) -> Error {
     Error::argument("arg", format!("expected a member of {}", domain.to_json()))
 }
 
-/// Convert a value to Python.
+/// Convert a value to a Python value.
 pub(crate) fn to_python<'py>(py: Python<'py>, value: &AnyValue) -> PyResult<Bound<'py, PyAny>> {
-    // The releases of most scalars.
+    // First try the types that most scalar releases have.
     if let Ok(float) = value.downcast_ref::<f64>() {
         return float.to_python(py);
     }

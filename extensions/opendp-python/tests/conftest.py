@@ -7,11 +7,11 @@ import opendp_rs.prelude as dp
 
 @pytest.fixture
 def floats():
-    """Data sets of floats without NaN."""
+    """Return data sets of floats without NaN."""
     return dp.vector_domain(dp.atom_domain(T=float, nan=False)), dp.symmetric_distance()
 
 
 @pytest.fixture
 def ints():
-    """Data sets of whole numbers."""
+    """Return data sets of whole numbers."""
     return dp.vector_domain(dp.atom_domain(T=int)), dp.symmetric_distance()

@@ -1,4 +1,4 @@
-"""A budget, spent by queries."""
+"""A budget that queries spend."""
 
 import pytest
 

@@ -24,7 +24,7 @@ def test_an_adaptive_composition_answers_within_its_parts():
     assert isinstance(session(laplace(0.5)), int)
     with pytest.raises(dp.BudgetExceededError):
         session(laplace(100.0))
-    # Another release is another conversation.
+    # Each release of the same measurement opens a new interactive mechanism.
     assert isinstance(composed(100)(laplace(1.0)), int)
 
 

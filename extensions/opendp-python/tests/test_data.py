@@ -1,4 +1,4 @@
-"""Data go in from lists, arrays and columns, and give the same results."""
+"""Data from lists, arrays and columns give the same results."""
 
 import array
 
@@ -31,7 +31,7 @@ def test_whole_numbers_convert_where_every_value_fits(dtype, T):
     data = numpy.arange(100, dtype=dtype)
     bounds = (0.0, 50.0) if T in (float, "f32") else (0, 50)
     total = clamped_sum(T, bounds)
-    most = {"u8": 255}.get(T, 10**9)  # A sum that is too large for its type is the largest number.
+    most = {"u8": 255}.get(T, 10**9)  # If a sum is too large for its type, the result is the largest number.
     assert total(data) == total(data.tolist()) == min(most, sum(min(x, 50) for x in range(100)))
 
 
@@ -80,7 +80,7 @@ def test_columns_are_read(library):
 
 @pytest.mark.parametrize("library", ["polars", "pyarrow"])
 def test_a_null_is_no_number(library):
-    """An array in between would turn nulls into NaN, and whole numbers into floats."""
+    """A conversion through an array would turn nulls into NaN, and whole numbers into floats."""
     package = pytest.importorskip(library)
     make = {"polars": "Series", "pyarrow": "array"}[library]
     nulls = getattr(package, make)([1, None, 3])
@@ -162,7 +162,7 @@ def test_a_wrong_size_is_refused(rows):
 
 
 def test_a_nan_is_found_wherever_it_is():
-    """Rows are checked chunk by chunk: also in the last chunk of a domain of known size."""
+    """Rows are checked in each chunk, also in the last chunk of a domain of known size."""
     for rows in (16384, 40_000, 300_000):
         for place in (0, 16383, rows - 1):
             data = numpy.zeros(rows)

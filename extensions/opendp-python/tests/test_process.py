@@ -20,7 +20,7 @@ def noisy_sum():
 
 
 def test_another_thread_runs_while_a_release_does():
-    """A release that held the lock of the interpreter would wait forever for the other thread."""
+    """If a release kept the lock of the interpreter, it would wait forever for the other thread."""
     ready, start, turns = threading.Event(), threading.Event(), []
 
     def other():
@@ -33,7 +33,8 @@ def test_another_thread_runs_while_a_release_does():
     thread.start()
     ready.wait()
     interval = sys.getswitchinterval()
-    # With this interval, the other thread gets a turn only when this one gives up the lock.
+    # With this switch interval, the other thread runs only when this thread releases the
+    # interpreter's lock.
     sys.setswitchinterval(1000.0)
     try:
         start.set()
@@ -76,7 +77,7 @@ def test_a_release_runs_its_function_once():
 
 
 def sessions():
-    """A conversation about many rows, which its questions divide among threads."""
+    """Open a session on many rows. Its questions divide the rows among threads."""
     spaces = noisy_sum().input_space
     odometer = dp.c.make_fully_adaptive_composition(*spaces, dp.max_divergence())
     return odometer([1.0] * 300_000)
@@ -154,7 +155,7 @@ assert total(data) == 12_000_000
 grown = peak() - before
 assert grown < 24_000_000, grown
 if {library == "numpy"}:
-    # The control: a copy is seen.
+    # Control: the measured peak of memory grows when the column is copied.
     copy = data.copy()
     assert peak() - before > 24_000_000
 """

@@ -140,7 +140,8 @@ def test_every_constructor_has_a_signature_and_documentation():
     assert str(inspect.signature(dp.t.make_resize)).startswith(
         "(input_domain, input_metric, size, constant"
     )
-    # The order is that of the constructor, also where what follows a default is required.
+    # The parameters have the order of the constructor, even if a required parameter follows a
+    # parameter with a default.
     assert list(inspect.signature(dp.t.then_split_dataframe).parameters)[:2] == [
         "separator",
         "col_names",
@@ -172,7 +173,7 @@ def test_documents_of_both_kinds_are_read():
 
 
 def test_a_document_and_python_make_the_same_object(ints):
-    """The same constructors, resolved by the same registry: equal maps, and equal outputs."""
+    """Both use the same constructors of the same registry. So maps and outputs are equal."""
     text = """{"space": {"domain": {"vector_domain": {"atom_domain": {"T": "i32"}}},
         "metric": "symmetric_distance"}, "chain": [%s]}"""
     for links, chain in [

@@ -1,4 +1,4 @@
-"""The type stubs say what the registry says."""
+"""The type stubs agree with the registry."""
 
 import os
 import subprocess
@@ -23,7 +23,7 @@ def test_the_stubs_are_current():
 
 
 def mypy(folder, *arguments):
-    """Run mypy, which finds a package that is not installed only by this variable."""
+    """Run mypy. It needs this variable to find a package that is not installed."""
     environment = dict(os.environ)
     if "site-packages" not in str(PACKAGE):
         environment["MYPYPATH"] = str(PACKAGE.parent)

@@ -1,4 +1,4 @@
-"""Constructors of a crate that this package does not know."""
+"""Constructors of a crate that is not part of this package."""
 
 import os
 

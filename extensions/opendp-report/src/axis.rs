@@ -1,11 +1,11 @@
-//! Axes: which numbers a chart spans, and where its marks are.
+//! Axes of charts: their range of numbers, and the positions of their marks.
 
 use std::fmt::Write;
 
 use crate::number::{exponent, short};
 use crate::page::Point;
 
-/// A span of numbers with marks at round ones.
+/// A range of numbers with marks at round numbers.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Axis {
     low: f64,
@@ -13,13 +13,14 @@ pub(crate) struct Axis {
     pub(crate) ticks: Vec<f64>,
 }
 impl Axis {
-    /// Span points and their intervals; with `zero`, also zero.
+    /// Make an axis that contains points and their intervals. If `zero` is set, the axis also
+    /// contains zero.
     pub(crate) fn of(points: &[Point], zero: bool) -> Axis {
         let ends = points.iter().flat_map(|point| {
             let (low, high) = point.interval.unwrap_or((point.value, point.value));
             [point.value, low, high]
         });
-        // Larger numbers cannot be drawn: the length of the axis would overflow.
+        // Larger numbers cannot be drawn, because the length of the axis would overflow.
         let ends = ends.filter(|x| x.abs() < 1e300);
         let ends: Vec<f64> = ends.chain(zero.then_some(0.0)).collect();
         let low = ends.iter().copied().fold(f64::INFINITY, f64::min);
@@ -30,13 +31,14 @@ impl Axis {
             (false, _) => Axis::between(0.0, 1.0),
         }
     }
-    /// Widen a span to whole steps of one, two or five times a power of ten.
+    /// Make an axis for a range. In most cases, the ends of the range are widened to multiples of a
+    /// step. A step is one, two or five times a power of ten.
     fn between(low: f64, high: f64) -> Axis {
         let rough = (high - low) / 4.0;
         let unit = format!("1e{}", exponent(rough)).parse().unwrap_or(1.0);
         let step = [1.0, 2.0, 5.0, 10.0].map(|times| times * unit);
         let step = step.into_iter().find(|step| rough <= *step * 1.0001).unwrap_or(10.0 * unit);
-        // An end that a mark is a little short of does not need a whole step more.
+        // If an end of the range is only a little beyond a mark, do not add a whole step for it.
         let short = |end: f64| (end - end.round()).abs() < 0.2;
         let inside = |end: f64, whole: f64| if short(end) { end.round() } else { whole };
         let (below, above) = (low / step, high / step);
@@ -44,22 +46,22 @@ impl Axis {
         if !step.is_normal() || !(last - first <= 20.0) {
             return Axis { low, high, ticks: vec![low, high] };
         }
-        // At most twenty steps, so the cast is exact.
+        // There are at most twenty steps, so the cast is exact.
         let count = (last - first) as u32;
         let ticks = (0..=count).map(|k| (first + f64::from(k)) * step + 0.0).collect();
         Axis { low: low.min(first * step), high: high.max(last * step), ticks }
     }
-    /// Return the place of a number, in percent of the axis.
+    /// Return the position of a number on the axis, in percent of the length of the axis.
     pub(crate) fn place(&self, value: f64) -> f64 {
         let place = 100.0 * (value - self.low) / (self.high - self.low);
         if place.is_nan() { 0.0 } else { place.clamp(0.0, 100.0) }
     }
-    /// Write the numbers below a chart.
+    /// Write the numbers of the axis, which are shown below the chart.
     pub(crate) fn labels(&self) -> String {
         let mut html = String::from("<div class=\"axis\" aria-hidden=\"true\">");
         for tick in &self.ticks {
             let place = self.place(*tick);
-            // Labels at the ends stay inside of the page.
+            // Labels at the ends stay inside the page.
             let end = match place {
                 place if place < 4.0 => " class=\"first\"",
                 place if 96.0 < place => " class=\"last\"",
@@ -85,7 +87,7 @@ mod tests {
         assert_eq!(axis.place(50.0), 50.0);
         let axis = Axis::of(&[Point::new("", 10.0).within(-3.0, 23.0)], true);
         assert_eq!(axis.ticks, [-10.0, 0.0, 10.0, 20.0, 30.0]);
-        // A little below zero, and a little above the last mark.
+        // The lower end is a little below zero, and the upper end is a little above the last mark.
         let axis = Axis::of(&[Point::new("", 10.0).within(-1.0, 20.5)], true);
         assert_eq!(axis.ticks, [0.0, 10.0, 20.0]);
         assert_eq!((axis.place(-1.0), axis.place(20.5)), (0.0, 100.0));

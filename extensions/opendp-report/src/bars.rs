@@ -1,4 +1,4 @@
-//! Charts with one line for each number: bars from zero, and points.
+//! Draws charts that show each number in a line of its own, as a bar from zero or as a point.
 
 use std::fmt::Write;
 
@@ -7,10 +7,10 @@ use crate::number::number;
 use crate::page::Point;
 use crate::text::escaped;
 
-/// The most lines of a chart. A table below it can have more.
+/// The maximum number of lines that a chart shows. A table below the chart can have more lines.
 pub(crate) const MOST: usize = 80;
 
-/// Draw a bar for each number, or a point.
+/// Draw a bar or a point for each number.
 pub(crate) fn lines(points: &[Point], bars: bool) -> String {
     let axis = Axis::of(points, bars);
     let mut html = String::from("<div class=\"chart lines\">");
@@ -33,7 +33,7 @@ pub(crate) fn lines(points: &[Point], bars: bool) -> String {
     }
     html
 }
-/// The number and its error.
+/// Write the number of a point and its error.
 fn valued(point: &Point) -> String {
     let error = point.interval.map(|(low, high)| (high - low) / 2.0);
     let value = match point.value.is_finite() {
@@ -79,13 +79,13 @@ fn drawn(point: &Point, axis: &Axis, bars: bool) -> String {
             );
         }
         if !bars {
-            // A line without length and with round ends is a circle at any width of the page.
+            // A line with round ends and almost no length is a circle at any width of the page.
             let _ = write!(html, "<path class=\"dot\" d=\"M{at:.2} 12h0.001\"/>");
         }
     }
     html + "</svg>"
 }
-/// Tell what the marks of a chart mean.
+/// Write the legend of a chart, which explains its marks.
 pub(crate) fn legend(points: &[Point], mark: &str) -> String {
     let name = match mark {
         "dot" => "chosen among public candidates, with noise",

@@ -1,32 +1,32 @@
-//! Budgets: what was spent on what, and what is left.
+//! Draws budgets, with the amounts spent and the amount left.
 
 use std::fmt::Write;
 
 use crate::number::number;
 use crate::text::escaped;
 
-/// An amount that a release has spent.
+/// The part of a budget that a release has spent.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Spent {
-    /// What was released.
+    /// The name of the release.
     pub what: String,
-    /// The loss.
+    /// The privacy loss of the release.
     pub amount: f64,
 }
 /// One part of a budget: epsilon, delta or rho.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Account {
-    /// The name of the part.
+    /// The name of the part, such as epsilon.
     pub part: String,
-    /// The whole budget.
+    /// The total amount of the budget.
     pub whole: f64,
-    /// What is left of it.
+    /// The amount of the budget that is left.
     pub left: f64,
-    /// The releases of this page, in order. Together they may be less than what is gone: then the
-    /// rest was spent before.
+    /// The releases of this page, in order. If the sum of their amounts is less than the spent
+    /// part of the budget, earlier releases have spent the difference.
     pub spent: Vec<Spent>,
 }
-/// Draw a budget as one bar that is divided.
+/// Draw a budget as one bar. The bar is divided into the amounts spent and the amount left.
 pub(crate) fn account(account: &Account) -> String {
     let Account { part, whole, left, spent } = account;
     let share = |amount: f64| match 0.0 < *whole && whole.is_finite() {
@@ -36,7 +36,7 @@ pub(crate) fn account(account: &Account) -> String {
     let gone = (whole - left).max(0.0);
     let here: f64 = spent.iter().map(|spent| spent.amount).sum();
     let before = gone - here;
-    // Sums of rounded losses differ in their last digits.
+    // Sums of rounded losses can differ in their last digits.
     let before = if before <= 1e-9 * whole { 0.0 } else { before };
     let mut html = format!("<div class=\"budget\"><p><b>{}</b> ", escaped(part));
     let _ = write!(

@@ -1,4 +1,4 @@
-//! Histograms: columns over ordered buckets.
+//! Draws histograms: columns over ordered buckets.
 
 use std::fmt::Write;
 
@@ -8,9 +8,9 @@ use crate::number::short;
 use crate::page::Point;
 use crate::text::escaped;
 
-/// The most columns. More would be thinner than a line.
+/// The maximum number of columns. With more columns, each column would be thinner than a line.
 const MOST: usize = 200;
-/// About how many labels fit below the columns.
+/// The approximate number of labels that fit below the columns.
 const LABELS: usize = 8;
 
 /// Draw a column for each bucket, in order.

@@ -1,11 +1,11 @@
-//! Pages about private releases: one self-contained HTML file with charts.
+//! Writes pages about private releases. A page is one self-contained HTML file with charts.
 //!
 //! A [`Page`] has facts and [`Section`]s. A section has charts, tables and texts. The page needs no
-//! network and no script: its style is inside, and its charts are SVG. It can be read on a phone,
-//! in light and dark, and on paper.
+//! network and no script. The page contains its style, and its charts are SVG. People can read the
+//! page on a phone, in light and dark mode, and on paper.
 //!
-//! Every text is escaped, so names from data files cannot change the page. Show only what was
-//! released: this crate cannot know what is private.
+//! Every text is escaped, so names from data files cannot change the page. This crate cannot check
+//! whether a text or a number is private. So show only releases and public facts.
 //!
 //! ```
 //! use opendp_report::{Block, Page, Point, Section};

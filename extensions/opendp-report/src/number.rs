@@ -1,6 +1,7 @@
-//! Numbers, as people read them.
+//! Writes numbers for readers.
 
-/// Write a number with as many decimals as its error leaves meaning, and commas between thousands.
+/// Write a number with commas between thousands. The error of the number limits the number of
+/// decimals.
 ///
 /// ```
 /// use opendp_report::number;
@@ -19,14 +20,15 @@ pub fn number(value: f64, error: Option<f64>) -> String {
         return format!("{value:.3e}");
     }
     let known = error.filter(|error| error.is_finite() && 0.0 < *error);
-    // One digit more than the first digit of the error; otherwise about five digits.
+    // The last digit that is written is one place after the first digit of the error. If the error
+    // is unknown, write about five digits.
     let decimals = match known {
         Some(error) => f64::from(1 - exponent(error)),
         None if value.fract() == 0.0 => 0.0,
         None => f64::from(4 - exponent(magnitude.max(1e-6))),
     };
     let decimals = if known.is_some_and(|error| 10.0 <= error) { 0.0 } else { decimals };
-    // At most nine, so the cast is exact.
+    // The number of decimals is at most nine, so the cast is exact.
     let text = format!("{value:.*}", decimals.clamp(0.0, 9.0) as usize);
     let text = match (known, text.contains('.')) {
         (None, true) => text.trim_end_matches('0').trim_end_matches('.'),
@@ -39,7 +41,7 @@ pub(crate) fn exponent(value: f64) -> i32 {
     let text = format!("{value:e}");
     text.split_once('e').and_then(|(_, exponent)| exponent.parse().ok()).unwrap_or(0)
 }
-/// Put commas between thousands.
+/// Put commas between the thousands of a number.
 fn grouped(text: &str) -> String {
     let (sign, text) = text.strip_prefix('-').map_or(("", text), |rest| ("-", rest));
     let (whole, rest) = text.split_at(text.find('.').unwrap_or(text.len()));
@@ -52,7 +54,7 @@ fn grouped(text: &str) -> String {
     }
     grouped + rest
 }
-/// Write a number for an axis, where there is little room.
+/// Write a short form of a number, for an axis.
 pub(crate) fn short(value: f64) -> String {
     let magnitude = value.abs();
     let trimmed = |value: f64, unit: &str| format!("{}{unit}", number(round(value), None));
@@ -62,7 +64,7 @@ pub(crate) fn short(value: f64) -> String {
         _ => number(round(value), None),
     }
 }
-/// Round off the error of additions, in the ninth digit.
+/// Round to nine digits, to remove the rounding errors of additions.
 fn round(value: f64) -> f64 {
     format!("{value:.8e}").parse().unwrap_or(value)
 }

@@ -9,13 +9,13 @@ use crate::{Account, bars, budget, columns};
 /// One number of a chart.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Point {
-    /// What the number is about.
+    /// The label of the number in the chart.
     pub label: String,
     /// The released number. A number that is not finite is shown as missing.
     pub value: f64,
-    /// The 95 % interval, if it is known.
+    /// The 95 % interval of the number, if the interval is known.
     pub interval: Option<(f64, f64)>,
-    /// What to say about the error, in place of the interval.
+    /// A text about the error of the number. The text is shown instead of the interval.
     pub note: Option<String>,
 }
 impl Point {
@@ -23,13 +23,14 @@ impl Point {
     pub fn new(label: impl Into<String>, value: f64) -> Self {
         Point { label: label.into(), value, interval: None, note: None }
     }
-    /// State the 95 % interval. Bounds that are not finite or not ordered are left out.
+    /// Set the 95 % interval of the number. If the bounds are not finite or not ordered, there is
+    /// no interval.
     #[must_use]
     pub fn within(self, low: f64, high: f64) -> Self {
         let known = low.is_finite() && high.is_finite() && low <= high;
         Point { interval: known.then_some((low, high)), ..self }
     }
-    /// Say something about the error, in place of the interval.
+    /// Set a text about the error of the number. The text is shown instead of the interval.
     #[must_use]
     pub fn note(self, note: impl Into<String>) -> Self {
         Point { note: Some(note.into()), ..self }
@@ -41,32 +42,32 @@ impl Point {
 pub enum Block {
     /// A bar for each number, with its interval.
     Bars(Vec<Point>),
-    /// A column for each of many ordered buckets, with its interval.
+    /// A column for each ordered bucket of a histogram, with its interval.
     Histogram(Vec<Point>),
-    /// A point for each number that was chosen, such as a quantile.
+    /// A point for each number that was selected from candidates, such as a quantile.
     Quantiles(Vec<Point>),
-    /// What is spent and what is left of one part of a budget.
+    /// The amounts spent and the amount left of one part of a budget.
     Budget(Account),
     /// A table.
     Table(Table),
     /// A paragraph.
     Text(String),
-    /// Text as it is written, such as SQL.
+    /// Literal text, such as SQL.
     Code(String),
 }
 
-/// A titled part of a page.
+/// A part of a page that has a title.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Section {
     title: String,
     blocks: Vec<Block>,
 }
 impl Section {
-    /// Begin a section.
+    /// Begin a section with a title.
     pub fn new(title: impl Into<String>) -> Self {
         Section { title: title.into(), blocks: Vec::new() }
     }
-    /// Add a block.
+    /// Add a block, such as a chart or a table, to the section.
     #[must_use]
     pub fn with(mut self, block: Block) -> Self {
         self.blocks.push(block);
@@ -98,12 +99,12 @@ pub struct Page {
     sections: Vec<Section>,
 }
 impl Page {
-    /// Begin a page.
+    /// Begin a page with a title.
     pub fn new(title: impl Into<String>) -> Self {
         let (lead, facts, sections) = (String::new(), Vec::new(), Vec::new());
         Page { title: title.into(), lead, facts, sections }
     }
-    /// Say below the title what the page is about.
+    /// Set a text below the title that describes the page.
     #[must_use]
     pub fn lead(self, lead: impl Into<String>) -> Self {
         Page { lead: lead.into(), ..self }
@@ -114,7 +115,7 @@ impl Page {
         self.facts.push((name.into(), value.into()));
         self
     }
-    /// Add a section.
+    /// Add a section to the page.
     #[must_use]
     pub fn with(mut self, section: Section) -> Self {
         self.sections.push(section);
@@ -153,7 +154,7 @@ impl Page {
         html + FOOT + "</main>\n</body>\n</html>\n"
     }
 }
-/// How to read every page.
+/// The explanation of the noise, which is shown at the end of every page.
 const FOOT: &str = "<footer><p>Random noise was added to every number here, so that the page tells \
 almost the same whether or not one individual is in the data. The privacy loss bounds the \
 difference.</p><p>A 95 % interval is around the exact answer, after limits and bounds on each \

@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use crate::text::escaped;
 
-/// The most rows that a page shows.
+/// The maximum number of rows that a page shows.
 const MOST: usize = 2000;
 
 /// A table of texts. Columns of numbers are aligned at the right.
@@ -30,7 +30,7 @@ impl Table {
         self.header.push((name.into(), true));
         self
     }
-    /// Add a row. Cells that are missing are empty, and cells without a column are not shown.
+    /// Add a row. A missing cell is empty, and cells beyond the last column are not shown.
     pub fn push(&mut self, cells: impl IntoIterator<Item = String>) {
         self.rows.push(cells.into_iter().collect());
     }

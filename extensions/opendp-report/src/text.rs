@@ -1,8 +1,9 @@
-//! Text in HTML.
+//! Escapes text for HTML.
 
-/// Write a text so that HTML shows it as it is, in elements and in quoted attributes.
+/// Escape a text for HTML elements and quoted attributes, so that a browser shows the same text.
 ///
-/// Control characters, and those that change the direction of the text after them, become `�`.
+/// A control character becomes `�`. A character that changes the direction of the following text
+/// also becomes `�`.
 ///
 /// ```
 /// assert_eq!(opendp_report::escaped("<b> & \"c\""), "&lt;b&gt; &amp; &quot;c&quot;");

@@ -1,10 +1,10 @@
-//! A page is one file: it needs nothing else, and no text of it is markup.
+//! Tests that a page is one complete file, and that no text in it becomes markup.
 
 use opendp_report::{Account, Block, Page, Point, Section, Spent, Table};
 
 const HOSTILE: &str = "<script>alert(1)</script>\"'&<img src=x onerror=y>";
 
-/// A page with a hostile text in every place.
+/// Make a page that contains `text` in every place that can contain text.
 fn page(text: &str) -> String {
     let points = || vec![Point::new(text, 3.0).within(1.0, 5.0), Point::new(text, -2.0).note(text)];
     let mut table = Table::new().texts(text).numbers(text);
@@ -20,7 +20,7 @@ fn page(text: &str) -> String {
         .with(Block::Code(text.into()));
     Page::new(text).lead(text).fact(text, text).with(section).to_html()
 }
-/// The names of all elements, in order.
+/// List the names of all HTML elements of a page, in the order of the page.
 fn elements(html: &str) -> Vec<&str> {
     html.split('<').skip(1).filter_map(|rest| rest.split([' ', '>', '\n']).next()).collect()
 }

@@ -1,4 +1,4 @@
-//! The whole of OpenDP-rs behind one import.
+//! Re-exports all crates of OpenDP-rs, so that one import is enough.
 //!
 //! ```
 //! use opendp_rs::prelude::*;
@@ -16,8 +16,8 @@
 //! ```
 //!
 //! Begin with [`Context`](prelude::Context), which answers questions about a table from one privacy
-//! budget. Tables are read from CSV, and with the features `arrow` and `parquet` from these. Here
-//! is the mean income by education, with intervals:
+//! budget. Tables are read from CSV. The features `arrow` and `parquet` add the formats Arrow and
+//! Parquet. This example computes the mean income by education, with intervals:
 //!
 //! ```
 //! # use std::fs::File;
@@ -40,7 +40,7 @@
 //! # }
 //! ```
 //!
-//! For what it does not offer, chain the constructors, which the prelude has too:
+//! For a release that `Context` does not offer, chain constructors. The prelude contains them:
 //!
 //! ```
 //! use opendp_rs::prelude::*;
@@ -53,7 +53,7 @@
 //! # Ok::<(), Error>(())
 //! ```
 //!
-//! All registered constructors are also found by name, for documents and at run time:
+//! The registry finds all registered constructors by name, for documents and at run time:
 //!
 //! ```
 //! use opendp_rs::prelude::*;
@@ -68,8 +68,8 @@
 //! # Ok::<(), Error>(())
 //! ```
 //!
-//! A program that needs only a part depends on that crate alone and compiles less: the crates are
-//! re-exported here under their names.
+//! The crates are re-exported here under their names. A program that needs only one of the crates
+//! can depend on that crate alone. Such a program compiles faster.
 #![forbid(unsafe_code)]
 #![doc(test(attr(deny(warnings))))]
 

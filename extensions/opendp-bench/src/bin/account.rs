@@ -1,4 +1,5 @@
-//! Times the compositions of `accounting/compare.py`, one JSON line each.
+//! Measure the times of the compositions in `accounting/compare.py`, and print one JSON line for
+//! each.
 #![allow(clippy::disallowed_methods, reason = "a benchmark measures time")]
 
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! Compressed bytes, for the tests of this package and of the command.
+//! Compresses bytes for the tests of this package and of the command.
 
 use std::io::Write;
 

@@ -1,14 +1,15 @@
-//! The ledger in a file: sealed lines, one after the other, and nothing beside it.
+//! A ledger in one file of sealed lines, without any other file.
 //!
-//! A spend is a line that is appended and synced. All data are in one inode, and all locks are
-//! locks of this inode. So two names of one file (a hard link, or a file that is mounted at two
-//! places) are one ledger, also after a crash: no name has a log that the other name lacks.
+//! A charge is a line that is appended and synced. All data are in one inode, and all locks are
+//! locks of this inode. A file can have two names: by a hard link, or if it is mounted at two
+//! places. The two names then lead to one ledger, also after a crash, because the ledger has no
+//! separate log file.
 //!
-//! | what happens | what the next one finds |
+//! | what happens | what the next process finds |
 //! |---|---|
-//! | killed while a line was written | the part of a line after the mark: it is cut off |
-//! | killed, or no power, after it was written | a whole line after the mark: it counts |
-//! | the part before the mark is damaged or cut | a seal that does not fit: nothing is released |
+//! | a process is killed while it writes a line | a part of a line after the mark: it is cut off |
+//! | a kill, or a loss of power, after the line was written | a whole line after the mark: it counts |
+//! | a line that the mark counts is damaged or cut | a wrong seal: nothing is released |
 
 mod disk;
 mod layout;
@@ -29,7 +30,7 @@ pub(crate) use disk::{damaged, failed, no_ledger, read_only_error};
 use layout::{Found, Header, Mark, SECTOR};
 use rows::{Pending, Rows, View};
 
-/// A file, with a handle to write and one to read while another thread writes.
+/// A file with two handles. One handle writes, and the other can read while another thread writes.
 pub(crate) struct LogFile {
     view: Mutex<View>,
     writer: Option<Mutex<Writer>>,
@@ -37,11 +38,11 @@ pub(crate) struct LogFile {
 struct Writer {
     disk: Disk,
     header: Header,
-    /// Whether a sync failed. Then the content of the disk is unknown.
+    /// Whether a sync failed, so that the content of the disk is unknown.
     lost: bool,
 }
 
-/// How to open the file.
+/// The purpose for which the file is opened.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Mode {
     Create,
@@ -49,7 +50,7 @@ pub(crate) enum Mode {
     Read,
 }
 
-/// Open the file, of any version.
+/// Open the file of a ledger of any version.
 pub(crate) fn open(path: &Path, mode: Mode) -> Result<Box<dyn Store>> {
     if mode != Mode::Create && !path.is_file() {
         return Err(Error::NotFound(format!("there is no ledger at {}", path.display())));
@@ -92,7 +93,7 @@ impl LogFile {
         Ok(LogFile { view: Mutex::new(view), writer: Some(Mutex::new(writer)) })
     }
 }
-/// Open the file, and create it first if there is none.
+/// Open the file. If there is no file, create it first.
 fn create(path: &Path) -> Result<Disk> {
     let Some(mut disk) = Disk::create(path)? else { return Disk::open(path, true) };
     disk.locked(true, |disk| {
@@ -142,19 +143,19 @@ impl Store for LogFile {
             let Some(pending) = rows.pending.filter(|pending| !pending.lines.is_empty()) else {
                 return Ok(());
             };
-            // Others may read while this waits for the disk. They see the lines when they see the
-            // mark.
+            // Other threads can read while this thread waits for the disk. Other threads see the
+            // new lines after the mark is written.
             drop(view);
             append(disk, *header, &pending, lost)
         })?;
         view().refresh(false)
     }
 }
-/// Make lines durable, then count them in the mark.
+/// Make lines durable, and then write the new number of lines in the mark.
 fn append(disk: &mut Disk, header: Header, pending: &Pending, lost: &mut bool) -> Result<()> {
     let Pending { from, lines, mark, .. } = pending;
     if let Err(error) = disk.write(*from, lines) {
-        // The next writer would cut off the part of them that was written.
+        // A part of the lines can be in the file. Cut off this part.
         *lost = disk.cut(*from).is_err();
         return Err(error);
     }
@@ -163,7 +164,8 @@ fn append(disk: &mut Disk, header: Header, pending: &Pending, lost: &mut bool) -
         let _ = disk.cut(*from);
         return Err(error);
     }
-    // The lines are on the disk. Without the mark the next writer finds them, and writes the mark.
+    // The lines are on the disk. If the mark cannot be written, the next writer finds the lines,
+    // and writes the mark.
     let _ = disk.write(header.mark, &mark.write());
     Ok(())
 }

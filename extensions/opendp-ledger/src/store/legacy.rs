@@ -1,4 +1,4 @@
-//! The tables of version 1, in SQLite. They are read, and no longer written.
+//! The tables of version 1, in SQLite. This version reads the tables, but does not write them.
 
 use std::{
     path::{Path, PathBuf},
@@ -14,11 +14,11 @@ use super::{Store, Tables};
 use crate::record::{AccountRow, EntryRow};
 use crate::{Account, Entry};
 
-/// Marks a file as a ledger: "dpLd".
+/// The SQLite application id of a ledger: the bytes "dpLd".
 const APPLICATION: i32 = 0x6470_4c64;
-/// The version of the tables.
+/// The version of the tables in the file.
 const VERSION: i32 = 1;
-/// How long to wait for other processes.
+/// The longest time to wait for other processes.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 const ACCOUNT: &str =
@@ -26,17 +26,17 @@ const ACCOUNT: &str =
 const ENTRY: &str = "SELECT budget, number, id, asker, at, pipeline, d_in, loss, release, digest, \
     previous, seal FROM spend WHERE budget = $1";
 
-/// A file of version 1.
+/// A ledger of version 1, which is an SQLite database.
 pub(crate) struct Legacy {
     path: PathBuf,
     connection: Mutex<Connection>,
 }
 impl Legacy {
-    /// Open a file for reading.
+    /// Open a ledger of version 1 for reading.
     pub(crate) fn open(path: &Path) -> Result<Self> {
         let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-        // Reading a write-ahead log creates a file beside it. If no log is left over, read the file
-        // alone, and leave nothing beside it.
+        // A read of a write-ahead log creates another file. If there is no log, read only the
+        // database, and create no file.
         let mut log = path.as_os_str().to_owned();
         log.push("-wal");
         let empty = std::fs::metadata(&log).map_or(true, |log| log.len() == 0);
@@ -50,13 +50,13 @@ impl Legacy {
         };
         Legacy::of(path, opened)
     }
-    /// Open a file to convert it, when no other process has it open.
+    /// Open a file for the conversion. No other process is allowed to have the file open.
     pub(crate) fn open_alone(path: &Path) -> Result<Self> {
         let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
         let legacy = Legacy::of(path, Connection::open_with_flags(path, flags))?;
         let connection = legacy.connection();
-        // This writes the log into the file and removes it, which requires that no other process is
-        // there.
+        // This call writes the log into the file, and removes the log. The call fails if another
+        // process has the file open.
         let mode = connection
             .pragma_update_and_check(None, "journal_mode", "DELETE", |row| row.get::<_, String>(0))
             .and_then(|mode| connection.execute_batch("BEGIN EXCLUSIVE").map(|()| mode))
@@ -189,7 +189,7 @@ fn entry(row: &Row<'_>) -> rusqlite::Result<EntryRow> {
     })
 }
 
-/// Report what is wrong with the file.
+/// Make the error for a fault of the file.
 #[cold]
 fn fault(path: &Path, error: &rusqlite::Error) -> Error {
     let what = match error.sqlite_error_code() {

@@ -9,10 +9,11 @@ use super::{Store, Tables};
 use crate::record::{AccountRow, EntryRow};
 use crate::{Account, Entry};
 
-/// The lock of the database by which writers take turns: "opendpLe".
+/// The number of the database lock that a writer holds, so only one writer works at a time. The
+/// bytes of this number are "opendpLe".
 const TURN: i64 = 0x6f70_656e_6470_4c65;
 
-/// The tables.
+/// The SQL statements that create the tables.
 const SCHEMA: &str = "
 CREATE TABLE IF NOT EXISTS budget (
     name TEXT PRIMARY KEY, measure TEXT NOT NULL, total TEXT NOT NULL, spent TEXT NOT NULL,
@@ -27,7 +28,7 @@ CREATE TABLE IF NOT EXISTS spend (
 ALTER TABLE budget ADD COLUMN IF NOT EXISTS terms TEXT NOT NULL DEFAULT '';
 ALTER TABLE spend ADD COLUMN IF NOT EXISTS source TEXT NOT NULL DEFAULT '';
 ";
-/// Whether the tables lack what this version needs.
+/// A query that returns whether the tables lack columns that this version needs.
 const OLD: &str = "SELECT count(*) < 2 FROM pg_attribute WHERE NOT attisdropped \
     AND (attrelid = to_regclass('budget') AND attname = 'terms' \
     OR attrelid = to_regclass('spend') AND attname = 'source')";
@@ -44,7 +45,8 @@ const ADD_ENTRY: &str = "INSERT INTO spend (budget, number, id, asker, at, pipel
     loss, release, digest, previous, seal) \
     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)";
 
-/// A server, with a connection to write and one to read while another thread writes.
+/// A server with two connections. One connection writes, and the other can read while another
+/// thread writes.
 pub(crate) struct Postgres {
     parameters: String,
     writer: Mutex<Client>,
@@ -73,7 +75,7 @@ impl Postgres {
 }
 fn client(parameters: &str) -> Result<Client> {
     let mut client = Client::connect(parameters, NoTls).map_err(|error| fault(&error))?;
-    // A commit is on the disk when it returns, independently of the server's default.
+    // A commit returns only after it is on the disk, independently of the default of the server.
     client.batch_execute("SET synchronous_commit = on").map_err(|error| fault(&error))?;
     let row = client.query_one("SHOW fsync", &[]).map_err(|error| fault(&error))?;
     match row.try_get::<_, &str>(0) {
@@ -84,7 +86,7 @@ fn client(parameters: &str) -> Result<Client> {
         )),
     }
 }
-/// Wait until no other writer is at work.
+/// Wait until no other writer works, and lock out other writers until the transaction ends.
 fn turn(transaction: &mut Transaction<'_>) -> Result<()> {
     let locked = transaction.execute("SELECT pg_advisory_xact_lock($1)", &[&TURN]);
     locked.map(|_| ()).map_err(|error| fault(&error))
@@ -103,7 +105,7 @@ fn transaction(
         if read_only { IsolationLevel::RepeatableRead } else { IsolationLevel::ReadCommitted };
     let builder = client.build_transaction().isolation_level(isolation).read_only(read_only);
     let mut transaction = builder.start().map_err(|error| fault(&error))?;
-    // Dropping the transaction rolls it back.
+    // A transaction that is dropped is rolled back.
     work(&mut transaction)?;
     transaction.commit().map_err(|error| fault(&error))
 }
@@ -116,7 +118,7 @@ impl Store for Postgres {
     }
     fn write(&self, work: &mut dyn FnMut(&mut dyn Tables) -> Result<()>) -> Result<()> {
         transaction(&self.writer, &self.parameters, false, &mut |transaction| {
-            // Statements after this see the commits of the writer before.
+            // All later statements see the commits of the previous writer.
             turn(transaction)?;
             work(&mut Rows { transaction })
         })
@@ -244,7 +246,8 @@ fn entry(row: &Row) -> Result<EntryRow, postgres::Error> {
     })
 }
 
-/// Report what is wrong with the server, without the parameters, which may hold a password.
+/// Make the error for a fault of the server. The error does not contain the connection parameters,
+/// because these can contain a password.
 #[cold]
 fn fault(error: &postgres::Error) -> Error {
     let what = match error.as_db_error() {

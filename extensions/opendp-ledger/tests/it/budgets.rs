@@ -1,4 +1,4 @@
-//! The properties of a budget: its amount, its unit, its clock; and the meaning of an id.
+//! Tests the amount, the unit and the clock of a budget, and the meaning of an id.
 
 use std::{
     sync::{
@@ -36,7 +36,7 @@ fn an_amount_that_cannot_be_read_back_is_refused() {
     }
     let pair = Loss::epsilon_delta("1", "1e-4096").unwrap();
     assert!(ledger.create("long", &pair).is_err());
-    // A loss that is too long is refused, too.
+    // A loss with too many digits is also refused.
     let spend = |loss: &str| {
         let request = Request::of_loss(loss, epsilon(loss));
         ledger.release("large", &request, || Ok(1))
@@ -64,13 +64,14 @@ fn a_budget_has_room_for_the_loss_it_names() {
     let measure = Approximate(MaxDivergence);
     for delta in ["1e-4", "1e-5", "1e-6", "1e-7", "1e-8", "1e-9", "1e-10", "1e-12", "0.1", "0.3"] {
         ledger.create(delta, &Loss::epsilon_delta("1", delta).unwrap()).unwrap();
-        // The float that a map gives, and then a tiny loss more.
+        // Charge two losses. The delta of the first loss is the float that a map returns. The delta
+        // of the second loss is tiny.
         let float: f64 = delta.parse().unwrap();
         let request = Request::of_loss("a", measure.account(&(0.5, float)).unwrap());
         ledger.release(delta, &request, || Ok(1)).unwrap();
         let hair = Request::of_loss("b", measure.account(&(0.5, 5e-324)).unwrap());
         let more = ledger.release(delta, &hair, || Ok(1));
-        // If the float is below the decimal, the difference remains in the budget.
+        // If the float is below the decimal number, their difference remains in the budget.
         let exact = Loss::epsilon_delta("1", delta).unwrap().parts()[1].clone();
         let below = opendp_core::arith::Exact::from_f64(float).unwrap() < exact;
         assert_eq!(more.is_ok(), below, "{delta}");
@@ -161,7 +162,7 @@ fn an_id_stands_for_its_data_and_columns() {
         assert_eq!(error.kind(), "Argument");
         assert!(error.to_string().contains("another data or column"), "{error}");
     }
-    // The same holds for an id whose data were not recorded.
+    // If no data were recorded for an id, a request that states its data is also refused.
     let open = Request::of_loss("open", epsilon("0.1"));
     ledger.release("b", &open, || Ok(1)).unwrap();
     let request = open.source(&json!({"data": "people.csv"}));
@@ -179,7 +180,7 @@ fn a_reader_leaves_nothing_behind_that_blocks_a_writer() {
     for reader in &readers {
         assert_eq!(reader.remaining("b").unwrap(), epsilon("0.9"));
     }
-    // As if the readers were killed.
+    // Simulate that the readers were killed.
     readers.into_iter().for_each(std::mem::forget);
     spend("2").unwrap();
     assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);

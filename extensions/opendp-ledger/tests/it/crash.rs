@@ -1,4 +1,4 @@
-//! Processes that share a budget and are killed at any instant.
+//! Tests processes that share a budget and are killed at any time.
 
 use std::{
     collections::HashMap,
@@ -20,19 +20,22 @@ use opendp_ledger::{Ledger, Loss, Notion, Request};
 const PROCESSES: usize = 8;
 const SIGKILL: i32 = 9;
 const KILLS: usize = 200;
-/// The budget of the tests with kills: large enough that it outlasts them.
+/// The number of releases for which the budget has room in the tests with kills. These tests cannot
+/// exhaust the budget.
 const AMPLE: usize = 1_000_000;
-/// After the last kill all but this many places are taken at once, so that the rest can be
-/// exhausted.
+/// The number of releases for which the budget has room at the end of a test. After the last kill,
+/// one large charge leaves only this room, so that the processes can exhaust the budget.
 const REST: usize = 300;
-/// The number of ids without kills: the budget has room for all of them.
+/// The number of ids in a test without kills. The budget has room for all these ids.
 const CALM_IDS: usize = 200;
-/// The number of last ids of its lane that a restarted process asks for again.
+/// The number of ids that a restarted process requests again: its last ids before the kill.
 const AGAIN: usize = 10;
-/// The number of further requests of a process after a refusal. They must be refused, too.
+/// The number of further requests of a process after a refusal. The further requests must also be
+/// refused.
 const IN_VAIN: usize = 25;
 
-/// Not a test by itself: a process that asks for releases, and reports the ones it gets.
+/// Run a process that requests releases, and reports the releases that it gets. The function is a
+/// helper of other tests.
 #[test]
 fn helper_spender() {
     let Ok(path) = std::env::var("LEDGER_SPENDER") else { return };
@@ -40,8 +43,9 @@ fn helper_spender() {
     let (lane, broken) = (number("LEDGER_LANE"), number("LEDGER_BROKEN") == 1);
     let ids = number("LEDGER_IDS");
     let ledger = Ledger::open_existing(&path).unwrap();
-    // Two processes share a lane of ids. After a restart the last ones are asked for again. When
-    // the control releases first, each process has its own lane, so only a kill can show the fault.
+    // Two processes share a list of ids. After a restart, a process requests its last ids again.
+    // The broken ledger of the control test returns releases before they are charged. There, each
+    // process has its own list, so only a kill can show the fault.
     let (first, step) = match broken {
         true => (lane, PROCESSES),
         false => (lane / 2, PROCESSES / 2),
@@ -50,7 +54,7 @@ fn helper_spender() {
     let mut refused = 0;
     for i in (first..ids).step_by(step) {
         let id = format!("r{i}");
-        // Every process computes a different value, and a new one each time.
+        // Every process computes a different value for each release.
         let value = (std::process::id() as u64) << 20 | i as u64;
         let say = |value: u64, age: &str| {
             let mut out = std::io::stdout().lock();
@@ -60,7 +64,7 @@ fn helper_spender() {
         let request = Request::of_loss(&id, Loss::epsilon("0.1").unwrap());
         let granted = ledger.release("b", &request, || {
             if broken {
-                // A ledger that returns the release first.
+                // Simulate a broken ledger, which returns the release before the charge.
                 say(value, "new");
             }
             Ok(value)
@@ -80,13 +84,14 @@ fn helper_spender() {
     println!("\ndone");
 }
 
-/// The releases that were reported, and the highest id of each process.
+/// The reports of the processes: all releases that were reported, and the highest id of each
+/// process.
 type Told = Arc<Mutex<(Vec<(String, u64)>, [usize; PROCESSES])>>;
 
-/// A process that spends, and its output.
+/// A process that charges releases, and a thread that reads the output of the process.
 struct Spender {
     child: Child,
-    /// Whether it was charged for a release since it was started.
+    /// Whether the process was charged for a release since its start.
     spending: Arc<AtomicBool>,
     reader: thread::JoinHandle<bool>,
 }
@@ -125,20 +130,21 @@ impl Spender {
         });
         Spender { child, spending, reader }
     }
-    /// Kill the process, and report whether the kill ended it.
+    /// Kill the process, and return whether the kill ended it.
     fn kill(&mut self) -> bool {
         self.child.kill().unwrap();
         self.child.wait().unwrap().signal() == Some(SIGKILL)
     }
 }
-/// Take all remaining places except some, while others spend.
+/// Make one charge, after which the budget has room for only `places` releases. Other processes
+/// also charge at this time.
 fn take_all_but(places: usize, ledger: &Ledger) {
     let rest: Exact = format!("{}", places as f64 / 10.0).parse().unwrap();
     for attempt in 0..100 {
         let left = ledger.remaining("b").unwrap();
         let most = Loss::exact(Notion::Pure, vec![left.parts()[0].minus(&rest)]).unwrap();
         let request = Request::of_loss(&format!("most {attempt}"), most);
-        // The others may have been faster.
+        // Another process can be faster, and the charge is then refused.
         if ledger.release("b", &request, || Ok(0_u64)).is_ok() {
             return;
         }
@@ -146,7 +152,8 @@ fn take_all_but(places: usize, ledger: &Ledger) {
     panic!("the others were always faster");
 }
 
-/// Let processes spend, kill `kills` of them, and report what is wrong with the releases.
+/// Let processes charge releases, and kill a process `kills` times. Return the faults that were
+/// found in the releases, and the number of charges.
 fn storm(kills: usize, broken: bool) -> (Vec<String>, usize) {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("storm.ledger");
@@ -156,7 +163,7 @@ fn storm(kills: usize, broken: bool) -> (Vec<String>, usize) {
     let told = Told::default();
     let start = |lane| Spender::start(&path, lane, (broken, ids), &told);
     let mut running: Vec<Spender> = (0..PROCESSES).map(start).collect();
-    // Any source of numbers that visits many instants is good enough.
+    // The random numbers choose the times of the kills. A simple generator is sufficient.
     let mut state = 0x9e37_79b9_7f4a_7c15_u64 ^ u64::from(std::process::id());
     let mut random = |below: u64| {
         state ^= state << 13;
@@ -167,7 +174,7 @@ fn storm(kills: usize, broken: bool) -> (Vec<String>, usize) {
     let mut readers = Vec::new();
     for _ in 0..kills {
         let lane = random(PROCESSES as u64) as usize;
-        // Only a process that spends is killed, at any instant of its next few spends.
+        // Kill a process only after its first charge, at a random time during its next few charges.
         let mut patience = 60_000;
         while !running[lane].spending.load(Ordering::SeqCst) {
             patience -= 1;
@@ -187,7 +194,7 @@ fn storm(kills: usize, broken: bool) -> (Vec<String>, usize) {
             );
             take_all_but(REST, &ledger);
         }
-        // Every request is repeated to the end, as a careful caller does.
+        // Let the other processes finish all their requests.
         for mut spender in running {
             assert!(spender.child.wait().unwrap().success());
             assert!(
@@ -206,13 +213,14 @@ fn storm(kills: usize, broken: bool) -> (Vec<String>, usize) {
     }
     findings(&path, &told, 0 < kills && !broken)
 }
-/// Compare the ledger with what the processes told. Return what is wrong, and the number of spends.
+/// Compare the ledger with the reports of the processes. Return the faults, and the number of
+/// charges.
 fn findings(path: &Path, told: &Told, exhausted: bool) -> (Vec<String>, usize) {
     let ledger = Ledger::open_to_read(path).unwrap();
     let history = ledger.history("b").unwrap();
     let mut wrong = Vec::new();
     let account = ledger.account("b").unwrap();
-    // The history was checked: its exact sum is the amount spent.
+    // `history` has checked that the exact sum of the entries is the amount spent.
     if account.total.parts() < account.spent.parts() {
         wrong.push("more was spent than the budget".to_owned());
     }
@@ -240,13 +248,13 @@ fn findings(path: &Path, told: &Told, exhausted: bool) -> (Vec<String>, usize) {
 fn no_kill_loses_a_spend_or_charges_twice() {
     let (wrong, spends) = storm(KILLS, false);
     assert!(wrong.is_empty(), "{wrong:?}");
-    // Each killed process had been charged for a release.
+    // Each killed process was charged for a release before the kill.
     assert!(KILLS + 1 < spends, "{spends}");
     println!("{KILLS} kills among {spends} spends");
 }
 #[test]
 fn the_storm_finds_a_ledger_that_releases_first() {
-    // Without a kill the two cannot be told apart.
+    // Without kills, the broken ledger shows no fault.
     assert_eq!(storm(0, true).0, Vec::<String>::new());
     assert!(!storm(20, true).0.is_empty());
 }

@@ -1,4 +1,4 @@
-//! Damage anywhere: every file in the folder of a ledger, changed or cut off.
+//! Tests that all damage is noticed. Every file in the folder of a ledger is changed or cut off.
 
 use std::path::{Path, PathBuf};
 
@@ -9,7 +9,7 @@ use tempfile::TempDir;
 fn request(id: &str) -> Request {
     Request::of_loss(id, Loss::epsilon("0.01").unwrap())
 }
-/// A ledger with releases, and copies of its files as they are while it is open.
+/// Make a ledger with releases, and copy its files while it is open.
 fn spent(releases: i32) -> (TempDir, Vec<(String, Vec<u8>)>) {
     let folder = tempfile::tempdir().unwrap();
     let ledger = Ledger::open(folder.path().join("l")).unwrap();
@@ -26,14 +26,14 @@ fn spent(releases: i32) -> (TempDir, Vec<(String, Vec<u8>)>) {
     drop(ledger);
     (folder, files)
 }
-/// Put files in a folder that had others.
+/// Write the files to a folder, and replace the bytes of the file number `changed`.
 fn place(folder: &Path, files: &[(String, Vec<u8>)], changed: usize, bytes: &[u8]) -> PathBuf {
     for (at, (name, whole)) in files.iter().enumerate() {
         std::fs::write(folder.join(name), if at == changed { bytes } else { whole }).unwrap();
     }
     folder.join("l")
 }
-/// Ask for each release again, and report whether any was drawn anew, or any spend was lost.
+/// Request each release again. Return whether any release was drawn again, or any charge was lost.
 fn lost(path: &Path, releases: i32) -> Result<bool> {
     let ledger = Ledger::open_existing(path)?;
     for i in 0..releases {
@@ -99,7 +99,7 @@ fn damage_while_it_is_open_releases_nothing() {
         std::fs::write(&path, &whole[..cut]).unwrap();
         assert!(ledger.release("b", &request("new"), || Ok(1)).is_err(), "cut at {cut}");
     }
-    // An older copy in its place.
+    // Replace the content of the file by an older copy.
     std::fs::write(&path, whole).unwrap();
     let ledger = Ledger::open(&path).unwrap();
     ledger.release("b", &request("new"), || Ok(1)).unwrap();
@@ -114,13 +114,13 @@ fn the_part_of_a_line_that_a_crash_leaves_is_cut_off_and_a_whole_line_counts() {
     let (_more, after) = spent(4);
     let (before, after) = (&files[0].1, &after[0].1);
     let line = {
-        // The same ids and times are not needed: the line must only follow the last one.
+        // Make a line that correctly follows the last line of the ledger.
         let ledger = Ledger::open(&path).unwrap();
         ledger.release("b", &request("3"), || Ok(3)).unwrap();
         std::fs::read(&path).unwrap()[before.len()..].to_vec()
     };
     for kept in [0, 1, 64, 65, line.len() - 1, line.len()] {
-        // The mark is as it was before.
+        // The mark does not count the new line.
         let torn = [&before[..], &line[..kept]].concat();
         std::fs::write(&path, torn).unwrap();
         let whole = kept == line.len();
@@ -130,7 +130,7 @@ fn the_part_of_a_line_that_a_crash_leaves_is_cut_off_and_a_whole_line_counts() {
         let retry = ledger.release("b", &request("3"), || Ok(1003)).unwrap();
         assert_eq!(retry.repeated(), whole, "{kept} bytes");
         assert_eq!(ledger.history("b").unwrap().len(), 4);
-        // A line that does not follow counts as nothing, even if it is whole.
+        // A line that does not follow the last line is not counted, even if it is complete.
         let other = [&before[..], &after[before.len()..]].concat();
         std::fs::write(&path, other).unwrap();
         assert_eq!(Ledger::open_existing(&path).unwrap().history("b").unwrap().len(), 3);

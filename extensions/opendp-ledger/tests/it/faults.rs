@@ -58,7 +58,7 @@ fn damage_is_noticed_wherever_it_is() {
     let damaged = folder.path().join("damaged");
     let mut noticed = 0;
     for at in 0..whole.len() {
-        // One bit of each byte that is not zero; of the empty parts, a few.
+        // Change one bit of each byte that is not zero, and of a few bytes that are zero.
         if whole[at] == 0 && at % 257 != 0 {
             continue;
         }
@@ -68,7 +68,7 @@ fn damage_is_noticed_wherever_it_is() {
         for beside in ["damaged-wal", "damaged-shm"] {
             let _ = std::fs::remove_file(folder.path().join(beside));
         }
-        // In every case, the rest of the budget never grows.
+        // After any damage, the rest of the budget must not be larger than before.
         let outcome = Ledger::open_existing(&damaged).and_then(|ledger| {
             ledger.export()?;
             spend(&ledger, "second")?;
@@ -109,7 +109,7 @@ fn what_is_no_ledger_is_left_alone() {
     assert_eq!(missing.kind(), "NotFound");
     assert!(Ledger::open(folder.path().join("no/folder")).is_err());
 }
-/// Not a test by itself: what `a_read_only_file_releases_nothing` runs as another user.
+/// The test `a_read_only_file_releases_nothing` runs this helper as another user.
 #[test]
 fn helper_read_only() {
     let Ok(path) = std::env::var("LEDGER_READ_ONLY") else { return };
@@ -133,7 +133,7 @@ fn a_read_only_file_releases_nothing() {
     allow(&path, 0o444);
     for folder_mode in [0o555, 0o777] {
         allow(folder.path(), folder_mode);
-        // The superuser may write anything, so another user tries.
+        // The superuser can write every file, so the test runs as another user.
         let program = folder.path().with_extension("program");
         std::fs::copy(std::env::current_exe().unwrap(), &program).unwrap();
         allow(&program, 0o755);
@@ -144,7 +144,7 @@ fn a_read_only_file_releases_nothing() {
         if root || is_root(&path) {
             helper.uid(65534).gid(65534);
         }
-        // A process that another test starts may hold the copy open for writing for a moment.
+        // A process of another test can have the copy open for writing for a moment.
         let busy = |error: &std::io::Error| error.kind() == ErrorKind::ExecutableFileBusy;
         let mut output = helper.output();
         while output.as_ref().is_err_and(busy) {
@@ -159,12 +159,12 @@ fn a_read_only_file_releases_nothing() {
     }
     allow(folder.path(), 0o755);
 }
-/// Whether permissions do not bind this process.
+/// Return whether this process can write a read-only file.
 #[cfg(unix)]
 fn is_root(read_only: &Path) -> bool {
     OpenOptions::new().append(true).open(read_only).is_ok()
 }
-/// Not a test by itself: what `a_file_that_may_not_grow_releases_nothing` runs under a limit.
+/// The test `a_file_that_may_not_grow_releases_nothing` runs this helper with a limit.
 #[test]
 fn helper_small_files() {
     let Ok(path) = std::env::var("LEDGER_SMALL") else { return };
@@ -207,14 +207,15 @@ fn a_file_that_may_not_grow_releases_nothing() {
     let granted = said.lines().find_map(|line| line.strip_prefix("granted ")).unwrap();
     let granted: usize = granted.split(':').next().unwrap().parse().unwrap();
     assert!(5 < granted && granted < 500, "{said}");
-    // The ledger holds all releases, and nothing else. When the disk has room again, it continues.
+    // The ledger contains exactly the releases that were returned. When the disk has room again,
+    // the ledger continues.
     let ledger = Ledger::open_existing(&path).unwrap();
     assert_eq!(ledger.history("b").unwrap().len(), 1 + granted);
     let request = Request::of_loss(&format!("r{granted}"), Loss::epsilon("0.0001").unwrap());
     assert!(!ledger.release("b", &request, || Ok("x".repeat(1500))).unwrap().repeated());
     assert_eq!(ledger.history("b").unwrap().len(), 2 + granted);
 }
-/// A small disk of its own, where the test may mount one.
+/// A small disk for the test, if the test has the right to mount it.
 struct Small(tempfile::TempDir);
 impl Small {
     fn new() -> Option<Self> {
@@ -255,7 +256,7 @@ fn a_full_disk_releases_nothing() {
     assert!(error.contains("the disk is full; nothing was released"), "{error}");
     assert!(5 < granted && long(granted).is_err() && long(0).unwrap().repeated());
     assert_eq!(ledger.history("b").unwrap().len(), 1 + granted);
-    // When the disk has room again, the same request succeeds, once.
+    // When the disk has room again, the same request succeeds, and it is charged only once.
     let mut mount = Command::new("mount");
     mount.args(["-o", "remount,size=1m"]);
     assert!(mount_at(&mut mount, disk.0.path()));

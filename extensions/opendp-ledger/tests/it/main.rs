@@ -1,4 +1,4 @@
-//! The ledger, as programs use it.
+//! Tests the public interface of the ledger.
 #![allow(
     clippy::unwrap_used,
     clippy::panic,

@@ -1,4 +1,4 @@
-//! One file under two names.
+//! Tests one file under two names.
 
 use std::{
     io::{BufRead, BufReader},
@@ -14,7 +14,8 @@ use tempfile::TempDir;
 fn request(id: &str) -> Request {
     Request::of_loss(id, Loss::epsilon("0.01").unwrap())
 }
-/// A release by a separate process would not differ: each opening has its own lock.
+/// Open the ledger and make a release. A release by a separate process would give the same result,
+/// because each open file has its own lock.
 fn spend(path: &Path, id: &str) -> Result<bool> {
     let ledger = Ledger::open(path)?;
     Ok(!ledger.release("b", &request(id), || Ok(7))?.repeated())
@@ -26,7 +27,7 @@ fn ledger(total: &str) -> (TempDir, PathBuf) {
     (folder, path)
 }
 
-/// A file that is mounted at a second place, where the test may do that.
+/// A file that is mounted at a second place, if the test has the right to mount it.
 struct Mounted(PathBuf);
 impl Mounted {
     fn new(path: &Path, at: PathBuf) -> Option<Self> {
@@ -50,7 +51,7 @@ impl Drop for Mounted {
 fn a_hard_link_never_overspends() {
     for round in 0..25 {
         let (folder, path) = ledger("0.03");
-        // A process has it open, also while the link is made.
+        // The ledger is open while the link is made.
         let open = Ledger::open(&path).unwrap();
         open.release("b", &request("0"), || Ok(7)).unwrap();
         let link = folder.path().join("link");
@@ -60,7 +61,7 @@ fn a_hard_link_never_overspends() {
             assert!(error.contains("more than one name (a hard link)"), "{round}: {error}");
         }
         assert!(open.release("b", &request("1"), || Ok(7)).is_err());
-        // The name that stays leads to everything, for either of the two names.
+        // Remove one of the two names. The other name still leads to all releases.
         let (stays, goes) = if round % 2 == 0 { (&path, &link) } else { (&link, &path) };
         std::fs::remove_file(goes).unwrap();
         assert!(spend(stays, "1").unwrap() && spend(stays, "2").unwrap());
@@ -102,7 +103,8 @@ fn a_file_mounted_at_two_places_never_overspends() {
         }
     }
 }
-/// Not a test by itself: a process that spends under one name until it is killed.
+/// Run a process that opens the file by one name, and charges releases until the process is killed.
+/// The function is a helper of another test.
 #[test]
 fn helper_endless_spender() {
     let Ok(path) = std::env::var("LEDGER_ENDLESS") else { return };
@@ -169,11 +171,11 @@ fn the_control_a_database_has_another_log_for_each_name_and_drops_what_was_damag
     first.pragma_update_and_check(None, "wal_checkpoint", "TRUNCATE", |_| Ok(())).unwrap();
     first.execute_batch("INSERT INTO spend VALUES (1)").unwrap();
     assert_eq!(spent(&first), 1);
-    // The state under the other name: the same file, and no log. (One process would share its
-    // memory.)
+    // Copy the file without its log. The copy simulates the other name, because connections of one
+    // process would share memory.
     std::fs::copy(&path, &other).unwrap();
     assert_eq!(spent(&open(&other)), 0, "a spend under the first name is not seen");
-    // A change in the log makes the spend disappear.
+    // If a byte of the log is changed, the charge is lost.
     let copy = folder.path().join("copy");
     std::fs::copy(&path, &copy).unwrap();
     let mut log = std::fs::read(folder.path().join("d-wal")).unwrap();

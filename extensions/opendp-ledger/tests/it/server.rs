@@ -1,5 +1,5 @@
-//! The same on a server, which the test starts on loopback. Without a server the test says so
-//! clearly.
+//! Tests a ledger on a server, which the test starts on loopback. If no server is installed, the
+//! test prints that it was skipped.
 
 use std::{
     net::TcpListener,
@@ -10,7 +10,7 @@ use std::{
 use opendp_ledger::{Ledger, Loss, Request};
 use tempfile::TempDir;
 
-/// A server of our own, in a folder of its own. It ends with the test.
+/// A server that the test starts in a new folder. The server ends with the test.
 struct Server {
     folder: TempDir,
     port: u16,
@@ -18,12 +18,12 @@ struct Server {
 fn program(name: &str) -> Option<PathBuf> {
     let path = std::env::var_os("PATH")?;
     let mut folders: Vec<PathBuf> = std::env::split_paths(&path).collect();
-    // Debian keeps the programs outside the usual path.
+    // Debian keeps the programs of the server outside the usual path.
     let versions = std::fs::read_dir("/usr/lib/postgresql").into_iter().flatten().flatten();
     folders.extend(versions.map(|version| version.path().join("bin")));
     folders.into_iter().map(|folder| folder.join(name)).find(|program| program.is_file())
 }
-/// The server refuses to run as the superuser.
+/// Prepare a command for another user, because the server refuses to run as the superuser.
 fn command(program: &Path, folder: &Path) -> Command {
     let mut command = Command::new(program);
     command.current_dir("/").stdout(Stdio::null()).stderr(Stdio::null());
@@ -96,7 +96,7 @@ fn a_server_keeps_what_a_file_keeps() {
     ledger.create("b", &Loss::epsilon("1").unwrap()).unwrap();
     assert_eq!(ledger.create("b", &Loss::rho("1").unwrap()).unwrap_err().kind(), "Argument");
     let request = |id: &str| Request::of_loss(id, Loss::epsilon("0.1").unwrap()).by("Ada");
-    // Connections that compete for ids and for the budget.
+    // Several connections compete for ids and for the budget.
     let mut granted = Vec::new();
     std::thread::scope(|scope| {
         let threads: Vec<_> = (0..4_u64)
@@ -135,7 +135,7 @@ fn a_server_keeps_what_a_file_keeps() {
         }
     }
     assert_eq!(again.unwrap(), history);
-    // Nothing is released without a server.
+    // When the server does not run, nothing is released.
     ledger
         .create("c", &Loss::epsilon("1").unwrap())
         .or_else(|_| ledger.create("c", &Loss::epsilon("1").unwrap()))

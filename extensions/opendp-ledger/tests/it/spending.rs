@@ -46,10 +46,10 @@ fn ten_tenths_exhaust_one_and_the_eleventh_is_refused() {
     assert!(!computed.get(), "the data are not touched");
     let least = Request::of_loss("r11", epsilon("1e-300"));
     assert_eq!(refused(ledger.release("b", &least, || Ok(0))), "BudgetExceeded");
-    // A loss of zero costs nothing.
+    // A release with a loss of zero does not change the rest of the budget.
     ledger.release("b", &Request::of_loss("r12", epsilon("0")), || Ok(0)).unwrap();
     assert_eq!(ledger.history("b").unwrap().len(), 11);
-    // A mechanism is charged its exact loss of a tenth, and not the float above it.
+    // The charge of a mechanism is its exact loss of 0.1, and not the larger float.
     let (mechanism, _folder) = self::ledger(epsilon("1"));
     let release = |i: i32| {
         let request = Request::new(&format!("r{i}"), &laplace(10.0), &1).unwrap();
@@ -57,7 +57,7 @@ fn ten_tenths_exhaust_one_and_the_eleventh_is_refused() {
     };
     assert!((0..10).all(|i| release(i).is_ok()));
     assert_eq!(refused(release(10)), "BudgetExceeded");
-    // The control: ten of that float do not fit.
+    // Ten charges of the float 0.1, which is above the decimal 0.1, exceed the budget.
     let (floats, _folder) = self::ledger(epsilon("1"));
     let float = MaxDivergence.account(&0.1).unwrap();
     let granted = (0..10).filter(|i| {
@@ -74,7 +74,8 @@ fn the_same_id_is_one_charge_and_one_release() {
     let first = ledger.release("b", &request, || laplace.invoke(&1_000_000)).unwrap();
     assert!(!first.repeated());
     let value: i64 = first.value().unwrap();
-    // Also when another caller asks, after a restart, or when nothing else is left.
+    // The same release is returned to another caller, after a restart, and when the budget is
+    // exhausted.
     ledger.release("b", &Request::of_loss("rest", epsilon("0.5")), || Ok(0)).unwrap();
     let again = Ledger::open_existing(folder.path().join("test.ledger")).unwrap();
     for ledger in [&ledger, &again] {
@@ -86,7 +87,7 @@ fn the_same_id_is_one_charge_and_one_release() {
         assert_eq!(retry.value::<i64>().unwrap(), value);
         assert_eq!(retry.entry(), first.entry());
     }
-    // Another request is not the same release.
+    // Other requests with the same id are refused.
     let others = [
         request.clone().pipeline(&json!({"p": 2})),
         Request::new("a", &laplace, &2).unwrap().pipeline(&json!({"p": 1})),
@@ -114,7 +115,7 @@ fn every_measure_has_its_budget() {
     ledger.release("b", &pair("1", "0.5", "1e-6"), || Ok(0)).unwrap();
     assert_eq!(refused(ledger.release("b", &pair("2", "0.1", "1e-9"), || Ok(0))), "BudgetExceeded");
     assert_eq!(refused(ledger.release("b", &pair("3", "0.6", "0"), || Ok(0))), "BudgetExceeded");
-    // A pure loss has no delta.
+    // A pure loss costs no delta, so it fits a budget whose delta is exhausted.
     ledger.release("b", &Request::new("4", &laplace(4.0), &1).unwrap(), || Ok(0)).unwrap();
     assert_eq!(ledger.remaining("b").unwrap(), Loss::epsilon_delta("0.25", "0").unwrap());
 
@@ -180,7 +181,7 @@ fn threads_share_a_budget_and_ids() {
             let (ledger, granted) = (&ledger, &granted);
             scope.spawn(move || {
                 for i in 0..10 {
-                    // Every id is tried by two threads.
+                    // Two threads request every id.
                     let id = format!("{}-{i}", thread / 2);
                     let request = Request::of_loss(&id, epsilon("0.04"));
                     match ledger.release("b", &request, || Ok(thread)) {

@@ -1,11 +1,12 @@
-//! Budgets that compose tightly.
+//! Tests budgets that compose tightly.
 
 use opendp_core::Result;
 use opendp_core::arith::Exact;
 use opendp_ledger::{Ledger, Loss, Release, Request, Terms};
 use opendp_measurements::accounting::{Kind, Share, joined_epsilon};
 
-/// The delta at which the epsilon of Gaussian noise is stated.
+/// The delta of the losses in these tests. Gaussian noise has an epsilon for each delta, and the
+/// tests use the epsilon for this delta.
 const DELTA: &str = "1e-9";
 
 fn file() -> (tempfile::TempDir, std::path::PathBuf) {
@@ -19,7 +20,7 @@ fn total() -> Loss {
 fn exact(text: &str) -> Exact {
     text.parse().unwrap()
 }
-/// The loss of one of `n` equal releases of Gaussian noise.
+/// Return the loss of one of `n` equal releases with Gaussian noise.
 fn gaussian(ledger: &Ledger, n: u32) -> Loss {
     let account = ledger.account("b").unwrap();
     let share = Share::Fraction(exact(&format!("1/{n}")));
@@ -38,7 +39,8 @@ fn a_tight_budget_admits_the_same_releases_after_each_restart() {
     let (_folder, path) = file();
     Ledger::open(&path).unwrap().create_tight("b", &total(), &Terms::new()).unwrap();
     let loss = gaussian(&Ledger::open(&path).unwrap(), 100);
-    // One of a hundred counts gets noise of scale 42.5. Their epsilons add up to far more than 1.
+    // Each of a hundred counts gets noise whose scale is 42.5. The sum of their epsilons is far
+    // above 1.
     let scale = loss.mu_squared().unwrap().to_f64_down().sqrt().recip();
     assert!(scale < 42.7, "{scale}");
     let epsilons = loss.parts()[0].times(&exact("100"));
@@ -70,7 +72,7 @@ fn a_budget_that_adds_up_ignores_mu() {
         let request = Request::of_loss(&number.to_string(), loss.clone());
         ledger.release("sum", &request, || Ok(1)).is_ok()
     });
-    // The control: basic composition.
+    // Basic composition admits fewer than 30 of these releases.
     assert!((1..30).contains(&admitted.count()));
 }
 #[test]
@@ -81,7 +83,7 @@ fn many_pure_losses_cost_less_than_their_sum() {
     let small = Loss::epsilon("0.02").unwrap();
     let admitted =
         (0..1000).take_while(|number| spend(&ledger, &number.to_string(), &small).is_ok()).count();
-    // Basic composition admits 50.
+    // Basic composition admits 50 of these releases.
     assert!((80..100).contains(&admitted), "{admitted}");
 }
 #[test]

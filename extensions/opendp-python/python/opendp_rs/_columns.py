@@ -1,4 +1,4 @@
-"""Columns of other libraries as arrays of numpy, without a copy where their layout allows it."""
+"""Columns of other libraries as arrays of numpy, without a copy where the layout allows this."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ if TYPE_CHECKING:  # Importing `typing` takes longer than the library.
 
 
 def as_array(value: Any) -> Any:
-    """Return an array, or a list in which None stands for a null, or the value itself."""
+    """Return an array, a list with None for each null, or the value itself."""
     package = type(value).__module__.partition(".")[0]
     if package == "polars" and hasattr(value, "null_count"):
         return value.to_numpy() if _is_plain(value.null_count(), value.dtype) else value.to_list()
@@ -32,16 +32,16 @@ def as_array(value: Any) -> Any:
 
 
 def _is_plain(nulls: int, dtype: Any) -> bool:
-    """Whether a column is numbers or booleans without nulls.
+    """Return whether a column has numbers or booleans without nulls.
 
-    With nulls, an array would have NaN, or floats instead of integers.
+    An array of a column with nulls would have NaN, or floats instead of integers.
     """
     name = str(dtype).lower()
     return nulls == 0 and name.startswith(("int", "uint", "float", "double", "bool"))
 
 
 def _of_buffer(value: Any) -> Any:
-    """An array over the memory of a value, if it offers its memory and numpy is installed."""
+    """Return an array over the memory of a value with a buffer, or a list without numpy."""
     try:
         view = memoryview(value)
     except TypeError:

@@ -1,4 +1,4 @@
-"""A budget, spent by queries: ``Context.compositor(...)``, then ``.query()....release()``."""
+"""A budget that queries spend: ``Context.compositor(...)``, then ``.query()....release()``."""
 
 from __future__ import annotations
 
@@ -18,12 +18,13 @@ _make = _native.make
 class Context:
     """A data set with a budget, which queries spend.
 
-    Each query is a chain of registered constructors. One parameter of noise may be left open: it is
-    found so that the query spends its share of the budget.
+    Each query is a chain of registered constructors. One parameter of the noise may be left
+    open. Then the library finds the value with which the query spends its share of the budget.
 
-    With ``split_evenly_over``, ``split_by_weights`` or ``d_mids`` the shares are fixed beforehand, and
-    ``make_adaptive_composition`` bounds the loss of all queries. Without them, each query states its
-    share, as in ``query(epsilon=0.5)``, and ``make_privacy_filter`` refuses what exceeds the budget.
+    With ``split_evenly_over``, ``split_by_weights`` or ``d_mids``, the shares are fixed beforehand.
+    Then ``make_adaptive_composition`` bounds the loss of all queries. Without these arguments,
+    each query states its share, as in ``query(epsilon=0.5)``. ``make_privacy_filter`` then rejects
+    queries over the budget.
     """
 
     def __init__(self, session: Any, space: Any, d_in: Any, measure: Any, d_mids: Any) -> None:
@@ -43,8 +44,8 @@ class Context:
     ) -> Context:
         """Open a context: a data set, the unit of privacy, and the budget with its division.
 
-        Without ``domain``, the domain is that of the Python type of the data: this discloses that
-        type and nothing else.
+        Without ``domain``, the Python type of the data gives the domain. This discloses only the
+        type.
         """
         metric, d_in = privacy_unit
         measure, loss = privacy_loss
@@ -70,7 +71,7 @@ class Context:
         return Context(composed(data), space, d_in, measure, list(d_mids))
 
     def query(self, **loss: Any) -> Query:
-        """Begin the next query, on the whole data set. Its share is stated here if it is not fixed."""
+        """Begin the next query on the whole data set. State the share of the query, unless all shares are fixed."""
         if self._d_mids is None:
             d_mid = None
             if loss:
@@ -87,13 +88,13 @@ class Context:
         return Query(self, self._space)
 
     def remaining_privacy_loss(self) -> Any:
-        """The budgets of the queries to come, or what is left of the budget."""
+        """Return the budgets of the remaining queries, or the rest of the budget."""
         if self._d_mids is None:
             return self._session.remaining_budget()
         return self._d_mids[self._asked :]
 
     def _share(self, stated: Any) -> Any:
-        """The budget of the next query."""
+        """Return the budget of the next query."""
         if self._d_mids is None:
             return stated
         if self._asked == len(self._d_mids):
@@ -105,8 +106,8 @@ class Context:
         try:
             answer = self._session(measurement)
         except OpenDPError as error:
-            # A query that is refused keeps its share for the next one. An answer that fails has
-            # used it.
+            # If a query is rejected, its share stays for the next query. If an answer fails, the
+            # share of its query is spent.
             self._asked += error.kind not in _REFUSED
             raise
         self._asked += 1
@@ -138,7 +139,7 @@ def _compose(space: Any, measure: Any, d_in: Any, d_mids: Sequence[Any]) -> Any:
 
 
 def _divide(space: Any, measure: Any, d_in: Any, loss: Any, weights: list[float]) -> list[Any]:
-    """Divide a loss by weights, so that the parts compose to no more than it."""
+    """Divide a loss by weights, so that the parts compose to at most the loss."""
     total = float(sum(weights))
     if not weights or not all(weight > 0 for weight in weights):
         raise of("Argument", "argument `split_by_weights`: expected numbers above 0")
@@ -154,7 +155,7 @@ def _divide(space: Any, measure: Any, d_in: Any, loss: Any, weights: list[float]
 
     if fits(1.0):
         return parts(1.0)
-    # The exact sum of the rounded parts is a little above: shrink them by the least that helps.
+    # The exact sum of the rounded parts can be a little above the loss. Then shrink the parts.
     return parts(_native.search_float(fits, (0.5, 1.0)))
 
 
@@ -202,7 +203,7 @@ class Query:
         return Query(self._context, chain(self._made, other), None, self._d_mid)
 
     def _open(self, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> str | None:
-        """The one parameter of noise that is not given, if there is one."""
+        """Return the only parameter of noise that is not given, if there is one."""
         family = _registry.describe(_registry.find(f"then_{name}") or "")
         if family["kind"] != "measurement":
             return None
@@ -222,7 +223,7 @@ class Query:
         return lambda value: _cast(make(value), measure, d_mid)
 
     def resolve(self) -> Any:
-        """Make the measurement, and do not ask it."""
+        """Make the measurement, without a release."""
         context = self._context
         d_mid = context._share(self._d_mid)
         if self._make is not None:
@@ -244,5 +245,5 @@ class Query:
         return _solve(self._candidate(d_mid), self._context._d_in, d_mid)
 
     def release(self) -> Any:
-        """Ask the query: spend its part of the budget, and return the release."""
+        """Spend the query's part of the budget, and return the release."""
         return self._context._release(self)

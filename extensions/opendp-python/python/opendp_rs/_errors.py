@@ -6,7 +6,7 @@ from __future__ import annotations
 class OpenDPError(Exception):
     """An error of the library. No message contains data.
 
-    ``kind`` (also ``variant``) names the kind, ``message`` says what is wrong and what to do.
+    ``kind`` and ``variant`` name the kind. ``message`` says what is wrong and what to do.
     """
 
     kind = "Unknown"

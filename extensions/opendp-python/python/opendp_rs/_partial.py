@@ -11,7 +11,7 @@ if TYPE_CHECKING:  # Importing `typing` takes longer than the library.
 
 
 def as_space(value: Any) -> Any:
-    """Take a space, or a pair of a domain and a metric."""
+    """Return a space, given a space or a pair of a domain and a metric."""
     if isinstance(value, _native.Space):
         return value
     if (
@@ -32,7 +32,7 @@ class Partial:
         self._make = make
 
     def __call__(self, input_domain: Any, input_metric: Any) -> Any:
-        """Make the object on a space."""
+        """Make the object, given its input space."""
         return self._make(_native.Space(input_domain, input_metric))
 
     def __rshift__(self, other: Any) -> Partial:
@@ -46,7 +46,7 @@ class Partial:
 
 
 def chain(left: Any, right: Any) -> Any:
-    """Append an object, or a constructor that waits for its space."""
+    """Append `right` to `left`: an object, or a constructor that waits for its input space."""
     space = as_space(left)
     if isinstance(right, Partial):
         if space is not None:

@@ -1,4 +1,4 @@
-"""Python functions for the registered constructors, made when they are first used."""
+"""Python functions for the registered constructors. A function is made at its first use."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def describe(name: str) -> dict[str, Any]:
 
 
 def _spaces(family: dict[str, Any]) -> list[str]:
-    """The parameters that are spaces: a domain and a metric each."""
+    """Return the parameters that are spaces. Each is a domain and a metric."""
     return [
         parameter["name"]
         for parameter in family["parameters"]
@@ -75,7 +75,7 @@ def _spaces(family: dict[str, Any]) -> list[str]:
 
 
 def signature(family: dict[str, Any], partial: bool = False) -> inspect.Signature:
-    """The Python signature of a constructor."""
+    """Return the Python signature of a constructor."""
     key = (family["name"], partial)
     if key not in _SIGNATURES:
         _SIGNATURES[key] = _signature(family, partial)
@@ -100,7 +100,8 @@ def _signature(family: dict[str, Any], partial: bool) -> inspect.Signature:
         elif parameter["default"] is not None:
             found[name] = json.loads(parameter["default"])
         else:
-            # In Python, what follows a default has one. The registry says that it is missing.
+            # After a parameter with a default, Python requires a default for each parameter. If
+            # the caller leaves out a required value, the registry reports the missing value.
             has_default = any(default is not _REQUIRED for default in found.values())
             found[name] = ... if has_default else _REQUIRED
     for generic in family["generics"]:
@@ -121,7 +122,7 @@ _REQUIRED = object()
 
 
 def _argument(parameter: dict[str, Any] | None, value: Any, given: dict[str, Any]) -> Any:
-    """Convert what only Python has: types and functions."""
+    """Convert arguments that only Python has: types and functions."""
     if is_type(value):
         return type_name(value)
     if isinstance(value, (list, tuple)) and any(is_type(item) for item in value):
@@ -157,7 +158,7 @@ def _argument(parameter: dict[str, Any] | None, value: Any, given: dict[str, Any
 def _gather(
     family: dict[str, Any], args: tuple[Any, ...], kwargs: dict[str, Any], partial: bool
 ) -> dict[str, Any]:
-    """Bring the arguments of a call under the names of the registered parameters."""
+    """Assign the arguments of a call to the names of the registered parameters."""
     names = list(signature(family, partial).parameters)
     if len(args) > len(names):
         found = f"expected at most {len(names)} arguments, found {len(args)}"
@@ -188,7 +189,7 @@ def _gather(
         converted[name] = value
     first = {name: _argument(None, value, {}) for name, value in converted.items()}
     result = {name: _argument(parameters.get(name), value, first) for name, value in first.items()}
-    # The type of what a Python function returns is no type parameter of the constructor.
+    # The return type of a Python function is not a type parameter of the constructor.
     if "TO" in result and not any(
         generic["name"] == "TO" and generic["types"] != ["AnyValue"]
         for generic in family["generics"]
@@ -228,7 +229,7 @@ def function(attribute: str, prefix: str = "") -> Any:
 
 
 def module(accept: Callable[[str], bool], where: str, prefix: str = "") -> tuple[Any, Any]:
-    """The functions ``__getattr__`` and ``__dir__`` of a module of constructors."""
+    """Return the functions ``__getattr__`` and ``__dir__`` of a module of constructors."""
     made: dict[str, Any] = {}
 
     def get(attribute: str) -> Any:
@@ -259,7 +260,7 @@ def nearest(attribute: str, name: str | None, where: str) -> str:
 
 
 def module_of(name: str) -> str:
-    """The module in which a constructor is: ``t.``, ``m.``, ``c.`` or none."""
+    """Return the module of a constructor: ``t.``, ``m.``, ``c.`` or none."""
     if _prefix(name):
         return f"{_prefix(name)}."
     if in_combinators(name):
@@ -270,22 +271,22 @@ def module_of(name: str) -> str:
 
 
 def in_combinators(name: str) -> bool:
-    """Whether a constructor is in ``dp.c``."""
+    """Return whether a constructor is in ``dp.c``."""
     return name in COMBINATORS
 
 
 def in_measurements(name: str) -> bool:
-    """Whether a constructor is in ``dp.m``."""
+    """Return whether a constructor is in ``dp.m``."""
     return KINDS[name] == "measurement" and name not in COMBINATORS
 
 
 def in_transformations(name: str) -> bool:
-    """Whether a constructor is in ``dp.t``: transformations, and functions of their outputs."""
+    """Return whether a constructor is in ``dp.t``: transformations, and functions of outputs."""
     if KINDS[name] == "function":
         return _last(name).startswith("make_") and name not in COMBINATORS
     return KINDS[name] == "transformation" and name not in COMBINATORS
 
 
 def at_top(name: str) -> bool:
-    """Whether a constructor is in the prelude itself: descriptions, and functions of users."""
+    """Return whether a constructor is in the prelude: descriptions and functions of users."""
     return KINDS[name] in DESCRIPTIONS or not _last(name).startswith("make_")

@@ -12,7 +12,7 @@ if TYPE_CHECKING:  # Importing `typing` takes longer than the library.
 
 
 def _is_float(predicate: Callable[[Any], Any], bounds: tuple[Any, Any] | None, T: Any) -> bool:
-    """Whether to search among floats: as the type says, as the bounds do, or by trying both."""
+    """Return whether to search among floats: by the type, by the bounds, or by trying both."""
     if T is not None:
         name = type_name(T)
         if name in ("f64", "f32"):
@@ -22,12 +22,12 @@ def _is_float(predicate: Callable[[Any], Any], bounds: tuple[Any, Any] | None, T
         raise of("TypeParse", f"cannot search among values of type `{name}`: expected int or float")
     if bounds is not None:
         return any(isinstance(bound, float) for bound in bounds)
-    # A parameter that takes only whole numbers takes some of them, and refuses a half.
+    # A parameter for whole numbers accepts some whole numbers, and rejects 1.5.
     return not (_refuses(predicate, 1.5) and any(not _refuses(predicate, x) for x in (1, 2, 100)))
 
 
 def _both(bounds: tuple[Any, Any] | None) -> tuple[Any, Any] | None:
-    """Bounds without open ends. ``(None, None)`` means that there are none."""
+    """Return bounds without open ends. ``(None, None)`` means that there are no bounds."""
     if bounds is None or tuple(bounds) == (None, None):
         return None
     low, high = bounds
@@ -50,10 +50,10 @@ def binary_search(
     T: Any = None,
     return_sign: bool = False,
 ) -> Any:
-    """Find the value nearest to where a condition changes, on the side where it holds.
+    """Find the value nearest to the point where a condition changes, on the side where it holds.
 
-    Without bounds, the search starts at zero and moves in growing steps. A condition that fails with
-    an :class:`OpenDPError` counts as one that does not hold.
+    Without bounds, the search starts at zero and moves in growing steps. If the
+    condition raises an :class:`OpenDPError`, the condition does not hold at this value.
     """
     bounds = _both(bounds)
     if _is_float(predicate, bounds, T):
@@ -88,7 +88,7 @@ def binary_search_param(
     bounds: tuple[Any, Any] | None = None,
     T: Any = None,
 ) -> Any:
-    """Find the parameter at the boundary where ``make_chain(parameter)`` meets ``(d_in, d_out)``."""
+    """Find the boundary parameter at which ``make_chain(parameter)`` meets ``(d_in, d_out)``."""
     return binary_search(lambda value: make_chain(value).check(d_in, d_out), bounds, T)
 
 
@@ -99,5 +99,5 @@ def binary_search_chain(
     bounds: tuple[Any, Any] | None = None,
     T: Any = None,
 ) -> Any:
-    """Make the chain whose parameter :func:`binary_search_param` finds."""
+    """Make the chain with the parameter that :func:`binary_search_param` finds."""
     return make_chain(binary_search_param(make_chain, d_in, d_out, bounds, T))

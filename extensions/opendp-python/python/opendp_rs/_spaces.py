@@ -14,7 +14,7 @@ _make = _native.make
 
 
 def domain_of(T: Any, infer: bool = False) -> Any:
-    """Make the domain of a Python type: ``domain_of(list[int])``. With ``infer``, of public data."""
+    """Make the domain of a Python type, such as ``list[int]``, or with ``infer`` of public data."""
     if infer:
         T = _type_of(T)
     name = type_name(T)
@@ -53,7 +53,7 @@ def _list_of(item: Any) -> Any:
 
 
 def _type_of(value: Any) -> Any:
-    """The type of public data."""
+    """Return the type of public data."""
     if hasattr(value, "dtype") and getattr(value, "ndim", 0) == 1 and value.dtype.kind in "biuf":
         return _list_of(value.dtype.type)
     if hasattr(value, "tolist"):
@@ -111,8 +111,8 @@ def measure_of(M: Any) -> Any:
 def space_of(T: Any, M: Any = None, infer: bool = False) -> Any:
     """Make a space of a Python type: ``space_of(list[int])``, ``space_of(float)``.
 
-    Data sets are at the symmetric distance, and numbers at the absolute distance, unless ``M`` says
-    otherwise.
+    ``M`` is the metric. Defaults to the symmetric distance for data sets, and to the absolute distance
+    for numbers.
     """
     domain = T if isinstance(T, _native.Domain) else domain_of(T, infer=infer)
     carrier = domain.carrier_type
@@ -183,7 +183,7 @@ def unit_of(
 def loss_of(
     epsilon: float | None = None, delta: float | None = None, rho: float | None = None
 ) -> tuple[Any, Any]:
-    """Describe a budget: a measure, and the greatest loss in it."""
+    """Describe a budget: a measure, and the largest loss in this measure."""
     if (epsilon is None) == (rho is None):
         raise of("Argument", "argument `epsilon`: expected either epsilon or rho")
     name = "max_divergence" if rho is None else "zero_concentrated_divergence"

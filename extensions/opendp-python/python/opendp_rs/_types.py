@@ -1,4 +1,4 @@
-"""Names of types, as arguments: ``int`` is ``"i32"`` and ``float`` is ``"f64"``."""
+"""Names of types as arguments: ``int`` is ``"i32"`` and ``float`` is ``"f64"``."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ class TypeHead:
 
 
 def is_type(value: Any) -> bool:
-    """Whether a value is a Python type that has a name here."""
+    """Return whether a value is a Python type that has a name here."""
     if isinstance(value, (type, types.GenericAlias, types.UnionType, TypeHead)):
         return True
     return type(value).__module__ == "typing"
 
 
 def type_name(value: Any) -> str:
-    """Name a type: of Python, of ``typing``, of numpy, or a name already."""
+    """Return the name of a type of Python, ``typing`` or numpy, or the name itself."""
     if isinstance(value, str):
         return value
     if isinstance(value, TypeHead):

@@ -1,7 +1,9 @@
-"""Combinators: measurements of measurements, conversions, conversations: one function for each registered constructor.
+"""Combinators: one function for each registered constructor.
 
-``make_*`` takes the domain and the metric of the input first; ``then_*`` takes them from what is to
-its left: ``space >> then_*()``.
+A combinator makes a measurement from measurements, a conversion or an interactive mechanism.
+
+The first arguments of ``make_*`` are the domain and the metric of the input. ``then_*`` takes the
+domain and the metric from its left operand: ``space >> then_*()``.
 """
 
 from ._registry import in_combinators, module

@@ -8,10 +8,10 @@ def make_RDP_to_approxDP(measurement: Measurement, MO: Any = ...) -> Measurement
     """Convert the Renyi divergences of a measurement to a delta for each epsilon."""
 
 def make_adaptive_composition(input_domain: Domain, input_metric: Metric, output_measure: Measure, d_in: Any, d_mids: Sequence[Any]) -> Measurement:
-    """Make a measurement that answers questions, each within a loss that is fixed beforehand."""
+    """Make a measurement that answers a sequence of questions. The largest loss of each question is"""
 
 def make_approximate(measurement: Measurement, MO: Any = ...) -> Measurement:
-    """Convert the loss of a measurement to an approximate one with delta = 0."""
+    """Convert the loss of a measurement to an approximate loss with delta = 0."""
 
 def make_basic_composition(measurements: Sequence[Measurement]) -> Measurement:
     """Make a measurement that releases the answers of several measurements on the same data."""
@@ -23,46 +23,46 @@ def make_chain_pm(postprocess1: Callable[..., Any], measurement0: Measurement) -
     """Chain a function of the release after a measurement."""
 
 def make_chain_tt(transformation1: Transformation, transformation0: Transformation) -> Transformation:
-    """Chain a transformation after another one."""
+    """Chain a transformation after another transformation."""
 
 def make_composition(measurements: Sequence[Measurement]) -> Measurement:
     """Make a measurement that releases the answers of several measurements on the same data."""
 
 def make_fix_delta(measurement: Measurement, delta: float, MO: Any = ...) -> Measurement:
-    """Make a measurement with a privacy profile state its loss at one delta."""
+    """Make a measurement that states its loss at one delta, from a measurement with a privacy profile."""
 
 def make_fixed_approxDP_to_approxDP(measurement: Measurement, MO: Any = ...) -> Measurement:
     """Convert the loss of a measurement with one epsilon and delta to a delta for each epsilon."""
 
 def make_fixed_size_subsampling(measurement: Measurement, size: int, MO: Any = ...) -> Measurement:
-    """Make a measurement run on a sample of fixed size, drawn without replacement."""
+    """Make a measurement that runs on a sample of fixed size, drawn without replacement."""
 
 def make_fully_adaptive_composition(input_domain: Domain, input_metric: Metric, output_measure: Measure) -> Odometer:
-    """Make an odometer, which answers any measurements and reports their total loss."""
+    """Make an odometer, which answers any number of questions and reports their total loss."""
 
 def make_group_privacy(measurement: Measurement, size: int, MO: Any = ...) -> Measurement:
-    """Make a measurement state its loss at larger distances, which are divided into steps."""
+    """Make a measurement that states its loss at larger distances. These distances are divided into"""
 
 def make_parallel_composition(input_domain: Domain, input_metric: Metric, part: Any, measurements: Sequence[Measurement], E: Any = ..., M: Any = ..., MO: Any = ...) -> Measurement:
     """Make a measurement that partitions the rows of a data set and makes a release of each part."""
 
 def make_poisson_subsampling(measurement: Measurement, rate: float, size: int | None = ..., MO: Any = ...) -> Measurement:
-    """Make a measurement run on a Poisson sample of the data."""
+    """Make a measurement that runs on a Poisson sample of the data."""
 
 def make_population_amplification(measurement: Measurement, population_size: int, MO: Any = ...) -> Measurement:
-    """Make a measurement on a secret sample state its loss to the population."""
+    """Make a measurement on a secret sample that states its loss to the population."""
 
 def make_privacy_filter(odometer: Odometer, d_in: Any, d_out: Any) -> Measurement:
-    """Make a measurement that answers questions as long as their loss fits a budget."""
+    """Make a measurement that answers questions as long as their total loss is within a budget."""
 
 def make_pureDP_to_zCDP(measurement: Measurement) -> Measurement:
     """Convert the pure loss of a measurement to a zero-concentrated loss."""
 
 def make_select_private_candidate(measurement: Measurement, stop_probability: float, threshold: float) -> Measurement:
-    """Make a measurement that repeats another one until the score of its release reaches a threshold."""
+    """Make a measurement that repeats another measurement until the score of its release reaches a"""
 
 def make_sequential_composition(input_domain: Domain, input_metric: Metric, output_measure: Measure, d_in: Any, d_mids: Sequence[Any]) -> Measurement:
-    """Make a measurement that answers questions, each within a loss that is fixed beforehand."""
+    """Make a measurement that answers a sequence of questions. The largest loss of each question is"""
 
 def make_zCDP_to_approxDP(measurement: Measurement, MO: Any = ...) -> Measurement:
     """Convert the zero-concentrated loss of a measurement to a delta for each epsilon."""
@@ -71,10 +71,10 @@ def then_RDP_to_approxDP(measurement: Measurement, MO: Any = ...) -> Measurement
     """Convert the Renyi divergences of a measurement to a delta for each epsilon."""
 
 def then_adaptive_composition(output_measure: Measure, d_in: Any, d_mids: Sequence[Any]) -> Partial:
-    """Make a measurement that answers questions, each within a loss that is fixed beforehand."""
+    """Make a measurement that answers a sequence of questions. The largest loss of each question is"""
 
 def then_approximate(measurement: Measurement, MO: Any = ...) -> Measurement:
-    """Convert the loss of a measurement to an approximate one with delta = 0."""
+    """Convert the loss of a measurement to an approximate loss with delta = 0."""
 
 def then_basic_composition(measurements: Sequence[Measurement]) -> Measurement:
     """Make a measurement that releases the answers of several measurements on the same data."""
@@ -86,46 +86,46 @@ def then_chain_pm(postprocess1: Callable[..., Any], measurement0: Measurement) -
     """Chain a function of the release after a measurement."""
 
 def then_chain_tt(transformation1: Transformation, transformation0: Transformation) -> Transformation:
-    """Chain a transformation after another one."""
+    """Chain a transformation after another transformation."""
 
 def then_composition(measurements: Sequence[Measurement]) -> Measurement:
     """Make a measurement that releases the answers of several measurements on the same data."""
 
 def then_fix_delta(measurement: Measurement, delta: float, MO: Any = ...) -> Measurement:
-    """Make a measurement with a privacy profile state its loss at one delta."""
+    """Make a measurement that states its loss at one delta, from a measurement with a privacy profile."""
 
 def then_fixed_approxDP_to_approxDP(measurement: Measurement, MO: Any = ...) -> Measurement:
     """Convert the loss of a measurement with one epsilon and delta to a delta for each epsilon."""
 
 def then_fixed_size_subsampling(measurement: Measurement, size: int, MO: Any = ...) -> Measurement:
-    """Make a measurement run on a sample of fixed size, drawn without replacement."""
+    """Make a measurement that runs on a sample of fixed size, drawn without replacement."""
 
 def then_fully_adaptive_composition(output_measure: Measure) -> Partial:
-    """Make an odometer, which answers any measurements and reports their total loss."""
+    """Make an odometer, which answers any number of questions and reports their total loss."""
 
 def then_group_privacy(measurement: Measurement, size: int, MO: Any = ...) -> Measurement:
-    """Make a measurement state its loss at larger distances, which are divided into steps."""
+    """Make a measurement that states its loss at larger distances. These distances are divided into"""
 
 def then_parallel_composition(part: Any, measurements: Sequence[Measurement], E: Any = ..., M: Any = ..., MO: Any = ...) -> Partial:
     """Make a measurement that partitions the rows of a data set and makes a release of each part."""
 
 def then_poisson_subsampling(measurement: Measurement, rate: float, size: int | None = ..., MO: Any = ...) -> Measurement:
-    """Make a measurement run on a Poisson sample of the data."""
+    """Make a measurement that runs on a Poisson sample of the data."""
 
 def then_population_amplification(measurement: Measurement, population_size: int, MO: Any = ...) -> Measurement:
-    """Make a measurement on a secret sample state its loss to the population."""
+    """Make a measurement on a secret sample that states its loss to the population."""
 
 def then_privacy_filter(odometer: Odometer, d_in: Any, d_out: Any) -> Measurement:
-    """Make a measurement that answers questions as long as their loss fits a budget."""
+    """Make a measurement that answers questions as long as their total loss is within a budget."""
 
 def then_pureDP_to_zCDP(measurement: Measurement) -> Measurement:
     """Convert the pure loss of a measurement to a zero-concentrated loss."""
 
 def then_select_private_candidate(measurement: Measurement, stop_probability: float, threshold: float) -> Measurement:
-    """Make a measurement that repeats another one until the score of its release reaches a threshold."""
+    """Make a measurement that repeats another measurement until the score of its release reaches a"""
 
 def then_sequential_composition(output_measure: Measure, d_in: Any, d_mids: Sequence[Any]) -> Partial:
-    """Make a measurement that answers questions, each within a loss that is fixed beforehand."""
+    """Make a measurement that answers a sequence of questions. The largest loss of each question is"""
 
 def then_zCDP_to_approxDP(measurement: Measurement, MO: Any = ...) -> Measurement:
     """Convert the zero-concentrated loss of a measurement to a delta for each epsilon."""

@@ -5,13 +5,13 @@ from ._native import Domain as Domain, Function as Function, Measure as Measure,
 from ._partial import Partial
 
 def make_above_threshold(input_domain: Domain, input_metric: Metric, threshold: float, limit: int = ..., scales: Any = ..., T: Any = ..., Q: Any = ...) -> Measurement:
-    """Make a measurement that tells which numbers of a vector exceed a threshold, up to a limit."""
+    """Make a measurement that answers which numbers of a vector exceed a threshold, up to a limit."""
 
 def make_alp_queryable(input_domain: Domain, input_metric: Metric, scale: float, total_limit: int, value_limit: int | None = ..., size_factor: int = ..., alpha: int = ..., K: Any = ..., V: Any = ...) -> Measurement:
-    """Make a measurement that releases a noisy map, which answers for any key."""
+    """Make a measurement that releases a noisy map. The released map answers questions about any key."""
 
 def make_base_alp(input_domain: Domain, input_metric: Metric, scale: float, total_limit: int, value_limit: int | None = ..., size_factor: int = ..., alpha: int = ..., K: Any = ..., V: Any = ...) -> Measurement:
-    """Make a measurement that releases a noisy map, which answers for any key."""
+    """Make a measurement that releases a noisy map. The released map answers questions about any key."""
 
 def make_base_discrete_exponential(input_domain: Domain, input_metric: Metric, temperature: float, optimize: Any = ..., T: Any = ..., M: Any = ...) -> Measurement:
     """Make a measurement that chooses the index of a good score."""
@@ -53,7 +53,7 @@ def make_laplace_threshold(input_domain: Domain, input_metric: Metric, scale: fl
     """Make a measurement that adds Laplace noise to a map and keeps numbers that reach a threshold."""
 
 def make_noise(input_domain: Domain, input_metric: Metric, output_measure: Measure, scale: float, k: int | None = ..., D: Any = ..., M: Any = ..., MO: Any = ...) -> Measurement:
-    """Make a measurement that adds noise to each number; the privacy measure selects the noise."""
+    """Make a measurement that adds noise to each number. The privacy measure selects the noise."""
 
 def make_noise_threshold(input_domain: Domain, input_metric: Metric, output_measure: Any, scale: float, threshold: float, k: int | None = ..., K: Any = ..., V: Any = ..., M: Any = ..., MO: Any = ...) -> Measurement:
     """Make a measurement that adds noise to a map and keeps numbers that reach a threshold."""
@@ -68,31 +68,31 @@ def make_private_quantile(input_domain: Domain, input_metric: Metric, output_mea
     """Make a measurement that releases a quantile, chosen from a list of candidates."""
 
 def make_randomized_response(categories: Sequence[bool] | Sequence[int] | Sequence[str], prob: float, T: Any = ...) -> Measurement:
-    """Make a measurement that tells a category, which is the true one with a known probability."""
+    """Make a measurement that releases the true category with a known probability, and otherwise"""
 
 def make_randomized_response_bitvec(input_domain: Domain, input_metric: Metric, f: float, constant_time: bool = ...) -> Measurement:
     """Make a measurement that flips each bit of a vector with probability `f / 2`."""
 
 def make_randomized_response_bool(prob: float, constant_time: bool = ...) -> Measurement:
-    """Make a measurement that answers a yes-or-no question, and lies with a known probability."""
+    """Make a measurement that answers a yes-or-no question. The answer is correct with a known"""
 
 def make_report_noisy_max_gumbel(input_domain: Domain, input_metric: Metric, scale: float, optimize: Any = ..., T: Any = ..., M: Any = ...) -> Measurement:
     """Make a measurement that chooses the index of a good score, as [`make_noisy_max`] does."""
 
 def make_sparse_vector(input_domain: Domain, input_metric: Metric, d_in: Any, sensitivity: float, threshold: float, limit: int, scales: Any, monotonic: bool = ..., T: Any = ..., Q: Any = ...) -> Measurement:
-    """Make a measurement that tells which queries exceed a threshold, and has a loss only for these."""
+    """Make a measurement that answers which queries exceed a threshold. Only these queries have a"""
 
 def make_user_measurement(input_domain: Domain, input_metric: Metric, output_measure: Measure, function: Callable[..., Any], privacy_map: Callable[..., Any]) -> Measurement:
-    """Make a measurement from a function and a privacy map that its user vouches for."""
+    """Make a measurement from a function and a privacy map. The caller is responsible for both."""
 
 def then_above_threshold(threshold: float, limit: int = ..., scales: Any = ..., T: Any = ..., Q: Any = ...) -> Partial:
-    """Make a measurement that tells which numbers of a vector exceed a threshold, up to a limit."""
+    """Make a measurement that answers which numbers of a vector exceed a threshold, up to a limit."""
 
 def then_alp_queryable(scale: float, total_limit: int, value_limit: int | None = ..., size_factor: int = ..., alpha: int = ..., K: Any = ..., V: Any = ...) -> Partial:
-    """Make a measurement that releases a noisy map, which answers for any key."""
+    """Make a measurement that releases a noisy map. The released map answers questions about any key."""
 
 def then_base_alp(scale: float, total_limit: int, value_limit: int | None = ..., size_factor: int = ..., alpha: int = ..., K: Any = ..., V: Any = ...) -> Partial:
-    """Make a measurement that releases a noisy map, which answers for any key."""
+    """Make a measurement that releases a noisy map. The released map answers questions about any key."""
 
 def then_base_discrete_exponential(temperature: float, optimize: Any = ..., T: Any = ..., M: Any = ...) -> Partial:
     """Make a measurement that chooses the index of a good score."""
@@ -134,7 +134,7 @@ def then_laplace_threshold(scale: float, threshold: float, k: int | None = ..., 
     """Make a measurement that adds Laplace noise to a map and keeps numbers that reach a threshold."""
 
 def then_noise(output_measure: Measure, scale: float, k: int | None = ..., D: Any = ..., M: Any = ..., MO: Any = ...) -> Partial:
-    """Make a measurement that adds noise to each number; the privacy measure selects the noise."""
+    """Make a measurement that adds noise to each number. The privacy measure selects the noise."""
 
 def then_noise_threshold(output_measure: Any, scale: float, threshold: float, k: int | None = ..., K: Any = ..., V: Any = ..., M: Any = ..., MO: Any = ...) -> Partial:
     """Make a measurement that adds noise to a map and keeps numbers that reach a threshold."""
@@ -149,19 +149,19 @@ def then_private_quantile(output_measure: Measure, candidates: Sequence[float] |
     """Make a measurement that releases a quantile, chosen from a list of candidates."""
 
 def then_randomized_response(categories: Sequence[bool] | Sequence[int] | Sequence[str], prob: float, T: Any = ...) -> Measurement:
-    """Make a measurement that tells a category, which is the true one with a known probability."""
+    """Make a measurement that releases the true category with a known probability, and otherwise"""
 
 def then_randomized_response_bitvec(f: float, constant_time: bool = ...) -> Partial:
     """Make a measurement that flips each bit of a vector with probability `f / 2`."""
 
 def then_randomized_response_bool(prob: float, constant_time: bool = ...) -> Measurement:
-    """Make a measurement that answers a yes-or-no question, and lies with a known probability."""
+    """Make a measurement that answers a yes-or-no question. The answer is correct with a known"""
 
 def then_report_noisy_max_gumbel(scale: float, optimize: Any = ..., T: Any = ..., M: Any = ...) -> Partial:
     """Make a measurement that chooses the index of a good score, as [`make_noisy_max`] does."""
 
 def then_sparse_vector(d_in: Any, sensitivity: float, threshold: float, limit: int, scales: Any, monotonic: bool = ..., T: Any = ..., Q: Any = ...) -> Partial:
-    """Make a measurement that tells which queries exceed a threshold, and has a loss only for these."""
+    """Make a measurement that answers which queries exceed a threshold. Only these queries have a"""
 
 def then_user_measurement(output_measure: Measure, function: Callable[..., Any], privacy_map: Callable[..., Any]) -> Partial:
-    """Make a measurement from a function and a privacy map that its user vouches for."""
+    """Make a measurement from a function and a privacy map. The caller is responsible for both."""

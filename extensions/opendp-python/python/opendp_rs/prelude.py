@@ -1,8 +1,8 @@
 """All names in one module: ``import opendp_rs.prelude as dp``.
 
-``dp.t`` has transformations, ``dp.m`` measurements and ``dp.c`` combinators. Domains, metrics and
-measures are here, such as ``dp.atom_domain``; names of third parties are in modules of their
-prefixes.
+``dp.t`` has transformations, ``dp.m`` measurements and ``dp.c`` combinators. This
+module has domains, metrics and measures, such as ``dp.atom_domain``. The names of a third party
+are in a module with their prefix.
 """
 
 from __future__ import annotations
@@ -53,22 +53,22 @@ globals().update({error.__name__: error for error in _errors._CLASSES.values()})
 
 
 def enable_features(*features: str) -> None:
-    """Accept names of features, and do nothing: there are none here.
+    """Accept names of features, and do nothing. This library has no features.
 
-    What needs trust says so in its documentation, under ``Trust``.
+    If a constructor needs trust, its documentation has a section ``Trust``.
     """
 
 
 def disable_features(*features: str) -> None:
-    """Accept names of features, and do nothing: there are none here."""
+    """Accept names of features, and do nothing. This library has no features."""
 
 
 def assert_features(*features: str) -> None:
-    """Accept names of features, and do nothing: there are none here."""
+    """Accept names of features, and do nothing. This library has no features."""
 
 
 def deserialize(text: str | bytes) -> _Any:
-    """Build what a document describes: of this library, or written by OpenDP 0.16."""
+    """Build the pipeline of a document of this library or of OpenDP 0.16."""
     return _native.load(text.decode() if isinstance(text, bytes) else text)
 
 
@@ -92,7 +92,7 @@ def __getattr__(attribute: str) -> _Any:
 
 
 def _of_prefix(prefix: str) -> _Any:
-    """The constructors of a third party, whose names begin with a prefix."""
+    """Return the constructors of a third party. Their names begin with a prefix."""
 
     class Prefixed:
         def __getattr__(self, attribute: str) -> _Any:

@@ -8,7 +8,7 @@ def absolute_distance(T: Any = ...) -> Metric:
     """Measure the absolute difference of two numbers."""
 
 def approximate(measure: Measure, M: Any = ...) -> Measure:
-    """Measure loss except with a small probability delta, as a pair `(loss, delta)`."""
+    """Measure loss as a pair `(loss, delta)`. The loss can fail with a small probability delta."""
 
 def atom_domain(bounds: tuple[bool, bool] | None | tuple[float, float] | None | tuple[int, int] | None | tuple[str, str] | None = ..., nan: bool | None = ..., T: Any = ...) -> Domain:
     """Make the set of all values of an atomic type, optionally within bounds."""
@@ -17,28 +17,28 @@ def bitvector_domain(max_weight: int | None = ..., size: int | None = ...) -> Do
     """Make the set of all vectors of bits."""
 
 def change_one_distance() -> Metric:
-    """Count the records replaced, in any order, at a known number of records."""
+    """Count the records replaced, in any order. The size of the data sets must be known."""
 
 def dataframe_domain(col_names: Sequence[bool] | None | Sequence[int] | None | Sequence[str] | None = ..., element_domains: Sequence[Domain] | None = ..., size: int | None = ..., K: Any = ...) -> Domain:
-    """Make the set of all frames, or of those with a given schema."""
+    """Make the set of all frames, or of the frames with a given schema."""
 
 def discrete_distance() -> Metric:
-    """Measure whether two values differ: 0 when they are equal and 1 when they are not."""
+    """Measure whether two values differ. The distance is 0 when the values are equal, and 1 when the"""
 
 def fixed_smoothed_max_divergence() -> Measure:
     """Measure loss as (epsilon, delta)-differential privacy at one fixed pair."""
 
 def hamming_distance() -> Metric:
-    """Count the positions that hold different records, at a known number of records."""
+    """Count the positions with different records. The size of the data sets must be known."""
 
 def insert_delete_distance() -> Metric:
     """Count the records inserted or deleted, in order."""
 
 def l01inf_distance(metric: Metric, M: Any = ...) -> Metric:
-    """Measure how many parts change, the sum of their changes, and the largest change."""
+    """Measure the number of changed parts, the sum of their changes, and the largest change."""
 
 def l02inf_distance(metric: Metric, M: Any = ...) -> Metric:
-    """Measure how many parts change, the Euclidean length of their changes, and the largest change."""
+    """Measure the number of changed parts, the Euclidean length of their changes, and the largest"""
 
 def l1_distance(T: Any = ...) -> Metric:
     """Measure the sum of the absolute differences of two vectors or maps."""
@@ -50,43 +50,43 @@ def linf_distance(monotonic: bool = ..., T: Any = ...) -> Metric:
     """Measure the largest change of any score."""
 
 def map_domain(key_domain: Domain, value_domain: Domain, K: Any = ..., V: Any = ...) -> Domain:
-    """Make the set of all maps from members of one domain to members of another."""
+    """Make the set of all maps with keys in one domain and values in another domain."""
 
 def max_divergence() -> Measure:
-    """Measure loss as pure differential privacy: epsilon."""
+    """Measure loss by the epsilon of pure differential privacy."""
 
 def new_function(function: Callable[..., Any]) -> Function:
-    """Use a function as the post-processing of a release."""
+    """Make a post-processing step from a function of a release."""
 
 def new_queryable(transition: Callable[..., Any]) -> Function:
-    """Make a function that starts a conversation with a value, from a function of pairs."""
+    """Make a function that starts a conversation with a value. The transition takes a pair and returns"""
 
 def option_domain(element_domain: Domain, T: Any = ...) -> Domain:
     """Add the missing value to a domain."""
 
 def pair_domain(domain_0: Domain, domain_1: Domain, A: Any = ..., B: Any = ...) -> Domain:
-    """Make the set of all pairs of members of two domains."""
+    """Make the set of all pairs whose parts are in two given domains."""
 
 def range_distance(T: Any = ...) -> Metric:
     """Measure the range of the changes of the scores."""
 
 def renyi_divergence() -> Measure:
-    """Measure loss as Renyi differential privacy: an epsilon for each order."""
+    """Measure loss by the curve of Renyi differential privacy: an epsilon for each order."""
 
 def sampled(measure: Any, M: Any = ...) -> Measure:
-    """Measure the loss for a population when the data is a secret sample of it."""
+    """Measure the loss for a population. The data is a secret sample of this population."""
 
 def smoothed_max_divergence() -> Measure:
-    """Measure loss as approximate differential privacy: a delta for each epsilon."""
+    """Measure loss by the profile of approximate differential privacy: a delta for each epsilon."""
 
 def symmetric_distance() -> Metric:
     """Count the records added or removed, in any order."""
 
 def user_distance(identifier: str, descriptor: Any | None = ...) -> Metric:
-    """Name a metric that only its user defines."""
+    """Make a metric that is defined only by a name."""
 
 def user_divergence(identifier: str, descriptor: Any | None = ...) -> Measure:
-    """Name a privacy measure that only its user defines."""
+    """Make a privacy measure that is defined only by a name."""
 
 def user_domain(identifier: str, member: Callable[..., Any], descriptor: Any | None = ...) -> Domain:
     """Describe a set of values by a function that decides membership."""
@@ -95,7 +95,7 @@ def vector_domain(atom_domain: Domain, size: int | None = ..., D: Any = ...) -> 
     """Make the set of all vectors whose elements are members of another domain."""
 
 def zero_concentrated_divergence() -> Measure:
-    """Measure loss as zero-concentrated differential privacy: rho."""
+    """Measure loss by the rho of zero-concentrated differential privacy."""
 
 from . import combinators as combinators, measurements as measurements, transformations as transformations
 from ._context import Context as Context, Query as Query

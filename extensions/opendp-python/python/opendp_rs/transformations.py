@@ -1,7 +1,7 @@
 """Transformations, and functions of their outputs: one function for each registered constructor.
 
-``make_*`` takes the domain and the metric of the input first; ``then_*`` takes them from what is to
-its left: ``space >> then_*()``.
+The first arguments of ``make_*`` are the domain and the metric of the input. ``then_*`` takes the
+domain and the metric from its left operand: ``space >> then_*()``.
 """
 
 from ._registry import in_transformations, module

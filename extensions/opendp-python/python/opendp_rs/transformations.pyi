@@ -5,25 +5,25 @@ from ._native import Domain as Domain, Function as Function, Measure as Measure,
 from ._partial import Partial
 
 def make_b_ary_tree(input_domain: Domain, input_metric: Metric, leaf_count: int, branching_factor: int, T: Any = ..., M: Any = ...) -> Transformation:
-    """Compute the nodes of a tree from the counts of its leaves: each node is the sum of its children."""
+    """Compute the nodes of a tree from the counts of its leaves. Each node is the sum of its children."""
 
 def make_bounded_float_checked_sum(size_limit: int, bounds: tuple[float, float], S: Any = ...) -> Transformation:
-    """Add up an unknown number of bounded floats, as [`make_sum`] does."""
+    """Add up an unknown number of bounded floats with [`make_sum`]."""
 
 def make_bounded_float_ordered_sum(size_limit: int, bounds: tuple[float, float], S: Any = ...) -> Transformation:
-    """Add up an unknown number of bounded floats in order, as [`make_sum`] does."""
+    """Add up an unknown number of bounded floats in order with [`make_sum`]."""
 
 def make_bounded_int_monotonic_sum(bounds: tuple[int, int], T: Any = ...) -> Transformation:
-    """Add up an unknown number of bounded integers of one sign, as [`make_sum`] does."""
+    """Add up an unknown number of bounded integers of one sign with [`make_sum`]."""
 
 def make_bounded_int_ordered_sum(bounds: tuple[int, int], T: Any = ...) -> Transformation:
-    """Add up an unknown number of bounded integers in order, as [`make_sum`] does."""
+    """Add up an unknown number of bounded integers in order with [`make_sum`]."""
 
 def make_bounded_int_split_sum(bounds: tuple[int, int], T: Any = ...) -> Transformation:
-    """Add up an unknown number of bounded integers of either sign, as [`make_sum`] does."""
+    """Add up an unknown number of bounded integers of either sign with [`make_sum`]."""
 
 def make_bounded_sum(input_domain: Domain, input_metric: Metric, bounds: tuple[float, float] | None | tuple[int, int] | None = ..., T: Any = ..., M: Any = ...) -> Transformation:
-    """Add up an unknown number of bounded records, as [`make_sum`] does."""
+    """Add up an unknown number of bounded records with [`make_sum`]."""
 
 def make_cast(input_domain: Domain, input_metric: Metric, TIA: Any = ..., M: Any = ..., TOA: Any = ...) -> Transformation:
     """Cast each record to another type, or to null when the cast has no result."""
@@ -32,13 +32,13 @@ def make_cast_default(input_domain: Domain, input_metric: Metric, TIA: Any = ...
     """Cast each record to another type, or to the default value of that type."""
 
 def make_cast_inherent(input_domain: Domain, input_metric: Metric, TIA: Any = ..., M: Any = ..., TOA: Any = ...) -> Transformation:
-    """Cast each record to a float type, or to its inherent null, NaN."""
+    """Cast each record to a float type, or to NaN, which is the null value of float types."""
 
 def make_cdf(TA: Any = ...) -> Function:
     """Compute the cumulative distribution function of noisy counts of adjacent bins."""
 
 def make_clamp(input_domain: Domain, input_metric: Metric, bounds: tuple[float, float] | tuple[int, int], T: Any = ..., M: Any = ...) -> Transformation:
-    """Move each record that lies out of bounds to the nearest bound."""
+    """Replace each record that is out of bounds by the nearest bound."""
 
 def make_consistent_b_ary_tree(branching_factor: int, TIA: Any = ..., TOA: Any = ...) -> Function:
     """Estimate the leaves of a noisy tree of counts by least squares."""
@@ -50,7 +50,7 @@ def make_count_by(input_domain: Domain, input_metric: Metric, T: Any = ..., M: A
     """Count the records with each value that occurs."""
 
 def make_count_by_categories(input_domain: Domain, input_metric: Metric, categories: Sequence[bool] | Sequence[int] | Sequence[str], null_category: bool = ..., T: Any = ..., M: Any = ..., MO: Any = ..., TOA: Any = ...) -> Transformation:
-    """Count the records in each of some categories."""
+    """Count the records in each of the given categories."""
 
 def make_count_distinct(input_domain: Domain, input_metric: Metric, T: Any = ..., M: Any = ..., TO: Any = ...) -> Transformation:
     """Count the distinct values among the records."""
@@ -107,19 +107,19 @@ def make_mean(input_domain: Domain, input_metric: Metric, T: Any = ..., M: Any =
     """Average a known number of bounded records."""
 
 def make_metric_bounded(input_domain: Domain, input_metric: Metric, D: Any = ..., M: Any = ...) -> Transformation:
-    """Count one record removed and one added as one replaced."""
+    """Count one removed and one added record as one replaced record."""
 
 def make_metric_unbounded(input_domain: Domain, input_metric: Metric, D: Any = ..., M: Any = ...) -> Transformation:
-    """Count a replaced record as one removed and one added."""
+    """Count a replaced record as one removed and one added record."""
 
 def make_ordered_random(input_domain: Domain, input_metric: Metric, D: Any = ..., M: Any = ...) -> Transformation:
-    """Put the records in a random order, so that later steps may use the order."""
+    """Put the records into a random order, so that later steps can use the order."""
 
 def make_quantile_score_candidates(input_domain: Domain, input_metric: Metric, candidates: Sequence[float] | Sequence[int], alpha: float, T: Any = ..., M: Any = ..., MO: Any = ...) -> Transformation:
     """Score each candidate by its distance from a quantile of the records."""
 
 def make_quantiles_from_counts(bin_edges: Sequence[float] | Sequence[int], alphas: Sequence[float], interpolation: Any = ..., TA: Any = ..., F: Any = ...) -> Function:
-    """Compute quantiles from noisy counts of the records between edges."""
+    """Compute quantiles from noisy counts of the records in bins."""
 
 def make_resize(input_domain: Domain, input_metric: Metric, size: int, constant: bool | float | str, T: Any = ..., M: Any = ..., MO: Any = ...) -> Transformation:
     """Resize data to a known size: add copies of a constant, or drop records."""
@@ -128,37 +128,37 @@ def make_select_column(input_domain: Domain, input_metric: Metric, key: str, K: 
     """Keep one column of a frame."""
 
 def make_sized_bounded_covariance(size: int, bounds_0: tuple[float, float], bounds_1: tuple[float, float], ddof: int = ..., S: Any = ...) -> Transformation:
-    """Compute the covariance of a known number of bounded pairs, as [`make_covariance`] does."""
+    """Compute the covariance of a known number of bounded pairs with [`make_covariance`]."""
 
 def make_sized_bounded_float_checked_sum(size: int, bounds: tuple[float, float], S: Any = ...) -> Transformation:
-    """Add up a known number of bounded floats, as [`make_sum`] does."""
+    """Add up a known number of bounded floats with [`make_sum`]."""
 
 def make_sized_bounded_float_ordered_sum(size: int, bounds: tuple[float, float], S: Any = ...) -> Transformation:
-    """Add up a known number of bounded floats in order, as [`make_sum`] does."""
+    """Add up a known number of bounded floats in order with [`make_sum`]."""
 
 def make_sized_bounded_int_checked_sum(size: int, bounds: tuple[int, int], T: Any = ...) -> Transformation:
-    """Add up a known number of bounded integers whose sum cannot overflow, as [`make_sum`] does."""
+    """Add up a known number of bounded integers whose sum cannot overflow, with [`make_sum`]."""
 
 def make_sized_bounded_int_monotonic_sum(size: int, bounds: tuple[int, int], T: Any = ...) -> Transformation:
-    """Add up a known number of bounded integers of one sign, as [`make_sum`] does."""
+    """Add up a known number of bounded integers of one sign with [`make_sum`]."""
 
 def make_sized_bounded_int_ordered_sum(size: int, bounds: tuple[int, int], T: Any = ...) -> Transformation:
-    """Add up a known number of bounded integers in order, as [`make_sum`] does."""
+    """Add up a known number of bounded integers in order with [`make_sum`]."""
 
 def make_sized_bounded_int_split_sum(size: int, bounds: tuple[int, int], T: Any = ...) -> Transformation:
-    """Add up a known number of bounded integers of either sign, as [`make_sum`] does."""
+    """Add up a known number of bounded integers of either sign with [`make_sum`]."""
 
 def make_sized_bounded_mean(input_domain: Domain, input_metric: Metric, size: int | None = ..., bounds: tuple[float, float] | None = ..., T: Any = ..., M: Any = ...) -> Transformation:
-    """Average a known number of bounded records, as [`make_mean`] does."""
+    """Average a known number of bounded records with [`make_mean`]."""
 
 def make_sized_bounded_sum(input_domain: Domain, input_metric: Metric, size: int | None = ..., bounds: tuple[float, float] | None | tuple[int, int] | None = ..., T: Any = ..., M: Any = ...) -> Transformation:
-    """Add up a known number of bounded records, as [`make_sum`] does."""
+    """Add up a known number of bounded records with [`make_sum`]."""
 
 def make_sized_bounded_variance(input_domain: Domain, input_metric: Metric, size: int | None = ..., bounds: tuple[float, float] | None = ..., ddof: int = ..., T: Any = ..., M: Any = ...) -> Transformation:
-    """Compute the variance of a known number of bounded records, as [`make_variance`] does."""
+    """Compute the variance of a known number of bounded records with [`make_variance`]."""
 
 def make_sized_quantile_score_candidates(input_domain: Domain, input_metric: Metric, size: int | None = ..., candidates: Sequence[float] | Sequence[int] = ..., alpha: float = ..., T: Any = ..., M: Any = ..., MO: Any = ...) -> Transformation:
-    """Score the candidates for a quantile, as [`make_quantile_score_candidates`] does."""
+    """Score the candidates for a quantile with [`make_quantile_score_candidates`]."""
 
 def make_split_dataframe(input_domain: Domain, input_metric: Metric, separator: str = ..., col_names: Sequence[str] = ..., K: Any = ...) -> Transformation:
     """Split a text into lines and fields, and make a frame from them."""
@@ -170,7 +170,7 @@ def make_split_records(input_domain: Domain, input_metric: Metric, separator: st
     """Split each text into fields."""
 
 def make_subset_by(input_domain: Domain, input_metric: Metric, indicator_column: str, keep_columns: Sequence[str], TK: Any = ..., M: Any = ...) -> Transformation:
-    """Keep the rows that a column of truth values marks."""
+    """Keep the rows in which a column of truth values is true."""
 
 def make_sum(input_domain: Domain, input_metric: Metric, T: Any = ..., M: Any = ...) -> Transformation:
     """Add up the records."""
@@ -179,10 +179,10 @@ def make_sum_of_squared_deviations(input_domain: Domain, input_metric: Metric, T
     """Add up the squared deviations of the records from their mean."""
 
 def make_unordered(input_domain: Domain, input_metric: Metric, D: Any = ..., M: Any = ...) -> Transformation:
-    """Forget the order of the records."""
+    """Change to a metric that ignores the order of the records."""
 
 def make_user_postprocessor(function: Callable[..., Any]) -> Function:
-    """Use a function as the post-processing of a release."""
+    """Make a post-processing step from a function of a release."""
 
 def make_user_transformation(input_domain: Domain, input_metric: Metric, output_domain: Domain, output_metric: Metric, function: Callable[..., Any], stability_map: Callable[..., Any]) -> Transformation:
     """Make a transformation from a function and a stability map that the user guarantees."""
@@ -191,25 +191,25 @@ def make_variance(input_domain: Domain, input_metric: Metric, ddof: int = ..., T
     """Compute the variance of a known number of bounded records."""
 
 def then_b_ary_tree(leaf_count: int, branching_factor: int, T: Any = ..., M: Any = ...) -> Partial:
-    """Compute the nodes of a tree from the counts of its leaves: each node is the sum of its children."""
+    """Compute the nodes of a tree from the counts of its leaves. Each node is the sum of its children."""
 
 def then_bounded_float_checked_sum(size_limit: int, bounds: tuple[float, float], S: Any = ...) -> Transformation:
-    """Add up an unknown number of bounded floats, as [`make_sum`] does."""
+    """Add up an unknown number of bounded floats with [`make_sum`]."""
 
 def then_bounded_float_ordered_sum(size_limit: int, bounds: tuple[float, float], S: Any = ...) -> Transformation:
-    """Add up an unknown number of bounded floats in order, as [`make_sum`] does."""
+    """Add up an unknown number of bounded floats in order with [`make_sum`]."""
 
 def then_bounded_int_monotonic_sum(bounds: tuple[int, int], T: Any = ...) -> Transformation:
-    """Add up an unknown number of bounded integers of one sign, as [`make_sum`] does."""
+    """Add up an unknown number of bounded integers of one sign with [`make_sum`]."""
 
 def then_bounded_int_ordered_sum(bounds: tuple[int, int], T: Any = ...) -> Transformation:
-    """Add up an unknown number of bounded integers in order, as [`make_sum`] does."""
+    """Add up an unknown number of bounded integers in order with [`make_sum`]."""
 
 def then_bounded_int_split_sum(bounds: tuple[int, int], T: Any = ...) -> Transformation:
-    """Add up an unknown number of bounded integers of either sign, as [`make_sum`] does."""
+    """Add up an unknown number of bounded integers of either sign with [`make_sum`]."""
 
 def then_bounded_sum(bounds: tuple[float, float] | None | tuple[int, int] | None = ..., T: Any = ..., M: Any = ...) -> Partial:
-    """Add up an unknown number of bounded records, as [`make_sum`] does."""
+    """Add up an unknown number of bounded records with [`make_sum`]."""
 
 def then_cast(TIA: Any = ..., M: Any = ..., TOA: Any = ...) -> Partial:
     """Cast each record to another type, or to null when the cast has no result."""
@@ -218,13 +218,13 @@ def then_cast_default(TIA: Any = ..., M: Any = ..., TOA: Any = ...) -> Partial:
     """Cast each record to another type, or to the default value of that type."""
 
 def then_cast_inherent(TIA: Any = ..., M: Any = ..., TOA: Any = ...) -> Partial:
-    """Cast each record to a float type, or to its inherent null, NaN."""
+    """Cast each record to a float type, or to NaN, which is the null value of float types."""
 
 def then_cdf(TA: Any = ...) -> Function:
     """Compute the cumulative distribution function of noisy counts of adjacent bins."""
 
 def then_clamp(bounds: tuple[float, float] | tuple[int, int], T: Any = ..., M: Any = ...) -> Partial:
-    """Move each record that lies out of bounds to the nearest bound."""
+    """Replace each record that is out of bounds by the nearest bound."""
 
 def then_consistent_b_ary_tree(branching_factor: int, TIA: Any = ..., TOA: Any = ...) -> Function:
     """Estimate the leaves of a noisy tree of counts by least squares."""
@@ -236,7 +236,7 @@ def then_count_by(T: Any = ..., M: Any = ..., TV: Any = ...) -> Partial:
     """Count the records with each value that occurs."""
 
 def then_count_by_categories(categories: Sequence[bool] | Sequence[int] | Sequence[str], null_category: bool = ..., T: Any = ..., M: Any = ..., MO: Any = ..., TOA: Any = ...) -> Partial:
-    """Count the records in each of some categories."""
+    """Count the records in each of the given categories."""
 
 def then_count_distinct(T: Any = ..., M: Any = ..., TO: Any = ...) -> Partial:
     """Count the distinct values among the records."""
@@ -293,19 +293,19 @@ def then_mean(T: Any = ..., M: Any = ...) -> Partial:
     """Average a known number of bounded records."""
 
 def then_metric_bounded(D: Any = ..., M: Any = ...) -> Partial:
-    """Count one record removed and one added as one replaced."""
+    """Count one removed and one added record as one replaced record."""
 
 def then_metric_unbounded(D: Any = ..., M: Any = ...) -> Partial:
-    """Count a replaced record as one removed and one added."""
+    """Count a replaced record as one removed and one added record."""
 
 def then_ordered_random(D: Any = ..., M: Any = ...) -> Partial:
-    """Put the records in a random order, so that later steps may use the order."""
+    """Put the records into a random order, so that later steps can use the order."""
 
 def then_quantile_score_candidates(candidates: Sequence[float] | Sequence[int], alpha: float, T: Any = ..., M: Any = ..., MO: Any = ...) -> Partial:
     """Score each candidate by its distance from a quantile of the records."""
 
 def then_quantiles_from_counts(bin_edges: Sequence[float] | Sequence[int], alphas: Sequence[float], interpolation: Any = ..., TA: Any = ..., F: Any = ...) -> Function:
-    """Compute quantiles from noisy counts of the records between edges."""
+    """Compute quantiles from noisy counts of the records in bins."""
 
 def then_resize(size: int, constant: bool | float | str, T: Any = ..., M: Any = ..., MO: Any = ...) -> Partial:
     """Resize data to a known size: add copies of a constant, or drop records."""
@@ -314,37 +314,37 @@ def then_select_column(key: str, K: Any = ..., TOA: Any = ..., M: Any = ...) -> 
     """Keep one column of a frame."""
 
 def then_sized_bounded_covariance(size: int, bounds_0: tuple[float, float], bounds_1: tuple[float, float], ddof: int = ..., S: Any = ...) -> Transformation:
-    """Compute the covariance of a known number of bounded pairs, as [`make_covariance`] does."""
+    """Compute the covariance of a known number of bounded pairs with [`make_covariance`]."""
 
 def then_sized_bounded_float_checked_sum(size: int, bounds: tuple[float, float], S: Any = ...) -> Transformation:
-    """Add up a known number of bounded floats, as [`make_sum`] does."""
+    """Add up a known number of bounded floats with [`make_sum`]."""
 
 def then_sized_bounded_float_ordered_sum(size: int, bounds: tuple[float, float], S: Any = ...) -> Transformation:
-    """Add up a known number of bounded floats in order, as [`make_sum`] does."""
+    """Add up a known number of bounded floats in order with [`make_sum`]."""
 
 def then_sized_bounded_int_checked_sum(size: int, bounds: tuple[int, int], T: Any = ...) -> Transformation:
-    """Add up a known number of bounded integers whose sum cannot overflow, as [`make_sum`] does."""
+    """Add up a known number of bounded integers whose sum cannot overflow, with [`make_sum`]."""
 
 def then_sized_bounded_int_monotonic_sum(size: int, bounds: tuple[int, int], T: Any = ...) -> Transformation:
-    """Add up a known number of bounded integers of one sign, as [`make_sum`] does."""
+    """Add up a known number of bounded integers of one sign with [`make_sum`]."""
 
 def then_sized_bounded_int_ordered_sum(size: int, bounds: tuple[int, int], T: Any = ...) -> Transformation:
-    """Add up a known number of bounded integers in order, as [`make_sum`] does."""
+    """Add up a known number of bounded integers in order with [`make_sum`]."""
 
 def then_sized_bounded_int_split_sum(size: int, bounds: tuple[int, int], T: Any = ...) -> Transformation:
-    """Add up a known number of bounded integers of either sign, as [`make_sum`] does."""
+    """Add up a known number of bounded integers of either sign with [`make_sum`]."""
 
 def then_sized_bounded_mean(size: int | None = ..., bounds: tuple[float, float] | None = ..., T: Any = ..., M: Any = ...) -> Partial:
-    """Average a known number of bounded records, as [`make_mean`] does."""
+    """Average a known number of bounded records with [`make_mean`]."""
 
 def then_sized_bounded_sum(size: int | None = ..., bounds: tuple[float, float] | None | tuple[int, int] | None = ..., T: Any = ..., M: Any = ...) -> Partial:
-    """Add up a known number of bounded records, as [`make_sum`] does."""
+    """Add up a known number of bounded records with [`make_sum`]."""
 
 def then_sized_bounded_variance(size: int | None = ..., bounds: tuple[float, float] | None = ..., ddof: int = ..., T: Any = ..., M: Any = ...) -> Partial:
-    """Compute the variance of a known number of bounded records, as [`make_variance`] does."""
+    """Compute the variance of a known number of bounded records with [`make_variance`]."""
 
 def then_sized_quantile_score_candidates(size: int | None = ..., candidates: Sequence[float] | Sequence[int] = ..., alpha: float = ..., T: Any = ..., M: Any = ..., MO: Any = ...) -> Partial:
-    """Score the candidates for a quantile, as [`make_quantile_score_candidates`] does."""
+    """Score the candidates for a quantile with [`make_quantile_score_candidates`]."""
 
 def then_split_dataframe(separator: str = ..., col_names: Sequence[str] = ..., K: Any = ...) -> Partial:
     """Split a text into lines and fields, and make a frame from them."""
@@ -356,7 +356,7 @@ def then_split_records(separator: str = ..., M: Any = ...) -> Partial:
     """Split each text into fields."""
 
 def then_subset_by(indicator_column: str, keep_columns: Sequence[str], TK: Any = ..., M: Any = ...) -> Partial:
-    """Keep the rows that a column of truth values marks."""
+    """Keep the rows in which a column of truth values is true."""
 
 def then_sum(T: Any = ..., M: Any = ...) -> Partial:
     """Add up the records."""
@@ -365,10 +365,10 @@ def then_sum_of_squared_deviations(T: Any = ..., M: Any = ..., S: Any = ...) -> 
     """Add up the squared deviations of the records from their mean."""
 
 def then_unordered(D: Any = ..., M: Any = ...) -> Partial:
-    """Forget the order of the records."""
+    """Change to a metric that ignores the order of the records."""
 
 def then_user_postprocessor(function: Callable[..., Any]) -> Function:
-    """Use a function as the post-processing of a release."""
+    """Make a post-processing step from a function of a release."""
 
 def then_user_transformation(output_domain: Domain, output_metric: Metric, function: Callable[..., Any], stability_map: Callable[..., Any]) -> Partial:
     """Make a transformation from a function and a stability map that the user guarantees."""

@@ -1,4 +1,4 @@
-//! Chains.
+//! Properties that describe the input of an object, and functions that chain two objects.
 
 use opendp_core::Space;
 use opendp_core::erased::{AnyDomain, AnyMetric};
@@ -12,23 +12,23 @@ macro_rules! inputs {
     ($($class:ident)*) => {$(
         #[pymethods]
         impl $class {
-            /// The domain of the input.
+            /// The domain of the object's input.
             #[getter]
             fn input_domain(&self) -> Domain {
                 Domain { made: self.made.input().domain().clone() }
             }
-            /// The metric of the input.
+            /// The metric on the object's inputs.
             #[getter]
             fn input_metric(&self) -> Metric {
                 Metric { made: self.made.input().metric().clone() }
             }
-            /// The space of the input.
+            /// The space of the object's input: a domain and a metric.
             #[getter]
             fn input_space(&self) -> PySpace {
                 let space: &Space<AnyDomain, AnyMetric> = self.made.input();
                 PySpace::of(space)
             }
-            /// The name of the type of the input.
+            /// The name of the type of the object's input.
             #[getter]
             fn input_carrier_type(&self) -> String {
                 self.made.input().domain().carrier().to_string()
@@ -54,7 +54,8 @@ macro_rules! shifts {
 }
 shifts!(Transformation Measurement);
 
-/// Append an object to a transformation or a measurement. `None` means that it cannot follow.
+/// Append the object `right` to a transformation or a measurement. `None` means that `right` cannot
+/// follow it.
 #[pyfunction]
 pub(crate) fn then(
     py: Python<'_>,

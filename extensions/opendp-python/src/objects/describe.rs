@@ -1,4 +1,4 @@
-//! What objects say about themselves.
+//! Descriptions of objects.
 
 use opendp_core::erased::{AnyDomain, AnyMetric};
 use opendp_core::{Arg, Domain as _, Measure as _, Metric as _, Space};
@@ -14,12 +14,12 @@ macro_rules! described {
     ($($class:ident { $($more:tt)* })*) => {$(
         #[pymethods]
         impl $class {
-            /// The name of the type.
+            /// The name of the type of the object.
             #[getter]
             fn r#type(&self) -> String {
                 self.made.inner_type().to_string()
             }
-            /// The description as JSON: a call that makes the object.
+            /// Return the description of the object as JSON: a call that makes the object.
             fn to_json(&self) -> String {
                 self.made.to_json().to_string()
             }
@@ -47,17 +47,17 @@ macro_rules! described {
 }
 described! {
     Domain {
-        /// The name of the type of its members.
+        /// The name of the type of the domain's members.
         #[getter]
         fn carrier_type(&self) -> String {
             self.made.carrier().to_string()
         }
-        /// The number of records of each member, if it is known.
+        /// The number of records of each member of the domain, if this number is known.
         #[getter]
         fn size(&self) -> Option<usize> {
             self.made.records()
         }
-        /// Whether a value is a member.
+        /// Return whether a value is a member of the domain.
         fn member(&self, value: &Bound<'_, PyAny>) -> bool {
             values::of_domain(value, &self.made).is_ok_and(|value| self.made.member(&value))
         }
@@ -73,12 +73,12 @@ impl PySpace {
         let arg = Arg::Pair(domain.get().made.clone(), metric.get().made.clone());
         PySpace { arg }
     }
-    /// The domain.
+    /// The domain of the space.
     #[getter]
     fn domain(&self, py: Python<'_>) -> PyResult<Py<Domain>> {
         Ok(self.parts(py)?.0)
     }
-    /// The metric.
+    /// The metric of the space.
     #[getter]
     fn metric(&self, py: Python<'_>) -> PyResult<Py<Metric>> {
         Ok(self.parts(py)?.1)
@@ -134,7 +134,7 @@ fn call_of(json: &Json) -> String {
                 _ => return json.to_string(),
             };
             let args = args.iter().map(|(key, value)| match value {
-                // Documents write an inner description under the name of its function.
+                // In documents, the key of an inner description is the name of its function.
                 Json::Object(_) if registered(key) => call_of(&json!({ key.as_str(): value })),
                 Json::Object(_) | Json::String(_) => format!("{key}={}", call_of(value)),
                 Json::Array(items) => {

@@ -39,10 +39,10 @@ fn column<'py>(arg: &Bound<'py, PyAny>, domain: &AnyDomain) -> PyResult<Bound<'p
         return Ok(arg.clone());
     }
     let as_array = arg.py().import("opendp_rs._columns")?.getattr("as_array")?;
-    // Another library's exception may show data.
+    // The text of an exception of another library can contain data.
     as_array.call1((arg,)).map_err(|_| exception(arg.py(), &values::outside(domain)))
 }
-/// Whether a value is an array of numpy. Asking so does not load numpy.
+/// Return whether a value is an array of numpy. This check does not load numpy.
 fn is_array(arg: &Bound<'_, PyAny>) -> bool {
     arg.get_type().name().is_ok_and(|name| name.to_string_lossy() == "ndarray")
         && arg.get_type().module().is_ok_and(|module| module.to_string_lossy() == "numpy")
@@ -50,12 +50,12 @@ fn is_array(arg: &Bound<'_, PyAny>) -> bool {
 
 #[pymethods]
 impl Transformation {
-    /// Run on data.
+    /// Run the transformation on data.
     fn __call__<'py>(&self, arg: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
         let value = run(arg, self.made.input().domain(), self.made.function())?;
         values::to_python(arg.py(), &value)
     }
-    /// Run on data.
+    /// Run the transformation on data.
     fn invoke<'py>(&self, arg: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
         self.__call__(arg)
     }
@@ -67,11 +67,11 @@ impl Transformation {
         let d_out = detached(py, move || made.map(&d_in))?;
         json::distance(py, &d_out)
     }
-    /// Whether the map meets a bound.
+    /// Return whether the stability map meets a bound.
     fn check(&self, d_in: &Bound<'_, PyAny>, d_out: &Bound<'_, PyAny>) -> PyResult<bool> {
         check(Constructed::from(self.made.clone()), d_in, d_out)
     }
-    /// The function alone.
+    /// The function of the transformation, without the map.
     #[getter]
     fn function(&self) -> Function {
         Function::new(
@@ -80,17 +80,17 @@ impl Transformation {
             self.made.input().domain().carrier(),
         )
     }
-    /// The domain of the output.
+    /// The domain of the transformation's output.
     #[getter]
     fn output_domain(&self) -> Domain {
         Domain { made: self.made.output().domain().clone() }
     }
-    /// The metric of the output.
+    /// The metric on the transformation's outputs.
     #[getter]
     fn output_metric(&self) -> Metric {
         Metric { made: self.made.output().metric().clone() }
     }
-    /// The space of the output.
+    /// The space of the transformation's output.
     #[getter]
     fn output_space(&self) -> PySpace {
         PySpace::of(self.made.output())
@@ -102,12 +102,12 @@ impl Transformation {
 }
 #[pymethods]
 impl Measurement {
-    /// Release: run once on data.
+    /// Release: run the measurement once on data.
     fn __call__<'py>(&self, arg: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
         let value = run(arg, self.made.input().domain(), self.made.function())?;
         values::to_python(arg.py(), &value)
     }
-    /// Release: run once on data.
+    /// Release: run the measurement once on data.
     fn invoke<'py>(&self, arg: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
         self.__call__(arg)
     }
@@ -125,7 +125,7 @@ impl Measurement {
             Err(_) => json::distance(py, &d_out.to_json()),
         }
     }
-    /// Whether the map meets a bound.
+    /// Return whether the privacy map meets a bound.
     fn check(&self, d_in: &Bound<'_, PyAny>, d_out: &Bound<'_, PyAny>) -> PyResult<bool> {
         check(Constructed::from(self.made.clone()), d_in, d_out)
     }
@@ -133,7 +133,7 @@ impl Measurement {
     fn accuracy(&self, py: Python<'_>, alpha: f64) -> PyResult<Vec<Option<f64>>> {
         self.made.accuracy(alpha).or_raise(py)
     }
-    /// The function alone.
+    /// The function of the measurement, without the map.
     #[getter]
     fn function(&self) -> Function {
         Function::new(
@@ -142,7 +142,7 @@ impl Measurement {
             self.made.input().domain().carrier(),
         )
     }
-    /// The privacy measure.
+    /// The privacy measure of the measurement.
     #[getter]
     fn output_measure(&self) -> Measure {
         Measure { made: self.made.measure().clone() }
@@ -153,7 +153,7 @@ impl Measurement {
 }
 #[pymethods]
 impl Function {
-    /// Run on a value.
+    /// Run the function on a value.
     fn __call__<'py>(&self, arg: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
         let py = arg.py();
         let value = values::of_type(arg, &self.input).or_raise(py)?;
@@ -166,7 +166,7 @@ impl Function {
 }
 #[pymethods]
 impl Odometer {
-    /// Open a conversation about data.
+    /// Open the odometer on data, to ask questions.
     fn __call__(&self, arg: &Bound<'_, PyAny>) -> PyResult<OdometerQueryable> {
         let py = arg.py();
         let domain = self.made.input().domain();
@@ -180,11 +180,11 @@ impl Odometer {
         })?;
         Ok(OdometerQueryable::new(session, Some(self.made.input().clone())))
     }
-    /// Open a conversation about data.
+    /// Open the odometer on data, to ask questions.
     fn invoke(&self, arg: &Bound<'_, PyAny>) -> PyResult<OdometerQueryable> {
         self.__call__(arg)
     }
-    /// The privacy measure.
+    /// The privacy measure of the odometer.
     #[getter]
     fn output_measure(&self) -> Measure {
         Measure { made: self.made.measure().clone() }

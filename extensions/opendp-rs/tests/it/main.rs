@@ -1,4 +1,4 @@
-//! What a program with one import can do.
+//! Tests programs that use the prelude.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on says so")]
 
 mod selections;

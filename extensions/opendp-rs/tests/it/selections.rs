@@ -1,10 +1,10 @@
-//! Selections of scores whose lowest is the best, in typed Rust.
+//! Tests selections of scores in typed Rust, where the lowest score is the best.
 
 use opendp_rs::prelude::*;
 
 type Scores = Space<VectorDomain<AtomDomain<u64>>, RangeDistance<u64>>;
 
-/// Score three candidates for the median of integers.
+/// Score three candidates for the median of integers, and chain the step `next`.
 fn then<N: After<Scored>>(next: impl FnOnce(Scores) -> Result<N>) -> Result<N::Chained> {
     let ages = Space::new(VectorDomain::new(AtomDomain::<i32>::default()), SymmetricDistance)?;
     make_quantile_score_candidates(ages, vec![0, 50, 100], Alpha::new(0.5)?)?.then(next)
@@ -52,7 +52,7 @@ fn a_space_keeps_its_note_when_its_types_are_erased_and_restored() {
     assert!(erased.output().lowest_is_best());
     let typed: Scores = erased.output().typed().unwrap();
     assert!(typed.lowest_is_best());
-    // The note is for the next step: it does not make another space.
+    // The flag `lowest_is_best` does not affect the equality of spaces.
     let plain: Scores = Space::new(scores.domain().clone(), *scores.metric()).unwrap();
     assert!(!plain.lowest_is_best() && plain == typed);
 }

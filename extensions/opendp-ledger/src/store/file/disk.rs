@@ -1,4 +1,4 @@
-//! The file itself: its lock, whether it is still the file that was opened, and its content.
+//! The file of a ledger: its lock, its content, and a check of its name.
 
 use std::{
     fs::{File, OpenOptions, TryLockError},
@@ -9,15 +9,15 @@ use std::{
 
 use opendp_core::{Error, Result};
 
-/// How often to try for the lock. With the pauses between, this is 60 seconds in all.
+/// The number of attempts to get the lock. All attempts and pauses together take 60 seconds.
 const ATTEMPTS: u32 = 120_000;
 const PAUSE: Duration = Duration::from_micros(500);
-/// Pauses are short for this many attempts, which is enough if the disk is fast.
+/// The number of first attempts with a short pause. If the disk is fast, these attempts are enough.
 const SOON: u32 = 200;
 const SHORT_PAUSE: Duration = Duration::from_micros(50);
 
-/// An open file. A forked process opens it anew; otherwise both would share one lock and one
-/// cursor.
+/// An open file. A forked process opens the file again. Otherwise both processes would share one
+/// lock and one cursor.
 pub(super) struct Disk {
     path: PathBuf,
     file: File,
@@ -25,7 +25,7 @@ pub(super) struct Disk {
     process: u32,
 }
 impl Disk {
-    /// Create a file, or report that there is one.
+    /// Create a file. Return `None` if there is a file already.
     pub(super) fn create(path: &Path) -> Result<Option<Self>> {
         let mut options = OpenOptions::new();
         options.read(true).write(true);
@@ -59,7 +59,7 @@ impl Disk {
         }
         Ok(&self.file)
     }
-    /// Wait for a file that is still empty. It is empty for a moment while another process creates
+    /// Wait while the file is empty. The file is empty for a moment while another process creates
     /// it. A file that stays empty was cut off.
     pub(super) fn wait_until_made(&mut self) -> Result<()> {
         for _ in 0..ATTEMPTS / 6 {
@@ -70,8 +70,9 @@ impl Disk {
         }
         Err(damaged(&self.path, "the file is empty"))
     }
-    /// Do something while no other writer, or no other process at all, uses the file. The lock
-    /// belongs to the inode, so it holds under every name of the file.
+    /// Do some work while this process holds the lock. If `alone` is true, no other process holds
+    /// the lock. If `alone` is false, other processes can read, but not write. The lock belongs to
+    /// the inode, so it covers every name of the file.
     pub(super) fn locked<T>(
         &mut self,
         alone: bool,
@@ -101,7 +102,8 @@ impl Disk {
         let length = self.file()?.metadata().map(|metadata| metadata.len());
         length.map_err(|error| fault(&self.path, &error))
     }
-    /// Read from one place to another, or to the end of the file if that comes first.
+    /// Read the bytes from position `from` to position `to`. If the file is shorter, read to its
+    /// end.
     pub(super) fn read(&mut self, from: u64, to: u64) -> Result<Vec<u8>> {
         let mut bytes = Vec::new();
         let mut file = self.file()?;
@@ -125,7 +127,7 @@ impl Disk {
         let synced = self.file()?.sync_data();
         synced.map_err(|error| fault(&self.path, &error))
     }
-    /// Make the name of a new file durable, too.
+    /// Make a new file and its name durable.
     pub(super) fn sync_folder(&mut self) -> Result<()> {
         let synced = self.file()?.sync_all();
         synced.map_err(|error| fault(&self.path, &error))?;
@@ -141,7 +143,8 @@ impl Disk {
         }
         Ok(())
     }
-    /// Check before writing that the name still leads to this file, and that it has no other.
+    /// Check that the path still leads to this file, and that the file has no other name. Call this
+    /// function before each write.
     pub(super) fn check_name(&mut self) -> Result<()> {
         #[cfg(unix)]
         {
@@ -186,7 +189,7 @@ pub(crate) fn no_ledger(path: &Path) -> Error {
 }
 #[cold]
 fn read_only(path: &Path, error: &std::io::Error) -> Error {
-    // Report a file that can be read but not written as read-only.
+    // If the file can be read but not written, report that it is read-only.
     if File::open(path).is_ok() { read_only_error(path) } else { fault(path, error) }
 }
 #[cold]
@@ -196,7 +199,7 @@ pub(crate) fn read_only_error(path: &Path) -> Error {
         path.display()
     ))
 }
-/// Report what is wrong with the file.
+/// Make the error for a fault of the file.
 #[cold]
 fn fault(path: &Path, error: &std::io::Error) -> Error {
     let what = match error.kind() {

@@ -1,32 +1,33 @@
 //! The layout of a ledger in its file: a header, a mark, and sealed lines.
 //!
-//! The header and the mark have one sector of the disk each, so each is written whole or not at
-//! all. A line is a seal, a space, JSON, and an end of line. The seal covers the JSON and the seal
-//! of the line before. The mark states how far the lines go. It is written after they are durable,
-//! so it never counts too many. If a counted line is missing, it was damaged or cut off.
+//! The header and the mark each have one sector of the disk. So the header and the mark are each
+//! written completely, or not at all. A line is a seal, a space, JSON, and an end of line. The seal
+//! covers the JSON and the seal of the previous line. The mark states the number of lines and the
+//! end of the last line. The mark is written after the lines are durable, so it never counts too
+//! many lines. If a counted line is missing, the line was damaged or cut off.
 
 use sha2::{Digest, Sha256};
 
 use crate::record::hexadecimal;
 
-/// The size of a sector in bytes. Disks write a sector whole.
+/// The size of a sector in bytes. A disk writes a sector completely, or not at all.
 pub(super) const SECTOR: usize = 512;
 /// The length of a seal in characters.
 pub(super) const SEAL: usize = 64;
 /// The first bytes of each ledger.
 const MAGIC: &str = "opendp-ledger ";
-/// The first bytes of a ledger of version 1, which is a database.
+/// The first bytes of a ledger of version 1, which is an SQLite database.
 pub(super) const LEGACY: &[u8] = b"SQLite format 3\0";
-/// The version of this layout. Version 1 was the database.
+/// The version of this layout. Version 1 is an SQLite database.
 pub(super) const VERSION: u32 = 2;
 
-/// The positions of the parts of a ledger.
+/// The position of the mark of a ledger.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Header {
-    /// The position of the mark. The lines begin a sector after it.
+    /// The position of the mark. The lines begin one sector after this position.
     pub(super) mark: u64,
 }
-/// The kind of file, from its first bytes.
+/// The kind of a file, as detected from its first bytes.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Found {
     Ledger(Header),
@@ -57,25 +58,26 @@ impl Header {
         }
         let mark = lines.next().and_then(|line| line.strip_prefix("mark ")?.parse().ok());
         match mark.map(|mark| Header { mark }) {
-            // Accept the header only if it equals, in every byte, the header that would be written.
+            // Accept the header only if all its bytes equal the header that this program would
+            // write.
             Some(header) if header.write() == bytes => Found::Ledger(header),
             _ => Found::Damaged,
         }
     }
 }
 
-/// The end of the durable lines.
+/// The mark: the number, the end and the last seal of the durable lines.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Mark {
-    /// The number of lines.
+    /// The number of durable lines.
     pub(super) lines: u64,
-    /// The end of the last line.
+    /// The position in the file at which the last durable line ends.
     pub(super) end: u64,
-    /// The seal of the last line.
+    /// The seal of the last durable line.
     pub(super) seal: String,
 }
 impl Mark {
-    /// Return the mark of no lines.
+    /// Return the mark of a ledger without lines.
     pub(super) fn new(header: Header) -> Self {
         Mark { lines: 0, end: header.lines(), seal: String::new() }
     }
@@ -104,7 +106,7 @@ fn sector(text: String) -> [u8; SECTOR] {
     sector
 }
 
-/// Return the seal of a text that follows a seal.
+/// Return the seal of a text, given the seal of the previous line.
 pub(super) fn seal(previous: &str, text: &str) -> String {
     let mut hash = Sha256::new();
     for field in [previous, text] {
@@ -113,13 +115,14 @@ pub(super) fn seal(previous: &str, text: &str) -> String {
     }
     hexadecimal(hash)
 }
-/// Write a line, and return its seal.
+/// Append a line with the text `text` to `lines`, and return the seal of the line.
 pub(super) fn write_line(previous: &str, text: &str, lines: &mut Vec<u8>) -> String {
     let seal = seal(previous, text);
     lines.extend_from_slice(format!("{seal} {text}\n").as_bytes());
     seal
 }
-/// Read a complete line, if its seal fits.
+/// Return the seal and the text of a line. Return `None` if the line is incomplete, or if its seal
+/// is wrong.
 pub(super) fn read_line<'a>(previous: &str, line: &'a [u8]) -> Option<(&'a str, &'a str)> {
     let line = std::str::from_utf8(line.strip_suffix(b"\n")?).ok()?;
     let (written, text) = line.split_at_checked(SEAL)?;

@@ -1,4 +1,4 @@
-//! The lines of a ledger, as the two tables that a ledger works with.
+//! Presents the lines of a ledger as two tables, budgets and entries.
 
 use std::{collections::BTreeMap, path::Path};
 
@@ -10,15 +10,15 @@ use super::state::{State, entry_of, write_account, write_entry};
 use crate::store::Tables;
 use crate::{Account, Entry};
 
-/// How often to read a mark again while it is being written.
+/// The maximum number of attempts to read a mark while another process writes it.
 const LOOKS: usize = 100;
 
-/// What has been read of the file so far.
+/// The part of the file that was read so far.
 pub(super) struct View {
     disk: Disk,
     header: Header,
     state: State,
-    /// Damage that was found is kept as an error.
+    /// The error for damage that an earlier read has found.
     failed: Option<Error>,
 }
 impl View {
@@ -31,8 +31,8 @@ impl View {
     pub(super) fn mark(&self) -> Mark {
         self.state.mark.clone()
     }
-    /// Read on to the mark. The process that holds the write lock has read everything, and expects
-    /// no less.
+    /// Read the new lines up to the mark. If `writing` is true, this process holds the write lock.
+    /// If the mark then counts fewer lines than this process has read, the result is an error.
     pub(super) fn refresh(&mut self, writing: bool) -> Result<()> {
         if let Some(error) = &self.failed {
             return Err(error.clone());
@@ -55,8 +55,8 @@ impl View {
             }
             std::thread::yield_now();
         }
-        // Read once more while no other process writes. The holder of the write lock would wait for
-        // itself.
+        // Read the mark once more while no other process writes. If this process already holds the
+        // write lock, do not wait for the lock.
         let look = |disk: &mut Disk| disk.read(at, at + SECTOR as u64);
         let bytes = if writing { look(&mut self.disk)? } else { self.disk.locked(false, look)? };
         Mark::read(&bytes).ok_or_else(|| damaged(self.disk.path(), "its mark was changed"))
@@ -75,13 +75,14 @@ impl View {
         let what = format!("line {} was changed or cut off", self.state.mark.lines + 1);
         Err(damaged(self.disk.path(), &what))
     }
-    /// Apply whole lines, as long as each follows the one before.
+    /// Apply complete lines, and stop at the first line that does not follow the previous line.
+    /// Return the length of the applied lines.
     fn take(&mut self, bytes: &[u8]) -> Result<usize> {
         let mut taken = 0;
         for line in bytes.split_inclusive(|byte| *byte == b'\n') {
             let Some((seal, text)) = read_line(&self.state.mark.seal, line) else { break };
             if self.state.apply(text, seal, line.len()).is_none() {
-                // This program never writes such a line. It must not be skipped.
+                // This program never writes such a line, and the line must not be skipped.
                 let what = format!("line {} cannot be read", self.state.mark.lines + 1);
                 let error = damaged(self.disk.path(), &what);
                 self.failed = Some(error.clone());
@@ -91,9 +92,10 @@ impl View {
         }
         Ok(taken)
     }
-    /// Apply lines of a writer that was killed, or lost power, before the mark was on the disk.
-    /// Whole lines count. A partial line was never returned as a release. Holders of the write lock
-    /// know where to write.
+    /// Apply the lines after the mark. The writer of these lines was killed, or lost power, before
+    /// the mark was on the disk. Complete lines count. The release of a partial line was never
+    /// returned. If `header` is given, this process holds the write lock, and also repairs the
+    /// file.
     pub(super) fn recover(&mut self, header: Option<Header>, disk: &mut Disk) -> Result<()> {
         let (from, length) = (self.state.mark.end, disk.length()?);
         if length < from {
@@ -106,7 +108,8 @@ impl View {
         let taken = self.take(&bytes)?;
         if header.is_some() {
             disk.cut(from + taken as u64)?;
-            // After a failed sync, a system may treat unwritten data as written.
+            // After a failed sync, the operating system can treat unwritten data as written. So
+            // write the lines again.
             disk.write(from, bytes.get(..taken).unwrap_or_default())?;
         }
         if 0 < taken {
@@ -119,7 +122,7 @@ impl View {
     }
 }
 
-/// Data to be written.
+/// The data of a transaction that are not written to the file yet.
 pub(super) struct Pending {
     pub(super) from: u64,
     pub(super) lines: Vec<u8>,
@@ -139,7 +142,7 @@ impl Pending {
     }
 }
 
-/// The current tables, with the data to be written.
+/// The current tables, with the data that are not written yet.
 pub(super) struct Rows<'a> {
     pub(super) view: &'a mut View,
     pub(super) pending: Option<Pending>,
@@ -149,7 +152,7 @@ impl Rows<'_> {
         let path = self.view.disk.path();
         self.pending.as_mut().ok_or_else(|| super::read_only_error(path))
     }
-    /// Read an entry again from the file.
+    /// Read an entry from the file again, because entries are not kept in memory.
     fn read_entry(&mut self, account: &Account, index: usize) -> Result<Entry> {
         let View { disk, state, .. } = &mut *self.view;
         let place = state.budgets.get(&account.name).and_then(|budget| budget.places.get(index));
@@ -177,7 +180,7 @@ impl Tables for Rows<'_> {
         Ok(())
     }
     fn update_account(&mut self, account: &Account) -> Result<()> {
-        // It is the sum of its lines.
+        // No line is written here, because an account is computed from the lines of its entries.
         self.pending()?.accounts.insert(account.name.clone(), account.clone());
         Ok(())
     }

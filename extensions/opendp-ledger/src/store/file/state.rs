@@ -1,4 +1,4 @@
-//! The sum of the lines of a ledger, in memory.
+//! The budgets that result from the lines of a ledger, in memory.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -11,7 +11,7 @@ use crate::{Account, Entry, Loss, Notion, Terms};
 
 use super::layout::Mark;
 
-/// All budgets, and the places of their entries.
+/// All budgets, and the positions of their entries in the file.
 pub(super) struct State {
     /// The mark of the lines that this state was built from.
     pub(super) mark: Mark,
@@ -20,10 +20,10 @@ pub(super) struct State {
 pub(super) struct Budget {
     pub(super) account: Account,
     pub(super) places: Vec<Place>,
-    /// The index in `places` of each id.
+    /// For each id, the index of its position in `places`.
     pub(super) ids: HashMap<String, usize>,
 }
-/// The place of a line that was read before, and the seals that it must have.
+/// The position of a line that was read before, and the seals that it must have.
 #[derive(Clone)]
 pub(super) struct Place {
     pub(super) at: u64,
@@ -38,7 +38,7 @@ impl State {
     pub(super) fn after(mark: Mark) -> Self {
         State { mark, budgets: BTreeMap::new() }
     }
-    /// Apply the next line; `None` when it does not follow the current state.
+    /// Apply the next line. Return `None` when the line does not follow the current state.
     pub(super) fn apply(&mut self, text: &str, seal: &str, length: usize) -> Option<()> {
         let json: Json = serde_json::from_str(text).ok()?;
         if let Some(json) = json.get("budget") {
@@ -74,7 +74,7 @@ impl State {
     }
 }
 
-/// Write a new account, whose filters have charged nothing yet.
+/// Return the text of the line for a new account, which has no charge.
 pub(super) fn write_account(account: &Account) -> String {
     let mut json = json!({
         "name": account.name,
@@ -143,7 +143,7 @@ fn read_entry(json: &Json, notion: Notion, previous: String) -> Option<Entry> {
         previous,
     })
 }
-/// Read the entry of a line, after its seal was checked.
+/// Read the entry of a line. The caller has checked the seal of the line.
 pub(super) fn entry_of(text: &str, account: &Account, place: &Place) -> Result<Entry> {
     let read = || {
         let json: Json = serde_json::from_str(text).ok()?;

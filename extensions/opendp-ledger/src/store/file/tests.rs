@@ -16,7 +16,7 @@ fn spend(ledger: &Ledger, id: &str) -> Result<bool> {
     Ok(!release.repeated())
 }
 
-/// The tables of version 1.
+/// The SQL statements that create the tables of version 1.
 const SCHEMA: &str = "CREATE TABLE budget (
         name TEXT PRIMARY KEY, measure TEXT NOT NULL, total TEXT NOT NULL,
         spent TEXT NOT NULL, releases BIGINT NOT NULL, created BIGINT NOT NULL,
@@ -28,7 +28,8 @@ const SCHEMA: &str = "CREATE TABLE budget (
         digest TEXT NOT NULL, previous TEXT NOT NULL, seal TEXT NOT NULL,
         PRIMARY KEY (budget, number), UNIQUE (budget, id));";
 
-/// A ledger as version 1 wrote it, with two releases; the second is in the log beside it.
+/// Make a ledger in the format of version 1, with two releases. The second release is in the log
+/// file.
 fn old(version: i32) -> (TempDir, PathBuf, Connection) {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("l");
@@ -83,7 +84,7 @@ fn old(version: i32) -> (TempDir, PathBuf, Connection) {
     (folder, path, connection)
 }
 
-/// Write an entry as version 1 did.
+/// Write an entry in the format of version 1 of the ledger.
 fn add_old(connection: &Connection, e: &Entry) {
     connection
         .execute(
@@ -109,7 +110,7 @@ fn add_old(connection: &Connection, e: &Entry) {
 #[test]
 fn a_ledger_of_the_older_kind_is_read_and_goes_on() {
     let (folder, path, connection) = old(1);
-    // While its log is in use, it can be read, but not written.
+    // While its log is in use, the ledger can be read, but not written.
     let looked = Ledger::open_to_read(&path).unwrap();
     assert_eq!(looked.remaining("b").unwrap(), loss("0.3"));
     assert!(spend(&looked, "3").unwrap_err().to_string().contains("read-only"));
@@ -146,7 +147,8 @@ fn a_crash_while_it_becomes_a_new_one_leaves_the_older_kind() {
     let database = std::fs::read(&path).unwrap();
     drop(Ledger::open_existing(&path).unwrap());
     let new = std::fs::read(&path).unwrap();
-    // All but the header was written, or a part of the lines.
+    // Simulate a crash. The header was not written, and the lines were written in part or
+    // completely.
     for kept in [database.len() + 1, database.len() + 700, new.len() - 1, new.len()] {
         let mut crashed = new[..kept].to_vec();
         crashed[..SECTOR].copy_from_slice(&database[..SECTOR]);
@@ -185,7 +187,7 @@ fn a_damaged_page_of_the_older_kind_releases_nothing() {
         bytes[page * 4096..(page + 1) * 4096].fill(0);
         std::fs::write(&path, bytes).unwrap();
         match Ledger::open_existing(&path) {
-            // A page that only searches need, and searches are no longer made.
+            // The damaged page is an index, which is no longer used.
             Ok(ledger) => assert!(!spend(&ledger, "1").unwrap(), "page {page}"),
             Err(_) => refused += 1,
         }

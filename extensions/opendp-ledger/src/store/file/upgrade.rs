@@ -1,4 +1,4 @@
-//! The upgrade of a ledger of version 1, which is a database, to one of lines, in the same file.
+//! Upgrades a ledger of version 1, which is a database, to a ledger of lines in the same file.
 
 use opendp_core::Result;
 
@@ -8,9 +8,10 @@ use super::state::{write_account, write_entry};
 use crate::record::verify;
 use crate::store::{Tables, legacy::Legacy};
 
-/// Append all budgets and releases as lines, then write the header over the header of the database.
-/// This is one sector: before it is on the disk the file is a database, and afterwards a ledger of
-/// lines. The inode stays the same, so this holds for all names of the file.
+/// Append all budgets and releases as lines. Then write the new header over the header of the
+/// database. The header is one sector. Before the new header is on the disk, the file is a
+/// database. Afterwards, the file is a ledger of lines. The inode stays the same, so all names of
+/// the file see the same ledger.
 pub(super) fn upgrade(disk: &mut Disk) -> Result<Header> {
     disk.check_name()?;
     let path = disk.path().to_path_buf();
@@ -44,7 +45,8 @@ pub(super) fn upgrade(disk: &mut Disk) -> Result<Header> {
         let _ = disk.cut(end);
         return Err(error);
     }
-    // Keep the lock of the database until the file is no longer one, against older programs.
+    // Hold the lock of the database until the new header is on the disk, so that no older program
+    // writes.
     disk.write(0, &header.write())?;
     disk.sync()?;
     drop(legacy);
