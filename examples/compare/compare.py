@@ -1,16 +1,19 @@
-"""Root mean square errors at equal privacy: ours, OpenDP's Context, and calibrated noise.
+"""Compare the root mean square errors of three methods at equal privacy.
 
-All answer the same questions about one table under (1, 1e-6), where one person is one row:
+The methods are the `Context` of this project, the `Context` of OpenDP, and calibrated noise.
+
+All methods answer the same questions about one table under (1, 1e-6), where one person is one row:
 
     python -m venv /tmp/compare
     /tmp/compare/bin/pip install opendp==0.16.0 polars==1.36.1 pyarrow dp_accounting numpy
     cargo run -p opendp-examples --example compare -- people.csv 100 > ours.json
     /tmp/compare/bin/python examples/compare/compare.py people.csv ours.json
 
-The table is CSV with the columns age, educ (1 to 16) and income. OpenDP's Context gets the better of
-two ways to state the budget: epsilon, or the largest rho that its own conversion takes to (1, 1e-6).
-Ours takes this rho for quantiles. Calibrated noise is that of `dp_accounting`: Gaussian noise by privacy loss distributions,
-or Laplace noise if this has the smaller error.
+The table is CSV with the columns age, educ (1 to 16) and income. The `Context` of OpenDP gets the
+better of two budgets: an epsilon of 1, or the largest rho that OpenDP converts to at most (1,
+1e-6). The `Context` of this project takes this rho for quantiles. `dp_accounting` finds the scale
+of the calibrated noise. This noise is Gaussian noise by privacy loss distributions, or Laplace
+noise if Laplace noise has the smaller error.
 """
 
 import csv
@@ -49,7 +52,7 @@ def bisect(fits, low, high):
 
 
 def epsilon_of(rho):
-    """OpenDP's own epsilon at delta for a rho."""
+    """Return the epsilon at delta that OpenDP computes for a rho."""
     scale = math.sqrt(1 / (2 * rho))
     domain, metric = dp.atom_domain(T=int), dp.absolute_distance(T=int)
     release = dp.c.make_zCDP_to_approxDP(dp.m.make_gaussian(domain, metric, scale))
@@ -124,7 +127,7 @@ def several(errors, *arguments, times):
 
 
 def gaussian(questions):
-    """The least scale of Gaussian noise for questions that one person changes by 1."""
+    """Return the least scale of Gaussian noise for questions that one person changes by 1."""
     def fits(inverse):
         accountant = pld.PLDAccountant(dp_accounting.NeighboringRelation.ADD_OR_REMOVE_ONE)
         accountant.compose(dp_accounting.GaussianDpEvent(1 / inverse), questions)
@@ -142,7 +145,10 @@ def calibrated(questions):
 
 
 def calibrated_keys():
-    """Laplace noise, and the threshold that a key of one person reaches with probability delta."""
+    """Return the error of Laplace noise with a threshold.
+
+    A key of one person reaches the threshold with probability delta.
+    """
     threshold, random = 1 + math.log(1 / (2 * DELTA)) / EPSILON, np.random.default_rng()
     errors = []
     for _ in range(300):

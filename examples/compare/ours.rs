@@ -1,4 +1,4 @@
-//! Root mean square errors of `Context`, for `compare.py` beside it: one line of JSON.
+//! Root mean square errors of `Context`, as one line of JSON for `compare.py` in this folder.
 //!
 //! `cargo run --release -p opendp-examples --example compare -- people.csv 100`
 
@@ -10,7 +10,7 @@ use opendp_rs::prelude::*;
 type Tight = Approximate<MaxDivergence>;
 type Outcome<T> = std::result::Result<T, Box<dyn std::error::Error>>;
 
-/// The table, and its columns in the clear, to compare with.
+/// The table, and its exact columns for comparison.
 struct People {
     table: Table,
     age: Vec<i64>,
@@ -38,7 +38,8 @@ impl People {
         let (unit, budget) = (PrivacyUnit::person(1)?, Budget::epsilon_delta(1.0, 1e-6)?);
         Context::new(self.table.clone(), unit, budget, split)
     }
-    /// The errors of 100 counts: of the people with at least some income.
+    /// Return the errors of 100 counts. Count `k` is the number of people with an income of at
+    /// least `1000 k`.
     fn counts(&self) -> Result<Vec<f64>> {
         let context = self.open(Split::as_you_go())?;
         let mut plan = context.plan();
@@ -55,7 +56,8 @@ impl People {
         };
         (0..).zip(asked).map(error).collect()
     }
-    /// The errors of 10 sums: of the incomes of people of a decade of ages.
+    /// Return the errors of 10 sums. Each sum adds up the incomes of the people in one decade of
+    /// ages.
     fn sums(&self) -> Result<Vec<f64>> {
         let context = self.open(Split::as_you_go())?;
         let mut plan = context.plan();
@@ -73,8 +75,8 @@ impl People {
         };
         (0..).zip(asked).map(error).collect()
     }
-    /// The errors of the deciles of the age, in parts of the rows. Choices compose better under a
-    /// rho, and this one is (1, 1e-6)-DP.
+    /// Return the errors of the deciles of the age, as fractions of the rows. Choices compose
+    /// better under a rho, so the budget is a rho that is (1, 1e-6)-DP.
     fn quantiles(&self) -> Result<Vec<f64>> {
         let (unit, budget) = (PrivacyUnit::person(1)?, Budget::rho(0.024_355)?);
         let context = Context::new(self.table.clone(), unit, budget, Split::evenly(1)?)?;
@@ -91,7 +93,8 @@ impl People {
         };
         Ok(alphas.iter().zip(&chosen.value).map(error).collect())
     }
-    /// The errors of the counts by education, whose keys are found; a missing key counts as 0.
+    /// Return the errors of the counts by education, for keys that are not public. The count of a
+    /// missing key is 0.
     fn keys(&self) -> Result<Vec<f64>> {
         let context = self.open(Split::evenly(1)?)?;
         let educ = context.query().column::<i64>("educ").count_by();
@@ -102,7 +105,7 @@ impl People {
         };
         Ok((1..=16).map(error).collect())
     }
-    /// The errors of the mean income by education, of groups of at least 30 people.
+    /// Return the errors of the mean income by education, for groups of at least 30 people.
     fn means(&self) -> Result<Vec<f64>> {
         let context = self.open(Split::as_you_go())?;
         let groups = context.query().group_by(["educ"]).keys("educ", 1..=16).impute("income", 0.0);

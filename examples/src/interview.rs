@@ -1,4 +1,4 @@
-//! An analyst asks one question after the other, and may choose each question after seeing earlier
+//! An interview: questions of an analyst, one after the other. Each question may depend on earlier
 //! answers.
 
 use opendp_core::arith::Directed;
@@ -15,31 +15,32 @@ use crate::people::{AnyPeople, column, people};
 use crate::statistics::ALPHA;
 use crate::table::{People, ages, answers, incomes};
 
-/// A question about a table of people, whose answer is a whole number or an amount.
+/// A question about a table of people. The answer is a whole number or an amount in dollars.
 type Question<T> = Measurement<AnyPeople, SymmetricDistance, MaxDivergence, T>;
-/// Decides whether a question is about person `i` of a table.
+/// A function that returns whether a question is about person `i` of a table.
 type Who = fn(&People, usize) -> bool;
 
-/// The number of parts of the budget: a count costs one twentieth, a sum three twentieths.
+/// The budget divided by the cost of a question. A count costs one twentieth of the budget, and a
+/// sum costs three twentieths.
 const COUNT: f64 = 20.0;
 const SUM: f64 = 20.0 / 3.0;
 
 /// One question of an interview.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Line {
-    /// What was asked.
+    /// The title of the question.
     pub question: &'static str,
-    /// The answer with a bound on its distance from the truth, except with probability [`ALPHA`];
-    /// or the reason why there is no answer.
+    /// The answer, with a bound on its error that holds except with probability [`ALPHA`]. If there
+    /// is no answer, the field contains the reason.
     pub answer: Result<(f64, f64), String>,
-    /// What is left of the budget.
+    /// The budget that remains after the question.
     pub left: f64,
 }
 
-/// Ask a dozen questions, and one too many.
+/// Ask a dozen questions, and then one question for which the budget is too small.
 ///
-/// Each question is an ordinary measurement. Its loss need not be added up by hand: the filter
-/// calls its map. The analyst spends all of the budget, and is refused at the end.
+/// Each question is an ordinary measurement. The filter adds up the losses: it calls the map of
+/// each measurement. The analyst spends the whole budget, so the last question is an error.
 ///
 /// # Errors
 /// `Argument` when `epsilon` is not a positive number, `FailedFunction` without entropy.
@@ -64,7 +65,7 @@ impl Analyst {
     fn interview(&mut self) -> Result<()> {
         let everyone = self.count("How many people are there?", |_, _| true)?;
         let years = self.years("How many years have they lived together?")?;
-        // Each answer may decide the next question.
+        // Each answer may determine the next question.
         if everyone * 45.0 < years {
             self.count("They are old. How many are above 65?", |p, i| 65 < p.age[i])?;
         } else {
@@ -88,7 +89,7 @@ impl Analyst {
         self.dollars("What do women earn together?", |p, i| p.sex[i] == 1)?;
         self.count("How many women are there?", |p, i| p.sex[i] == 1)?;
         self.count("How many women have a degree?", |p, i| p.sex[i] == 1 && 12 < p.educ[i])?;
-        // The budget is spent exactly.
+        // After this question, the whole budget is spent.
         self.count("How many men have a degree?", |p, i| p.sex[i] == 0 && 12 < p.educ[i])?;
         Ok(())
     }
@@ -112,16 +113,17 @@ impl Analyst {
         let bounded = incomes.then(|rows| make_clamp(rows, Bounds::new(0.0, 2e5)?))?;
         let sum: Transformation<_, _, AtomDomain<f64>, AbsoluteDistance<f64>> =
             bounded.then(make_sum)?;
-        // The sum of floats is a little more sensitive than its bound; its map states by how much.
+        // The map returns the sensitivity of a float sum. This sensitivity is a little above the
+        // bound of one income.
         let noise = self.noise(SUM, sum.map(&1)?)?;
         let question = sum.then(|sum| make_laplace(sum, noise, None))?;
         self.ask(title, &question, |dollars| dollars)
     }
-    /// Return the noise that costs one part of the budget, rounded up.
+    /// Return the scale of the noise that costs `1 / parts` of the budget, rounded up.
     fn noise(&self, parts: f64, sensitivity: f64) -> Result<Scale> {
         Scale::new(sensitivity.inf_mul(parts)?.inf_div(self.epsilon)?)
     }
-    /// Ask, and record the result.
+    /// Ask a question, and record the answer or the error.
     fn ask<T: opendp_core::Carrier>(
         &mut self,
         title: &'static str,

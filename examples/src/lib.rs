@@ -1,21 +1,23 @@
 //! The parts of the example programs.
 //!
-//! `census` prints private statistics of a table of people. It uses these modules, in this order:
+//! `census` prints private statistics of a table of people. The program uses these modules, in this
+//! order:
 //!
 //! - [`population`] generates a table of fictitious people;
-//! - [`table`] holds the columns of a table, and reads them from a file so that no cell can fail;
-//! - [`statistics`] is the part to read first: each statistic is a chain of typed steps, from a
-//!   column to a release, and the chain's own map gives its loss;
-//! - [`report`] writes what was released, for display and as JSON;
-//! - [`page`] makes a page of it, with charts.
+//! - [`table`] defines the columns of a table, and reads a file without errors for wrong cells;
+//! - [`statistics`] is the part to read first. Each statistic is a chain of typed steps, from a
+//!   column to a release. The map of the chain returns its loss;
+//! - [`report`] writes the releases, for display and as JSON;
+//! - [`page`] makes a page of the releases, with charts.
 //!
-//! `analyst` asks one question after the other in [`interview`]. Each question may depend on the
-//! earlier answers. Its questions are about whole tables; [`people`] has their space and columns.
+//! The program `analyst` asks one question after another with the module [`interview`]. Each
+//! question may depend on the earlier answers. The questions are about whole tables. [`people`]
+//! defines the space of tables and their columns.
 //!
-//! Programs that need more crates are separate packages, so that each compiles only what it uses.
-//! `example-budget` asks ten questions about a labour force with `opendp-analysis`, and keeps the
-//! budget in a ledger. `example-registry` has a tour of the registry, and uses a third party's
-//! mechanism. All of them end like `census`, in [`terminal`].
+//! Programs that need more crates are separate packages, so each program compiles only its own
+//! dependencies. `example-budget` asks ten questions about a labour force with `opendp-analysis`,
+//! and keeps the budget in a ledger. `example-registry` has a tour of the registry, and uses a
+//! third party's mechanism. All programs print their result with [`terminal`], like `census`.
 //!
 //! ```
 //! use opendp_examples::{population, report, statistics};

@@ -5,10 +5,10 @@ use opendp_report::{Account, Block, Page, Point, Section, Spent, Table, number};
 use crate::report::NEIGHBOURS;
 use crate::statistics::{Accuracy, Answer, Census, Statistic};
 
-/// From this many answers on, a statistic has a chart of its own.
+/// The least number of answers for which a statistic has its own chart.
 const SEVERAL: usize = 4;
 
-/// Make a page of everything that was released.
+/// Make a page of all releases.
 pub fn page(census: &Census, epsilon: f64) -> Page {
     let spent = census
         .statistics
@@ -28,7 +28,7 @@ pub fn page(census: &Census, epsilon: f64) -> Page {
     page.with(Section::new("Budget").with(Block::Budget(account)))
         .with(Section::new("Every release").with(Block::Table(table(census))))
 }
-/// Single numbers, then quantiles of each column, then charts.
+/// Make the sections of the page: single numbers, then quantiles of each column, then charts.
 fn sections(census: &Census) -> Vec<Section> {
     let (mut numbers, mut sections) = (Vec::new(), Vec::new());
     let mut quantiles: Vec<(String, Vec<Point>)> = Vec::new();

@@ -1,7 +1,7 @@
 //! The space of tables of people, and its columns.
 //!
-//! A program that asks about several columns under one budget needs questions with the same input
-//! space: the table.
+//! Questions under one budget need the same input space. So questions about several columns take
+//! the whole table.
 
 use opendp_core::{
     Codec, Domain, Error, Function, Metric, MetricOn, Named, Result, Space, StabilityMap,
@@ -11,7 +11,8 @@ use serde_json::Value as Json;
 
 use crate::table::{People, ages, answers, codes, incomes};
 
-/// The domain of tables of people: columns of equal length, in the domains in which they are read.
+/// The domain of tables of people. The columns have equal length, and each is a member of its
+/// domain.
 #[derive(Clone, Debug, PartialEq)]
 pub struct AnyPeople;
 
@@ -55,7 +56,7 @@ pub fn people() -> Result<Space<AnyPeople, SymmetricDistance>> {
 
 /// Make a transformation to a column, or to any other value with one row for each person.
 ///
-/// Each row depends on one person alone. So one more person in the table is one more row in the
+/// Each row depends only on one person. So one more person in the table is one more row in the
 /// column, and the distance does not change.
 ///
 /// # Errors

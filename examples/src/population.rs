@@ -1,4 +1,4 @@
-//! Fictitious people: a census-like table made by arithmetic alone.
+//! Fictitious people: a census-like table that is computed from a seed.
 
 use rand::{Rng, SeedableRng, rngs::ChaCha20Rng};
 
@@ -7,8 +7,8 @@ use crate::table::People;
 /// Generate people.
 ///
 /// The same number and seed give the same people on every platform and in every version. Draws are
-/// words of ChaCha20. Computation uses integers, and only those float operations that IEEE 754
-/// rounds exactly. This generator is for data; it never generates noise.
+/// words of ChaCha20. The computation uses only integers and the float operations that IEEE 754
+/// rounds exactly. This generator is only for data, so it must not generate noise.
 pub fn generate(people: usize, seed: u64) -> People {
     let mut draw = Draw(ChaCha20Rng::seed_from_u64(seed));
     let mut all = People::default();
@@ -40,8 +40,8 @@ fn age(draw: &mut Draw) -> i64 {
     };
     start + i64::from(draw.below(width))
 }
-/// Levels of education, from no schooling to a doctorate: the level, its frequency per thousand
-/// people, and the typical income in thousands of dollars in the middle of a career.
+/// Levels of education, from no schooling to a doctorate. An entry has the level, its frequency per
+/// thousand people, and the typical income in thousands of dollars in mid-career.
 const LEVELS: [(i32, u32, i32); 16] = [
     (1, 33, 9),
     (2, 14, 10),
@@ -73,7 +73,7 @@ fn education(age: i64, draw: &mut Draw) -> (i32, i32) {
     });
     draw.choose(&weights)
 }
-/// Return the share of married people, out of a thousand.
+/// Return the number of married people among a thousand people.
 fn married(age: i64) -> u32 {
     match age {
         ..=19 => 40,
@@ -84,8 +84,8 @@ fn married(age: i64) -> u32 {
         _ => 480,
     }
 }
-/// A year's income in dollars: zero for some, around a typical value for most, and far above it
-/// for a few.
+/// Draw a year's income in dollars. The income is zero for some people, near a typical value for
+/// most, and far above this value for a few.
 fn income(age: i64, sex: i32, typical: i32, draw: &mut Draw) -> f64 {
     let none = match age {
         ..=24 => 280,
@@ -105,13 +105,13 @@ fn income(age: i64, sex: i32, typical: i32, draw: &mut Draw) -> f64 {
     } * if sex == 1 { 75 } else { 115 }
         / 100;
     let middle = f64::from(typical * percent * 10);
-    // Rounded to tens and cut at a million, as a census publishes it.
+    // Round to tens and cut at a million, as in published census data.
     ((middle * ratio / 10.0).round() * 10.0).min(1_000_000.0)
 }
 
-/// Draw the ratio of an income to the typical one: uniform within each tenth of the people, except
-/// for the last. The last has a Pareto tail with exponent 2, so no moment above the first is
-/// stable.
+/// Draw the ratio of an income to the typical income. The ratio is uniform within each tenth of the
+/// people, except for the last tenth. The last tenth has a Pareto tail with exponent 2, so only its
+/// mean is stable.
 fn ratio(draw: &mut Draw) -> f64 {
     let tenths = [
         (0.02, 0.25),
@@ -131,20 +131,20 @@ fn ratio(draw: &mut Draw) -> f64 {
     }
 }
 
-/// Draws from one stream of words.
+/// A source of random draws from one stream of words.
 struct Draw(ChaCha20Rng);
 impl Draw {
     /// Draw an integer below `n`, uniform up to one part in 2^32.
     fn below(&mut self, n: u32) -> u32 {
         let product = u64::from(self.0.next_u32()) * u64::from(n);
-        // Below n, so it fits.
+        // The shifted product is below `n`, so the cast does not change it.
         u32::try_from(product >> 32).unwrap_or_default()
     }
-    /// Return true with probability `thousandths` / 1000.
+    /// Return `true` with probability `thousandths` / 1000.
     fn happens(&mut self, thousandths: u32) -> bool {
         self.below(1000) < thousandths
     }
-    /// Draw a multiple of 2^-32, at least 0 and below 1.
+    /// Draw a multiple of 2^-32 that is at least 0 and below 1.
     fn unit(&mut self) -> f64 {
         f64::from(self.0.next_u32()) / 4_294_967_296.0
     }
@@ -169,7 +169,7 @@ mod tests {
     fn the_same_seed_gives_the_same_people() {
         assert_eq!(generate(500, 7), generate(500, 7));
         assert_ne!(generate(500, 7), generate(500, 8));
-        // A longer table begins with the shorter one.
+        // For one seed, a longer table begins with the rows of a shorter table.
         assert_eq!(generate(500, 7).income[..100], generate(100, 7).income[..]);
     }
     #[test]

@@ -54,7 +54,7 @@ pub fn table(census: &Census) -> String {
     text
 }
 
-/// Convert to JSON, with all digits.
+/// Convert the releases to JSON, with all digits.
 pub fn json(census: &Census) -> Json {
     let answers = |answers: &[Answer]| -> Json {
         answers
@@ -94,13 +94,14 @@ fn accuracy(answer: &Answer) -> String {
         Accuracy::Unknown => "unknown".to_owned(),
     }
 }
-/// A bound, rounded up in its last decimal, and at least to two digits.
+/// Write a bound on an error, and round its last decimal up. A bound below 1 has at least two
+/// decimals.
 fn above(bound: f64, decimals: usize) -> String {
     let decimals = if bound < 1.0 { decimals.max(2) } else { decimals };
     let unit = (0..decimals).fold(1.0, |unit: f64, _| unit * 10.0);
     grouped((bound * unit).ceil() / unit, decimals)
 }
-/// A number with commas between thousands.
+/// Write a number with commas between thousands.
 fn grouped(value: f64, decimals: usize) -> String {
     let text = format!("{value:.decimals$}");
     let (sign, text) = text.strip_prefix('-').map_or(("", text.as_str()), |rest| ("-", rest));
@@ -114,7 +115,7 @@ fn grouped(value: f64, decimals: usize) -> String {
     }
     grouped + rest
 }
-/// A loss to six digits. The JSON has all of them.
+/// Write a loss with six digits. The JSON report has all digits.
 fn digits(loss: f64) -> String {
     let rounded: f64 = format!("{loss:.5e}").parse().unwrap_or(loss);
     rounded.to_string()

@@ -1,10 +1,10 @@
 //! Private statistics of people, and the loss of each.
 //!
-//! Two tables are neighbours when one holds one person more than the other. Each statistic reads
-//! one column. A column is a projection of the table, and a projection is 1-stable: one more person
-//! in the table is one more row in the column. So neighbouring tables have neighbouring columns, at
-//! [`SymmetricDistance`](opendp_core::SymmetricDistance) 1. Every loss here is computed by the
-//! measurement's own map at that distance, and the total loss is their composition.
+//! Two tables are neighbours when one has one person more than the other. Each statistic reads one
+//! column. A column is a projection of the table. A projection is 1-stable, because one more person
+//! in the table is one more row in the column. So neighbouring tables have columns at
+//! [`SymmetricDistance`](opendp_core::SymmetricDistance) 1. The map of each measurement computes
+//! its loss at this distance. The total loss is the composition of these losses.
 
 mod histogram;
 mod quantiles;
@@ -16,14 +16,15 @@ use opendp_core::{Domain, Error, MaxDivergence, Measure, Measurement, Metric, Re
 
 use crate::table::People;
 
-/// The number of people in which neighbours differ.
+/// The number of people by which neighbours differ.
 const NEIGHBOURS: u32 = 1;
-/// The probability with which an answer may exceed its accuracy.
+/// The probability with which the error of an answer may be larger than the stated accuracy.
 pub const ALPHA: f64 = 0.05;
-/// The number of parts of the budget: a count, two sums, six quantiles and a histogram.
+/// The number of equal parts of the budget. There is one part for a count, two for sums, six for
+/// quantiles and one for a histogram.
 const PARTS: f64 = 10.0;
 
-/// What was released about some people.
+/// All releases about the people of one table.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Census {
     /// The statistics, in the order of the report.
@@ -34,33 +35,35 @@ pub struct Census {
 /// The answers of one release.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Statistic {
-    /// What was asked.
+    /// The name of the statistic.
     pub name: String,
     /// The loss of the release.
     pub epsilon: f64,
-    /// What was answered.
+    /// The answers of the release.
     pub answers: Vec<Answer>,
 }
 /// One answer.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Answer {
-    /// The name of this answer within the statistic; empty when there is only one.
+    /// The name of the answer among the answers of the statistic; empty when the statistic has only
+    /// one answer.
     pub label: String,
-    /// The answer. It is missing if no answer is valid because of the noise.
+    /// The answer. The value is missing if the noise permits no valid answer.
     pub value: Option<f64>,
-    /// The number of meaningful decimals.
+    /// The number of decimals of the answer that are meaningful.
     pub decimals: usize,
-    /// A bound on its distance from the truth, except with probability [`ALPHA`].
+    /// A bound on the distance of this answer from the truth, except with probability [`ALPHA`].
     pub accuracy: Accuracy,
 }
 /// A bound on the distance of an answer from the truth.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Accuracy {
-    /// At most this distance.
+    /// The distance is at most this number.
     PlusMinus(f64),
-    /// At most this many people in rank, in addition to the error of the best candidate.
+    /// The distance in rank is at most this number of people, in addition to the error of the best
+    /// candidate.
     Ranks(f64),
-    /// No bound is known.
+    /// No bound on the distance is known.
     Unknown,
 }
 
@@ -73,7 +76,7 @@ pub fn census(people: &People, epsilon: f64) -> Result<Census> {
         let reason = format!("expected a positive number, found {epsilon}");
         return Err(Error::argument("epsilon", reason));
     }
-    // Rounded down, so ten parts are at most the whole.
+    // Round each part down, so that ten parts are at most the whole epsilon.
     let share = epsilon.neg_inf_div(PARTS)?;
     let all = || -> Result<Vec<Statistic>> {
         let count = sums::people(people, share)?;
@@ -94,9 +97,9 @@ pub fn census(people: &People, epsilon: f64) -> Result<Census> {
     Ok(Census { total: MaxDivergence.compose(&losses)?, statistics })
 }
 
-/// Find the least noise at which a measurement loses at most its share.
+/// Find the least noise for which the loss of a measurement is at most its share of the budget.
 ///
-/// Nothing is computed by hand: each candidate is a complete measurement whose map is called.
+/// Each trial builds a complete measurement and calls its map. So no loss is computed by hand.
 fn least_noise<DI, MI, TO>(
     share: f64,
     build: impl Fn(f64) -> Result<Measurement<DI, MI, MaxDivergence, TO>>,

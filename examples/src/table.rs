@@ -10,13 +10,13 @@ pub type Column<T> = VectorDomain<AtomDomain<T>>;
 /// A table of people: row `i` of every column is about the same person.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct People {
-    /// Age in years.
+    /// The age of the person in years.
     pub age: Vec<i64>,
     /// 1 for women, 0 for men.
     pub sex: Vec<i32>,
-    /// Level of education, from 1 to 16.
+    /// The code of the level of education, from 1 to 16.
     pub educ: Vec<i32>,
-    /// Group, from 1 to 6.
+    /// The code of the person's racial group, from 1 to 6.
     pub race: Vec<i32>,
     /// A year's income in dollars.
     pub income: Vec<f64>,
@@ -24,19 +24,19 @@ pub struct People {
     pub married: Vec<bool>,
 }
 
-/// Return the domain of ages, as they are read: any whole number.
+/// Return the domain of ages in a file: any whole number.
 pub fn ages() -> Column<i64> {
     VectorDomain::new(AtomDomain::default())
 }
-/// Return the domain of codes, such as levels of education: any whole number.
+/// Return the domain of codes in a file, such as levels of education: any whole number.
 pub fn codes() -> Column<i32> {
     VectorDomain::new(AtomDomain::default())
 }
-/// Return the domain of incomes, as they are read: any number but NaN.
+/// Return the domain of incomes in a file: any number except NaN.
 pub fn incomes() -> Column<f64> {
     VectorDomain::new(AtomDomain::non_nan())
 }
-/// Return the domain of answers to a question.
+/// Return the domain of answers to a yes-or-no question.
 pub fn answers() -> Column<bool> {
     VectorDomain::new(AtomDomain::default())
 }
@@ -45,9 +45,9 @@ impl People {
     /// Read a CSV file. The names in the first line determine the columns, in any order. Other
     /// columns are ignored.
     ///
-    /// Reading is total, as privacy requires: every line is one person, and every cell becomes a
-    /// member of the column's domain. A cell that is missing or cannot be read becomes 0. So
-    /// neither an error nor the number of rows reveals anything about one person's line.
+    /// For privacy, reading cannot fail because of a cell. Every line is one person, and every cell
+    /// becomes a member of the column's domain. A cell that is missing or unreadable becomes 0. So
+    /// errors and the number of rows do not depend on the content of a person's line.
     ///
     /// # Errors
     /// `FailedFunction` when the file cannot be read, `Argument` when a column is missing.
@@ -60,11 +60,11 @@ impl People {
     /// Read the text of a CSV file.
     ///
     /// # Errors
-    /// As [`read`](People::read).
+    /// The errors of [`read`](People::read).
     pub fn from_csv(text: impl std::io::Read) -> Result<Self> {
         // A line is a person, so only the end of a line may end a record. A carriage return in a
-        // cell must not end the record, and a quote that is never closed must not continue the
-        // record on the next line. The quotes around a cell are removed instead.
+        // cell must not end the record. An unclosed quote must not continue the record on the next
+        // line. So the reader ignores quotes, and the quotes around a cell are removed later.
         let mut reader = csv::ReaderBuilder::new()
             .flexible(true)
             .quoting(false)
@@ -75,7 +75,8 @@ impl People {
             _ => Error::FailedFunction("cannot read: not a CSV file".into()),
         };
         let header: Vec<String> = reader.byte_headers().map_err(broken)?.iter().map(cell).collect();
-        // If there are no names, the first line is a person, so its content is not shown.
+        // If the file has no header, the first line is a person, so the error must not show this
+        // line.
         let place = |name: &str| {
             header.iter().position(|found| found == name).ok_or_else(|| {
                 let expected = "age, sex, educ, race, income and married";
@@ -115,7 +116,8 @@ fn cell(bytes: &[u8]) -> String {
     // Some programs begin a file with a byte order mark.
     text.trim_start_matches('\u{feff}').trim().trim_matches('"').trim().to_owned()
 }
-/// Read a column of cells as a member of a domain. This always succeeds for a domain of rows.
+/// Read the cells of a column as a member of a domain. For a domain of columns, reading always
+/// succeeds.
 fn column<D: Domain>(domain: &D, cells: &[String]) -> Result<D::Carrier> {
     let cells: Vec<&str> = cells.iter().map(String::as_str).collect();
     let rows = domain.read_cells(&cells);

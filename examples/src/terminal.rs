@@ -1,11 +1,11 @@
-//! The end of an example program.
+//! The output and the exit code of an example program.
 
 use std::io::{ErrorKind, Write};
 use std::process::ExitCode;
 
 use opendp_core::Result;
 
-/// Print the text of a program that succeeded, or report the error, with exit code 1.
+/// Print the text of a program that succeeded. Otherwise print the error and return exit code 1.
 pub fn finish(text: Result<String>) -> ExitCode {
     let text = match text {
         Ok(text) => text,
@@ -15,7 +15,7 @@ pub fn finish(text: Result<String>) -> ExitCode {
         }
     };
     match writeln!(std::io::stdout(), "{}", text.trim_end()) {
-        // A reader that stops early, such as `head`, is not an error.
+        // A program that reads the output, such as `head`, can stop early. This is not an error.
         Err(error) if error.kind() != ErrorKind::BrokenPipe => {
             eprintln!("error: cannot write: {error}");
             ExitCode::FAILURE

@@ -1,4 +1,4 @@
-//! A journal of the losses, in a ledger that is kept when the process ends.
+//! A journal of losses, in a ledger that remains after the process ends.
 
 use std::path::Path;
 
@@ -11,7 +11,7 @@ use serde_json::{Value as Json, json};
 /// The name of the budget in the ledger.
 const BUDGET: &str = "survey";
 
-/// A ledger in which each question is written down before its noise is drawn.
+/// A ledger that stores each question before its noise is drawn.
 #[derive(Debug)]
 pub(crate) struct Kept(Ledger);
 impl Kept {
@@ -32,7 +32,7 @@ impl Kept {
         }
         Ok(Kept(ledger))
     }
-    /// Return what earlier runs have spent, in order.
+    /// Return the releases of earlier runs, in order.
     ///
     /// # Errors
     /// `FailedFunction` when the ledger is damaged.
@@ -61,7 +61,7 @@ impl Journal for Kept {
             let request = Request::of_loss(&id, loss.clone()).by("budget");
             match self.0.release(BUDGET, &request, || Ok(write(entry))) {
                 Ok(release) if !release.repeated() => return Ok(()),
-                // Another process has used this number.
+                // Another process has already used this number of a question.
                 Ok(_) => {}
                 Err(error) if error.kind() == "Argument" => {}
                 Err(error) => return Err(error),
@@ -70,8 +70,8 @@ impl Journal for Kept {
     }
 }
 
-/// Write the part of a question that the ledger keeps. It does not contain the answer, because
-/// noise is drawn afterwards.
+/// Write the facts about a question that the ledger keeps. The ledger does not contain the answer,
+/// because noise is drawn afterwards.
 fn write(entry: &Entry) -> String {
     let left: Vec<String> = entry.left.iter().map(Exact::to_string).collect();
     json!({

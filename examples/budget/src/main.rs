@@ -39,7 +39,7 @@ struct Arguments {
     /// The delta of the budget.
     #[arg(long, value_name = "D", default_value_t = 1e-6)]
     delta: f64,
-    /// Keep the budget in this ledger: earlier runs of the program stay charged.
+    /// Keep the budget in this ledger, so earlier runs of the program stay charged.
     #[arg(long, value_name = "FILE")]
     ledger: Option<PathBuf>,
     /// Print the report as JSON.
@@ -62,7 +62,7 @@ fn run(arguments: &Arguments) -> Result<String> {
     };
     let answers = match survey::ask(&context) {
         Err(Error::BudgetExceeded(reason)) => {
-            // Also show what the budget was spent on, because earlier runs may have spent it.
+            // Also show the report of the budget, because earlier runs can have spent the budget.
             return Err(Error::BudgetExceeded(format!("{reason}\n\n{}", context.report())));
         }
         answers => answers?,

@@ -1,4 +1,5 @@
-//! Ten questions about a labour force, each with the least noise that fits its share.
+//! Ten questions about a labour force. Each question gets the least noise that fits its share of
+//! the budget.
 
 use std::fmt::Write;
 
@@ -26,7 +27,7 @@ pub(crate) fn open(table: Table, epsilon: f64, delta: f64) -> Result<Context<Los
     Context::new(table, PrivacyUnit::person(1)?, budget, Split::evenly(QUESTIONS)?)
 }
 
-/// Open a budget that is kept in a ledger and may have been opened before.
+/// Open a budget in a ledger. Earlier runs can have opened this budget before.
 ///
 /// The losses of earlier runs remain charged. The loss of each question is written to the ledger
 /// before the answer is drawn.
@@ -49,7 +50,7 @@ pub(crate) fn open_with(
 /// One question and its answer, for display.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Line {
-    /// What was asked.
+    /// The title of the question.
     pub(crate) question: String,
     /// The answer, with its interval if there is one.
     pub(crate) answer: String,
@@ -74,7 +75,8 @@ pub(crate) fn ask(context: &Context<Loss>) -> Result<Vec<Line>> {
     let women = women.count().laplace()?.release()?;
     lines.push(number("women who work", &women, women.value as f64)?);
 
-    // 99 stands for no answer. The bounds are public: they were chosen without looking at the data.
+    // In a survey file, 99 hours mean that the person gave no answer. The bounds are public,
+    // because they were chosen without the data.
     let hours = workers("hours a week").column("hours").impute(99.0).filter(|hours| *hours < 99.0);
     let hours = hours.clamp(0.0, 80.0).sum().laplace()?.release()?;
     lines.push(number("hours a week", &hours, hours.value)?);
@@ -105,8 +107,9 @@ pub(crate) fn ask(context: &Context<Loss>) -> Result<Vec<Line>> {
         question: "sectors".into(),
         answer: format!("{} of them; {shown}", found.len()) + &within(sectors.accuracy, ""),
     });
-    // The last question depends on an answer: in which of these sectors do most women work? If the
-    // threshold has hidden all of them, use the sectors of the classification.
+    // The last question depends on the answer about sectors. The last question asks for the sectors
+    // with the most women. If the threshold has hidden all sectors, use the sectors of the
+    // classification.
     if most.is_empty() {
         most = ('A'..='U').map(String::from).collect();
     }
@@ -117,7 +120,7 @@ pub(crate) fn ask(context: &Context<Loss>) -> Result<Vec<Line>> {
     lines.push(Line { question: "women's sectors".into(), answer: chosen.join(", ") });
     Ok(lines)
 }
-/// Return a sector for display: survey files leave it empty where it is unknown.
+/// Return a sector for display. In survey files, an unknown sector is empty.
 fn named(sector: &str) -> &str {
     if sector.is_empty() { "not stated" } else { sector }
 }

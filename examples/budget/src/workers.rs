@@ -10,7 +10,8 @@ use rand::{Rng, SeedableRng, rngs::ChaCha20Rng};
 
 /// Read the columns that the questions use from a CSV file of the survey.
 ///
-/// Reading is total: every line is one person, and a cell that cannot be read is a missing value.
+/// Reading cannot fail because of a cell. Every line is one person, and an unreadable cell is a
+/// missing value.
 ///
 /// # Errors
 /// `FailedFunction` when the file cannot be read, `Argument` when a column is missing.
@@ -22,7 +23,7 @@ pub(crate) fn read(path: &Path) -> Result<Table> {
         .with_chunks("hours", column::<f64>(path, "HWUSUAL")?)?
         .with_chunks("sector", column::<String>(path, "NACE1D")?)
 }
-/// Return the chunks of one column.
+/// Return one column of the survey, in the chunks in which it was read.
 fn column<T: Atom>(path: &Path, name: &str) -> Result<CsvColumn<VectorDomain<AtomDomain<T>>>> {
     let file = File::open(path).map_err(|error| {
         Error::FailedFunction(format!("cannot read {}: {error}", path.display()))
@@ -30,9 +31,9 @@ fn column<T: Atom>(path: &Path, name: &str) -> Result<CsvColumn<VectorDomain<Ato
     CsvColumn::new(file, Some(name), &VectorDomain::new(AtomDomain::default()))
 }
 
-/// Generate a survey of fictitious people, coded as in the file: 1 for men and 2 for women; 1 for
-/// people who work, 2 for people who look for work, 3 for others; 99 for the hours of people who do
-/// not work.
+/// Generate a survey of fictitious people, coded as in the file. The sex is 1 for men and 2 for
+/// women. The status is 1 for people who work, 2 for people who look for work, and 3 for others.
+/// The hours are 99 for people who do not work.
 ///
 /// # Errors
 /// None: all columns have the same length.
@@ -40,8 +41,8 @@ pub(crate) fn generate(people: usize, seed: u64) -> Result<Table> {
     let mut random = ChaCha20Rng::seed_from_u64(seed);
     let (mut sex, mut age, mut status) = (Vec::new(), Vec::new(), Vec::new());
     let (mut hours, mut sector) = (Vec::new(), Vec::new());
-    // A number below `n`. It slightly favours some numbers, which is harmless for fictitious
-    // people.
+    // Draw a number below `n`. The draw slightly favours some numbers. This error is harmless for
+    // fictitious people.
     let mut below = |n: u32| random.next_u32() % n;
     for _ in 0..people {
         let years: f64 = f64::from(15 + below(75));

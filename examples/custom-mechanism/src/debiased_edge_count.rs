@@ -1,4 +1,4 @@
-//! An estimate from a release: a function.
+//! An estimate from a release. This file defines a function.
 
 use opendp_core::{Error, Function, Result, register};
 
@@ -6,7 +6,7 @@ use crate::{FlipProbability, Graph, GraphDomain};
 
 /// Estimate the number of edges from a graph whose pairs were flipped.
 ///
-/// The estimate is right on average. It reads only the release, so it may follow
+/// The estimate is unbiased. The function reads only the release, so it may follow
 /// [`make_randomized_graph`](crate::make_randomized_graph) without further loss.
 ///
 /// # Arguments
@@ -18,8 +18,8 @@ use crate::{FlipProbability, Graph, GraphDomain};
 /// point. It may be negative.
 ///
 /// # Proof
-/// Of `m` edges, `m (1 - flip)` stay on average, and `(pairs - m) flip` other edges appear. Solve
-/// for `m`.
+/// Let `m` be the number of edges. On average, `m (1 - flip)` edges stay, and `(pairs - m) flip`
+/// other edges appear. Solve for `m`.
 ///
 /// # Errors
 /// `MakeDomain` when there are too many nodes, `Argument` when `flip` is one half.

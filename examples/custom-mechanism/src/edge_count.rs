@@ -1,4 +1,4 @@
-//! The number of edges: a transformation that ends in a space of the core crate.
+//! The number of edges. This file defines a transformation to a space of the core crate.
 
 use opendp_core::{
     AbsoluteDistance, AtomDomain, Bounds, Error, Function, Result, Space, StabilityMap,
@@ -13,7 +13,7 @@ use crate::{EdgeDistance, Graph, GraphDomain};
 /// None.
 ///
 /// # Precondition
-/// The input is a space of graphs in which edges are added and removed.
+/// The input is a space of graphs with the distance of edges added or removed.
 ///
 /// # Postcondition
 /// The output is the number of edges, between 0 and the number of pairs of nodes.
@@ -23,7 +23,7 @@ use crate::{EdgeDistance, Graph, GraphDomain};
 ///
 /// # Proof
 /// An edge added or removed changes the number of edges by one. The nodes of a member are below
-/// `nodes` and no edge is repeated. So the number of edges is at most the number of pairs.
+/// `nodes`, and no edge is repeated. So the number of edges is at most the number of pairs.
 ///
 /// # Errors
 /// None.
@@ -56,7 +56,7 @@ mod tests {
     use super::*;
     use opendp_core::laws;
 
-    /// All graphs on the nodes 0 to 3.
+    /// Return all graphs on the nodes 0 to 3.
     fn graphs() -> Vec<Graph> {
         let pairs: Vec<(u32, u32)> = (0..4).flat_map(|v| (0..v).map(move |u| (u, v))).collect();
         let chosen = |set: usize| pairs.iter().enumerate().filter(move |(i, _)| set >> i & 1 == 1);

@@ -1,4 +1,4 @@
-//! The probability of a wrong report: the type of a parameter.
+//! The probability of a wrong report. This file defines the type of a parameter.
 
 use opendp_core::{Codec, Error, Result, named};
 use serde_json::Value as Json;
@@ -18,7 +18,7 @@ impl FlipProbability {
     /// Make a probability.
     ///
     /// # Errors
-    /// `MakeMeasurement` when it is not above 0, exceeds one half, or is NaN.
+    /// `MakeMeasurement` when `probability` is not above 0, exceeds one half, or is NaN.
     pub fn new(probability: f64) -> Result<Self> {
         if 0.0 < probability && probability <= 0.5 {
             Ok(FlipProbability(probability))
@@ -33,7 +33,7 @@ impl FlipProbability {
         self.0
     }
 }
-/// Reading checks what [`FlipProbability::new`] checks.
+/// Reading makes the same checks as [`FlipProbability::new`].
 impl Codec for FlipProbability {
     fn to_json(&self) -> Json {
         self.0.to_json()

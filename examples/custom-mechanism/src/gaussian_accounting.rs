@@ -1,4 +1,4 @@
-//! A loss converted to another measure: a combinator.
+//! A loss in another measure. This file defines a combinator.
 
 use opendp_core::arith::Directed;
 use opendp_core::erased::{AnyDistance, AnyMeasurement};
@@ -13,36 +13,38 @@ const ROOT_OF_HALF_PI: f64 = 1.253_314_137_315_500_4;
 
 /// Convert the loss of a pure mechanism to Gaussian differential privacy.
 ///
-/// Many pure losses compose to a smaller loss in this measure. The total of `n` equal losses grows
-/// with the root of `n`, while epsilon grows with `n`.
+/// The composition of many pure losses is smaller in this measure. For `n` equal losses, the
+/// composed loss grows with the root of `n`. The sum of the epsilons grows with `n`.
 ///
 /// # Arguments
 /// * `measurement` - a mechanism whose measure is `MaxDivergence`
 ///
 /// # Precondition
-/// None except for the measure.
+/// The measure is `MaxDivergence`.
 ///
 /// # Postcondition
-/// The mechanism is the same; its measure is `acme::GaussianTradeoff`.
+/// The mechanism is the same. Its measure is `acme::GaussianTradeoff`.
 ///
 /// # Map
 /// `d_out = sqrt(pi / 2) * map(d_in)`, rounded up.
 ///
 /// # Proof
-/// Write `Phi` and `phi` for the distribution function and the density of a standard normal
-/// variable, and let `e` be the pure loss. The trade-off curve of `e`-DP bounds how well two
-/// neighbours can be distinguished. It joins three points by lines: `(0, 1)`, `(1, 0)` and `(k, k)`
-/// for `k = 1 / (1 + exp(e))` (Dong, Roth, Su 2022, Proposition 3). The trade-off curve of mu-GDP
-/// is convex, ends in the same two points, and crosses the diagonal at `Phi(-mu / 2)` (Section 2.2
-/// there). If this is at most `k` then the curve is nowhere above the lines, and the mechanism is
-/// mu-GDP.
+/// Let `Phi` be the distribution function of a standard normal variable, `phi` its density, and `e`
+/// the pure loss. The trade-off curve of `e`-DP bounds how well two neighbours can be
+/// distinguished. The curve joins three points by lines: `(0, 1)`, `(1, 0)` and `(k, k)` for
+/// `k = 1 / (1 + exp(e))` (Dong, Roth, Su 2022, Proposition 3). The trade-off curve of mu-GDP is
+/// convex, ends in the same two points, and crosses the diagonal at `Phi(-mu / 2)` (Section 2.2
+/// there). If `Phi(-mu / 2)` is at most `k`, then the curve of mu-GDP is nowhere above the lines.
+/// Then the mechanism is mu-GDP.
 ///
 /// Let `g(t) = ln(Phi(t) / Phi(-t))`, so that `Phi(-t) <= k` means `e <= g(t)` at `t = mu / 2`. Now
-/// `g(0) = 0` and `g'(t) = phi(t) / (Phi(t) Phi(-t))`. Two standard normal variables lie in
-/// `[-t, t]^2` at least as often as in the disk inside it: `(2 Phi(t) - 1)^2 >= 1 - exp(-t^2 / 2)`.
-/// So `4 Phi(t) Phi(-t) = 1 - (2 Phi(t) - 1)^2 <= exp(-t^2 / 2)`, and
-/// `g'(t) >= 4 phi(0) = 4 / sqrt(2 pi)`. So `g(mu / 2) >= mu * 2 / sqrt(2 pi) = mu / sqrt(pi / 2)`,
-/// which is `e` when `mu = sqrt(pi / 2) e`. A larger `mu` promises less.
+/// `g(0) = 0` and `g'(t) = phi(t) / (Phi(t) Phi(-t))`. For two standard normal variables, the
+/// probability of the square `[-t, t]^2` is at least the probability of the disk inside it:
+/// `(2 Phi(t) - 1)^2 >= 1 - exp(-t^2 / 2)`. So
+/// `4 Phi(t) Phi(-t) = 1 - (2 Phi(t) - 1)^2 <= exp(-t^2 / 2)`, and
+/// `g'(t) >= 4 phi(0) = 4 / sqrt(2 pi)`. So `g(mu / 2) >= mu * 2 / sqrt(2 pi) = mu / sqrt(pi / 2)`.
+/// The right side is `e` for `mu = sqrt(pi / 2) e`. A larger `mu` is a weaker guarantee, so
+/// rounding up is valid.
 ///
 /// # Errors
 /// `MeasureMismatch` when the measure is not `MaxDivergence`.
@@ -70,7 +72,7 @@ pub fn make_gaussian_accounting(measurement: AnyMeasurement) -> Result<AnyMeasur
     let pure = measurement.clone();
     let map = PrivacyMap::new(move |d_in: &AnyDistance| {
         let epsilon: f64 = *pure.map(d_in)?.downcast_ref()?;
-        // Infinity is a loss too, and multiplication does not change it.
+        // An infinite loss stays infinite.
         let infinite = epsilon == f64::INFINITY;
         let mu = if infinite { epsilon } else { epsilon.inf_mul(ROOT_OF_HALF_PI)? };
         Ok(AnyDistance::new(mu))
@@ -99,7 +101,7 @@ mod tests {
         *gaussian.map(&AnyDistance::new(1)).unwrap().downcast_ref().unwrap()
     }
 
-    /// `Phi(-t)` by Simpson's rule on the density, good to twelve digits.
+    /// Compute `Phi(-t)` by Simpson's rule on the density, to twelve digits.
     fn tail(t: f64) -> f64 {
         let (steps, density) = (20_000, |x: f64| (-x * x / 2.0).inf_exp().unwrap());
         let step = 12.0 / f64::from(steps);

@@ -1,4 +1,4 @@
-//! Gaussian differential privacy: a privacy measure.
+//! Gaussian differential privacy. This file defines a privacy measure.
 
 use opendp_core::arith::{Directed, DirectedFloat};
 use opendp_core::{
@@ -8,10 +8,13 @@ use serde_json::Value as Json;
 
 /// Gaussian differential privacy: the loss is mu.
 ///
-/// A mechanism is mu-GDP if distinguishing two neighbours by its release is at least as hard as
-/// distinguishing two normal distributions with variance 1 and means 0 and mu by one draw (Dong,
-/// Roth, Su 2022, "Gaussian Differential Privacy", Definition 4). Losses compose as
-/// `sqrt(mu_1^2 + ... + mu_n^2)` (Corollary 2 there).
+/// Take two tasks. The first task is to distinguish two neighbours by a release. The second task is
+/// to distinguish two normal distributions, with variance 1 and means 0 and mu, by one draw. A
+/// mechanism is mu-GDP if the first task is at least as hard as the second (Dong, Roth, Su 2022,
+/// "Gaussian Differential Privacy", Definition 4).
+///
+/// The losses `mu_1` to `mu_n` of several mechanisms compose as `sqrt(mu_1^2 + ... + mu_n^2)`
+/// (Corollary 2 there).
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct GaussianTradeoff;
 
@@ -20,7 +23,7 @@ impl Measure for GaussianTradeoff {
     fn to_json(&self) -> Json {
         descriptor("acme::gaussian_tradeoff", [])
     }
-    /// Each square, their sum and its root are rounded up. A single loss stays as it is.
+    /// Round up each square, the sum of squares, and its root. A single loss stays unchanged.
     fn compose(&self, losses: &[f64]) -> Result<f64> {
         if losses.iter().any(|loss| loss.is_nan()) {
             return Err(Error::FailedMap("a loss in the composition is NaN".into()));
@@ -33,12 +36,12 @@ impl Measure for GaussianTradeoff {
         }
         losses.iter().try_fold(0.0, |sum: f64, mu| sum.inf_add(mu.inf_mul(*mu)?))?.inf_sqrt()
     }
-    /// For `t = epsilon / mu - mu / 2 > 0`, delta is at most `exp(-t^2 / 2) / 2`.
+    /// Bound delta by `exp(-t^2 / 2) / 2`, for `t = epsilon / mu - mu / 2 > 0`.
     ///
     /// A mu-GDP mechanism is (epsilon, delta)-DP for `delta = Phi(-t) - exp(epsilon) Phi(-t - mu)`
-    /// (Corollary 1 of the paper), which is at most `Phi(-t)`. Two standard normal variables lie in
-    /// the square `[-t, t]^2` with probability `(1 - 2 Phi(-t))^2`, and in the disk inside it with
-    /// `1 - x` for `x = exp(-t^2 / 2)`. So `2 Phi(-t) <= 1 - sqrt(1 - x) <= x`.
+    /// (Corollary 1 of the paper). This is at most `Phi(-t)`. Let `x = exp(-t^2 / 2)`. Two standard
+    /// normal variables are in the square `[-t, t]^2` with probability `(1 - 2 Phi(-t))^2`, and in
+    /// the disk inside it with probability `1 - x`. So `2 Phi(-t) <= 1 - sqrt(1 - x) <= x`.
     fn profile(&self, loss: &f64) -> Result<PrivacyProfile> {
         let mu = *loss;
         Ok(PrivacyProfile::new(move |epsilon| {
@@ -82,13 +85,13 @@ mod tests {
         assert_eq!(compose(&[0.1]).unwrap(), 0.1);
         assert_eq!(compose(&[1.0, f64::INFINITY]).unwrap(), f64::INFINITY);
         assert_eq!(compose(&[f64::NAN]).unwrap_err().kind(), "FailedMap");
-        // Rounded up: the square is not below the exact sum 0.1^2 + 0.1^2.
+        // Losses are rounded up, so the square is at least the exact sum 0.1^2 + 0.1^2.
         let both = compose(&[0.1, 0.1]).unwrap();
         assert!(2.0 * 0.1 * 0.1 <= both * both && both < 0.141_421_356_3);
     }
     #[test]
     fn bounds_delta_from_above_and_not_absurdly() {
-        // The exact deltas of 1-GDP at epsilon 1, 2 and 4.
+        // These are the exact deltas of 1-GDP at epsilon 1, 2 and 4.
         let profile = GaussianTradeoff.profile(&1.0).unwrap();
         for (epsilon, exact) in [(1.0, 0.126_936_7), (2.0, 0.020_924_8), (4.0, 8.4e-5)] {
             let delta = profile.delta(epsilon).unwrap();

@@ -1,12 +1,12 @@
-//! Graphs: a carrier.
+//! Graphs. This file defines a carrier.
 
 use opendp_core::{Codec, Result, carrier, named};
 use serde_json::Value as Json;
 
 /// A simple graph: edges between numbered nodes, without direction, loops or repetition.
 ///
-/// It is stored in a unique form: each edge goes from its smaller node to its larger node, and the
-/// edges are sorted. So two graphs are equal when they have the same edges.
+/// A graph is stored in a unique form. Each edge goes from its smaller node to its larger node, and
+/// the edges are sorted. So two graphs are equal when they have the same edges.
 ///
 /// ```
 /// # use custom_mechanism::Graph;
@@ -18,7 +18,7 @@ pub struct Graph {
     edges: Vec<(u32, u32)>,
 }
 impl Graph {
-    /// Make a graph of edges in any order and direction. Loops and repetitions are left out.
+    /// Make a graph from edges in any order and direction. Loops and repetitions are left out.
     pub fn new(edges: impl IntoIterator<Item = (u32, u32)>) -> Self {
         let forward = edges.into_iter().map(|(u, v)| (u.min(v), u.max(v)));
         let mut edges: Vec<(u32, u32)> = forward.filter(|(u, v)| u < v).collect();
@@ -26,7 +26,7 @@ impl Graph {
         edges.dedup();
         Graph { edges }
     }
-    /// Return the edges in order, each from its smaller node to its larger.
+    /// Return the edges in order. An edge goes from its smaller node to its larger node.
     pub fn edges(&self) -> &[(u32, u32)] {
         &self.edges
     }

@@ -1,16 +1,17 @@
-//! The set of all graphs on some nodes: a domain.
+//! The set of all graphs on some nodes. This file defines a domain.
 
 use opendp_core::{Codec, Domain, Error, Result, TheDomain, descriptor, named, register};
 use serde_json::Value as Json;
 
 use crate::Graph;
 
-/// The maximum number of nodes: a mechanism that visits every pair of them takes minutes, not days.
+/// The largest number of nodes. With this limit, a mechanism that visits every pair of nodes takes
+/// minutes instead of days.
 const MAX_NODES: u32 = 1 << 16;
 
 /// The set of all simple graphs on the nodes `0..nodes`. The identities of the nodes are public.
 ///
-/// It prints as, and is read from, `{"acme::graph_domain": {"nodes": 100}}`.
+/// In JSON, a domain is `{"acme::graph_domain": {"nodes": 100}}`.
 ///
 /// ```
 /// # use custom_mechanism::{Graph, GraphDomain};
@@ -43,7 +44,7 @@ impl GraphDomain {
     }
     /// Return the number of pairs of nodes. Each pair may be an edge or not.
     pub fn possible_edges(&self) -> u32 {
-        // 65536 * 65535 still fits. For 0 nodes the second factor does not matter.
+        // 65536 * 65535 fits. For 0 nodes the second factor has no effect.
         self.nodes * self.nodes.saturating_sub(1) / 2
     }
 }

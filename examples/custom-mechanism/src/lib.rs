@@ -1,20 +1,20 @@
-//! Edge privacy for graphs, as a third party's crate would add it.
+//! Edge privacy for graphs: an example of a crate of a third party.
 //!
 //! No crate of the framework is changed. This crate adds:
 //!
 //! - a carrier, [`Graph`], declared with `carrier!`;
 //! - a domain with a descriptor, [`GraphDomain`];
-//! - a metric on it that tests can execute, [`EdgeDistance`];
+//! - a metric on this domain that tests can compute, [`EdgeDistance`];
 //! - a privacy measure with its own rule of composition, [`GaussianTradeoff`];
-//! - a transformation into a space of the core crate, [`make_edge_count`], so noise of the
-//!   framework can follow;
+//! - a transformation to a space of the core crate, [`make_edge_count`], so noise of the framework
+//!   can follow;
 //! - a mechanism, [`make_randomized_graph`], and the type of its parameter, [`FlipProbability`];
 //! - a function of its releases, [`make_debiased_edge_count`];
 //! - two combinators, [`make_repeat`] and [`make_gaussian_accounting`];
 //! - a constructor of the framework for a type that the framework leaves out (see `more_types.rs`).
 //!
 //! All names in documents begin with `acme::`, so they cannot clash with names of other crates. A
-//! program that uses them names this crate once in code: `use custom_mechanism as _;`.
+//! program that uses this crate names it once in code: `use custom_mechanism as _;`.
 //!
 //! ```
 //! use custom_mechanism::{EdgeDistance, Graph, GraphDomain, make_edge_count};
@@ -41,6 +41,7 @@ mod gaussian_accounting;
 mod gaussian_tradeoff;
 mod graph;
 mod graph_domain;
+mod graph_samples;
 mod more_types;
 mod randomized_graph;
 mod repeat;
@@ -55,8 +56,3 @@ pub use graph::Graph;
 pub use graph_domain::{GraphDomain, graph_domain};
 pub use randomized_graph::make_randomized_graph;
 pub use repeat::make_repeat;
-
-/// The examples of the guide are tests.
-#[cfg(doctest)]
-#[doc = include_str!("../../../docs/mechanism-authors.md")]
-struct Guide;

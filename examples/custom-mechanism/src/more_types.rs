@@ -1,6 +1,7 @@
-//! A constructor of the framework for a type that the framework leaves out.
+//! Registers a constructor of the framework for one more type. The framework itself does not
+//! register the constructor for this type.
 //!
-//! It is the same function, so the name still has one meaning. Only its list of types is longer.
+//! The function is the same, so the name still has one meaning. Only the list of types is longer.
 
 use opendp_core::{
     ChangeOneDistance, HammingDistance, InsertDeleteDistance, SymmetricDistance, register,

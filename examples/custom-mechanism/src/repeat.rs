@@ -1,18 +1,18 @@
-//! The same mechanism several times: a combinator.
+//! The same mechanism several times. This file defines a combinator.
 
 use opendp_core::erased::{AnyDomain, AnyMeasure, AnyMetric, AnyValue};
 use opendp_core::{
     Carrier, Domain, Error, Function, Measure, Measurement, Metric, PrivacyMap, Result, register,
 };
 
-/// The maximum number of repetitions.
+/// The largest number of repetitions.
 const MAX_TIMES: u32 = 1000;
 
 /// Draw several releases from one mechanism.
 ///
 /// # Arguments
 /// * `measurement` - the mechanism
-/// * `times` - how many releases to draw, from 1 to 1000
+/// * `times` - the number of releases to draw, from 1 to 1000
 ///
 /// # Precondition
 /// Losses compose in the privacy measure of the mechanism.
@@ -21,12 +21,13 @@ const MAX_TIMES: u32 = 1000;
 /// The release is the list of `times` independent releases of the mechanism on the same data.
 ///
 /// # Map
-/// `times` losses of the mechanism at `d_in`, composed by its measure: in `MaxDivergence` the exact
-/// product, rounded up once; in `acme::GaussianTradeoff` the loss times the root of `times`.
+/// The measure composes `times` losses of the mechanism at `d_in`. In `MaxDivergence`, the result
+/// is the exact product, rounded up once. In `acme::GaussianTradeoff`, the result is the loss times
+/// the root of `times`.
 ///
 /// # Proof
-/// The releases come from `times` mechanisms. Each loses at most `map(d_in)`, and they draw
-/// independent randomness. The measure composes the list of their losses to the joint loss.
+/// The releases come from `times` mechanisms with independent randomness. Each mechanism has a loss
+/// of at most `map(d_in)`. The measure composes the list of these losses to the joint loss.
 ///
 /// # Errors
 /// `MakeMeasurement` when `times` is out of range or the measure does not compose.
@@ -85,7 +86,7 @@ mod tests {
         AbsoluteDistance, AtomDomain, MaxDivergence, PrivacyProfile, SmoothedMaxDivergence, Space,
     };
 
-    /// A mechanism of constant release and loss.
+    /// Make a mechanism with a constant release and a constant loss.
     fn constant<MO: Measure>(
         measure: MO,
         loss: MO::Distance,

@@ -1,4 +1,4 @@
-//! The command `graphs`: all of `opendp`, and the mechanisms of `custom-mechanism`.
+//! The command `graphs`: the command `opendp` with the mechanisms of `custom-mechanism`.
 #![forbid(unsafe_code)]
 
 use custom_mechanism as _;

@@ -1,4 +1,5 @@
-//! An analyst asks a dozen questions within one budget, each after seeing the answers before it.
+//! An analyst asks a dozen questions within one budget. The analyst sees each answer before the
+//! next question.
 //!
 //! ```text
 //! cargo run --release -p opendp-examples --bin analyst
@@ -13,7 +14,7 @@ use clap::Parser;
 use opendp_core::Result;
 use opendp_examples::{interview, population, table::People, terminal};
 
-/// Interview a table of people within a privacy budget.
+/// Ask questions about a table of people within a privacy budget.
 #[derive(Parser)]
 struct Arguments {
     /// A CSV file with the columns age, sex, educ, race, income and married.

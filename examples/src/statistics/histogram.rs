@@ -8,15 +8,15 @@ use opendp_transformations::make_count_by_categories;
 use super::{ALPHA, Accuracy, Answer, NEIGHBOURS, Statistic, least_noise};
 use crate::table::{People, codes};
 
-/// The levels. The list is public, so an empty level is released like the others.
+/// The levels of education. The list of levels is public, so the count of a level without people is
+/// released, too.
 pub(crate) const LEVELS: std::ops::RangeInclusive<i32> = 1..=16;
 
 /// Count people by education, with noise on each count.
 ///
-/// A person is in one cell only, so each cell needs only the noise of a single count. People whose
-/// level is not one of the sixteen, or could not be read, are counted in a last cell. Released
-/// counts are not changed. Setting negative counts to zero would be allowed, but it would bias
-/// their sums.
+/// A person is only in one cell, so each cell needs only the noise of a single count. A last cell
+/// counts people with an unknown or unreadable level. Released counts are not changed. It would be
+/// allowed to set negative counts to zero, but this would bias their sums.
 pub(super) fn education(people: &People, share: f64) -> Result<Statistic> {
     let input = Space::new(codes(), SymmetricDistance)?;
     let levels: Vec<i32> = LEVELS.collect();

@@ -8,7 +8,7 @@ use opendp_transformations::{Alpha, make_quantile_score_candidates};
 use super::{ALPHA, Accuracy, Answer, NEIGHBOURS, Statistic, least_noise};
 use crate::table::{Column, People, ages, incomes};
 
-/// The quantiles: names, numerators and denominators.
+/// The quantiles: the name, the numerator and the denominator of each.
 const QUANTILES: [(&str, u64, u64); 3] = [("25%", 1, 4), ("median", 1, 2), ("75%", 3, 4)];
 
 /// Release quantiles of age.
@@ -19,11 +19,13 @@ pub(super) fn age(people: &People, share: f64) -> Result<Vec<Statistic>> {
 pub(super) fn income(people: &People, share: f64) -> Result<Vec<Statistic>> {
     quantiles("income", incomes(), income_grid(), &people.income, share)
 }
-/// Return every year up to a hundred. A grid is public, and fixed without looking at the data.
+/// Return a grid of ages: every year up to a hundred. The grid is public, because it does not
+/// depend on the data.
 pub(super) fn age_grid() -> Vec<i64> {
     (0..=100).collect()
 }
-/// Return every thousand up to a hundred thousand, then every ten thousand up to a million.
+/// Return a grid of incomes: every thousand dollars up to a hundred thousand, then every ten
+/// thousand up to a million.
 pub(super) fn income_grid() -> Vec<f64> {
     let fine = (0..100).map(|thousands| f64::from(thousands) * 1e3);
     fine.chain((10..=100).map(|tens| f64::from(tens) * 1e4)).collect()
@@ -50,14 +52,15 @@ where
         let choice = least_noise(share, |noise| {
             scores.then(|s| make_gumbel_max(s, Temperature::new(noise)?, Optimize::Min))
         })?;
-        // A score is a distance in rank times the denominator b of the quantile a/b: one person on
-        // the wrong side of a candidate changes its score by up to b.
+        // A score is a distance in rank times `b`, for the quantile a/b. One person on the wrong
+        // side of a candidate changes its score by up to b.
         let excess = choice.accuracy(ALPHA)?.first().copied().flatten();
         let accuracy = match excess {
             Some(score) => Accuracy::Ranks(score / <f64 as InfCast<u64>>::inf_cast(denominator)?),
             None => Accuracy::Unknown,
         };
-        // The release is the index of a candidate. Looking it up is a function of the release.
+        // The release is the index of a candidate. The chosen candidate is a function of this
+        // index.
         let grid = grid.clone();
         let candidate = choice.then(|| {
             Ok(Function::map(move |index: &usize| {

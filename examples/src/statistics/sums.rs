@@ -12,17 +12,17 @@ use crate::table::{People, ages, incomes};
 
 /// Ages are clamped to these bounds before they are summed.
 pub(crate) const AGES: (i64, i64) = (0, 100);
-/// Incomes are clamped to these bounds before they are summed. The bounds are public, and chosen
-/// without looking at the data: a larger upper bound cuts fewer incomes and needs more noise.
+/// Incomes are clamped to these bounds before they are summed. The bounds are public, because they
+/// were chosen without the data. A larger upper bound cuts fewer incomes and needs more noise.
 pub(crate) const INCOMES: (f64, f64) = (0.0, 200_000.0);
 
-/// A noisy number, or the quotient of two.
+/// A noisy number, or the quotient of two noisy numbers.
 pub(super) struct Noisy {
     value: Option<f64>,
     epsilon: f64,
-    /// A bound on the distance from the truth, except with probability `ALPHA`.
+    /// A bound on the error of the number. It holds except with probability `ALPHA`.
     error: Option<f64>,
-    /// The same, except with half that probability.
+    /// A larger bound on the error of the number. It holds except with probability `ALPHA / 2`.
     wide_error: Option<f64>,
 }
 
@@ -75,10 +75,11 @@ impl Noisy {
     }
     /// Divide a noisy sum by a noisy count.
     ///
-    /// The number of people is private here, so the mean is not a measurement of its own. It is a
-    /// function of two releases, and has no loss beyond theirs. Each release is within its wide
-    /// error, except with probability half of `ALPHA`. Both are, except with probability `ALPHA`.
-    /// Then the true quotient is between the quotients of the ends.
+    /// The number of people is private here, so the mean is not a separate measurement. The mean is
+    /// a function of two releases and has no further loss. The error of each release is at most its
+    /// `wide_error`, except with probability `ALPHA / 2`. So both errors are at most their
+    /// `wide_error`, except with probability `ALPHA`. Then the true quotient is between the
+    /// quotients of the ends of both intervals.
     pub(super) fn over(self, count: &Noisy) -> Noisy {
         let value = self.value.zip(count.value).filter(|(_, count)| 1.0 <= *count);
         let mean = value.map(|(sum, count)| sum / count);

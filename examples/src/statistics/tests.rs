@@ -7,7 +7,7 @@ use crate::population::generate;
 use crate::statistics::quantiles::{age_grid, income_grid};
 use crate::statistics::sums::{AGES, INCOMES};
 
-/// A budget at which the noise no longer shows.
+/// An epsilon so large that the noise does not change the rounded answers.
 const HUGE: f64 = 1e7;
 
 fn answer(census: &Census, name: &str) -> f64 {
@@ -115,7 +115,7 @@ fn accuracies_are_kept_nearly_always() {
         let age = sums::age(&people, 0.1).unwrap().over(&count).statistic("", 0);
         mean_misses += u32::from(error(&age, truth));
     }
-    // At 5 in 100 the chance of 35 in 200 is below 10^-9.
+    // If 5 in 100 miss on average, 35 misses in 200 have a probability below 10^-9.
     assert!(count_misses < 35 && mean_misses < 35, "{count_misses}, {mean_misses}");
     assert!(0 < count_misses, "a bound that is never missed is not a tight one");
 }

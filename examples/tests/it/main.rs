@@ -1,4 +1,4 @@
-//! The census as its users run it.
+//! Tests that run the program `census` as a user does.
 #![allow(clippy::unwrap_used, reason = "tests fail by a panic")]
 
 use std::process::{Command, Output};
@@ -47,7 +47,7 @@ fn tells_what_is_wrong_and_fails() {
     check(&["--data", "no/such/file.csv"], "no/such/file.csv");
     check(&["--epsilon", "0"], "`epsilon`");
     check(&["--html", "no/such/folder/page.html"], "--html no/such/folder/page.html");
-    // This manifest is a file, but not a table of people.
+    // This manifest is a file without a table of people.
     let manifest = concat!(env!("CARGO_MANIFEST_DIR"), "/Cargo.toml");
     check(&["--data", manifest], "`age`: no column of this name");
 }

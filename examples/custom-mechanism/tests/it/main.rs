@@ -1,11 +1,14 @@
-//! The crate as a program sees it: through the registry, using only documents.
+//! Tests of the crate through the registry, only with documents.
 #![allow(clippy::unwrap_used, reason = "tests fail by a panic")]
+
+mod laws;
 
 use custom_mechanism::{EdgeDistance, Graph, GraphDomain, make_edge_count};
 use opendp_core::erased::{AnyDistance, AnyMeasurement, AnyValue};
-use opendp_core::{Arg, Args, Codec, Domain, Measure, Result, Space};
+use opendp_core::{Arg, Args, Codec, Domain, Measure, Result, Space, SymmetricDistance, register};
 use opendp_measurements::{Scale, make_laplace};
 use opendp_registry::{Document, Registry};
+use opendp_transformations::make_clamp;
 use serde_json::json;
 
 const NAMES: [&str; 9] = [
@@ -19,7 +22,7 @@ const NAMES: [&str; 9] = [
     "acme::make_repeat",
     "make_clamp",
 ];
-/// A document that starts from graphs on four nodes.
+/// Make a document that starts from graphs on four nodes.
 fn on_graphs(chain: serde_json::Value) -> Document {
     let space =
         json!({"domain": {"acme::graph_domain": {"nodes": 4}}, "metric": "acme::edge_distance"});
@@ -32,7 +35,7 @@ fn loss(measurement: &AnyMeasurement, d_in: u32) -> f64 {
     let d_in = measurement.input().metric().decode(&json!(d_in)).unwrap();
     *measurement.map(&d_in).unwrap().downcast_ref().unwrap()
 }
-/// A release of the mechanism on a path of three edges.
+/// Release from a path of three edges.
 fn release(measurement: &AnyMeasurement) -> AnyValue {
     let path = json!([[0, 1], [1, 2], [2, 3]]);
     measurement.invoke(&measurement.input().domain().decode(&path).unwrap()).unwrap()
@@ -84,7 +87,7 @@ fn a_function_of_ours_follows_a_mechanism_of_ours() {
     ]));
     let estimate = build(&document).unwrap();
     assert!((loss(&estimate, 1) - 1.098_612_288_668).abs() < 1e-12);
-    // Any number `k` of the six pairs may be reported. The estimate is (k - 1.5) / 0.5.
+    // The release has any number `k` of the six pairs. The estimate is (k - 1.5) / 0.5.
     let found: f64 = release(&estimate).downcast().unwrap();
     assert!((0..=6).any(|k| f64::from(2 * k - 3) == found), "{found}");
 }
@@ -118,7 +121,7 @@ fn losses_in_a_measure_of_ours_compose_in_a_composition_of_the_house() {
     });
     let hundred = json!({"acme::repeat": {"measurement": gaussian, "times": 100}});
     let hundred = build(&on_graphs(json!([hundred]))).unwrap();
-    // Epsilon would be 10; mu grows with the root.
+    // The epsilon would be 10. The mu grows with the root.
     let mu = loss(&hundred, 1);
     assert!((mu - 1.253_314).abs() < 1e-5, "{mu}");
     assert_eq!(hundred.measure().to_json(), json!("acme::gaussian_tradeoff"));
@@ -137,8 +140,16 @@ fn measures_that_differ_do_not_compose() {
     let error = build(&on_graphs(json!([{"composition": {"measurements": [count, gaussian]}}])));
     assert_eq!(error.unwrap_err().kind(), "MeasureMismatch");
 }
+// Another crate that needs this type can contain the same registration. The request below is still
+// not ambiguous.
+register! {
+    "main.rs": make_clamp(input, bounds) for T in [isize], M in [SymmetricDistance];
+}
 #[test]
 fn a_constructor_of_the_house_has_one_more_type() {
+    let twice = Registry::global().signatures("make_clamp").unwrap();
+    let twice = twice.iter().filter(|entry| entry.to_string().contains("<T=isize, M=Symmetric"));
+    assert_eq!(twice.count(), 2);
     let document = Document::new(json!({
         "space": {"domain": {"vector_domain": {"atom_domain": {"T": "isize"}}},
                   "metric": "symmetric_distance"},

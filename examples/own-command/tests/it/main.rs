@@ -1,11 +1,11 @@
-//! The command of a third party, as a user runs it.
+//! Tests that run the command of a third party as a user does.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on says so")]
 
 use std::process::Command;
 
 use serde_json::{Value as Json, json};
 
-/// Run the command, and return whether it succeeded with what it wrote.
+/// Run the command. Return whether the command succeeded, its output and its errors.
 fn graphs(arguments: &[&str]) -> (bool, String, String) {
     let output = Command::new(env!("CARGO_BIN_EXE_graphs")).args(arguments).output().unwrap();
     let text = |bytes| String::from_utf8(bytes).unwrap();
@@ -24,7 +24,7 @@ fn a_constructor_of_another_crate_is_listed_and_described() {
     assert!(list.contains("custom-mechanism"), "{list}");
     let described = says(&["describe", "acme::randomized_graph"]);
     assert!(described.contains("# Proof") && described.contains("custom-mechanism"), "{described}");
-    // The control: what is not linked is not found.
+    // Control: a constructor that is not linked is not found.
     let (success, _, error) = graphs(&["describe", "acme::make_nothing"]);
     assert!(!success && error.contains("acme::make_nothing"), "{error}");
 }
@@ -54,14 +54,14 @@ fn a_mechanism_of_another_crate_is_run_with_its_loss() {
 #[test]
 fn the_command_goes_by_the_name_of_its_file() {
     let help = says(&["--help"]);
-    // Another program keeps its own name.
+    // The help also names the program `opendp-sql`, and this name stays unchanged.
     let own = help.replace("opendp-sql", "");
     assert!(own.contains("Usage: graphs ") && !own.contains("opendp"), "{help}");
     assert!(says(&["--version"]).starts_with("graphs "));
     assert!(says(&["list"]).contains("`graphs describe NAME`"));
     assert!(says(&["completions", "bash"]).contains("_graphs()"));
     assert!(says(&["man"]).contains("graphs"));
-    // An error of a library advises a command by this name, too.
+    // Errors of libraries also contain the name of this command.
     let desk = tempfile::tempdir().unwrap();
     let table = desk.path().join("people.csv");
     std::fs::write(&table, "31,Ada\n44,Carl\n").unwrap();

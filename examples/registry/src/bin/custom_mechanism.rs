@@ -1,4 +1,4 @@
-//! A third party's crate in use: by types, and by name through the registry.
+//! A program that uses the crate of a third party, by types and by name through the registry.
 //!
 //! ```text
 //! cargo run -p example-registry --bin custom_mechanism
@@ -19,7 +19,8 @@ use serde_json::json;
 
 const NODES: u32 = 60;
 
-/// A hundred releases of a noisy count, with losses in the third party's measure.
+/// A document for a hundred releases of a noisy count, with losses in the measure of the third
+/// party.
 const HUNDRED: &str = r#"{
     "space": {"domain": {"acme::graph_domain": {"nodes": 60}}, "metric": "acme::edge_distance"},
     "chain": [{"acme::repeat": {
@@ -37,7 +38,7 @@ fn main() -> ExitCode {
 fn tour() -> Result<Vec<String>> {
     let mut text = Vec::new();
     let mut say = |line: &str| text.push(line.to_owned());
-    // Friendships of people in a ring: each person knows the next four.
+    // Make friendships of people in a ring. Each person is a friend of the next four people.
     let friends = Graph::new((0..NODES).flat_map(|u| (1..=4).map(move |k| (u, (u + k) % NODES))));
     let graphs = Space::new(GraphDomain::new(NODES)?, EdgeDistance)?;
 

@@ -1,4 +1,4 @@
-//! A tour of the registry: a mechanism built from text alone, and its properties.
+//! A tour of the registry: build a mechanism only from text, and show its properties.
 //!
 //! ```text
 //! cargo run -p example-registry --bin registry_tour
@@ -14,7 +14,7 @@ use opendp_examples::terminal;
 use opendp_registry::{Addition, Document, Registry};
 use serde_json::json;
 
-// A crate that is linked but never named in code registers nothing.
+// A crate registers its constructors only if code names the crate.
 use opendp_measurements as _;
 use opendp_transformations as _;
 
@@ -37,7 +37,7 @@ fn main() -> ExitCode {
 fn tour() -> Result<Vec<String>> {
     let mut text = Vec::new();
     let mut say = |line: &str| text.push(line.to_owned());
-    // A separate registry for this program, since the tour adds to it at the end.
+    // Use a separate registry, because the tour adds a constructor at the end.
     let registry = Registry::new();
     registry.expecting(&["make_clamp", "make_sum", "make_laplace"])?;
 
@@ -111,8 +111,8 @@ fn describe(measurement: &AnyMeasurement) -> Result<Vec<String>> {
     }
     Ok(text)
 }
-/// A function of a release: a closure and its description. A binding or a plugin that is loaded
-/// later would add it in this way.
+/// Make a function of a release from a closure and its description. A binding, or a plugin that is
+/// loaded at run time, adds functions in the same way.
 fn round_to() -> Addition {
     let output = <Function<f64, f64> as Made>::type_name();
     Addition::new("tour::make_round_to", "opendp-examples", Kind::Function, output)
