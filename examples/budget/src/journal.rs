@@ -99,7 +99,7 @@ fn read(kept: &str, loss: &[Exact]) -> Result<Entry> {
         query: word("query")?,
         mechanism: word("mechanism")?,
         scale: kept["scale"].as_f64().ok_or_else(damaged)?,
-        threshold: kept["threshold"].as_i64(),
+        threshold: kept["threshold"].as_f64(),
         loss: loss.to_vec(),
         mu_squared: kept["mu_squared"].as_str().map(str::parse).transpose()?,
         reserved: match (kept["reserved"][0].as_str(), kept["reserved"][1].as_str()) {

@@ -7,6 +7,8 @@
 //!   [`context`].
 //! - [`statistics`] answers a single question in one call.
 //! - [`make_private_quantile`] releases a quantile, chosen from a list of candidates.
+//! - [`make_private_quantiles`] releases several quantiles at once.
+//! - [`make_truncated_laplace_threshold`] releases the counts of keys that enough people have.
 //!
 //! The registry contains these names only if a program links this crate and mentions it in code
 //! (`use opendp_analysis as _;`).
@@ -39,7 +41,11 @@
 
 pub mod context;
 mod private_quantile;
+mod private_quantiles;
 pub mod statistics;
+mod truncated_threshold;
 
 pub use context::{Budget, Context, Goal, PrivacyUnit, Split, Table};
 pub use private_quantile::make_private_quantile;
+pub use private_quantiles::make_private_quantiles;
+pub use truncated_threshold::make_truncated_laplace_threshold;

@@ -122,7 +122,7 @@ register! {
 
 /// Check that no candidate is NaN, and sort the candidates. The scoring step rejects equal
 /// candidates.
-fn sorted<T: Number>(mut candidates: Vec<T>) -> Result<Vec<T>> {
+pub(crate) fn sorted<T: Number>(mut candidates: Vec<T>) -> Result<Vec<T>> {
     if candidates.iter().any(|candidate| candidate.is_nan()) {
         return Err(Error::MakeTransformation("candidates: found NaN, expected numbers".into()));
     }

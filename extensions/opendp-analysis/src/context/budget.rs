@@ -15,9 +15,11 @@ use opendp_measurements::accounting::AdaptiveAccount;
 use opendp_measurements::accuracy::Noise;
 use opendp_measurements::{
     ContinuousGaussian, Gaussian, NoiseLoss, NoiseMeasure, NoiseNumber, Numbers, Scale,
-    SelectionMeasure, make_continuous_gaussian, make_laplace_threshold, make_noise,
+    SelectionMeasure, make_continuous_gaussian, make_noise,
 };
 use opendp_transformations::Norm;
+
+use crate::make_truncated_laplace_threshold;
 
 /// A privacy measure in which a [`Context`](crate::Context) keeps a budget.
 ///
@@ -132,14 +134,15 @@ impl WithGaussian for Approximate<MaxDivergence> {
     note = "make it with `Budget::epsilon_delta(1.0, 1e-6)`, or list the keys: `.histogram(keys)`"
 )]
 pub trait WithDelta: Accounted<Base = MaxDivergence> {
-    /// Make the measurement that adds Laplace noise to counts and hides keys below a threshold.
+    /// Make the measurement that adds truncated Laplace noise to counts and hides keys below a
+    /// threshold.
     ///
     /// # Errors
-    /// The errors of [`make_laplace_threshold`].
+    /// The errors of [`make_truncated_laplace_threshold`].
     fn threshold<K: HashableAtom>(
         counts: Space<MapDomain<AtomDomain<K>, AtomDomain<i64>>, CountsDistance>,
         scale: Scale,
-        threshold: i64,
+        threshold: f64,
     ) -> Result<CountsRelease<K, Self>>
     where
         Self: Sized;
@@ -148,9 +151,9 @@ impl WithDelta for Approximate<MaxDivergence> {
     fn threshold<K: HashableAtom>(
         counts: Space<MapDomain<AtomDomain<K>, AtomDomain<i64>>, CountsDistance>,
         scale: Scale,
-        threshold: i64,
+        threshold: f64,
     ) -> Result<CountsRelease<K, Self>> {
-        make_laplace_threshold(counts, scale, threshold, None)
+        make_truncated_laplace_threshold(counts, scale, threshold)
     }
 }
 /// The metric of maps from keys to counts.

@@ -4,18 +4,20 @@
 use std::cmp::Ordering;
 use std::sync::Arc;
 
-use opendp_core::arith::{Directed, DirectedFloat, Exact, InfCast};
+use opendp_core::arith::{Directed, DirectedFloat, Exact, InfCast, Number};
 use opendp_core::{
     AbsoluteDistance, Atom, AtomDomain, Carrier, Domain, Error, Function, L1Distance, L2Distance,
     Measure, Measurement, Metric, MetricOn, PrivacyMap, RangeDistance, Result, Space, StabilityMap,
-    SymmetricDistance, Transformation, VectorDomain, ZeroConcentratedDivergence,
+    SymmetricDistance, TheMeasure, Transformation, VectorDomain, ZeroConcentratedDivergence,
 };
-use opendp_measurements::Scale;
 use opendp_measurements::accounting::{joined_epsilon, mu_squared_of_choices};
-use opendp_transformations::Norm;
+use opendp_measurements::{Scale, SelectionMeasure, make_composition};
+use opendp_transformations::{Alpha, Norm};
 
 use super::draft::{Bound, Built, OfTable};
 use super::{Accounted, Table, TableDomain};
+use crate::private_quantiles::rank_bound;
+use crate::{make_private_quantile, make_private_quantiles};
 
 pub(super) type Column<T> = VectorDomain<AtomDomain<T>>;
 pub(super) type ColumnSpace<T> = Space<Column<T>, SymmetricDistance>;
@@ -99,7 +101,7 @@ pub(super) fn as_scores(
 }
 
 /// Sort the chosen candidates of several quantiles. The quantiles are in increasing order.
-pub(super) fn sorted<T: Atom>() -> Result<Function<Vec<T>, Vec<T>>> {
+fn sorted<T: Atom>() -> Result<Function<Vec<T>, Vec<T>>> {
     Ok(Function::map(|chosen: &Vec<T>| {
         let mut chosen = chosen.clone();
         chosen.sort_by(|a, b| a.partial_cmp(b).unwrap_or(Ordering::Equal));
@@ -122,6 +124,38 @@ pub(super) fn quantile_bound(choices: usize) -> Bound {
         let logarithm = f64::inf_cast(choices)?.inf_ln()?.inf_sub(alpha.neg_inf_ln()?)?;
         logarithm.inf_mul(scale.value())
     })
+}
+/// The number of quantiles from which a release of several quantiles has fewer levels of choices
+/// than quantiles.
+pub(super) const SEVERAL: usize = 3;
+/// Bound the errors in rank of several quantiles that are chosen together.
+pub(super) fn quantiles_bound(candidates: usize, alphas: &[f64]) -> Bound {
+    if alphas.len() < SEVERAL {
+        return quantile_bound(candidates.saturating_mul(alphas.len()));
+    }
+    let alphas = alphas.to_vec();
+    Arc::new(move |scale: Scale, alpha: f64| {
+        rank_bound(candidates, &alphas, alpha)?.inf_mul(scale.value())
+    })
+}
+/// Choose candidates for several quantiles of rows, in increasing order.
+pub(super) fn several<T: Atom + Number, MB: SelectionMeasure>(
+    rows: ColumnSpace<T>,
+    measure: MB,
+    candidates: &[T],
+    alphas: &[f64],
+    scale: Scale,
+) -> Result<OfColumn<T, MB, Vec<T>>> {
+    increasing(alphas)?;
+    if SEVERAL <= alphas.len() {
+        let (measure, candidates) = (TheMeasure(measure), candidates.to_vec());
+        return make_private_quantiles(rows, measure, candidates, alphas, scale);
+    }
+    let choose = |alpha: &f64| {
+        let (measure, candidates) = (TheMeasure(measure.clone()), candidates.to_vec());
+        make_private_quantile(rows.clone(), measure, candidates, Alpha::new(*alpha)?, scale)
+    };
+    make_composition(alphas.iter().map(choose).collect::<Result<_>>()?)?.then(sorted)
 }
 /// Check that quantiles are in increasing order.
 pub(super) fn increasing(alphas: &[f64]) -> Result<()> {

@@ -13,6 +13,7 @@ use super::account::{Cost, Room, Wanted};
 use super::question::Question;
 use super::report::ErrorIn;
 use super::{Accounted, Context, TableDomain};
+use crate::truncated_threshold::MOST;
 
 /// A measurement whose input is a table.
 pub(crate) type OfTable<MO, TO> = Measurement<TableDomain, SymmetricDistance, MO, TO>;
@@ -49,15 +50,15 @@ impl<MO: Accounted, TO: Carrier> Built<MO, TO> {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Dials {
     pub(crate) scale: Scale,
-    pub(crate) threshold: i64,
+    pub(crate) threshold: f64,
     /// The delta for which the epsilon of Gaussian noise is computed. `None` if the budget has no
     /// delta.
     pub(crate) delta: Option<f64>,
 }
 /// The stated kind of noise for a choice among candidates.
 pub(crate) const SELECTION: &str = "selection";
-/// A threshold that hides all keys and needs no delta.
-const HIGH: i64 = 1 << 53;
+/// A threshold that hides all keys and needs almost no delta.
+const HIGH: f64 = MOST;
 
 /// A query whose noise is not known yet.
 pub(crate) struct Draft<'c, MO: Accounted, TO: Carrier> {
@@ -162,7 +163,7 @@ impl<'c, MO: Accounted, TO: Carrier> Draft<'c, MO, TO> {
         }
     }
     /// Find the least threshold that costs at most `delta`.
-    pub(crate) fn threshold_within(&self, dials: Dials, delta: &Exact) -> Result<i64> {
+    pub(crate) fn threshold_within(&self, dials: Dials, delta: &Exact) -> Result<f64> {
         least_threshold(&|threshold| {
             let loss = self.loss(Dials { threshold, ..dials })?;
             Ok(loss.get(1).is_none_or(|part| part <= delta))
@@ -216,8 +217,8 @@ fn least_scale(enough: &dyn Fn(f64) -> Result<bool>) -> Result<f64> {
     if enough(0.0)? { Ok(0.0) } else { binary_search(enough, None).map_err(too_small) }
 }
 /// Find the least threshold for which `enough` returns `true`.
-fn least_threshold(enough: &dyn Fn(i64) -> Result<bool>) -> Result<i64> {
-    binary_search(enough, Some((0, HIGH))).map_err(|_| no_delta())
+fn least_threshold(enough: &dyn Fn(f64) -> Result<bool>) -> Result<f64> {
+    binary_search(enough, Some((1.0, HIGH))).map_err(|_| no_delta())
 }
 fn too_small(error: Error) -> Error {
     match error {

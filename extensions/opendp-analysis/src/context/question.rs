@@ -21,7 +21,7 @@ pub struct Question<'c, MO: Accounted, TO: Carrier> {
     pub(super) words: String,
     pub(super) mechanism: &'static str,
     pub(super) scale: Scale,
-    pub(super) threshold: Option<i64>,
+    pub(super) threshold: Option<f64>,
     pub(super) error_in: ErrorIn,
     pub(super) bound: Option<Bound>,
     pub(super) noise: Option<fn(Scale, bool) -> Noise>,
@@ -36,8 +36,9 @@ impl<'c, MO: Accounted, TO: Carrier> Question<'c, MO, TO> {
     pub fn mechanism(&self) -> &'static str {
         self.mechanism
     }
-    /// Return the threshold that the noisy count of a key must reach, if there is one.
-    pub fn threshold(&self) -> Option<i64> {
+    /// Return the threshold that the noisy count of a key must reach, if there is one. A fraction
+    /// is rounded at random, for each key on its own.
+    pub fn threshold(&self) -> Option<f64> {
         self.threshold
     }
     /// Return the cost that the answer would have as the only release, rounded up. If the budget

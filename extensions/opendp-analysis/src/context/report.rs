@@ -32,7 +32,7 @@ pub struct Entry {
     /// The scale of the noise.
     pub scale: f64,
     /// The threshold for keys, if there is one.
-    pub threshold: Option<i64>,
+    pub threshold: Option<f64>,
     /// The exact loss that this release would have as the only release: one number for each part.
     pub loss: Vec<Exact>,
     /// The square of `mu`, if the release is also `mu`-GDP. A tight account needs this square to
@@ -91,7 +91,7 @@ impl<MO: Accounted> Report<MO> {
                 "query": entry.query,
                 "mechanism": entry.mechanism,
                 "scale": entry.scale.to_json(),
-                "threshold": entry.threshold,
+                "threshold": entry.threshold.map(|threshold| threshold.to_json()),
                 "loss": parts::<MO>(&entry.loss, Exact::to_f64_up),
                 "mu": entry.mu_squared.as_ref().map(|square| square.to_f64_up().sqrt().next_up()),
                 "accuracy": entry.accuracy.map(|bound| bound.to_json()),

@@ -8,23 +8,20 @@ use opendp_core::{
     StabilityMap, SymmetricDistance, TheMeasure, Transformation, VectorDomain,
     ZeroConcentratedDivergence,
 };
-use opendp_measurements::{
-    Parts, Scale, SelectionMeasure, make_composition, make_continuous_gaussian, make_noise,
-    make_parallel_composition,
-};
+use opendp_measurements::{Parts, make_continuous_gaussian, make_noise, make_parallel_composition};
 use opendp_transformations::{
-    Alpha, make_clamp, make_count_by, make_count_by_categories, make_impute_constant, make_sum,
+    make_clamp, make_count_by, make_count_by_categories, make_impute_constant, make_sum,
 };
 
 use super::super::chain::{
-    Column, as_euclidean, of_base, of_choices, of_gaussian, of_table, quantile_bound, sorted, wrong,
+    Column, as_euclidean, of_base, of_choices, of_gaussian, of_table, quantiles_bound, several,
+    wrong,
 };
 use super::super::draft::{Build, Dials, Draft, SELECTION};
 use super::super::report::ErrorIn;
 use super::super::table::Source;
 use super::super::{Accounted, Choice, Noisy, Query, Statistic, WithDelta};
 use super::keys::{Grouping, no_numbers, texts};
-use crate::make_private_quantile;
 
 /// Rows. Each row has the place of its group and a number.
 type Pairs = VectorDomain<PairDomain<AtomDomain<usize>, AtomDomain<f64>>>;
@@ -115,46 +112,31 @@ pub(super) fn quantiles<'c, MO: Accounted>(
     what: &str,
 ) -> Choice<'c, MO, Vec<Vec<f64>>> {
     let (source, grouping) = (query.source.clone(), grouping.clone());
-    let (space, choices) = (query.context.space().clone(), candidates.len());
-    let count = alphas.len();
+    let space = query.context.space().clone();
+    let bound = quantiles_bound(candidates.len(), &alphas);
     let build = || -> Result<Build<MO, Vec<Vec<f64>>>> {
         let cells = of_cells(&query, &numbers)?;
-        let alphas = alphas.into_iter().map(Alpha::new).collect::<Result<Vec<_>>>()?;
         Ok(Box::new(move |Dials { scale, delta, .. }| {
             let read = reader(&source, &grouping, &numbers);
             if let Some(delta) = delta {
                 let gumbel = ZeroConcentratedDivergence;
                 let chosen =
-                    cells.then(|rows| chosen(rows, gumbel, &alphas, &candidates, scale))?;
+                    cells.then(|rows| several(rows, gumbel, &candidates, &alphas, scale))?;
                 let release = of_each_group(chosen, grouping.count())?;
                 return Ok(of_choices(&space, release, delta, move |release, table| {
                     release.invoke(&read(table)?)
                 }));
             }
             let measure = MO::Base::default();
-            let chosen = cells.then(|rows| chosen(rows, measure, &alphas, &candidates, scale))?;
+            let chosen = cells.then(|rows| several(rows, measure, &candidates, &alphas, scale))?;
             let release = of_each_group(chosen, grouping.count())?;
             Ok(of_base(&space, release, move |release, table| release.invoke(&read(table)?)))
         }))
     };
     let mut draft = query.part(what).draft(what.to_owned(), SELECTION, build());
     draft.error_in = ErrorIn::Ranks;
-    draft.bound = Some(quantile_bound(choices.saturating_mul(count)));
+    draft.bound = Some(bound);
     Choice::new(draft)
-}
-/// Choose candidates for several quantiles of the rows of one group.
-fn chosen<MB: SelectionMeasure>(
-    rows: Space<Column<f64>, SymmetricDistance>,
-    measure: MB,
-    alphas: &[Alpha],
-    candidates: &[f64],
-    scale: Scale,
-) -> Result<Measurement<Column<f64>, SymmetricDistance, MB, Vec<f64>>> {
-    let choose = |alpha: &Alpha| {
-        let measure = TheMeasure(measure.clone());
-        make_private_quantile(rows.clone(), measure, candidates.to_vec(), *alpha, scale)
-    };
-    make_composition(alphas.iter().map(choose).collect::<Result<_>>()?)?.then(sorted)
 }
 /// Count the rows of each key that enough people have.
 pub(super) fn found<'c, MO: WithDelta>(

@@ -1,0 +1,325 @@
+//! Several quantiles, chosen from a list of candidates.
+
+use std::cmp::Ordering;
+
+use opendp_core::arith::{Directed, DirectedFloat, InfCast, Number};
+use opendp_core::{
+    Atom, AtomDomain, Error, Function, Measurement, PrivacyMap, RangeDistance, Result, Space,
+    SymmetricDistance, TheMeasure, VectorDomain,
+};
+use opendp_measurements::{Scale, SelectionMeasure, make_composition, make_noisy_max};
+
+use crate::private_quantile::sorted;
+
+/// Fractions of ranks are multiples of one over this number.
+const UNIT: u64 = 1 << 30;
+/// The largest number of steps in which the rows of one candidate are divided.
+const MOST_STEPS: usize = 16;
+/// The number of points that candidates are divided into, if there are many candidates.
+const POINTS: usize = 1 << 14;
+
+type Rows<T> = VectorDomain<AtomDomain<T>>;
+/// A measurement that chooses the index of a low score.
+type Choose<MO> = Measurement<VectorDomain<AtomDomain<u64>>, RangeDistance<u64>, MO, usize>;
+
+/// Make a measurement that releases several quantiles, chosen from a list of candidates.
+///
+/// The measurement first chooses the middle one of the quantiles. This choice divides the rows into
+/// two parts. Then it chooses the other quantiles in the two parts, in the same way. So each row
+/// matters for about `log2` of the number of quantiles, instead of for each quantile.
+///
+/// # Arguments
+/// * `input` - vectors of numbers under the symmetric distance
+/// * `output_measure` - the measure of the loss: max-divergence or zero-concentrated divergence
+/// * `candidates` - the values that may be released, in any order. Candidates are public, so they
+///   must not be taken from the data
+/// * `alphas` - the levels of the quantiles, from 0 to 1, in increasing order
+/// * `scale` - the scale of the noise of a median, in rows; 0 for none
+///
+/// # Precondition
+/// Records are not NaN. There is at least one candidate. No candidate is NaN, and all candidates
+/// are different. `scale` is finite and not negative.
+///
+/// # Function
+/// *Points.* Sort the candidates. A candidate represents the rows that are equal to it, half of the
+/// rows up to each neighbour, and all rows beyond it if it has no neighbour on this side. The
+/// represented rows of each candidate are divided into `t` equal steps, and rows are divisible. So a
+/// candidate has `t + 1` points. The position of a point is the number of rows below it, from 0 for
+/// the first point to the number of rows for the last point. Here `t` is 16, or less if there are
+/// more than 1024 candidates, but at least 2.
+///
+/// *Choices.* To choose quantiles between two points `A` and `B`, of levels `l` and `h`, take the
+/// middle one of these quantiles. Let `a` be its level and `r = (a - l) / (h - l)`, rounded to a
+/// multiple of `2^-30`. The score of a point from `A` to `B` at position `p` is the distance of `p`
+/// from `(1 - r) A + r B`. [`make_noisy_max`](opendp_measurements::make_noisy_max) with noise of
+/// scale `2 max(r, 1 - r) scale` chooses a point `C` with a low score. The candidate of this point is
+/// released. The quantiles with lower levels are chosen between `A` and `C`, and the others between
+/// `C` and `B`. At first, `A` and `B` are the first and the last point, and have the levels 0 and 1.
+///
+/// # Postcondition
+/// For any two members at distance at most `d_in`, the divergence of the releases, in the measure,
+/// is at most `map(d_in)`. The released candidates are in increasing order.
+///
+/// # Map
+/// Let `k` be the number of levels of choices: `1 + floor(log2(n))` for `n` quantiles. Let
+/// `r = d_in / scale`, rounded up. Under the max-divergence, the loss is `k r`. Under
+/// zero-concentrated divergence, the loss is `k r^2 / 8`. Both are rounded up.
+///
+/// # Proof
+/// *One row.* The position of each point is a sum over rows. The term of a row is from 0 to 1, and
+/// does not depend on other rows. It does not decrease from one point to the next point. Look at a
+/// choice between `A` and `B`. Let `w` be the term of a row at `B` minus its term at `A`, and let
+/// `v` be its term at a point minus its term at `A`, so `0 <= v <= w`. The row adds `v - r w` to the
+/// signed distance of the point from the target. So it changes each score by at most
+/// `w max(r, 1 - r)`, and the range of the changes of all scores is at most `2 w max(r, 1 - r)`.
+/// Scores are cut at the largest integer, which increases no change.
+///
+/// *One choice.* The `d` rows that only one of two members holds have the sum `W` of their `w`. So
+/// the range is at most `2 W max(r, 1 - r)`, and the range over the scale is at most `W / scale`. By
+/// the proof of [`make_noisy_max`](opendp_measurements::make_noisy_max), the loss of the choice is
+/// `W / scale`, or `(W / scale)^2 / 8`.
+///
+/// *One level.* The first choice is level 1. The next two choices are level 2, and so on. Given the
+/// points that were chosen on all earlier levels, the choices on one level are independent, and are
+/// between disjoint pairs of adjacent points. So for each row, the sum of its `w` over the choices
+/// of a level is at most 1. The sum of the `W` is at most `d`. So the sum of the losses is at most
+/// `d / scale`. The sum of the squares of the `W` is at most `d^2`, so the sum of the `rho` is at
+/// most `(d / scale)^2 / 8`.
+///
+/// *All levels.* The levels are an adaptive composition, and each level has the same bound for all
+/// earlier choices. So the losses of the `k` levels add up (Dwork, Roth 2014, Theorem 3.16; Bun,
+/// Steinke 2016, Lemma 2.3). The candidates of points are post-processing. Recursion over quantiles
+/// is also in Kaplan, Schnapp, Stemmer 2022. Their algorithm drops the rows that are equal to a
+/// chosen quantile. Here such rows are divided, so repeated values do not move other quantiles.
+///
+/// The choices by Gumbel noise on one level are `mu`-GDP with `mu^2 = pi rho`, each given the earlier
+/// ones, for their `rho` above. So [`mu_squared_of_choices`] of the loss bounds `mu^2` of the
+/// release.
+///
+/// [`mu_squared_of_choices`]: opendp_measurements::accounting::mu_squared_of_choices
+///
+/// # Errors
+/// * `MakeTransformation` when there are no candidates, a candidate is NaN, two candidates are
+///   equal, or records may be NaN
+/// * `Argument` when `alphas` are not in increasing order, or not from 0 to 1
+/// * `Overflow` when a scale exceeds all floats
+///
+/// # Example
+/// ```
+/// use opendp_analysis::make_private_quantiles;
+/// use opendp_core::*;
+/// use opendp_measurements::Scale;
+/// let input = Space::new(VectorDomain::new(AtomDomain::<i32>::default()), SymmetricDistance)?;
+/// let (measure, years) = (TheMeasure(ZeroConcentratedDivergence), (0..=100).collect());
+/// let deciles: Vec<f64> = (1..10).map(|k| f64::from(k) / 10.0).collect();
+/// let release = make_private_quantiles(input, measure, years, &deciles, Scale::new(2.0)?)?;
+/// assert_eq!(release.map(&1)?, 0.125); // four levels, each with (1 / 2)^2 / 8
+/// let ages = (0..10_000).map(|i| i % 100).collect();
+/// assert!(release.invoke(&ages)?.is_sorted());
+/// # Ok::<(), Error>(())
+/// ```
+pub fn make_private_quantiles<T, MO>(
+    input: Space<Rows<T>, SymmetricDistance>,
+    output_measure: TheMeasure<MO>,
+    candidates: Vec<T>,
+    alphas: &[f64],
+    scale: Scale,
+) -> Result<Measurement<Rows<T>, SymmetricDistance, MO, Vec<T>>>
+where
+    T: Atom + Number,
+    MO: SelectionMeasure,
+{
+    if input.domain().element().nan() {
+        let reason = "input: quantiles need an order, in which NaN has no place";
+        return Err(Error::MakeTransformation(reason.into()));
+    }
+    increasing(alphas)?;
+    let points = Points::new(candidates)?;
+    let make = |scale| make_noisy_max(scores()?, output_measure.clone(), scale, true);
+    let Some(tree) = Node::grow((alphas, 0), (0.0, 1.0), points.steps, scale, &make)? else {
+        return Err(no_alphas());
+    };
+    let levels = make_composition(vec![make(scale)?; levels(alphas.len())])?;
+    let exact = levels.clone();
+    let map = PrivacyMap::new(move |d_in: &u32| levels.map(&u64::from(*d_in)))
+        .with_exact(move |d_in: &u32| exact.exact_map(&u64::from(*d_in)));
+    let count = alphas.len();
+    let function = Function::map(move |rows: &Vec<T>| {
+        let positions = points.positions(rows);
+        let mut chosen = vec![0; count];
+        tree.choose(&positions, (0, positions.len() - 1), &mut chosen)?;
+        let of = |point: &usize| points.candidates.get(point / (points.steps + 1)).copied();
+        chosen.iter().map(|point| of(point).ok_or_else(no_candidate)).collect()
+    });
+    Ok(Measurement::new(input, output_measure.0, function, map))
+}
+/// Bound the distance in ranks of a quantile from the rows that its released candidate represents,
+/// except with probability `alpha` for all quantiles together. The bound is for scale 1. The steps
+/// of points add at most `1 / 32` of the rows of one candidate for each level of choices.
+///
+/// Let `E` be the distance of a chosen point from its quantile. The target of a choice between `A`
+/// and `B` is a mean of `A` and `B`. So its distance from the quantile is at most the larger `E` of
+/// `A` and `B`. The noise adds at most `2 max(r, 1 - r) ln(n / alpha)` on each level, where `n` is
+/// the number of points of all quantiles (union bound).
+pub(crate) fn rank_bound(candidates: usize, alphas: &[f64], alpha: f64) -> Result<f64> {
+    let points = candidates.saturating_mul(MOST_STEPS + 1).saturating_mul(alphas.len());
+    let logarithm = f64::inf_cast(points)?.inf_ln()?.inf_sub(alpha.neg_inf_ln()?)?;
+    let mut all = vec![0.0_f64; levels(alphas.len())];
+    widths(alphas, (0.0, 1.0), &mut all);
+    let sum = all.iter().try_fold(0.0, |sum: f64, width| sum.inf_add(*width))?;
+    logarithm.inf_mul(sum)?.inf_mul(1.0 + 1e-12)
+}
+/// Find the largest `2 max(r, 1 - r)` of each level of choices.
+fn widths(alphas: &[f64], (low, high): (f64, f64), all: &mut [f64]) {
+    let (below, middle, above) = halves(alphas);
+    if let (Some(middle), Some((first, rest))) = (middle, all.split_first_mut()) {
+        let part = part(middle, (low, high));
+        *first = first.max(2.0 * part.max(UNIT - part) as f64 / UNIT as f64);
+        widths(below, (low, middle), rest);
+        widths(above, (middle, high), rest);
+    }
+}
+/// Return the number of levels of choices for `count` quantiles.
+fn levels(count: usize) -> usize {
+    (usize::BITS - count.leading_zeros()) as usize
+}
+/// Divide the levels of quantiles at the middle one.
+fn halves(alphas: &[f64]) -> (&[f64], Option<f64>, &[f64]) {
+    let (below, rest) = alphas.split_at(alphas.len() / 2);
+    match rest.split_first() {
+        Some((middle, above)) => (below, Some(*middle), above),
+        None => (below, None, rest),
+    }
+}
+/// Return the part of the way from `low` to `high` at which `alpha` lies, in units of `1 / UNIT`.
+fn part(alpha: f64, (low, high): (f64, f64)) -> u64 {
+    let part = ((alpha - low) / (high - low) * UNIT as f64).round();
+    (part.max(0.0) as u64).min(UNIT)
+}
+fn scores() -> Result<Space<VectorDomain<AtomDomain<u64>>, RangeDistance<u64>>> {
+    Space::new(VectorDomain::new(AtomDomain::default()), RangeDistance::new())
+}
+
+/// The choice of one quantile, and the choices that follow on both sides.
+struct Node<MO: SelectionMeasure> {
+    /// The place of the quantile among all quantiles.
+    place: usize,
+    /// The level of the quantile between the levels of both ends, in units of `1 / UNIT`.
+    part: u64,
+    choice: Choose<MO>,
+    below: Option<Box<Node<MO>>>,
+    above: Option<Box<Node<MO>>>,
+}
+impl<MO: SelectionMeasure> Node<MO> {
+    fn grow(
+        (alphas, first): (&[f64], usize),
+        (low, high): (f64, f64),
+        steps: usize,
+        scale: Scale,
+        make: &impl Fn(Scale) -> Result<Choose<MO>>,
+    ) -> Result<Option<Box<Self>>> {
+        let (below, Some(middle), above) = halves(alphas) else { return Ok(None) };
+        let place = first + below.len();
+        let part = part(middle, (low, high));
+        // Positions are in units of half a step.
+        let unit = f64::inf_cast(part.max(UNIT - part))? * 4.0 * steps as f64;
+        let choice = make(Scale::new(scale.value().inf_mul(unit)?)?)?;
+        let below = Node::grow((below, first), (low, middle), steps, scale, make)?;
+        let above = Node::grow((above, place + 1), (middle, high), steps, scale, make)?;
+        Ok(Some(Box::new(Node { place, part, choice, below, above })))
+    }
+    fn choose(
+        &self,
+        positions: &[u64],
+        (low, high): (usize, usize),
+        chosen: &mut [usize],
+    ) -> Result<()> {
+        let between = positions.get(low..=high).unwrap_or_default();
+        let point = low + self.choice.invoke(&distances(between, self.part))?;
+        if let Some(chosen) = chosen.get_mut(self.place) {
+            *chosen = point;
+        }
+        if let Some(below) = &self.below {
+            below.choose(positions, (low, point), chosen)?;
+        }
+        if let Some(above) = &self.above {
+            above.choose(positions, (point, high), chosen)?;
+        }
+        Ok(())
+    }
+}
+/// Compute the score of each point: its distance from the target, in units of `1 / UNIT`.
+fn distances(positions: &[u64], part: u64) -> Vec<u64> {
+    let (first, last) = (positions.first().copied(), positions.last().copied());
+    let (first, last) = (first.unwrap_or_default(), last.unwrap_or_default());
+    let target = u128::from(part) * u128::from(last - first);
+    let distance = |point: &u64| {
+        let far = (u128::from(UNIT) * u128::from(point - first)).abs_diff(target);
+        u64::try_from(far).unwrap_or(u64::MAX)
+    };
+    positions.iter().map(distance).collect()
+}
+
+/// The candidates, and the number of steps in which the rows of each candidate are divided.
+struct Points<T> {
+    candidates: Vec<T>,
+    steps: usize,
+}
+impl<T: Number> Points<T> {
+    fn new(candidates: Vec<T>) -> Result<Self> {
+        let candidates = sorted(candidates)?;
+        let equal = |pair: &[T]| pair[0].partial_cmp(&pair[1]) == Some(Ordering::Equal);
+        if candidates.is_empty() || candidates.windows(2).any(equal) {
+            let reason = "candidates: expected at least one number, and no number twice";
+            return Err(Error::MakeTransformation(reason.into()));
+        }
+        let steps = (POINTS / candidates.len()).clamp(2, MOST_STEPS);
+        Ok(Points { candidates, steps })
+    }
+    /// Count the rows that each candidate represents, in units of half a row.
+    fn halves(&self, rows: &[T]) -> Vec<u64> {
+        let last = self.candidates.len() - 1;
+        let mut halves = vec![0_u64; last + 1];
+        for row in rows {
+            let place = self.candidates.partition_point(|candidate| candidate < row);
+            match self.candidates.get(place) {
+                Some(candidate) if row < candidate && 0 < place => {
+                    halves[place - 1] += 1;
+                    halves[place] += 1;
+                }
+                _ => halves[place.min(last)] += 2,
+            }
+        }
+        halves
+    }
+    /// Compute the position of each point, in units of half a step: `1 / (2 steps)` of a row.
+    fn positions(&self, rows: &[T]) -> Vec<u64> {
+        let (steps, mut below) = (self.steps as u64, 0);
+        let mut positions = Vec::with_capacity(self.candidates.len() * (self.steps + 1));
+        for own in self.halves(rows) {
+            positions.extend((0..=steps).map(|step| steps * below + step * own));
+            below += own;
+        }
+        positions
+    }
+}
+/// Check that the levels of quantiles are from 0 to 1, and in increasing order.
+fn increasing(alphas: &[f64]) -> Result<()> {
+    let within = alphas.iter().all(|alpha| (0.0..=1.0).contains(alpha));
+    if within && alphas.windows(2).all(|pair| pair[0] < pair[1]) {
+        return Ok(());
+    }
+    let reason = "expected quantiles from 0 to 1 in increasing order, such as [0.25, 0.5, 0.75]";
+    Err(Error::argument("alphas", reason))
+}
+#[cold]
+fn no_alphas() -> Error {
+    Error::argument("alphas", "expected at least one quantile, found none")
+}
+#[cold]
+fn no_candidate() -> Error {
+    Error::FailedFunction("there is no candidate of this index".into())
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,185 @@
+use std::collections::HashMap;
+
+use opendp_core::{MaxDivergence, ZeroConcentratedDivergence};
+
+use super::*;
+use crate::make_private_quantile;
+use opendp_transformations::Alpha;
+
+fn space() -> Space<Rows<i32>, SymmetricDistance> {
+    Space::new(VectorDomain::new(AtomDomain::default()), SymmetricDistance).unwrap()
+}
+fn made<MO: SelectionMeasure>(
+    measure: MO,
+    candidates: &[i32],
+    alphas: &[f64],
+    scale: f64,
+) -> Result<Measurement<Rows<i32>, SymmetricDistance, MO, Vec<i32>>> {
+    let scale = Scale::new(scale).unwrap();
+    make_private_quantiles(space(), TheMeasure(measure), candidates.to_vec(), alphas, scale)
+}
+const QUARTILES: [f64; 3] = [0.25, 0.5, 0.75];
+
+#[test]
+fn each_level_costs_the_same_and_there_are_few() {
+    let alphas = |n: usize| (1..=n).map(|k| k as f64 / (n + 1) as f64).collect::<Vec<_>>();
+    for (n, levels) in [(1, 1.0), (2, 2.0), (3, 2.0), (4, 3.0), (7, 3.0), (9, 4.0), (15, 4.0)] {
+        let pure = made(MaxDivergence, &[0, 1], &alphas(n), 4.0).unwrap();
+        assert_eq!(
+            [0, 1, 3].map(|d| pure.map(&d).unwrap()),
+            [0.0, 1.0, 3.0].map(|d| d * levels / 4.0)
+        );
+        let root = made(ZeroConcentratedDivergence, &[0, 1], &alphas(n), 4.0).unwrap();
+        assert_eq!(root.map(&2), Ok(levels / 32.0));
+        let mut depth = vec![0.0; levels as usize];
+        widths(&alphas(n), (0.0, 1.0), &mut depth);
+        assert!(depth.iter().all(|width| 1.0 <= *width), "{n}: {depth:?}");
+    }
+    assert_eq!(made(MaxDivergence, &[0, 1], &QUARTILES, 0.0).unwrap().map(&1), Ok(f64::INFINITY));
+}
+#[test]
+fn releases_the_quantiles_themselves_without_noise() {
+    let tenths: Vec<f64> = (1..10).map(|k| f64::from(k) / 10.0).collect();
+    let years: Vec<i32> = (0..=100).rev().collect();
+    let release = made(MaxDivergence, &years, &tenths, 0.0).unwrap();
+    let data: Vec<i32> = (0..=1000).map(|i| i % 101).collect();
+    let near = |found: &[i32], wanted: &[i32]| {
+        assert!(found.iter().zip(wanted).all(|(x, y)| (x - y).abs() <= 1), "{found:?}");
+    };
+    near(&release.invoke(&data).unwrap(), &[10, 20, 30, 40, 50, 60, 70, 80, 90]);
+    // Half of the rows are equal. Rows beyond the candidates count for the last candidate.
+    let data: Vec<i32> = (0..1000).map(|i| if i < 500 { 7 } else { i }).collect();
+    let found = release.invoke(&data).unwrap();
+    assert_eq!(found, [7, 7, 7, 7, found[4], 100, 100, 100, 100]);
+    // Rows between two candidates belong to the nearer one in rank.
+    let coarse = made(MaxDivergence, &[0, 50, 100], &[0.3, 0.5, 0.7], 0.0).unwrap();
+    assert_eq!(coarse.invoke(&(0..=100).collect()), Ok(vec![50, 50, 50]));
+    assert_eq!(coarse.invoke(&(0..=30).collect()).unwrap()[2], 50);
+    assert_eq!(coarse.invoke(&vec![]).unwrap().len(), 3);
+}
+/// Compute the law of all chosen points for Gumbel noise.
+fn law(data: &[i32], candidates: &[i32], alphas: &[f64], scale: f64) -> HashMap<Vec<usize>, f64> {
+    let points = Points { candidates: candidates.to_vec(), steps: 2 };
+    let positions = points.positions(data);
+    let mut all = HashMap::new();
+    // The ends of the choice, its levels, and the chosen points so far.
+    fn one(
+        (positions, scale): (&[u64], f64),
+        alphas: &[f64],
+        (low, high): (usize, usize),
+        ends: (f64, f64),
+    ) -> Vec<(Vec<usize>, f64)> {
+        let (below, Some(middle), above) = halves(alphas) else { return vec![(vec![], 1.0)] };
+        let part = part(middle, ends);
+        let scores = distances(&positions[low..=high], part);
+        let unit = scale * part.max(UNIT - part) as f64 * 8.0;
+        let least = *scores.iter().min().unwrap();
+        let weights: Vec<f64> =
+            scores.iter().map(|s| (-((s - least) as f64) / unit).exp()).collect();
+        let sum: f64 = weights.iter().sum();
+        let mut found = Vec::new();
+        for (place, weight) in weights.iter().enumerate() {
+            let point = low + place;
+            let left = one((positions, scale), below, (low, point), (ends.0, middle));
+            let right = one((positions, scale), above, (point, high), (middle, ends.1));
+            for (a, p) in &left {
+                for (b, q) in &right {
+                    let key = [a.as_slice(), &[point], b].concat();
+                    found.push((key, weight / sum * p * q));
+                }
+            }
+        }
+        found
+    }
+    for (key, mass) in one((&positions, scale), alphas, (0, positions.len() - 1), (0.0, 1.0)) {
+        *all.entry(key).or_insert(0.0) += mass;
+    }
+    all
+}
+#[test]
+fn no_pair_of_neighbours_loses_more_than_the_map() {
+    let candidates = [0, 1, 2, 3];
+    let (mut pure, mut concentrated) = (0.0_f64, 0.0_f64);
+    let alphas: [&[f64]; 3] = [&QUARTILES, &[0.1, 0.5, 0.6], &[0.4]];
+    for (alphas, scale) in alphas.into_iter().flat_map(|alphas| [0.5, 3.0].map(|s| (alphas, s))) {
+        let levels = levels(alphas.len()) as f64;
+        let (most, rho) = (levels / scale, levels / scale / scale / 8.0);
+        for data in
+            [vec![], vec![1], vec![0, 2], vec![0, 0, 3, 3], vec![1, 1, 1, 2, 5, -4], vec![2; 9]]
+        {
+            for row in [-1, 0, 1, 2, 3, 4] {
+                let more = [data.as_slice(), &[row]].concat();
+                let p = law(&data, &candidates, alphas, scale);
+                let q = law(&more, &candidates, alphas, scale);
+                let ratios = p.iter().map(|(key, mass)| (mass / q[key]).ln().abs());
+                let worst = ratios.fold(0.0, f64::max);
+                assert!(worst <= most * (1.0 + 1e-6), "{alphas:?} {data:?} {row}: {worst} {most}");
+                pure = pure.max(worst / most);
+                for (p, q) in [(&p, &q), (&q, &p)] {
+                    let moment: f64 = p.iter().map(|(key, mass)| mass * mass / q[key]).sum();
+                    let worst = moment.ln() / 2.0;
+                    assert!(
+                        worst <= rho * (1.0 + 1e-6),
+                        "{alphas:?} {data:?} {row}: {worst} {rho}"
+                    );
+                    concentrated = concentrated.max(worst / rho);
+                }
+            }
+        }
+    }
+    // The control: these bounds are nearly reached, so smaller ones do not hold.
+    assert!(0.6 < pure && 0.6 < concentrated, "{pure} {concentrated}");
+}
+#[test]
+fn the_error_is_smaller_than_that_of_one_choice_for_each_quantile() {
+    // The ages are uneven. A third of the rows are equal.
+    let data: Vec<i32> = (0..900).map(|i| if i % 3 == 0 { 40 } else { i * i % 97 }).collect();
+    let alphas: Vec<f64> = (1..10).map(|k| f64::from(k) / 10.0).collect();
+    let (years, rho): (Vec<i32>, f64) = ((0..=100).collect(), 0.02);
+    let scale = |levels: f64| (levels / rho / 8.0).sqrt();
+    let together = made(ZeroConcentratedDivergence, &years, &alphas, scale(4.0)).unwrap();
+    assert!(together.map(&1).unwrap() <= rho * (1.0 + 1e-9));
+    let apart = |alpha: f64| {
+        let (measure, scale) = (TheMeasure(ZeroConcentratedDivergence), Scale::new(scale(9.0)));
+        // The range of the scores is `2 max(alpha, 1 - alpha)`.
+        let scale = scale.unwrap().value() * 2.0 * alpha.max(1.0 - alpha);
+        let (alpha, scale) = (Alpha::new(alpha).unwrap(), Scale::new(scale).unwrap());
+        make_private_quantile(space(), measure, years.clone(), alpha, scale).unwrap()
+    };
+    let rank = |chosen: i32, alpha: f64| {
+        let part = |keep: &dyn Fn(i32) -> bool| {
+            data.iter().filter(|row| keep(**row)).count() as f64 / data.len() as f64
+        };
+        let (below, above) = (part(&|row| row < chosen), part(&|row| chosen < row));
+        (below - alpha).max(alpha - (1.0 - above)).max(0.0).powi(2)
+    };
+    let (mut ours, mut others) = (0.0, 0.0);
+    let single: Vec<_> = alphas.iter().map(|alpha| apart(*alpha)).collect();
+    let bound = rank_bound(years.len(), &alphas, 0.05).unwrap() * scale(4.0) + 4.0 * 320.0 / 32.0;
+    for _ in 0..60 {
+        let chosen = together.invoke(&data).unwrap();
+        for (place, alpha) in alphas.iter().enumerate() {
+            let error = rank(chosen[place], *alpha);
+            assert!(error.sqrt() * data.len() as f64 <= bound, "{error} {bound}");
+            ours += error;
+            others += rank(single[place].invoke(&data).unwrap(), *alpha);
+        }
+    }
+    assert!(ours < 0.6 * others, "{ours} {others}");
+}
+#[test]
+fn refuses_what_is_no_question() {
+    let refused = |candidates: &[i32], alphas: &[f64]| {
+        made(MaxDivergence, candidates, alphas, 1.0).unwrap_err().to_string()
+    };
+    for wrong in [&[][..], &[0.5, 0.25], &[0.5, f64::NAN], &[0.5, 1.5], &[-0.1], &[0.5, 0.5]] {
+        assert!(refused(&[1, 2], wrong).contains("alphas"), "{wrong:?}");
+    }
+    assert!(refused(&[], &[0.5]).contains("candidates"));
+    assert!(refused(&[1, 2, 1], &[0.5]).contains("candidates"));
+    let nullable = Space::new(Rows::<f64>::default(), SymmetricDistance).unwrap();
+    let (measure, scale) = (TheMeasure(MaxDivergence), Scale::new(1.0).unwrap());
+    let error = make_private_quantiles(nullable, measure, vec![1.0], &[0.5], scale).unwrap_err();
+    assert!(error.to_string().contains("NaN"), "{error}");
+    assert_eq!(made(MaxDivergence, &[1], &[0.5], 1e300).unwrap_err().kind(), "Overflow");
+}

@@ -1,0 +1,250 @@
+//! Truncated Laplace noise on the counts of keys, with a threshold that hides rare keys.
+
+use std::collections::HashMap;
+use std::hash::BuildHasher;
+
+use opendp_core::arith::{Directed, DirectedFloat, InfCast};
+use opendp_core::random::{NoEntropy, RandomSource, with_secure};
+use opendp_core::{
+    AbsoluteDistance, Approximate, AtomDomain, Error, Function, HashableAtom, L01InfDistance,
+    MapDomain, MaxDivergence, Measurement, PrivacyMap, Result, Space,
+};
+use opendp_measurements::Scale;
+use opendp_measurements::accuracy::Noise;
+use opendp_measurements::samplers::{bernoulli, discrete_laplace};
+
+/// The space of maps from keys to counts.
+type Counts<K> =
+    Space<MapDomain<AtomDomain<K>, AtomDomain<i64>>, L01InfDistance<AbsoluteDistance<i64>>>;
+/// A measurement that releases the counts of some keys.
+type Release<K> = Measurement<
+    MapDomain<AtomDomain<K>, AtomDomain<i64>>,
+    L01InfDistance<AbsoluteDistance<i64>>,
+    Approximate<MaxDivergence>,
+    HashMap<K, i64>,
+>;
+/// The largest threshold: integers up to this one are floats.
+pub(crate) const MOST: f64 = 9_007_199_254_740_992.0;
+
+/// Make a measurement that adds truncated Laplace noise to counts and keeps counts that reach a
+/// threshold.
+///
+/// The keys can be private. The threshold makes it improbable that a key of only one person is
+/// released. At the same epsilon and delta, this measurement releases more keys than
+/// [`make_laplace_threshold`](opendp_measurements::make_laplace_threshold) does, for two reasons.
+/// First, noise is truncated, so delta is smaller. Second, the threshold can be a fraction, so no
+/// part of a wanted delta is left over.
+///
+/// # Arguments
+/// * `input` - maps from keys to counts under the distance of changed keys, the sum of the changes,
+///   and the largest change
+/// * `scale` - the scale of the noise. At scale 0, no noise is added
+/// * `threshold` - a key is released if its noisy count is at least the threshold. A fraction is
+///   rounded at random, for each key on its own
+///
+/// # Precondition
+/// `scale` is finite and not negative. `threshold` is from 1 to `2^53`, and at least `scale`.
+///
+/// # Function
+/// Keys with the count 0 are dropped. Let `t` be the whole part of the threshold and `w` the
+/// remaining fraction. For each other key, let `T` be `t + 1` with probability `w`, and `t`
+/// otherwise. Let `k = T - 1`, and let `Z` be an integer from `-k` to `k` of probability
+/// proportional to `exp(-|Z| / scale)`. The key is released with its count plus `Z`, if this sum is
+/// at least `T`.
+///
+/// # Postcondition
+/// Any two members at distance at most `d_in` give releases that are `map(d_in)`-close, as
+/// `(epsilon, delta)`. A release lists its keys in an order that depends only on the released keys.
+///
+/// # Map
+/// Let `d_in = (l0, l1, linf)`, and let `d` be the smaller one of `l1` and `linf`. Let
+/// `q = exp(-1 / scale)`, and let `p_k = q^(k + 1 - d) (1 - q^d) / (1 + q - 2 q^(k + 1))` be the
+/// probability that `Z` is at least `k + 1 - d`; it is 1 if `d` is above `k`. The loss has two
+/// parts:
+/// * `epsilon = min(l1, l0 d) / scale`, rounded up
+/// * `delta = 1 - (1 - p)^l0`, rounded up, where `p = (1 - w) p_(t - 1) + w p_t`
+///
+/// The loss is `(0, 0)` if `l0`, `l1` or `linf` is 0. At scale 0, any other distance gives
+/// `(infinity, 1)`.
+///
+/// # Proof
+/// The parts of a release about different keys are independent. Let `P_i` and `Q_i` be the laws of
+/// the part of key `i` on two members, and `d_i` the change of its count, where an absent key counts
+/// as 0. Claim: `P_i = G_i + H_i` for two measures, where `G_i <= exp(d_i / scale) Q_i` and `H_i`
+/// has a mass of at most `p`. `H_i` is 0 if the count does not change.
+///
+/// It is enough to show the claim for a given `T`, with `p_k` in place of `p`. The law of `T` is the
+/// same for both members. So the mixtures of the `G_i` and of the `H_i` over `T` show the claim
+/// itself.
+///
+/// *Both counts are positive or negative.* Look at the noisy counts. The release is a function of
+/// them. If both laws give a noisy count a positive probability, the ratio of the two probabilities
+/// is at most `exp(d_i / scale)`, because the laws of `Z` are equal and have the same divisor. Let
+/// `H_i` be the part of the law `P_i` where the law of the other noisy count is 0. These noisy
+/// counts are beyond one end of the range of the other law. So `Z` is one of the `d_i` largest
+/// numbers, or one of the `d_i` smallest numbers. The mass is at most `p_k`, since `d_i <= d`.
+///
+/// *One count is 0.* The key with the count 0 is not released. The other count has a magnitude of at
+/// most `d`, and is released only if `Z >= T - d = k + 1 - d`, so with probability at most `p_k`. If
+/// `P_i` is the law of this other count, let `H_i` be its part where the key is released. Otherwise
+/// `P_i` never releases the key, and `Q_i` does not release it with probability at least `1 - p_k`.
+/// Then let `H_i` be `p_k` times `P_i`.
+///
+/// *Together.* At most `l0` counts change. Take the product of all parts. The product of the `G_i`
+/// is at most `exp(sum_i d_i / scale)` times the product of the `Q_i`. The sum is at most `l1`, and
+/// at most `l0 d`. The remaining mass is at most `1 - (1 - p)^l0`. So for every set `S` of releases,
+/// `P[S] <= exp(epsilon) Q[S] + delta`.
+///
+/// For a single changed count of 1, this is the truncated geometric mechanism of Desfontaines, Voss,
+/// Gipson, Mandayam 2022. It releases each key with the largest probability that epsilon and delta
+/// admit, if the threshold is a whole number.
+///
+/// *The order.* The release is a new map. Its keys are inserted in the order of their hashes, and
+/// its capacity depends on the number of released keys.
+///
+/// *Rounding.* `p_k` is computed with directed rounding: its dividend up, and its divisor down.
+///
+/// # Accuracy
+/// The magnitude of `Z` is stochastically smaller than the magnitude of Laplace noise without
+/// truncation. So the error of the count of each key is bounded as for Laplace noise. This bound
+/// does not hold for the released keys alone, because keys with a large noise are released more
+/// often.
+///
+/// # Errors
+/// * `MakeMeasurement` when the threshold does not fit its precondition
+/// * from the map: `FailedMap` when a part of the distance is negative; `Overflow` when the loss
+///   exceeds all floats
+///
+/// # Example
+/// ```
+/// use std::collections::HashMap;
+/// use opendp_analysis::make_truncated_laplace_threshold;
+/// use opendp_core::*;
+/// use opendp_measurements::Scale;
+/// let domain = MapDomain::new(AtomDomain::<String>::default(), AtomDomain::<i64>::default());
+/// let counts = Space::new(domain, L01InfDistance::new(AbsoluteDistance::<i64>::new()))?;
+/// let release = make_truncated_laplace_threshold(counts, Scale::new(1.0)?, 14.0)?;
+/// let (epsilon, delta) = release.map(&(1, 1, 1))?;
+/// assert!(epsilon == 1.0 && 1.044e-6 < delta && delta < 1.045e-6);
+/// let words = HashMap::from([("the".to_owned(), 1000), ("xyzzy".to_owned(), 1)]);
+/// assert!(release.invoke(&words)?.contains_key("the")); // always
+/// # Ok::<(), Error>(())
+/// ```
+pub fn make_truncated_laplace_threshold<K: HashableAtom>(
+    input: Counts<K>,
+    scale: Scale,
+    threshold: f64,
+) -> Result<Release<K>> {
+    let noise = Truncated::new(scale, threshold)?;
+    let function = Function::map(move |counts: &HashMap<K, i64>| Ok(noise.release(counts)?));
+    let map = PrivacyMap::new(move |d_in: &(u32, i64, i64)| noise.loss(*d_in));
+    Ok(Measurement::new(input, Approximate::default(), function, map).with_accuracy(move |alpha| {
+        Ok(vec![Some(Noise::discrete_laplace(scale).quantile(alpha)?)])
+    }))
+}
+
+/// The noise and the thresholds of one measurement.
+#[derive(Clone, Copy, Debug)]
+struct Truncated {
+    scale: f64,
+    /// The whole part of the threshold.
+    least: i64,
+    /// The probability with which the threshold is one larger.
+    more: f64,
+}
+impl Truncated {
+    fn new(scale: Scale, threshold: f64) -> Result<Self> {
+        let scale = scale.value();
+        if !(1.0 <= threshold && scale <= threshold && threshold <= MOST) {
+            let reason = format!(
+                "threshold: expected a number of at least 1 and of at least the scale {scale}, up \
+                 to 2^53, found {threshold}"
+            );
+            return Err(Error::MakeMeasurement(reason));
+        }
+        let whole = threshold.floor();
+        Ok(Truncated { scale, least: whole as i64, more: threshold - whole })
+    }
+    /// Draw a threshold and noise for a count. Return the noisy count if it reaches the threshold.
+    fn noisy<S: RandomSource>(&self, count: i64, source: &mut S) -> Result<Option<i64>, NoEntropy> {
+        let threshold = self.least + i64::from(bernoulli(self.more, source)?);
+        loop {
+            let (negative, magnitude) = discrete_laplace(self.scale, source)?;
+            let Ok(noise) = i64::try_from(magnitude) else { continue };
+            if noise < threshold {
+                let noisy = count.saturating_add(if negative { -noise } else { noise });
+                return Ok(Some(noisy).filter(|noisy| threshold <= *noisy));
+            }
+        }
+    }
+    fn release<K: HashableAtom>(
+        &self,
+        counts: &HashMap<K, i64>,
+    ) -> Result<HashMap<K, i64>, NoEntropy> {
+        let mut kept = Vec::new();
+        with_secure(|source| {
+            for (key, count) in counts.iter().filter(|(_, count)| **count != 0) {
+                if let Some(noisy) = self.noisy(*count, source)? {
+                    kept.push((key, noisy));
+                }
+            }
+            Ok::<_, NoEntropy>(())
+        })?;
+        // The order of the new map depends only on its keys.
+        let mut released = HashMap::new();
+        let mut ordered: Vec<_> =
+            kept.into_iter().map(|entry| (released.hasher().hash_one(entry.0), entry)).collect();
+        ordered.sort_unstable_by_key(|(hash, _)| *hash);
+        released.reserve(ordered.len());
+        released.extend(ordered.into_iter().map(|(_, (key, noisy))| (key.clone(), noisy)));
+        Ok(released)
+    }
+    fn loss(&self, (parts, sum, largest): (u32, i64, i64)) -> Result<(f64, f64)> {
+        let change = sum.min(largest);
+        if change < 0 {
+            let reason = format!("d_in: a distance is not negative, found {change}");
+            return Err(Error::FailedMap(reason));
+        }
+        if parts == 0 || change == 0 {
+            return Ok((0.0, 0.0));
+        }
+        if self.scale == 0.0 {
+            return Ok((f64::INFINITY, 1.0));
+        }
+        let all = i128::from(parts) * i128::from(change);
+        let all = f64::inf_cast(all.min(sum.into()))?;
+        let (low, high) = (self.tail(self.least - 1, change)?, self.tail(self.least, change)?);
+        let each = (1.0.inf_sub(self.more)?.inf_mul(low)?).inf_add(self.more.inf_mul(high)?)?;
+        Ok((all.inf_div(self.scale)?, any_of(parts, each.min(1.0))?))
+    }
+    /// Bound the probability that noise from `-k` to `k` is at least `k + 1 - change`.
+    fn tail(&self, k: i64, change: i64) -> Result<f64> {
+        if k < change {
+            return Ok(1.0);
+        }
+        // Return `q^power`, rounded up or down. The powers are at most 2^53, so they are floats.
+        let exponent = |power: i64| (power as f64).neg_inf_div(self.scale).map(|ratio| -ratio);
+        let above = |power: i64| exponent(power)?.inf_exp();
+        let least = -(1.0.inf_div(self.scale)?);
+        let part = -((-change as f64).neg_inf_div(self.scale)?.neg_inf_exp_m1()?);
+        let whole = least.neg_inf_exp()?.neg_inf_add(1.0)?;
+        let whole = whole.neg_inf_sub(2.0.inf_mul(above(k + 1)?)?)?;
+        if !(0.0 < whole) {
+            return Ok(1.0);
+        }
+        Ok(above(k + 1 - change)?.inf_mul(part)?.inf_div(whole)?.min(1.0))
+    }
+}
+/// Bound the probability that any of `count` independent events happens, if each has probability at
+/// most `each`.
+fn any_of(count: u32, each: f64) -> Result<f64> {
+    if count == 1 || each == 1.0 {
+        return Ok(each);
+    }
+    let none = (-each).neg_inf_ln_1p()?.neg_inf_mul(f64::from(count))?;
+    let joint = -(none.neg_inf_exp_m1()?);
+    Ok(joint.min(each.inf_mul(f64::from(count))?).min(1.0))
+}
+
+#[cfg(test)]
+mod tests;

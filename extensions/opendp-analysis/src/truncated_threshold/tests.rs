@@ -1,0 +1,117 @@
+use super::*;
+
+fn made(scale: f64, threshold: f64) -> Result<Release<u32>> {
+    let domain = MapDomain::new(AtomDomain::default(), AtomDomain::default());
+    let input = Space::new(domain, L01InfDistance::new(AbsoluteDistance::new())).unwrap();
+    make_truncated_laplace_threshold(input, Scale::new(scale).unwrap(), threshold)
+}
+/// Compute the law of a released count: the probability of each noisy count, and at the end the
+/// probability that the key is hidden.
+fn law(count: i64, scale: f64, threshold: f64) -> Vec<f64> {
+    let (mut law, more) = (vec![0.0; 200], threshold.fract());
+    let mut hidden = f64::from(u8::from(count == 0));
+    for (weight, least) in [(1.0 - more, threshold.floor()), (more, threshold.floor() + 1.0)] {
+        let (least, k) = (least as i64, least as i64 - 1);
+        let mass = |z: i64| (-(z.abs() as f64) / scale).exp();
+        let all: f64 = (-k..=k).map(mass).sum();
+        for z in (-k..=k).filter(|_| count != 0) {
+            match count + z {
+                noisy if least <= noisy => law[noisy as usize] += weight * mass(z) / all,
+                _ => hidden += weight * mass(z) / all,
+            }
+        }
+    }
+    law.push(hidden);
+    law
+}
+/// Compute delta at epsilon for two laws.
+fn delta(p: &[f64], q: &[f64], epsilon: f64) -> f64 {
+    p.iter().zip(q).map(|(p, q)| (p - epsilon.exp() * q).max(0.0)).sum()
+}
+
+#[test]
+fn no_pair_of_neighbours_loses_more_than_the_map() {
+    for (scale, threshold) in [(1.0, 14.0), (1.0, 14.067), (0.7, 6.5), (3.0, 9.25), (2.0, 2.0)] {
+        let release = made(scale, threshold).unwrap();
+        let mut closest = 0.0_f64;
+        for change in 1..=3_i64 {
+            let (epsilon, bound) = release.map(&(1, change, change)).unwrap();
+            for count in 0..60_i64 {
+                let (p, q) = (law(count, scale, threshold), law(count + change, scale, threshold));
+                let worst = delta(&p, &q, epsilon).max(delta(&q, &p, epsilon));
+                assert!(worst <= bound * (1.0 + 1e-9), "{scale} {threshold} {count}: {worst}");
+                closest = closest.max(worst / bound);
+            }
+        }
+        // The control: a bound that is one percent smaller does not hold.
+        assert!(0.99 < closest, "{scale} {threshold}: {closest}");
+    }
+}
+#[test]
+fn two_changed_keys_lose_no_more_than_the_map() {
+    let (scale, threshold) = (1.0, 4.5);
+    let (epsilon, bound) = made(scale, threshold).unwrap().map(&(2, 2, 1)).unwrap();
+    let joint = |counts: [i64; 2]| -> Vec<f64> {
+        let [a, b] = counts.map(|count| law(count, scale, threshold));
+        a.iter().flat_map(|a| b.iter().map(move |b| a * b)).collect()
+    };
+    let mut closest = 0.0_f64;
+    for (x, y) in [([0, 0], [1, 1]), ([0, 3], [1, 2]), ([5, 9], [6, 10]), ([0, 9], [1, 8])] {
+        let (p, q) = (joint(x), joint(y));
+        let worst = delta(&p, &q, epsilon).max(delta(&q, &p, epsilon));
+        assert!(worst <= bound * (1.0 + 1e-9), "{x:?} {y:?}: {worst} {bound}");
+        closest = closest.max(worst / bound);
+    }
+    assert!(0.9 < closest, "{closest}");
+}
+#[test]
+fn the_samples_have_the_stated_law() {
+    let (scale, threshold, keys) = (1.5, 5.25, 40_000_u32);
+    let release = made(scale, threshold).unwrap();
+    for count in [1, 4, 6] {
+        let data: HashMap<u32, i64> = (0..keys).map(|key| (key, count)).collect();
+        let found = release.invoke(&data).unwrap();
+        let expected = law(count, scale, threshold);
+        let mut seen = vec![0.0; expected.len()];
+        found.values().for_each(|noisy| seen[*noisy as usize] += 1.0);
+        seen[expected.len() - 1] = f64::from(keys) - found.len() as f64;
+        for (noisy, (seen, mass)) in seen.iter().zip(&expected).enumerate() {
+            let mean = mass * f64::from(keys);
+            assert!(
+                (seen - mean).abs() <= 6.0 * mean.sqrt() + 1e-9,
+                "{count} {noisy}: {seen} {mean}"
+            );
+        }
+    }
+}
+#[test]
+fn losses_at_the_ends() {
+    let release = made(1.0, 14.0).unwrap();
+    for nothing in [(0, 0, 0), (0, 3, 3), (2, 0, 3), (2, 3, 0)] {
+        assert_eq!(release.map(&nothing), Ok((0.0, 0.0)));
+    }
+    assert_eq!(release.map(&(1, -1, 1)).unwrap_err().kind(), "FailedMap");
+    assert_eq!(release.map(&(1, 20, 20)), Ok((20.0, 1.0)));
+    assert_eq!(release.map(&(2, 100, 3)).unwrap().0, 6.0);
+    assert_eq!(made(0.0, 5.0).unwrap().map(&(1, 1, 1)), Ok((f64::INFINITY, 1.0)));
+    assert!(made(1.0, MOST).unwrap().map(&(1, 1, 1)).unwrap().1 < 1e-300);
+    for wrong in [0.5, -1.0, f64::NAN, f64::INFINITY, MOST * 2.0] {
+        let error = made(0.1, wrong).unwrap_err();
+        assert_eq!(error.kind(), "MakeMeasurement");
+        assert!(error.to_string().contains("threshold"), "{error}");
+    }
+    assert!(made(9.0, 8.0).is_err(), "a threshold below the scale");
+    // Absent keys and keys with the count 0 are the same.
+    let counts = HashMap::from([(1, 0), (2, -1000), (3, 1000)]);
+    assert_eq!(release.invoke(&counts).unwrap().into_keys().collect::<Vec<_>>(), [3]);
+}
+#[test]
+fn a_fraction_of_a_threshold_takes_all_of_delta() {
+    // A whole threshold of Laplace noise without truncation is 15 here.
+    let (low, high) = (made(1.0, 14.0).unwrap(), made(1.0, 15.0).unwrap());
+    let delta = |release: &Release<u32>| release.map(&(1, 1, 1)).unwrap().1;
+    assert!(delta(&high) < 1e-6 && 1e-6 < delta(&low));
+    let part = (delta(&low) - 1e-6) / (delta(&low) - delta(&high));
+    let between = made(1.0, 14.0 + part).unwrap();
+    assert!((delta(&between) / 1e-6 - 1.0).abs() < 1e-9);
+}
