@@ -13,7 +13,7 @@ use super::mechanisms::Mechanisms;
 use super::outcome::{Cell, StudyAnswer};
 use super::table::{as_float, known};
 use opendp_analysis::Context;
-use opendp_analysis::context::{Accounted, Answer, Noisy, Query, Question, Rows};
+use opendp_analysis::context::{Accounted, Answer, Centre, Noisy, Query, Question, Rows};
 
 /// Whether to release, or only to find the cost and the error of a release.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -83,10 +83,12 @@ where
         let variance = self.clamped(asked, variance)?.resize(rows).variance();
         self.number(MO::add_noise(variance, asked.noise)?, asked)
     }
-    /// Divide a noisy sum by a noisy count.
+    /// Divide a noisy sum of distances from the middle of the bounds by a noisy count.
     fn quotient(&self, asked: &QuestionFields, mean: &NumberFields) -> Result<StudyAnswer> {
         let (lower, upper) = self.bounds(mean)?;
-        let sum = MO::add_noise(self.clamped(asked, mean)?.sum(), asked.noise)?;
+        let centre = Centre::of(lower, upper)?;
+        let cells = self.numbers(asked, &mean.column)?;
+        let sum = MO::add_noise(cells.sum_around(&centre), asked.noise)?;
         let mut answer = self.answer_of(&sum, asked);
         let sum = self.spend(sum)?;
         let rows = self.query(asked, &[&mean.column])?;
@@ -96,13 +98,11 @@ where
         // release.
         answer.error = None;
         if let (Some(sum), Some(count)) = (sum, self.spend(count)?) {
-            let (low, high) = sum.estimate()?.quotient(&count.estimate()?, self.alpha)?;
-            let (low, high) = (low.clamp(lower, upper), high.clamp(lower, upper));
-            // The noise can make a count smaller than 1. Then divide by 1.
-            let value = (sum.value / (count.value.max(1) as f64)).clamp(lower, upper);
+            let (value, interval) =
+                centre.mean(&sum.estimate()?, &count.estimate()?, self.alpha)?;
             answer.cells.push(Cell {
                 value: value.to_json(),
-                interval: Some((low, high)),
+                interval: Some(interval),
                 ..Cell::default()
             });
         }

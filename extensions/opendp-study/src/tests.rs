@@ -97,6 +97,32 @@ fn each_statistic_is_the_one_of_the_rows_that_fit() {
     );
 }
 #[test]
+fn the_sum_of_a_mean_without_groups_is_centred() {
+    let study = study(json!({"epsilon": 1}), json!([{"mean": {"column": "age"}}])).unwrap();
+    let ages: Vec<f64> = (0..1000).filter(|i| i % 10 != 0).map(|i| f64::from(i % 90)).collect();
+    let mean = ages.iter().sum::<f64>() / ages.len() as f64;
+    let (mut squares, mut inside, times) = (0.0, 0, 200);
+    for _ in 0..times {
+        let outcome = study.ask(read, 0.05).unwrap();
+        let answer = &outcome.answers()[0];
+        // Half of the bounds 0 to 100, over half of epsilon. A sum of the ages themselves has the
+        // scale 200.
+        assert_eq!(answer.scales, [100.0, 2.0]);
+        let (value, (low, high)) =
+            (answer.cells[0].value.as_f64().unwrap(), answer.cells[0].interval.unwrap());
+        squares += (value - mean).powi(2);
+        inside += i32::from(low <= mean && mean <= high);
+    }
+    // The expected errors with the centre 50, and with the centre 0.
+    let expected = |most: f64, centre: f64| {
+        (2.0 * (2.0 * most).powi(2) + 8.0 * (mean - centre).powi(2)).sqrt() / ages.len() as f64
+    };
+    let found = (squares / f64::from(times)).sqrt();
+    assert!((found / expected(50.0, 50.0) - 1.0).abs() < 0.3, "{found}");
+    assert!(found < 0.7 * expected(100.0, 0.0), "{found}");
+    assert!(180 <= inside, "{inside} of {times}");
+}
+#[test]
 fn a_median_is_a_candidate_and_the_top_categories_are_names() {
     let questions = json!([
         {"median": {"column": "age", "candidates": {"from": 0, "to": 100, "step": 5}}},

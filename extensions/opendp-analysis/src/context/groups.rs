@@ -16,6 +16,7 @@ use serde_json::Value as Json;
 use super::plan::{Goal, Plan};
 use super::question::Answer;
 use super::{Accounted, Noisy, Query, Statistic, WithDelta};
+pub(super) use answer::Moments;
 use answer::Released;
 pub use answer::{GroupAnswer, GroupRow};
 use asked::Needs;
@@ -209,6 +210,40 @@ impl<'c, MO: Accounted> Groups<'c, MO> {
         self.keys = Keys::Listed(keys.into_iter().map(|(key, _)| key).collect());
         Ok(self)
     }
+    /// Use the groups and the counts of an earlier answer about the same rows. Then counts, means
+    /// and variances need no other release of counts, and a mean can have a wanted accuracy in a
+    /// [`Plan`].
+    ///
+    /// ```
+    /// # use opendp_analysis::{Budget, Context, Goal, PrivacyUnit, Split, Table};
+    /// # let table = Table::new()
+    /// #     .with("educ", (0..1000).map(|i| i % 3).collect::<Vec<i64>>())?
+    /// #     .with("income", (0..1000).map(|i| i * 50).collect::<Vec<i64>>())?;
+    /// # let (unit, budget) = (PrivacyUnit::person(1)?, Budget::epsilon(1.0)?);
+    /// let context = Context::new(table, unit, budget, Split::as_you_go())?;
+    /// let rows = context.query().spending(Budget::epsilon(0.2)?);
+    /// let counts = rows.group_by(["educ"]).keys("educ", 0..3).count().release()?;
+    /// let groups = context.query().group_by(["educ"]).counted(&counts)?;
+    /// let mut plan = context.plan();
+    /// let asked = plan.ask_groups(groups.mean("income", (0.0, 50_000.0)), Goal::Within(4000.0))?;
+    /// let means = plan.solve()?.release()?.take_groups(asked)?;
+    /// assert_eq!(means.rows(0.05)?.len(), 3);
+    /// assert!(0.6 < context.remaining()?); // the means took about 0.1
+    /// # Ok::<(), opendp_core::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// `Argument` when the answer has no counts, or is about groups of other columns.
+    pub fn counted(mut self, answer: &GroupAnswer) -> Result<Self> {
+        if answer.names != self.names {
+            let reason = format!("expected an answer by {}", self.by());
+            return Err(Error::argument("counted", reason));
+        }
+        let none = || Error::argument("counted", "the answer has no counts of the groups");
+        self.found = Some(answer.counts.clone().ok_or_else(none)?);
+        (self.keys, self.others) = (Keys::Listed(answer.keys.clone()), answer.others);
+        Ok(self)
+    }
     /// Suppose that keys will be found, to compute the cost of the other releases. The cost of
     /// each other release is the cost of a release for one group. The question then has a cost, but
     /// cannot be answered.
@@ -241,19 +276,25 @@ impl<'c, MO: Accounted> Groups<'c, MO> {
         let alone = |what: &What| matches!(what, What::Count | What::Sum(..) | What::Quantiles(..));
         let fits = match (goal, self.asked.as_slice()) {
             (Goal::Weight(_), _) => true,
+            (Goal::Within(_), [What::Mean(..)]) => self.found.is_some() && !self.rehearsed,
             (Goal::Within(_), [what]) => alone(what),
             (Goal::Within(_), _) => false,
         };
         if !fits {
-            let reason = "an accuracy can be wanted of counts, of sums or of quantiles, each asked \
-                          for alone: write `Goal::Weight(..)`, or ask for them apart";
+            let reason = "an accuracy can be wanted of counts, of sums, of quantiles, or of means \
+                          after `.counted(..)`, each asked for alone: write `Goal::Weight(..)`, or \
+                          ask for them apart";
             return Err(Error::argument("goal", reason));
         }
         if self.asked.is_empty() {
             let reason = "ask for a statistic of each group, such as `.count()`";
             return Err(Error::argument("group_by", reason));
         }
-        if self.others && self.found.is_some() {
+        let counted = |found: &Released| match &self.keys {
+            Keys::Listed(keys) => keys.len() < found.estimates.len(),
+            Keys::Product(_) => false,
+        };
+        if self.others && self.found.as_ref().is_some_and(|found| !counted(found)) {
             let reason = "the rows of keys that were not found have no count: list the keys";
             return Err(Error::argument("others", reason));
         }

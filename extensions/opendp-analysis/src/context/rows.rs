@@ -24,7 +24,10 @@ use super::draft::{Build, Dials, Draft, SELECTION};
 use super::report::ErrorIn;
 use super::{Accounted, Choice, Noisy, Query, Statistic, WithDelta};
 
+mod centred;
 mod ranks;
+
+pub use centred::Centre;
 
 /// The rows of a column, before a statistic of the rows is chosen.
 ///

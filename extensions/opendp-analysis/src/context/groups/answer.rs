@@ -4,10 +4,12 @@ use std::fmt;
 
 use opendp_core::arith::Directed;
 use opendp_core::{Error, Result};
-use opendp_measurements::accuracy::{Estimate, Weight, simultaneous};
+use opendp_measurements::Scale;
+use opendp_measurements::accuracy::{Estimate, Noise, Weight, simultaneous};
 use serde_json::Value as Json;
 
 use super::super::plan::Goal;
+use super::super::short;
 use super::What;
 use super::keys::label;
 
@@ -17,17 +19,17 @@ use super::keys::label;
 /// noise. The centre is rounded to a dyadic number, because noise can be multiplied by a dyadic
 /// number exactly. Without counts, the centre is 0.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Moments {
-    pub(super) of: (f64, f64),
-    pub(super) centre: f64,
+pub(in super::super) struct Moments {
+    pub(in super::super) of: (f64, f64),
+    pub(in super::super) centre: f64,
     weight: Weight,
     /// The bounds of the distances from the centre.
-    pub(super) bounds: (f64, f64),
+    pub(in super::super) bounds: (f64, f64),
     /// The largest distance of a value from the centre.
     pub(super) most: f64,
 }
 impl Moments {
-    pub(super) fn new(of: (f64, f64), centred: bool) -> Result<Self> {
+    pub(in super::super) fn new(of: (f64, f64), centred: bool) -> Result<Self> {
         let (lower, upper) = of;
         if !(lower <= upper && lower.is_finite() && upper.is_finite()) {
             let reason = format!("expected numbers, the lower one first; found {lower}, {upper}");
@@ -64,6 +66,44 @@ impl Moments {
             goal => goal,
         }
     }
+    /// Find a goal for the sums with which the mean of each group is within `error`, except with
+    /// probability `alpha`. The counts of the groups were released.
+    ///
+    /// Let a group have `n` rows, the released count `N >= 1`, and the sum `s` of distances. So
+    /// `|s| <= most n`. The sum is released with noise `z`. Then the error of the mean is
+    /// `|(s + z) / N - s / n| <= (|z| + most |n - N|) / N`. Except with probability `alpha / 2`,
+    /// `|n - N|` is at most the accuracy `c` of the count. So it is enough that `|z|` is at most
+    /// `error N - most c`, except with probability `alpha / 2`.
+    ///
+    /// A goal bounds `|z|` except with probability `alpha`. So the bound is divided by the ratio of
+    /// the two quantiles of Laplace noise. For Gaussian noise, this ratio is smaller.
+    pub(in super::super) fn within(
+        &self,
+        error: f64,
+        counts: &[Estimate],
+        alpha: f64,
+    ) -> Result<Goal> {
+        let one = Noise::laplace(Scale::new(1.0)?);
+        let ratio = one.quantile(alpha / 2.0)?.inf_div(one.quantile(alpha)?)?;
+        let (mut most, mut least) = (f64::INFINITY, 0.0_f64);
+        for count in counts {
+            let (rows, lost) = (count.value(), self.most.inf_mul(count.accuracy(alpha / 2.0)?)?);
+            let left = error.neg_inf_mul(rows)?.neg_inf_sub(lost)?;
+            most = most.min(if rows < 1.0 { f64::NEG_INFINITY } else { left });
+            least = least.max(if rows < 1.0 { f64::INFINITY } else { lost.inf_div(rows)? });
+        }
+        if most <= 0.0 {
+            return Err(Error::argument(
+                "goal",
+                format!(
+                    "a mean within {error} takes a better count: the released counts alone make \
+                     an error of up to {}",
+                    short(least)
+                ),
+            ));
+        }
+        Ok(Goal::Within(most.neg_inf_div(ratio)?))
+    }
     /// Return half of the square of the largest distance. This number is subtracted from the
     /// squared distances.
     pub(super) fn offset(&self) -> Result<f64> {
@@ -75,7 +115,12 @@ impl Moments {
         count.map_or(Ok(sum.clone()), |count| sum.plus(&count.times(self.weight)?))
     }
     /// Return the mean and its interval.
-    fn mean(&self, sum: &Estimate, count: &Estimate, alpha: f64) -> Result<Interval> {
+    pub(in super::super) fn mean(
+        &self,
+        sum: &Estimate,
+        count: &Estimate,
+        alpha: f64,
+    ) -> Result<Interval> {
         let ((lower, upper), centre) = (self.of, self.centre);
         let (low, high) = sum.quotient(count, alpha)?;
         let (low, high) = (low.neg_inf_add(centre), high.inf_add(centre));
@@ -119,7 +164,7 @@ impl Moments {
     }
 }
 /// A number and an interval that contains the true number.
-type Interval = (f64, Option<(f64, f64)>);
+pub(in super::super) type Interval = (f64, Option<(f64, f64)>);
 /// Divide an interval by an interval of positive numbers.
 fn quotient((low, high): (f64, f64), (fewest, largest): (f64, f64)) -> Result<(f64, f64)> {
     let low = low.neg_inf_div(if low < 0.0 { fewest } else { largest })?;

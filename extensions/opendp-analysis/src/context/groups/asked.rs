@@ -9,7 +9,7 @@ use serde_json::Value as Json;
 use super::super::chain::increasing;
 use super::super::plan::{Asked, Goal, Noised, Plan, Solved};
 use super::super::question::Answer;
-use super::super::{Accounted, Answers, ErrorIn, Noisy};
+use super::super::{Accounted, Answers, Context, ErrorIn, Noisy};
 use super::answer::{Column, GroupAnswer, Moments, Released, lost, quantile};
 use super::keys::Grouping;
 use super::{Groups, What, releases};
@@ -169,8 +169,12 @@ where
 {
     /// Add a question about groups. A weight applies to errors in units of the largest change that
     /// one row can cause. For counts, the unit is one row. Only a question of one statistic can
-    /// have a wanted accuracy: a count, a sum or quantiles. Errors of means and variances depend on
-    /// the number of rows.
+    /// have a wanted accuracy: a count, a sum or quantiles.
+    ///
+    /// Errors of means and variances depend on the numbers of rows. If these numbers were released
+    /// before, a mean can have a wanted accuracy, too: see [`counted`](Groups::counted). Then each
+    /// mean of a group with rows is that close to the mean of the clamped rows, except with
+    /// probability [`Context::ALPHA`]. This includes the errors of the counts.
     ///
     /// # Errors
     /// The errors of the steps of the query, and of [`ask`](Plan::ask).
@@ -228,6 +232,12 @@ where
     ) -> Result<AskedColumn> {
         let moments = Moments::new(*bounds, centred)?;
         let (centre, offset) = (moments.centre, moments.offset()?);
+        let goal = match (goal, groups.asked.as_slice(), &groups.found) {
+            (Goal::Within(error), [What::Mean(..)], Some(found)) => {
+                moments.within(error, &found.estimates, Context::<MO>::ALPHA)?
+            }
+            _ => goal,
+        };
         let mut ask = |what: &str, number, bounds, most| {
             let numbers = groups.numbers(name, number, Some(bounds));
             let what = format!("{what} of {name} by {}", groups.by());

@@ -380,3 +380,5 @@ fn the_centre_of_any_bounds_is_exact_and_near_the_middle() {
     assert_eq!(Moments::new((2.0, 4.0), false).unwrap().bounds, (2.0, 4.0));
     assert!(Moments::new((-1e300, 1e300), true).unwrap().offset().is_err());
 }
+
+mod within;

@@ -1,0 +1,101 @@
+//! Means with a wanted accuracy, after a release of the counts.
+
+use opendp_measurements::Scale;
+use opendp_measurements::accuracy::Noise;
+
+use super::*;
+use crate::context::Centre;
+
+const BOUNDS: (f64, f64) = (20.0, 90.0);
+
+fn counted<MO: Accounted>(context: &Context<MO>, share: Budget<MO>) -> GroupAnswer
+where
+    f64: Noisy<MO>,
+{
+    let groups = context.query().spending(share).group_by(["educ"]).keys("educ", [0, 1]);
+    groups.others().count().release().unwrap()
+}
+/// Ask for the means of the counted groups, and return the largest error in units of the goal.
+fn error<MO: Accounted>(context: &Context<MO>, share: Budget<MO>, goal: f64) -> f64
+where
+    f64: Noisy<MO>,
+{
+    let counts = counted(context, share);
+    let groups = context.query().group_by(["educ"]).counted(&counts).unwrap();
+    let groups = groups.mean("years", BOUNDS);
+    assert_eq!(groups.releases(), 1);
+    let mut plan = context.plan();
+    let asked = plan.ask_groups(groups, Goal::Within(goal)).unwrap();
+    let answer = plan.solve().unwrap().release().unwrap().take_groups(asked).unwrap();
+    let truths = [0, 1, 4].map(|educ| mean(&ages(|e, _| e == educ)));
+    let rows = answer.rows(0.05).unwrap();
+    assert_eq!(rows.len(), 3);
+    let errors = rows.iter().zip(truths).map(|(row, truth)| (row.value - truth).abs() / goal);
+    errors.fold(0.0, f64::max)
+}
+
+#[test]
+fn means_of_counted_groups_are_within_their_goal() {
+    let times = 150;
+    let (mut pure, mut tight) = (0, 0);
+    for _ in 0..times {
+        let context = open(Budget::epsilon(1.0), 1);
+        pure += i32::from(error(&context, Budget::epsilon(0.4).unwrap(), 3.5) <= 1.0);
+        let left = context.remaining().unwrap();
+        assert!(0.05 < left && left < 0.55, "{left}");
+        let context = open(Budget::epsilon_delta(2.0, 1e-6), 1);
+        let share = Budget::epsilon_delta(0.5, 1e-7).unwrap();
+        tight += i32::from(error(&context, share, 4.0) <= 1.0);
+    }
+    // Each of the three means misses its goal with probability 0.05 at most. Nineteen in twenty of
+    // 150 trials with three means are 128; four standard deviations below are 110.
+    assert!(110 <= pure && 110 <= tight, "{pure} {tight}");
+}
+#[test]
+fn a_goal_takes_counts_that_are_good_enough() {
+    let context = open(Budget::epsilon(1.0), 1);
+    let counts = counted(&context, Budget::epsilon(0.4).unwrap());
+    let groups = || context.query().group_by(["educ"]).mean("years", BOUNDS);
+    let error = context.plan().ask_groups(groups().keys("educ", [0]), Goal::Within(1.0));
+    assert!(error.unwrap_err().to_string().contains("`.counted(..)`"));
+    let fine = groups().counted(&counts).unwrap();
+    let error = context.plan().ask_groups(fine, Goal::Within(0.5)).unwrap_err().to_string();
+    assert!(error.contains("goal") && error.contains("a better count"), "{error}");
+    let other = context.query().group_by(["sex"]).counted(&counts).unwrap_err();
+    assert!(other.to_string().contains("expected an answer by sex"), "{other}");
+    let large = large();
+    let sums = large.query().group_by(["educ"]).keys("educ", [0]).sum("years", BOUNDS);
+    let error = groups().counted(&sums.release().unwrap()).unwrap_err();
+    assert!(error.to_string().contains("no counts"), "{error}");
+    // A variance has no goal, also after a count.
+    let variance = context.query().group_by(["educ"]).counted(&counts).unwrap();
+    let variance = variance.variance("years", BOUNDS);
+    assert!(context.plan().ask_groups(variance, Goal::Within(9.0)).is_err());
+}
+#[test]
+fn a_mean_without_groups_is_within_its_goal() {
+    let (times, mut within) = (150, 0);
+    let truth = mean(&ages(|_, _| true));
+    for _ in 0..times {
+        let context = open(Budget::epsilon(1.0), 1);
+        let count = context.query().spending(Budget::epsilon(0.3).unwrap()).count();
+        let count = count.laplace().unwrap().release().unwrap().estimate().unwrap();
+        let centre = Centre::of(BOUNDS.0, BOUNDS.1).unwrap();
+        let goal = centre.within(0.8, &count).unwrap();
+        let mut plan = context.plan();
+        let ages = context.query().column::<f64>("age").impute(0.0).sum_around(&centre);
+        let asked = plan.ask(ages, goal).unwrap();
+        let sum = plan.solve().unwrap().release().unwrap().take(asked).unwrap();
+        let (mean, (low, high)) = centre.mean(&sum.estimate().unwrap(), &count, 0.05).unwrap();
+        assert!(low <= mean && mean <= high);
+        within += i32::from((mean - truth).abs() <= 0.8);
+    }
+    // 0.95 of 150 are 142, and four standard deviations below are 132.
+    assert!(132 <= within, "{within}");
+}
+#[test]
+fn the_goal_of_half_of_alpha_holds_for_every_kind_of_noise() {
+    let one = Scale::new(1.0).unwrap();
+    let ratio = |noise: Noise| noise.quantile(0.025).unwrap() / noise.quantile(0.05).unwrap();
+    assert!(ratio(Noise::gaussian(one)) < ratio(Noise::laplace(one)));
+}

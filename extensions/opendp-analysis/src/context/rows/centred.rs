@@ -1,0 +1,105 @@
+//! Sums of distances from the middle of bounds, for means of an unknown number of rows.
+
+use opendp_core::{
+    AtomDomain, Bounds, Function, MaxDivergence, Result, Space, StabilityMap, VectorDomain,
+};
+use opendp_measurements::accuracy::Estimate;
+use opendp_transformations::{make_clamp, make_sum};
+
+use super::super::chain::{ColumnSpace, Step, wrong};
+use super::super::groups::Moments;
+use super::super::{Accounted, Context, Goal, Noisy, Statistic};
+use super::Rows;
+
+/// The middle of the bounds of a column, and means that are computed from distances to it.
+///
+/// Suppose that the number of rows is private. Then a mean is a quotient of a noisy sum and a noisy
+/// count. One row changes a sum of numbers from `lower` to `upper` by up to the larger magnitude of
+/// both bounds. One row changes a sum of distances from the middle by only half of `upper - lower`.
+/// So the noise of this sum is smaller. The middle is public, and is added to the quotient.
+///
+/// ```
+/// # use opendp_analysis::{Budget, Context, PrivacyUnit, Split, Table};
+/// use opendp_analysis::context::Centre;
+/// # let table = Table::new().with("age", (0..1000).map(|i| f64::from(i % 90)).collect())?;
+/// # let (unit, budget) = (PrivacyUnit::person(1)?, Budget::epsilon(1.0)?);
+/// # let context = Context::new(table, unit, budget, Split::evenly(2)?)?;
+/// let centre = Centre::of(0.0, 100.0)?;
+/// let ages = context.query().column("age").impute(40.0);
+/// let sum = ages.sum_around(&centre).laplace()?;
+/// assert_eq!(sum.scale(), 100.0); // half of the width, over an epsilon of one half
+/// let sum = sum.release()?;
+/// let count = context.query().count().laplace()?.release()?;
+/// let (mean, (low, high)) = centre.mean(&sum.estimate()?, &count.estimate()?, 0.05)?;
+/// assert!(low <= mean && mean <= high);
+/// # Ok::<(), opendp_core::Error>(())
+/// ```
+#[derive(Clone, Copy, Debug)]
+pub struct Centre(Moments);
+impl Centre {
+    /// Find the middle of bounds. The bounds must not be taken from the data.
+    ///
+    /// # Errors
+    /// `Argument` when the bounds are not finite or not in order.
+    pub fn of(lower: f64, upper: f64) -> Result<Self> {
+        Moments::new((lower, upper), true).map(Centre)
+    }
+    /// Return the mean and its interval, from the estimates of a sum of distances and of a count.
+    /// The interval contains the true mean of the clamped rows except with probability `alpha`.
+    ///
+    /// # Errors
+    /// `InvalidDistance` when `alpha` is not in `(0, 1]`.
+    pub fn mean(&self, sum: &Estimate, count: &Estimate, alpha: f64) -> Result<(f64, (f64, f64))> {
+        let (mean, interval) = self.0.mean(sum, count, alpha)?;
+        Ok((mean, interval.unwrap_or(self.0.of)))
+    }
+    /// Find a goal for [`sum_around`](Rows::sum_around) in a [`Plan`](crate::context::Plan), with
+    /// which the [mean](Centre::mean) is within `error` of the true mean. The count was released.
+    /// The goal includes the error of the count. It holds except with probability
+    /// [`Context::ALPHA`], if there is at least one row.
+    ///
+    /// # Errors
+    /// `Argument` when the error of the count is too large.
+    pub fn within(&self, error: f64, count: &Estimate) -> Result<Goal> {
+        let alpha = Context::<MaxDivergence>::ALPHA;
+        self.0.within(error, std::slice::from_ref(count), alpha)
+    }
+}
+impl<'c, MO: Accounted> Rows<'c, MO, f64>
+where
+    f64: Noisy<MO>,
+{
+    /// Clamp the rows to the bounds of a [`Centre`], and sum their distances from the centre.
+    pub fn sum_around(self, centre: &Centre) -> Statistic<'c, MO, f64> {
+        let Moments { centre, bounds: (lower, upper), .. } = centre.0;
+        let rows = self.step(|name, chain| {
+            if chain.space().domain().element().nan() {
+                return Err(wrong(format!(
+                    "`{name}` may hold missing values (NaN), which have no place between bounds: \
+                     say what stands for them, with `.impute(value)` before `.sum_around(..)`"
+                )));
+            }
+            let near = chain.step(|rows| distances(rows, centre))?;
+            near.step(|rows| make_clamp(rows, Bounds::new(lower, upper)?))
+        });
+        rows.number("sum", |_, chain| chain.total(make_sum))
+    }
+}
+/// Subtract a number from each row.
+///
+/// # Proof
+/// The function acts on each row alone, so distances do not grow. The number is finite, and rows are
+/// not NaN. So differences are not NaN.
+fn distances(rows: ColumnSpace<f64>, centre: f64) -> Result<Step<f64>> {
+    let domain = VectorDomain::new(AtomDomain::non_nan());
+    let domain = match rows.domain().size() {
+        Some(size) => domain.with_size(size),
+        None => domain,
+    };
+    let output = Space::new(domain, *rows.metric())?;
+    let subtract = Function::rows(move |rows: &[f64], near: &mut Vec<f64>| {
+        near.extend(rows.iter().map(|row| row - centre));
+        Ok(())
+    });
+    Ok(Step::new(rows, output, subtract, StabilityMap::from_constant(1)))
+}
