@@ -2,18 +2,27 @@
 
 The methods are the `Context` of this project, the `Context` of OpenDP, and calibrated noise.
 
-All methods answer the same questions about one table under (1, 1e-6), where one person is one row:
+All methods answer the same questions about one table under (1, 1e-6), where one person is one row
+that is present or absent:
 
     python -m venv /tmp/compare
     /tmp/compare/bin/pip install opendp==0.16.0 polars==1.36.1 pyarrow dp_accounting numpy
-    cargo run -p opendp-examples --example compare -- people.csv 100 > ours.json
-    /tmp/compare/bin/python examples/compare/compare.py people.csv ours.json
+    cargo run --release -p opendp-examples --example compare -- people.csv 200 > ours.json
+    /tmp/compare/bin/python examples/compare/compare.py people.csv ours.json 60
 
-The table is CSV with the columns age, educ (1 to 16) and income. The `Context` of OpenDP gets the
-better of two budgets: an epsilon of 1, or the largest rho that OpenDP converts to at most (1,
-1e-6). The `Context` of this project takes this rho for quantiles. `dp_accounting` finds the scale
-of the calibrated noise. This noise is Gaussian noise by privacy loss distributions, or Laplace
-noise if Laplace noise has the smaller error.
+The table is CSV with the columns age, educ (1 to 16) and income. The last number is the number of
+repetitions for OpenDP; a tenth of them if the expected error is known.
+
+* The `Context` of this project has the budget (1, 1e-6).
+* The `Context` of OpenDP gets the better of two budgets: an epsilon of 1, or the largest rho that
+  OpenDP converts to at most (1, 1e-6). Counts by keys that are found have the budget (1, 1e-6).
+* `dp_accounting` finds the scale of the calibrated noise. Counts and sums have Gaussian noise by
+  privacy loss distributions, or Laplace noise if it has the smaller error. Each quantile is chosen
+  by the exponential mechanism, whose rho is the square of its range over 8. Counts by keys have
+  Laplace noise with a threshold.
+
+A row of the table has the measured error with its standard error, and the expected error where it
+follows exactly from the scales of the noise.
 """
 
 import csv
@@ -26,11 +35,12 @@ import dp_accounting
 import numpy as np
 import opendp.prelude as dp
 import polars as pl
-from dp_accounting import pld
+from dp_accounting import pld, rdp
 
 warnings.filterwarnings("ignore")
 dp.enable_features("contrib", "honest-but-curious", "idealized-numerics")
 EPSILON, DELTA, MOST = 1.0, 1e-6, 100_000.0
+TIMES = int(sys.argv[3]) if 3 < len(sys.argv) else 60
 
 with open(sys.argv[1]) as file:
     people = list(csv.DictReader(file))
@@ -38,10 +48,33 @@ age = np.array([int(float(row["age"])) for row in people])
 educ = np.array([int(float(row["educ"])) for row in people])
 income = np.array([float(row["income"]) for row in people])
 clamped = income.clip(0, MOST)
+truth = np.array([np.sum(educ == key) for key in range(1, 17)])
 
 
-def rms(errors):
-    return float(np.sqrt(np.mean(np.square(np.array(errors, dtype=float)))))
+class Measured:
+    """A root mean square error, its standard error, and the expected error if it is known."""
+
+    def __init__(self, squares, numbers, expected=None):
+        squares = np.array(squares, dtype=float)
+        self.error = math.sqrt(np.mean(squares)) if len(squares) else expected
+        spread = np.std(squares, ddof=1) / math.sqrt(len(squares)) if 1 < len(squares) else 0.0
+        self.spread = spread / 2 / self.error
+        self.times, self.numbers, self.expected = len(squares), numbers, expected
+
+    def value(self):
+        return self.error if self.expected is None else self.expected
+
+    def show(self):
+        measured = f"{self.error:.4g} +- {self.spread:.2g}" if self.times else "-"
+        expected = "-" if self.expected is None else f"{self.expected:.4g}"
+        return f"{measured:>20}{expected:>11}"
+
+
+def several(errors, expected=None):
+    """Repeat a release, and collect its errors. An expected error needs few repetitions."""
+    times = TIMES if expected is None else max(2, TIMES // 10)
+    found = [np.array(errors(), dtype=float) for _ in range(times)]
+    return Measured([np.mean(one**2) for one in found], len(found[0]), expected)
 
 
 def bisect(fits, low, high):
@@ -64,6 +97,88 @@ PURE = (dp.loss_of(epsilon=EPSILON), dp.max_divergence())
 ROOT = (dp.loss_of(rho=RHO), dp.zero_concentrated_divergence())
 
 
+# Expected errors.
+
+
+def expected_noise(mechanism, scale, integers):
+    """Return the standard deviation of noise. Our Gaussian noise on integers is rounded."""
+    if mechanism == "Gaussian":
+        return math.sqrt(scale**2 + (1 / 12 if integers else 0))
+    if not integers:
+        return math.sqrt(2) * scale
+    q = math.exp(-1 / scale)
+    return math.sqrt(2 * q) / (1 - q)
+
+
+def expected_keys(law):
+    """Return the error of counts by found keys. The law lists weights, noise and thresholds."""
+    squares = np.zeros(16)
+    for weight, noise, masses, threshold in law:
+        for key, count in enumerate(truth):
+            kept = threshold <= count + noise
+            error = np.where(kept & (0 < count), noise, -count)
+            squares[key] += weight * np.sum(masses * error**2)
+    return math.sqrt(np.mean(squares))
+
+
+def truncated(scale, threshold):
+    """Our noise: a random threshold T, and Laplace noise from 1 - T to T - 1."""
+    whole, law = math.floor(threshold), []
+    for weight, least in [(whole + 1 - threshold, whole), (threshold - whole, whole + 1)]:
+        noise = np.arange(1 - least, least)
+        masses = np.exp(-np.abs(noise) / scale)
+        law.append((weight, noise, masses / masses.sum(), least))
+    return expected_keys(law)
+
+
+def discrete(scale, threshold):
+    """Discrete Laplace noise and a threshold."""
+    noise = np.arange(-2000, 2001)
+    masses = np.exp(-np.abs(noise) / scale)
+    return expected_keys([(1.0, noise, masses / masses.sum(), threshold)])
+
+
+def continuous(scale, threshold):
+    """Laplace noise and a threshold, on a fine grid."""
+    noise = (np.arange(-400_000, 400_000) + 0.5) / 1e4
+    masses = np.exp(-np.abs(noise) / scale) / (2e4 * scale)
+    return expected_keys([(1.0, noise, masses, threshold)])
+
+
+below = np.array([np.sum(age < year) for year in range(101)]) / len(age)
+above = np.array([np.sum(year < age) for year in range(101)]) / len(age)
+
+
+def rank_errors(alpha):
+    """Return the error of each candidate, as a part of the rows."""
+    return np.maximum(np.maximum(below - alpha, alpha - (1 - above)), 0)
+
+
+def expected_choices(span):
+    """Return the error of the exponential mechanism, if losses are in an interval of this span."""
+    squares = []
+    for alpha in (place / 10 for place in range(1, 10)):
+        scores = len(age) * np.abs((1 - alpha) * below - alpha * above)
+        scale = 2 * max(alpha, 1 - alpha) / span
+        masses = np.exp(-(scores - scores.min()) / scale)
+        squares.append(np.sum(masses * rank_errors(alpha) ** 2) / masses.sum())
+    return math.sqrt(np.mean(squares))
+
+
+def expected_ours(question, noise):
+    scale, mechanism = noise["scale"][0], noise["mechanism"]
+    if question == "100 counts":
+        return expected_noise(mechanism, scale, True)
+    if question == "10 sums":
+        return expected_noise(mechanism, scale, False)
+    if question == "counts by keys that are found":
+        return truncated(scale, noise["threshold"])
+    return None
+
+
+# The Context of OpenDP.
+
+
 def context(data, loss, questions, **more):
     unit = dp.unit_of(contributions=1)
     return dp.Context.compositor(
@@ -76,54 +191,79 @@ def rows(data, kind):
     return {"data": data.tolist(), "domain": dp.vector_domain(atoms)}
 
 
+def theirs_number(column, kind, query, value, questions, loss, noise):
+    """Release a count or a sum several times. The expected error follows from its scale."""
+    of = lambda one: getattr(query(one.query()), noise)()
+    scale = of(context(loss=loss, questions=questions, **rows(column, kind))).param()
+    expected = expected_noise(noise.capitalize(), scale, kind is int and noise == "laplace")
+
+    def errors():
+        one = context(loss=loss, questions=questions, **rows(column, kind))
+        return [of(one).release() - value for _ in range(questions)]
+
+    return several(errors, expected)
+
+
 def theirs_counts(loss, noise):
-    one = context(loss=loss, questions=100, **rows(age, int))
-    return [getattr(one.query().count(), noise)().release() - len(age) for _ in range(100)]
+    return theirs_number(age, int, lambda rows: rows.count(), len(age), 100, loss, noise)
 
 
 def theirs_sums(loss, noise):
-    one = context(loss=loss, questions=10, **rows(income, float))
-    query = lambda: one.query().clamp((0.0, MOST)).sum()
-    return [getattr(query(), noise)().release() - clamped.sum() for _ in range(10)]
+    query = lambda rows: rows.clamp((0.0, MOST)).sum()
+    return theirs_number(income, float, query, clamped.sum(), 10, loss, noise)
 
 
 def theirs_quantiles(loss, measure):
-    one, errors = context(loss=loss, questions=9, **rows(age, int)), []
-    for place in range(1, 10):
-        alpha = place / 10
-        chosen = one.query().private_quantile(measure, list(range(101)), alpha).release()
-        below, above = np.mean(age < chosen), np.mean(chosen < age)
-        errors.append(max(below - alpha, alpha - (1 - above), 0))
-    return errors
+    def errors():
+        one, found = context(loss=loss, questions=9, **rows(age, int)), []
+        for place in range(1, 10):
+            years = list(range(101))
+            chosen = one.query().private_quantile(measure, years, place / 10).release()
+            found.append(rank_errors(place / 10)[chosen])
+        return found
+
+    return several(errors)
 
 
 frame = pl.LazyFrame({"educ": educ, "income": income})
 
 
 def theirs_keys():
-    margins = [dp.polars.Margin(max_length=len(age))]
-    one = context(frame, dp.loss_of(epsilon=EPSILON, delta=DELTA), 1, margins=margins)
-    found = one.query().group_by("educ").agg(dp.len()).release().collect()
-    found = dict(zip(found["educ"], found["len"]))
-    return [found.get(key, 0) - int(np.sum(educ == key)) for key in range(1, 17)]
+    def query():
+        margins = [dp.polars.Margin(max_length=len(age))]
+        loss = dp.loss_of(epsilon=EPSILON, delta=DELTA)
+        one = context(frame, loss, 1, margins=margins)
+        return one.query().group_by("educ").agg(dp.len())
+
+    def errors():
+        found = query().release().collect()
+        found = dict(zip(found["educ"], found["len"]))
+        return [found.get(key, 0) - truth[key - 1] for key in range(1, 17)]
+
+    known = query().summarize()
+    # OpenDP keeps a key if its noisy count is above the threshold.
+    return several(errors, discrete(known["scale"][0], known["threshold"][0] + 1))
 
 
 def theirs_means(loss):
     margin = dp.polars.Margin(by=["educ"], max_length=len(age), max_groups=16, invariant="keys")
-    one = context(frame, loss, 1, margins=[margin])
     total = pl.col("income").fill_nan(0.0).fill_null(0.0).dp.sum((0.0, MOST))
-    found = one.query().group_by("educ").agg(dp.len(), total).release().collect()
-    errors = []
-    for key, count, total in found.select("educ", "len", "income").iter_rows():
-        group = clamped[educ == key]
-        if 30 <= len(group):
-            mean = min(max(total / max(count, 1), 0.0), MOST)
-            errors.append(mean - group.mean())
-    return errors
+
+    def errors():
+        one = context(frame, loss, 1, margins=[margin])
+        found = one.query().group_by("educ").agg(dp.len(), total).release().collect()
+        errors = []
+        for key, count, total_of in found.select("educ", "len", "income").iter_rows():
+            group = clamped[educ == key]
+            if 30 <= len(group):
+                mean = min(max(total_of / max(count, 1), 0.0), MOST)
+                errors.append(mean - group.mean())
+        return errors
+
+    return several(errors)
 
 
-def several(errors, *arguments, times):
-    return rms([error for _ in range(times) for error in errors(*arguments)])
+# Noise that is calibrated with dp_accounting.
 
 
 def gaussian(questions):
@@ -133,69 +273,75 @@ def gaussian(questions):
         accountant.compose(dp_accounting.GaussianDpEvent(1 / inverse), questions)
         return accountant.get_epsilon(DELTA) <= EPSILON
     low, high = 1e-3, 10.0
-    for _ in range(14):
+    for _ in range(20):
         middle = math.sqrt(low * high)
         low, high = (middle, high) if fits(middle) else (low, middle)
     return 1 / low
 
 
 def calibrated(questions):
-    laplace = math.sqrt(2) * questions / EPSILON
-    return min(laplace, gaussian(questions))
+    return min(math.sqrt(2) * questions / EPSILON, gaussian(questions))
+
+
+def calibrated_quantiles():
+    """Return the error of nine choices: with a ninth of epsilon each, or with a rho for all."""
+    def fits(rho):
+        accountant = rdp.RdpAccountant()
+        accountant.compose(dp_accounting.ZCDpEvent(rho))
+        return accountant.get_epsilon(DELTA) <= EPSILON
+    rho = bisect(fits, 1e-4, 0.2)
+    return min(expected_choices(EPSILON / 9), expected_choices(math.sqrt(8 * rho / 9)))
 
 
 def calibrated_keys():
-    """Return the error of Laplace noise with a threshold.
-
-    A key of one person reaches the threshold with probability delta.
-    """
-    threshold, random = 1 + math.log(1 / (2 * DELTA)) / EPSILON, np.random.default_rng()
-    errors = []
-    for _ in range(300):
-        truth = np.array([np.sum(educ == key) for key in range(1, 17)])
-        noisy = truth + random.laplace(0, 1 / EPSILON, 16)
-        errors.extend(np.where((threshold <= noisy) & (0 < truth), noisy, 0) - truth)
-    return rms(errors)
+    """A key of one person reaches the threshold with probability delta."""
+    return continuous(1 / EPSILON, 1 + math.log(1 / (2 * DELTA)) / EPSILON)
 
 
 def calibrated_means():
-    scale, random, errors = calibrated(2) / math.sqrt(2), np.random.default_rng(), []
-    for key in range(1, 17):
-        group = clamped[educ == key]
-        if len(group) < 30:
-            continue
-        total = group.sum() + random.laplace(0, scale * MOST, 300)
-        count = len(group) + random.laplace(0, scale, 300)
-        errors.extend(np.clip(total / np.maximum(count, 1), 0, MOST) - group.mean())
-    return rms(errors)
+    scale, random = calibrated(2) / math.sqrt(2), np.random.default_rng()
+    groups = [group for key in range(1, 17) if 30 <= len(group := clamped[educ == key])]
+    squares = []
+    for _ in range(4000):
+        errors = []
+        for group in groups:
+            total = group.sum() + random.laplace(0, scale * MOST)
+            count = len(group) + random.laplace(0, scale)
+            errors.append(np.clip(total / max(count, 1), 0, MOST) - group.mean())
+        squares.append(np.mean(np.square(errors)))
+    return Measured(squares, len(groups))
 
 
 def main():
-    with open(sys.argv[2]) as file:
-        ours = json.load(file)
-    loss = lambda way: way[0]
     theirs = {
-        "100 counts": [several(theirs_counts, loss(PURE), "laplace", times=3),
-                       several(theirs_counts, loss(ROOT), "gaussian", times=3)],
-        "10 sums": [several(theirs_sums, loss(PURE), "laplace", times=20),
-                    several(theirs_sums, loss(ROOT), "gaussian", times=20)],
-        "9 quantiles, in parts of the rows": [several(theirs_quantiles, *PURE, times=20),
-                                              several(theirs_quantiles, *ROOT, times=20)],
-        "counts by keys that are found": [several(theirs_keys, times=10)],
-        "mean by group": [several(theirs_means, loss(PURE), times=10),
-                          several(theirs_means, loss(ROOT), times=10)],
+        "100 counts": [theirs_counts(PURE[0], "laplace"), theirs_counts(ROOT[0], "gaussian")],
+        "10 sums": [theirs_sums(PURE[0], "laplace"), theirs_sums(ROOT[0], "gaussian")],
+        "9 quantiles, in parts of the rows": [theirs_quantiles(*PURE), theirs_quantiles(*ROOT)],
+        "counts by keys that are found": [theirs_keys()],
+        "mean by group": [theirs_means(PURE[0]), theirs_means(ROOT[0])],
     }
+    exactly = lambda expected: Measured([], 0, expected)
     noise = {
-        "100 counts": calibrated(100),
-        "10 sums": calibrated(10) * MOST,
-        "counts by keys that are found": calibrated_keys(),
+        "100 counts": exactly(calibrated(100)),
+        "10 sums": exactly(calibrated(10) * MOST),
+        "9 quantiles, in parts of the rows": exactly(calibrated_quantiles()),
+        "counts by keys that are found": exactly(calibrated_keys()),
         "mean by group": calibrated_means(),
     }
-    print(f"{'':36}{'ours':>12}{'OpenDP':>12}{'calibrated':>12}")
+    with open(sys.argv[2]) as file:
+        ours = json.load(file)
+    head = f"{'method':>12}{'times':>7}{'numbers':>9}{'measured':>20}{'expected':>11}"
+    print(f"{'question':34}{head}")
     for question, found in ours.items():
-        other = noise.get(question)
-        other = "none" if other is None else f"{other:.4g}"
-        print(f"{question:36}{found:12.4g}{min(theirs[question]):12.4g}{other:>12}")
+        expected = expected_ours(question, found["noise"])
+        methods = {
+            "ours": Measured(found["squares"], found["numbers"], expected),
+            "OpenDP": min(theirs[question], key=Measured.value),
+            "calibrated": noise[question],
+        }
+        for place, (method, one) in enumerate(methods.items()):
+            title = question if place == 0 else ""
+            print(f"{title:34}{method:>12}{one.times:>7}{one.numbers:>9}{one.show()}")
 
 
 main()

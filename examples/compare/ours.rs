@@ -1,14 +1,27 @@
-//! Root mean square errors of `Context`, as one line of JSON for `compare.py` in this folder.
+//! Errors of `Context`, as JSON for `compare.py` in this folder.
 //!
-//! `cargo run --release -p opendp-examples --example compare -- people.csv 100`
+//! `cargo run --release -p opendp-examples --example compare -- people.csv 200`
+//!
+//! For each question, the output has the mean square error of each repetition, the number of
+//! numbers of a repetition, and the noise. `compare.py` computes the expected error from the
+//! noise.
 
 use std::fs::File;
 
-use opendp_rs::opendp_analysis::context::Goal;
+use opendp_rs::opendp_analysis::context::{Goal, Noised};
 use opendp_rs::prelude::*;
+use serde_json::{Value as Json, json};
 
 type Tight = Approximate<MaxDivergence>;
 type Outcome<T> = std::result::Result<T, Box<dyn std::error::Error>>;
+/// The errors of one repetition, and the noise.
+type Errors = Result<(Vec<f64>, Json)>;
+
+/// Describe the noise of a plan whose questions all have the same noise.
+fn noise_of(noised: &[Noised]) -> Json {
+    let one = noised.first();
+    json!({"mechanism": one.map(|one| one.mechanism), "scale": one.map(|one| &one.scales)})
+}
 
 /// The table, and its exact columns for comparison.
 struct People {
@@ -40,7 +53,7 @@ impl People {
     }
     /// Return the errors of 100 counts. Count `k` is the number of people with an income of at
     /// least `1000 k`.
-    fn counts(&self) -> Result<Vec<f64>> {
+    fn counts(&self) -> Errors {
         let context = self.open(Split::as_you_go())?;
         let mut plan = context.plan();
         let least = |k: u32| f64::from(k) * 1000.0;
@@ -49,16 +62,18 @@ impl People {
             plan.ask(rich.count(), Goal::Weight(1.0))
         });
         let asked = asked.collect::<Result<Vec<_>>>()?;
-        let mut answers = plan.solve()?.release()?;
+        let solved = plan.solve()?;
+        let noise = noise_of(&solved.noises(0.05)?);
+        let mut answers = solved.release()?;
         let error = |(k, asked)| {
             let truth = self.income.iter().filter(|income| least(k) <= **income).count();
             Ok(answers.take(asked)?.value as f64 - truth as f64)
         };
-        (0..).zip(asked).map(error).collect()
+        Ok(((0..).zip(asked).map(error).collect::<Result<_>>()?, noise))
     }
     /// Return the errors of 10 sums. Each sum adds up the incomes of the people in one decade of
     /// ages.
-    fn sums(&self) -> Result<Vec<f64>> {
+    fn sums(&self) -> Errors {
         let context = self.open(Split::as_you_go())?;
         let mut plan = context.plan();
         let asked = (0..10_i64).map(|decade| {
@@ -67,22 +82,24 @@ impl People {
             plan.ask(incomes.sum(), Goal::Weight(1.0))
         });
         let asked = asked.collect::<Result<Vec<_>>>()?;
-        let mut answers = plan.solve()?.release()?;
+        let solved = plan.solve()?;
+        let noise = noise_of(&solved.noises(0.05)?);
+        let mut answers = solved.release()?;
         let error = |(decade, asked)| {
             let rows = self.age.iter().zip(&self.income).filter(|(age, _)| *age / 10 == decade);
             let truth: f64 = rows.map(|(_, income)| income.clamp(0.0, 100_000.0)).sum();
             Ok(answers.take(asked)?.value - truth)
         };
-        (0..).zip(asked).map(error).collect()
+        Ok(((0..).zip(asked).map(error).collect::<Result<_>>()?, noise))
     }
-    /// Return the errors of the deciles of the age, as fractions of the rows. Choices compose
-    /// better under a rho, so the budget is a rho that is (1, 1e-6)-DP.
-    fn quantiles(&self) -> Result<Vec<f64>> {
-        let (unit, budget) = (PrivacyUnit::person(1)?, Budget::rho(0.024_355)?);
-        let context = Context::new(self.table.clone(), unit, budget, Split::evenly(1)?)?;
+    /// Return the errors of the deciles of the age, as fractions of the rows.
+    fn quantiles(&self) -> Errors {
+        let context = self.open(Split::evenly(1)?)?;
         let alphas: Vec<f64> = (1..10).map(|k| f64::from(k) / 10.0).collect();
         let ages = context.query().column::<i64>("age");
-        let chosen = ages.quantiles(&alphas, (0..=100).collect()).choose()?.release()?;
+        let question = ages.quantiles(&alphas, (0..=100).collect()).choose()?;
+        let noise = json!({"mechanism": question.mechanism(), "scale": [question.scale()]});
+        let chosen = question.release()?;
         let size = self.age.len() as f64;
         let part = |keep: &dyn Fn(i64) -> bool| {
             self.age.iter().filter(|age| keep(**age)).count() as f64 / size
@@ -91,25 +108,33 @@ impl People {
             let (below, above) = (part(&|age| age < *chosen), part(&|age| *chosen < age));
             (below - alpha).max(alpha - (1.0 - above)).max(0.0)
         };
-        Ok(alphas.iter().zip(&chosen.value).map(error).collect())
+        Ok((alphas.iter().zip(&chosen.value).map(error).collect(), noise))
     }
     /// Return the errors of the counts by education, for keys that are not public. The count of a
     /// missing key is 0.
-    fn keys(&self) -> Result<Vec<f64>> {
+    fn keys(&self) -> Errors {
         let context = self.open(Split::evenly(1)?)?;
         let educ = context.query().column::<i64>("educ").count_by();
-        let found = educ.laplace()?.release()?.value;
+        let question = educ.laplace()?;
+        let noise = json!({
+            "mechanism": question.mechanism(),
+            "scale": [question.scale()],
+            "threshold": question.threshold(),
+        });
+        let found = question.release()?.value;
         let error = |key: i64| {
             let truth = self.educ.iter().filter(|educ| **educ == key).count() as f64;
             found.get(&key).map_or(0.0, |count| *count as f64) - truth
         };
-        Ok((1..=16).map(error).collect())
+        Ok(((1..=16).map(error).collect(), noise))
     }
     /// Return the errors of the mean income by education, for groups of at least 30 people.
-    fn means(&self) -> Result<Vec<f64>> {
+    fn means(&self) -> Errors {
         let context = self.open(Split::as_you_go())?;
         let groups = context.query().group_by(["educ"]).keys("educ", 1..=16).impute("income", 0.0);
-        let rows = groups.mean("income", (0.0, 100_000.0)).release()?.rows(0.05)?;
+        let solved = groups.mean("income", (0.0, 100_000.0)).solve()?;
+        let noise = noise_of(&solved.statistics(0.05)?);
+        let rows = solved.release()?.rows(0.05)?;
         let mut errors = Vec::new();
         for (key, row) in (1..).zip(rows) {
             let of = self.educ.iter().zip(&self.income).filter(|(educ, _)| **educ == key);
@@ -118,29 +143,30 @@ impl People {
                 errors.push(row.value - of.iter().sum::<f64>() / of.len() as f64);
             }
         }
-        Ok(errors)
+        Ok((errors, noise))
     }
 }
 fn main() -> Outcome<()> {
     let mut arguments = std::env::args().skip(1);
     let file = arguments.next().ok_or("expected a file of people")?;
-    let times: u32 = arguments.next().as_deref().unwrap_or("100").parse()?;
+    let times: u32 = arguments.next().as_deref().unwrap_or("200").parse()?;
     let people = People::read(&file)?;
-    let rms = |errors: fn(&People) -> Result<Vec<f64>>| -> Result<f64> {
-        let (mut squares, mut count) = (0.0, 0.0);
+    let repeat = |errors: fn(&People) -> Errors, times: u32| -> Result<Json> {
+        let (mut squares, mut numbers, mut last) = (Vec::new(), 0, Json::Null);
         for _ in 0..times {
-            for error in errors(&people)? {
-                (squares, count) = (squares + error * error, count + 1.0);
-            }
+            let (errors, noise) = errors(&people)?;
+            let square = errors.iter().map(|error| error * error).sum::<f64>();
+            squares.push(square / errors.len() as f64);
+            (numbers, last) = (errors.len(), noise);
         }
-        Ok(f64::sqrt(squares / count))
+        Ok(json!({"squares": squares, "numbers": numbers, "noise": last}))
     };
-    let found = serde_json::json!({
-        "100 counts": rms(People::counts)?,
-        "10 sums": rms(People::sums)?,
-        "9 quantiles, in parts of the rows": rms(People::quantiles)?,
-        "counts by keys that are found": rms(People::keys)?,
-        "mean by group": rms(People::means)?,
+    let found = json!({
+        "100 counts": repeat(People::counts, times)?,
+        "10 sums": repeat(People::sums, 10 * times)?,
+        "9 quantiles, in parts of the rows": repeat(People::quantiles, 10 * times)?,
+        "counts by keys that are found": repeat(People::keys, 20 * times)?,
+        "mean by group": repeat(People::means, 10 * times)?,
     });
     println!("{found}");
     Ok(())

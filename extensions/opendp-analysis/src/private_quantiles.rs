@@ -24,9 +24,9 @@ type Choose<MO> = Measurement<VectorDomain<AtomDomain<u64>>, RangeDistance<u64>,
 
 /// Make a measurement that releases several quantiles, chosen from a list of candidates.
 ///
-/// The measurement first chooses the middle one of the quantiles. This choice divides the rows into
-/// two parts. Then it chooses the other quantiles in the two parts, in the same way. So each row
-/// matters for about `log2` of the number of quantiles, instead of for each quantile.
+/// The measurement first chooses the middle one of the quantiles. This choice divides the rows
+/// into two parts. Then it chooses the other quantiles in the two parts, in the same way. So each
+/// row matters for about `log2` of the number of quantiles, instead of for each quantile.
 ///
 /// # Arguments
 /// * `input` - vectors of numbers under the symmetric distance
@@ -41,20 +41,21 @@ type Choose<MO> = Measurement<VectorDomain<AtomDomain<u64>>, RangeDistance<u64>,
 /// are different. `scale` is finite and not negative.
 ///
 /// # Function
-/// *Points.* Sort the candidates. A candidate represents the rows that are equal to it, half of the
-/// rows up to each neighbour, and all rows beyond it if it has no neighbour on this side. The
-/// represented rows of each candidate are divided into `t` equal steps, and rows are divisible. So a
-/// candidate has `t + 1` points. The position of a point is the number of rows below it, from 0 for
-/// the first point to the number of rows for the last point. Here `t` is 16, or less if there are
-/// more than 1024 candidates, but at least 2.
+/// *Points.* Sort the candidates. A candidate represents the rows that are equal to it, half of
+/// the rows up to each neighbour, and all rows beyond it if it has no neighbour on this side. The
+/// represented rows of each candidate are divided into `t` equal steps, and rows are divisible. So
+/// a candidate has `t + 1` points. The position of a point is the number of rows below it, from 0
+/// for the first point to the number of rows for the last point. Here `t` is 16, or less if there
+/// are more than 1024 candidates, but at least 2.
 ///
 /// *Choices.* To choose quantiles between two points `A` and `B`, of levels `l` and `h`, take the
 /// middle one of these quantiles. Let `a` be its level and `r = (a - l) / (h - l)`, rounded to a
-/// multiple of `2^-30`. The score of a point from `A` to `B` at position `p` is the distance of `p`
-/// from `(1 - r) A + r B`. [`make_noisy_max`](opendp_measurements::make_noisy_max) with noise of
-/// scale `2 max(r, 1 - r) scale` chooses a point `C` with a low score. The candidate of this point is
-/// released. The quantiles with lower levels are chosen between `A` and `C`, and the others between
-/// `C` and `B`. At first, `A` and `B` are the first and the last point, and have the levels 0 and 1.
+/// multiple of `2^-30`. The score of a point from `A` to `B` at position `p` is the distance of
+/// `p` from `(1 - r) A + r B`. [`make_noisy_max`](opendp_measurements::make_noisy_max) with noise
+/// of scale `2 max(r, 1 - r) scale` chooses a point `C` with a low score. The candidate of this
+/// point is released. The quantiles with lower levels are chosen between `A` and `C`, and the
+/// others between `C` and `B`. At first, `A` and `B` are the first and the last point, and have
+/// the levels 0 and 1.
 ///
 /// # Postcondition
 /// For any two members at distance at most `d_in`, the divergence of the releases, in the measure,
@@ -69,32 +70,33 @@ type Choose<MO> = Measurement<VectorDomain<AtomDomain<u64>>, RangeDistance<u64>,
 /// *One row.* The position of each point is a sum over rows. The term of a row is from 0 to 1, and
 /// does not depend on other rows. It does not decrease from one point to the next point. Look at a
 /// choice between `A` and `B`. Let `w` be the term of a row at `B` minus its term at `A`, and let
-/// `v` be its term at a point minus its term at `A`, so `0 <= v <= w`. The row adds `v - r w` to the
-/// signed distance of the point from the target. So it changes each score by at most
-/// `w max(r, 1 - r)`, and the range of the changes of all scores is at most `2 w max(r, 1 - r)`.
-/// Scores are cut at the largest integer, which increases no change.
+/// `v` be its term at a point minus its term at `A`, so `0 <= v <= w`. The row adds `v - r w` to
+/// the signed distance of the point from the target. So it changes each score by at most `w max(r,
+/// 1 - r)`, and the range of the changes of all scores is at most `2 w max(r, 1 - r)`. Scores are
+/// cut at the largest integer, which increases no change.
 ///
 /// *One choice.* The `d` rows that only one of two members holds have the sum `W` of their `w`. So
-/// the range is at most `2 W max(r, 1 - r)`, and the range over the scale is at most `W / scale`. By
-/// the proof of [`make_noisy_max`](opendp_measurements::make_noisy_max), the loss of the choice is
-/// `W / scale`, or `(W / scale)^2 / 8`.
+/// the range is at most `2 W max(r, 1 - r)`, and the range over the scale is at most `W / scale`.
+/// By the proof of [`make_noisy_max`](opendp_measurements::make_noisy_max), the loss of the choice
+/// is `W / scale`, or `(W / scale)^2 / 8`.
 ///
-/// *One level.* The first choice is level 1. The next two choices are level 2, and so on. Given the
-/// points that were chosen on all earlier levels, the choices on one level are independent, and are
-/// between disjoint pairs of adjacent points. So for each row, the sum of its `w` over the choices
-/// of a level is at most 1. The sum of the `W` is at most `d`. So the sum of the losses is at most
-/// `d / scale`. The sum of the squares of the `W` is at most `d^2`, so the sum of the `rho` is at
-/// most `(d / scale)^2 / 8`.
+/// *One level.* The first choice is level 1. The next two choices are level 2, and so on. Given
+/// the points that were chosen on all earlier levels, the choices on one level are independent,
+/// and are between disjoint pairs of adjacent points. So for each row, the sum of its `w` over the
+/// choices of a level is at most 1. The sum of the `W` is at most `d`. So the sum of the losses is
+/// at most `d / scale`. The sum of the squares of the `W` is at most `d^2`, so the sum of the
+/// `rho` is at most `(d / scale)^2 / 8`.
 ///
 /// *All levels.* The levels are an adaptive composition, and each level has the same bound for all
 /// earlier choices. So the losses of the `k` levels add up (Dwork, Roth 2014, Theorem 3.16; Bun,
-/// Steinke 2016, Lemma 2.3). The candidates of points are post-processing. Recursion over quantiles
-/// is also in Kaplan, Schnapp, Stemmer 2022. Their algorithm drops the rows that are equal to a
-/// chosen quantile. Here such rows are divided, so repeated values do not move other quantiles.
+/// Steinke 2016, Lemma 2.3). The candidates of points are post-processing. Recursion over
+/// quantiles is also in Kaplan, Schnapp, Stemmer 2022. Their algorithm drops the rows that are
+/// equal to a chosen quantile. Here such rows are divided, so repeated values do not move other
+/// quantiles.
 ///
-/// The choices by Gumbel noise on one level are `mu`-GDP with `mu^2 = pi rho`, each given the earlier
-/// ones, for their `rho` above. So [`mu_squared_of_choices`] of the loss bounds `mu^2` of the
-/// release.
+/// The choices by Gumbel noise on one level are `mu`-GDP with `mu^2 = pi rho`, each given the
+/// earlier ones, for their `rho` above. So [`mu_squared_of_choices`] of the loss bounds `mu^2` of
+/// the release.
 ///
 /// [`mu_squared_of_choices`]: opendp_measurements::accounting::mu_squared_of_choices
 ///
@@ -158,9 +160,9 @@ where
 /// of points add at most `1 / 32` of the rows of one candidate for each level of choices.
 ///
 /// Let `E` be the distance of a chosen point from its quantile. The target of a choice between `A`
-/// and `B` is a mean of `A` and `B`. So its distance from the quantile is at most the larger `E` of
-/// `A` and `B`. The noise adds at most `2 max(r, 1 - r) ln(n / alpha)` on each level, where `n` is
-/// the number of points of all quantiles (union bound).
+/// and `B` is a mean of `A` and `B`. So its distance from the quantile is at most the larger `E`
+/// of `A` and `B`. The noise adds at most `2 max(r, 1 - r) ln(n / alpha)` on each level, where `n`
+/// is the number of points of all quantiles (union bound).
 pub(crate) fn rank_bound(candidates: usize, alphas: &[f64], alpha: f64) -> Result<f64> {
     let points = candidates.saturating_mul(MOST_STEPS + 1).saturating_mul(alphas.len());
     let logarithm = f64::inf_cast(points)?.inf_ln()?.inf_sub(alpha.neg_inf_ln()?)?;

@@ -49,12 +49,13 @@ pub(crate) const MOST: f64 = 9_007_199_254_740_992.0;
 /// Keys with the count 0 are dropped. Let `t` be the whole part of the threshold and `w` the
 /// remaining fraction. For each other key, let `T` be `t + 1` with probability `w`, and `t`
 /// otherwise. Let `k = T - 1`, and let `Z` be an integer from `-k` to `k` of probability
-/// proportional to `exp(-|Z| / scale)`. The key is released with its count plus `Z`, if this sum is
-/// at least `T`.
+/// proportional to `exp(-|Z| / scale)`. The key is released with its count plus `Z`, if this sum
+/// is at least `T`.
 ///
 /// # Postcondition
 /// Any two members at distance at most `d_in` give releases that are `map(d_in)`-close, as
-/// `(epsilon, delta)`. A release lists its keys in an order that depends only on the released keys.
+/// `(epsilon, delta)`. A release lists its keys in an order that depends only on the released
+/// keys.
 ///
 /// # Map
 /// Let `d_in = (l0, l1, linf)`, and let `d` be the smaller one of `l1` and `linf`. Let
@@ -69,35 +70,36 @@ pub(crate) const MOST: f64 = 9_007_199_254_740_992.0;
 ///
 /// # Proof
 /// The parts of a release about different keys are independent. Let `P_i` and `Q_i` be the laws of
-/// the part of key `i` on two members, and `d_i` the change of its count, where an absent key counts
-/// as 0. Claim: `P_i = G_i + H_i` for two measures, where `G_i <= exp(d_i / scale) Q_i` and `H_i`
-/// has a mass of at most `p`. `H_i` is 0 if the count does not change.
+/// the part of key `i` on two members, and `d_i` the change of its count, where an absent key
+/// counts as 0. Claim: `P_i = G_i + H_i` for two measures, where `G_i <= exp(d_i / scale) Q_i` and
+/// `H_i` has a mass of at most `p`. `H_i` is 0 if the count does not change.
 ///
-/// It is enough to show the claim for a given `T`, with `p_k` in place of `p`. The law of `T` is the
-/// same for both members. So the mixtures of the `G_i` and of the `H_i` over `T` show the claim
-/// itself.
+/// It is enough to show the claim for a given `T`, with `p_k` in place of `p`. The law of `T` is
+/// the same for both members. So the mixtures of the `G_i` and of the `H_i` over `T` show the
+/// claim itself.
 ///
 /// *Both counts are positive or negative.* Look at the noisy counts. The release is a function of
-/// them. If both laws give a noisy count a positive probability, the ratio of the two probabilities
-/// is at most `exp(d_i / scale)`, because the laws of `Z` are equal and have the same divisor. Let
-/// `H_i` be the part of the law `P_i` where the law of the other noisy count is 0. These noisy
-/// counts are beyond one end of the range of the other law. So `Z` is one of the `d_i` largest
-/// numbers, or one of the `d_i` smallest numbers. The mass is at most `p_k`, since `d_i <= d`.
+/// them. If both laws give a noisy count a positive probability, the ratio of the two
+/// probabilities is at most `exp(d_i / scale)`, because the laws of `Z` are equal and have the
+/// same divisor. Let `H_i` be the part of the law `P_i` where the law of the other noisy count is
+/// 0. These noisy counts are beyond one end of the range of the other law. So `Z` is one of the
+/// `d_i` largest numbers, or one of the `d_i` smallest numbers. The mass is at most `p_k`, since
+/// `d_i <= d`.
 ///
-/// *One count is 0.* The key with the count 0 is not released. The other count has a magnitude of at
-/// most `d`, and is released only if `Z >= T - d = k + 1 - d`, so with probability at most `p_k`. If
-/// `P_i` is the law of this other count, let `H_i` be its part where the key is released. Otherwise
-/// `P_i` never releases the key, and `Q_i` does not release it with probability at least `1 - p_k`.
-/// Then let `H_i` be `p_k` times `P_i`.
+/// *One count is 0.* The key with the count 0 is not released. The other count has a magnitude of
+/// at most `d`, and is released only if `Z >= T - d = k + 1 - d`, so with probability at most
+/// `p_k`. If `P_i` is the law of this other count, let `H_i` be its part where the key is
+/// released. Otherwise `P_i` never releases the key, and `Q_i` does not release it with
+/// probability at least `1 - p_k`. Then let `H_i` be `p_k` times `P_i`.
 ///
 /// *Together.* At most `l0` counts change. Take the product of all parts. The product of the `G_i`
-/// is at most `exp(sum_i d_i / scale)` times the product of the `Q_i`. The sum is at most `l1`, and
-/// at most `l0 d`. The remaining mass is at most `1 - (1 - p)^l0`. So for every set `S` of releases,
-/// `P[S] <= exp(epsilon) Q[S] + delta`.
+/// is at most `exp(sum_i d_i / scale)` times the product of the `Q_i`. The sum is at most `l1`,
+/// and at most `l0 d`. The remaining mass is at most `1 - (1 - p)^l0`. So for every set `S` of
+/// releases, `P[S] <= exp(epsilon) Q[S] + delta`.
 ///
-/// For a single changed count of 1, this is the truncated geometric mechanism of Desfontaines, Voss,
-/// Gipson, Mandayam 2022. It releases each key with the largest probability that epsilon and delta
-/// admit, if the threshold is a whole number.
+/// For a single changed count of 1, this is the truncated geometric mechanism of Desfontaines,
+/// Voss, Gipson, Mandayam 2022. It releases each key with the largest probability that epsilon and
+/// delta admit, if the threshold is a whole number.
 ///
 /// *The order.* The release is a new map. Its keys are inserted in the order of their hashes, and
 /// its capacity depends on the number of released keys.
@@ -235,8 +237,8 @@ impl Truncated {
         Ok(above(k + 1 - change)?.inf_mul(part)?.inf_div(whole)?.min(1.0))
     }
 }
-/// Bound the probability that any of `count` independent events happens, if each has probability at
-/// most `each`.
+/// Bound the probability that any of `count` independent events happens, if each has probability
+/// at most `each`.
 fn any_of(count: u32, each: f64) -> Result<f64> {
     if count == 1 || each == 1.0 {
         return Ok(each);

@@ -14,7 +14,6 @@ use opendp_measurements::Scale;
 use opendp_measurements::accounting::joined_epsilon;
 
 use super::{Accounted, Budget, Context};
-
 pub use answers::Answers;
 use answers::another;
 use drafted::{Drafted, Ready, Units};
@@ -151,8 +150,8 @@ impl<'c, MO: Accounted> Plan<'c, MO> {
         self.drafts.push(Box::new(draft));
         Ok(Asked(self.drafts.len() - 1, PhantomData))
     }
-    /// Return the budget that reaches all wanted accuracies. For an epsilon and a delta, return the
-    /// epsilon at the delta of the context's budget.
+    /// Return the budget that reaches all wanted accuracies. For an epsilon and a delta, return
+    /// the epsilon at the delta of the context's budget.
     ///
     /// # Errors
     /// `Argument` when a question has a weight instead of a wanted accuracy.
@@ -178,7 +177,8 @@ impl<'c, MO: Accounted> Plan<'c, MO> {
         MO::default().join(&parts)
     }
     /// Find the scales of all questions. Wanted accuracies are reached exactly. The questions with
-    /// weights get the remaining part of the share. Without weights, this part stays in the budget.
+    /// weights get the remaining part of the share. Without weights, this part stays in the
+    /// budget.
     ///
     /// # Errors
     /// `BudgetExceeded` when the wanted accuracies do not fit.
@@ -351,8 +351,8 @@ impl<'c, MO: Accounted> Solved<'c, MO> {
     pub fn forgo(self) -> Result<()> {
         self.pay().map(drop)
     }
-    /// Return the title, the mechanism, the scale and the error of each question.
-    pub(super) fn noises(&self, alpha: f64) -> Result<Vec<Noised>> {
+    /// Describe the noise of each question. Bounds on errors hold except with probability `alpha`.
+    pub fn noises(&self, alpha: f64) -> Result<Vec<Noised>> {
         let mut all = Vec::with_capacity(self.drafts.len());
         for (draft, setting) in self.drafts.iter().zip(&self.settings) {
             all.push(draft.ready(*setting, &self.delta, self.stated)?.noised(alpha)?);

@@ -115,3 +115,29 @@ fn a_fraction_of_a_threshold_takes_all_of_delta() {
     let between = made(1.0, 14.0 + part).unwrap();
     assert!((delta(&between) / 1e-6 - 1.0).abs() < 1e-9);
 }
+#[test]
+fn at_one_loss_more_keys_are_released_than_with_laplace_noise() {
+    for (epsilon, most) in [(1.0_f64, 1e-6_f64), (0.3, 1e-8), (2.0, 1e-3)] {
+        let scale = 1.0 / epsilon;
+        let fits = |threshold: f64| Ok(made(scale, threshold)?.map(&(1, 1, 1))?.1 <= most);
+        let threshold = opendp_core::search::binary_search(fits, Some((scale, 1e6))).unwrap();
+        // Laplace noise reaches the best threshold with probability delta, from a count of 1.
+        let other = 1.0 + (1.0 / (2.0 * most)).ln() * scale;
+        let (mut ours, mut others) = (0.0, 0.0);
+        for count in 1..120 {
+            let mut law = law(count, scale, threshold);
+            let released = 1.0 - law.pop().unwrap();
+            let noise = (other - count as f64) / scale;
+            let tail = (-noise.abs()).exp() / 2.0;
+            let laplace = if 0.0 < noise { tail } else { 1.0 - tail };
+            assert!(laplace <= released * (1.0 + 1e-6), "{epsilon} {count}: {laplace} {released}");
+            (ours, others) = (ours + released, others + laplace);
+            // The noise has a smaller variance, too.
+            let square =
+                |(noisy, mass): (usize, &f64)| mass * (noisy as f64 - count as f64).powi(2);
+            let variance: f64 = law.iter().enumerate().map(square).sum();
+            assert!(variance <= 2.0 * scale * scale, "{epsilon} {count}: {variance}");
+        }
+        assert!(others + 0.05 < ours, "{epsilon}: {ours} {others}");
+    }
+}

@@ -13,10 +13,11 @@ use super::Rows;
 
 /// The middle of the bounds of a column, and means that are computed from distances to it.
 ///
-/// Suppose that the number of rows is private. Then a mean is a quotient of a noisy sum and a noisy
-/// count. One row changes a sum of numbers from `lower` to `upper` by up to the larger magnitude of
-/// both bounds. One row changes a sum of distances from the middle by only half of `upper - lower`.
-/// So the noise of this sum is smaller. The middle is public, and is added to the quotient.
+/// Suppose that the number of rows is private. Then a mean is a quotient of a noisy sum and a
+/// noisy count. One row changes a sum of numbers from `lower` to `upper` by up to the larger
+/// magnitude of both bounds. One row changes a sum of distances from the middle by only half of
+/// `upper - lower`. So the noise of this sum is smaller. The middle is public, and is added to the
+/// quotient.
 ///
 /// ```
 /// # use opendp_analysis::{Budget, Context, PrivacyUnit, Split, Table};
@@ -88,8 +89,8 @@ where
 /// Subtract a number from each row.
 ///
 /// # Proof
-/// The function acts on each row alone, so distances do not grow. The number is finite, and rows are
-/// not NaN. So differences are not NaN.
+/// The function acts on each row alone, so distances do not grow. The number is finite, and rows
+/// are not NaN. So differences are not NaN.
 fn distances(rows: ColumnSpace<f64>, centre: f64) -> Result<Step<f64>> {
     let domain = VectorDomain::new(AtomDomain::non_nan());
     let domain = match rows.domain().size() {
