@@ -118,9 +118,9 @@ fn the_sum_of_a_mean_without_groups_is_centred() {
         (2.0 * (2.0 * most).powi(2) + 8.0 * (mean - centre).powi(2)).sqrt() / ages.len() as f64
     };
     let found = (squares / f64::from(times)).sqrt();
-    assert!((found / expected(50.0, 50.0) - 1.0).abs() < 0.3, "{found}");
+    assert!((found / expected(50.0, 50.0) - 1.0).abs() < 0.45, "{found}");
     assert!(found < 0.7 * expected(100.0, 0.0), "{found}");
-    assert!(180 <= inside, "{inside} of {times}");
+    assert!(170 <= inside, "{inside} of {times}");
 }
 #[test]
 fn a_median_is_a_candidate_and_the_top_categories_are_names() {
