@@ -110,7 +110,8 @@ pub(crate) const MOST: f64 = 9_007_199_254_740_992.0;
 /// The magnitude of `Z` is stochastically smaller than the magnitude of Laplace noise without
 /// truncation. So the error of the count of each key is bounded as for Laplace noise. This bound
 /// does not hold for the released keys alone, because keys with a large noise are released more
-/// often.
+/// often. In a sum of several counts with different weights, a probability of an error is at most
+/// that of Laplace noise, divided by `1 - 2 q^(k + 1) / (1 + q)` for each count.
 ///
 /// # Errors
 /// * `MakeMeasurement` when the threshold does not fit its precondition
