@@ -67,7 +67,7 @@ class Measured:
     def show(self):
         measured = f"{self.error:.4g} +- {self.spread:.2g}" if self.times else "-"
         expected = "-" if self.expected is None else f"{self.expected:.4g}"
-        return f"{measured:>20}{expected:>11}"
+        return f"{measured:>23}{expected:>11}"
 
 
 def several(errors, expected=None):
@@ -330,7 +330,7 @@ def main():
     }
     with open(sys.argv[2]) as file:
         ours = json.load(file)
-    head = f"{'method':>12}{'times':>7}{'numbers':>9}{'measured':>20}{'expected':>11}"
+    head = f"{'method':>12}{'times':>7}{'numbers':>9}{'measured':>23}{'expected':>11}"
     print(f"{'question':34}{head}")
     for question, found in ours.items():
         expected = expected_ours(question, found["noise"])
