@@ -146,7 +146,7 @@ impl Tilt {
         let mut log = 0.0;
         for (part, count) in &self.0 {
             log += *count as f64 * ln(part.envelope(frequency)).min(0.0);
-            if log < -200.0 {
+            if log < -100.0 {
                 break;
             }
         }
@@ -253,8 +253,7 @@ impl Inversion {
     fn add(&mut self, factor: &Factor, frequency: f64) {
         let t = self.tilt;
         let kernel = Complex::new(t, frequency) * Complex::new(t + 1.0, frequency);
-        let size = exp((factor.log * (1.0 - 1e-12)).max(-690.0)) / kernel.norm_sqr().sqrt();
-        let size = size * (1.0 + 1e-9);
+        let size = factor.bound / kernel.norm_sqr().sqrt() * (1.0 + 1e-9);
         // A negligible value can be NaN, so it is replaced by 0.
         let nothing = factor.is_negligible();
         let wave = if nothing { Complex::new(0.0, 0.0) } else { factor.value / kernel };

@@ -3,12 +3,12 @@
 use opendp_fourier::Complex;
 
 use super::convolution::raise;
-use super::elementary::{U, ln};
+use super::elementary::{U, exp, ln};
 use super::gather::Gather;
 use super::transform::Tilted;
 
-/// A modulus is negligible if its logarithm is below this value.
-const NOTHING: f64 = -100.0;
+/// A modulus is negligible if it is below this value.
+const NOTHING: f64 = 1e-44;
 
 /// The product of powers of waves (values of the Fourier transforms of losses), at each frequency.
 ///
@@ -42,21 +42,25 @@ enum Gathering {
 #[derive(Clone, Copy)]
 pub(super) struct Factor {
     pub(super) value: Complex,
-    /// The logarithm of a bound on the modulus of `value`.
-    pub(super) log: f64,
+    /// A bound on the modulus of the exact product.
+    pub(super) bound: f64,
     /// The sum of `k e / m` over all waves.
     pub(super) errors: f64,
 }
 impl Factor {
     pub(super) fn is_negligible(&self) -> bool {
-        self.log < NOTHING
+        self.bound < NOTHING
     }
     fn multiply(&mut self, wave: Complex, error: f64, count: u64) {
         let power = count as f64;
         let modulus = wave.norm_sqr().sqrt() * (1.0 + 16.0 * U) + error + 1e-300;
         self.value *= raise(wave, count);
+        let bound = match count {
+            1 => modulus,
+            _ => exp((power * ln(modulus) * (1.0 - 1e-12)).max(-690.0)) * (1.0 + 16.0 * U),
+        };
         // The exact modulus of a wave is at most 1, so the bound is limited to 1.
-        self.log += power * ln(modulus).min(0.0);
+        self.bound *= bound.min(1.0) * (1.0 + 4.0 * U);
         self.errors += power * (error / modulus + 8.0 * U);
     }
 }
@@ -65,7 +69,7 @@ impl Product {
     /// Make a product without waves at `count` frequencies. If `many` is true, many losses follow.
     /// Then the waves of listed losses are computed by Fourier transforms.
     pub(super) fn new(spacing: f64, count: usize, many: bool) -> Product {
-        let one = Factor { value: Complex::new(1.0, 0.0), log: 0.0, errors: 0.0 };
+        let one = Factor { value: Complex::new(1.0, 0.0), bound: 1.0, errors: 0.0 };
         Product {
             spacing,
             gather: if many { Gathering::On(None) } else { Gathering::Off },
