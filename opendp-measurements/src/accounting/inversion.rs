@@ -214,7 +214,7 @@ impl Inversion {
     ) -> Option<Inversion> {
         let WavePlan { tilt, expected, spacing, many, others } =
             WavePlan::of(sketch, target, tolerance, most)?;
-        let mut product = Product::new(spacing, many, sketch.len() < parts.len());
+        let mut product = Product::new(spacing, many, most == MOST_SMOOTHED);
         let (mut all, mut rest, mut next) = (Tilt(Vec::with_capacity(parts.len())), parts, 1);
         // Tilt one group of parts after the other. The product of the earlier groups is negligible
         // above some frequency. So later groups need only lower frequencies, and their sums have

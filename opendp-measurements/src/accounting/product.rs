@@ -66,13 +66,13 @@ impl Factor {
 }
 
 impl Product {
-    /// Make a product without waves at `count` frequencies. If `many` is true, many losses follow.
-    /// Then the waves of listed losses are computed by Fourier transforms.
-    pub(super) fn new(spacing: f64, count: usize, many: bool) -> Product {
+    /// Make a product without waves at `count` frequencies. If `gather` is true, the waves of listed
+    /// losses are computed by Fourier transforms.
+    pub(super) fn new(spacing: f64, count: usize, gather: bool) -> Product {
         let one = Factor { value: Complex::new(1.0, 0.0), bound: 1.0, errors: 0.0 };
         Product {
             spacing,
-            gather: if many { Gathering::On(None) } else { Gathering::Off },
+            gather: if gather { Gathering::On(None) } else { Gathering::Off },
             factors: vec![one; count],
             active: count,
             #[cfg(test)]

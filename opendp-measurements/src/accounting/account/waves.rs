@@ -29,8 +29,8 @@ impl Account {
         self.inverted(parts, Target::Delta(delta), side, of)
     }
     /// Try the sum of waves for the parts. If there are many parts, also try the sum of waves for
-    /// the smoothed parts (the parts and a small Gaussian release). For very many parts, try the
-    /// smoothed parts first, because they take less time.
+    /// the smoothed parts (the parts and a small Gaussian release). For very many parts, and for
+    /// many parts on samples, try the smoothed parts first, because they take less time.
     fn inverted(
         &self,
         parts: &[PairCount],
@@ -40,8 +40,14 @@ impl Account {
     ) -> Option<f64> {
         let plain = || Inversion::of(parts, target, self.tolerance).and_then(&of);
         let smooth = || Inversion::smoothed(parts, target, self.tolerance).and_then(&of);
+        let listed = |(pair, _): &PairCount| {
+            pair.tilted(0.0, 0.0).is_some_and(|tilted| tilted.listed().is_some())
+        };
+        let faster = || SKETCHED <= parts.len() || parts.iter().any(listed);
         match (side, parts.len()) {
-            (Side::Above, SKETCHED..) if TOLERANCE <= self.tolerance => smooth().or_else(plain),
+            (Side::Above, MANY..) if TOLERANCE <= self.tolerance && faster() => {
+                smooth().or_else(plain)
+            }
             (Side::Above, MANY..) => plain().or_else(smooth),
             _ => plain(),
         }
