@@ -77,6 +77,9 @@ pub(super) struct WavePlan {
     pub(super) spacing: f64,
     /// The number of frequencies in the sum.
     pub(super) many: usize,
+    /// A bound on a product of waves. If all products below this bound are left out, their sum is
+    /// far below the target error.
+    pub(super) negligible: f64,
     pub(super) others: [(f64, f64); 2],
 }
 
@@ -132,7 +135,9 @@ impl WavePlan {
         let spacing = f64::from_bits((std::f64::consts::TAU / length).to_bits() & !0xfff);
         let goal = length * exp(-needed);
         let many = fewest(most, |n| omitted(&sum.all, n, spacing) < goal)?;
-        Some(WavePlan { tilt, expected, spacing, many, others: [lower, upper] })
+        let kernel = (tilt * (tilt + 1.0)).min(1.0);
+        let negligible = 1e-3 * goal * kernel / many as f64;
+        Some(WavePlan { tilt, expected, spacing, many, negligible, others: [lower, upper] })
     }
 }
 
