@@ -57,7 +57,7 @@ pub(crate) fn exp(x: f64) -> f64 {
     if !(x <= 709.0) {
         return f64::INFINITY;
     }
-    let k = (x * std::f64::consts::LOG2_E).round_ties_even();
+    let k = nearest(x * std::f64::consts::LOG2_E);
     let r = (x - k * LN_2_HIGH) - k * LN_2_LOW;
     let p = 1.0 + (r + r * r * tail(r));
     let half = (k as i64) / 2;
@@ -73,13 +73,25 @@ pub(crate) fn exp_m1(x: f64) -> f64 {
     if x.abs() < 0.35 { x + x * x * tail(x) } else { exp(x) - 1.0 }
 }
 
+/// Compute the sum of `r^n / (n + 2)!` for n from 0 to 12. The even and the odd powers are two
+/// chains of operations, which a processor runs at the same time.
 #[inline]
 fn tail(r: f64) -> f64 {
-    let mut p = 0.0;
-    for c in INVERSE_FACTORIALS[..13].iter().rev() {
-        p = p * r + c;
+    let z = r * r;
+    let (mut even, mut odd) = (INVERSE_FACTORIALS[12], 0.0);
+    for n in [10, 8, 6, 4, 2, 0] {
+        even = even * z + INVERSE_FACTORIALS[n];
+        odd = odd * z + INVERSE_FACTORIALS[n + 1];
     }
-    p
+    even + r * odd
+}
+
+/// Round to the nearest integer, for numbers of a magnitude below `2^51`. The sum has no bits for
+/// fractions, and the difference is exact. Older processors have no instruction for this.
+#[inline]
+fn nearest(x: f64) -> f64 {
+    const NO_FRACTIONS: f64 = 6_755_399_441_055_744.0; // 1.5 * 2^52
+    (x + NO_FRACTIONS) - NO_FRACTIONS
 }
 
 #[inline]
@@ -125,11 +137,14 @@ pub(crate) fn ln_1p(x: f64) -> f64 {
 #[inline]
 fn two_atanh(s: f64) -> f64 {
     let z = s * s;
-    let mut p = 0.0;
-    for odd in [23.0, 21.0, 19.0, 17.0, 15.0, 13.0, 11.0, 9.0, 7.0, 5.0, 3.0] {
-        p = p * z + 1.0 / odd;
+    let square = z * z;
+    // Two chains of operations, as in `tail`.
+    let (mut even, mut odd) = (1.0 / 23.0, 0.0);
+    for n in [19.0, 15.0, 11.0, 7.0, 3.0] {
+        even = even * square + 1.0 / n;
+        odd = odd * square + 1.0 / (n + 2.0);
     }
-    2.0 * (s + s * (z * p))
+    2.0 * (s + s * (z * (even + z * odd)))
 }
 
 /// The first 33 bits of `pi / 2`. The sum of this number and [`HALF_PI_LOW`] differs from `pi / 2`
@@ -149,7 +164,7 @@ pub(crate) const CIS_LIMIT: f64 = 1_000_000.0;
 /// `r^19 / 19!`. The last steps round by `2 u`. For the sine, this error is relative to `r`.
 #[inline]
 pub(crate) fn cis(x: f64) -> (f64, f64) {
-    let k = (x * std::f64::consts::FRAC_2_PI).round_ties_even();
+    let k = nearest(x * std::f64::consts::FRAC_2_PI);
     let r = (x - k * HALF_PI_HIGH) - k * HALF_PI_LOW;
     let z = -r * r;
     let (mut sine, mut cosine) = (0.0, 0.0);

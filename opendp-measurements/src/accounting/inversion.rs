@@ -146,7 +146,7 @@ impl Tilt {
         let mut log = 0.0;
         for (part, count) in &self.0 {
             log += *count as f64 * ln(part.envelope(frequency)).min(0.0);
-            if log < -200.0 {
+            if log < -100.0 {
                 break;
             }
         }
@@ -212,9 +212,9 @@ impl Inversion {
         tolerance: f64,
         most: usize,
     ) -> Option<Inversion> {
-        let WavePlan { tilt, expected, spacing, many, others } =
+        let WavePlan { tilt, expected, spacing, many, negligible, others } =
             WavePlan::of(sketch, target, tolerance, most)?;
-        let mut product = Product::new(spacing, many, sketch.len() < parts.len());
+        let mut product = Product::new(spacing, many, negligible, most == MOST_SMOOTHED);
         let (mut all, mut rest, mut next) = (Tilt(Vec::with_capacity(parts.len())), parts, 1);
         // Tilt one group of parts after the other. The product of the earlier groups is negligible
         // above some frequency. So later groups need only lower frequencies, and their sums have
@@ -242,8 +242,8 @@ impl Inversion {
             work: product.work,
             expected,
         };
-        for (factor, n) in product.factors().iter().zip(1..) {
-            found.add(factor, f64::from(n) * spacing);
+        for (factor, n) in product.factors().zip(1..) {
+            found.add(&factor, f64::from(n) * spacing);
         }
         let last = found.waves.iter().rposition(|wave| wave.norm_sqr() != 0.0);
         found.waves.truncate(last.map_or(0, |last| last + 1));
@@ -253,12 +253,9 @@ impl Inversion {
     fn add(&mut self, factor: &Factor, frequency: f64) {
         let t = self.tilt;
         let kernel = Complex::new(t, frequency) * Complex::new(t + 1.0, frequency);
-        let size = exp((factor.log * (1.0 - 1e-12)).max(-690.0)) / kernel.norm_sqr().sqrt();
-        let size = size * (1.0 + 1e-9);
-        // A negligible value can be NaN, so it is replaced by 0.
-        let nothing = factor.is_negligible();
-        let wave = if nothing { Complex::new(0.0, 0.0) } else { factor.value / kernel };
-        let relative = if nothing { 1.0 } else { (1.01 * factor.errors + 32.0 * U).min(2.0) };
+        let size = factor.bound / kernel.norm_sqr().sqrt() * (1.0 + 1e-9);
+        let wave = factor.value / kernel;
+        let relative = (1.01 * factor.errors + 32.0 * U).min(2.0);
         self.error += 2.0 * size * relative;
         self.size.0 += size;
         self.size.1 += size * frequency;

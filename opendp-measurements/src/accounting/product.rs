@@ -3,12 +3,9 @@
 use opendp_fourier::Complex;
 
 use super::convolution::raise;
-use super::elementary::{U, ln};
+use super::elementary::{U, exp, ln};
 use super::gather::Gather;
 use super::transform::Tilted;
-
-/// A modulus is negligible if its logarithm is below this value.
-const NOTHING: f64 = -100.0;
 
 /// The product of powers of waves (values of the Fourier transforms of losses), at each frequency.
 ///
@@ -18,6 +15,8 @@ const NOTHING: f64 = -100.0;
 /// all moduli are at most 1.
 pub(super) struct Product {
     spacing: f64,
+    /// A product is negligible if the bound on its modulus is below this value.
+    negligible: f64,
     /// The way to compute the waves of listed losses.
     gather: Gathering,
     /// The products at the frequencies `spacing`, `2 spacing`, and so on.
@@ -42,33 +41,35 @@ enum Gathering {
 #[derive(Clone, Copy)]
 pub(super) struct Factor {
     pub(super) value: Complex,
-    /// The logarithm of a bound on the modulus of `value`.
-    pub(super) log: f64,
+    /// A bound on the modulus of the exact product.
+    pub(super) bound: f64,
     /// The sum of `k e / m` over all waves.
     pub(super) errors: f64,
 }
 impl Factor {
-    pub(super) fn is_negligible(&self) -> bool {
-        self.log < NOTHING
-    }
     fn multiply(&mut self, wave: Complex, error: f64, count: u64) {
         let power = count as f64;
         let modulus = wave.norm_sqr().sqrt() * (1.0 + 16.0 * U) + error + 1e-300;
         self.value *= raise(wave, count);
+        let bound = match count {
+            1 => modulus,
+            _ => exp((power * ln(modulus) * (1.0 - 1e-12)).max(-690.0)) * (1.0 + 16.0 * U),
+        };
         // The exact modulus of a wave is at most 1, so the bound is limited to 1.
-        self.log += power * ln(modulus).min(0.0);
+        self.bound *= bound.min(1.0) * (1.0 + 4.0 * U);
         self.errors += power * (error / modulus + 8.0 * U);
     }
 }
 
 impl Product {
-    /// Make a product without waves at `count` frequencies. If `many` is true, many losses follow.
-    /// Then the waves of listed losses are computed by Fourier transforms.
-    pub(super) fn new(spacing: f64, count: usize, many: bool) -> Product {
-        let one = Factor { value: Complex::new(1.0, 0.0), log: 0.0, errors: 0.0 };
+    /// Make a product without waves at `count` frequencies. If `gather` is true, the waves of
+    /// listed losses are computed by Fourier transforms.
+    pub(super) fn new(spacing: f64, count: usize, negligible: f64, gather: bool) -> Product {
+        let one = Factor { value: Complex::new(1.0, 0.0), bound: 1.0, errors: 0.0 };
         Product {
             spacing,
-            gather: if many { Gathering::On(None) } else { Gathering::Off },
+            negligible,
+            gather: if gather { Gathering::On(None) } else { Gathering::Off },
             factors: vec![one; count],
             active: count,
             #[cfg(test)]
@@ -104,7 +105,7 @@ impl Product {
     }
     fn one_by_one(&mut self, part: &dyn Tilted, count: u64) {
         for (n, factor) in self.factors.iter_mut().enumerate().take(self.active) {
-            if !factor.is_negligible() {
+            if self.negligible <= factor.bound {
                 let wave = part.wave((n + 1) as f64 * self.spacing);
                 factor.multiply(Complex::new(wave.re, wave.im), wave.error, count);
                 #[cfg(test)]
@@ -117,7 +118,7 @@ impl Product {
     fn gathered(&mut self, waves: impl Iterator<Item = (Complex, f64)>, count: u64) {
         let factors = self.factors.iter_mut().take(self.active);
         for (factor, (wave, error)) in factors.zip(waves.skip(1)) {
-            if !factor.is_negligible() {
+            if self.negligible <= factor.bound {
                 factor.multiply(wave, error, count);
                 #[cfg(test)]
                 {
@@ -128,9 +129,16 @@ impl Product {
     }
     fn shorten(&mut self) {
         let mut known = self.factors.iter().take(self.active);
-        self.active = known.rposition(|factor| !factor.is_negligible()).map_or(0, |last| last + 1);
+        self.active =
+            known.rposition(|factor| self.negligible <= factor.bound).map_or(0, |last| last + 1);
     }
-    pub(super) fn factors(&self) -> &[Factor] {
-        &self.factors
+    /// Return the product at each frequency. A negligible product is 0, and its bound is an error.
+    pub(super) fn factors(&self) -> impl Iterator<Item = Factor> {
+        let zero = |bound| Factor { value: Complex::new(0.0, 0.0), bound, errors: 1.0 };
+        let one = move |factor: &Factor| match self.negligible <= factor.bound {
+            true => *factor,
+            false => zero(factor.bound),
+        };
+        self.factors.iter().map(one)
     }
 }

@@ -19,6 +19,7 @@ pub(super) fn mixed(x: f64, rate: f64) -> f64 {
 }
 
 /// Compute the result of [`mixed`] for an `x` up to 700. `ratio` is `e^x`.
+#[inline]
 pub(super) fn mixed_of(x: f64, ratio: f64, rate: f64) -> f64 {
     let small = rate * if x.abs() < 0.35 { exp_m1(x) } else { ratio - 1.0 };
     if small.abs() < 0.35 { ln_1p(small) } else { ln((1.0 - rate) + rate * ratio) }

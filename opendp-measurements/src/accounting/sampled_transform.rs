@@ -63,7 +63,7 @@ struct Atom {
 }
 
 /// The largest allowed sum of omitted terms, relative to the largest term.
-const NEGLIGIBLE: f64 = 1e-18;
+const NEGLIGIBLE: f64 = 1e-15;
 /// The maximum number of terms on each side of the largest term.
 const TERMS: u32 = 2048;
 
@@ -105,7 +105,8 @@ impl Law {
     fn terms(&self, step: f64) -> Option<Terms> {
         let first = self.term(0.0);
         let mut top = first.log;
-        let mut terms = vec![first];
+        let mut terms = Vec::with_capacity(128);
+        terms.push(first);
         let mut left_out = 0.0;
         for side in [1.0, -1.0] {
             let steepest = (side * self.power * self.mu).max(0.0);
@@ -162,12 +163,13 @@ impl TiltedSample {
         let (power, sign) = if removed { (tilt + 1.0, 1.0) } else { (-tilt, -1.0) };
         let law = Law { mu, rate, power };
         // For a strip of the proof, compute the half-width, the logarithm of the growth, and a
-        // step. At this step, the sum is off by about 10^-16. Use the strip with the largest step.
+        // step. At this step, the sum is off by about 10^-14, like its rounding. Use the strip with
+        // the largest step.
         let at = |share: f64| {
             let strip = (share / mu).min(6.0);
             let cone = -ln(cis(mu * strip).0) * (-power).max(0.0);
             let grown = strip * strip / 2.0 + highest * mu * strip + cone;
-            (strip, grown, std::f64::consts::TAU * strip / (38.0 + grown))
+            (strip, grown, std::f64::consts::TAU * strip / (33.0 + grown))
         };
         let (strip, grown, step) = [0.8, 0.5, 0.25, 0.1]
             .map(at)

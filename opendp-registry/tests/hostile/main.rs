@@ -7,6 +7,7 @@
     reason = "a test that cannot go on says so by panicking"
 )]
 
+mod clock;
 mod large;
 mod targets;
 
@@ -16,24 +17,25 @@ use std::{
         Mutex, PoisonError,
         mpsc::{self, RecvTimeoutError},
     },
-    time::{Duration, Instant},
+    time::Duration,
 };
 
+use clock::spent;
 use peak_alloc::PeakAlloc;
 use targets::TARGETS;
 
 #[global_allocator]
 static MEMORY: PeakAlloc = PeakAlloc;
 
-/// The longest allowed time for one text. The limit is one second for an optimised program. The
-/// limit for tests is higher, because they have little optimisation and the machine can be busy.
+/// The longest allowed processor time for one text. The limit is one second for an optimised
+/// program. The limit for tests is higher, because they have little optimisation.
 const TOO_LONG: Duration = Duration::from_secs(if cfg!(debug_assertions) { 20 } else { 1 });
 /// After this time, the test fails because there is no answer.
 const NEVER: Duration = Duration::from_secs(120);
 /// The limit on the memory for a text of 1 MB, in bytes.
 const TOO_MUCH: usize = 64_000_000;
 
-/// The time and the memory that the answer to a text took.
+/// The processor time and the memory that the answer to a text took.
 struct Cost {
     time: Duration,
     memory: usize,
@@ -53,9 +55,9 @@ fn cost(name: &str, ask: fn(&str), text: String) -> Cost {
     let before = MEMORY.current_usage();
     let worker = std::thread::Builder::new().stack_size(2 << 20);
     let worker = worker.spawn(move || {
-        let start = now();
+        let start = spent();
         ask(&text);
-        send.send(start.elapsed()).unwrap();
+        send.send(spent() - start).unwrap();
     });
     let time = match receive.recv_timeout(NEVER) {
         Ok(time) => time,
@@ -64,10 +66,6 @@ fn cost(name: &str, ask: fn(&str), text: String) -> Cost {
     };
     worker.unwrap().join().unwrap();
     Cost { time, memory: MEMORY.peak_usage().saturating_sub(before) }
-}
-#[allow(clippy::disallowed_methods, reason = "it measures how long an answer takes")]
-fn now() -> Instant {
-    Instant::now()
 }
 /// Resolve each name once. This fills the caches that every program needs, so their cost is not
 /// measured for a text.

@@ -8,6 +8,8 @@
 
 mod aggregates;
 mod catalogue;
+#[path = "../hostile/clock.rs"]
+mod clock;
 mod combinators;
 mod documents;
 mod foreign;

@@ -3,18 +3,19 @@
 
 use std::{
     sync::mpsc::{self, RecvTimeoutError},
-    time::{Duration, Instant},
+    time::Duration,
 };
 
 use opendp_core::{Codec, Constructed, Domain, Measure, Metric, SmoothedMaxDivergence};
 use opendp_registry::{Document, Registry};
 use serde_json::{Value as Json, json};
 
+use crate::clock::spent;
 use crate::valid_documents::documents;
 
-/// The longest time for all operations on one document. Tests are compiled with little
+/// The longest processor time for all operations on one document. Tests are compiled with little
 /// optimisation, so the accounting is slower by a factor of about 5. The limit has another factor
-/// of 2 for a busy machine.
+/// of 2 for slow machines.
 const TOO_LONG: Duration = Duration::from_secs(if cfg!(debug_assertions) { 20 } else { 2 });
 /// After this time, the answer counts as missing.
 const NEVER: Duration = Duration::from_secs(120);
@@ -86,10 +87,6 @@ fn mutants(json: &Json) -> Vec<Json> {
         }
     }
 }
-#[allow(clippy::disallowed_methods, reason = "it measures how long an answer takes")]
-fn now() -> Instant {
-    Instant::now()
-}
 /// Return whether a loss is a curve. A curve is evaluated only once, because each evaluation
 /// computes several points.
 fn is_curve(made: &Constructed) -> bool {
@@ -153,9 +150,9 @@ fn ask_all(texts: Vec<String>) -> (Duration, String) {
     let all = texts.clone();
     let worker = std::thread::spawn(move || {
         for text in all {
-            let start = now();
+            let start = spent();
             drop(ask(&text));
-            send.send(start.elapsed()).unwrap();
+            send.send(spent() - start).unwrap();
         }
     });
     let mut slowest = (Duration::ZERO, String::new());
@@ -209,12 +206,12 @@ fn no_distance_ends_the_process_or_takes_too_long() {
             let number: Json = serde_json::from_str(text).unwrap();
             let [pair, three] = [json!([number, number]), json!([number, number, number])];
             for distance in [&number, &pair, &three] {
-                let start = now();
+                let start = spent();
                 drop(made.map(distance));
                 if !is_curve(&made) {
                     drop(made.check(&json!(1), distance));
                 }
-                let elapsed = start.elapsed();
+                let elapsed = spent() - start;
                 assert!(elapsed < TOO_LONG, "{elapsed:?} for {distance} in {document}");
             }
         }

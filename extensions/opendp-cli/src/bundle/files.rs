@@ -17,15 +17,7 @@ pub(super) fn command_manifest(
     framework: &Source,
 ) -> Result<String> {
     Ok(format!(
-        r#"{MARK}
-[package]
-name = {}
-version = "0.1.0"
-edition = "2024"
-publish = false
-
-[workspace]
-
+        r#"{}
 [dependencies]
 {}{}
 # As the framework builds the command: signatures are many, and each is called rarely.
@@ -33,7 +25,7 @@ publish = false
 strip = "symbols"
 {}
 {}"#,
-        quoted(name),
+        package(name),
         framework.framework("opendp-cli")?,
         dependencies(crates)?,
         for_size(&["opendp-study"]),
@@ -52,15 +44,7 @@ pub(super) fn command_program(name: &str, crates: &[Listed]) -> String {
 /// Write Cargo.toml of the Python package.
 pub(super) fn wheel_manifest(name: &str, crates: &[Listed], framework: &Source) -> Result<String> {
     Ok(format!(
-        r#"{MARK}
-[package]
-name = {}
-version = "0.1.0"
-edition = "2024"
-publish = false
-
-[workspace]
-
+        r#"{}
 [lib]
 name = "opendp_bundle"
 crate-type = ["cdylib"]
@@ -72,7 +56,7 @@ strip = "symbols"
 lto = "thin"
 {}
 {}"#,
-        quoted(&format!("{name}-python")),
+        package(&format!("{name}-python")),
         framework.framework("opendp-python")?,
         dependencies(crates)?,
         for_size(&[]),
@@ -116,6 +100,21 @@ profile = "release"
     )
 }
 
+/// Write the head of a Cargo.toml: a package that is a workspace of its own.
+fn package(name: &str) -> String {
+    format!(
+        r#"{MARK}
+[package]
+name = {}
+version = "0.1.0"
+edition = "2024"
+publish = false
+
+[workspace]
+"#,
+        quoted(name)
+    )
+}
 fn dependencies(crates: &[Listed]) -> Result<String> {
     crates.iter().map(|(name, source)| source.dependency(name)).collect()
 }

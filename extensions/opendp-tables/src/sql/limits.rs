@@ -168,3 +168,35 @@ impl Limits {
             write!(text, ",\n__drawn AS (SELECT {columns}, {rows} AS lot{groups} FROM __placed)");
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Return the text of the first literal from a place of a statement on. Within a literal, two
+    /// quotes are one.
+    fn literal(statement: &str) -> String {
+        let mut rest = statement.split('\'').skip(1);
+        let mut text = rest.next().unwrap().to_owned();
+        let mut more = rest.peekable();
+        while more.peek() == Some(&"") {
+            more.next();
+            text = format!("{text}'{}", more.next().unwrap());
+        }
+        text
+    }
+
+    #[test]
+    fn a_seed_stays_within_its_literal() {
+        let statement = format!("SELECT {SEED} || '|' || id), {} FROM t", key_at(0));
+        for seed in ["plain", "it's", "') FROM u; --", "''", "CAST('<seed 0>' AS BIGINT)"] {
+            let put = seeded(&statement, seed);
+            assert_eq!(literal(&put), seed, "{put}");
+            // Everything after the literal is as without quotes in the seed, but for the key.
+            assert!(put.contains(" || '|' || id), CAST('"), "{put}");
+            assert!(!put.ends_with(&format!("{} FROM t", key_at(0))), "{put}");
+        }
+        // The control: without doubled quotes, the literal ends within the seed.
+        assert_ne!(literal(&statement.replace("<seed>", "it's")), "it's");
+    }
+}

@@ -1,6 +1,8 @@
 //! Accounts without a grid. Here, delta is a sum over a few values of the Fourier transform of the
 //! loss. These values are called waves.
 
+use std::cell::Cell;
+
 use super::super::inversion::{Inversion, SKETCHED, Target};
 use super::super::plan::{PairCount, smallest};
 use super::{Account, Certified, MANY, Side, TOLERANCE};
@@ -25,12 +27,20 @@ impl Account {
         delta: f64,
         side: Side,
     ) -> Option<f64> {
-        let of = |sum: Inversion| self.epsilon_of_waves(&sum, delta, side);
-        self.inverted(parts, Target::Delta(delta), side, of)
+        // The saddle point is a poor estimate of epsilon for very skewed losses. Then a sum that is
+        // planned for the epsilon found first is more exact.
+        let found = Cell::new(None);
+        let of = |sum: Inversion| {
+            let epsilon = self.epsilon_of_waves(&sum, delta, side);
+            found.set(epsilon.or(found.get()));
+            epsilon.filter(|epsilon| self.exact(&sum, *epsilon).is_some())
+        };
+        let again = || self.inverted(parts, Target::Epsilon(found.get()?), side, of);
+        self.inverted(parts, Target::Delta(delta), side, of).or_else(again)
     }
     /// Try the sum of waves for the parts. If there are many parts, also try the sum of waves for
-    /// the smoothed parts (the parts and a small Gaussian release). For very many parts, try the
-    /// smoothed parts first, because they take less time.
+    /// the smoothed parts (the parts and a small Gaussian release). For very many parts, and for
+    /// many parts on samples, try the smoothed parts first, because they take less time.
     fn inverted(
         &self,
         parts: &[PairCount],
@@ -40,12 +50,20 @@ impl Account {
     ) -> Option<f64> {
         let plain = || Inversion::of(parts, target, self.tolerance).and_then(&of);
         let smooth = || Inversion::smoothed(parts, target, self.tolerance).and_then(&of);
+        let listed = |(pair, _): &PairCount| {
+            pair.tilted(0.0, 0.0).is_some_and(|tilted| tilted.listed().is_some())
+        };
+        let faster = || SKETCHED <= parts.len() || parts.iter().any(listed);
         match (side, parts.len()) {
-            (Side::Above, SKETCHED..) if TOLERANCE <= self.tolerance => smooth().or_else(plain),
+            (Side::Above, MANY..) if TOLERANCE <= self.tolerance && faster() => {
+                smooth().or_else(plain)
+            }
             (Side::Above, MANY..) => plain().or_else(smooth),
             _ => plain(),
         }
     }
+    /// Find the smallest epsilon at which the bound on delta is at most `delta`. Return `None` if
+    /// this epsilon is outside the window of the sum.
     fn epsilon_of_waves(&self, sum: &Inversion, delta: f64, side: Side) -> Option<f64> {
         let bound = |epsilon: f64| match side {
             Side::Above => sum.delta_above(epsilon),
@@ -54,7 +72,7 @@ impl Account {
         let (first, last) = sum.window();
         let epsilon = smallest(bound, delta, side, sum.expected, (first, last));
         let inside = (first <= 0.0 || first < epsilon) && epsilon < last;
-        (inside && self.exact(sum, epsilon).is_some()).then_some(epsilon)
+        inside.then_some(epsilon)
     }
     /// Enclose delta at an epsilon. Return bounds only if their distance is within the tolerance.
     fn exact(&self, sum: &Inversion, epsilon: f64) -> Option<Certified> {

@@ -4,43 +4,70 @@ use super::super::elementary::{exp, ln};
 use super::super::plan::{PairCount, saddle_point};
 use super::{SHARE, Target, Tilt, omitted};
 
-/// A first estimate of epsilon and delta for a target, at the saddle point.
-struct Saddle {
+/// The tilted sum of some losses, as far as plans need it.
+struct Sum {
     tilt: f64,
+    all: Tilt,
+    /// `ln M`, and a bound on the error of `ln M`.
+    log: (f64, f64),
     centre: f64,
-    /// The logarithm of the estimated delta.
-    log: f64,
+    variance: f64,
 }
 
-fn saddle(parts: &[PairCount], target: Target) -> Option<Saddle> {
-    let at = |tilt: f64| {
+impl Sum {
+    fn at(parts: &[PairCount], tilt: f64) -> Option<Sum> {
         let all = Tilt::new(parts, tilt, 0.0)?;
-        let (centre, variance) = (all.centre().0, all.total(|part| part.variance()));
-        let log = all.log().0 - tilt * centre - saddle_point(tilt, variance);
-        Some(Saddle { tilt, centre, log })
-    };
-    let enough = |found: &Saddle| match target {
-        Target::Epsilon(epsilon) => found.centre >= epsilon,
-        Target::Delta(delta) => found.log <= ln(delta),
-    };
-    let mut found = at(0.0)?;
-    if enough(&found) {
-        return Some(found);
+        let (log, centre) = (all.log(), all.centre().0);
+        Some(Sum { tilt, log, centre, variance: all.total(|part| part.variance()), all })
     }
-    let (mut low, mut high) = (0.0, 1.0);
-    while !enough(&at(high)?) {
-        low = high;
-        high *= 2.0;
-        if high > 1e6 {
-            return None;
+    /// Estimate the logarithm of delta at the centre.
+    fn log_delta(&self) -> f64 {
+        self.log.0 - self.tilt * self.centre - saddle_point(self.tilt, self.variance)
+    }
+}
+
+/// Find the saddle point of a target. The error of the tilt is a few percent. Every tilt gives
+/// valid bounds.
+///
+/// Take the centre for an epsilon, and the root of `-ln delta` for a delta. For normal losses, both
+/// are linear in the tilt. So the search follows lines through two known points. A step is at most
+/// a factor of 4, because losses can be very skewed.
+fn saddle(parts: &[PairCount], target: Target) -> Option<Sum> {
+    let height = |sum: &Sum| match target {
+        Target::Epsilon(_) => sum.centre,
+        Target::Delta(_) => (-sum.log_delta()).max(0.0).sqrt(),
+    };
+    let goal = match target {
+        Target::Epsilon(epsilon) => epsilon,
+        Target::Delta(delta) => (-ln(delta)).max(0.0).sqrt(),
+    };
+    let start = Sum::at(parts, 0.0)?;
+    let least = height(&start);
+    if goal <= least {
+        return Some(start);
+    }
+    let (mut low, mut high, mut tilt) = ((0.0, least), None, 1.0);
+    while low.0 < 1e6 {
+        let found = Sum::at(parts, tilt)?;
+        let now = height(&found);
+        if (now - goal).abs() <= 0.015 * (goal - least) {
+            return Some(found);
         }
+        if now < goal {
+            low = (tilt, now);
+        } else {
+            high = Some((tilt, now));
+        }
+        tilt = match high {
+            Some((end, _)) if end - low.0 <= 0.03 * end || end <= 1e-6 => return Some(found),
+            Some((end, most)) => {
+                let share = ((goal - low.1) / (most - low.1)).clamp(0.05, 0.95);
+                low.0 + share * (end - low.0)
+            }
+            None => low.0 * ((goal - least) / (now - least)).clamp(1.25, 4.0),
+        };
     }
-    while high - low > 0.03 * high && high > 1e-6 {
-        let middle = (low + high) / 2.0;
-        found = at(middle)?;
-        if enough(&found) { high = middle } else { low = middle }
-    }
-    Some(found)
+    None
 }
 
 /// The parameters of a sum of waves.
@@ -50,6 +77,9 @@ pub(super) struct WavePlan {
     pub(super) spacing: f64,
     /// The number of frequencies in the sum.
     pub(super) many: usize,
+    /// A bound on a product of waves. If all products below this bound are left out, their sum is
+    /// far below the target error.
+    pub(super) negligible: f64,
     pub(super) others: [(f64, f64); 2],
 }
 
@@ -67,25 +97,35 @@ impl WavePlan {
             Target::Epsilon(epsilon) => epsilon,
             Target::Delta(_) => saddle.centre.max(0.0),
         };
+        let log_delta = saddle.log_delta();
         // At smaller tilts, the repetitions on the left side decay too slowly. (The proof at
         // `Inversion` defines repetitions.)
-        let variance = Tilt::new(parts, saddle.tilt, 0.0)?.total(|part| part.variance());
-        let tilt = saddle.tilt.max(1.0 / variance.sqrt());
-        let all = Tilt::new(parts, tilt, 0.0)?;
-        let (log, variance) = (all.log(), all.total(|part| part.variance()));
+        let least = 1.0 / saddle.variance.sqrt();
+        let sum = if saddle.tilt < least { Sum::at(parts, least)? } else { saddle };
+        let tilt = sum.tilt;
         // The logarithm of the factor by which the errors are multiplied, relative to delta.
-        let excess = (log.0 - tilt * expected - saddle.log).max(0.0);
+        let excess = (sum.log.0 - tilt * expected - log_delta).max(0.0);
         let needed = excess - ln(SHARE * tolerance);
-        let guess = (2.0 * needed / variance).sqrt();
+        let guess = (2.0 * needed / sum.variance).sqrt();
+        // The length falls with the share, and then grows. For normal losses, 1 is the best share.
         let side = |sign: f64| {
-            let mut best = (f64::INFINITY, (0.0, 0.0));
-            for share in [1.4, 1.0, 0.6, 0.3, 0.1] {
+            let reach = |share: f64| {
                 let by = if sign < 0.0 { (share * guess).min(tilt) } else { share * guess };
-                let (other, error) = Tilt::new(parts, tilt + sign * by, 0.0)?.log();
-                let length = (other - log.0 - sign * by * expected + needed) / by;
-                if length < best.0 {
-                    best = (length, (tilt + sign * by, other + error));
+                let other = Sum::at(parts, tilt + sign * by)?;
+                let length = (other.log.0 - sum.log.0 - sign * by * expected + needed) / by;
+                // The derivative of the length, times `by`.
+                let slope = sign * (other.centre - expected) - length;
+                Some(((length, (other.tilt, other.log.0 + other.log.1)), slope))
+            };
+            let (mut best, slope) = reach(1.0)?;
+            let others: &[f64] = if slope < 0.0 { &[1.4] } else { &[0.6, 0.3, 0.1] };
+            for share in others {
+                let found = reach(*share)?.0;
+                // `NaN` is not better.
+                if !(found.0 < best.0) {
+                    break;
                 }
+                best = found;
             }
             Some(best)
         };
@@ -94,8 +134,10 @@ impl WavePlan {
         // Keep only the leading bits of the spacing, so that multiples of the spacing are exact.
         let spacing = f64::from_bits((std::f64::consts::TAU / length).to_bits() & !0xfff);
         let goal = length * exp(-needed);
-        let many = fewest(most, |n| omitted(&all, n, spacing) < goal)?;
-        Some(WavePlan { tilt, expected, spacing, many, others: [lower, upper] })
+        let many = fewest(most, |n| omitted(&sum.all, n, spacing) < goal)?;
+        let kernel = (tilt * (tilt + 1.0)).min(1.0);
+        let negligible = 1e-3 * goal * kernel / many as f64;
+        Some(WavePlan { tilt, expected, spacing, many, negligible, others: [lower, upper] })
     }
 }
 
