@@ -30,6 +30,10 @@ from ._native import {objects}
 from ._partial import Partial
 
 """
+TREES = "\ndef choose_branching_factor(size_guess: int) -> int: ...\n"
+DEBIAS = """
+def debias_randomized_response_bitvec(answers: Sequence[Any], f: float) -> list[float]: ...
+"""
 EXACT = {
     "bool": "bool",
     "String": "str",
@@ -124,6 +128,7 @@ def top() -> str:
         "m = measurements",
         "c = combinators",
         "OpenDPException = OpenDPError",
+        "UnknownTypeException = OpenDPError",
         "from ._types import TypeHead",
         "",
         *(f"{name}: str" for name in _types.NAMES),
@@ -136,7 +141,9 @@ def top() -> str:
         "def enable_features(*features: str) -> None: ...",
         "def disable_features(*features: str) -> None: ...",
         "def assert_features(*features: str) -> None: ...",
-        "def deserialize(text: str | bytes) -> Any: ...",
+        "def serialize(dp_obj: Any) -> str: ...",
+        "def deserialize(dp_json: str | bytes) -> Any: ...",
+        "def new_privacy_profile(curve: Callable[[float], float]) -> PrivacyProfile: ...",
         "def describe(name: str) -> dict[str, Any]: ...",
         "def names() -> list[str]: ...",
         "def __getattr__(attribute: str) -> Any: ...",
@@ -151,8 +158,8 @@ def _again(found: re.Match[str]) -> str:
 def stubs() -> dict[str, str]:
     """Return all stubs by the names of their files."""
     return {
-        "transformations.pyi": module(_registry.in_transformations),
-        "measurements.pyi": module(_registry.in_measurements),
+        "transformations.pyi": module(_registry.in_transformations) + TREES,
+        "measurements.pyi": module(_registry.in_measurements) + DEBIAS,
         "combinators.pyi": module(_registry.in_combinators),
         "prelude.pyi": top(),
     }

@@ -131,6 +131,29 @@ impl Document {
         self.versions.check(registry)?;
         Builder::new(registry).written_for(self.versions.clone()).top(&filled.json)
     }
+    /// Build the object that the document describes, on a space. A chain that has no space starts
+    /// from this space.
+    ///
+    /// ```
+    /// # use opendp_core::{AtomDomain, SymmetricDistance, VectorDomain, Space};
+    /// # use opendp_registry::{Document, Registry};
+    /// # use opendp_transformations as _;
+    /// let rows = VectorDomain::new(AtomDomain::<i32>::default());
+    /// let space = Space::new(rows, SymmetricDistance)?;
+    /// let document = Document::parse(r#"{"chain": [{"clamp": {"bounds": [0, 9]}}, "sum"]}"#)?;
+    /// assert!(document.build(Registry::global()).is_err());
+    /// let sum = document.build_on(Registry::global(), &space)?;
+    /// assert_eq!(sum.map(&1.into())?, 9);
+    /// # Ok::<(), opendp_core::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// The errors of [`build`](Document::build).
+    pub fn build_on(&self, registry: &Registry, space: impl Into<Arg>) -> Result<Constructed> {
+        self.versions.check(registry)?;
+        let mut builder = Builder::new(registry).written_for(self.versions.clone());
+        builder.inside(Some(space.into()), |builder, _| builder.top(&self.json))
+    }
     /// Replace some of the parameters by values. The other parameters stay.
     ///
     /// ```

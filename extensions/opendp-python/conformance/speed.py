@@ -1,10 +1,18 @@
-"""Measure releases of this library and of OpenDP 0.16 in one process. Use a release build.
+"""Measure releases from Python beside the same releases in Rust and in OpenDP 0.16, in one process.
 
-python extensions/opendp-python/conformance/speed.py
+    pip install opendp==0.16.0 numpy
+    maturin build --release --features example    # adds the release in Rust; then install the wheel
+    python extensions/opendp-python/conformance/speed.py
+
+The contestants take turns. The numbers are medians, and the least time is in parentheses. With
+`--json`, the program prints one line of JSON.
 """
 
 from __future__ import annotations
 
+import json
+import os
+import statistics
 import subprocess
 import sys
 import time
@@ -13,6 +21,7 @@ from typing import Any, Callable
 import numpy
 import opendp.prelude as theirs
 import opendp_rs.prelude as ours
+from opendp_rs import _native
 
 CHAIN = (
     "(dp.vector_domain(dp.atom_domain(T=float, nan=False)), dp.symmetric_distance()) "
@@ -22,42 +31,93 @@ SCALAR = (
     "(dp.atom_domain(T=float, nan=False), dp.absolute_distance(T=float)) >> dp.m.then_laplace(1.0)"
 )
 IMPORT = "import time; s = time.perf_counter(); import {}; print(time.perf_counter() - s)"
+ROWS = 10_000_000
 
 
-def best(run: Callable[[], Any], repeat: int, inner: int = 1) -> float:
-    """Return the least time of several runs, in seconds."""
-    times = []
-    for _ in range(repeat):
+def timed(run: Callable[[], Any], inner: int = 1) -> Callable[[], float]:
+    """Return a function that returns the seconds of one run."""
+
+    def seconds() -> float:
         start = time.perf_counter()
         for _ in range(inner):
             run()
-        times.append((time.perf_counter() - start) / inner)
-    return min(times)
+        return (time.perf_counter() - start) / inner
+
+    return seconds
+
+
+def contest(turns: int, contestants: dict[str, Callable[[], float]]) -> dict[str, list[float]]:
+    """Run the contestants in turns. The first turn does not count."""
+    times: dict[str, list[float]] = {name: [] for name in contestants}
+    for turn in range(turns + 1):
+        for name, seconds in contestants.items():
+            spent = seconds()
+            if turn:
+                times[name].append(spent)
+    return times
+
+
+def sums(data: Any) -> dict[str, list[float]]:
+    """Time a noisy sum of clamped rows."""
+    chain, their_chain = eval(CHAIN, {"dp": ours}), eval(CHAIN, {"dp": theirs})
+    contestants = {"Python": timed(lambda: chain(data))}
+    if hasattr(_native, "RustRelease"):
+        contestants["Rust"] = _native.RustRelease(data).seconds
+    contestants["numpy's clip and sum"] = timed(lambda: data.clip(0, 10).sum())
+    contestants["a copy of the rows"] = timed(data.copy)
+    times = contest(21, contestants)
+    return times | contest(3, {"OpenDP 0.16": timed(lambda: their_chain(data))})
+
+
+def scalars() -> dict[str, list[float]]:
+    """Time noise on one number."""
+    scalar, their_scalar = eval(SCALAR, {"dp": ours}), eval(SCALAR, {"dp": theirs})
+    contestants = {
+        "Python": timed(lambda: scalar(5.0), 10_000),
+        "OpenDP 0.16": timed(lambda: their_scalar(5.0), 1_000),
+    }
+    return contest(11, contestants)
+
+
+def imports() -> dict[str, list[float]]:
+    """Time imports in new processes, and the whole processes."""
+
+    def inside(module: str) -> Callable[[], float]:
+        command = [sys.executable, "-c", IMPORT.format(module)]
+        run = lambda: subprocess.run(command, capture_output=True, text=True, check=True)  # noqa: E731
+        return lambda: float(run().stdout)
+
+    def whole(code: str) -> Callable[[], float]:
+        return timed(lambda: subprocess.run([sys.executable, "-c", code], check=True))
+
+    return contest(
+        20,
+        {
+            "import opendp_rs.prelude": inside("opendp_rs.prelude"),
+            "import opendp.prelude": inside("opendp.prelude"),
+            "process with opendp_rs": whole("import opendp_rs.prelude"),
+            "process without": whole("pass"),
+        },
+    )
 
 
 def main() -> None:
     """Print the times."""
     theirs.enable_features("contrib", "idealized-numerics")
-    data = numpy.random.default_rng(1).normal(5.0, 4.0, 10_000_000)
-    our_chain, their_chain = eval(CHAIN, {"dp": ours}), eval(CHAIN, {"dp": theirs})
-    mine, other = best(lambda: our_chain(data), 7), best(lambda: their_chain(data), 2)
-    print(
-        f"sum of {len(data)} floats: ours {1e3 * mine:.1f} ms, theirs {1e3 * other:.1f} ms, {other / mine:.0f} times"
-    )
-    print(f"numpy's own clip and sum: {1e3 * best(lambda: data.clip(0, 10).sum(), 5):.1f} ms")
-    our_scalar, their_scalar = eval(SCALAR, {"dp": ours}), eval(SCALAR, {"dp": theirs})
-    mine = best(lambda: our_scalar(5.0), 7, 10_000)
-    other = best(lambda: their_scalar(5.0), 5, 1_000)
-    print(
-        f"scalar: ours {1e6 * mine:.2f} us, theirs {1e6 * other:.2f} us, {other / mine:.0f} times"
-    )
-    for module in ("opendp_rs.prelude", "opendp.prelude"):
-        command = [sys.executable, "-c", IMPORT.format(module)]
-        times = [
-            float(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
-            for _ in range(7)
-        ]
-        print(f"import {module}: {1e3 * min(times):.1f} ms")
+    data = numpy.random.default_rng(1).normal(5.0, 4.0, ROWS)
+    load = os.getloadavg()[0]
+    works = {f"sum of {ROWS} floats": sums(data), "one number": scalars(), "imports": imports()}
+    if "--json" in sys.argv:
+        medians = {w: {n: statistics.median(t) for n, t in ts.items()} for w, ts in works.items()}
+        print(json.dumps({"load": load, "seconds": medians}))
+        return
+    print(f"load {load:.1f} at the start, {os.getloadavg()[0]:.1f} at the end, {os.cpu_count()} cores")
+    for work, times in works.items():
+        print(work)
+        first = statistics.median(next(iter(times.values())))
+        for name, spent in times.items():
+            median, least = statistics.median(spent), min(spent)
+            print(f"  {name:26} {1e6 * median:12.2f} us ({1e6 * least:.2f}), {median / first:8.2f} times")
 
 
 if __name__ == "__main__":

@@ -1,6 +1,7 @@
-//! Conversions between the scales of noise and the errors.
+//! Conversions between the scales of noise and the errors, and the shape of trees.
 
 use opendp_measurements as from;
+use opendp_transformations as trees;
 use pyo3::prelude::*;
 
 use crate::errors::OrRaise;
@@ -35,4 +36,9 @@ conversions! {
     /// Return the scale of discrete Gaussian noise that reaches `accuracy` with probability at most
     /// alpha.
     accuracy_to_discrete_gaussian_scale(accuracy);
+}
+/// Return a good branching factor of a tree of counts, for about `size_guess` leaves.
+#[pyfunction]
+pub(crate) fn choose_branching_factor(size_guess: u32) -> u32 {
+    trees::choose_branching_factor(size_guess)
 }

@@ -9,32 +9,40 @@ use crate::json;
 use crate::objects::{
     Domain, Function, Measure, Measurement, Metric, Odometer, PySpace, Transformation,
 };
+use crate::recipe::Inner;
 
 /// The largest number of nested constructors on a path through an object. Each nested constructor
 /// adds a frame to the stack when the function or the map runs.
 const MAX_LINKS: usize = 256;
 
-/// Arguments of a constructor, and the number of constructors on the longest path through the
-/// arguments.
+/// Arguments of a constructor.
 pub(crate) struct Given {
     pub(crate) args: Args,
+    /// The number of constructors on the longest path through the arguments.
     pub(crate) links: usize,
+    /// How the objects among the arguments were made.
+    pub(crate) inner: Vec<(String, Inner)>,
 }
+/// An argument, the number of constructors on the longest path through it, and how it was made.
+type Read = (Arg, usize, Inner);
 /// Read the arguments of a call by their names.
 pub(crate) fn read(given: &Bound<'_, PyDict>) -> Result<Given> {
-    let (mut args, mut links) = (Args::new(), 1_usize);
+    let (mut args, mut links, mut all) = (Args::new(), 1_usize, Vec::new());
     for (name, value) in given.iter() {
         let name: String =
             name.extract().map_err(|_| Error::argument("?", "expected names of arguments"))?;
-        let (arg, inner) = argument(&value).map_err(|error| match error {
+        let (arg, more, inner) = argument(&value).map_err(|error| match error {
             Error::FailedCast(reason) => Error::argument(&name, reason),
             other => other.at(format!("argument `{name}`")),
         })?;
         args = args.with(&name, arg);
-        links = links.saturating_add(inner);
+        links = links.saturating_add(more);
+        if !matches!(inner, Inner::None) {
+            all.push((name, inner));
+        }
     }
     check_links(links)?;
-    Ok(Given { args, links })
+    Ok(Given { args, links, inner: all })
 }
 /// Check that a path through an object is not too long.
 pub(crate) fn check_links(links: usize) -> Result<usize> {
@@ -43,39 +51,41 @@ pub(crate) fn check_links(links: usize) -> Result<usize> {
     }
     Err(Error::argument("chain", format!("expected at most {MAX_LINKS} links, with those inside")))
 }
-fn argument(value: &Bound<'_, PyAny>) -> Result<(Arg, usize)> {
+fn argument(value: &Bound<'_, PyAny>) -> Result<Read> {
     macro_rules! objects {
         ($($class:ident)*) => {$(
             if let Ok(object) = value.cast::<$class>() {
                 let object = object.get();
-                return Ok((Arg::Made(Constructed::from(object.made.clone())), object.links()));
+                let made = Arg::Made(Constructed::from(object.made.clone()));
+                return Ok((made, object.links(), object.inner()));
             }
         )*};
     }
     objects!(Domain Metric Measure Transformation Measurement Function Odometer);
     if let Ok(space) = value.cast::<PySpace>() {
-        return Ok((space.get().arg.clone(), 0));
+        return Ok((space.get().arg.clone(), 0, Inner::None));
     }
     if let Ok(callback) = value.cast::<Callback>() {
-        return Ok((callback.get().argument(), 0));
+        return Ok((callback.get().argument(), 0, Inner::None));
     }
     if value.is_instance_of::<PyList>() || value.is_instance_of::<PyTuple>() {
         return list(value);
     }
-    Ok((Arg::Json(json::from_python(value)?), 0))
+    Ok((Arg::Json(json::from_python(value)?), 0, Inner::None))
 }
-fn list(value: &Bound<'_, PyAny>) -> Result<(Arg, usize)> {
+fn list(value: &Bound<'_, PyAny>) -> Result<Read> {
     let unread = |_| Error::FailedCast("a list that cannot be read".into());
     let mut first = value.try_iter().map_err(unread)?;
     let objects = first.any(|item| item.is_ok_and(|item| is_object(&item)));
     if !objects {
-        return Ok((Arg::Json(json::from_python(value)?), 0));
+        return Ok((Arg::Json(json::from_python(value)?), 0, Inner::None));
     }
-    let (mut items, mut links) = (Vec::new(), 0);
+    let (mut items, mut links, mut all) = (Vec::new(), 0, Vec::new());
     for item in value.try_iter().map_err(unread)? {
-        let (arg, inner) = argument(&item.map_err(unread)?)?;
+        let (arg, more, inner) = argument(&item.map_err(unread)?)?;
         items.push(arg);
-        links = links.max(inner);
+        links = links.max(more);
+        all.push(inner);
     }
     // A pair of a domain and a metric is a space. The parameter that takes the space checks the
     // pair.
@@ -85,7 +95,7 @@ fn list(value: &Bound<'_, PyAny>) -> Result<(Arg, usize)> {
         }
         _ => None,
     };
-    Ok((pair.unwrap_or(Arg::List(items)), links))
+    Ok((pair.unwrap_or(Arg::List(items)), links, Inner::List(all)))
 }
 fn is_object(item: &Bound<'_, PyAny>) -> bool {
     item.is_instance_of::<Measurement>()

@@ -4,14 +4,19 @@ use std::sync::Arc;
 
 use opendp_core::erased::{AnyDistance, AnyFunction, AnyMeasure, AnyMetric, AnyValue};
 use opendp_core::{
-    Arg, Codec, Distance as _, Error, Function, Named, PrivacyMap, Result, StabilityMap, TypeName,
+    Arg, Codec, Distance as _, Error, Function, Named, PrivacyMap, PrivacyProfile, Result,
+    StabilityMap, TypeName,
 };
+use opendp_measurements::new_privacy_profile;
 use pyo3::prelude::*;
-use serde_json::Value as Json;
+use pyo3::types::PyFloat;
+use serde_json::{Value as Json, json};
 
 use crate::errors::OrRaise;
+use crate::json;
 use crate::objects::{Function as PyFunction, Measure, Metric};
-use crate::{json, values};
+use crate::profile::Profile;
+use crate::values::{self, Cell as _};
 
 /// A Python callable that threads share.
 pub(crate) struct Callable(Py<PyAny>);
@@ -33,12 +38,12 @@ impl Callable {
     pub(crate) fn distance(
         &self,
         d_in: &AnyDistance,
-        read: impl FnOnce(&Json) -> Result<AnyDistance>,
+        read: impl FnOnce(&Bound<'_, PyAny>) -> Result<AnyDistance>,
     ) -> Result<AnyDistance> {
         self.call(
             |py| Ok(json::distance(py, &d_in.to_json())?.unbind()),
             |d_out| {
-                let d_out = read(&json::from_python(d_out)?)?;
+                let d_out = read(d_out)?;
                 d_out.check().map(|()| d_out)
             },
         )
@@ -72,7 +77,7 @@ impl Callback {
         match self.output.clone() {
             Output::Metric(metric) => {
                 Arg::value(StabilityMap::<AnyMetric, AnyMetric>::new(move |d_in| {
-                    function.distance(d_in, |d_out| metric.decode(d_out))
+                    function.distance(d_in, |d_out| metric.decode(&json::from_python(d_out)?))
                 }))
             }
             Output::Measure(measure) => {
@@ -86,9 +91,17 @@ impl Callback {
 /// Read a loss that a map computed. The measure reads a loss as a bound from a user, so it rounds
 /// the loss down. The loss of a map must not be rounded down. So the result is an error if the
 /// measure has changed the loss.
-fn loss(measure: &AnyMeasure, json: &Json) -> Result<AnyDistance> {
-    let loss = measure.decode(json)?;
-    if same(&loss.to_json(), json) {
+fn loss(measure: &AnyMeasure, d_out: &Bound<'_, PyAny>) -> Result<AnyDistance> {
+    if let Ok(profile) = d_out.cast::<Profile>() {
+        // The losses of the measure are profiles if it reads a profile.
+        let read = measure.decode(&json!({"profile": []}))?;
+        return read
+            .downcast_ref::<PrivacyProfile>()
+            .map(|_| AnyDistance::new(profile.get().inner().clone()));
+    }
+    let json = json::from_python(d_out)?;
+    let loss = measure.decode(&json)?;
+    if same(&loss.to_json(), &json) {
         return Ok(loss);
     }
     Err(Error::FailedMap("the loss does not fit the type of the measure: round it up".into()))
@@ -114,6 +127,22 @@ pub(crate) fn stability_map(function: Py<PyAny>, output: &Bound<'_, Metric>) -> 
 pub(crate) fn privacy_map(function: Py<PyAny>, measure: &Bound<'_, Measure>) -> Callback {
     let output = Output::Measure(measure.get().made.clone());
     Callback { function: Arc::new(Callable(function)), output }
+}
+/// Make a privacy profile from a Python callable, which returns a delta for each epsilon.
+#[pyfunction]
+pub(crate) fn privacy_profile(py: Python<'_>, curve: Py<PyAny>) -> PyResult<Profile> {
+    let curve = Callable(curve);
+    let profile = new_privacy_profile(move |epsilon| {
+        curve.call(
+            |py| Ok(PyFloat::new(py, epsilon).into_any().unbind()),
+            |delta| {
+                f64::from_python(delta).ok_or_else(|| {
+                    Error::FailedMap("the curve of a privacy profile: expected a number".into())
+                })
+            },
+        )
+    });
+    profile.map(Profile::new).or_raise(py)
 }
 /// Make a function from a Python callable. Without a type, the output of the function is a Python
 /// object.

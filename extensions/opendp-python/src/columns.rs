@@ -4,18 +4,26 @@
 //! change a row during the run. The release still uses only the copied value of the row, and this
 //! value was checked.
 
+use std::ops::Range;
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::thread;
 
-use numpy::{Element, PyArray1, PyArrayMethods, PyReadonlyArray1};
+use numpy::ndarray::{ArrayView1, Axis};
+use numpy::{
+    Element, PyArray1, PyArrayDescrMethods, PyArrayMethods, PyReadonlyArray1, PyUntypedArray,
+    PyUntypedArrayMethods,
+};
 use opendp_core::erased::{AnyDomain, AnyFunction, AnyValue};
-use opendp_core::{Carrier, Domain, Error, Named, Result};
+use opendp_core::{Atom, AtomDomain, Carrier, Domain, Error, Result, VectorDomain};
 use pyo3::prelude::*;
 
 use crate::errors::{detached, panicked};
 use crate::values::outside;
 
-/// The number of rows that are converted at once.
+/// The number of rows that are converted at once. They fit the cache of a core.
 const ROWS: usize = 1 << 14;
+/// The number of rows that a thread takes at once.
+const PART_ROWS: usize = 1 << 16;
 /// Arrays of at least this many rows are divided among all cores.
 const PARALLEL_ROWS: usize = 1 << 17;
 
@@ -98,6 +106,10 @@ pub(crate) fn run(
         return None;
     }
     let row = carrier.args().first()?.to_string();
+    let array = &match placed(array.cast::<PyUntypedArray>().ok()?) {
+        Ok(array) => array,
+        Err(error) => return Some(Err(error)),
+    };
     macro_rules! pairs {
         ($($s:ident: $($t:ident)*;)*) => {$(
             if let Ok(column) = array.cast::<PyArray1<$s>>() {
@@ -123,6 +135,16 @@ pub(crate) fn run(
     }
     None
 }
+/// Return an array whose rows are at places where numbers of their type can be read. The rows of a
+/// table without padding are not at such places, so they are copied.
+fn placed<'py>(array: &Bound<'py, PyUntypedArray>) -> PyResult<Bound<'py, PyAny>> {
+    let size = array.dtype().itemsize().max(1);
+    let whole_steps = array.strides().iter().all(|stride| stride.unsigned_abs() % size == 0);
+    if array.is_aligned() && whole_steps {
+        return Ok(array.as_any().clone());
+    }
+    array.call_method0("copy")
+}
 fn on<S, T>(
     column: &Bound<'_, PyArray1<S>>,
     function: &AnyFunction,
@@ -130,36 +152,67 @@ fn on<S, T>(
 ) -> PyResult<AnyValue>
 where
     S: Element + Copy + Send + Sync,
-    T: Convert<S> + Named + Clone + Send + Sync,
+    T: Convert<S> + Atom,
     Vec<T>: Carrier,
 {
     let py = column.py();
     let column: PyReadonlyArray1<'_, S> = column.try_readonly()?;
-    match column.as_slice() {
-        Ok(rows) => detached(py, || fold(rows, function, domain)),
-        // This array is a view with gaps in memory. The rows of the view are copied once.
-        Err(_) => {
-            let rows: Vec<S> = column.as_array().iter().copied().collect();
-            detached(py, || fold(&rows, function, domain))
+    let rows = match column.as_slice() {
+        Ok(rows) => Rows::Slice(rows),
+        Err(_) => Rows::View(column.as_array()),
+    };
+    detached(py, || fold(&rows, function, domain))
+}
+
+/// The rows of an array.
+enum Rows<'a, S> {
+    Slice(&'a [S]),
+    /// The array has gaps in memory. For example, it is a column of a table.
+    View(ArrayView1<'a, S>),
+}
+impl<S: Copy> Rows<'_, S> {
+    fn len(&self) -> usize {
+        match self {
+            Rows::Slice(rows) => rows.len(),
+            Rows::View(rows) => rows.len(),
         }
     }
+    /// Convert a range of rows, and append it to other rows. `None` means that a row cannot be
+    /// converted.
+    fn append<T: Convert<S>>(&self, range: Range<usize>, into: &mut Vec<T>) -> Option<()> {
+        match self {
+            Rows::Slice(rows) => T::append(rows.get(range)?, into),
+            Rows::View(rows) => {
+                into.reserve(range.len());
+                for row in rows.slice_axis(Axis(0), range.into()) {
+                    into.push(T::convert(*row)?);
+                }
+                Some(())
+            }
+        }
+    }
+}
+/// Divide a range into ranges of at most `size` rows.
+fn pieces(range: Range<usize>, size: usize) -> impl Iterator<Item = Range<usize>> {
+    range.clone().step_by(size).map(move |start| start..range.end.min(start + size))
 }
 
 /// Run a function on rows. If the function folds rows in any order and there are many rows, use all
 /// cores. If the function needs all rows at once, pass all rows. Otherwise pass chunks in order.
-fn fold<S, T>(rows: &[S], function: &AnyFunction, domain: &AnyDomain) -> Result<AnyValue>
+fn fold<S, T>(rows: &Rows<'_, S>, function: &AnyFunction, domain: &AnyDomain) -> Result<AnyValue>
 where
     S: Copy + Send + Sync,
-    T: Convert<S>,
+    T: Convert<S> + Atom,
     Vec<T>: Carrier,
 {
     if domain.records().is_some_and(|records| records != rows.len()) {
         return Err(outside(domain));
     }
-    let chunks = Chunks::new(domain);
+    let chunks: Chunks<'_, T> = Chunks::new(domain);
+    let all = 0..rows.len();
     if !function.streams() {
         let mut whole = Vec::new();
-        chunks.convert::<S, T>(rows, &mut whole)?;
+        chunks.convert(rows, all, &mut whole)?;
         let whole = AnyValue::new(whole);
         if !domain.member(&whole) {
             return Err(outside(domain));
@@ -167,31 +220,32 @@ where
         return function.eval(&whole);
     }
     if function.start().is_err() {
-        return function.eval_chunks(rows.chunks(ROWS).map(|part| chunks.member::<S, T>(part)));
+        return function.eval_chunks(pieces(all, ROWS).map(|piece| chunks.member(rows, piece)));
     }
     let cores = thread::available_parallelism().map_or(1, usize::from);
     let threads = if rows.len() < PARALLEL_ROWS { 1 } else { cores };
-    let part = rows.len().div_ceil(threads).max(1);
-    let fold = |part: &[S]| {
+    // If one thread is slow, the other threads do some of its parts. The result does not depend on
+    // this, because merging is exact and independent of order.
+    let next = AtomicUsize::new(0);
+    let fold = || {
         let mut partial = function.start()?;
         let mut buffer = Vec::new();
-        for piece in part.chunks(ROWS) {
-            buffer.clear();
-            chunks.convert::<S, T>(piece, &mut buffer)?;
-            let value = AnyValue::new(buffer);
-            chunks.check(&value, piece.len())?;
-            partial.absorb(&value)?;
-            buffer = value.downcast()?;
+        while let Some(part) = pieces(all.clone(), PART_ROWS).nth(next.fetch_add(1, Relaxed)) {
+            for piece in pieces(part, ROWS) {
+                buffer.clear();
+                chunks.convert(rows, piece, &mut buffer)?;
+                let value = chunks.check(buffer)?;
+                partial.absorb(&value)?;
+                buffer = value.downcast()?;
+            }
         }
         Ok(partial)
     };
     // Start new threads instead of using a pool, because a child process does not have the threads
     // of the parent's pool.
     let partials = thread::scope(|scope| {
-        let mut parts = rows.chunks(part);
-        let first = parts.next().unwrap_or_default();
-        let others: Vec<_> = parts.map(|part| scope.spawn(move || fold(part))).collect();
-        let mut all = vec![fold(first)];
+        let others: Vec<_> = (1..threads).map(|_| scope.spawn(fold)).collect();
+        let mut all = vec![fold()];
         all.extend(
             others.into_iter().map(|other| other.join().unwrap_or_else(|_| Err(panicked()))),
         );
@@ -206,39 +260,68 @@ where
 }
 
 /// A converter and checker of chunks of rows of a domain.
-struct Chunks<'a> {
+struct Chunks<'a, T: Atom> {
     domain: &'a AnyDomain,
+    /// The domain of the rows, if the rows can be checked without the erased domain.
+    row: Option<&'a AtomDomain<T>>,
     /// If the size of the domain is known: the domain that the rows of one chunk must belong to.
     sized: Option<AnyDomain>,
 }
-impl<'a> Chunks<'a> {
+impl<'a, T: Atom> Chunks<'a, T>
+where
+    Vec<T>: Carrier,
+{
     fn new(domain: &'a AnyDomain) -> Self {
+        let typed = domain.downcast_ref::<VectorDomain<AtomDomain<T>>>();
         let sized = domain.records().and_then(|_| domain.with_records(ROWS));
-        Chunks { domain, sized }
+        Chunks { domain, row: typed.ok().map(VectorDomain::element), sized }
     }
-    fn convert<S: Copy, T: Convert<S>>(&self, rows: &[S], into: &mut Vec<T>) -> Result<()> {
-        T::append(rows, into).ok_or_else(|| outside(self.domain))
+    fn convert<S: Copy>(
+        &self,
+        rows: &Rows<'_, S>,
+        range: Range<usize>,
+        into: &mut Vec<T>,
+    ) -> Result<()>
+    where
+        T: Convert<S>,
+    {
+        rows.append(range, into).ok_or_else(|| outside(self.domain))
     }
     /// Convert rows, and check that a member of the domain may contain each row.
-    fn member<S: Copy, T: Convert<S>>(&self, rows: &[S]) -> Result<AnyValue>
+    fn member<S: Copy>(&self, rows: &Rows<'_, S>, range: Range<usize>) -> Result<AnyValue>
     where
-        Vec<T>: Carrier,
+        T: Convert<S>,
     {
         let mut buffer = Vec::new();
-        self.convert::<S, T>(rows, &mut buffer)?;
-        let value = AnyValue::new(buffer);
-        self.check(&value, rows.len())?;
-        Ok(value)
+        self.convert(rows, range, &mut buffer)?;
+        self.check(buffer)
     }
-    fn check(&self, chunk: &AnyValue, rows: usize) -> Result<()> {
+    /// Check that a member of the domain may contain each row.
+    fn check(&self, rows: Vec<T>) -> Result<AnyValue> {
+        let count = rows.len();
+        if let Some(row) = self.row {
+            let all = all_members(row, &rows);
+            return if all { Ok(AnyValue::new(rows)) } else { Err(outside(self.domain)) };
+        }
+        let chunk = AnyValue::new(rows);
         let member = match &self.sized {
-            None => self.domain.member(chunk),
-            Some(sized) if rows == ROWS => sized.member(chunk),
-            Some(sized) => match sized.with_records(rows) {
-                Some(sized) => sized.member(chunk),
+            None => self.domain.member(&chunk),
+            Some(sized) if count == ROWS => sized.member(&chunk),
+            Some(sized) => match sized.with_records(count) {
+                Some(sized) => sized.member(&chunk),
                 None => return Err(Error::NotImplemented("this domain has no chunks".into())),
             },
         };
-        if member { Ok(()) } else { Err(outside(self.domain)) }
+        if member { Ok(chunk) } else { Err(outside(self.domain)) }
+    }
+}
+/// Return whether all rows are members of a domain.
+///
+/// The loops have no early exit, so that they check several rows in one instruction.
+fn all_members<T: Atom>(row: &AtomDomain<T>, rows: &[T]) -> bool {
+    match row.bounds() {
+        None if row.nan() || !T::NULLABLE => true,
+        None => !rows.iter().fold(false, |any, row| any | row.is_null()),
+        Some(_) => rows.iter().fold(true, |all, one| all & row.member(one)),
     }
 }

@@ -2,12 +2,12 @@
 
 use opendp_core::erased::{AnyDomain, AnyMeasure, AnyMetric, AnyValue};
 use opendp_core::{
-    AbsoluteDistance, AtomDomain, Codec, Error, Queryable, Result, Session, Space, Transformation,
+    AbsoluteDistance, AtomDomain, Codec, Error, Queryable, Result, Session, Transformation,
 };
 use pyo3::prelude::*;
 
 use crate::errors::{OrRaise, detached};
-use crate::objects::{Measurement, Transformation as PyTransformation};
+use crate::objects::{Measurement, PySpace, Transformation as PyTransformation};
 use crate::values::{self, Cell};
 use crate::{extrinsic::Extrinsic, json};
 
@@ -20,12 +20,12 @@ type Sparse<T, Q> = Transformation<AnyDomain, AnyMetric, AtomDomain<T>, Absolute
 #[pyclass(frozen, module = "opendp_rs")]
 pub(crate) struct OdometerQueryable {
     session: AnySession,
-    /// The space of the data sets.
-    space: Option<Space<AnyDomain, AnyMetric>>,
+    /// The metric on the data sets.
+    metric: Option<AnyMetric>,
 }
 impl OdometerQueryable {
-    pub(crate) fn new(session: AnySession, space: Option<Space<AnyDomain, AnyMetric>>) -> Self {
-        OdometerQueryable { session, space }
+    pub(crate) fn new(session: AnySession, metric: Option<AnyMetric>) -> Self {
+        OdometerQueryable { session, metric }
     }
 }
 #[pymethods]
@@ -59,14 +59,14 @@ impl OdometerQueryable {
         d_in: &Bound<'py, PyAny>,
     ) -> PyResult<Bound<'py, PyAny>> {
         let d_in = json::from_python(d_in).or_raise(py)?;
-        let Some(space) = &self.space else {
+        let Some(metric) = &self.metric else {
             let error = Error::NotImplemented(
                 "this conversation has a loss fixed beforehand: ask the map of its measurement"
                     .into(),
             );
             return Err(crate::errors::exception(py, &error));
         };
-        let d_in = space.metric().decode(&d_in).or_raise(py)?;
+        let d_in = metric.decode(&d_in).or_raise(py)?;
         let session = self.session.clone();
         let loss = detached(py, move || session.loss(&d_in))?;
         json::distance(py, &loss.to_json())
@@ -76,6 +76,11 @@ impl OdometerQueryable {
         let session = self.session.clone();
         let left = detached(py, move || session.left())?;
         json::distance(py, &left.to_json())
+    }
+    /// State the space of the data sets, so that the loss so far can be bounded.
+    fn within(&self, py: Python<'_>, space: &Bound<'_, PySpace>) -> PyResult<Self> {
+        let metric = space.get().parts(py)?.1;
+        Ok(OdometerQueryable::new(self.session.clone(), Some(metric.get().made.clone())))
     }
     fn __repr__(&self) -> &'static str {
         "OdometerQueryable"

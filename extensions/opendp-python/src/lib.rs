@@ -9,6 +9,7 @@ mod accuracy;
 mod arguments;
 mod callbacks;
 mod columns;
+mod documents;
 mod errors;
 mod extrinsic;
 mod forked;
@@ -17,11 +18,13 @@ mod json;
 mod listing;
 mod objects;
 mod profile;
+mod recipe;
 mod search;
+#[cfg(feature = "example")]
+mod timed;
 mod values;
 
-use opendp_core::TypeName;
-use opendp_registry::{Document, Registry};
+use opendp_registry::Registry;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
@@ -34,44 +37,37 @@ use opendp_measurements as _;
 use opendp_transformations as _;
 
 use errors::{OrRaise, detached};
+use recipe::Recipe;
 
 /// Call a constructor by its name, with arguments by their names.
 #[pyfunction]
 fn make(py: Python<'_>, name: &str, given: &Bound<'_, PyDict>) -> PyResult<Py<PyAny>> {
-    let arguments::Given { args, links } = arguments::read(given).or_raise(py)?;
+    let arguments::Given { args, links, inner } = arguments::read(given).or_raise(py)?;
     let registry = Registry::global();
     let (made, output) = detached(py, || {
         let entry = registry.resolve(name, &args)?;
         Ok((entry.construct(&args)?, entry.output().clone()))
     })?;
-    objects::to_python(py, made, &output, links)
+    objects::to_python(py, made, &output, links, Recipe::call(name, args, inner))
 }
-/// The assumed number of constructors on the longest path through a loaded object. The true number
-/// is unknown here, but there is a limit on the depth of documents. With the assumed number, a path
-/// through an object can contain one or two loaded objects.
-const LOADED_LINKS: usize = 100;
-
-/// Build the pipeline of a JSON document, of this library or of OpenDP 0.16.
-#[pyfunction]
-fn load(py: Python<'_>, text: &str) -> PyResult<Py<PyAny>> {
-    let made = detached(py, || Document::parse(text)?.build(Registry::global()))?;
-    objects::to_python(py, made, &TypeName::plain("Function"), LOADED_LINKS)
-}
-
 #[pymodule]
 mod _native {
+    #[cfg(feature = "example")]
+    #[pymodule_export]
+    use super::timed::RustRelease;
     #[pymodule_export]
     use super::{
         accuracy::{
             accuracy_to_discrete_gaussian_scale, accuracy_to_discrete_laplacian_scale,
-            accuracy_to_gaussian_scale, accuracy_to_laplacian_scale,
+            accuracy_to_gaussian_scale, accuracy_to_laplacian_scale, choose_branching_factor,
             discrete_gaussian_scale_to_accuracy, discrete_laplacian_scale_to_accuracy,
             gaussian_scale_to_accuracy, laplacian_scale_to_accuracy,
         },
-        callbacks::{Callback, function, privacy_map, stability_map},
+        callbacks::{Callback, function, privacy_map, privacy_profile, stability_map},
+        documents::{is_partial, load, write, write_partial},
         interactive::{OdometerQueryable, PyQueryable},
         listing::{describe, names},
-        load, make,
+        make,
         objects::chain::then,
         objects::{
             Domain, Function, Measure, Measurement, Metric, Odometer, PySpace, Transformation,

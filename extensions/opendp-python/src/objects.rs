@@ -11,6 +11,8 @@ use opendp_core::erased::{
 use opendp_core::{Arg, Constructed, Named, TypeName};
 use pyo3::prelude::*;
 
+use crate::recipe::{Inner, Recipe};
+
 macro_rules! classes {
     ($($(#[$doc:meta])* $class:ident $any:ident;)*) => {$(
         $(#[$doc])*
@@ -23,6 +25,10 @@ macro_rules! classes {
             pub(crate) fn links(&self) -> usize {
                 0
             }
+            /// Return nothing, because a description is written without knowing how it was made.
+            pub(crate) fn inner(&self) -> Inner {
+                Inner::None
+            }
         }
     )*};
 }
@@ -34,18 +40,6 @@ classes! {
     /// A distance between the distributions of two releases.
     Measure AnyMeasure;
 }
-/// A stable function from a data set to an aggregate or another data set.
-#[pyclass(frozen, module = "opendp_rs")]
-pub(crate) struct Transformation {
-    pub(crate) made: AnyTransformation,
-    links: usize,
-}
-impl Transformation {
-    /// Return the number of constructors on the longest path through this object.
-    pub(crate) fn links(&self) -> usize {
-        self.links
-    }
-}
 macro_rules! linked {
     ($($(#[$doc:meta])* $class:ident $any:ident;)*) => {$(
         $(#[$doc])*
@@ -53,16 +47,23 @@ macro_rules! linked {
         pub(crate) struct $class {
             pub(crate) made: $any,
             links: usize,
+            pub(crate) recipe: Recipe,
         }
         impl $class {
             /// Return the number of constructors on the longest path through this object.
             pub(crate) fn links(&self) -> usize {
                 self.links
             }
+            /// Return how the object was made.
+            pub(crate) fn inner(&self) -> Inner {
+                Inner::One(self.recipe.clone())
+            }
         }
     )*};
 }
 linked! {
+    /// A stable function from a data set to an aggregate or another data set.
+    Transformation AnyTransformation;
     /// A private function from a data set to a release.
     Measurement AnyMeasurement;
     /// An interactive mechanism without a bound on its loss. The mechanism reports the loss so far.
@@ -73,12 +74,18 @@ linked! {
 pub(crate) struct Function {
     pub(crate) made: AnyFunction,
     links: usize,
+    pub(crate) recipe: Recipe,
     /// The type of the function's input.
     input: TypeName,
 }
 impl Function {
+    /// Make a function that has no document.
     pub(crate) fn new(made: AnyFunction, links: usize, input: TypeName) -> Self {
-        Function { made, links, input }
+        Function { made, links, recipe: Recipe::Unknown, input }
+    }
+    /// Return how the function was made.
+    pub(crate) fn inner(&self) -> Inner {
+        Inner::One(self.recipe.clone())
     }
     /// Return the number of constructors on the longest path through this object.
     pub(crate) fn links(&self) -> usize {
@@ -93,26 +100,29 @@ pub(crate) struct PySpace {
 }
 
 /// Convert an object that a constructor made to a Python object. `output` is the type of the made
-/// object's output.
+/// object's output, and `recipe` is how the object was made.
 pub(crate) fn to_python(
     py: Python<'_>,
     made: Constructed,
     output: &TypeName,
     links: usize,
+    recipe: Recipe,
 ) -> PyResult<Py<PyAny>> {
     Ok(match made {
         Constructed::Domain(made) => Py::new(py, Domain { made })?.into_any(),
         Constructed::Metric(made) => Py::new(py, Metric { made })?.into_any(),
         Constructed::Measure(made) => Py::new(py, Measure { made })?.into_any(),
         Constructed::Transformation(made) => {
-            Py::new(py, Transformation { made, links })?.into_any()
+            Py::new(py, Transformation { made, links, recipe })?.into_any()
         }
-        Constructed::Measurement(made) => Py::new(py, Measurement { made, links })?.into_any(),
+        Constructed::Measurement(made) => {
+            Py::new(py, Measurement { made, links, recipe })?.into_any()
+        }
         Constructed::Function(made) => {
             let input = output.args().first().cloned().unwrap_or_else(AnyValue::type_name);
-            Py::new(py, Function::new(made, links, input))?.into_any()
+            Py::new(py, Function { made, links, recipe, input })?.into_any()
         }
-        Constructed::Odometer(made) => Py::new(py, Odometer { made, links })?.into_any(),
+        Constructed::Odometer(made) => Py::new(py, Odometer { made, links, recipe })?.into_any(),
         other => {
             let error = opendp_core::Error::NotImplemented(format!(
                 "{} is not known in Python",

@@ -12,6 +12,9 @@ impl Profile {
     pub(crate) fn new(profile: PrivacyProfile) -> Self {
         Profile(profile)
     }
+    pub(crate) fn inner(&self) -> &PrivacyProfile {
+        &self.0
+    }
 }
 #[pymethods]
 impl Profile {

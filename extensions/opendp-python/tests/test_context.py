@@ -75,3 +75,56 @@ def test_a_query_without_noise_is_not_released():
         ours.query().count().release()
     with pytest.raises(AttributeError, match="then_laplace"):
         ours.query().count().laplac()
+
+
+def test_the_loss_so_far_is_known():
+    fixed = context(dp.loss_of(epsilon=1.0), split_evenly_over=4)
+    assert fixed.current_privacy_loss() == []
+    fixed.query().count().laplace().release()
+    assert fixed.current_privacy_loss() == [0.25]
+    assert len(fixed.remaining_privacy_loss()) == 3
+    free = context(dp.loss_of(epsilon=1.0))
+    assert free.current_privacy_loss() == 0.0
+    free.query(epsilon=0.25).count().laplace().release()
+    assert free.current_privacy_loss() == pytest.approx(0.25)
+
+
+def test_a_measurement_is_asked_without_a_query():
+    ours = context(dp.loss_of(epsilon=1.0), split_evenly_over=2)
+    rows = dp.vector_domain(dp.atom_domain(T=int)), dp.symmetric_distance()
+    count = rows >> dp.t.then_count() >> dp.m.then_laplace(2.0)
+    assert isinstance(ours(count), int)
+    with pytest.raises(dp.BudgetExceededError):
+        ours(rows >> dp.t.then_count() >> dp.m.then_laplace(1.0))
+    assert len(ours.remaining_privacy_loss()) == 1
+
+
+@pytest.mark.parametrize("split", [{"split_evenly_over": 2}, {}])
+def test_a_context_inside_a_context_spends_one_share(split):
+    outer = context(dp.loss_of(epsilon=1.0), split_evenly_over=2)
+    inner = outer.query().clamp((0, 5)).compositor(split_evenly_over=5).release()
+    assert inner.query().sum().laplace().param() == pytest.approx(50.0)
+    for _ in range(5):
+        inner.query().count().laplace().release()
+    with pytest.raises(dp.BudgetExceededError):
+        inner.query().count().laplace().release()
+    assert len(outer.remaining_privacy_loss()) == 1
+    free = context(dp.loss_of(epsilon=1.0))
+    if split:
+        inner = free.query(epsilon=0.5).compositor(**split).release()
+    else:
+        inner = free.query(epsilon=0.5).compositor().release()
+        inner.query(epsilon=0.5).count().laplace().release()
+        assert inner.current_privacy_loss() == pytest.approx(0.5)
+    assert free.remaining_privacy_loss() == pytest.approx(0.5)
+    with pytest.raises(dp.OpenDPError):
+        context(dp.loss_of(epsilon=1.0)).query().compositor(split_evenly_over=2)
+
+
+def test_the_range_of_an_open_parameter_is_stated():
+    ours = context(dp.loss_of(epsilon=1.0), split_evenly_over=4)
+    query = ours.query().clamp((0, 10)).sum().laplace()
+    assert query.param(bounds=(0.0, 100.0)) == pytest.approx(40.0)
+    with pytest.raises(dp.OpenDPError):
+        query.param(bounds=(0.0, 1.0))
+    query.release(bounds=(0.0, 100.0), T=float)

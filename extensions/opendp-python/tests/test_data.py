@@ -16,7 +16,7 @@ def clamped_sum(T, bounds, **domain):
     return dp.t.make_clamp(space, dp.symmetric_distance(), bounds) >> dp.t.then_sum()
 
 
-@pytest.mark.parametrize("rows", [0, 1, 4096, 20_000, 300_000])
+@pytest.mark.parametrize("rows", [0, 1, 4096, 20_000, 300_000, 1_000_001])
 def test_an_array_gives_what_its_list_gives(rows):
     data = numpy.random.default_rng(rows).normal(5.0, 9.0, rows)
     total = clamped_sum(float, (0.0, 10.0))
@@ -43,6 +43,26 @@ def test_a_view_with_gaps_and_a_read_only_array_are_read():
     assert total(data[::-1]) == total(data)
     swapped = data.astype(">f8")
     assert total(swapped) == total(data)
+
+
+@pytest.mark.parametrize("rows", [5, 300_000])
+def test_a_column_of_records_is_read_at_its_places(rows):
+    """The rows of a packed table are not aligned. Before, bytes of other columns were read."""
+    total = clamped_sum(float, (0.0, 10.0))
+    for aligned in (False, True):
+        kinds = numpy.dtype([("flag", "i1"), ("x", "f8"), ("n", "i4")], align=aligned)
+        records = numpy.zeros(rows, dtype=kinds)
+        records["flag"], records["x"], records["n"] = 7, numpy.arange(rows) % 5, 3
+        for column in (records["x"], records["x"][::-1], records["x"][::2], records[::3]["x"]):
+            assert total(column) == total(column.tolist()) == column.sum()
+        assert clamped_sum(int, (0, 10))(records["n"]) == 3 * rows
+    shifted = numpy.frombuffer(b"x" + numpy.ones(rows).tobytes(), dtype="f8", offset=1)
+    assert total(shifted) == rows
+    table = numpy.arange(4.0 * rows).reshape(rows, 4) % 7
+    assert total(table[:, 2]) == table[:, 2].sum()
+    floats = dp.vector_domain(dp.atom_domain(T=float, nan=False)), dp.symmetric_distance()
+    clamped = dp.t.make_clamp(*floats, (0.0, 3.0))
+    assert clamped(table[:, 1]) == numpy.minimum(table[:, 1], 3.0).tolist()
 
 
 def test_booleans_and_text():
@@ -173,6 +193,21 @@ def test_a_nan_is_found_wherever_it_is():
             ):
                 with pytest.raises(dp.ArgumentError):
                     total(data)
+
+
+@pytest.mark.parametrize("rows", [10, 16385, 300_000])
+def test_a_row_outside_of_the_bounds_is_found_wherever_it_is(rows):
+    bounded = dp.vector_domain(dp.atom_domain(bounds=(0.0, 10.0), nan=False))
+    known = dp.vector_domain(dp.atom_domain(bounds=(0.0, 10.0), nan=False), size=rows)
+    whole = dp.vector_domain(dp.atom_domain(bounds=(0, 10)))
+    for place in (0, rows // 2, rows - 1):
+        for domain, wrong in ((bounded, -0.5), (known, 10.5), (bounded, numpy.nan), (whole, 11)):
+            data = numpy.full(rows, 10, dtype="int32" if domain is whole else "float64")
+            total = dp.t.make_sum(domain, dp.symmetric_distance())
+            assert total(data) == 10 * rows
+            data[place] = wrong
+            with pytest.raises(dp.ArgumentError):
+                total(data)
 
 
 def test_rows_in_order_and_whole_data_sets_are_run():

@@ -137,7 +137,7 @@ def test_odd_arguments_give_errors_of_the_library_and_nothing_else():
     """Neither a panic nor an exception of another class comes out of any constructor."""
     tried = 0
     for module in (dp.t, dp.m, dp.c):
-        for name in dir(module):
+        for name in filter(lambda name: name.startswith(("make_", "then_")), dir(module)):
             function = getattr(module, name)
             parameters = list(function.__signature__.parameters)
             for i, odd in enumerate(ODD):

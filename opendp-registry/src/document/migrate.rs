@@ -7,6 +7,7 @@ use opendp_core::{Change, Error, Migration, Result};
 use serde_json::{Map, Value as Json};
 
 use super::node::same;
+use super::{Document, VERSION};
 use crate::{Entry, Registry};
 
 /// The prefix of the names of the packages of this workspace. The `version` of a document applies
@@ -146,7 +147,64 @@ fn step(
     Ok(())
 }
 
+/// Collect the packages of this document's constructors, without the packages of this workspace.
+/// For each package, add its newest version.
+fn packages(registry: &Registry, json: &Json, found: &mut BTreeMap<String, u64>) {
+    let mut name = |name: &str| {
+        if let Some(package) = registry.package(name).filter(|it| !it.starts_with(HOUSE)) {
+            found.entry(package).or_insert_with_key(|package| registry.newest(package));
+        }
+    };
+    match json {
+        Json::String(text) => name(text),
+        Json::Object(object) => {
+            object.keys().for_each(|key| name(key));
+            object.values().for_each(|item| packages(registry, item, found));
+        }
+        Json::Array(items) => items.iter().for_each(|item| packages(registry, item, found)),
+        _ => {}
+    }
+}
+impl Document {
+    /// Make a document from JSON that uses the newest form of each constructor. State the newest
+    /// versions, so that the document keeps its meaning when a constructor changes.
+    ///
+    /// ```
+    /// # use opendp_registry::{Document, Registry};
+    /// # use opendp_measurements as _;
+    /// # use serde_json::json;
+    /// let call = json!({"constructor": "make_randomized_response_bool", "args": {"prob": 0.75}});
+    /// let document = Document::newest(call, Registry::global())?;
+    /// assert_eq!(document.json()["version"], 1);
+    /// # Ok::<(), opendp_core::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// `Argument` if the JSON is not an object.
+    pub fn newest(json: Json, registry: &Registry) -> Result<Self> {
+        let mut found = BTreeMap::new();
+        packages(registry, &json, &mut found);
+        // A version that is not stated is 1.
+        found.retain(|_, version| 1 < *version);
+        let Json::Object(object) = json else {
+            return Err(Error::argument("pipeline", "expected an object"));
+        };
+        let mut whole = Map::from_iter([("version".to_owned(), VERSION.into())]);
+        whole.extend(object.into_iter().filter(|(key, _)| key != "version" && key != "packages"));
+        if !found.is_empty() {
+            whole.insert("packages".to_owned(), found.into_iter().collect());
+        }
+        Document::new(Json::Object(whole))
+    }
+}
+
 impl Registry {
+    /// Return the package of the constructor with this name.
+    fn package(&self, name: &str) -> Option<String> {
+        self.kind(name)?;
+        let family = self.family(name).ok()?;
+        family.entries.first().map(|entry| entry.package.to_string())
+    }
     /// State a change of a constructor that was added at run time. A linked crate uses
     /// [`migrate!`](opendp_core::migrate) instead.
     pub fn migrate(&self, migration: Migration) {

@@ -138,3 +138,20 @@ fn each_older_name_has_an_advice_that_names_a_constructor() {
         assert!(registry.signatures(better).unwrap()[0].recommended(), "{name}: {advice}");
     }
 }
+
+#[test]
+fn a_document_of_today_states_the_versions_that_it_relies_on() {
+    let registry = registry();
+    let call = json!({"constructor": "make_total", "args": {"range": [0, 9]}});
+    let newest = Document::newest(call.clone(), &registry).unwrap();
+    assert_eq!(newest.json()["packages"], json!({"acme-dp": 4}));
+    // The default of `unit` is the newest one, and not the default of version 1.
+    assert_eq!(newest.build(&registry).unwrap().map(&json!(1)).unwrap(), json!(90));
+    let unstated = Document::new(call).unwrap();
+    assert_eq!(unstated.build(&registry).unwrap().map(&json!(1)).unwrap(), json!(9));
+    // A package that the document does not use is not stated.
+    let other = json!({"constructor": "make_bounded_int_split_sum", "args": {"bounds": [0, 9]}});
+    let other = Document::newest(other, &registry).unwrap();
+    assert_eq!((other.json().get("packages"), &other.json()["version"]), (None, &json!(1)));
+    assert_eq!(Document::newest(json!([1]), &registry).unwrap_err().kind(), "Argument");
+}

@@ -31,6 +31,8 @@ class Context:
         self._session, self._space, self._d_in = session, space, d_in
         self._measure, self._d_mids = measure, d_mids
         self._asked = 0
+        if d_mids is None:
+            self._session = session.within(space)
 
     @staticmethod
     def compositor(
@@ -50,25 +52,9 @@ class Context:
         metric, d_in = privacy_unit
         measure, loss = privacy_loss
         space = _native.Space(domain or domain_of(data, infer=True), metric)
-        stated = [split_evenly_over, split_by_weights, d_mids]
-        if sum(option is not None for option in stated) > 1:
-            raise of(
-                "Argument",
-                "argument `split_evenly_over`: expected at most one of split_evenly_over, "
-                "split_by_weights, d_mids",
-            )
-        if all(option is None for option in stated):
-            given = {"input": space, "output_measure": measure}
-            odometer = _make("make_fully_adaptive_composition", given)
-            given = {"odometer": odometer, "d_in": d_in, "d_out": loss}
-            return Context(_make("make_privacy_filter", given)(data), space, d_in, measure, None)
-        if d_mids is None:
-            weights = split_by_weights or [1.0] * int(split_evenly_over or 0)
-            d_mids = _divide(space, measure, d_in, loss, list(weights))
-        composed = _compose(space, measure, d_in, d_mids)
-        if not composed.check(d_in, loss):
-            raise of("BudgetExceeded", "the parts are more than the budget")
-        return Context(composed(data), space, d_in, measure, list(d_mids))
+        splits = (split_evenly_over, split_by_weights, d_mids)
+        made, d_mids = _account(space, measure, d_in, loss, splits)
+        return Context(made(data), space, d_in, measure, d_mids)
 
     def query(self, **loss: Any) -> Query:
         """Begin the next query on the whole data set. State the share of the query, unless all shares are fixed."""
@@ -87,6 +73,24 @@ class Context:
             )
         return Query(self, self._space)
 
+    def __call__(self, query: Any) -> Any:
+        """Spend the next part of the budget on a measurement, and return its release."""
+        try:
+            answer = self._session(query)
+        except OpenDPError as error:
+            # If a query is rejected, its share stays for the next query. If an answer fails, the
+            # share of its query is spent.
+            self._asked += error.kind not in _REFUSED
+            raise
+        self._asked += 1
+        return answer
+
+    def current_privacy_loss(self) -> Any:
+        """Return the budgets of the past queries, or the loss of all past queries together."""
+        if self._d_mids is None:
+            return self._session.privacy_loss(self._d_in)
+        return self._d_mids[: self._asked]
+
     def remaining_privacy_loss(self) -> Any:
         """Return the budgets of the remaining queries, or the rest of the budget."""
         if self._d_mids is None:
@@ -100,18 +104,6 @@ class Context:
         if self._asked == len(self._d_mids):
             raise of("BudgetExceeded", f"all {self._asked} queries have been asked")
         return self._d_mids[self._asked]
-
-    def _release(self, query: Query) -> Any:
-        measurement = query.resolve()
-        try:
-            answer = self._session(measurement)
-        except OpenDPError as error:
-            # If a query is rejected, its share stays for the next query. If an answer fails, the
-            # share of its query is spent.
-            self._asked += error.kind not in _REFUSED
-            raise
-        self._asked += 1
-        return answer
 
 
 _REFUSED = {"BudgetExceeded", "DomainMismatch", "MetricMismatch", "MeasureMismatch", "FailedMap"}
@@ -138,6 +130,30 @@ def _compose(space: Any, measure: Any, d_in: Any, d_mids: Sequence[Any]) -> Any:
     return _make("make_adaptive_composition", given)
 
 
+def _account(
+    space: Any, measure: Any, d_in: Any, loss: Any, splits: tuple[Any, Any, Any]
+) -> tuple[Any, list[Any] | None]:
+    """Make the measurement that opens a context, and divide its budget."""
+    evenly, weights, d_mids = splits
+    if sum(option is not None for option in splits) > 1:
+        raise of(
+            "Argument",
+            "argument `split_evenly_over`: expected at most one of split_evenly_over, "
+            "split_by_weights, d_mids",
+        )
+    if all(option is None for option in splits):
+        given = {"input": space, "output_measure": measure}
+        odometer = _make("make_fully_adaptive_composition", given)
+        given = {"odometer": odometer, "d_in": d_in, "d_out": loss}
+        return _make("make_privacy_filter", given), None
+    if d_mids is None:
+        d_mids = _divide(space, measure, d_in, loss, list(weights or [1.0] * int(evenly or 0)))
+    composed = _compose(space, measure, d_in, d_mids)
+    if not composed.check(d_in, loss):
+        raise of("BudgetExceeded", "the parts are more than the budget")
+    return composed, list(d_mids)
+
+
 def _divide(space: Any, measure: Any, d_in: Any, loss: Any, weights: list[float]) -> list[Any]:
     """Divide a loss by weights, so that the parts compose to at most the loss."""
     total = float(sum(weights))
@@ -159,10 +175,12 @@ def _divide(space: Any, measure: Any, d_in: Any, loss: Any, weights: list[float]
     return parts(_native.search_float(fits, (0.5, 1.0)))
 
 
-def _solve(make: Callable[[Any], Any], d_in: Any, d_mid: Any) -> Any:
+def _solve(
+    make: Callable[[Any], Any], d_in: Any, d_mid: Any, bounds: tuple[Any, Any] | None, T: Any
+) -> Any:
     if d_mid is None:
         raise of("Argument", "argument `query`: state its share, as in `query(epsilon=0.5)`")
-    return binary_search_param(make, d_in, d_mid)
+    return binary_search_param(make, d_in, d_mid, bounds, T)
 
 
 class Query:
@@ -174,8 +192,10 @@ class Query:
         made: Any,
         make: Callable[[Any], Any] | None = None,
         d_mid: Any = None,
+        wrap: Callable[[Any], Any] | None = None,
     ) -> None:
         self._context, self._made, self._make, self._d_mid = context, made, make, d_mid
+        self._wrap = wrap
 
     def __getattr__(self, name: str) -> Callable[..., Query]:
         if name.startswith("_"):
@@ -222,13 +242,45 @@ class Query:
         assert make is not None
         return lambda value: _cast(make(value), measure, d_mid)
 
-    def resolve(self) -> Any:
-        """Make the measurement, without a release."""
+    def compositor(
+        self,
+        split_evenly_over: int | None = None,
+        split_by_weights: Sequence[float] | None = None,
+        d_out: Any = None,
+        d_mids: Sequence[Any] | None = None,
+    ) -> Query:
+        """Open a context inside this context. Its release is a new :class:`Context`.
+
+        The budget of the new context is ``d_out``, or else the share of this query. Steps before
+        ``compositor``, such as a clamp, change the data of the new context.
+        """
+        outer = self._context
+        loss = outer._share(self._d_mid) if d_out is None else d_out
+        if loss is None or self._make is not None:
+            reason = "state the share of the query, and no noise before `compositor`"
+            raise of("Argument", f"argument `query`: {reason}")
+        step = isinstance(self._made, _native.Transformation)
+        space = self._made.output_space if step else self._made
+        d_in = self._made.map(outer._d_in) if step else outer._d_in
+        splits = (split_evenly_over, split_by_weights, d_mids)
+        made, d_mids = _account(space, outer._measure, d_in, loss, splits)
+        whole = chain(self._made, made)
+
+        def wrap(session: Any) -> Context:
+            return Context(session, space, d_in, outer._measure, d_mids)
+
+        return Query(outer, whole, None, self._d_mid, wrap)
+
+    def resolve(self, bounds: tuple[Any, Any] | None = None, T: Any = None) -> Any:
+        """Make the measurement, without a release.
+
+        ``bounds`` and ``T`` are the range and the type of an open parameter of noise.
+        """
         context = self._context
         d_mid = context._share(self._d_mid)
         if self._make is not None:
             make = self._candidate(d_mid)
-            return make(_solve(make, context._d_in, d_mid))
+            return make(_solve(make, context._d_in, d_mid, bounds, T))
         if not isinstance(self._made, _native.Measurement):
             reason = "expected a measurement; append noise, such as `.laplace()`"
             raise of("Argument", f"argument `query`: {reason}")
@@ -237,13 +289,14 @@ class Query:
             raise of("BudgetExceeded", "the query loses more than the share that it states")
         return made
 
-    def param(self) -> Any:
+    def param(self, bounds: tuple[Any, Any] | None = None, T: Any = None) -> Any:
         """Find the parameter of noise that was left open."""
         if self._make is None:
             raise of("Argument", "argument `param`: no parameter of this query is open")
         d_mid = self._context._share(self._d_mid)
-        return _solve(self._candidate(d_mid), self._context._d_in, d_mid)
+        return _solve(self._candidate(d_mid), self._context._d_in, d_mid, bounds, T)
 
-    def release(self) -> Any:
+    def release(self, bounds: tuple[Any, Any] | None = None, T: Any = None) -> Any:
         """Spend the query's part of the budget, and return the release."""
-        return self._context._release(self)
+        answer = self._context(self.resolve(bounds, T))
+        return answer if self._wrap is None else self._wrap(answer)

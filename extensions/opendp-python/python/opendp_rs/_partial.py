@@ -27,16 +27,22 @@ def as_space(value: Any) -> Any:
 class Partial:
     """A constructor that waits for its input space."""
 
-    def __init__(self, name: str, make: Callable[[Any], Any]) -> None:
+    def __init__(
+        self, name: str, make: Callable[[Any], Any], parts: list[tuple[str | None, Any]]
+    ) -> None:
         self._name = name
         self._make = make
+        # The names and arguments of the constructors. An object that follows has no name.
+        self._parts = parts
 
     def __call__(self, input_domain: Any, input_metric: Any) -> Any:
         """Make the object, given its input space."""
         return self._make(_native.Space(input_domain, input_metric))
 
     def __rshift__(self, other: Any) -> Partial:
-        return Partial(f"{self._name} >> ...", lambda space: chain(self._make(space), other))
+        parts = other._parts if isinstance(other, Partial) else [(None, other)]
+        make = lambda space: chain(self._make(space), other)  # noqa: E731
+        return Partial(f"{self._name} >> ...", make, [*self._parts, *parts])
 
     def __rrshift__(self, left: Any) -> Any:
         return chain(left, self)

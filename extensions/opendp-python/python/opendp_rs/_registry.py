@@ -5,7 +5,7 @@ from __future__ import annotations
 from . import _native
 from ._errors import of
 from ._partial import Partial, as_space
-from ._types import is_type, type_name
+from ._types import default_types, is_type, type_name
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:  # Importing these takes longer than the library.
@@ -104,10 +104,12 @@ def _signature(family: dict[str, Any], partial: bool) -> inspect.Signature:
             # the caller leaves out a required value, the registry reports the missing value.
             has_default = any(default is not _REQUIRED for default in found.values())
             found[name] = ... if has_default else _REQUIRED
-    for generic in family["generics"]:
+    for generic in sorted(family["generics"], key=lambda generic: _place(family, generic["name"])):
         erased = all(name.startswith("Any") for name in generic["types"])
         if not erased and generic["name"] not in found:
             found[generic["name"]] = None
+    first = _FIRST.get(family["name"], [])
+    found = {name: found[name] for name in [*first, *(name for name in found if name not in first)]}
     return inspect.Signature(
         [
             inspect.Parameter(name, kind)
@@ -119,6 +121,19 @@ def _signature(family: dict[str, Any], partial: bool) -> inspect.Signature:
 
 
 _REQUIRED = object()
+# The type arguments that the input space determines. They follow the others, so that the first type
+# argument can be given by its place, as in `then_cast_default(float)`.
+_DETERMINED = set("T TIA D DI M MI K V Q".split())
+# The constructors whose type arguments have another order.
+_ORDER = {"make_df_cast_default": ["TIA", "TOA"], "make_df_is_equal": ["TIA"]}
+_FIRST = {"linf_distance": ["T", "monotonic"]}
+
+
+def _place(family: dict[str, Any], generic: str) -> int:
+    """Return 0 for type arguments that come before the others."""
+    if family["name"] in _ORDER:
+        return int(generic not in _ORDER[family["name"]])
+    return int("input" in _spaces(family) and generic in _DETERMINED)
 
 
 def _argument(parameter: dict[str, Any] | None, value: Any, given: dict[str, Any]) -> Any:
@@ -182,7 +197,7 @@ def _gather(
     parameters = {parameter["name"]: parameter for parameter in family["parameters"]}
     optional = {name for name, of_it in parameters.items() if of_it["default"] is not None}
     generics = {generic["name"] for generic in family["generics"]}
-    converted = {}
+    converted = default_types(family["name"], generics, given)
     for name, value in given.items():
         if value is None and (name in optional or name in generics):
             continue
@@ -223,7 +238,8 @@ def function(attribute: str, prefix: str = "") -> Any:
 
     def then(*args: Any, **kwargs: Any) -> Partial:
         given = _gather(describe(name), args, kwargs, True)
-        return Partial(attribute, lambda space: _native.make(name, {**given, "input": space}))
+        make = lambda space: _native.make(name, {**given, "input": space})  # noqa: E731
+        return Partial(attribute, make, [(name, given)])
 
     return _document(then, attribute, name, True)
 

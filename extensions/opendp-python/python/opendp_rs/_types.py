@@ -9,6 +9,7 @@ if TYPE_CHECKING:  # Importing `typing` takes longer than the library.
     from typing import Any
 
 _ATOMS: dict[Any, str] = {int: "i32", float: "f64", str: "String", bool: "bool"}
+_DEFAULTS = dict(_ATOMS)
 _HEADS: dict[Any, str] = {list: "Vec", dict: "HashMap", tuple: ""}
 
 
@@ -67,10 +68,64 @@ def type_name(value: Any) -> str:
     )
 
 
+def set_default_int_type(T: Any) -> None:
+    """Set the type that ``int`` stands for. Without this call it is ``"i32"``.
+
+    The type holds for ``int`` as a type argument, for whole numbers from which a type is inferred,
+    and for outputs that are counts.
+    """
+    _set_default(int, T, ("u8 u16 u32 u64 usize i8 i16 i32 i64").split())
+
+
+def set_default_float_type(T: Any) -> None:
+    """Set the type that ``float`` stands for, ``"f64"`` or ``"f32"``."""
+    _set_default(float, T, ["f32", "f64"])
+
+
+def _set_default(python: Any, T: Any, known: list[str]) -> None:
+    name = type_name(T)
+    if name not in known:
+        from ._errors import of
+
+        raise of("Argument", f"argument `T`: expected one of {', '.join(known)}, found {name}")
+    _ATOMS[python] = name
+
+
+# The type arguments that are `int` or `float` by default.
+_OUTPUTS: dict[str, dict[str, Any]] = {
+    "make_cdf": {"TA": float},
+    "make_consistent_b_ary_tree": {"TOA": float, "TIA": int},
+    "make_count": {"TO": int},
+    "make_count_by": {"TV": int},
+    "make_count_by_categories": {"TOA": int},
+    "make_count_distinct": {"TO": int},
+    "make_quantiles_from_counts": {"F": float},
+}
+
+
+def default_types(name: str, generics: set[str], given: dict[str, Any]) -> dict[str, Any]:
+    """Return the type arguments that a changed default of ``int`` or ``float`` implies."""
+    if _ATOMS == _DEFAULTS:
+        return {}
+    implied = dict(_OUTPUTS.get(name, {}))
+    bounds = given.get("bounds")
+    if name == "atom_domain" and isinstance(bounds, (tuple, list)) and bounds:
+        if type(bounds[0]) in (int, float):
+            implied["T"] = type(bounds[0])
+    return {
+        generic: _ATOMS[python]
+        for generic, python in implied.items()
+        if _ATOMS[python] != _DEFAULTS[python]
+        and generic in generics
+        and given.get(generic) is None
+    }
+
+
 NAMES = (
     "i8 i16 i32 i64 i128 isize u8 u16 u32 u64 u128 usize f32 f64 String "
     "SymmetricDistance InsertDeleteDistance ChangeOneDistance HammingDistance DiscreteDistance "
-    "MaxDivergence SmoothedMaxDivergence ZeroConcentratedDivergence RenyiDivergence"
+    "MaxDivergence SmoothedMaxDivergence FixedSmoothedMaxDivergence ZeroConcentratedDivergence "
+    "RenyiDivergence BitVector"
 ).split()
 HEADS = (
     "AbsoluteDistance L1Distance L2Distance LInfDistance RangeDistance Approximate Pairwise "

@@ -43,7 +43,7 @@ def make_fully_adaptive_composition(input_domain: Domain, input_metric: Metric, 
 def make_group_privacy(measurement: Measurement, size: int, MO: Any = ...) -> Measurement:
     """Make a measurement that states its loss at larger distances. These distances are divided into"""
 
-def make_parallel_composition(input_domain: Domain, input_metric: Metric, part: Any, measurements: Sequence[Measurement], E: Any = ..., M: Any = ..., MO: Any = ...) -> Measurement:
+def make_parallel_composition(input_domain: Domain, input_metric: Metric, part: Any, measurements: Sequence[Measurement], E: Any = ..., MO: Any = ..., M: Any = ...) -> Measurement:
     """Make a measurement that partitions the rows of a data set and makes a release of each part."""
 
 def make_poisson_subsampling(measurement: Measurement, rate: float, size: int | None = ..., MO: Any = ...) -> Measurement:
@@ -106,7 +106,7 @@ def then_fully_adaptive_composition(output_measure: Measure) -> Partial:
 def then_group_privacy(measurement: Measurement, size: int, MO: Any = ...) -> Measurement:
     """Make a measurement that states its loss at larger distances. These distances are divided into"""
 
-def then_parallel_composition(part: Any, measurements: Sequence[Measurement], E: Any = ..., M: Any = ..., MO: Any = ...) -> Partial:
+def then_parallel_composition(part: Any, measurements: Sequence[Measurement], E: Any = ..., MO: Any = ..., M: Any = ...) -> Partial:
     """Make a measurement that partitions the rows of a data set and makes a release of each part."""
 
 def then_poisson_subsampling(measurement: Measurement, rate: float, size: int | None = ..., MO: Any = ...) -> Measurement:

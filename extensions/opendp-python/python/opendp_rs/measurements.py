@@ -4,7 +4,35 @@ The first arguments of ``make_*`` are the domain and the metric of the input. ``
 domain and the metric from its left operand: ``space >> then_*()``.
 """
 
+from __future__ import annotations
+
+from ._errors import of
 from ._registry import in_measurements, module
 
-__getattr__, __dir__ = module(in_measurements, "`dp.m`")
+TYPE_CHECKING = False
+if TYPE_CHECKING:  # Importing `typing` takes longer than the library.
+    from typing import Any, Sequence
+
+__getattr__, _names = module(in_measurements, "`dp.m`")
+
+
+def debias_randomized_response_bitvec(answers: Sequence[Any], f: float) -> list[float]:
+    """Estimate the number of ones at each place, from releases of ``make_randomized_response_bitvec``.
+
+    Each answer is a text of the digits 0 and 1, or a list of booleans, and all have one length. ``f``
+    is the argument of the measurement. A bit is replaced by a fair coin with probability ``f``. So a
+    place with ``Y`` ones in ``n`` answers has ``(Y - n f / 2) / (1 - f)`` ones on average.
+    """
+    if not 0.0 <= f < 1.0:
+        raise of("Argument", f"argument `f`: expected a number from 0 to 1, and not 1, found {f}")
+    rows = [[int(bit) for bit in answer] for answer in answers]
+    if len({len(row) for row in rows}) > 1:
+        raise of("Argument", "argument `answers`: expected answers of one length")
+    return [(sum(place) - len(rows) * f / 2) / (1 - f) for place in zip(*rows)]
+
+
+def __dir__() -> list[str]:
+    return sorted([*_names(), debias_randomized_response_bitvec.__name__])
+
+
 __all__ = __dir__()

@@ -16,55 +16,55 @@ def make_base_alp(input_domain: Domain, input_metric: Metric, scale: float, tota
 def make_base_discrete_exponential(input_domain: Domain, input_metric: Metric, temperature: float, optimize: Any = ..., T: Any = ..., M: Any = ...) -> Measurement:
     """Make a measurement that chooses the index of a good score."""
 
-def make_base_discrete_gaussian(input_domain: Domain, input_metric: Metric, scale: float, k: int | None = ..., D: Any = ..., M: Any = ..., MO: Any = ...) -> Measurement:
+def make_base_discrete_gaussian(input_domain: Domain, input_metric: Metric, scale: float, k: int | None = ..., MO: Any = ..., D: Any = ..., M: Any = ...) -> Measurement:
     """Make a measurement that adds Gaussian noise to each number."""
 
-def make_base_discrete_laplace(input_domain: Domain, input_metric: Metric, scale: float, k: int | None = ..., D: Any = ..., M: Any = ..., MO: Any = ...) -> Measurement:
+def make_base_discrete_laplace(input_domain: Domain, input_metric: Metric, scale: float, k: int | None = ..., MO: Any = ..., D: Any = ..., M: Any = ...) -> Measurement:
     """Make a measurement that adds Laplace noise to each number."""
 
-def make_base_gaussian(input_domain: Domain, input_metric: Metric, scale: float, k: int | None = ..., D: Any = ..., M: Any = ..., MO: Any = ...) -> Measurement:
+def make_base_gaussian(input_domain: Domain, input_metric: Metric, scale: float, k: int | None = ..., MO: Any = ..., D: Any = ..., M: Any = ...) -> Measurement:
     """Make a measurement that adds Gaussian noise to each number."""
 
-def make_base_geometric(input_domain: Domain, input_metric: Metric, scale: float, bounds: tuple[int, int] | None = ..., D: Any = ..., M: Any = ..., MO: Any = ...) -> Measurement:
+def make_base_geometric(input_domain: Domain, input_metric: Metric, scale: float, bounds: tuple[int, int] | None = ..., MO: Any = ..., D: Any = ..., M: Any = ...) -> Measurement:
     """Make a measurement that adds two-sided geometric noise to integers, optionally on an interval."""
 
-def make_base_laplace(input_domain: Domain, input_metric: Metric, scale: float, k: int | None = ..., D: Any = ..., M: Any = ..., MO: Any = ...) -> Measurement:
+def make_base_laplace(input_domain: Domain, input_metric: Metric, scale: float, k: int | None = ..., MO: Any = ..., D: Any = ..., M: Any = ...) -> Measurement:
     """Make a measurement that adds Laplace noise to each number."""
 
 def make_canonical_noise(input_domain: Domain, input_metric: Metric, d_in: float, d_out: Any) -> Measurement:
     """Make a measurement that adds canonical noise of an epsilon and a delta to a number."""
 
-def make_gaussian(input_domain: Domain, input_metric: Metric, scale: float, k: int | None = ..., D: Any = ..., M: Any = ..., MO: Any = ...) -> Measurement:
+def make_gaussian(input_domain: Domain, input_metric: Metric, scale: float, k: int | None = ..., MO: Any = ..., D: Any = ..., M: Any = ...) -> Measurement:
     """Make a measurement that adds Gaussian noise to each number."""
 
-def make_gaussian_threshold(input_domain: Domain, input_metric: Metric, scale: float, threshold: float, k: int | None = ..., K: Any = ..., V: Any = ..., Q: Any = ..., MO: Any = ...) -> Measurement:
+def make_gaussian_threshold(input_domain: Domain, input_metric: Metric, scale: float, threshold: float, k: int | None = ..., MO: Any = ..., K: Any = ..., V: Any = ..., Q: Any = ...) -> Measurement:
     """Make a measurement that adds Gaussian noise to a map and keeps numbers that reach a threshold."""
 
-def make_geometric(input_domain: Domain, input_metric: Metric, scale: float, bounds: tuple[int, int] | None = ..., D: Any = ..., M: Any = ..., MO: Any = ...) -> Measurement:
+def make_geometric(input_domain: Domain, input_metric: Metric, scale: float, bounds: tuple[int, int] | None = ..., MO: Any = ..., D: Any = ..., M: Any = ...) -> Measurement:
     """Make a measurement that adds two-sided geometric noise to integers, optionally on an interval."""
 
 def make_gumbel_max(input_domain: Domain, input_metric: Metric, temperature: float, optimize: Any = ..., T: Any = ..., M: Any = ...) -> Measurement:
     """Make a measurement that chooses the index of a good score."""
 
-def make_laplace(input_domain: Domain, input_metric: Metric, scale: float, k: int | None = ..., D: Any = ..., M: Any = ..., MO: Any = ...) -> Measurement:
+def make_laplace(input_domain: Domain, input_metric: Metric, scale: float, k: int | None = ..., MO: Any = ..., D: Any = ..., M: Any = ...) -> Measurement:
     """Make a measurement that adds Laplace noise to each number."""
 
-def make_laplace_threshold(input_domain: Domain, input_metric: Metric, scale: float, threshold: float, k: int | None = ..., K: Any = ..., V: Any = ..., Q: Any = ..., MO: Any = ...) -> Measurement:
+def make_laplace_threshold(input_domain: Domain, input_metric: Metric, scale: float, threshold: float, k: int | None = ..., MO: Any = ..., K: Any = ..., V: Any = ..., Q: Any = ...) -> Measurement:
     """Make a measurement that adds Laplace noise to a map and keeps numbers that reach a threshold."""
 
-def make_noise(input_domain: Domain, input_metric: Metric, output_measure: Measure, scale: float, k: int | None = ..., D: Any = ..., M: Any = ..., MO: Any = ...) -> Measurement:
+def make_noise(input_domain: Domain, input_metric: Metric, output_measure: Measure, scale: float, k: int | None = ..., MO: Any = ..., D: Any = ..., M: Any = ...) -> Measurement:
     """Make a measurement that adds noise to each number. The privacy measure selects the noise."""
 
-def make_noise_threshold(input_domain: Domain, input_metric: Metric, output_measure: Any, scale: float, threshold: float, k: int | None = ..., K: Any = ..., V: Any = ..., M: Any = ..., MO: Any = ...) -> Measurement:
+def make_noise_threshold(input_domain: Domain, input_metric: Metric, output_measure: Any, scale: float, threshold: float, k: int | None = ..., MO: Any = ..., K: Any = ..., V: Any = ..., M: Any = ...) -> Measurement:
     """Make a measurement that adds noise to a map and keeps numbers that reach a threshold."""
 
-def make_noisy_max(input_domain: Domain, input_metric: Metric, output_measure: Measure, scale: float, negate: bool = ..., T: Any = ..., M: Any = ..., MO: Any = ...) -> Measurement:
+def make_noisy_max(input_domain: Domain, input_metric: Metric, output_measure: Measure, scale: float, negate: bool = ..., MO: Any = ..., T: Any = ..., M: Any = ...) -> Measurement:
     """Make a measurement that chooses the index of a good score."""
 
-def make_noisy_top_k(input_domain: Domain, input_metric: Metric, output_measure: Measure, k: int, scale: float, negate: bool = ..., T: Any = ..., M: Any = ..., MO: Any = ...) -> Measurement:
+def make_noisy_top_k(input_domain: Domain, input_metric: Metric, output_measure: Measure, k: int, scale: float, negate: bool = ..., MO: Any = ..., T: Any = ..., M: Any = ...) -> Measurement:
     """Make a measurement that chooses the indices of several good scores, in the order of choice."""
 
-def make_private_quantile(input_domain: Domain, input_metric: Metric, output_measure: Measure, candidates: Sequence[float] | Sequence[int], alpha: float, scale: float, T: Any = ..., M: Any = ..., MO: Any = ...) -> Measurement:
+def make_private_quantile(input_domain: Domain, input_metric: Metric, output_measure: Measure, candidates: Sequence[float] | Sequence[int], alpha: float, scale: float, MO: Any = ..., T: Any = ..., M: Any = ...) -> Measurement:
     """Make a measurement that releases a quantile, chosen from a list of candidates."""
 
 def make_randomized_response(categories: Sequence[bool] | Sequence[int] | Sequence[str], prob: float, T: Any = ...) -> Measurement:
@@ -97,55 +97,55 @@ def then_base_alp(scale: float, total_limit: int, value_limit: int | None = ...,
 def then_base_discrete_exponential(temperature: float, optimize: Any = ..., T: Any = ..., M: Any = ...) -> Partial:
     """Make a measurement that chooses the index of a good score."""
 
-def then_base_discrete_gaussian(scale: float, k: int | None = ..., D: Any = ..., M: Any = ..., MO: Any = ...) -> Partial:
+def then_base_discrete_gaussian(scale: float, k: int | None = ..., MO: Any = ..., D: Any = ..., M: Any = ...) -> Partial:
     """Make a measurement that adds Gaussian noise to each number."""
 
-def then_base_discrete_laplace(scale: float, k: int | None = ..., D: Any = ..., M: Any = ..., MO: Any = ...) -> Partial:
+def then_base_discrete_laplace(scale: float, k: int | None = ..., MO: Any = ..., D: Any = ..., M: Any = ...) -> Partial:
     """Make a measurement that adds Laplace noise to each number."""
 
-def then_base_gaussian(scale: float, k: int | None = ..., D: Any = ..., M: Any = ..., MO: Any = ...) -> Partial:
+def then_base_gaussian(scale: float, k: int | None = ..., MO: Any = ..., D: Any = ..., M: Any = ...) -> Partial:
     """Make a measurement that adds Gaussian noise to each number."""
 
-def then_base_geometric(scale: float, bounds: tuple[int, int] | None = ..., D: Any = ..., M: Any = ..., MO: Any = ...) -> Partial:
+def then_base_geometric(scale: float, bounds: tuple[int, int] | None = ..., MO: Any = ..., D: Any = ..., M: Any = ...) -> Partial:
     """Make a measurement that adds two-sided geometric noise to integers, optionally on an interval."""
 
-def then_base_laplace(scale: float, k: int | None = ..., D: Any = ..., M: Any = ..., MO: Any = ...) -> Partial:
+def then_base_laplace(scale: float, k: int | None = ..., MO: Any = ..., D: Any = ..., M: Any = ...) -> Partial:
     """Make a measurement that adds Laplace noise to each number."""
 
 def then_canonical_noise(d_in: float, d_out: Any) -> Partial:
     """Make a measurement that adds canonical noise of an epsilon and a delta to a number."""
 
-def then_gaussian(scale: float, k: int | None = ..., D: Any = ..., M: Any = ..., MO: Any = ...) -> Partial:
+def then_gaussian(scale: float, k: int | None = ..., MO: Any = ..., D: Any = ..., M: Any = ...) -> Partial:
     """Make a measurement that adds Gaussian noise to each number."""
 
-def then_gaussian_threshold(scale: float, threshold: float, k: int | None = ..., K: Any = ..., V: Any = ..., Q: Any = ..., MO: Any = ...) -> Partial:
+def then_gaussian_threshold(scale: float, threshold: float, k: int | None = ..., MO: Any = ..., K: Any = ..., V: Any = ..., Q: Any = ...) -> Partial:
     """Make a measurement that adds Gaussian noise to a map and keeps numbers that reach a threshold."""
 
-def then_geometric(scale: float, bounds: tuple[int, int] | None = ..., D: Any = ..., M: Any = ..., MO: Any = ...) -> Partial:
+def then_geometric(scale: float, bounds: tuple[int, int] | None = ..., MO: Any = ..., D: Any = ..., M: Any = ...) -> Partial:
     """Make a measurement that adds two-sided geometric noise to integers, optionally on an interval."""
 
 def then_gumbel_max(temperature: float, optimize: Any = ..., T: Any = ..., M: Any = ...) -> Partial:
     """Make a measurement that chooses the index of a good score."""
 
-def then_laplace(scale: float, k: int | None = ..., D: Any = ..., M: Any = ..., MO: Any = ...) -> Partial:
+def then_laplace(scale: float, k: int | None = ..., MO: Any = ..., D: Any = ..., M: Any = ...) -> Partial:
     """Make a measurement that adds Laplace noise to each number."""
 
-def then_laplace_threshold(scale: float, threshold: float, k: int | None = ..., K: Any = ..., V: Any = ..., Q: Any = ..., MO: Any = ...) -> Partial:
+def then_laplace_threshold(scale: float, threshold: float, k: int | None = ..., MO: Any = ..., K: Any = ..., V: Any = ..., Q: Any = ...) -> Partial:
     """Make a measurement that adds Laplace noise to a map and keeps numbers that reach a threshold."""
 
-def then_noise(output_measure: Measure, scale: float, k: int | None = ..., D: Any = ..., M: Any = ..., MO: Any = ...) -> Partial:
+def then_noise(output_measure: Measure, scale: float, k: int | None = ..., MO: Any = ..., D: Any = ..., M: Any = ...) -> Partial:
     """Make a measurement that adds noise to each number. The privacy measure selects the noise."""
 
-def then_noise_threshold(output_measure: Any, scale: float, threshold: float, k: int | None = ..., K: Any = ..., V: Any = ..., M: Any = ..., MO: Any = ...) -> Partial:
+def then_noise_threshold(output_measure: Any, scale: float, threshold: float, k: int | None = ..., MO: Any = ..., K: Any = ..., V: Any = ..., M: Any = ...) -> Partial:
     """Make a measurement that adds noise to a map and keeps numbers that reach a threshold."""
 
-def then_noisy_max(output_measure: Measure, scale: float, negate: bool = ..., T: Any = ..., M: Any = ..., MO: Any = ...) -> Partial:
+def then_noisy_max(output_measure: Measure, scale: float, negate: bool = ..., MO: Any = ..., T: Any = ..., M: Any = ...) -> Partial:
     """Make a measurement that chooses the index of a good score."""
 
-def then_noisy_top_k(output_measure: Measure, k: int, scale: float, negate: bool = ..., T: Any = ..., M: Any = ..., MO: Any = ...) -> Partial:
+def then_noisy_top_k(output_measure: Measure, k: int, scale: float, negate: bool = ..., MO: Any = ..., T: Any = ..., M: Any = ...) -> Partial:
     """Make a measurement that chooses the indices of several good scores, in the order of choice."""
 
-def then_private_quantile(output_measure: Measure, candidates: Sequence[float] | Sequence[int], alpha: float, scale: float, T: Any = ..., M: Any = ..., MO: Any = ...) -> Partial:
+def then_private_quantile(output_measure: Measure, candidates: Sequence[float] | Sequence[int], alpha: float, scale: float, MO: Any = ..., T: Any = ..., M: Any = ...) -> Partial:
     """Make a measurement that releases a quantile, chosen from a list of candidates."""
 
 def then_randomized_response(categories: Sequence[bool] | Sequence[int] | Sequence[str], prob: float, T: Any = ...) -> Measurement:
@@ -165,3 +165,5 @@ def then_sparse_vector(d_in: Any, sensitivity: float, threshold: float, limit: i
 
 def then_user_measurement(output_measure: Measure, function: Callable[..., Any], privacy_map: Callable[..., Any]) -> Partial:
     """Make a measurement from a function and a privacy map. The caller is responsible for both."""
+
+def debias_randomized_response_bitvec(answers: Sequence[Any], f: float) -> list[float]: ...

@@ -32,6 +32,7 @@ from ._native import (
     gaussian_scale_to_accuracy,
     laplacian_scale_to_accuracy,
 )
+from ._partial import Partial as _Partial, as_space as _as_space
 from ._search import (
     binary_search,
     binary_search_chain,
@@ -39,6 +40,7 @@ from ._search import (
     exponential_bounds_search,
 )
 from ._spaces import domain_of, loss_of, measure_of, metric_of, space_of, unit_of
+from ._types import set_default_float_type, set_default_int_type
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:  # Importing `typing` takes longer than the library.
@@ -46,6 +48,7 @@ if TYPE_CHECKING:  # Importing `typing` takes longer than the library.
 
 t, m, c = transformations, measurements, combinators
 OpenDPException = OpenDPError
+UnknownTypeException = _errors._CLASSES["TypeParse"]
 
 globals().update({name: name for name in _types.NAMES})
 globals().update({head: _types.TypeHead(head) for head in _types.HEADS})
@@ -67,9 +70,33 @@ def assert_features(*features: str) -> None:
     """Accept names of features, and do nothing. This library has no features."""
 
 
-def deserialize(text: str | bytes) -> _Any:
-    """Build the pipeline of a document of this library or of OpenDP 0.16."""
-    return _native.load(text.decode() if isinstance(text, bytes) else text)
+def serialize(dp_obj: _Any) -> str:
+    """Write an object, a space, or a chain that waits for its space, as a document.
+
+    :func:`deserialize` and the command ``opendp`` read the document. It states its version, so it
+    keeps its meaning. Objects with Python functions have no document.
+    """
+    if isinstance(dp_obj, _Partial):
+        return _native.write_partial(dp_obj._parts)
+    space = _as_space(dp_obj)
+    return _native.write(dp_obj if space is None else space)
+
+
+def deserialize(dp_json: str | bytes) -> _Any:
+    """Build the object of a document of this library or of OpenDP 0.16."""
+    text = dp_json.decode() if isinstance(dp_json, bytes) else dp_json
+    if not _native.is_partial(text):
+        return _native.load(text)
+    return _Partial("document", lambda space: _native.load(text, space), [(None, text)])
+
+
+def new_privacy_profile(curve: _Any) -> PrivacyProfile:
+    """Make a privacy profile from a function: for each epsilon, the function returns delta.
+
+    The caller promises that the function does not rise, and that its deltas are never too small.
+    Each evaluation checks the first promise against earlier evaluations.
+    """
+    return _native.privacy_profile(curve)
 
 
 def describe(name: str) -> dict[str, _Any]:

@@ -46,7 +46,7 @@ def l1_distance(T: Any = ...) -> Metric:
 def l2_distance(T: Any = ...) -> Metric:
     """Measure the Euclidean length of the difference of two vectors or maps."""
 
-def linf_distance(monotonic: bool = ..., T: Any = ...) -> Metric:
+def linf_distance(T: Any = ..., monotonic: bool = ...) -> Metric:
     """Measure the largest change of any score."""
 
 def map_domain(key_domain: Domain, value_domain: Domain, K: Any = ..., V: Any = ...) -> Domain:
@@ -121,6 +121,7 @@ from ._native import (
     gaussian_scale_to_accuracy as gaussian_scale_to_accuracy,
     laplacian_scale_to_accuracy as laplacian_scale_to_accuracy,
 )
+from ._partial import Partial as _Partial, as_space as _as_space
 from ._search import (
     binary_search as binary_search,
     binary_search_chain as binary_search_chain,
@@ -128,12 +129,14 @@ from ._search import (
     exponential_bounds_search as exponential_bounds_search,
 )
 from ._spaces import domain_of as domain_of, loss_of as loss_of, measure_of as measure_of, metric_of as metric_of, space_of as space_of, unit_of as unit_of
+from ._types import set_default_float_type as set_default_float_type, set_default_int_type as set_default_int_type
 
 
 t = transformations
 m = measurements
 c = combinators
 OpenDPException = OpenDPError
+UnknownTypeException = OpenDPError
 from ._types import TypeHead
 
 i8: str
@@ -158,8 +161,10 @@ HammingDistance: str
 DiscreteDistance: str
 MaxDivergence: str
 SmoothedMaxDivergence: str
+FixedSmoothedMaxDivergence: str
 ZeroConcentratedDivergence: str
 RenyiDivergence: str
+BitVector: str
 AbsoluteDistance: TypeHead
 L1Distance: TypeHead
 L2Distance: TypeHead
@@ -197,7 +202,9 @@ class BudgetExceededError(OpenDPError): ...
 def enable_features(*features: str) -> None: ...
 def disable_features(*features: str) -> None: ...
 def assert_features(*features: str) -> None: ...
-def deserialize(text: str | bytes) -> Any: ...
+def serialize(dp_obj: Any) -> str: ...
+def deserialize(dp_json: str | bytes) -> Any: ...
+def new_privacy_profile(curve: Callable[[float], float]) -> PrivacyProfile: ...
 def describe(name: str) -> dict[str, Any]: ...
 def names() -> list[str]: ...
 def __getattr__(attribute: str) -> Any: ...

@@ -4,7 +4,14 @@ The first arguments of ``make_*`` are the domain and the metric of the input. ``
 domain and the metric from its left operand: ``space >> then_*()``.
 """
 
+from ._native import choose_branching_factor
 from ._registry import in_transformations, module
 
-__getattr__, __dir__ = module(in_transformations, "`dp.t`")
+__getattr__, _names = module(in_transformations, "`dp.t`")
+
+
+def __dir__() -> list[str]:
+    return sorted([*_names(), choose_branching_factor.__name__])
+
+
 __all__ = __dir__()

@@ -25,13 +25,13 @@ def make_bounded_int_split_sum(bounds: tuple[int, int], T: Any = ...) -> Transfo
 def make_bounded_sum(input_domain: Domain, input_metric: Metric, bounds: tuple[float, float] | None | tuple[int, int] | None = ..., T: Any = ..., M: Any = ...) -> Transformation:
     """Add up an unknown number of bounded records with [`make_sum`]."""
 
-def make_cast(input_domain: Domain, input_metric: Metric, TIA: Any = ..., M: Any = ..., TOA: Any = ...) -> Transformation:
+def make_cast(input_domain: Domain, input_metric: Metric, TOA: Any = ..., TIA: Any = ..., M: Any = ...) -> Transformation:
     """Cast each record to another type, or to null when the cast has no result."""
 
-def make_cast_default(input_domain: Domain, input_metric: Metric, TIA: Any = ..., M: Any = ..., TOA: Any = ...) -> Transformation:
+def make_cast_default(input_domain: Domain, input_metric: Metric, TOA: Any = ..., TIA: Any = ..., M: Any = ...) -> Transformation:
     """Cast each record to another type, or to the default value of that type."""
 
-def make_cast_inherent(input_domain: Domain, input_metric: Metric, TIA: Any = ..., M: Any = ..., TOA: Any = ...) -> Transformation:
+def make_cast_inherent(input_domain: Domain, input_metric: Metric, TOA: Any = ..., TIA: Any = ..., M: Any = ...) -> Transformation:
     """Cast each record to a float type, or to NaN, which is the null value of float types."""
 
 def make_cdf(TA: Any = ...) -> Function:
@@ -43,28 +43,28 @@ def make_clamp(input_domain: Domain, input_metric: Metric, bounds: tuple[float, 
 def make_consistent_b_ary_tree(branching_factor: int, TIA: Any = ..., TOA: Any = ...) -> Function:
     """Estimate the leaves of a noisy tree of counts by least squares."""
 
-def make_count(input_domain: Domain, input_metric: Metric, T: Any = ..., M: Any = ..., TO: Any = ...) -> Transformation:
+def make_count(input_domain: Domain, input_metric: Metric, TO: Any = ..., T: Any = ..., M: Any = ...) -> Transformation:
     """Count the records."""
 
-def make_count_by(input_domain: Domain, input_metric: Metric, T: Any = ..., M: Any = ..., TV: Any = ...) -> Transformation:
+def make_count_by(input_domain: Domain, input_metric: Metric, TV: Any = ..., T: Any = ..., M: Any = ...) -> Transformation:
     """Count the records with each value that occurs."""
 
-def make_count_by_categories(input_domain: Domain, input_metric: Metric, categories: Sequence[bool] | Sequence[int] | Sequence[str], null_category: bool = ..., T: Any = ..., M: Any = ..., MO: Any = ..., TOA: Any = ...) -> Transformation:
+def make_count_by_categories(input_domain: Domain, input_metric: Metric, categories: Sequence[bool] | Sequence[int] | Sequence[str], null_category: bool = ..., MO: Any = ..., TOA: Any = ..., T: Any = ..., M: Any = ...) -> Transformation:
     """Count the records in each of the given categories."""
 
-def make_count_distinct(input_domain: Domain, input_metric: Metric, T: Any = ..., M: Any = ..., TO: Any = ...) -> Transformation:
+def make_count_distinct(input_domain: Domain, input_metric: Metric, TO: Any = ..., T: Any = ..., M: Any = ...) -> Transformation:
     """Count the distinct values among the records."""
 
-def make_covariance(input_domain: Domain, input_metric: Metric, ddof: int = ..., T: Any = ..., M: Any = ..., S: Any = ...) -> Transformation:
+def make_covariance(input_domain: Domain, input_metric: Metric, ddof: int = ..., S: Any = ..., T: Any = ..., M: Any = ...) -> Transformation:
     """Compute the covariance of a known number of bounded pairs."""
 
 def make_create_dataframe(input_domain: Domain, input_metric: Metric, col_names: Sequence[str], K: Any = ..., M: Any = ...) -> Transformation:
     """Make a frame from the fields of each record."""
 
-def make_df_cast_default(input_domain: Domain, input_metric: Metric, column_name: str, K: Any = ..., M: Any = ..., TIA: Any = ..., TOA: Any = ...) -> Transformation:
+def make_df_cast_default(input_domain: Domain, input_metric: Metric, column_name: str, TIA: Any = ..., TOA: Any = ..., K: Any = ..., M: Any = ...) -> Transformation:
     """Cast a column of a frame to another type, or to the default value of that type."""
 
-def make_df_is_equal(input_domain: Domain, input_metric: Metric, column_name: str, value: bool | float | str, K: Any = ..., M: Any = ..., TIA: Any = ...) -> Transformation:
+def make_df_is_equal(input_domain: Domain, input_metric: Metric, column_name: str, value: bool | float | str, TIA: Any = ..., K: Any = ..., M: Any = ...) -> Transformation:
     """Test whether each cell of a column equals a value."""
 
 def make_drop_null(input_domain: Domain, input_metric: Metric, D: Any = ..., M: Any = ...) -> Transformation:
@@ -91,7 +91,7 @@ def make_impute_constant(input_domain: Domain, input_metric: Metric, constant: b
 def make_impute_uniform_float(input_domain: Domain, input_metric: Metric, bounds: tuple[float, float], T: Any = ..., M: Any = ...) -> Transformation:
     """Replace each NaN by a number drawn uniformly from an interval."""
 
-def make_index(input_domain: Domain, input_metric: Metric, categories: Sequence[bool] | Sequence[float] | Sequence[int] | Sequence[str], null: bool | float | str, M: Any = ..., TOA: Any = ...) -> Transformation:
+def make_index(input_domain: Domain, input_metric: Metric, categories: Sequence[bool] | Sequence[float] | Sequence[int] | Sequence[str], null: bool | float | str, TOA: Any = ..., M: Any = ...) -> Transformation:
     """Look up the category at each index."""
 
 def make_is_equal(input_domain: Domain, input_metric: Metric, value: bool | float | str, T: Any = ..., M: Any = ...) -> Transformation:
@@ -115,16 +115,16 @@ def make_metric_unbounded(input_domain: Domain, input_metric: Metric, D: Any = .
 def make_ordered_random(input_domain: Domain, input_metric: Metric, D: Any = ..., M: Any = ...) -> Transformation:
     """Put the records into a random order, so that later steps can use the order."""
 
-def make_quantile_score_candidates(input_domain: Domain, input_metric: Metric, candidates: Sequence[float] | Sequence[int], alpha: float, T: Any = ..., M: Any = ..., MO: Any = ...) -> Transformation:
+def make_quantile_score_candidates(input_domain: Domain, input_metric: Metric, candidates: Sequence[float] | Sequence[int], alpha: float, MO: Any = ..., T: Any = ..., M: Any = ...) -> Transformation:
     """Score each candidate by its distance from a quantile of the records."""
 
 def make_quantiles_from_counts(bin_edges: Sequence[float] | Sequence[int], alphas: Sequence[float], interpolation: Any = ..., TA: Any = ..., F: Any = ...) -> Function:
     """Compute quantiles from noisy counts of the records in bins."""
 
-def make_resize(input_domain: Domain, input_metric: Metric, size: int, constant: bool | float | str, T: Any = ..., M: Any = ..., MO: Any = ...) -> Transformation:
+def make_resize(input_domain: Domain, input_metric: Metric, size: int, constant: bool | float | str, MO: Any = ..., T: Any = ..., M: Any = ...) -> Transformation:
     """Resize data to a known size: add copies of a constant, or drop records."""
 
-def make_select_column(input_domain: Domain, input_metric: Metric, key: str, K: Any = ..., TOA: Any = ..., M: Any = ...) -> Transformation:
+def make_select_column(input_domain: Domain, input_metric: Metric, key: str, TOA: Any = ..., K: Any = ..., M: Any = ...) -> Transformation:
     """Keep one column of a frame."""
 
 def make_sized_bounded_covariance(size: int, bounds_0: tuple[float, float], bounds_1: tuple[float, float], ddof: int = ..., S: Any = ...) -> Transformation:
@@ -157,7 +157,7 @@ def make_sized_bounded_sum(input_domain: Domain, input_metric: Metric, size: int
 def make_sized_bounded_variance(input_domain: Domain, input_metric: Metric, size: int | None = ..., bounds: tuple[float, float] | None = ..., ddof: int = ..., T: Any = ..., M: Any = ...) -> Transformation:
     """Compute the variance of a known number of bounded records with [`make_variance`]."""
 
-def make_sized_quantile_score_candidates(input_domain: Domain, input_metric: Metric, size: int | None = ..., candidates: Sequence[float] | Sequence[int] = ..., alpha: float = ..., T: Any = ..., M: Any = ..., MO: Any = ...) -> Transformation:
+def make_sized_quantile_score_candidates(input_domain: Domain, input_metric: Metric, size: int | None = ..., candidates: Sequence[float] | Sequence[int] = ..., alpha: float = ..., MO: Any = ..., T: Any = ..., M: Any = ...) -> Transformation:
     """Score the candidates for a quantile with [`make_quantile_score_candidates`]."""
 
 def make_split_dataframe(input_domain: Domain, input_metric: Metric, separator: str = ..., col_names: Sequence[str] = ..., K: Any = ...) -> Transformation:
@@ -175,7 +175,7 @@ def make_subset_by(input_domain: Domain, input_metric: Metric, indicator_column:
 def make_sum(input_domain: Domain, input_metric: Metric, T: Any = ..., M: Any = ...) -> Transformation:
     """Add up the records."""
 
-def make_sum_of_squared_deviations(input_domain: Domain, input_metric: Metric, T: Any = ..., M: Any = ..., S: Any = ...) -> Transformation:
+def make_sum_of_squared_deviations(input_domain: Domain, input_metric: Metric, S: Any = ..., T: Any = ..., M: Any = ...) -> Transformation:
     """Add up the squared deviations of the records from their mean."""
 
 def make_unordered(input_domain: Domain, input_metric: Metric, D: Any = ..., M: Any = ...) -> Transformation:
@@ -187,7 +187,7 @@ def make_user_postprocessor(function: Callable[..., Any]) -> Function:
 def make_user_transformation(input_domain: Domain, input_metric: Metric, output_domain: Domain, output_metric: Metric, function: Callable[..., Any], stability_map: Callable[..., Any]) -> Transformation:
     """Make a transformation from a function and a stability map that the user guarantees."""
 
-def make_variance(input_domain: Domain, input_metric: Metric, ddof: int = ..., T: Any = ..., M: Any = ..., S: Any = ...) -> Transformation:
+def make_variance(input_domain: Domain, input_metric: Metric, ddof: int = ..., S: Any = ..., T: Any = ..., M: Any = ...) -> Transformation:
     """Compute the variance of a known number of bounded records."""
 
 def then_b_ary_tree(leaf_count: int, branching_factor: int, T: Any = ..., M: Any = ...) -> Partial:
@@ -211,13 +211,13 @@ def then_bounded_int_split_sum(bounds: tuple[int, int], T: Any = ...) -> Transfo
 def then_bounded_sum(bounds: tuple[float, float] | None | tuple[int, int] | None = ..., T: Any = ..., M: Any = ...) -> Partial:
     """Add up an unknown number of bounded records with [`make_sum`]."""
 
-def then_cast(TIA: Any = ..., M: Any = ..., TOA: Any = ...) -> Partial:
+def then_cast(TOA: Any = ..., TIA: Any = ..., M: Any = ...) -> Partial:
     """Cast each record to another type, or to null when the cast has no result."""
 
-def then_cast_default(TIA: Any = ..., M: Any = ..., TOA: Any = ...) -> Partial:
+def then_cast_default(TOA: Any = ..., TIA: Any = ..., M: Any = ...) -> Partial:
     """Cast each record to another type, or to the default value of that type."""
 
-def then_cast_inherent(TIA: Any = ..., M: Any = ..., TOA: Any = ...) -> Partial:
+def then_cast_inherent(TOA: Any = ..., TIA: Any = ..., M: Any = ...) -> Partial:
     """Cast each record to a float type, or to NaN, which is the null value of float types."""
 
 def then_cdf(TA: Any = ...) -> Function:
@@ -229,28 +229,28 @@ def then_clamp(bounds: tuple[float, float] | tuple[int, int], T: Any = ..., M: A
 def then_consistent_b_ary_tree(branching_factor: int, TIA: Any = ..., TOA: Any = ...) -> Function:
     """Estimate the leaves of a noisy tree of counts by least squares."""
 
-def then_count(T: Any = ..., M: Any = ..., TO: Any = ...) -> Partial:
+def then_count(TO: Any = ..., T: Any = ..., M: Any = ...) -> Partial:
     """Count the records."""
 
-def then_count_by(T: Any = ..., M: Any = ..., TV: Any = ...) -> Partial:
+def then_count_by(TV: Any = ..., T: Any = ..., M: Any = ...) -> Partial:
     """Count the records with each value that occurs."""
 
-def then_count_by_categories(categories: Sequence[bool] | Sequence[int] | Sequence[str], null_category: bool = ..., T: Any = ..., M: Any = ..., MO: Any = ..., TOA: Any = ...) -> Partial:
+def then_count_by_categories(categories: Sequence[bool] | Sequence[int] | Sequence[str], null_category: bool = ..., MO: Any = ..., TOA: Any = ..., T: Any = ..., M: Any = ...) -> Partial:
     """Count the records in each of the given categories."""
 
-def then_count_distinct(T: Any = ..., M: Any = ..., TO: Any = ...) -> Partial:
+def then_count_distinct(TO: Any = ..., T: Any = ..., M: Any = ...) -> Partial:
     """Count the distinct values among the records."""
 
-def then_covariance(ddof: int = ..., T: Any = ..., M: Any = ..., S: Any = ...) -> Partial:
+def then_covariance(ddof: int = ..., S: Any = ..., T: Any = ..., M: Any = ...) -> Partial:
     """Compute the covariance of a known number of bounded pairs."""
 
 def then_create_dataframe(col_names: Sequence[str], K: Any = ..., M: Any = ...) -> Partial:
     """Make a frame from the fields of each record."""
 
-def then_df_cast_default(column_name: str, K: Any = ..., M: Any = ..., TIA: Any = ..., TOA: Any = ...) -> Partial:
+def then_df_cast_default(column_name: str, TIA: Any = ..., TOA: Any = ..., K: Any = ..., M: Any = ...) -> Partial:
     """Cast a column of a frame to another type, or to the default value of that type."""
 
-def then_df_is_equal(column_name: str, value: bool | float | str, K: Any = ..., M: Any = ..., TIA: Any = ...) -> Partial:
+def then_df_is_equal(column_name: str, value: bool | float | str, TIA: Any = ..., K: Any = ..., M: Any = ...) -> Partial:
     """Test whether each cell of a column equals a value."""
 
 def then_drop_null(D: Any = ..., M: Any = ...) -> Partial:
@@ -277,7 +277,7 @@ def then_impute_constant(constant: bool | float | str, D: Any = ..., M: Any = ..
 def then_impute_uniform_float(bounds: tuple[float, float], T: Any = ..., M: Any = ...) -> Partial:
     """Replace each NaN by a number drawn uniformly from an interval."""
 
-def then_index(categories: Sequence[bool] | Sequence[float] | Sequence[int] | Sequence[str], null: bool | float | str, M: Any = ..., TOA: Any = ...) -> Partial:
+def then_index(categories: Sequence[bool] | Sequence[float] | Sequence[int] | Sequence[str], null: bool | float | str, TOA: Any = ..., M: Any = ...) -> Partial:
     """Look up the category at each index."""
 
 def then_is_equal(value: bool | float | str, T: Any = ..., M: Any = ...) -> Partial:
@@ -301,16 +301,16 @@ def then_metric_unbounded(D: Any = ..., M: Any = ...) -> Partial:
 def then_ordered_random(D: Any = ..., M: Any = ...) -> Partial:
     """Put the records into a random order, so that later steps can use the order."""
 
-def then_quantile_score_candidates(candidates: Sequence[float] | Sequence[int], alpha: float, T: Any = ..., M: Any = ..., MO: Any = ...) -> Partial:
+def then_quantile_score_candidates(candidates: Sequence[float] | Sequence[int], alpha: float, MO: Any = ..., T: Any = ..., M: Any = ...) -> Partial:
     """Score each candidate by its distance from a quantile of the records."""
 
 def then_quantiles_from_counts(bin_edges: Sequence[float] | Sequence[int], alphas: Sequence[float], interpolation: Any = ..., TA: Any = ..., F: Any = ...) -> Function:
     """Compute quantiles from noisy counts of the records in bins."""
 
-def then_resize(size: int, constant: bool | float | str, T: Any = ..., M: Any = ..., MO: Any = ...) -> Partial:
+def then_resize(size: int, constant: bool | float | str, MO: Any = ..., T: Any = ..., M: Any = ...) -> Partial:
     """Resize data to a known size: add copies of a constant, or drop records."""
 
-def then_select_column(key: str, K: Any = ..., TOA: Any = ..., M: Any = ...) -> Partial:
+def then_select_column(key: str, TOA: Any = ..., K: Any = ..., M: Any = ...) -> Partial:
     """Keep one column of a frame."""
 
 def then_sized_bounded_covariance(size: int, bounds_0: tuple[float, float], bounds_1: tuple[float, float], ddof: int = ..., S: Any = ...) -> Transformation:
@@ -343,7 +343,7 @@ def then_sized_bounded_sum(size: int | None = ..., bounds: tuple[float, float] |
 def then_sized_bounded_variance(size: int | None = ..., bounds: tuple[float, float] | None = ..., ddof: int = ..., T: Any = ..., M: Any = ...) -> Partial:
     """Compute the variance of a known number of bounded records with [`make_variance`]."""
 
-def then_sized_quantile_score_candidates(size: int | None = ..., candidates: Sequence[float] | Sequence[int] = ..., alpha: float = ..., T: Any = ..., M: Any = ..., MO: Any = ...) -> Partial:
+def then_sized_quantile_score_candidates(size: int | None = ..., candidates: Sequence[float] | Sequence[int] = ..., alpha: float = ..., MO: Any = ..., T: Any = ..., M: Any = ...) -> Partial:
     """Score the candidates for a quantile with [`make_quantile_score_candidates`]."""
 
 def then_split_dataframe(separator: str = ..., col_names: Sequence[str] = ..., K: Any = ...) -> Partial:
@@ -361,7 +361,7 @@ def then_subset_by(indicator_column: str, keep_columns: Sequence[str], TK: Any =
 def then_sum(T: Any = ..., M: Any = ...) -> Partial:
     """Add up the records."""
 
-def then_sum_of_squared_deviations(T: Any = ..., M: Any = ..., S: Any = ...) -> Partial:
+def then_sum_of_squared_deviations(S: Any = ..., T: Any = ..., M: Any = ...) -> Partial:
     """Add up the squared deviations of the records from their mean."""
 
 def then_unordered(D: Any = ..., M: Any = ...) -> Partial:
@@ -373,5 +373,7 @@ def then_user_postprocessor(function: Callable[..., Any]) -> Function:
 def then_user_transformation(output_domain: Domain, output_metric: Metric, function: Callable[..., Any], stability_map: Callable[..., Any]) -> Partial:
     """Make a transformation from a function and a stability map that the user guarantees."""
 
-def then_variance(ddof: int = ..., T: Any = ..., M: Any = ..., S: Any = ...) -> Partial:
+def then_variance(ddof: int = ..., S: Any = ..., T: Any = ..., M: Any = ...) -> Partial:
     """Compute the variance of a known number of bounded records."""
+
+def choose_branching_factor(size_guess: int) -> int: ...

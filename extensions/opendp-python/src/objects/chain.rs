@@ -66,23 +66,27 @@ pub(crate) fn then(
         let (first, next) = (first.get(), next.get());
         let links = check_links(first.links + next.links).or_raise(py)?;
         let made = first.made.then(|_| Ok(next.made.clone())).or_raise(py)?;
-        let chained = Transformation { made, links };
+        let by = ["make_chain_tt", "transformation0", "transformation1"];
+        let recipe = first.recipe.then(&next.recipe, first.made.input(), by);
+        let chained = Transformation { made, links, recipe };
         return Ok(Some(Py::new(py, chained)?.into_any()));
     }
-    let made = if let (Ok(first), Ok(next)) =
+    let (made, links, recipe) = if let (Ok(first), Ok(next)) =
         (first.cast::<Transformation>(), next.cast::<Measurement>())
     {
         let (first, next) = (first.get(), next.get());
-        let made = first.made.then(|_| Ok(next.made.clone()));
-        made.map(|made| (made, first.links + next.links))
+        let by = ["make_chain_mt", "transformation0", "measurement1"];
+        let recipe = first.recipe.then(&next.recipe, first.made.input(), by);
+        (first.made.then(|_| Ok(next.made.clone())), first.links + next.links, recipe)
     } else if let (Ok(first), Ok(next)) = (first.cast::<Measurement>(), next.cast::<Function>()) {
         let (first, next) = (first.get(), next.get());
-        let made = first.made.then(|| Ok(next.made.clone()));
-        made.map(|made| (made, first.links + next.links))
+        let by = ["make_chain_pm", "measurement0", "postprocess1"];
+        let recipe = first.recipe.then(&next.recipe, first.made.input(), by);
+        (first.made.then(|| Ok(next.made.clone())), first.links + next.links, recipe)
     } else {
         return Ok(None);
     };
-    let (made, links) = made.or_raise(py)?;
+    let made = made.or_raise(py)?;
     let links = check_links(links).or_raise(py)?;
-    Ok(Some(Py::new(py, Measurement { made, links })?.into_any()))
+    Ok(Some(Py::new(py, Measurement { made, links, recipe })?.into_any()))
 }

@@ -110,7 +110,7 @@ impl PySpace {
         let (domain, metric) = self.parts(py)?;
         PyTuple::new(py, [domain.into_any(), metric.into_any()])
     }
-    fn parts(&self, py: Python<'_>) -> PyResult<(Py<Domain>, Py<Metric>)> {
+    pub(crate) fn parts(&self, py: Python<'_>) -> PyResult<(Py<Domain>, Py<Metric>)> {
         let (domain, metric) = match &self.arg {
             Arg::Space(space) => (space.domain().clone(), space.metric().clone()),
             Arg::Pair(domain, metric) => (domain.clone(), metric.clone()),

@@ -178,7 +178,7 @@ impl Odometer {
                 Err(values::outside(domain))
             }
         })?;
-        Ok(OdometerQueryable::new(session, Some(self.made.input().clone())))
+        Ok(OdometerQueryable::new(session, Some(self.made.input().metric().clone())))
     }
     /// Open the odometer on data, to ask questions.
     fn invoke(&self, arg: &Bound<'_, PyAny>) -> PyResult<OdometerQueryable> {

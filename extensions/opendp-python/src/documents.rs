@@ -1,0 +1,206 @@
+//! Documents of objects.
+
+use opendp_core::erased::{AnyDomain, AnyMetric};
+use opendp_core::{Arg, Args, Constructed, Domain as _, Error, Measure as _, Metric as _};
+use opendp_core::{Result, TypeName};
+use opendp_registry::{Document, Registry};
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+use serde_json::{Value as Json, json};
+
+use crate::arguments;
+use crate::errors::{OrRaise, detached};
+use crate::objects::{
+    self, Domain, Function, Measure, Measurement, Metric, Odometer, PySpace, Transformation,
+};
+use crate::recipe::Recipe;
+
+/// The assumed number of constructors on the longest path through a loaded object. The true number
+/// is unknown here, but there is a limit on the depth of documents. With the assumed number, a path
+/// through an object can contain one or two loaded objects.
+const LOADED_LINKS: usize = 100;
+
+/// Build the object of a JSON document, of this library or of OpenDP 0.16.
+///
+/// A document without a space needs the space as an argument.
+#[pyfunction]
+#[pyo3(signature = (text, space = None))]
+pub(crate) fn load(
+    py: Python<'_>,
+    text: &str,
+    space: Option<&Bound<'_, PySpace>>,
+) -> PyResult<Py<PyAny>> {
+    let start = space.map(|space| Ok::<_, PyErr>((space.get().arg.clone(), described(py, space)?)));
+    let start = start.transpose()?;
+    let (document, made) = detached(py, || {
+        let document = Document::parse(text)?;
+        if let (Some((start, described)), Json::Object(mut fields)) =
+            (start, document.json().clone())
+        {
+            let made = document.build_on(Registry::global(), start)?;
+            fields.insert("space".to_owned(), described);
+            return Ok((Document::new(Json::Object(fields))?, Loaded::Made(made)));
+        }
+        let made = match parts(document.json()) {
+            Some(parts) => Loaded::Space(part(&parts[0])?.domain()?, part(&parts[1])?.metric()?),
+            None => Loaded::Made(document.build(Registry::global())?),
+        };
+        Ok((document, made))
+    })?;
+    match made {
+        Loaded::Space(domain, metric) => {
+            let space = PySpace { arg: Arg::Pair(domain, metric) };
+            Ok(Py::new(py, space)?.into_any())
+        }
+        Loaded::Made(made) => {
+            let (output, recipe) = (output(document.json()), Recipe::read(document.json()));
+            objects::to_python(py, made, &output, LOADED_LINKS, recipe)
+        }
+    }
+}
+enum Loaded {
+    Made(Constructed),
+    Space(AnyDomain, AnyMetric),
+}
+/// Return whether a document is a chain that waits for its space.
+#[pyfunction]
+pub(crate) fn is_partial(py: Python<'_>, text: &str) -> PyResult<bool> {
+    let document = Document::parse(text).or_raise(py)?;
+    Ok(document.json().get("chain").is_some() && document.json().get("space").is_none())
+}
+/// Describe a space in a document.
+fn described(py: Python<'_>, space: &Bound<'_, PySpace>) -> PyResult<Json> {
+    let (domain, metric) = space.get().parts(py)?;
+    Ok(json!({"domain": domain.get().made.to_json(), "metric": metric.get().made.to_json()}))
+}
+/// Return the descriptions of a domain and a metric, if the document is a space.
+fn parts(document: &Json) -> Option<[Json; 2]> {
+    let (domain, metric) = (document.get("domain")?, document.get("metric")?);
+    Some([domain.clone(), metric.clone()])
+}
+fn part(description: &Json) -> Result<Constructed> {
+    Document::new(called(description.clone()))?.build(Registry::global())
+}
+/// Write a description as an object, also if it has no arguments.
+fn called(description: Json) -> Json {
+    match description {
+        Json::String(name) => json!({ name: {} }),
+        other => other,
+    }
+}
+/// Return the type of the object of a document, as far as it is known without building the object.
+/// A function that is a single call has a known input.
+fn output(document: &Json) -> TypeName {
+    let unknown = || TypeName::plain("Function");
+    let Some(name) = document.get("constructor").and_then(Json::as_str) else { return unknown() };
+    let mut args = Args::new();
+    for key in ["types", "args"] {
+        for (name, value) in document.get(key).and_then(Json::as_object).into_iter().flatten() {
+            args = args.with(name, value.clone());
+        }
+    }
+    Registry::global()
+        .resolve(name, &args)
+        .map_or_else(|_| unknown(), |entry| entry.output().clone())
+}
+
+/// Write an object as a document. The document is built once, so that it can be read again.
+#[pyfunction]
+pub(crate) fn write(py: Python<'_>, object: &Bound<'_, PyAny>) -> PyResult<String> {
+    macro_rules! descriptions {
+        ($($class:ident)*) => {$(
+            if let Ok(object) = object.cast::<$class>() {
+                let made = object.get().made.clone();
+                return detached(py, || checked(called(made.to_json()), &made.into()));
+            }
+        )*};
+    }
+    macro_rules! objects {
+        ($($class:ident)*) => {$(
+            if let Ok(object) = object.cast::<$class>() {
+                let object = object.get();
+                return detached(py, || {
+                    let made = Constructed::from(object.made.clone());
+                    checked(object.recipe.document()?, &made)
+                });
+            }
+        )*};
+    }
+    descriptions!(Domain Metric Measure);
+    objects!(Transformation Measurement Function Odometer);
+    if let Ok(space) = object.cast::<PySpace>() {
+        let (domain, metric) = space.get().parts(py)?;
+        let (domain, metric) = (domain.get().made.clone(), metric.get().made.clone());
+        let space = described(py, space)?;
+        return detached(py, || {
+            checked(called(domain.to_json()), &domain.into())?;
+            checked(called(metric.to_json()), &metric.into())?;
+            Ok(space.to_string())
+        });
+    }
+    let name = object.get_type().name().map_or_else(|_| "?".into(), |name| name.to_string());
+    let reason = format!("expected an object of this library, found a value of type {name}");
+    Err(crate::errors::exception(py, &Error::argument("dp_obj", reason)))
+}
+/// Write constructors that wait for their input space, each as a name and its arguments. Objects
+/// can follow them. A text is a document that was read.
+#[pyfunction]
+pub(crate) fn write_partial(
+    py: Python<'_>,
+    parts: Vec<(Option<String>, Bound<'_, PyAny>)>,
+) -> PyResult<String> {
+    let mut recipes = Vec::new();
+    for (name, part) in parts {
+        match name {
+            Some(name) => {
+                let given = arguments::read(part.cast::<PyDict>()?).or_raise(py)?;
+                recipes.push(Recipe::call(&name, given.args, given.inner));
+            }
+            None => recipes.push(recipe(&part)?),
+        }
+    }
+    detached(py, || Recipe::partial(&recipes).map(|document| document.to_string()))
+}
+fn recipe(part: &Bound<'_, PyAny>) -> PyResult<Recipe> {
+    macro_rules! objects {
+        ($($class:ident)*) => {$(
+            if let Ok(object) = part.cast::<$class>() {
+                return Ok(object.get().recipe.clone());
+            }
+        )*};
+    }
+    objects!(Transformation Measurement Function Odometer);
+    if let Ok(text) = part.extract::<String>() {
+        return Ok(Recipe::read(Document::parse(&text).or_raise(part.py())?.json()));
+    }
+    Ok(Recipe::Unknown)
+}
+/// Check that a document describes an object, and return the text of the document.
+fn checked(document: Json, made: &Constructed) -> Result<String> {
+    let text = document.to_string();
+    let again = Document::parse(&text).and_then(|document| document.build(Registry::global()));
+    match again {
+        Ok(again) if same(&again, made) => Ok(text),
+        Ok(_) => Err(Error::NotImplemented("the document has another meaning".into())),
+        Err(error) => Err(Error::NotImplemented(format!("the object has no document: {error}"))),
+    }
+}
+/// Return whether two objects have the same spaces and the same measure.
+fn same(left: &Constructed, right: &Constructed) -> bool {
+    match (left, right) {
+        (Constructed::Domain(a), Constructed::Domain(b)) => a == b,
+        (Constructed::Metric(a), Constructed::Metric(b)) => a == b,
+        (Constructed::Measure(a), Constructed::Measure(b)) => a == b,
+        (Constructed::Transformation(a), Constructed::Transformation(b)) => {
+            a.input() == b.input() && a.output() == b.output()
+        }
+        (Constructed::Measurement(a), Constructed::Measurement(b)) => {
+            a.input() == b.input() && a.measure() == b.measure()
+        }
+        (Constructed::Odometer(a), Constructed::Odometer(b)) => {
+            a.input() == b.input() && a.measure() == b.measure()
+        }
+        (Constructed::Function(_), Constructed::Function(_)) => true,
+        _ => false,
+    }
+}

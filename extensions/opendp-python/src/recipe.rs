@@ -1,0 +1,213 @@
+//! How objects were made, to write them as documents.
+
+use std::sync::Arc;
+
+use opendp_core::erased::{AnyDomain, AnyMetric};
+use opendp_core::{Arg, Args, Constructed, Domain as _, Error, Measure as _, Metric as _};
+use opendp_core::{Result, Space};
+use opendp_registry::{Document, Registry};
+use serde_json::{Map, Value as Json, json};
+
+/// How an object was made. A document is written only when it is asked for. Copies are cheap.
+#[derive(Clone)]
+pub(crate) enum Recipe {
+    /// A call of a constructor.
+    Call(Arc<Call>),
+    /// An object and its continuation.
+    Chain(Arc<Chain>),
+    /// A document that was read, in the newest form and without its versions.
+    Read(Arc<Json>),
+    /// A document that was read, of OpenDP or of an earlier version.
+    Kept(Arc<Json>),
+    /// No constructor made the object. For example, it is a Python function.
+    Unknown,
+}
+/// A call of a constructor.
+pub(crate) struct Call {
+    name: String,
+    args: Args,
+    /// How the objects among the arguments were made, by the names of the arguments.
+    inner: Vec<(String, Inner)>,
+}
+/// How the objects in an argument were made.
+pub(crate) enum Inner {
+    /// The argument has no such objects. The argument itself is enough to write it.
+    None,
+    One(Recipe),
+    List(Vec<Inner>),
+}
+/// Two objects that were joined.
+pub(crate) struct Chain {
+    first: Recipe,
+    next: Recipe,
+    /// The input space of the first object.
+    space: Space<AnyDomain, AnyMetric>,
+    /// The constructor that joins both, and its parameters.
+    by: [&'static str; 3],
+}
+
+impl Recipe {
+    pub(crate) fn call(name: &str, args: Args, inner: Vec<(String, Inner)>) -> Self {
+        Recipe::Call(Arc::new(Call { name: name.to_owned(), args, inner }))
+    }
+    /// Keep a document that was read.
+    pub(crate) fn read(document: &Json) -> Self {
+        let version = |json: &Json| json.get("version").cloned().unwrap_or(1.into());
+        let packages = |json: &Json| json.get("packages").cloned().unwrap_or(json!({}));
+        let newest = Document::newest(document.clone(), Registry::global());
+        let newest = newest.as_ref().map(Document::json).ok().filter(|newest| {
+            version(newest) == version(document)
+                && packages(newest) == packages(document)
+                && !is_foreign(document)
+        });
+        let Some(newest) = newest else { return Recipe::Kept(Arc::new(document.clone())) };
+        let mut newest = newest.clone();
+        if let Json::Object(newest) = &mut newest {
+            newest.retain(|key, _| key != "version" && key != "packages");
+        }
+        Recipe::Read(Arc::new(newest))
+    }
+    /// Join two recipes. `by` has the name of the constructor that joins the objects, and the
+    /// parameters for the first and the second object.
+    pub(crate) fn then(
+        &self,
+        next: &Recipe,
+        space: &Space<AnyDomain, AnyMetric>,
+        by: [&'static str; 3],
+    ) -> Self {
+        let (first, next, space) = (self.clone(), next.clone(), space.clone());
+        Recipe::Chain(Arc::new(Chain { first, next, space, by }))
+    }
+    /// Write the recipe as a document.
+    ///
+    /// # Errors
+    /// `NotImplemented` when the object has a part that a document cannot contain.
+    pub(crate) fn document(&self) -> Result<Json> {
+        match self {
+            Recipe::Kept(document) => Ok((**document).clone()),
+            _ => Ok(Document::newest(self.write()?, Registry::global())?.json().clone()),
+        }
+    }
+    /// Write links that begin at a space to come.
+    ///
+    /// # Errors
+    /// The errors of [`document`](Recipe::document).
+    pub(crate) fn partial(parts: &[Recipe]) -> Result<Json> {
+        let mut chain = Vec::new();
+        for part in parts {
+            match part.links()? {
+                Some((_, links)) => chain.extend(links),
+                None => return Err(no_link()),
+            }
+        }
+        let document = Document::newest(json!({"chain": chain}), Registry::global())?;
+        Ok(document.json().clone())
+    }
+    /// Write the recipe as a part of a document.
+    fn write(&self) -> Result<Json> {
+        match self {
+            Recipe::Unknown => Err(unknown()),
+            Recipe::Read(document) => Ok((**document).clone()),
+            Recipe::Kept(document) if is_foreign(document) => Ok((**document).clone()),
+            Recipe::Kept(_) => Err(no_link()),
+            Recipe::Call(call) => match call.link()? {
+                (Some(space), link) => Ok(json!({"space": space, "chain": [link]})),
+                (None, args) => Ok(json!({"constructor": call.name, "args": args[&call.name]})),
+            },
+            Recipe::Chain(chain) => match self.links()? {
+                Some((space, links)) => {
+                    let space = space.unwrap_or_else(|| written(&chain.space));
+                    Ok(json!({"space": space, "chain": links}))
+                }
+                None => {
+                    let [name, first, next] = chain.by;
+                    let args = json!({first: chain.first.write()?, next: chain.next.write()?});
+                    Ok(json!({"constructor": name, "args": args}))
+                }
+            },
+        }
+    }
+    /// Return the space and the links of a chain. `None` means that a document of OpenDP is among
+    /// the links. Such a document can be an argument, but it cannot be a link.
+    fn links(&self) -> Result<Option<(Option<Json>, Vec<Json>)>> {
+        match self {
+            Recipe::Unknown => Err(unknown()),
+            Recipe::Call(call) => {
+                let (space, link) = call.link()?;
+                Ok(Some((space, vec![link])))
+            }
+            Recipe::Read(document) => match document.get("chain") {
+                Some(Json::Array(links)) => {
+                    Ok(Some((document.get("space").cloned(), links.clone())))
+                }
+                _ => Ok(Some((None, vec![(**document).clone()]))),
+            },
+            Recipe::Kept(document) if is_foreign(document) => Ok(None),
+            Recipe::Kept(_) => Err(no_link()),
+            Recipe::Chain(chain) => {
+                let (Some((space, mut links)), Some((_, next))) =
+                    (chain.first.links()?, chain.next.links()?)
+                else {
+                    return Ok(None);
+                };
+                links.extend(next);
+                Ok(Some((space, links)))
+            }
+        }
+    }
+}
+impl Call {
+    /// Return the space of the call, if it states one, and the link.
+    fn link(&self) -> Result<(Option<Json>, Json)> {
+        let (mut space, mut args) = (None, Map::new());
+        for (name, arg) in self.args.iter() {
+            let inner = self.inner.iter().find(|(of, _)| of == name).map(|(_, inner)| inner);
+            let at = |error: Error| error.at(format!("argument `{name}`"));
+            let written = value(arg, inner.unwrap_or(&Inner::None)).map_err(at)?;
+            match arg {
+                Arg::Space(_) | Arg::Pair(..) if name == "input" => space = Some(written),
+                _ => _ = args.insert(name.to_owned(), written),
+            }
+        }
+        Ok((space, json!({ self.name.as_str(): args })))
+    }
+}
+/// Write an argument.
+fn value(arg: &Arg, inner: &Inner) -> Result<Json> {
+    Ok(match (arg, inner) {
+        (Arg::Json(json), _) => json.clone(),
+        (Arg::Space(space), _) => written(space),
+        (Arg::Pair(domain, metric), _) => {
+            json!({"domain": domain.to_json(), "metric": metric.to_json()})
+        }
+        (Arg::Made(Constructed::Domain(made)), _) => made.to_json(),
+        (Arg::Made(Constructed::Metric(made)), _) => made.to_json(),
+        (Arg::Made(Constructed::Measure(made)), _) => made.to_json(),
+        (Arg::Made(_), Inner::One(recipe)) => recipe.write()?,
+        (Arg::List(items), Inner::List(inner)) => items
+            .iter()
+            .zip(inner)
+            .map(|(item, inner)| value(item, inner))
+            .collect::<Result<_>>()?,
+        _ => return Err(unknown()),
+    })
+}
+fn written(space: &Space<AnyDomain, AnyMetric>) -> Json {
+    json!({"domain": space.domain().to_json(), "metric": space.metric().to_json()})
+}
+fn is_foreign(document: &Json) -> bool {
+    document.get("__function__").is_some()
+}
+#[cold]
+fn unknown() -> Error {
+    Error::NotImplemented(
+        "a document cannot contain a function that no constructor made, such as a Python function"
+            .into(),
+    )
+}
+#[cold]
+fn no_link() -> Error {
+    Error::NotImplemented(
+        "a document of OpenDP or of an earlier version cannot be a part of a newer document".into(),
+    )
+}
