@@ -14,7 +14,7 @@ mod targets;
 use std::{
     path::Path,
     sync::{
-        Mutex, PoisonError,
+        Mutex, MutexGuard, PoisonError,
         mpsc::{self, RecvTimeoutError},
     },
     time::Duration,
@@ -46,9 +46,6 @@ struct Cost {
 /// When the function panics or does not return.
 #[track_caller]
 fn cost(name: &str, ask: fn(&str), text: String) -> Cost {
-    // A lock, so that the memory of only one text is measured at a time.
-    static ONE: Mutex<()> = Mutex::new(());
-    let _one = ONE.lock().unwrap_or_else(PoisonError::into_inner);
     let short: String = text.chars().take(200).collect();
     let (send, receive) = mpsc::channel();
     MEMORY.reset_peak_usage();
@@ -67,21 +64,25 @@ fn cost(name: &str, ask: fn(&str), text: String) -> Cost {
     worker.unwrap().join().unwrap();
     Cost { time, memory: MEMORY.peak_usage().saturating_sub(before) }
 }
-/// Resolve each name once. This fills the caches that every program needs, so their cost is not
-/// measured for a text.
-fn warm() {
+/// Wait until no other test runs, because the memory of the whole process is measured. Then resolve
+/// each name once. This fills the caches that every program needs, so their cost is not measured
+/// for a text.
+fn alone() -> MutexGuard<'static, ()> {
+    static ONE: Mutex<()> = Mutex::new(());
+    let one = ONE.lock().unwrap_or_else(PoisonError::into_inner);
     for name in ["count", "laplace", "clamp"] {
         targets::signature(name);
     }
     for (_, text, _) in large::texts(100) {
         TARGETS.iter().for_each(|(_, ask)| ask(&text));
     }
+    one
 }
 
 #[test]
 fn every_text_that_a_fuzzer_found_is_answered_soon() {
     let corpus = Path::new(env!("CARGO_MANIFEST_DIR")).join("../fuzz/corpus");
-    warm();
+    let _alone = alone();
     for (name, ask) in TARGETS {
         let mut texts = 0;
         for file in std::fs::read_dir(corpus.join(name)).unwrap() {
@@ -98,7 +99,7 @@ fn every_text_that_a_fuzzer_found_is_answered_soon() {
 }
 #[test]
 fn every_text_of_a_megabyte_is_answered_soon_and_with_little_memory() {
-    warm();
+    let _alone = alone();
     let mut wrong = Vec::new();
     for (what, text, names) in large::texts(1_000_000) {
         assert!((900_000..1_100_000).contains(&text.len()), "{what}: {} B", text.len());
@@ -113,7 +114,7 @@ fn every_text_of_a_megabyte_is_answered_soon_and_with_little_memory() {
 }
 #[test]
 fn long_requests_leave_no_memory_behind() {
-    warm();
+    let _alone = alone();
     // The registry stores a request, except if its text is long.
     let ask: fn(&str) = |text| {
         for number in 0..200 {
