@@ -10,7 +10,7 @@ use opendp_core::{
     Measure, Measurement, Metric, MetricOn, PrivacyMap, RangeDistance, Result, Space, StabilityMap,
     SymmetricDistance, TheMeasure, Transformation, VectorDomain, ZeroConcentratedDivergence,
 };
-use opendp_measurements::accounting::{joined_epsilon, mu_squared_of_choices};
+use opendp_measurements::accounting::joined_epsilon;
 use opendp_measurements::{Scale, SelectionMeasure, make_composition};
 use opendp_transformations::{Alpha, Norm};
 
@@ -217,48 +217,27 @@ where
 {
     of_table(space, release, run, MO::lift, MO::lift_exact)
 }
-/// Make a measurement of tables from a measurement of rows with continuous Gaussian noise. State
-/// its loss as an epsilon at a delta.
+/// Make a measurement of tables from a `mu`-GDP measurement of rows. State its loss as an epsilon
+/// at a delta. The function `squared` computes `mu^2` from `rho`. For Gaussian noise it is
+/// [`squared_of_gaussian`], and for choices it is `mu_squared_of_choices`.
 ///
-/// # Proof
-/// By the postcondition of `make_continuous_gaussian`, its release is `mu`-GDP, and its `rho` is
-/// exactly `mu^2 / 2`. Other releases here are parallel compositions of such releases. Let `mu_i`
-/// be the `mu` of part `i`. For each split of the rows between the `k` parts, the composition is
-/// `sqrt(mu_1^2 + ... + mu_k^2)`-GDP (Dong, Roth, Su 2022, Corollary 3.3). The `rho` of the
-/// composition is at least the sum of the `mu_i^2 / 2`, for the worst split.
-pub(super) fn of_gaussian<D, MO, TO>(
+/// # Proof of `mu_squared_of_choices`
+/// A release of choices by Gumbel noise is an adaptive composition of choices. A parallel
+/// composition is also an adaptive composition of choices, for each split of the rows between its
+/// parts. The `rho` of the parallel composition is at least the sum of the `rho` of all parts for
+/// the worst split. So `mu_squared_of_choices` bounds `mu^2`.
+pub(super) fn of_normal<D, MO, TO>(
     space: &Space<TableDomain, SymmetricDistance>,
     release: Measurement<D, SymmetricDistance, ZeroConcentratedDivergence, TO>,
     delta: f64,
-    run: impl Fn(
-        &Measurement<D, SymmetricDistance, ZeroConcentratedDivergence, TO>,
-        &Table,
-    ) -> Result<TO>
-    + Send
-    + Sync
-    + 'static,
-) -> Built<MO, TO>
-where
-    D: Domain,
-    MO: Accounted,
-    TO: Carrier,
-{
-    of_normal(space, release, delta, run, |rho| Ok(rho.plus(rho)))
-}
-/// Make a measurement of tables from a `mu`-GDP measurement of rows. The function `squared`
-/// computes `mu^2` from `rho`. State its loss as an epsilon at a delta.
-fn of_normal<D, MO, TO>(
-    space: &Space<TableDomain, SymmetricDistance>,
-    release: Measurement<D, SymmetricDistance, ZeroConcentratedDivergence, TO>,
-    delta: f64,
-    run: impl Fn(
-        &Measurement<D, SymmetricDistance, ZeroConcentratedDivergence, TO>,
-        &Table,
-    ) -> Result<TO>
-    + Send
-    + Sync
-    + 'static,
     squared: fn(&Exact) -> Result<Exact>,
+    run: impl Fn(
+        &Measurement<D, SymmetricDistance, ZeroConcentratedDivergence, TO>,
+        &Table,
+    ) -> Result<TO>
+    + Send
+    + Sync
+    + 'static,
 ) -> Built<MO, TO>
 where
     D: Domain,
@@ -278,32 +257,16 @@ where
     let measurement = run_on_tables(space, release, run, map);
     Built { measurement, mu_squared: Some(Arc::new(mu_squared)) }
 }
-/// Make a measurement of tables from choices by Gumbel noise. State its loss as an epsilon at a
-/// delta.
+/// Compute `mu^2` from the `rho` of continuous Gaussian noise.
 ///
 /// # Proof
-/// The release is an adaptive composition of choices. A parallel composition is also an adaptive
-/// composition of choices, for each split of the rows between its parts. The `rho` of the parallel
-/// composition is at least the sum of the `rho` of all parts for the worst split. So
-/// [`mu_squared_of_choices`] bounds `mu^2`.
-pub(super) fn of_choices<D, MO, TO>(
-    space: &Space<TableDomain, SymmetricDistance>,
-    release: Measurement<D, SymmetricDistance, ZeroConcentratedDivergence, TO>,
-    delta: f64,
-    run: impl Fn(
-        &Measurement<D, SymmetricDistance, ZeroConcentratedDivergence, TO>,
-        &Table,
-    ) -> Result<TO>
-    + Send
-    + Sync
-    + 'static,
-) -> Built<MO, TO>
-where
-    D: Domain,
-    MO: Accounted,
-    TO: Carrier,
-{
-    of_normal(space, release, delta, run, mu_squared_of_choices)
+/// By the postcondition of `make_continuous_gaussian`, its release is `mu`-GDP, and its `rho` is
+/// exactly `mu^2 / 2`. Other releases here are parallel compositions of such releases. Let `mu_i`
+/// be the `mu` of part `i`. For each split of the rows between the `k` parts, the composition is
+/// `sqrt(mu_1^2 + ... + mu_k^2)`-GDP (Dong, Roth, Su 2022, Corollary 3.3). The `rho` of the
+/// composition is at least the sum of the `mu_i^2 / 2`, for the worst split.
+pub(super) fn squared_of_gaussian(rho: &Exact) -> Result<Exact> {
+    Ok(rho.plus(rho))
 }
 fn run_on_tables<D, MB, MO, TO>(
     space: &Space<TableDomain, SymmetricDistance>,

@@ -17,8 +17,8 @@ use opendp_transformations::{
 };
 
 use super::chain::{
-    Chain, Column, Total, as_euclidean, as_scores, bounded, of_base, of_gaussian, of_table, sized,
-    wrong,
+    Chain, Column, Total, as_euclidean, as_scores, bounded, of_base, of_normal, of_table, sized,
+    squared_of_gaussian, wrong,
 };
 use super::draft::{Build, Dials, Draft, SELECTION};
 use super::report::ErrorIn;
@@ -243,10 +243,11 @@ impl<'c, MO: Accounted, T: Atom> Rows<'c, MO, T> {
                 let source = source.clone();
                 if let Some(delta) = dials.delta {
                     let noisy = |number| N::gaussian(number, dials.scale);
-                    return Ok(of_gaussian(
+                    return Ok(of_normal(
                         &space,
                         total.then(noisy)?,
                         delta,
+                        squared_of_gaussian,
                         move |release, table| release.invoke(&*source.rows(table)?),
                     ));
                 }
@@ -277,9 +278,13 @@ impl<'c, MO: Accounted, T: Atom> Rows<'c, MO, T> {
                     let noisy = |counts| make_continuous_gaussian(counts, dials.scale, None);
                     let release = counts.then(as_euclidean)?.then(noisy)?;
                     let source = source.clone();
-                    return Ok(of_gaussian(&space, release, delta, move |release, table| {
-                        release.invoke(&*source.rows(table)?)
-                    }));
+                    return Ok(of_normal(
+                        &space,
+                        release,
+                        delta,
+                        squared_of_gaussian,
+                        move |release, table| release.invoke(&*source.rows(table)?),
+                    ));
                 }
                 let measure = TheMeasure(MO::Base::default());
                 let release =

@@ -8,14 +8,15 @@ use opendp_core::{
     StabilityMap, SymmetricDistance, TheMeasure, Transformation, VectorDomain,
     ZeroConcentratedDivergence,
 };
+use opendp_measurements::accounting::mu_squared_of_choices;
 use opendp_measurements::{Parts, make_continuous_gaussian, make_noise, make_parallel_composition};
 use opendp_transformations::{
     make_clamp, make_count_by, make_count_by_categories, make_impute_constant, make_sum,
 };
 
 use super::super::chain::{
-    Column, as_euclidean, of_base, of_choices, of_gaussian, of_table, quantiles_bound, several,
-    wrong,
+    Column, as_euclidean, of_base, of_normal, of_table, quantiles_bound, several,
+    squared_of_gaussian, wrong,
 };
 use super::super::draft::{Build, Dials, Draft, SELECTION};
 use super::super::report::ErrorIn;
@@ -56,9 +57,13 @@ pub(super) fn counts<'c, MO: Accounted>(
             if let Some(delta) = delta {
                 let noisy = |counts| make_continuous_gaussian(counts, scale, None);
                 let release = counts.then(as_euclidean)?.then(noisy)?;
-                return Ok(of_gaussian(&space, release, delta, move |release, table| {
-                    release.invoke(&grouping.rows(&source, table)?)
-                }));
+                return Ok(of_normal(
+                    &space,
+                    release,
+                    delta,
+                    squared_of_gaussian,
+                    move |release, table| release.invoke(&grouping.rows(&source, table)?),
+                ));
             }
             let measure = TheMeasure(MO::Base::default());
             let release = counts.then(|counts| make_noise(counts, measure, scale, None))?;
@@ -90,9 +95,13 @@ where
             if let Some(delta) = delta {
                 let noisy = total.then(|sum| <f64 as Noisy<MO>>::gaussian(sum, scale))?;
                 let release = of_each_group(noisy, grouping.count())?;
-                return Ok(of_gaussian(&space, release, delta, move |release, table| {
-                    release.invoke(&read(table)?)
-                }));
+                return Ok(of_normal(
+                    &space,
+                    release,
+                    delta,
+                    squared_of_gaussian,
+                    move |release, table| release.invoke(&read(table)?),
+                ));
             }
             let noisy = total.then(|sum| <f64 as Noisy<MO>>::noisy(sum, scale))?;
             let release = of_each_group(noisy, grouping.count())?;
@@ -123,9 +132,13 @@ pub(super) fn quantiles<'c, MO: Accounted>(
                 let chosen =
                     cells.then(|rows| several(rows, gumbel, &candidates, &alphas, scale))?;
                 let release = of_each_group(chosen, grouping.count())?;
-                return Ok(of_choices(&space, release, delta, move |release, table| {
-                    release.invoke(&read(table)?)
-                }));
+                return Ok(of_normal(
+                    &space,
+                    release,
+                    delta,
+                    mu_squared_of_choices,
+                    move |release, table| release.invoke(&read(table)?),
+                ));
             }
             let measure = MO::Base::default();
             let chosen = cells.then(|rows| several(rows, measure, &candidates, &alphas, scale))?;
