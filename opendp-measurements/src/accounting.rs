@@ -21,7 +21,8 @@
 //!    This bound is added to delta. Because of the tilt, these errors are small relative to delta,
 //!    even if delta is tiny.
 //! 4. A heuristic chooses the grid, the tilt and the window for the requested epsilon or delta. The
-//!    choice affects how tight the bounds are. The bounds hold for every choice.
+//!    choice affects how tight the bounds are. The bounds hold for every choice. If a result shows
+//!    that the choice was poor, the parameters are chosen again from this result.
 //!
 //! For pairs with a known transform of their loss ([`DominatingPair::tilted`]), these steps are not
 //! needed. If the transform of the composition decays fast, delta is a sum over a few dozen

@@ -9,7 +9,7 @@ use opendp_core::{Error, Result};
 use super::integer_game::IntegerGame;
 use super::inversion::Target;
 use super::pair::DominatingPair;
-use super::plan::{PairCount, Plan, convolve, smallest};
+use super::plan::{PairCount, on_grid};
 use super::simplified::{Simplified, reveals};
 use super::{ConcentratedPair, concentrated_delta, concentrated_epsilon};
 
@@ -259,24 +259,20 @@ impl Account {
 
     /// Compute a value for each of the two directions. Return the larger value. If all pairs are
     /// symmetric, both directions have the same value.
-    fn worst(&self, value: impl Fn(&[PairCount]) -> Result<f64>) -> Result<f64> {
+    fn worst(&self, value: impl Fn(&[PairCount]) -> Result<f64> + Sync) -> Result<f64> {
         if self.parts.iter().any(|(_, count)| *count > 1 << 31) {
             return Err(Error::FailedMap("expected at most 2^31 releases of one kind".into()));
         }
-        let forward = value(&self.parts)?;
-        let mut symmetric = true;
-        let backward: Vec<PairCount> = self
-            .parts
-            .iter()
-            .map(|(pair, count)| match pair.reverse() {
-                None => (pair.clone(), *count),
-                Some(reverse) => {
-                    symmetric = false;
-                    (reverse, *count)
-                }
-            })
-            .collect();
-        if symmetric { Ok(forward) } else { Ok(forward.max(value(&backward)?)) }
+        let reversed: Vec<_> = self.parts.iter().map(|(pair, _)| pair.reverse()).collect();
+        if reversed.iter().all(Option::is_none) {
+            return value(&self.parts);
+        }
+        let reverse = |((pair, count), reversed): (&PairCount, Option<_>)| {
+            (reversed.unwrap_or_else(|| pair.clone()), *count)
+        };
+        let backward: Vec<PairCount> = self.parts.iter().zip(reversed).map(reverse).collect();
+        let (forward, backward) = rayon::join(|| value(&self.parts), || value(&backward));
+        Ok(forward?.max(backward?))
     }
 
     fn delta_of(&self, parts: &[PairCount], epsilon: f64, side: Side) -> Result<f64> {
@@ -313,12 +309,7 @@ impl Account {
         if let Some(delta) = self.inverted_delta(parts, epsilon, side) {
             return Ok(delta);
         }
-        let plan = Plan::of(parts, Target::Epsilon(epsilon), self.tolerance);
-        let sum = convolve(parts, plan, side)?;
-        Ok(match side {
-            Side::Above => sum.delta_above(epsilon),
-            Side::Below => sum.delta_below(epsilon),
-        })
+        on_grid(parts, Target::Epsilon(epsilon), self.tolerance, side)
     }
     fn epsilon_of(&self, parts: &[PairCount], delta: f64, side: Side) -> Result<f64> {
         if !(0.0..=1.0).contains(&delta) {
@@ -351,14 +342,7 @@ impl Account {
         if let Some(found) = simple.epsilon(delta) {
             return Ok(found?.of(side));
         }
-        let parts = &simple.parts;
-        let plan = Plan::of(parts, Target::Delta(delta), self.tolerance);
-        let sum = convolve(parts, plan, side)?;
-        let bound = |epsilon: f64| match side {
-            Side::Above => sum.delta_above(epsilon),
-            Side::Below => sum.delta_below(epsilon),
-        };
-        Ok(smallest(bound, delta, side, plan.target, sum.window()))
+        on_grid(&simple.parts, Target::Delta(delta), self.tolerance, side)
     }
 }
 

@@ -6,13 +6,12 @@
 //! requested epsilon. The tilt commutes with convolution. So errors are relative to delta, even if
 //! delta is very small.
 
-use std::sync::Arc;
-
 use opendp_core::{Error, Result};
 use opendp_fourier::{Complex, Failed, Transform};
 
 use super::discrete_loss::DiscreteLoss;
 use super::elementary::{U, exp, exp_m1, ln, ln_1p, sum};
+use super::plan::each;
 
 /// The tilted convolution of measures on one grid, each with a power. The result covers an interval
 /// of losses, the window.
@@ -172,7 +171,7 @@ impl Spectra {
 impl Convolution {
     /// Convolve `parts`, each to its power, on a window of `n` losses about `centre`.
     pub(crate) fn new(
-        parts: &[(Arc<DiscreteLoss>, u64)],
+        parts: &[(DiscreteLoss, u64)],
         tilt: f64,
         centre: f64,
         n: usize,
@@ -182,9 +181,9 @@ impl Convolution {
         let mut spectra = Spectra::new(n);
         let (mut scale, mut scale_error, mut shift) = (0.0, 0.0, 0.0);
         let (mut lost, mut finite_log) = (0.0, 0.0);
-        for (part, count) in parts {
+        let tilted = each(parts.iter(), |(part, _)| TiltedMasses::new(part, tilt));
+        for ((part, count), tilted) in parts.iter().zip(tilted) {
             let power = *count as f64;
-            let tilted = TiltedMasses::new(part, tilt);
             spectra.multiply(part.first, &tilted, *count)?;
             scale += power * tilted.log;
             scale_error += 4.0 * parts.len() as f64 * U * (power * tilted.log).abs();
@@ -325,6 +324,11 @@ impl Convolution {
         let inside = sum - rounding - self.error * weights - self.outside;
         (self.factor(epsilon, -1.0) * inside).clamp(0.0, 1.0) * (1.0 - 8.0 * U)
     }
+    /// Bound the part of a bound on delta that is caused by rounding, transforms and the window.
+    pub(crate) fn error(&self, epsilon: f64) -> f64 {
+        let (_, rounding, weights) = self.sums(epsilon);
+        self.factor(epsilon, 1.0) * (rounding + self.error * weights + self.outside)
+    }
     /// Return the losses at the two ends of the window.
     pub(crate) fn window(&self) -> (f64, f64) {
         let last = self.first + self.mass.len() as i64;
@@ -350,12 +354,7 @@ pub(super) fn raise(base: Complex, mut power: u64) -> Complex {
 /// Bound the tilted mass outside of a window. On each side, use Chernoff's bound with the cumulant
 /// at another tilt. The bound holds for every other tilt. The tilts here are good if the sum of the
 /// losses is nearly normal.
-fn outside(
-    parts: &[(Arc<DiscreteLoss>, u64)],
-    tilt: f64,
-    (low, high): (f64, f64),
-    limit: f64,
-) -> f64 {
+fn outside(parts: &[(DiscreteLoss, u64)], tilt: f64, (low, high): (f64, f64), limit: f64) -> f64 {
     let cumulants = |t: f64| {
         parts.iter().fold((0.0, 0.0, 0.0), |(a, b, c), (part, count)| {
             let (log, mean, variance) = part.cumulant(t);
@@ -376,8 +375,11 @@ fn outside(
     let one_side = |sign: f64, edge: f64| {
         let mut best = 1.0f64;
         let guess = (-2.0 * ln(limit) / variance.max(1e-300)).sqrt();
-        for share in [1.0, 0.6, 1.5, 0.3, 0.1, 0.05] {
-            let by = sign * (share * guess).min(600.0 / widest);
+        let shares = [1.0, 0.6, 1.5, 0.3, 0.1, 0.05].map(|share| share * guess);
+        // Far below the tilted mean, the loss without a tilt can decay faster.
+        let to_zero = [tilt, 0.5 * tilt].into_iter().filter(|by| sign < 0.0 && 0.0 < *by);
+        for by in shares.into_iter().chain(to_zero) {
+            let by = sign * by.min(600.0 / widest);
             let (other, ..) = cumulants(tilt + by);
             let exponent = other - log - by * edge;
             let error = 256.0 * U * (other.abs() + log.abs() + (by * edge).abs()) + 1e-9;

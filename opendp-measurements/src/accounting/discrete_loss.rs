@@ -142,25 +142,52 @@ impl DiscreteLoss {
         let top = self.mass.iter().enumerate().filter(|(_, mass)| 0.0 < **mass);
         let top = top.map(|(i, mass)| t * self.loss(i) + binary_exponent(*mass) * LN_2);
         let top = top.fold(f64::NEG_INFINITY, f64::max);
-        let (mut total, mut mean, mut square) = (0.0, 0.0, 0.0);
-        let (ratio, mut power, start) = (exp(t * self.step), 0.0, 64);
-        for (i, &mass) in self.mass.iter().enumerate() {
-            // Multiply by a ratio at each step. Every 64 steps, compute the power from the
-            // exponential again, so that errors stay small.
-            power = if i % start == 0 { exp(t * self.loss(i) - top) } else { power * ratio };
-            if !power.is_finite() {
-                power = exp(t * self.loss(i) - top);
-            }
-            let (weight, x) = (mass * power, self.loss(i));
-            if weight > 0.0 && weight.is_finite() {
-                total += weight;
-                mean += weight * x;
-                square += weight * x * x;
-            }
+        // Within a block, the powers relative to the highest power are the same for all blocks.
+        let steepest = if t < 0.0 { 0.0 } else { (BLOCK - 1) as f64 };
+        let powers: [f64; BLOCK] =
+            std::array::from_fn(|j| exp(t * self.step * (j as f64 - steepest)));
+        let mut sums = [0.0; 3];
+        for (block, masses) in self.mass.chunks(BLOCK).enumerate() {
+            let first = block * BLOCK;
+            let (x, step) = (self.loss(first), self.step);
+            let base = exp(t * (x + step * steepest) - top);
+            let [zeroth, one, two] = if base < 1e100 {
+                moments(masses, &powers).map(|moment| base * moment)
+            } else {
+                // The masses at one end of the block are very small.
+                let power = |j: usize| exp(t * self.loss(first + j) - top);
+                let weights = masses.iter().enumerate().filter(|(_, mass)| 0.0 < **mass);
+                weights.fold([0.0; 3], |[a, b, c], (j, mass)| {
+                    let (weight, j) = (mass * power(j), j as f64);
+                    [a + weight, b + weight * j, c + weight * j * j]
+                })
+            };
+            sums[0] += zeroth;
+            sums[1] += x * zeroth + step * one;
+            sums[2] += x * x * zeroth + 2.0 * x * step * one + step * step * two;
         }
+        let [total, mean, square] = sums;
         let mean = mean / total;
         (top + ln(total), mean, (square / total - mean * mean).max(0.0))
     }
+}
+
+/// The number of masses in a block of [`DiscreteLoss::cumulant`].
+const BLOCK: usize = 64;
+
+/// Return the sums of all `mass[j] powers[j] j^k` for `k` from 0 to 2. Four sums are independent of
+/// each other, so that additions need not wait.
+fn moments(masses: &[f64], powers: &[f64; BLOCK]) -> [f64; 3] {
+    let mut lanes = [[0.0; 4]; 3];
+    for (i, (masses, powers)) in masses.chunks(4).zip(powers.chunks(4)).enumerate() {
+        for (lane, (mass, power)) in masses.iter().zip(powers).enumerate() {
+            let (weight, j) = (mass * power, (4 * i + lane) as f64);
+            lanes[0][lane] += weight;
+            lanes[1][lane] += weight * j;
+            lanes[2][lane] += weight * j * j;
+        }
+    }
+    lanes.map(|[a, b, c, d]| (a + b) + (c + d))
 }
 
 /// Return `e` with `2^e <= mass < 2^(e + 1)` for a normal positive mass, and -1023 for smaller

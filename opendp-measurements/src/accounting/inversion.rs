@@ -72,7 +72,10 @@ pub(super) struct Inversion {
 /// The target error of a sum of waves, relative to the tolerance.
 const SHARE: f64 = 1e-3;
 /// The maximum number of frequencies of a sum without smoothing.
-const MOST: usize = 2048;
+pub(super) const MOST: usize = 2048;
+/// The maximum number of frequencies of a sum without smoothing, if the transform of a part is a
+/// long sum. With more frequencies, a grid takes less time.
+pub(super) const MOST_LISTED: usize = 256;
 /// The maximum number of frequencies of a smoothed sum.
 const MOST_SMOOTHED: usize = 16384;
 /// The variance of the smoothing, as a share of the variance of the total loss. The first value is
@@ -84,8 +87,8 @@ pub(super) const SKETCHED: usize = 64;
 /// The number of groups of similar parts in a sketch, and the number of parts that stay alone.
 const GROUPS: (usize, usize) = (12, 3);
 
-/// From this number of parts on, several threads tilt the parts.
-const PARALLEL: usize = 8;
+/// From this number of parts on, several threads compute the losses of parts.
+pub(super) const PARALLEL: usize = 8;
 
 /// Sort parts by the width of the interval of their losses. The widest interval comes first,
 /// because wide losses make products of waves negligible.
@@ -170,9 +173,14 @@ fn omitted(all: &Tilt, n: usize, spacing: f64) -> f64 {
 
 impl Inversion {
     /// Make a plan for one target, and compute the waves. Return `None` if a pair has no transform,
-    /// or if too many frequencies matter.
-    pub(super) fn of(parts: &[PairCount], target: Target, tolerance: f64) -> Option<Inversion> {
-        Inversion::within(parts, parts, target, tolerance, MOST)
+    /// or if more than `most` frequencies matter.
+    pub(super) fn of(
+        parts: &[PairCount],
+        target: Target,
+        tolerance: f64,
+        most: usize,
+    ) -> Option<Inversion> {
+        Inversion::within(parts, parts, target, tolerance, most)
     }
     /// Make a plan, and compute the waves of the parts and of one additional Gaussian release with
     /// a small loss. The additional release makes the result a bound from above only. Use this

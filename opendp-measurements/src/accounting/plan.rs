@@ -4,72 +4,193 @@
 use std::sync::Arc;
 
 use opendp_core::Result;
+use rayon::prelude::*;
 
 use super::account::Side;
 use super::convolution::Convolution;
 use super::discrete_loss::DiscreteLoss;
 use super::elementary::{exp, ln};
-use super::inversion::Target;
+use super::inversion::{PARALLEL, Target};
 use super::pair::{DominatingPair, Grid};
 
-/// The parameters of the computation on a grid.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Plan {
-    pub(super) tilt: f64,
-    pub(super) tail: f64,
-    pub(super) step: f64,
-    pub(super) centre: f64,
-    /// An estimate of the given or requested epsilon.
-    pub(super) target: f64,
-    /// The largest allowed tilted mass outside the window.
-    pub(super) outside: f64,
-    pub(super) length: usize,
-}
+mod coarse;
+
+use coarse::{Coarse, Estimate};
 
 /// A dominating pair, and the number of releases with this pair.
 pub(super) type PairCount = (Arc<dyn DominatingPair>, u64);
-type Losses = Vec<(Arc<DiscreteLoss>, u64)>;
 
-/// The number of buckets for each pair in the first (coarse) estimate.
-const COARSE: f64 = 4096.0;
 /// The length of the shortest Fourier transform, and the length of the longest.
-const SHORTEST: usize = 1 << 13;
+const SHORTEST: usize = 1 << 12;
 const LONGEST: usize = 1 << 21;
+/// The maximum number of plans for one result.
+const PLANS: usize = 3;
+
+/// Compute a bound on delta at an epsilon, or on epsilon at a delta.
+///
+/// The first plan follows a coarse estimate. This estimate can be poor, for example if a large loss
+/// is rare. Then the errors are large, and the next plan follows the bound found first.
+pub(super) fn on_grid(
+    parts: &[PairCount],
+    target: Target,
+    tolerance: f64,
+    side: Side,
+) -> Result<f64> {
+    let mut found = Plan::of(parts, target, tolerance).result(parts, target, side)?;
+    let mut best = found.value;
+    for _ in 1..PLANS {
+        if found.error <= tolerance {
+            break;
+        }
+        let (epsilon, delta) = match (side, target) {
+            (Side::Above, _) => (found.epsilon, found.delta),
+            (Side::Below, Target::Epsilon(epsilon)) => {
+                (epsilon, on_grid(parts, target, tolerance, Side::Above)?)
+            }
+            (Side::Below, Target::Delta(delta)) => {
+                (on_grid(parts, target, tolerance, Side::Above)?, delta)
+            }
+        };
+        if !(epsilon.is_finite() && 0.0 < delta && delta < 1.0) {
+            break;
+        }
+        let mut plan = Plan::known(parts, (epsilon, delta), found.sharpness, tolerance);
+        let Ok(now) = plan.result(parts, target, side) else { break };
+        found = now;
+        best = match side {
+            Side::Above => best.min(found.value),
+            Side::Below => best.max(found.value),
+        };
+    }
+    Ok(best)
+}
+
+/// A result, and an epsilon with its delta to plan for next.
+struct Found {
+    value: f64,
+    epsilon: f64,
+    delta: f64,
+    /// The second property of [`shape`].
+    sharpness: f64,
+    /// An estimate of the error that is due to the plan. It is relative to delta or to epsilon. The
+    /// smaller of the two relative errors is used.
+    error: f64,
+}
+
+/// The parameters of the computation on a grid.
+#[derive(Clone, Debug)]
+struct Plan {
+    tilt: f64,
+    step: f64,
+    centre: f64,
+    /// An estimate of the given or requested epsilon.
+    target: f64,
+    /// The largest allowed tilted mass outside the window.
+    outside: f64,
+    length: usize,
+    /// The range of losses of each pair. Lower losses are treated as losses at the low end. Higher
+    /// losses are treated as infinite.
+    ranges: Vec<(f64, f64)>,
+    /// A tilt `t`, and the logarithm of a number `c`. The losses below the ranges increase delta at
+    /// an epsilon by about `c e^(-t epsilon)`.
+    moved: (f64, f64),
+}
+
+/// Estimate two properties of delta at an epsilon.
+///
+/// The first property is the slope of `-ln delta`. The second property is the growth of `ln delta`
+/// for an added loss, divided by the variance of this loss. It is half of the second derivative
+/// minus the first derivative, divided by delta. Derivatives are differences over a distance at
+/// which delta falls noticeably.
+fn shape(delta: impl Fn(f64) -> f64, epsilon: f64, least: f64) -> (f64, f64) {
+    let at = delta(epsilon);
+    let slope = ((at - delta(epsilon + least)) / (least * at)).max(0.0);
+    let by = least.max(0.25 / slope);
+    let (next, last) = (delta(epsilon + by), delta(epsilon + 2.0 * by));
+    (slope, (0.5 * ((at - 2.0 * next + last) / by + (at - next)) / (by * at)).max(0.0))
+}
+/// Return the longest distance between two losses of a range and 0. Some pairs compute all buckets
+/// from 0 on.
+fn reach((low, high): (f64, f64)) -> f64 {
+    (high.max(0.0) - low.min(0.0)).min(2.0 * Grid::REACH)
+}
+/// Return the mass of losses that may become infinite, for each release. This mass is far below
+/// delta.
+fn tail(delta: f64, count: f64) -> f64 {
+    (delta * 1e-7).max(1e-280) / count
+}
+/// Apply a function to each part. Use several threads for many parts.
+pub(super) fn each<T: Send, R: Send>(
+    parts: impl Iterator<Item = T>,
+    of: impl Fn(T) -> R + Send + Sync,
+) -> Vec<R> {
+    let parts: Vec<T> = parts.collect();
+    match parts.len() {
+        0..PARALLEL => parts.into_iter().map(of).collect(),
+        _ => parts.into_par_iter().map(of).collect(),
+    }
+}
+fn releases(parts: &[PairCount]) -> f64 {
+    parts.iter().map(|(_, count)| *count as f64).sum()
+}
 
 impl Plan {
-    /// Choose the tilt, the mass of the tails, the step of the grid, and the window of losses.
-    pub(super) fn of(parts: &[PairCount], target: Target, tolerance: f64) -> Plan {
-        let count: f64 = parts.iter().map(|(_, count)| *count as f64).sum();
-        let mut tail = match target {
-            Target::Delta(delta) => (delta * 1e-7).max(1e-280) / count,
+    /// Choose the parameters by a coarse estimate of the result.
+    fn of(parts: &[PairCount], target: Target, tolerance: f64) -> Plan {
+        let count = releases(parts);
+        let mut cut = match target {
+            Target::Delta(delta) => tail(delta, count),
             Target::Epsilon(_) => 1e-16 / count,
         };
-        let mut found = coarse_estimate(&coarse(parts, tail), target);
+        let mut found = Coarse::of(parts, target, cut, tolerance);
         if let Target::Epsilon(_) = target {
             for _ in 0..6 {
-                let wanted = (found.delta * 1e-7).max(1e-280) / count;
-                if tail <= wanted * 10.0 {
+                let wanted = tail(found.1.delta, count);
+                if cut <= wanted * 10.0 {
                     break;
                 }
-                tail = wanted;
-                found = coarse_estimate(&coarse(parts, tail), target);
+                cut = wanted;
+                found = Coarse::of(parts, target, cut, tolerance);
             }
         }
+        Plan::at(parts, found, tolerance, 0.0)
+    }
+    /// Choose the parameters for an epsilon, if good estimates of delta and of the sharpness
+    /// (see [`Found`]) are known.
+    fn known(
+        parts: &[PairCount],
+        (epsilon, delta): (f64, f64),
+        sharpness: f64,
+        tolerance: f64,
+    ) -> Plan {
+        let cut = tail(delta, releases(parts));
+        let (coarse, found) = Coarse::of(parts, Target::Epsilon(epsilon), cut, tolerance);
+        let found = Estimate { centre: epsilon, delta, ..found };
+        Plan::at(parts, (coarse, found), tolerance, sharpness)
+    }
+    /// Choose the step of the grid, and the window of losses.
+    fn at(
+        parts: &[PairCount],
+        (coarse, found): (Coarse, Estimate),
+        tolerance: f64,
+        sharpness: f64,
+    ) -> Plan {
+        let count = releases(parts);
         // With a step h, "connect the dots" increases the variance of each loss by at most h^2 / 6.
         // The logarithm of delta grows by half the added variance times t (t + 1), where t is the
         // tilt. If t is small, the factor is 1 / variance instead of t (t + 1).
         let variance = found.variance.max(1e-300);
-        let sharpness = (found.tilt * (found.tilt + 1.0) / 2.0).max(0.5 / variance);
+        let estimated = (found.tilt * (found.tilt + 1.0) / 2.0).max(0.5 / variance);
+        let sharpness = estimated.max(sharpness);
         let fine = (6.0 * tolerance / (count * sharpness)).sqrt();
-        let window = Window::at(&coarse(parts, tail), &found, count, tolerance);
+        let window = Window::at(&coarse, &found, count, tolerance);
         let width = window.high - window.low + 16.0 * fine;
         let length = (width / fine).clamp(SHORTEST as f64, LONGEST as f64) as usize;
         let length = length.next_power_of_two();
         // The step has a lower limit. A much finer step has no advantage, and the loss of a single
         // release then has too many buckets.
-        let widest = parts.iter().map(|(pair, _)| pair.range(tail)).map(|(low, high)| high - low);
-        let widest = widest.fold(0.0, f64::max).min(2.0 * Grid::REACH);
-        let mut step = (width / length as f64).max(fine / 64.0).max(widest / LONGEST as f64);
+        let reach = coarse.ranges.iter().map(|range| reach(*range)).fold(0.0, f64::max);
+        let mut step = (width / length as f64).max(fine / 64.0).max(reach / LONGEST as f64);
         // The mass of an atom at an edge of the grid stays at this edge. So if the losses of all
         // atoms are multiples of one step, choose the grid to contain these losses.
         let units: Vec<f64> = parts.iter().filter_map(|(pair, _)| pair.unit()).collect();
@@ -78,16 +199,67 @@ impl Plan {
         if 0.0 < unit && step < unit && unit.is_finite() && units.iter().all(multiple) {
             step = unit / (unit / step).ceil();
         }
-        let centre = (window.low + window.high) / 2.0;
         Plan {
             tilt: window.tilt,
-            tail,
             step,
-            centre,
+            centre: (window.low + window.high) / 2.0,
             target: found.centre,
             outside: window.outside,
             length,
+            moved: (found.tilt, coarse.moved(found.tilt)),
+            ranges: coarse.ranges,
         }
+    }
+    /// Compute the result for a target, and the error of delta that is due to the plan.
+    fn result(&mut self, parts: &[PairCount], target: Target, side: Side) -> Result<Found> {
+        let sum = self.convolve(parts, side)?;
+        let bound = |epsilon: f64| match side {
+            Side::Above => sum.delta_above(epsilon),
+            Side::Below => sum.delta_below(epsilon),
+        };
+        let (value, epsilon, delta) = match target {
+            Target::Epsilon(epsilon) => (bound(epsilon), epsilon, bound(epsilon)),
+            Target::Delta(delta) => {
+                // The bounds are good at a distance of a few `1 / tilt`.
+                let step = 0.1 / self.tilt;
+                let epsilon = smallest(bound, delta, side, self.target, sum.window(), step);
+                (epsilon, epsilon.min(sum.window().1), delta)
+            }
+        };
+        let moved = exp((self.moved.1 - self.moved.0 * epsilon).min(690.0));
+        let (slope, sharpness) = shape(bound, epsilon, 4.0 * self.step);
+        let grid = releases(parts) * self.step * self.step / 6.0 * sharpness;
+        let error = ((sum.error(epsilon) + moved) / delta).max(grid / 4.0);
+        // If delta falls steeply, a small error of epsilon is a large relative error of delta.
+        Ok(Found { value, epsilon, delta, sharpness, error: error / (slope * epsilon).max(1.0) })
+    }
+    /// Put the losses on a grid, and convolve them. If too much mass is outside the window, repeat
+    /// this with a longer window.
+    fn convolve(&mut self, parts: &[PairCount], side: Side) -> Result<Convolution> {
+        let mut losses = self.discretise(parts, side);
+        loop {
+            let sum = Convolution::new(&losses, self.tilt, self.centre, self.length, self.outside)?;
+            if sum.outside() <= 2.0 * self.outside || self.length >= 2 * LONGEST {
+                return Ok(sum);
+            }
+            self.length *= 2;
+            if self.length > LONGEST {
+                self.step *= 2.0;
+                losses = self.discretise(parts, side);
+            }
+        }
+    }
+    fn discretise(&self, parts: &[PairCount], side: Side) -> Vec<(DiscreteLoss, u64)> {
+        let one = |((pair, count), (low, high)): (&PairCount, &(f64, f64))| {
+            let grid = Grid::covering(self.step, *low, *high);
+            let buckets = pair.buckets(&grid);
+            let loss = match side {
+                Side::Above => DiscreteLoss::above(&buckets, &grid),
+                Side::Below => DiscreteLoss::below(&buckets, &grid),
+            };
+            (loss, *count)
+        };
+        each(parts.iter().zip(&self.ranges), one)
     }
 }
 
@@ -106,31 +278,30 @@ impl Window {
     /// With the tilt of the saddle point, all errors are relative to delta. But this tilt can make
     /// the window of a sum with rare large losses very wide. If delta is large, a smaller tilt is
     /// possible. A smaller tilt then multiplies the errors only by a small factor.
-    fn at(losses: &Losses, found: &CoarseEstimate, count: f64, tolerance: f64) -> Window {
+    fn at(losses: &Coarse, found: &Estimate, count: f64, tolerance: f64) -> Window {
         let base = ln(found.delta.max(1e-300));
+        let (least, most) = losses.ends();
+        let farthest = 600.0 / losses.step();
         let at = |tilt: f64| {
-            let now = cumulants(losses, tilt);
+            let now = losses.cumulants(tilt);
             // The logarithm of the factor by which the tilt multiplies the errors, relative to
             // delta.
             let excess = (now.0 - tilt * found.centre - base).max(0.0);
             let outside = 0.05 * tolerance * exp(-excess);
             let needed = -ln(outside);
+            let guess = (2.0 * needed / now.2.max(1e-300)).sqrt();
             let side = |sign: f64| {
-                let guess = (2.0 * needed / now.2.max(1e-300)).sqrt();
                 let reach = |by: f64| {
-                    let by = sign
-                        * by.min(600.0 / losses.iter().map(|(l, _)| l.step).fold(1e-3, f64::max));
-                    let other = cumulants(losses, tilt + by);
+                    let by = sign * by.min(farthest);
+                    let other = losses.cumulants(tilt + by);
                     sign * ((other.0 - now.0 + needed) / by - now.1)
                 };
-                let best = [1.3, 1.0, 0.6, 0.3, 0.1].map(|share| reach(share * guess));
-                best.into_iter().filter(|x| x.is_finite() && *x > 0.0).fold(f64::INFINITY, f64::min)
+                // Far below the tilted mean, the loss without a tilt can decay faster.
+                let to_zero = [tilt, 0.5 * tilt].into_iter().filter(|by| sign < 0.0 && 0.0 < *by);
+                let shares = [1.3, 1.0, 0.6, 0.3, 0.1].map(|share| share * guess);
+                let best = shares.into_iter().chain(to_zero).map(reach);
+                best.filter(|x| x.is_finite() && *x > 0.0).fold(f64::INFINITY, f64::min)
             };
-            let ends = |end: fn(&DiscreteLoss) -> f64| -> f64 {
-                losses.iter().map(|(loss, k)| *k as f64 * end(loss)).sum()
-            };
-            let least = ends(|loss| loss.loss(0));
-            let most = ends(|loss| loss.loss(loss.mass.len() - 1));
             let low = (now.1 - side(-1.0)).max(least);
             let high = (now.1 + side(1.0)).min(most);
             let usable = excess < ln(1e-3 * tolerance / (count.max(10.0) * 1e-13));
@@ -149,65 +320,6 @@ impl Window {
     }
 }
 
-/// Return the cumulant of the sum of losses at a tilt, and the first two derivatives of the
-/// cumulant.
-fn cumulants(losses: &Losses, tilt: f64) -> (f64, f64, f64) {
-    losses.iter().fold((0.0, 0.0, 0.0), |(a, b, c), (loss, count)| {
-        let (log, mean, variance) = loss.cumulant(tilt);
-        let k = *count as f64;
-        (a + k * log, b + k * mean, c + k * variance)
-    })
-}
-
-/// A coarse estimate of the result.
-struct CoarseEstimate {
-    tilt: f64,
-    centre: f64,
-    variance: f64,
-    delta: f64,
-}
-
-fn coarse(parts: &[PairCount], tail: f64) -> Losses {
-    let one = |(pair, count): &(Arc<dyn DominatingPair>, u64)| {
-        let (low, high) = pair.range(tail);
-        let step = ((high - low) / COARSE).max(1e-12);
-        let grid = Grid::covering(step, low, high);
-        (Arc::new(DiscreteLoss::above(&pair.buckets(&grid), &grid)), *count)
-    };
-    parts.iter().map(one).collect()
-}
-
-fn discretise(parts: &[PairCount], step: f64, tail: f64, side: Side) -> Losses {
-    let one = |(pair, count): &(Arc<dyn DominatingPair>, u64)| {
-        let (low, high) = pair.range(tail);
-        let grid = Grid::covering(step, low, high);
-        let buckets = pair.buckets(&grid);
-        let loss = match side {
-            Side::Above => DiscreteLoss::above(&buckets, &grid),
-            Side::Below => DiscreteLoss::below(&buckets, &grid),
-        };
-        (Arc::new(loss), *count)
-    };
-    parts.iter().map(one).collect()
-}
-
-/// Put the losses on a grid, and convolve them. If too much mass is outside the window, repeat this
-/// with a longer window.
-pub(super) fn convolve(parts: &[PairCount], plan: Plan, side: Side) -> Result<Convolution> {
-    let mut plan = plan;
-    loop {
-        let losses = discretise(parts, plan.step, plan.tail, side);
-        let sum = Convolution::new(&losses, plan.tilt, plan.centre, plan.length, plan.outside)?;
-        if sum.outside() <= 2.0 * plan.outside || plan.length >= 2 * LONGEST {
-            return Ok(sum);
-        }
-        plan.length *= 2;
-        if plan.length > LONGEST {
-            plan.step *= 2.0;
-        }
-    }
-}
-
 /// Return the logarithm of the quotient of `M(t) e^(-t epsilon)` and delta. Here `M(t)` is the
 /// moment generating function of the sum at the tilt `t`, and epsilon is the tilted mean.
 ///
@@ -219,58 +331,25 @@ pub(super) fn saddle_point(tilt: f64, variance: f64) -> f64 {
     ln(1.0 + std::f64::consts::TAU / spread + tilt * (tilt + 1.0) * spread)
 }
 
-/// Find the saddle point: the tilt at which the mean of the sum is the requested epsilon.
-fn coarse_estimate(losses: &Losses, target: Target) -> CoarseEstimate {
-    let at = |tilt: f64| {
-        let (log, mean, variance) = cumulants(losses, tilt);
-        let delta = log - tilt * mean - saddle_point(tilt, variance);
-        CoarseEstimate { tilt, centre: mean, variance, delta: exp(delta.clamp(-690.0, 0.0)) }
-    };
-    let enough = |found: &CoarseEstimate| match target {
-        Target::Epsilon(epsilon) => found.centre >= epsilon,
-        Target::Delta(delta) => found.delta <= delta.max(1e-290),
-    };
-    let mut high = 1.0;
-    let mut found = at(0.0);
-    if enough(&found) {
-        return found;
-    }
-    let mut low = 0.0;
-    for _ in 0..24 {
-        found = at(high);
-        // If the last condition holds, the tilted sum is concentrated at the largest loss.
-        if enough(&found) || found.variance * high * high < 1e-3 {
-            break;
-        }
-        low = high;
-        high *= 2.0;
-    }
-    for _ in 0..7 {
-        let middle = (low + high) / 2.0;
-        found = at(middle);
-        if enough(&found) { high = middle } else { low = middle }
-    }
-    found
-}
-
 /// Find the smallest epsilon at which a bound on delta is at most `delta`. The result is rounded up
 /// for `Side::Above`, and down for `Side::Below`.
 ///
 /// Bounds are poor far from the expected epsilon. So the search starts at the expected epsilon
-/// and moves outward.
+/// and moves outward. The first move is at most `step`.
 pub(super) fn smallest(
     bound: impl Fn(f64) -> f64,
     delta: f64,
     side: Side,
     expected: f64,
     (first, last): (f64, f64),
+    step: f64,
 ) -> f64 {
     let (first, last) = (first.max(0.0), last.max(0.0));
     let expected = expected.clamp(first, last);
     // After the two loops, the bound at `high` is at most delta, and the bound at `low` is above
     // delta.
     let (mut low, mut high) = (expected, expected);
-    let mut by = (last - first) / 1024.0;
+    let mut by = step.min((last - first) / 1024.0);
     while bound(low) <= delta {
         if low <= first {
             return if first == 0.0 || side == Side::Above { low } else { 0.0 };
@@ -293,3 +372,6 @@ pub(super) fn smallest(
         if bound(middle) <= delta { high = middle } else { low = middle }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -3,7 +3,7 @@
 
 use std::cell::Cell;
 
-use super::super::inversion::{Inversion, SKETCHED, Target};
+use super::super::inversion::{Inversion, MOST, MOST_LISTED, SKETCHED, Target};
 use super::super::plan::{PairCount, smallest};
 use super::{Account, Certified, MANY, Side, TOLERANCE};
 
@@ -48,12 +48,14 @@ impl Account {
         side: Side,
         of: impl Fn(Inversion) -> Option<f64>,
     ) -> Option<f64> {
-        let plain = || Inversion::of(parts, target, self.tolerance).and_then(&of);
-        let smooth = || Inversion::smoothed(parts, target, self.tolerance).and_then(&of);
         let listed = |(pair, _): &PairCount| {
             pair.tilted(0.0, 0.0).is_some_and(|tilted| tilted.listed().is_some())
         };
-        let faster = || SKETCHED <= parts.len() || parts.iter().any(listed);
+        let listed = parts.iter().any(listed);
+        let most = if listed && TOLERANCE <= self.tolerance { MOST_LISTED } else { MOST };
+        let plain = || Inversion::of(parts, target, self.tolerance, most).and_then(&of);
+        let smooth = || Inversion::smoothed(parts, target, self.tolerance).and_then(&of);
+        let faster = || SKETCHED <= parts.len() || listed;
         match (side, parts.len()) {
             (Side::Above, MANY..) if TOLERANCE <= self.tolerance && faster() => {
                 smooth().or_else(plain)
@@ -70,7 +72,7 @@ impl Account {
             Side::Below => sum.delta_below(epsilon),
         };
         let (first, last) = sum.window();
-        let epsilon = smallest(bound, delta, side, sum.expected, (first, last));
+        let epsilon = smallest(bound, delta, side, sum.expected, (first, last), f64::INFINITY);
         let inside = (first <= 0.0 || first < epsilon) && epsilon < last;
         inside.then_some(epsilon)
     }

@@ -180,7 +180,7 @@ fn encloses_what_grids_enclose() {
             };
             parts.iter().fold(Account::new().tolerating(1e-3), one)
         };
-        assert!(Inversion::of(parts, Target::Epsilon(epsilon), 1e-3).is_some(), "{parts:?}");
+        assert!(Inversion::of(parts, Target::Epsilon(epsilon), 1e-3, MOST).is_some(), "{parts:?}");
         let (waves, grid) =
             (account(false).delta(epsilon).unwrap(), account(true).delta(epsilon).unwrap());
         assert!(grid.lower <= waves.lower && waves.upper <= grid.upper, "{waves:?} {grid:?}");
@@ -234,12 +234,12 @@ fn normal_losses_are_enclosed_to_many_digits() {
 fn says_nothing_where_waves_do_not_fade() {
     // One release of Laplace noise has two atoms. The waves of atoms do not decay.
     let one: (Arc<dyn DominatingPair>, u64) = (Arc::new(LaplacePair { epsilon: 1.0 }), 1);
-    assert!(Inversion::of(std::slice::from_ref(&one), Target::Epsilon(0.5), 1e-4).is_none());
+    assert!(Inversion::of(std::slice::from_ref(&one), Target::Epsilon(0.5), 1e-4, MOST).is_none());
     let many = (one.0, 2000);
-    assert!(Inversion::of(&[many], Target::Epsilon(1000.0), 1e-4).is_some());
+    assert!(Inversion::of(&[many], Target::Epsilon(1000.0), 1e-4, MOST).is_some());
     let atoms: (Arc<dyn DominatingPair>, u64) =
         (Arc::new(OnGrid(Arc::new(LaplacePair { epsilon: 1.0 }))), 2000);
-    assert!(Inversion::of(&[atoms], Target::Epsilon(1000.0), 1e-4).is_none());
+    assert!(Inversion::of(&[atoms], Target::Epsilon(1000.0), 1e-4, MOST).is_none());
 }
 /// Return one pair for each scale, with one release.
 fn many(
@@ -255,7 +255,7 @@ fn laplace(scale: f64) -> Arc<dyn DominatingPair> {
 fn a_thousand_different_scales_need_a_bounded_number_of_waves() {
     let parts = many(laplace, 1000);
     // The control: without smoothing, high frequencies have no small bound.
-    assert!(Inversion::of(&parts, Target::Delta(1e-6), 1e-4).is_none());
+    assert!(Inversion::of(&parts, Target::Delta(1e-6), 1e-4, MOST).is_none());
     let sum = Inversion::smoothed(&parts, Target::Delta(1e-6), 1e-4).unwrap();
     assert!(sum.waves.len() < 4096, "{}", sum.waves.len());
     // The account returns the value of the waves, without a grid of a thousand pairs.
@@ -353,7 +353,7 @@ fn a_hundred_different_curves_need_a_bounded_number_of_waves_and_are_tight() {
     let parts: Vec<(Arc<dyn DominatingPair>, u64)> =
         (0..100).map(|i| (Arc::new(curve(mu(i))) as Arc<dyn DominatingPair>, 1)).collect();
     // The control: without smoothing, high frequencies have no small bound.
-    assert!(Inversion::of(&parts, Target::Delta(1e-6), 1e-4).is_none());
+    assert!(Inversion::of(&parts, Target::Delta(1e-6), 1e-4, MOST).is_none());
     let (sum, found) = answer(&parts, 1e-6);
     let (one_by_one, gathered) = sum.work;
     assert!(one_by_one < 2048 && gathered < 50_000, "{one_by_one} {gathered}");

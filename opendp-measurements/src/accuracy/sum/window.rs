@@ -3,11 +3,9 @@
 //! The choices here are heuristics. These choices decide how tight a bound is. The bound holds for
 //! every choice, because [`Convolution`] bounds its own errors.
 
-use std::ops::ControlFlow;
-use std::sync::Arc;
-
 use opendp_core::Result;
 use opendp_core::arith::Directed;
+use std::ops::ControlFlow;
 
 use crate::accounting::convolution::Convolution;
 use crate::accounting::discrete_loss::DiscreteLoss;
@@ -112,7 +110,7 @@ impl<'a> Window<'a> {
     }
     /// Convolve the noises on a grid with this step.
     fn sum(&self, step: f64, size: usize) -> Result<Convolution> {
-        let losses: Vec<(Arc<DiscreteLoss>, u64)> = self
+        let losses: Vec<(DiscreteLoss, u64)> = self
             .on_grid
             .placed
             .iter()
@@ -120,7 +118,7 @@ impl<'a> Window<'a> {
                 // Noise that is cut off does not have mean 0, so it is rounded up.
                 let cut = placed.cut && self.rounding == Rounding::Nearest;
                 let rounding = if cut { Rounding::Up } else { self.rounding };
-                (Arc::new(placed.on_grid(step, self.log, rounding)), *count)
+                (placed.on_grid(step, self.log, rounding), *count)
             })
             .collect();
         Convolution::new(&losses, self.tilt, self.center, size, OUTSIDE)

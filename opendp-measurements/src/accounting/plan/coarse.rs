@@ -1,0 +1,156 @@
+//! Coarse estimates of a composition. They choose the parameters of the computation on a grid.
+
+use super::super::discrete_loss::DiscreteLoss;
+use super::super::elementary::{exp, ln};
+use super::super::inversion::Target;
+use super::super::pair::Grid;
+use super::{PairCount, each, reach, saddle_point};
+
+/// The maximum number of buckets for each pair, and the number of buckets for all pairs.
+const BUCKETS: (f64, f64) = (4096.0, 32768.0);
+/// The maximum number of buckets from 0 to the end of a range.
+const FINEST: f64 = 65536.0;
+/// The maximum number of times that ranges are narrowed.
+const ROUNDS: usize = 8;
+
+/// Losses on coarse grids.
+pub(super) struct Coarse {
+    /// The losses, each with the number of its releases.
+    losses: Vec<(DiscreteLoss, u64)>,
+    /// The mass below the range of each pair.
+    below: Vec<f64>,
+    /// The range of losses of each pair that matters. See [`Coarse::narrowed`].
+    pub(super) ranges: Vec<(f64, f64)>,
+}
+
+/// A coarse estimate of the result.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Estimate {
+    pub(super) tilt: f64,
+    /// The mean of the tilted sum.
+    pub(super) centre: f64,
+    pub(super) variance: f64,
+    pub(super) delta: f64,
+}
+
+impl Coarse {
+    fn new(parts: &[PairCount], ranges: Vec<(f64, f64)>) -> Coarse {
+        let buckets = (BUCKETS.1 / parts.len() as f64).clamp(256.0, BUCKETS.0);
+        let one = |((pair, count), (low, high)): (&PairCount, &(f64, f64))| {
+            let finest = (reach((*low, *high)) / FINEST).max(1e-12);
+            let grid = Grid::covering(((high - low) / buckets).max(finest), *low, *high);
+            let buckets = pair.buckets(&grid);
+            ((DiscreteLoss::above(&buckets, &grid), *count), buckets.below)
+        };
+        let (losses, below) = each(parts.iter().zip(&ranges), one).into_iter().unzip();
+        Coarse { losses, below, ranges }
+    }
+    /// Put the losses on grids that are fine where the losses matter, and estimate the result.
+    pub(super) fn of(
+        parts: &[PairCount],
+        target: Target,
+        tail: f64,
+        tolerance: f64,
+    ) -> (Coarse, Estimate) {
+        let ranges = parts.iter().map(|(pair, _)| pair.range(tail)).collect();
+        let mut coarse = Coarse::new(parts, ranges);
+        let mut found = coarse.estimate(target);
+        for _ in 0..ROUNDS {
+            let Some(ranges) = coarse.narrowed(found.tilt, tolerance) else { break };
+            coarse = Coarse::new(parts, ranges);
+            found = coarse.estimate(target);
+        }
+        (coarse, found)
+    }
+    /// Return narrower ranges, or `None` if no range becomes much narrower.
+    ///
+    /// The mass below a range is moved up to the low end of the range. This multiplies the moment
+    /// generating function at the tilt by at most `1 + e`, for a small `e`. So it adds at most
+    /// `e M(t) e^(-t epsilon)` to delta. If the tilt is large, only the highest losses matter.
+    fn narrowed(&self, tilt: f64, tolerance: f64) -> Option<Vec<(f64, f64)>> {
+        let count: f64 = self.losses.iter().map(|(_, count)| *count as f64).sum();
+        let small = 1e-6 * tolerance / count;
+        let mut much = false;
+        let narrow = |((loss, _), (low, high)): (&(DiscreteLoss, u64), &(f64, f64))| {
+            let limit = loss.cumulant(tilt).0 + ln(small);
+            let (mut below, mut cut) = (0.0, *low);
+            for (i, mass) in loss.mass.iter().enumerate() {
+                if below > 0.0 && ln(below) + tilt * loss.loss(i) > limit {
+                    break;
+                }
+                cut = loss.loss(i).clamp(cut, *high);
+                below += mass;
+            }
+            much |= high - cut < 0.5 * (high - low);
+            (cut, *high)
+        };
+        let ranges = self.losses.iter().zip(&self.ranges).map(narrow).collect();
+        much.then_some(ranges)
+    }
+    /// Return the logarithm of `e M(t)` for a tilt `t`. Here `e` bounds the factor `1 + e` of
+    /// [`narrowed`](Coarse::narrowed).
+    pub(super) fn moved(&self, tilt: f64) -> f64 {
+        let share = |((loss, count), below): (&(DiscreteLoss, u64), &f64)| {
+            *count as f64 * below * exp((tilt * loss.loss(0) - loss.cumulant(tilt).0).min(690.0))
+        };
+        let share: f64 = self.losses.iter().zip(&self.below).map(share).sum();
+        ln(share.max(1e-300)) + self.cumulants(tilt).0
+    }
+    /// Return the cumulant of the sum of losses at a tilt, and the first two derivatives of the
+    /// cumulant.
+    pub(super) fn cumulants(&self, tilt: f64) -> (f64, f64, f64) {
+        self.losses.iter().fold((0.0, 0.0, 0.0), |(a, b, c), (loss, count)| {
+            let (log, mean, variance) = loss.cumulant(tilt);
+            let k = *count as f64;
+            (a + k * log, b + k * mean, c + k * variance)
+        })
+    }
+    /// Return the smallest and the largest sum of losses.
+    pub(super) fn ends(&self) -> (f64, f64) {
+        self.losses.iter().fold((0.0, 0.0), |(low, high), (loss, count)| {
+            let k = *count as f64;
+            (low + k * loss.loss(0), high + k * loss.loss(loss.mass.len() - 1))
+        })
+    }
+    /// Return the largest step of a grid.
+    pub(super) fn step(&self) -> f64 {
+        self.losses.iter().map(|(loss, _)| loss.step).fold(1e-3, f64::max)
+    }
+    /// Find the saddle point: the tilt at which the mean of the sum is the requested epsilon.
+    fn estimate(&self, target: Target) -> Estimate {
+        let at = |tilt: f64| {
+            let (log, mean, variance) = self.cumulants(tilt);
+            let delta = log - tilt * mean - saddle_point(tilt, variance);
+            Estimate { tilt, centre: mean, variance, delta: exp(delta.clamp(-690.0, 0.0)) }
+        };
+        let enough = |found: &Estimate| match target {
+            Target::Epsilon(epsilon) => found.centre >= epsilon,
+            Target::Delta(delta) => found.delta <= delta.max(1e-290),
+        };
+        let (_, most) = self.ends();
+        let mut high = 1.0;
+        let mut found = at(0.0);
+        if enough(&found) {
+            return found;
+        }
+        let mut low = 0.0;
+        let finest = self.losses.iter().map(|(loss, _)| loss.step).fold(f64::INFINITY, f64::min);
+        let steepest = 1e7 / self.ranges.iter().map(|range| reach(*range)).fold(1e-12, f64::max);
+        loop {
+            found = at(high);
+            // If the second condition holds, the tilted sum is concentrated at the largest loss. If
+            // the third condition holds, a larger tilt has a large rounding error.
+            if enough(&found) || most - found.centre < 1e-3 * finest || steepest <= high {
+                break;
+            }
+            low = high;
+            high *= 2.0;
+        }
+        for _ in 0..7 {
+            let middle = (low + high) / 2.0;
+            found = at(middle);
+            if enough(&found) { high = middle } else { low = middle }
+        }
+        found
+    }
+}
