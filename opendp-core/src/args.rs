@@ -49,7 +49,9 @@ impl Arg {
     pub fn describe(&self) -> String {
         match self {
             Arg::Json(json) => crate::codec::json_kind(json).to_owned(),
-            Arg::Space(space) => Arg::Pair(space.domain.clone(), space.metric.clone()).describe(),
+            Arg::Space(space) => {
+                Arg::Pair(space.domain().clone(), space.metric().clone()).describe()
+            }
             Arg::Pair(domain, metric) => {
                 format!("a space ({}, {})", domain.inner_type(), metric.inner_type())
             }

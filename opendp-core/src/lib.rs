@@ -88,7 +88,7 @@ pub use bit_vector::BitVector;
 pub use bounds::Bounds;
 pub use carrier::{CHUNK_ROWS, Carrier, Chunk, Whole};
 pub use codec::Codec;
-pub use constructor::{Call, Constructor, Made, MadeType, Spec};
+pub use constructor::{Arguments, Call, Constructor, Made, MadeType, Spec};
 pub use distance::Distance;
 pub use domain::{Domain, descriptor};
 pub use domains::{
@@ -143,7 +143,7 @@ pub mod descriptors {
 #[doc(hidden)]
 pub mod __private {
     //! These items are not public API. The code that the macros generate uses them.
-    pub use crate::constructor::{made_of, types_of};
+    pub use crate::constructor::{erased, made_of, types_of};
     pub use crate::registration::path_of;
     pub use inventory::submit;
 }

@@ -32,9 +32,9 @@ enum Part {
 }
 /// The input and output types of a stage.
 #[derive(Clone, Copy)]
-struct Types(fn() -> TypeName, fn() -> TypeName);
+pub(crate) struct Types(fn() -> TypeName, fn() -> TypeName);
 impl Types {
-    fn of<I: Carrier, O: Carrier>() -> Self {
+    pub(crate) fn of<I: Carrier, O: Carrier>() -> Self {
         Types(I::type_name, O::type_name)
     }
     fn to_json(self) -> Json {
@@ -51,14 +51,12 @@ impl Label {
         Label::new(vec![Part::Unlabelled(Arc::new(OnceLock::new()))])
     }
     /// Begin a label with the text that a function states.
-    pub(crate) fn words<I: Carrier, O: Carrier>(
-        label: Arc<dyn Fn() -> String + Send + Sync>,
-    ) -> Self {
-        Label::new(vec![Part::Words(label, Types::of::<I, O>())])
+    pub(crate) fn words(label: Arc<dyn Fn() -> String + Send + Sync>, types: Types) -> Self {
+        Label::new(vec![Part::Words(label, types)])
     }
     /// Begin a label with a fold.
-    pub(crate) fn fold<I: Carrier, O: Carrier>(fold: &Arc<dyn FoldStage>) -> Self {
-        Label::new(vec![Part::Fold(fold.clone(), Types::of::<I, O>())])
+    pub(crate) fn fold(fold: &Arc<dyn FoldStage>, types: Types) -> Self {
+        Label::new(vec![Part::Fold(fold.clone(), types)])
     }
     /// Append the label of the next function.
     pub(crate) fn then(&self, next: &Label) -> Self {

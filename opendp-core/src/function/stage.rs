@@ -7,11 +7,11 @@ use std::sync::Arc;
 use rayon::prelude::*;
 
 use super::fold::{AfterRows, AnyState, Fold, FoldStage, ThenStage, leaf};
-use super::label::Label;
+use super::label::{Label, Types};
 use super::map::{Last, MapStage};
 use super::rows::{Projection, RowsLeaf, RowsStage, Run, Sequence};
-use crate::erased::space::ErasedSpace;
 use crate::erased::{AnyChunk, AnyRef, AnyValue};
+use crate::space::Untyped;
 use crate::{CHUNK_ROWS, Carrier, Chunk, Error, Result};
 
 /// Data sets of at least this many rows are folded on all cores.
@@ -25,14 +25,21 @@ pub(crate) enum Stage {
 }
 
 impl Stage {
-    pub(super) fn label(&mut self, new: Label) {
+    pub(super) fn label(&mut self, text: Arc<dyn Fn() -> String + Send + Sync>, types: Types) {
         if let Stage::Rows(_, label) | Stage::Fold(_, label) = self {
-            *label = new;
+            *label = Label::words(text, types);
         }
     }
-    pub(super) fn within(&mut self, space: &dyn ErasedSpace) {
+    pub(crate) fn within(&mut self, space: &Untyped) {
         if let Stage::Rows(_, label) | Stage::Fold(_, label) = self {
             *label = label.within(space.erased());
+        }
+    }
+    /// Return the function of a whole value. Another stage has none, so it returns a unit.
+    pub(super) fn leaf(&self) -> &dyn Any {
+        match self {
+            Stage::Map(map) => &**map,
+            _ => &(),
         }
     }
     pub(super) fn rows(leaf: RowsLeaf) -> Self {
@@ -119,8 +126,10 @@ impl Sink<'_> {
 }
 
 pub(super) fn fold_stage<I: Carrier, X: Carrier>(fold: impl Fold<I, X>) -> Stage {
-    let fold = leaf(fold);
-    let label = Label::fold::<I, X>(&fold);
+    labelled_fold(leaf(fold), Types::of::<I, X>())
+}
+fn labelled_fold(fold: Arc<dyn FoldStage>, types: Types) -> Stage {
+    let label = Label::fold(&fold, types);
     Stage::Fold(fold, label)
 }
 pub(super) fn fold_last(fold: Stage, last: &dyn Last) -> Stage {
