@@ -42,7 +42,7 @@ impl<DI: Domain, MI: Metric, DO: Domain, MO: Metric> Made for Transformation<DI,
         Constructed::Transformation(self.erase())
     }
     fn into_erased(self) -> Constructed {
-        self.into_parts().constructed()
+        Constructed::Transformation(self.into_parts().erased())
     }
 }
 impl<DI: Domain, MI: Metric, MO: Measure, TO: Carrier> Made for Measurement<DI, MI, MO, TO> {
@@ -59,7 +59,7 @@ impl<DI: Domain, MI: Metric, MO: Measure, TO: Carrier> Made for Measurement<DI, 
         Constructed::Measurement(self.erase())
     }
     fn into_erased(self) -> Constructed {
-        self.into_parts().constructed()
+        Constructed::Measurement(self.into_parts().erased())
     }
 }
 impl<DI: Domain, MI: Metric, MO: Measure> Made for Odometer<DI, MI, MO> {

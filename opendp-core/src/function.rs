@@ -124,9 +124,10 @@ impl<I: Carrier, O: Carrier> Function<I, O> {
     /// # Ok::<(), opendp_core::Error>(())
     /// ```
     #[must_use]
-    pub fn labelled(mut self, text: impl Fn() -> String + Send + Sync + 'static) -> Self {
-        self.stage.label(Arc::new(text), Types::of::<I, O>());
-        self
+    pub fn labelled(self, text: impl Fn() -> String + Send + Sync + 'static) -> Self {
+        let text = Arc::new(text);
+        let types = Types(I::type_name, O::type_name);
+        Function { stage: self.stage.labelled(text, types), run: self.run }
     }
     /// Append a function: `next` runs on the output of this function.
     ///

@@ -118,6 +118,9 @@ impl<I: Distance, O: Distance> Losses<I, O> {
         Untyped(Arc::new(Losses { bound, exact }))
     }
 }
+fn with_exact<I: Distance, O: Distance>(losses: Untyped, exact: ExactBound<I>) -> Untyped {
+    Losses::untyped(losses.known::<Losses<I, O>>().bound.clone(), Some(exact))
+}
 impl<I: Distance, O: Distance> Erased for Losses<I, O> {
     fn erased(&self) -> Untyped {
         Losses::untyped(erased(&self.bound), taken_out(self.exact.as_ref()))
@@ -205,7 +208,7 @@ impl<MI: Metric, MO: Measure> PrivacyMap<MI, MO> {
         self,
         exact: impl Fn(&MI::Distance) -> Result<Vec<Exact>> + Send + Sync + 'static,
     ) -> Self {
-        PrivacyMap::of(self.losses().bound.clone(), Some(Arc::new(exact)))
+        with_exact::<MI::Distance, MO::Distance>(self.untyped, Arc::new(exact)).privacy()
     }
     /// Erase the types of the distance and of the loss.
     pub fn erase(&self) -> PrivacyMap<AnyMetric, AnyMeasure> {

@@ -9,8 +9,7 @@ use crate::function::Stage;
 use crate::map::Untyped as UntypedMap;
 use crate::space::Untyped as UntypedSpace;
 use crate::{
-    Carrier, Constructed, Distance, Domain, Function, Measure, Metric, Partial, PrivacyMap, Result,
-    Space,
+    Carrier, Distance, Domain, Function, Measure, Metric, Partial, PrivacyMap, Result, Space,
 };
 
 /// A function of alpha that bounds the error of each answer. The bound fails with probability at
@@ -42,12 +41,15 @@ impl<DI: Domain, MI: Metric, MO: Measure, TO: Carrier> Measurement<DI, MI, MO, T
     ) -> Self {
         let run = function.run;
         let parts = Parts::new(input.untyped, &measure, function.stage, map.untyped);
+        Measurement::of(parts, run)
+    }
+    fn of(parts: Parts, run: fn(&Stage, &DI::Carrier) -> Result<TO>) -> Self {
         Measurement {
             input: Space { untyped: parts.input, types: PhantomData },
             measure: parts.measure,
             function: Function { stage: parts.stage, run },
             map: PrivacyMap { untyped: parts.map, types: PhantomData },
-            accuracy: None,
+            accuracy: parts.accuracy,
         }
     }
     pub(crate) fn into_parts(self) -> Parts {
@@ -62,11 +64,12 @@ impl<DI: Domain, MI: Metric, MO: Measure, TO: Carrier> Measurement<DI, MI, MO, T
     /// State the accuracy of the answers, as a function of alpha.
     #[must_use]
     pub fn with_accuracy(
-        mut self,
+        self,
         accuracy: impl Fn(f64) -> Result<Vec<Option<f64>>> + Send + Sync + 'static,
     ) -> Self {
-        self.accuracy = Some(Arc::new(accuracy));
-        self
+        let run = self.function.run;
+        let parts = self.into_parts();
+        Measurement::of(parts.with_accuracy(Arc::new(accuracy)), run)
     }
     /// Return the input space.
     pub fn input(&self) -> &Space<DI, MI> {
@@ -200,8 +203,8 @@ impl Parts {
         stage.within(&input);
         Parts { input, measure: AnyMeasure::copied(measure), stage, map, accuracy: None }
     }
-    pub(crate) fn constructed(self) -> Constructed {
-        Constructed::Measurement(self.erased())
+    fn with_accuracy(self, accuracy: Accuracy) -> Self {
+        Parts { accuracy: Some(accuracy), ..self }
     }
     pub(crate) fn erased(self) -> AnyMeasurement {
         Measurement {

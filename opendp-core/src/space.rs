@@ -38,8 +38,9 @@ impl<D: Domain, M: MetricOn<D>> Space<D, M> {
     /// # Errors
     /// `MetricSpace` when the domain and the metric do not form a metric space.
     pub fn new(domain: D, metric: M) -> Result<Self> {
-        match metric.check(&domain) {
-            Ok(()) => Ok(Space::of(AnyDomain::new(domain), metric)),
+        let untyped = Untyped::new(AnyDomain::new(domain), AnyMetric::new(metric), false);
+        match untyped.checked(fits::<D, M>) {
+            Ok(untyped) => Ok(Space { untyped, types: PhantomData }),
             Err(error) => Err(error),
         }
     }
@@ -47,6 +48,13 @@ impl<D: Domain, M: MetricOn<D>> Space<D, M> {
 impl Untyped {
     pub(crate) fn new(domain: AnyDomain, metric: AnyMetric, lowest_is_best: bool) -> Self {
         Untyped { domain, metric, lowest_is_best }
+    }
+    /// Check the space by `fits`, which is compiled for the types of the domain and the metric.
+    pub(crate) fn checked(self, fits: fn(&Self) -> Result<()>) -> Result<Self> {
+        match fits(&self) {
+            Ok(()) => Ok(self),
+            Err(error) => Err(error),
+        }
     }
     /// Replace a metric that stands for another metric by this other metric.
     pub(crate) fn erased(&self) -> Space<AnyDomain, AnyMetric> {
@@ -79,6 +87,9 @@ impl Untyped {
         }
         Ok(())
     }
+}
+pub(crate) fn fits<D: Domain, M: MetricOn<D>>(space: &Untyped) -> Result<()> {
+    space.metric.known::<M>().check(space.domain.known())
 }
 impl<D, M: Metric> Space<D, M> {
     /// Make a space from checked parts. The domain must have the type `D`.

@@ -7,7 +7,7 @@ use std::sync::LazyLock;
 
 use super::{Arg, Argument, wrong};
 use crate::erased::{AnyDomain, AnyMetric};
-use crate::space::Untyped;
+use crate::space::{Untyped, fits};
 use crate::{
     ArgumentType, Domain, Error, Metric, MetricOn, Named, Registration, Result, Space, TypeName,
     UserDistance, UserDomain,
@@ -42,9 +42,6 @@ fn views<M: Metric>(metric: &AnyMetric) -> bool {
 fn view<M: Metric>(metric: &AnyMetric) -> Option<AnyMetric> {
     M::view(metric).map(AnyMetric::new)
 }
-fn fits<D: Domain, M: MetricOn<D>>(space: &Untyped) -> Result<()> {
-    space.metric.known::<M>().check(space.domain.known())
-}
 #[cold]
 fn no_space(expected: fn() -> TypeName, found: &Arg) -> Error {
     wrong(&expected(), found)
@@ -69,7 +66,7 @@ impl Arg {
     ) -> Option<Result<Untyped>> {
         let pair = pair_on(self, domain)?;
         let space = Untyped::new(pair.domain.clone(), view(pair.metric)?, pair.lowest_is_best);
-        Some(if pair.checked { Ok(space) } else { fits(&space).map(|()| space) })
+        Some(if pair.checked { Ok(space) } else { space.checked(fits) })
     }
     /// Return the domain and the metric, if this argument describes a space.
     fn space(&self) -> Option<Pair<'_>> {

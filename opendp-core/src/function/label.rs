@@ -8,7 +8,7 @@ use serde_json::{Value as Json, json};
 use super::fold::{FoldStage, foreign};
 use crate::erased::{AnyDomain, AnyMetric};
 use crate::random::{NoEntropy, RandomSource, with_secure};
-use crate::{Carrier, Error, Result, Space, TypeName};
+use crate::{Error, Result, Space, TypeName};
 
 /// The parts of a function up to its fold, in order: spaces, functions of rows, and the fold.
 ///
@@ -32,11 +32,8 @@ enum Part {
 }
 /// The input and output types of a stage.
 #[derive(Clone, Copy)]
-pub(crate) struct Types(fn() -> TypeName, fn() -> TypeName);
+pub(crate) struct Types(pub(crate) fn() -> TypeName, pub(crate) fn() -> TypeName);
 impl Types {
-    pub(crate) fn of<I: Carrier, O: Carrier>() -> Self {
-        Types(I::type_name, O::type_name)
-    }
     fn to_json(self) -> Json {
         json!([self.0().to_string(), self.1().to_string()])
     }

@@ -25,10 +25,15 @@ pub(crate) enum Stage {
 }
 
 impl Stage {
-    pub(super) fn label(&mut self, text: Arc<dyn Fn() -> String + Send + Sync>, types: Types) {
-        if let Stage::Rows(_, label) | Stage::Fold(_, label) = self {
+    pub(super) fn labelled(
+        mut self,
+        text: Arc<dyn Fn() -> String + Send + Sync>,
+        types: Types,
+    ) -> Self {
+        if let Stage::Rows(_, label) | Stage::Fold(_, label) = &mut self {
             *label = Label::words(text, types);
         }
+        self
     }
     pub(crate) fn within(&mut self, space: &Untyped) {
         if let Stage::Rows(_, label) | Stage::Fold(_, label) = self {
@@ -126,7 +131,7 @@ impl Sink<'_> {
 }
 
 pub(super) fn fold_stage<I: Carrier, X: Carrier>(fold: impl Fold<I, X>) -> Stage {
-    labelled_fold(leaf(fold), Types::of::<I, X>())
+    labelled_fold(leaf(fold), Types(I::type_name, X::type_name))
 }
 fn labelled_fold(fold: Arc<dyn FoldStage>, types: Types) -> Stage {
     let label = Label::fold(&fold, types);

@@ -54,7 +54,10 @@ pub struct SecureSource {
 pub fn with_secure<R, E: From<NoEntropy>>(
     f: impl FnOnce(&mut SecureSource) -> Result<R, E>,
 ) -> Result<R, E> {
-    let mut source = taken()?;
+    let mut source = match taken() {
+        Ok(source) => source,
+        Err(error) => return Err(error.into()),
+    };
     let result = f(&mut source);
     put_back(source);
     result
