@@ -189,7 +189,10 @@ pub trait Argument: Sized + 'static {
     /// several types, such as [`AnyDatasetMetric`](crate::AnyDatasetMetric), returns a name. All
     /// other types return `None` (the default).
     #[doc(hidden)]
-    const STOOD_FOR: fn(&Arg) -> Option<TypeName> = |_| None;
+    const STOOD_FOR: fn(&Arg) -> Option<TypeName> = stands_for_none;
+}
+fn stands_for_none(_: &Arg) -> Option<TypeName> {
+    None
 }
 
 #[cold]

@@ -7,7 +7,7 @@ use crate::erased::{AnyDomain, AnyMeasure};
 use crate::{
     Args, Argument, ArgumentType, Carrier, Constructed, Domain, Error, Function, Kind, Measure,
     Measurement, Metric, Named, Odometer, Result, TheDomain, TheMeasure, TheMetric, Transformation,
-    TypeName,
+    TypeName, measurement, transformation,
 };
 
 /// A possible result of a registered function.
@@ -22,13 +22,19 @@ pub trait Made {
     fn type_name() -> TypeName;
     /// Erase the type of the result.
     fn erased(&self) -> Constructed;
-    /// Erase the type of a result that is not used afterwards.
+    /// Erase the type of the result of a function.
+    ///
+    /// # Errors
+    /// The error of the function.
     #[doc(hidden)]
-    fn into_erased(self) -> Constructed
+    fn taken(made: Result<Self>) -> Result<Constructed>
     where
         Self: Sized,
     {
-        self.erased()
+        match made {
+            Ok(made) => Ok(made.erased()),
+            Err(error) => Err(error),
+        }
     }
 }
 impl<DI: Domain, MI: Metric, DO: Domain, MO: Metric> Made for Transformation<DI, MI, DO, MO> {
@@ -41,8 +47,15 @@ impl<DI: Domain, MI: Metric, DO: Domain, MO: Metric> Made for Transformation<DI,
     fn erased(&self) -> Constructed {
         Constructed::Transformation(self.erase())
     }
-    fn into_erased(self) -> Constructed {
-        Constructed::Transformation(self.into_parts().erased())
+    fn taken(made: Result<Self>) -> Result<Constructed> {
+        match made {
+            Ok(Transformation { input, output, function, map }) => {
+                let (input, output) = (input.untyped, output.untyped);
+                let (stage, map) = (function.stage, map.untyped);
+                Ok(transformation::Parts { input, output, stage, map }.constructed())
+            }
+            Err(error) => Err(error),
+        }
     }
 }
 impl<DI: Domain, MI: Metric, MO: Measure, TO: Carrier> Made for Measurement<DI, MI, MO, TO> {
@@ -58,8 +71,14 @@ impl<DI: Domain, MI: Metric, MO: Measure, TO: Carrier> Made for Measurement<DI, 
     fn erased(&self) -> Constructed {
         Constructed::Measurement(self.erase())
     }
-    fn into_erased(self) -> Constructed {
-        Constructed::Measurement(self.into_parts().erased())
+    fn taken(made: Result<Self>) -> Result<Constructed> {
+        match made {
+            Ok(Measurement { input, measure, function, map, accuracy }) => {
+                let (input, stage, map) = (input.untyped, function.stage, map.untyped);
+                Ok(measurement::Parts { input, measure, stage, map, accuracy }.constructed())
+            }
+            Err(error) => Err(error),
+        }
     }
 }
 impl<DI: Domain, MI: Metric, MO: Measure> Made for Odometer<DI, MI, MO> {
@@ -225,15 +244,6 @@ pub const fn made_of<S, F: Constructor<S>>(_: &F) -> MadeType {
     F::MADE
 }
 
-/// Erase the type of a result. This function is compiled once for each result type.
-#[doc(hidden)]
-pub fn erased<M: Made>(made: Result<M>) -> Result<Constructed> {
-    match made {
-        Ok(made) => Ok(made.into_erased()),
-        Err(error) => Err(error),
-    }
-}
-
 /// The arguments of a function, as a tuple. Code for them is compiled once for all functions with
 /// parameters of the same types.
 pub trait Arguments: Sized {
@@ -257,7 +267,7 @@ macro_rules! constructors {
             #[allow(non_snake_case, reason = "an argument has the name of its type")]
             fn call(&self, call: Call) -> Result<Constructed> {
                 match call.arguments() {
-                    Ok(($($A,)*)) => erased(self($($A),*)),
+                    Ok(($($A,)*)) => Res::taken(self($($A),*)),
                     Err(error) => Err(error),
                 }
             }

@@ -15,7 +15,7 @@ use fold::load;
 pub use fold::{Fold, Partial};
 use label::Types;
 use map::MapLeaf;
-use rows::RowsLeaf;
+use rows::{RowsLeaf, begin, erased};
 pub(crate) use stage::Stage;
 use stage::{fold_last, fold_stage, in_order_only, whole_only};
 
@@ -68,7 +68,8 @@ impl<I: Carrier, O: Carrier> Function<I, O> {
     pub fn rows(
         append: impl for<'a> Fn(I::Chunk<'a>, &mut O) -> Result<()> + Send + Sync + 'static,
     ) -> Self {
-        Function::of(Stage::rows(RowsLeaf::new::<I, O>(append)))
+        let stage = Stage::rows(erased::<I, O>(append), begin::<O>);
+        Function { stage, run: Stage::eval }
     }
     /// Make a function that acts on each row alone. The output starts as a copy of `empty`, which
     /// has no rows. So an input without rows gives an output of the right form, for example with
@@ -77,8 +78,8 @@ impl<I: Carrier, O: Carrier> Function<I, O> {
         empty: O,
         append: impl for<'a> Fn(I::Chunk<'a>, &mut O) -> Result<()> + Send + Sync + 'static,
     ) -> Self {
-        let leaf = RowsLeaf::new::<I, O>(append).onto(AnyValue::new(empty));
-        Function::of(Stage::rows(leaf))
+        let leaf = RowsLeaf::new(erased::<I, O>(append), begin::<O>);
+        Function::of(Stage::leaf_of(leaf.onto(AnyValue::new(empty))))
     }
     /// Make a function that folds rows into a value.
     pub fn fold(fold: impl Fold<I, O>) -> Self {
@@ -212,8 +213,8 @@ impl<T: Carrier> Function<T, T> {
         set: impl Any + Send + Sync,
         append: impl for<'a> Fn(T::Chunk<'a>, &mut T) -> Result<()> + Send + Sync + 'static,
     ) -> Self {
-        let leaf = RowsLeaf::new::<T, T>(append).into_set(Arc::new(set));
-        Function::of(Stage::rows(leaf))
+        let leaf = RowsLeaf::new(erased::<T, T>(append), begin::<T>);
+        Function::of(Stage::leaf_of(leaf.into_set(Arc::new(set))))
     }
 }
 impl Function<AnyValue, AnyValue> {

@@ -143,7 +143,7 @@ pub mod descriptors {
 #[doc(hidden)]
 pub mod __private {
     //! These items are not public API. The code that the macros generate uses them.
-    pub use crate::constructor::{erased, made_of, types_of};
+    pub use crate::constructor::{made_of, types_of};
     pub use crate::registration::path_of;
     pub use inventory::submit;
 }

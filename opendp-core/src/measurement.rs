@@ -9,7 +9,8 @@ use crate::function::Stage;
 use crate::map::Untyped as UntypedMap;
 use crate::space::Untyped as UntypedSpace;
 use crate::{
-    Carrier, Distance, Domain, Function, Measure, Metric, Partial, PrivacyMap, Result, Space,
+    Carrier, Constructed, Distance, Domain, Function, Measure, Metric, Partial, PrivacyMap, Result,
+    Space,
 };
 
 /// A function of alpha that bounds the error of each answer. The bound fails with probability at
@@ -205,6 +206,9 @@ impl Parts {
     }
     fn with_accuracy(self, accuracy: Accuracy) -> Self {
         Parts { accuracy: Some(accuracy), ..self }
+    }
+    pub(crate) fn constructed(self) -> Constructed {
+        Constructed::Measurement(self.erased())
     }
     pub(crate) fn erased(self) -> AnyMeasurement {
         Measurement {

@@ -8,8 +8,8 @@ use crate::function::Stage;
 use crate::map::Untyped as UntypedMap;
 use crate::space::Untyped as UntypedSpace;
 use crate::{
-    Carrier, Distance, Domain, Function, Measure, Measurement, Metric, Named, Partial, Result,
-    Space, StabilityMap, TypeName,
+    Carrier, Constructed, Distance, Domain, Function, Measure, Measurement, Metric, Named, Partial,
+    Result, Space, StabilityMap, TypeName,
 };
 
 /// A function between metric spaces with a bound on its stability.
@@ -157,6 +157,9 @@ impl Parts {
     fn new(input: UntypedSpace, output: UntypedSpace, mut stage: Stage, map: UntypedMap) -> Self {
         stage.within(&input);
         Parts { input, output, stage, map }
+    }
+    pub(crate) fn constructed(self) -> Constructed {
+        Constructed::Transformation(self.erased())
     }
     pub(crate) fn erased(self) -> AnyTransformation {
         Transformation {

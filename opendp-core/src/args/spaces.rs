@@ -27,7 +27,8 @@ impl<D: Domain, M: MetricOn<D>> Argument for Space<D, M> {
             None => Err(no_space(<Self as Argument>::type_name, arg)),
         }
     }
-    const STOOD_FOR: fn(&Arg) -> Option<TypeName> = if M::STANDS { stood_for } else { |_| None };
+    const STOOD_FOR: fn(&Arg) -> Option<TypeName> =
+        if M::STANDS { stood_for } else { super::stands_for_none };
 }
 fn stood_for(arg: &Arg) -> Option<TypeName> {
     let pair = arg.space()?;

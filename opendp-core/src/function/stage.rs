@@ -9,7 +9,7 @@ use rayon::prelude::*;
 use super::fold::{AfterRows, AnyState, Fold, FoldStage, ThenStage, leaf};
 use super::label::{Label, Types};
 use super::map::{Last, MapStage};
-use super::rows::{Projection, RowsLeaf, RowsStage, Run, Sequence};
+use super::rows::{Append, Projection, RowsLeaf, RowsStage, Run, Sequence};
 use crate::erased::{AnyChunk, AnyRef, AnyValue};
 use crate::space::Untyped;
 use crate::{CHUNK_ROWS, Carrier, Chunk, Error, Result};
@@ -47,7 +47,10 @@ impl Stage {
             _ => &(),
         }
     }
-    pub(super) fn rows(leaf: RowsLeaf) -> Self {
+    pub(super) fn rows(append: Arc<dyn Append>, begin: fn(&mut AnyValue) -> Result<()>) -> Self {
+        Stage::leaf_of(RowsLeaf::new(append, begin))
+    }
+    pub(super) fn leaf_of(leaf: RowsLeaf) -> Self {
         Stage::Rows(Arc::new(leaf), Label::unlabelled())
     }
     /// Fuse this stage and the next stage into one pass. Return `None` if they cannot be fused.

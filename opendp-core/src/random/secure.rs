@@ -54,10 +54,7 @@ pub struct SecureSource {
 pub fn with_secure<R, E: From<NoEntropy>>(
     f: impl FnOnce(&mut SecureSource) -> Result<R, E>,
 ) -> Result<R, E> {
-    let mut source = match taken() {
-        Ok(source) => source,
-        Err(error) => return Err(error.into()),
-    };
+    let mut source = taken()?;
     let result = f(&mut source);
     put_back(source);
     result

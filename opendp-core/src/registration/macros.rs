@@ -83,7 +83,7 @@ macro_rules! __register {
         const _: () = {
             fn construct(call: $crate::Call) -> $crate::Result<$crate::Constructed> {
                 match call.arguments() {
-                    Ok(($($p,)*)) => $crate::__private::erased($run::<$($code),*>($($p),*)),
+                    Ok(($($p,)*)) => $crate::Made::taken($run::<$($code),*>($($p),*)),
                     Err(error) => Err(error),
                 }
             }
