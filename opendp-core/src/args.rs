@@ -49,7 +49,9 @@ impl Arg {
     pub fn describe(&self) -> String {
         match self {
             Arg::Json(json) => crate::codec::json_kind(json).to_owned(),
-            Arg::Space(space) => Arg::Pair(space.domain.clone(), space.metric.clone()).describe(),
+            Arg::Space(space) => {
+                Arg::Pair(space.domain().clone(), space.metric().clone()).describe()
+            }
             Arg::Pair(domain, metric) => {
                 format!("a space ({}, {})", domain.inner_type(), metric.inner_type())
             }
@@ -187,7 +189,10 @@ pub trait Argument: Sized + 'static {
     /// several types, such as [`AnyDatasetMetric`](crate::AnyDatasetMetric), returns a name. All
     /// other types return `None` (the default).
     #[doc(hidden)]
-    const STOOD_FOR: fn(&Arg) -> Option<TypeName> = |_| None;
+    const STOOD_FOR: fn(&Arg) -> Option<TypeName> = stands_for_none;
+}
+fn stands_for_none(_: &Arg) -> Option<TypeName> {
+    None
 }
 
 #[cold]

@@ -7,7 +7,7 @@ use crate::erased::{AnyDomain, AnyMeasure};
 use crate::{
     Args, Argument, ArgumentType, Carrier, Constructed, Domain, Error, Function, Kind, Measure,
     Measurement, Metric, Named, Odometer, Result, TheDomain, TheMeasure, TheMetric, Transformation,
-    TypeName,
+    TypeName, measurement, transformation,
 };
 
 /// A possible result of a registered function.
@@ -22,6 +22,20 @@ pub trait Made {
     fn type_name() -> TypeName;
     /// Erase the type of the result.
     fn erased(&self) -> Constructed;
+    /// Erase the type of the result of a function.
+    ///
+    /// # Errors
+    /// The error of the function.
+    #[doc(hidden)]
+    fn taken(made: Result<Self>) -> Result<Constructed>
+    where
+        Self: Sized,
+    {
+        match made {
+            Ok(made) => Ok(made.erased()),
+            Err(error) => Err(error),
+        }
+    }
 }
 impl<DI: Domain, MI: Metric, DO: Domain, MO: Metric> Made for Transformation<DI, MI, DO, MO> {
     fn kind() -> Kind {
@@ -31,7 +45,17 @@ impl<DI: Domain, MI: Metric, DO: Domain, MO: Metric> Made for Transformation<DI,
         <Self as Named>::type_name()
     }
     fn erased(&self) -> Constructed {
-        Constructed::of(&self.input, &self.output, self.function.stage(), self.map.bound())
+        Constructed::Transformation(self.erase())
+    }
+    fn taken(made: Result<Self>) -> Result<Constructed> {
+        match made {
+            Ok(Transformation { input, output, function, map }) => {
+                let (input, output) = (input.untyped, output.untyped);
+                let (stage, map) = (function.stage, map.untyped);
+                Ok(transformation::Parts { input, output, stage, map }.constructed())
+            }
+            Err(error) => Err(error),
+        }
     }
 }
 impl<DI: Domain, MI: Metric, MO: Measure, TO: Carrier> Made for Measurement<DI, MI, MO, TO> {
@@ -44,9 +68,17 @@ impl<DI: Domain, MI: Metric, MO: Measure, TO: Carrier> Made for Measurement<DI, 
             &[DI::type_name, MI::type_name, MO::type_name, TO::type_name],
         )
     }
-    #[inline(never)]
     fn erased(&self) -> Constructed {
         Constructed::Measurement(self.erase())
+    }
+    fn taken(made: Result<Self>) -> Result<Constructed> {
+        match made {
+            Ok(Measurement { input, measure, function, map, accuracy }) => {
+                let (input, stage, map) = (input.untyped, function.stage, map.untyped);
+                Ok(measurement::Parts { input, measure, stage, map, accuracy }.constructed())
+            }
+            Err(error) => Err(error),
+        }
     }
 }
 impl<DI: Domain, MI: Metric, MO: Measure> Made for Odometer<DI, MI, MO> {
@@ -135,7 +167,11 @@ pub struct MadeType {
 
 /// Decoded arguments, in the order of the parameters.
 #[derive(Debug)]
-pub struct Call(std::vec::IntoIter<Box<dyn Any>>);
+pub struct Call {
+    /// Each value is an `Option` of the type of its parameter, so that it can be moved out.
+    values: Vec<Box<dyn Any>>,
+    taken: usize,
+}
 impl Call {
     /// Decode the arguments of a function, each as the type of its parameter.
     pub(crate) fn new(specs: &[Spec], types: &[ArgumentType], args: &Args) -> Result<Self> {
@@ -146,10 +182,22 @@ impl Call {
                 None => Err(missing(name, &expected.type_name())),
             }
         });
-        Ok(Call(values.collect::<Result<Vec<_>>>()?.into_iter()))
+        Ok(Call { values: values.collect::<Result<_>>()?, taken: 0 })
     }
-    fn value(&mut self) -> Box<dyn Any> {
-        self.0.next().unwrap_or_else(|| Box::new(()))
+    /// Return all arguments, in the order of the parameters.
+    ///
+    /// # Errors
+    /// `NotImplemented` when the arguments were decoded as other types.
+    pub fn arguments<A: Arguments>(self) -> Result<A> {
+        A::of(self)
+    }
+    fn place(&mut self) -> &mut dyn Any {
+        let place = self.taken;
+        self.taken += 1;
+        match self.values.get_mut(place) {
+            Some(value) => &mut **value,
+            None => &mut self.taken,
+        }
     }
     /// Check that the arguments were decoded as the parameter types of a function. For a
     /// registration by [`register!`], this is always true. A registration that is written by hand
@@ -157,7 +205,7 @@ impl Call {
     ///
     /// [`register!`]: crate::register
     fn check(&self, types: &[ArgumentType]) -> Result<()> {
-        let values = self.0.as_slice();
+        let values = self.values.as_slice();
         let wrong = types.iter().enumerate().find(|(place, expected)| {
             !values.get(*place).is_some_and(|value| expected.is_of(&**value))
         });
@@ -166,11 +214,17 @@ impl Call {
     /// Return the next argument. The type `A` of this argument was [checked](Call::check) before.
     #[inline(never)]
     fn next<A: Argument>(&mut self) -> A {
-        match self.value().downcast() {
-            Ok(value) => *value,
-            Err(_) => unreachable!("the types of the arguments were checked"),
+        if let Some(place) = self.place().downcast_mut::<Option<A>>()
+            && let Some(value) = place.take()
+        {
+            return value;
         }
+        unchecked()
     }
+}
+#[cold]
+fn unchecked() -> ! {
+    unreachable!("the types of the arguments were checked")
 }
 #[cold]
 fn misfit(expected: &TypeName) -> Error {
@@ -190,12 +244,14 @@ pub const fn made_of<S, F: Constructor<S>>(_: &F) -> MadeType {
     F::MADE
 }
 
-/// Erase the type of a result. This function is compiled once for each result type.
-fn erased<M: Made>(made: Result<M>) -> Result<Constructed> {
-    match made {
-        Ok(made) => Ok(made.erased()),
-        Err(error) => Err(error),
-    }
+/// The arguments of a function, as a tuple. Code for them is compiled once for all functions with
+/// parameters of the same types.
+pub trait Arguments: Sized {
+    /// Take the arguments out of a call.
+    ///
+    /// # Errors
+    /// `NotImplemented` when the arguments were decoded as other types.
+    fn of(call: Call) -> Result<Self>;
 }
 
 macro_rules! constructors {
@@ -208,10 +264,21 @@ macro_rules! constructors {
         {
             const TYPES: &'static [ArgumentType] = &[$(ArgumentType::of::<$A>()),*];
             const MADE: MadeType = MadeType { kind: Res::kind, type_name: Res::type_name };
-            #[allow(unused_mut, unused_variables, reason = "a function may have no parameters")]
-            fn call(&self, mut call: Call) -> Result<Constructed> {
-                call.check(Self::TYPES)?;
-                erased(self($(call.next::<$A>()),*))
+            #[allow(non_snake_case, reason = "an argument has the name of its type")]
+            fn call(&self, call: Call) -> Result<Constructed> {
+                match call.arguments() {
+                    Ok(($($A,)*)) => Res::taken(self($($A),*)),
+                    Err(error) => Err(error),
+                }
+            }
+        }
+        impl<$($A: Argument),*> Arguments for ($($A,)*) {
+            #[allow(unused_mut, reason = "a function may have no parameters")]
+            fn of(mut call: Call) -> Result<Self> {
+                match call.check(&[$(ArgumentType::of::<$A>()),*]) {
+                    Ok(()) => Ok(($(call.next::<$A>(),)*)),
+                    Err(error) => Err(error),
+                }
             }
         }
     )*};

@@ -13,13 +13,12 @@ use std::sync::Arc;
 
 use fold::load;
 pub use fold::{Fold, Partial};
-use label::Label;
-use map::{MapLeaf, TypedMap};
-use rows::RowsLeaf;
+use label::Types;
+use map::MapLeaf;
+use rows::{RowsLeaf, begin, erased};
 pub(crate) use stage::Stage;
 use stage::{fold_last, fold_stage, in_order_only, whole_only};
 
-use crate::erased::space::ErasedSpace;
 use crate::erased::{AnyChunk, AnyValue};
 use crate::{Carrier, Result};
 
@@ -55,14 +54,9 @@ use crate::{Carrier, Result};
 /// # Ok::<(), opendp_core::Error>(())
 /// ```
 pub struct Function<I: Carrier, O: Carrier> {
-    stage: Stage,
-    run: Runner<I, O>,
-}
-/// The form in which a function is stored and run.
-enum Runner<I, O> {
-    /// A `map` of typed values is called directly, without erasing values or looking up types.
-    Typed(Arc<dyn TypedMap<I, O>>),
-    Stage(fn(&Stage, &I) -> Result<O>),
+    pub(crate) stage: Stage,
+    /// The code that runs the stage. A `map` of typed values is called without erasing values.
+    pub(crate) run: fn(&Stage, &I) -> Result<O>,
 }
 impl<I: Carrier, O: Carrier> Function<I, O> {
     /// Make a function that acts on each row alone. `append` appends the output rows of a chunk to
@@ -74,7 +68,8 @@ impl<I: Carrier, O: Carrier> Function<I, O> {
     pub fn rows(
         append: impl for<'a> Fn(I::Chunk<'a>, &mut O) -> Result<()> + Send + Sync + 'static,
     ) -> Self {
-        Function::of(Stage::rows(RowsLeaf::new::<I, O>(append)))
+        let stage = Stage::rows(erased::<I, O>(append), begin::<O>);
+        Function { stage, run: Stage::eval }
     }
     /// Make a function that acts on each row alone. The output starts as a copy of `empty`, which
     /// has no rows. So an input without rows gives an output of the right form, for example with
@@ -83,8 +78,8 @@ impl<I: Carrier, O: Carrier> Function<I, O> {
         empty: O,
         append: impl for<'a> Fn(I::Chunk<'a>, &mut O) -> Result<()> + Send + Sync + 'static,
     ) -> Self {
-        let leaf = RowsLeaf::new::<I, O>(append).onto(AnyValue::new(empty));
-        Function::of(Stage::rows(leaf))
+        let leaf = RowsLeaf::new(erased::<I, O>(append), begin::<O>);
+        Function::of(Stage::leaf_of(leaf.onto(AnyValue::new(empty))))
     }
     /// Make a function that folds rows into a value.
     pub fn fold(fold: impl Fold<I, O>) -> Self {
@@ -101,14 +96,11 @@ impl<I: Carrier, O: Carrier> Function<I, O> {
     /// Make a function that needs its whole input at once.
     pub fn map<F: Fn(&I) -> Result<O> + Send + Sync + 'static>(function: F) -> Self {
         let leaf = Arc::new(MapLeaf::new(function));
-        Function { stage: Stage::Map(leaf.clone()), run: Runner::Typed(leaf) }
+        Function { stage: Stage::Map(leaf), run: MapLeaf::<F, I, O>::eval }
     }
     /// Make a function from a stage. The stage must take an `I` and return an `O`.
     pub(crate) fn of(stage: Stage) -> Self {
-        Function { stage, run: Runner::Stage(Stage::eval) }
-    }
-    pub(crate) fn stage(&self) -> &Stage {
-        &self.stage
+        Function { stage, run: Stage::eval }
     }
     /// Set the label of this function of rows. The label is a text that describes the function and
     /// its arguments. The new label replaces any earlier label. Partial results are distinguished
@@ -133,14 +125,10 @@ impl<I: Carrier, O: Carrier> Function<I, O> {
     /// # Ok::<(), opendp_core::Error>(())
     /// ```
     #[must_use]
-    pub fn labelled(mut self, text: impl Fn() -> String + Send + Sync + 'static) -> Self {
-        self.stage.label(Label::words::<I, O>(Arc::new(text)));
-        self
-    }
-    /// State the input space of the function. Partial results of functions with different input
-    /// spaces cannot be merged.
-    pub(crate) fn within(&mut self, space: &dyn ErasedSpace) {
-        self.stage.within(space);
+    pub fn labelled(self, text: impl Fn() -> String + Send + Sync + 'static) -> Self {
+        let text = Arc::new(text);
+        let types = Types(I::type_name, O::type_name);
+        Function { stage: self.stage.labelled(text, types), run: self.run }
     }
     /// Append a function: `next` runs on the output of this function.
     ///
@@ -166,10 +154,7 @@ impl<I: Carrier, O: Carrier> Function<I, O> {
     /// # Errors
     /// The errors of the stages.
     pub fn eval(&self, input: &I) -> Result<O> {
-        match &self.run {
-            Runner::Typed(map) => map.call_typed(input),
-            Runner::Stage(run) => run(&self.stage, input),
-        }
+        (self.run)(&self.stage, input)
     }
     /// Return whether the function can run over a stream of chunks.
     pub fn streams(&self) -> bool {
@@ -228,14 +213,14 @@ impl<T: Carrier> Function<T, T> {
         set: impl Any + Send + Sync,
         append: impl for<'a> Fn(T::Chunk<'a>, &mut T) -> Result<()> + Send + Sync + 'static,
     ) -> Self {
-        let leaf = RowsLeaf::new::<T, T>(append).into_set(Arc::new(set));
-        Function::of(Stage::rows(leaf))
+        let leaf = RowsLeaf::new(erased::<T, T>(append), begin::<T>);
+        Function::of(Stage::leaf_of(leaf.into_set(Arc::new(set))))
     }
 }
 impl Function<AnyValue, AnyValue> {
     /// Make a function on erased values from a stage.
     pub(crate) fn erased(stage: Stage) -> Self {
-        Function { stage, run: Runner::Stage(Stage::eval_erased) }
+        Function { stage, run: Stage::eval_erased }
     }
     /// Set the types of the input and the output. The types are checked when the function runs.
     pub(crate) fn typed<I: Carrier, O: Carrier>(&self) -> Function<I, O> {
@@ -245,15 +230,7 @@ impl Function<AnyValue, AnyValue> {
 
 impl<I: Carrier, O: Carrier> Clone for Function<I, O> {
     fn clone(&self) -> Self {
-        Function { stage: self.stage.clone(), run: self.run.clone() }
-    }
-}
-impl<I, O> Clone for Runner<I, O> {
-    fn clone(&self) -> Self {
-        match self {
-            Runner::Typed(map) => Runner::Typed(map.clone()),
-            Runner::Stage(run) => Runner::Stage(*run),
-        }
+        Function { stage: self.stage.clone(), run: self.run }
     }
 }
 impl<I: Carrier, O: Carrier> fmt::Debug for Function<I, O> {

@@ -88,7 +88,7 @@ pub use bit_vector::BitVector;
 pub use bounds::Bounds;
 pub use carrier::{CHUNK_ROWS, Carrier, Chunk, Whole};
 pub use codec::Codec;
-pub use constructor::{Call, Constructor, Made, MadeType, Spec};
+pub use constructor::{Arguments, Call, Constructor, Made, MadeType, Spec};
 pub use distance::Distance;
 pub use domain::{Domain, descriptor};
 pub use domains::{

@@ -1,6 +1,6 @@
 //! Maps between distances. A map takes a bound on the inputs and returns a bound on the outputs.
 
-use std::{fmt, sync::Arc};
+use std::{any::Any, fmt, marker::PhantomData, sync::Arc};
 
 use crate::arith::{Exact, InfCast, Number};
 use crate::erased::{AnyDistance, AnyMeasure, AnyMetric};
@@ -51,14 +51,40 @@ fn erased<I: Distance, O: Distance>(bound: &Shared<I, O>) -> Shared<AnyDistance,
     let bound = bound.clone();
     Arc::new(move |d: &AnyDistance| Ok(AnyDistance::new(checked(&bound, d.downcast_ref()?)?)))
 }
-/// A dyn-compatible view of a map.
-pub(crate) trait ErasedMap {
-    fn erased(&self) -> StabilityMap<AnyMetric, AnyMetric>;
+/// A map without its types. So code that moves, copies or drops a map is compiled once.
+#[derive(Clone)]
+pub(crate) struct Untyped(Arc<dyn Erased>);
+trait Erased: Any + Send + Sync {
+    fn erased(&self) -> Untyped;
 }
-impl<I: Distance, O: Distance> ErasedMap for Shared<I, O> {
-    fn erased(&self) -> StabilityMap<AnyMetric, AnyMetric> {
-        StabilityMap(erased(self))
+impl<I: Distance, O: Distance> Erased for Shared<I, O> {
+    fn erased(&self) -> Untyped {
+        Untyped(Arc::new(erased(self)))
     }
+}
+impl Untyped {
+    pub(crate) fn erased(&self) -> Self {
+        self.0.erased()
+    }
+    /// State the types of the metrics. The map must have the distances of these metrics.
+    pub(crate) fn stability<MI: Metric, MO: Metric>(self) -> StabilityMap<MI, MO> {
+        StabilityMap { untyped: self, types: PhantomData }
+    }
+    /// State the types of the metric and the measure. The map must have their distances.
+    pub(crate) fn privacy<MI: Metric, MO: Measure>(self) -> PrivacyMap<MI, MO> {
+        PrivacyMap { untyped: self, types: PhantomData }
+    }
+    fn known<B: 'static>(&self) -> &B {
+        let any: &dyn Any = &*self.0;
+        match any.downcast_ref() {
+            Some(bound) => bound,
+            None => another(),
+        }
+    }
+}
+#[cold]
+fn another() -> ! {
+    unreachable!("a map holds a function of the distances that it says")
 }
 fn typed<I: Distance, O: Distance>(bound: &Shared<AnyDistance, AnyDistance>) -> Shared<I, O> {
     let bound = bound.clone();
@@ -67,7 +93,11 @@ fn typed<I: Distance, O: Distance>(bound: &Shared<AnyDistance, AnyDistance>) -> 
 
 /// An upper bound on the distance between outputs, given an upper bound on the distance between
 /// inputs.
-pub struct StabilityMap<MI: Metric, MO: Metric>(Shared<MI::Distance, MO::Distance>);
+pub struct StabilityMap<MI: Metric, MO: Metric> {
+    /// A `Shared` function of the distances of both metrics.
+    pub(crate) untyped: Untyped,
+    pub(crate) types: PhantomData<fn(&MI) -> MO>,
+}
 
 /// An upper bound on the privacy loss, given a bound on the distance between inputs.
 ///
@@ -75,8 +105,26 @@ pub struct StabilityMap<MI: Metric, MO: Metric>(Shared<MI::Distance, MO::Distanc
 /// also [state](PrivacyMap::with_exact) an exact bound. The exact bound is charged to budgets, so
 /// ten losses of a tenth add up to one.
 pub struct PrivacyMap<MI: Metric, MO: Measure> {
-    bound: Shared<MI::Distance, MO::Distance>,
-    exact: Option<Shared<MI::Distance, Vec<Exact>>>,
+    /// The `Losses` of the distances of the metric and the measure.
+    pub(crate) untyped: Untyped,
+    pub(crate) types: PhantomData<fn(&MI) -> MO>,
+}
+struct Losses<I, O> {
+    bound: Shared<I, O>,
+    exact: Option<ExactBound<I>>,
+}
+impl<I: Distance, O: Distance> Losses<I, O> {
+    fn untyped(bound: Shared<I, O>, exact: Option<ExactBound<I>>) -> Untyped {
+        Untyped(Arc::new(Losses { bound, exact }))
+    }
+}
+fn with_exact<I: Distance, O: Distance>(losses: Untyped, exact: ExactBound<I>) -> Untyped {
+    Losses::untyped(losses.known::<Losses<I, O>>().bound.clone(), Some(exact))
+}
+impl<I: Distance, O: Distance> Erased for Losses<I, O> {
+    fn erased(&self) -> Untyped {
+        Losses::untyped(erased(&self.bound), taken_out(self.exact.as_ref()))
+    }
 }
 
 impl<MI: Metric, MO: Metric> StabilityMap<MI, MO> {
@@ -85,52 +133,54 @@ impl<MI: Metric, MO: Metric> StabilityMap<MI, MO> {
     pub fn new(
         map: impl Fn(&MI::Distance) -> Result<MO::Distance> + Send + Sync + 'static,
     ) -> Self {
-        StabilityMap(Arc::new(map))
+        StabilityMap::of(Arc::new(map))
     }
     /// Make the map `d_out = d_in`.
     pub fn identity() -> Self
     where
         MO: Metric<Distance = MI::Distance>,
     {
-        StabilityMap(same())
+        StabilityMap::of(same())
     }
     /// Make the map `d_out = constant * d_in`, rounded up.
     pub fn from_constant(constant: MO::Distance) -> Self
     where
         MO::Distance: Number + InfCast<MI::Distance>,
     {
-        StabilityMap(times(constant))
+        StabilityMap::of(times(constant))
+    }
+    fn of(bound: Shared<MI::Distance, MO::Distance>) -> Self {
+        Untyped(Arc::new(bound)).stability()
+    }
+    fn shared(&self) -> &Shared<MI::Distance, MO::Distance> {
+        self.untyped.known()
     }
     /// Evaluate the map at a distance. The distance must not be negative or NaN.
     ///
     /// # Errors
     /// `FailedMap` when `d_in` is not a distance, and the errors of the map.
     pub fn eval(&self, d_in: &MI::Distance) -> Result<MO::Distance> {
-        checked(&self.0, d_in)
+        checked(self.shared(), d_in)
     }
     /// Append a map. The result applies `next` to the bound of this map.
     pub fn then<MX: Metric>(&self, next: &StabilityMap<MO, MX>) -> StabilityMap<MI, MX> {
-        StabilityMap(chained(&self.0, &next.0))
+        StabilityMap::of(chained(self.shared(), next.shared()))
     }
     /// Append the privacy map of a measurement.
     pub fn then_privacy<MX: Measure>(&self, next: &PrivacyMap<MO, MX>) -> PrivacyMap<MI, MX> {
-        PrivacyMap {
-            bound: chained(&self.0, &next.bound),
-            exact: next.exact.as_ref().map(|exact| chained(&self.0, exact)),
-        }
+        let (first, next) = (self.shared(), next.losses());
+        let exact = next.exact.as_ref().map(|exact| chained(first, exact));
+        PrivacyMap::of(chained(first, &next.bound), exact)
     }
     /// Erase the types of both distances.
     pub fn erase(&self) -> StabilityMap<AnyMetric, AnyMetric> {
-        self.0.erased()
-    }
-    pub(crate) fn bound(&self) -> &dyn ErasedMap {
-        &self.0
+        self.untyped.erased().stability()
     }
 }
 impl StabilityMap<AnyMetric, AnyMetric> {
     /// Set the types of both distances. The types are checked when the map is evaluated.
     pub(crate) fn typed<MI: Metric, MO: Metric>(&self) -> StabilityMap<MI, MO> {
-        StabilityMap(typed(&self.0))
+        StabilityMap::of(typed(self.shared()))
     }
 }
 
@@ -140,31 +190,34 @@ impl<MI: Metric, MO: Measure> PrivacyMap<MI, MO> {
     pub fn new(
         map: impl Fn(&MI::Distance) -> Result<MO::Distance> + Send + Sync + 'static,
     ) -> Self {
-        PrivacyMap { bound: Arc::new(map), exact: None }
+        PrivacyMap::of(Arc::new(map), None)
+    }
+    fn of(
+        bound: Shared<MI::Distance, MO::Distance>,
+        exact: Option<ExactBound<MI::Distance>>,
+    ) -> Self {
+        Losses::untyped(bound, exact).privacy()
+    }
+    fn losses(&self) -> &Losses<MI::Distance, MO::Distance> {
+        self.untyped.known()
     }
     /// Add the exact bound: one number for each [part](Measure::parts) of a loss. The caller is
     /// responsible for this bound, as for the map.
     #[must_use]
     pub fn with_exact(
-        mut self,
+        self,
         exact: impl Fn(&MI::Distance) -> Result<Vec<Exact>> + Send + Sync + 'static,
     ) -> Self {
-        self.exact = Some(Arc::new(exact));
-        self
+        with_exact::<MI::Distance, MO::Distance>(self.untyped, Arc::new(exact)).privacy()
     }
     /// Erase the types of the distance and of the loss.
     pub fn erase(&self) -> PrivacyMap<AnyMetric, AnyMeasure> {
-        PrivacyMap { bound: erased(&self.bound), exact: taken_out(self.exact.as_ref()) }
+        self.untyped.erased().privacy()
     }
     /// Return whether another map is the same object. If so, both maps have equal values at every
     /// distance.
     pub(crate) fn is(&self, other: &Self) -> bool {
-        let exact = match (&self.exact, &other.exact) {
-            (None, None) => true,
-            (Some(one), Some(two)) => std::ptr::addr_eq(Arc::as_ptr(one), Arc::as_ptr(two)),
-            _ => false,
-        };
-        exact && std::ptr::addr_eq(Arc::as_ptr(&self.bound), Arc::as_ptr(&other.bound))
+        std::ptr::addr_eq(Arc::as_ptr(&self.untyped.0), Arc::as_ptr(&other.untyped.0))
     }
     /// Evaluate the map at a distance. Return exact numbers, which can be added over several
     /// releases. If the exact bound is known, return it. Otherwise return the exact values of the
@@ -173,7 +226,7 @@ impl<MI: Metric, MO: Measure> PrivacyMap<MI, MO> {
     /// # Errors
     /// The errors of [`eval`](PrivacyMap::eval) and of [`Measure::split`].
     pub fn eval_exact(&self, measure: &MO, d_in: &MI::Distance) -> Result<Vec<Exact>> {
-        match &self.exact {
+        match &self.losses().exact {
             Some(exact) => checked(exact, d_in),
             None => measure.split(&self.eval(d_in)?)?.into_iter().map(Exact::from_f64).collect(),
         }
@@ -183,41 +236,31 @@ impl<MI: Metric, MO: Measure> PrivacyMap<MI, MO> {
     /// # Errors
     /// `FailedMap` when `d_in` is not a distance, and the errors of the map.
     pub fn eval(&self, d_in: &MI::Distance) -> Result<MO::Distance> {
-        checked(&self.bound, d_in)
-    }
-}
-/// A dyn-compatible view of a privacy map.
-pub(crate) trait ErasedPrivacyMap {
-    fn erased(&self) -> PrivacyMap<AnyMetric, AnyMeasure>;
-}
-impl<MI: Metric, MO: Measure> ErasedPrivacyMap for PrivacyMap<MI, MO> {
-    fn erased(&self) -> PrivacyMap<AnyMetric, AnyMeasure> {
-        self.erase()
+        checked(&self.losses().bound, d_in)
     }
 }
 impl PrivacyMap<AnyMetric, AnyMeasure> {
     /// Set the types of the distance and of the loss. The types are checked when the map is
     /// evaluated.
     pub(crate) fn typed<MI: Metric, MO: Measure>(&self) -> PrivacyMap<MI, MO> {
-        PrivacyMap {
-            bound: typed(&self.bound),
-            exact: self.exact.as_ref().map(|exact| chained(&outside(), exact)),
-        }
+        let Losses { bound, exact } = self.losses();
+        PrivacyMap::of(typed(bound), exact.as_ref().map(|exact| chained(&outside(), exact)))
     }
     /// Set only the type of the loss.
     pub(crate) fn in_measure<MO: Measure>(&self) -> PrivacyMap<AnyMetric, MO> {
-        PrivacyMap { bound: chained(&self.bound, &inside()), exact: self.exact.clone() }
+        let Losses { bound, exact } = self.losses();
+        PrivacyMap::of(chained(bound, &inside()), exact.clone())
     }
 }
 
 impl<MI: Metric, MO: Metric> Clone for StabilityMap<MI, MO> {
     fn clone(&self) -> Self {
-        StabilityMap(self.0.clone())
+        self.untyped.clone().stability()
     }
 }
 impl<MI: Metric, MO: Measure> Clone for PrivacyMap<MI, MO> {
     fn clone(&self) -> Self {
-        PrivacyMap { bound: self.bound.clone(), exact: self.exact.clone() }
+        self.untyped.clone().privacy()
     }
 }
 impl<MI: Metric, MO: Metric> fmt::Debug for StabilityMap<MI, MO> {

@@ -1,10 +1,16 @@
 //! Private mechanisms.
 
-use std::{fmt, sync::Arc};
+use std::{fmt, marker::PhantomData, sync::Arc};
 
 use crate::arith::Exact;
+use crate::erased::space::ErasedMeasure;
+use crate::erased::{AnyMeasure, AnyMeasurement};
+use crate::function::Stage;
+use crate::map::Untyped as UntypedMap;
+use crate::space::Untyped as UntypedSpace;
 use crate::{
-    Carrier, Distance, Domain, Function, Measure, Metric, Partial, PrivacyMap, Result, Space,
+    Carrier, Constructed, Distance, Domain, Function, Measure, Metric, Partial, PrivacyMap, Result,
+    Space,
 };
 
 /// A function of alpha that bounds the error of each answer. The bound fails with probability at
@@ -19,7 +25,8 @@ pub type Accuracy = Arc<dyn Fn(f64) -> Result<Vec<Option<f64>>> + Send + Sync>;
 /// between threads. Each call of `invoke` is a new release, and the loss of each release counts.
 pub struct Measurement<DI: Domain, MI: Metric, MO: Measure, TO: Carrier> {
     pub(crate) input: Space<DI, MI>,
-    pub(crate) measure: MO,
+    /// The measure of type `MO`.
+    pub(crate) measure: AnyMeasure,
     pub(crate) function: Function<DI::Carrier, TO>,
     pub(crate) map: PrivacyMap<MI, MO>,
     pub(crate) accuracy: Option<Accuracy>,
@@ -30,20 +37,40 @@ impl<DI: Domain, MI: Metric, MO: Measure, TO: Carrier> Measurement<DI, MI, MO, T
     pub fn new(
         input: Space<DI, MI>,
         measure: MO,
-        mut function: Function<DI::Carrier, TO>,
+        function: Function<DI::Carrier, TO>,
         map: PrivacyMap<MI, MO>,
     ) -> Self {
-        function.within(&input);
-        Measurement { input, measure, function, map, accuracy: None }
+        let run = function.run;
+        let parts = Parts::new(input.untyped, &measure, function.stage, map.untyped);
+        Measurement::of(parts, run)
+    }
+    fn of(parts: Parts, run: fn(&Stage, &DI::Carrier) -> Result<TO>) -> Self {
+        Measurement {
+            input: Space { untyped: parts.input, types: PhantomData },
+            measure: parts.measure,
+            function: Function { stage: parts.stage, run },
+            map: PrivacyMap { untyped: parts.map, types: PhantomData },
+            accuracy: parts.accuracy,
+        }
+    }
+    pub(crate) fn into_parts(self) -> Parts {
+        Parts {
+            input: self.input.untyped,
+            measure: self.measure,
+            stage: self.function.stage,
+            map: self.map.untyped,
+            accuracy: self.accuracy,
+        }
     }
     /// State the accuracy of the answers, as a function of alpha.
     #[must_use]
     pub fn with_accuracy(
-        mut self,
+        self,
         accuracy: impl Fn(f64) -> Result<Vec<Option<f64>>> + Send + Sync + 'static,
     ) -> Self {
-        self.accuracy = Some(Arc::new(accuracy));
-        self
+        let run = self.function.run;
+        let parts = self.into_parts();
+        Measurement::of(parts.with_accuracy(Arc::new(accuracy)), run)
     }
     /// Return the input space.
     pub fn input(&self) -> &Space<DI, MI> {
@@ -51,7 +78,7 @@ impl<DI: Domain, MI: Metric, MO: Measure, TO: Carrier> Measurement<DI, MI, MO, T
     }
     /// Return the privacy measure.
     pub fn measure(&self) -> &MO {
-        &self.measure
+        self.measure.known()
     }
     /// Return the function of the measurement.
     pub fn function(&self) -> &Function<DI::Carrier, TO> {
@@ -95,7 +122,7 @@ impl<DI: Domain, MI: Metric, MO: Measure, TO: Carrier> Measurement<DI, MI, MO, T
     /// # Errors
     /// The errors of the map, and of [`Measure::split`].
     pub fn exact_map(&self, d_in: &MI::Distance) -> Result<Vec<Exact>> {
-        self.map.eval_exact(&self.measure, d_in)
+        self.map.eval_exact(self.measure(), d_in)
     }
     /// Return whether another measurement shares the map of this measurement, as clones of this
     /// measurement do. If the map is shared, one evaluation is enough for both.
@@ -131,7 +158,7 @@ impl<DI: Domain, MI: Metric, MO: Measure, TO: Carrier> Measurement<DI, MI, MO, T
     ) -> Measurement<DI, MI, MX, TO> {
         Measurement {
             input: self.input.clone(),
-            measure,
+            measure: AnyMeasure::new(measure),
             function: self.function.clone(),
             map,
             accuracy: self.accuracy.clone(),
@@ -155,6 +182,42 @@ impl<DI: Domain, MI: Metric, MO: Measure, TO: Carrier> Measurement<DI, MI, MO, T
             map: self.map.clone(),
             accuracy: None,
         })
+    }
+}
+
+/// The parts of a measurement, without their types. So code that moves or drops all parts is
+/// compiled once.
+pub(crate) struct Parts {
+    pub(crate) input: UntypedSpace,
+    pub(crate) measure: AnyMeasure,
+    pub(crate) stage: Stage,
+    pub(crate) map: UntypedMap,
+    pub(crate) accuracy: Option<Accuracy>,
+}
+impl Parts {
+    fn new(
+        input: UntypedSpace,
+        measure: &dyn ErasedMeasure,
+        mut stage: Stage,
+        map: UntypedMap,
+    ) -> Self {
+        stage.within(&input);
+        Parts { input, measure: AnyMeasure::copied(measure), stage, map, accuracy: None }
+    }
+    fn with_accuracy(self, accuracy: Accuracy) -> Self {
+        Parts { accuracy: Some(accuracy), ..self }
+    }
+    pub(crate) fn constructed(self) -> Constructed {
+        Constructed::Measurement(self.erased())
+    }
+    pub(crate) fn erased(self) -> AnyMeasurement {
+        Measurement {
+            input: self.input.erased(),
+            measure: self.measure,
+            function: Function::erased(self.stage),
+            map: self.map.erased().privacy(),
+            accuracy: self.accuracy,
+        }
     }
 }
 

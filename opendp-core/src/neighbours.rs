@@ -28,7 +28,7 @@ impl<D: Domain, M: Metric> Space<D, M> {
     /// # Errors
     /// `FailedMap` when there are no neighbours at this distance.
     pub fn check_neighbours(&self, d_in: &M::Distance) -> Result<()> {
-        apart(&self.domain, &self.metric.erased(), d_in.numbers()[0])
+        apart(&self.untyped.domain, &self.untyped.metric.real(), d_in.numbers()[0])
     }
 }
 fn apart(domain: &AnyDomain, metric: &AnyMetric, d_in: Option<AnyNumber>) -> Result<()> {

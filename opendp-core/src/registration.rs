@@ -76,18 +76,18 @@ impl ArgumentType {
     pub fn type_name(&self) -> TypeName {
         (self.type_name)()
     }
-    /// Return whether a value has this type.
+    /// Return whether a value is an `Option` of this type.
     pub(crate) fn is_of(&self, value: &dyn Any) -> bool {
         value.type_id() == (self.id)()
     }
-    /// Decode an argument as this type.
+    /// Decode an argument as this type. The value is an `Option`, so that it can be moved out.
     pub(crate) fn decode(&self, arg: &Arg) -> Result<Box<dyn Any>> {
         (self.decode)(arg)
     }
     /// Describe the parameter type `A`.
     pub const fn of<A: Argument>() -> Self {
         ArgumentType {
-            id: TypeId::of::<A>,
+            id: TypeId::of::<Option<A>>,
             type_name: A::type_name,
             accepts: A::accepts,
             decode: decode::<A>,
@@ -97,7 +97,7 @@ impl ArgumentType {
 }
 fn decode<A: Argument>(arg: &Arg) -> Result<Box<dyn Any>> {
     match A::from_arg(arg) {
-        Ok(value) => Ok(Box::new(value)),
+        Ok(value) => Ok(Box::new(Some(value))),
         Err(error) => Err(error),
     }
 }

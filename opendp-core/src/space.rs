@@ -4,7 +4,7 @@ use std::{fmt, marker::PhantomData};
 
 use serde_json::{Value as Json, json};
 
-use crate::erased::AnyDomain;
+use crate::erased::{AnyDomain, AnyMetric};
 use crate::{DistanceOn, Domain, Error, Metric, MetricOn, Result};
 
 /// A domain and a metric on this domain.
@@ -19,11 +19,17 @@ use crate::{DistanceOn, Domain, Error, Metric, MetricOn, Result};
 /// assert!(Space::new(records.with_size(100), ChangeOneDistance).is_ok());
 /// ```
 pub struct Space<D, M> {
-    /// The domain of type `D`, stored erased. So code for spaces is not compiled for each domain.
+    /// The domain of type `D` and the metric of type `M`.
+    pub(crate) untyped: Untyped,
+    pub(crate) types: PhantomData<fn() -> (D, M)>,
+}
+/// A space without its types. So code that moves, copies, compares or drops a space is compiled
+/// once.
+#[derive(Clone)]
+pub(crate) struct Untyped {
     pub(crate) domain: AnyDomain,
-    pub(crate) metric: M,
+    pub(crate) metric: AnyMetric,
     lowest_is_best: bool,
-    domain_type: PhantomData<fn() -> D>,
 }
 
 impl<D: Domain, M: MetricOn<D>> Space<D, M> {
@@ -32,19 +38,66 @@ impl<D: Domain, M: MetricOn<D>> Space<D, M> {
     /// # Errors
     /// `MetricSpace` when the domain and the metric do not form a metric space.
     pub fn new(domain: D, metric: M) -> Result<Self> {
-        metric.check(&domain)?;
-        Ok(Space::of(AnyDomain::new(domain), metric))
+        let untyped = Untyped::new(AnyDomain::new(domain), AnyMetric::new(metric), false);
+        match untyped.checked(fits::<D, M>) {
+            Ok(untyped) => Ok(Space { untyped, types: PhantomData }),
+            Err(error) => Err(error),
+        }
+    }
+}
+impl Untyped {
+    pub(crate) fn new(domain: AnyDomain, metric: AnyMetric, lowest_is_best: bool) -> Self {
+        Untyped { domain, metric, lowest_is_best }
+    }
+    /// Check the space by `fits`, which is compiled for the types of the domain and the metric.
+    pub(crate) fn checked(self, fits: fn(&Self) -> Result<()>) -> Result<Self> {
+        match fits(&self) {
+            Ok(()) => Ok(self),
+            Err(error) => Err(error),
+        }
+    }
+    /// Replace a metric that stands for another metric by this other metric.
+    pub(crate) fn erased(&self) -> Space<AnyDomain, AnyMetric> {
+        let metric = self.metric.real();
+        Untyped::new(self.domain.clone(), metric, self.lowest_is_best).typed()
+    }
+    /// State the types of the domain and the metric. The caller must have checked the types.
+    pub(crate) fn typed<D, M>(self) -> Space<D, M> {
+        Space { untyped: self, types: PhantomData }
+    }
+    fn with_records(&self, records: usize) -> Option<Self> {
+        let domain = self.domain.with_records(records)?;
+        Some(Untyped::new(domain, self.metric.clone(), self.lowest_is_best))
+    }
+    fn to_json(&self) -> Json {
+        json!({"domain": self.domain.to_json(), "metric": self.metric.to_json()})
+    }
+    fn follows(&self, found: &Self) -> Result<()> {
+        if self.domain != found.domain {
+            return Err(Error::DomainMismatch {
+                expected: self.domain.to_json().to_string(),
+                found: found.domain.to_json().to_string(),
+            });
+        }
+        if self.metric != found.metric {
+            return Err(Error::MetricMismatch {
+                expected: self.metric.to_json().to_string(),
+                found: found.metric.to_json().to_string(),
+            });
+        }
+        Ok(())
+    }
+}
+pub(crate) fn fits<D: Domain, M: MetricOn<D>>(space: &Untyped) -> Result<()> {
+    space.metric.known::<M>().check(space.domain.known())
+}
+impl<D, M: Metric> Space<D, M> {
+    /// Make a space from checked parts. The domain must have the type `D`.
+    pub(crate) fn of(domain: AnyDomain, metric: M) -> Self {
+        Untyped::new(domain, AnyMetric::new(metric), false).typed()
     }
 }
 impl<D, M> Space<D, M> {
-    /// Make a space from checked parts. The domain must have the type `D`.
-    pub(crate) fn of(domain: AnyDomain, metric: M) -> Self {
-        Space { domain, metric, lowest_is_best: false, domain_type: PhantomData }
-    }
-    /// State whether the members are vectors of scores, with the lowest score as the best.
-    pub(crate) fn with_best(self, lowest_is_best: bool) -> Self {
-        Space { lowest_is_best, ..self }
-    }
     /// State that members are vectors of scores, and that the lowest score is the best. Distances
     /// from a quantile are such scores. On such a space, a constructor that selects the highest
     /// score returns an error.
@@ -53,11 +106,12 @@ impl<D, M> Space<D, M> {
     /// equal.
     #[must_use]
     pub fn with_lowest_best(self) -> Self {
-        self.with_best(true)
+        let untyped = Untyped { lowest_is_best: true, ..self.untyped };
+        untyped.typed()
     }
     /// Return whether the space states that the lowest score is the best.
     pub fn lowest_is_best(&self) -> bool {
-        self.lowest_is_best
+        self.untyped.lowest_is_best
     }
 }
 impl<D: Domain, M: DistanceOn<D>> Space<D, M> {
@@ -67,28 +121,27 @@ impl<D: Domain, M: DistanceOn<D>> Space<D, M> {
     /// # Errors
     /// An error when the distance does not fit the type of distances.
     pub fn distance(&self, left: &D::Carrier, right: &D::Carrier) -> Result<Option<M::Distance>> {
-        self.metric.distance(left, right)
+        self.metric().distance(left, right)
     }
 }
 impl<D: Domain, M: Metric> Space<D, M> {
     /// Return the domain.
     pub fn domain(&self) -> &D {
-        self.domain.known()
+        self.untyped.domain.known()
     }
     /// Return the metric.
     pub fn metric(&self) -> &M {
-        &self.metric
+        self.untyped.metric.known()
     }
     /// Restrict this space to data sets of `records` records. Return `None` when the domain cannot
     /// state its number of records. The metric must fit every domain of known size. All metrics of
     /// this crate that depend on the size meet this condition.
     pub fn with_records(&self, records: usize) -> Option<Self> {
-        let space = Space::of(self.domain.with_records(records)?, self.metric.clone());
-        Some(space.with_best(self.lowest_is_best))
+        self.untyped.with_records(records).map(Untyped::typed)
     }
     /// Write the space as `{"domain": ..., "metric": ...}`.
     pub fn to_json(&self) -> Json {
-        json!({"domain": self.domain.to_json(), "metric": self.metric.to_json()})
+        self.untyped.to_json()
     }
     /// Check that a step can follow another step. `found` is the output space of the first step.
     /// `found` must equal this space, which is the input space of the next step.
@@ -97,35 +150,29 @@ impl<D: Domain, M: Metric> Space<D, M> {
     /// `DomainMismatch` or `MetricMismatch`. The message has both domains or both metrics in
     /// document form.
     pub fn follows(&self, found: &Space<D, M>) -> Result<()> {
-        if self.domain != found.domain {
-            return Err(Error::DomainMismatch {
-                expected: self.domain.to_json().to_string(),
-                found: found.domain.to_json().to_string(),
-            });
-        }
-        if self.metric != found.metric {
-            return Err(other_metric(&self.metric.to_json(), &found.metric.to_json()));
-        }
-        Ok(())
+        self.untyped.follows(&found.untyped)
     }
-}
-#[cold]
-fn other_metric(expected: &Json, found: &Json) -> Error {
-    Error::MetricMismatch { expected: expected.to_string(), found: found.to_string() }
 }
 
 impl<D, M: Clone> Clone for Space<D, M> {
     fn clone(&self) -> Self {
-        Space::of(self.domain.clone(), self.metric.clone()).with_best(self.lowest_is_best)
+        Space { untyped: self.untyped.clone(), types: PhantomData }
     }
 }
 impl<D, M: PartialEq> PartialEq for Space<D, M> {
+    fn eq(&self, other: &Self) -> bool {
+        self.untyped == other.untyped
+    }
+}
+impl PartialEq for Untyped {
+    /// Compare the domains and the metrics. Spaces that differ only in the best score are equal.
     fn eq(&self, other: &Self) -> bool {
         self.domain == other.domain && self.metric == other.metric
     }
 }
 impl<D, M: fmt::Debug> fmt::Debug for Space<D, M> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Space").field("domain", &self.domain).field("metric", &self.metric).finish()
+        let Untyped { domain, metric, .. } = &self.untyped;
+        f.debug_struct("Space").field("domain", domain).field("metric", metric).finish()
     }
 }

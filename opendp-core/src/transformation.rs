@@ -1,10 +1,15 @@
 //! Stable data transformations.
 
 use std::fmt;
+use std::marker::PhantomData;
 
+use crate::erased::AnyTransformation;
+use crate::function::Stage;
+use crate::map::Untyped as UntypedMap;
+use crate::space::Untyped as UntypedSpace;
 use crate::{
-    Carrier, Distance, Domain, Function, Measure, Measurement, Metric, Named, Partial, Result,
-    Space, StabilityMap, TypeName,
+    Carrier, Constructed, Distance, Domain, Function, Measure, Measurement, Metric, Named, Partial,
+    Result, Space, StabilityMap, TypeName,
 };
 
 /// A function between metric spaces with a bound on its stability.
@@ -41,11 +46,25 @@ impl<DI: Domain, MI: Metric, DO: Domain, MO: Metric> Transformation<DI, MI, DO, 
     pub fn new(
         input: Space<DI, MI>,
         output: Space<DO, MO>,
-        mut function: Function<DI::Carrier, DO::Carrier>,
+        function: Function<DI::Carrier, DO::Carrier>,
         map: StabilityMap<MI, MO>,
     ) -> Self {
-        function.within(&input);
-        Transformation { input, output, function, map }
+        let run = function.run;
+        let parts = Parts::new(input.untyped, output.untyped, function.stage, map.untyped);
+        Transformation {
+            input: Space { untyped: parts.input, types: PhantomData },
+            output: Space { untyped: parts.output, types: PhantomData },
+            function: Function { stage: parts.stage, run },
+            map: StabilityMap { untyped: parts.map, types: PhantomData },
+        }
+    }
+    pub(crate) fn into_parts(self) -> Parts {
+        Parts {
+            input: self.input.untyped,
+            output: self.output.untyped,
+            stage: self.function.stage,
+            map: self.map.untyped,
+        }
     }
     /// State the label of the function, which is a text that describes the function. See
     /// [`Function::labelled`]. If a function is made of closures, other processes can merge its
@@ -53,7 +72,7 @@ impl<DI: Domain, MI: Metric, DO: Domain, MO: Metric> Transformation<DI, MI, DO, 
     #[must_use]
     pub fn labelled(mut self, text: impl Fn() -> String + Send + Sync + 'static) -> Self {
         self.function = self.function.labelled(text);
-        self.function.within(&self.input);
+        self.function.stage.within(&self.input.untyped);
         self
     }
     /// Return the input space.
@@ -123,6 +142,32 @@ impl<DI: Domain, MI: Metric, DO: Domain, MO: Metric> Transformation<DI, MI, DO, 
         next: impl FnOnce(Space<DO, MO>) -> Result<N>,
     ) -> Result<N::Chained> {
         next(self.output.clone())?.after(self)
+    }
+}
+
+/// The parts of a transformation, without their types. So code that moves or drops all parts is
+/// compiled once.
+pub(crate) struct Parts {
+    pub(crate) input: UntypedSpace,
+    pub(crate) output: UntypedSpace,
+    pub(crate) stage: Stage,
+    pub(crate) map: UntypedMap,
+}
+impl Parts {
+    fn new(input: UntypedSpace, output: UntypedSpace, mut stage: Stage, map: UntypedMap) -> Self {
+        stage.within(&input);
+        Parts { input, output, stage, map }
+    }
+    pub(crate) fn constructed(self) -> Constructed {
+        Constructed::Transformation(self.erased())
+    }
+    pub(crate) fn erased(self) -> AnyTransformation {
+        Transformation {
+            input: self.input.erased(),
+            output: self.output.erased(),
+            function: Function::erased(self.stage),
+            map: self.map.erased().stability(),
+        }
     }
 }
 

@@ -220,11 +220,20 @@ where
 {
     let count = input.domain().count();
     let function = adding::<N, D>(scale.value(), lattice.unwrap_or(0));
-    let bound = move |alpha| {
+    let bound = accuracy_of::<N>(scale, lattice, count);
+    Measurement::new(input, MO::default(), function, map).with_accuracy(bound)
+}
+/// Return the accuracy of releases of `count` numbers with noise. It is compiled once for each
+/// distribution.
+pub(crate) fn accuracy_of<N: NoiseDistribution>(
+    scale: Scale,
+    lattice: Option<i32>,
+    count: Option<usize>,
+) -> impl Fn(f64) -> Result<Vec<Option<f64>>> + Send + Sync + 'static {
+    move |alpha| {
         accuracy::check(alpha)?;
         Ok(accuracy::each(N::accuracy(scale, lattice, alpha)?, count))
-    };
-    Measurement::new(input, MO::default(), function, map).with_accuracy(bound)
+    }
 }
 /// Build the function that adds the noise. This function does not depend on the distance type or on
 /// the measure.

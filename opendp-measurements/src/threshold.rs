@@ -6,7 +6,7 @@ mod noise_threshold;
 mod threshold_number;
 
 use std::collections::HashMap;
-use std::hash::BuildHasher;
+use std::hash::{BuildHasher, Hash, RandomState};
 
 use opendp_core::arith::{Directed, DirectedFloat, InfCast, Number};
 use opendp_core::erased::AnyDistance;
@@ -18,8 +18,8 @@ use opendp_core::{
 };
 
 use crate::noise::quotient::finite_distance;
-use crate::noise::{Prepared, lattice};
-use crate::{NoiseDistribution, NoiseNumber, Scale, accuracy};
+use crate::noise::{Prepared, accuracy_of, lattice};
+use crate::{NoiseDistribution, NoiseNumber, Scale};
 
 pub use gaussian_threshold::make_gaussian_threshold;
 pub use laplace_threshold::make_laplace_threshold;
@@ -125,14 +125,24 @@ where
     V: ThresholdNumber + NoiseNumber<N>,
     M: ThresholdMetric<P>,
 {
+    match lattice_of::<N, V>(scale, threshold, k) {
+        Ok(lattice) => {
+            let function = keeping::<N, K, V>(scale.value(), threshold, lattice.unwrap_or(0));
+            let map = losing::<P, N, V, M>(scale, threshold, lattice);
+            let bound = accuracy_of::<N>(scale, lattice, None);
+            Ok(Measurement::new(input, N::Measure::default(), function, map).with_accuracy(bound))
+        }
+        Err(error) => Err(error),
+    }
+}
+/// Check the threshold, and return the exponent of the lattice of the noise.
+fn lattice_of<N, V>(scale: Scale, threshold: V, k: Option<i32>) -> Result<Option<i32>>
+where
+    N: NoiseDistribution,
+    V: ThresholdNumber + NoiseNumber<N>,
+{
     threshold.check_threshold()?;
-    let lattice = lattice(<V as NoiseNumber<N>>::LATTICES, scale, k)?;
-    let function = keeping::<N, K, V>(scale.value(), threshold, lattice.unwrap_or(0));
-    let map = losing::<P, N, V, M>(scale, threshold, lattice);
-    Ok(Measurement::new(input, N::Measure::default(), function, map).with_accuracy(move |alpha| {
-        accuracy::check(alpha)?;
-        Ok(accuracy::each(N::accuracy(scale, lattice, alpha)?, None))
-    }))
+    lattice(<V as NoiseNumber<N>>::LATTICES, scale, k)
 }
 
 /// Build the function that releases a map. This function does not depend on the distance type.
@@ -224,18 +234,35 @@ where
     }
     noising(&mut numbers)?;
     let mut released = HashMap::new();
-    let mut hashes = Vec::new();
-    for (place, number) in numbers.iter().enumerate() {
-        if number.reaches(threshold) {
-            hashes.push((released.hasher().hash_one(entries[place]), place));
-        }
-    }
-    sort(&mut hashes);
-    released.reserve(hashes.len());
-    for (_, place) in hashes {
+    let places = sorted(&entries, reached(&numbers, threshold), released.hasher());
+    released.reserve(places.len());
+    for (_, place) in places {
         released.insert(entries[place].clone(), numbers[place]);
     }
     Ok(released)
+}
+/// Return the places of the numbers that reach the threshold. It is compiled for each type of
+/// numbers.
+fn reached<V: ThresholdNumber>(numbers: &[V], threshold: V) -> Vec<(u64, usize)> {
+    let mut places = Vec::new();
+    for (place, number) in numbers.iter().enumerate() {
+        if number.reaches(threshold) {
+            places.push((0, place));
+        }
+    }
+    places
+}
+/// Sort places by the hashes of their keys. It is compiled for each type of keys.
+fn sorted<K: Hash>(
+    keys: &[&K],
+    mut places: Vec<(u64, usize)>,
+    hasher: &RandomState,
+) -> Vec<(u64, usize)> {
+    for (hash, place) in &mut places {
+        *hash = hasher.hash_one(keys[*place]);
+    }
+    sort(&mut places);
+    places
 }
 /// Sort pairs of a hash and a place by the hash.
 fn sort(places: &mut [(u64, usize)]) {

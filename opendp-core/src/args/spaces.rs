@@ -2,10 +2,12 @@
 
 use std::any::TypeId;
 use std::collections::HashMap;
+use std::marker::PhantomData;
 use std::sync::LazyLock;
 
 use super::{Arg, Argument, wrong};
 use crate::erased::{AnyDomain, AnyMetric};
+use crate::space::{Untyped, fits};
 use crate::{
     ArgumentType, Domain, Error, Metric, MetricOn, Named, Registration, Result, Space, TypeName,
     UserDistance, UserDomain,
@@ -19,15 +21,14 @@ impl<D: Domain, M: MetricOn<D>> Argument for Space<D, M> {
         pair_on(arg, TypeId::of::<D>()).is_some_and(|pair| views::<M>(pair.metric))
     }
     fn from_arg(arg: &Arg) -> Result<Self> {
-        if let Some(pair) = pair_on(arg, TypeId::of::<D>())
-            && let Some(metric) = M::view(pair.metric)
-        {
-            let space = Space::of(pair.domain.clone(), metric).with_best(pair.lowest_is_best);
-            return if pair.checked { Ok(space) } else { checked_space(space) };
+        match arg.untyped(TypeId::of::<D>(), view::<M>, fits::<D, M>) {
+            Some(Ok(untyped)) => Ok(Space { untyped, types: PhantomData }),
+            Some(Err(error)) => Err(error),
+            None => Err(no_space(<Self as Argument>::type_name, arg)),
         }
-        Err(no_space(<Self as Argument>::type_name, arg))
     }
-    const STOOD_FOR: fn(&Arg) -> Option<TypeName> = if M::STANDS { stood_for } else { |_| None };
+    const STOOD_FOR: fn(&Arg) -> Option<TypeName> =
+        if M::STANDS { stood_for } else { super::stands_for_none };
 }
 fn stood_for(arg: &Arg) -> Option<TypeName> {
     let pair = arg.space()?;
@@ -39,11 +40,8 @@ fn pair_on(arg: &Arg, domain: TypeId) -> Option<Pair<'_>> {
 fn views<M: Metric>(metric: &AnyMetric) -> bool {
     M::view(metric).is_some()
 }
-fn checked_space<D: Domain, M: MetricOn<D>>(space: Space<D, M>) -> Result<Space<D, M>> {
-    match space.metric.check(space.domain()) {
-        Ok(()) => Ok(space),
-        Err(error) => Err(error),
-    }
+fn view<M: Metric>(metric: &AnyMetric) -> Option<AnyMetric> {
+    M::view(metric).map(AnyMetric::new)
 }
 #[cold]
 fn no_space(expected: fn() -> TypeName, found: &Arg) -> Error {
@@ -59,12 +57,24 @@ struct Pair<'a> {
     lowest_is_best: bool,
 }
 impl Arg {
+    /// Return the space, if its domain has the type of the given identity, and `view` knows its
+    /// metric. `fits` checks a pair from a document.
+    fn untyped(
+        &self,
+        domain: TypeId,
+        view: fn(&AnyMetric) -> Option<AnyMetric>,
+        fits: fn(&Untyped) -> Result<()>,
+    ) -> Option<Result<Untyped>> {
+        let pair = pair_on(self, domain)?;
+        let space = Untyped::new(pair.domain.clone(), view(pair.metric)?, pair.lowest_is_best);
+        Some(if pair.checked { Ok(space) } else { space.checked(fits) })
+    }
     /// Return the domain and the metric, if this argument describes a space.
     fn space(&self) -> Option<Pair<'_>> {
         match self {
             Arg::Space(space) => Some(Pair {
-                domain: &space.domain,
-                metric: &space.metric,
+                domain: space.domain(),
+                metric: space.metric(),
                 checked: true,
                 lowest_is_best: space.lowest_is_best(),
             }),

@@ -2,13 +2,10 @@
 
 use serde_json::Value as Json;
 
-use super::space::ErasedSpace;
 use super::{AnyDistance, AnyDomain, AnyMeasure, AnyMetric, AnyValue};
-use crate::function::Stage;
-use crate::map::{ErasedMap, ErasedPrivacyMap};
 use crate::{
-    Accuracy, Carrier, Codec, Distance, Domain, Error, Function, Measure, Measurement, Metric,
-    Odometer, Result, Space, Transformation,
+    Carrier, Codec, Distance, Domain, Error, Function, Measure, Measurement, Metric, Odometer,
+    Result, Space, Transformation,
 };
 
 /// A transformation between erased spaces.
@@ -24,42 +21,13 @@ impl<DI: Domain, MI: Metric, DO: Domain, MO: Metric> Transformation<DI, MI, DO, 
     /// Erase the types of the transformation. The stages run as fast as before, because types are
     /// looked up only once per chunk.
     pub fn erase(&self) -> AnyTransformation {
-        erased(&self.input, &self.output, self.function.stage(), self.map.bound())
-    }
-}
-fn erased(
-    input: &dyn ErasedSpace,
-    output: &dyn ErasedSpace,
-    stage: &Stage,
-    map: &dyn ErasedMap,
-) -> AnyTransformation {
-    Transformation {
-        input: input.erased(),
-        output: output.erased(),
-        function: Function::erased(stage.clone()),
-        map: map.erased(),
+        self.clone().into_parts().erased()
     }
 }
 impl<DI: Domain, MI: Metric, MO: Measure, TO: Carrier> Measurement<DI, MI, MO, TO> {
     /// Erase the types of the measurement.
     pub fn erase(&self) -> AnyMeasurement {
-        let measure = AnyMeasure::new(self.measure.clone());
-        erased_measurement(measure, &self.input, self.function.stage(), &self.map, &self.accuracy)
-    }
-}
-fn erased_measurement(
-    measure: AnyMeasure,
-    input: &dyn ErasedSpace,
-    stage: &Stage,
-    map: &dyn ErasedPrivacyMap,
-    accuracy: &Option<Accuracy>,
-) -> AnyMeasurement {
-    Measurement {
-        input: input.erased(),
-        measure,
-        function: Function::erased(stage.clone()),
-        map: map.erased(),
-        accuracy: accuracy.clone(),
+        self.clone().into_parts().erased()
     }
 }
 impl AnyTransformation {
@@ -87,9 +55,10 @@ impl AnyMeasurement {
     pub fn typed<DI: Domain, MI: Metric, MO: Measure, TO: Carrier>(
         &self,
     ) -> Result<Measurement<DI, MI, MO, TO>> {
+        self.measure.downcast_ref::<MO>()?;
         Ok(Measurement {
             input: self.input.typed()?,
-            measure: self.measure.downcast_ref::<MO>()?.clone(),
+            measure: self.measure.clone(),
             function: self.function.typed(),
             map: self.map.typed(),
             accuracy: self.accuracy.clone(),
@@ -221,15 +190,6 @@ kinds! {
 }
 
 impl Constructed {
-    /// Make an erased transformation from its parts.
-    pub(crate) fn of(
-        input: &dyn ErasedSpace,
-        output: &dyn ErasedSpace,
-        stage: &Stage,
-        map: &dyn ErasedMap,
-    ) -> Self {
-        Constructed::Transformation(erased(input, output, stage, map))
-    }
     /// Evaluate the map, with distances as JSON.
     ///
     /// # Errors

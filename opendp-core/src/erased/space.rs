@@ -9,13 +9,14 @@ use std::{
 use serde_json::Value as Json;
 
 use super::{AnyDistance, AnyValue};
+use crate::space::Untyped;
 use crate::{
     Codec, Distance, Domain, Error, Interaction, Measure, Metric, Named, PrivacyProfile, Result,
     Space, TheMeasure, TypeName,
 };
 
 /// A dyn-compatible view shared by domains, metrics and measures.
-trait Erased: Any + fmt::Debug + Send + Sync {
+pub(crate) trait Erased: Any + fmt::Debug + Send + Sync {
     fn name(&self) -> TypeName;
     fn same(&self, other: &dyn Any) -> bool;
 }
@@ -67,11 +68,15 @@ impl<D: Domain> ErasedDomain for D {
     }
 }
 trait ErasedMetric: Erased {
+    fn stands_for(&self) -> Option<AnyMetric>;
     fn distance(&self, json: &Json) -> Result<AnyDistance>;
     fn bound(&self, json: &Json) -> Result<AnyDistance>;
     fn json(&self) -> Json;
 }
 impl<M: Metric> ErasedMetric for M {
+    fn stands_for(&self) -> Option<AnyMetric> {
+        if M::STANDS { Some(Metric::erased(self)) } else { None }
+    }
     fn distance(&self, json: &Json) -> Result<AnyDistance> {
         M::Distance::from_json_up(json).map(AnyDistance::new)
     }
@@ -82,7 +87,8 @@ impl<M: Metric> ErasedMetric for M {
         self.to_json()
     }
 }
-trait ErasedMeasure: Erased {
+pub(crate) trait ErasedMeasure: Erased {
+    fn copy(&self) -> AnyMeasure;
     fn distance(&self, json: &Json) -> Result<AnyDistance>;
     fn json(&self) -> Json;
     fn total(&self, losses: &[AnyDistance]) -> Result<AnyDistance>;
@@ -93,6 +99,9 @@ trait ErasedMeasure: Erased {
     fn together(&self, parts: &[f64]) -> Result<AnyDistance>;
 }
 impl<M: Measure> ErasedMeasure for M {
+    fn copy(&self) -> AnyMeasure {
+        AnyMeasure::new(self.clone())
+    }
     fn distance(&self, json: &Json) -> Result<AnyDistance> {
         M::Distance::from_json_down(json).map(AnyDistance::new)
     }
@@ -156,6 +165,17 @@ macro_rules! any {
                     found: self.inner_type(),
                 })
             }
+            /// Borrow the object as a `T`. The type of the object must have been checked before.
+            pub(crate) fn known<T: $bound>(&self) -> &T {
+                let itself: &dyn Any = self;
+                if let Some(inner) = self.as_any().downcast_ref() {
+                    return inner;
+                }
+                match itself.downcast_ref() {
+                    Some(inner) => inner,
+                    None => another(),
+                }
+            }
             /// Return whether the type that was erased is `T`.
             pub fn is<T: $bound>(&self) -> bool {
                 self.as_any().is::<T>()
@@ -180,6 +200,10 @@ macro_rules! any {
             }
         }
     };
+}
+#[cold]
+fn another() -> ! {
+    unreachable!("an object holds a domain, a metric or a measure of the type that it says")
 }
 any! {
     /// A domain of a type known only at run time.
@@ -223,7 +247,17 @@ impl AnyMetric {
         self.0.bound(json)
     }
 }
+impl AnyMetric {
+    /// Return the metric that this metric stands for, or this metric.
+    pub(crate) fn real(&self) -> AnyMetric {
+        self.0.stands_for().unwrap_or_else(|| self.clone())
+    }
+}
 impl AnyMeasure {
+    /// Copy a measure and erase its type.
+    pub(crate) fn copied(measure: &dyn ErasedMeasure) -> Self {
+        measure.copy()
+    }
     /// Decode a privacy loss that a map must meet, rounded down to the type of losses.
     ///
     /// # Errors
@@ -305,16 +339,7 @@ impl Measure for AnyMeasure {
 impl<D: Domain, M: Metric> Space<D, M> {
     /// Erase the types of the domain and the metric.
     pub fn erase(&self) -> Space<AnyDomain, AnyMetric> {
-        Space::of(self.domain.clone(), self.metric.erased()).with_best(self.lowest_is_best())
-    }
-}
-/// A dyn-compatible view of a space.
-pub(crate) trait ErasedSpace {
-    fn erased(&self) -> Space<AnyDomain, AnyMetric>;
-}
-impl<D: Domain, M: Metric> ErasedSpace for Space<D, M> {
-    fn erased(&self) -> Space<AnyDomain, AnyMetric> {
-        self.erase()
+        self.untyped.erased()
     }
 }
 impl Space<AnyDomain, AnyMetric> {
@@ -323,8 +348,9 @@ impl Space<AnyDomain, AnyMetric> {
     /// # Errors
     /// `FailedCast` when the domain or the metric has another type.
     pub fn typed<D: Domain, M: Metric>(&self) -> Result<Space<D, M>> {
-        let space = Space::of(self.domain.of_type::<D>()?.clone(), self.metric.typed()?);
-        Ok(space.with_best(self.lowest_is_best()))
+        let domain = self.untyped.domain.of_type::<D>()?.clone();
+        let metric = AnyMetric::new(self.untyped.metric.typed::<M>()?);
+        Ok(Untyped::new(domain, metric, self.lowest_is_best()).typed())
     }
 }
 impl AnyDomain {
@@ -334,13 +360,6 @@ impl AnyDomain {
     /// `FailedCast` when the domain has another type.
     pub(crate) fn of_type<D: Domain>(&self) -> Result<&Self> {
         self.downcast_ref::<D>().map(|_| self)
-    }
-    /// Borrow the domain as a `D`. The type of the domain must have been checked before.
-    pub(crate) fn known<D: Domain>(&self) -> &D {
-        match self.downcast_ref() {
-            Ok(domain) => domain,
-            Err(_) => unreachable!("a space holds a domain of the type that it says"),
-        }
     }
 }
 impl AnyMetric {

@@ -205,8 +205,8 @@ impl<F: Fold<I, O>, I: Carrier, O: Carrier> FoldStage for Leaf<F, I, O> {
         self.0.absorb(state, rows)
     }
     fn merge(&self, state: &mut dyn Any, other: AnyState) -> Result<()> {
-        let Some(other) = take(other) else { return Err(foreign()) };
         let Some(state) = open(state) else { return Err(foreign()) };
+        let Some(other) = take(other) else { return Err(foreign()) };
         self.0.merge(state, other)
     }
     fn finish(&self, state: AnyState) -> Result<AnyValue> {

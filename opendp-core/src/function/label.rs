@@ -8,7 +8,7 @@ use serde_json::{Value as Json, json};
 use super::fold::{FoldStage, foreign};
 use crate::erased::{AnyDomain, AnyMetric};
 use crate::random::{NoEntropy, RandomSource, with_secure};
-use crate::{Carrier, Error, Result, Space, TypeName};
+use crate::{Error, Result, Space, TypeName};
 
 /// The parts of a function up to its fold, in order: spaces, functions of rows, and the fold.
 ///
@@ -32,11 +32,8 @@ enum Part {
 }
 /// The input and output types of a stage.
 #[derive(Clone, Copy)]
-struct Types(fn() -> TypeName, fn() -> TypeName);
+pub(crate) struct Types(pub(crate) fn() -> TypeName, pub(crate) fn() -> TypeName);
 impl Types {
-    fn of<I: Carrier, O: Carrier>() -> Self {
-        Types(I::type_name, O::type_name)
-    }
     fn to_json(self) -> Json {
         json!([self.0().to_string(), self.1().to_string()])
     }
@@ -51,14 +48,12 @@ impl Label {
         Label::new(vec![Part::Unlabelled(Arc::new(OnceLock::new()))])
     }
     /// Begin a label with the text that a function states.
-    pub(crate) fn words<I: Carrier, O: Carrier>(
-        label: Arc<dyn Fn() -> String + Send + Sync>,
-    ) -> Self {
-        Label::new(vec![Part::Words(label, Types::of::<I, O>())])
+    pub(crate) fn words(label: Arc<dyn Fn() -> String + Send + Sync>, types: Types) -> Self {
+        Label::new(vec![Part::Words(label, types)])
     }
     /// Begin a label with a fold.
-    pub(crate) fn fold<I: Carrier, O: Carrier>(fold: &Arc<dyn FoldStage>) -> Self {
-        Label::new(vec![Part::Fold(fold.clone(), Types::of::<I, O>())])
+    pub(crate) fn fold(fold: &Arc<dyn FoldStage>, types: Types) -> Self {
+        Label::new(vec![Part::Fold(fold.clone(), types)])
     }
     /// Append the label of the next function.
     pub(crate) fn then(&self, next: &Label) -> Self {

@@ -1,13 +1,13 @@
 //! Stages that take a whole value.
 
-use std::{marker::PhantomData, sync::Arc};
+use std::{any::Any, marker::PhantomData, sync::Arc};
 
 use super::stage::Stage;
-use crate::erased::AnyValue;
+use crate::erased::{AnyValue, mixed_up};
 use crate::{Carrier, Result};
 
 /// A function of a whole value, between erased values.
-pub(crate) trait MapStage: Send + Sync {
+pub(crate) trait MapStage: Any + Send + Sync {
     /// Call the function with a value that the caller does not use afterwards. The function can
     /// move the value out of `input`.
     fn call(&self, input: &mut AnyValue) -> Result<AnyValue>;
@@ -34,21 +34,23 @@ impl<I: Carrier, O: Carrier> MapStage for LastLeaf<I, O> {
     }
 }
 
-/// A map of typed values. The values are not erased for the call.
-pub(crate) trait TypedMap<I, O>: Send + Sync {
-    fn call_typed(&self, input: &I) -> Result<O>;
-}
-
 /// A function of a typed value.
 pub(crate) struct MapLeaf<F, I, O>(F, PhantomData<fn(&I) -> O>);
-impl<I, O, F: Fn(&I) -> Result<O>> MapLeaf<F, I, O> {
+impl<I, O, F> MapLeaf<F, I, O>
+where
+    I: Carrier,
+    O: Carrier,
+    F: Fn(&I) -> Result<O> + Send + Sync + 'static,
+{
     pub(crate) fn new(function: F) -> Self {
         MapLeaf(function, PhantomData)
     }
-}
-impl<I, O, F: Fn(&I) -> Result<O> + Send + Sync> TypedMap<I, O> for MapLeaf<F, I, O> {
-    fn call_typed(&self, input: &I) -> Result<O> {
-        (self.0)(input)
+    /// Call the function that a stage holds. The value is not erased for the call.
+    pub(crate) fn eval(stage: &Stage, input: &I) -> Result<O> {
+        match stage.leaf().downcast_ref::<Self>() {
+            Some(leaf) => (leaf.0)(input),
+            None => Err(mixed_up()),
+        }
     }
 }
 impl<I, O, F> MapStage for MapLeaf<F, I, O>

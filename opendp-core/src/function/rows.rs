@@ -35,6 +35,12 @@ pub(crate) trait Append: Send + Sync {
 }
 /// A function of typed chunks. The types are looked up once per chunk.
 struct Typed<F, I, O>(F, PhantomData<fn(&I) -> O>);
+/// Erase the types of a function of typed chunks.
+pub(crate) fn erased<I: Carrier, O: Carrier>(
+    append: impl for<'a> Fn(I::Chunk<'a>, &mut O) -> Result<()> + Send + Sync + 'static,
+) -> Arc<dyn Append> {
+    Arc::new(Typed(append, PhantomData::<fn(&I) -> O>))
+}
 impl<I, O, F> Append for Typed<F, I, O>
 where
     I: Carrier,
@@ -59,11 +65,9 @@ pub(crate) struct RowsLeaf {
     set: Option<Arc<dyn Any + Send + Sync>>,
 }
 impl RowsLeaf {
-    pub(crate) fn new<I: Carrier, O: Carrier>(
-        append: impl for<'a> Fn(I::Chunk<'a>, &mut O) -> Result<()> + Send + Sync + 'static,
-    ) -> Self {
-        let append = Arc::new(Typed(append, PhantomData));
-        RowsLeaf { append, begin: begin::<O>, empty: None, set: None }
+    /// Make a stage. `begin` sets the type of a buffer to the type of the output rows.
+    pub(crate) fn new(append: Arc<dyn Append>, begin: fn(&mut AnyValue) -> Result<()>) -> Self {
+        RowsLeaf { append, begin, empty: None, set: None }
     }
     pub(crate) fn onto(self, empty: AnyValue) -> Self {
         RowsLeaf { empty: Some(empty), ..self }
@@ -72,7 +76,8 @@ impl RowsLeaf {
         RowsLeaf { set: Some(set), ..self }
     }
 }
-fn begin<O: Carrier>(out: &mut AnyValue) -> Result<()> {
+/// Set the type of a buffer.
+pub(crate) fn begin<O: Carrier>(out: &mut AnyValue) -> Result<()> {
     if out.typed_buffer::<O>().is_some() { Ok(()) } else { Err(mixed_up()) }
 }
 impl RowsStage for RowsLeaf {

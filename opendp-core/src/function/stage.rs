@@ -7,11 +7,11 @@ use std::sync::Arc;
 use rayon::prelude::*;
 
 use super::fold::{AfterRows, AnyState, Fold, FoldStage, ThenStage, leaf};
-use super::label::Label;
+use super::label::{Label, Types};
 use super::map::{Last, MapStage};
-use super::rows::{Projection, RowsLeaf, RowsStage, Run, Sequence};
-use crate::erased::space::ErasedSpace;
+use super::rows::{Append, Projection, RowsLeaf, RowsStage, Run, Sequence};
 use crate::erased::{AnyChunk, AnyRef, AnyValue};
+use crate::space::Untyped;
 use crate::{CHUNK_ROWS, Carrier, Chunk, Error, Result};
 
 /// Data sets of at least this many rows are folded on all cores.
@@ -25,17 +25,32 @@ pub(crate) enum Stage {
 }
 
 impl Stage {
-    pub(super) fn label(&mut self, new: Label) {
-        if let Stage::Rows(_, label) | Stage::Fold(_, label) = self {
-            *label = new;
+    pub(super) fn labelled(
+        mut self,
+        text: Arc<dyn Fn() -> String + Send + Sync>,
+        types: Types,
+    ) -> Self {
+        if let Stage::Rows(_, label) | Stage::Fold(_, label) = &mut self {
+            *label = Label::words(text, types);
         }
+        self
     }
-    pub(super) fn within(&mut self, space: &dyn ErasedSpace) {
+    pub(crate) fn within(&mut self, space: &Untyped) {
         if let Stage::Rows(_, label) | Stage::Fold(_, label) = self {
             *label = label.within(space.erased());
         }
     }
-    pub(super) fn rows(leaf: RowsLeaf) -> Self {
+    /// Return the function of a whole value. Another stage has none, so it returns a unit.
+    pub(super) fn leaf(&self) -> &dyn Any {
+        match self {
+            Stage::Map(map) => &**map,
+            _ => &(),
+        }
+    }
+    pub(super) fn rows(append: Arc<dyn Append>, begin: fn(&mut AnyValue) -> Result<()>) -> Self {
+        Stage::leaf_of(RowsLeaf::new(append, begin))
+    }
+    pub(super) fn leaf_of(leaf: RowsLeaf) -> Self {
         Stage::Rows(Arc::new(leaf), Label::unlabelled())
     }
     /// Fuse this stage and the next stage into one pass. Return `None` if they cannot be fused.
@@ -119,8 +134,10 @@ impl Sink<'_> {
 }
 
 pub(super) fn fold_stage<I: Carrier, X: Carrier>(fold: impl Fold<I, X>) -> Stage {
-    let fold = leaf(fold);
-    let label = Label::fold::<I, X>(&fold);
+    labelled_fold(leaf(fold), Types(I::type_name, X::type_name))
+}
+fn labelled_fold(fold: Arc<dyn FoldStage>, types: Types) -> Stage {
+    let label = Label::fold(&fold, types);
     Stage::Fold(fold, label)
 }
 pub(super) fn fold_last(fold: Stage, last: &dyn Last) -> Stage {

@@ -64,7 +64,7 @@ macro_rules! __register_named {
                     module: module_path!(),
                 },
             };
-            $crate::__register_types!($run $($rest)*);
+            $crate::__register_types!(($run $($p)*) $($rest)*);
         };
     };
 }
@@ -79,10 +79,13 @@ macro_rules! __register_types {
 #[macro_export]
 macro_rules! __register {
     // Every type parameter is chosen, so write one registration.
-    (($f:ident $run:ident) [$([$g:ident ($code:ty) [$one:ty $(, $ty:ty)*] [$($gd:ty)?]])*] []) => {
+    ((($f:ident $run:ident) $($p:ident)*) [$([$g:ident ($code:ty) [$one:ty $(, $ty:ty)*] [$($gd:ty)?]])*] []) => {
         const _: () = {
             fn construct(call: $crate::Call) -> $crate::Result<$crate::Constructed> {
-                $crate::Constructor::call(&$run::<$($code),*>, call)
+                match call.arguments() {
+                    Ok(($($p,)*)) => $crate::Made::taken($run::<$($code),*>($($p),*)),
+                    Err(error) => Err(error),
+                }
             }
             $crate::__private::submit! {
                 $crate::Registration {

@@ -102,10 +102,14 @@ where
     let noise = CensoredLaplace::new(scale.value(), bounds.upper().above(lower));
     let function = adding::<D>(noise, bounds);
     let map = map_of::<Laplace, _, _>(scale, true);
-    Ok(Measurement::new(input, MaxDivergence, function, map).with_accuracy(move |alpha| {
+    let bound = accuracy_of(scale, count);
+    Ok(Measurement::new(input, MaxDivergence, function, map).with_accuracy(bound))
+}
+fn accuracy_of(scale: Scale, count: Option<usize>) -> impl Fn(f64) -> Result<Vec<Option<f64>>> {
+    move |alpha| {
         accuracy::check(alpha)?;
         Ok(accuracy::each(discrete_accuracy(scale, alpha)?, count))
-    }))
+    }
 }
 
 /// Build the function that adds the noise. This function does not depend on the distance type.

@@ -1,12 +1,13 @@
 //! Casts a column of a frame to another type.
 
 use opendp_core::{
-    Atom, AtomDomain, Codec, ColumnDomain, DataFrameDomain, DatasetMetric, HashableAtom, MetricOn,
-    Result, Space, Transformation,
+    Atom, AtomDomain, ColumnDomain, DataFrameDomain, DatasetMetric, HashableAtom, MetricOn, Result,
+    Space, Transformation, TypeName,
 };
+use serde_json::Value as Json;
 
 use crate::RoundCast;
-use crate::dataframe::replaced::{cast_cells, replaced};
+use crate::dataframe::replaced::{Words, cast_cells, replaced};
 use crate::rows::each::call;
 
 /// Cast a column of a frame to another type, or to the default value of that type.
@@ -60,9 +61,8 @@ where
     TOA: Atom + RoundCast<TIA>,
 {
     let made = ColumnDomain::new(AtomDomain::<TOA>::default());
-    let types = [TIA::type_name(), TOA::type_name()].map(|name| name.to_string().to_json());
-    let label = call("df_cast_default", [column_name.to_json(), types.to_vec().into()]);
-    Ok(replaced(input, column_name, made, cast_cells::<TIA, TOA>)?.labelled(label))
+    let label = label(column_name.to_json(), TIA::type_name(), TOA::type_name());
+    replaced(input, column_name, made, label, cast_cells::<TIA, TOA>)
 }
 
 register! {
@@ -71,6 +71,11 @@ register! {
             M in unsized_metrics,
             TIA in castable_atoms,
             TOA in castable_atoms;
+}
+
+fn label(column_name: Json, from: TypeName, to: TypeName) -> Words {
+    let types = Json::from([from, to].map(|name| name.to_string()).to_vec());
+    Box::new(call("df_cast_default", [column_name, types]))
 }
 
 #[cfg(test)]

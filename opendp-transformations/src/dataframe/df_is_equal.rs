@@ -63,7 +63,7 @@ where
         let Some(cells) = cells else { return Ok(Column::new(vec![false; rows])) };
         Ok(Column::new(cells.iter().map(|cell| *cell == value).collect()))
     };
-    Ok(replaced(input, column_name, flags, equal)?.labelled(label))
+    replaced(input, column_name, flags, Box::new(label), equal)
 }
 
 register! {

@@ -10,6 +10,9 @@ use opendp_core::{
 use crate::dataframe::select_column::column;
 use crate::rows::round_cast::{RoundCast, defaults};
 
+/// The label of a function of rows.
+pub(crate) type Words = Box<dyn Fn() -> String + Send + Sync>;
+
 /// Replace a column. Each new cell depends only on the old cell of the same row. The arguments of
 /// `cells` are the old cells of a chunk and the number of its rows. If the column is absent or has
 /// another type, the first argument is `None`.
@@ -17,6 +20,7 @@ pub(crate) fn replaced<K, M, T>(
     input: Space<DataFrameDomain<K>, M>,
     name: K,
     made: ColumnDomain,
+    label: Words,
     cells: impl Fn(Option<&[T]>, usize) -> Result<Column> + Send + Sync + 'static,
 ) -> Result<Transformation<DataFrameDomain<K>, M, DataFrameDomain<K>, M>>
 where
@@ -25,7 +29,7 @@ where
     T: Cell,
 {
     let of = move |rows: FrameChunk<'_, K>, name: &K| cells(rows.cells(name), rows.rows());
-    put(input, name, made, Arc::new(of), has::<K, T>)
+    put(input, name, made, label, Arc::new(of), has::<K, T>)
 }
 /// Cast the cells of a column. If there are no cells, return default values.
 pub(crate) fn cast_cells<I, O>(cells: Option<&[I]>, rows: usize) -> Result<Column>
@@ -49,6 +53,7 @@ fn put<K, M>(
     input: Space<DataFrameDomain<K>, M>,
     name: K,
     made: ColumnDomain,
+    label: Words,
     column: Made<K>,
     check: fn(&DataFrameDomain<K>, &K) -> Result<()>,
 ) -> Result<Transformation<DataFrameDomain<K>, M, DataFrameDomain<K>, M>>
@@ -64,6 +69,6 @@ where
         out.append(rows.with_column(&name, column(rows, &name)?)?);
         Ok(())
     };
-    let map = StabilityMap::identity();
-    Ok(Transformation::new(input, output, Function::rows_onto(empty, replace), map))
+    let function = Function::rows_onto(empty, replace).labelled(label);
+    Ok(Transformation::new(input, output, function, StabilityMap::identity()))
 }

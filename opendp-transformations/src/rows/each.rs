@@ -37,7 +37,7 @@ where
     E: Domain,
     M: DatasetMetric + MetricOn<VectorDomain<D>> + MetricOn<VectorDomain<E>>,
 {
-    match alike(element, input.domain().size(), input.metric()) {
+    match alike(element, &input) {
         Ok((output, map)) => Ok(Transformation::new(input, output, function, map)),
         Err(error) => Err(error),
     }
@@ -46,14 +46,26 @@ where
 /// the same number of records as the input. The element domain of the output can be different.
 fn alike<E, M>(
     element: E,
-    size: Option<usize>,
-    metric: &M,
+    input: &dyn Input<M>,
 ) -> Result<(Space<VectorDomain<E>, M>, StabilityMap<M, M>)>
 where
     E: Domain,
     M: MetricOn<VectorDomain<E>>,
 {
     let domain = VectorDomain::new(element);
-    let domain = if let Some(size) = size { domain.with_size(size) } else { domain };
-    Ok((Space::new(domain, metric.clone())?, StabilityMap::identity()))
+    let domain = if let Some(size) = input.size() { domain.with_size(size) } else { domain };
+    Ok((Space::new(domain, input.metric().clone())?, StabilityMap::identity()))
+}
+/// The properties of an input space that the output space copies.
+trait Input<M> {
+    fn size(&self) -> Option<usize>;
+    fn metric(&self) -> &M;
+}
+impl<D: Domain, M: MetricOn<VectorDomain<D>>> Input<M> for Space<VectorDomain<D>, M> {
+    fn size(&self) -> Option<usize> {
+        self.domain().size()
+    }
+    fn metric(&self) -> &M {
+        Space::metric(self)
+    }
 }
