@@ -149,7 +149,7 @@ pub(super) fn several<T: Atom + Number, MB: SelectionMeasure>(
     increasing(alphas)?;
     if SEVERAL <= alphas.len() {
         let (measure, candidates) = (TheMeasure(measure), candidates.to_vec());
-        return make_private_quantiles(rows, measure, candidates, alphas, scale);
+        return make_private_quantiles(rows, measure, candidates, alphas.to_vec(), scale);
     }
     let choose = |alpha: &f64| {
         let (measure, candidates) = (TheMeasure(measure.clone()), candidates.to_vec());
