@@ -53,6 +53,9 @@ impl Journal for Kept {
         let mut loss = Loss::exact(Notion::Approximate, entry.loss.clone())?;
         if let Some(mu_squared) = &entry.mu_squared {
             loss = loss.with_mu_squared(mu_squared.clone())?;
+            if let Some(rho) = &entry.rho {
+                loss = loss.with_rho(rho.clone())?;
+            }
         }
         let mut number = self.0.history(BUDGET)?.len();
         loop {
@@ -79,6 +82,7 @@ fn write(entry: &Entry) -> String {
         "mechanism": entry.mechanism,
         "scale": entry.scale,
         "mu_squared": entry.mu_squared.as_ref().map(Exact::to_string),
+        "rho": entry.rho.as_ref().map(Exact::to_string),
         "threshold": entry.threshold,
         "reserved": entry.reserved.as_ref().map(|parts| parts.each_ref().map(Exact::to_string)),
         "accuracy": entry.accuracy,
@@ -102,6 +106,8 @@ fn read(kept: &str, loss: &[Exact]) -> Result<Entry> {
         threshold: kept["threshold"].as_f64(),
         loss: loss.to_vec(),
         mu_squared: kept["mu_squared"].as_str().map(str::parse).transpose()?,
+        // Entries of older versions have no `rho`.
+        rho: kept["rho"].as_str().map(str::parse).transpose()?,
         reserved: match (kept["reserved"][0].as_str(), kept["reserved"][1].as_str()) {
             (Some(pure), Some(deltas)) => Some([pure.parse()?, deltas.parse()?]),
             _ => None,

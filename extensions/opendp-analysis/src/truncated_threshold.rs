@@ -29,7 +29,8 @@ pub(crate) const MOST: f64 = 9_007_199_254_740_992.0;
 /// Make a measurement that adds truncated Laplace noise to counts and hides rare keys.
 ///
 /// The keys can be private. A key is released only if its noisy count reaches a threshold. So it is
-/// improbable that a key of only one person is released. At the same epsilon and delta, this measurement releases more keys than
+/// improbable that a key of only one person is released. At the same epsilon and delta, this
+/// measurement releases more keys than
 /// [`make_laplace_threshold`](opendp_measurements::make_laplace_threshold) does, for two reasons.
 /// First, noise is truncated, so delta is smaller. Second, the threshold can be a fraction, so no
 /// part of a wanted delta is left over.

@@ -26,8 +26,8 @@ pub(crate) fn open(total: &Loss) -> Result<AdaptiveAccount> {
 /// privacy.
 pub(crate) fn charged(loss: &Loss) -> AdaptiveLoss {
     let part = |place: usize| loss.parts().get(place).cloned().unwrap_or(Exact::INFINITY);
-    let mu_squared = loss.mu_squared().cloned();
-    AdaptiveLoss { epsilon: part(0), delta: part(1), mu_squared }
+    let (mu_squared, rho) = (loss.mu_squared().cloned(), loss.choice_rho().cloned());
+    AdaptiveLoss { epsilon: part(0), delta: part(1), mu_squared, rho }
 }
 /// Convert an epsilon and a delta to a loss.
 pub(crate) fn loss((epsilon, delta): (Exact, Exact)) -> Result<Loss> {

@@ -113,6 +113,7 @@ impl<'c, MO: Accounted, TO: Carrier> Question<'c, MO, TO> {
             threshold: self.threshold,
             loss: self.cost.parts.clone(),
             mu_squared: self.cost.mu_squared.clone(),
+            rho: self.cost.rho.clone(),
             reserved: None,
             accuracy,
             error_in: self.error_in,

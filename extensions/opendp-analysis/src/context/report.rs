@@ -38,6 +38,10 @@ pub struct Entry {
     /// The square of `mu`, if the release is also `mu`-GDP. A tight account needs this square to
     /// restore the exact charge. Without the square, the release is charged for its loss.
     pub mu_squared: Option<Exact>,
+    /// The `rho` of the release, if it chooses among candidates by Gumbel noise. A tight account
+    /// needs this number to restore the exact charge. Without it, the release is charged for its
+    /// `mu`, as in entries of older versions.
+    pub rho: Option<Exact>,
     /// The reserved epsilon for pure losses, and the reserved delta for the deltas of losses. Both
     /// are present if a [plan](super::Plan) opened a tight account with this release and reserved
     /// the epsilon and the delta.

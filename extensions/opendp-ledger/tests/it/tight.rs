@@ -135,3 +135,30 @@ fn an_entry_about_the_clock_does_not_choose_how_delta_is_divided() {
     assert_eq!(gaussian(&ledger, 10), before);
     assert!(!ledger.account("b").unwrap().filters().unwrap().has_begun());
 }
+#[test]
+fn choices_add_up_rho_after_each_restart() {
+    let (_folder, path) = file();
+    Ledger::open(&path).unwrap().create_tight("b", &total(), &Terms::new()).unwrap();
+    let account = Ledger::open(&path).unwrap().account("b").unwrap();
+    let share = Share::Fraction(exact("1/50"));
+    let room = account.filters().unwrap().room(&share, Kind::Choice).unwrap();
+    let mu = room.mu_squared.to_f64_up().sqrt();
+    let epsilon = joined_epsilon(0.0, mu * (1.0 + 1e-9), 1e-9).unwrap();
+    let by_mu = Loss::epsilon_delta(&epsilon.to_string(), DELTA).unwrap();
+    let by_mu = by_mu.with_mu_squared(room.mu_squared).unwrap();
+    let loss = by_mu.clone().with_rho(room.rho).unwrap();
+    let spent = |loss: &Loss, path: &std::path::Path| {
+        let admitted = (0..60).take_while(|number| {
+            let ledger = Ledger::open(path).unwrap();
+            spend(&ledger, &number.to_string(), loss).is_ok()
+        });
+        admitted.count()
+    };
+    assert_eq!(spent(&loss, &path), 50);
+    let history = Ledger::open(&path).unwrap().history("b").unwrap();
+    assert!(history.iter().all(|entry| entry.loss == loss));
+    // Without the rho, fewer choices fit.
+    let (_folder, path) = file();
+    Ledger::open(&path).unwrap().create_tight("b", &total(), &Terms::new()).unwrap();
+    assert!((30..45).contains(&spent(&by_mu, &path)));
+}
