@@ -258,7 +258,7 @@ impl AdaptiveAccount {
         let mu = if pure == epsilon { 0.0 } else { joined_mu(pure.to_f64_up(), most, at)? };
         let pot = match mu {
             0.0 => Pot::simple(pure.clone(), own),
-            _ => Pot::of(pure.clone(), Exact::from_f64(mu)?, own),
+            _ => Pot { planned: true, ..Pot::of(pure.clone(), Exact::from_f64(mu)?, own) },
         };
         let way = Way { deltas: deltas.clone(), spent: Exact::ZERO, pots: vec![pot] };
         AdaptiveAccount { began: true, ..AdaptiveAccount::of(epsilon, delta) }.with(vec![way])

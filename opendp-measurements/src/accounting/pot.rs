@@ -22,6 +22,9 @@ pub(super) struct Pot {
     /// Whether the filter charges each loss by twice its `rho`. The `squares` are then sums of
     /// `2 rho`. For Gaussian noise, `2 rho` is `mu^2`.
     pub(super) concentrated: bool,
+    /// Whether the limits are planned for known releases. Then each pure loss that fits is charged
+    /// as a pure loss.
+    pub(super) planned: bool,
 }
 /// The sizes of one loss in the filters.
 pub(super) struct Sizes {
@@ -54,6 +57,7 @@ impl Pot {
             failures_spent: Exact::ZERO,
             simple: true,
             concentrated: false,
+            planned: false,
         }
     }
     pub(super) fn pure_left(&self) -> Exact {
@@ -88,6 +92,6 @@ impl Pot {
     /// the remaining room for Gaussian noise. Return true if the first part is smaller.
     fn rather_pure(&self, epsilon: &Exact, square: &Exact) -> bool {
         let (pure, squares) = (self.pure_left(), self.square_left());
-        epsilon <= &pure && epsilon.times(&squares) <= square.times(&pure)
+        epsilon <= &pure && (self.planned || epsilon.times(&squares) <= square.times(&pure))
     }
 }

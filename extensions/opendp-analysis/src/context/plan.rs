@@ -1,6 +1,7 @@
 //! Several questions whose noise is solved for jointly.
 
 mod answers;
+mod choosing;
 mod drafted;
 mod endowed;
 mod solver;
@@ -18,13 +19,9 @@ pub use answers::Answers;
 use answers::another;
 use drafted::{Drafted, Ready, Units};
 pub use drafted::{Noised, Planned};
-use endowed::Best;
 pub(crate) use endowed::Endowed;
 pub(crate) use solver::Endowment;
 use solver::Item;
-
-/// The largest number of ways to divide the budget that a plan tries.
-const MOST_TRIALS: usize = 256;
 
 /// The goal for the answer to a question of a [`Plan`].
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -50,7 +47,10 @@ pub enum Goal {
 ///
 /// Under an epsilon and a delta, a plan chooses between Laplace and Gaussian noise. The plan also
 /// divides the budget between pure losses, Gaussian noise and deltas. If nothing was spent before,
-/// the scales are within one percent of the best for these choices. Later questions then use the
+/// the scales are within one percent of the best for these choices. A question about keys that are
+/// found has a threshold, which hides the keys of lower counts. If such a question has a weight,
+/// its threshold counts as an error, beside the error of the noise. The scale, the threshold and
+/// the part of delta for thresholds are then solved together. Later questions then use the
 /// same division of the budget. Otherwise the plan uses the open filters. Then it can need more
 /// noise.
 ///
@@ -237,38 +237,6 @@ impl<'c, MO: Accounted> Plan<'c, MO> {
         }
         Ok(endowed.with_thresholds(deltas))
     }
-    /// Find the best division of the budget with which the account admits all questions, and find
-    /// their noise.
-    fn chosen(&self) -> Result<Option<(Best, Vec<Setting>)>> {
-        for best in self.endowed()?.ways(&self.items)?.into_iter().take(MOST_TRIALS) {
-            let demand = best.mode.demand(&self.items).unwrap_or_default();
-            let scales = best.mode.scales(&self.items, &demand, best.room);
-            let settings = self.items.iter().zip(scales).map(|(item, scale)| {
-                let gaussian = best.mode.gaussian && item.gaussian.is_some() || item.pure.is_none();
-                Ok(Setting { scale: Scale::new(scale)?, gaussian: gaussian && MO::TIGHT })
-            });
-            let settings = settings.collect::<Result<Vec<_>>>()?;
-            if best.reserved.is_some() || self.admits(&best, &settings)? {
-                return Ok(Some((best, settings)));
-            }
-        }
-        Ok(None)
-    }
-    /// Return whether the account admits all releases, in their order.
-    fn admits(&self, best: &Best, settings: &[Setting]) -> Result<bool> {
-        let mut account = self.context.account()?;
-        for (draft, setting) in self.drafts.iter().zip(settings) {
-            let ready = match draft.ready(*setting, &best.delta_of_each, best.stated) {
-                // With this small delta, no threshold is possible.
-                Err(Error::BudgetExceeded(_)) => return Ok(false),
-                ready => ready?,
-            };
-            if account.charge(ready.cost()).is_err() {
-                return Ok(false);
-            }
-        }
-        Ok(true)
-    }
     fn solved(self, stretched: f64) -> Result<Solved<'c, MO>> {
         let Some((best, settings)) = self.chosen()? else {
             let words = match self.needs() {
@@ -328,6 +296,15 @@ impl<'c, MO: Accounted> Solved<'c, MO> {
     pub fn accuracy<TO>(&self, asked: Asked<TO>) -> Result<f64> {
         let (draft, setting) = self.at(asked.0)?;
         draft.ready(*setting, &self.delta, self.stated)?.accuracy()
+    }
+    /// Return the threshold that the noisy count of a key must reach, if the question is about keys
+    /// that are found.
+    ///
+    /// # Errors
+    /// `Argument` when the question is of another plan.
+    pub fn threshold<TO>(&self, asked: Asked<TO>) -> Result<Option<f64>> {
+        let (draft, setting) = self.at(asked.0)?;
+        Ok(draft.ready(*setting, &self.delta, self.stated)?.threshold())
     }
     /// Return the factor by which wanted accuracies were multiplied. It is 1 if the wanted
     /// accuracies fit.

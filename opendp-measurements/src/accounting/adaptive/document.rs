@@ -62,9 +62,11 @@ fn write_pot(pot: &Pot) -> Json {
         "failure": [pot.failure.to_string(), pot.failures_spent.to_string()],
         "simple": pot.simple,
     });
-    // Accounts of older versions have no concentrated filters.
-    if pot.concentrated {
-        json["concentrated"] = true.into();
+    // Accounts of older versions have no concentrated and no planned filters.
+    for (name, set) in [("concentrated", pot.concentrated), ("planned", pot.planned)] {
+        if set {
+            json[name] = true.into();
+        }
     }
     json
 }
@@ -75,7 +77,8 @@ fn read_pot(json: &Json) -> Result<Pot> {
     };
     let ((pure, pure_spent), (squares, squares_spent)) = (pair("pure")?, pair("squares")?);
     let ((failure, failures_spent), simple) = (pair("failure")?, flag(json, "simple")?);
-    let concentrated = json.get("concentrated").is_some() && flag(json, "concentrated")?;
+    let set = |name: &str| json.get(name).map_or(Ok(false), |_| flag(json, name));
+    let (concentrated, planned) = (set("concentrated")?, set("planned")?);
     Ok(Pot {
         pure,
         pure_spent,
@@ -85,6 +88,7 @@ fn read_pot(json: &Json) -> Result<Pot> {
         failures_spent,
         simple,
         concentrated,
+        planned,
     })
 }
 fn list<'j>(json: &'j Json, name: &str) -> Result<&'j Vec<Json>> {

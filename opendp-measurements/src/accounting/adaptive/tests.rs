@@ -276,6 +276,22 @@ fn a_reserved_filter_has_room_for_the_whole_budget_and_no_more() {
         assert!(account.charge(&pure(1e-3, 0.0)).is_err());
         assert!(account.charge(&gaussian(&exact(1e-9), &exact(1e-9))).is_err());
     }
+    // A small pure loss that takes all of its room is not charged as a `mu^2`, in either order.
+    for gaussian_first in [false, true] {
+        let mut account =
+            AdaptiveAccount::reserving(&exact(EPSILON), &exact(DELTA), &exact(0.05), &Exact::ZERO)
+                .unwrap();
+        let room = account.filters().pop().unwrap();
+        let mut losses = [pure(0.05, 0.0), gaussian(&room.mu_squared, &exact(1e-9))];
+        if gaussian_first {
+            losses.reverse();
+        }
+        for loss in &losses {
+            account.charge(loss).unwrap();
+            account = AdaptiveAccount::from_json(&account.to_json()).unwrap();
+        }
+        assert!(composed(&losses) <= DELTA * (1.0 + 1e-9));
+    }
     let (one, two) = (exact(1.0), exact(2.0));
     assert!(AdaptiveAccount::reserving(&one, &exact(DELTA), &two, &exact(0.0)).is_err());
     assert!(AdaptiveAccount::reserving(&one, &exact(DELTA), &one, &exact(0.5)).is_err());
