@@ -125,6 +125,9 @@
 //! # Ok::<(), opendp_core::Error>(())
 //! ```
 //!
+//! A plan with an [id](Plan::with_id) is charged only once, also if the process ends between its
+//! answers and a [`Journal`] keeps the record.
+//!
 //! # Computing with answers
 //!
 //! Sums, differences, multiples and quotients of answers have intervals, too. These intervals are

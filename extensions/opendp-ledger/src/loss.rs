@@ -1,13 +1,18 @@
 //! Losses and budgets: exact amounts in a measure.
 
+mod accounted;
+
 use std::fmt;
 
 use opendp_core::arith::Exact;
-use opendp_core::erased::{AnyDistance, AnyMeasure};
-use opendp_core::{Approximate, Error, MaxDivergence, Measure, Result, ZeroConcentratedDivergence};
+use opendp_core::{Error, Result};
 use serde_json::{Map, Value as Json};
 
 use crate::say;
+pub use accounted::Accounted;
+
+/// The text between the losses of several releases that are charged together.
+const TOGETHER: &str = "; ";
 
 /// The maximum number of digits of an amount that can be read. Older versions never wrote an amount
 /// with so many digits.
@@ -68,6 +73,8 @@ pub struct Loss {
     mu_squared: Option<Exact>,
     /// A `rho`, if the release is also zero-concentrated and has a `mu^2`.
     choice_rho: Option<Exact>,
+    /// The losses of several releases that are charged together.
+    members: Vec<Loss>,
 }
 impl Loss {
     /// Make a loss in pure differential privacy from text. The loss is exactly the written number.
@@ -115,7 +122,7 @@ impl Loss {
         }
     }
     fn of(notion: Notion, parts: Vec<Exact>) -> Self {
-        Loss { notion, parts, mu_squared: None, choice_rho: None }
+        Loss { notion, parts, mu_squared: None, choice_rho: None, members: Vec::new() }
     }
     /// State that the release also has `mu`-Gaussian differential privacy. The argument is `mu^2`.
     /// A release with continuous Gaussian noise has this property. A budget that composes tightly
@@ -144,6 +151,36 @@ impl Loss {
             return Err(Error::InvalidDistance(reason.into()));
         }
         Ok(Loss { choice_rho: Some(rho), ..self })
+    }
+    /// Make the loss of several releases that are charged together, in this order. The losses must
+    /// be known before the first release. A budget that composes tightly charges each loss to its
+    /// filters, and admits all of them or none. Any other budget charges their sum.
+    ///
+    /// # Errors
+    /// `MeasureMismatch` when a loss is not an epsilon and a delta. `Argument` when there is no
+    /// loss.
+    pub fn together(losses: Vec<Loss>) -> Result<Self> {
+        if losses.is_empty() {
+            return Err(Error::argument("losses", "expected at least one loss, found none"));
+        }
+        let mut sum = Loss::zero(Notion::Approximate);
+        let mut members = Vec::new();
+        for loss in losses {
+            let loss = loss.within(Notion::Approximate)?;
+            sum = sum.plus(&loss);
+            match loss.members.is_empty() {
+                true => members.push(loss),
+                false => members.extend(loss.members),
+            }
+        }
+        match <[Loss; 1]>::try_from(members) {
+            Ok([only]) => Ok(only),
+            Err(members) => Ok(Loss { members, ..sum }),
+        }
+    }
+    /// Return the losses that are charged together, or only this loss.
+    pub fn members(&self) -> &[Loss] {
+        if self.members.is_empty() { std::slice::from_ref(self) } else { &self.members }
     }
     /// Return the `rho` that was stated beside a `mu^2`.
     pub fn choice_rho(&self) -> Option<&Exact> {
@@ -224,7 +261,8 @@ impl Loss {
     /// Check that the written loss can be read again. Very long numbers cannot be read.
     pub(crate) fn check_text(&self) -> Result<()> {
         let comes_back = |part: &Exact| part.to_string().parse().is_ok_and(|read| *part == read);
-        if self.parts.iter().chain(self.others()).all(comes_back) {
+        let all = self.members().iter().flat_map(|one| one.parts.iter().chain(one.others()));
+        if self.parts.iter().chain(all).all(comes_back) {
             return Ok(());
         }
         Err(Error::InvalidDistance(
@@ -236,10 +274,17 @@ impl Loss {
     }
     /// Write the parts of the loss in the format of the ledger's tables.
     pub(crate) fn to_text(&self) -> String {
+        if !self.members.is_empty() {
+            return self.members.iter().map(Loss::to_text).collect::<Vec<_>>().join(TOGETHER);
+        }
         let amounts = self.parts.iter().chain(self.others());
         amounts.map(Exact::to_string).collect::<Vec<_>>().join(" ")
     }
     pub(crate) fn from_text(notion: Notion, text: &str) -> Result<Self> {
+        if text.contains(TOGETHER) {
+            let members = text.split(TOGETHER).map(|member| Loss::from_text(notion, member));
+            return Loss::together(members.collect::<Result<_>>()?);
+        }
         let mut parts = text.split(' ').map(read).collect::<Result<Vec<Exact>>>()?;
         // Beside an epsilon and a delta, there can be a `mu^2`, and then a `rho`. Older versions
         // wrote no `rho`.
@@ -252,7 +297,7 @@ impl Loss {
         if parts.len() != notion.parts().len() {
             return Err(Error::InvalidDistance("a loss has the wrong number of parts".into()));
         }
-        Ok(Loss { notion, parts, mu_squared, choice_rho })
+        Ok(Loss { notion, parts, mu_squared, choice_rho, members: Vec::new() })
     }
     /// Convert the loss to JSON: an object of exact amounts, as strings.
     pub fn to_json(&self) -> Json {
@@ -262,7 +307,9 @@ impl Loss {
         let squared = squared.map(|amount| ("mu_squared".to_owned(), amount.to_string().into()));
         let rho = self.choice_rho.iter();
         let rho = rho.map(|amount| ("rho".to_owned(), amount.to_string().into()));
-        Json::Object(parts.chain(squared).chain(rho).collect::<Map<_, _>>())
+        let members: Json = self.members.iter().map(Loss::to_json).collect();
+        let members = (!self.members.is_empty()).then(|| ("members".to_owned(), members));
+        Json::Object(parts.chain(squared).chain(rho).chain(members).collect::<Map<_, _>>())
     }
     /// Write the parts of the loss with up to 12 decimals. Round up if `up` is true, and otherwise
     /// down.
@@ -314,49 +361,6 @@ fn or_its_float(part: &Exact) -> Exact {
 impl fmt::Display for Loss {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.say(true))
-    }
-}
-
-/// A measure whose losses can be charged to a budget.
-pub trait Accounted: Measure {
-    /// Convert a loss to an exact loss for a budget. If rounding is needed, round up.
-    ///
-    /// # Errors
-    /// `InvalidDistance` when the loss is not finite. `NotImplemented` when budgets do not support
-    /// this measure.
-    fn account(&self, loss: &Self::Distance) -> Result<Loss>;
-}
-impl Accounted for MaxDivergence {
-    fn account(&self, loss: &f64) -> Result<Loss> {
-        Loss::computed(Notion::Pure, &[*loss])
-    }
-}
-impl Accounted for Approximate<MaxDivergence> {
-    fn account(&self, (epsilon, delta): &(f64, f64)) -> Result<Loss> {
-        Loss::computed(Notion::Approximate, &[*epsilon, *delta])
-    }
-}
-impl Accounted for ZeroConcentratedDivergence {
-    fn account(&self, loss: &f64) -> Result<Loss> {
-        Loss::computed(Notion::Concentrated, &[*loss])
-    }
-}
-impl Accounted for AnyMeasure {
-    fn account(&self, loss: &AnyDistance) -> Result<Loss> {
-        if self.downcast_ref::<MaxDivergence>().is_ok() {
-            return MaxDivergence.account(loss.downcast_ref()?);
-        }
-        if self.downcast_ref::<ZeroConcentratedDivergence>().is_ok() {
-            return ZeroConcentratedDivergence.account(loss.downcast_ref()?);
-        }
-        if let Ok(measure) = self.downcast_ref::<Approximate<MaxDivergence>>() {
-            return measure.account(loss.downcast_ref()?);
-        }
-        Err(Error::NotImplemented(format!(
-            "a budget cannot be kept in {}: expected a loss in max_divergence, \
-             approximate(max_divergence) or zero_concentrated_divergence",
-            self.to_json()
-        )))
     }
 }
 

@@ -44,21 +44,34 @@ impl<MO: Accounted> Context<MO> {
     pub(crate) fn endowed(&self, count: usize, wanted: Option<&[Exact]>) -> Result<Endowed> {
         let books = self.locked()?;
         let share = self.split.share_of(books.entries.len(), count, wanted)?;
-        Endowed::new(&books.account, share)
+        let endowed = Endowed::new(&books.account, share)?;
+        let reserves = self.journal.as_ref().is_none_or(|journal| journal.reserves());
+        Ok(if reserves { endowed } else { endowed.without_reserve() })
     }
     /// Return a copy of the account, to try charges.
     pub(crate) fn account(&self) -> Result<Account<MO>> {
         Ok(self.locked()?.account.clone())
     }
     /// Charge for all releases or for none. Each of `ways` is a filter to reserve, or `None`: use
-    /// the first that admits all. Write the releases to the journal before they are run.
+    /// the first that admits all. Write the releases to the journal before they are run. A plan
+    /// with an id is charged only once.
     pub(crate) fn charge<'r>(
         &self,
+        plan: Option<&str>,
         costs: &[&Cost],
         ways: &[Option<&'r [Exact; 2]>],
         entries: &dyn Fn(Vec<Exact>, Option<&'r [Exact; 2]>) -> Vec<Entry>,
     ) -> Result<()> {
         let mut books = self.locked()?;
+        if let Some(id) = plan
+            && books.entries.iter().any(|entry| entry.plan.as_deref() == Some(id))
+        {
+            let reason = format!(
+                "the plan `{id}` was charged before, and its answers are not drawn again; nothing \
+                 was run. For new answers, give the plan another id"
+            );
+            return Err(Error::argument("plan", reason));
+        }
         self.split.admit(books.entries.len(), costs.len())?;
         let mut charged = Err(Error::BudgetExceeded("there is no way to pay".into()));
         for &reserved in ways {
@@ -78,7 +91,10 @@ impl<MO: Accounted> Context<MO> {
         let entries = entries(books.account.left()?, reserved);
         books.entries.extend(entries.iter().cloned());
         // Write under the lock, so the journal has the order of the charges.
-        let write = |journal: &Arc<dyn Journal>| entries.iter().try_for_each(|e| journal.record(e));
+        let write = |journal: &Arc<dyn Journal>| match (plan, entries.as_slice()) {
+            (None, [only]) => journal.record(only),
+            _ => journal.record_plan(&entries),
+        };
         self.journal.as_ref().map_or(Ok(()), write)
     }
     pub(super) fn locked(&self) -> Result<MutexGuard<'_, Books<MO>>> {

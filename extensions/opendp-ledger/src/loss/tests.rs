@@ -1,3 +1,6 @@
+use opendp_core::erased::{AnyDistance, AnyMeasure};
+use opendp_core::{Approximate, MaxDivergence};
+
 use super::*;
 
 #[test]
@@ -56,4 +59,27 @@ fn a_rho_beside_a_mu_is_written_and_texts_of_older_versions_have_none() {
     assert!(Loss::from_text(Notion::Approximate, &more).is_err());
     assert!(Loss::from_text(Notion::Concentrated, "1 2").is_err());
     assert!(both.with_rho(exact("1")).is_err() && gaussian.with_rho(Exact::INFINITY).is_err());
+}
+#[test]
+fn losses_together_are_written_with_each_member() {
+    let exact = |text: &str| text.parse::<Exact>().unwrap();
+    let gaussian = Loss::epsilon_delta("0.5", "1e-9").unwrap();
+    let gaussian = gaussian.with_mu_squared(exact("0.01")).unwrap();
+    let pure = Loss::epsilon("0.25").unwrap();
+    let both = Loss::together(vec![gaussian.clone(), pure.clone()]).unwrap();
+    assert_eq!(both.parts(), [exact("0.75"), exact("1e-9")]);
+    assert_eq!(both.members().len(), 2);
+    assert_eq!(both.members()[0], gaussian);
+    assert_eq!(Loss::from_text(Notion::Approximate, &both.to_text()).unwrap(), both);
+    assert_eq!(both.to_json()["members"].as_array().unwrap().len(), 2);
+    both.check_text().unwrap();
+    let nested = Loss::together(vec![both.clone(), pure.clone()]).unwrap();
+    assert_eq!(nested.members().len(), 3);
+    assert_eq!(both.within(Notion::Approximate).unwrap(), both);
+    assert_eq!(gaussian.members(), [gaussian.clone()]);
+    assert_eq!(Loss::together(vec![gaussian.clone()]).unwrap(), gaussian);
+    assert!(Loss::together(Vec::new()).is_err());
+    assert!(Loss::together(vec![Loss::rho("1").unwrap()]).is_err());
+    let long = Loss::epsilon("1e4096").unwrap();
+    assert!(Loss::together(vec![pure, long]).unwrap().check_text().is_err());
 }

@@ -162,3 +162,24 @@ fn choices_add_up_rho_after_each_restart() {
     Ledger::open(&path).unwrap().create_tight("b", &total(), &Terms::new()).unwrap();
     assert!((30..45).contains(&spent(&by_mu, &path)));
 }
+#[test]
+fn releases_that_are_charged_together_take_one_entry_and_all_or_none() {
+    let (_folder, path) = file();
+    let ledger = Ledger::open(&path).unwrap();
+    ledger.create_tight("b", &total(), &Terms::new()).unwrap();
+    let one = gaussian(&ledger, 100);
+    let forty = Loss::together(vec![one.clone(); 40]).unwrap();
+    spend(&ledger, "first plan", &forty).unwrap();
+    spend(&ledger, "second plan", &forty).unwrap();
+    // A plan of 40 does not fit, and charges nothing.
+    assert_eq!(spend(&ledger, "third plan", &forty).unwrap_err().kind(), "BudgetExceeded");
+    let twenty = Loss::together(vec![one.clone(); 20]).unwrap();
+    let ledger = Ledger::open(&path).unwrap();
+    spend(&ledger, "fourth plan", &twenty).unwrap();
+    assert_eq!(spend(&ledger, "one more", &one).unwrap_err().kind(), "BudgetExceeded");
+    assert!(spend(&ledger, "first plan", &forty).unwrap().repeated());
+    assert_eq!(spend(&ledger, "first plan", &twenty).unwrap_err().kind(), "Argument");
+    let history = ledger.history("b").unwrap();
+    assert_eq!((history.len(), history[0].loss.members().len()), (3, 40));
+    ledger.export().unwrap();
+}

@@ -62,6 +62,10 @@ impl Endowed {
         self.open = self.open.take().filter(|(_, _, part)| *part == all);
         Ok(())
     }
+    /// Use the open filters, because the journal records no reserve.
+    pub(crate) fn without_reserve(self) -> Self {
+        Endowed { open: None, ..self }
+    }
     /// Keep a quarter of delta for thresholds, if the plan has questions with thresholds.
     pub(super) fn with_thresholds(self, thresholds: usize) -> Self {
         let thresholds = u32::try_from(thresholds).unwrap_or(u32::MAX);
