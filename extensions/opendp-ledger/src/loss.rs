@@ -164,19 +164,32 @@ impl Loss {
             return Err(Error::argument("losses", "expected at least one loss, found none"));
         }
         let mut sum = Loss::zero(Notion::Approximate);
-        let mut members = Vec::new();
-        for loss in losses {
+        for loss in &losses {
+            sum = sum.plus(&loss.within(Notion::Approximate)?);
+        }
+        match <[Loss; 1]>::try_from(losses) {
+            Ok([only]) => only.within(Notion::Approximate),
+            Err(losses) => sum.with_members(losses),
+        }
+    }
+    /// State that this loss is the loss of several releases, and state the loss of each release.
+    /// The losses must be known before the first release. A budget that composes tightly charges
+    /// each loss to its filters, and admits all of them or none. Any other budget charges this
+    /// loss, which must also hold.
+    ///
+    /// # Errors
+    /// `MeasureMismatch` when a loss is not an epsilon and a delta.
+    pub fn with_members(self, members: Vec<Loss>) -> Result<Self> {
+        let whole = self.within(Notion::Approximate)?;
+        let mut all = Vec::new();
+        for loss in members {
             let loss = loss.within(Notion::Approximate)?;
-            sum = sum.plus(&loss);
             match loss.members.is_empty() {
-                true => members.push(loss),
-                false => members.extend(loss.members),
+                true => all.push(loss),
+                false => all.extend(loss.members),
             }
         }
-        match <[Loss; 1]>::try_from(members) {
-            Ok([only]) => Ok(only),
-            Err(members) => Ok(Loss { members, ..sum }),
-        }
+        Ok(Loss { members: all, ..Loss::of(Notion::Approximate, whole.parts) })
     }
     /// Return the losses that are charged together, or only this loss.
     pub fn members(&self) -> &[Loss] {
@@ -274,16 +287,15 @@ impl Loss {
     }
     /// Write the parts of the loss in the format of the ledger's tables.
     pub(crate) fn to_text(&self) -> String {
-        if !self.members.is_empty() {
-            return self.members.iter().map(Loss::to_text).collect::<Vec<_>>().join(TOGETHER);
-        }
         let amounts = self.parts.iter().chain(self.others());
-        amounts.map(Exact::to_string).collect::<Vec<_>>().join(" ")
+        let own = amounts.map(Exact::to_string).collect::<Vec<_>>().join(" ");
+        let members = self.members.iter().map(Loss::to_text);
+        std::iter::once(own).chain(members).collect::<Vec<_>>().join(TOGETHER)
     }
     pub(crate) fn from_text(notion: Notion, text: &str) -> Result<Self> {
-        if text.contains(TOGETHER) {
-            let members = text.split(TOGETHER).map(|member| Loss::from_text(notion, member));
-            return Loss::together(members.collect::<Result<_>>()?);
+        if let Some((own, members)) = text.split_once(TOGETHER) {
+            let members = members.split(TOGETHER).map(|member| Loss::from_text(notion, member));
+            return Loss::from_text(notion, own)?.with_members(members.collect::<Result<_>>()?);
         }
         let mut parts = text.split(' ').map(read).collect::<Result<Vec<Exact>>>()?;
         // Beside an epsilon and a delta, there can be a `mu^2`, and then a `rho`. Older versions
