@@ -20,6 +20,8 @@ const MOST_STEPS: usize = 16;
 const POINTS: usize = 1 << 14;
 
 type Rows<T> = VectorDomain<AtomDomain<T>>;
+/// A composition of choices.
+type Levels<MO> = Measurement<VectorDomain<AtomDomain<u64>>, RangeDistance<u64>, MO, Vec<usize>>;
 /// A measurement that chooses the index of a low score.
 type Choose<MO> = Measurement<VectorDomain<AtomDomain<u64>>, RangeDistance<u64>, MO, usize>;
 
@@ -145,23 +147,9 @@ where
     }
     increasing(&alphas)?;
     let points = Points::new(candidates)?;
-    let make = |scale| make_noisy_max(scores()?, output_measure.clone(), scale, true);
-    let Some(tree) = Node::grow((&alphas, 0), (0.0, 1.0), points.steps, scale, &make)? else {
-        return Err(no_alphas());
-    };
-    let levels = make_composition(vec![make(scale)?; levels(alphas.len())])?;
-    let (exact, metric, same) = (levels.clone(), input.metric().clone(), input.metric().clone());
-    let map =
-        PrivacyMap::new(move |d_in: &u32| levels.map(&u64::from(metric.to_symmetric(*d_in)?)))
-            .with_exact(move |d_in: &u32| exact.exact_map(&u64::from(same.to_symmetric(*d_in)?)));
-    let count = alphas.len();
-    let function = Function::map(move |rows: &Vec<T>| {
-        let positions = points.positions(rows);
-        let mut chosen = vec![0; count];
-        tree.choose(&positions, (0, positions.len() - 1), &mut chosen)?;
-        let of = |point: &usize| points.candidates.get(point / (points.steps + 1)).copied();
-        chosen.iter().map(|point| of(point).ok_or_else(no_candidate)).collect()
-    });
+    let chooser = Chooser::new(&alphas, points.steps, scale, &output_measure)?;
+    let map = map_of(chooser.levels.clone(), input.metric().clone());
+    let function = releasing(points, Box::new(move |halves| chooser.choose(halves)));
     Ok(Measurement::new(input, output_measure.0, function, map))
 }
 
@@ -170,6 +158,49 @@ register! {
         make_private_quantiles(input, output_measure, candidates, alphas, scale)
         for T in numbers, M in dataset_metrics,
             MO in [MaxDivergence, ZeroConcentratedDivergence];
+}
+
+/// A function from the numbers of rows that candidates represent to the places of the chosen
+/// candidates. It does not depend on the type of the rows.
+type Choosing = Box<dyn Fn(&[u64]) -> Result<Vec<usize>> + Send + Sync>;
+fn releasing<T: Atom + Number>(points: Points<T>, choose: Choosing) -> Function<Vec<T>, Vec<T>> {
+    Function::map(move |rows: &Vec<T>| {
+        let of = |place: &usize| points.candidates.get(*place).copied();
+        let chosen = choose(&points.halves(rows))?;
+        chosen.iter().map(|place| of(place).ok_or_else(no_candidate)).collect()
+    })
+}
+fn map_of<M: DatasetMetric, MO: SelectionMeasure>(
+    levels: Levels<MO>,
+    metric: M,
+) -> PrivacyMap<M, MO> {
+    let (exact, same) = (levels.clone(), metric.clone());
+    PrivacyMap::new(move |d_in: &u32| levels.map(&u64::from(metric.to_symmetric(*d_in)?)))
+        .with_exact(move |d_in: &u32| exact.exact_map(&u64::from(same.to_symmetric(*d_in)?)))
+}
+/// The choices of all quantiles.
+struct Chooser<MO: SelectionMeasure> {
+    tree: Box<Node<MO>>,
+    /// One choice for each level, to compute the loss.
+    levels: Levels<MO>,
+    count: usize,
+    steps: usize,
+}
+impl<MO: SelectionMeasure> Chooser<MO> {
+    fn new(alphas: &[f64], steps: usize, scale: Scale, measure: &TheMeasure<MO>) -> Result<Self> {
+        let make = |scale| make_noisy_max(scores()?, measure.clone(), scale, true);
+        let tree = Node::grow((alphas, 0), (0.0, 1.0), steps, scale, &make)?;
+        let tree = tree.ok_or_else(no_alphas)?;
+        let levels = make_composition(vec![make(scale)?; levels(alphas.len())])?;
+        Ok(Chooser { tree, levels, count: alphas.len(), steps })
+    }
+    fn choose(&self, halves: &[u64]) -> Result<Vec<usize>> {
+        let positions = positions(halves, self.steps);
+        let mut chosen = vec![0; self.count];
+        self.tree.choose(&positions, (0, positions.len() - 1), &mut chosen)?;
+        chosen.iter_mut().for_each(|point| *point /= self.steps + 1);
+        Ok(chosen)
+    }
 }
 
 /// Bound the distance in ranks of a quantile from the rows that its released candidate represents,
@@ -311,16 +342,18 @@ impl<T: Number> Points<T> {
         }
         halves
     }
-    /// Compute the position of each point, in units of half a step: `1 / (2 steps)` of a row.
-    fn positions(&self, rows: &[T]) -> Vec<u64> {
-        let (steps, mut below) = (self.steps as u64, 0);
-        let mut positions = Vec::with_capacity(self.candidates.len() * (self.steps + 1));
-        for own in self.halves(rows) {
-            positions.extend((0..=steps).map(|step| steps * below + step * own));
-            below += own;
-        }
-        positions
+}
+/// Compute the position of each point, in units of half a step: `1 / (2 steps)` of a row. Each
+/// candidate represents some rows, in units of half a row.
+fn positions(halves: &[u64], steps: usize) -> Vec<u64> {
+    let mut below = 0;
+    let mut positions = Vec::with_capacity(halves.len() * (steps + 1));
+    let unit = steps as u64;
+    for own in halves {
+        positions.extend((0..=unit).map(|step| unit * below + step * own));
+        below += own;
     }
+    positions
 }
 /// Check that the levels of quantiles are from 0 to 1, and in increasing order.
 fn increasing(alphas: &[f64]) -> Result<()> {

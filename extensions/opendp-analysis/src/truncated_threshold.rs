@@ -155,7 +155,7 @@ where
 
 register! {
     "truncated_threshold.rs": make_truncated_laplace_threshold(input, scale, threshold)
-        for K in [bool, i32, i64, u32, u64, usize, String], V in [i32, i64, u32, u64, usize];
+        for K in [bool, i32, i64, u32, u64, usize, String], V in [i32, i64];
 }
 
 /// The noise and the thresholds of one measurement.
@@ -196,30 +196,34 @@ impl Truncated {
             }
         }
     }
+    /// Return the noisy counts that reach their thresholds. A count of 0 is a key that is absent.
+    fn noisy_counts(&self, counts: &[i128]) -> Result<Vec<Option<i128>>> {
+        with_secure(|source| {
+            let noisy = |count: &i128| match count {
+                0 => Ok(None),
+                count => Ok(self.noisy(*count, source)?),
+            };
+            counts.iter().map(noisy).collect()
+        })
+    }
     fn release<K: HashableAtom, V: Integer>(
         &self,
         counts: &HashMap<K, V>,
     ) -> Result<HashMap<K, V>> {
-        let mut kept = Vec::new();
-        with_secure(|source| {
-            for (key, count) in counts {
-                let count = whole(*count)?;
-                if count == 0 {
-                    continue;
-                }
-                if let Some(noisy) = self.noisy(count, source)? {
-                    kept.push((key, V::saturating_from_i128(noisy)));
-                }
-            }
-            Ok::<_, Error>(())
-        })?;
+        let (keys, counts): (Vec<&K>, Vec<&V>) = counts.iter().unzip();
+        let counts: Vec<i128> =
+            counts.into_iter().map(|count| whole(*count)).collect::<Result<_>>()?;
+        let noisy = self.noisy_counts(&counts)?;
+        let kept = keys.into_iter().zip(noisy).filter_map(|(key, noisy)| Some((key, noisy?)));
         // The order of the new map depends only on its keys.
         let mut released = HashMap::new();
         let mut ordered: Vec<_> =
-            kept.into_iter().map(|entry| (released.hasher().hash_one(entry.0), entry)).collect();
+            kept.map(|entry: (&K, i128)| (released.hasher().hash_one(entry.0), entry)).collect();
         ordered.sort_unstable_by_key(|(hash, _)| *hash);
         released.reserve(ordered.len());
-        released.extend(ordered.into_iter().map(|(_, (key, noisy))| (key.clone(), noisy)));
+        let entry =
+            |(_, (key, noisy)): (u64, (&K, i128))| (key.clone(), V::saturating_from_i128(noisy));
+        released.extend(ordered.into_iter().map(entry));
         Ok(released)
     }
     fn loss(&self, (parts, sum, largest): (u32, i128, i128)) -> Result<(f64, f64)> {

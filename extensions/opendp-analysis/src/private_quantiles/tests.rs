@@ -71,7 +71,7 @@ fn releases_the_quantiles_themselves_without_noise() {
 /// Compute the law of all chosen points for Gumbel noise.
 fn law(data: &[i32], candidates: &[i32], alphas: &[f64], scale: f64) -> HashMap<Vec<usize>, f64> {
     let points = Points { candidates: candidates.to_vec(), steps: 2 };
-    let positions = points.positions(data);
+    let positions = positions(&points.halves(data), points.steps);
     let mut all = HashMap::new();
     // The ends of the choice, its levels, and the chosen points so far.
     fn one(

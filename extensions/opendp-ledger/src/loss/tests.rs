@@ -76,7 +76,7 @@ fn losses_together_are_written_with_each_member() {
     let nested = Loss::together(vec![both.clone(), pure.clone()]).unwrap();
     assert_eq!(nested.members().len(), 3);
     assert_eq!(both.within(Notion::Approximate).unwrap(), both);
-    assert_eq!(gaussian.members(), [gaussian.clone()]);
+    assert_eq!(gaussian.members(), std::slice::from_ref(&gaussian));
     assert_eq!(Loss::together(vec![gaussian.clone()]).unwrap(), gaussian);
     // The whole loss can be smaller than the sum of the members.
     let whole = Loss::epsilon_delta("0.6", "1e-9").unwrap();
