@@ -154,11 +154,11 @@ def then_noisy_top_k(output_measure: Measure, k: int, scale: float, negate: bool
 def then_private_quantile(output_measure: Measure, candidates: Sequence[float] | Sequence[int], alpha: float, scale: float, MO: Any = ..., T: Any = ..., M: Any = ...) -> Partial:
     """Make a measurement that releases a quantile, chosen from a list of candidates."""
 
-def then_randomized_response(categories: Sequence[bool] | Sequence[int] | Sequence[str], prob: float, T: Any = ...) -> Measurement:
-    """Make a measurement that releases the true category with a known probability, and otherwise"""
-
 def then_private_quantiles(output_measure: Measure, candidates: Sequence[float] | Sequence[int], alphas: Sequence[float], scale: float, MO: Any = ..., T: Any = ..., M: Any = ...) -> Partial:
     """Make a measurement that releases several quantiles, chosen from a list of candidates."""
+
+def then_randomized_response(categories: Sequence[bool] | Sequence[int] | Sequence[str], prob: float, T: Any = ...) -> Measurement:
+    """Make a measurement that releases the true category with a known probability, and otherwise"""
 
 def then_randomized_response_bitvec(f: float, constant_time: bool = ...) -> Partial:
     """Make a measurement that flips each bit of a vector with probability `f / 2`."""

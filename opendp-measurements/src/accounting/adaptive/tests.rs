@@ -242,6 +242,41 @@ fn an_adversary_who_changes_the_kind_in_view_of_answers_stays_within_delta() {
         assert!(part > 3 || DELTA * 1.02 < game(first, left, rest));
     }
 }
+/// Compute the delta of an adversary who first requests a choice with the losses `first` and
+/// `-first`. In view of the answer, the adversary then requests a pure loss, noise of `mu`, or many
+/// more choices, which together are close to noise of `more`.
+fn game_of_choices(first: f64, pure: f64, mu: f64, more: f64) -> f64 {
+    let p = 1.0 / (1.0 + (-first).exp());
+    let part = |mass: f64, loss: f64| {
+        let left = EPSILON - loss;
+        let likely = 1.0 / (1.0 + (-pure).exp());
+        let takes = likely * shifted(0.0, left - pure) + (1.0 - likely) * shifted(0.0, left + pure);
+        mass * takes.max(shifted(mu, left)).max(shifted(more, left))
+    };
+    part(p, first) + part(1.0 - p, -first)
+}
+#[test]
+fn an_adversary_who_asks_for_other_kinds_after_a_choice_stays_within_delta() {
+    for part in [2, 10, 100] {
+        let mut account = account(None);
+        let first = account.room(&fraction(part), Kind::Choice).unwrap();
+        account.charge(&choice(&first.rho, &first.delta)).unwrap();
+        let mu = account.room(&fraction(1), Kind::Gaussian).unwrap().mu_squared;
+        let rho = account.room(&fraction(1), Kind::Choice).unwrap().rho;
+        let mut low = account.room(&fraction(1), Kind::Pure).unwrap().epsilon.to_f64_down();
+        low *= 1.0 - 1e-9;
+        assert!(account.admits(&pure(low, 0.0)), "{part}");
+        // A choice of range `r` has `rho = r^2 / 8`. Many small choices are close to noise of
+        // `mu^2 = 2 rho`.
+        let half = |rho: &Exact| (8.0 * rho.to_f64_down()).sqrt() / 2.0;
+        let more = (2.0 * rho.to_f64_down()).sqrt();
+        let delta = game_of_choices(half(&first.rho), low, mu.to_f64_down().sqrt(), more);
+        assert!(delta <= DELTA, "{part}: {delta}");
+        // The control: a filter with twice the room for choices.
+        let twice = game_of_choices(half(&first.rho), low, 0.0, 2.0 * more);
+        assert!(DELTA < twice, "{part}: {twice}");
+    }
+}
 #[test]
 fn what_is_no_budget_is_refused_and_no_delta_leaves_pure_losses() {
     assert!(AdaptiveAccount::new(&Exact::INFINITY, &exact(1e-6), None).is_err());

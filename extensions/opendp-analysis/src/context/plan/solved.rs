@@ -36,7 +36,7 @@ impl<'c, MO: Accounted> Solved<'c, MO> {
     /// Bound the distance of an answer from the truth, except with probability [`Context::ALPHA`].
     ///
     /// # Errors
-    /// The errors of [`Question::accuracy`](super::Question::accuracy).
+    /// The errors of [`Question::accuracy`](super::super::Question::accuracy).
     pub fn accuracy<TO>(&self, asked: Asked<TO>) -> Result<f64> {
         let (draft, setting) = self.at(asked.0)?;
         draft.ready(*setting, &self.delta, self.stated)?.accuracy()
@@ -58,8 +58,8 @@ impl<'c, MO: Accounted> Solved<'c, MO> {
     /// Spend the cost of all answers, then answer. Charge for all answers or for none.
     ///
     /// # Errors
-    /// The errors of [`Question::release`](super::Question::release). `BudgetExceeded` also when
-    /// something was spent after the plan was solved. `Argument` when a plan with this id was
+    /// The errors of [`Question::release`](super::super::Question::release). `BudgetExceeded` also
+    /// when something was spent after the plan was solved. `Argument` when a plan with this id was
     /// charged before.
     pub fn release(self) -> Result<Answers<MO>> {
         let answers = self.pay()?.into_iter().map(|question| question.run().map(Some));
