@@ -38,28 +38,31 @@ impl Kept {
     /// `FailedFunction` when the ledger is damaged.
     pub(crate) fn entries(&self) -> Result<Vec<Entry>> {
         let history = self.0.history(BUDGET)?;
-        history.iter().map(|kept| read(&kept.release, kept.loss.parts())).collect()
+        let entries = history.iter().map(|kept| read_all(&kept.release, kept.loss.members()));
+        Ok(entries.collect::<Result<Vec<_>>>()?.into_iter().flatten().collect())
     }
-}
-impl Journal for Kept {
-    fn record(&self, entry: &Entry) -> Result<()> {
-        if entry.reserved.is_some() {
-            return Err(Error::NotImplemented(
-                "a plan reserves the whole budget, which the ledger does not record: ask the \
-                 questions one by one"
-                    .into(),
-            ));
-        }
-        let mut loss = Loss::exact(Notion::Approximate, entry.loss.clone())?;
-        if let Some(mu_squared) = &entry.mu_squared {
-            loss = loss.with_mu_squared(mu_squared.clone())?;
+    /// Charge for releases in one entry of the ledger. The entry of a plan has the id of the plan.
+    /// So a ledger holds each plan once.
+    fn charge(&self, entries: &[Entry]) -> Result<()> {
+        let loss = Loss::together(entries.iter().map(loss_of).collect::<Result<_>>()?)?;
+        let kept = match entries {
+            [only] => write(only).to_string(),
+            all => Json::Array(all.iter().map(write).collect()).to_string(),
+        };
+        let release = |id: &str| {
+            let request = Request::of_loss(id, loss.clone()).by("budget");
+            self.0.release(BUDGET, &request, || Ok(kept.clone()))
+        };
+        if let Some(plan) = entries.first().and_then(|entry| entry.plan.as_deref()) {
+            return match release(&format!("plan {plan}"))?.repeated() {
+                false => Ok(()),
+                true => Err(Error::argument("plan", format!("`{plan}` was charged before"))),
+            };
         }
         let mut number = self.0.history(BUDGET)?.len();
         loop {
             number += 1;
-            let id = format!("question {number}");
-            let request = Request::of_loss(&id, loss.clone()).by("budget");
-            match self.0.release(BUDGET, &request, || Ok(write(entry))) {
+            match release(&format!("question {number}")) {
                 Ok(release) if !release.repeated() => return Ok(()),
                 // Another process has already used this number of a question.
                 Ok(_) => {}
@@ -69,16 +72,40 @@ impl Journal for Kept {
         }
     }
 }
+impl Journal for Kept {
+    fn record(&self, entry: &Entry) -> Result<()> {
+        self.charge(std::slice::from_ref(entry))
+    }
+    fn record_plan(&self, entries: &[Entry]) -> Result<()> {
+        self.charge(entries)
+    }
+    // The ledger computes its filters when a budget is created, so a plan cannot reserve others.
+    fn reserves(&self) -> bool {
+        false
+    }
+}
+fn loss_of(entry: &Entry) -> Result<Loss> {
+    let mut loss = Loss::exact(Notion::Approximate, entry.loss.clone())?;
+    if let Some(mu_squared) = &entry.mu_squared {
+        loss = loss.with_mu_squared(mu_squared.clone())?;
+        if let Some(rho) = &entry.rho {
+            loss = loss.with_rho(rho.clone())?;
+        }
+    }
+    Ok(loss)
+}
 
 /// Write the facts about a question that the ledger keeps. The ledger does not contain the answer,
 /// because noise is drawn afterwards.
-fn write(entry: &Entry) -> String {
+fn write(entry: &Entry) -> Json {
     let left: Vec<String> = entry.left.iter().map(Exact::to_string).collect();
     json!({
         "query": entry.query,
         "mechanism": entry.mechanism,
         "scale": entry.scale,
         "mu_squared": entry.mu_squared.as_ref().map(Exact::to_string),
+        "plan": entry.plan,
+        "rho": entry.rho.as_ref().map(Exact::to_string),
         "threshold": entry.threshold,
         "reserved": entry.reserved.as_ref().map(|parts| parts.each_ref().map(Exact::to_string)),
         "accuracy": entry.accuracy,
@@ -86,12 +113,23 @@ fn write(entry: &Entry) -> String {
         "in_counts": entry.error_in == ErrorIn::Counts,
         "left": left,
     })
-    .to_string()
 }
-fn read(kept: &str, loss: &[Exact]) -> Result<Entry> {
-    let damaged = || Error::argument("ledger", "an entry is not one of this program");
+/// Read the facts about all releases of an entry of the ledger.
+fn read_all(kept: &str, losses: &[Loss]) -> Result<Vec<Entry>> {
     let text: String = serde_json::from_str(kept).map_err(|_| damaged())?;
-    let kept: Json = serde_json::from_str(&text).map_err(|_| damaged())?;
+    let kept = match serde_json::from_str(&text).map_err(|_| damaged())? {
+        Json::Array(all) => all,
+        one => vec![one],
+    };
+    if kept.len() != losses.len() {
+        return Err(damaged());
+    }
+    kept.iter().zip(losses).map(|(kept, loss)| read(kept, loss.parts())).collect()
+}
+fn damaged() -> Error {
+    Error::argument("ledger", "an entry is not one of this program")
+}
+fn read(kept: &Json, loss: &[Exact]) -> Result<Entry> {
     let word = |name: &str| kept[name].as_str().map(str::to_owned).ok_or_else(damaged);
     let left = kept["left"].as_array().ok_or_else(damaged)?;
     let left = left.iter().map(|part| part.as_str().ok_or_else(damaged)?.parse());
@@ -102,6 +140,9 @@ fn read(kept: &str, loss: &[Exact]) -> Result<Entry> {
         threshold: kept["threshold"].as_f64(),
         loss: loss.to_vec(),
         mu_squared: kept["mu_squared"].as_str().map(str::parse).transpose()?,
+        // Entries of older versions have no `plan` and no `rho`.
+        plan: kept["plan"].as_str().map(str::to_owned),
+        rho: kept["rho"].as_str().map(str::parse).transpose()?,
         reserved: match (kept["reserved"][0].as_str(), kept["reserved"][1].as_str()) {
             (Some(pure), Some(deltas)) => Some([pure.parse()?, deltas.parse()?]),
             _ => None,
@@ -136,5 +177,48 @@ mod tests {
         assert_eq!(second.report().to_json(), first.report().to_json());
         assert_eq!(survey::ask(&second).unwrap_err().kind(), "BudgetExceeded");
         assert_eq!(Kept::open(&path, 2.0, 1e-6).unwrap_err().kind(), "Argument");
+    }
+    #[test]
+    fn a_plan_is_charged_once_in_one_entry_and_not_drawn_again_after_a_crash() {
+        use opendp_analysis::context::Goal;
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("study.ledger");
+        let table = workers::generate(2_000, 1).unwrap();
+        let life = || survey::open_with(table.clone(), 1.0, 1e-6, Kept::open(&path, 1.0, 1e-6)?);
+        let release = |id: &str| {
+            let context = life().unwrap();
+            let mut plan = context.plan().with_id(id);
+            let goal = Goal::Within(100.0);
+            let people = plan.ask(context.query().count(), goal).unwrap();
+            let sectors = context.query().column::<String>("sector").count_by();
+            plan.ask(sectors, goal).unwrap();
+            let ages = context.query().column("age").impute(0.0);
+            let ages = ages.median((0..=110).map(f64::from).collect());
+            plan.ask(ages, Goal::Within(300.0)).unwrap();
+            let answers = plan.solve().unwrap().release();
+            let answer = answers.and_then(|mut answers| answers.take(people));
+            (answer.map(|people| people.value), context.report().exact_total().to_vec())
+        };
+        let (answer, spent) = release("May");
+        answer.unwrap();
+        let ledger = Ledger::open(&path).unwrap();
+        let history = ledger.history(BUDGET).unwrap();
+        assert_eq!((history.len(), history[0].loss.members().len()), (1, 3));
+        assert_eq!(history[0].id, "plan May");
+        // A later process continues with the same account, and does not draw the plan again.
+        let second = life().unwrap();
+        assert_eq!(second.report().exact_total(), spent);
+        assert_eq!(second.report().entries().len(), 3);
+        assert_eq!(ledger.account(BUDGET).unwrap().loss().parts(), spent);
+        let (refused, same) = release("May");
+        assert!(refused.unwrap_err().to_string().contains("`May` was charged before"));
+        assert_eq!(same, spent);
+        // A process that opened the ledger before the charge does not draw it either.
+        let early = life().unwrap();
+        release("June").0.unwrap();
+        let mut late = early.plan().with_id("June");
+        late.ask(early.query().count(), Goal::Within(100.0)).unwrap();
+        assert_eq!(late.solve().unwrap().release().unwrap_err().kind(), "Argument");
+        assert_eq!(ledger.history(BUDGET).unwrap().len(), 2);
     }
 }

@@ -125,6 +125,9 @@
 //! # Ok::<(), opendp_core::Error>(())
 //! ```
 //!
+//! A plan with an [id](Plan::with_id) is charged only once, also if the process ends between its
+//! answers and a [`Journal`] keeps the record.
+//!
 //! # Computing with answers
 //!
 //! Sums, differences, multiples and quotients of answers have intervals, too. These intervals are
@@ -192,6 +195,7 @@
 //! | rho | Gaussian, selection | rho | Feldman, Zrnic 2021 |
 //! | epsilon, delta | Gaussian | the square of `mu` | Smith, Thakurta 2022; Koskela, Tobaben, Honkela 2023 |
 //! | epsilon, delta | Laplace, selection | epsilon, or the square of `mu` | Kairouz, Oh, Viswanath 2015; Dong, Roth, Su 2022 |
+//! | epsilon, delta | selections, if one is the first release | rho, or as above | Feldman, Zrnic 2021 |
 //! | epsilon, delta | both | epsilon and the square of `mu`, side by side | Zhu, Dong, Wang 2022 |
 //! | epsilon, delta | with a threshold | delta, and epsilon as above | Kairouz, Oh, Viswanath 2015 |
 //!
@@ -202,6 +206,7 @@
 //! noise is not exactly `mu`-GDP. A [`Plan`] may depend on all earlier answers.
 
 mod account;
+mod books;
 mod budget;
 mod chain;
 mod draft;
@@ -218,16 +223,15 @@ mod unit;
 
 use std::fmt;
 use std::marker::PhantomData;
-use std::sync::{Arc, Mutex, MutexGuard};
+use std::sync::{Arc, Mutex};
 
 use opendp_core::arith::Exact;
-use opendp_core::{Error, Result, Space, SymmetricDistance};
-use opendp_measurements::accounting::Kind;
+use opendp_core::{Result, Space, SymmetricDistance};
 
-use account::{Account, Cost, Room, Wanted};
+use account::Account;
+use books::Books;
 pub use budget::{Accounted, Budget, Noisy, WithDelta, WithGaussian};
 pub use groups::{AskedGroups, GroupAnswer, GroupRow, Groups, SolvedGroups};
-use plan::Endowed;
 pub use plan::{Answers, Asked, Goal, Noised, Plan, Planned, Solved};
 pub use query::Query;
 pub use question::{Answer, Question};
@@ -250,10 +254,6 @@ pub struct Context<MO: Accounted> {
     books: Mutex<Books<MO>>,
     journal: Option<Arc<dyn Journal>>,
 }
-struct Books<MO: Accounted> {
-    account: Account<MO>,
-    entries: Vec<Entry>,
-}
 impl<MO: Accounted> Context<MO> {
     /// The probability with which an error may be larger than the accuracy stated in a report.
     pub const ALPHA: f64 = 0.05;
@@ -274,20 +274,6 @@ impl<MO: Accounted> Context<MO> {
     pub fn with_journal(mut self, journal: impl Journal + 'static) -> Self {
         self.journal = Some(Arc::new(journal));
         self
-    }
-    /// Charge for a release that a journal recorded in an earlier process. The release counts as
-    /// one query of the split. Nothing is written to the journal.
-    ///
-    /// # Errors
-    /// `BudgetExceeded` when the release does not fit.
-    pub fn carry_over(&self, entry: Entry) -> Result<()> {
-        let mut books = self.locked()?;
-        let (parts, mu_squared) = (entry.loss.clone(), entry.mu_squared.clone());
-        let mut account = books.account.clone();
-        account.charge_all(&[&Cost { parts, mu_squared }], entry.reserved.as_ref())?;
-        books.account = account;
-        books.entries.push(entry);
-        Ok(())
     }
     /// Begin a query.
     pub fn query(&self) -> Query<'_, MO> {
@@ -330,60 +316,6 @@ impl<MO: Accounted> Context<MO> {
 
     pub(crate) fn table(&self) -> &Table {
         &self.table
-    }
-    /// Return the share of the budget that the next query gets.
-    pub(crate) fn share(&self, wanted: Option<&[Exact]>) -> Result<Wanted> {
-        self.split.share(self.locked()?.entries.len(), wanted)
-    }
-    /// Find the largest costs that fit a share of the budget.
-    pub(crate) fn room(&self, wanted: &Wanted, kind: Kind) -> Result<Room> {
-        self.locked()?.account.room(wanted, kind)
-    }
-    /// Find the largest costs that fit the next `count` queries together.
-    pub(crate) fn endowed(&self, count: usize, wanted: Option<&[Exact]>) -> Result<Endowed> {
-        let books = self.locked()?;
-        let share = self.split.share_of(books.entries.len(), count, wanted)?;
-        Endowed::new(&books.account, share)
-    }
-    /// Return a copy of the account, to try charges.
-    pub(crate) fn account(&self) -> Result<Account<MO>> {
-        Ok(self.locked()?.account.clone())
-    }
-    /// Charge for all releases or for none. Each of `ways` is a filter to reserve, or `None`: use
-    /// the first that admits all. Write the releases to the journal before they are run.
-    pub(crate) fn charge<'r>(
-        &self,
-        costs: &[&Cost],
-        ways: &[Option<&'r [Exact; 2]>],
-        entries: &dyn Fn(Vec<Exact>, Option<&'r [Exact; 2]>) -> Vec<Entry>,
-    ) -> Result<()> {
-        let mut books = self.locked()?;
-        self.split.admit(books.entries.len(), costs.len())?;
-        let mut charged = Err(Error::BudgetExceeded("there is no way to pay".into()));
-        for &reserved in ways {
-            let mut account = books.account.clone();
-            charged = account.charge_all(costs, reserved).map(|()| (account, reserved));
-            if charged.is_ok() {
-                break;
-            }
-        }
-        let (account, reserved) = charged.map_err(|error| match error {
-            Error::BudgetExceeded(reason) => {
-                Error::BudgetExceeded(format!("{reason}; nothing was run"))
-            }
-            other => other,
-        })?;
-        books.account = account;
-        let entries = entries(books.account.left()?, reserved);
-        books.entries.extend(entries.iter().cloned());
-        // Write under the lock, so the journal has the order of the charges.
-        let write = |journal: &Arc<dyn Journal>| entries.iter().try_for_each(|e| journal.record(e));
-        self.journal.as_ref().map_or(Ok(()), write)
-    }
-    fn locked(&self) -> Result<MutexGuard<'_, Books<MO>>> {
-        self.books.lock().map_err(|_| {
-            Error::FailedFunction("a journal panicked; this context answers no more".into())
-        })
     }
 }
 impl<MO: Accounted> fmt::Debug for Context<MO> {

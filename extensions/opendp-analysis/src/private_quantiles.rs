@@ -4,8 +4,9 @@ use std::cmp::Ordering;
 
 use opendp_core::arith::{Directed, DirectedFloat, InfCast, Number};
 use opendp_core::{
-    Atom, AtomDomain, Error, Function, Measurement, PrivacyMap, RangeDistance, Result, Space,
-    SymmetricDistance, TheMeasure, VectorDomain,
+    Atom, AtomDomain, DatasetMetric, Error, Function, MaxDivergence, Measurement, MetricOn,
+    PrivacyMap, RangeDistance, Result, Space, TheMeasure, VectorDomain, ZeroConcentratedDivergence,
+    register,
 };
 use opendp_measurements::{Scale, SelectionMeasure, make_composition, make_noisy_max};
 
@@ -19,6 +20,8 @@ const MOST_STEPS: usize = 16;
 const POINTS: usize = 1 << 14;
 
 type Rows<T> = VectorDomain<AtomDomain<T>>;
+/// A composition of choices.
+type Levels<MO> = Measurement<VectorDomain<AtomDomain<u64>>, RangeDistance<u64>, MO, Vec<usize>>;
 /// A measurement that chooses the index of a low score.
 type Choose<MO> = Measurement<VectorDomain<AtomDomain<u64>>, RangeDistance<u64>, MO, usize>;
 
@@ -29,7 +32,7 @@ type Choose<MO> = Measurement<VectorDomain<AtomDomain<u64>>, RangeDistance<u64>,
 /// row matters for about `log2` of the number of quantiles, instead of for each quantile.
 ///
 /// # Arguments
-/// * `input` - vectors of numbers under the symmetric distance
+/// * `input` - vectors of numbers under a dataset metric, of known or unknown size
 /// * `output_measure` - the measure of the loss: max-divergence or zero-concentrated divergence
 /// * `candidates` - the values that may be released, in any order. Candidates are public, so they
 ///   must not be taken from the data
@@ -62,11 +65,16 @@ type Choose<MO> = Measurement<VectorDomain<AtomDomain<u64>>, RangeDistance<u64>,
 /// is at most `map(d_in)`. The released candidates are in increasing order.
 ///
 /// # Map
-/// Let `k` be the number of levels of choices: `1 + floor(log2(n))` for `n` quantiles. Let
-/// `r = d_in / scale`, rounded up. Under the max-divergence, the loss is `k r`. Under
+/// Let `d` be the symmetric distance: `d_in`, or twice `d_in` when the metric counts replaced
+/// records. Let `k` be the number of levels of choices: `1 + floor(log2(n))` for `n` quantiles. Let
+/// `r = d / scale`, rounded up. Under the max-divergence, the loss is `k r`. Under
 /// zero-concentrated divergence, the loss is `k r^2 / 8`. Both are rounded up.
 ///
 /// # Proof
+/// *Distance.* The release does not depend on the order of the rows. Members at distance at most
+/// `d_in` in the metric are at symmetric distance at most `d`. So look at the `d` rows that only
+/// one of two members holds.
+///
 /// *One row.* The position of each point is a sum over rows. The term of a row is from 0 to 1, and
 /// does not depend on other rows. It does not decrease from one point to the next point. Look at a
 /// choice between `A` and `B`. Let `w` be the term of a row at `B` minus its term at `A`, and let
@@ -105,6 +113,7 @@ type Choose<MO> = Measurement<VectorDomain<AtomDomain<u64>>, RangeDistance<u64>,
 ///   equal, or records may be NaN
 /// * `Argument` when `alphas` are not in increasing order, or not from 0 to 1
 /// * `Overflow` when a scale exceeds all floats
+/// * from the map: `Overflow` when twice `d_in` exceeds `u32`, or the loss exceeds all floats
 ///
 /// # Example
 /// ```
@@ -114,47 +123,86 @@ type Choose<MO> = Measurement<VectorDomain<AtomDomain<u64>>, RangeDistance<u64>,
 /// let input = Space::new(VectorDomain::new(AtomDomain::<i32>::default()), SymmetricDistance)?;
 /// let (measure, years) = (TheMeasure(ZeroConcentratedDivergence), (0..=100).collect());
 /// let deciles: Vec<f64> = (1..10).map(|k| f64::from(k) / 10.0).collect();
-/// let release = make_private_quantiles(input, measure, years, &deciles, Scale::new(2.0)?)?;
+/// let release = make_private_quantiles(input, measure, years, deciles, Scale::new(2.0)?)?;
 /// assert_eq!(release.map(&1)?, 0.125); // four levels, each with (1 / 2)^2 / 8
 /// let ages = (0..10_000).map(|i| i % 100).collect();
 /// assert!(release.invoke(&ages)?.is_sorted());
 /// # Ok::<(), Error>(())
 /// ```
-pub fn make_private_quantiles<T, MO>(
-    input: Space<Rows<T>, SymmetricDistance>,
+pub fn make_private_quantiles<T, M, MO>(
+    input: Space<Rows<T>, M>,
     output_measure: TheMeasure<MO>,
     candidates: Vec<T>,
-    alphas: &[f64],
+    alphas: Vec<f64>,
     scale: Scale,
-) -> Result<Measurement<Rows<T>, SymmetricDistance, MO, Vec<T>>>
+) -> Result<Measurement<Rows<T>, M, MO, Vec<T>>>
 where
     T: Atom + Number,
+    M: DatasetMetric + MetricOn<Rows<T>>,
     MO: SelectionMeasure,
 {
     if input.domain().element().nan() {
         let reason = "input: quantiles need an order, in which NaN has no place";
         return Err(Error::MakeTransformation(reason.into()));
     }
-    increasing(alphas)?;
+    increasing(&alphas)?;
     let points = Points::new(candidates)?;
-    let make = |scale| make_noisy_max(scores()?, output_measure.clone(), scale, true);
-    let Some(tree) = Node::grow((alphas, 0), (0.0, 1.0), points.steps, scale, &make)? else {
-        return Err(no_alphas());
-    };
-    let levels = make_composition(vec![make(scale)?; levels(alphas.len())])?;
-    let exact = levels.clone();
-    let map = PrivacyMap::new(move |d_in: &u32| levels.map(&u64::from(*d_in)))
-        .with_exact(move |d_in: &u32| exact.exact_map(&u64::from(*d_in)));
-    let count = alphas.len();
-    let function = Function::map(move |rows: &Vec<T>| {
-        let positions = points.positions(rows);
-        let mut chosen = vec![0; count];
-        tree.choose(&positions, (0, positions.len() - 1), &mut chosen)?;
-        let of = |point: &usize| points.candidates.get(point / (points.steps + 1)).copied();
-        chosen.iter().map(|point| of(point).ok_or_else(no_candidate)).collect()
-    });
+    let chooser = Chooser::new(&alphas, points.steps, scale, &output_measure)?;
+    let map = map_of(chooser.levels.clone(), input.metric().clone());
+    let function = releasing(points, Box::new(move |halves| chooser.choose(halves)));
     Ok(Measurement::new(input, output_measure.0, function, map))
 }
+
+register! {
+    "private_quantiles.rs":
+        make_private_quantiles(input, output_measure, candidates, alphas, scale)
+        for T in numbers, M in dataset_metrics,
+            MO in [MaxDivergence, ZeroConcentratedDivergence];
+}
+
+/// A function from the numbers of rows that candidates represent to the places of the chosen
+/// candidates. It does not depend on the type of the rows.
+type Choosing = Box<dyn Fn(&[u64]) -> Result<Vec<usize>> + Send + Sync>;
+fn releasing<T: Atom + Number>(points: Points<T>, choose: Choosing) -> Function<Vec<T>, Vec<T>> {
+    Function::map(move |rows: &Vec<T>| {
+        let of = |place: &usize| points.candidates.get(*place).copied();
+        let chosen = choose(&points.halves(rows))?;
+        chosen.iter().map(|place| of(place).ok_or_else(no_candidate)).collect()
+    })
+}
+fn map_of<M: DatasetMetric, MO: SelectionMeasure>(
+    levels: Levels<MO>,
+    metric: M,
+) -> PrivacyMap<M, MO> {
+    let (exact, same) = (levels.clone(), metric.clone());
+    PrivacyMap::new(move |d_in: &u32| levels.map(&u64::from(metric.to_symmetric(*d_in)?)))
+        .with_exact(move |d_in: &u32| exact.exact_map(&u64::from(same.to_symmetric(*d_in)?)))
+}
+/// The choices of all quantiles.
+struct Chooser<MO: SelectionMeasure> {
+    tree: Box<Node<MO>>,
+    /// One choice for each level, to compute the loss.
+    levels: Levels<MO>,
+    count: usize,
+    steps: usize,
+}
+impl<MO: SelectionMeasure> Chooser<MO> {
+    fn new(alphas: &[f64], steps: usize, scale: Scale, measure: &TheMeasure<MO>) -> Result<Self> {
+        let make = |scale| make_noisy_max(scores()?, measure.clone(), scale, true);
+        let tree = Node::grow((alphas, 0), (0.0, 1.0), steps, scale, &make)?;
+        let tree = tree.ok_or_else(no_alphas)?;
+        let levels = make_composition(vec![make(scale)?; levels(alphas.len())])?;
+        Ok(Chooser { tree, levels, count: alphas.len(), steps })
+    }
+    fn choose(&self, halves: &[u64]) -> Result<Vec<usize>> {
+        let positions = positions(halves, self.steps);
+        let mut chosen = vec![0; self.count];
+        self.tree.choose(&positions, (0, positions.len() - 1), &mut chosen)?;
+        chosen.iter_mut().for_each(|point| *point /= self.steps + 1);
+        Ok(chosen)
+    }
+}
+
 /// Bound the distance in ranks of a quantile from the rows that its released candidate represents,
 /// except with probability `alpha` for all quantiles together. The bound is for scale 1. The steps
 /// of points add at most `1 / 32` of the rows of one candidate for each level of choices.
@@ -294,16 +342,18 @@ impl<T: Number> Points<T> {
         }
         halves
     }
-    /// Compute the position of each point, in units of half a step: `1 / (2 steps)` of a row.
-    fn positions(&self, rows: &[T]) -> Vec<u64> {
-        let (steps, mut below) = (self.steps as u64, 0);
-        let mut positions = Vec::with_capacity(self.candidates.len() * (self.steps + 1));
-        for own in self.halves(rows) {
-            positions.extend((0..=steps).map(|step| steps * below + step * own));
-            below += own;
-        }
-        positions
+}
+/// Compute the position of each point, in units of half a step: `1 / (2 steps)` of a row. Each
+/// candidate represents some rows, in units of half a row.
+fn positions(halves: &[u64], steps: usize) -> Vec<u64> {
+    let mut below = 0;
+    let mut positions = Vec::with_capacity(halves.len() * (steps + 1));
+    let unit = steps as u64;
+    for own in halves {
+        positions.extend((0..=unit).map(|step| unit * below + step * own));
+        below += own;
     }
+    positions
 }
 /// Check that the levels of quantiles are from 0 to 1, and in increasing order.
 fn increasing(alphas: &[f64]) -> Result<()> {

@@ -3,41 +3,41 @@
 use std::collections::HashMap;
 use std::hash::BuildHasher;
 
-use opendp_core::arith::{Directed, DirectedFloat, InfCast};
+use opendp_core::arith::{Directed, DirectedFloat, InfCast, Integer};
 use opendp_core::random::{NoEntropy, RandomSource, with_secure};
 use opendp_core::{
-    AbsoluteDistance, Approximate, AtomDomain, Error, Function, HashableAtom, L01InfDistance,
-    MapDomain, MaxDivergence, Measurement, PrivacyMap, Result, Space,
+    AbsoluteDistance, Approximate, Atom, AtomDomain, Distance, Error, Function, HashableAtom,
+    L01InfDistance, MapDomain, MaxDivergence, Measurement, PrivacyMap, Result, Space, register,
 };
 use opendp_measurements::Scale;
 use opendp_measurements::accuracy::Noise;
 use opendp_measurements::samplers::{bernoulli, discrete_laplace};
 
 /// The space of maps from keys to counts.
-type Counts<K> =
-    Space<MapDomain<AtomDomain<K>, AtomDomain<i64>>, L01InfDistance<AbsoluteDistance<i64>>>;
+type Counts<K, V> =
+    Space<MapDomain<AtomDomain<K>, AtomDomain<V>>, L01InfDistance<AbsoluteDistance<V>>>;
 /// A measurement that releases the counts of some keys.
-type Release<K> = Measurement<
-    MapDomain<AtomDomain<K>, AtomDomain<i64>>,
-    L01InfDistance<AbsoluteDistance<i64>>,
+type Release<K, V> = Measurement<
+    MapDomain<AtomDomain<K>, AtomDomain<V>>,
+    L01InfDistance<AbsoluteDistance<V>>,
     Approximate<MaxDivergence>,
-    HashMap<K, i64>,
+    HashMap<K, V>,
 >;
 /// The largest threshold: integers up to this one are floats.
 pub(crate) const MOST: f64 = 9_007_199_254_740_992.0;
 
-/// Make a measurement that adds truncated Laplace noise to counts and keeps counts that reach a
-/// threshold.
+/// Make a measurement that adds truncated Laplace noise to counts and hides rare keys.
 ///
-/// The keys can be private. The threshold makes it improbable that a key of only one person is
-/// released. At the same epsilon and delta, this measurement releases more keys than
+/// The keys can be private. A key is released only if its noisy count reaches a threshold. So it is
+/// improbable that a key of only one person is released. At the same epsilon and delta, this
+/// measurement releases more keys than
 /// [`make_laplace_threshold`](opendp_measurements::make_laplace_threshold) does, for two reasons.
 /// First, noise is truncated, so delta is smaller. Second, the threshold can be a fraction, so no
 /// part of a wanted delta is left over.
 ///
 /// # Arguments
-/// * `input` - maps from keys to counts under the distance of changed keys, the sum of the changes,
-///   and the largest change
+/// * `input` - maps from keys to integer counts under the distance of changed keys, the sum of the
+///   changes, and the largest change
 /// * `scale` - the scale of the noise. At scale 0, no noise is added
 /// * `threshold` - a key is released if its noisy count is at least the threshold. A fraction is
 ///   rounded at random, for each key on its own
@@ -50,7 +50,8 @@ pub(crate) const MOST: f64 = 9_007_199_254_740_992.0;
 /// remaining fraction. For each other key, let `T` be `t + 1` with probability `w`, and `t`
 /// otherwise. Let `k = T - 1`, and let `Z` be an integer from `-k` to `k` of probability
 /// proportional to `exp(-|Z| / scale)`. The key is released with its count plus `Z`, if this sum
-/// is at least `T`.
+/// is at least `T`. A released number that exceeds the type of counts is the largest number of this
+/// type.
 ///
 /// # Postcondition
 /// Any two members at distance at most `d_in` give releases that are `map(d_in)`-close, as
@@ -133,17 +134,28 @@ pub(crate) const MOST: f64 = 9_007_199_254_740_992.0;
 /// assert!(release.invoke(&words)?.contains_key("the")); // always
 /// # Ok::<(), Error>(())
 /// ```
-pub fn make_truncated_laplace_threshold<K: HashableAtom>(
-    input: Counts<K>,
+pub fn make_truncated_laplace_threshold<K, V>(
+    input: Counts<K, V>,
     scale: Scale,
     threshold: f64,
-) -> Result<Release<K>> {
+) -> Result<Release<K, V>>
+where
+    K: HashableAtom,
+    V: Atom + Integer + Distance,
+{
     let noise = Truncated::new(scale, threshold)?;
-    let function = Function::map(move |counts: &HashMap<K, i64>| Ok(noise.release(counts)?));
-    let map = PrivacyMap::new(move |d_in: &(u32, i64, i64)| noise.loss(*d_in));
+    let function = Function::map(move |counts: &HashMap<K, V>| noise.release(counts));
+    let map = PrivacyMap::new(move |(parts, sum, largest): &(u32, V, V)| {
+        noise.loss((*parts, whole(*sum)?, whole(*largest)?))
+    });
     Ok(Measurement::new(input, Approximate::default(), function, map).with_accuracy(move |alpha| {
         Ok(vec![Some(Noise::discrete_laplace(scale).quantile(alpha)?)])
     }))
+}
+
+register! {
+    "truncated_threshold.rs": make_truncated_laplace_threshold(input, scale, threshold)
+        for K in [bool, i32, i64, u32, u64, usize, String], V in [i32, i64];
 }
 
 /// The noise and the thresholds of one measurement.
@@ -169,40 +181,52 @@ impl Truncated {
         Ok(Truncated { scale, least: whole as i64, more: threshold - whole })
     }
     /// Draw a threshold and noise for a count. Return the noisy count if it reaches the threshold.
-    fn noisy<S: RandomSource>(&self, count: i64, source: &mut S) -> Result<Option<i64>, NoEntropy> {
+    fn noisy<S: RandomSource>(
+        &self,
+        count: i128,
+        source: &mut S,
+    ) -> Result<Option<i128>, NoEntropy> {
         let threshold = self.least + i64::from(bernoulli(self.more, source)?);
         loop {
             let (negative, magnitude) = discrete_laplace(self.scale, source)?;
             let Ok(noise) = i64::try_from(magnitude) else { continue };
             if noise < threshold {
-                let noisy = count.saturating_add(if negative { -noise } else { noise });
-                return Ok(Some(noisy).filter(|noisy| threshold <= *noisy));
+                let noisy = count.saturating_add((if negative { -noise } else { noise }).into());
+                return Ok(Some(noisy).filter(|noisy| i128::from(threshold) <= *noisy));
             }
         }
     }
-    fn release<K: HashableAtom>(
-        &self,
-        counts: &HashMap<K, i64>,
-    ) -> Result<HashMap<K, i64>, NoEntropy> {
-        let mut kept = Vec::new();
+    /// Return the noisy counts that reach their thresholds. A count of 0 is a key that is absent.
+    fn noisy_counts(&self, counts: &[i128]) -> Result<Vec<Option<i128>>> {
         with_secure(|source| {
-            for (key, count) in counts.iter().filter(|(_, count)| **count != 0) {
-                if let Some(noisy) = self.noisy(*count, source)? {
-                    kept.push((key, noisy));
-                }
-            }
-            Ok::<_, NoEntropy>(())
-        })?;
+            let noisy = |count: &i128| match count {
+                0 => Ok(None),
+                count => Ok(self.noisy(*count, source)?),
+            };
+            counts.iter().map(noisy).collect()
+        })
+    }
+    fn release<K: HashableAtom, V: Integer>(
+        &self,
+        counts: &HashMap<K, V>,
+    ) -> Result<HashMap<K, V>> {
+        let (keys, counts): (Vec<&K>, Vec<&V>) = counts.iter().unzip();
+        let counts: Vec<i128> =
+            counts.into_iter().map(|count| whole(*count)).collect::<Result<_>>()?;
+        let noisy = self.noisy_counts(&counts)?;
+        let kept = keys.into_iter().zip(noisy).filter_map(|(key, noisy)| Some((key, noisy?)));
         // The order of the new map depends only on its keys.
         let mut released = HashMap::new();
         let mut ordered: Vec<_> =
-            kept.into_iter().map(|entry| (released.hasher().hash_one(entry.0), entry)).collect();
+            kept.map(|entry: (&K, i128)| (released.hasher().hash_one(entry.0), entry)).collect();
         ordered.sort_unstable_by_key(|(hash, _)| *hash);
         released.reserve(ordered.len());
-        released.extend(ordered.into_iter().map(|(_, (key, noisy))| (key.clone(), noisy)));
+        let entry =
+            |(_, (key, noisy)): (u64, (&K, i128))| (key.clone(), V::saturating_from_i128(noisy));
+        released.extend(ordered.into_iter().map(entry));
         Ok(released)
     }
-    fn loss(&self, (parts, sum, largest): (u32, i64, i64)) -> Result<(f64, f64)> {
+    fn loss(&self, (parts, sum, largest): (u32, i128, i128)) -> Result<(f64, f64)> {
         let change = sum.min(largest);
         if change < 0 {
             let reason = format!("d_in: a distance is not negative, found {change}");
@@ -214,17 +238,16 @@ impl Truncated {
         if self.scale == 0.0 {
             return Ok((f64::INFINITY, 1.0));
         }
-        let all = i128::from(parts) * i128::from(change);
-        let all = f64::inf_cast(all.min(sum.into()))?;
+        let all = f64::inf_cast(i128::from(parts).saturating_mul(change).min(sum))?;
         let (low, high) = (self.tail(self.least - 1, change)?, self.tail(self.least, change)?);
         let each = (1.0.inf_sub(self.more)?.inf_mul(low)?).inf_add(self.more.inf_mul(high)?)?;
         Ok((all.inf_div(self.scale)?, any_of(parts, each.min(1.0))?))
     }
     /// Bound the probability that noise from `-k` to `k` is at least `k + 1 - change`.
-    fn tail(&self, k: i64, change: i64) -> Result<f64> {
-        if k < change {
+    fn tail(&self, k: i64, change: i128) -> Result<f64> {
+        let Some(change) = i64::try_from(change).ok().filter(|change| *change <= k) else {
             return Ok(1.0);
-        }
+        };
         // Return `q^power`, rounded up or down. The powers are at most 2^53, so they are floats.
         let exponent = |power: i64| (power as f64).neg_inf_div(self.scale).map(|ratio| -ratio);
         let above = |power: i64| exponent(power)?.inf_exp();
@@ -237,6 +260,10 @@ impl Truncated {
         }
         Ok(above(k + 1 - change)?.inf_mul(part)?.inf_div(whole)?.min(1.0))
     }
+}
+/// Convert an integer of any type. Only `u128` has numbers that do not fit.
+fn whole<V: Integer>(number: V) -> Result<i128> {
+    number.to_i128().ok_or_else(|| Error::Overflow("a count exceeds i128".into()))
 }
 /// Bound the probability that any of `count` independent events happens, if each has probability
 /// at most `each`.

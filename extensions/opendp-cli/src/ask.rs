@@ -2,9 +2,10 @@
 
 use std::path::{Path, PathBuf};
 
+use opendp_analysis::context::Entry;
 use opendp_core::erased::{AnyDistance, AnyMeasurement};
 use opendp_core::{Codec, Error, Result};
-use opendp_ledger::{Ledger, Request};
+use opendp_ledger::{Ledger, Loss, Notion, Request};
 use opendp_study::{Cells, Outcome, Study};
 use serde_json::{Value as Json, json};
 
@@ -141,6 +142,11 @@ impl Asking<'_> {
         };
         self.study.ask(read, self.arguments.alpha)
     }
+    /// Find the losses of all releases, if the study has a budget of an epsilon and a delta, and if
+    /// its noise does not depend on the data.
+    fn losses(&self) -> Option<Vec<Loss>> {
+        losses_of(&self.study.rehearse(self.arguments.alpha).ok()?)
+    }
     /// Charge the budget of the study, and answer. The same id gives the same answers.
     fn charged(&self, place: &budget::Place, document: &Json) -> Result<(Outcome, Json)> {
         let (ledger, name) = (Ledger::open_existing(&place.file)?, &place.name);
@@ -149,19 +155,52 @@ impl Asking<'_> {
         let measurement = self.study.measurement(self.arguments.alpha)?;
         let d_in = unit(self.study, &measurement)?;
         let id = self.arguments.id.as_deref().unwrap_or_default();
-        let request = Request::new(id, &measurement, &d_in)?
+        let whole = Request::new(id, &measurement, &d_in)?;
+        // A budget that composes tightly charges each release of the study. The losses are found
+        // without the data. An id that was charged by an older version keeps its loss.
+        let planned = match account.filters() {
+            Some(_) if !charged_before(&ledger, name, id, whole.loss())? => self.losses(),
+            _ => None,
+        };
+        let request = match planned.clone() {
+            Some(losses) => {
+                let loss = whole.loss().clone().with_members(losses)?;
+                whole.charging(loss)
+            }
+            None => whole,
+        };
+        let request = request
             .by(self.arguments.by.as_deref().unwrap_or_default())
             .pipeline(&json!({"study": document, "alpha": self.arguments.alpha}))
             .source(&source.to_json(digest));
         let release = ledger.release(name, &request, || {
             source.check_digest(digest)?;
             let outcome = self.ask()?;
+            if planned.is_some() && losses_of(&outcome) != planned {
+                let reason = "the losses of the study differ from those of its rehearsal";
+                return Err(Error::FailedFunction(reason.into()));
+            }
             // Check that the file did not change during the run.
             source.check_digest(digest).map(|()| outcome.to_json())
         })?;
         let charge = budget::charge_json(&release, &ledger.remaining(name)?);
         Ok((Outcome::parse(release.json())?, charge))
     }
+}
+/// Return the losses of all releases of a study, if each loss is an epsilon and a delta.
+fn losses_of(outcome: &Outcome) -> Option<Vec<Loss>> {
+    let loss = |entry: &Entry| -> Result<Loss> {
+        let loss = Loss::exact(Notion::Approximate, entry.loss.clone())?;
+        let Some(mu_squared) = &entry.mu_squared else { return Ok(loss) };
+        let loss = loss.with_mu_squared(mu_squared.clone())?;
+        entry.rho.as_ref().map_or(Ok(loss.clone()), |rho| loss.with_rho(rho.clone()))
+    };
+    outcome.entries().iter().map(loss).collect::<Result<_>>().ok()
+}
+/// Return whether an id was charged with this loss.
+fn charged_before(ledger: &Ledger, name: &str, id: &str, loss: &Loss) -> Result<bool> {
+    let history = ledger.history(name)?;
+    Ok(history.iter().any(|entry| entry.id == id && entry.loss == *loss))
 }
 /// Find the file of the data.
 fn file(arguments: &Arguments, study: &Study) -> Result<PathBuf> {

@@ -23,6 +23,8 @@ const USAGE: &[(&str, &[&str])] = &[
     ("null", &["impute", "drop_null", "is_null"]),
     ("odometer", &["fully_adaptive"]),
     ("percentile", &["quantile"]),
+    ("quartile", &["quantile"]),
+    ("rare", &["threshold"]),
     ("renyi", &["renyi", "rdp"]),
     ("rr", &["randomized_response"]),
     ("sampling", &["subsampling", "population_amplification"]),

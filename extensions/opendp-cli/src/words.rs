@@ -57,7 +57,8 @@ fn rounded(json: &Json, up: bool) -> Option<String> {
 }
 /// Write an object of exact amounts, in the form that charges to a budget have.
 pub(crate) fn amounts(json: &Json, up: bool) -> String {
-    let parts = json.as_object().into_iter().flatten();
+    // The losses of the members of a release are not written.
+    let parts = json.as_object().into_iter().flatten().filter(|(_, part)| !part.is_array());
     let said = |(name, part): (&String, &Json)| {
         format!("{name} {}", rounded(part, up).unwrap_or_else(|| part.to_string()))
     };

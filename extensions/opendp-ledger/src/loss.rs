@@ -1,13 +1,18 @@
 //! Losses and budgets: exact amounts in a measure.
 
+mod accounted;
+
 use std::fmt;
 
 use opendp_core::arith::Exact;
-use opendp_core::erased::{AnyDistance, AnyMeasure};
-use opendp_core::{Approximate, Error, MaxDivergence, Measure, Result, ZeroConcentratedDivergence};
+use opendp_core::{Error, Result};
 use serde_json::{Map, Value as Json};
 
 use crate::say;
+pub use accounted::Accounted;
+
+/// The text between the losses of several releases that are charged together.
+const TOGETHER: &str = "; ";
 
 /// The maximum number of digits of an amount that can be read. Older versions never wrote an amount
 /// with so many digits.
@@ -66,6 +71,10 @@ pub struct Loss {
     parts: Vec<Exact>,
     /// The value `mu^2`, if the release also has `mu`-Gaussian differential privacy.
     mu_squared: Option<Exact>,
+    /// A `rho`, if the release is also zero-concentrated and has a `mu^2`.
+    choice_rho: Option<Exact>,
+    /// The losses of several releases that are charged together.
+    members: Vec<Loss>,
 }
 impl Loss {
     /// Make a loss in pure differential privacy from text. The loss is exactly the written number.
@@ -113,7 +122,7 @@ impl Loss {
         }
     }
     fn of(notion: Notion, parts: Vec<Exact>) -> Self {
-        Loss { notion, parts, mu_squared: None }
+        Loss { notion, parts, mu_squared: None, choice_rho: None, members: Vec::new() }
     }
     /// State that the release also has `mu`-Gaussian differential privacy. The argument is `mu^2`.
     /// A release with continuous Gaussian noise has this property. A budget that composes tightly
@@ -128,6 +137,71 @@ impl Loss {
             return Err(Error::InvalidDistance(reason.into()));
         }
         Ok(Loss { mu_squared: Some(mu_squared), ..self })
+    }
+    /// State that a release with a [`mu^2`](Loss::with_mu_squared) is also
+    /// `rho`-zero-concentrated, for a `rho` below half of `mu^2`. A release that chooses outputs by
+    /// Gumbel noise has this property. A budget that composes tightly can then charge `rho`. Any
+    /// other budget ignores `rho`.
+    ///
+    /// # Errors
+    /// `InvalidDistance` when `rho` is not finite, or when the loss has no `mu^2`.
+    pub fn with_rho(self, rho: Exact) -> Result<Self> {
+        if self.mu_squared.is_none() || !rho.is_finite() {
+            let reason = "rho: expected a finite number beside a mu_squared";
+            return Err(Error::InvalidDistance(reason.into()));
+        }
+        Ok(Loss { choice_rho: Some(rho), ..self })
+    }
+    /// Make the loss of several releases that are charged together, in this order. The losses must
+    /// be known before the first release. A budget that composes tightly charges each loss to its
+    /// filters, and admits all of them or none. Any other budget charges their sum.
+    ///
+    /// # Errors
+    /// `MeasureMismatch` when a loss is not an epsilon and a delta. `Argument` when there is no
+    /// loss.
+    pub fn together(losses: Vec<Loss>) -> Result<Self> {
+        if losses.is_empty() {
+            return Err(Error::argument("losses", "expected at least one loss, found none"));
+        }
+        let mut sum = Loss::zero(Notion::Approximate);
+        for loss in &losses {
+            sum = sum.plus(&loss.within(Notion::Approximate)?);
+        }
+        match <[Loss; 1]>::try_from(losses) {
+            Ok([only]) => only.within(Notion::Approximate),
+            Err(losses) => sum.with_members(losses),
+        }
+    }
+    /// State that this loss is the loss of several releases, and state the loss of each release.
+    /// The losses must be known before the first release. A budget that composes tightly charges
+    /// each loss to its filters, and admits all of them or none. Any other budget charges this
+    /// loss, which must also hold.
+    ///
+    /// # Errors
+    /// `MeasureMismatch` when a loss is not an epsilon and a delta.
+    pub fn with_members(self, members: Vec<Loss>) -> Result<Self> {
+        let whole = self.within(Notion::Approximate)?;
+        let mut all = Vec::new();
+        for loss in members {
+            let loss = loss.within(Notion::Approximate)?;
+            match loss.members.is_empty() {
+                true => all.push(loss),
+                false => all.extend(loss.members),
+            }
+        }
+        Ok(Loss { members: all, ..Loss::of(Notion::Approximate, whole.parts) })
+    }
+    /// Return the losses that are charged together, or only this loss.
+    pub fn members(&self) -> &[Loss] {
+        if self.members.is_empty() { std::slice::from_ref(self) } else { &self.members }
+    }
+    /// Return the `rho` that was stated beside a `mu^2`.
+    pub fn choice_rho(&self) -> Option<&Exact> {
+        self.choice_rho.as_ref()
+    }
+    /// Return the `mu^2` and the `rho`, if they are stated.
+    fn others(&self) -> impl Iterator<Item = &Exact> {
+        self.mu_squared.iter().chain(&self.choice_rho)
     }
     /// Return `mu^2`, if the release has `mu`-Gaussian differential privacy.
     pub fn mu_squared(&self) -> Option<&Exact> {
@@ -144,7 +218,7 @@ impl Loss {
     /// exact loss, rounded up.
     pub(crate) fn exactly(self, parts: Vec<Exact>) -> Self {
         let exact = Loss::exact(self.notion, parts).ok();
-        exact.map_or(self.clone(), |exact| Loss { mu_squared: self.mu_squared, ..exact })
+        exact.map_or(self.clone(), |exact| Loss { parts: exact.parts, ..self })
     }
     /// Return the loss whose parts are all 0.
     pub(crate) fn zero(notion: Notion) -> Self {
@@ -176,7 +250,7 @@ impl Loss {
                 .at("a budget of epsilon takes Laplace noise, and one of rho Gaussian noise"));
             }
         };
-        Ok(Loss { notion, parts, mu_squared: self.mu_squared.clone() })
+        Ok(Loss { notion, parts, ..self.clone() })
     }
     /// Return the sum of two losses in the same measure, part by part.
     pub(crate) fn plus(&self, other: &Loss) -> Loss {
@@ -200,7 +274,8 @@ impl Loss {
     /// Check that the written loss can be read again. Very long numbers cannot be read.
     pub(crate) fn check_text(&self) -> Result<()> {
         let comes_back = |part: &Exact| part.to_string().parse().is_ok_and(|read| *part == read);
-        if self.parts.iter().chain(&self.mu_squared).all(comes_back) {
+        let all = self.members().iter().flat_map(|one| one.parts.iter().chain(one.others()));
+        if self.parts.iter().chain(all).all(comes_back) {
             return Ok(());
         }
         Err(Error::InvalidDistance(
@@ -212,17 +287,29 @@ impl Loss {
     }
     /// Write the parts of the loss in the format of the ledger's tables.
     pub(crate) fn to_text(&self) -> String {
-        let amounts = self.parts.iter().chain(&self.mu_squared);
-        amounts.map(Exact::to_string).collect::<Vec<_>>().join(" ")
+        let amounts = self.parts.iter().chain(self.others());
+        let own = amounts.map(Exact::to_string).collect::<Vec<_>>().join(" ");
+        let members = self.members.iter().map(Loss::to_text);
+        std::iter::once(own).chain(members).collect::<Vec<_>>().join(TOGETHER)
     }
     pub(crate) fn from_text(notion: Notion, text: &str) -> Result<Self> {
+        if let Some((own, members)) = text.split_once(TOGETHER) {
+            let members = members.split(TOGETHER).map(|member| Loss::from_text(notion, member));
+            return Loss::from_text(notion, own)?.with_members(members.collect::<Result<_>>()?);
+        }
         let mut parts = text.split(' ').map(read).collect::<Result<Vec<Exact>>>()?;
-        let squared = notion == Notion::Approximate && parts.len() == 1 + notion.parts().len();
-        let mu_squared = if squared { parts.pop() } else { None };
+        // Beside an epsilon and a delta, there can be a `mu^2`, and then a `rho`. Older versions
+        // wrote no `rho`.
+        let more = if notion == Notion::Approximate { 2 } else { 0 };
+        let others = parts.split_off(parts.len().min(notion.parts().len()));
+        if others.len() > more {
+            return Err(Error::InvalidDistance("a loss has the wrong number of parts".into()));
+        }
+        let [mu_squared, choice_rho] = [others.first().cloned(), others.get(1).cloned()];
         if parts.len() != notion.parts().len() {
             return Err(Error::InvalidDistance("a loss has the wrong number of parts".into()));
         }
-        Ok(Loss { notion, parts, mu_squared })
+        Ok(Loss { notion, parts, mu_squared, choice_rho, members: Vec::new() })
     }
     /// Convert the loss to JSON: an object of exact amounts, as strings.
     pub fn to_json(&self) -> Json {
@@ -230,7 +317,11 @@ impl Loss {
         let parts = parts.map(|(name, part)| ((*name).to_owned(), part.to_string().into()));
         let squared = self.mu_squared.iter();
         let squared = squared.map(|amount| ("mu_squared".to_owned(), amount.to_string().into()));
-        Json::Object(parts.chain(squared).collect::<Map<_, _>>())
+        let rho = self.choice_rho.iter();
+        let rho = rho.map(|amount| ("rho".to_owned(), amount.to_string().into()));
+        let members: Json = self.members.iter().map(Loss::to_json).collect();
+        let members = (!self.members.is_empty()).then(|| ("members".to_owned(), members));
+        Json::Object(parts.chain(squared).chain(rho).chain(members).collect::<Map<_, _>>())
     }
     /// Write the parts of the loss with up to 12 decimals. Round up if `up` is true, and otherwise
     /// down.
@@ -285,93 +376,5 @@ impl fmt::Display for Loss {
     }
 }
 
-/// A measure whose losses can be charged to a budget.
-pub trait Accounted: Measure {
-    /// Convert a loss to an exact loss for a budget. If rounding is needed, round up.
-    ///
-    /// # Errors
-    /// `InvalidDistance` when the loss is not finite. `NotImplemented` when budgets do not support
-    /// this measure.
-    fn account(&self, loss: &Self::Distance) -> Result<Loss>;
-}
-impl Accounted for MaxDivergence {
-    fn account(&self, loss: &f64) -> Result<Loss> {
-        Loss::computed(Notion::Pure, &[*loss])
-    }
-}
-impl Accounted for Approximate<MaxDivergence> {
-    fn account(&self, (epsilon, delta): &(f64, f64)) -> Result<Loss> {
-        Loss::computed(Notion::Approximate, &[*epsilon, *delta])
-    }
-}
-impl Accounted for ZeroConcentratedDivergence {
-    fn account(&self, loss: &f64) -> Result<Loss> {
-        Loss::computed(Notion::Concentrated, &[*loss])
-    }
-}
-impl Accounted for AnyMeasure {
-    fn account(&self, loss: &AnyDistance) -> Result<Loss> {
-        if self.downcast_ref::<MaxDivergence>().is_ok() {
-            return MaxDivergence.account(loss.downcast_ref()?);
-        }
-        if self.downcast_ref::<ZeroConcentratedDivergence>().is_ok() {
-            return ZeroConcentratedDivergence.account(loss.downcast_ref()?);
-        }
-        if let Ok(measure) = self.downcast_ref::<Approximate<MaxDivergence>>() {
-            return measure.account(loss.downcast_ref()?);
-        }
-        Err(Error::NotImplemented(format!(
-            "a budget cannot be kept in {}: expected a loss in max_divergence, \
-             approximate(max_divergence) or zero_concentrated_divergence",
-            self.to_json()
-        )))
-    }
-}
-
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn bounds_a_pure_loss_in_the_other_measures() {
-        let pure = Loss::epsilon("0.5").unwrap();
-        assert_eq!(
-            pure.within(Notion::Approximate).unwrap(),
-            Loss::epsilon_delta("0.5", "0").unwrap()
-        );
-        assert_eq!(pure.within(Notion::Concentrated).unwrap(), Loss::rho("0.125").unwrap());
-        let error = Loss::rho("1").unwrap().within(Notion::Pure).unwrap_err();
-        assert_eq!(error.kind(), "MeasureMismatch");
-    }
-    #[test]
-    fn reads_amounts_that_older_versions_wrote_and_writes_no_more_of_them() {
-        for text in ["1e4096", "1e-4096"] {
-            let written = Loss::epsilon(text).unwrap();
-            assert!(written.to_text().parse::<Exact>().is_err());
-            assert_eq!(Loss::from_text(Notion::Pure, &written.to_text()).unwrap(), written);
-            assert!(written.check_text().unwrap_err().to_string().contains("too long"));
-        }
-        Loss::epsilon("1e4000").unwrap().check_text().unwrap();
-        assert!(Loss::from_text(Notion::Pure, &"x".repeat(5000)).is_err());
-    }
-    #[test]
-    fn compares_every_part() {
-        let budget = Loss::epsilon_delta("1", "1e-6").unwrap();
-        assert!(Loss::epsilon_delta("1", "1e-6").unwrap().at_most(&budget));
-        assert!(!Loss::epsilon_delta("0", "2e-6").unwrap().at_most(&budget));
-        assert!(!Loss::epsilon_delta("1.1", "0").unwrap().at_most(&budget));
-        assert!(Loss::epsilon_delta("1", "1.1").is_err());
-    }
-    #[test]
-    fn takes_typed_and_erased_losses_and_no_infinite_one() {
-        let erased = AnyMeasure::from(opendp_core::TheMeasure(Approximate(MaxDivergence)));
-        let loss = erased.account(&AnyDistance::new((0.5, 0.25))).unwrap();
-        assert_eq!(loss, Loss::epsilon_delta("0.5", "0.25").unwrap());
-        let bad = MaxDivergence.account(&f64::INFINITY).unwrap_err();
-        assert_eq!(bad.kind(), "InvalidDistance");
-        let other = AnyMeasure::from(opendp_core::TheMeasure(opendp_core::RenyiDivergence));
-        let curve = opendp_core::RenyiCurve::new(Ok);
-        let bad = other.account(&AnyDistance::new(curve)).unwrap_err();
-        assert_eq!(bad.kind(), "NotImplemented");
-    }
-}
+mod tests;

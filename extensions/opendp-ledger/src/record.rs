@@ -53,7 +53,7 @@ impl Account {
     /// Return whether the budget has room for one more release with this loss.
     pub(crate) fn admits(&self, loss: &Loss) -> bool {
         match &self.filters {
-            Some(filters) => filters.admits(&tight::charged(loss)),
+            Some(filters) => tight::charge(&mut filters.clone(), loss).is_ok(),
             None => self.spent.plus(loss).at_most(&self.limit()),
         }
     }
@@ -89,8 +89,10 @@ impl Account {
     pub(crate) fn follow(&mut self, entry: &Entry) -> Result<()> {
         // An entry about the clock is not a release, so the filters do not charge it.
         let none = entry.loss.is_zero() && entry.loss.mu_squared().is_none();
-        if let Some(filters) = self.filters.as_mut().filter(|_| !none) {
-            filters.charge(&tight::charged(&entry.loss))?;
+        if let Some(filters) = self.filters.as_ref().filter(|_| !none) {
+            let mut charged = filters.clone();
+            tight::charge(&mut charged, &entry.loss)?;
+            self.filters = Some(charged);
         }
         self.spent = self.spent.plus(&entry.loss);
         self.releases = entry.number;

@@ -55,6 +55,12 @@ impl Request {
         let (pipeline, d_in) = ("null".into(), "null".into());
         Request { id: id.into(), by, pipeline, source, metric: None, d_in, loss }
     }
+    /// Replace the loss by another bound on the loss of the same release. The caller is responsible
+    /// for the loss. [`Loss::together`] makes the loss of several releases.
+    #[must_use]
+    pub fn charging(self, loss: Loss) -> Self {
+        Request { loss, ..self }
+    }
     /// Set the person who makes the request.
     #[must_use]
     pub fn by(mut self, who: &str) -> Self {

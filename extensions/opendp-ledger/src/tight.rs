@@ -22,12 +22,19 @@ pub(crate) fn open(total: &Loss) -> Result<AdaptiveAccount> {
         }
     }
 }
-/// Convert a loss to the form that the filters charge. The loss must be in approximate differential
-/// privacy.
-pub(crate) fn charged(loss: &Loss) -> AdaptiveLoss {
+/// Charge filters for a loss. The loss must be in approximate differential privacy. After an error,
+/// the filters must not be used.
+///
+/// # Errors
+/// `BudgetExceeded` when the filters do not admit the loss.
+pub(crate) fn charge(filters: &mut AdaptiveAccount, loss: &Loss) -> Result<()> {
+    loss.members().iter().try_for_each(|one| filters.charge(&charged(one)))
+}
+/// Convert a loss to the form that the filters charge.
+fn charged(loss: &Loss) -> AdaptiveLoss {
     let part = |place: usize| loss.parts().get(place).cloned().unwrap_or(Exact::INFINITY);
-    let mu_squared = loss.mu_squared().cloned();
-    AdaptiveLoss { epsilon: part(0), delta: part(1), mu_squared }
+    let (mu_squared, rho) = (loss.mu_squared().cloned(), loss.choice_rho().cloned());
+    AdaptiveLoss { epsilon: part(0), delta: part(1), mu_squared, rho }
 }
 /// Convert an epsilon and a delta to a loss.
 pub(crate) fn loss((epsilon, delta): (Exact, Exact)) -> Result<Loss> {

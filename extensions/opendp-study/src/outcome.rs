@@ -8,7 +8,7 @@ use serde_json::{Value as Json, json};
 
 use super::document::from_json;
 
-use opendp_analysis::context::{Accounted, ErrorIn, Report, short};
+use opendp_analysis::context::{Accounted, Entry, ErrorIn, Report, short};
 
 /// One released value of an answer: a number, a category or a candidate.
 #[derive(Clone, Debug, Default)]
@@ -46,6 +46,7 @@ pub struct StudyAnswer {
 pub struct Outcome {
     answers: Vec<StudyAnswer>,
     report: Json,
+    entries: Vec<Entry>,
     alpha: f64,
 }
 impl Outcome {
@@ -54,7 +55,12 @@ impl Outcome {
         report: &Report<MO>,
         alpha: f64,
     ) -> Self {
-        Outcome { answers, report: report.to_json(), alpha }
+        Outcome { answers, report: report.to_json(), entries: report.entries().to_vec(), alpha }
+    }
+    /// Return the releases with their exact losses, in order. The list is empty if the outcome was
+    /// [parsed](Outcome::parse).
+    pub fn entries(&self) -> &[Entry] {
+        &self.entries
     }
     /// Return the answers, in the order of the questions.
     pub fn answers(&self) -> &[StudyAnswer] {
@@ -80,7 +86,7 @@ impl Outcome {
         let written: Written = from_json(json.clone())?;
         let alpha = written.alpha;
         let answers = written.answers.into_iter().map(StudyAnswer::from).collect();
-        Ok(Outcome { answers, report: json.clone(), alpha })
+        Ok(Outcome { answers, report: json.clone(), entries: Vec::new(), alpha })
     }
     /// Return a row for each number: question, label, value, lower and upper end of the interval.
     pub fn rows(&self) -> Vec<[String; 5]> {

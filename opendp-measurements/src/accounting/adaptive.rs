@@ -8,7 +8,10 @@ use opendp_core::{Error, Result};
 
 use super::joined::{joined_mu, mu_of_pure};
 use super::pot::Pot;
-use super::way::{GAUSSIAN_FIRST, ONLY_GAUSSIAN, ONLY_OTHERS, OTHERS_FIRST, Way, square};
+use super::way::{
+    CHOICES_FIRST, GAUSSIAN_FIRST, ONLY_CHOICES, ONLY_GAUSSIAN, ONLY_OTHERS, OTHERS_FIRST, Way,
+    square,
+};
 
 /// The loss of a release, in the form that an [`AdaptiveAccount`] charges.
 #[derive(Clone, Debug, PartialEq)]
@@ -21,6 +24,10 @@ pub struct AdaptiveLoss {
     /// `mu^2` is known. This number is known for Gaussian noise, and for choices by Gumbel noise:
     /// see [`mu_squared_of_choices`](super::mu_squared_of_choices).
     pub mu_squared: Option<Exact>,
+    /// A `rho` for which the release is also `rho`-zero-concentrated, if a `rho` below half of
+    /// `mu_squared` is known. Choices by Gumbel noise have such a `rho`. It is ignored if
+    /// `mu_squared` is not known.
+    pub rho: Option<Exact>,
 }
 /// A share of the budget: the largest allowed loss of a release.
 #[derive(Clone, Debug)]
@@ -37,9 +44,10 @@ pub enum Kind {
     Pure,
     /// A release that is `(epsilon, delta)`-DP.
     WithDelta,
-    /// A release that is `mu`-GDP. Such a release has continuous Gaussian noise, or it selects
-    /// outputs by Gumbel noise.
+    /// A release that is `mu`-GDP, such as a release with continuous Gaussian noise.
     Gaussian,
+    /// A release that selects outputs by Gumbel noise. Such a release has a `mu^2` and a `rho`.
+    Choice,
 }
 /// The largest losses that a release can have within a share of the budget.
 #[derive(Clone, Debug, PartialEq)]
@@ -51,10 +59,13 @@ pub struct Room {
     pub delta: Exact,
     /// The largest `mu^2` of a release with Gaussian noise.
     pub mu_squared: Exact,
+    /// The largest `rho` of choices by Gumbel noise.
+    pub rho: Exact,
 }
 impl Default for Room {
     fn default() -> Self {
-        Room { epsilon: Exact::ZERO, delta: Exact::ZERO, mu_squared: Exact::ZERO }
+        let zero = || Exact::ZERO;
+        Room { epsilon: zero(), delta: zero(), mu_squared: zero(), rho: zero() }
     }
 }
 
@@ -70,6 +81,7 @@ impl Default for Room {
 /// | Gaussian, `S = 0` | [`mu_of_pure`] | `mu^2` |
 /// | three mixed filters, `S` a quarter, half and three quarters of the budget | epsilon or [`mu_of_pure`], whichever is the smaller part of its remaining limit | `mu^2` |
 /// | simple, `S` the whole epsilon | epsilon | its epsilon at a stated delta |
+/// | concentrated | its `rho` ([`concentrated_rho_of_pure`](super::concentrated_rho_of_pure)) | `rho = mu^2 / 2` |
 ///
 /// # What is proved
 ///
@@ -90,6 +102,20 @@ impl Default for Room {
 /// Smith, Thakurta 2022 (also: Koskela, Tobaben, Honkela 2023). An interaction can have any number
 /// of releases. Its delta is the supremum of the deltas after finitely many releases.
 ///
+/// *The concentrated filter.* This filter adds up the `rho` of all releases: `mu^2 / 2` for
+/// Gaussian noise, and the stated `rho` for choices. A `mu`-GDP release is post-processing of a
+/// normal shift of `mu` (Dong, Roth, Su 2022), so its Renyi divergence of order `a` is at most `a
+/// mu^2 / 2`. The filter admits releases as long as the sum is at most `r`, which is fixed in
+/// advance. Claim: the Renyi divergence of order `a` of the whole interaction is at most `a r`, for
+/// every `a > 1` (Feldman, Zrnic 2021, on Renyi filters). Proof: let `X_i` be the product of the
+/// ratios of the probabilities of the first `i` answers under the two neighbours, raised to the
+/// power `a`, times `e^(-(a - 1) a (rho_1 + .. + rho_i))`. The earlier answers determine `rho_i`.
+/// Given the earlier answers, the mean of the power of ratio `i` under the second neighbour is at
+/// most `e^((a - 1) a rho_i)`. So the mean of `X_i` does not increase with `i`, and is at most 1.
+/// The sum of all `rho_i` is at most `r`, which shows the claim. So the interaction is
+/// `r`-zero-concentrated, and `r` is computed for the delta of the filter
+/// ([`concentrated_rho`](super::concentrated_rho); Canonne, Kamath, Steinke 2020, Proposition 12).
+///
 /// *Deltas.* A release that is `(e, d)`-DP reveals all data with probability `d` and is `e`-DP
 /// otherwise (Kairouz, Oh, Viswanath 2015). So some release reveals all data with a probability of
 /// at most the sum of the `d`. The account admits releases only as long as this sum is at most `D`.
@@ -104,7 +130,10 @@ impl Default for Room {
 ///
 /// Delta is divided into `D` and the `H_j` when the first release is charged. The division depends
 /// on the kind of this release, and on whether it is the only release. There are no answers at that
-/// time, so the division cannot depend on an answer. Delta has 64 parts. Compare two parts of a
+/// time, so the division cannot depend on an answer. Delta has 64 parts. If the first release is a
+/// choice, `D` gets 2 parts, the Gaussian filter 24, each mixed filter 1, the simple filter 3, and
+/// the concentrated filter 32. Otherwise there is no concentrated filter, and the division is as
+/// follows. Compare two parts of a
 /// release: its part of the Gaussian filter, and its part of the budget's epsilon. For Gaussian
 /// noise, the first part is smaller. If this holds for the first release, `D` gets 2 parts and the
 /// Gaussian filter gets 56 parts. Each mixed filter gets 1 part, and the simple filter gets 3.
@@ -115,6 +144,7 @@ impl Default for Room {
 /// |---|---|---|---|
 /// | Gaussian noise | `mu^2` adds up | full | Smith, Thakurta 2022 |
 /// | choices by Gumbel noise | `mu^2 = pi rho` adds up | full | [`mu_squared_of_choices`](super::mu_squared_of_choices) |
+/// | choices, many, if the first release is a choice | `rho` adds up | full | Feldman, Zrnic 2021 |
 /// | pure losses | epsilon adds up | full | Rogers, Roth, Ullman, Vadhan 2016 |
 /// | pure losses, many | `mu^2` adds up | full | Dong, Roth, Su 2022, and the proof above |
 /// | both | randomized response and a normal shift | full | Zhu, Dong, Wang 2022, and the proof above |
@@ -137,9 +167,10 @@ impl Default for Room {
 pub struct AdaptiveAccount {
     epsilon: Exact,
     delta: Exact,
-    /// Two ways to divide delta among the filters. The first way is used if the first release has
-    /// Gaussian noise. The second way is used for all other first releases. After the first release
-    /// is charged, only the way of this release remains.
+    /// Three ways to divide delta among the filters. The first way is used if the first release
+    /// has Gaussian noise. The second way is used if it is a choice. The last way is used for all
+    /// other first releases. Accounts of older versions do not have the second way. After the
+    /// first release is charged, only the way of this release remains.
     ways: Vec<Way>,
     began: bool,
     /// Whether the account is for a single release.
@@ -154,8 +185,8 @@ impl AdaptiveAccount {
     pub fn new(epsilon: &Exact, delta: &Exact, releases: Option<usize>) -> Result<Self> {
         let only = releases == Some(1);
         let parts = match only {
-            true => [ONLY_GAUSSIAN, ONLY_OTHERS],
-            false => [GAUSSIAN_FIRST, OTHERS_FIRST],
+            true => [ONLY_GAUSSIAN, ONLY_CHOICES, ONLY_OTHERS],
+            false => [GAUSSIAN_FIRST, CHOICES_FIRST, OTHERS_FIRST],
         };
         let ways = parts.iter().map(|parts| Way::new(epsilon, delta, parts));
         AdaptiveAccount { only, ..AdaptiveAccount::of(epsilon, delta) }
@@ -178,13 +209,16 @@ impl AdaptiveAccount {
     /// The errors of the computation.
     pub fn room(&self, share: &Share, kind: Kind) -> Result<Room> {
         let mut best = Room::default();
-        for way in &self.ways {
+        if kind == Kind::Choice {
+            return self.of_choices().map_or(Ok(best), |way| way.choices(share, &self.delta));
+        }
+        for way in self.ways.first().into_iter().chain(self.ways.last()) {
             let room = match kind {
                 Kind::Gaussian => way.gaussian(share, &self.delta)?,
                 _ => way.other(share, &self.delta)?,
             };
             let better = match kind {
-                Kind::Gaussian => best.mu_squared < room.mu_squared,
+                Kind::Gaussian | Kind::Choice => best.mu_squared < room.mu_squared,
                 Kind::Pure => best.epsilon < room.epsilon,
                 // Only the last way has room for the deltas of releases.
                 Kind::WithDelta => true,
@@ -224,7 +258,7 @@ impl AdaptiveAccount {
         let mu = if pure == epsilon { 0.0 } else { joined_mu(pure.to_f64_up(), most, at)? };
         let pot = match mu {
             0.0 => Pot::simple(pure.clone(), own),
-            _ => Pot::of(pure.clone(), Exact::from_f64(mu)?, own),
+            _ => Pot { planned: true, ..Pot::of(pure.clone(), Exact::from_f64(mu)?, own) },
         };
         let way = Way { deltas: deltas.clone(), spent: Exact::ZERO, pots: vec![pot] };
         AdaptiveAccount { began: true, ..AdaptiveAccount::of(epsilon, delta) }.with(vec![way])
@@ -236,6 +270,7 @@ impl AdaptiveAccount {
             epsilon: pot.pure_left(),
             delta: way.deltas.minus(&way.spent),
             mu_squared: pot.square_left(),
+            rho: Exact::ZERO,
         };
         ways.map(room).collect()
     }
@@ -277,14 +312,21 @@ impl AdaptiveAccount {
     pub fn budget(&self) -> (&Exact, &Exact) {
         (&self.epsilon, &self.delta)
     }
+    /// Return the way to divide delta if the first release is a choice.
+    fn of_choices(&self) -> Option<&Way> {
+        match self.ways.as_slice() {
+            [_, choices, _] => Some(choices),
+            ways => ways.first(),
+        }
+    }
     /// Choose the way to divide delta. The choice depends on the first release. If it has Gaussian
-    /// noise, keep the way for Gaussian noise. If it has a pure loss, compute two fractions: the
-    /// fraction of the Gaussian filter and the fraction of epsilon that the loss takes. If the
-    /// first fraction is smaller, also keep the way for Gaussian noise.
+    /// noise or is a choice, keep the way for Gaussian noise or for choices. If it has a pure loss,
+    /// compute two fractions: the fraction of the Gaussian filter and the fraction of epsilon that
+    /// the loss takes. If the first fraction is smaller, also keep the way for Gaussian noise.
     fn way_of(&self, loss: &AdaptiveLoss) -> Result<Option<&Way>> {
         let (gaussian, others) = (self.ways.first(), self.ways.last());
         if loss.mu_squared.is_some() {
-            return Ok(gaussian);
+            return Ok(if loss.rho.is_some() { self.of_choices() } else { gaussian });
         }
         if self.began || self.only || !loss.delta.is_zero() {
             return Ok(others);

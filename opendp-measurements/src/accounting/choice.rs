@@ -43,6 +43,13 @@ pub fn mu_squared_of_choices(rho: &Exact) -> Result<Exact> {
     Ok(rho.times(&Exact::from_f64(std::f64::consts::PI.next_up())?))
 }
 
+/// Bound from below the largest `rho` of choices for which [`mu_squared_of_choices`] returns at
+/// most the given `mu^2`.
+pub(super) fn rho_of_choices(mu_squared: &Exact) -> Result<Exact> {
+    let pi = Exact::from_f64(std::f64::consts::PI.next_up())?;
+    Ok(mu_squared.over(&pi))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -4,7 +4,8 @@ use opendp_core::arith::Exact;
 
 use super::adaptive::AdaptiveLoss;
 
-/// A filter that admits pure losses up to a sum, and Gaussian noise up to a sum of `mu^2`.
+/// A filter that admits pure losses up to a sum, and Gaussian noise up to a sum of `mu^2`. If the
+/// filter is concentrated, it admits all losses up to a sum of `2 rho`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Pot {
     /// The limit for the sum of the pure losses.
@@ -18,12 +19,31 @@ pub(super) struct Pot {
     pub(super) failures_spent: Exact,
     /// Whether the filter charges Gaussian noise by its epsilon and delta.
     pub(super) simple: bool,
+    /// Whether the filter charges each loss by twice its `rho`. The `squares` are then sums of
+    /// `2 rho`. For Gaussian noise, `2 rho` is `mu^2`.
+    pub(super) concentrated: bool,
+    /// Whether the limits are planned for known releases. Then each pure loss that fits is charged
+    /// as a pure loss.
+    pub(super) planned: bool,
+}
+/// The sizes of one loss in the filters.
+pub(super) struct Sizes {
+    /// A bound on `mu^2`.
+    pub(super) square: Exact,
+    /// A bound on `2 rho`.
+    pub(super) twice_rho: Exact,
 }
 impl Pot {
     /// Make a filter for a pure loss and a normal shift of `mu`. The delta of the filter is
     /// `failure`.
     pub(super) fn of(pure: Exact, mu: Exact, failure: Exact) -> Self {
         Pot { squares: mu.times(&mu), simple: false, ..Pot::simple(pure, failure) }
+    }
+    /// Make a filter in which the `rho` of all losses add up to at most `rho`. The delta of the
+    /// filter is `failure`.
+    pub(super) fn concentrated(rho: &Exact, failure: Exact) -> Self {
+        let squares = rho.plus(rho);
+        Pot { squares, simple: false, concentrated: true, ..Pot::simple(Exact::ZERO, failure) }
     }
     /// Make a filter in which epsilons add up. For Gaussian noise, deltas add up to at most
     /// `failure`.
@@ -36,6 +56,8 @@ impl Pot {
             failure,
             failures_spent: Exact::ZERO,
             simple: true,
+            concentrated: false,
+            planned: false,
         }
     }
     pub(super) fn pure_left(&self) -> Exact {
@@ -47,14 +69,16 @@ impl Pot {
     pub(super) fn failure_left(&self) -> Exact {
         self.failure.minus(&self.failures_spent)
     }
-    /// Charge the filter for a release with this loss. The release is `mu`-GDP with
-    /// `mu^2 = square`. Return whether the filter had room for the release.
-    pub(super) fn charge(&mut self, loss: &AdaptiveLoss, square: &Exact) -> bool {
+    /// Charge the filter for a release with this loss, and with these sizes. Return whether the
+    /// filter had room for the release.
+    pub(super) fn charge(&mut self, loss: &AdaptiveLoss, sizes: &Sizes) -> bool {
+        let square = if self.concentrated { &sizes.twice_rho } else { &sizes.square };
         let gaussian = loss.mu_squared.is_some();
         if self.simple && gaussian {
             self.failures_spent = self.failures_spent.plus_term(&loss.delta);
         }
-        if self.simple || (!gaussian && self.rather_pure(&loss.epsilon, square)) {
+        let pure = !gaussian && !self.concentrated && self.rather_pure(&loss.epsilon, square);
+        if self.simple || pure {
             self.pure_spent = self.pure_spent.plus_term(&loss.epsilon);
         } else {
             self.squares_spent = self.squares_spent.plus_term(square);
@@ -68,6 +92,6 @@ impl Pot {
     /// the remaining room for Gaussian noise. Return true if the first part is smaller.
     fn rather_pure(&self, epsilon: &Exact, square: &Exact) -> bool {
         let (pure, squares) = (self.pure_left(), self.square_left());
-        epsilon <= &pure && epsilon.times(&squares) <= square.times(&pure)
+        epsilon <= &pure && (self.planned || epsilon.times(&squares) <= square.times(&pure))
     }
 }

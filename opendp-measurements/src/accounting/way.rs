@@ -4,8 +4,10 @@ use opendp_core::arith::{DirectedFloat, Exact};
 use opendp_core::{Error, Result};
 
 use super::adaptive::{AdaptiveLoss, Room, Share};
+use super::choice::{mu_squared_of_choices, rho_of_choices};
 use super::joined::{joined_epsilon, joined_mu, mu_of_pure, pure_of_mu};
-use super::pot::Pot;
+use super::pot::{Pot, Sizes};
+use super::renyi::{concentrated_epsilon, concentrated_rho, concentrated_rho_of_pure};
 
 /// One way to divide delta, with the resulting filters.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -15,19 +17,22 @@ pub(super) struct Way {
     pub(super) spent: Exact,
     pub(super) pots: Vec<Pot>,
 }
-/// The division of delta into 64 parts. The four numbers are the parts for the deltas of releases,
-/// for the Gaussian filter, for each mixed filter, and for the simple filter.
-pub(super) type Parts = [u32; 4];
-pub(super) const GAUSSIAN_FIRST: Parts = [2, 56, 1, 3];
-pub(super) const OTHERS_FIRST: Parts = [40, 4, 4, 8];
-pub(super) const ONLY_GAUSSIAN: Parts = [0, 64, 0, 0];
-pub(super) const ONLY_OTHERS: Parts = [64, 0, 0, 0];
+/// The division of delta into 64 parts. The five numbers are the parts for the deltas of releases,
+/// for the Gaussian filter, for each mixed filter, for the simple filter, and for the concentrated
+/// filter.
+pub(super) type Parts = [u32; 5];
+pub(super) const GAUSSIAN_FIRST: Parts = [2, 56, 1, 3, 0];
+pub(super) const CHOICES_FIRST: Parts = [2, 24, 1, 3, 32];
+pub(super) const OTHERS_FIRST: Parts = [40, 4, 4, 8, 0];
+pub(super) const ONLY_GAUSSIAN: Parts = [0, 64, 0, 0, 0];
+pub(super) const ONLY_CHOICES: Parts = [0, 0, 0, 0, 64];
+pub(super) const ONLY_OTHERS: Parts = [64, 0, 0, 0, 0];
 
 impl Way {
     pub(super) fn new(
         epsilon: &Exact,
         delta: &Exact,
-        [deltas, gaussian, mixed, simple]: &Parts,
+        [deltas, gaussian, mixed, simple, concentrated]: &Parts,
     ) -> Result<Self> {
         let part = |parts: u32| Ok::<_, Error>(delta.times(&whole(parts)?).over(&whole(64)?));
         let mut pots = Vec::new();
@@ -39,19 +44,21 @@ impl Way {
                 pots.push(Pot::of(Exact::from_f64(pure)?, Exact::from_f64(mu)?, own));
             }
         }
+        let own = part(*concentrated)?;
+        if 0.0 < own.to_f64_down() {
+            let rho = concentrated_rho(epsilon.to_f64_down(), own.to_f64_down())?;
+            pots.push(Pot::concentrated(&Exact::from_f64(rho)?, own));
+        }
         pots.push(Pot::simple(epsilon.clone(), part(*simple)?));
         Ok(Way { deltas: part(*deltas)?, spent: Exact::ZERO, pots })
     }
     /// Charge all filters for a release, and keep only the filters that have room for this release.
     pub(super) fn charge(&mut self, loss: &AdaptiveLoss) -> Result<()> {
-        let square = match &loss.mu_squared {
-            Some(square) => square.clone(),
-            None => square(mu_of_pure(loss.epsilon.to_f64_up())?)?,
-        };
+        let sizes = sizes(loss)?;
         if loss.mu_squared.is_none() {
             self.spent = self.spent.plus_term(&loss.delta);
         }
-        self.pots.retain_mut(|pot| pot.charge(loss, &square));
+        self.pots.retain_mut(|pot| pot.charge(loss, &sizes));
         Ok(())
     }
     pub(super) fn other(&self, share: &Share, all: &Exact) -> Result<Room> {
@@ -61,17 +68,40 @@ impl Way {
                 // If the requested delta is a share of the whole delta, grant the same share of
                 // `deltas`.
                 let delta = delta.times(&self.deltas).over(all);
-                return Ok(Room { epsilon: epsilon.clone(), delta, mu_squared: Exact::ZERO });
+                return Ok(Room { epsilon: epsilon.clone(), delta, ..Room::default() });
             }
         };
         let mut most = Exact::ZERO;
         for pot in &self.pots {
             let mu = pot.square_left().times(part).to_f64_down().neg_inf_sqrt()?;
-            let epsilon = Exact::from_f64(pure_of_mu(mu.min(70.0))?)?;
+            // The `rho` of a pure loss is at most half of its square. The factor leaves room for
+            // rounding.
+            let epsilon = match pot.concentrated {
+                true => mu * (1.0 - 4.0 * f64::EPSILON),
+                false => pure_of_mu(mu.min(70.0))?,
+            };
+            let epsilon = Exact::from_f64(epsilon)?;
             most = most.max(pot.pure_left().times(part)).max(epsilon);
         }
         let delta = self.deltas.minus(&self.spent).times(part);
-        Ok(Room { epsilon: most, delta, mu_squared: Exact::ZERO })
+        Ok(Room { epsilon: most, delta, ..Room::default() })
+    }
+    /// Find the largest losses of choices by Gumbel noise.
+    pub(super) fn choices(&self, share: &Share, all: &Exact) -> Result<Room> {
+        let room = self.gaussian(share, all)?;
+        let mut rho = rho_of_choices(&room.mu_squared)?;
+        for pot in self.pots.iter().filter(|pot| pot.concentrated) {
+            let left = pot.square_left().over(&whole(2)?);
+            let own = match share {
+                Share::Fraction(part) => left.times(part),
+                Share::Amount(epsilon, wanted) => {
+                    let own = wanted.times(&pot.failure).over(all).to_f64_down();
+                    Exact::from_f64(concentrated_rho(epsilon.to_f64_down(), own)?)?.min(left)
+                }
+            };
+            rho = rho.max(own);
+        }
+        Ok(Room { mu_squared: mu_squared_of_choices(&rho)?, rho, ..room })
     }
     pub(super) fn gaussian(&self, share: &Share, all: &Exact) -> Result<Room> {
         let simple = self.pots.iter().find(|pot| pot.simple);
@@ -99,7 +129,11 @@ impl Way {
                 delta = stated(&simple.map_or(Exact::ZERO, |pot| of(&pot.failure)), wanted);
                 for pot in &self.pots {
                     let mu = of(&pot.failure).to_f64_down();
-                    let square = square(joined_mu(0.0, epsilon.to_f64_down(), mu)?)?;
+                    let epsilon = epsilon.to_f64_down();
+                    let square = match pot.concentrated {
+                        true => twice(concentrated_rho(epsilon, mu)?)?,
+                        false => square(joined_mu(0.0, epsilon, mu)?)?,
+                    };
                     let fits = pot.simple || square <= pot.square_left();
                     if (fits && !admitted) || (fits == admitted && most < square) {
                         (most, admitted) = (square, fits);
@@ -107,7 +141,7 @@ impl Way {
                 }
             }
         }
-        Ok(Room { epsilon: Exact::ZERO, delta, mu_squared: most })
+        Ok(Room { delta, mu_squared: most, ..Room::default() })
     }
     pub(super) fn left(&self, epsilon: &Exact) -> Result<(Exact, Exact)> {
         let deltas = self.deltas.minus(&self.spent);
@@ -136,6 +170,10 @@ impl Way {
             let own = if pot.simple { pot.failures_spent.clone() } else { pot.failure.clone() };
             let (pure, own) = if mu == 0.0 {
                 (pot.pure_spent.clone(), if pot.simple { own } else { Exact::ZERO })
+            } else if pot.concentrated {
+                let rho = (pot.squares_spent.to_f64_up() / 2.0).next_up();
+                let epsilon = concentrated_epsilon(rho, own.to_f64_down())?;
+                (Exact::from_f64(epsilon)?, own)
             } else {
                 let pure = pot.pure_spent.to_f64_up();
                 let epsilon = joined_epsilon(pure, mu, own.to_f64_down())?;
@@ -147,6 +185,22 @@ impl Way {
         }
         Ok(least)
     }
+}
+/// Bound the sizes of a loss in the filters.
+fn sizes(loss: &AdaptiveLoss) -> Result<Sizes> {
+    if let Some(square) = &loss.mu_squared {
+        // A `mu`-GDP release has a `rho` of at most `mu^2 / 2`.
+        let twice_rho = loss.rho.as_ref().map_or(square.clone(), |rho| rho.plus(rho));
+        return Ok(Sizes { twice_rho: twice_rho.min(square.clone()), square: square.clone() });
+    }
+    let epsilon = loss.epsilon.to_f64_up();
+    let rho = concentrated_rho_of_pure(epsilon).unwrap_or(f64::INFINITY);
+    let twice_rho = if rho.is_finite() { twice(rho)? } else { Exact::INFINITY };
+    Ok(Sizes { square: square(mu_of_pure(epsilon)?)?, twice_rho })
+}
+fn twice(number: f64) -> Result<Exact> {
+    let number = Exact::from_f64(number)?;
+    Ok(number.plus(&number))
 }
 fn whole(number: u32) -> Result<Exact> {
     Exact::from_f64(f64::from(number))

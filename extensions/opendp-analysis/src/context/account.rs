@@ -16,6 +16,8 @@ pub(crate) struct Cost {
     pub(crate) parts: Vec<Exact>,
     /// The square of `mu`, if the release is also `mu`-GDP.
     pub(crate) mu_squared: Option<Exact>,
+    /// The `rho` of choices by Gumbel noise.
+    pub(crate) rho: Option<Exact>,
 }
 /// The largest cost that a query may have.
 #[derive(Clone, Debug)]
@@ -30,6 +32,13 @@ pub(crate) enum Wanted {
 pub(crate) struct Room {
     pub(crate) parts: Vec<Exact>,
     pub(crate) mu_squared: Exact,
+    /// The largest `rho` of choices by Gumbel noise.
+    pub(crate) rho: Exact,
+}
+impl Room {
+    fn of(parts: Vec<Exact>) -> Self {
+        Room { parts, mu_squared: Exact::ZERO, rho: Exact::ZERO }
+    }
 }
 /// An account of the losses so far.
 #[derive(Clone)]
@@ -53,19 +62,17 @@ impl<MO: Accounted> Account<MO> {
         match (self, wanted) {
             (Account::Sum(ledger), Wanted::Fraction(part)) => {
                 let left = ledger.exact_left()?;
-                let parts = left.iter().map(|left| left.times(part)).collect();
-                Ok(Room { parts, mu_squared: Exact::ZERO })
+                Ok(Room::of(left.iter().map(|left| left.times(part)).collect()))
             }
-            (Account::Sum(_), Wanted::Amount(parts)) => {
-                Ok(Room { parts: parts.clone(), mu_squared: Exact::ZERO })
-            }
+            (Account::Sum(_), Wanted::Amount(parts)) => Ok(Room::of(parts.clone())),
             (Account::Tight(account), wanted) => {
                 let share = match wanted {
                     Wanted::Fraction(part) => Share::Fraction(part.clone()),
                     Wanted::Amount(parts) => pair(parts).map(|(e, d)| Share::Amount(e, d))?,
                 };
                 let room = account.room(&share, kind)?;
-                Ok(Room { parts: vec![room.epsilon, room.delta], mu_squared: room.mu_squared })
+                let (mu_squared, rho) = (room.mu_squared, room.rho);
+                Ok(Room { parts: vec![room.epsilon, room.delta], mu_squared, rho })
             }
         }
     }
@@ -73,8 +80,9 @@ impl<MO: Accounted> Account<MO> {
         match self {
             Account::Sum(ledger) => ledger.charge(&cost.parts),
             Account::Tight(account) => {
-                let ((epsilon, delta), mu_squared) = (pair(&cost.parts)?, cost.mu_squared.clone());
-                account.charge(&AdaptiveLoss { epsilon, delta, mu_squared })
+                let (epsilon, delta) = pair(&cost.parts)?;
+                let (mu_squared, rho) = (cost.mu_squared.clone(), cost.rho.clone());
+                account.charge(&AdaptiveLoss { epsilon, delta, mu_squared, rho })
             }
         }
     }

@@ -10,7 +10,7 @@ use opendp_core::{
     Measure, Measurement, Metric, MetricOn, PrivacyMap, RangeDistance, Result, Space, StabilityMap,
     SymmetricDistance, TheMeasure, Transformation, VectorDomain, ZeroConcentratedDivergence,
 };
-use opendp_measurements::accounting::joined_epsilon;
+use opendp_measurements::accounting::{joined_epsilon, mu_squared_of_choices};
 use opendp_measurements::{Scale, SelectionMeasure, make_composition};
 use opendp_transformations::{Alpha, Norm};
 
@@ -149,7 +149,7 @@ pub(super) fn several<T: Atom + Number, MB: SelectionMeasure>(
     increasing(alphas)?;
     if SEVERAL <= alphas.len() {
         let (measure, candidates) = (TheMeasure(measure), candidates.to_vec());
-        return make_private_quantiles(rows, measure, candidates, alphas, scale);
+        return make_private_quantiles(rows, measure, candidates, alphas.to_vec(), scale);
     }
     let choose = |alpha: &f64| {
         let (measure, candidates) = (TheMeasure(measure.clone()), candidates.to_vec());
@@ -200,7 +200,7 @@ where
     let (loss, exact) = (release.clone(), release.clone());
     let map = PrivacyMap::new(move |d_in| lift(loss.map(d_in)?))
         .with_exact(move |d_in| lift_exact(exact.exact_map(d_in)?));
-    Built { measurement: run_on_tables(space, release, run, map), mu_squared: None }
+    Built { measurement: run_on_tables(space, release, run, map), mu_squared: None, rho: None }
 }
 pub(super) fn of_base<D, MO, TO>(
     space: &Space<TableDomain, SymmetricDistance>,
@@ -219,13 +219,7 @@ where
 }
 /// Make a measurement of tables from a `mu`-GDP measurement of rows. State its loss as an epsilon
 /// at a delta. The function `squared` computes `mu^2` from `rho`. For Gaussian noise it is
-/// [`squared_of_gaussian`], and for choices it is `mu_squared_of_choices`.
-///
-/// # Proof of `mu_squared_of_choices`
-/// A release of choices by Gumbel noise is an adaptive composition of choices. A parallel
-/// composition is also an adaptive composition of choices, for each split of the rows between its
-/// parts. The `rho` of the parallel composition is at least the sum of the `rho` of all parts for
-/// the worst split. So `mu_squared_of_choices` bounds `mu^2`.
+/// [`squared_of_gaussian`].
 pub(super) fn of_normal<D, MO, TO>(
     space: &Space<TableDomain, SymmetricDistance>,
     release: Measurement<D, SymmetricDistance, ZeroConcentratedDivergence, TO>,
@@ -245,17 +239,53 @@ where
     TO: Carrier,
 {
     let rho = release.clone();
-    let mu_squared = move |d_in: &u32| match rho.exact_map(d_in)?.as_slice() {
-        [rho] => squared(rho),
-        parts => Err(Error::FailedMap(format!("a rho does not have {} parts", parts.len()))),
-    };
+    let mu_squared = move |d_in: &u32| squared(&rho_of(&rho, d_in)?);
     let square = mu_squared.clone();
     let map = PrivacyMap::new(move |d_in: &u32| {
         let mu = square(d_in)?.to_f64_up().inf_sqrt()?;
         MO::lift_approximate((joined_epsilon(0.0, mu, delta)?, delta))
     });
     let measurement = run_on_tables(space, release, run, map);
-    Built { measurement, mu_squared: Some(Arc::new(mu_squared)) }
+    Built { measurement, mu_squared: Some(Arc::new(mu_squared)), rho: None }
+}
+/// Make a measurement of tables from choices by Gumbel noise. State its loss as an epsilon at a
+/// delta.
+///
+/// # Proof of `mu_squared_of_choices`
+/// A release of choices by Gumbel noise is an adaptive composition of choices. A parallel
+/// composition is also an adaptive composition of choices, for each split of the rows between its
+/// parts. The `rho` of the parallel composition is at least the sum of the `rho` of all parts for
+/// the worst split. So `mu_squared_of_choices` bounds `mu^2`.
+pub(super) fn of_choices<D, MO, TO>(
+    space: &Space<TableDomain, SymmetricDistance>,
+    release: Measurement<D, SymmetricDistance, ZeroConcentratedDivergence, TO>,
+    delta: f64,
+    run: impl Fn(
+        &Measurement<D, SymmetricDistance, ZeroConcentratedDivergence, TO>,
+        &Table,
+    ) -> Result<TO>
+    + Send
+    + Sync
+    + 'static,
+) -> Built<MO, TO>
+where
+    D: Domain,
+    MO: Accounted,
+    TO: Carrier,
+{
+    let of = release.clone();
+    let rho = move |d_in: &u32| rho_of(&of, d_in);
+    let built = of_normal(space, release, delta, mu_squared_of_choices, run);
+    Built { rho: Some(Arc::new(rho)), ..built }
+}
+fn rho_of<D: Domain, TO: Carrier>(
+    release: &Measurement<D, SymmetricDistance, ZeroConcentratedDivergence, TO>,
+    d_in: &u32,
+) -> Result<Exact> {
+    match release.exact_map(d_in)?.as_slice() {
+        [rho] => Ok(rho.clone()),
+        parts => Err(Error::FailedMap(format!("a rho does not have {} parts", parts.len()))),
+    }
 }
 /// Compute `mu^2` from the `rho` of continuous Gaussian noise.
 ///

@@ -22,7 +22,7 @@ pub(crate) type Build<MO, TO> = Box<dyn Fn(Dials) -> Result<Built<MO, TO>> + Sen
 /// Bound the error of answers from the scale of noise, for measurements that do not state a bound
 /// on their error.
 pub(crate) type Bound = Arc<dyn Fn(Scale, f64) -> Result<f64> + Send + Sync>;
-/// Compute the square of `mu` of a release at an input distance.
+/// Compute the square of `mu` of a release, or its `rho`, at an input distance.
 type Square = Arc<dyn Fn(&u32) -> Result<Exact> + Send + Sync>;
 
 /// A measurement of a table. A `mu`-GDP measurement also has its loss in Gaussian differential
@@ -30,11 +30,14 @@ type Square = Arc<dyn Fn(&u32) -> Result<Exact> + Send + Sync>;
 pub(crate) struct Built<MO: Accounted, TO: Carrier> {
     pub(crate) measurement: OfTable<MO, TO>,
     pub(crate) mu_squared: Option<Square>,
+    /// The `rho` of choices by Gumbel noise.
+    pub(crate) rho: Option<Square>,
 }
 impl<MO: Accounted, TO: Carrier> Built<MO, TO> {
     pub(crate) fn cost(&self, d_in: &u32) -> Result<Cost> {
-        let mu_squared = self.mu_squared.as_ref().map(|square| square(d_in)).transpose()?;
-        Ok(Cost { parts: self.measurement.exact_map(d_in)?, mu_squared })
+        let at = |of: &Option<Square>| of.as_ref().map(|of| of(d_in)).transpose();
+        let (mu_squared, rho) = (at(&self.mu_squared)?, at(&self.rho)?);
+        Ok(Cost { parts: self.measurement.exact_map(d_in)?, mu_squared, rho })
     }
     pub(crate) fn mu_squared(&self, d_in: &u32) -> Result<Exact> {
         match &self.mu_squared {
@@ -98,7 +101,8 @@ impl<'c, MO: Accounted, TO: Carrier> Draft<'c, MO, TO> {
                     .into(),
             ));
         }
-        let room = self.room(Kind::Gaussian)?;
+        let choice = self.mechanism == SELECTION;
+        let room = self.room(if choice { Kind::Choice } else { Kind::Gaussian })?;
         let delta = room.parts.get(1).map_or(0.0, Exact::to_f64_down);
         if !(0.0 < delta) || room.mu_squared.is_zero() {
             return Err(Error::BudgetExceeded(
@@ -110,8 +114,12 @@ impl<'c, MO: Accounted, TO: Carrier> Draft<'c, MO, TO> {
         let dials =
             |scale: f64| -> Result<Dials> { Ok(Dials { delta: Some(delta), ..Dials::at(scale)? }) };
         let enough = |scale: f64| {
-            let square = self.build(dials(scale)?)?.mu_squared(&self.context.unit().distance())?;
-            Ok(square <= room.mu_squared)
+            let (built, d_in) = (self.build(dials(scale)?)?, self.context.unit().distance());
+            let square = built.mu_squared(&d_in)?;
+            match &built.rho {
+                Some(rho) => Ok(rho(&d_in)? <= room.rho),
+                None => Ok(square <= room.mu_squared),
+            }
         };
         let scale = least_scale(&enough)?;
         let (dials, priced) = self.admitted(dials(scale)?)?;

@@ -1,8 +1,10 @@
 //! Several questions whose noise is solved for jointly.
 
 mod answers;
+mod choosing;
 mod drafted;
 mod endowed;
+mod solved;
 mod solver;
 
 use std::fmt;
@@ -15,16 +17,12 @@ use opendp_measurements::accounting::joined_epsilon;
 
 use super::{Accounted, Budget, Context};
 pub use answers::Answers;
-use answers::another;
-use drafted::{Drafted, Ready, Units};
+use drafted::{Drafted, Units};
 pub use drafted::{Noised, Planned};
-use endowed::Best;
 pub(crate) use endowed::Endowed;
+pub use solved::Solved;
 pub(crate) use solver::Endowment;
 use solver::Item;
-
-/// The largest number of ways to divide the budget that a plan tries.
-const MOST_TRIALS: usize = 256;
 
 /// The goal for the answer to a question of a [`Plan`].
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -50,7 +48,10 @@ pub enum Goal {
 ///
 /// Under an epsilon and a delta, a plan chooses between Laplace and Gaussian noise. The plan also
 /// divides the budget between pure losses, Gaussian noise and deltas. If nothing was spent before,
-/// the scales are within one percent of the best for these choices. Later questions then use the
+/// the scales are within one percent of the best for these choices. A question about keys that are
+/// found has a threshold, which hides the keys of lower counts. If such a question has a weight,
+/// its threshold counts as an error, beside the error of the noise. The scale, the threshold and
+/// the part of delta for thresholds are then solved together. Later questions then use the
 /// same division of the budget. Otherwise the plan uses the open filters. Then it can need more
 /// noise.
 ///
@@ -79,6 +80,7 @@ pub enum Goal {
 /// ```
 pub struct Plan<'c, MO: Accounted> {
     context: &'c Context<MO>,
+    id: Option<String>,
     wanted: Option<Vec<Exact>>,
     /// Whether to leave the division of the budget open for later questions.
     shares: bool,
@@ -110,7 +112,7 @@ impl<TO> fmt::Debug for Asked<TO> {
 impl<'c, MO: Accounted> Plan<'c, MO> {
     pub(super) fn new(context: &'c Context<MO>) -> Self {
         let (drafts, goals, items) = (Vec::new(), Vec::new(), Vec::new());
-        Plan { context, wanted: None, shares: false, units: None, drafts, goals, items }
+        Plan { context, id: None, wanted: None, shares: false, units: None, drafts, goals, items }
     }
     /// Begin a plan for the releases of one question. Other questions can follow.
     pub(super) fn of_one_question(context: &'c Context<MO>, wanted: Option<Vec<Exact>>) -> Self {
@@ -123,6 +125,34 @@ impl<'c, MO: Accounted> Plan<'c, MO> {
     #[must_use]
     pub fn spending(mut self, share: Budget<MO>) -> Self {
         self.wanted = Some(share.parts);
+        self
+    }
+    /// Give the plan an id. A plan with an id is charged only once, also after a crash, if a
+    /// [`Journal`](super::Journal) keeps the entries.
+    ///
+    /// All releases are charged and recorded before the first release is run. If the process ends
+    /// before the record is written, nothing was charged or released, and the plan can be released
+    /// again. If it ends afterwards, the plan stays charged. A later release of a plan with this id
+    /// is then an error, so noise is never drawn a second time. Answers that were not yet used are
+    /// lost. To ask again, pay for a plan with another id.
+    ///
+    /// ```
+    /// # use opendp_analysis::{Budget, Context, Goal, PrivacyUnit, Split, Table};
+    /// # let table = Table::new().with("age", vec![30.0, 40.0])?;
+    /// # let (unit, budget) = (PrivacyUnit::person(1)?, Budget::epsilon(1.0)?);
+    /// # let context = Context::new(table, unit, budget, Split::as_you_go())?;
+    /// let count = || {
+    ///     let mut plan = context.plan().with_id("survey of May");
+    ///     let people = plan.ask(context.query().count(), Goal::Within(20.0))?;
+    ///     plan.solve()?.release()?.take(people)
+    /// };
+    /// assert!(count().is_ok());
+    /// assert_eq!(count().unwrap_err().kind(), "Argument");
+    /// # Ok::<(), opendp_core::Error>(())
+    /// ```
+    #[must_use]
+    pub fn with_id(mut self, id: &str) -> Self {
+        self.id = Some(id.to_owned());
         self
     }
     /// Add a question: a statistic or a choice, before its noise is solved for.
@@ -237,38 +267,6 @@ impl<'c, MO: Accounted> Plan<'c, MO> {
         }
         Ok(endowed.with_thresholds(deltas))
     }
-    /// Find the best division of the budget with which the account admits all questions, and find
-    /// their noise.
-    fn chosen(&self) -> Result<Option<(Best, Vec<Setting>)>> {
-        for best in self.endowed()?.ways(&self.items)?.into_iter().take(MOST_TRIALS) {
-            let demand = best.mode.demand(&self.items).unwrap_or_default();
-            let scales = best.mode.scales(&self.items, &demand, best.room);
-            let settings = self.items.iter().zip(scales).map(|(item, scale)| {
-                let gaussian = best.mode.gaussian && item.gaussian.is_some() || item.pure.is_none();
-                Ok(Setting { scale: Scale::new(scale)?, gaussian: gaussian && MO::TIGHT })
-            });
-            let settings = settings.collect::<Result<Vec<_>>>()?;
-            if best.reserved.is_some() || self.admits(&best, &settings)? {
-                return Ok(Some((best, settings)));
-            }
-        }
-        Ok(None)
-    }
-    /// Return whether the account admits all releases, in their order.
-    fn admits(&self, best: &Best, settings: &[Setting]) -> Result<bool> {
-        let mut account = self.context.account()?;
-        for (draft, setting) in self.drafts.iter().zip(settings) {
-            let ready = match draft.ready(*setting, &best.delta_of_each, best.stated) {
-                // With this small delta, no threshold is possible.
-                Err(Error::BudgetExceeded(_)) => return Ok(false),
-                ready => ready?,
-            };
-            if account.charge(ready.cost()).is_err() {
-                return Ok(false);
-            }
-        }
-        Ok(true)
-    }
     fn solved(self, stretched: f64) -> Result<Solved<'c, MO>> {
         let Some((best, settings)) = self.chosen()? else {
             let words = match self.needs() {
@@ -282,6 +280,7 @@ impl<'c, MO: Accounted> Plan<'c, MO> {
         };
         Ok(Solved {
             context: self.context,
+            id: self.id,
             settings,
             drafts: self.drafts,
             delta: best.delta_of_each,
@@ -299,101 +298,9 @@ pub(super) struct Setting {
     gaussian: bool,
 }
 
-/// A plan whose noise is known. Nothing has been spent.
-pub struct Solved<'c, MO: Accounted> {
-    context: &'c Context<MO>,
-    drafts: Vec<Box<dyn Drafted<MO> + 'c>>,
-    settings: Vec<Setting>,
-    /// The delta of each threshold.
-    delta: Exact,
-    /// The delta for which the epsilon of Gaussian noise is computed.
-    stated: f64,
-    reserved: Option<[Exact; 2]>,
-    /// Whether some of the budget may be left after the plan.
-    spares: bool,
-    stretched: f64,
-}
-impl<'c, MO: Accounted> Solved<'c, MO> {
-    /// Return the scale of the noise of a question.
-    ///
-    /// # Errors
-    /// `Argument` when the question is of another plan.
-    pub fn scale<TO>(&self, asked: Asked<TO>) -> Result<f64> {
-        Ok(self.at(asked.0)?.1.scale.value())
-    }
-    /// Bound the distance of an answer from the truth, except with probability [`Context::ALPHA`].
-    ///
-    /// # Errors
-    /// The errors of [`Question::accuracy`](super::Question::accuracy).
-    pub fn accuracy<TO>(&self, asked: Asked<TO>) -> Result<f64> {
-        let (draft, setting) = self.at(asked.0)?;
-        draft.ready(*setting, &self.delta, self.stated)?.accuracy()
-    }
-    /// Return the factor by which wanted accuracies were multiplied. It is 1 if the wanted
-    /// accuracies fit.
-    pub fn stretched(&self) -> f64 {
-        self.stretched
-    }
-    /// Spend the cost of all answers, then answer. Charge for all answers or for none.
-    ///
-    /// # Errors
-    /// The errors of [`Question::release`](super::Question::release). `BudgetExceeded` also when
-    /// something was spent after the plan was solved.
-    pub fn release(self) -> Result<Answers<MO>> {
-        let answers = self.pay()?.into_iter().map(|question| question.run().map(Some));
-        Ok(Answers::new(answers.collect::<Result<_>>()?))
-    }
-    /// Spend the cost of all answers, but release nothing. Call this in a separate context to find
-    /// the noise of later questions.
-    ///
-    /// # Errors
-    /// The errors of [`release`](Solved::release).
-    pub fn forgo(self) -> Result<()> {
-        self.pay().map(drop)
-    }
-    /// Describe the noise of each question. Bounds on errors hold except with probability `alpha`.
-    pub fn noises(&self, alpha: f64) -> Result<Vec<Noised>> {
-        let mut all = Vec::with_capacity(self.drafts.len());
-        for (draft, setting) in self.drafts.iter().zip(&self.settings) {
-            all.push(draft.ready(*setting, &self.delta, self.stated)?.noised(alpha)?);
-        }
-        Ok(all)
-    }
-    fn pay(&self) -> Result<Vec<Box<dyn Ready + '_>>> {
-        let ready = self.drafts.iter().zip(&self.settings);
-        let ready = ready.map(|(draft, setting)| draft.ready(*setting, &self.delta, self.stated));
-        let ready = ready.collect::<Result<Vec<_>>>()?;
-        let costs: Vec<_> = ready.iter().map(|question| question.cost()).collect();
-        // If some budget is left, filters for all kinds of later questions are more useful.
-        let reserved = self.reserved.as_ref();
-        let ways: &[_] = match reserved {
-            Some(_) if !self.spares => &[reserved],
-            _ => &[None, reserved],
-        };
-        self.context.charge(&costs, ways, &|left, reserved| {
-            let mut entries: Vec<_> = ready.iter().map(|ready| ready.entry(left.clone())).collect();
-            if let Some(first) = entries.first_mut() {
-                first.reserved = reserved.cloned();
-            }
-            entries
-        })?;
-        Ok(ready)
-    }
-    fn at(&self, place: usize) -> Result<(&dyn Drafted<MO>, &Setting)> {
-        match (self.drafts.get(place), self.settings.get(place)) {
-            (Some(draft), Some(setting)) => Ok((draft.as_ref(), setting)),
-            _ => Err(another()),
-        }
-    }
-}
 impl<MO: Accounted> fmt::Debug for Plan<'_, MO> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Plan").field("questions", &self.drafts.len()).finish_non_exhaustive()
-    }
-}
-impl<MO: Accounted> fmt::Debug for Solved<'_, MO> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Solved").field("settings", &self.settings).finish_non_exhaustive()
     }
 }
 #[cfg(test)]

@@ -91,7 +91,8 @@ impl<'c, MO: Accounted, TO: Carrier> Question<'c, MO, TO> {
     /// The errors of [`release`](Question::release).
     pub fn forgo(self) -> Result<()> {
         let accuracy = self.accuracy(Context::<MO>::ALPHA).ok();
-        self.context.charge(&[&self.cost], &[None], &|left, _| vec![self.entry(accuracy, left)])
+        self.context
+            .charge(None, &[&self.cost], &[None], &|left, _| vec![self.entry(accuracy, left)])
     }
     /// Spend the cost of the answer, then answer.
     ///
@@ -102,7 +103,8 @@ impl<'c, MO: Accounted, TO: Carrier> Question<'c, MO, TO> {
     ///   the charge stays
     pub fn release(self) -> Result<Answer<MO, TO>> {
         let accuracy = self.accuracy(Context::<MO>::ALPHA).ok();
-        self.context.charge(&[&self.cost], &[None], &|left, _| vec![self.entry(accuracy, left)])?;
+        self.context
+            .charge(None, &[&self.cost], &[None], &|left, _| vec![self.entry(accuracy, left)])?;
         self.answer(accuracy)
     }
     pub(super) fn entry(&self, accuracy: Option<f64>, left: Vec<Exact>) -> Entry {
@@ -111,8 +113,10 @@ impl<'c, MO: Accounted, TO: Carrier> Question<'c, MO, TO> {
             mechanism: self.mechanism.to_owned(),
             scale: self.scale.value(),
             threshold: self.threshold,
+            plan: None,
             loss: self.cost.parts.clone(),
             mu_squared: self.cost.mu_squared.clone(),
+            rho: self.cost.rho.clone(),
             reserved: None,
             accuracy,
             error_in: self.error_in,

@@ -35,9 +35,15 @@ pub struct Entry {
     pub threshold: Option<f64>,
     /// The exact loss that this release would have as the only release: one number for each part.
     pub loss: Vec<Exact>,
+    /// The id of the [plan](super::Plan) that the release is part of, if the plan has an id.
+    pub plan: Option<String>,
     /// The square of `mu`, if the release is also `mu`-GDP. A tight account needs this square to
     /// restore the exact charge. Without the square, the release is charged for its loss.
     pub mu_squared: Option<Exact>,
+    /// The `rho` of the release, if it chooses among candidates by Gumbel noise. A tight account
+    /// needs this number to restore the exact charge. Without it, the release is charged for its
+    /// `mu`, as in entries of older versions.
+    pub rho: Option<Exact>,
     /// The reserved epsilon for pure losses, and the reserved delta for the deltas of losses. Both
     /// are present if a [plan](super::Plan) opened a tight account with this release and reserved
     /// the epsilon and the delta.
@@ -59,6 +65,22 @@ pub trait Journal: Send + Sync {
     /// # Errors
     /// Any error when the record could not be written. Then nothing is released.
     fn record(&self, entry: &Entry) -> Result<()>;
+    /// Record all releases of a [plan](super::Plan), after the charge and before the first release
+    /// is run. A journal that survives a crash writes all entries at once or none of them, because
+    /// the plan is charged as a whole. Without another implementation, the entries are recorded
+    /// one by one.
+    ///
+    /// # Errors
+    /// Any error when the record could not be written. Then nothing is released.
+    fn record_plan(&self, entries: &[Entry]) -> Result<()> {
+        entries.iter().try_for_each(|entry| self.record(entry))
+    }
+    /// Whether the journal can record that a plan [reserved](Entry::reserved) the budget for its
+    /// own kinds of losses. If not, a plan uses the open filters of the account. It then needs a
+    /// little more noise.
+    fn reserves(&self) -> bool {
+        true
+    }
 }
 
 /// A report of the cost of each release.

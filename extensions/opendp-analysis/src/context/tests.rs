@@ -1,6 +1,6 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use opendp_core::{Approximate, MaxDivergence, Measure, ZeroConcentratedDivergence};
+use opendp_core::{Approximate, Error, MaxDivergence, Measure, ZeroConcentratedDivergence};
 use opendp_measurements::accuracy::Estimate;
 
 use super::*;

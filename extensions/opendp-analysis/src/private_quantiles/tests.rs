@@ -1,6 +1,11 @@
 use std::collections::HashMap;
 
-use opendp_core::{MaxDivergence, ZeroConcentratedDivergence};
+use opendp_core::erased::{AnyDistance, AnyValue};
+use opendp_core::{
+    Args, ChangeOneDistance, MaxDivergence, Metric, Parameter, Registration, SymmetricDistance,
+    ZeroConcentratedDivergence,
+};
+use serde_json::json;
 
 use super::*;
 use crate::make_private_quantile;
@@ -16,7 +21,13 @@ fn made<MO: SelectionMeasure>(
     scale: f64,
 ) -> Result<Measurement<Rows<i32>, SymmetricDistance, MO, Vec<i32>>> {
     let scale = Scale::new(scale).unwrap();
-    make_private_quantiles(space(), TheMeasure(measure), candidates.to_vec(), alphas, scale)
+    make_private_quantiles(
+        space(),
+        TheMeasure(measure),
+        candidates.to_vec(),
+        alphas.to_vec(),
+        scale,
+    )
 }
 const QUARTILES: [f64; 3] = [0.25, 0.5, 0.75];
 
@@ -60,7 +71,7 @@ fn releases_the_quantiles_themselves_without_noise() {
 /// Compute the law of all chosen points for Gumbel noise.
 fn law(data: &[i32], candidates: &[i32], alphas: &[f64], scale: f64) -> HashMap<Vec<usize>, f64> {
     let points = Points { candidates: candidates.to_vec(), steps: 2 };
-    let positions = points.positions(data);
+    let positions = positions(&points.halves(data), points.steps);
     let mut all = HashMap::new();
     // The ends of the choice, its levels, and the chosen points so far.
     fn one(
@@ -180,7 +191,70 @@ fn refuses_what_is_no_question() {
     assert!(refused(&[1, 2, 1], &[0.5]).contains("candidates"));
     let nullable = Space::new(Rows::<f64>::default(), SymmetricDistance).unwrap();
     let (measure, scale) = (TheMeasure(MaxDivergence), Scale::new(1.0).unwrap());
-    let error = make_private_quantiles(nullable, measure, vec![1.0], &[0.5], scale).unwrap_err();
+    let error = make_private_quantiles(nullable, measure, vec![1.0], vec![0.5], scale).unwrap_err();
     assert!(error.to_string().contains("NaN"), "{error}");
     assert_eq!(made(MaxDivergence, &[1], &[0.5], 1e300).unwrap_err().kind(), "Overflow");
+}
+
+#[test]
+fn replaced_rows_count_twice() {
+    let sized = VectorDomain::new(AtomDomain::<i32>::default()).with_size(9);
+    let input = Space::new(sized, ChangeOneDistance).unwrap();
+    let (measure, scale) = (TheMeasure(MaxDivergence), Scale::new(4.0).unwrap());
+    let alphas = QUARTILES.to_vec();
+    let release = make_private_quantiles(input, measure, vec![0, 1], alphas, scale).unwrap();
+    assert_eq!([0, 1, 3].map(|d| release.map(&d).unwrap()), [0.0, 1.0, 3.0]);
+    assert_eq!(release.exact_map(&1).unwrap()[0].to_f64_up(), 1.0);
+    assert_eq!(release.map(&u32::MAX).unwrap_err().kind(), "Overflow");
+    assert_eq!(release.invoke(&vec![1; 9]).unwrap().len(), 3);
+}
+#[test]
+fn the_registered_one_has_the_map_and_the_releases_of_the_typed_one() {
+    let named = |r: &&Registration| r.family.names.contains(&"make_private_quantiles");
+    let all: Vec<_> = Registration::all().filter(named).collect();
+    let signatures: Vec<_> = all.iter().flat_map(|r| r.signatures()).collect();
+    assert_eq!((all.len(), signatures.len()), (12 * 2, 12 * 4 * 2));
+    assert!(all[0].documentation().starts_with("Make a measurement that releases several"));
+    fn check<M: Metric + DatasetMetric + MetricOn<Rows<i32>>>(
+        all: &[&'static Registration],
+        metric: M,
+        per_row: f64,
+    ) {
+        let input = Space::new(Rows::<i32>::default().with_size(101), metric).unwrap();
+        for scale in [0.0, 2.0] {
+            let args = Args::new().with("input", &input.erase());
+            let args = args.with_value("output_measure", MaxDivergence);
+            let args = args.with("candidates", json!([100, 0, 50, 25, 75]));
+            let args = args.with("alphas", json!(QUARTILES)).with("scale", json!(scale));
+            let fits = |r: &&&'static Registration| {
+                let fits = |p: &Parameter| args.get(&p.name).is_some_and(|arg| p.accepts(arg));
+                r.signatures().iter().any(|signature| signature.parameters.iter().all(fits))
+            };
+            let found: Vec<_> = all.iter().filter(fits).collect();
+            let [one] = found[..] else { panic!("{} registrations fit", found.len()) };
+            let erased = one.construct(&args).unwrap().measurement().unwrap();
+            let (measure, alphas) = (TheMeasure(MaxDivergence), QUARTILES.to_vec());
+            let (candidates, scale) = (vec![0, 25, 50, 75, 100], Scale::new(scale).unwrap());
+            let typed = make_private_quantiles(input.clone(), measure, candidates, alphas, scale);
+            let typed = typed.unwrap();
+            for d_in in [0_u32, 1, 7, 1000] {
+                let loss = erased.map(&AnyDistance::new(d_in)).unwrap();
+                let loss = *loss.downcast_ref::<f64>().unwrap();
+                assert_eq!(loss, typed.map(&d_in).unwrap());
+                if 0.0 < scale.value() {
+                    assert_eq!(loss, per_row * f64::from(d_in));
+                }
+            }
+            let data: Vec<i32> = (0..=100).collect();
+            let released = erased.invoke(&AnyValue::new(data.clone())).unwrap();
+            let released = released.downcast_ref::<Vec<i32>>().unwrap();
+            assert!(released.is_sorted() && released.len() == 3);
+            if scale.value() == 0.0 {
+                assert_eq!(released, &typed.invoke(&data).unwrap());
+                assert_eq!(released, &[25, 50, 75]);
+            }
+        }
+    }
+    check(&all, SymmetricDistance, 1.0);
+    check(&all, ChangeOneDistance, 2.0);
 }

@@ -1,6 +1,10 @@
+use opendp_core::erased::{AnyDistance, AnyValue};
+use opendp_core::{Args, Parameter, Registration};
+use serde_json::json;
+
 use super::*;
 
-fn made(scale: f64, threshold: f64) -> Result<Release<u32>> {
+fn made(scale: f64, threshold: f64) -> Result<Release<u32, i64>> {
     let domain = MapDomain::new(AtomDomain::default(), AtomDomain::default());
     let input = Space::new(domain, L01InfDistance::new(AbsoluteDistance::new())).unwrap();
     make_truncated_laplace_threshold(input, Scale::new(scale).unwrap(), threshold)
@@ -109,7 +113,7 @@ fn losses_at_the_ends() {
 fn a_fraction_of_a_threshold_takes_all_of_delta() {
     // A whole threshold of Laplace noise without truncation is 15 here.
     let (low, high) = (made(1.0, 14.0).unwrap(), made(1.0, 15.0).unwrap());
-    let delta = |release: &Release<u32>| release.map(&(1, 1, 1)).unwrap().1;
+    let delta = |release: &Release<u32, i64>| release.map(&(1, 1, 1)).unwrap().1;
     assert!(delta(&high) < 1e-6 && 1e-6 < delta(&low));
     let part = (delta(&low) - 1e-6) / (delta(&low) - delta(&high));
     let between = made(1.0, 14.0 + part).unwrap();
@@ -140,4 +144,60 @@ fn at_one_loss_more_keys_are_released_than_with_laplace_noise() {
         }
         assert!(others + 0.05 < ours, "{epsilon}: {ours} {others}");
     }
+}
+
+#[test]
+fn a_number_that_exceeds_the_type_of_counts_is_the_largest_one() {
+    let domain = MapDomain::new(AtomDomain::<u32>::default(), AtomDomain::<i32>::default());
+    let input = Space::new(domain, L01InfDistance::new(AbsoluteDistance::<i32>::new())).unwrap();
+    let release = make_truncated_laplace_threshold(input, Scale::new(1e3).unwrap(), 1e6).unwrap();
+    let counts: HashMap<u32, i32> = (0..100).map(|key| (key, i32::MAX)).collect();
+    let found = release.invoke(&counts).unwrap();
+    // Half of the noise is positive.
+    assert!(found.values().filter(|count| **count == i32::MAX).count() > 10);
+    assert!(found.values().any(|count| *count < i32::MAX) && found.len() == 100);
+    // No count is below the threshold if the noise is bounded by the threshold.
+    let lost: HashMap<u32, i32> = (0..100).map(|key| (key, i32::MIN)).collect();
+    assert!(release.invoke(&lost).unwrap().is_empty());
+}
+#[test]
+fn the_registered_one_has_the_map_and_the_releases_of_the_typed_one() {
+    fn check<V: Atom + Integer + Distance>(all: &[&'static Registration], [one, far]: [V; 2]) {
+        let domain = MapDomain::new(AtomDomain::<String>::default(), AtomDomain::<V>::default());
+        let metric = L01InfDistance::new(AbsoluteDistance::<V>::new());
+        let input = Space::new(domain, metric).unwrap();
+        for (scale, threshold) in [(0.0, 5.0), (2.0, 27.5)] {
+            let args = Args::new().with("input", &input.erase());
+            let args = args.with("scale", json!(scale)).with("threshold", json!(threshold));
+            let fits = |r: &&&'static Registration| {
+                let fits = |p: &Parameter| args.get(&p.name).is_some_and(|arg| p.accepts(arg));
+                r.signatures().iter().any(|signature| signature.parameters.iter().all(fits))
+            };
+            let found: Vec<_> = all.iter().filter(fits).collect();
+            let [only] = found[..] else { panic!("{} registrations fit", found.len()) };
+            let erased = only.construct(&args).unwrap().measurement().unwrap();
+            let scale = Scale::new(scale).unwrap();
+            let typed = make_truncated_laplace_threshold(input.clone(), scale, threshold).unwrap();
+            for d_in in [(0, one, one), (1, one, one), (3, far, one), (1, far, far)] {
+                let loss = erased.map(&AnyDistance::new(d_in)).unwrap();
+                let loss = *loss.downcast_ref::<(f64, f64)>().unwrap();
+                assert_eq!(loss, typed.map(&d_in).unwrap());
+            }
+            assert_eq!(erased.accuracy(0.05).unwrap(), typed.accuracy(0.05).unwrap());
+            let counts = HashMap::from([("the".to_owned(), far), ("rare".to_owned(), one)]);
+            let released = erased.invoke(&AnyValue::new(counts.clone())).unwrap();
+            let released = released.downcast_ref::<HashMap<String, V>>().unwrap();
+            assert_eq!(released.keys().collect::<Vec<_>>(), ["the"]);
+            if scale.value() == 0.0 {
+                assert_eq!(released, &typed.invoke(&counts).unwrap());
+            }
+        }
+    }
+    let named = |r: &&Registration| r.family.names.contains(&"make_truncated_laplace_threshold");
+    let all: Vec<_> = Registration::all().filter(named).collect();
+    let signatures: Vec<_> = all.iter().flat_map(|r| r.signatures()).collect();
+    assert_eq!((all.len(), signatures.len()), (7 * 2, 7 * 2));
+    assert!(all[0].documentation().starts_with("Make a measurement that adds truncated Laplace"));
+    check(&all, [1_i32, 1000]);
+    check(&all, [1_i64, 1000]);
 }

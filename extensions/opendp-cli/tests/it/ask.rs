@@ -222,3 +222,61 @@ fn a_table_is_read_once_for_all_columns() {
     let csv = desk.says(&["ask", "study.json", "--data", "pipe.csv", "--csv"]);
     assert!(csv.contains("people,,300,"), "{csv}");
 }
+/// Two studies of epsilon 1 take an epsilon of 2 as a sum, and about 1.5 if their normal noise is
+/// composed.
+#[test]
+fn a_tight_budget_charges_each_release_of_a_study() {
+    let desk = desk(json!({"epsilon": 1.0, "delta": 1e-6}));
+    let mut study: Json =
+        serde_json::from_str(&std::fs::read_to_string(desk.0.path().join("study.json")).unwrap())
+            .unwrap();
+    let rows = |most: i32| json!({"where": {"age": {"below": most}}, "count": {}});
+    study["questions"] = (1..=30).map(rows).collect();
+    desk.file("study.json", study.to_string());
+    let create = |name: &str, epsilon: &str, more: &[&str]| {
+        let create = ["budget", "create", name, "--epsilon", epsilon, "--delta", "1.5e-6"];
+        desk.says(&[&create[..], more].concat())
+    };
+    create("b.ledger:tight", "1.6", &["--tight"]);
+    create("b.ledger:sum", "1.6", &[]);
+    let ask = |budget: &'static str, id: &'static str| {
+        ["ask", "study.json", "--json", "--budget", budget, "--id", id]
+    };
+    let answers = |budget: &'static str, id: &'static str| -> Json {
+        serde_json::from_str(&desk.says(&ask(budget, id))).unwrap()
+    };
+    let first = answers("b.ledger:tight", "one");
+    let charged = &first["charge"]["charged"];
+    assert_eq!((&charged["epsilon"], &charged["delta"]), (&json!("1"), &json!("0.000001")));
+    assert_eq!(charged["members"].as_array().unwrap().len(), 30);
+    assert!(charged["members"][0]["mu_squared"].is_string());
+    answers("b.ledger:tight", "two");
+    assert!(desk.fails(&ask("b.ledger:tight", "three"), 1).contains("BudgetExceeded"));
+    // The same id gives the same answers, and the text names no members.
+    assert_eq!(answers("b.ledger:tight", "one")["answers"], first["answers"]);
+    let history = desk.says(&["budget", "history", "b.ledger:tight"]);
+    assert!(history.contains("epsilon 1, delta 1e-6") && !history.contains("["), "{history}");
+    // The control: another budget charges the budget of the study.
+    let sum = answers("b.ledger:sum", "one");
+    assert!(sum["charge"]["charged"]["members"].is_null(), "{sum}");
+    assert!(desk.fails(&ask("b.ledger:sum", "two"), 1).contains("BudgetExceeded"));
+}
+#[test]
+fn found_keys_of_a_study_are_charged_to_a_tight_budget_with_their_delta() {
+    let desk = desk(json!({"epsilon": 1.0, "delta": 1e-6}));
+    let mut study: Json =
+        serde_json::from_str(&std::fs::read_to_string(desk.0.path().join("study.json")).unwrap())
+            .unwrap();
+    study["questions"] = json!([
+        {"group_by": ["city"], "keys": "found", "mean": {"column": "income"}},
+        {"counts_by": {"column": "city"}},
+    ]);
+    desk.file("study.json", study.to_string());
+    let create = ["budget", "create", "b.ledger:x", "--epsilon", "2", "--delta", "4e-6"];
+    desk.says(&[&create[..], &["--tight"]].concat());
+    let ask = ["ask", "study.json", "--json", "--budget", "b.ledger:x", "--id", "a"];
+    let answers: Json = serde_json::from_str(&desk.says(&ask)).unwrap();
+    let members = answers["charge"]["charged"]["members"].as_array().unwrap();
+    assert_eq!(members.len(), 3);
+    assert!(members.iter().any(|member| member["delta"] != "0"), "{answers}");
+}

@@ -135,3 +135,51 @@ fn an_entry_about_the_clock_does_not_choose_how_delta_is_divided() {
     assert_eq!(gaussian(&ledger, 10), before);
     assert!(!ledger.account("b").unwrap().filters().unwrap().has_begun());
 }
+#[test]
+fn choices_add_up_rho_after_each_restart() {
+    let (_folder, path) = file();
+    Ledger::open(&path).unwrap().create_tight("b", &total(), &Terms::new()).unwrap();
+    let account = Ledger::open(&path).unwrap().account("b").unwrap();
+    let share = Share::Fraction(exact("1/50"));
+    let room = account.filters().unwrap().room(&share, Kind::Choice).unwrap();
+    let mu = room.mu_squared.to_f64_up().sqrt();
+    let epsilon = joined_epsilon(0.0, mu * (1.0 + 1e-9), 1e-9).unwrap();
+    let by_mu = Loss::epsilon_delta(&epsilon.to_string(), DELTA).unwrap();
+    let by_mu = by_mu.with_mu_squared(room.mu_squared).unwrap();
+    let loss = by_mu.clone().with_rho(room.rho).unwrap();
+    let spent = |loss: &Loss, path: &std::path::Path| {
+        let admitted = (0..60).take_while(|number| {
+            let ledger = Ledger::open(path).unwrap();
+            spend(&ledger, &number.to_string(), loss).is_ok()
+        });
+        admitted.count()
+    };
+    assert_eq!(spent(&loss, &path), 50);
+    let history = Ledger::open(&path).unwrap().history("b").unwrap();
+    assert!(history.iter().all(|entry| entry.loss == loss));
+    // Without the rho, fewer choices fit.
+    let (_folder, path) = file();
+    Ledger::open(&path).unwrap().create_tight("b", &total(), &Terms::new()).unwrap();
+    assert!((30..45).contains(&spent(&by_mu, &path)));
+}
+#[test]
+fn releases_that_are_charged_together_take_one_entry_and_all_or_none() {
+    let (_folder, path) = file();
+    let ledger = Ledger::open(&path).unwrap();
+    ledger.create_tight("b", &total(), &Terms::new()).unwrap();
+    let one = gaussian(&ledger, 100);
+    let forty = Loss::together(vec![one.clone(); 40]).unwrap();
+    spend(&ledger, "first plan", &forty).unwrap();
+    spend(&ledger, "second plan", &forty).unwrap();
+    // A plan of 40 does not fit, and charges nothing.
+    assert_eq!(spend(&ledger, "third plan", &forty).unwrap_err().kind(), "BudgetExceeded");
+    let twenty = Loss::together(vec![one.clone(); 20]).unwrap();
+    let ledger = Ledger::open(&path).unwrap();
+    spend(&ledger, "fourth plan", &twenty).unwrap();
+    assert_eq!(spend(&ledger, "one more", &one).unwrap_err().kind(), "BudgetExceeded");
+    assert!(spend(&ledger, "first plan", &forty).unwrap().repeated());
+    assert_eq!(spend(&ledger, "first plan", &twenty).unwrap_err().kind(), "Argument");
+    let history = ledger.history("b").unwrap();
+    assert_eq!((history.len(), history[0].loss.members().len()), (3, 40));
+    ledger.export().unwrap();
+}

@@ -67,6 +67,9 @@ def make_noisy_top_k(input_domain: Domain, input_metric: Metric, output_measure:
 def make_private_quantile(input_domain: Domain, input_metric: Metric, output_measure: Measure, candidates: Sequence[float] | Sequence[int], alpha: float, scale: float, MO: Any = ..., T: Any = ..., M: Any = ...) -> Measurement:
     """Make a measurement that releases a quantile, chosen from a list of candidates."""
 
+def make_private_quantiles(input_domain: Domain, input_metric: Metric, output_measure: Measure, candidates: Sequence[float] | Sequence[int], alphas: Sequence[float], scale: float, MO: Any = ..., T: Any = ..., M: Any = ...) -> Measurement:
+    """Make a measurement that releases several quantiles, chosen from a list of candidates."""
+
 def make_randomized_response(categories: Sequence[bool] | Sequence[int] | Sequence[str], prob: float, T: Any = ...) -> Measurement:
     """Make a measurement that releases the true category with a known probability, and otherwise"""
 
@@ -81,6 +84,9 @@ def make_report_noisy_max_gumbel(input_domain: Domain, input_metric: Metric, sca
 
 def make_sparse_vector(input_domain: Domain, input_metric: Metric, d_in: Any, sensitivity: float, threshold: float, limit: int, scales: Any, monotonic: bool = ..., T: Any = ..., Q: Any = ...) -> Measurement:
     """Make a measurement that answers which queries exceed a threshold. Only these queries have a"""
+
+def make_truncated_laplace_threshold(input_domain: Domain, input_metric: Metric, scale: float, threshold: float, K: Any = ..., V: Any = ...) -> Measurement:
+    """Make a measurement that adds truncated Laplace noise to counts and hides rare keys."""
 
 def make_user_measurement(input_domain: Domain, input_metric: Metric, output_measure: Measure, function: Callable[..., Any], privacy_map: Callable[..., Any]) -> Measurement:
     """Make a measurement from a function and a privacy map. The caller is responsible for both."""
@@ -148,6 +154,9 @@ def then_noisy_top_k(output_measure: Measure, k: int, scale: float, negate: bool
 def then_private_quantile(output_measure: Measure, candidates: Sequence[float] | Sequence[int], alpha: float, scale: float, MO: Any = ..., T: Any = ..., M: Any = ...) -> Partial:
     """Make a measurement that releases a quantile, chosen from a list of candidates."""
 
+def then_private_quantiles(output_measure: Measure, candidates: Sequence[float] | Sequence[int], alphas: Sequence[float], scale: float, MO: Any = ..., T: Any = ..., M: Any = ...) -> Partial:
+    """Make a measurement that releases several quantiles, chosen from a list of candidates."""
+
 def then_randomized_response(categories: Sequence[bool] | Sequence[int] | Sequence[str], prob: float, T: Any = ...) -> Measurement:
     """Make a measurement that releases the true category with a known probability, and otherwise"""
 
@@ -162,6 +171,9 @@ def then_report_noisy_max_gumbel(scale: float, optimize: Any = ..., T: Any = ...
 
 def then_sparse_vector(d_in: Any, sensitivity: float, threshold: float, limit: int, scales: Any, monotonic: bool = ..., T: Any = ..., Q: Any = ...) -> Partial:
     """Make a measurement that answers which queries exceed a threshold. Only these queries have a"""
+
+def then_truncated_laplace_threshold(scale: float, threshold: float, K: Any = ..., V: Any = ...) -> Partial:
+    """Make a measurement that adds truncated Laplace noise to counts and hides rare keys."""
 
 def then_user_measurement(output_measure: Measure, function: Callable[..., Any], privacy_map: Callable[..., Any]) -> Partial:
     """Make a measurement from a function and a privacy map. The caller is responsible for both."""

@@ -56,12 +56,19 @@ fn read_way(json: &Json) -> Result<Way> {
     Ok(Way { deltas: exact(json, "deltas")?, spent: exact(json, "spent")?, pots })
 }
 fn write_pot(pot: &Pot) -> Json {
-    json!({
+    let mut json = json!({
         "pure": [pot.pure.to_string(), pot.pure_spent.to_string()],
         "squares": [pot.squares.to_string(), pot.squares_spent.to_string()],
         "failure": [pot.failure.to_string(), pot.failures_spent.to_string()],
         "simple": pot.simple,
-    })
+    });
+    // Accounts of older versions have no concentrated and no planned filters.
+    for (name, set) in [("concentrated", pot.concentrated), ("planned", pot.planned)] {
+        if set {
+            json[name] = true.into();
+        }
+    }
+    json
 }
 fn read_pot(json: &Json) -> Result<Pot> {
     let pair = |name: &str| match list(json, name)?.as_slice() {
@@ -70,7 +77,19 @@ fn read_pot(json: &Json) -> Result<Pot> {
     };
     let ((pure, pure_spent), (squares, squares_spent)) = (pair("pure")?, pair("squares")?);
     let ((failure, failures_spent), simple) = (pair("failure")?, flag(json, "simple")?);
-    Ok(Pot { pure, pure_spent, squares, squares_spent, failure, failures_spent, simple })
+    let set = |name: &str| json.get(name).map_or(Ok(false), |_| flag(json, name));
+    let (concentrated, planned) = (set("concentrated")?, set("planned")?);
+    Ok(Pot {
+        pure,
+        pure_spent,
+        squares,
+        squares_spent,
+        failure,
+        failures_spent,
+        simple,
+        concentrated,
+        planned,
+    })
 }
 fn list<'j>(json: &'j Json, name: &str) -> Result<&'j Vec<Json>> {
     json.get(name).and_then(Json::as_array).ok_or_else(|| wrong(name))
@@ -104,7 +123,8 @@ mod tests {
         let mut account = AdaptiveAccount::new(&exact("1"), &exact("1e-6"), None).unwrap();
         let share = Share::Fraction(exact("1/10"));
         let mu_squared = Some(account.room(&share, Kind::Gaussian).unwrap().mu_squared);
-        let gaussian = AdaptiveLoss { epsilon: exact("0.3"), delta: exact("1e-9"), mu_squared };
+        let (epsilon, delta, rho) = (exact("0.3"), exact("1e-9"), None);
+        let gaussian = AdaptiveLoss { epsilon, delta, mu_squared, rho };
         let mut admitted = 0;
         // Convert the account to JSON and back between two releases, as two runs of a program do.
         while account.charge(&gaussian).is_ok() {

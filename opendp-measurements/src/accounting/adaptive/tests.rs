@@ -3,7 +3,10 @@ use std::sync::Arc;
 use opendp_core::arith::DirectedFloat;
 use opendp_core::random::{RandomSource, Seeded};
 
-use super::super::{Account, GaussianPair, PrivatePair, gaussian_mu, joined_epsilon, normal_tail};
+use super::super::{
+    Account, GaussianPair, PrivatePair, concentrated_rho, gaussian_mu, joined_epsilon,
+    mu_squared_of_choices, normal_tail,
+};
 use super::*;
 
 const EPSILON: f64 = 1.0;
@@ -20,7 +23,7 @@ fn fraction(of: usize) -> Share {
 }
 fn pure(epsilon: f64, delta: f64) -> AdaptiveLoss {
     let (epsilon, delta) = (exact(epsilon), Exact::from_f64(delta).unwrap());
-    AdaptiveLoss { epsilon, delta, mu_squared: None }
+    AdaptiveLoss { epsilon, delta, mu_squared: None, rho: None }
 }
 /// Make the loss of a Gaussian release from its `mu^2`. The loss also contains the epsilon of the
 /// release at a delta.
@@ -29,7 +32,12 @@ fn gaussian(square: &Exact, delta: &Exact) -> AdaptiveLoss {
     let delta = delta.to_f64_down();
     let epsilon = exact(joined_epsilon(0.0, mu, delta).unwrap());
     let delta = Exact::from_f64(delta).unwrap();
-    AdaptiveLoss { epsilon, delta, mu_squared: Some(square.clone()) }
+    AdaptiveLoss { epsilon, delta, mu_squared: Some(square.clone()), rho: None }
+}
+/// Make the loss of choices by Gumbel noise from their `rho`.
+fn choice(rho: &Exact, delta: &Exact) -> AdaptiveLoss {
+    let square = mu_squared_of_choices(rho).unwrap();
+    AdaptiveLoss { rho: Some(rho.clone()), ..gaussian(&square, delta) }
 }
 /// Spend a share of the remaining budget on a count with Gaussian noise. Return the scale of this
 /// noise.
@@ -63,7 +71,7 @@ fn a_few_pure_losses_share_epsilon_and_many_share_mu() {
     for place in 0..5 {
         let room = few.room(&fraction(5 - place), Kind::WithDelta).unwrap();
         assert_eq!(room.epsilon, "0.2".parse().unwrap());
-        few.charge(&AdaptiveLoss { epsilon: room.epsilon, delta: room.delta, mu_squared: None })
+        few.charge(&AdaptiveLoss { epsilon: room.epsilon, delta: room.delta, ..pure(0.0, 0.0) })
             .unwrap();
     }
     assert!(few.left().unwrap().0.is_zero() && few.spent().unwrap().0 == exact(1.0));
@@ -120,6 +128,12 @@ fn composed(losses: &[AdaptiveLoss]) -> f64 {
     let (mut account, mut delta) = (Account::new(), 0.0);
     for loss in losses {
         account = match &loss.mu_squared {
+            // A choice of range `r` can have the losses `r / 2` and `-r / 2`.
+            Some(_) if loss.rho.is_some() => {
+                let rho = loss.rho.as_ref().unwrap().to_f64_up();
+                let epsilon = (8.0 * rho).sqrt() / 2.0;
+                account.with(Arc::new(PrivatePair { epsilon, delta: 0.0 }), 1)
+            }
             Some(square) => {
                 account.with(Arc::new(GaussianPair { mu: square.to_f64_up().sqrt() }), 1)
             }
@@ -143,10 +157,13 @@ fn releases_of_all_kinds_stay_within_the_budget_of_an_independent_account() {
             let word = source.word().unwrap();
             // Some releases get more than an equal share of the budget.
             let share = fraction((releases - place).div_ceil(1 + (word >> 8) as usize % 3));
-            let kind = [Kind::Gaussian, Kind::Pure, Kind::WithDelta][word as usize % 3];
+            let kinds = [Kind::Gaussian, Kind::Pure, Kind::WithDelta, Kind::Choice];
+            let kind = kinds[word as usize % 4];
             let room = account.room(&share, kind).unwrap();
             let loss = match kind {
                 Kind::Gaussian => gaussian(&room.mu_squared, &room.delta),
+                // The simple filter charges the stated epsilon, which is rounded up.
+                Kind::Choice => choice(&room.rho.times(&exact(0.999_99)), &room.delta),
                 Kind::Pure => pure(room.epsilon.to_f64_down(), 0.0),
                 Kind::WithDelta => pure(room.epsilon.to_f64_down(), room.delta.to_f64_down()),
             };
@@ -225,6 +242,41 @@ fn an_adversary_who_changes_the_kind_in_view_of_answers_stays_within_delta() {
         assert!(part > 3 || DELTA * 1.02 < game(first, left, rest));
     }
 }
+/// Compute the delta of an adversary who first requests a choice with the losses `first` and
+/// `-first`. In view of the answer, the adversary then requests a pure loss, noise of `mu`, or many
+/// more choices, which together are close to noise of `more`.
+fn game_of_choices(first: f64, pure: f64, mu: f64, more: f64) -> f64 {
+    let p = 1.0 / (1.0 + (-first).exp());
+    let part = |mass: f64, loss: f64| {
+        let left = EPSILON - loss;
+        let likely = 1.0 / (1.0 + (-pure).exp());
+        let takes = likely * shifted(0.0, left - pure) + (1.0 - likely) * shifted(0.0, left + pure);
+        mass * takes.max(shifted(mu, left)).max(shifted(more, left))
+    };
+    part(p, first) + part(1.0 - p, -first)
+}
+#[test]
+fn an_adversary_who_asks_for_other_kinds_after_a_choice_stays_within_delta() {
+    for part in [2, 10, 100] {
+        let mut account = account(None);
+        let first = account.room(&fraction(part), Kind::Choice).unwrap();
+        account.charge(&choice(&first.rho, &first.delta)).unwrap();
+        let mu = account.room(&fraction(1), Kind::Gaussian).unwrap().mu_squared;
+        let rho = account.room(&fraction(1), Kind::Choice).unwrap().rho;
+        let mut low = account.room(&fraction(1), Kind::Pure).unwrap().epsilon.to_f64_down();
+        low *= 1.0 - 1e-9;
+        assert!(account.admits(&pure(low, 0.0)), "{part}");
+        // A choice of range `r` has `rho = r^2 / 8`. Many small choices are close to noise of
+        // `mu^2 = 2 rho`.
+        let half = |rho: &Exact| (8.0 * rho.to_f64_down()).sqrt() / 2.0;
+        let more = (2.0 * rho.to_f64_down()).sqrt();
+        let delta = game_of_choices(half(&first.rho), low, mu.to_f64_down().sqrt(), more);
+        assert!(delta <= DELTA, "{part}: {delta}");
+        // The control: a filter with twice the room for choices.
+        let twice = game_of_choices(half(&first.rho), low, 0.0, 2.0 * more);
+        assert!(DELTA < twice, "{part}: {twice}");
+    }
+}
 #[test]
 fn what_is_no_budget_is_refused_and_no_delta_leaves_pure_losses() {
     assert!(AdaptiveAccount::new(&Exact::INFINITY, &exact(1e-6), None).is_err());
@@ -247,7 +299,7 @@ fn a_reserved_filter_has_room_for_the_whole_budget_and_no_more() {
         let room = account.filters().pop().unwrap();
         assert_eq!((&room.epsilon, &room.delta), (&sum, &all));
         let losses = [
-            AdaptiveLoss { epsilon: sum, delta: all, mu_squared: None },
+            AdaptiveLoss { epsilon: sum, delta: all, ..pure(0.0, 0.0) },
             gaussian(&room.mu_squared, &exact(1e-9)),
         ];
         for loss in losses.iter().take(if room.mu_squared.is_zero() { 1 } else { 2 }) {
@@ -259,7 +311,79 @@ fn a_reserved_filter_has_room_for_the_whole_budget_and_no_more() {
         assert!(account.charge(&pure(1e-3, 0.0)).is_err());
         assert!(account.charge(&gaussian(&exact(1e-9), &exact(1e-9))).is_err());
     }
+    // A small pure loss that takes all of its room is not charged as a `mu^2`, in either order.
+    for gaussian_first in [false, true] {
+        let mut account =
+            AdaptiveAccount::reserving(&exact(EPSILON), &exact(DELTA), &exact(0.05), &Exact::ZERO)
+                .unwrap();
+        let room = account.filters().pop().unwrap();
+        let mut losses = [pure(0.05, 0.0), gaussian(&room.mu_squared, &exact(1e-9))];
+        if gaussian_first {
+            losses.reverse();
+        }
+        for loss in &losses {
+            account.charge(loss).unwrap();
+            account = AdaptiveAccount::from_json(&account.to_json()).unwrap();
+        }
+        assert!(composed(&losses) <= DELTA * (1.0 + 1e-9));
+    }
     let (one, two) = (exact(1.0), exact(2.0));
     assert!(AdaptiveAccount::reserving(&one, &exact(DELTA), &two, &exact(0.0)).is_err());
     assert!(AdaptiveAccount::reserving(&one, &exact(DELTA), &one, &exact(0.5)).is_err());
+}
+#[test]
+fn many_choices_share_rho_and_get_less_noise_than_by_mu() {
+    let all = gaussian_mu(EPSILON, DELTA).unwrap().lower;
+    for releases in [1, 30, 400] {
+        let mut account = account(Some(releases));
+        let (mut losses, mut sum) = (Vec::new(), 0.0);
+        for place in 0..releases {
+            let room = account.room(&fraction(releases - place), Kind::Choice).unwrap();
+            losses.push(choice(&room.rho, &room.delta));
+            account.charge(&losses[place]).unwrap();
+            sum += room.rho.to_f64_down();
+            // An account that was written and read again continues with the same filters.
+            account = AdaptiveAccount::from_json(&account.to_json()).unwrap();
+        }
+        let best = concentrated_rho(EPSILON, DELTA).unwrap();
+        assert!(sum <= best * (1.0 + 1e-9) && best < sum * 1.07, "{releases}: {sum} {best}");
+        // By `mu^2 = pi rho`, the whole delta has room for less.
+        assert!(all * all / std::f64::consts::PI * 1.28 < sum, "{releases}: {sum}");
+        assert!(account.charge(&choice(&exact(1e-6), &exact(1e-9))).is_err());
+        assert!(composed(&losses) <= DELTA, "{releases}");
+        let (epsilon, delta) = account.spent().unwrap();
+        assert!(epsilon <= exact(1.000_001) && delta <= exact(DELTA), "{epsilon} {delta}");
+        // The control: twice as many choices exceed the budget. A single choice loses at most half
+        // of its range.
+        losses.extend(losses.clone());
+        assert!(releases == 1 || DELTA < composed(&losses), "{releases}");
+    }
+}
+#[test]
+fn noise_after_a_choice_loses_little_room() {
+    let mut account = account(None);
+    let fresh = account.room(&fraction(1), Kind::Gaussian).unwrap().mu_squared;
+    account.charge(&choice(&exact(1e-9), &exact(1e-9))).unwrap();
+    let room = account.room(&fraction(1), Kind::Gaussian).unwrap();
+    let ratio = fresh.over(&room.mu_squared).to_f64_up().sqrt();
+    assert!(1.0 < ratio && ratio < 1.045, "{ratio}");
+    // Pure losses still share the whole epsilon, except for the choice.
+    let left = account.room(&fraction(1), Kind::Pure).unwrap().epsilon;
+    assert!(exact(0.99) < left && account.admits(&pure(left.to_f64_down(), 0.0)));
+}
+#[test]
+fn an_account_of_an_older_version_charges_choices_by_their_mu() {
+    // Older versions wrote two ways, without concentrated filters.
+    let mut json = account(None).to_json();
+    json["ways"].as_array_mut().unwrap().remove(1);
+    let older = AdaptiveAccount::from_json(&json).unwrap();
+    assert!(!json.to_string().contains("concentrated"));
+    let room = older.room(&fraction(1), Kind::Choice).unwrap();
+    assert_eq!(room.mu_squared, mu_squared_of_choices(&room.rho).unwrap());
+    let mut one = older.clone();
+    one.charge(&choice(&room.rho, &room.delta)).unwrap();
+    let more = room.rho.times(&exact(1.01));
+    assert!(!older.admits(&choice(&more, &room.delta)));
+    let fresh = account(None).room(&fraction(1), Kind::Choice).unwrap();
+    assert!(more < fresh.rho);
 }

@@ -8,14 +8,13 @@ use opendp_core::{
     StabilityMap, SymmetricDistance, TheMeasure, Transformation, VectorDomain,
     ZeroConcentratedDivergence,
 };
-use opendp_measurements::accounting::mu_squared_of_choices;
 use opendp_measurements::{Parts, make_continuous_gaussian, make_noise, make_parallel_composition};
 use opendp_transformations::{
     make_clamp, make_count_by, make_count_by_categories, make_impute_constant, make_sum,
 };
 
 use super::super::chain::{
-    Column, as_euclidean, of_base, of_normal, of_table, quantiles_bound, several,
+    Column, as_euclidean, of_base, of_choices, of_normal, of_table, quantiles_bound, several,
     squared_of_gaussian, wrong,
 };
 use super::super::draft::{Build, Dials, Draft, SELECTION};
@@ -132,13 +131,9 @@ pub(super) fn quantiles<'c, MO: Accounted>(
                 let chosen =
                     cells.then(|rows| several(rows, gumbel, &candidates, &alphas, scale))?;
                 let release = of_each_group(chosen, grouping.count())?;
-                return Ok(of_normal(
-                    &space,
-                    release,
-                    delta,
-                    mu_squared_of_choices,
-                    move |release, table| release.invoke(&read(table)?),
-                ));
+                return Ok(of_choices(&space, release, delta, move |release, table| {
+                    release.invoke(&read(table)?)
+                }));
             }
             let measure = MO::Base::default();
             let chosen = cells.then(|rows| several(rows, measure, &candidates, &alphas, scale))?;

@@ -119,6 +119,8 @@ pub(super) trait Drafted<MO: Accounted> {
     /// Describe the draft to the solver.
     fn item(&self, goal: Goal, units: &Units) -> Result<Item>;
     fn takes_delta(&self) -> bool;
+    /// Return the threshold of keys at noise scale `scale` and delta `delta`.
+    fn threshold(&self, scale: f64, delta: &Exact) -> Result<f64>;
     /// Set the noise of the draft.
     fn ready<'a>(
         &'a self,
@@ -131,6 +133,7 @@ pub(super) trait Drafted<MO: Accounted> {
 pub(super) trait Ready {
     fn cost(&self) -> &Cost;
     fn accuracy(&self) -> Result<f64>;
+    fn threshold(&self) -> Option<f64>;
     fn noised(&self, alpha: f64) -> Result<Noised>;
     fn entry(&self, left: Vec<Exact>) -> Entry;
     fn run(self: Box<Self>) -> Result<Box<dyn Any + Send>>;
@@ -182,6 +185,9 @@ impl<MO: Accounted, TO: Carrier> Drafted<MO> for Draft<'_, MO, TO> {
     fn takes_delta(&self) -> bool {
         self.threshold
     }
+    fn threshold(&self, scale: f64, delta: &Exact) -> Result<f64> {
+        self.threshold_within(Dials::at(scale)?, delta)
+    }
     fn ready<'a>(
         &'a self,
         setting: Setting,
@@ -202,6 +208,9 @@ impl<MO: Accounted, TO: Carrier> Ready for Question<'_, MO, TO> {
     }
     fn accuracy(&self) -> Result<f64> {
         Question::accuracy(self, Context::<MO>::ALPHA)
+    }
+    fn threshold(&self) -> Option<f64> {
+        Question::threshold(self)
     }
     fn noised(&self, alpha: f64) -> Result<Noised> {
         Ok(Noised {

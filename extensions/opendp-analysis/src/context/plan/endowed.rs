@@ -26,9 +26,15 @@ pub(crate) struct Endowed {
     /// The whole delta of the budget, if the budget has a delta.
     pub(super) full_delta: Option<f64>,
     thresholds: u32,
+    /// The part of delta for thresholds, in sixteenths.
+    sixteenths: u32,
 }
+/// The part of delta for thresholds, if no question decides about it.
+const QUARTER: u32 = 4;
 /// A way to divide the budget of a plan among losses and kinds of noise.
 pub(super) struct Best {
+    /// The weighted sum of squared errors, then the part of the room that wanted accuracies take.
+    pub(super) value: (f64, f64),
     pub(super) mode: Mode,
     pub(super) room: Endowment,
     pub(super) delta_of_each: Exact,
@@ -45,8 +51,9 @@ impl Endowed {
             }
             _ => None,
         };
-        let (tight, thresholds) = (MO::TIGHT, 0);
-        Ok(Endowed { alternatives, open, tight, delta, full_delta: delta, thresholds })
+        let (tight, thresholds, full_delta) = (MO::TIGHT, 0, delta);
+        let sixteenths = QUARTER;
+        Ok(Endowed { alternatives, open, tight, delta, full_delta, thresholds, sixteenths })
     }
     /// Use the open filters if the plan may spend only a part of the remaining budget. Later
     /// questions can need another division of the budget.
@@ -55,13 +62,48 @@ impl Endowed {
         self.open = self.open.take().filter(|(_, _, part)| *part == all);
         Ok(())
     }
+    /// Use the open filters, because the journal records no reserve.
+    pub(crate) fn without_reserve(self) -> Self {
+        Endowed { open: None, ..self }
+    }
     /// Keep a quarter of delta for thresholds, if the plan has questions with thresholds.
-    pub(super) fn with_thresholds(mut self, thresholds: usize) -> Self {
-        self.thresholds = u32::try_from(thresholds).unwrap_or(u32::MAX);
+    pub(super) fn with_thresholds(self, thresholds: usize) -> Self {
+        let thresholds = u32::try_from(thresholds).unwrap_or(u32::MAX);
+        Endowed { thresholds, ..self }.with_sixteenths(QUARTER)
+    }
+    /// Keep some sixteenths of delta for thresholds, if the plan has questions with thresholds.
+    fn with_sixteenths(mut self, sixteenths: u32) -> Self {
+        self.sixteenths = sixteenths;
         if 0 < self.thresholds {
-            self.delta = self.delta.map(|delta| delta * 0.75);
+            let rest = f64::from(16 - sixteenths) / 16.0;
+            self.delta = self.full_delta.map(|delta| delta * rest);
         }
         self
+    }
+    /// Return copies with every part of delta for thresholds, from the largest to the smallest.
+    /// Only a plan that opens the account can choose this part.
+    pub(super) fn divisions(&self) -> Vec<Endowed> {
+        match &self.open {
+            Some((_, delta, _)) if 0 < self.thresholds && !delta.is_zero() => {
+                (1..=15).rev().map(|part| self.clone().with_sixteenths(part)).collect()
+            }
+            _ => vec![self.clone()],
+        }
+    }
+    /// Return the epsilon of each of `count` questions in an even division, and the delta of each
+    /// threshold, if the plan opens the account.
+    pub(super) fn even(&self, count: usize) -> Result<Option<(f64, Exact)>> {
+        let Some((epsilon, all, part)) = &self.open else { return Ok(None) };
+        let each = epsilon.times(part).to_f64_down() / count as f64;
+        Ok(Some((each, self.of_each(&self.for_thresholds(all)?.times(part))?)))
+    }
+    /// Return the part of delta for thresholds.
+    fn for_thresholds(&self, all: &Exact) -> Result<Exact> {
+        if self.thresholds == 0 {
+            return Ok(Exact::ZERO);
+        }
+        let part = Exact::from_f64(f64::from(self.sixteenths))?;
+        Ok(all.times(&part).over(&Exact::from_f64(16.0)?))
     }
     pub(super) fn modes(&self) -> impl Iterator<Item = Mode> + use<> {
         let tight = self.tight;
@@ -80,21 +122,26 @@ impl Endowed {
         ways.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.total_cmp(&b.1)));
         let stated = self.stated(items.len());
         if let Some(open) = &self.open {
-            let Some((_, _, mode, room, _)) = ways.into_iter().next() else {
+            let Some((value, part, mode, room, _)) = ways.into_iter().next() else {
                 return Ok(Vec::new());
             };
-            return Ok(self.opened(items, open, (mode, room))?.into_iter().collect());
+            let best = self.opened(items, open, (mode, room))?;
+            return Ok(best
+                .map(|best| Best { value: (value, part), ..best })
+                .into_iter()
+                .collect());
         }
         let weighted = items.iter().any(|item| item.weight != 0.0);
         let mut found: Vec<Best> = Vec::new();
-        for (_, _, mode, room, delta) in ways {
+        for (value, part, mode, room, delta) in ways {
             let delta_of_each = self.of_each(&delta)?;
             // If no question has a weight, the scales do not depend on the room.
             let same = |other: &Best| {
                 !weighted && (other.mode, &other.delta_of_each) == (mode, &delta_of_each)
             };
             if !found.iter().any(same) {
-                found.push(Best { mode, room, delta_of_each, stated, reserved: None });
+                let (value, reserved) = ((value, part), None);
+                found.push(Best { value, mode, room, delta_of_each, stated, reserved });
             }
         }
         Ok(found)
@@ -112,8 +159,7 @@ impl Endowed {
         let pure = if epsilon <= &pure { epsilon.clone() } else { pure };
         let near = pure.to_f64_up() * (1.0 + 1e-12);
         let pure = if epsilon.to_f64_down() <= near { epsilon.clone() } else { pure };
-        let deltas =
-            if 0 < self.thresholds { all.over(&Exact::from_f64(4.0)?) } else { Exact::ZERO };
+        let deltas = self.for_thresholds(all)?;
         let filter = AdaptiveAccount::reserving(epsilon, all, &pure, &deltas)?;
         let filter = filter.filters().pop();
         let exact = |left: &Exact| left.times(part).to_f64_down();
@@ -126,7 +172,8 @@ impl Endowed {
             return Ok(None);
         }
         let delta_of_each = self.of_each(&deltas.times(part))?;
-        Ok(Some(Best { mode, room, delta_of_each, stated, reserved: Some([pure, deltas]) }))
+        let (value, reserved) = ((0.0, 0.0), Some([pure, deltas]));
+        Ok(Some(Best { value, mode, room, delta_of_each, stated, reserved }))
     }
     /// Return the factor by which wanted accuracies must grow to fit the room.
     pub(super) fn stretch(&self, items: &[Item]) -> Result<f64> {

@@ -364,3 +364,4 @@ fn a_plan_without_a_delta_takes_laplace_noise_and_no_unknown_keys() {
     assert!(context.report().entries().is_empty());
 }
 mod agreement;
+mod keys;

@@ -4,12 +4,11 @@ use std::sync::Arc;
 
 use opendp_core::arith::Number;
 use opendp_core::{Atom, Carrier, Result, TheMeasure, ZeroConcentratedDivergence};
-use opendp_measurements::accounting::mu_squared_of_choices;
 use opendp_measurements::{Scale, SelectionMeasure};
 use opendp_transformations::Alpha;
 
 use super::super::chain::{
-    ColumnSpace, OfColumn, of_base, of_normal, quantile_bound, quantiles_bound, several, wrong,
+    ColumnSpace, OfColumn, of_base, of_choices, quantile_bound, quantiles_bound, several, wrong,
 };
 use super::super::draft::{Bound, SELECTION};
 use super::super::report::ErrorIn;
@@ -72,13 +71,9 @@ impl<'c, MO: Accounted, T: Atom> Rows<'c, MO, T> {
                 let source = source.clone();
                 if let Some(delta) = dials.delta {
                     let release = steps.measure(|rows| gumbel(rows, dials.scale))?;
-                    return Ok(of_normal(
-                        &space,
-                        release,
-                        delta,
-                        mu_squared_of_choices,
-                        move |release, table| release.invoke(&*source.rows(table)?),
-                    ));
+                    return Ok(of_choices(&space, release, delta, move |release, table| {
+                        release.invoke(&*source.rows(table)?)
+                    }));
                 }
                 let release = steps.measure(|rows| make(rows, dials.scale))?;
                 Ok(of_base(&space, release, move |release, table| {

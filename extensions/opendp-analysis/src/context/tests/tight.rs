@@ -43,6 +43,12 @@ fn composed(report: &Report<Loss>, epsilon: f64) -> f64 {
     let (mut account, mut delta) = (Reference::new(), 0.0);
     for entry in report.entries() {
         account = match &entry.mu_squared {
+            // A choice of range `r` can have the losses `r / 2` and `-r / 2`.
+            Some(_) if entry.rho.is_some() => {
+                let rho = entry.rho.as_ref().unwrap().to_f64_up();
+                let epsilon = (8.0 * rho).sqrt() / 2.0;
+                account.with(Arc::new(PrivatePair { epsilon, delta: 0.0 }), 1)
+            }
             Some(square) => {
                 account.with(Arc::new(GaussianPair { mu: square.to_f64_up().sqrt() }), 1)
             }
@@ -244,4 +250,35 @@ fn the_best_noise_is_the_one_with_the_smaller_error() {
     // A budget without a delta pays for only one kind of noise.
     let none = open(1.0, 0.0, Split::evenly(1));
     assert_eq!(none.query().count().best().unwrap().mechanism(), "Laplace");
+}
+#[test]
+fn a_hundred_medians_add_up_rho_and_get_less_noise_than_by_mu() {
+    let context = open(1.0, 1e-6, Split::evenly(100));
+    let ask = |context: &Context<Loss>| {
+        let ages = context.query().column::<i64>("age");
+        ages.median((0..100).collect()).choose().unwrap().release().unwrap().scale()
+    };
+    // A median of scale `s` has `rho = 1 / (8 s^2)` and `mu^2 = pi rho`.
+    let by_mu = least_sigma(100.0, 1.0, 1e-6) * (std::f64::consts::PI / 8.0).sqrt();
+    for _ in 0..100 {
+        let scale = ask(&context);
+        assert!(scale * 1.12 < by_mu, "{scale} {by_mu}");
+    }
+    let report = context.report();
+    assert!(composed(&report, 1.0) <= 1e-6);
+    assert!(report.exact_total()[0].to_f64_up() <= 1.0);
+    let one_more = context.query().count().gaussian();
+    assert_eq!(one_more.unwrap_err().kind(), "BudgetExceeded");
+    // A journal restores the same charges. Entries of older versions have no `rho`. They are
+    // charged by `mu`, so fewer of them fit the budget.
+    let (same, older) = [(); 2].map(|()| open(1.0, 1e-6, Split::evenly(101))).into();
+    for entry in report.entries() {
+        same.carry_over(entry.clone()).unwrap();
+    }
+    assert_eq!(same.remaining().unwrap(), context.remaining().unwrap());
+    let admitted = report
+        .entries()
+        .iter()
+        .take_while(|entry| older.carry_over(Entry { rho: None, ..(*entry).clone() }).is_ok());
+    assert!((50..90).contains(&admitted.count()));
 }

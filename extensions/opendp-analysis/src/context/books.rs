@@ -1,0 +1,105 @@
+//! The books of a context: what was spent, and how releases are charged.
+
+use std::sync::{Arc, MutexGuard};
+
+use opendp_core::arith::Exact;
+use opendp_core::{Error, Result};
+use opendp_measurements::accounting::Kind;
+
+use super::account::{Account, Cost, Room, Wanted};
+use super::plan::Endowed;
+use super::report::{Entry, Journal};
+use super::{Accounted, Context};
+
+/// The account of a context, and its releases.
+pub(super) struct Books<MO: Accounted> {
+    pub(super) account: Account<MO>,
+    pub(super) entries: Vec<Entry>,
+}
+impl<MO: Accounted> Context<MO> {
+    /// Charge for a release that a journal recorded in an earlier process. The release counts as
+    /// one query of the split. Nothing is written to the journal.
+    ///
+    /// # Errors
+    /// `BudgetExceeded` when the release does not fit.
+    pub fn carry_over(&self, entry: Entry) -> Result<()> {
+        let mut books = self.locked()?;
+        let (parts, mu_squared) = (entry.loss.clone(), entry.mu_squared.clone());
+        let cost = Cost { parts, mu_squared, rho: entry.rho.clone() };
+        let mut account = books.account.clone();
+        account.charge_all(&[&cost], entry.reserved.as_ref())?;
+        books.account = account;
+        books.entries.push(entry);
+        Ok(())
+    }
+    /// Return the share of the budget that the next query gets.
+    pub(crate) fn share(&self, wanted: Option<&[Exact]>) -> Result<Wanted> {
+        self.split.share(self.locked()?.entries.len(), wanted)
+    }
+    /// Find the largest costs that fit a share of the budget.
+    pub(crate) fn room(&self, wanted: &Wanted, kind: Kind) -> Result<Room> {
+        self.locked()?.account.room(wanted, kind)
+    }
+    /// Find the largest costs that fit the next `count` queries together.
+    pub(crate) fn endowed(&self, count: usize, wanted: Option<&[Exact]>) -> Result<Endowed> {
+        let books = self.locked()?;
+        let share = self.split.share_of(books.entries.len(), count, wanted)?;
+        let endowed = Endowed::new(&books.account, share)?;
+        let reserves = self.journal.as_ref().is_none_or(|journal| journal.reserves());
+        Ok(if reserves { endowed } else { endowed.without_reserve() })
+    }
+    /// Return a copy of the account, to try charges.
+    pub(crate) fn account(&self) -> Result<Account<MO>> {
+        Ok(self.locked()?.account.clone())
+    }
+    /// Charge for all releases or for none. Each of `ways` is a filter to reserve, or `None`: use
+    /// the first that admits all. Write the releases to the journal before they are run. A plan
+    /// with an id is charged only once.
+    pub(crate) fn charge<'r>(
+        &self,
+        plan: Option<&str>,
+        costs: &[&Cost],
+        ways: &[Option<&'r [Exact; 2]>],
+        entries: &dyn Fn(Vec<Exact>, Option<&'r [Exact; 2]>) -> Vec<Entry>,
+    ) -> Result<()> {
+        let mut books = self.locked()?;
+        if let Some(id) = plan
+            && books.entries.iter().any(|entry| entry.plan.as_deref() == Some(id))
+        {
+            let reason = format!(
+                "the plan `{id}` was charged before, and its answers are not drawn again; nothing \
+                 was run. For new answers, give the plan another id"
+            );
+            return Err(Error::argument("plan", reason));
+        }
+        self.split.admit(books.entries.len(), costs.len())?;
+        let mut charged = Err(Error::BudgetExceeded("there is no way to pay".into()));
+        for &reserved in ways {
+            let mut account = books.account.clone();
+            charged = account.charge_all(costs, reserved).map(|()| (account, reserved));
+            if charged.is_ok() {
+                break;
+            }
+        }
+        let (account, reserved) = charged.map_err(|error| match error {
+            Error::BudgetExceeded(reason) => {
+                Error::BudgetExceeded(format!("{reason}; nothing was run"))
+            }
+            other => other,
+        })?;
+        books.account = account;
+        let entries = entries(books.account.left()?, reserved);
+        books.entries.extend(entries.iter().cloned());
+        // Write under the lock, so the journal has the order of the charges.
+        let write = |journal: &Arc<dyn Journal>| match (plan, entries.as_slice()) {
+            (None, [only]) => journal.record(only),
+            _ => journal.record_plan(&entries),
+        };
+        self.journal.as_ref().map_or(Ok(()), write)
+    }
+    pub(super) fn locked(&self) -> Result<MutexGuard<'_, Books<MO>>> {
+        self.books.lock().map_err(|_| {
+            Error::FailedFunction("a journal panicked; this context answers no more".into())
+        })
+    }
+}

@@ -1,0 +1,85 @@
+//! The best division of the budget of a plan.
+
+use opendp_core::{Error, Result};
+use opendp_measurements::Scale;
+
+use super::super::Accounted;
+use super::endowed::{Best, Endowed};
+use super::solver::Item;
+use super::{Plan, Setting};
+
+/// The largest number of ways to divide the budget that a plan tries.
+const MOST_TRIALS: usize = 256;
+
+impl<MO: Accounted> Plan<'_, MO> {
+    /// Describe the questions to the solver, with their thresholds. A threshold hides counts below
+    /// it, so it is an error of a question with a weight, beside the error of the noise. A
+    /// threshold is about proportional to the scale of the noise. The factor is computed for an
+    /// even division of epsilon.
+    fn with_thresholds(&self, endowed: &Endowed) -> Result<Vec<Item>> {
+        let mut items = self.items.clone();
+        let Some((epsilon, delta)) = endowed.even(items.len())? else { return Ok(items) };
+        for (item, draft) in items.iter_mut().zip(&self.drafts) {
+            let (true, Some(way)) = (draft.takes_delta() && item.weight != 0.0, &mut item.pure)
+            else {
+                continue;
+            };
+            let scale = way.size / epsilon;
+            if let Ok(threshold) = draft.threshold(scale, &delta) {
+                way.error = way.error.hypot(threshold / scale);
+            }
+        }
+        Ok(items)
+    }
+    /// Return the divisions of delta between thresholds and Gaussian noise to try. Thresholds get a
+    /// quarter if no question about keys has a weight.
+    fn divisions(&self) -> Result<Vec<Endowed>> {
+        let endowed = self.endowed()?;
+        let mut drafts = self.drafts.iter().zip(&self.items);
+        let hides = drafts.any(|(draft, item)| draft.takes_delta() && item.weight != 0.0);
+        Ok(if hides { endowed.divisions() } else { vec![endowed] })
+    }
+    /// Find the best division of the budget with which the account admits all questions, and find
+    /// their noise.
+    pub(super) fn chosen(&self) -> Result<Option<(Best, Vec<Setting>)>> {
+        let mut found: Option<(Best, Vec<Setting>)> = None;
+        for endowed in self.divisions()? {
+            let items = self.with_thresholds(&endowed)?;
+            let Some(one) = self.chosen_of(&endowed, &items)? else { continue };
+            if found.as_ref().is_none_or(|(best, _)| one.0.value.0 < best.value.0) {
+                found = Some(one);
+            }
+        }
+        Ok(found)
+    }
+    fn chosen_of(&self, endowed: &Endowed, items: &[Item]) -> Result<Option<(Best, Vec<Setting>)>> {
+        for best in endowed.ways(items)?.into_iter().take(MOST_TRIALS) {
+            let demand = best.mode.demand(items).unwrap_or_default();
+            let scales = best.mode.scales(items, &demand, best.room);
+            let settings = items.iter().zip(scales).map(|(item, scale)| {
+                let gaussian = best.mode.gaussian && item.gaussian.is_some() || item.pure.is_none();
+                Ok(Setting { scale: Scale::new(scale)?, gaussian: gaussian && MO::TIGHT })
+            });
+            let settings = settings.collect::<Result<Vec<_>>>()?;
+            if best.reserved.is_some() || self.admits(&best, &settings)? {
+                return Ok(Some((best, settings)));
+            }
+        }
+        Ok(None)
+    }
+    /// Return whether the account admits all releases, in their order.
+    fn admits(&self, best: &Best, settings: &[Setting]) -> Result<bool> {
+        let mut account = self.context.account()?;
+        for (draft, setting) in self.drafts.iter().zip(settings) {
+            let ready = match draft.ready(*setting, &best.delta_of_each, best.stated) {
+                // With this small delta, no threshold is possible.
+                Err(Error::BudgetExceeded(_)) => return Ok(false),
+                ready => ready?,
+            };
+            if account.charge(ready.cost()).is_err() {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+}

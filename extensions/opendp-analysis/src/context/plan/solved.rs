@@ -1,0 +1,117 @@
+//! Plans whose noise is known.
+
+use std::fmt;
+
+use opendp_core::Result;
+use opendp_core::arith::Exact;
+
+use super::super::{Accounted, Context};
+use super::answers::{Answers, another};
+use super::drafted::{Drafted, Noised, Ready};
+use super::{Asked, Setting};
+
+/// A plan whose noise is known. Nothing has been spent.
+pub struct Solved<'c, MO: Accounted> {
+    pub(super) context: &'c Context<MO>,
+    pub(super) id: Option<String>,
+    pub(super) drafts: Vec<Box<dyn Drafted<MO> + 'c>>,
+    pub(super) settings: Vec<Setting>,
+    /// The delta of each threshold.
+    pub(super) delta: Exact,
+    /// The delta for which the epsilon of Gaussian noise is computed.
+    pub(super) stated: f64,
+    pub(super) reserved: Option<[Exact; 2]>,
+    /// Whether some of the budget may be left after the plan.
+    pub(super) spares: bool,
+    pub(super) stretched: f64,
+}
+impl<'c, MO: Accounted> Solved<'c, MO> {
+    /// Return the scale of the noise of a question.
+    ///
+    /// # Errors
+    /// `Argument` when the question is of another plan.
+    pub fn scale<TO>(&self, asked: Asked<TO>) -> Result<f64> {
+        Ok(self.at(asked.0)?.1.scale.value())
+    }
+    /// Bound the distance of an answer from the truth, except with probability [`Context::ALPHA`].
+    ///
+    /// # Errors
+    /// The errors of [`Question::accuracy`](super::super::Question::accuracy).
+    pub fn accuracy<TO>(&self, asked: Asked<TO>) -> Result<f64> {
+        let (draft, setting) = self.at(asked.0)?;
+        draft.ready(*setting, &self.delta, self.stated)?.accuracy()
+    }
+    /// Return the threshold that the noisy count of a key must reach, if the question is about keys
+    /// that are found.
+    ///
+    /// # Errors
+    /// `Argument` when the question is of another plan.
+    pub fn threshold<TO>(&self, asked: Asked<TO>) -> Result<Option<f64>> {
+        let (draft, setting) = self.at(asked.0)?;
+        Ok(draft.ready(*setting, &self.delta, self.stated)?.threshold())
+    }
+    /// Return the factor by which wanted accuracies were multiplied. It is 1 if the wanted
+    /// accuracies fit.
+    pub fn stretched(&self) -> f64 {
+        self.stretched
+    }
+    /// Spend the cost of all answers, then answer. Charge for all answers or for none.
+    ///
+    /// # Errors
+    /// The errors of [`Question::release`](super::super::Question::release). `BudgetExceeded` also
+    /// when something was spent after the plan was solved. `Argument` when a plan with this id was
+    /// charged before.
+    pub fn release(self) -> Result<Answers<MO>> {
+        let answers = self.pay()?.into_iter().map(|question| question.run().map(Some));
+        Ok(Answers::new(answers.collect::<Result<_>>()?))
+    }
+    /// Spend the cost of all answers, but release nothing. Call this in a separate context to find
+    /// the noise of later questions.
+    ///
+    /// # Errors
+    /// The errors of [`release`](Solved::release).
+    pub fn forgo(self) -> Result<()> {
+        self.pay().map(drop)
+    }
+    /// Describe the noise of each question. Bounds on errors hold except with probability `alpha`.
+    pub fn noises(&self, alpha: f64) -> Result<Vec<Noised>> {
+        let mut all = Vec::with_capacity(self.drafts.len());
+        for (draft, setting) in self.drafts.iter().zip(&self.settings) {
+            all.push(draft.ready(*setting, &self.delta, self.stated)?.noised(alpha)?);
+        }
+        Ok(all)
+    }
+    fn pay(&self) -> Result<Vec<Box<dyn Ready + '_>>> {
+        let ready = self.drafts.iter().zip(&self.settings);
+        let ready = ready.map(|(draft, setting)| draft.ready(*setting, &self.delta, self.stated));
+        let ready = ready.collect::<Result<Vec<_>>>()?;
+        let costs: Vec<_> = ready.iter().map(|question| question.cost()).collect();
+        // If some budget is left, filters for all kinds of later questions are more useful.
+        let reserved = self.reserved.as_ref();
+        let ways: &[_] = match reserved {
+            Some(_) if !self.spares => &[reserved],
+            _ => &[None, reserved],
+        };
+        let id = self.id.as_deref();
+        self.context.charge(id, &costs, ways, &|left, reserved| {
+            let mut entries: Vec<_> = ready.iter().map(|ready| ready.entry(left.clone())).collect();
+            entries.iter_mut().for_each(|entry| entry.plan = id.map(str::to_owned));
+            if let Some(first) = entries.first_mut() {
+                first.reserved = reserved.cloned();
+            }
+            entries
+        })?;
+        Ok(ready)
+    }
+    fn at(&self, place: usize) -> Result<(&dyn Drafted<MO>, &Setting)> {
+        match (self.drafts.get(place), self.settings.get(place)) {
+            (Some(draft), Some(setting)) => Ok((draft.as_ref(), setting)),
+            _ => Err(another()),
+        }
+    }
+}
+impl<MO: Accounted> fmt::Debug for Solved<'_, MO> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Solved").field("settings", &self.settings).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,93 @@
+use opendp_core::erased::{AnyDistance, AnyMeasure};
+use opendp_core::{Approximate, MaxDivergence};
+
+use super::*;
+
+#[test]
+fn bounds_a_pure_loss_in_the_other_measures() {
+    let pure = Loss::epsilon("0.5").unwrap();
+    assert_eq!(pure.within(Notion::Approximate).unwrap(), Loss::epsilon_delta("0.5", "0").unwrap());
+    assert_eq!(pure.within(Notion::Concentrated).unwrap(), Loss::rho("0.125").unwrap());
+    let error = Loss::rho("1").unwrap().within(Notion::Pure).unwrap_err();
+    assert_eq!(error.kind(), "MeasureMismatch");
+}
+#[test]
+fn reads_amounts_that_older_versions_wrote_and_writes_no_more_of_them() {
+    for text in ["1e4096", "1e-4096"] {
+        let written = Loss::epsilon(text).unwrap();
+        assert!(written.to_text().parse::<Exact>().is_err());
+        assert_eq!(Loss::from_text(Notion::Pure, &written.to_text()).unwrap(), written);
+        assert!(written.check_text().unwrap_err().to_string().contains("too long"));
+    }
+    Loss::epsilon("1e4000").unwrap().check_text().unwrap();
+    assert!(Loss::from_text(Notion::Pure, &"x".repeat(5000)).is_err());
+}
+#[test]
+fn compares_every_part() {
+    let budget = Loss::epsilon_delta("1", "1e-6").unwrap();
+    assert!(Loss::epsilon_delta("1", "1e-6").unwrap().at_most(&budget));
+    assert!(!Loss::epsilon_delta("0", "2e-6").unwrap().at_most(&budget));
+    assert!(!Loss::epsilon_delta("1.1", "0").unwrap().at_most(&budget));
+    assert!(Loss::epsilon_delta("1", "1.1").is_err());
+}
+#[test]
+fn takes_typed_and_erased_losses_and_no_infinite_one() {
+    let erased = AnyMeasure::from(opendp_core::TheMeasure(Approximate(MaxDivergence)));
+    let loss = erased.account(&AnyDistance::new((0.5, 0.25))).unwrap();
+    assert_eq!(loss, Loss::epsilon_delta("0.5", "0.25").unwrap());
+    let bad = MaxDivergence.account(&f64::INFINITY).unwrap_err();
+    assert_eq!(bad.kind(), "InvalidDistance");
+    let other = AnyMeasure::from(opendp_core::TheMeasure(opendp_core::RenyiDivergence));
+    let curve = opendp_core::RenyiCurve::new(Ok);
+    let bad = other.account(&AnyDistance::new(curve)).unwrap_err();
+    assert_eq!(bad.kind(), "NotImplemented");
+}
+#[test]
+fn a_rho_beside_a_mu_is_written_and_texts_of_older_versions_have_none() {
+    let exact = |text: &str| text.parse::<Exact>().unwrap();
+    let both = Loss::epsilon_delta("0.5", "1e-9").unwrap();
+    let gaussian = both.clone().with_mu_squared(exact("0.01")).unwrap();
+    let choice = gaussian.clone().with_rho(exact("0.003")).unwrap();
+    for loss in [&both, &gaussian, &choice] {
+        let read = Loss::from_text(Notion::Approximate, &loss.to_text()).unwrap();
+        assert_eq!(&read, loss);
+        assert_eq!(read.within(Notion::Approximate).unwrap().choice_rho(), loss.choice_rho());
+    }
+    assert_eq!(choice.to_json()["rho"], "0.003");
+    assert!(choice.to_text().starts_with(&(gaussian.to_text() + " ")));
+    let more = choice.to_text() + " 1";
+    assert!(Loss::from_text(Notion::Approximate, &more).is_err());
+    assert!(Loss::from_text(Notion::Concentrated, "1 2").is_err());
+    assert!(both.with_rho(exact("1")).is_err() && gaussian.with_rho(Exact::INFINITY).is_err());
+}
+#[test]
+fn losses_together_are_written_with_each_member() {
+    let exact = |text: &str| text.parse::<Exact>().unwrap();
+    let gaussian = Loss::epsilon_delta("0.5", "1e-9").unwrap();
+    let gaussian = gaussian.with_mu_squared(exact("0.01")).unwrap();
+    let pure = Loss::epsilon("0.25").unwrap();
+    let both = Loss::together(vec![gaussian.clone(), pure.clone()]).unwrap();
+    assert_eq!(both.parts(), [exact("0.75"), exact("1e-9")]);
+    assert_eq!(both.members().len(), 2);
+    assert_eq!(both.members()[0], gaussian);
+    assert_eq!(Loss::from_text(Notion::Approximate, &both.to_text()).unwrap(), both);
+    assert_eq!(both.to_json()["members"].as_array().unwrap().len(), 2);
+    both.check_text().unwrap();
+    let nested = Loss::together(vec![both.clone(), pure.clone()]).unwrap();
+    assert_eq!(nested.members().len(), 3);
+    assert_eq!(both.within(Notion::Approximate).unwrap(), both);
+    assert_eq!(gaussian.members(), std::slice::from_ref(&gaussian));
+    assert_eq!(Loss::together(vec![gaussian.clone()]).unwrap(), gaussian);
+    // The whole loss can be smaller than the sum of the members.
+    let whole = Loss::epsilon_delta("0.6", "1e-9").unwrap();
+    for members in [vec![gaussian.clone()], vec![gaussian.clone(), both.clone()]] {
+        let count = members.iter().map(|one| one.members().len()).sum::<usize>();
+        let study = whole.clone().with_members(members).unwrap();
+        assert_eq!((study.parts(), study.members().len()), (whole.parts(), count));
+        assert_eq!(Loss::from_text(Notion::Approximate, &study.to_text()).unwrap(), study);
+    }
+    assert!(Loss::together(Vec::new()).is_err());
+    assert!(Loss::together(vec![Loss::rho("1").unwrap()]).is_err());
+    let long = Loss::epsilon("1e4096").unwrap();
+    assert!(Loss::together(vec![pure, long]).unwrap().check_text().is_err());
+}
