@@ -251,7 +251,8 @@ impl Plan {
     }
     fn discretise(&self, parts: &[PairCount], side: Side) -> Vec<(DiscreteLoss, u64)> {
         let one = |((pair, count), (low, high)): (&PairCount, &(f64, f64))| {
-            let grid = Grid::covering(self.step, *low, *high);
+            // With one more step, rounding cannot move the largest loss above the grid.
+            let grid = Grid::covering(self.step, *low, high + self.step);
             let buckets = pair.buckets(&grid);
             let loss = match side {
                 Side::Above => DiscreteLoss::above(&buckets, &grid),

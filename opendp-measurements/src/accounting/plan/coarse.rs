@@ -38,7 +38,8 @@ impl Coarse {
         let buckets = (BUCKETS.1 / parts.len() as f64).clamp(256.0, BUCKETS.0);
         let one = |((pair, count), (low, high)): (&PairCount, &(f64, f64))| {
             let finest = (reach((*low, *high)) / FINEST).max(1e-12);
-            let grid = Grid::covering(((high - low) / buckets).max(finest), *low, *high);
+            let step = ((high - low) / buckets).max(finest);
+            let grid = Grid::covering(step, *low, high + step);
             let buckets = pair.buckets(&grid);
             ((DiscreteLoss::above(&buckets, &grid), *count), buckets.below)
         };
