@@ -76,6 +76,33 @@ register! {
             TO in [i32, i64, u32, u64, usize, f64] = i32;
 }
 
+/// Make a transformation that counts records as an `i32`, like [`make_count`] with the type that
+/// documents use by default.
+///
+/// A program that calls this function needs no type argument.
+///
+/// # Errors
+/// The errors of [`make_count`].
+///
+/// # Example
+/// ```
+/// # use opendp_core::*;
+/// # use opendp_transformations::make_count_i32;
+/// let people = Space::new(VectorDomain::new(AtomDomain::default()), SymmetricDistance)?;
+/// let count = make_count_i32(people)?;
+/// assert_eq!(count.invoke(&vec![31, 58, 44])?, 3);
+/// # Ok::<(), Error>(())
+/// ```
+pub fn make_count_i32<T, M>(
+    input: Space<VectorDomain<AtomDomain<T>>, M>,
+) -> Result<Transformation<VectorDomain<AtomDomain<T>>, M, AtomDomain<i32>, AbsoluteDistance<i32>>>
+where
+    T: Atom,
+    M: DatasetMetric + MetricOn<VectorDomain<AtomDomain<T>>>,
+{
+    make_count(input)
+}
+
 /// The fold of `make_count`. The state is the number of rows that were read.
 struct Count {
     /// A function that returns the name of the type of the count.

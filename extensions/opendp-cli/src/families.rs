@@ -19,10 +19,38 @@ pub(crate) struct Family {
     pub(crate) count: usize,
 }
 
+/// The name of the type of elements, if the signatures have no type parameter for it.
+const ELEMENT: &str = "T";
+/// If there are more groups than this number, the type of elements becomes a type parameter.
+const MANY: usize = 4;
+
 /// Group signatures, as `list` writes them, by their shapes.
+///
+/// Some signatures name a whole domain, such as `VectorDomain<AtomDomain<i32>>`, and also its
+/// element, such as `i32`. If this makes many groups, `T` stands for the element.
 pub(crate) fn of(signatures: &[Json]) -> Vec<Family> {
-    let mut all: Vec<(Vec<(&str, &str)>, &Json)> =
-        signatures.iter().map(|one| (types(one), one)).collect();
+    let families = grouped(signatures.iter().map(|one| (types(one), one)).collect(), None);
+    let named = signatures.iter().any(|one| one["types"].get(ELEMENT).is_some());
+    if families.len() <= MANY || named {
+        return families;
+    }
+    let with_element = |one| {
+        let mut types = types(one);
+        types.extend(element(one).map(|element| (ELEMENT, element)));
+        (types, one)
+    };
+    let fewer = grouped(signatures.iter().map(with_element).collect(), Some(ELEMENT));
+    if fewer.len() < families.len() { fewer } else { families }
+}
+/// Return the innermost type of the first type that has arguments.
+fn element(signature: &Json) -> Option<&str> {
+    let (_, of) = types(signature).into_iter().find(|(_, of)| of.contains('<'))?;
+    let inner = of.trim_end_matches('>').rsplit('<').next()?;
+    (!inner.contains([',', '(', ' '])).then_some(inner)
+}
+/// Group signatures by their shapes. In lists of types, replace the type that `element` names by
+/// this name.
+fn grouped(mut all: Vec<(Vec<(&str, &str)>, &Json)>, element: Option<&str>) -> Vec<Family> {
     // If all types of a signature differ, their places in the parameters are unambiguous.
     let different = |types: &[(&str, &str)]| {
         let mut names: Vec<&str> = types.iter().map(|(_, of)| *of).collect();
@@ -34,8 +62,8 @@ pub(crate) fn of(signatures: &[Json]) -> Vec<Family> {
     let mut families: Vec<Family> = Vec::new();
     for (types, signature) in all {
         match families.iter_mut().find(|family| family.is_of(&types, signature)) {
-            Some(family) => family.add(&types),
-            None => families.push(Family::new(&types, signature)),
+            Some(family) => family.add(&types, element),
+            None => families.push(Family::new(&types, element, signature)),
         }
     }
     families
@@ -53,7 +81,7 @@ fn parameters(signature: &Json) -> impl Iterator<Item = (&str, &str, Option<&str
         .filter_map(|p| Some((p["name"].as_str()?, p["type"].as_str()?, p["default"].as_str())))
 }
 impl Family {
-    fn new(types: &[(&str, &str)], signature: &Json) -> Family {
+    fn new(types: &[(&str, &str)], element: Option<&str>, signature: &Json) -> Family {
         let general = |text: &str| match text.parse::<TypeName>() {
             Ok(name) => generalize(&name, types),
             Err(_) => text.to_owned(),
@@ -62,7 +90,10 @@ impl Family {
             (name.to_owned(), general(of), default.map(str::to_owned))
         };
         Family {
-            types: types.iter().map(|(name, of)| ((*name).into(), vec![(*of).into()])).collect(),
+            types: types
+                .iter()
+                .map(|(name, of)| ((*name).into(), vec![shown(of, types, element)]))
+                .collect(),
             parameters: parameters(signature).map(parameter).collect(),
             defaults: signature["defaults"].clone(),
             output: general(signature["output"].as_str().unwrap_or_default()),
@@ -80,11 +111,12 @@ impl Family {
             && self.parameters.iter().zip(parameters(signature)).all(same)
             && special(&self.output, types) == signature["output"].as_str().unwrap_or_default()
     }
-    fn add(&mut self, types: &[(&str, &str)]) {
+    fn add(&mut self, types: &[(&str, &str)], element: Option<&str>) {
         self.count += 1;
         for ((_, all), (_, of)) in self.types.iter_mut().zip(types) {
-            if !all.iter().any(|known| known == of) {
-                all.push((*of).to_owned());
+            let of = shown(of, types, element);
+            if !all.contains(&of) {
+                all.push(of);
             }
         }
     }
@@ -114,6 +146,15 @@ impl Family {
             lines.push(format!("{} of these {product} combinations", self.count));
         }
         lines
+    }
+}
+/// Write one of the types of a signature. In it, replace the type that `element` names by this
+/// name.
+fn shown(of: &str, types: &[(&str, &str)], element: Option<&str>) -> String {
+    let element: Vec<_> = types.iter().copied().filter(|(name, _)| element == Some(name)).collect();
+    match of.parse::<TypeName>() {
+        Ok(name) if of.contains('<') => generalize(&name, &element),
+        _ => of.to_owned(),
     }
 }
 /// Write a type. In it, replace the types of the signature by type parameters.
@@ -167,6 +208,21 @@ mod tests {
             "f<T, Q>(input: Space<AtomDomain<T>, Distance<Q>>, pair: (T, Q) = [0, 1]) -> Out<Q>";
         assert_eq!(families[0].head("f"), head);
         assert_eq!(families[0].lists()[2], "3 of these 4 combinations");
+    }
+    #[test]
+    fn many_groups_become_few_if_elements_have_a_type_parameter() {
+        let signature = |(t, q): (&str, &str)| {
+            let (domain, metric) = (format!("VectorDomain<{t}>"), format!("L1Distance<{q}>"));
+            json!({"types": {"D": domain, "M": metric}, "output": format!("Vec<{t}>"), "parameters": [
+                {"name": "input", "type": format!("Space<{domain}, {metric}>"), "default": null}]})
+        };
+        let numbers = ["i8", "i16", "i32", "i64", "u8"];
+        let pairs = numbers.iter().flat_map(|t| [(*t, *t), (*t, "f64")]);
+        let families = of(&pairs.map(signature).collect::<Vec<_>>());
+        assert_eq!(families.len(), 1);
+        assert_eq!(families[0].head("f"), "f<D, M, T>(input: Space<D, M>) -> Vec<T>");
+        let lists = ["D: VectorDomain<T>", "M: L1Distance<T>, L1Distance<f64>"];
+        assert_eq!(families[0].lists()[..2], lists);
     }
     #[test]
     fn another_shape_is_another_family() {

@@ -45,7 +45,7 @@
 //! ```
 //! use opendp_rs::prelude::*;
 //!
-//! let ages = Space::new(VectorDomain::new(AtomDomain::<i32>::default()), SymmetricDistance)?;
+//! let ages = Space::new(VectorDomain::new(AtomDomain::default()), SymmetricDistance)?;
 //! let total = make_clamp(ages, Bounds::new(0, 120)?)?
 //!     .then(make_sum)?
 //!     .then(|sum| make_laplace(sum, Scale::new(240.0)?, None))?;
