@@ -1,7 +1,7 @@
 //! Releases, maps and checks.
 
-use opendp_core::erased::{AnyDomain, AnyFunction, AnyMetric, AnyValue};
-use opendp_core::{Codec, Constructed, Domain as _, PrivacyProfile, Space};
+use opendp_core::erased::{AnyDistance, AnyDomain, AnyFunction, AnyMetric, AnyValue};
+use opendp_core::{Codec, Constructed, Domain as _, PrivacyProfile, Result, Space};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyFloat, PyInt, PyList, PyString};
 
@@ -48,38 +48,52 @@ fn is_array(arg: &Bound<'_, PyAny>) -> bool {
         && arg.get_type().module().is_ok_and(|module| module.to_string_lossy() == "numpy")
 }
 
+macro_rules! runs {
+    ($($class:ident { $(#[$run:meta])* __call__; $(#[$map:meta])* map; })*) => {$(
+        #[pymethods]
+        impl $class {
+            $(#[$run])*
+            fn __call__<'py>(&self, arg: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+                let value = run(arg, self.made.input().domain(), self.made.function())?;
+                values::to_python(arg.py(), &value)
+            }
+            $(#[$run])*
+            fn invoke<'py>(&self, arg: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+                self.__call__(arg)
+            }
+            $(#[$map])*
+            fn map<'py>(&self, d_in: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+                bound(d_in, self.made.input().metric(), |d_in| self.made.map(d_in))
+            }
+            /// Return whether the map meets a bound.
+            fn check(&self, d_in: &Bound<'_, PyAny>, d_out: &Bound<'_, PyAny>) -> PyResult<bool> {
+                check(Constructed::from(self.made.clone()), d_in, d_out)
+            }
+            /// The function of the object, without the map.
+            #[getter]
+            fn function(&self) -> Function {
+                let input = self.made.input().domain().carrier();
+                Function::new(self.made.function().clone(), self.links, input)
+            }
+        }
+    )*};
+}
+runs! {
+    Transformation {
+        /// Run the transformation on data.
+        __call__;
+        /// Bound the distance of outputs, given the distance of inputs.
+        map;
+    }
+    Measurement {
+        /// Release: run the measurement once on data.
+        __call__;
+        /// Bound the privacy loss, given the distance of data sets.
+        map;
+    }
+}
 #[pymethods]
 impl Transformation {
-    /// Run the transformation on data.
-    fn __call__<'py>(&self, arg: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
-        let value = run(arg, self.made.input().domain(), self.made.function())?;
-        values::to_python(arg.py(), &value)
-    }
-    /// Run the transformation on data.
-    fn invoke<'py>(&self, arg: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
-        self.__call__(arg)
-    }
-    /// Bound the distance of outputs, given the distance of inputs.
-    fn map<'py>(&self, d_in: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
-        let py = d_in.py();
-        let d_in = json::from_python(d_in).or_raise(py)?;
-        let made = Constructed::from(self.made.clone());
-        let d_out = detached(py, move || made.map(&d_in))?;
-        json::distance(py, &d_out)
-    }
-    /// Return whether the stability map meets a bound.
-    fn check(&self, d_in: &Bound<'_, PyAny>, d_out: &Bound<'_, PyAny>) -> PyResult<bool> {
-        check(Constructed::from(self.made.clone()), d_in, d_out)
-    }
-    /// The function of the transformation, without the map.
-    #[getter]
-    fn function(&self) -> Function {
-        Function::new(
-            self.made.function().clone(),
-            self.links,
-            self.made.input().domain().carrier(),
-        )
-    }
     /// The domain of the transformation's output.
     #[getter]
     fn output_domain(&self) -> Domain {
@@ -102,45 +116,9 @@ impl Transformation {
 }
 #[pymethods]
 impl Measurement {
-    /// Release: run the measurement once on data.
-    fn __call__<'py>(&self, arg: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
-        let value = run(arg, self.made.input().domain(), self.made.function())?;
-        values::to_python(arg.py(), &value)
-    }
-    /// Release: run the measurement once on data.
-    fn invoke<'py>(&self, arg: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
-        self.__call__(arg)
-    }
-    /// Bound the privacy loss, given the distance of data sets.
-    fn map<'py>(&self, d_in: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
-        let py = d_in.py();
-        let d_in = json::from_python(d_in).or_raise(py)?;
-        let made = self.made.clone();
-        let d_out = detached(py, move || {
-            let d_in = made.input().metric().decode(&d_in).map_err(|error| error.at("d_in"))?;
-            made.map(&d_in)
-        })?;
-        match d_out.downcast_ref::<PrivacyProfile>() {
-            Ok(profile) => Ok(Bound::new(py, Profile::new(profile.clone()))?.into_any()),
-            Err(_) => json::distance(py, &d_out.to_json()),
-        }
-    }
-    /// Return whether the privacy map meets a bound.
-    fn check(&self, d_in: &Bound<'_, PyAny>, d_out: &Bound<'_, PyAny>) -> PyResult<bool> {
-        check(Constructed::from(self.made.clone()), d_in, d_out)
-    }
     /// Bound the error of each number of a release, except with probability `alpha`.
     fn accuracy(&self, py: Python<'_>, alpha: f64) -> PyResult<Vec<Option<f64>>> {
         self.made.accuracy(alpha).or_raise(py)
-    }
-    /// The function of the measurement, without the map.
-    #[getter]
-    fn function(&self) -> Function {
-        Function::new(
-            self.made.function().clone(),
-            self.links,
-            self.made.input().domain().carrier(),
-        )
     }
     /// The privacy measure of the measurement.
     #[getter]
@@ -191,6 +169,20 @@ impl Odometer {
     }
     fn __repr__(&self) -> String {
         format!("Odometer({} -> {})", shown(self.made.input()), measure(self.made.measure()))
+    }
+}
+/// Evaluate a map at a distance from Python. A privacy loss can be a curve.
+fn bound<'py>(
+    d_in: &Bound<'py, PyAny>,
+    metric: &AnyMetric,
+    map: impl Fn(&AnyDistance) -> Result<AnyDistance> + Sync,
+) -> PyResult<Bound<'py, PyAny>> {
+    let py = d_in.py();
+    let d_in = json::from_python(d_in).or_raise(py)?;
+    let d_out = detached(py, || map(&metric.decode(&d_in).map_err(|error| error.at("d_in"))?))?;
+    match d_out.downcast_ref::<PrivacyProfile>() {
+        Ok(profile) => Ok(Bound::new(py, Profile::new(profile.clone()))?.into_any()),
+        Err(_) => json::distance(py, &d_out.to_json()),
     }
 }
 fn check(made: Constructed, d_in: &Bound<'_, PyAny>, d_out: &Bound<'_, PyAny>) -> PyResult<bool> {
