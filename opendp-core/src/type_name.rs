@@ -94,7 +94,8 @@ impl TypeName {
             "List" | "list" => "Vec",
             "Optional" => "Option",
             "Dict" | "dict" => "HashMap",
-            "Tuple" | "tuple" => "",
+            // There is no name of a tuple without parts.
+            "Tuple" | "tuple" if !self.args.is_empty() => "",
             _ => return self,
         };
         self.head = Cow::Borrowed(head);
@@ -234,10 +235,16 @@ mod tests {
         check("List[int]", "Vec<i32>");
         check("Vec<float>", "Vec<f64>");
         check("dict[str, bool]", "HashMap<String, bool>");
+        check("Tuple[int, str]", "(i32, String)");
         check("SizedDomain<VectorDomain<BoundedDomain<i32>>>", "VectorDomain<AtomDomain<i32>>");
         check("InfDifferenceDistance<f64>", "RangeDistance<f64>");
         check("SmoothedMaxDivergence<f64>", "SmoothedMaxDivergence");
         check("FixedSmoothedMaxDivergence<f64>", "Approximate<MaxDivergence>");
+    }
+    #[test]
+    fn a_tuple_without_parts_keeps_a_name_that_can_be_read_again() {
+        check("Tuple", "Tuple");
+        check("Vec<tuple>", "Vec<tuple>");
     }
     #[test]
     fn refuses_what_is_not_a_name() {
