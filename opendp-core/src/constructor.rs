@@ -73,9 +73,9 @@ impl<DI: Domain, MI: Metric, MO: Measure, TO: Carrier> Made for Measurement<DI, 
     }
     fn taken(made: Result<Self>) -> Result<Constructed> {
         match made {
-            Ok(Measurement { input, measure, function, map, accuracy }) => {
-                let (input, stage, map) = (input.untyped, function.stage, map.untyped);
-                Ok(measurement::Parts { input, measure, stage, map, accuracy }.constructed())
+            Ok(Measurement { input, function, claims, .. }) => {
+                let (input, stage) = (input.untyped, function.stage);
+                Ok(measurement::Parts { input, stage, claims }.constructed())
             }
             Err(error) => Err(error),
         }
@@ -102,6 +102,12 @@ impl<I: Carrier, O: Carrier> Made for Function<I, O> {
     #[inline(never)]
     fn erased(&self) -> Constructed {
         Constructed::Function(self.erase())
+    }
+    fn taken(made: Result<Self>) -> Result<Constructed> {
+        match made {
+            Ok(Function { stage, .. }) => Ok(Constructed::Function(Function::erased(stage))),
+            Err(error) => Err(error),
+        }
     }
 }
 macro_rules! made {
@@ -151,7 +157,7 @@ pub trait Constructor<Signature> {
     ///
     /// # Errors
     /// The errors of the function.
-    fn call(&self, call: Call) -> Result<Constructed>;
+    fn call(&self, call: &mut Call) -> Result<Constructed>;
 }
 /// A parameter's name, and its default as JSON text.
 pub type Spec = (&'static str, Option<&'static str>);
@@ -188,7 +194,7 @@ impl Call {
     ///
     /// # Errors
     /// `NotImplemented` when the arguments were decoded as other types.
-    pub fn arguments<A: Arguments>(self) -> Result<A> {
+    pub fn arguments<A: Arguments>(&mut self) -> Result<A> {
         A::of(self)
     }
     fn place(&mut self) -> &mut dyn Any {
@@ -212,8 +218,12 @@ impl Call {
         wrong.map_or(Ok(()), |(_, expected)| Err(misfit(&expected.type_name())))
     }
     /// Return the next argument. The type `A` of this argument was [checked](Call::check) before.
+    ///
+    /// A function of the C ABI never unwinds. So the caller needs no code that drops the arguments
+    /// before this one. For all lists of arguments together, that code was a twentieth of a
+    /// catalogue.
     #[inline(never)]
-    fn next<A: Argument>(&mut self) -> A {
+    extern "C" fn next<A: Argument>(&mut self) -> A {
         if let Some(place) = self.place().downcast_mut::<Option<A>>()
             && let Some(value) = place.take()
         {
@@ -247,11 +257,13 @@ pub const fn made_of<S, F: Constructor<S>>(_: &F) -> MadeType {
 /// The arguments of a function, as a tuple. Code for them is compiled once for all functions with
 /// parameters of the same types.
 pub trait Arguments: Sized {
+    /// The types of the arguments, in order.
+    const TYPES: &'static [ArgumentType];
     /// Take the arguments out of a call.
     ///
     /// # Errors
     /// `NotImplemented` when the arguments were decoded as other types.
-    fn of(call: Call) -> Result<Self>;
+    fn of(call: &mut Call) -> Result<Self>;
 }
 
 macro_rules! constructors {
@@ -262,10 +274,10 @@ macro_rules! constructors {
             Res: Made,
             $($A: Argument),*
         {
-            const TYPES: &'static [ArgumentType] = &[$(ArgumentType::of::<$A>()),*];
+            const TYPES: &'static [ArgumentType] = <($($A,)*)>::TYPES;
             const MADE: MadeType = MadeType { kind: Res::kind, type_name: Res::type_name };
             #[allow(non_snake_case, reason = "an argument has the name of its type")]
-            fn call(&self, call: Call) -> Result<Constructed> {
+            fn call(&self, call: &mut Call) -> Result<Constructed> {
                 match call.arguments() {
                     Ok(($($A,)*)) => Res::taken(self($($A),*)),
                     Err(error) => Err(error),
@@ -273,9 +285,9 @@ macro_rules! constructors {
             }
         }
         impl<$($A: Argument),*> Arguments for ($($A,)*) {
-            #[allow(unused_mut, reason = "a function may have no parameters")]
-            fn of(mut call: Call) -> Result<Self> {
-                match call.check(&[$(ArgumentType::of::<$A>()),*]) {
+            const TYPES: &'static [ArgumentType] = &[$(ArgumentType::of::<$A>()),*];
+            fn of(call: &mut Call) -> Result<Self> {
+                match call.check(Self::TYPES) {
                     Ok(()) => Ok(($(call.next::<$A>(),)*)),
                     Err(error) => Err(error),
                 }
@@ -309,8 +321,8 @@ mod tests {
         }
         let specs: &[Spec] = &[("bounds", Some("[0, 1]"))];
         let call = || Call::new(specs, types_of(&bounded), &Args::new()).unwrap();
-        assert!(Constructor::call(&bounded, call()).is_ok());
-        let error = Constructor::call(&number, call()).unwrap_err();
+        assert!(Constructor::call(&bounded, &mut call()).is_ok());
+        let error = Constructor::call(&number, &mut call()).unwrap_err();
         assert_eq!(error.kind(), "NotImplemented");
         assert!(error.to_string().contains("`f64`"), "{error}");
     }

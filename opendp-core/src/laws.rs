@@ -29,6 +29,7 @@ mod binomial;
 mod grounds;
 mod privacy;
 mod sample;
+mod tape;
 
 use std::fmt::Debug;
 
@@ -40,6 +41,7 @@ use crate::{
 pub use grounds::{Grounds, Tried};
 pub use privacy::{Chances, Claim, Drawn, Trial, private};
 pub use sample::{Draw, Sample, SampleAtom};
+pub use tape::on_one_tape;
 
 /// A description of a case that breaks a law, with the data of the case.
 pub type Broken = String;

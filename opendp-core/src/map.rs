@@ -63,6 +63,11 @@ impl<I: Distance, O: Distance> Erased for Shared<I, O> {
     }
 }
 impl Untyped {
+    /// Return whether another map is the same object. If so, both maps have equal values at every
+    /// distance.
+    pub(crate) fn is(&self, other: &Self) -> bool {
+        std::ptr::addr_eq(Arc::as_ptr(&self.0), Arc::as_ptr(&other.0))
+    }
     pub(crate) fn erased(&self) -> Self {
         self.0.erased()
     }
@@ -201,6 +206,10 @@ impl<MI: Metric, MO: Measure> PrivacyMap<MI, MO> {
     fn losses(&self) -> &Losses<MI::Distance, MO::Distance> {
         self.untyped.known()
     }
+    /// Evaluate a map without types. It must be a map between these types.
+    pub(crate) fn eval_untyped(map: &Untyped, d_in: &MI::Distance) -> Result<MO::Distance> {
+        checked(&map.known::<Losses<MI::Distance, MO::Distance>>().bound, d_in)
+    }
     /// Add the exact bound: one number for each [part](Measure::parts) of a loss. The caller is
     /// responsible for this bound, as for the map.
     #[must_use]
@@ -213,11 +222,6 @@ impl<MI: Metric, MO: Measure> PrivacyMap<MI, MO> {
     /// Erase the types of the distance and of the loss.
     pub fn erase(&self) -> PrivacyMap<AnyMetric, AnyMeasure> {
         self.untyped.erased().privacy()
-    }
-    /// Return whether another map is the same object. If so, both maps have equal values at every
-    /// distance.
-    pub(crate) fn is(&self, other: &Self) -> bool {
-        std::ptr::addr_eq(Arc::as_ptr(&self.untyped.0), Arc::as_ptr(&other.untyped.0))
     }
     /// Evaluate the map at a distance. Return exact numbers, which can be added over several
     /// releases. If the exact bound is known, return it. Otherwise return the exact values of the
@@ -236,7 +240,7 @@ impl<MI: Metric, MO: Measure> PrivacyMap<MI, MO> {
     /// # Errors
     /// `FailedMap` when `d_in` is not a distance, and the errors of the map.
     pub fn eval(&self, d_in: &MI::Distance) -> Result<MO::Distance> {
-        checked(&self.losses().bound, d_in)
+        Self::eval_untyped(&self.untyped, d_in)
     }
 }
 impl PrivacyMap<AnyMetric, AnyMeasure> {

@@ -3,7 +3,6 @@
 use std::{fmt, marker::PhantomData, sync::Arc};
 
 use crate::arith::Exact;
-use crate::erased::space::ErasedMeasure;
 use crate::erased::{AnyMeasure, AnyMeasurement};
 use crate::function::Stage;
 use crate::map::Untyped as UntypedMap;
@@ -25,11 +24,24 @@ pub type Accuracy = Arc<dyn Fn(f64) -> Result<Vec<Option<f64>>> + Send + Sync>;
 /// between threads. Each call of `invoke` is a new release, and the loss of each release counts.
 pub struct Measurement<DI: Domain, MI: Metric, MO: Measure, TO: Carrier> {
     pub(crate) input: Space<DI, MI>,
+    pub(crate) function: Function<DI::Carrier, TO>,
+    pub(crate) claims: Claims,
+    pub(crate) types: PhantomData<fn(&MI) -> MO>,
+}
+/// The claims that a measurement states, without their types. So code that copies or drops them is
+/// compiled once.
+#[derive(Clone)]
+pub(crate) struct Claims {
     /// The measure of type `MO`.
     pub(crate) measure: AnyMeasure,
-    pub(crate) function: Function<DI::Carrier, TO>,
-    pub(crate) map: PrivacyMap<MI, MO>,
+    /// The map of type `PrivacyMap<MI, MO>`.
+    pub(crate) map: UntypedMap,
     pub(crate) accuracy: Option<Accuracy>,
+}
+impl Claims {
+    fn with_accuracy(&mut self, accuracy: Accuracy) {
+        self.accuracy = Some(accuracy);
+    }
 }
 
 impl<DI: Domain, MI: Metric, MO: Measure, TO: Carrier> Measurement<DI, MI, MO, TO> {
@@ -37,40 +49,25 @@ impl<DI: Domain, MI: Metric, MO: Measure, TO: Carrier> Measurement<DI, MI, MO, T
     pub fn new(
         input: Space<DI, MI>,
         measure: MO,
-        function: Function<DI::Carrier, TO>,
+        mut function: Function<DI::Carrier, TO>,
         map: PrivacyMap<MI, MO>,
     ) -> Self {
-        let run = function.run;
-        let parts = Parts::new(input.untyped, &measure, function.stage, map.untyped);
-        Measurement::of(parts, run)
-    }
-    fn of(parts: Parts, run: fn(&Stage, &DI::Carrier) -> Result<TO>) -> Self {
-        Measurement {
-            input: Space { untyped: parts.input, types: PhantomData },
-            measure: parts.measure,
-            function: Function { stage: parts.stage, run },
-            map: PrivacyMap { untyped: parts.map, types: PhantomData },
-            accuracy: parts.accuracy,
-        }
+        function.stage.within(&input.untyped);
+        let measure = AnyMeasure::new(measure);
+        let claims = Claims { measure, map: map.untyped, accuracy: None };
+        Measurement { input, function, claims, types: PhantomData }
     }
     pub(crate) fn into_parts(self) -> Parts {
-        Parts {
-            input: self.input.untyped,
-            measure: self.measure,
-            stage: self.function.stage,
-            map: self.map.untyped,
-            accuracy: self.accuracy,
-        }
+        Parts { input: self.input.untyped, stage: self.function.stage, claims: self.claims }
     }
     /// State the accuracy of the answers, as a function of alpha.
     #[must_use]
     pub fn with_accuracy(
-        self,
+        mut self,
         accuracy: impl Fn(f64) -> Result<Vec<Option<f64>>> + Send + Sync + 'static,
     ) -> Self {
-        let run = self.function.run;
-        let parts = self.into_parts();
-        Measurement::of(parts.with_accuracy(Arc::new(accuracy)), run)
+        self.claims.with_accuracy(Arc::new(accuracy));
+        self
     }
     /// Return the input space.
     pub fn input(&self) -> &Space<DI, MI> {
@@ -78,7 +75,7 @@ impl<DI: Domain, MI: Metric, MO: Measure, TO: Carrier> Measurement<DI, MI, MO, T
     }
     /// Return the privacy measure.
     pub fn measure(&self) -> &MO {
-        self.measure.known()
+        self.claims.measure.known()
     }
     /// Return the function of the measurement.
     pub fn function(&self) -> &Function<DI::Carrier, TO> {
@@ -87,7 +84,7 @@ impl<DI: Domain, MI: Metric, MO: Measure, TO: Carrier> Measurement<DI, MI, MO, T
     /// Draw one release. If the data has many rows, use all cores.
     ///
     /// # Errors
-    /// `FailedFunction` when the operating system gives no random bits. Nothing is released then.
+    /// `NoEntropy` when the operating system gives no random bits. Nothing is released then.
     pub fn invoke(&self, data: &DI::Carrier) -> Result<TO> {
         self.function.eval(data)
     }
@@ -113,7 +110,7 @@ impl<DI: Domain, MI: Metric, MO: Measure, TO: Carrier> Measurement<DI, MI, MO, T
     /// # Errors
     /// `FailedMap` when `d_in` is negative or NaN. `Overflow` when the bound is not finite.
     pub fn map(&self, d_in: &MI::Distance) -> Result<MO::Distance> {
-        self.map.eval(d_in)
+        PrivacyMap::<MI, MO>::eval_untyped(&self.claims.map, d_in)
     }
     /// Bound the privacy loss as [`map`](Measurement::map) does, but in exact numbers. There is one
     /// number for each [part](Measure::parts) of a loss. The numbers of several releases can be
@@ -122,12 +119,16 @@ impl<DI: Domain, MI: Metric, MO: Measure, TO: Carrier> Measurement<DI, MI, MO, T
     /// # Errors
     /// The errors of the map, and of [`Measure::split`].
     pub fn exact_map(&self, d_in: &MI::Distance) -> Result<Vec<Exact>> {
-        self.map.eval_exact(self.measure(), d_in)
+        self.privacy_map().eval_exact(self.measure(), d_in)
     }
     /// Return whether another measurement shares the map of this measurement, as clones of this
     /// measurement do. If the map is shared, one evaluation is enough for both.
     pub fn shares_map(&self, other: &Self) -> bool {
-        self.map.is(&other.map)
+        self.claims.map.is(&other.claims.map)
+    }
+    /// Return the privacy map.
+    pub fn privacy_map(&self) -> PrivacyMap<MI, MO> {
+        self.claims.map.clone().privacy()
     }
     /// Return whether the loss of one release is at most `d_out`: `map(d_in) <= d_out`.
     ///
@@ -142,7 +143,7 @@ impl<DI: Domain, MI: Metric, MO: Measure, TO: Carrier> Measurement<DI, MI, MO, T
     /// # Errors
     /// `InvalidDistance` when `alpha` is not in `(0, 1]`.
     pub fn accuracy(&self, alpha: f64) -> Result<Vec<Option<f64>>> {
-        match &self.accuracy {
+        match &self.claims.accuracy {
             Some(accuracy) => accuracy(alpha),
             None => Ok(vec![None]),
         }
@@ -156,13 +157,10 @@ impl<DI: Domain, MI: Metric, MO: Measure, TO: Carrier> Measurement<DI, MI, MO, T
         measure: MX,
         map: PrivacyMap<MI, MX>,
     ) -> Measurement<DI, MI, MX, TO> {
-        Measurement {
-            input: self.input.clone(),
-            measure: AnyMeasure::new(measure),
-            function: self.function.clone(),
-            map,
-            accuracy: self.accuracy.clone(),
-        }
+        let accuracy = self.claims.accuracy.clone();
+        let claims = Claims { measure: AnyMeasure::new(measure), map: map.untyped, accuracy };
+        let (input, function) = (self.input.clone(), self.function.clone());
+        Measurement { input, function, claims, types: PhantomData }
     }
     /// Append a function that uses only the release.
     ///
@@ -175,13 +173,9 @@ impl<DI: Domain, MI: Metric, MO: Measure, TO: Carrier> Measurement<DI, MI, MO, T
         &self,
         next: impl FnOnce() -> Result<Function<TO, P>>,
     ) -> Result<Measurement<DI, MI, MO, P>> {
-        Ok(Measurement {
-            input: self.input.clone(),
-            measure: self.measure.clone(),
-            function: self.function.then(&next()?),
-            map: self.map.clone(),
-            accuracy: None,
-        })
+        let function = self.function.then(&next()?);
+        let claims = Claims { accuracy: None, ..self.claims.clone() };
+        Ok(Measurement { input: self.input.clone(), function, claims, types: PhantomData })
     }
 }
 
@@ -189,34 +183,20 @@ impl<DI: Domain, MI: Metric, MO: Measure, TO: Carrier> Measurement<DI, MI, MO, T
 /// compiled once.
 pub(crate) struct Parts {
     pub(crate) input: UntypedSpace,
-    pub(crate) measure: AnyMeasure,
     pub(crate) stage: Stage,
-    pub(crate) map: UntypedMap,
-    pub(crate) accuracy: Option<Accuracy>,
+    pub(crate) claims: Claims,
 }
 impl Parts {
-    fn new(
-        input: UntypedSpace,
-        measure: &dyn ErasedMeasure,
-        mut stage: Stage,
-        map: UntypedMap,
-    ) -> Self {
-        stage.within(&input);
-        Parts { input, measure: AnyMeasure::copied(measure), stage, map, accuracy: None }
-    }
-    fn with_accuracy(self, accuracy: Accuracy) -> Self {
-        Parts { accuracy: Some(accuracy), ..self }
-    }
     pub(crate) fn constructed(self) -> Constructed {
         Constructed::Measurement(self.erased())
     }
     pub(crate) fn erased(self) -> AnyMeasurement {
+        let Claims { measure, map, accuracy } = self.claims;
         Measurement {
             input: self.input.erased(),
-            measure: self.measure,
             function: Function::erased(self.stage),
-            map: self.map.erased().privacy(),
-            accuracy: self.accuracy,
+            claims: Claims { measure, map: map.erased(), accuracy },
+            types: PhantomData,
         }
     }
 }
@@ -225,10 +205,9 @@ impl<DI: Domain, MI: Metric, MO: Measure, TO: Carrier> Clone for Measurement<DI,
     fn clone(&self) -> Self {
         Measurement {
             input: self.input.clone(),
-            measure: self.measure.clone(),
             function: self.function.clone(),
-            map: self.map.clone(),
-            accuracy: self.accuracy.clone(),
+            claims: self.claims.clone(),
+            types: PhantomData,
         }
     }
 }
@@ -236,7 +215,7 @@ impl<DI: Domain, MI: Metric, MO: Measure, TO: Carrier> fmt::Debug for Measuremen
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Measurement")
             .field("input", &self.input)
-            .field("measure", &self.measure)
+            .field("measure", &self.claims.measure)
             .finish_non_exhaustive()
     }
 }

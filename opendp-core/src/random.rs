@@ -6,6 +6,7 @@ mod shuffle;
 mod tape;
 mod uniform_below;
 
+pub(crate) use secure::on_one_tape;
 pub use secure::{SecureSource, with_secure};
 pub use shuffle::shuffle;
 pub use tape::{Failing, Seeded, Tape};

@@ -27,7 +27,7 @@ pub struct Registration {
     /// The type of the result of the function.
     pub made: MadeType,
     /// A function that calls the registered function with decoded arguments, and erases the result.
-    pub construct: fn(Call) -> Result<Constructed>,
+    pub construct: fn(&mut Call) -> Result<Constructed>,
     /// The path of the function, with its type arguments, as the compiler writes it.
     pub path: fn() -> &'static str,
 }
@@ -227,7 +227,7 @@ impl Registration {
     /// # Errors
     /// The errors of decoding the arguments, and of the function.
     pub fn construct(&self, args: &Args) -> Result<Constructed> {
-        (self.construct)(Call::new(self.family.specs, self.types, args)?)
+        (self.construct)(&mut Call::new(self.family.specs, self.types, args)?)
     }
     /// Return the doc comment of the function, word for word.
     pub fn documentation(&self) -> String {

@@ -38,8 +38,7 @@ impl<D: Domain, M: MetricOn<D>> Space<D, M> {
     /// # Errors
     /// `MetricSpace` when the domain and the metric do not form a metric space.
     pub fn new(domain: D, metric: M) -> Result<Self> {
-        let untyped = Untyped::new(AnyDomain::new(domain), AnyMetric::new(metric), false);
-        match untyped.checked(fits::<D, M>) {
+        match Untyped::fitting(AnyDomain::new(domain), AnyMetric::new(metric), fits::<D, M>) {
             Ok(untyped) => Ok(Space { untyped, types: PhantomData }),
             Err(error) => Err(error),
         }
@@ -48,6 +47,13 @@ impl<D: Domain, M: MetricOn<D>> Space<D, M> {
 impl Untyped {
     pub(crate) fn new(domain: AnyDomain, metric: AnyMetric, lowest_is_best: bool) -> Self {
         Untyped { domain, metric, lowest_is_best }
+    }
+    fn fitting(
+        domain: AnyDomain,
+        metric: AnyMetric,
+        fits: fn(&Self) -> Result<()>,
+    ) -> Result<Self> {
+        Untyped::new(domain, metric, false).checked(fits)
     }
     /// Check the space by `fits`, which is compiled for the types of the domain and the metric.
     pub(crate) fn checked(self, fits: fn(&Self) -> Result<()>) -> Result<Self> {

@@ -6,6 +6,7 @@ use std::marker::PhantomData;
 use crate::erased::AnyTransformation;
 use crate::function::Stage;
 use crate::map::Untyped as UntypedMap;
+use crate::measurement::Claims;
 use crate::space::Untyped as UntypedSpace;
 use crate::{
     Carrier, Constructed, Distance, Domain, Function, Measure, Measurement, Metric, Named, Partial,
@@ -46,17 +47,11 @@ impl<DI: Domain, MI: Metric, DO: Domain, MO: Metric> Transformation<DI, MI, DO, 
     pub fn new(
         input: Space<DI, MI>,
         output: Space<DO, MO>,
-        function: Function<DI::Carrier, DO::Carrier>,
+        mut function: Function<DI::Carrier, DO::Carrier>,
         map: StabilityMap<MI, MO>,
     ) -> Self {
-        let run = function.run;
-        let parts = Parts::new(input.untyped, output.untyped, function.stage, map.untyped);
-        Transformation {
-            input: Space { untyped: parts.input, types: PhantomData },
-            output: Space { untyped: parts.output, types: PhantomData },
-            function: Function { stage: parts.stage, run },
-            map: StabilityMap { untyped: parts.map, types: PhantomData },
-        }
+        function.stage.within(&input.untyped);
+        Transformation { input, output, function, map }
     }
     pub(crate) fn into_parts(self) -> Parts {
         Parts {
@@ -154,10 +149,6 @@ pub(crate) struct Parts {
     pub(crate) map: UntypedMap,
 }
 impl Parts {
-    fn new(input: UntypedSpace, output: UntypedSpace, mut stage: Stage, map: UntypedMap) -> Self {
-        stage.within(&input);
-        Parts { input, output, stage, map }
-    }
     pub(crate) fn constructed(self) -> Constructed {
         Constructed::Transformation(self.erased())
     }
@@ -210,10 +201,12 @@ impl<DI: Domain, MI: Metric, DX: Domain, MX: Metric, MO: Measure, TO: Carrier>
         self.input.follows(&first.output)?;
         Ok(Measurement {
             input: first.input.clone(),
-            measure: self.measure.clone(),
             function: first.function.then(&self.function),
-            map: first.map.then_privacy(&self.map),
-            accuracy: self.accuracy.clone(),
+            claims: Claims {
+                map: first.map.then_privacy(&self.privacy_map()).untyped,
+                ..self.claims.clone()
+            },
+            types: PhantomData,
         })
     }
 }

@@ -79,7 +79,7 @@ fn differs(ours: Ours, theirs: Theirs, divides: bool, pairs: usize) -> Option<(I
     }
     None
 }
-/// Derive from a number the number of places of a bit shift.
+/// Return by how many places a test shifts, computed from a number.
 fn places(number: &IBig) -> usize {
     usize::try_from(number.clone().unsigned_abs() % UBig::from(300_u16)).unwrap()
 }

@@ -30,6 +30,9 @@
 //! used. An example of such a transform is the transform of one release with atoms (outputs of
 //! positive probability).
 //!
+//! One release with a few thousand outputs, such as discrete noise of a small scale, needs no grid
+//! either. Its delta is a sum over the outputs ([`Outputs`]).
+//!
 //! Some accounts have 16 or more different pairs whose transforms do not decay. An example is an
 //! account of a thousand counts, each with Laplace noise of another scale. A Gaussian release with
 //! a small loss is then added to the account. This release increases epsilon by about 0.003 %, and
@@ -67,7 +70,9 @@
 //! If only the profile of a pair is known, the profile is evaluated once, at 257 epsilons. Such a
 //! pair is composed on a grid.
 //!
-//! An [`AdaptiveAccount`] composes releases that are chosen in view of earlier answers.
+//! An [`AdaptiveAccount`] composes releases that are chosen in view of earlier answers. A
+//! [`SharedAccount`] does the same for shares that are fixed in advance, each with a dominating
+//! pair. It uses the loss distribution of each pair.
 //!
 //! [`gaussian_delta`] and similar functions need no grid. The results of these functions are
 //! certified to the last digit.
@@ -98,6 +103,7 @@ mod mirror;
 mod noise_profile;
 mod normal;
 pub(crate) mod normal_mass;
+mod outputs;
 mod pair;
 mod plan;
 mod pot;
@@ -110,6 +116,8 @@ mod replaced_pair;
 mod replaced_profile;
 mod sampled_pair;
 mod sampled_transform;
+mod share_pair;
+mod shared;
 mod simplified;
 mod transform;
 mod way;
@@ -133,6 +141,7 @@ pub use noise_profile::{
     profile_of_discrete_gaussian, profile_of_discrete_gaussian_vector, profile_of_discrete_laplace,
     profile_of_gaussian, profile_of_laplace,
 };
+pub use outputs::Outputs;
 pub use pair::{Buckets, DominatingPair, Grid, LogConcaveNoise};
 pub use profile::{
     profile_of, profile_of_concentrated, profile_of_mixture, profile_of_poisson_sample,
@@ -146,6 +155,8 @@ pub use renyi_pair::RenyiPair;
 pub use replaced_pair::ReplacedPair;
 pub use replaced_profile::profile_of_replaced_sample;
 pub use sampled_pair::{FixedSizePair, SampledPair};
+pub use share_pair::SharePair;
+pub use shared::SharedAccount;
 pub use transform::{Listed, Tilted, Wave};
 
 #[cfg(test)]

@@ -284,7 +284,7 @@ where
     i128: InfCast<Q>,
 {
     // If the numbers are integers, each change is an integer, and so is the sum of the changes. But
-    // the Euclidean length of the changes need not be an integer.
+    // the Euclidean length of the changes is not always an integer.
     let integers = <V as NoiseNumber<N>>::LATTICES.is_none();
     let whole = |d| if integers { floor(d) } else { d };
     let norm = if P == 1 { whole(norm) } else { norm };

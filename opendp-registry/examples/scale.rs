@@ -108,7 +108,7 @@ fn main() {
             })
             .collect(),
     );
-    println!("start-up with the linked ones: {own:.2} ms");
+    println!("start-up with the linked constructors: {own:.2} ms");
     let (registry, _) = registered();
     for (threads, adding) in [(1, false), (THREADS, false), (THREADS, true)] {
         let times = (0..RUNS).map(|_| warm(&registry, threads, adding)).collect();

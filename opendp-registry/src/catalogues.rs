@@ -26,5 +26,5 @@ pub(crate) fn unlinked(name: &str) -> Option<Error> {
             package.replace('-', "_")
         ),
     };
-    Some(Error::NotFound(format!("`{name}` is of the package `{package}`, {advice}")))
+    Some(Error::NotFound(format!("`{name}` belongs to the package `{package}`, {advice}")))
 }

@@ -22,7 +22,7 @@ use crate::symmetric::{counted, row_count};
 pub use count_by::make_count_by;
 pub use count_by_categories::{Norm, make_count_by_categories};
 pub use count_distinct::make_count_distinct;
-pub use key::Key;
+pub use key::{Form, Key, LongKey, NoLongKey};
 pub use tally::Tally;
 
 /// Count the records.

@@ -97,8 +97,8 @@ pub use dataset::{
 };
 // Counts.
 pub use count::{
-    Key, Norm, Tally, make_count, make_count_by, make_count_by_categories, make_count_distinct,
-    make_count_i32,
+    Form, Key, LongKey, NoLongKey, Norm, Tally, make_count, make_count_by,
+    make_count_by_categories, make_count_distinct, make_count_i32,
 };
 // Sums, means and measures of spread.
 pub use sum::{

@@ -18,13 +18,13 @@ impl<D: Domain, M: MetricOn<D>> Argument for Space<D, M> {
         TypeName::applied("Space", &[D::type_name, M::type_name])
     }
     fn accepts(arg: &Arg) -> bool {
-        pair_on(arg, TypeId::of::<D>()).is_some_and(|pair| views::<M>(pair.metric))
+        arg.accepted(TypeId::of::<D>(), views::<M>)
     }
     fn from_arg(arg: &Arg) -> Result<Self> {
-        match arg.untyped(TypeId::of::<D>(), view::<M>, fits::<D, M>) {
-            Some(Ok(untyped)) => Ok(Space { untyped, types: PhantomData }),
-            Some(Err(error)) => Err(error),
-            None => Err(no_space(<Self as Argument>::type_name, arg)),
+        let name = <Self as Argument>::type_name;
+        match arg.untyped(TypeId::of::<D>(), view::<M>, fits::<D, M>, name) {
+            Ok(untyped) => Ok(Space { untyped, types: PhantomData }),
+            Err(error) => Err(error),
         }
     }
     const STOOD_FOR: fn(&Arg) -> Option<TypeName> =
@@ -41,11 +41,7 @@ fn views<M: Metric>(metric: &AnyMetric) -> bool {
     M::view(metric).is_some()
 }
 fn view<M: Metric>(metric: &AnyMetric) -> Option<AnyMetric> {
-    M::view(metric).map(AnyMetric::new)
-}
-#[cold]
-fn no_space(expected: fn() -> TypeName, found: &Arg) -> Error {
-    wrong(&expected(), found)
+    M::view(metric).map(|metric| AnyMetric::new(metric))
 }
 /// The domain and the metric of the space that an argument describes.
 struct Pair<'a> {
@@ -57,17 +53,24 @@ struct Pair<'a> {
     lowest_is_best: bool,
 }
 impl Arg {
+    /// Return whether this argument describes a space, its domain has the type of the given
+    /// identity, and `views` knows its metric.
+    fn accepted(&self, domain: TypeId, views: fn(&AnyMetric) -> bool) -> bool {
+        pair_on(self, domain).is_some_and(|pair| views(pair.metric))
+    }
     /// Return the space, if its domain has the type of the given identity, and `view` knows its
-    /// metric. `fits` checks a pair from a document.
+    /// metric. `fits` checks a pair from a document. `expected` names the space in an error.
     fn untyped(
         &self,
         domain: TypeId,
         view: fn(&AnyMetric) -> Option<AnyMetric>,
         fits: fn(&Untyped) -> Result<()>,
-    ) -> Option<Result<Untyped>> {
-        let pair = pair_on(self, domain)?;
-        let space = Untyped::new(pair.domain.clone(), view(pair.metric)?, pair.lowest_is_best);
-        Some(if pair.checked { Ok(space) } else { space.checked(fits) })
+        expected: fn() -> TypeName,
+    ) -> Result<Untyped> {
+        let seen = pair_on(self, domain).and_then(|pair| Some((view(pair.metric)?, pair)));
+        let Some((metric, pair)) = seen else { return Err(wrong(&expected(), self)) };
+        let space = Untyped::new(pair.domain.clone(), metric, pair.lowest_is_best);
+        if pair.checked { Ok(space) } else { space.checked(fits) }
     }
     /// Return the domain and the metric, if this argument describes a space.
     fn space(&self) -> Option<Pair<'_>> {

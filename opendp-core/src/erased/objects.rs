@@ -1,8 +1,11 @@
 //! Erased transformations, measurements and functions.
 
+use std::marker::PhantomData;
+
 use serde_json::Value as Json;
 
 use super::{AnyDistance, AnyDomain, AnyMeasure, AnyMetric, AnyValue};
+use crate::measurement::Claims;
 use crate::{
     Carrier, Codec, Distance, Domain, Error, Function, Measure, Measurement, Metric, Odometer,
     Result, Space, Transformation,
@@ -55,13 +58,13 @@ impl AnyMeasurement {
     pub fn typed<DI: Domain, MI: Metric, MO: Measure, TO: Carrier>(
         &self,
     ) -> Result<Measurement<DI, MI, MO, TO>> {
-        self.measure.downcast_ref::<MO>()?;
+        self.claims.measure.downcast_ref::<MO>()?;
+        let map = self.privacy_map().typed::<MI, MO>().untyped;
         Ok(Measurement {
             input: self.input.typed()?,
-            measure: self.measure.clone(),
             function: self.function.typed(),
-            map: self.map.typed(),
-            accuracy: self.accuracy.clone(),
+            claims: Claims { map, ..self.claims.clone() },
+            types: PhantomData,
         })
     }
     /// Recover only the type of the measure. Conversions between measures use this function.
@@ -71,8 +74,8 @@ impl AnyMeasurement {
     pub fn in_measure<MO: Measure>(
         &self,
     ) -> Result<Measurement<AnyDomain, AnyMetric, MO, AnyValue>> {
-        let measure = self.measure.downcast_ref::<MO>()?.clone();
-        Ok(self.with_loss(measure, self.map.in_measure()))
+        let measure = self.claims.measure.downcast_ref::<MO>()?.clone();
+        Ok(self.with_loss(measure, self.privacy_map().in_measure()))
     }
 }
 

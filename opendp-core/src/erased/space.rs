@@ -58,7 +58,7 @@ impl<D: Domain> ErasedDomain for D {
         self.records()
     }
     fn resized(&self, records: usize) -> Option<AnyDomain> {
-        self.with_records(records).map(AnyDomain::new)
+        self.with_records(records).map(|domain| AnyDomain::new(domain))
     }
     fn mixes(&self) -> bool {
         self.recombines()
@@ -88,7 +88,6 @@ impl<M: Metric> ErasedMetric for M {
     }
 }
 pub(crate) trait ErasedMeasure: Erased {
-    fn copy(&self) -> AnyMeasure;
     fn distance(&self, json: &Json) -> Result<AnyDistance>;
     fn json(&self) -> Json;
     fn total(&self, losses: &[AnyDistance]) -> Result<AnyDistance>;
@@ -99,9 +98,6 @@ pub(crate) trait ErasedMeasure: Erased {
     fn together(&self, parts: &[f64]) -> Result<AnyDistance>;
 }
 impl<M: Measure> ErasedMeasure for M {
-    fn copy(&self) -> AnyMeasure {
-        AnyMeasure::new(self.clone())
-    }
     fn distance(&self, json: &Json) -> Result<AnyDistance> {
         M::Distance::from_json_down(json).map(AnyDistance::new)
     }
@@ -137,7 +133,10 @@ macro_rules! any {
         impl $any {
             /// Erase the type. Only this crate can call this function, so other crates cannot make
             /// unchecked spaces. Erasing an erased object changes nothing.
-            pub(crate) fn new<T: $bound>(inner: T) -> Self {
+            ///
+            /// The function never unwinds, so callers need no code for that case.
+            #[allow(improper_ctypes_definitions, reason = "no C code calls it")]
+            pub(crate) extern "C" fn new<T: $bound>(inner: T) -> Self {
                 let any: &dyn Any = &inner;
                 match any.downcast_ref::<Self>() {
                     Some(erased) => erased.clone(),
@@ -203,7 +202,7 @@ macro_rules! any {
 }
 #[cold]
 fn another() -> ! {
-    unreachable!("an object holds a domain, a metric or a measure of the type that it says")
+    unreachable!("an object holds a domain, a metric or a measure of the type that it states")
 }
 any! {
     /// A domain of a type known only at run time.
@@ -254,10 +253,6 @@ impl AnyMetric {
     }
 }
 impl AnyMeasure {
-    /// Copy a measure and erase its type.
-    pub(crate) fn copied(measure: &dyn ErasedMeasure) -> Self {
-        measure.copy()
-    }
     /// Decode a privacy loss that a map must meet, rounded down to the type of losses.
     ///
     /// # Errors

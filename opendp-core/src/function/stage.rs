@@ -35,7 +35,7 @@ impl Stage {
         }
         self
     }
-    pub(crate) fn within(&mut self, space: &Untyped) {
+    pub(crate) extern "C" fn within(&mut self, space: &Untyped) {
         if let Stage::Rows(_, label) | Stage::Fold(_, label) = self {
             *label = label.within(space.erased());
         }

@@ -91,7 +91,7 @@ impl<DI: Domain, MI: Metric, MO: Measure> Session<DI, MI, MO> {
                 found: question.measure().to_json().to_string(),
             });
         }
-        let admit = || inner.allowance.charge(&question.map);
+        let admit = || inner.allowance.charge(&question.privacy_map());
         let run = || question.invoke(&inner.data);
         let answer = self.bindings.run(|| match &inner.turns {
             None => admit().and_then(|()| run()),

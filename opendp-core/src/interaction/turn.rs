@@ -24,7 +24,7 @@ pub struct Turn {
 
 impl Turns {
     /// Make a sequence in which no turn has begun.
-    #[allow(clippy::new_without_default, reason = "a new sequence is an act, and not a value")]
+    #[allow(clippy::new_without_default, reason = "each call begins another sequence")]
     pub fn new() -> Self {
         Turns(Arc::new(Lock::new(0)))
     }

@@ -80,7 +80,7 @@ impl Claim {
     pub fn exactly<R: Eq + Hash>(&self, x: &Chances<R>, y: &Chances<R>) -> Result<usize, Broken> {
         for chances in [x, y] {
             if chances.tapes < 2 * chances.cut {
-                return Err("more than half of the tapes end too early: take longer ones".into());
+                return Err("more than half of the tapes end too early: use longer tapes".into());
             }
         }
         for (epsilon, delta) in &self.points {
@@ -94,8 +94,8 @@ impl Claim {
                 let allowed = delta_exact.plus(&factor.times(&two.chance(two.cut)));
                 if allowed < above {
                     return Err(format!(
-                        "{names}: the chances exceed exp({epsilon}) times the others by {}, and \
-                         only {delta} is claimed",
+                        "{names}: the probabilities of the first exceed exp({epsilon}) times those of \
+                         the second by {}, but the claim allows only {delta}",
                         above.to_f64_down()
                     ));
                 }
@@ -136,8 +136,9 @@ impl Claim {
                         let draws = trial.draws;
                         return Err(format!(
                             "event {place} occurs in {many} of {draws} releases of {names} and in \
-                             {few} of the other: a chance of at least {low}, and at most {high}, \
-                             which is more than epsilon {epsilon} and delta {delta} allow"
+                             {few} of the other: the first probability is at least {low} and the \
+                             second at most {high}, more than epsilon {epsilon} and delta {delta} \
+                             allow"
                         ));
                     }
                 }

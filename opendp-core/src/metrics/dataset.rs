@@ -153,7 +153,7 @@ where
 
 /// Return whether two records are equal. NaN equals NaN, also inside of nested values.
 pub(crate) fn same<T: PartialEq + Codec>(x: &T, y: &T) -> bool {
-    #[allow(clippy::eq_op, reason = "only what holds a NaN differs from itself")]
+    #[allow(clippy::eq_op, reason = "only a value with a NaN differs from itself")]
     let both_hold_nan = x != x && y != y;
     x == y || (both_hold_nan && same_json(&x.to_json(), &y.to_json()))
 }

@@ -43,9 +43,9 @@ pub struct SecureSource {
 /// that counter once. So a forked child never continues the stream of its parent. The child gets a
 /// new seed. Process numbers are compared too, but only when the buffer is refilled, every 512
 /// words. The comparison needs a system call, which would cost more than the rest of a release. If
-/// a direct system call makes a child, the handler does not run, but this comparison detects the
-/// child. A closure must not fork and then draw in both processes. If a virtual machine is resumed
-/// twice from one snapshot, both copies draw the same words until the next reseed.
+/// a program forks by a direct system call, the handler does not run, but this comparison detects
+/// the child. A closure must not fork and then draw in both processes. If a virtual machine is
+/// resumed twice from one snapshot, both copies draw the same words until the next reseed.
 ///
 /// # Errors
 ///
@@ -58,6 +58,25 @@ pub fn with_secure<R, E: From<NoEntropy>>(
     let result = f(&mut source);
     put_back(source);
     result
+}
+/// Run two closures, one after the other, on the same random words. The key of the words is new and
+/// secret. Only tests use this function: two releases with the same noise reveal the difference of
+/// their data.
+///
+/// The words are the same while a closure draws less than 1 MiB on this thread, and draws in no
+/// other thread.
+pub(crate) fn on_one_tape<A, B>(
+    first: impl FnOnce() -> A,
+    second: impl FnOnce() -> B,
+) -> Result<(A, B), NoEntropy> {
+    let mut key = Zeroizing::new([0; 32]);
+    system_seed(&mut key)?;
+    put_back(Box::new(SecureSource::keyed(&key)?));
+    let first = first();
+    put_back(Box::new(SecureSource::keyed(&key)?));
+    let second = second();
+    SLOT.set(None);
+    Ok((first, second))
 }
 // This function is inlined, because a release of one number is so fast that a function call
 // matters.
@@ -98,6 +117,13 @@ impl SecureSource {
             seed,
         };
         source.reseed()?;
+        Ok(source)
+    }
+
+    /// Start the stream of a key.
+    fn keyed(key: &[u8; 32]) -> Result<Self, NoEntropy> {
+        let mut source = Self::new()?;
+        *source.key = *key;
         Ok(source)
     }
 
@@ -187,6 +213,17 @@ mod tests {
         SEEDS_LEFT.set(left);
         seed.fill(7);
         Ok(())
+    }
+
+    #[test]
+    fn two_closures_on_one_tape_draw_the_same_words_and_later_ones_do_not() {
+        let draw = || with_secure(|source| Ok::<_, NoEntropy>([source.word()?, source.word()?]));
+        let (first, second) = on_one_tape(draw, draw).unwrap();
+        assert_eq!(first, second);
+        let later = draw().unwrap();
+        assert!(Ok(later) != first);
+        let (again, _) = on_one_tape(draw, draw).unwrap();
+        assert!(again != first && again != Ok(later));
     }
 
     #[test]

@@ -81,7 +81,7 @@ macro_rules! __register {
     // Every type parameter is chosen, so write one registration.
     ((($f:ident $run:ident) $($p:ident)*) [$([$g:ident ($code:ty) [$one:ty $(, $ty:ty)*] [$($gd:ty)?]])*] []) => {
         const _: () = {
-            fn construct(call: $crate::Call) -> $crate::Result<$crate::Constructed> {
+            fn construct(call: &mut $crate::Call) -> $crate::Result<$crate::Constructed> {
                 match call.arguments() {
                     Ok(($($p,)*)) => $crate::Made::taken($run::<$($code),*>($($p),*)),
                     Err(error) => Err(error),

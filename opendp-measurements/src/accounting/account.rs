@@ -336,6 +336,9 @@ impl Account {
         if simple.parts.is_empty() || delta == 1.0 {
             return Ok(0.0);
         }
+        if let Some(outputs) = simple.outputs() {
+            return Ok(outputs.epsilon(delta).of(side));
+        }
         if let Some(epsilon) = self.inverted_epsilon(&simple.parts, delta, side) {
             return Ok(epsilon);
         }

@@ -79,7 +79,7 @@ impl Default for Room {
 /// | filter | pure loss epsilon | Gaussian noise of `mu` |
 /// |---|---|---|
 /// | Gaussian, `S = 0` | [`mu_of_pure`] | `mu^2` |
-/// | three mixed filters, `S` a quarter, half and three quarters of the budget | epsilon or [`mu_of_pure`], whichever is the smaller part of its remaining limit | `mu^2` |
+/// | three mixed filters, `S` a quarter, half and three quarters of the budget | epsilon or [`mu_of_pure`]: the cost that takes the smaller part of its remaining limit | `mu^2` |
 /// | simple, `S` the whole epsilon | epsilon | its epsilon at a stated delta |
 /// | concentrated | its `rho` ([`concentrated_rho_of_pure`](super::concentrated_rho_of_pure)) | `rho = mu^2 / 2` |
 ///

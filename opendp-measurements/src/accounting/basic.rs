@@ -103,9 +103,9 @@ impl Basic {
         let members = self.members.iter().enumerate();
         members.map(|(i, member)| delta_at(member, epsilon(i))).collect()
     }
-    /// Choose the cheapest point of each member, by epsilon plus the price times delta. All members
-    /// have the same price. Use the lowest or the highest price at which the sums of the epsilons
-    /// and of the deltas satisfy `fits`.
+    /// Choose a point of each member such that epsilon plus the price times delta is least. All
+    /// members have the same price. Among the prices at which the sums of the epsilons and of the
+    /// deltas satisfy `fits`, use the lowest or the highest.
     fn at_best_price(
         &self,
         of: impl Fn(&CurvePoints) -> &Vec<EpsilonDelta>,

@@ -158,7 +158,7 @@ impl Spectra {
         for end in [0, n / 2] {
             self.product[end].im = 0.0;
         }
-        let mut cyclic = vec![0.0f64; n];
+        let mut cyclic = self.folded;
         self.transform.backward(&mut self.product, &mut cyclic).map_err(failed)?;
         let n_inverse = 1.0 / n as f64;
         for mass in &mut cyclic {

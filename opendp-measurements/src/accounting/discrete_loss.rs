@@ -175,8 +175,8 @@ impl DiscreteLoss {
 /// The number of masses in a block of [`DiscreteLoss::cumulant`].
 const BLOCK: usize = 64;
 
-/// Return the sums of all `mass[j] powers[j] j^k` for `k` from 0 to 2. Four sums are independent of
-/// each other, so that additions need not wait.
+/// Return the sums of all `mass[j] powers[j] j^k` for `k` from 0 to 2. Add in four lanes that are
+/// independent of each other, so no addition waits for the previous addition.
 fn moments(masses: &[f64], powers: &[f64; BLOCK]) -> [f64; 3] {
     let mut lanes = [[0.0; 4]; 3];
     for (i, (masses, powers)) in masses.chunks(4).zip(powers.chunks(4)).enumerate() {

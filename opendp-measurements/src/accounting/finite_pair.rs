@@ -12,6 +12,7 @@ use super::enclosed_pair::{Between, EnclosedPair, LEAST_SCALE};
 use super::gaussian_pair::deviations;
 use super::integer_vector_pair::joined;
 use super::lattice_transform::TiltedLattice;
+use super::outputs::Outputs;
 use super::pair::{Buckets, DominatingPair, Grid, LogConcaveNoise};
 use super::transform::Tilted;
 
@@ -69,7 +70,10 @@ impl FinitePair {
         }
         Ok(FinitePair { p: p.into(), q: q.into() })
     }
-    fn outputs(&self) -> impl Iterator<Item = (f64, f64, f64)> {
+    /// The logarithms of positive floats are at most 745 in magnitude.
+    const SHIFT: f64 = 1500.0 * LN_ERROR;
+
+    fn list(&self) -> impl Iterator<Item = (f64, f64, f64)> {
         // Outputs with probability 0 under Q have an infinite loss.
         let loss = |p: f64, q: f64| if q > 0.0 { ln(p) - ln(q) } else { f64::INFINITY };
         self.p.iter().zip(self.q.iter()).map(move |(p, q)| (loss(*p, *q), *p, *q))
@@ -77,12 +81,14 @@ impl FinitePair {
 }
 impl DominatingPair for FinitePair {
     fn range(&self, _: f64) -> (f64, f64) {
-        let finite = self.outputs().filter(|(loss, p, _)| *p > 0.0 && loss.is_finite());
+        let finite = self.list().filter(|(loss, p, _)| *p > 0.0 && loss.is_finite());
         finite.fold((0.0, 0.0), |(low, high), (loss, ..)| (loss.min(low), loss.max(high)))
     }
     fn buckets(&self, grid: &Grid) -> Buckets {
-        // The logarithms of positive floats are at most 745 in magnitude.
-        fill(grid, 4.0 * U, 1500.0 * LN_ERROR, self.outputs())
+        fill(grid, 4.0 * U, Self::SHIFT, self.list())
+    }
+    fn outputs(&self) -> Option<Outputs> {
+        Outputs::of(self.list(), 4.0 * U, Self::SHIFT, 0.0)
     }
     fn unit(&self) -> Option<f64> {
         // Check whether all losses are multiples of one loss. In randomized response, this is true.
@@ -91,7 +97,7 @@ impl DominatingPair for FinitePair {
             let place = loss / high;
             (place - place.round()).abs() < 1e-13 || !loss.is_finite()
         };
-        let fits = low < 0.0 && self.outputs().all(|(loss, p, _)| p == 0.0 || on(loss));
+        let fits = low < 0.0 && self.list().all(|(loss, p, _)| p == 0.0 || on(loss));
         fits.then_some(high)
     }
     fn reverse(&self) -> Option<Arc<dyn DominatingPair>> {
@@ -113,17 +119,22 @@ impl RandomizedResponsePair {
         let lie = (1.0 - self.truth) / (f64::from(self.categories) - 1.0);
         ((ln(self.truth) - ln(lie)).abs(), lie)
     }
+    fn list(&self) -> [(f64, f64, f64); 3] {
+        let (loss, lie) = self.parts();
+        let (more, less) = (self.truth.max(lie), self.truth.min(lie));
+        let rest = (f64::from(self.categories) - 2.0) * lie;
+        [(loss, more, less), (-loss, less, more), (0.0, rest, rest)]
+    }
 }
 impl DominatingPair for RandomizedResponsePair {
     fn range(&self, _: f64) -> (f64, f64) {
         (-self.parts().0, self.parts().0)
     }
     fn buckets(&self, grid: &Grid) -> Buckets {
-        let (loss, lie) = self.parts();
-        let (more, less) = (self.truth.max(lie), self.truth.min(lie));
-        let rest = (f64::from(self.categories) - 2.0) * lie;
-        let outputs = [(loss, more, less), (-loss, less, more), (0.0, rest, rest)];
-        fill(grid, 16.0 * U, 1500.0 * LN_ERROR, outputs.into_iter())
+        fill(grid, 16.0 * U, 1500.0 * LN_ERROR, self.list().into_iter())
+    }
+    fn outputs(&self) -> Option<Outputs> {
+        Outputs::of(self.list().into_iter(), 16.0 * U, 1500.0 * LN_ERROR, 0.0)
     }
     fn unit(&self) -> Option<f64> {
         Some(self.parts().0)
@@ -141,16 +152,22 @@ pub struct PrivatePair {
     /// The probability of the event of unbounded loss.
     pub delta: f64,
 }
+impl PrivatePair {
+    fn list(&self) -> [(f64, f64, f64); 3] {
+        let (e, rest) = (self.epsilon, 1.0 - self.delta);
+        let (more, less) = (rest / (1.0 + exp(-e)), rest * exp(-e) / (1.0 + exp(-e)));
+        [(f64::INFINITY, self.delta, 0.0), (e, more, less), (-e, less, more)]
+    }
+}
 impl DominatingPair for PrivatePair {
     fn range(&self, _: f64) -> (f64, f64) {
         (-self.epsilon, self.epsilon)
     }
     fn buckets(&self, grid: &Grid) -> Buckets {
-        let (e, rest) = (self.epsilon, 1.0 - self.delta);
-        let (more, less) = (rest / (1.0 + exp(-e)), rest * exp(-e) / (1.0 + exp(-e)));
-        let failure = (f64::INFINITY, self.delta, 0.0);
-        let outputs = [failure, (e, more, less), (-e, less, more)];
-        fill(grid, 32.0 * U, 0.0, outputs.into_iter())
+        fill(grid, 32.0 * U, 0.0, self.list().into_iter())
+    }
+    fn outputs(&self) -> Option<Outputs> {
+        Outputs::of(self.list().into_iter(), 32.0 * U, 0.0, 0.0)
     }
     fn unit(&self) -> Option<f64> {
         Some(self.epsilon)
@@ -199,6 +216,9 @@ impl DominatingPair for ThresholdedPair {
     fn only_above(&self) -> bool {
         self.noise.only_above()
     }
+    fn outputs(&self) -> Option<Outputs> {
+        Some(self.noise.outputs()?.with_above(self.delta))
+    }
 }
 
 /// Discrete Laplace noise on one integer: `P[Z = z]` is proportional to `e^(-|z| / scale)`.
@@ -212,26 +232,40 @@ pub struct DiscreteLaplacePair {
     /// The scale of the noise, above 0.
     pub scale: f64,
 }
-impl DominatingPair for DiscreteLaplacePair {
-    fn range(&self, _: f64) -> (f64, f64) {
-        let epsilon = f64::from(self.sensitivity) / self.scale;
-        (-epsilon, epsilon)
+impl DiscreteLaplacePair {
+    /// Return bounds on the relative error of the masses, and on the error of the losses.
+    fn errors(&self) -> (f64, f64) {
+        let reach = f64::from(self.sensitivity) / self.scale;
+        (U * (128.0 + 4.0 * reach), 8.0 * U * reach)
     }
-    fn buckets(&self, grid: &Grid) -> Buckets {
+    /// Return the outputs with different losses. All outputs beyond an end have the same loss.
+    fn list(&self) -> impl Iterator<Item = (f64, f64, f64)> {
         let (rate, last) = (1.0 / self.scale, self.sensitivity);
         let end = 1.0 / (1.0 + exp(-rate));
         let middle = -exp_m1(-rate) * end;
-        let power = |j: u32| exp(-(f64::from(j) * rate));
-        let outputs = (0..=last).map(|j| {
+        let power = move |j: u32| exp(-(f64::from(j) * rate));
+        (0..=last).map(move |j| {
             let weight = if j == 0 || j == last { end } else { middle };
             let loss = (f64::from(last) - 2.0 * f64::from(j)) * rate;
             match last {
                 0 => (0.0, 1.0, 1.0),
                 _ => (loss, weight * power(j), weight * power(last - j)),
             }
-        });
-        let reach = f64::from(last) * rate;
-        fill(grid, U * (128.0 + 4.0 * reach), 8.0 * U * reach, outputs)
+        })
+    }
+}
+impl DominatingPair for DiscreteLaplacePair {
+    fn range(&self, _: f64) -> (f64, f64) {
+        let epsilon = f64::from(self.sensitivity) / self.scale;
+        (-epsilon, epsilon)
+    }
+    fn buckets(&self, grid: &Grid) -> Buckets {
+        let (relative, shift) = self.errors();
+        fill(grid, relative, shift, self.list())
+    }
+    fn outputs(&self) -> Option<Outputs> {
+        let (relative, shift) = self.errors();
+        Outputs::of(self.list(), relative, shift, 0.0)
     }
     fn unit(&self) -> Option<f64> {
         Some(1.0 / self.scale)
@@ -273,6 +307,34 @@ impl DiscreteGaussianPair {
         let d = f64::from(self.sensitivity);
         d * (d - 2.0 * z) / (2.0 * self.scale * self.scale)
     }
+    /// Return the largest listed magnitude of the noise. It is above 37.4 scales, so the weight
+    /// there is below `w = e^-699.3`.
+    ///
+    /// From this magnitude on, each weight is at most `e^(-37.4 / s)` times the weight before it,
+    /// where `s` is the scale. So the weights of both signs add up to at most `2 w (1 + s / 37.4)`.
+    /// The total of all weights is at least 1 and at least `2 s`. So the probability of all these
+    /// outputs is below `4 w < 10^-303`. The function `exp` treats weights below `e^-700` as 0, and
+    /// these weights are included.
+    fn reach(&self) -> i64 {
+        (37.4 * self.scale.min(Self::MAX_SCALE)).ceil() as i64 + 1
+    }
+    /// A bound on the probability of the outputs that are not listed.
+    const BEYOND: f64 = 1e-302;
+    const RELATIVE: f64 = U * 8192.0;
+
+    fn loss_error(&self) -> f64 {
+        16.0 * U * self.loss(-(self.reach() as f64)).abs()
+    }
+    fn list(&self) -> impl Iterator<Item = (f64, f64, f64)> {
+        let (d, reach) = (f64::from(self.sensitivity), self.reach());
+        let weight = |z: f64| exp(-(z / self.scale) * (z / self.scale) / 2.0);
+        let weights: Vec<f64> = (-reach..=reach).map(|z| weight(z as f64)).collect();
+        let total = super::elementary::sum(&weights);
+        (-reach..=reach).zip(weights).map(move |(z, p)| {
+            let z = z as f64;
+            (self.loss(z), p / total, weight(z - d) / total)
+        })
+    }
 }
 impl DominatingPair for DiscreteGaussianPair {
     fn range(&self, tail: f64) -> (f64, f64) {
@@ -280,21 +342,14 @@ impl DominatingPair for DiscreteGaussianPair {
         (self.loss(z), self.loss(-z))
     }
     fn buckets(&self, grid: &Grid) -> Buckets {
-        // Beyond `reach`, each probability of P is below e^-700, and the probabilities fall faster
-        // than geometrically.
-        let reach = (37.4 * self.scale.min(Self::MAX_SCALE)).ceil() as i64 + 1;
-        let d = f64::from(self.sensitivity);
-        let weight = |z: f64| exp(-(z / self.scale) * (z / self.scale) / 2.0);
-        let weights: Vec<f64> = (-reach..=reach).map(|z| weight(z as f64)).collect();
-        let total = super::elementary::sum(&weights);
-        let outputs = (-reach..=reach).zip(&weights).map(|(z, p)| {
-            let z = z as f64;
-            (self.loss(z), p / total, weight(z - d) / total)
-        });
-        let largest = self.loss(-(reach as f64)).abs();
-        let mut buckets = fill(grid, U * 8192.0, 16.0 * U * largest, outputs);
-        buckets.above += 1e-290;
+        let mut buckets = fill(grid, Self::RELATIVE, self.loss_error(), self.list());
+        buckets.above += Self::BEYOND;
         buckets
+    }
+    fn outputs(&self) -> Option<Outputs> {
+        let few = (2 * self.reach()) < Outputs::MOST as i64;
+        let of = || Outputs::of(self.list(), Self::RELATIVE, self.loss_error(), Self::BEYOND);
+        few.then(of)?
     }
     fn between(&self, count: u64) -> Option<Between> {
         let step = u64::from(self.sensitivity);

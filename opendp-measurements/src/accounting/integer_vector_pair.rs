@@ -9,6 +9,7 @@ use opendp_core::arith::{Directed, DirectedFloat, InfCast};
 
 use super::elementary::{U, exp, exp_m1, sum};
 use super::enclosed_pair::{Between, EnclosedPair, LEAST_SCALE, continuous, roughness, smoothing};
+use super::outputs::Outputs;
 use super::pair::{Buckets, DominatingPair, Grid};
 
 /// A pair that bounds all shifts of a vector of integers with discrete Gaussian noise of scale `s`.
@@ -27,11 +28,11 @@ pub struct IntegerVectorPair {
     scale: f64,
     /// The steps `g`. The square of each step divides `D`.
     steps: Vec<u64>,
-    outputs: OnceLock<Arc<Outputs>>,
+    outputs: OnceLock<Arc<Computed>>,
 }
 
 /// The losses, each with its mass under `P` and its mass under `Q`.
-struct Outputs {
+struct Computed {
     list: Vec<(f64, f64, f64)>,
     /// A bound on the relative error of the masses.
     relative: f64,
@@ -146,7 +147,7 @@ impl IntegerVectorPair {
         };
         (-last..=last).map(mass).collect()
     }
-    fn compute(&self) -> Outputs {
+    fn compute(&self) -> Computed {
         let last = self.last();
         let losses: Vec<f64> = (-last..=last).map(|u| self.loss(u)).collect();
         // Exponents of up to 700 in magnitude have a relative error of 4 u, where u is the unit
@@ -156,7 +157,7 @@ impl IntegerVectorPair {
             let masses = losses.iter().zip(self.masses(step));
             let list = masses.map(|(loss, (p, q))| (*loss, p, q)).collect();
             // The listed masses add up to 1, so no mass of `P` is omitted.
-            return Outputs { list, relative, missing: 0.0 };
+            return Computed { list, relative, missing: 0.0 };
         }
         let lattice = Lattice::new(&losses, self.scale);
         let mut largest = Profile { delta: vec![0.0; losses.len()], rest: vec![0.0; losses.len()] };
@@ -173,9 +174,9 @@ impl IntegerVectorPair {
             .collect();
         let p: Vec<f64> = list.iter().map(|(_, p, _)| *p).collect();
         let missing = (1.0 - sum(&p) * (1.0 - relative)).max(0.0);
-        Outputs { list, relative, missing }
+        Computed { list, relative, missing }
     }
-    fn outputs(&self) -> &Outputs {
+    fn listed(&self) -> &Computed {
         self.outputs.get_or_init(|| Arc::new(self.compute()))
     }
 }
@@ -321,7 +322,7 @@ impl DominatingPair for IntegerVectorPair {
         (self.loss(-z), self.loss(z))
     }
     fn buckets(&self, grid: &Grid) -> Buckets {
-        let outputs = self.outputs();
+        let outputs = self.listed();
         let largest = self.loss(self.last()).abs();
         let mut buckets = Buckets::empty(grid, outputs.relative, 16.0 * U * largest);
         for &(loss, p, q) in outputs.list.iter().filter(|(_, p, _)| 0.0 < *p) {
@@ -330,6 +331,13 @@ impl DominatingPair for IntegerVectorPair {
         buckets.below += outputs.missing;
         buckets.above += 1e-290;
         buckets
+    }
+    fn outputs(&self) -> Option<Outputs> {
+        if Outputs::MOST as i64 <= 2 * self.last() {
+            return None;
+        }
+        let (list, shift) = (self.listed(), 16.0 * U * self.loss(self.last()).abs());
+        Outputs::of(list.list.iter().copied(), list.relative, shift, 1e-290)
     }
     fn only_above(&self) -> bool {
         1 < self.steps.len()

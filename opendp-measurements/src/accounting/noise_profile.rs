@@ -34,7 +34,7 @@ fn degenerate(sensitivity: f64, scale: f64) -> Option<PrivacyProfile> {
 /// Return the profile of Laplace noise on real numbers within an L1 distance.
 ///
 /// One release has `delta = 1 - e^((epsilon - s) / 2)`, where `s` is the sensitivity divided by the
-/// scale (Balle, Barthe, Gaboardi 2018, Theorem 3).
+/// scale (Balle, Barthe, Gaboardi 2018, Theorem 3). So `epsilon = s + 2 ln(1 - delta)`.
 ///
 /// # Errors
 /// `Overflow` when an argument or the quotient is not finite.
@@ -43,12 +43,17 @@ pub fn profile_of_laplace(sensitivity: f64, scale: f64) -> Result<PrivacyProfile
         return Ok(profile);
     }
     let most = sensitivity.inf_div(scale)?;
-    Ok(profile_of(LaplacePair { epsilon: most }).with_delta(move |epsilon| {
+    let delta = move |epsilon: f64| {
         if epsilon >= most {
             return Ok(0.0);
         }
         Ok(-epsilon.neg_inf_sub(most)?.neg_inf_div(2.0)?.neg_inf_exp_m1()?)
-    }))
+    };
+    let epsilon = move |delta: f64| match delta {
+        1.0 => Ok(0.0),
+        delta => Ok(most.inf_add((-delta).inf_ln_1p()?.inf_mul(2.0)?)?.max(0.0)),
+    };
+    Ok(profile_of(LaplacePair { epsilon: most }).with_delta(delta).with_epsilon(epsilon))
 }
 
 /// Return the profile of discrete Laplace noise on integers within an L1 distance.

@@ -5,6 +5,7 @@ use std::fmt::Debug;
 use opendp_core::RenyiCurve;
 
 use super::enclosed_pair::Between;
+use super::outputs::Outputs;
 use super::transform::Tilted;
 
 /// A grid of losses. The edges of its buckets are the `count + 1` losses `first * step`,
@@ -172,6 +173,10 @@ pub trait DominatingPair: Debug + Send + Sync {
     /// Return a pair for the same mechanism on a Poisson sample, for one record removed or added.
     /// Return `None` if [`SampledPair`](super::SampledPair) is the best known pair.
     fn on_sample(&self, _rate: f64, _removed: bool) -> Option<std::sync::Arc<dyn DominatingPair>> {
+        None
+    }
+    /// Return all outputs, if there are few of them. Then one release needs no grid.
+    fn outputs(&self) -> Option<Outputs> {
         None
     }
     /// Return the noise and the distance of the shifts, if `P` and `Q` are two shifts of the same

@@ -20,9 +20,12 @@ use coarse::{Coarse, Estimate};
 /// A dominating pair, and the number of releases with this pair.
 pub(super) type PairCount = (Arc<dyn DominatingPair>, u64);
 
-/// The length of the shortest Fourier transform, and the length of the longest.
+/// The length of the shortest Fourier transform, and the length of the longest. A computation with
+/// the longest transform takes about 50 MB.
 const SHORTEST: usize = 1 << 12;
-const LONGEST: usize = 1 << 21;
+const LONGEST: usize = 1 << 19;
+/// The largest number of buckets of all pairs.
+const MOST_BUCKETS: f64 = (1 << 20) as f64;
 /// The maximum number of plans for one result.
 const PLANS: usize = 3;
 
@@ -187,10 +190,12 @@ impl Plan {
         let width = window.high - window.low + 16.0 * fine;
         let length = (width / fine).clamp(SHORTEST as f64, LONGEST as f64) as usize;
         let length = length.next_power_of_two();
-        // The step has a lower limit. A much finer step has no advantage, and the loss of a single
-        // release then has too many buckets.
-        let reach = coarse.ranges.iter().map(|range| reach(*range)).fold(0.0, f64::max);
-        let mut step = (width / length as f64).max(fine / 64.0).max(reach / LONGEST as f64);
+        // The step has a lower limit. A much finer step has no advantage, and the losses of the
+        // single releases then have too many buckets.
+        let reaches = || coarse.ranges.iter().map(|range| reach(*range));
+        let least = reaches().fold(0.0, f64::max) / LONGEST as f64;
+        let least = least.max(reaches().sum::<f64>() / MOST_BUCKETS);
+        let mut step = (width / length as f64).max(fine / 64.0).max(least);
         // The mass of an atom at an edge of the grid stays at this edge. So if the losses of all
         // atoms are multiples of one step, choose the grid to contain these losses.
         let units: Vec<f64> = parts.iter().filter_map(|(pair, _)| pair.unit()).collect();

@@ -22,8 +22,8 @@ pub(super) struct Pot {
     /// Whether the filter charges each loss by twice its `rho`. The `squares` are then sums of
     /// `2 rho`. For Gaussian noise, `2 rho` is `mu^2`.
     pub(super) concentrated: bool,
-    /// Whether the limits are planned for known releases. Then each pure loss that fits is charged
-    /// as a pure loss.
+    /// Whether the limits are planned for known releases. Then the filter charges a pure loss as a
+    /// pure loss, if the loss fits.
     pub(super) planned: bool,
 }
 /// The sizes of one loss in the filters.

@@ -162,8 +162,8 @@ fn curve(profile: PrivacyProfile) -> CurvePair {
     let known = delta.clone();
     CurvePair::reaching(move || reach(known), delta)
 }
-/// Return an epsilon from which on a curve is negligible or constant. The relative error of this
-/// epsilon is about an eighth.
+/// Return an epsilon. From this epsilon on, a curve is negligible or constant. The relative error
+/// of this epsilon is about an eighth.
 fn reach(delta: impl Fn(f64) -> f64) -> f64 {
     const MOST: f64 = 128.0;
     let least = delta(MOST).max(NEGLIGIBLE);
@@ -315,8 +315,8 @@ pub fn profile_of_renyi(curve: RenyiCurve) -> Result<PrivacyProfile> {
 }
 
 /// Return the profile of a mechanism that is (epsilon, delta)-differentially private. At each `x`
-/// below epsilon, the profile is `1 - (1 - delta)(1 + e^x) / (1 + e^epsilon)`. From epsilon on, the
-/// profile is delta.
+/// below epsilon, the profile is `1 - (1 - delta)(1 + e^x) / (1 + e^epsilon)`. For `x` from epsilon
+/// on, the profile is delta.
 ///
 /// This is the profile of a randomized response that dominates the mechanism (Kairouz, Oh,
 /// Viswanath 2015). So this profile is the best possible profile.

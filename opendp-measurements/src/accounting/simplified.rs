@@ -7,6 +7,7 @@ use opendp_core::arith::{Directed, DirectedFloat, InfCast};
 
 use super::account::{Certified, MANY, Side};
 use super::integer_gaussian::{IntegerNoise, Smoothing};
+use super::outputs::Outputs;
 use super::pair::LogConcaveNoise;
 use super::plan::PairCount;
 use super::{GaussianPair, gaussian_delta, gaussian_epsilon};
@@ -117,9 +118,20 @@ impl Simplified {
             _ => None,
         }
     }
-    /// Enclose delta by a formula, if the parts are one release with Gaussian noise.
+    /// Return the outputs if the parts are a single release with few outputs.
+    pub(super) fn outputs(&self) -> Option<Outputs> {
+        match &self.parts[..] {
+            [(pair, 1)] => pair.outputs(),
+            _ => None,
+        }
+    }
+    /// Enclose delta without a grid, if the parts are one release with Gaussian noise, or one
+    /// release with few outputs.
     pub(super) fn delta(&self, epsilon: f64) -> Option<Result<Certified>> {
-        self.gaussian().map(|mu| gaussian_delta(mu, epsilon))
+        if let Some(mu) = self.gaussian() {
+            return Some(gaussian_delta(mu, epsilon));
+        }
+        self.outputs().map(|outputs| Ok(outputs.delta(epsilon)))
     }
     /// Enclose epsilon by a formula, if the parts are one release with Gaussian noise.
     pub(super) fn epsilon(&self, delta: f64) -> Option<Result<Certified>> {

@@ -186,7 +186,7 @@ impl Way {
         Ok(least)
     }
 }
-/// Bound the sizes of a loss in the filters.
+/// Bound how much of each filter a loss uses.
 fn sizes(loss: &AdaptiveLoss) -> Result<Sizes> {
     if let Some(square) = &loss.mu_squared {
         // A `mu`-GDP release has a `rho` of at most `mu^2 / 2`.

@@ -94,7 +94,7 @@ impl Placed {
     fn reals(&self, step: f64, log: f64, rounding: Rounding) -> DiscreteLoss {
         let scale = self.scale * self.weight;
         let count = (reach(self.kind, scale, log) / step).ceil().max(1.0) as usize;
-        // If the step is so long, all values are within one step of 0.
+        // At a ratio of 1e6, all values are already within one step of 0.
         let ratio = (step / scale).min(1e6);
         let laplace = self.kind.is_laplace();
         let first_half = -exp_m1(-ratio) / 2.0;

@@ -115,16 +115,16 @@ fn uncounted(metric: &AnyMetric) -> Error {
 /// directions.
 ///
 /// # Proof
-/// Let `x`, `y` be `d_in` apart. Keep the same shared records in both samples. Keep each other
-/// record with probability `rate`. With probability at least `(1 - rate)^k`, both samples contain
-/// shared records only. So for each choice of shared records, the releases are mixtures
-/// `(1 - q) A + q B` and `(1 - q) A + q C`. Here `A` is the release on the kept shared records
-/// alone. `B` and `C` are releases on data that are at most `d_in` from the data of `A` and from
-/// each other. Advanced joint convexity (Balle, Barthe, Gaboardi 2018, Theorem 2) gives the bound
-/// for each choice. The joint convexity of the hockey-stick divergence then gives the bound for all
-/// choices together. The bound grows with `q`. If one record is removed or added, `B` or `C` equals
-/// `A`. Theorem 11 of Zhu, Dong, Wang 2022 gives the pairs of distributions for this case (see
-/// [`SampledPair`](crate::accounting::SampledPair)).
+/// Let `x`, `y` be `d_in` apart. Keep the same shared records in both samples. Every record that is
+/// not shared is in its sample with probability `rate`. With probability at least `(1 - rate)^k`,
+/// both samples contain shared records only. So for each choice of shared records, the releases are
+/// mixtures `(1 - q) A + q B` and `(1 - q) A + q C`. Here `A` is the release on the kept shared
+/// records alone. `B` and `C` are releases on data that are at most `d_in` from the data of `A` and
+/// from each other. Advanced joint convexity (Balle, Barthe, Gaboardi 2018, Theorem 2) gives the
+/// bound for each choice. The joint convexity of the hockey-stick divergence then gives the bound
+/// for all choices together. The bound grows with `q`. If one record is removed or added, `B` or
+/// `C` equals `A`. Theorem 11 of Zhu, Dong, Wang 2022 gives the pairs of distributions for this
+/// case (see [`SampledPair`](crate::accounting::SampledPair)).
 ///
 /// With a size, `x` and `y` have equally many records that are not shared. Make pairs of such
 /// records: one record of `x` and one record of `y`. Keep both records of a pair, or remove

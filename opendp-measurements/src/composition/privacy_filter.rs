@@ -136,7 +136,7 @@ pub(crate) fn within<Q: Distance>(d_in: &Q, most: &Q) -> Result<()> {
         return Ok(());
     }
     Err(Error::FailedMap(format!(
-        "d_in: expected at most {}, for which the questions are accounted, found {}",
+        "d_in: expected at most {}, the largest distance that the mechanism covers, found {}",
         most.show(),
         d_in.show()
     )))

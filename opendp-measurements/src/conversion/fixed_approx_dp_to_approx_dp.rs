@@ -51,7 +51,7 @@ impl FixedMeasure for Approximate<MaxDivergence> {}
 /// assert!(profile.delta(0.5)? < 0.3);
 /// # Ok::<(), Error>(())
 /// ```
-#[allow(non_snake_case, reason = "the name is the one that documents know")]
+#[allow(non_snake_case, reason = "documents use this name")]
 pub fn make_fixed_approxDP_to_approxDP<DI, MI, MO, TO>(
     measurement: Measurement<DI, MI, MO, TO>,
 ) -> Result<Measurement<DI, MI, MO::Profile, TO>>

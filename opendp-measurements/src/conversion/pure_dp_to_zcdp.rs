@@ -45,7 +45,7 @@ use crate::accounting::concentrated_rho_of_pure;
 /// assert!(noise.map(&1)? < 0.4622); // 0.5 without the hyperbolic tangent
 /// # Ok::<(), Error>(())
 /// ```
-#[allow(non_snake_case, reason = "the name is the one that documents know")]
+#[allow(non_snake_case, reason = "documents use this name")]
 pub fn make_pureDP_to_zCDP<DI, MI, TO>(
     measurement: Measurement<DI, MI, MaxDivergence, TO>,
 ) -> Result<Measurement<DI, MI, ZeroConcentratedDivergence, TO>>

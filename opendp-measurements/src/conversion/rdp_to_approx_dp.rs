@@ -51,7 +51,7 @@ impl RenyiMeasure for Approximate<RenyiDivergence> {}
 /// assert!((epsilon - 0.6880024554878085).abs() < 1e-9);
 /// # Ok::<(), Error>(())
 /// ```
-#[allow(non_snake_case, reason = "the name is the one that documents know")]
+#[allow(non_snake_case, reason = "documents use this name")]
 pub fn make_RDP_to_approxDP<DI, MI, MO, TO>(
     measurement: Measurement<DI, MI, MO, TO>,
 ) -> Result<Measurement<DI, MI, MO::Profile, TO>>

@@ -53,7 +53,7 @@ impl ConcentratedMeasure for Approximate<ZeroConcentratedDivergence> {}
 /// assert!((epsilon - 0.6880024554878085).abs() < 1e-12);
 /// # Ok::<(), Error>(())
 /// ```
-#[allow(non_snake_case, reason = "the name is the one that documents know")]
+#[allow(non_snake_case, reason = "documents use this name")]
 pub fn make_zCDP_to_approxDP<DI, MI, MO, TO>(
     measurement: Measurement<DI, MI, MO, TO>,
 ) -> Result<Measurement<DI, MI, MO::Profile, TO>>

@@ -16,7 +16,7 @@ use crate::accounting::{CurvePair, profile_of};
 /// The number of points of a table above epsilon 0, which is also the number of points below 0. The
 /// number is a power of two, so that sums of points are exact.
 const POINTS: i32 = 256;
-/// A table ends at an epsilon from which on delta is at most this value or constant.
+/// A table ends at an epsilon. At larger epsilons, delta is at most this value, or it is constant.
 const NEGLIGIBLE: f64 = 1e-24;
 const LARGEST: f64 = 512.0;
 /// If there are more steps than this number, all steps get the same epsilon.

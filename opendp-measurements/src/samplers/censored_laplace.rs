@@ -200,7 +200,7 @@ struct Probability {
     power: u32,
     scale: f64,
 }
-/// The fact about the noise that the result of a coin shows.
+/// The result of a coin shows one of these facts about the noise.
 #[derive(Clone, Copy, Debug)]
 enum Face {
     /// The coin shows whether the noise is not 0. The coin has the probability `2r / (1 + r)`.
@@ -338,7 +338,7 @@ mod tests {
                 let wrong = expected(scale * 1.1, 200_000);
                 assert!(chi_square(&counts_64, &wrong) > 1.0, "{scale} {width}");
             }
-            // With words of 2 bits, the first word does not decide about one coin in four.
+            // With words of 2 bits, about one coin in four is still undecided after the first word.
             let counts_2 = counts::<2>(scale, width, number, 5_000);
             assert!(chi_square(&counts_2, &expected(scale, 5_000)) < 1.0, "{scale} {width}");
         }

@@ -232,8 +232,8 @@ fn failure(epsilon: f64, delta: &Exact, g: f64) -> Result<Exact> {
     }
     if !(0.0 < g) {
         return Err(Error::FailedMap(
-            "stop_probability: expected a number above 0, because delta is above 0: without it, \
-             whether there is ever a release may reveal data"
+            "stop_probability: expected a number above 0, because delta is above 0; with 0, \
+             a run may never end, and this may reveal data"
                 .into(),
         ));
     }

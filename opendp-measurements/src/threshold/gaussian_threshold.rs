@@ -120,7 +120,7 @@ where
 
 /// Call `make_gaussian_threshold` for a distance type `Q` that is known only at run time. A
 /// measurement that is stored as a document can also state the type argument `MO`.
-#[allow(clippy::extra_unused_type_parameters, reason = "it takes those of the typed one")]
+#[allow(clippy::extra_unused_type_parameters, reason = "`via` needs the same type arguments")]
 fn gaussian_threshold_at<K, V, Q, MO>(
     input: MapSpace<K, V, AnyMapMetric<2>>,
     scale: Scale,

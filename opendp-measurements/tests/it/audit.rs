@@ -121,8 +121,8 @@ fn excess<DI: Domain, MI: Metric, MO: Measure, R: Carrier>(
     };
     worst([&found_x, &found_y], [&x, &y]).max(worst([&found_y, &found_x], [&y, &x]))
 }
-/// Audit a mechanism. Also audit the same mechanism with half of the noise against the claim for
-/// the full noise.
+/// Audit a mechanism. Then audit the mechanism with half of its noise, and keep the claim for the
+/// full noise. The second audit must refute the claim.
 #[track_caller]
 fn audit<DI: Domain, MI: Metric, MO: Claim, R: Carrier>(
     make: impl Fn(f64) -> Result<Measurement<DI, MI, MO, R>>,

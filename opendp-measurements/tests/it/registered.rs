@@ -3,6 +3,7 @@
 
 mod combinators;
 mod mechanisms;
+mod tape;
 
 use opendp_core::{Args, Constructed, Registration, Result, Signature};
 

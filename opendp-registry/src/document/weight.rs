@@ -48,7 +48,7 @@ pub(super) fn check_text(text: &str) -> Result<()> {
     }
     let reason = format!(
         "expected at most {most} values in a text of {} bytes, found {values}, where an object \
-         counts as {OBJECT}; leave out what repeats",
+         counts as {OBJECT}; leave out repeated values",
         text.len()
     );
     Err(Error::argument("pipeline", reason))

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use opendp_core::erased::AnyMeasurement;
 use opendp_core::{Arg, Args, Constructed, Result};
-use serde_json::{Map, json};
+use serde_json::{Map, Number, Value as Json, json};
 
 use super::steps::{Release, Search, written};
 use super::{Suggestion, Suggestions};
@@ -130,18 +130,43 @@ impl Search<'_> {
             None => (open, None),
             Some(name) => {
                 let value = open.solve(self.registry, &name, &goal.d_in, &goal.d_out).ok()?;
-                let values = BTreeMap::from([(name.clone(), value.clone())]);
-                (open.set(&values).ok()?, Some((name, value)))
+                let set =
+                    |value: &Json| open.set(&BTreeMap::from([(name.clone(), value.clone())])).ok();
+                let short = roundings(&value).into_iter().find(|value| {
+                    let made = set(value).and_then(|document| document.build(self.registry).ok());
+                    made.is_some_and(|made| self.meets(&made))
+                });
+                let value = short.unwrap_or(value);
+                (set(&value)?, Some((name, value)))
             }
         };
         let made = document.build(self.registry).ok()?;
-        let within = made.check_neighbours(&goal.d_in).is_ok()
-            && made.check(&goal.d_in, &goal.d_out).is_ok_and(|within| within);
-        let measurement = made.clone().measurement().ok().filter(|_| within)?;
+        let measurement = made.clone().measurement().ok().filter(|_| self.meets(&made))?;
         let loss = made.map(&goal.d_in).ok()?;
         let accuracy = accuracy(&measurement);
         Some(Suggestion { document, names: release.names.clone(), solved, loss, accuracy })
     }
+    /// Whether the loss of a chain is within the goal.
+    fn meets(&self, made: &Constructed) -> bool {
+        let goal = self.aim.goal;
+        made.check_neighbours(&goal.d_in).is_ok()
+            && made.check(&goal.d_in, &goal.d_out).is_ok_and(|within| within)
+    }
+}
+/// The number of digits of a solved float after the first digit.
+const DIGITS: i32 = 5;
+/// Round a solved float to a few digits: to the nearest number, and to the next numbers above and
+/// below. The solved float is the last one within the budget, so one of these is within it, too.
+fn roundings(value: &Json) -> Vec<Json> {
+    let number = value.as_number().filter(|number| number.is_f64()).and_then(Number::as_f64);
+    let Some(number) = number.filter(|number| *number != 0.0) else { return Vec::new() };
+    let written = |number: f64| format!("{number:.*e}", DIGITS as usize);
+    let text = written(number);
+    let power = text.split_once('e').and_then(|(_, power)| power.parse::<i32>().ok());
+    let step = power.and_then(|power| format!("1e{}", power - DIGITS).parse::<f64>().ok());
+    let (Ok(nearest), Some(step)) = (text.parse::<f64>(), step) else { return Vec::new() };
+    let all = [nearest, nearest + step, nearest - step].map(|number| written(number).parse());
+    all.into_iter().flatten().map(|number: f64| json!(number)).collect()
 }
 fn accuracy(measurement: &AnyMeasurement) -> Vec<Option<f64>> {
     measurement.accuracy(ALPHA).unwrap_or_else(|_| vec![None])

@@ -313,8 +313,9 @@ impl<'a> Search<'a> {
         known.0 = known.0.max(about);
     }
     /// Keep the relevant obstacles. An obstacle is relevant if the goal is about its constructor.
-    /// It is also relevant if the error of a constructor that the goal is about names its
-    /// constructor. If no chain was found, constructors that could end a chain are relevant too.
+    /// If no chain was found, constructors that could end a chain are relevant too. If the error of
+    /// a relevant obstacle names another constructor, the obstacle of that constructor is relevant
+    /// too.
     pub(super) fn kept(&self, nothing: bool) -> Vec<Obstacle> {
         let named = self.aim.goal.about.is_some();
         let matters = |(name, (about, obstacle)): &(&String, &(About, Obstacle))| {

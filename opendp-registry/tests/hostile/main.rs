@@ -7,6 +7,7 @@
     reason = "a test that cannot go on says so by panicking"
 )]
 
+mod accounts;
 mod clock;
 mod large;
 mod targets;
@@ -108,6 +109,20 @@ fn every_text_of_a_megabyte_is_answered_soon_and_with_little_memory() {
             if TOO_LONG <= time || TOO_MUCH <= memory {
                 wrong.push(format!("{what} as {name}: {time:?}, {} MB", memory / 1_000_000));
             }
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+#[test]
+fn every_account_of_a_short_document_is_computed_soon_and_with_little_memory() {
+    let _alone = alone();
+    let mut wrong = Vec::new();
+    for (what, text) in accounts::texts() {
+        let document = opendp_registry::Document::parse(&text).unwrap();
+        document.build(opendp_registry::Registry::global()).unwrap();
+        let Cost { time, memory } = cost(&what, targets::document, text);
+        if TOO_LONG <= time || TOO_MUCH <= memory {
+            wrong.push(format!("{what}: {time:?}, {} MB", memory / 1_000_000));
         }
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));

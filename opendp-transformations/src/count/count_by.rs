@@ -84,25 +84,26 @@ struct CountBy {
     of: fn() -> TypeName,
 }
 impl<T: Key> Fold<Vec<T>, Vec<(T, u64)>> for CountBy {
-    type State = Table<T, u64>;
+    type State = Table<T::Long, u64>;
     fn label(&self) -> String {
         format!("counts of each {} as {}", T::type_name(), (self.of)())
     }
-    fn start(&self) -> Table<T, u64> {
+    fn start(&self) -> Table<T::Long, u64> {
         Table::new()
     }
-    fn absorb(&self, state: &mut Table<T, u64>, rows: &[T]) -> Result<()> {
+    fn absorb(&self, state: &mut Table<T::Long, u64>, rows: &[T]) -> Result<()> {
         for row in rows {
-            state.update(row, |count| *count = count.saturating_add(1));
+            let count = state.entry(row.form());
+            *count = count.saturating_add(1);
         }
         Ok(())
     }
-    fn merge(&self, state: &mut Table<T, u64>, other: Table<T, u64>) -> Result<()> {
-        state.merge(other, |count, more| *count = count.saturating_add(more));
+    fn merge(&self, state: &mut Table<T::Long, u64>, other: Table<T::Long, u64>) -> Result<()> {
+        state.merge(&other, |count, more| *count = count.saturating_add(more));
         Ok(())
     }
-    fn finish(&self, state: Table<T, u64>) -> Result<Vec<(T, u64)>> {
-        Ok(state.list())
+    fn finish(&self, state: Table<T::Long, u64>) -> Result<Vec<(T, u64)>> {
+        state.list()
     }
 }
 fn tallies<T: Key, TV: Tally>(counts: Vec<(T, u64)>) -> Result<HashMap<T, TV>> {

@@ -7,6 +7,7 @@ use opendp_core::{
 };
 
 use crate::count::counts::Counts;
+use crate::count::key::LongKey;
 use crate::count::table::Table;
 use crate::symmetric::one_each;
 use crate::{Key, Tally};
@@ -63,7 +64,7 @@ where
     MO::Distance: InfCast<u32>,
     TOA: Tally,
 {
-    let fold = Histogram::new(categories, null_category, <TOA as Named>::type_name)?;
+    let fold = Histogram::new(&categories, null_category, <TOA as Named>::type_name)?;
     let (output, map) = parts(fold.cells(), input.metric())?;
     Ok(Transformation::new(input, output, Function::fold_then(fold, tallies), map))
 }
@@ -112,23 +113,27 @@ where
 
 /// The fold of `make_count_by_categories`. The first cell of the state counts the records that are
 /// in no category. Each further cell counts the records of one category.
-struct Histogram<T> {
+struct Histogram<L> {
     label: String,
     categories: usize,
     null_category: bool,
-    places: Places<T>,
+    places: Places<L>,
 }
-impl<T: Key> Histogram<T> {
-    fn new(categories: Vec<T>, null_category: bool, of: fn() -> TypeName) -> Result<Self> {
+impl<L: LongKey> Histogram<L> {
+    fn new<T: Key<Long = L>>(
+        categories: &Vec<T>,
+        null_category: bool,
+        of: fn() -> TypeName,
+    ) -> Result<Self> {
         let label = format!("counts of {} by {} as {}", T::type_name(), categories.to_json(), of());
-        let places = Places::new(&categories)?;
+        let places = Places::new(categories)?;
         Ok(Histogram { label, categories: categories.len(), null_category, places })
     }
     fn cells(&self) -> usize {
         self.categories + usize::from(self.null_category)
     }
 }
-impl<T: Key> Fold<Vec<T>, Vec<u64>> for Histogram<T> {
+impl<T: Key> Fold<Vec<T>, Vec<u64>> for Histogram<T::Long> {
     type State = Counts;
     fn label(&self) -> String {
         format!("{} in {} cells", self.label, self.cells())
@@ -166,40 +171,45 @@ fn tallies<TOA: Tally>(counts: Vec<u64>) -> Result<Vec<TOA>> {
 
 /// The cell of each category in the state. The cells of categories start at one. Records in no
 /// category are counted in cell zero.
-enum Places<T> {
+enum Places<L> {
     /// A list of the cells of all words in a short range. The range begins with the word `first`.
     Range {
         first: u64,
         places: Vec<usize>,
     },
-    Any(Table<T, usize>),
+    Any(Table<L, usize>),
 }
-impl<T: Key> Places<T> {
-    fn new(categories: &[T]) -> Result<Self> {
-        let mut table = Table::with_room(categories.len());
+impl<L: LongKey> Places<L> {
+    fn new<T: Key<Long = L>>(categories: &[T]) -> Result<Self> {
+        let mut table = Table::with_room(categories.len(), T::HAS_WORD);
         for (category, place) in categories.iter().zip(1..) {
-            table.update(category, |value| *value = place);
+            *table.entry(category.form()) = place;
         }
         if table.len() < categories.len() {
             return Err(Error::MakeTransformation(
                 "categories: expected distinct values, found one twice".into(),
             ));
         }
-        let words = || categories.iter().map(|category| category.word().cast_signed());
-        let (Some(first), Some(last)) = (words().min(), words().max()) else {
-            return Ok(Places::Any(table));
-        };
-        let span = usize::try_from(last.abs_diff(first)).unwrap_or(usize::MAX);
-        if !T::HAS_WORD || categories.len().saturating_mul(16).max(1024) < span {
-            return Ok(Places::Any(table));
-        }
-        let mut places = vec![0; span + 1];
-        for (word, place) in words().zip(1..) {
-            let at = usize::try_from(word.abs_diff(first)).unwrap_or(usize::MAX);
-            places.get_mut(at).into_iter().for_each(|found| *found = place);
-        }
-        Ok(Places::Range { first: first.cast_unsigned(), places })
+        let range =
+            if T::HAS_WORD { range(categories.iter().map(Key::word).collect()) } else { None };
+        Ok(range.unwrap_or(Places::Any(table)))
     }
+}
+/// List the cells of words in a short range. Return `None` if there is no word, or if the range is
+/// long.
+fn range<L>(words: Vec<u64>) -> Option<Places<L>> {
+    let signed = || words.iter().map(|word| word.cast_signed());
+    let (first, last) = (signed().min()?, signed().max()?);
+    let span = usize::try_from(last.abs_diff(first)).unwrap_or(usize::MAX);
+    if words.len().saturating_mul(16).max(1024) < span {
+        return None;
+    }
+    let mut places = vec![0; span + 1];
+    for (word, place) in signed().zip(1..) {
+        let at = usize::try_from(word.abs_diff(first)).unwrap_or(usize::MAX);
+        places.get_mut(at).into_iter().for_each(|found| *found = place);
+    }
+    Some(Places::Range { first: first.cast_unsigned(), places })
 }
 
 #[cfg(test)]

@@ -76,22 +76,26 @@ struct Distinct {
     of: fn() -> TypeName,
 }
 impl<T: Key> Fold<Vec<T>, u64> for Distinct {
-    type State = distinct::Set<T>;
+    type State = distinct::Set<T::Long>;
     fn label(&self) -> String {
         format!("distinct {} as {}", T::type_name(), (self.of)())
     }
-    fn start(&self) -> distinct::Set<T> {
+    fn start(&self) -> distinct::Set<T::Long> {
         distinct::Set::new(self.seed)
     }
-    fn absorb(&self, state: &mut distinct::Set<T>, rows: &[T]) -> Result<()> {
+    fn absorb(&self, state: &mut distinct::Set<T::Long>, rows: &[T]) -> Result<()> {
         state.extend(rows);
         Ok(())
     }
-    fn merge(&self, state: &mut distinct::Set<T>, other: distinct::Set<T>) -> Result<()> {
+    fn merge(
+        &self,
+        state: &mut distinct::Set<T::Long>,
+        other: distinct::Set<T::Long>,
+    ) -> Result<()> {
         state.merge(other);
         Ok(())
     }
-    fn finish(&self, state: distinct::Set<T>) -> Result<u64> {
+    fn finish(&self, state: distinct::Set<T::Long>) -> Result<u64> {
         Ok(u64::try_from(state.count()).unwrap_or(u64::MAX))
     }
 }

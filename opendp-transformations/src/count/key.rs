@@ -1,50 +1,64 @@
 //! Atoms that can be keys of hash tables.
 
+use std::hash::Hash;
+
 use opendp_core::HashableAtom;
-use serde::{Serialize, de::DeserializeOwned};
+use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
 /// An atom that can be a key of a table, and that can be written with a partial result.
 ///
-/// If the values of a type fit 64 bits, the type can define a word for each value. Tables with keys
-/// of this type are then fast. If many values of a type fit 128 bits, like short texts, the type
-/// can define double words for these values. For any other type, an empty implementation is enough.
+/// A table stores a key in one of three [forms](Form). Code for tables is compiled once for all
+/// types with the same type `Long`. A type without words states `type Long = Self`, has the form
+/// `Form::Long(self)`, and returns the key of such a form.
 pub trait Key: HashableAtom + Serialize + DeserializeOwned {
-    /// Whether [`word`](Key::word) maps different values to different words.
+    /// The type of keys without a word and without a double word. It is [`NoLongKey`] if each value
+    /// has a word or a double word.
+    type Long: LongKey;
+    /// Whether each value has a word.
     const HAS_WORD: bool = false;
-    /// Return the word that represents this value.
+    /// Return the form of this value. Different values have different forms.
+    fn form(&self) -> Form<&Self::Long>;
+    /// Return the value of a form, or `None` if no value has this form.
+    fn from_form(form: Form<Self::Long>) -> Option<Self>;
+    /// Return the word of this value, or zero if the value has no word.
+    #[inline]
     fn word(&self) -> u64 {
-        0
-    }
-    /// Return the value that a word represents, or `None` if the word represents no value.
-    fn from_word(word: u64) -> Option<Self> {
-        let _ = word;
-        None
-    }
-    /// Return the double word that represents only this value, or `None` if the value has no double
-    /// word. Types with words do not need this method.
-    fn double_word(&self) -> Option<u128> {
-        None
-    }
-    /// Return the value that a double word represents, or `None` if the double word represents no
-    /// value.
-    fn from_double_word(word: u128) -> Option<Self> {
-        let _ = word;
-        None
+        if let Form::Word(word) = self.form() { word } else { 0 }
     }
 }
+/// The form in which a table stores a key. Keys with words are the fastest.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Form<L> {
+    /// A number of 64 bits.
+    Word(u64),
+    /// A number of 128 bits.
+    Double(u128),
+    /// Any other value.
+    Long(L),
+}
+/// A type of keys without words.
+pub trait LongKey:
+    Eq + Hash + Clone + Serialize + DeserializeOwned + Send + Sync + 'static
+{
+}
+impl<L: Eq + Hash + Clone + Serialize + DeserializeOwned + Send + Sync + 'static> LongKey for L {}
+/// The type of long keys if there are no long keys.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum NoLongKey {}
 
 macro_rules! words {
     ($($t:ident as $wide:ident;)*) => {$(
         impl Key for $t {
+            type Long = NoLongKey;
             const HAS_WORD: bool = true;
             #[inline]
-            fn word(&self) -> u64 {
+            fn form(&self) -> Form<&NoLongKey> {
                 // These casts keep the value. A negative value becomes its two's complement.
-                *self as $wide as u64
+                Form::Word(*self as $wide as u64)
             }
             #[inline]
-            fn from_word(word: u64) -> Option<Self> {
-                $t::try_from(word as $wide).ok()
+            fn from_form(form: Form<NoLongKey>) -> Option<Self> {
+                if let Form::Word(word) = form { $t::try_from(word as $wide).ok() } else { None }
             }
         }
     )*};
@@ -54,26 +68,32 @@ words! {
     u8 as u64; u16 as u64; u32 as u64; u64 as u64; usize as u64;
 }
 impl Key for bool {
+    type Long = NoLongKey;
     const HAS_WORD: bool = true;
     #[inline]
-    fn word(&self) -> u64 {
-        u64::from(*self)
+    fn form(&self) -> Form<&NoLongKey> {
+        Form::Word(u64::from(*self))
     }
-    fn from_word(word: u64) -> Option<Self> {
-        Some(word != 0)
+    fn from_form(form: Form<NoLongKey>) -> Option<Self> {
+        match form {
+            Form::Word(0) => Some(false),
+            Form::Word(1) => Some(true),
+            _ => None,
+        }
     }
 }
 macro_rules! double_words {
     ($($t:ident)*) => {$(
         impl Key for $t {
+            type Long = NoLongKey;
             #[inline]
-            fn double_word(&self) -> Option<u128> {
+            fn form(&self) -> Form<&NoLongKey> {
                 // This cast keeps the value. A negative value becomes its two's complement.
-                Some(*self as u128)
+                Form::Double(*self as u128)
             }
             #[inline]
-            fn from_double_word(word: u128) -> Option<Self> {
-                Some(word as $t)
+            fn from_form(form: Form<NoLongKey>) -> Option<Self> {
+                if let Form::Double(word) = form { Some(word as $t) } else { None }
             }
         }
     )*};
@@ -82,15 +102,24 @@ double_words!(i128 u128);
 /// A text of at most 15 bytes has a double word. The double word contains the bytes of the text,
 /// then zeros. The last byte is the length of the text.
 impl Key for String {
+    type Long = String;
     #[inline]
-    fn double_word(&self) -> Option<u128> {
-        let (low, high) = halves(self.as_bytes())?;
-        Some(u128::from(high) << 64 | u128::from(low))
+    fn form(&self) -> Form<&String> {
+        match halves(self.as_bytes()) {
+            Some((low, high)) => Form::Double(u128::from(high) << 64 | u128::from(low)),
+            None => Form::Long(self),
+        }
     }
-    fn from_double_word(word: u128) -> Option<Self> {
-        let bytes = word.to_le_bytes();
-        let (length, bytes) = bytes.split_last()?;
-        String::from_utf8(bytes.get(..usize::from(*length))?.to_vec()).ok()
+    fn from_form(form: Form<String>) -> Option<Self> {
+        match form {
+            Form::Word(_) => None,
+            Form::Double(word) => {
+                let bytes = word.to_le_bytes();
+                let (length, bytes) = bytes.split_last()?;
+                String::from_utf8(bytes.get(..usize::from(*length))?.to_vec()).ok()
+            }
+            Form::Long(text) => Some(text),
+        }
     }
 }
 /// Pack at most 15 bytes and their number into two words.
@@ -122,21 +151,22 @@ mod tests {
     use super::*;
 
     #[track_caller]
-    fn check<T: Key>(values: &[T]) {
+    fn check<T: Key>(values: &[T])
+    where
+        T::Long: std::fmt::Debug,
+    {
         for (i, x) in values.iter().enumerate() {
-            assert_eq!(T::from_word(x.word()).as_ref(), Some(x));
-            assert!(values[..i].iter().all(|y| x.word() != y.word()));
+            let form = match x.form() {
+                Form::Word(word) => Form::Word(word),
+                Form::Double(word) => Form::Double(word),
+                Form::Long(key) => Form::Long(key.clone()),
+            };
+            assert!(!T::HAS_WORD || matches!(form, Form::Word(word) if word == x.word()));
+            assert_eq!(T::from_form(form).as_ref(), Some(x));
+            assert!(values[..i].iter().all(|y| x.form() != y.form()));
         }
     }
 
-    #[track_caller]
-    fn check_double<T: Key>(values: &[T]) {
-        for (i, x) in values.iter().enumerate() {
-            let word = x.double_word().unwrap();
-            assert_eq!(T::from_double_word(word).as_ref(), Some(x));
-            assert!(values[..i].iter().all(|y| Some(word) != y.double_word()));
-        }
-    }
     #[test]
     fn a_short_text_has_a_double_word_of_its_own() {
         let mut texts = vec![String::new()];
@@ -149,12 +179,13 @@ mod tests {
         }
         texts.sort();
         texts.dedup();
-        check_double(&texts);
-        check_double(&[i128::MIN, -1, 0, 1, i128::MAX]);
-        check_double(&[0, 1, u128::MAX]);
-        assert_eq!("a".repeat(16).double_word(), None);
-        assert_eq!(String::from_double_word(16 << 120), None);
-        assert_eq!(String::from_double_word(1 << 120 | 0xFF), None);
+        check(&texts);
+        assert!(texts.iter().all(|text| matches!(text.form(), Form::Double(_))));
+        check(&[i128::MIN, -1, 0, 1, i128::MAX]);
+        check(&[0, 1, u128::MAX]);
+        assert_eq!("a".repeat(16).form(), Form::Long(&"a".repeat(16)));
+        assert_eq!(String::from_form(Form::Double(16 << 120)), None);
+        assert_eq!(String::from_form(Form::Double(1 << 120 | 0xFF)), None);
     }
     #[test]
     fn a_value_has_a_word_of_its_own() {
@@ -162,7 +193,9 @@ mod tests {
         check(&[i64::MIN, -1, 0, 1, i64::MAX]);
         check(&[0, 1, u64::MAX]);
         check(&[false, true]);
-        assert_eq!(u8::from_word(256), None);
-        assert!(!String::HAS_WORD && String::from_word(1).is_none());
+        assert_eq!(u8::from_form(Form::Word(256)), None);
+        assert_eq!(i8::from_form(Form::Word(128)), None);
+        assert_eq!(bool::from_form(Form::Word(2)), None);
+        assert!(!String::HAS_WORD && String::from_form(Form::Word(1)).is_none());
     }
 }

@@ -3,9 +3,10 @@
 use std::collections::HashMap;
 use std::hash::{BuildHasher, RandomState};
 
+use opendp_core::{Error, Result, TypeName};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use crate::Key;
+use crate::count::key::{Form, Key, LongKey};
 
 /// A map from keys to values.
 ///
@@ -13,101 +14,157 @@ use crate::Key;
 /// one memory access. A lookup of a short text costs a second access, for its bytes. The place of a
 /// key depends on a seed that is drawn for each table. So crafted data cannot make the table slow.
 /// The contents of a table do not depend on the seed.
-pub(crate) struct Table<K, V> {
+///
+/// A table does not depend on the type of its keys, but only on the type `L` of its long keys. So
+/// tables of all numbers share their code.
+pub(crate) struct Table<L, V> {
     words: Words<u64, V>,
     doubles: Words<u128, V>,
-    others: HashMap<K, V, foldhash::fast::RandomState>,
+    /// The place of the value of each long key.
+    others: HashMap<L, usize, foldhash::fast::RandomState>,
+    values: Vec<V>,
 }
 
-impl<K: Key, V: Default + Copy> Table<K, V> {
+impl<L: LongKey, V: Default + Copy> Table<L, V> {
     /// Make an empty table.
     pub(crate) fn new() -> Self {
-        Table { words: Words::new(), doubles: Words::new(), others: HashMap::default() }
+        Table::with_bits(FIRST_BITS, FIRST_BITS)
     }
-    /// Make an empty table that has few collisions while it contains at most `keys` keys.
-    pub(crate) fn with_room(keys: usize) -> Self {
+    /// Make an empty table that has few collisions while it contains at most `keys` keys. The keys
+    /// have words, or all of them have not.
+    pub(crate) fn with_room(keys: usize, have_words: bool) -> Self {
         let bits = (usize::BITS - keys.saturating_mul(8).leading_zeros()).max(FIRST_BITS);
-        let (words, doubles) = if K::HAS_WORD { (bits, FIRST_BITS) } else { (FIRST_BITS, bits) };
+        let (words, doubles) = if have_words { (bits, FIRST_BITS) } else { (FIRST_BITS, bits) };
+        Table::with_bits(words, doubles)
+    }
+    fn with_bits(words: u32, doubles: u32) -> Self {
         Table {
             words: Words::with_bits(words, seed()),
             doubles: Words::with_bits(doubles, seed()),
             others: HashMap::default(),
+            values: Vec::new(),
         }
     }
     /// Return the value of a key, or the default if the key is absent.
     #[inline]
-    pub(crate) fn lookup(&self, key: &K) -> V {
-        if K::HAS_WORD {
-            self.words.lookup(key.word())
-        } else if let Some(word) = key.double_word() {
-            self.doubles.lookup(word)
-        } else {
-            self.others.get(key).copied().unwrap_or_default()
+    pub(crate) fn lookup<K: Key<Long = L>>(&self, key: &K) -> V {
+        match key.form() {
+            Form::Word(word) => self.words.lookup(word),
+            Form::Double(word) => self.doubles.lookup(word),
+            Form::Long(key) => self.others.get(key).map_or(V::default(), |at| self.values[*at]),
         }
     }
     /// Return the number of keys in the table.
     pub(crate) fn len(&self) -> usize {
         self.words.len + self.doubles.len + self.others.len()
     }
-    /// Change the value of a key. If the key is absent, its value starts at the default.
-    #[inline]
-    pub(crate) fn update(&mut self, key: &K, change: impl FnOnce(&mut V)) {
-        if K::HAS_WORD {
-            change(self.words.entry(key.word()));
-        } else if let Some(word) = key.double_word() {
-            change(self.doubles.entry(word));
-        } else if let Some(value) = self.others.get_mut(key) {
-            change(value);
-        } else {
-            change(self.others.entry(key.clone()).or_default());
+    /// Return the number of keys that have words.
+    pub(crate) fn words(&self) -> usize {
+        self.words.len
+    }
+    /// Take all words out of the table, in no particular order.
+    pub(crate) fn drain_words(&mut self, show: &mut dyn FnMut(u64)) {
+        if 0 < self.words.len {
+            let words = std::mem::replace(&mut self.words, Words::with_bits(FIRST_BITS, seed()));
+            words.visit(&mut |word, _| show(word));
         }
     }
-    /// Pass all keys and values to a function, in no particular order.
-    pub(crate) fn visit(&self, show: &mut dyn FnMut(K, V)) {
-        if K::HAS_WORD {
-            return self.words.visit(&mut |word, value| {
-                if let Some(key) = K::from_word(word) {
-                    show(key, value);
-                }
-            });
-        }
-        self.doubles.visit(&mut |word, value| {
-            if let Some(key) = K::from_double_word(word) {
-                show(key, value);
+    /// Return the value of a key. If the key is absent, insert it with the default.
+    #[inline]
+    pub(crate) fn entry(&mut self, key: Form<&L>) -> &mut V {
+        match key {
+            Form::Word(word) => self.words.entry(word),
+            Form::Double(word) => self.doubles.entry(word),
+            Form::Long(key) => {
+                let place = self.place(key);
+                &mut self.values[place]
             }
-        });
-        for (key, value) in &self.others {
-            show(key.clone(), *value);
+        }
+    }
+    /// Return the place of the value of a long key.
+    fn place(&mut self, key: &L) -> usize {
+        if let Some(place) = self.others.get(key) {
+            return *place;
+        }
+        self.others.insert(key.clone(), self.values.len());
+        self.values.push(V::default());
+        self.values.len() - 1
+    }
+    /// Pass all keys and values to a function, in no particular order.
+    pub(crate) fn visit<'a>(&'a self, show: &mut dyn FnMut(Form<&'a L>, V)) {
+        self.words.visit(&mut |word, value| show(Form::Word(word), value));
+        self.doubles.visit(&mut |word, value| show(Form::Double(word), value));
+        for (key, place) in &self.others {
+            show(Form::Long(key), self.values[*place]);
         }
     }
     /// List the keys of the table and their values, in no particular order.
-    pub(crate) fn list(&self) -> Vec<(K, V)> {
-        let mut all = Vec::with_capacity(self.len());
-        self.visit(&mut |key, value| all.push((key, value)));
-        all
+    ///
+    /// # Errors
+    /// `FailedFunction` if a key is not of type `K`. Such a key comes from a damaged partial
+    /// result.
+    pub(crate) fn list<K: Key<Long = L>>(&self) -> Result<Vec<(K, V)>> {
+        let mut forms = Vec::with_capacity(self.len());
+        self.visit(&mut |form, value| forms.push((owned(form), value)));
+        let mut keys = Vec::with_capacity(forms.len());
+        for (form, value) in forms {
+            match K::from_form(form) {
+                Some(key) => keys.push((key, value)),
+                None => return Err(foreign(K::type_name)),
+            }
+        }
+        Ok(keys)
     }
     /// Add the keys of another table. `add` combines two values of the same key.
-    pub(crate) fn merge(&mut self, other: Self, add: fn(&mut V, V)) {
-        if K::HAS_WORD {
-            return self.words.merge(&other.words, add);
-        }
-        self.doubles.merge(&other.doubles, add);
-        for (key, more) in other.others {
-            add(self.others.entry(key).or_default(), more);
-        }
+    pub(crate) fn merge(&mut self, other: &Self, add: fn(&mut V, V)) {
+        other.visit(&mut |form, more| add(self.entry(form), more));
     }
+}
+fn owned<L: Clone>(form: Form<&L>) -> Form<L> {
+    match form {
+        Form::Word(word) => Form::Word(word),
+        Form::Double(word) => Form::Double(word),
+        Form::Long(key) => Form::Long(key.clone()),
+    }
+}
+#[cold]
+fn foreign(name: fn() -> TypeName) -> Error {
+    Error::FailedFunction(format!(
+        "the partial result has a key that is not a `{}`: it is damaged",
+        name()
+    ))
 }
 
-impl<K: Key, V: Default + Copy + Serialize> Serialize for Table<K, V> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        self.list().serialize(serializer)
+/// A table as it is written.
+#[derive(Serialize, Deserialize)]
+struct Saved<L, V> {
+    words: Vec<(u64, V)>,
+    doubles: Vec<(u128, V)>,
+    others: Vec<(L, V)>,
+}
+impl<L: LongKey, V: Default + Copy + Serialize> Serialize for Table<L, V> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> std::result::Result<S::Ok, S::Error> {
+        let mut saved = Saved { words: Vec::new(), doubles: Vec::new(), others: Vec::new() };
+        self.visit(&mut |form, value| match form {
+            Form::Word(word) => saved.words.push((word, value)),
+            Form::Double(word) => saved.doubles.push((word, value)),
+            Form::Long(key) => saved.others.push((key, value)),
+        });
+        saved.serialize(serializer)
     }
 }
-impl<'de, K: Key, V: Default + Copy + Deserialize<'de>> Deserialize<'de> for Table<K, V> {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+impl<'de, L: LongKey, V: Default + Copy + Deserialize<'de>> Deserialize<'de> for Table<L, V> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> std::result::Result<Self, D::Error> {
+        let saved = Saved::<L, V>::deserialize(deserializer)?;
         let mut table = Table::new();
-        for (key, value) in Vec::<(K, V)>::deserialize(deserializer)? {
-            table.update(&key, |place| *place = value);
+        for (word, value) in saved.words {
+            *table.words.entry(word) = value;
+        }
+        for (word, value) in saved.doubles {
+            *table.doubles.entry(word) = value;
+        }
+        for (key, value) in saved.others {
+            *table.entry(Form::Long(&key)) = value;
         }
         Ok(table)
     }
@@ -164,9 +221,6 @@ struct Words<W, V> {
 const FIRST_BITS: u32 = 6;
 
 impl<W: Word, V: Default + Copy> Words<W, V> {
-    fn new() -> Self {
-        Self::with_bits(FIRST_BITS, seed())
-    }
     fn with_bits(bits: u32, seed: u64) -> Self {
         let places = vec![(W::ZERO, V::default()); 1 << bits];
         Words { zero: None, places, len: 0, seed, shift: u64::BITS - bits }
@@ -232,19 +286,17 @@ impl<W: Word, V: Default + Copy> Words<W, V> {
             }
         }
     }
-    fn merge(&mut self, other: &Self, add: fn(&mut V, V)) {
-        other.visit(&mut |word, more| add(self.entry(word), more));
-    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::count::key::NoLongKey;
     use std::collections::BTreeMap;
 
-    fn count<K: Key>(rows: &[K]) -> Table<K, u64> {
+    fn count<K: Key>(rows: &[K]) -> Table<K::Long, u64> {
         let mut table = Table::new();
-        rows.iter().for_each(|row| table.update(row, |count| *count += 1));
+        rows.iter().for_each(|row| *table.entry(row.form()) += 1);
         table
     }
     #[track_caller]
@@ -253,11 +305,13 @@ mod tests {
         let mut expected = BTreeMap::new();
         rows.iter().for_each(|row| *expected.entry(row.clone()).or_default() += 1);
         assert_eq!(table.len(), expected.len());
-        assert_eq!(table.list().into_iter().collect::<BTreeMap<_, u64>>(), expected);
+        let listed = |table: &Table<K::Long, u64>| table.list::<K>().unwrap().into_iter().collect();
+        let found: BTreeMap<_, _> = listed(&table);
+        assert_eq!(found, expected);
         assert!(expected.iter().all(|(key, count)| table.lookup(key) == *count));
         let bytes = serde_json::to_vec(&table).unwrap();
-        let again: Table<K, u64> = serde_json::from_slice(&bytes).unwrap();
-        assert_eq!(again.list().into_iter().collect::<BTreeMap<_, u64>>(), expected);
+        let again: BTreeMap<_, _> = listed(&serde_json::from_slice(&bytes).unwrap());
+        assert_eq!(again, expected);
     }
 
     #[test]
@@ -272,11 +326,18 @@ mod tests {
     }
     #[test]
     fn is_never_more_than_half_full_and_has_no_seed_in_common() {
-        let mut table = Table::<u64, ()>::new();
+        let mut table = Table::<NoLongKey, ()>::new();
         for i in 0..10_000_u64 {
-            table.update(&i, |()| {});
+            table.entry(i.form());
             assert!(2 * (table.words.len - 1) <= table.words.places.len());
         }
-        assert_ne!(table.words.seed, Table::<u64, ()>::new().words.seed);
+        assert_ne!(table.words.seed, Table::<NoLongKey, ()>::new().words.seed);
+    }
+    #[test]
+    fn a_key_of_another_type_is_an_error_and_is_not_dropped() {
+        let table: Table<NoLongKey, u64> = count(&[70_000_u32]);
+        assert_eq!(table.list::<u32>().unwrap(), [(70_000, 1)]);
+        let error = table.list::<i16>().unwrap_err();
+        assert!(error.to_string().contains("`i16`"), "{error}");
     }
 }

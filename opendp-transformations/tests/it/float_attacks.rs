@@ -41,7 +41,7 @@ fn orders(rows: &[f64]) -> Vec<Vec<f64>> {
 /// more than the map allows, return an error that contains the data.
 ///
 /// The given rows are compared with all their orders. If `sized` is true, the given rows are also
-/// compared with rows of which one is replaced. Otherwise, one or two rows are removed.
+/// compared with the same rows after one row is replaced. Otherwise, one or two rows are removed.
 fn attack(
     data: &[Vec<f64>],
     sum: impl Fn(&[f64]) -> f64,

@@ -39,8 +39,8 @@ impl Account {
         self.inverted(parts, Target::Delta(delta), side, of).or_else(again)
     }
     /// Try the sum of waves for the parts. If there are many parts, also try the sum of waves for
-    /// the smoothed parts (the parts and a small Gaussian release). For very many parts, and for
-    /// many parts on samples, try the smoothed parts first, because they take less time.
+    /// the smoothed parts (the parts and a small Gaussian release). For very many parts, try the
+    /// smoothed parts first, because they take less time. Do the same for many parts on samples.
     fn inverted(
         &self,
         parts: &[PairCount],

@@ -198,7 +198,7 @@ fn shifted(mu: f64, epsilon: f64) -> f64 {
     tail(epsilon / mu - mu / 2.0) - epsilon.exp() * tail(epsilon / mu + mu / 2.0)
 }
 /// Compute the delta of two releases that an adversary chooses. The adversary first requests a
-/// release with noise of `mu`. In view of the answer, the adversary then requests a release with a
+/// release with noise of `mu`. The adversary sees the answer and then requests a release with a
 /// pure loss, or with noise of `more`.
 fn game(mu: f64, pure: f64, more: f64) -> f64 {
     let p = 1.0 / (1.0 + (-pure).exp());
@@ -243,8 +243,8 @@ fn an_adversary_who_changes_the_kind_in_view_of_answers_stays_within_delta() {
     }
 }
 /// Compute the delta of an adversary who first requests a choice with the losses `first` and
-/// `-first`. In view of the answer, the adversary then requests a pure loss, noise of `mu`, or many
-/// more choices, which together are close to noise of `more`.
+/// `-first`. The adversary sees the answer and then requests one of three: a pure loss, noise of
+/// `mu`, or many more choices, which together are close to noise of `more`.
 fn game_of_choices(first: f64, pure: f64, mu: f64, more: f64) -> f64 {
     let p = 1.0 / (1.0 + (-first).exp());
     let part = |mass: f64, loss: f64| {

@@ -141,7 +141,7 @@ fn releases_of_little_noise_are_not_joined() {
 fn a_law_of_one_step_is_listed_to_the_last_digits() {
     let pair = IntegerVectorPair::new(2, 3.0, vec![1]);
     let law = projected(&[1, 1], 3.0);
-    for (loss, p, q) in &pair.outputs().list {
+    for (loss, p, q) in &pair.listed().list {
         let u = ((2.0 * 9.0 * loss - 2.0) / 2.0).round() as i64;
         let at = |u: i64| law.get(&u).copied().unwrap_or(0.0);
         assert!((p - at(u)).abs() < 1e-13 + 1e-12 * p, "{loss}: {p} {}", at(u));

@@ -27,11 +27,12 @@ pub struct Parts<T> {
     written: Json,
 }
 impl<T> Parts<T> {
-    /// Make a partition from a function that returns the part of a row.
+    /// Make a partition from a function that returns the part of a row, or `None` for a row without
+    /// a part.
     pub fn by(place: impl Fn(&T) -> Option<usize> + Send + Sync + 'static) -> Self {
         Parts { place: Arc::new(place), count: None, written: Json::Null }
     }
-    /// Return the part of a row.
+    /// Return the part of a row, or `None` if the row has no part.
     pub fn of(&self, row: &T) -> Option<usize> {
         (self.place)(row)
     }

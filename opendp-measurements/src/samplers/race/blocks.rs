@@ -9,7 +9,8 @@ use std::ops::Range;
 pub(super) trait Field {
     /// Return the number of scores.
     fn count(&self) -> usize;
-    /// Return the approximate distance of the best score of each block from the best of all scores.
+    /// For each block, return the approximate distance between its best score and the best of all
+    /// scores.
     fn distances_of_blocks(&self) -> Vec<f64>;
     /// Bound the distance of a score to the best score from below and above.
     fn distance(&self, index: usize) -> Option<(f64, f64)>;
@@ -115,8 +116,8 @@ fn difference((m, e): (IBig, i64), (n, f): (IBig, i64)) -> (UBig, i64) {
     (distance, exponent)
 }
 
-/// Return the numbers and ranges of the blocks. At most `FIRST` blocks whose best scores are good
-/// come first. Any order is correct, so the distances of the blocks can be rounded floats.
+/// Return the numbers and ranges of the blocks. The `FIRST` blocks with approximately the best
+/// scores come first. Any order is correct, so the distances of the blocks can be rounded floats.
 pub(super) fn ordered(field: &dyn Field) -> impl Iterator<Item = (usize, Range<usize>)> + use<> {
     let scores = field.count();
     let mut order: Vec<(f64, usize)> = field.distances_of_blocks().into_iter().zip(0..).collect();
@@ -128,7 +129,7 @@ pub(super) fn ordered(field: &dyn Field) -> impl Iterator<Item = (usize, Range<u
         .map(move |(_, number)| (number, number * BLOCK..scores.min((number + 1) * BLOCK)))
 }
 
-/// The number of blocks that are chosen to come first.
+/// The number of blocks that come first because their scores are good.
 const FIRST: usize = 16;
 const LANES: usize = 8;
 const BLOCK: usize = 32 * LANES;

@@ -281,8 +281,7 @@ mod tests {
             gate(best as i16, scale, height);
             if let Some(gate) = gate(best as u64, scale, height) {
                 gates += 1;
-                // The control: a score that is nearer to the best score by 2 is not certainly below
-                // the bar.
+                // The control: the check fails for a gate that is nearer to the best score by 2.
                 assert!(!is_shut((gate + 2).min(best as u64), best as u64, scale, height));
             }
         }

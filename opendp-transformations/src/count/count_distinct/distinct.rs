@@ -3,7 +3,7 @@
 use rayon::prelude::*;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use crate::Key;
+use crate::count::key::{Form, Key, LongKey};
 use crate::count::table::{Table, mixed, seed};
 
 /// The maximum number of keys that a set keeps in one table. Such a table fits a cache.
@@ -31,32 +31,30 @@ const PARALLEL: usize = 1 << 17;
 /// of a list is its initial capacity, or at most twice the number of its distinct words. Sets with
 /// the same seed are joined list by list, without reading the words. Counting uses all cores. The
 /// results do not depend on the seed.
-pub(crate) struct Set<K> {
-    few: Table<K, ()>,
+pub(crate) struct Set<L> {
+    few: Table<L, ()>,
     many: Option<Box<Words>>,
     seed: u64,
 }
-impl<K: Key> Set<K> {
+impl<L: LongKey> Set<L> {
     /// Make an empty set.
     pub(crate) fn new(seed: u64) -> Self {
         Set { few: Table::new(), many: None, seed }
     }
     /// Add keys to the set.
-    pub(crate) fn extend(&mut self, keys: &[K]) {
+    pub(crate) fn extend<K: Key<Long = L>>(&mut self, keys: &[K]) {
         for some in keys.chunks(FEW) {
             match &mut self.many {
-                Some(many) => {
+                Some(many) if K::HAS_WORD => {
                     for key in some {
                         many.insert(key.word());
                     }
                 }
-                None => {
+                _ => {
                     for key in some {
-                        self.few.update(key, |()| {});
+                        self.few.entry(key.form());
                     }
-                    if K::HAS_WORD && FEW < self.few.len() {
-                        self.spread();
-                    }
+                    self.spread_if_many();
                 }
             }
         }
@@ -66,46 +64,66 @@ impl<K: Key> Set<K> {
         if self.many.is_none() && other.many.is_some() {
             std::mem::swap(self, &mut other);
         }
-        match other.many {
-            Some(words) => self.spread().merge(*words),
-            None => {
-                self.extend(&other.keys());
-            }
+        self.few.merge(&other.few, |(), ()| {});
+        if let Some(words) = other.many {
+            self.spread().merge(*words);
+        } else {
+            self.spread_if_many();
         }
     }
     /// Count the keys.
     pub(crate) fn count(self) -> usize {
         self.few.len() + self.many.map_or(0, |many| many.count())
     }
-    /// List the keys of the set. A key can occur twice in the list.
-    fn keys(&self) -> Vec<K> {
-        let mut keys = Vec::new();
-        self.few.visit(&mut |key, ()| keys.push(key));
-        for word in self.many.iter().flat_map(|many| many.iter()) {
-            keys.extend(K::from_word(word));
+    /// Switch to the representation for many words, if there are many words.
+    fn spread_if_many(&mut self) {
+        if self.many.is_some() || FEW < self.few.words() {
+            self.spread();
         }
-        keys
     }
-    /// Switch to the representation for many keys, if the set has not switched before.
+    /// Move all words to the representation for many words.
     fn spread(&mut self) -> &mut Words {
         let (few, seed) = (&mut self.few, self.seed);
-        self.many.get_or_insert_with(|| {
-            let mut many = Box::new(Words::new(seed));
-            std::mem::replace(few, Table::new()).visit(&mut |key, ()| many.insert(key.word()));
-            many
-        })
+        let many = self.many.get_or_insert_with(|| Box::new(Words::new(seed)));
+        few.drain_words(&mut |word| many.insert(word));
+        many
     }
 }
-// The list that is written can contain a key twice.
-impl<K: Key> Serialize for Set<K> {
+/// A set as it is written. A word can occur twice.
+#[derive(Serialize, Deserialize)]
+struct Saved<L> {
+    words: Vec<u64>,
+    doubles: Vec<u128>,
+    others: Vec<L>,
+}
+impl<L: LongKey> Serialize for Set<L> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        self.keys().serialize(serializer)
+        let words = self.many.iter().flat_map(|many| many.iter()).collect();
+        let mut saved = Saved { words, doubles: Vec::new(), others: Vec::new() };
+        self.few.visit(&mut |form, ()| match form {
+            Form::Word(word) => saved.words.push(word),
+            Form::Double(word) => saved.doubles.push(word),
+            Form::Long(key) => saved.others.push(key),
+        });
+        saved.serialize(serializer)
     }
 }
-impl<'de, K: Key> Deserialize<'de> for Set<K> {
+impl<'de, L: LongKey> Deserialize<'de> for Set<L> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let saved = Saved::<L>::deserialize(deserializer)?;
         let mut set = Set::new(seed());
-        set.extend(&Vec::<K>::deserialize(deserializer)?);
+        for some in saved.words.chunks(FEW) {
+            for word in some {
+                set.few.entry(Form::Word(*word));
+            }
+            set.spread_if_many();
+        }
+        for word in saved.doubles {
+            set.few.entry(Form::Double(word));
+        }
+        for key in &saved.others {
+            set.few.entry(Form::Long(key));
+        }
         Ok(set)
     }
 }
@@ -277,7 +295,7 @@ mod tests {
             }
         }
         let bytes = serde_json::to_vec(&filled(keys, 1)).unwrap();
-        let again: Set<K> = serde_json::from_slice(&bytes).unwrap();
+        let again: Set<K::Long> = serde_json::from_slice(&bytes).unwrap();
         assert_eq!(again.count(), expected);
     }
 

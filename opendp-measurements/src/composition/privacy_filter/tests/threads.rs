@@ -7,7 +7,7 @@ use super::*;
 const ROUNDS: u64 = 100;
 const STEPS: u64 = 64;
 
-/// The charges of all threads against one budget of 100 twentieths.
+/// The questions of all threads, which are charged to one budget of 100 twentieths.
 struct Spending {
     /// The number of questions that the outer session answered.
     answered: usize,

@@ -1,0 +1,26 @@
+//! Runs two releases with the same noise, to compare them.
+
+use crate::{Error, Result, random};
+
+/// Run two closures, one after the other, on the same random words, and return both results.
+///
+/// So a test can show that two forms of one mechanism, such as a typed measurement and a registered
+/// one, give the same release bit for bit. **Never use it for a release**: two releases with the
+/// same noise reveal the difference of their data.
+///
+/// The words are new at each call. They are the same for both closures while each closure draws
+/// less than 1 MiB, and draws only in the thread of the caller.
+///
+/// # Errors
+/// `NoEntropy` when the operating system gives no random bits.
+///
+/// ```
+/// # use opendp_core::{laws, random::{RandomSource, with_secure}};
+/// let draw = || with_secure(|source| source.word());
+/// let (first, second) = laws::on_one_tape(draw, draw)?;
+/// assert_eq!(first, second);
+/// # Ok::<(), opendp_core::Error>(())
+/// ```
+pub fn on_one_tape<A, B>(first: impl FnOnce() -> A, second: impl FnOnce() -> B) -> Result<(A, B)> {
+    random::on_one_tape(first, second).map_err(Error::from)
+}

@@ -1,0 +1,294 @@
+//! The dominating pairs that shares of a budget can have.
+
+use std::f64::consts::PI;
+use std::sync::Arc;
+
+use opendp_core::arith::{Directed, DirectedFloat};
+use opendp_core::{Error, Result};
+use serde_json::{Value as Json, json};
+
+use super::{
+    Account, BoundedRangePair, DiscreteLaplacePair, DominatingPair, GaussianPair, LaplacePair,
+    PrivatePair, SampledGaussianPair, concentrated_rho_of_pure, mu_of_pure,
+};
+
+/// A dominating pair of a share of the budget, or of a release.
+///
+/// [`dominates`](SharePair::dominates) decides whether a release fits a share.
+/// [`SharedAccount`](super::SharedAccount) composes shares. The numbers count as exact. A release
+/// states numbers that are rounded up.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum SharePair {
+    /// Every release that is `(epsilon, delta)`-DP.
+    Private {
+        /// The largest loss, except in an event of probability delta.
+        epsilon: f64,
+        /// The probability of the event of unbounded loss.
+        delta: f64,
+    },
+    /// Laplace noise on real numbers. Noise on integers has the pair
+    /// [`DiscreteLaplace`](SharePair::DiscreteLaplace), which this pair does not dominate.
+    Laplace {
+        /// The L1 distance divided by the scale of the noise.
+        epsilon: f64,
+    },
+    /// Discrete Laplace noise on integers.
+    DiscreteLaplace {
+        /// The L1 distance.
+        sensitivity: u32,
+        /// The scale of the noise.
+        scale: f64,
+    },
+    /// Continuous Gaussian noise, and every other release that is `mu`-GDP.
+    Gaussian {
+        /// The L2 distance divided by the standard deviation of the noise.
+        mu: f64,
+    },
+    /// Gaussian noise on a Poisson sample. Neighbours differ by one added or removed record.
+    SampledGaussian {
+        /// The sensitivity divided by the standard deviation of the noise.
+        mu: f64,
+        /// The probability that a record is in the sample.
+        rate: f64,
+    },
+    /// Successive choices among candidates by Gumbel noise, or by the exponential mechanism.
+    Choices {
+        /// The range of the loss of each choice: the length of the interval of its losses.
+        range: f64,
+        /// The number of successive choices.
+        count: u32,
+    },
+}
+
+impl SharePair {
+    /// Check the numbers of the pair.
+    ///
+    /// # Errors
+    /// `InvalidDistance` when a number is negative or not finite, a delta or a rate is above 1, or
+    /// a scale is 0.
+    pub(super) fn checked(self) -> Result<Self> {
+        let numbers = match self {
+            SharePair::Private { epsilon, delta } => [epsilon, delta],
+            SharePair::Laplace { epsilon } => [epsilon, 0.0],
+            SharePair::DiscreteLaplace { scale, .. } => [scale.recip(), 0.0],
+            SharePair::Gaussian { mu } => [mu, 0.0],
+            SharePair::SampledGaussian { mu, rate } => [mu, rate],
+            SharePair::Choices { range, .. } => [range, 0.0],
+        };
+        let [loss, part] = numbers;
+        if 0.0 <= loss && loss.is_finite() && (0.0..=1.0).contains(&part) {
+            return Ok(self);
+        }
+        Err(Error::InvalidDistance(format!(
+            "a share: expected finite numbers of at least 0, found {self:?}"
+        )))
+    }
+    /// Return the pair with `factor` times the loss. A delta, a rate, a sensitivity and a number of
+    /// choices stay the same.
+    #[must_use]
+    pub fn times(self, factor: f64) -> Self {
+        match self {
+            SharePair::Private { epsilon, delta } => {
+                SharePair::Private { epsilon: epsilon * factor, delta }
+            }
+            SharePair::Laplace { epsilon } => SharePair::Laplace { epsilon: epsilon * factor },
+            SharePair::DiscreteLaplace { sensitivity, scale } => {
+                SharePair::DiscreteLaplace { sensitivity, scale: scale / factor }
+            }
+            SharePair::Gaussian { mu } => SharePair::Gaussian { mu: mu * factor },
+            SharePair::SampledGaussian { mu, rate } => {
+                SharePair::SampledGaussian { mu: mu * factor, rate }
+            }
+            SharePair::Choices { range, count } => {
+                SharePair::Choices { range: range * factor, count }
+            }
+        }
+    }
+    /// Return the largest loss, rounded up. The result is infinite if there is none.
+    pub fn most(&self) -> f64 {
+        let most = match *self {
+            SharePair::Private { epsilon, delta: 0.0 } | SharePair::Laplace { epsilon } => {
+                Ok(epsilon)
+            }
+            SharePair::DiscreteLaplace { sensitivity: 0, .. }
+            | SharePair::SampledGaussian { rate: 0.0, .. }
+            | SharePair::SampledGaussian { mu: 0.0, .. }
+            | SharePair::Gaussian { mu: 0.0 } => Ok(0.0),
+            SharePair::DiscreteLaplace { sensitivity, scale } => {
+                f64::from(sensitivity).inf_div(scale)
+            }
+            SharePair::Choices { range, count } => f64::from(count).inf_mul(range),
+            _ => Ok(f64::INFINITY),
+        };
+        most.unwrap_or(f64::INFINITY)
+    }
+    /// Return a `rho` for which every release within the share is `rho`-zero-concentrated, rounded
+    /// up, if one is known.
+    ///
+    /// # Proof
+    /// A pure loss has the `rho` of [`concentrated_rho_of_pure`], and is admitted by shares of pure
+    /// losses, of choices and of Gaussian noise. A `mu`-GDP release is post-processing of a normal
+    /// shift (Dong, Roth, Su 2022), so its `rho` is `mu^2 / 2`. A choice of range `r` has the `rho`
+    /// `r^2 / 8` (Cesar, Rogers 2021). A share of choices of range `r` also admits a pure loss of
+    /// up to `r / 2`, whose `rho` is at most `r^2 / 8`. The number `r^2 / 8` is less than the `rho`
+    /// of the pair of the choices, because this pair dominates all mechanisms of the range at once.
+    pub(super) fn rho(&self) -> Option<f64> {
+        let most = self.most();
+        let rho = match *self {
+            _ if most == 0.0 => Ok(0.0),
+            SharePair::Gaussian { mu } => mu.inf_mul(mu).and_then(|square| square.inf_div(2.0)),
+            SharePair::Choices { range, count } => {
+                let square = range.inf_mul(range).and_then(|square| square.inf_div(8.0));
+                square.and_then(|each| each.inf_mul(f64::from(count)))
+            }
+            SharePair::Private { delta: 0.0, .. }
+            | SharePair::Laplace { .. }
+            | SharePair::DiscreteLaplace { .. } => concentrated_rho_of_pure(most),
+            SharePair::Private { .. } | SharePair::SampledGaussian { .. } => return None,
+        };
+        rho.ok().filter(|rho| rho.is_finite())
+    }
+    /// Return a `mu` for which the release is `mu`-GDP, rounded up. The result is infinite if none
+    /// is known.
+    fn mu(&self) -> f64 {
+        let pure = || mu_of_pure(self.most()).unwrap_or(f64::INFINITY);
+        match *self {
+            SharePair::Gaussian { mu } | SharePair::SampledGaussian { mu, .. } => mu,
+            SharePair::Choices { range, count } => {
+                let square = || {
+                    let square = range.inf_mul(range)?.inf_mul(PI.next_up())?;
+                    square.inf_mul(f64::from(count))?.inf_div(8.0)?.inf_sqrt()
+                };
+                square().unwrap_or(f64::INFINITY).min(pure())
+            }
+            _ => pure(),
+        }
+    }
+    /// Return whether this pair dominates every release that has the pair `other`.
+    ///
+    /// # Proof
+    /// *Private.* An `(e, d)`-DP release with `e <= epsilon` and `d <= delta` is post-processing of
+    /// this pair (Kairouz, Oh, Viswanath 2015).
+    ///
+    /// *Laplace.* The noise is log-concave, so shifts by a smaller distance are dominated (Dong,
+    /// Roth, Su 2022). See [`LaplacePair`] for vectors.
+    ///
+    /// *Discrete Laplace.* The same holds for a smaller distance at one scale. At a larger scale,
+    /// let `a` and `b` be `e^(-1 / scale)` for the smaller and for the larger scale, so `a < b`.
+    /// The generating function of the noise is `(1 - a)^2 / ((1 - a z) (1 - a / z))`. Now `(1 - a
+    /// z) / (1 - b z) = a / b + (1 - a / b) / (1 - b z)`. Up to a constant factor, this is the
+    /// generating function of a mixture of 0 and a geometric number. The same holds for `1 / z`. So
+    /// noise of the larger scale is noise of the smaller scale plus independent noise.
+    ///
+    /// *Gaussian.* A `mu`-GDP release is post-processing of a shift by `mu`, and a smaller `mu` is
+    /// dominated (Dong, Roth, Su 2022). [`mu_of_pure`] gives the `mu` of a pure loss, and
+    /// [`mu_squared_of_choices`](super::mu_squared_of_choices) the `mu` of choices. The same noise
+    /// on a Poisson sample is dominated too: the next paragraph compares its rate with the rate 1,
+    /// which is no sampling.
+    ///
+    /// *Sampled Gaussian.* Let `P = (1 - q) N(0, 1) + q N(m, 1)` and `Q = N(0, 1)`. A smaller rate
+    /// `l q` gives the mixture `l P + (1 - l) Q` in the place of `P`. The divergence `sup_S P(S) -
+    /// e^x Q(S)` is convex in the two distributions together, and is least if they are equal. So a
+    /// smaller rate is dominated, in both directions. For a smaller shift, multiply an output by a
+    /// number below 1 and add independent noise, so that the variance is 1 again. This is
+    /// post-processing of both distributions.
+    ///
+    /// *Choices.* A shorter interval of losses is contained in a longer interval. If there are
+    /// fewer choices, add constants: a constant is a choice of range 0. The losses of an `e`-DP
+    /// release are from `-e` to `e`, so their range is `2 e`. [`BoundedRangePair`] dominates every
+    /// release of its range.
+    pub fn dominates(&self, other: &SharePair) -> bool {
+        if other.most() == 0.0 {
+            return true;
+        }
+        match (*self, *other) {
+            (
+                SharePair::Private { epsilon, delta },
+                SharePair::Private { epsilon: e, delta: d },
+            ) => e <= epsilon && d <= delta,
+            (SharePair::Private { epsilon, .. }, other) => other.most() <= epsilon,
+            (SharePair::Laplace { epsilon }, SharePair::Laplace { epsilon: e }) => e <= epsilon,
+            (
+                SharePair::DiscreteLaplace { sensitivity, scale },
+                SharePair::DiscreteLaplace { sensitivity: d, scale: s },
+            ) => d <= sensitivity && scale <= s,
+            (SharePair::Gaussian { mu }, other) => other.mu() <= mu,
+            (
+                SharePair::SampledGaussian { mu, rate },
+                SharePair::SampledGaussian { mu: m, rate: q },
+            ) => m <= mu && q <= rate,
+            (SharePair::Choices { range, count }, SharePair::Choices { range: r, count: k }) => {
+                r <= range && k <= count
+            }
+            (SharePair::Choices { range, count }, other) => {
+                0 < count && 2.0 * other.most() <= range
+            }
+            _ => false,
+        }
+    }
+    /// Add `times` releases with this pair to an account.
+    pub fn add_to(&self, account: Account, times: u64) -> Account {
+        if self.most() == 0.0 {
+            return account;
+        }
+        let (pair, count): (Arc<dyn DominatingPair>, u64) = match *self {
+            SharePair::Private { epsilon, delta } => (Arc::new(PrivatePair { epsilon, delta }), 1),
+            SharePair::Laplace { epsilon } => (Arc::new(LaplacePair { epsilon }), 1),
+            SharePair::DiscreteLaplace { sensitivity, scale } => {
+                (Arc::new(DiscreteLaplacePair { sensitivity, scale }), 1)
+            }
+            SharePair::Gaussian { mu } | SharePair::SampledGaussian { mu, rate: 1.0 } => {
+                (Arc::new(GaussianPair { mu }), 1)
+            }
+            SharePair::SampledGaussian { mu, rate } => {
+                (Arc::new(SampledGaussianPair { mu, rate, removed: true }), 1)
+            }
+            SharePair::Choices { range, count } => {
+                (Arc::new(BoundedRangePair { epsilon: range }), count.into())
+            }
+        };
+        account.with(pair, count.saturating_mul(times))
+    }
+    /// Convert to JSON. The numbers are exact.
+    pub fn to_json(&self) -> Json {
+        match *self {
+            SharePair::Private { epsilon, delta } => {
+                json!({ "private": [epsilon, delta] })
+            }
+            SharePair::Laplace { epsilon } => json!({ "laplace": [epsilon] }),
+            SharePair::DiscreteLaplace { sensitivity, scale } => {
+                json!({ "discrete_laplace": [sensitivity, scale] })
+            }
+            SharePair::Gaussian { mu } => json!({ "gaussian": [mu] }),
+            SharePair::SampledGaussian { mu, rate } => json!({ "sampled_gaussian": [mu, rate] }),
+            SharePair::Choices { range, count } => json!({ "choices": [range, count] }),
+        }
+    }
+    /// Read from JSON.
+    ///
+    /// # Errors
+    /// `FailedCast` when the JSON was not written by [`to_json`](SharePair::to_json).
+    pub fn from_json(json: &Json) -> Result<Self> {
+        let wrong = || Error::FailedCast("a share as JSON: the pair is missing or wrong".into());
+        let whole = |number: f64| {
+            let fits = (0.0..=f64::from(u32::MAX)).contains(&number) && number.fract() == 0.0;
+            if fits { Ok(number as u32) } else { Err(wrong()) }
+        };
+        let (name, numbers) =
+            json.as_object().and_then(|map| map.iter().next()).ok_or_else(wrong)?;
+        let numbers = numbers.as_array().ok_or_else(wrong)?.iter().map(Json::as_f64);
+        let numbers = numbers.collect::<Option<Vec<_>>>().ok_or_else(wrong)?;
+        let pair = match (name.as_str(), numbers.as_slice()) {
+            ("private", &[epsilon, delta]) => SharePair::Private { epsilon, delta },
+            ("laplace", &[epsilon]) => SharePair::Laplace { epsilon },
+            ("discrete_laplace", &[sensitivity, scale]) => {
+                SharePair::DiscreteLaplace { sensitivity: whole(sensitivity)?, scale }
+            }
+            ("gaussian", &[mu]) => SharePair::Gaussian { mu },
+            ("sampled_gaussian", &[mu, rate]) => SharePair::SampledGaussian { mu, rate },
+            ("choices", &[range, count]) => SharePair::Choices { range, count: whole(count)? },
+            _ => return Err(wrong()),
+        };
+        pair.checked()
+    }
+}

@@ -1,0 +1,264 @@
+//! An account whose shares are fixed in advance, each with its own dominating pair.
+
+use opendp_core::arith::{Directed, Exact};
+use opendp_core::{Error, Result};
+use serde_json::{Value as Json, json};
+
+use super::{Account, SharePair, concentrated_delta, concentrated_epsilon};
+
+/// An account of an epsilon and a delta that is divided into shares before the first release. Each
+/// share has a dominating pair.
+///
+/// An [`AdaptiveAccount`](super::AdaptiveAccount) does not know the kinds of later releases. So it
+/// charges every pure loss as randomized response or as a normal shift, and divides delta among its
+/// filters. Here the kinds are known, and the composition uses the distribution of the loss of each
+/// kind.
+///
+/// # What is proved
+///
+/// Together, the releases are `(epsilon, delta)`-DP for the budget. Each release, its order among
+/// the shares, and the decision to continue may depend on all earlier answers. The shares and their
+/// pairs must not depend on any answer.
+///
+/// *Proof.* Let `A` be a set of shares. Claim: the product of the pairs of `A` dominates every
+/// interaction that uses each share of `A` at most once. The proof is by induction over the size of
+/// `A`. An interaction without releases has equal distributions, which every pair dominates. Let
+/// the first release use the share `s`. Its pair dominates the release
+/// ([`SharePair::dominates`]). Given any answer, the rest of the interaction uses the other shares,
+/// so the product of their pairs dominates the rest. This product is the same for all answers. So
+/// the product of all pairs of `A` dominates the interaction (adaptive composition of dominating
+/// pairs: Zhu, Dong, Wang 2022, Theorem 10). If the choice of the first share is random, convexity
+/// gives the same claim. [`new`](SharedAccount::new) checks the delta of the product of all shares
+/// with [`Account`], in both directions.
+///
+/// There is a second bound. If every release of each share has a known `rho`, the sum of all `rho`
+/// bounds the whole interaction (Bun, Steinke 2016, Lemma 2.3): each `rho` is the same for all
+/// answers. [`concentrated_delta`] converts the sum. It is enough if one of the two bounds is
+/// within the budget. For many choices the second bound is smaller, because the pair of a choice
+/// dominates all mechanisms of its range at once.
+///
+/// For the pair of a Poisson sample, neighbours differ by an added or removed record. The other
+/// pairs are the same in both directions.
+///
+/// | pair of the share | releases that it admits | theorem |
+/// |---|---|---|
+/// | `Private` | every `(epsilon, delta)`-DP release | Kairouz, Oh, Viswanath 2015 |
+/// | `Laplace` | Laplace noise on real numbers, of a smaller loss | Dong, Roth, Su 2022 |
+/// | `DiscreteLaplace` | discrete Laplace noise, of a smaller distance or a larger scale | the proof of [`SharePair::dominates`] |
+/// | `Gaussian` | `mu`-GDP releases, choices and pure losses, of a smaller `mu` | Dong, Roth, Su 2022 |
+/// | `SampledGaussian` | the same on Poisson samples, of a smaller `mu` or rate | Zhu, Dong, Wang 2022, Theorem 11 |
+/// | `Choices` | choices and pure losses, of a smaller range | Dong, Durfee, Rogers 2020 |
+/// | all, in any order | | Zhu, Dong, Wang 2022, Theorem 10 |
+/// | shares with a `rho`, in any order | | Bun, Steinke 2016, Lemma 2.3; Cesar, Rogers 2021 |
+/// | shares that depend on answers | refused: use an [`AdaptiveAccount`](super::AdaptiveAccount) | |
+/// | conversations, interleaved | refused: no theorem covers them here | |
+///
+/// ```
+/// use opendp_measurements::accounting::{SharePair, SharedAccount};
+/// // Sixteen medians, each a choice among candidates. The account finds the largest ranges.
+/// let medians = vec![SharePair::Choices { range: 1.0, count: 1 }; 16];
+/// let mut account = SharedAccount::fitting(&"1".parse()?, &"1e-6".parse()?, &medians)?;
+/// let SharePair::Choices { range, .. } = account.shares()[0] else { panic!() };
+/// assert!(0.108 < range); // a sixteenth of epsilon is 0.0625
+/// account.charge(0, &SharePair::Choices { range: 0.1, count: 1 })?;
+/// // Two choices of this range are not one choice.
+/// assert!(account.charge(1, &SharePair::Choices { range: 0.1, count: 2 }).is_err());
+/// # Ok::<(), opendp_core::Error>(())
+/// ```
+#[derive(Clone, Debug, PartialEq)]
+pub struct SharedAccount {
+    epsilon: Exact,
+    delta: Exact,
+    shares: Vec<SharePair>,
+    /// Whether each share was used.
+    used: Vec<bool>,
+}
+
+/// [`SharedAccount::factor`] stops if the factor is known up to this relative error.
+const CLOSE: f64 = 1e-6;
+/// The least and the largest factor that [`SharedAccount::factor`] tries.
+const FACTORS: std::ops::Range<f64> = 1e-100..1e100;
+
+impl SharedAccount {
+    /// Open an account with a budget and its shares.
+    ///
+    /// # Errors
+    /// * `BudgetExceeded` when the composition of all shares exceeds the budget
+    /// * `InvalidDistance` when a number of a share is not allowed, or the budget is not a finite
+    ///   epsilon and a delta below 1
+    pub fn new(epsilon: &Exact, delta: &Exact, shares: &[SharePair]) -> Result<Self> {
+        if !epsilon.is_finite() || 1.0 <= delta.to_f64_up() {
+            let reason = "expected a finite epsilon and a delta below 1";
+            return Err(Error::InvalidDistance(reason.into()));
+        }
+        let shares = shares.iter().map(|pair| pair.checked()).collect::<Result<Vec<_>>>()?;
+        let (epsilon, delta) = (epsilon.clone(), delta.clone());
+        let account = SharedAccount { used: vec![false; shares.len()], epsilon, delta, shares };
+        if account.fits(&account.shares)? {
+            return Ok(account);
+        }
+        let reason = "the shares together exceed the budget; make their losses smaller";
+        Err(Error::BudgetExceeded(reason.into()))
+    }
+    /// Open an account with the largest shares of given proportions. The losses of all `shares` are
+    /// multiplied by their [factor](SharedAccount::factor).
+    ///
+    /// # Errors
+    /// The errors of [`new`](SharedAccount::new).
+    pub fn fitting(epsilon: &Exact, delta: &Exact, shares: &[SharePair]) -> Result<Self> {
+        let factor = SharedAccount::factor(epsilon, delta, shares)?;
+        let shares: Vec<_> = shares.iter().map(|pair| pair.times(factor)).collect();
+        SharedAccount::new(epsilon, delta, &shares)
+    }
+    /// Find a factor by which the losses of all shares can be [multiplied](SharePair::times), so
+    /// that the shares together fit the budget. The factor is within a millionth of the largest
+    /// one.
+    ///
+    /// # Errors
+    /// The errors of [`new`](SharedAccount::new).
+    pub fn factor(epsilon: &Exact, delta: &Exact, shares: &[SharePair]) -> Result<f64> {
+        let empty = SharedAccount::new(epsilon, delta, &[])?;
+        let fits = |factor: f64| {
+            let all = shares.iter().map(|pair| pair.times(factor).checked());
+            all.collect::<Result<Vec<_>>>().map_or(Ok(false), |all| empty.fits(&all))
+        };
+        let (mut low, mut high) = (1.0, 2.0);
+        while high < FACTORS.end && fits(high)? {
+            (low, high) = (high, high * 2.0);
+        }
+        while FACTORS.start < low && !fits(low)? {
+            (low, high) = (low / 2.0, low);
+        }
+        while low * (1.0 + CLOSE) < high {
+            let middle = low + (high - low) / 2.0;
+            if fits(middle)? { low = middle } else { high = middle }
+        }
+        Ok(low)
+    }
+    /// Whether the composition of some shares is within the budget. There are two bounds.
+    fn fits(&self, shares: &[SharePair]) -> Result<bool> {
+        let (epsilon, most) = (self.epsilon.to_f64_down(), self.delta.to_f64_down());
+        if let Some(rho) = total_rho(shares.iter())
+            && concentrated_delta(rho, epsilon).is_ok_and(|delta| delta <= most)
+        {
+            return Ok(true);
+        }
+        Ok(composed(shares.iter()).delta_above(epsilon)? <= most)
+    }
+    /// Use a share for a release that has the pair `release`.
+    ///
+    /// # Errors
+    /// `BudgetExceeded` when there is no such share, the share was used before, or its pair does
+    /// not dominate the release. The account then stays unchanged.
+    pub fn charge(&mut self, place: usize, release: &SharePair) -> Result<()> {
+        let (Some(share), Some(used)) = (self.shares.get(place), self.used.get_mut(place)) else {
+            return Err(Error::BudgetExceeded(format!("the budget has no share {place}")));
+        };
+        if *used {
+            return Err(Error::BudgetExceeded(format!("share {place} was used before")));
+        }
+        if !share.dominates(&release.checked()?) {
+            return Err(Error::BudgetExceeded(format!(
+                "the query loses {release:?}, and its share of the budget was fixed as {share:?}"
+            )));
+        }
+        *used = true;
+        Ok(())
+    }
+    /// Return the pairs of all shares.
+    pub fn shares(&self) -> &[SharePair] {
+        &self.shares
+    }
+    /// Return the first share that was not used.
+    pub fn next_share(&self) -> Option<usize> {
+        self.used.iter().position(|used| !used)
+    }
+    /// Return the budget: an epsilon and a delta.
+    pub fn budget(&self) -> (&Exact, &Exact) {
+        (&self.epsilon, &self.delta)
+    }
+    /// Return an epsilon and a delta of the used shares, rounded up. These two numbers are valid if
+    /// it was fixed in advance which shares are used. Otherwise only the whole budget is a valid
+    /// bound.
+    ///
+    /// # Errors
+    /// The errors of the computation.
+    pub fn spent(&self) -> Result<(Exact, Exact)> {
+        self.loss_of(true, Account::epsilon_above)
+    }
+    /// Return an epsilon and a delta of the shares that were not used, rounded down.
+    ///
+    /// # Errors
+    /// The errors of the computation.
+    pub fn left(&self) -> Result<(Exact, Exact)> {
+        if !self.used.contains(&true) {
+            return Ok((self.epsilon.clone(), self.delta.clone()));
+        }
+        self.loss_of(false, Account::epsilon_below)
+    }
+    /// Return an epsilon and a delta of the used or the unused shares. Take the smaller of the two
+    /// bounds, and at most the budget. `bound` computes the epsilon of the composition. Without
+    /// shares, delta is 0.
+    fn loss_of(
+        &self,
+        used: bool,
+        bound: fn(&Account, f64) -> Result<f64>,
+    ) -> Result<(Exact, Exact)> {
+        let account = composed(self.of(used));
+        let delta = self.delta.to_f64_down();
+        let known = total_rho(self.of(used)).and_then(|rho| concentrated_epsilon(rho, delta).ok());
+        let epsilon = bound(&account, delta)?.min(known.unwrap_or(f64::INFINITY));
+        let epsilon = Exact::from_f64(epsilon)?.min(self.epsilon.clone());
+        let delta = if account.parts().is_empty() { Exact::ZERO } else { self.delta.clone() };
+        Ok((epsilon, delta))
+    }
+    fn of(&self, used: bool) -> impl Iterator<Item = &SharePair> {
+        let shares = self.shares.iter().zip(&self.used);
+        shares.filter(move |(_, of)| **of == used).map(|(share, _)| share)
+    }
+    /// Convert the account to JSON. The numbers are exact.
+    pub fn to_json(&self) -> Json {
+        json!({
+            "epsilon": self.epsilon.to_string(),
+            "delta": self.delta.to_string(),
+            "shares": self.shares.iter().map(SharePair::to_json).collect::<Vec<_>>(),
+            "used": self.used,
+        })
+    }
+    /// Read an account from JSON. The shares are composed again, and must fit the budget. The
+    /// caller must protect the JSON from changes: with another `used`, a share can be used twice.
+    ///
+    /// # Errors
+    /// `FailedCast` when the JSON was not written by [`to_json`](SharedAccount::to_json), and the
+    /// errors of [`new`](SharedAccount::new).
+    pub fn from_json(json: &Json) -> Result<Self> {
+        let wrong =
+            |name: &str| Error::FailedCast(format!("shares as JSON: `{name}` is missing or wrong"));
+        let exact = |name: &str| {
+            let text = json.get(name).and_then(Json::as_str);
+            text.and_then(|text| text.parse::<Exact>().ok()).ok_or_else(|| wrong(name))
+        };
+        let list = |name: &str| json.get(name).and_then(Json::as_array).ok_or_else(|| wrong(name));
+        let shares =
+            list("shares")?.iter().map(SharePair::from_json).collect::<Result<Vec<_>>>()?;
+        let used: Option<Vec<bool>> = list("used")?.iter().map(Json::as_bool).collect();
+        let used = used.filter(|used| used.len() == shares.len()).ok_or_else(|| wrong("used"))?;
+        let account = SharedAccount::new(&exact("epsilon")?, &exact("delta")?, &shares)?;
+        Ok(SharedAccount { used, ..account })
+    }
+}
+/// Add up the `rho` of shares, rounded up, if every share has a `rho`.
+fn total_rho<'p>(mut shares: impl Iterator<Item = &'p SharePair>) -> Option<f64> {
+    shares.try_fold(0.0_f64, |total, share| total.inf_add(share.rho()?).ok())
+}
+fn composed<'p>(shares: impl Iterator<Item = &'p SharePair>) -> Account {
+    // Adding many equal pairs one by one is slow.
+    let shares: Vec<&SharePair> = shares.collect();
+    shares.chunk_by(|a, b| a == b).fold(Account::new(), |account, equal| match equal {
+        [share, ..] => share.add_to(account, equal.len() as u64),
+        [] => account,
+    })
+}
+
+#[cfg(test)]
+mod tests;
