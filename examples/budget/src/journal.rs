@@ -6,6 +6,7 @@ use opendp_analysis::context::{Entry, ErrorIn, Journal};
 use opendp_core::arith::Exact;
 use opendp_core::{Error, Result};
 use opendp_ledger::{Ledger, Loss, Notion, Request, Terms};
+use opendp_measurements::accounting::SharePair;
 use serde_json::{Value as Json, json};
 
 /// The name of the budget in the ledger.
@@ -108,6 +109,8 @@ fn write(entry: &Entry) -> Json {
         "rho": entry.rho.as_ref().map(Exact::to_string),
         "threshold": entry.threshold,
         "reserved": entry.reserved.as_ref().map(|parts| parts.each_ref().map(Exact::to_string)),
+        "share": entry.share.as_ref().map(SharePair::to_json),
+        "shares": entry.shares.as_ref().map(|all| all.iter().map(SharePair::to_json).collect::<Vec<_>>()),
         "accuracy": entry.accuracy,
         "in_ranks": entry.error_in == ErrorIn::Ranks,
         "in_counts": entry.error_in == ErrorIn::Counts,
@@ -145,6 +148,14 @@ fn read(kept: &Json, loss: &[Exact]) -> Result<Entry> {
         rho: kept["rho"].as_str().map(str::parse).transpose()?,
         reserved: match (kept["reserved"][0].as_str(), kept["reserved"][1].as_str()) {
             (Some(pure), Some(deltas)) => Some([pure.parse()?, deltas.parse()?]),
+            _ => None,
+        },
+        share: match &kept["share"] {
+            Json::Null => None,
+            share => Some(SharePair::from_json(share)?),
+        },
+        shares: match &kept["shares"] {
+            Json::Array(all) => Some(all.iter().map(SharePair::from_json).collect::<Result<_>>()?),
             _ => None,
         },
         accuracy: kept["accuracy"].as_f64(),

@@ -59,7 +59,7 @@ pub(crate) struct Line {
 /// Ask the ten questions.
 ///
 /// # Errors
-/// `BudgetExceeded` when the budget is spent, `FailedFunction` without entropy.
+/// `BudgetExceeded` when the budget is spent, `NoEntropy` without random bits.
 pub(crate) fn ask(context: &Context<Loss>) -> Result<Vec<Line>> {
     let workers = |title: &str| ask_about(context, title).filter("status", |s: &i64| *s == 1);
     let mut lines = Vec::new();

@@ -14,7 +14,8 @@
 //! a common choice.
 //!
 //! **In what shares.** Choose a [`Split`]: [evenly](Split::evenly) over a number of questions, [by
-//! weights](Split::by_weights), or [as you go](Split::as_you_go).
+//! weights](Split::by_weights), [as you go](Split::as_you_go), or [by kinds of
+//! noise](Split::by_kinds), if these are known in advance.
 //!
 //! ```
 //! use opendp_analysis::{Budget, Context, PrivacyUnit, Split, Table};
@@ -195,15 +196,18 @@
 //! | rho | Gaussian, selection | rho | Feldman, Zrnic 2021 |
 //! | epsilon, delta | Gaussian | the square of `mu` | Smith, Thakurta 2022; Koskela, Tobaben, Honkela 2023 |
 //! | epsilon, delta | Laplace, selection | epsilon, or the square of `mu` | Kairouz, Oh, Viswanath 2015; Dong, Roth, Su 2022 |
-//! | epsilon, delta | selections, if one is the first release | rho, or as above | Feldman, Zrnic 2021 |
+//! | epsilon, delta | selections, if the first release is a selection | rho, or as above | Feldman, Zrnic 2021 |
 //! | epsilon, delta | both | epsilon and the square of `mu`, side by side | Zhu, Dong, Wang 2022 |
 //! | epsilon, delta | with a threshold | delta, and epsilon as above | Kairouz, Oh, Viswanath 2015 |
+//! | epsilon, delta, [by kinds](Split::by_kinds) | all, each in its share | the distributions of all losses | Zhu, Dong, Wang 2022 |
 //!
 //! The proof for an epsilon and a delta is in
-//! [`AdaptiveAccount`](opendp_measurements::accounting::AdaptiveAccount). Two combinations have no
-//! proof and are errors: `count_by` with Gaussian noise, and Laplace noise under a rho. Under an
-//! epsilon and a delta, integers get rounded continuous Gaussian noise, because discrete Gaussian
-//! noise is not exactly `mu`-GDP. A [`Plan`] may depend on all earlier answers.
+//! [`AdaptiveAccount`](opendp_measurements::accounting::AdaptiveAccount). For shares by kinds, it
+//! is in [`SharedAccount`](opendp_measurements::accounting::SharedAccount). The kinds and weights
+//! of such shares must not depend on answers; everything else may. Two combinations have no proof
+//! and are errors: `count_by` with Gaussian noise, and Laplace noise under a rho. Under an epsilon
+//! and a delta, integers get rounded continuous Gaussian noise, because discrete Gaussian noise is
+//! not exactly `mu`-GDP. A [`Plan`] may depend on all earlier answers.
 
 mod account;
 mod books;
@@ -237,7 +241,7 @@ pub use query::Query;
 pub use question::{Answer, Question};
 pub use report::{Entry, ErrorIn, Journal, Report, short};
 pub use rows::{Centre, Rows};
-pub use split::Split;
+pub use split::{ShareKind, Split};
 pub use statistic::{Choice, Statistic};
 pub(crate) use table::numbers;
 pub use table::{Table, TableDomain};
@@ -265,7 +269,7 @@ impl<MO: Accounted> Context<MO> {
     pub fn new(table: Table, unit: PrivacyUnit, budget: Budget<MO>, split: Split) -> Result<Self> {
         let size = unit.size_is_public().then_some(table.size());
         let space = Space::new(TableDomain::of(&table, size), SymmetricDistance)?;
-        let account = Account::new(&budget, split.queries())?;
+        let account = Account::new(&budget, &split)?;
         let books = Mutex::new(Books { account, entries: Vec::new() });
         Ok(Context { table, space, unit, split, books, journal: None })
     }

@@ -45,7 +45,7 @@ mod private_quantiles;
 pub mod statistics;
 mod truncated_threshold;
 
-pub use context::{Budget, Context, Goal, PrivacyUnit, Split, Table};
+pub use context::{Budget, Context, Goal, PrivacyUnit, ShareKind, Split, Table};
 pub use private_quantile::make_private_quantile;
 pub use private_quantiles::make_private_quantiles;
 pub use truncated_threshold::make_truncated_laplace_threshold;

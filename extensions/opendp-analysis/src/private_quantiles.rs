@@ -230,7 +230,7 @@ fn widths(alphas: &[f64], (low, high): (f64, f64), all: &mut [f64]) {
     }
 }
 /// Return the number of levels of choices for `count` quantiles.
-fn levels(count: usize) -> usize {
+pub(crate) fn levels(count: usize) -> usize {
     (usize::BITS - count.leading_zeros()) as usize
 }
 /// Divide the levels of quantiles at the middle one.

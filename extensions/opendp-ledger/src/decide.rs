@@ -127,7 +127,7 @@ fn another(budget: &str, request: &Request, entry: &Entry, loss: &Loss) -> Error
         }
     }
     let mut reason = format!(
-        "`{}` stands for another release of budget `{budget}`, with another {}: use another id",
+        "budget `{budget}` already has a release `{}` with another {}: use another id",
         request.id,
         others.join(" and another ")
     );

@@ -114,12 +114,8 @@ impl Ledger {
     ///
     /// # Errors
     /// The errors of [`create`](Ledger::create). `Argument` when the budget is not an epsilon and a
-    /// delta, or when its delta is 0. `NotImplemented` when the ledger is on a server.
+    /// delta, or when its delta is 0.
     pub fn create_tight(&self, name: &str, total: &Loss, terms: &Terms) -> Result<()> {
-        if !self.store.keeps_filters() {
-            let reason = "a ledger on a server keeps no budget that composes tightly: use a file";
-            return Err(Error::NotImplemented(reason.into()));
-        }
         self.create_of(name, total, terms, Some(tight::open(total)?))
     }
     fn create_of(

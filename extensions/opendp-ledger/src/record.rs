@@ -105,26 +105,38 @@ impl Account {
     pub(crate) fn limit(&self) -> Loss {
         self.total.or_its_float()
     }
+    /// Return the text of the filters. It is empty if the budget does not compose tightly.
+    pub(crate) fn filters_text(&self) -> String {
+        self.filters.as_ref().map_or(String::new(), |filters| filters.to_json().to_string())
+    }
+    /// Return the seal of the row. A version that does not know filters rejects the row of a budget
+    /// that composes tightly, because its seal differs. So it cannot charge the budget without its
+    /// filters.
     pub(crate) fn seal(&self) -> String {
-        sealed(
-            &[
-                "budget",
-                &self.name,
-                self.total.notion().name(),
-                &self.total.to_text(),
-                &self.spent.to_text(),
-                &self.releases.to_string(),
-                &self.created.to_string(),
-                &self.latest.to_string(),
-                &self.head,
-            ],
-            &self.terms.to_text(),
-        )
+        let (terms, filters) = (self.terms.to_text(), self.filters_text());
+        let (total, spent) = (self.total.to_text(), self.spent.to_text());
+        let counts = [self.releases, self.created, self.latest].map(|count| count.to_string());
+        let [releases, created, latest] = counts.each_ref().map(String::as_str);
+        let measure = self.total.notion().name();
+        let row = ["budget", &self.name, measure, &total, &spent, releases, created, latest];
+        let mut fields: Vec<&str> = row.into_iter().chain([self.head.as_str()]).collect();
+        if filters.is_empty() {
+            return sealed(&fields, &terms);
+        }
+        fields.push(&terms);
+        sealed(&fields, &filters)
     }
     /// Build an account from a row of the table of budgets.
     pub(crate) fn from_row(row: AccountRow) -> Result<Self> {
         let damaged = || damaged(&row.name, "its row does not match its seal");
         let notion = Notion::from_name(&row.measure).ok_or_else(damaged)?;
+        let filters = match row.filters.as_str() {
+            "" => None,
+            text => {
+                let json: Json = serde_json::from_str(text).map_err(|_| damaged())?;
+                Some(AdaptiveAccount::from_json(&json).map_err(|_| damaged())?)
+            }
+        };
         let account = Account {
             total: Loss::from_text(notion, &row.total).map_err(|_| damaged())?,
             spent: Loss::from_text(notion, &row.spent).map_err(|_| damaged())?,
@@ -133,7 +145,7 @@ impl Account {
             created: row.created,
             latest: row.latest,
             terms: Terms::from_text(&row.terms).ok_or_else(damaged)?,
-            filters: None,
+            filters,
             head: row.head.clone(),
         };
         if account.seal() == row.seal { Ok(account) } else { Err(damaged()) }
@@ -150,6 +162,8 @@ pub(crate) struct AccountRow {
     pub(crate) created: i64,
     pub(crate) latest: i64,
     pub(crate) terms: String,
+    /// The filters of a budget that composes tightly, as JSON. Otherwise the text is empty.
+    pub(crate) filters: String,
     pub(crate) head: String,
     pub(crate) seal: String,
 }

@@ -18,10 +18,6 @@ pub(crate) trait Store: Send + Sync {
     /// no change is made. No other writer runs during the call. After an error of the storage, it
     /// is unknown whether the changes are durable.
     fn write(&self, work: &mut dyn FnMut(&mut dyn Tables) -> Result<()>) -> Result<()>;
-    /// Return whether the storage keeps the filters of a budget that composes tightly.
-    fn keeps_filters(&self) -> bool {
-        true
-    }
 }
 
 /// The tables of budgets and entries, within one transaction.

@@ -21,7 +21,7 @@ pub(super) trait Mechanisms: Accounted {
         let _ = rows;
         Err(Error::argument(
             "counts_by",
-            "keys that are not public take a budget with an epsilon and a delta; or list them: \
+            "keys that are not public need a budget with an epsilon and a delta; or list them: \
              {\"histogram\": {\"column\", \"categories\"}}",
         ))
     }
@@ -30,7 +30,7 @@ pub(super) trait Mechanisms: Accounted {
         let _ = groups;
         Err(Error::argument(
             "keys",
-            "to find keys takes a budget with an epsilon and a delta; or list them: \
+            "a search for keys needs a budget with an epsilon and a delta; or list them: \
              \"keys\": {column: [value, ..]}",
         ))
     }

@@ -140,7 +140,7 @@ fn keys_take_a_delta() {
     let outcome = outcome.ask(read, 0.05).unwrap();
     let labels: Vec<_> = outcome.answers()[0].cells.iter().map(|c| c.label.clone()).collect();
     assert_eq!(labels, [Some("Lille".into()), Some("Lyon".into())]);
-    assert!(refusal(large(), questions()).contains("take a budget with an epsilon and a delta"));
+    assert!(refusal(large(), questions()).contains("need a budget with an epsilon and a delta"));
 }
 #[test]
 fn a_rehearsal_states_what_the_answers_then_have() {

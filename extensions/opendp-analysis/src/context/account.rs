@@ -1,13 +1,14 @@
 //! The account of a context: a sum of losses, or a tight account of an epsilon and a delta.
 
-use opendp_core::arith::Exact;
+use opendp_core::arith::{DirectedFloat, Exact};
 use opendp_core::{Error, Ledger, Result};
 use opendp_measurements::accounting::{
-    self, AdaptiveAccount, AdaptiveLoss, Kind, Share, joined_delta, joined_mu,
+    self, AdaptiveAccount, AdaptiveLoss, Kind, Share, SharePair, SharedAccount, joined_delta,
+    joined_mu, pure_of_mu,
 };
 
 use super::plan::Endowment;
-use super::{Accounted, Budget};
+use super::{Accounted, Budget, Split};
 
 /// The cost of a release.
 #[derive(Clone, Debug, PartialEq)]
@@ -18,6 +19,29 @@ pub(crate) struct Cost {
     pub(crate) mu_squared: Option<Exact>,
     /// The `rho` of choices by Gumbel noise.
     pub(crate) rho: Option<Exact>,
+    /// A pair that dominates the release, if one is known beside the other fields.
+    pub(crate) pair: Option<SharePair>,
+}
+impl Cost {
+    /// Return a pair that dominates the release.
+    pub(crate) fn pair(&self) -> SharePair {
+        let part = |place: usize| self.parts.get(place).map_or(0.0, Exact::to_f64_up);
+        match (&self.pair, &self.mu_squared) {
+            (Some(pair), _) => *pair,
+            (None, Some(square)) => {
+                SharePair::Gaussian { mu: square.to_f64_up().inf_sqrt().unwrap_or(f64::INFINITY) }
+            }
+            (None, None) => SharePair::Private { epsilon: part(0), delta: part(1) },
+        }
+    }
+}
+/// The part of an unspent budget that a plan reserves for its releases.
+#[derive(Clone, Debug)]
+pub(crate) enum Reserve {
+    /// One filter: a sum of pure losses, and a sum of deltas. Gaussian noise gets the rest.
+    Filter([Exact; 2]),
+    /// The pairs of all releases, in their order. They get the whole budget.
+    Shares(Vec<SharePair>),
 }
 /// The largest cost that a query may have.
 #[derive(Clone, Debug)]
@@ -26,6 +50,8 @@ pub(crate) enum Wanted {
     Fraction(Exact),
     /// An amount of loss: one number for each part.
     Amount(Vec<Exact>),
+    /// The share in this place, if shares are fixed in advance.
+    Share(usize),
 }
 /// The largest costs that fit a share of the budget.
 #[derive(Clone, Debug)]
@@ -34,10 +60,34 @@ pub(crate) struct Room {
     pub(crate) mu_squared: Exact,
     /// The largest `rho` of choices by Gumbel noise.
     pub(crate) rho: Exact,
+    /// The pair of the share, if it was fixed in advance. Then only this pair decides.
+    pub(crate) share: Option<SharePair>,
 }
 impl Room {
     fn of(parts: Vec<Exact>) -> Self {
-        Room { parts, mu_squared: Exact::ZERO, rho: Exact::ZERO }
+        Room { parts, mu_squared: Exact::ZERO, rho: Exact::ZERO, share: None }
+    }
+    /// Return the room of a share that was fixed in advance.
+    fn of_share(account: &SharedAccount, place: usize) -> Result<Self> {
+        let Some(pair) = account.shares().get(place).copied() else {
+            return Err(Error::BudgetExceeded(format!("the budget has no share {place}")));
+        };
+        let (epsilon, delta) = match pair {
+            SharePair::Private { epsilon, delta } => (epsilon, delta),
+            SharePair::Gaussian { mu } => (pure_of_mu(mu.min(70.0))?, 0.0),
+            SharePair::Choices { range, .. } => (range / 2.0, 0.0),
+            _ => (pair.most(), 0.0),
+        };
+        let parts = vec![Exact::from_f64(epsilon)?, Exact::from_f64(delta)?];
+        Ok(Room { share: Some(pair), ..Room::of(parts) })
+    }
+    /// Return the delta at which the epsilon of Gaussian noise is stated.
+    pub(crate) fn stated(&self, budget: &[Exact]) -> f64 {
+        let whole = self.share.and(budget.get(1));
+        whole.map_or_else(
+            || self.parts.get(1).map_or(0.0, Exact::to_f64_down),
+            |delta| delta.to_f64_down() / 64.0,
+        )
     }
 }
 /// An account of the losses so far.
@@ -47,14 +97,25 @@ pub(crate) enum Account<MO: Accounted> {
     Sum(Ledger<MO>),
     /// An account that composes losses of an epsilon and a delta tightly.
     Tight(AdaptiveAccount),
+    /// An account with shares that are fixed in advance.
+    Shares(SharedAccount),
 }
 impl<MO: Accounted> Account<MO> {
-    pub(crate) fn new(budget: &Budget<MO>, queries: Option<usize>) -> Result<Self> {
-        match budget.parts.as_slice() {
-            [epsilon, delta] if MO::TIGHT => {
-                Ok(Account::Tight(AdaptiveAccount::new(epsilon, delta, queries)?))
+    pub(crate) fn new(budget: &Budget<MO>, split: &Split) -> Result<Self> {
+        let pairs = split.pairs(budget.parts.get(1).map_or(0.0, Exact::to_f64_down));
+        match (budget.parts.as_slice(), pairs) {
+            ([epsilon, delta], Some(pairs)) if MO::TIGHT => {
+                Ok(Account::Shares(SharedAccount::fitting(epsilon, delta, &pairs)?))
             }
-            _ => Ok(Account::Sum(Ledger::with_budget(MO::default(), &budget.amount)?)),
+            ([epsilon, delta], None) if MO::TIGHT => {
+                Ok(Account::Tight(AdaptiveAccount::new(epsilon, delta, split.queries())?))
+            }
+            (_, Some(_)) => Err(Error::argument(
+                "split",
+                "shares of fixed kinds take a budget with an epsilon and a delta: make it with \
+                 `Budget::epsilon_delta(1.0, 1e-6)`, or the split with `Split::by_weights`",
+            )),
+            (_, None) => Ok(Account::Sum(Ledger::with_budget(MO::default(), &budget.amount)?)),
         }
     }
     /// Find the largest costs of a release of kind `kind` that the account can still pay.
@@ -65,14 +126,18 @@ impl<MO: Accounted> Account<MO> {
                 Ok(Room::of(left.iter().map(|left| left.times(part)).collect()))
             }
             (Account::Sum(_), Wanted::Amount(parts)) => Ok(Room::of(parts.clone())),
+            (Account::Shares(account), Wanted::Share(place)) => Room::of_share(account, *place),
+            (Account::Shares(account), _) => Err(without_share(account)),
+            (_, Wanted::Share(_)) => Err(no_share()),
             (Account::Tight(account), wanted) => {
                 let share = match wanted {
                     Wanted::Fraction(part) => Share::Fraction(part.clone()),
                     Wanted::Amount(parts) => pair(parts).map(|(e, d)| Share::Amount(e, d))?,
+                    Wanted::Share(_) => return Err(no_share()),
                 };
                 let room = account.room(&share, kind)?;
                 let (mu_squared, rho) = (room.mu_squared, room.rho);
-                Ok(Room { parts: vec![room.epsilon, room.delta], mu_squared, rho })
+                Ok(Room { mu_squared, rho, ..Room::of(vec![room.epsilon, room.delta]) })
             }
         }
     }
@@ -84,20 +149,26 @@ impl<MO: Accounted> Account<MO> {
                 let (mu_squared, rho) = (cost.mu_squared.clone(), cost.rho.clone());
                 account.charge(&AdaptiveLoss { epsilon, delta, mu_squared, rho })
             }
+            Account::Shares(account) => match account.next_share() {
+                Some(place) => account.charge(place, &cost.pair()),
+                None => Err(Error::BudgetExceeded("all shares of the budget were used".into())),
+            },
         }
     }
     /// Charge for several releases. After an error, the account must not be used.
-    pub(crate) fn charge_all(
-        &mut self,
-        costs: &[&Cost],
-        reserved: Option<&[Exact; 2]>,
-    ) -> Result<()> {
-        if let Some([pure, deltas]) = reserved {
-            if !self.may_reserve() {
-                let reason = "the plan was made for a budget that is unspent";
-                return Err(Error::BudgetExceeded(reason.into()));
+    pub(crate) fn charge_all(&mut self, costs: &[&Cost], reserved: Option<&Reserve>) -> Result<()> {
+        if reserved.is_some() && !self.may_reserve() {
+            let reason = "the plan was made for a budget that is unspent";
+            return Err(Error::BudgetExceeded(reason.into()));
+        }
+        match reserved {
+            Some(Reserve::Filter([pure, deltas])) => self.reserve(pure, deltas)?,
+            Some(Reserve::Shares(pairs)) => {
+                if let [epsilon, delta] = self.budget().as_slice() {
+                    *self = Account::Shares(SharedAccount::new(epsilon, delta, pairs)?);
+                }
             }
-            self.reserve(pure, deltas)?;
+            None => {}
         }
         costs.iter().try_for_each(|cost| self.charge(cost))
     }
@@ -116,6 +187,9 @@ impl<MO: Accounted> Account<MO> {
     /// Return the largest losses and the delta that each filter of the account admits within a
     /// share.
     pub(crate) fn endowments(&self, wanted: &Wanted) -> Result<Vec<(Endowment, Exact)>> {
+        if let Account::Shares(account) = self {
+            return Err(without_share(account));
+        }
         let Account::Tight(account) = self else {
             let room = self.room(wanted, Kind::Pure)?.parts;
             let amount = room.first().map_or(0.0, Exact::to_f64_down);
@@ -128,6 +202,7 @@ impl<MO: Accounted> Account<MO> {
         let part = match wanted {
             Wanted::Fraction(part) => part.clone(),
             Wanted::Amount(parts) => return amounts(account, pair(parts)?),
+            Wanted::Share(_) => return Err(no_share()),
         };
         let endowment = |room: accounting::Room| {
             let pure = room.epsilon.times(&part).to_f64_down();
@@ -139,22 +214,24 @@ impl<MO: Accounted> Account<MO> {
     pub(crate) fn budget(&self) -> Vec<Exact> {
         match self {
             Account::Sum(ledger) => ledger.exact_budget().unwrap_or_default().to_vec(),
-            Account::Tight(account) => {
-                let (epsilon, delta) = account.budget();
-                vec![epsilon.clone(), delta.clone()]
-            }
+            Account::Tight(account) => both(account.budget()),
+            Account::Shares(account) => both(account.budget()),
         }
     }
     pub(crate) fn total(&self) -> Result<Vec<Exact>> {
         match self {
             Account::Sum(ledger) => Ok(ledger.exact_total().to_vec()),
             Account::Tight(account) => account.spent().map(|(epsilon, delta)| vec![epsilon, delta]),
+            Account::Shares(account) => {
+                account.spent().map(|(epsilon, delta)| vec![epsilon, delta])
+            }
         }
     }
     pub(crate) fn left(&self) -> Result<Vec<Exact>> {
         match self {
             Account::Sum(ledger) => ledger.exact_left(),
             Account::Tight(account) => account.left().map(|(epsilon, delta)| vec![epsilon, delta]),
+            Account::Shares(account) => account.left().map(|(epsilon, delta)| vec![epsilon, delta]),
         }
     }
 }
@@ -190,6 +267,20 @@ fn amounts(
         }
     }
     Ok(found)
+}
+fn both((epsilon, delta): (&Exact, &Exact)) -> Vec<Exact> {
+    vec![epsilon.clone(), delta.clone()]
+}
+#[cold]
+fn no_share() -> Error {
+    Error::argument("split", "the shares of a budget are fixed in advance for all queries or none")
+}
+#[cold]
+fn without_share(account: &SharedAccount) -> Error {
+    match account.next_share() {
+        None => Error::BudgetExceeded("nothing is left of the budget; nothing was run".into()),
+        Some(_) => no_share(),
+    }
 }
 fn pair(parts: &[Exact]) -> Result<(Exact, Exact)> {
     match parts {

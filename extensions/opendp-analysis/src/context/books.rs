@@ -6,7 +6,7 @@ use opendp_core::arith::Exact;
 use opendp_core::{Error, Result};
 use opendp_measurements::accounting::Kind;
 
-use super::account::{Account, Cost, Room, Wanted};
+use super::account::{Account, Cost, Reserve, Room, Wanted};
 use super::plan::Endowed;
 use super::report::{Entry, Journal};
 use super::{Accounted, Context};
@@ -25,12 +25,16 @@ impl<MO: Accounted> Context<MO> {
     pub fn carry_over(&self, entry: Entry) -> Result<()> {
         let mut books = self.locked()?;
         let (parts, mu_squared) = (entry.loss.clone(), entry.mu_squared.clone());
-        let cost = Cost { parts, mu_squared, rho: entry.rho.clone() };
+        let cost = Cost { parts, mu_squared, rho: entry.rho.clone(), pair: entry.share };
         let mut account = books.account.clone();
-        account.charge_all(&[&cost], entry.reserved.as_ref())?;
+        account.charge_all(&[&cost], entry.reserve().as_ref())?;
         books.account = account;
         books.entries.push(entry);
         Ok(())
+    }
+    /// Return whether the shares of the budget are fixed in advance.
+    pub(crate) fn has_shares(&self) -> bool {
+        self.split.is_fixed()
     }
     /// Return the share of the budget that the next query gets.
     pub(crate) fn share(&self, wanted: Option<&[Exact]>) -> Result<Wanted> {
@@ -52,15 +56,15 @@ impl<MO: Accounted> Context<MO> {
     pub(crate) fn account(&self) -> Result<Account<MO>> {
         Ok(self.locked()?.account.clone())
     }
-    /// Charge for all releases or for none. Each of `ways` is a filter to reserve, or `None`: use
+    /// Charge for all releases or for none. Each of `ways` is a reserve, or `None`: use
     /// the first that admits all. Write the releases to the journal before they are run. A plan
     /// with an id is charged only once.
     pub(crate) fn charge<'r>(
         &self,
         plan: Option<&str>,
         costs: &[&Cost],
-        ways: &[Option<&'r [Exact; 2]>],
-        entries: &dyn Fn(Vec<Exact>, Option<&'r [Exact; 2]>) -> Vec<Entry>,
+        ways: &[Option<&'r Reserve>],
+        entries: &dyn Fn(Vec<Exact>, Option<&'r Reserve>) -> Vec<Entry>,
     ) -> Result<()> {
         let mut books = self.locked()?;
         if let Some(id) = plan

@@ -130,7 +130,7 @@ impl WithGaussian for Approximate<MaxDivergence> {
 
 /// A budget with a delta. This budget can pay for keys that are not public.
 #[diagnostic::on_unimplemented(
-    message = "to count by keys that are not public takes a budget with a delta",
+    message = "counts by keys that are not public need a budget with a delta",
     note = "make it with `Budget::epsilon_delta(1.0, 1e-6)`, or list the keys: `.histogram(keys)`"
 )]
 pub trait WithDelta: Accounted<Base = MaxDivergence> {

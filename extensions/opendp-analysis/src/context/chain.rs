@@ -16,7 +16,7 @@ use opendp_transformations::{Alpha, Norm};
 
 use super::draft::{Bound, Built, OfTable};
 use super::{Accounted, Table, TableDomain};
-use crate::private_quantiles::rank_bound;
+use crate::private_quantiles::{levels, rank_bound};
 use crate::{make_private_quantile, make_private_quantiles};
 
 pub(super) type Column<T> = VectorDomain<AtomDomain<T>>;
@@ -128,6 +128,15 @@ pub(super) fn quantile_bound(choices: usize) -> Bound {
 /// The number of quantiles from which a release of several quantiles has fewer levels of choices
 /// than quantiles.
 pub(super) const SEVERAL: usize = 3;
+/// Return the number of successive choices with equal ranges for some quantiles, if it is known.
+pub(super) fn levels_of(quantiles: usize) -> Option<u32> {
+    let levels = match quantiles {
+        1 => Some(1),
+        count if SEVERAL <= count => Some(levels(count)),
+        _ => None,
+    };
+    levels.and_then(|levels| u32::try_from(levels).ok())
+}
 /// Bound the errors in rank of several quantiles that are chosen together.
 pub(super) fn quantiles_bound(candidates: usize, alphas: &[f64]) -> Bound {
     if alphas.len() < SEVERAL {
@@ -200,7 +209,8 @@ where
     let (loss, exact) = (release.clone(), release.clone());
     let map = PrivacyMap::new(move |d_in| lift(loss.map(d_in)?))
         .with_exact(move |d_in| lift_exact(exact.exact_map(d_in)?));
-    Built { measurement: run_on_tables(space, release, run, map), mu_squared: None, rho: None }
+    let measurement = run_on_tables(space, release, run, map);
+    Built { measurement, mu_squared: None, rho: None, choices: None }
 }
 pub(super) fn of_base<D, MO, TO>(
     space: &Space<TableDomain, SymmetricDistance>,
@@ -246,7 +256,7 @@ where
         MO::lift_approximate((joined_epsilon(0.0, mu, delta)?, delta))
     });
     let measurement = run_on_tables(space, release, run, map);
-    Built { measurement, mu_squared: Some(Arc::new(mu_squared)), rho: None }
+    Built { measurement, mu_squared: Some(Arc::new(mu_squared)), rho: None, choices: None }
 }
 /// Make a measurement of tables from choices by Gumbel noise. State its loss as an epsilon at a
 /// delta.
@@ -256,10 +266,18 @@ where
 /// composition is also an adaptive composition of choices, for each split of the rows between its
 /// parts. The `rho` of the parallel composition is at least the sum of the `rho` of all parts for
 /// the worst split. So `mu_squared_of_choices` bounds `mu^2`.
+///
+/// # Proof of the number of choices
+/// If the number `k` of successive levels of choices is given, each level has the same `rho`, and
+/// the choices on one level do not depend on each other. The range of the loss of one choice is
+/// proportional to the part of the rows that it depends on, and these parts add up to at most all
+/// rows. The ranges of independent choices add up. So the range of each level is at most
+/// the range `r` of a choice from all rows, and the `rho` of the level is stated as `r^2 / 8`. So
+/// `r` is `sqrt(8 rho / k)` for the `rho` of all levels.
 pub(super) fn of_choices<D, MO, TO>(
     space: &Space<TableDomain, SymmetricDistance>,
     release: Measurement<D, SymmetricDistance, ZeroConcentratedDivergence, TO>,
-    delta: f64,
+    (delta, choices): (f64, Option<u32>),
     run: impl Fn(
         &Measurement<D, SymmetricDistance, ZeroConcentratedDivergence, TO>,
         &Table,
@@ -276,7 +294,7 @@ where
     let of = release.clone();
     let rho = move |d_in: &u32| rho_of(&of, d_in);
     let built = of_normal(space, release, delta, mu_squared_of_choices, run);
-    Built { rho: Some(Arc::new(rho)), ..built }
+    Built { rho: Some(Arc::new(rho)), choices, ..built }
 }
 fn rho_of<D: Domain, TO: Carrier>(
     release: &Measurement<D, SymmetricDistance, ZeroConcentratedDivergence, TO>,

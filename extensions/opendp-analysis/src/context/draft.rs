@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
-use opendp_core::arith::Exact;
+use opendp_core::arith::{Directed, DirectedFloat, Exact};
 use opendp_core::search::binary_search;
 use opendp_core::{Carrier, Error, Measurement, Result, SymmetricDistance};
 use opendp_measurements::Scale;
-use opendp_measurements::accounting::Kind;
+use opendp_measurements::accounting::{Kind, SharePair};
 use opendp_measurements::accuracy::Noise;
 
 use super::account::{Cost, Room, Wanted};
@@ -32,12 +32,18 @@ pub(crate) struct Built<MO: Accounted, TO: Carrier> {
     pub(crate) mu_squared: Option<Square>,
     /// The `rho` of choices by Gumbel noise.
     pub(crate) rho: Option<Square>,
+    /// The number of successive choices with equal ranges, if it is known.
+    pub(crate) choices: Option<u32>,
 }
 impl<MO: Accounted, TO: Carrier> Built<MO, TO> {
     pub(crate) fn cost(&self, d_in: &u32) -> Result<Cost> {
         let at = |of: &Option<Square>| of.as_ref().map(|of| of(d_in)).transpose();
         let (mu_squared, rho) = (at(&self.mu_squared)?, at(&self.rho)?);
-        Ok(Cost { parts: self.measurement.exact_map(d_in)?, mu_squared, rho })
+        let pair = match (&rho, self.choices) {
+            (Some(rho), Some(count)) => Some(choices_of(rho, count)?),
+            _ => None,
+        };
+        Ok(Cost { parts: self.measurement.exact_map(d_in)?, mu_squared, rho, pair })
     }
     pub(crate) fn mu_squared(&self, d_in: &u32) -> Result<Exact> {
         match &self.mu_squared {
@@ -80,14 +86,21 @@ pub(crate) struct Draft<'c, MO: Accounted, TO: Carrier> {
 impl<'c, MO: Accounted, TO: Carrier> Draft<'c, MO, TO> {
     /// Find the least noise that fits the query's share of the budget.
     pub(crate) fn solve(&self) -> Result<Question<'c, MO, TO>> {
-        let share = self.room(self.kind())?.parts;
+        let room = self.room(self.kind())?;
+        let share = &room.parts;
         let parts = if self.threshold { 1 } else { share.len() };
-        let enough = |scale: f64| Ok(fits(&self.loss(Dials::at(scale)?)?, &share, parts));
-        let scale = least_scale(&enough)?;
+        let scale = least_scale(&|scale| match room.share {
+            Some(pair) if !self.threshold => {
+                let dials = Dials::at(scale)?;
+                Ok(pair.dominates(&self.cost(&self.build(dials)?, dials)?.pair()))
+            }
+            _ => Ok(fits(&self.loss(Dials::at(scale)?)?, share, parts)),
+        });
+        let scale = scale.map_err(|error| of_share(error, &room))?;
         let (mut dials, priced) = self.admitted(Dials::at(scale)?)?;
         if self.threshold {
             dials.threshold = least_threshold(&|threshold| {
-                Ok(fits(&self.loss(Dials { threshold, ..dials })?, &share, share.len()))
+                Ok(fits(&self.loss(Dials { threshold, ..dials })?, share, share.len()))
             })?;
             return self.question(dials);
         }
@@ -103,11 +116,11 @@ impl<'c, MO: Accounted, TO: Carrier> Draft<'c, MO, TO> {
         }
         let choice = self.mechanism == SELECTION;
         let room = self.room(if choice { Kind::Choice } else { Kind::Gaussian })?;
-        let delta = room.parts.get(1).map_or(0.0, Exact::to_f64_down);
-        if !(0.0 < delta) || room.mu_squared.is_zero() {
+        let delta = room.stated(&self.context.account()?.budget());
+        if !(0.0 < delta) || room.mu_squared.is_zero() && room.share.is_none() {
             return Err(Error::BudgetExceeded(
-                "Gaussian noise takes some delta, and none is left to this query; nothing was run. \
-                 Or take `.laplace()`, which takes none"
+                "Gaussian noise needs some delta, and this query has none left; nothing was run. Or \
+                 write `.laplace()`, which needs no delta"
                     .into(),
             ));
         }
@@ -116,33 +129,41 @@ impl<'c, MO: Accounted, TO: Carrier> Draft<'c, MO, TO> {
         let enough = |scale: f64| {
             let (built, d_in) = (self.build(dials(scale)?)?, self.context.unit().distance());
             let square = built.mu_squared(&d_in)?;
+            if let Some(pair) = room.share {
+                // Without noise, there is no cost to compare.
+                return Ok(square.is_finite() && pair.dominates(&built.cost(&d_in)?.pair()));
+            }
             match &built.rho {
                 Some(rho) => Ok(rho(&d_in)? <= room.rho),
                 None => Ok(square <= room.mu_squared),
             }
         };
-        let scale = least_scale(&enough)?;
+        let scale = least_scale(&enough).map_err(|error| of_share(error, &room))?;
         let (dials, priced) = self.admitted(dials(scale)?)?;
         Ok(self.priced(dials, priced))
     }
     /// Use the noise scale that the analyst gives, if the cost of this noise fits the query's
     /// share.
     pub(crate) fn of_scale(&self, scale: f64) -> Result<Question<'c, MO, TO>> {
-        let share = self.room(self.kind())?.parts;
+        let room = self.room(self.kind())?;
+        let share = &room.parts;
         let mut dials = Dials::at(scale)?;
         if self.threshold {
-            let enough = |threshold| {
-                Ok(fits(&self.loss(Dials { threshold, ..dials })?, &share, share.len()))
-            };
+            let enough =
+                |threshold| Ok(fits(&self.loss(Dials { threshold, ..dials })?, share, share.len()));
             // If no threshold is high enough, the check below rejects the highest threshold.
             dials.threshold = least_threshold(&enough).unwrap_or(HIGH);
         }
         let cost = self.loss(dials)?;
-        if !fits(&cost, &share, share.len()) {
+        let within = match room.share {
+            Some(pair) => pair.dominates(&self.cost(&self.build(dials)?, dials)?.pair()),
+            None => fits(&cost, share, share.len()),
+        };
+        if !within {
             return Err(Error::BudgetExceeded(format!(
                 "noise of scale {scale} costs {}, and the share of this query is {}; nothing was run",
                 show::<MO>(&cost, Exact::to_f64_up),
-                show::<MO>(&share, Exact::to_f64_down),
+                show::<MO>(share, Exact::to_f64_down),
             )));
         }
         self.question(dials)
@@ -150,8 +171,21 @@ impl<'c, MO: Accounted, TO: Carrier> Draft<'c, MO, TO> {
     /// Make the question, with the noise that was found.
     pub(crate) fn question(&self, dials: Dials) -> Result<Question<'c, MO, TO>> {
         let built = self.build(dials)?;
-        let cost = built.cost(&self.context.unit().distance())?;
+        let cost = self.cost(&built, dials)?;
         Ok(self.priced(dials, (built, cost)))
+    }
+    /// Return the cost of a release. Laplace noise on numbers also has a dominating pair.
+    fn cost(&self, built: &Built<MO, TO>, dials: Dials) -> Result<Cost> {
+        let cost = built.cost(&self.context.unit().distance())?;
+        let plain = dials.delta.is_none() && !self.threshold && MO::NOISE == "Laplace";
+        match (self.noise, cost.parts.first()) {
+            (Some(noise), Some(epsilon)) if plain && dials.scale.value() != 0.0 => {
+                let real = noise(dials.scale, false) == Noise::laplace(dials.scale);
+                let pair = laplace_of(epsilon, dials.scale, real)?;
+                Ok(Cost { pair: Some(pair), ..cost })
+            }
+            _ => Ok(cost),
+        }
     }
     fn priced(&self, dials: Dials, (built, cost): Priced<MO, TO>) -> Question<'c, MO, TO> {
         Question {
@@ -196,11 +230,10 @@ impl<'c, MO: Accounted, TO: Carrier> Draft<'c, MO, TO> {
     }
     /// If the account rounds the loss up, increase the noise a little to compensate.
     fn admitted(&self, mut dials: Dials) -> Result<(Dials, Priced<MO, TO>)> {
-        let d_in = self.context.unit().distance();
         let mut trials = 0;
         loop {
             let built = self.build(dials)?;
-            let cost = built.cost(&d_in)?;
+            let cost = self.cost(&built, dials)?;
             if trials == 64 || self.context.account()?.charge(&cost).is_ok() {
                 return Ok((dials, (built, cost)));
             }
@@ -228,18 +261,58 @@ fn least_scale(enough: &dyn Fn(f64) -> Result<bool>) -> Result<f64> {
 fn least_threshold(enough: &dyn Fn(f64) -> Result<bool>) -> Result<f64> {
     binary_search(enough, Some((1.0, HIGH))).map_err(|_| no_delta())
 }
+/// Return a pair that dominates Laplace noise. The noise is on integers if it is not `real`.
+///
+/// # Proof
+/// `epsilon` is a bound on the L1 distance, divided by the scale. The L1 distance of integers is an
+/// integer, so it is at most the product, rounded down to an integer.
+fn laplace_of(epsilon: &Exact, scale: Scale, real: bool) -> Result<SharePair> {
+    if real {
+        return Ok(SharePair::Laplace { epsilon: epsilon.to_f64_up() });
+    }
+    let distance = epsilon.times(&Exact::from_f64(scale.value())?).to_f64_up().floor();
+    Ok(if distance < MOST_DISTANCE {
+        SharePair::DiscreteLaplace { sensitivity: distance as u32, scale: scale.value() }
+    } else {
+        SharePair::Private { epsilon: epsilon.to_f64_up(), delta: 0.0 }
+    })
+}
+/// From this distance on, noise on integers is charged for its epsilon.
+const MOST_DISTANCE: f64 = 65536.0;
+/// Return a pair that dominates `count` successive choices with equal ranges. Choices with a range
+/// of `r` have a `rho` of `r^2 / 8`.
+fn choices_of(rho: &Exact, count: u32) -> Result<SharePair> {
+    if !rho.is_finite() {
+        return Ok(SharePair::Choices { range: f64::INFINITY, count });
+    }
+    let each = rho.to_f64_up().inf_mul(8.0)?.inf_div(f64::from(count))?;
+    Ok(SharePair::Choices { range: each.inf_sqrt()?, count })
+}
+/// If no noise fits a share that was fixed in advance, say so.
+fn of_share(error: Error, room: &Room) -> Error {
+    match (error, room.share) {
+        (Error::BudgetExceeded(_), Some(share)) => Error::BudgetExceeded(format!(
+            "this share of the budget was fixed as {share:?}, and no amount of this noise is \
+             within it; nothing was run. Ask for the noise of the share, or state another kind in \
+             `Split::by_kinds`"
+        )),
+        (error, _) => error,
+    }
+}
 fn too_small(error: Error) -> Error {
     match error {
         Error::Search(_) => Error::BudgetExceeded(
-            "no amount of noise is enough for what is left to this query; nothing was run".into(),
+            "the part of the budget for this query is too small for any amount of noise; nothing was \
+             run"
+                .into(),
         ),
         other => other,
     }
 }
 fn no_delta() -> Error {
     Error::BudgetExceeded(
-        "to count by keys that are not public takes some delta, and too little is left to this \
-         query; nothing was run. Or list the keys, which takes none: `.histogram(keys)`"
+        "a count by keys that are not public needs some delta, and this query has too little left; \
+         nothing was run. Or list the keys, which needs no delta: `.histogram(keys)`"
             .into(),
     )
 }

@@ -6,6 +6,7 @@ mod drafted;
 mod endowed;
 mod solved;
 mod solver;
+mod tightened;
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -15,6 +16,7 @@ use opendp_core::{Carrier, Error, Result};
 use opendp_measurements::Scale;
 use opendp_measurements::accounting::joined_epsilon;
 
+use super::account::Reserve;
 use super::{Accounted, Budget, Context};
 pub use answers::Answers;
 use drafted::{Drafted, Units};
@@ -46,14 +48,19 @@ pub enum Goal {
 /// The [`Split`](super::Split) gives a plan the shares of its questions. If the budget is spent as
 /// you go, a plan has the amount of [`spending`](Plan::spending), or the whole remaining budget.
 ///
-/// Under an epsilon and a delta, a plan chooses between Laplace and Gaussian noise. The plan also
-/// divides the budget between pure losses, Gaussian noise and deltas. If nothing was spent before,
-/// the scales are within one percent of the best for these choices. A question about keys that are
-/// found has a threshold, which hides the keys of lower counts. If such a question has a weight,
-/// its threshold counts as an error, beside the error of the noise. The scale, the threshold and
-/// the part of delta for thresholds are then solved together. Later questions then use the
-/// same division of the budget. Otherwise the plan uses the open filters. Then it can need more
-/// noise.
+/// Under an epsilon and a delta, a plan chooses between Laplace and Gaussian noise, and for choices
+/// among candidates between exponential and Gumbel noise. The plan also divides the budget between
+/// pure losses, Gaussian noise and deltas. If nothing was spent before, the scales are within one
+/// percent of the best for these choices. A question about keys that are found has a threshold,
+/// which hides the keys of lower counts. If such a question has a weight, its threshold counts as
+/// an error, beside the error of the noise. The scale, the threshold and the part of delta for
+/// thresholds are then solved together. Later questions then use the same division of the budget.
+/// Otherwise the plan uses the open filters. Then it can need more noise.
+///
+/// If a plan of weights takes the whole budget, and its noise has at most 16 different losses, the
+/// noise is reduced further. The budget is then divided into shares with the pairs of all releases
+/// ([`SharedAccount`](opendp_measurements::accounting::SharedAccount)), and the distributions of
+/// their losses compose. So plans with choices need less noise.
 ///
 /// ```
 /// # use opendp_analysis::{Budget, Context, Goal, PrivacyUnit, Split, Table};
@@ -187,13 +194,13 @@ impl<'c, MO: Accounted> Plan<'c, MO> {
     /// `Argument` when a question has a weight instead of a wanted accuracy.
     pub fn needs(&self) -> Result<MO::Distance> {
         if self.items.iter().any(|item| item.weight != 0.0) {
-            let reason = "a question has a weight, and reaches more with any larger budget; give it \
-                          an accuracy, or call `.solve()` and ask for its accuracy";
+            let reason = "a question has a weight, so a larger budget always makes it more accurate; \
+                          give it an accuracy, or call `.solve()` and ask for its accuracy";
             return Err(Error::argument("goal", reason));
         }
         let endowed = self.endowed()?;
         let mut least = f64::INFINITY;
-        for mode in endowed.modes() {
+        for mode in endowed.modes(&self.items) {
             if let Some(all) = mode.demand(&self.items) {
                 least = least.min(match endowed.delta {
                     Some(delta) => joined_epsilon(all.pure, all.square.sqrt(), delta)?,
@@ -268,7 +275,7 @@ impl<'c, MO: Accounted> Plan<'c, MO> {
         Ok(endowed.with_thresholds(deltas))
     }
     fn solved(self, stretched: f64) -> Result<Solved<'c, MO>> {
-        let Some((best, settings)) = self.chosen()? else {
+        let Some((mut best, settings)) = self.chosen()? else {
             let words = match self.needs() {
                 Ok(needs) => format!("together they take {}", opendp_core::Distance::show(&needs)),
                 Err(_) => "together they take more".to_owned(),
@@ -278,6 +285,10 @@ impl<'c, MO: Accounted> Plan<'c, MO> {
                  run. To widen all of them until they fit, write `.stretch()`"
             )));
         };
+        let (settings, reserved) = match self.tightened(&best, &settings)? {
+            Some((settings, pairs)) => (settings, Some(Reserve::Shares(pairs))),
+            None => (settings, best.reserved.take().map(Reserve::Filter)),
+        };
         Ok(Solved {
             context: self.context,
             id: self.id,
@@ -285,7 +296,7 @@ impl<'c, MO: Accounted> Plan<'c, MO> {
             drafts: self.drafts,
             delta: best.delta_of_each,
             stated: best.stated,
-            reserved: best.reserved,
+            reserved,
             spares: self.items.iter().all(|item| item.weight == 0.0),
             stretched,
         })

@@ -5,8 +5,10 @@ use std::marker::PhantomData;
 
 use opendp_core::arith::Exact;
 use opendp_core::{Codec, Result};
+use opendp_measurements::accounting::SharePair;
 use serde_json::{Value as Json, json};
 
+use super::account::Reserve;
 use super::{Accounted, Context, PrivacyUnit};
 
 mod page;
@@ -44,16 +46,31 @@ pub struct Entry {
     /// needs this number to restore the exact charge. Without it, the release is charged for its
     /// `mu`, as in entries of older versions.
     pub rho: Option<Exact>,
+    /// A pair that dominates the release, if its share of the budget was fixed in advance, by
+    /// [`Split::by_kinds`](super::Split::by_kinds) or by a plan. A context with such shares needs
+    /// this pair to restore the charge.
+    pub share: Option<SharePair>,
     /// The reserved epsilon for pure losses, and the reserved delta for the deltas of losses. Both
     /// are present if a [plan](super::Plan) opened a tight account with this release and reserved
     /// the epsilon and the delta.
     pub reserved: Option<[Exact; 2]>,
+    /// The pairs of all releases of a [plan](super::Plan) that took the whole budget, if this is
+    /// the first of these releases. The budget was divided into these shares.
+    pub shares: Option<Vec<SharePair>>,
     /// A bound on the distance from the truth, except with probability [`Context::ALPHA`].
     pub accuracy: Option<f64>,
     /// The unit of `accuracy`.
     pub error_in: ErrorIn,
     /// The remaining budget after the release: one number for each part.
     pub left: Vec<Exact>,
+}
+
+impl Entry {
+    /// Return the part of the budget that a plan reserved with this release.
+    pub(super) fn reserve(&self) -> Option<Reserve> {
+        let shares = self.shares.clone().map(Reserve::Shares);
+        shares.or_else(|| self.reserved.clone().map(Reserve::Filter))
+    }
 }
 
 /// A record of releases that outlives the process.
@@ -76,8 +93,8 @@ pub trait Journal: Send + Sync {
         entries.iter().try_for_each(|entry| self.record(entry))
     }
     /// Whether the journal can record that a plan [reserved](Entry::reserved) the budget for its
-    /// own kinds of losses. If not, a plan uses the open filters of the account. It then needs a
-    /// little more noise.
+    /// own kinds of losses, or divided it into its own [shares](Entry::shares). If not, a plan uses
+    /// the open filters of the account. It then needs a little more noise.
     fn reserves(&self) -> bool {
         true
     }

@@ -3,18 +3,40 @@
 use opendp_core::arith::Exact;
 use opendp_core::{Error, Result};
 
+use opendp_measurements::accounting::SharePair;
+
 use super::account::Wanted;
 
 /// A way to divide a budget among queries.
 ///
 /// A share is a part of the remaining budget. So the unspent rest of a share remains for the next
-/// queries.
+/// queries. The shares of [`by_kinds`](Split::by_kinds) are fixed in advance instead.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Split(Kind);
 #[derive(Clone, Debug, PartialEq)]
 enum Kind {
     Weights(Vec<Exact>),
     AsYouGo,
+    Fixed(Vec<(ShareKind, f64)>),
+}
+/// The kind of noise that a share of the budget is fixed for. See [`Split::by_kinds`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ShareKind {
+    /// Any noise without a delta: a count with Laplace noise, for example. With a weight of `w`,
+    /// the loss is an epsilon of `w`.
+    Pure,
+    /// Laplace noise on a sum or a mean of floats. Laplace noise on integers takes a share of the
+    /// kind [`Pure`](ShareKind::Pure). With a weight of `w`, the loss is an epsilon of `w`.
+    Laplace,
+    /// Gaussian noise. With a weight of `w`, the loss is a `mu` of `w`.
+    Gaussian,
+    /// A number of successive choices among candidates. A quantile takes one choice, and `n`
+    /// quantiles in one question take `1 + floor(log2(n))` choices. With a weight of `w`, all `k`
+    /// choices together have the `rho` of a `mu` of `w`: each has a range of `2 w / sqrt(k)`.
+    Choices(u32),
+    /// Counts by keys that are found. All such shares together get a quarter of delta. With a
+    /// weight of `w`, the loss is an epsilon of `w`.
+    Keys,
 }
 impl Split {
     /// Divide the budget evenly over `queries`.
@@ -39,14 +61,75 @@ impl Split {
         }
         Ok(Split(Kind::Weights(weights.iter().map(|w| Exact::written(*w)).collect::<Result<_>>()?)))
     }
+    /// Divide an epsilon and a delta in proportion to weights, and fix the kind of noise of each
+    /// query in advance. Queries are asked in this order.
+    ///
+    /// All losses are multiplied by one factor, so that together they use the whole budget. The
+    /// distribution of the loss of each kind is known, so choices and Laplace noise on floats need
+    /// less noise than with [`evenly`](Split::evenly). The shares are computed when the context is
+    /// opened, and another version can compute slightly other shares. So carry releases over only
+    /// to a context of the same version. See
+    /// [`SharedAccount`](opendp_measurements::accounting::SharedAccount), which also states what is
+    /// proved. What a query does not use of its share is lost. A query of another kind is an error,
+    /// except if its loss surely is within its share.
+    ///
+    /// ```
+    /// # use opendp_analysis::{Budget, Context, PrivacyUnit, ShareKind, Split, Table};
+    /// # let table = Table::new().with("age", (0..1000).map(|i| i % 90).collect::<Vec<i64>>())?;
+    /// let (unit, budget) = (PrivacyUnit::person(1)?, Budget::epsilon_delta(1.0, 1e-6)?);
+    /// let mut shares = vec![(ShareKind::Choices(1), 1.0); 30];
+    /// shares.push((ShareKind::Gaussian, 2.0));
+    /// let context = Context::new(table, unit, budget, Split::by_kinds(&shares)?)?;
+    /// for _ in 0..30 {
+    ///     let ages = context.query().column::<i64>("age");
+    ///     ages.median((0..90).collect()).choose()?.release()?;
+    /// }
+    /// // The next share is for Gaussian noise.
+    /// let people = context.query().count().gaussian()?.release()?;
+    /// assert_eq!(context.query().count().gaussian().unwrap_err().kind(), "BudgetExceeded");
+    /// # let _ = people;
+    /// # Ok::<(), opendp_core::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// `Argument` when there are no shares, or a weight is not positive and finite.
+    pub fn by_kinds(shares: &[(ShareKind, f64)]) -> Result<Self> {
+        let weights: Vec<f64> = shares.iter().map(|(_, weight)| *weight).collect();
+        Split::by_weights(&weights)?;
+        Ok(Split(Kind::Fixed(shares.to_vec())))
+    }
+    /// Return the pairs of shares that are fixed in advance, up to a factor, for a budget with this
+    /// delta.
+    pub(crate) fn pairs(&self, delta: f64) -> Option<Vec<SharePair>> {
+        let Kind::Fixed(shares) = &self.0 else { return None };
+        let keys = shares.iter().filter(|(kind, _)| *kind == ShareKind::Keys).count();
+        // A quarter of delta for all keys together. The account composes the rest.
+        let delta = delta / 4.0 / keys.max(1) as f64;
+        let pair = |&(kind, weight): &(ShareKind, f64)| match kind {
+            ShareKind::Pure => SharePair::Private { epsilon: weight, delta: 0.0 },
+            ShareKind::Laplace => SharePair::Laplace { epsilon: weight },
+            ShareKind::Gaussian => SharePair::Gaussian { mu: weight },
+            ShareKind::Choices(count) => {
+                let range = 2.0 * weight / f64::from(count.max(1)).sqrt();
+                SharePair::Choices { range, count }
+            }
+            ShareKind::Keys => SharePair::Private { epsilon: weight, delta },
+        };
+        Some(shares.iter().map(pair).collect())
+    }
     /// Let the analyst set the largest cost of each query, one query after another.
     pub fn as_you_go() -> Self {
         Split(Kind::AsYouGo)
+    }
+    /// Return whether the shares are fixed in advance.
+    pub(crate) fn is_fixed(&self) -> bool {
+        matches!(self.0, Kind::Fixed(_))
     }
     /// Return the number of queries, if it is known.
     pub fn queries(&self) -> Option<usize> {
         match &self.0 {
             Kind::Weights(weights) => Some(weights.len()),
+            Kind::Fixed(shares) => Some(shares.len()),
             Kind::AsYouGo => None,
         }
     }
@@ -66,7 +149,9 @@ impl Split {
                 "this budget is spent as you go: say what the query may cost, for instance \
                  `.spending(Budget::epsilon(0.1)?)`",
             )),
-            (Kind::Weights(_), Some(_)) => Err(Error::argument(
+            (Kind::Fixed(shares), None) if asked < shares.len() => Ok(Wanted::Share(asked)),
+            (Kind::Fixed(_), None) => Err(self.over()),
+            (Kind::Weights(_) | Kind::Fixed(_), Some(_)) => Err(Error::argument(
                 "spending",
                 "this budget was divided among its queries beforehand; leave `.spending(..)` out, \
                  or make the context with `Split::as_you_go()`",
@@ -92,6 +177,11 @@ impl Split {
                 Ok(Wanted::Fraction(now.over(&now.plus(&sum(later)))))
             }
             (Kind::Weights(_), None) => Err(self.over()),
+            (Kind::Fixed(_), _) => Err(Error::argument(
+                "split",
+                "a plan finds its own noise, and the shares of this budget are fixed for kinds of \
+                 noise; ask the questions one by one, or make the context with `Split::evenly(n)`",
+            )),
             _ => self.share(asked, wanted),
         }
     }

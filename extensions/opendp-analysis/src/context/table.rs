@@ -108,7 +108,7 @@ impl Table {
             return Err(Error::argument(name, "the table has a column of this name already"));
         }
         if self.columns.first().is_some_and(|first| first.size != rows.len()) {
-            let reason = "a column must have a row for each record, as many as the others";
+            let reason = "this column must have as many rows as the other columns";
             return Err(Error::argument(name, reason));
         }
         let (name, holds, size) = (name.to_owned(), T::type_name().to_string(), rows.len());

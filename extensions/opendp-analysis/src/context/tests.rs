@@ -204,7 +204,7 @@ fn errors_speak_of_what_to_do() {
     let no_delta = super::tests::context(Budget::epsilon_delta(1.0, 0.0), Split::evenly(1));
     tell(
         no_delta.query().column::<String>("city").count_by().laplace().unwrap_err(),
-        "takes some delta",
+        "needs some delta",
     );
     assert_eq!(context.report().entries().len(), 0);
     assert_eq!(context.remaining().unwrap(), 1.0);
@@ -345,4 +345,5 @@ fn threads_never_overspend() {
 
 mod accuracy;
 mod quantiles;
+mod shares;
 mod tight;

@@ -1,6 +1,6 @@
 use opendp_core::erased::{AnyDistance, AnyValue};
 use opendp_core::{
-    Args, ChangeOneDistance, InsertDeleteDistance, Parameter, Registration, SymmetricDistance,
+    Args, ChangeOneDistance, InsertDeleteDistance, Parameter, Registration, SymmetricDistance, laws,
 };
 use serde_json::json;
 
@@ -180,6 +180,18 @@ fn is_registered_for_every_type_metric_and_measure() {
     let made = one.construct(&args).unwrap().measurement().unwrap();
     let loss = made.map(&AnyDistance::new(1_u32)).unwrap();
     assert_eq!(loss.downcast_ref::<f64>(), Ok(&1000.0));
-    let chosen = made.invoke(&AnyValue::new(vec![9_i32, 10, 11])).unwrap();
+    let rows = vec![9_i32, 10, 11];
+    let chosen = made.invoke(&AnyValue::new(rows.clone())).unwrap();
     assert_eq!(chosen.downcast_ref::<i32>(), Ok(&10));
+
+    let made = one.construct(&args.with("scale", json!(2.0))).unwrap().measurement().unwrap();
+    let (measure, alpha) = (TheMeasure(MaxDivergence), Alpha::new(0.5).unwrap());
+    let input = Space::new(Records::<i32>::default(), SymmetricDistance).unwrap();
+    let scale = Scale::new(2.0).unwrap();
+    let typed = make_private_quantile(input, measure, vec![0, 10, 20], alpha, scale).unwrap();
+    let any = AnyValue::new(rows.clone());
+    for _ in 0..20 {
+        let pair = laws::on_one_tape(|| made.invoke(&any), || typed.invoke(&rows)).unwrap();
+        assert_eq!(pair.0.unwrap().downcast::<i32>(), pair.1);
+    }
 }

@@ -167,6 +167,7 @@ fn account(row: &Row<'_>) -> rusqlite::Result<AccountRow> {
         created: row.get(5)?,
         latest: row.get(6)?,
         terms: String::new(),
+        filters: String::new(),
         head: row.get(7)?,
         seal: row.get(8)?,
     })

@@ -26,19 +26,20 @@ CREATE TABLE IF NOT EXISTS spend (
     previous TEXT NOT NULL, seal TEXT NOT NULL,
     PRIMARY KEY (budget, number), UNIQUE (budget, id));
 ALTER TABLE budget ADD COLUMN IF NOT EXISTS terms TEXT NOT NULL DEFAULT '';
+ALTER TABLE budget ADD COLUMN IF NOT EXISTS filters TEXT NOT NULL DEFAULT '';
 ALTER TABLE spend ADD COLUMN IF NOT EXISTS source TEXT NOT NULL DEFAULT '';
 ";
 /// A query that returns whether the tables lack columns that this version needs.
-const OLD: &str = "SELECT count(*) < 2 FROM pg_attribute WHERE NOT attisdropped \
-    AND (attrelid = to_regclass('budget') AND attname = 'terms' \
+const OLD: &str = "SELECT count(*) < 3 FROM pg_attribute WHERE NOT attisdropped \
+    AND (attrelid = to_regclass('budget') AND attname IN ('terms', 'filters') \
     OR attrelid = to_regclass('spend') AND attname = 'source')";
-const ACCOUNT: &str =
-    "SELECT name, measure, total, spent, releases, created, latest, terms, head, seal FROM budget";
+const ACCOUNT: &str = "SELECT name, measure, total, spent, releases, created, latest, terms, head, \
+    seal, filters FROM budget";
 const ADD_ACCOUNT: &str = "INSERT INTO budget \
-    (name, measure, total, spent, releases, created, latest, terms, head, seal) \
-    VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)";
+    (name, measure, total, spent, releases, created, latest, terms, head, seal, filters) \
+    VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)";
 const UPDATE_ACCOUNT: &str = "UPDATE budget SET spent = $1, releases = $2, latest = $3, \
-    head = $4, seal = $5 WHERE name = $6";
+    head = $4, seal = $5, filters = $6 WHERE name = $7";
 const ENTRY: &str = "SELECT budget, number, id, asker, at, pipeline, d_in, source, loss, release, \
     digest, previous, seal FROM spend WHERE budget = $1";
 const ADD_ENTRY: &str = "INSERT INTO spend (budget, number, id, asker, at, pipeline, d_in, source, \
@@ -123,9 +124,6 @@ impl Store for Postgres {
             work(&mut Rows { transaction })
         })
     }
-    fn keeps_filters(&self) -> bool {
-        false
-    }
 }
 
 struct Rows<'a, 'b> {
@@ -162,7 +160,7 @@ impl Tables for Rows<'_, '_> {
     fn add_account(&mut self, a: &Account) -> Result<()> {
         let measure = a.total.notion().name();
         let (total, spent, seal) = (a.total.to_text(), a.spent.to_text(), a.seal());
-        let terms = a.terms.to_text();
+        let (terms, filters) = (a.terms.to_text(), a.filters_text());
         self.change(
             ADD_ACCOUNT,
             &[
@@ -176,12 +174,16 @@ impl Tables for Rows<'_, '_> {
                 &terms,
                 &a.head,
                 &seal,
+                &filters,
             ],
         )
     }
     fn update_account(&mut self, a: &Account) -> Result<()> {
-        let (spent, seal) = (a.spent.to_text(), a.seal());
-        self.change(UPDATE_ACCOUNT, &[&spent, &a.releases, &a.latest, &a.head, &seal, &a.name])
+        let (spent, seal, filters) = (a.spent.to_text(), a.seal(), a.filters_text());
+        self.change(
+            UPDATE_ACCOUNT,
+            &[&spent, &a.releases, &a.latest, &a.head, &seal, &filters, &a.name],
+        )
     }
     fn entry(&mut self, account: &Account, id: &str) -> Result<Option<Entry>> {
         let rows = self.rows(&format!("{ENTRY} AND id = $2"), &[&account.name, &id], entry)?;
@@ -226,6 +228,7 @@ fn account(row: &Row) -> Result<AccountRow, postgres::Error> {
         terms: row.try_get(7)?,
         head: row.try_get(8)?,
         seal: row.try_get(9)?,
+        filters: row.try_get(10)?,
     })
 }
 fn entry(row: &Row) -> Result<EntryRow, postgres::Error> {

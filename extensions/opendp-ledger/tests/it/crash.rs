@@ -20,8 +20,8 @@ use opendp_ledger::{Ledger, Loss, Notion, Request};
 const PROCESSES: usize = 8;
 const SIGKILL: i32 = 9;
 const KILLS: usize = 200;
-/// The number of releases for which the budget has room in the tests with kills. These tests cannot
-/// exhaust the budget.
+/// In the tests with kills, the budget has room for this many releases. These tests cannot exhaust
+/// the budget.
 const AMPLE: usize = 1_000_000;
 /// The number of releases for which the budget has room at the end of a test. After the last kill,
 /// one large charge leaves only this room, so that the processes can exhaust the budget.

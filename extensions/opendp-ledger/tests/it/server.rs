@@ -7,8 +7,10 @@ use std::{
     process::{Command, Stdio},
 };
 
-use opendp_ledger::{Ledger, Loss, Request};
+use opendp_ledger::{Ledger, Loss, Request, Terms};
 use tempfile::TempDir;
+
+use crate::tight::{exact, gaussian, spend, total};
 
 /// A server that the test starts in a new folder. The server ends with the test.
 struct Server {
@@ -142,4 +144,59 @@ fn a_server_keeps_what_a_file_keeps() {
         .unwrap();
     server.control(&["-m", "immediate", "stop"]);
     assert!(ledger.release("c", &request("1"), || Ok(1)).is_err());
+}
+#[test]
+fn a_server_keeps_a_tight_budget_that_programs_share_and_never_overspend() {
+    let Some(server) = Server::start() else { return };
+    let open = || Ledger::connect(&server.parameters()).unwrap();
+    open().create_tight("b", &total(), &Terms::new()).unwrap();
+    let loss = gaussian(&open(), 20);
+    let admitted: usize = std::thread::scope(|scope| {
+        let run = |name: usize| {
+            let (open, loss) = (&open, loss.clone());
+            scope.spawn(move || {
+                let ask = |n: &usize| spend(&open(), &format!("{name} {n}"), &loss).is_ok();
+                (0..10).filter(ask).count()
+            })
+        };
+        let threads: Vec<_> = (0..4).map(run).collect();
+        threads.into_iter().map(|thread| thread.join().unwrap()).sum()
+    });
+    // Each release takes a twentieth of the squares of mu. The sum of their epsilons is above 1.
+    assert_eq!(admitted, 20);
+    let account = open().account("b").unwrap();
+    assert_eq!((account.releases, account.to_json()["composition"].as_str()), (20, Some("tight")));
+    let spent = account.loss();
+    assert!(exact("0.99") < spent.parts()[0] && spent.parts()[0] <= exact("1"), "{spent}");
+    // A crash of the server loses nothing: the same filters refuse the next release.
+    server.control(&["-w", "-m", "immediate", "restart"]);
+    assert_eq!(spend(&open(), "one more", &loss).unwrap_err().kind(), "BudgetExceeded");
+    assert_eq!(open().account("b").unwrap(), account);
+    assert_eq!(open().history("b").unwrap().len(), 20);
+    // Filters that were changed or removed do not match the seal of their row.
+    let mut client = postgres::Client::connect(&server.parameters(), postgres::NoTls).unwrap();
+    let kept: String = client.query_one("SELECT filters FROM budget", &[]).unwrap().get(0);
+    for changed in ["", "{}", &kept.replacen("\"only\":false", "\"only\":true", 1)] {
+        client.execute("UPDATE budget SET filters = $1", &[&changed]).unwrap();
+        let error = open().account("b").unwrap_err();
+        assert!(error.to_string().contains("does not match its seal"), "{changed}: {error}");
+    }
+    client.execute("UPDATE budget SET filters = $1", &[&kept]).unwrap();
+    assert_eq!(open().account("b").unwrap(), account);
+}
+#[test]
+fn tables_of_an_earlier_version_get_the_column_for_filters() {
+    let Some(server) = Server::start() else { return };
+    let loss = |epsilon| Loss::epsilon_delta(epsilon, "0").unwrap();
+    let ledger = Ledger::connect(&server.parameters()).unwrap();
+    ledger.create("sum", &total()).unwrap();
+    ledger.release("sum", &Request::of_loss("1", loss("0.5")), || Ok(1)).unwrap();
+    drop(ledger);
+    let mut client = postgres::Client::connect(&server.parameters(), postgres::NoTls).unwrap();
+    client.execute("ALTER TABLE budget DROP COLUMN filters", &[]).unwrap();
+    let ledger = Ledger::connect(&server.parameters()).unwrap();
+    ledger.create_tight("b", &total(), &Terms::new()).unwrap();
+    assert_eq!(ledger.remaining("sum").unwrap(), Loss::epsilon_delta("0.5", "1e-6").unwrap());
+    let second = ledger.release("sum", &Request::of_loss("2", loss("0.6")), || Ok(1));
+    assert_eq!(second.unwrap_err().kind(), "BudgetExceeded");
 }

@@ -14,14 +14,21 @@ fn file() -> (tempfile::TempDir, std::path::PathBuf) {
     let path = folder.path().join("study.ledger");
     (folder, path)
 }
-fn total() -> Loss {
+/// Make a ledger in a new folder, with one tight budget.
+fn opened() -> (tempfile::TempDir, std::path::PathBuf, Ledger) {
+    let (folder, path) = file();
+    let ledger = Ledger::open(&path).unwrap();
+    ledger.create_tight("b", &total(), &Terms::new()).unwrap();
+    (folder, path, ledger)
+}
+pub(crate) fn total() -> Loss {
     Loss::epsilon_delta("1", "1e-6").unwrap()
 }
-fn exact(text: &str) -> Exact {
+pub(crate) fn exact(text: &str) -> Exact {
     text.parse().unwrap()
 }
 /// Return the loss of one of `n` equal releases with Gaussian noise.
-fn gaussian(ledger: &Ledger, n: u32) -> Loss {
+pub(crate) fn gaussian(ledger: &Ledger, n: u32) -> Loss {
     let account = ledger.account("b").unwrap();
     let share = Share::Fraction(exact(&format!("1/{n}")));
     let room = account.filters().unwrap().room(&share, Kind::Gaussian).unwrap();
@@ -30,15 +37,15 @@ fn gaussian(ledger: &Ledger, n: u32) -> Loss {
     let loss = Loss::epsilon_delta(&epsilon.to_string(), DELTA).unwrap();
     loss.with_mu_squared(room.mu_squared).unwrap()
 }
-fn spend(ledger: &Ledger, id: &str, loss: &Loss) -> Result<Release> {
+pub(crate) fn spend(ledger: &Ledger, id: &str, loss: &Loss) -> Result<Release> {
     ledger.release("b", &Request::of_loss(id, loss.clone()), || Ok(1))
 }
 
 #[test]
 fn a_tight_budget_admits_the_same_releases_after_each_restart() {
-    let (_folder, path) = file();
-    Ledger::open(&path).unwrap().create_tight("b", &total(), &Terms::new()).unwrap();
-    let loss = gaussian(&Ledger::open(&path).unwrap(), 100);
+    let (_folder, path, first) = opened();
+    let loss = gaussian(&first, 100);
+    drop(first);
     // Each of a hundred counts gets noise whose scale is 42.5. The sum of their epsilons is far
     // above 1.
     let scale = loss.mu_squared().unwrap().to_f64_down().sqrt().recip();
@@ -63,9 +70,7 @@ fn a_tight_budget_admits_the_same_releases_after_each_restart() {
 }
 #[test]
 fn a_budget_that_adds_up_ignores_mu() {
-    let (_folder, path) = file();
-    let ledger = Ledger::open(&path).unwrap();
-    ledger.create_tight("b", &total(), &Terms::new()).unwrap();
+    let (_folder, _path, ledger) = opened();
     let loss = gaussian(&ledger, 100);
     ledger.create("sum", &total()).unwrap();
     let admitted = (0..100).take_while(|number| {
@@ -77,9 +82,7 @@ fn a_budget_that_adds_up_ignores_mu() {
 }
 #[test]
 fn many_pure_losses_cost_less_than_their_sum() {
-    let (_folder, path) = file();
-    let ledger = Ledger::open(&path).unwrap();
-    ledger.create_tight("b", &total(), &Terms::new()).unwrap();
+    let (_folder, _path, ledger) = opened();
     let small = Loss::epsilon("0.02").unwrap();
     let admitted =
         (0..1000).take_while(|number| spend(&ledger, &number.to_string(), &small).is_ok()).count();
@@ -88,9 +91,7 @@ fn many_pure_losses_cost_less_than_their_sum() {
 }
 #[test]
 fn programs_that_share_a_tight_budget_never_overspend_it() {
-    let (_folder, path) = file();
-    let first = Ledger::open(&path).unwrap();
-    first.create_tight("b", &total(), &Terms::new()).unwrap();
+    let (_folder, path, first) = opened();
     let loss = gaussian(&first, 20);
     let admitted: usize = std::thread::scope(|scope| {
         let run = |name: usize| {
@@ -137,9 +138,9 @@ fn an_entry_about_the_clock_does_not_choose_how_delta_is_divided() {
 }
 #[test]
 fn choices_add_up_rho_after_each_restart() {
-    let (_folder, path) = file();
-    Ledger::open(&path).unwrap().create_tight("b", &total(), &Terms::new()).unwrap();
-    let account = Ledger::open(&path).unwrap().account("b").unwrap();
+    let (_folder, path, first) = opened();
+    let account = first.account("b").unwrap();
+    drop(first);
     let share = Share::Fraction(exact("1/50"));
     let room = account.filters().unwrap().room(&share, Kind::Choice).unwrap();
     let mu = room.mu_squared.to_f64_up().sqrt();
@@ -158,15 +159,13 @@ fn choices_add_up_rho_after_each_restart() {
     let history = Ledger::open(&path).unwrap().history("b").unwrap();
     assert!(history.iter().all(|entry| entry.loss == loss));
     // Without the rho, fewer choices fit.
-    let (_folder, path) = file();
-    Ledger::open(&path).unwrap().create_tight("b", &total(), &Terms::new()).unwrap();
+    let (_folder, path, first) = opened();
+    drop(first);
     assert!((30..45).contains(&spent(&by_mu, &path)));
 }
 #[test]
 fn releases_that_are_charged_together_take_one_entry_and_all_or_none() {
-    let (_folder, path) = file();
-    let ledger = Ledger::open(&path).unwrap();
-    ledger.create_tight("b", &total(), &Terms::new()).unwrap();
+    let (_folder, path, ledger) = opened();
     let one = gaussian(&ledger, 100);
     let forty = Loss::together(vec![one.clone(); 40]).unwrap();
     spend(&ledger, "first plan", &forty).unwrap();

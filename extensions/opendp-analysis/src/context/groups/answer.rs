@@ -96,8 +96,8 @@ impl Moments {
             return Err(Error::argument(
                 "goal",
                 format!(
-                    "a mean within {error} takes a better count: the released counts alone make \
-                     an error of up to {}",
+                    "a mean within {error} needs a more exact count: the noise of the released \
+                     counts alone makes an error of up to {}",
                     short(least)
                 ),
             ));

@@ -14,8 +14,8 @@ use opendp_transformations::{
 };
 
 use super::super::chain::{
-    Column, as_euclidean, of_base, of_choices, of_normal, of_table, quantiles_bound, several,
-    squared_of_gaussian, wrong,
+    Column, as_euclidean, levels_of, of_base, of_choices, of_normal, of_table, quantiles_bound,
+    several, squared_of_gaussian, wrong,
 };
 use super::super::draft::{Build, Dials, Draft, SELECTION};
 use super::super::report::ErrorIn;
@@ -122,6 +122,7 @@ pub(super) fn quantiles<'c, MO: Accounted>(
     let (source, grouping) = (query.source.clone(), grouping.clone());
     let space = query.context.space().clone();
     let bound = quantiles_bound(candidates.len(), &alphas);
+    let levels = levels_of(alphas.len());
     let build = || -> Result<Build<MO, Vec<Vec<f64>>>> {
         let cells = of_cells(&query, &numbers)?;
         Ok(Box::new(move |Dials { scale, delta, .. }| {
@@ -131,7 +132,7 @@ pub(super) fn quantiles<'c, MO: Accounted>(
                 let chosen =
                     cells.then(|rows| several(rows, gumbel, &candidates, &alphas, scale))?;
                 let release = of_each_group(chosen, grouping.count())?;
-                return Ok(of_choices(&space, release, delta, move |release, table| {
+                return Ok(of_choices(&space, release, (delta, levels), move |release, table| {
                     release.invoke(&read(table)?)
                 }));
             }

@@ -12,10 +12,10 @@ use super::{Plan, Setting};
 const MOST_TRIALS: usize = 256;
 
 impl<MO: Accounted> Plan<'_, MO> {
-    /// Describe the questions to the solver, with their thresholds. A threshold hides counts below
-    /// it, so it is an error of a question with a weight, beside the error of the noise. A
-    /// threshold is about proportional to the scale of the noise. The factor is computed for an
-    /// even division of epsilon.
+    /// Describe the questions to the solver, with their thresholds. A threshold hides smaller
+    /// counts. So for a question with a weight, the threshold counts as a second error, in addition
+    /// to the noise. A threshold is about proportional to the scale of the noise. The factor is
+    /// computed for an even division of epsilon.
     fn with_thresholds(&self, endowed: &Endowed) -> Result<Vec<Item>> {
         let mut items = self.items.clone();
         let Some((epsilon, delta)) = endowed.even(items.len())? else { return Ok(items) };
@@ -57,7 +57,7 @@ impl<MO: Accounted> Plan<'_, MO> {
             let demand = best.mode.demand(items).unwrap_or_default();
             let scales = best.mode.scales(items, &demand, best.room);
             let settings = items.iter().zip(scales).map(|(item, scale)| {
-                let gaussian = best.mode.gaussian && item.gaussian.is_some() || item.pure.is_none();
+                let gaussian = best.mode.takes_gaussian(item);
                 Ok(Setting { scale: Scale::new(scale)?, gaussian: gaussian && MO::TIGHT })
             });
             let settings = settings.collect::<Result<Vec<_>>>()?;

@@ -166,9 +166,17 @@ impl<MO: Accounted, TO: Carrier> Drafted<MO> for Draft<'_, MO, TO> {
         let usable = |way: &Way| way.fixed.is_none_or(|scale| 0.0 < scale);
         let pure = Some(Way { size, error, fixed }).filter(usable);
         let mut item = match MO::SQUARES {
-            true => Item { pure: None, gaussian: pure, weight },
-            false => Item { pure, gaussian: None, weight },
+            true => Item { pure: None, gaussian: pure, choice: false, weight },
+            false => Item { pure, gaussian: None, choice: false, weight },
         };
+        // Gumbel noise has the same bound on the error of a choice as exponential noise.
+        item.choice = self.noise.is_none() && !self.threshold;
+        if MO::TIGHT && item.choice {
+            let dials = Dials { delta: Some(0.5), ..Dials::at(1.0)? };
+            let square = self.build(dials)?.mu_squared(&d_in);
+            let of = |square: Exact| Way { size: square.to_f64_up().sqrt(), error, fixed };
+            item.gaussian = square.ok().map(of).filter(usable);
+        }
         if let (true, false, Some(noise)) = (MO::TIGHT, self.threshold, gaussian) {
             let dials = Dials { delta: Some(0.5), ..Dials::at(1.0)? };
             let square = self.build(dials)?.mu_squared(&d_in)?.to_f64_up();

@@ -40,6 +40,8 @@ pub(super) struct Best {
     pub(super) delta_of_each: Exact,
     pub(super) stated: f64,
     pub(super) reserved: Option<[Exact; 2]>,
+    /// Whether the plan may spend the whole budget.
+    pub(super) whole: bool,
 }
 impl Endowed {
     pub(crate) fn new<MO: Accounted>(account: &Account<MO>, wanted: Wanted) -> Result<Self> {
@@ -105,9 +107,9 @@ impl Endowed {
         let part = Exact::from_f64(f64::from(self.sixteenths))?;
         Ok(all.times(&part).over(&Exact::from_f64(16.0)?))
     }
-    pub(super) fn modes(&self) -> impl Iterator<Item = Mode> + use<> {
+    pub(super) fn modes(&self, items: &[Item]) -> impl Iterator<Item = Mode> + use<> {
         let tight = self.tight;
-        Mode::ALL.into_iter().filter(move |mode| tight || !(mode.gaussian || mode.by_mu))
+        Mode::all(items).filter(move |mode| tight || !(mode.gaussian || mode.gumbel || mode.by_mu))
     }
     /// Find the ways with room for the wanted accuracies, and sort them from the best to the worst.
     pub(super) fn ways(&self, items: &[Item]) -> Result<Vec<Best>> {
@@ -140,8 +142,8 @@ impl Endowed {
                 !weighted && (other.mode, &other.delta_of_each) == (mode, &delta_of_each)
             };
             if !found.iter().any(same) {
-                let (value, reserved) = ((value, part), None);
-                found.push(Best { value, mode, room, delta_of_each, stated, reserved });
+                let (value, reserved, whole) = ((value, part), None, false);
+                found.push(Best { value, mode, room, delta_of_each, stated, reserved, whole });
             }
         }
         Ok(found)
@@ -173,7 +175,8 @@ impl Endowed {
         }
         let delta_of_each = self.of_each(&deltas.times(part))?;
         let (value, reserved) = ((0.0, 0.0), Some([pure, deltas]));
-        Ok(Some(Best { value, mode, room, delta_of_each, stated, reserved }))
+        let whole = *part == Exact::from_f64(1.0)?;
+        Ok(Some(Best { value, mode, room, delta_of_each, stated, reserved, whole }))
     }
     /// Return the factor by which wanted accuracies must grow to fit the room.
     pub(super) fn stretch(&self, items: &[Item]) -> Result<f64> {
@@ -188,7 +191,7 @@ impl Endowed {
         Ok(least * if self.open.is_some() { 1.005 } else { 1.0 })
     }
     fn demands(&self, items: &[Item]) -> Vec<(Mode, Demand)> {
-        self.modes().filter_map(|mode| Some((mode, mode.demand(items)?))).collect()
+        self.modes(items).filter_map(|mode| Some((mode, mode.demand(items)?))).collect()
     }
     fn rooms(&self, demands: &[(Mode, Demand)]) -> Result<Vec<(Endowment, Exact)>> {
         let (Some((epsilon, _, part)), Some(delta)) = (&self.open, self.delta) else {

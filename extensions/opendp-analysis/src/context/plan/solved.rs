@@ -5,6 +5,7 @@ use std::fmt;
 use opendp_core::Result;
 use opendp_core::arith::Exact;
 
+use super::super::account::Reserve;
 use super::super::{Accounted, Context};
 use super::answers::{Answers, another};
 use super::drafted::{Drafted, Noised, Ready};
@@ -20,7 +21,7 @@ pub struct Solved<'c, MO: Accounted> {
     pub(super) delta: Exact,
     /// The delta for which the epsilon of Gaussian noise is computed.
     pub(super) stated: f64,
-    pub(super) reserved: Option<[Exact; 2]>,
+    pub(super) reserved: Option<Reserve>,
     /// Whether some of the budget may be left after the plan.
     pub(super) spares: bool,
     pub(super) stretched: f64,
@@ -96,8 +97,16 @@ impl<'c, MO: Accounted> Solved<'c, MO> {
         self.context.charge(id, &costs, ways, &|left, reserved| {
             let mut entries: Vec<_> = ready.iter().map(|ready| ready.entry(left.clone())).collect();
             entries.iter_mut().for_each(|entry| entry.plan = id.map(str::to_owned));
+            let shares = matches!(reserved, Some(Reserve::Shares(_)));
+            for (entry, cost) in entries.iter_mut().zip(&costs).filter(|_| shares) {
+                entry.share = Some(cost.pair());
+            }
             if let Some(first) = entries.first_mut() {
-                first.reserved = reserved.cloned();
+                match reserved.cloned() {
+                    Some(Reserve::Filter(parts)) => first.reserved = Some(parts),
+                    Some(Reserve::Shares(pairs)) => first.shares = Some(pairs),
+                    None => {}
+                }
             }
             entries
         })?;

@@ -33,6 +33,8 @@ pub(super) struct Way {
 pub(super) struct Item {
     pub(super) pure: Option<Way>,
     pub(super) gaussian: Option<Way>,
+    /// Whether the question is a choice among candidates. Then `gaussian` is Gumbel noise.
+    pub(super) choice: bool,
     /// The weight of the question. The weight is 0 if an accuracy is wanted.
     pub(super) weight: f64,
 }
@@ -47,6 +49,8 @@ pub(crate) struct Endowment {
 pub(super) struct Mode {
     /// Whether numbers get Gaussian noise if Gaussian noise is possible.
     pub(super) gaussian: bool,
+    /// Whether choices get Gumbel noise if Gumbel noise is possible.
+    pub(super) gumbel: bool,
     /// Whether a pure loss is charged to the room for `mu^2`, as the `mu^2` of this loss.
     pub(super) by_mu: bool,
 }
@@ -59,17 +63,25 @@ pub(super) struct Demand {
     square_weight: f64,
 }
 impl Mode {
-    pub(super) const ALL: [Mode; 4] = [
-        Mode { gaussian: true, by_mu: false },
-        Mode { gaussian: true, by_mu: true },
-        Mode { gaussian: false, by_mu: false },
-        Mode { gaussian: false, by_mu: true },
-    ];
+    /// Return all modes for some questions.
+    pub(super) fn all(items: &[Item]) -> impl Iterator<Item = Mode> + use<> {
+        let choices = items.iter().any(|item| item.choice && item.gaussian.is_some());
+        let both = [true, false];
+        both.into_iter().filter(move |gumbel| choices || !gumbel).flat_map(move |gumbel| {
+            both.into_iter().flat_map(move |gaussian| {
+                both.into_iter().rev().map(move |by_mu| Mode { gaussian, gumbel, by_mu })
+            })
+        })
+    }
+    /// Whether a question gets noise that is charged by its own `mu^2`.
+    pub(super) fn takes_gaussian(self, item: &Item) -> bool {
+        let chosen = if item.choice { self.gumbel } else { self.gaussian };
+        item.gaussian.is_some() && (chosen || item.pure.is_none())
+    }
     /// Return the noise of a question, and whether this noise is charged to the room for `mu^2`.
     pub(super) fn of(self, item: &Item) -> Option<(Way, bool)> {
         match (item.gaussian, item.pure) {
-            (Some(way), None) => Some((way, true)),
-            (Some(way), _) if self.gaussian => Some((way, true)),
+            (Some(way), _) if self.takes_gaussian(item) => Some((way, true)),
             (_, Some(way)) if self.by_mu => {
                 Some((Way { size: way.size * MU_OF_PURE, ..way }, true))
             }

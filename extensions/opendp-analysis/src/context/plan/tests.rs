@@ -1,3 +1,5 @@
+use std::sync::Arc;
+
 use opendp_core::{Approximate, MaxDivergence};
 
 use super::super::{PrivacyUnit, Rows, Split, Statistic, Table};
@@ -360,8 +362,9 @@ fn a_plan_without_a_delta_takes_laplace_noise_and_no_unknown_keys() {
     let keys = context.query().column::<String>("city").count_by();
     plan.ask(keys, Goal::Weight(1.0)).unwrap();
     let error = plan.solve().unwrap().release().unwrap_err().to_string();
-    assert!(error.contains("takes some delta"), "{error}");
+    assert!(error.contains("needs some delta"), "{error}");
     assert!(context.report().entries().is_empty());
 }
 mod agreement;
+mod choices;
 mod keys;

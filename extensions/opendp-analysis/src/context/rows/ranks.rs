@@ -8,7 +8,8 @@ use opendp_measurements::{Scale, SelectionMeasure};
 use opendp_transformations::Alpha;
 
 use super::super::chain::{
-    ColumnSpace, OfColumn, of_base, of_choices, quantile_bound, quantiles_bound, several, wrong,
+    ColumnSpace, OfColumn, levels_of, of_base, of_choices, quantile_bound, quantiles_bound,
+    several, wrong,
 };
 use super::super::draft::{Bound, SELECTION};
 use super::super::report::ErrorIn;
@@ -26,16 +27,18 @@ impl<'c, MO: Accounted, T: Atom> Rows<'c, MO, T> {
         let bound = quantile_bound(candidates.len());
         let what = if alpha == 0.5 { "median".to_owned() } else { format!("{alpha} quantile") };
         let candidates = Arc::new(candidates);
-        self.ranks(&what, bound, one_of(alpha, candidates.clone()), one_of(alpha, candidates))
+        let gumbel = one_of(alpha, candidates.clone());
+        self.ranks(&what, (bound, 1), one_of(alpha, candidates), gumbel)
     }
     /// Choose the candidates nearest to several quantiles, in increasing order, in one release.
     ///
-    /// Three or more quantiles are chosen one inside of the other: the middle one first, then the
-    /// middle ones of the rows below and above. So nine quantiles cost as much as four choices. See
+    /// Three or more quantiles are chosen in turn: the middle quantile first. Its choice divides
+    /// the rows into two parts, and the other quantiles are chosen in these parts in the same way.
+    /// So nine quantiles cost as much as four choices. See
     /// [`make_private_quantiles`](crate::make_private_quantiles). The scale of the noise is for a
     /// median. The accuracy is the distance in ranks from the rows that a candidate represents: the
-    /// rows equal to it, and half of the rows up to each neighbour. Repeated values add at most
-    /// a thirty-second of the rows of one candidate for each level of choices.
+    /// rows equal to it, and half of the rows up to each neighbour. Repeated values add at most a
+    /// thirty-second of the rows of one candidate for each level of choices.
     pub fn quantiles(self, alphas: &[f64], candidates: Vec<T>) -> Choice<'c, MO, Vec<T>>
     where
         T: Number,
@@ -43,20 +46,21 @@ impl<'c, MO: Accounted, T: Atom> Rows<'c, MO, T> {
         let bound = quantiles_bound(candidates.len(), alphas);
         let (what, candidates) = (format!("quantiles {alphas:?}"), Arc::new(candidates));
         let other = several_of(alphas.to_vec(), candidates.clone());
-        self.ranks(&what, bound, several_of(alphas.to_vec(), candidates), other)
+        self.ranks(&what, (bound, alphas.len()), several_of(alphas.to_vec(), candidates), other)
     }
     /// Choose candidates by their ranks. `make` adds the noise of the base measure, and `gumbel`
     /// adds Gumbel noise. Only a budget with a delta pays for Gumbel noise.
     fn ranks<TO: Carrier>(
         self,
         what: &str,
-        bound: Bound,
+        (bound, quantiles): (Bound, usize),
         make: impl Fn(ColumnSpace<T>, Scale) -> Result<OfColumn<T, MO::Base, TO>>
         + Send
         + Sync
         + 'static,
         gumbel: impl Fn(ColumnSpace<T>, Scale) -> Result<Chosen<T, TO>> + Send + Sync + 'static,
     ) -> Choice<'c, MO, TO> {
+        let levels = levels_of(quantiles);
         let mut draft = self.draft(what, SELECTION, |query, chain| {
             if chain.space().domain().element().nan() {
                 return Err(wrong(
@@ -71,9 +75,12 @@ impl<'c, MO: Accounted, T: Atom> Rows<'c, MO, T> {
                 let source = source.clone();
                 if let Some(delta) = dials.delta {
                     let release = steps.measure(|rows| gumbel(rows, dials.scale))?;
-                    return Ok(of_choices(&space, release, delta, move |release, table| {
-                        release.invoke(&*source.rows(table)?)
-                    }));
+                    return Ok(of_choices(
+                        &space,
+                        release,
+                        (delta, levels),
+                        move |release, table| release.invoke(&*source.rows(table)?),
+                    ));
                 }
                 let release = steps.measure(|rows| make(rows, dials.scale))?;
                 Ok(of_base(&space, release, move |release, table| {

@@ -12,7 +12,7 @@ fn open(epsilon: f64, delta: f64, split: Result<Split>) -> Context<Loss> {
     Context::new(table(), unit, budget, split.unwrap()).unwrap()
 }
 /// Find the least sigma of `count` counts by the formula of Balle and Wang (2018), in plain floats.
-fn least_sigma(count: f64, epsilon: f64, delta: f64) -> f64 {
+pub(super) fn least_sigma(count: f64, epsilon: f64, delta: f64) -> f64 {
     // Compute the tail of the normal distribution by its continued fraction, or by the series
     // around 0.
     let tail = |x: f64| {
@@ -160,7 +160,7 @@ fn gaussian_noise_on_numbers_integers_and_vectors_is_exactly_mu_gdp() {
 fn gaussian_noise_takes_a_delta_and_public_keys() {
     let none = open(1.0, 0.0, Split::evenly(1));
     let error = none.query().count().gaussian().unwrap_err().to_string();
-    assert!(error.contains("takes some delta"), "{error}");
+    assert!(error.contains("needs some delta"), "{error}");
     // An earlier version returned a threshold that hides all keys.
     let context = open(1.0, 1e-6, Split::evenly(2));
     let keys = context.query().column::<String>("city").count_by().gaussian();

@@ -60,7 +60,7 @@ fn a_goal_takes_counts_that_are_good_enough() {
     assert!(error.unwrap_err().to_string().contains("`.counted(..)`"));
     let fine = groups().counted(&counts).unwrap();
     let error = context.plan().ask_groups(fine, Goal::Within(0.5)).unwrap_err().to_string();
-    assert!(error.contains("goal") && error.contains("a better count"), "{error}");
+    assert!(error.contains("goal") && error.contains("a more exact count"), "{error}");
     let other = context.query().group_by(["sex"]).counted(&counts).unwrap_err();
     assert!(other.to_string().contains("expected an answer by sex"), "{other}");
     let large = large();
