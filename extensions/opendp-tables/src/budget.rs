@@ -4,7 +4,8 @@ use std::sync::{Mutex, PoisonError};
 
 use opendp_core::arith::Exact;
 use opendp_core::{Error, Result};
-use opendp_ledger::{Ledger, Loss, Notion, Request};
+use opendp_ledger::{Ledger, Loss, Notion, Request, Terms};
+use opendp_measurements::accounting::{AdaptiveAccount, AdaptiveLoss, Kind, Share};
 
 use crate::metadata::BudgetText;
 
@@ -65,43 +66,108 @@ impl Budget {
     }
 }
 
+/// How the losses of releases compose.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Composition {
+    /// Losses add up.
+    Sum,
+    /// The filters of an [`AdaptiveAccount`] admit releases.
+    Tight,
+}
+impl Composition {
+    /// Read how the budget of metadata composes.
+    pub(crate) fn read(text: &BudgetText) -> Result<Self> {
+        match text.composition.as_deref() {
+            None | Some("sum") => Ok(Composition::Sum),
+            Some("tight") if text.delta.is_some() => Ok(Composition::Tight),
+            Some("tight") => {
+                let reason = "`tight` needs a budget of an `epsilon` and a `delta`";
+                Err(Error::argument("composition", reason))
+            }
+            Some(other) => {
+                let reason = format!("expected `sum` or `tight`, found `{other}`");
+                Err(Error::argument("composition", reason))
+            }
+        }
+    }
+}
+
 /// An account of a budget, in memory or in a ledger.
 pub(crate) enum Account {
     Memory { budget: Loss, spent: Mutex<Vec<Exact>> },
-    Durable { ledger: Ledger, name: String, notion: Notion },
+    Tight { filters: Mutex<AdaptiveAccount> },
+    Durable { ledger: Ledger, name: String, notion: Notion, composition: Composition },
 }
 impl Account {
-    pub(crate) fn memory(budget: &Budget) -> Self {
+    /// Open an account in memory.
+    pub(crate) fn memory(budget: &Budget, composition: Composition) -> Result<Self> {
+        if composition == Composition::Tight {
+            return Ok(Account::Tight { filters: Mutex::new(filters(budget.amount())?) });
+        }
         let spent = vec![Exact::ZERO; budget.0.parts().len()];
-        Account::Memory { budget: budget.0.clone(), spent: Mutex::new(spent) }
+        Ok(Account::Memory { budget: budget.0.clone(), spent: Mutex::new(spent) })
     }
     /// Use the budget with this name in a ledger. Create the budget if it does not exist.
-    pub(crate) fn durable(ledger: Ledger, name: &str, budget: &Budget) -> Result<Self> {
+    pub(crate) fn durable(
+        ledger: Ledger,
+        name: &str,
+        budget: &Budget,
+        composition: Composition,
+    ) -> Result<Self> {
+        let tight = composition == Composition::Tight;
         match ledger.account(name) {
-            Ok(account) if account.total == budget.0 => {}
-            Ok(account) => {
+            Ok(account) if account.total != budget.0 => {
                 let total = account.total;
                 let reason =
                     format!("the ledger has `{name}` with {total}, metadata have {}", budget.0);
                 return Err(Error::argument("budget", reason));
             }
+            Ok(account) if account.filters().is_some() != tight => {
+                let (theirs, ours) = if tight { ("sum", "tight") } else { ("tight", "sum") };
+                let reason = format!(
+                    "the ledger composes `{name}` as `{theirs}`, metadata as `{ours}`.\n\
+                     Write `composition = \"{theirs}\"`, or name a new budget"
+                );
+                return Err(Error::argument("composition", reason));
+            }
+            Ok(_) => {}
+            Err(error) if error.kind() == "NotFound" && tight => {
+                ledger.create_tight(name, &budget.0, &Terms::new())?;
+            }
             Err(error) if error.kind() == "NotFound" => ledger.create(name, &budget.0)?,
             Err(error) => return Err(error),
         }
-        Ok(Account::Durable { ledger, name: name.to_owned(), notion: budget.0.notion() })
+        let (name, notion) = (name.to_owned(), budget.0.notion());
+        Ok(Account::Durable { ledger, name, notion, composition })
     }
     pub(crate) fn notion(&self) -> Notion {
         match self {
             Account::Memory { budget, .. } => budget.notion(),
+            Account::Tight { .. } => Notion::Approximate,
             Account::Durable { notion, .. } => *notion,
         }
     }
+    /// Return how losses compose.
+    pub(crate) fn composition(&self) -> Composition {
+        match self {
+            Account::Memory { .. } => Composition::Sum,
+            Account::Tight { .. } => Composition::Tight,
+            Account::Durable { composition, .. } => *composition,
+        }
+    }
+    /// Return the rest of the budget. If it composes tightly, this is the largest loss that one
+    /// more release can have.
     pub(crate) fn left(&self) -> Result<Loss> {
         match self {
             Account::Memory { budget, spent } => {
                 let spent = spent.lock().unwrap_or_else(PoisonError::into_inner);
                 let left = budget.parts().iter().zip(spent.iter()).map(|(all, out)| all.minus(out));
                 Loss::exact(budget.notion(), left.collect())
+            }
+            Account::Tight { filters } => {
+                let filters = filters.lock().unwrap_or_else(PoisonError::into_inner);
+                let (epsilon, delta) = filters.left()?;
+                Loss::exact(Notion::Approximate, vec![epsilon, delta])
             }
             Account::Durable { ledger, name, .. } => ledger.remaining(name),
         }
@@ -118,11 +184,46 @@ impl Account {
                 charge(budget, spent, request.loss())?;
                 compute()
             }
+            Account::Tight { filters } => {
+                charge_tightly(filters, request.loss())?;
+                compute()
+            }
             Account::Durable { ledger, name, .. } => {
                 ledger.release(name, request, compute)?.value::<String>()
             }
         }
     }
+}
+/// Compute the filters of a budget of an epsilon and a delta.
+fn filters(budget: &Loss) -> Result<AdaptiveAccount> {
+    match budget.parts() {
+        [epsilon, delta] => AdaptiveAccount::new(epsilon, delta, None),
+        _ => Err(Error::argument("budget", "expected an epsilon and a delta")),
+    }
+}
+/// Charge the filters for each loss of a release, or for none.
+fn charge_tightly(filters: &Mutex<AdaptiveAccount>, loss: &Loss) -> Result<()> {
+    let mut filters = filters.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut charged = filters.clone();
+    for loss in loss.members() {
+        let loss = loss.within(Notion::Approximate)?;
+        let [epsilon, delta] = loss.parts() else {
+            return Err(Error::argument("loss", "expected an epsilon and a delta"));
+        };
+        let (epsilon, delta) = (epsilon.clone(), delta.clone());
+        charged.charge(&AdaptiveLoss { epsilon, delta, mu_squared: None, rho: None })?;
+    }
+    *filters = charged;
+    Ok(())
+}
+/// Return one of `shares` equal shares of a budget that composes tightly: as many queries of this
+/// loss fit into the budget. The share has a delta if the query needs one.
+pub(crate) fn tight_share(budget: &Loss, shares: u32, with_delta: bool) -> Result<Loss> {
+    let fraction = Exact::from_f64(1.0)?.over(&Exact::from_f64(f64::from(shares.max(1)))?);
+    let kind = if with_delta { Kind::WithDelta } else { Kind::Pure };
+    let room = filters(budget)?.room(&Share::Fraction(fraction), kind)?;
+    let delta = if with_delta { room.delta } else { Exact::ZERO };
+    Loss::exact(Notion::Approximate, vec![room.epsilon, delta])
 }
 fn charge(budget: &Loss, spent: &Mutex<Vec<Exact>>, loss: &Loss) -> Result<()> {
     let loss = loss.within(budget.notion())?;

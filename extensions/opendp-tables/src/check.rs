@@ -17,9 +17,11 @@ mod keys;
 mod post;
 mod rows;
 mod source;
+mod weights;
 
 pub(crate) use aggregates::Output;
 pub(crate) use post::{aggregate_schema, replaced};
+pub(crate) use weights::named;
 
 /// The largest number of nodes in the expressions of a query.
 const MOST_NODES: usize = 20_000;
@@ -32,6 +34,8 @@ pub(crate) struct Checked {
     /// The released values, in the order of the aggregates. They are computed from the sums and
     /// buckets of the exact plan.
     pub(crate) outputs: Vec<Output>,
+    /// The weight of each released value, when they share the loss of the query.
+    pub(crate) weights: Vec<f64>,
     /// The plan of the whole query. After the release, the released table replaces the aggregate in
     /// this plan.
     pub(crate) query: LogicalPlan,
@@ -48,9 +52,17 @@ pub(crate) fn check(query: LogicalPlan, tables: &Tables) -> Result<Checked> {
     let keys = keys::keys(aggregate, &source, &mut picked)?;
     picked.keys = keys;
     let outputs = aggregates::outputs(aggregate, &source, &mut picked)?;
+    let weights = weights::weights(&query, aggregate, &outputs, &picked)?;
     let mut plan = picked.plan()?;
     crate::mechanisms::add_selecting_sum(&mut plan);
-    Ok(Checked { plan, outputs, query })
+    if plan.sums.is_empty() && plan.buckets.is_empty() {
+        return Err(refused(
+            "COUNT(*)",
+            "the number of rows of the table is public, so nothing here needs noise",
+            "read `rows` in the metadata",
+        ));
+    }
+    Ok(Checked { plan, outputs, weights, query })
 }
 
 /// Return the error for a part of a query that cannot be made private.
@@ -107,6 +119,30 @@ impl<'a> Picked<'a> {
             _ => None,
         }
     }
+    /// Return the number of rows that reach the aggregates, if it is public: there are no keys and
+    /// no conditions, and the number of rows of the table is public.
+    pub(crate) fn public_rows(&self) -> Option<u64> {
+        let all = |branch: &Branch| {
+            branch.filters.is_empty() && branch.joins.iter().all(|join| join.keeps_all)
+        };
+        if !self.keys.is_empty() || !self.branches.iter().all(all) {
+            return None;
+        }
+        let rows = self.tables.get(&self.branches.first()?.table)?.rows?;
+        rows.checked_mul(self.branches.len() as u64)
+    }
+    /// Return whether an expression has a value in every row, as far as metadata state it.
+    pub(crate) fn is_complete(&self, branch: usize, row: &Row) -> bool {
+        match row {
+            Row::Column { source: 0, .. } => {
+                self.described(branch, row).is_some_and(|column| column.complete)
+            }
+            Row::Literal(value) => *value != crate::Value::Null,
+            Row::Coalesce(all) => all.iter().any(|row| self.is_complete(branch, row)),
+            Row::Float(row) | Row::Clamp(row, ..) => self.is_complete(branch, row),
+            _ => false,
+        }
+    }
     /// Return whether an expression is the column of ids.
     pub(crate) fn is_id(&self, row: &Row) -> bool {
         match (&self.bounding, row) {
@@ -147,7 +183,10 @@ fn bounding(branches: &[Branch], tables: &Tables) -> Result<Bounding> {
     match unit {
         PrivacyUnit { rows: Some(rows), .. } => {
             // Every branch of a union reads the same rows. So each row counts once for each branch.
-            Ok(Bounding::Trusted { rows: u64::from(*rows) * branches.len() as u64 })
+            let rows = u64::from(*rows) * branches.len() as u64;
+            // An exchange removes rows and adds as many.
+            let exchanged = table.rows.is_some();
+            Ok(Bounding::Trusted { rows: if exchanged { 2 * rows } else { rows }, exchanged })
         }
         PrivacyUnit { id: Some(id), max_rows, max_groups, max_rows_per_group, .. } => {
             let kind = table.columns.get(id).map(|column| column.kind);

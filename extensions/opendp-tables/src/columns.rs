@@ -52,6 +52,15 @@ impl Reader<'_> {
                 };
                 (groups.map(cell).collect::<Result<_>>()?, self.scale(*sum) * step)
             }
+            Output::Public { value } => {
+                let cell = Cell { value: *value, interval: Some((*value, *value)) };
+                (groups.map(|_| cell).collect(), 0.0)
+            }
+            Output::MeanOf { sum, rows, lattice } => {
+                let cell = |group| self.mean_of(*sum, *rows as f64, lattice, group);
+                let scale = self.scale(*sum) * lattice.step() / *rows as f64;
+                (groups.map(cell).collect::<Result<_>>()?, scale)
+            }
             Output::Mean { sum, count, lattice } => {
                 let cell = |group| self.mean(*sum, *count, lattice, group);
                 (groups.map(cell).collect::<Result<_>>()?, self.scale(*sum) * lattice.step())
@@ -105,6 +114,14 @@ impl Reader<'_> {
     fn around(&self, sum: usize, group: usize, error: Option<f64>) -> Result<Option<(f64, f64)>> {
         let value = self.sum(sum, group)?;
         Ok(error.map(|error| (value - error, value + error)))
+    }
+    fn mean_of(&self, sum: usize, rows: f64, lattice: &Lattice, group: usize) -> Result<Cell> {
+        let (bounds, step) = (of(lattice), lattice.step());
+        let centre = lattice.centre as f64 * step;
+        let at = |x: f64| (centre + x / rows * step).clamp(bounds.0, bounds.1);
+        let around = self.around(sum, group, self.error(sum, ALPHA))?;
+        let interval = around.map(|(low, high)| (at(low), at(high)));
+        Ok(Cell { value: at(self.sum(sum, group)?), interval })
     }
     fn mean(&self, sum: usize, count: usize, lattice: &Lattice, group: usize) -> Result<Cell> {
         let (bounds, step) = (of(lattice), lattice.step());

@@ -13,10 +13,11 @@
 //! order in which rows arrive would be as fair, but threads change that order. Then two runs on the
 //! same rows would keep different rows of all ids, and no test could tell that from a wrong limit.
 //!
-//! Ids are divided by a hash into shards. If the rows take more memory than the engine may use, the
-//! last shards are dropped, and filled when the rows are read again.
+//! Each thread packs the rows that it reads into few words, and divides them by a hash of their ids
+//! into shards (`packed`, `shards`). If the rows take more memory than the engine may use, the last
+//! shards are dropped, and filled when the rows are read again. Then each shard is sorted, rows are
+//! chosen (`people`), and added (`totals`).
 
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 use datafusion::arrow::array::{ArrayRef, AsArray, RecordBatch};
@@ -30,18 +31,19 @@ use crate::released::Exact;
 
 mod groups;
 pub(crate) mod lots;
+mod packed;
 mod people;
+mod shards;
 mod totals;
 mod values;
 
 use groups::{Groups, NO_GROUP, as_type};
 use lots::Lots;
-use people::{Limits, Shard};
+use packed::{Packed, Packing};
+use people::{Choice, Limits};
+use shards::{Part, SHARDS, Shard, Sorter, shard_of};
 use totals::Totals;
 use values::{Layout, picked};
-
-/// The number of shards, a power of two.
-const SHARDS: usize = 512;
 
 /// Run a plan, if this module can.
 pub(crate) fn run(plan: &Plan, engine: &DataFusion, seed: &str) -> Option<Result<Exact>> {
@@ -59,7 +61,11 @@ pub(crate) fn run(plan: &Plan, engine: &DataFusion, seed: &str) -> Option<Result
             let limit = |limit: &Option<u64>| limit.unwrap_or(u64::MAX);
             let groups = if plan.keys.is_empty() { u64::MAX } else { limit(groups) };
             let (rows, per_group) = (limit(rows), limit(rows_per_group));
-            Some(run.limited(Limits { rows, per_group, groups }, Lots::of_seed(seed)))
+            run.packed(&Limiter {
+                packing: Packing::new(run.groups.count(), &layout.ranges()),
+                limits: Limits { rows, per_group, groups },
+                lots: Lots::of_seed(seed),
+            })
         }
     }
 }
@@ -70,6 +76,12 @@ struct Run<'a> {
     layout: &'a Layout<'a>,
     groups: &'a Groups,
     statement: String,
+}
+/// How rows are packed and chosen.
+struct Limiter {
+    packing: Packing,
+    limits: Limits,
+    lots: Lots,
 }
 impl Run<'_> {
     /// Add up all rows.
@@ -99,41 +111,66 @@ impl Run<'_> {
     fn exact(&self, totals: Totals<'_>) -> Exact {
         totals.exact(&self.groups.names(), !self.plan.keys.is_empty())
     }
-    /// Add up the rows that limits allow.
-    fn limited(&self, limits: Limits, lots: Lots) -> Result<Exact> {
+    /// Add up the rows that limits allow, unless they have too many values for this.
+    fn packed(&self, limiter: &Limiter) -> Option<Result<Exact>> {
+        Some(match limiter.packing.words {
+            1 => self.limited::<1>(limiter),
+            2 => self.limited::<2>(limiter),
+            3 => self.limited::<3>(limiter),
+            4 => self.limited::<4>(limiter),
+            5..=8 => self.limited::<8>(limiter),
+            9..=64 => self.limited::<64>(limiter),
+            _ => return None,
+        })
+    }
+    fn limited<const W: usize>(&self, limiter: &Limiter) -> Result<Exact> {
         let mut totals = Totals::new(self.layout);
         let (mut first, mut count) = (0_usize, SHARDS);
         while first < SHARDS {
-            let pass = Pass {
-                run: self,
-                shards: (0..SHARDS).map(|_| Mutex::default()).collect(),
-                first,
-                last: AtomicUsize::new((first + count).min(SHARDS)),
-                bytes: AtomicUsize::new(0),
-            };
+            let book = Book { last: (first + count).min(SHARDS), rows: vec![0; SHARDS] };
+            let (book, free) = (Mutex::new(book), Mutex::default());
+            let pass = Pass::<W> { run: self, limiter, first, book, free };
             self.engine.scan(&self.statement, &|batch| pass.take(batch))?;
-            let last = pass.last.load(Ordering::SeqCst);
-            totals.add(pass.finished(last, limits, lots)?);
+            let last = locked(&pass.book).last;
+            totals.add(pass.finished()?);
             count = last - first;
             first = last;
         }
         Ok(self.exact(totals))
     }
 }
+fn locked<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
 /// One pass over the rows. It fills the shards from the first one to before the last one.
-struct Pass<'a> {
+struct Pass<'a, const W: usize> {
     run: &'a Run<'a>,
-    shards: Vec<Mutex<Shard>>,
+    limiter: &'a Limiter,
     first: usize,
-    last: AtomicUsize,
-    bytes: AtomicUsize,
+    book: Mutex<Book>,
+    /// What threads have read that do not work on a batch now.
+    free: Mutex<Vec<Part<W>>>,
 }
-/// Return the shard of an id. The factor is that of Fibonacci hashing (Knuth, volume 3, 6.4).
-fn shard_of(id: i64) -> usize {
-    // The shift leaves few bits, so the cast keeps them.
-    (id.cast_unsigned().wrapping_mul(0x9e37_79b9_7f4a_7c15) >> (64 - SHARDS.ilog2())) as usize
+/// How many rows each shard has, before the shard at which the pass ends.
+struct Book {
+    last: usize,
+    rows: Vec<usize>,
 }
-impl<'a> Pass<'a> {
+impl Book {
+    /// Add rows of shards. While there are more rows than may be, leave half of the shards to a
+    /// later pass.
+    fn add(&mut self, first: usize, added: &[usize], most: usize) {
+        self.rows.iter_mut().zip(added).for_each(|(rows, added)| *rows += added);
+        while first + 1 < self.last {
+            let filled = self.rows.get(first..self.last).unwrap_or(&[]);
+            if filled.iter().sum::<usize>() <= most {
+                return;
+            }
+            self.last = first + (self.last - first).div_ceil(2);
+        }
+    }
+}
+impl<'a, const W: usize> Pass<'a, W> {
     /// Divide the rows of a batch among the shards. Several threads do so at once.
     fn take(&self, batch: &RecordBatch) -> Result<()> {
         let (run, rows) = (self.run, batch.num_rows());
@@ -142,94 +179,102 @@ impl<'a> Pass<'a> {
         let values = run.layout.values(columns, rows)?;
         let ids = as_type(ids, &DataType::Int64)?;
         let ids = ids.as_primitive::<Int64Type>();
-        let last = self.last.load(Ordering::SeqCst);
-        // Sort the rows by their shards, by counting.
-        let wanted = self.first..last;
-        let shard = |(id, group): (Option<i64>, &u32)| {
-            let shard = id.filter(|_| *group != NO_GROUP).map(shard_of);
-            shard.filter(|shard| wanted.contains(shard)).unwrap_or(SHARDS)
-        };
-        let shards: Vec<usize> = ids.iter().zip(&groups).map(shard).collect();
-        let mut starts = vec![0_usize; SHARDS + 2];
-        shards.iter().for_each(|shard| starts[shard + 1] += 1);
-        for shard in 0..=SHARDS {
-            starts[shard + 1] += starts[shard];
-        }
-        let (mut next, mut sorted) = (starts.clone(), vec![0_usize; rows]);
-        for (row, shard) in shards.iter().enumerate() {
-            sorted[next[*shard]] = row;
-            next[*shard] += 1;
-        }
-        for shard in wanted {
-            let own = &sorted[starts[shard]..starts[shard + 1]];
-            if !own.is_empty() {
-                self.fill(shard, own, ids.values(), &groups, &values);
+        let words = self.limiter.packing.pack::<W>(&groups, &values);
+        let wanted = self.first..locked(&self.book).last;
+        let mut part = locked(&self.free).pop().unwrap_or_else(Part::new);
+        let mut added = vec![0; SHARDS];
+        for ((id, group), words) in ids.iter().zip(&groups).zip(words) {
+            let Some(id) = id.filter(|_| *group != NO_GROUP) else { continue };
+            let shard = shard_of(id);
+            if wanted.contains(&shard) {
+                added[shard] += 1;
+                part.push(shard, Packed { id, words });
             }
         }
-        self.shrink();
+        let last = {
+            let mut book = locked(&self.book);
+            book.add(self.first, &added, run.engine.memory() / size_of::<Packed<W>>());
+            book.last
+        };
+        part.forget_from(last);
+        let mut free = locked(&self.free);
+        free.push(part);
+        if last < wanted.end {
+            free.iter_mut().for_each(|part| part.forget_from(last));
+        }
         Ok(())
     }
-    /// Add rows to a shard.
-    fn fill(&self, number: usize, own: &[usize], ids: &[i64], groups: &[u32], values: &[Vec<i64>]) {
-        let Some(shard) = self.shards.get(number) else { return };
-        let mut shard = shard.lock().unwrap_or_else(PoisonError::into_inner);
-        // Another thread may have dropped it.
-        if self.last.load(Ordering::SeqCst) <= number {
-            return;
-        }
-        for row in own {
-            if let (Some(id), Some(group)) = (ids.get(*row), groups.get(*row)) {
-                shard.push(*id, *group, values.iter().map(|values| values[*row]));
-            }
-        }
-        self.bytes.fetch_add(own.len() * self.row_bytes(), Ordering::SeqCst);
-    }
-    /// Return the memory that a row takes.
-    fn row_bytes(&self) -> usize {
-        size_of::<i64>() * (1 + self.run.layout.width) + size_of::<u32>()
-    }
-    /// While there is too little memory, leave half of the shards to a later pass.
-    fn shrink(&self) {
-        loop {
-            let last = self.last.load(Ordering::SeqCst);
-            let fewer = self.first + (last - self.first).div_ceil(2);
-            if self.bytes.load(Ordering::SeqCst) <= self.run.engine.memory() || fewer == last {
-                return;
-            }
-            let swapped =
-                self.last.compare_exchange(last, fewer, Ordering::SeqCst, Ordering::SeqCst);
-            if swapped.is_err() {
-                continue;
-            }
-            for shard in self.shards.iter().take(last).skip(fewer) {
-                let mut dropped = shard.lock().unwrap_or_else(PoisonError::into_inner);
-                self.bytes.fetch_sub(dropped.len() * self.row_bytes(), Ordering::SeqCst);
-                *dropped = Shard::default();
-            }
-        }
-    }
     /// Add up the kept rows of the filled shards, on all cores.
-    fn finished(self, last: usize, limits: Limits, lots: Lots) -> Result<Totals<'a>> {
-        let (layout, ranks) = (self.run.layout, self.run.groups.ranks());
-        let shards = Mutex::new(self.shards.into_iter().take(last).skip(self.first));
-        let total = || -> Result<Totals<'a>> {
-            let mut totals = Totals::new(layout);
-            loop {
-                let next = shards.lock().unwrap_or_else(PoisonError::into_inner).next();
-                let Some(shard) = next else { return Ok(totals) };
-                let shard = shard.into_inner().unwrap_or_else(PoisonError::into_inner);
-                let keep = |kept: &[people::Kept<'_>]| totals.add_individual(kept);
-                shard.each(layout.width, &ranks, limits, lots, keep).map_err(|_| failed())?;
-            }
+    fn finished(self) -> Result<Totals<'a>> {
+        let (first, last) = (self.first, locked(&self.book).last);
+        let mut parts = self.free.into_inner().unwrap_or_else(PoisonError::into_inner);
+        let of_shard = |shard: usize| -> Vec<Shard<W>> {
+            parts.iter_mut().map(|part| part.take(shard)).collect()
         };
+        let shards: Vec<Vec<Shard<W>>> = (first..last).map(of_shard).collect();
+        let adder = Adder::new(self.run, self.limiter);
+        let shards = Mutex::new(shards.into_iter());
         let threads = std::thread::available_parallelism().map_or(1, usize::from);
         std::thread::scope(|scope| {
-            let threads: Vec<_> = (0..threads).map(|_| scope.spawn(total)).collect();
-            let mut all = Totals::new(layout);
+            let (adder, shards) = (&adder, &shards);
+            let start = |_| scope.spawn(move || adder.totals(|| locked(shards).next()));
+            let threads: Vec<_> = (0..threads).map(start).collect();
+            let mut all = Totals::new(self.run.layout);
             for thread in threads {
                 all.add(thread.join().map_err(|_| failed())??);
             }
             Ok(all)
         })
+    }
+}
+/// Adds up the kept rows of shards.
+struct Adder<'a> {
+    layout: &'a Layout<'a>,
+    limiter: &'a Limiter,
+    /// The place of each group in the order of the keys, by the number of the group.
+    ranks: Vec<u32>,
+    /// The number of each group, by its place.
+    numbers: Vec<u32>,
+}
+impl<'a> Adder<'a> {
+    fn new(run: &Run<'a>, limiter: &'a Limiter) -> Self {
+        let ranks = run.groups.ranks();
+        let mut numbers = vec![NO_GROUP; ranks.len()];
+        for (rank, number) in ranks.iter().zip(0..) {
+            if let Some(place) = numbers.get_mut(*rank as usize) {
+                *place = number;
+            }
+        }
+        Adder { layout: run.layout, limiter, ranks, numbers }
+    }
+    fn totals<const W: usize>(
+        &self,
+        next: impl Fn() -> Option<Vec<Shard<W>>>,
+    ) -> Result<Totals<'a>> {
+        let Limiter { packing, limits, lots } = self.limiter;
+        let mut totals = Totals::new(self.layout);
+        let (mut choice, mut kept) = (Choice::new(*limits, *lots), Vec::new());
+        let mut sorter = Sorter::default();
+        // Groups are sorted by their keys, as in SQL.
+        let ranked = |row: &mut Packed<W>| {
+            let rank = self.ranks.get(packing.group(row) as usize).copied();
+            packing.set_group(row, rank.unwrap_or(NO_GROUP));
+        };
+        let in_order = self.ranks.is_sorted();
+        while let Some(shard) = next() {
+            let individual = |own: &[Packed<W>]| {
+                let Some(first) = own.first() else { return };
+                let same = |a: &Packed<W>, b: &Packed<W>| packing.group(a) == packing.group(b);
+                choice.choose(first.id, own, same, &mut kept);
+                totals.add_individual(&kept, packing, &self.numbers);
+            };
+            let rank = |row: &mut Packed<W>| {
+                if !in_order {
+                    ranked(row);
+                }
+            };
+            sorter.each(&shard, rank, individual).map_err(|_| failed())?;
+        }
+        Ok(totals)
     }
 }

@@ -1,11 +1,12 @@
-//! Functions in queries that DataFusion does not have. Only the checker reads these functions.
+//! Functions in queries that DataFusion does not have. The checker reads these functions.
 
 use std::sync::Arc;
 
 use datafusion::arrow::datatypes::DataType;
 use datafusion::error::DataFusionError;
 use datafusion::logical_expr::{
-    AggregateUDF, Expr, ScalarUDF, Volatility, create_udaf, create_udf,
+    AggregateUDF, ColumnarValue, Expr, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature,
+    Volatility, create_udaf, create_udf,
 };
 use datafusion::prelude::lit;
 
@@ -17,6 +18,36 @@ pub fn clamp(value: Expr, low: f64, high: f64) -> Expr {
 pub fn quantile(value: Expr, alpha: f64) -> Expr {
     quantile_function().call(vec![value, lit(alpha)])
 }
+/// Give an aggregate a weight, as `weight(x, 2)` does in SQL: it gets a share of the loss of the
+/// query in proportion to this weight. The value stays the same.
+pub fn weight(value: Expr, weight: f64) -> Expr {
+    weight_function().call(vec![value, lit(weight)])
+}
+/// The function runs only on released values, which it returns.
+pub(crate) fn weight_function() -> ScalarUDF {
+    ScalarUDF::new_from_impl(Weight(Signature::any(2, Volatility::Immutable)))
+}
+#[derive(Debug, PartialEq, Eq, Hash)]
+struct Weight(Signature);
+impl ScalarUDFImpl for Weight {
+    fn name(&self) -> &str {
+        WEIGHT
+    }
+    fn signature(&self) -> &Signature {
+        &self.0
+    }
+    fn return_type(&self, types: &[DataType]) -> Result<DataType, DataFusionError> {
+        let none = || DataFusionError::Plan("weight: expected a value and a number".into());
+        types.first().cloned().ok_or_else(none)
+    }
+    fn invoke_with_args(&self, args: ScalarFunctionArgs) -> Result<ColumnarValue, DataFusionError> {
+        let value = args.args.into_iter().next();
+        value.ok_or_else(|| DataFusionError::Plan("weight: expected a value".into()))
+    }
+}
+/// The name of the function that states weights.
+pub(crate) const WEIGHT: &str = "weight";
+
 pub(crate) fn clamp_function() -> ScalarUDF {
     let (float, types) = (DataType::Float64, vec![DataType::Float64; 3]);
     create_udf("clamp", types, float, Volatility::Immutable, Arc::new(|_| Err(never("clamp"))))

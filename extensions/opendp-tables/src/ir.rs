@@ -142,8 +142,11 @@ pub(crate) struct Branch {
 pub(crate) enum Bounding {
     /// An individual adds or removes at most this many rows. Nothing is enforced.
     Trusted {
-        /// The number of rows in the union of all branches.
+        /// The number of rows in the union of all branches. For an exchange, these are the removed
+        /// and the added rows.
         rows: u64,
+        /// Whether the rows of an individual are exchanged, because the number of rows is public.
+        exchanged: bool,
     },
     /// An individual is an id. The plan enforces limits.
     Enforced {

@@ -1,24 +1,24 @@
 //! The mechanisms of a query: the constructor and the loss of each release.
 
-use std::collections::HashMap;
-
 use opendp_core::arith::{Directed, DirectedFloat, Exact};
 use opendp_core::erased::{AnyDistance, AnyValue};
-use opendp_core::search::binary_search;
 use opendp_core::{
-    AbsoluteDistance, Args, AtomDomain, Error, L01InfDistance, MapDomain, RangeDistance, Result,
-    Space, SymmetricDistance, VectorDomain,
+    Args, AtomDomain, Error, RangeDistance, Result, Space, SymmetricDistance, VectorDomain,
 };
 use opendp_ledger::{Loss, Notion};
 use opendp_registry::Registry;
 use opendp_transformations::{Alpha, make_quantile_score_candidates};
 use serde_json::json;
 
-use crate::budget::{share, total};
+use crate::budget::total;
 use crate::check::{Checked, Output};
 use crate::ir::{Addend, Plan, Sum};
 use crate::noise::{self, Noise, loss_of};
-use crate::sensitivity::{Contribution, Sensitivity, sensitivity};
+use crate::sensitivity::{Contribution, sensitivity};
+
+mod selection;
+
+pub(crate) use selection::Selection;
 
 /// All mechanisms of a query.
 #[derive(Clone, Debug)]
@@ -30,6 +30,8 @@ pub(crate) struct Mechanisms {
     pub(crate) selection: Option<Selection>,
     /// The loss of all mechanisms together.
     pub(crate) loss: Loss,
+    /// The loss of each mechanism, for a budget that composes tightly.
+    pub(crate) losses: Vec<Loss>,
 }
 /// A release of a quantile of each group.
 #[derive(Clone, Debug)]
@@ -40,16 +42,8 @@ pub(crate) struct Choice {
     /// The loss for all groups together in which one individual has rows.
     pub(crate) loss: Loss,
 }
-/// A release of keys that many individuals have.
-#[derive(Clone, Debug)]
-pub(crate) struct Selection {
-    /// The place, in the list of sums, of the sum that decides which keys are released.
-    pub(crate) sum: usize,
-    pub(crate) noise: Noise,
-    pub(crate) threshold: i64,
-}
 
-/// Find mechanisms that divide a loss evenly among themselves.
+/// Find mechanisms that divide a loss among themselves by the weights of the aggregates.
 pub(crate) fn mechanisms(
     checked: &Checked,
     mechanism: Option<&str>,
@@ -57,36 +51,60 @@ pub(crate) fn mechanisms(
 ) -> Result<Mechanisms> {
     let plan = &checked.plan;
     let wanted = wanted_choices(checked)?;
-    let shares = u32::try_from(plan.sums.len() + wanted.len()).unwrap_or(u32::MAX);
-    let even = share(budget, shares)?;
+    let shares = shares(checked, &wanted, budget)?;
+    let lost = || Error::FailedMap("an aggregate has no share".into());
+    let of = |place: usize| shares.get(place).ok_or_else(lost);
     let selecting = selecting_sum(plan)?;
-    let pure = match budget.notion() {
-        Notion::Approximate => Loss::exact(
-            Notion::Approximate,
-            vec![even.parts().first().cloned().unwrap_or(Exact::ZERO), Exact::ZERO],
-        )?,
-        _ => even.clone(),
-    };
     let groups = public_count(plan);
     let mut selection = None;
     let mut sums = Vec::new();
     for (k, sum) in plan.sums.iter().enumerate() {
         let bound = sensitivity(plan, sum)?;
         if selecting == Some(k) {
-            selection = Some(select(k, bound, &pure, budget)?);
+            selection = Some(selection::select(k, bound, of(k)?, budget)?);
             sums.push(None);
         } else {
-            sums.push(Some(noise::on_sums(mechanism, bound, groups, &pure)?));
+            sums.push(Some(noise::on_sums(mechanism, bound, groups, of(k)?)?));
         }
     }
-    let choice = |(buckets, alpha): &(usize, (u64, u64))| choose(plan, *buckets, *alpha, &pure);
-    let choices = wanted.iter().map(choice).collect::<Result<Vec<_>>>()?;
+    let choice = |((buckets, alpha), place): (&(usize, (u64, u64)), usize)| {
+        choose(plan, *buckets, *alpha, of(plan.sums.len() + place)?)
+    };
+    let choices = wanted.iter().zip(0..).map(choice).collect::<Result<Vec<_>>>()?;
     let of_sums = sums.iter().flatten().map(|noise| noise.loss.clone());
     let of_choices = choices.iter().map(|choice| choice.loss.clone());
     let of_selection = selection.iter().map(|selection| selection.noise.loss.clone());
-    let losses: Vec<Loss> = of_sums.chain(of_choices).chain(of_selection).collect();
+    // A loss with a delta comes first: then a budget that composes tightly keeps room for deltas.
+    let losses: Vec<Loss> = of_selection.chain(of_sums).chain(of_choices).collect();
     let loss = total(budget.notion(), &losses)?;
-    Ok(Mechanisms { sums, choices, selection, loss })
+    Ok(Mechanisms { sums, choices, selection, loss, losses })
+}
+/// Return the share of each sum, and then of each choice. A share has no delta.
+///
+/// The weight of a sum is the largest weight of the outputs that depend on it. The count that only
+/// decides about keys has the weight 1. Weights are public, and shares add up to the whole loss.
+fn shares(checked: &Checked, wanted: &[(usize, (u64, u64))], budget: &Loss) -> Result<Vec<Loss>> {
+    let weight = |uses: &dyn Fn(&Output) -> bool| {
+        let outputs = checked.outputs.iter().zip(&checked.weights);
+        let used = outputs.filter(|(output, _)| uses(output)).map(|(_, weight)| *weight);
+        Exact::written(used.reduce(f64::max).unwrap_or(1.0))
+    };
+    let sums = 0..checked.plan.sums.len();
+    let of_sum = |sum: usize| weight(&|output| output.sums().contains(&sum));
+    let of_choice =
+        |choice: &(usize, (u64, u64))| weight(&|output| output.choice() == Some(*choice));
+    let weights = sums.map(of_sum).chain(wanted.iter().map(of_choice));
+    let weights = weights.collect::<Result<Vec<Exact>>>()?;
+    let total = weights.iter().fold(Exact::ZERO, |sum, weight| sum.plus(weight));
+    let whole = budget.parts().first().cloned().unwrap_or(Exact::ZERO);
+    let share = |weight: &Exact| {
+        let mut parts = vec![Exact::ZERO; budget.parts().len()];
+        if let Some(first) = parts.first_mut() {
+            *first = whole.times(weight).over(&total);
+        }
+        Loss::exact(budget.notion(), parts)
+    };
+    weights.iter().map(share).collect()
 }
 /// Return the number of groups, if all keys are public.
 fn public_count(plan: &Plan) -> Option<usize> {
@@ -117,51 +135,11 @@ fn selecting_sum(plan: &Plan) -> Result<Option<usize>> {
     let found = plan.sums.iter().position(|sum| *sum == deciding);
     found.map(Some).ok_or_else(|| Error::FailedMap("no count decides about the keys".into()))
 }
-fn select(sum: usize, bound: Sensitivity, pure: &Loss, budget: &Loss) -> Result<Selection> {
-    let delta = budget.parts().get(1).cloned().unwrap_or(Exact::ZERO);
-    let ([epsilon, _], false) = (pure.parts(), delta.is_zero()) else {
-        return Err(Error::argument(
-            "GROUP BY",
-            "keys that are not public need a budget of epsilon and delta.\n\
-             State `keys` of the column in the metadata, or a `delta` of the budget.",
-        ));
-    };
-    let limit = Loss::exact(Notion::Approximate, vec![epsilon.clone(), delta])?;
-    let domain = MapDomain::new(AtomDomain::<String>::default(), AtomDomain::<i64>::default());
-    let space = Space::new(domain, L01InfDistance::new(AbsoluteDistance::<f64>::new()))?;
-    let groups = u32::try_from(bound.l0).unwrap_or(u32::MAX);
-    let distance = AnyDistance::new((groups, bound.l1, bound.linf));
-    let request = "make_laplace_threshold";
-    let make = |scale: f64, threshold: i64| {
-        let args = Args::new().with("input", &space).with("scale", json!(scale));
-        let args = args.with("threshold", json!(threshold));
-        let measurement = Registry::global().make(request, &args)?.measurement()?;
-        let loss = loss_of(&measurement, &distance, Notion::Approximate)?;
-        Ok((measurement, loss))
-    };
-    const FAR: i64 = 1 << 52;
-    let guess = bound.l1.inf_div(epsilon.to_f64_down())?;
-    let noise = noise::least(request, guess, &limit, |scale| make(scale, FAR))?;
-    let least = bound.linf.ceil() as i64;
-    let fits = |loss: &Loss| loss.parts().iter().zip(limit.parts()).all(|(a, b)| a <= b);
-    let threshold = binary_search(
-        |threshold: i64| Ok(fits(&make(noise.scale, threshold)?.1)),
-        Some((least, FAR)),
-    )?;
-    let (measurement, loss) = make(noise.scale, threshold)?;
-    if !fits(&loss) {
-        return Err(Error::Search("no threshold fits the delta".into()));
-    }
-    Ok(Selection { sum, noise: Noise { measurement, loss, ..noise }, threshold })
-}
 fn wanted_choices(checked: &Checked) -> Result<Vec<(usize, (u64, u64))>> {
     let mut all = Vec::new();
     for output in &checked.outputs {
-        if let Output::Quantile { buckets, alpha } = output {
-            let wanted = (*buckets, fraction(*alpha));
-            if !all.contains(&wanted) {
-                all.push(wanted);
-            }
+        if let Some(wanted) = output.choice().filter(|wanted| !all.contains(wanted)) {
+            all.push(wanted);
         }
     }
     Ok(all)
@@ -237,9 +215,5 @@ impl Noise {
     /// more likely.
     pub(crate) fn choose(&self, scores: Vec<u64>) -> Result<usize> {
         self.measurement.invoke(&AnyValue::new(scores))?.downcast::<usize>()
-    }
-    /// Release each key whose noisy count reaches the threshold, together with the noisy count.
-    pub(crate) fn select(&self, counts: HashMap<String, i64>) -> Result<HashMap<String, i64>> {
-        self.measurement.invoke(&AnyValue::new(counts))?.downcast::<HashMap<String, i64>>()
     }
 }

@@ -97,11 +97,21 @@ pub struct Column {
     /// Candidates for quantiles, in increasing order.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub candidates: Option<Vec<f64>>,
+    /// The weight of aggregates of this column when they share the loss of a query. The default is
+    /// 1. A larger weight gives less noise to these aggregates, and more noise to the others.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub weight: Option<f64>,
+    /// Whether every row has a value in this column. If the number of rows is public too, means
+    /// of this column are divided by the public number. A missing value then counts as the middle
+    /// of the bounds. The privacy of a release does not depend on this statement.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub complete: bool,
 }
 impl Column {
     /// Describe a column of a type.
     pub fn new(kind: Type) -> Self {
-        Column { kind, bounds: None, keys: None, candidates: None }
+        let (bounds, keys, candidates) = (None, None, None);
+        Column { kind, bounds, keys, candidates, weight: None, complete: false }
     }
     /// State the bounds to which numbers are moved.
     #[must_use]
@@ -118,6 +128,16 @@ impl Column {
     pub fn candidates(self, candidates: Vec<f64>) -> Self {
         Column { candidates: Some(candidates), ..self }
     }
+    /// State the weight of aggregates of the column.
+    #[must_use]
+    pub fn weight(self, weight: f64) -> Self {
+        Column { weight: Some(weight), ..self }
+    }
+    /// State that every row has a value in the column.
+    #[must_use]
+    pub fn complete(self) -> Self {
+        Column { complete: true, ..self }
+    }
     /// Return the public keys of the column, if they are stated.
     pub(crate) fn public_keys(&self) -> Result<Option<Vec<Value>>> {
         let Some(keys) = &self.keys else { return Ok(None) };
@@ -125,6 +145,7 @@ impl Column {
         keys.iter().map(read).collect::<Result<Vec<_>>>().map(Some)
     }
     fn check(&self) -> Result<()> {
+        self.weight.map_or(Ok(()), check_weight)?;
         if let Some([low, high]) = self.bounds {
             if !self.kind.is_number() {
                 return Err(Error::argument("bounds", "expected a column of numbers"));
@@ -149,6 +170,14 @@ impl Column {
         }
         Ok(())
     }
+}
+/// Check that a weight is a positive number that is neither tiny nor huge.
+pub(crate) fn check_weight(weight: f64) -> Result<()> {
+    if (1e-6..=1e6).contains(&weight) {
+        return Ok(());
+    }
+    let reason = format!("expected a number from 0.000001 to 1000000, found {weight}");
+    Err(Error::argument("weight", reason))
 }
 /// Check that bounds are finite, ordered, not too large, and not both 0.
 pub(crate) fn check_bounds(low: f64, high: f64, kind: Type) -> Result<()> {
@@ -184,6 +213,11 @@ pub struct Table {
     /// The individuals that the table protects. A public table has no unit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unit: Option<PrivacyUnit>,
+    /// The number of rows, if it is public. Then neighbouring tables have the same number of rows:
+    /// the rows of an individual are exchanged, and not added or removed. So all other aggregates
+    /// change twice as much. The unit must be `rows`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rows: Option<u64>,
     /// The columns that queries may use. Queries cannot name other columns.
     pub columns: BTreeMap<String, Column>,
 }
@@ -202,6 +236,11 @@ impl Table {
         self.columns.insert(name.into(), column);
         self
     }
+    /// State the public number of rows. Then individuals are exchanged, and not added or removed.
+    #[must_use]
+    pub fn rows(self, rows: u64) -> Self {
+        Table { rows: Some(rows), ..self }
+    }
     /// State the file or folder of the table.
     #[must_use]
     pub fn at(self, path: &str) -> Self {
@@ -219,6 +258,9 @@ impl Table {
             }
             _ => Ok(()),
         };
+        if let Some(rows) = self.rows {
+            check_rows(rows, self.unit.as_ref())?;
+        }
         match (&self.unit, self.public) {
             (Some(unit), false) => {
                 unit.check()?;
@@ -239,6 +281,18 @@ impl Table {
             }
         }
     }
+}
+fn check_rows(rows: u64, unit: Option<&PrivacyUnit>) -> Result<()> {
+    let reason = match unit {
+        None => "a public table has no private number of rows: leave `rows` out",
+        Some(PrivacyUnit { id: Some(_), .. }) => {
+            "individuals with ids have different numbers of rows, so the number of all rows tells \
+             about each of them: leave `rows` out, or protect rows"
+        }
+        _ if rows == 0 || 1 << 53 < rows => "expected a number from 1 to 2^53",
+        _ => return Ok(()),
+    };
+    Err(Error::argument("rows", reason))
 }
 /// Check the name of a table or a column.
 pub(crate) fn check_name(name: &str) -> Result<()> {
@@ -263,6 +317,10 @@ pub struct BudgetText {
     /// The rho of a budget of zero-concentrated differential privacy.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rho: Option<f64>,
+    /// How losses compose: `sum`, which is the default, or `tight`. A budget of an epsilon and a
+    /// delta can compose tightly: it then admits more small releases.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub composition: Option<String>,
     /// The file of a ledger that keeps the budget.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ledger: Option<String>,

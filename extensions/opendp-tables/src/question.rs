@@ -19,10 +19,11 @@ use serde_json::{Value as Json, json};
 use sha2::{Digest, Sha256};
 
 use crate::answer::{Answer, Named, Shown, aggregate_table, value_table};
-use crate::budget::Budget;
+use crate::budget::{Budget, Composition, share, tight_share};
 use crate::check::{Checked, Output, replaced};
 use crate::columns::{ReleasedColumn, columns};
-use crate::mechanisms::{Mechanisms, fraction, mechanisms};
+use crate::mechanisms::{Choice, Mechanisms, mechanisms};
+use crate::metadata::check_weight;
 use crate::released::{Exact, Noisy, noisy};
 use crate::sql::quoted;
 use crate::{Dialect, Session};
@@ -60,6 +61,54 @@ impl<'a> Question<'a> {
     pub fn mechanism(self, name: &str) -> Self {
         Question { mechanism: Some(name.into()), ..self }
     }
+    /// State the weight of a column of aggregates when they share the loss of the question. The
+    /// name is the name of the aggregate, such as `count(*)`, or its name in the answer. The
+    /// default is the weight in the query, then the weight of the aggregated column in the
+    /// metadata, then 1.
+    ///
+    /// # Errors
+    /// `NotFound` when no aggregate has this name; `Argument` when the weight is not a positive
+    /// number.
+    pub fn weight(mut self, name: &str, weight: f64) -> Result<Self> {
+        check_weight(weight)?;
+        let places = self.places(name)?;
+        for place in places {
+            if let Some(of) = self.checked.weights.get_mut(place) {
+                *of = weight;
+            }
+        }
+        Ok(self)
+    }
+    /// State a weight in text, as in `mean=2`. The name can contain `=`.
+    ///
+    /// # Errors
+    /// `Argument` when the text has another form; the errors of [`weight`](Question::weight).
+    pub fn weight_in(self, text: &str) -> Result<Self> {
+        let parts = text.rsplit_once('=');
+        let read =
+            parts.and_then(|(name, weight)| Some((name.trim(), weight.trim().parse().ok()?)));
+        let (name, weight) = read.ok_or_else(|| {
+            let reason = format!("expected a name and a number, as in `mean=2`, found `{text}`");
+            Error::argument("weight", reason)
+        })?;
+        self.weight(name, weight)
+    }
+    /// Find the aggregates with a name, or that a column of the answer with this name depends on.
+    fn places(&self, name: &str) -> Result<Vec<usize>> {
+        let names = self.names()?;
+        let of_aggregates = names.iter().zip(0..).filter(|(known, _)| *known == name);
+        let mut places: Vec<usize> = of_aggregates.map(|(_, place)| place).collect();
+        if places.is_empty() {
+            places = crate::check::named(&self.checked.query, name)?;
+        }
+        match places.is_empty() {
+            true => Err(Error::NotFound(format!(
+                "weight: no aggregate has the name `{name}`; the aggregates are {}",
+                names.join(", ")
+            ))),
+            false => Ok(places),
+        }
+    }
     /// Give the release an id. With a ledger, the same id gives the same release and costs nothing.
     #[must_use]
     pub fn id(self, id: &str) -> Self {
@@ -96,7 +145,14 @@ impl<'a> Question<'a> {
             return Err(Error::argument("spending", reason));
         };
         let whole = Budget::read(&self.session.metadata.budget)?;
-        crate::budget::share(whole.amount(), queries)
+        match account.composition() {
+            Composition::Sum => share(whole.amount(), queries),
+            Composition::Tight => {
+                let keys = &self.checked.plan.keys;
+                let with_delta = keys.iter().any(|key| key.public.is_none());
+                tight_share(whole.amount(), queries, with_delta)
+            }
+        }
     }
     /// Return the cost of the question and the accuracy of the answer. This function reads no data
     /// and spends nothing.
@@ -117,7 +173,11 @@ impl<'a> Question<'a> {
         let id = self.id.clone().map_or_else(|| self.usual_id(), Ok)?;
         let source: Vec<&str> =
             self.checked.plan.branches.iter().map(|branch| branch.table.as_str()).collect();
-        let request = Request::of_loss(&id, mechanisms.loss.clone())
+        let loss = match self.session.account.composition() {
+            Composition::Sum => mechanisms.loss.clone(),
+            Composition::Tight => Loss::together(mechanisms.losses.clone())?,
+        };
+        let request = Request::of_loss(&id, loss)
             .by(&self.by)
             .pipeline(
                 &json!({"query": self.text, "plan": self.digest(), "noise": scales(&mechanisms)}),
@@ -278,20 +338,12 @@ fn loss_of(mechanisms: &Mechanisms, output: &Output) -> Vec<Amount> {
         (_, Some(Some(noise))) => Some(&noise.loss),
         _ => None,
     };
-    let losses: Vec<&Loss> = match output {
-        Output::Sum { sum, .. } => of(sum).into_iter().collect(),
-        Output::Mean { sum, count, .. } => [sum, count].into_iter().filter_map(of).collect(),
-        Output::Spread { squares, sum, count, .. } => {
-            [squares, sum, count].into_iter().filter_map(of).collect()
-        }
-        Output::Quantile { buckets, alpha } => {
-            let alpha = fraction(*alpha);
-            let same = |choice: &&crate::mechanisms::Choice| {
-                choice.buckets == *buckets && choice.alpha == alpha
-            };
-            mechanisms.choices.iter().filter(same).map(|choice| &choice.loss).collect()
-        }
+    let of_choice = |wanted: (usize, (u64, u64))| {
+        let same = move |choice: &&Choice| (choice.buckets, choice.alpha) == wanted;
+        mechanisms.choices.iter().find(same).map(|choice| &choice.loss)
     };
+    let of_sums = output.sums().into_iter().filter_map(|sum| of(&sum));
+    let losses: Vec<&Loss> = of_sums.chain(output.choice().and_then(of_choice)).collect();
     let zero = vec![Amount::ZERO; mechanisms.loss.parts().len()];
     losses
         .iter()

@@ -38,7 +38,11 @@
 //! `c_g` are not 0. The sum of squares is convex. So it is largest when as many `c_g` as possible
 //! are `C`. An id adds at most 1 to the number of ids of each of its groups.
 //!
-//! If neighbours differ by an exchange of one individual, all these bounds are twice as large.
+//! *Exchanges.* If the number of rows of a table is public, neighbours differ by an exchange: at
+//! most `k` rows of one individual are replaced by as many other rows. Consider the table without
+//! these rows. One neighbour has at most `m k` more rows, and so has the other one. So the results
+//! of the neighbours differ by at most the sum of two such differences. In particular, at most `2 m
+//! k` rows are added or removed. So the bounds above hold for `C = G = K = 2 m k`.
 
 use opendp_core::Result;
 use opendp_core::arith::{Directed, DirectedFloat, InfCast};
@@ -60,7 +64,7 @@ impl Contribution {
     pub(crate) fn of(plan: &Plan) -> Contribution {
         let grouped = !plan.keys.is_empty();
         match &plan.bounding {
-            Bounding::Trusted { rows } => {
+            Bounding::Trusted { rows, .. } => {
                 let groups = if grouped { *rows } else { 1 };
                 Contribution { rows: *rows, groups, per_group: *rows }
             }

@@ -14,10 +14,10 @@ use opendp_core::{Error, Result};
 use opendp_ledger::{Ledger, Loss};
 
 use crate::Type;
-use crate::budget::{Account, Budget};
+use crate::budget::{Account, Budget, Composition};
 use crate::check::{Checked, Tables, check};
 use crate::engine::{DataFusion, Engine, Source};
-use crate::functions::{clamp_function, quantile_function};
+use crate::functions::{clamp_function, quantile_function, weight_function};
 use crate::metadata::{Metadata, check_name};
 use crate::question::Question;
 use crate::sql::quoted;
@@ -118,9 +118,12 @@ impl Session {
     /// The errors of the metadata and the ledger.
     pub fn with_engine(metadata: Metadata, engine: Box<dyn Engine>) -> Result<Self> {
         let budget = Budget::read(&metadata.budget)?;
+        let composition = Composition::read(&metadata.budget)?;
         let account = match (&metadata.budget.ledger, &metadata.budget.name) {
-            (None, None) => Account::memory(&budget),
-            (Some(path), Some(name)) => Account::durable(Ledger::open(path)?, name, &budget)?,
+            (None, None) => Account::memory(&budget, composition)?,
+            (Some(path), Some(name)) => {
+                Account::durable(Ledger::open(path)?, name, &budget, composition)?
+            }
             _ => {
                 let reason = "a durable budget needs both a `ledger` and a `name`";
                 return Err(Error::argument("budget", reason));
@@ -247,6 +250,7 @@ fn planner(tables: &Tables) -> Result<SessionContext> {
         context.register_table(quoted(name), empty).map_err(wrong)?;
     }
     context.register_udf(clamp_function());
+    context.register_udf(weight_function());
     context.register_udaf(quantile_function());
     Ok(context)
 }

@@ -1,7 +1,9 @@
 //! Tests of the whole crate, in one program, because linking an engine takes long.
 
+mod composition;
 mod coverage;
 mod direct;
+mod exchanges;
 mod files;
 mod ledgers;
 mod pages;
@@ -10,6 +12,7 @@ mod queries;
 mod refusals;
 mod selection;
 mod sensitivity;
+mod weights;
 
 use std::sync::Arc;
 

@@ -38,6 +38,11 @@ fn explains_spends_once_and_refuses() {
     assert!(text(&explained).contains("costs epsilon 0.5; epsilon 1 is left"), "{explained:?}");
     assert!(text(&explained).contains("of scale 2.0000, error at most 6.0000 (95 %)"));
 
+    let weighted = ask(&["explain"], &["--weight", "n=2"]);
+    assert_eq!(text(&weighted), text(&explained), "a single aggregate has the whole loss");
+    let unknown = ask(&["explain"], &["--weight", "mean=2"]);
+    assert!(String::from_utf8_lossy(&unknown.stderr).contains("count(*)"), "{unknown:?}");
+
     let answer = ask(&[], &["--id", "first"]);
     assert!(answer.status.success(), "{answer:?}");
     assert!(text(&answer).contains("| sex | n"), "{}", text(&answer));

@@ -55,6 +55,9 @@ struct Ask {
     /// A constructor of the registry for the noise of sums.
     #[arg(long)]
     mechanism: Option<String>,
+    /// The weight of a column of the answer when the aggregates share the loss, as in `mean=2`.
+    #[arg(long = "weight", value_name = "NAME=NUMBER")]
+    weights: Vec<String>,
     /// The id of the release. With a ledger, the same id gives the same release.
     #[arg(long)]
     id: Option<String>,
@@ -86,13 +89,15 @@ impl Ask {
         if let Some(mechanism) = &self.mechanism {
             question = question.mechanism(mechanism);
         }
+        for text in &self.weights {
+            question = question.weight_in(text)?;
+        }
         Ok(match &self.id {
             Some(id) => question.id(id),
             None => question,
         })
     }
 }
-
 fn main() -> ExitCode {
     let cli = Cli::parse();
     let done = match (cli.command, cli.ask) {

@@ -32,8 +32,32 @@ pub(crate) enum Output {
     Mean { sum: usize, count: usize, lattice: Lattice },
     /// A variance, or the square root of a variance.
     Spread { squares: usize, sum: usize, count: usize, lattice: Lattice, sample: bool, root: bool },
+    /// A number that is public.
+    Public { value: f64 },
+    /// A mean over a public number of rows.
+    MeanOf { sum: usize, rows: u64, lattice: Lattice },
     /// The candidate nearest to a quantile.
     Quantile { buckets: usize, alpha: f64 },
+}
+impl Output {
+    /// Return the sums that the value is computed from.
+    pub(crate) fn sums(&self) -> Vec<usize> {
+        match self {
+            Output::Sum { sum, .. } | Output::MeanOf { sum, .. } => vec![*sum],
+            Output::Mean { sum, count, .. } => vec![*sum, *count],
+            Output::Spread { squares, sum, count, .. } => vec![*squares, *sum, *count],
+            Output::Public { .. } | Output::Quantile { .. } => Vec::new(),
+        }
+    }
+    /// Return the buckets and the level that the value is chosen by.
+    pub(crate) fn choice(&self) -> Option<(usize, (u64, u64))> {
+        match self {
+            Output::Quantile { buckets, alpha } => {
+                Some((*buckets, crate::mechanisms::fraction(*alpha)))
+            }
+            _ => None,
+        }
+    }
 }
 
 /// Read the aggregates of a query.
@@ -77,13 +101,7 @@ fn output(expr: &Expr, source: &Relation, picked: &mut Picked<'_>) -> Result<Out
             let sum = sum_of(picked, Addend::Value(column, lattice), only);
             Ok(Output::Sum { sum, step: lattice.step() })
         }
-        ("avg" | "mean", [arg]) => {
-            let (column, lattice) = bounded(arg, source, picked, BITS, &name)?;
-            let lattice = lattice.centred();
-            let sum = sum_of(picked, Addend::Value(column, lattice), only);
-            let count = sum_of(picked, Addend::Known(column), only);
-            Ok(Output::Mean { sum, count, lattice })
-        }
+        ("avg" | "mean", [arg]) => mean(arg, source, picked, only, &name),
         (
             "var" | "var_samp" | "var_sample" | "var_pop" | "var_population" | "stddev"
             | "stddev_samp" | "stddev_pop",
@@ -121,6 +139,24 @@ fn condition(filter: &Expr, source: &Relation, picked: &mut Picked<'_>) -> Resul
     }
     Ok(picked.column(rows))
 }
+/// Read a mean. If the number of its rows is public, it needs no count.
+fn mean(
+    arg: &Expr,
+    source: &Relation,
+    picked: &mut Picked<'_>,
+    only: Option<usize>,
+    name: &str,
+) -> Result<Output> {
+    let (column, lattice) = bounded(arg, source, picked, BITS, name)?;
+    let lattice = lattice.centred();
+    let sum = sum_of(picked, Addend::Value(column, lattice), only);
+    let rows = picked.public_rows().filter(|_| only.is_none());
+    if let Some(rows) = rows.filter(|_| is_complete(column, picked)) {
+        return Ok(Output::MeanOf { sum, rows, lattice });
+    }
+    let count = sum_of(picked, Addend::Known(column), only);
+    Ok(Output::Mean { sum, count, lattice })
+}
 fn sum_of(picked: &mut Picked<'_>, addend: Addend, only: Option<usize>) -> usize {
     let sum = Sum { addend, only };
     if let Some(found) = picked.sums.iter().position(|known| *known == sum) {
@@ -142,6 +178,9 @@ fn count(
         true => Addend::One,
         false => Addend::Known(picked.column(source.rows(arg)?)),
     };
+    if let (Addend::One, None, Some(rows)) = (&addend, only, picked.public_rows()) {
+        return Ok(Output::Public { value: rows as f64 });
+    }
     Ok(Output::Sum { sum: sum_of(picked, addend, only), step: 1.0 })
 }
 fn distinct(
@@ -164,6 +203,14 @@ fn distinct(
         "values may be shared by individuals, and no bound is known",
         "count individuals by COUNT(DISTINCT id), with the id of the privacy unit",
     ))
+}
+/// Return whether a column has a value in every row of every branch.
+fn is_complete(column: usize, picked: &Picked<'_>) -> bool {
+    let of = |branch: &crate::ir::Branch| branch.columns.get(column).cloned();
+    let rows = picked.branches.iter().map(of).enumerate();
+    rows.fold(true, |all, (branch, row)| {
+        all && row.is_some_and(|row| picked.is_complete(branch, &row))
+    })
 }
 /// Find the bounds of an aggregated expression, and add the expression as a column.
 fn bounded(

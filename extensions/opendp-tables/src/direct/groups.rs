@@ -69,6 +69,11 @@ impl Groups {
         let found = Mutex::new(Found { names, numbers: HashMap::new() });
         Some(Groups { kinds, public, complete, found })
     }
+    /// Return the number of groups, if all keys are public.
+    pub(crate) fn count(&self) -> Option<u32> {
+        let found = self.found.lock().unwrap_or_else(PoisonError::into_inner);
+        u32::try_from(found.names.len()).ok().filter(|_| self.complete)
+    }
     /// Return the number of the group of each row. Rows without a key, or with one that is not
     /// public, have none.
     pub(crate) fn of(&self, columns: &[&ArrayRef], rows: usize) -> Result<Vec<u32>> {

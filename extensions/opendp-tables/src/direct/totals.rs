@@ -2,7 +2,7 @@
 
 use opendp_core::IBig;
 
-use super::people::Kept;
+use super::packed::{Packed, Packing};
 use super::values::{Layout, Slot};
 use crate::released::{Exact, Group};
 
@@ -57,34 +57,35 @@ impl<'a> Totals<'a> {
             }
         }
     }
-    /// Add the kept rows of one individual. Rows of a group are together.
-    pub(crate) fn add_individual(&mut self, kept: &[Kept<'_>]) {
+    /// Add the kept rows of one individual, which are in the order of their groups. `numbers` has
+    /// the number of each group by its place in the order of groups.
+    pub(crate) fn add_individual<const W: usize>(
+        &mut self,
+        kept: &[Packed<W>],
+        packing: &Packing,
+        numbers: &[u32],
+    ) {
         let layout = self.layout;
-        for rows in kept.chunk_by(|a, b| a.group == b.group) {
-            let Some(first) = rows.first() else { continue };
-            let place = self.reach(first.group);
+        let number = |row: &Packed<W>| numbers.get(packing.group(row) as usize).copied();
+        for rows in kept.chunk_by(|a, b| packing.group(a) == packing.group(b)) {
+            let Some(group) = rows.first().and_then(number) else { continue };
+            let place = self.reach(group);
             self.rows[place] += rows.len() as u64;
             let sums = layout.sums.len();
             let totals = self.sums.get_mut(place * sums..(place + 1) * sums).unwrap_or(&mut []);
+            let field = |column: usize| packing.values.get(column);
             for (total, slot) in totals.iter_mut().zip(&layout.sums) {
-                let value = |row: &Kept<'_>, column: usize| row.values.get(column).copied();
                 *total += match slot {
                     Slot::Rows => 0,
                     Slot::Ids => 1,
-                    Slot::IdsWith(column) => {
-                        i128::from(rows.iter().any(|row| value(row, *column) == Some(1)))
-                    }
-                    Slot::Stored(column) => {
-                        let all = rows.iter().filter_map(|row| value(row, *column));
-                        all.map(i128::from).sum::<i128>()
-                    }
+                    Slot::IdsWith(column) => field(*column)
+                        .map_or(0, |field| i128::from(rows.iter().any(|row| field.of(row) == 1))),
+                    Slot::Stored(column) => field(*column)
+                        .map_or(0, |field| rows.iter().map(|row| i128::from(field.of(row))).sum()),
                 };
             }
-            for quantile in 0..self.buckets.len() {
-                for row in rows {
-                    let bucket = row.values.get(layout.buckets + quantile).copied();
-                    self.count(quantile, place, bucket.unwrap_or(-1));
-                }
+            for (quantile, field) in packing.values.iter().skip(layout.buckets).enumerate() {
+                rows.iter().for_each(|row| self.count(quantile, place, field.of(row)));
             }
         }
     }

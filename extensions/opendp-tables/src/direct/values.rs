@@ -74,6 +74,22 @@ impl<'a> Layout<'a> {
     pub(crate) fn places(&self, quantile: usize) -> usize {
         self.plan.buckets.get(quantile).map_or(0, |buckets| 2 * buckets.candidates.len() + 1)
     }
+    /// Return the least and the largest number that each stored value can be. The value of a null
+    /// is 0, or -1 for a bucket.
+    pub(crate) fn ranges(&self) -> Vec<(i64, i64)> {
+        let stored = self.plan.sums.iter().zip(&self.sums);
+        let stored = stored.filter(|(_, slot)| !matches!(slot, Slot::Rows | Slot::Ids));
+        let sum = |(sum, _): (&Sum, &Slot)| match &sum.addend {
+            Addend::One | Addend::Known(_) | Addend::Id => (0, 1),
+            Addend::Value(_, lattice) => {
+                let of = |point: i64| point.saturating_sub(lattice.centre);
+                (of(lattice.low).min(0), of(lattice.high).max(0))
+            }
+            Addend::Square(..) => (0, i64::try_from(sum.most()).unwrap_or(i64::MAX)),
+        };
+        let place = |quantile| (-1, i64::try_from(self.places(quantile)).unwrap_or(i64::MAX) - 1);
+        stored.map(sum).chain((0..self.width - self.buckets).map(place)).collect()
+    }
     /// Compute the stored values of some rows.
     pub(crate) fn values(&self, columns: &[ArrayRef], rows: usize) -> Result<Vec<Vec<i64>>> {
         let stored = self.plan.sums.iter().zip(&self.sums);

@@ -56,7 +56,7 @@ pub struct DataFusion {
     memory: usize,
 }
 /// About how many bytes the rows of individuals may take, unless it is stated.
-const MEMORY: usize = 2 << 30;
+const MEMORY: usize = 3 << 30;
 impl std::fmt::Debug for DataFusion {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("DataFusion").finish_non_exhaustive()
@@ -92,7 +92,7 @@ impl DataFusion {
     pub fn portable(self) -> Self {
         DataFusion { portable: true, ..self }
     }
-    /// Let the rows of individuals take about this many bytes, instead of 2 GiB. If they need more,
+    /// Let the rows of individuals take about this many bytes, instead of 3 GiB. If they need more,
     /// the rows are read several times, each time for some of the individuals.
     #[must_use]
     pub fn with_memory(self, bytes: usize) -> Self {

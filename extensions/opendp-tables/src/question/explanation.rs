@@ -8,7 +8,7 @@ use serde_json::{Value as Json, json};
 use super::Question;
 use crate::Statements;
 use crate::check::Output;
-use crate::ir::Plan;
+use crate::ir::{Bounding, Plan};
 use crate::mechanisms::Mechanisms;
 use crate::noise::{ALPHA, Noise};
 use crate::sensitivity::{Contribution, sensitivity};
@@ -29,7 +29,7 @@ pub struct Explained {
     /// A bound on the change that one individual can cause, in steps or in scores.
     pub sensitivity: Option<f64>,
     /// The threshold that the noisy count of a key must reach, if keys are not public.
-    pub threshold: Option<i64>,
+    pub threshold: Option<f64>,
     /// The exact loss of the release.
     pub loss: Json,
 }
@@ -99,6 +99,13 @@ pub(super) fn explain(question: &Question<'_>, mechanisms: &Mechanisms) -> Resul
 /// Describe the limits on the rows of one individual.
 pub(super) fn limits(plan: &Plan) -> String {
     let Contribution { rows, groups, per_group } = Contribution::of(plan);
+    if let Bounding::Trusted { exchanged: true, .. } = plan.bounding {
+        let each = rows / 2;
+        return format!(
+            "at most {each} rows of an individual, which are exchanged for {each} other rows, \
+             because the number of rows is public"
+        );
+    }
     format!("at most {rows} rows of an individual, {per_group} in a group, in {groups} groups")
 }
 fn of(what: String, noise: &Noise, step: f64) -> Explained {
@@ -118,6 +125,7 @@ fn sum_name(question: &Question<'_>, sum: usize) -> String {
     let names = question.names().unwrap_or_default();
     let part = |(name, output): (&String, &Output)| match output {
         Output::Sum { sum: of, .. } if *of == sum => Some(name.clone()),
+        Output::MeanOf { sum: of, .. } if *of == sum => Some(format!("sum for {name}")),
         Output::Mean { sum: of, .. } if *of == sum => Some(format!("sum for {name}")),
         Output::Mean { count, .. } if *count == sum => Some(format!("count for {name}")),
         Output::Spread { squares, .. } if *squares == sum => Some(format!("squares for {name}")),
@@ -137,7 +145,7 @@ impl std::fmt::Display for Explanation {
             write!(f, "{}: {} of scale ", release.what, release.mechanism)?;
             write!(f, "{:.4}, error at most {error} (95 %)", release.scale * release.step)?;
             match release.threshold {
-                Some(threshold) => writeln!(f, ", keys from a noisy count of {threshold}")?,
+                Some(threshold) => writeln!(f, ", keys from a noisy count of {threshold:.2}")?,
                 None => writeln!(f)?,
             }
         }

@@ -25,9 +25,10 @@ fn keys_of_few_individuals_stay_hidden() {
     let sql = "SELECT town, COUNT(*), AVG(age) FROM people GROUP BY town";
     let question = session.query(sql).unwrap();
     let explained = question.explain().unwrap();
-    assert!(explained.releases.iter().any(|release| release.threshold.is_some_and(|t| t > 20)));
-    // A threshold is a whole number, so a little of the delta is left.
-    assert!(explained.loss.show(true).contains("delta 0.0000009"), "{}", explained.loss);
+    assert!(explained.releases.iter().any(|release| release.threshold.is_some_and(|t| t > 20.0)));
+    // A threshold can be a fraction, so practically all of the delta is used.
+    let delta = explained.loss.parts()[1].to_f64_up();
+    assert!(0.99e-6 < delta && delta <= 1e-6, "{}", explained.loss);
     assert_eq!(question.release().unwrap().table.num_rows(), 0);
 }
 /// Check that a key of one individual is released with probability at most delta. A control with a
@@ -50,6 +51,41 @@ fn one_individual_reveals_a_key_with_probability_delta() {
     assert!(found < 150 && found > 20, "{found}");
     exact.sums.insert(vec!["here".into()], vec![IBig::from(3)]);
     assert!(released(&exact) > 150);
+}
+/// Return the least whole threshold of Laplace noise without truncation, at the same scale.
+fn untruncated(scale: f64, changes: (u32, f64, f64), delta: f64) -> f64 {
+    use opendp_core::{AbsoluteDistance, AtomDomain, L01InfDistance, MapDomain, Space};
+    use opendp_measurements::{Scale, make_laplace_threshold};
+    let domain = MapDomain::new(AtomDomain::<String>::default(), AtomDomain::<i64>::default());
+    let metric = L01InfDistance::new(AbsoluteDistance::<f64>::new());
+    let space = Space::new(domain, metric).unwrap();
+    let fits = |threshold: &i64| {
+        let scale = Scale::new(scale).unwrap();
+        let release = make_laplace_threshold(space.clone(), scale, *threshold, None).unwrap();
+        release.map(&changes).is_ok_and(|(_, found)| found <= delta)
+    };
+    (1..100_000).find(fits).unwrap() as f64
+}
+#[test]
+fn a_threshold_is_at_most_that_of_noise_without_truncation() {
+    let sql = "SELECT town, COUNT(DISTINCT pid), SUM(age) FROM people GROUP BY town";
+    for (unit, changes) in [
+        (PrivacyUnit::id("pid", 1), (1, 1.0, 1.0)),
+        (PrivacyUnit::id("pid", 3), (3, 3.0, 1.0)),
+        (PrivacyUnit::id("pid", 9).per_group(5, 2), (5, 5.0, 1.0)),
+        (PrivacyUnit::rows(3), (3, 3.0, 3.0)),
+    ] {
+        for (epsilon, delta) in [(0.5, 1e-6), (2.0, 1e-4), (8.0, 1e-9)] {
+            let session = private_session(unit.clone(), epsilon, delta);
+            let sql = if unit.id.is_some() { sql.into() } else { sql.replace("DISTINCT pid", "*") };
+            let question = session.query(&sql).unwrap();
+            let releases = question.explain().unwrap().releases;
+            let release = releases.iter().find(|release| release.threshold.is_some()).unwrap();
+            let (ours, theirs) =
+                (release.threshold.unwrap(), untruncated(release.scale, changes, delta));
+            assert!(ours <= theirs && theirs < 2.0 * ours, "{unit:?} {epsilon}: {ours} {theirs}");
+        }
+    }
 }
 #[test]
 fn keys_that_are_not_public_need_a_delta_of_the_query_too() {

@@ -37,7 +37,7 @@ pub(crate) struct Person {
     pub(crate) income: Option<f64>,
     pub(crate) employed: Option<bool>,
 }
-fn person(dice: &mut Dice) -> Person {
+pub(crate) fn person(dice: &mut Dice) -> Person {
     let ages = [None, Some(0), Some(1), Some(40), Some(100), Some(101), Some(-7)];
     let wild = [Some(i64::MAX), Some(i64::MIN), Some(1 << 53)];
     let incomes = [
@@ -193,7 +193,7 @@ pub(crate) fn exact(plan: &Plan, described: &Table, people: &[Person], double: b
     exact
 }
 /// Compare the changes of all results with the bounds that a plan claims.
-fn exceeded(claimed: &Plan, left: &Exact, right: &Exact) -> Option<String> {
+pub(crate) fn exceeded(claimed: &Plan, left: &Exact, right: &Exact) -> Option<String> {
     let groups: Vec<&Group> = left.sums.keys().chain(right.sums.keys()).collect();
     for (k, sum) in claimed.sums.iter().enumerate() {
         let mut changes: BTreeMap<&Group, f64> = BTreeMap::new();

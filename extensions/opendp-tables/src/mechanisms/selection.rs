@@ -1,0 +1,97 @@
+//! The release of keys that are not public.
+
+use std::collections::HashMap;
+
+use opendp_analysis as _;
+use opendp_core::arith::{Directed, Exact};
+use opendp_core::erased::{AnyDistance, AnyValue};
+use opendp_core::search::binary_search;
+use opendp_core::{
+    AbsoluteDistance, Args, AtomDomain, Error, L01InfDistance, MapDomain, Result, Space,
+};
+use opendp_ledger::{Loss, Notion};
+use opendp_registry::Registry;
+use serde_json::json;
+
+use crate::noise::{self, Noise, loss_of};
+use crate::sensitivity::Sensitivity;
+
+/// A release of keys that many individuals have.
+#[derive(Clone, Debug)]
+pub(crate) struct Selection {
+    /// The place, in the list of sums, of the sum that decides which keys are released.
+    pub(crate) sum: usize,
+    pub(crate) noise: Noise,
+    pub(crate) threshold: f64,
+}
+/// The constructor of the release.
+///
+/// Compare it with `make_laplace_threshold` at the same scale and threshold `T`. Let `q` be
+/// `exp(-1 / scale)`, and let an individual change a count by at most `d`. Here the delta of one
+/// key is `q^(T - d) (1 - q^d) / (1 + q - 2 q^T)`, and there it is `q^(T - d) / (1 + q)`. The first
+/// one is smaller if `T` exceeds `d`. So the least threshold here is at most the one there.
+const THRESHOLD: &str = "make_truncated_laplace_threshold";
+/// A threshold at which the delta is practically 0.
+const FAR: f64 = (1_u64 << 52) as f64;
+
+/// Find the least scale whose epsilon is at most a share, and then the least threshold whose delta
+/// is at most the delta of the budget.
+pub(super) fn select(
+    sum: usize,
+    bound: Sensitivity,
+    share: &Loss,
+    budget: &Loss,
+) -> Result<Selection> {
+    let delta = budget.parts().get(1).cloned().unwrap_or(Exact::ZERO);
+    let ([epsilon, _], false) = (share.parts(), delta.is_zero()) else {
+        return Err(Error::argument(
+            "GROUP BY",
+            "keys that are not public need a budget of epsilon and delta.\n\
+             State `keys` of the column in the metadata, or a `delta` of the budget.",
+        ));
+    };
+    let limit = Loss::exact(Notion::Approximate, vec![epsilon.clone(), delta])?;
+    let domain = MapDomain::new(AtomDomain::<String>::default(), AtomDomain::<i64>::default());
+    let space = Space::new(domain, L01InfDistance::new(AbsoluteDistance::<i64>::new()))?;
+    let distance = AnyDistance::new((
+        u32::try_from(bound.l0).unwrap_or(u32::MAX),
+        at_least(bound.l1)?,
+        at_least(bound.linf)?,
+    ));
+    let make = |scale: f64, threshold: f64| {
+        let args = Args::new().with("input", &space).with("scale", json!(scale));
+        let args = args.with("threshold", json!(threshold));
+        let measurement = Registry::global().make(THRESHOLD, &args)?.measurement()?;
+        let loss = loss_of(&measurement, &distance, Notion::Approximate)?;
+        Ok((measurement, loss))
+    };
+    let guess = bound.l1.inf_div(epsilon.to_f64_down())?;
+    let noise = noise::least(THRESHOLD, guess, &limit, |scale| make(scale, FAR))?;
+    let fits = |loss: &Loss| loss.parts().iter().zip(limit.parts()).all(|(a, b)| a <= b);
+    let least = noise.scale.max(bound.linf).max(1.0);
+    let threshold = binary_search(
+        |threshold: f64| Ok(fits(&make(noise.scale, threshold)?.1)),
+        Some((least, FAR)),
+    );
+    // The condition can hold everywhere, as for a large delta.
+    let threshold = threshold.unwrap_or(least);
+    let (measurement, loss) = make(noise.scale, threshold)?;
+    if !fits(&loss) {
+        return Err(Error::Search("no threshold fits the delta".into()));
+    }
+    Ok(Selection { sum, noise: Noise { measurement, loss, ..noise }, threshold })
+}
+/// Return the least integer that is at least a bound on a change.
+fn at_least(bound: f64) -> Result<i64> {
+    // The cast is exact up to 2^53.
+    match bound.ceil() {
+        whole if whole <= FAR => Ok(whole as i64),
+        _ => Err(Error::Overflow("an individual may have too many rows".into())),
+    }
+}
+impl Noise {
+    /// Release each key whose noisy count reaches the threshold, together with the noisy count.
+    pub(crate) fn select(&self, counts: HashMap<String, i64>) -> Result<HashMap<String, i64>> {
+        self.measurement.invoke(&AnyValue::new(counts))?.downcast::<HashMap<String, i64>>()
+    }
+}

@@ -1,0 +1,121 @@
+//! Tables with a public number of rows: individuals are exchanged.
+
+use super::sensitivity::{Dice, Person, exact, exceeded, person, query, zone_table};
+use super::*;
+use crate::ir::{Bounding, Plan};
+
+/// The people, of whom there are publicly eight.
+fn eight(unit: PrivacyUnit) -> Table {
+    let age = Column::new(Type::Integer).bounds(0.0, 100.0).complete();
+    described(unit).with("age", age).rows(8)
+}
+fn open(table: Table) -> opendp_core::Result<Session> {
+    let source = Source::Batches(vec![people()]);
+    Session::new(metadata(table), vec![("people".into(), source)])
+}
+#[test]
+fn a_public_number_of_rows_is_exact_and_costs_nothing() {
+    let session = open(eight(PrivacyUnit::rows(1))).unwrap();
+    let sql = "SELECT COUNT(*) AS n, AVG(age) AS mean FROM people";
+    let question = session.query(sql).unwrap().spending(Budget::epsilon(1.0).unwrap());
+    let explained = question.explain().unwrap();
+    // Only the sum for the mean gets noise: the whole loss, for an exchange of two halves of 100.
+    let [release] = explained.releases.as_slice() else { panic!("{:?}", explained.releases) };
+    assert!((release.scale * release.step - 100.0).abs() < 1e-3, "{release:?}");
+    assert!(explained.contribution.contains("exchanged"), "{}", explained.contribution);
+    let answer = question.release().unwrap();
+    assert_eq!(numbers(&answer.table)[0][0], 8.0);
+    let free = &numbers(&answer.values)[0];
+    assert_eq!(free[1..], [8.0, 0.0, 8.0, 8.0, 0.0], "value, scale, interval and loss");
+    let exact = ask(&session, sql);
+    // The missing age counts as the middle of the bounds.
+    let mean = (10.0 + 20.0 + 100.0 + 50.0 + 40.0 + 50.0 + 60.0 + 0.0) / 8.0;
+    assert!((numbers(&exact.table)[0][1] - mean).abs() < 1e-6, "{exact}");
+}
+#[test]
+fn rows_that_a_condition_or_a_key_picks_are_counted_with_noise() {
+    let session = open(eight(PrivacyUnit::rows(1))).unwrap();
+    for (sql, sensitivities) in [
+        ("SELECT COUNT(*) FROM people WHERE age > 3", vec![2.0]),
+        ("SELECT COUNT(*) FROM people GROUP BY sex", vec![2.0]),
+        ("SELECT COUNT(*) FILTER (WHERE age > 3) FROM people", vec![2.0]),
+        ("SELECT COUNT(age) FROM people", vec![2.0]),
+        ("SELECT SUM(age) FROM people", vec![200.0]),
+        ("SELECT AVG(income) FROM people", vec![2.0]),
+        ("SELECT COUNT(*) FROM (SELECT * FROM people WHERE age > 3) AS people", vec![2.0]),
+    ] {
+        let question = session.query(sql).unwrap().spending(plenty());
+        let explained = question.explain().unwrap();
+        let last = explained.releases.last().unwrap();
+        assert_eq!(vec![last.sensitivity.unwrap()], sensitivities, "{sql}");
+    }
+    let doubled = "SELECT COUNT(*), SUM(age) FROM \
+                   (SELECT * FROM people UNION ALL SELECT * FROM people) AS people";
+    assert_eq!(numbers(&ask(&session, doubled).table)[0][0], 16.0);
+}
+#[test]
+fn a_question_whose_answer_is_public_is_refused() {
+    let session = open(eight(PrivacyUnit::rows(1))).unwrap();
+    let error = session.query("SELECT COUNT(*) FROM people").unwrap_err();
+    assert!(error.to_string().contains("public"), "{error}");
+}
+#[test]
+fn ids_have_no_public_number_of_rows() {
+    let error = open(eight(PrivacyUnit::id("pid", 2))).unwrap_err();
+    assert!(error.to_string().contains("rows"), "{error}");
+    assert!(open(described(PrivacyUnit::rows(1)).rows(0)).is_err());
+}
+
+/// Two tables of the same size: some rows of one individual are exchanged.
+fn exchanged(dice: &mut Dice, rows: usize) -> [Vec<Person>; 2] {
+    let common: Vec<Person> = (0..dice.below(9)).map(|_| person(dice)).collect();
+    let count = 1 + dice.below(rows);
+    [0, 1].map(|_| {
+        let own = (0..count).map(|_| person(dice));
+        let mut all: Vec<Person> = own.chain(common.clone()).collect();
+        for k in (1..all.len()).rev() {
+            all.swap(k, dice.below(k + 1));
+        }
+        all
+    })
+}
+/// Try random queries, and compare their changes with what `claim` makes of their plans.
+fn try_exchanges(count: usize, seed: u64, claim: impl Fn(Plan) -> Plan) -> Option<String> {
+    let mut dice = Dice::new(seed);
+    let mut changed = 0;
+    for _ in 0..count {
+        let rows = 1 + dice.below(3);
+        let described = described(PrivacyUnit::rows(rows as u32)).rows(10);
+        let mut metadata = metadata(described.clone());
+        metadata.tables.insert("zones".into(), zone_table());
+        let idle = Box::new(crate::DataFusion::new().unwrap());
+        let session = Session::with_engine(metadata, idle).unwrap();
+        let sql = query(&mut dice, false);
+        // A query for which nothing is private is refused.
+        let Ok(checked) = session.checked(&sql) else { continue };
+        let pair = exchanged(&mut dice, rows);
+        let [left, right] = pair.map(|rows| exact(&checked.plan, &described, &rows, false));
+        changed += usize::from(left.sums != right.sums || left.buckets != right.buckets);
+        if let Some(reason) = exceeded(&claim(checked.plan), &left, &right) {
+            return Some(format!("{sql}\n{reason}"));
+        }
+    }
+    assert!(changed * 3 > count, "{changed} of {count}");
+    None
+}
+#[test]
+fn no_exchange_changes_exact_results_by_more_than_claimed() {
+    let count = std::env::var("OPENDP_TABLES_QUERIES").ok().and_then(|text| text.parse().ok());
+    assert_eq!(try_exchanges(count.unwrap_or(100), 21, |plan| plan), None);
+}
+/// Added and removed rows alone do not bound an exchange.
+#[test]
+fn control_the_bounds_without_an_exchange_are_exceeded() {
+    let halved = |mut plan: Plan| {
+        if let Bounding::Trusted { rows, .. } = &mut plan.bounding {
+            *rows /= 2;
+        }
+        plan
+    };
+    assert!(try_exchanges(300, 22, halved).is_some());
+}
