@@ -1,12 +1,16 @@
 //! Runs on arrays of numpy, without a copy of the whole array.
 //!
+//! A column can consist of several arrays, its pieces, as in Arrow. The pieces are read where they
+//! are. They are not joined first.
+//!
 //! Rows are copied in chunks that fit the cache, and each row is copied once. Another thread can
 //! change a row during the run. The release still uses only the copied value of the row, and this
 //! value was checked.
 
+mod convert;
+
 use std::ops::Range;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
-use std::thread;
 
 use numpy::ndarray::{ArrayView1, Axis};
 use numpy::{
@@ -16,8 +20,11 @@ use numpy::{
 use opendp_core::erased::{AnyDomain, AnyFunction, AnyValue};
 use opendp_core::{Atom, AtomDomain, Carrier, Domain, Error, Result, VectorDomain};
 use pyo3::prelude::*;
+use rayon::prelude::*;
 
-use crate::errors::{detached, panicked};
+use convert::{Convert, append};
+
+use crate::errors::detached;
 use crate::values::outside;
 
 /// The number of rows that are converted at once. They fit the cache of a core.
@@ -27,77 +34,10 @@ const PART_ROWS: usize = 1 << 16;
 /// Arrays of at least this many rows are divided among all cores.
 const PARALLEL_ROWS: usize = 1 << 17;
 
-/// A type of rows. Numbers of type `S` in a column are converted to this type.
-trait Convert<S: Copy>: Sized {
-    /// Convert a number to the type of the rows. `None` means that this type does not contain the
-    /// number.
-    fn convert(value: S) -> Option<Self>;
-    /// Convert numbers, and append them to rows. `None` means that a number cannot be converted.
-    fn append(rows: &[S], into: &mut Vec<Self>) -> Option<()> {
-        into.reserve(rows.len());
-        for row in rows {
-            into.push(Self::convert(*row)?);
-        }
-        Some(())
-    }
-}
-macro_rules! whole {
-    ($($s:ident)* => $t:tt) => {$(
-        impl Convert<$s> for $t {
-            fn convert(value: $s) -> Option<Self> {
-                value.try_into().ok()
-            }
-        }
-    )*};
-}
-macro_rules! wholes {
-    ($($t:ident)*) => {$( whole!(i8 i16 i32 i64 u8 u16 u32 u64 => $t); )*};
-}
-wholes!(i8 i16 i32 i64 i128 isize u8 u16 u32 u64 u128 usize);
-macro_rules! exact {
-    ($($s:ident)* => $t:ident $consecutive:literal) => {$(
-        impl Convert<$s> for $t {
-            /// Convert an integer if the float type contains it exactly, as in JSON.
-            fn convert(value: $s) -> Option<Self> {
-                (i128::from(value).unsigned_abs() <= $consecutive).then_some(value as $t)
-            }
-        }
-    )*};
-}
-exact!(i8 i16 i32 i64 u8 u16 u32 u64 => f64 9_007_199_254_740_992_u128);
-exact!(i8 i16 i32 i64 u8 u16 u32 u64 => f32 16_777_216_u128);
-macro_rules! same {
-    ($($t:ident)*) => {$(
-        impl Convert<$t> for $t {
-            fn convert(value: $t) -> Option<Self> {
-                Some(value)
-            }
-            fn append(rows: &[$t], into: &mut Vec<Self>) -> Option<()> {
-                into.extend_from_slice(rows);
-                Some(())
-            }
-        }
-    )*};
-}
-same!(f32 f64 bool);
-impl Convert<f32> for f64 {
-    fn convert(value: f32) -> Option<Self> {
-        Some(value.into())
-    }
-}
-impl Convert<f64> for f32 {
-    /// Return the nearest float. A finite number beyond the range of the type is not a value of the
-    /// type.
-    fn convert(value: f64) -> Option<Self> {
-        let near = value as f32;
-        (near.is_finite() || !value.is_finite()).then_some(near)
-    }
-}
-
-/// Run a function on an array of numbers with one dimension, if the domain may contain it. `None`
-/// means that the object is not such an array.
+/// Run a function on a column of numbers, if the domain may contain it. The column is an array with
+/// one dimension, or several such arrays. `None` means that the objects are not such arrays.
 pub(crate) fn run(
-    array: &Bound<'_, PyAny>,
+    pieces: &[Bound<'_, PyAny>],
     function: &AnyFunction,
     domain: &AnyDomain,
 ) -> Option<PyResult<AnyValue>> {
@@ -106,15 +46,19 @@ pub(crate) fn run(
         return None;
     }
     let row = carrier.args().first()?.to_string();
-    let array = &match placed(array.cast::<PyUntypedArray>().ok()?) {
-        Ok(array) => array,
-        Err(error) => return Some(Err(error)),
-    };
+    let mut arrays = Vec::with_capacity(pieces.len());
+    for piece in pieces {
+        match placed(piece.cast::<PyUntypedArray>().ok()?) {
+            Ok(array) => arrays.push(array),
+            Err(error) => return Some(Err(error)),
+        }
+    }
+    let first = arrays.first()?;
     macro_rules! pairs {
         ($($s:ident: $($t:ident)*;)*) => {$(
-            if let Ok(column) = array.cast::<PyArray1<$s>>() {
+            if first.cast::<PyArray1<$s>>().is_ok() {
                 return match row.as_str() {
-                    $(stringify!($t) => Some(on::<$s, $t>(column, function, domain)),)*
+                    $(stringify!($t) => on::<$s, $t>(&arrays, function, domain),)*
                     _ => None,
                 };
             }
@@ -146,50 +90,88 @@ fn placed<'py>(array: &Bound<'py, PyUntypedArray>) -> PyResult<Bound<'py, PyAny>
     array.call_method0("copy")
 }
 fn on<S, T>(
-    column: &Bound<'_, PyArray1<S>>,
+    arrays: &[Bound<'_, PyAny>],
     function: &AnyFunction,
     domain: &AnyDomain,
-) -> PyResult<AnyValue>
+) -> Option<PyResult<AnyValue>>
 where
     S: Element + Copy + Send + Sync,
     T: Convert<S> + Atom,
     Vec<T>: Carrier,
 {
-    let py = column.py();
-    let column: PyReadonlyArray1<'_, S> = column.try_readonly()?;
-    let rows = match column.as_slice() {
-        Ok(rows) => Rows::Slice(rows),
-        Err(_) => Rows::View(column.as_array()),
-    };
-    detached(py, || fold(&rows, function, domain))
+    let mut columns: Vec<PyReadonlyArray1<'_, S>> = Vec::with_capacity(arrays.len());
+    for array in arrays {
+        match array.cast::<PyArray1<S>>().ok()?.try_readonly() {
+            Ok(column) => columns.push(column),
+            Err(error) => return Some(Err(error.into())),
+        }
+    }
+    let py = arrays.first()?.py();
+    let rows = Rows::new(columns.iter().map(Piece::of));
+    Some(detached(py, || fold(&rows, function, domain)))
 }
 
 /// The rows of an array.
-enum Rows<'a, S> {
+enum Piece<'a, S> {
     Slice(&'a [S]),
     /// The array has gaps in memory. For example, it is a column of a table.
     View(ArrayView1<'a, S>),
 }
-impl<S: Copy> Rows<'_, S> {
-    fn len(&self) -> usize {
-        match self {
-            Rows::Slice(rows) => rows.len(),
-            Rows::View(rows) => rows.len(),
+impl<'a, S: Element> Piece<'a, S> {
+    fn of(column: &'a PyReadonlyArray1<'_, S>) -> Self {
+        match column.as_slice() {
+            Ok(rows) => Piece::Slice(rows),
+            Err(_) => Piece::View(column.as_array()),
         }
     }
-    /// Convert a range of rows, and append it to other rows. `None` means that a row cannot be
-    /// converted.
-    fn append<T: Convert<S>>(&self, range: Range<usize>, into: &mut Vec<T>) -> Option<()> {
+}
+impl<S: Copy> Piece<'_, S> {
+    fn len(&self) -> usize {
         match self {
-            Rows::Slice(rows) => T::append(rows.get(range)?, into),
-            Rows::View(rows) => {
-                into.reserve(range.len());
-                for row in rows.slice_axis(Axis(0), range.into()) {
-                    into.push(T::convert(*row)?);
-                }
-                Some(())
+            Piece::Slice(rows) => rows.len(),
+            Piece::View(rows) => rows.len(),
+        }
+    }
+    /// Convert a range of rows. See [`Convert::append`].
+    fn append<T: Convert<S>>(&self, range: Range<usize>, into: &mut Vec<T>) -> Option<bool> {
+        match self {
+            Piece::Slice(rows) => T::append(rows.get(range)?, into),
+            Piece::View(rows) => {
+                append(rows.slice_axis(Axis(0), range.into()).iter().copied(), into)
             }
         }
+    }
+}
+/// The rows of a column: one array, or several arrays one after the other.
+struct Rows<'a, S> {
+    /// Each piece with the number of the first row after it.
+    pieces: Vec<(usize, Piece<'a, S>)>,
+}
+impl<'a, S: Copy> Rows<'a, S> {
+    fn new(pieces: impl Iterator<Item = Piece<'a, S>>) -> Self {
+        let mut end = 0;
+        let ends = pieces.map(|piece| {
+            end += piece.len();
+            (end, piece)
+        });
+        Rows { pieces: ends.collect() }
+    }
+    fn len(&self) -> usize {
+        self.pieces.last().map_or(0, |(end, _)| *end)
+    }
+    /// Convert a range of rows. See [`Convert::append`].
+    fn append<T: Convert<S>>(&self, range: Range<usize>, into: &mut Vec<T>) -> Option<bool> {
+        let mut null = false;
+        let first = self.pieces.partition_point(|(end, _)| *end <= range.start);
+        for (end, piece) in self.pieces.iter().skip(first) {
+            let start = end - piece.len();
+            if range.end <= start {
+                break;
+            }
+            let own = range.start.max(start) - start..range.end.min(*end) - start;
+            null |= piece.append(own, into)?;
+        }
+        Some(null)
     }
 }
 /// Divide a range into ranges of at most `size` rows.
@@ -212,7 +194,7 @@ where
     let all = 0..rows.len();
     if !function.streams() {
         let mut whole = Vec::new();
-        chunks.convert(rows, all, &mut whole)?;
+        rows.append(all, &mut whole).ok_or_else(|| outside(domain))?;
         let whole = AnyValue::new(whole);
         if !domain.member(&whole) {
             return Err(outside(domain));
@@ -220,10 +202,9 @@ where
         return function.eval(&whole);
     }
     if function.start().is_err() {
-        return function.eval_chunks(pieces(all, ROWS).map(|piece| chunks.member(rows, piece)));
+        return function
+            .eval_chunks(pieces(all, ROWS).map(|piece| chunks.member(rows, piece, Vec::new())));
     }
-    let cores = thread::available_parallelism().map_or(1, usize::from);
-    let threads = if rows.len() < PARALLEL_ROWS { 1 } else { cores };
     // If one thread is slow, the other threads do some of its parts. The result does not depend on
     // this, because merging is exact and independent of order.
     let next = AtomicUsize::new(0);
@@ -232,25 +213,20 @@ where
         let mut buffer = Vec::new();
         while let Some(part) = pieces(all.clone(), PART_ROWS).nth(next.fetch_add(1, Relaxed)) {
             for piece in pieces(part, ROWS) {
-                buffer.clear();
-                chunks.convert(rows, piece, &mut buffer)?;
-                let value = chunks.check(buffer)?;
+                let value = chunks.member(rows, piece, buffer)?;
                 partial.absorb(&value)?;
                 buffer = value.downcast()?;
             }
         }
         Ok(partial)
     };
-    // Start new threads instead of using a pool, because a child process does not have the threads
-    // of the parent's pool.
-    let partials = thread::scope(|scope| {
-        let others: Vec<_> = (1..threads).map(|_| scope.spawn(fold)).collect();
-        let mut all = vec![fold()];
-        all.extend(
-            others.into_iter().map(|other| other.join().unwrap_or_else(|_| Err(panicked()))),
-        );
-        all
-    });
+    if rows.len() < PARALLEL_ROWS {
+        return fold()?.finish();
+    }
+    // This runs in the pool of this process: see `errors::detached`. A thread of the pool that gets
+    // no processor delays nothing, because another thread does its parts.
+    let partials: Vec<_> =
+        (0..rayon::current_num_threads()).into_par_iter().map(|_| fold()).collect();
     let mut partials = partials.into_iter();
     let mut total = partials.next().unwrap_or_else(|| function.start())?;
     for other in partials {
@@ -276,31 +252,29 @@ where
         let sized = domain.records().and_then(|_| domain.with_records(ROWS));
         Chunks { domain, row: typed.ok().map(VectorDomain::element), sized }
     }
-    fn convert<S: Copy>(
+    /// Convert rows, and check that a member of the domain may contain each row. Reuse a buffer.
+    fn member<S: Copy>(
         &self,
         rows: &Rows<'_, S>,
         range: Range<usize>,
-        into: &mut Vec<T>,
-    ) -> Result<()>
+        mut buffer: Vec<T>,
+    ) -> Result<AnyValue>
     where
         T: Convert<S>,
     {
-        rows.append(range, into).ok_or_else(|| outside(self.domain))
+        buffer.clear();
+        let null = rows.append(range, &mut buffer).ok_or_else(|| outside(self.domain))?;
+        self.check(buffer, null)
     }
-    /// Convert rows, and check that a member of the domain may contain each row.
-    fn member<S: Copy>(&self, rows: &Rows<'_, S>, range: Range<usize>) -> Result<AnyValue>
-    where
-        T: Convert<S>,
-    {
-        let mut buffer = Vec::new();
-        self.convert(rows, range, &mut buffer)?;
-        self.check(buffer)
-    }
-    /// Check that a member of the domain may contain each row.
-    fn check(&self, rows: Vec<T>) -> Result<AnyValue> {
+    /// Check that a member of the domain may contain each row. `null` states whether a row is NaN.
+    fn check(&self, rows: Vec<T>, null: bool) -> Result<AnyValue> {
         let count = rows.len();
         if let Some(row) = self.row {
-            let all = all_members(row, &rows);
+            let all = match row.bounds() {
+                None => row.nan() || !null,
+                // The loop has no early exit, so that it checks several rows in one instruction.
+                Some(_) => rows.iter().fold(true, |all, one| all & row.member(one)),
+            };
             return if all { Ok(AnyValue::new(rows)) } else { Err(outside(self.domain)) };
         }
         let chunk = AnyValue::new(rows);
@@ -313,15 +287,5 @@ where
             },
         };
         if member { Ok(chunk) } else { Err(outside(self.domain)) }
-    }
-}
-/// Return whether all rows are members of a domain.
-///
-/// The loops have no early exit, so that they check several rows in one instruction.
-fn all_members<T: Atom>(row: &AtomDomain<T>, rows: &[T]) -> bool {
-    match row.bounds() {
-        None if row.nan() || !T::NULLABLE => true,
-        None => !rows.iter().fold(false, |any, row| any | row.is_null()),
-        Some(_) => rows.iter().fold(true, |all, one| all & row.member(one)),
     }
 }

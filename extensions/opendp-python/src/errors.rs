@@ -41,6 +41,6 @@ pub(crate) fn detached<T: Send>(
     result.unwrap_or_else(|_| Err(panicked())).or_raise(py)
 }
 #[cold]
-pub(crate) fn panicked() -> Error {
+fn panicked() -> Error {
     Error::FailedFunction("the library stopped in the middle of a call; please report this".into())
 }

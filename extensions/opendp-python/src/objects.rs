@@ -1,6 +1,7 @@
 //! Domains, metrics, measures, spaces, transformations, measurements, functions and odometers.
 
 pub(crate) mod chain;
+mod column;
 mod describe;
 mod run;
 

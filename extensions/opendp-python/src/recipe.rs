@@ -88,7 +88,7 @@ impl Recipe {
             _ => Ok(Document::newest(self.write()?, Registry::global())?.json().clone()),
         }
     }
-    /// Write links that begin at a space to come.
+    /// Write links that start from a space which is not known yet.
     ///
     /// # Errors
     /// The errors of [`document`](Recipe::document).

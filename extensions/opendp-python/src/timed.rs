@@ -5,7 +5,8 @@ use std::time::Instant;
 
 use numpy::{PyArrayMethods, PyReadonlyArray1};
 use opendp_core::{
-    AtomDomain, Bounds, MaxDivergence, Measurement, Result, Space, SymmetricDistance, VectorDomain,
+    AtomDomain, Bounds, Domain, Error, MaxDivergence, Measurement, Result, Space,
+    SymmetricDistance, VectorDomain,
 };
 use opendp_measurements::{Scale, make_laplace};
 use opendp_transformations::{make_clamp, make_sum};
@@ -29,11 +30,15 @@ impl RustRelease {
         let (py, rows) = (rows.py(), rows.to_vec()?);
         Ok(RustRelease { release: release().or_raise(py)?, rows })
     }
-    /// Release once, and return the seconds that this took.
+    /// Release once, and return the seconds that this took. If `checked` is true, first check that
+    /// the rows are a member of the domain, as each release from Python does.
     #[allow(clippy::disallowed_methods, reason = "the release does not depend on this time")]
-    fn seconds(&self, py: Python<'_>) -> PyResult<f64> {
+    fn seconds(&self, py: Python<'_>, checked: bool) -> PyResult<f64> {
         detached(py, || {
             let start = Instant::now();
+            if checked && !self.release.input().domain().member(&self.rows) {
+                return Err(Error::argument("rows", "expected numbers other than NaN"));
+            }
             black_box(self.release.invoke(&self.rows)?);
             Ok(start.elapsed().as_secs_f64())
         })

@@ -174,8 +174,8 @@ static CODECS: LazyLock<HashMap<String, Codecs>> = LazyLock::new(|| {
     all
 });
 
-/// Convert a Python value to a value of the carrier of a domain. The value need not be a member of
-/// the domain.
+/// Convert a Python value to a value of the carrier of a domain. The value can be outside of the
+/// domain.
 ///
 /// # Errors
 /// `Argument` when the carrier has no such value. The error is the same for all such data, so it

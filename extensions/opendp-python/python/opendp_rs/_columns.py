@@ -9,26 +9,39 @@ if TYPE_CHECKING:  # Importing `typing` takes longer than the library.
     from typing import Any
 
 
-def as_array(value: Any) -> Any:
-    """Return an array, a list with None for each null, or the value itself."""
+def as_arrays(value: Any) -> tuple[bool, Any]:
+    """Return True and a list of arrays, or False and another value.
+
+    Each array is a chunk of the column. The chunks are not joined. The other value is a list with
+    None for each null, or the given value itself.
+    """
     package = type(value).__module__.partition(".")[0]
     if package == "polars" and hasattr(value, "null_count"):
-        return value.to_numpy() if _is_plain(value.null_count(), value.dtype) else value.to_list()
+        if not _is_plain(value.null_count(), value.dtype):
+            return False, value.to_list()
+        return True, [chunk.to_numpy() for chunk in value.get_chunks() or [value]]
     if package == "pyarrow" and hasattr(value, "to_pylist"):
-        if _is_plain(value.null_count, value.type):
-            whole = hasattr(value, "chunks")
-            return value.to_numpy() if whole else value.to_numpy(zero_copy_only=False)
-        return value.to_pylist()
+        if not _is_plain(value.null_count, value.type):
+            return False, value.to_pylist()
+        chunks = getattr(value, "chunks", None) or [value]
+        return True, [_of_arrow(chunk) for chunk in chunks]
     if package == "numpy" and hasattr(value, "mask"):
-        return value.tolist()
+        return False, value.tolist()
     if package == "pandas":
         if type(value.dtype).__module__.partition(".")[0] == "numpy" and value.dtype.kind in "biuf":
-            return value.to_numpy()
+            return True, [value.to_numpy()]
         try:
-            return as_array(value.array.__arrow_array__())
+            return as_arrays(value.array.__arrow_array__())
         except (AttributeError, ImportError):
-            return value.tolist()
+            return False, value.tolist()
     return _of_buffer(value)
+
+
+def _of_arrow(chunk: Any) -> Any:
+    """Return an array over the memory of a chunk. Booleans are bits in Arrow, so they are copied."""
+    if hasattr(chunk, "chunks"):  # A column without chunks.
+        return chunk.to_numpy()
+    return chunk.to_numpy(zero_copy_only=False)
 
 
 def _is_plain(nulls: int, dtype: Any) -> bool:
@@ -40,14 +53,14 @@ def _is_plain(nulls: int, dtype: Any) -> bool:
     return nulls == 0 and name.startswith(("int", "uint", "float", "double", "bool"))
 
 
-def _of_buffer(value: Any) -> Any:
+def _of_buffer(value: Any) -> tuple[bool, Any]:
     """Return an array over the memory of a value with a buffer, or a list without numpy."""
     try:
         view = memoryview(value)
     except TypeError:
-        return value
+        return False, value
     try:
         numpy = sys.modules.get("numpy") or __import__("numpy")
     except ImportError:
-        return view.tolist()
-    return numpy.asarray(view)
+        return False, view.tolist()
+    return True, [numpy.asarray(view)]

@@ -3,10 +3,10 @@
 use opendp_core::erased::{AnyDistance, AnyDomain, AnyFunction, AnyMetric, AnyValue};
 use opendp_core::{Codec, Constructed, Domain as _, PrivacyProfile, Result, Space};
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyFloat, PyInt, PyList, PyString};
 
+use super::column::Column;
 use super::{Domain, Function, Measure, Measurement, Metric, Odometer, PySpace, Transformation};
-use crate::errors::{OrRaise, detached, exception};
+use crate::errors::{OrRaise, detached};
 use crate::interactive::OdometerQueryable;
 use crate::profile::Profile;
 use crate::{columns, json, values};
@@ -14,38 +14,17 @@ use crate::{columns, json, values};
 /// Run a function once on a value from Python.
 fn run(arg: &Bound<'_, PyAny>, domain: &AnyDomain, function: &AnyFunction) -> PyResult<AnyValue> {
     let py = arg.py();
-    let arg = &column(arg, domain)?;
-    if is_array(arg)
-        && let Some(result) = columns::run(arg, function, domain)
-    {
+    let column = Column::of(arg, domain)?;
+    if let Some(result) = columns::run(column.pieces(), function, domain) {
         return result;
     }
-    let value = values::of_domain(arg, domain).or_raise(py)?;
+    let value = values::of_domain(&column.whole(py, domain)?, domain).or_raise(py)?;
     detached(py, || {
         if !domain.member(&value) {
             return Err(values::outside(domain));
         }
         function.eval(&value)
     })
-}
-/// Convert a column of another library, or anything with a buffer, to an array or a list.
-fn column<'py>(arg: &Bound<'py, PyAny>, domain: &AnyDomain) -> PyResult<Bound<'py, PyAny>> {
-    let plain = arg.is_instance_of::<PyFloat>()
-        || arg.is_instance_of::<PyInt>()
-        || arg.is_instance_of::<PyList>()
-        || arg.is_instance_of::<PyString>()
-        || arg.is_instance_of::<PyDict>();
-    if plain || is_array(arg) || domain.carrier().head() != "Vec" {
-        return Ok(arg.clone());
-    }
-    let as_array = arg.py().import("opendp_rs._columns")?.getattr("as_array")?;
-    // The text of an exception of another library can contain data.
-    as_array.call1((arg,)).map_err(|_| exception(arg.py(), &values::outside(domain)))
-}
-/// Return whether a value is an array of numpy. This check does not load numpy.
-fn is_array(arg: &Bound<'_, PyAny>) -> bool {
-    arg.get_type().name().is_ok_and(|name| name.to_string_lossy() == "ndarray")
-        && arg.get_type().module().is_ok_and(|module| module.to_string_lossy() == "numpy")
 }
 
 macro_rules! runs {
@@ -148,7 +127,8 @@ impl Odometer {
     fn __call__(&self, arg: &Bound<'_, PyAny>) -> PyResult<OdometerQueryable> {
         let py = arg.py();
         let domain = self.made.input().domain();
-        let value = values::of_domain(&column(arg, domain)?, domain).or_raise(py)?;
+        let whole = Column::of(arg, domain)?.whole(py, domain)?;
+        let value = values::of_domain(&whole, domain).or_raise(py)?;
         let session = detached(py, || {
             if domain.member(&value) {
                 self.made.invoke(&value)

@@ -1,0 +1,66 @@
+//! Columns of other libraries as arrays.
+
+use opendp_core::erased::AnyDomain;
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyFloat, PyInt, PyList, PyString};
+
+use crate::errors::exception;
+use crate::values;
+
+/// A value from Python. Columns of other libraries, and anything with a buffer, are arrays here.
+pub(super) enum Column<'py> {
+    /// A list, a number or another value that is no array.
+    Other(Bound<'py, PyAny>),
+    /// Arrays, one after the other.
+    Arrays(Vec<Bound<'py, PyAny>>),
+}
+impl<'py> Column<'py> {
+    /// Read a value for a domain.
+    pub(super) fn of(arg: &Bound<'py, PyAny>, domain: &AnyDomain) -> PyResult<Column<'py>> {
+        let plain = arg.is_instance_of::<PyFloat>()
+            || arg.is_instance_of::<PyInt>()
+            || arg.is_instance_of::<PyList>()
+            || arg.is_instance_of::<PyString>()
+            || arg.is_instance_of::<PyDict>();
+        if plain || domain.carrier().head() != "Vec" {
+            return Ok(Column::Other(arg.clone()));
+        }
+        if is_array(arg) {
+            return Ok(Column::Arrays(vec![arg.clone()]));
+        }
+        let as_arrays = arg.py().import("opendp_rs._columns")?.getattr("as_arrays")?;
+        // The text of an exception of another library can contain data.
+        let found: (bool, Bound<'py, PyAny>) = as_arrays
+            .call1((arg,))
+            .and_then(|found| found.extract())
+            .map_err(|_| exception(arg.py(), &values::outside(domain)))?;
+        match found {
+            (true, arrays) => Ok(Column::Arrays(arrays.extract()?)),
+            (false, other) => Ok(Column::Other(other)),
+        }
+    }
+    /// Return the arrays, or nothing for another value.
+    pub(super) fn pieces(&self) -> &[Bound<'py, PyAny>] {
+        match self {
+            Column::Other(_) => &[],
+            Column::Arrays(arrays) => arrays,
+        }
+    }
+    /// Return the column as one value. Several arrays are joined.
+    pub(super) fn whole(self, py: Python<'py>, domain: &AnyDomain) -> PyResult<Bound<'py, PyAny>> {
+        let arrays = match self {
+            Column::Other(value) => return Ok(value),
+            Column::Arrays(arrays) => arrays,
+        };
+        if let [array] = &arrays[..] {
+            return Ok(array.clone());
+        }
+        let joined = py.import("numpy")?.call_method1("concatenate", (arrays,));
+        joined.map_err(|_| exception(py, &values::outside(domain)))
+    }
+}
+/// Return whether a value is an array of numpy. This check does not load numpy.
+fn is_array(arg: &Bound<'_, PyAny>) -> bool {
+    arg.get_type().name().is_ok_and(|name| name.to_string_lossy() == "ndarray")
+        && arg.get_type().module().is_ok_and(|module| module.to_string_lossy() == "numpy")
+}
