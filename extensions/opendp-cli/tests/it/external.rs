@@ -6,17 +6,26 @@ use std::process::{Command, Output};
 
 use super::Desk;
 
+/// Copy a program by a process of its own.
+///
+/// A program cannot be started while a process has it open for writing. If this process wrote the
+/// copy, then a process that another test starts at that moment would have the file open too,
+/// until it becomes its own program.
+fn copy(from: &Path, to: &Path) {
+    assert!(Command::new("cp").arg(from).arg(to).status().unwrap().success(), "cp {to:?}");
+}
 /// Write a program that prints its name and its arguments, and ends with code 3.
 fn place(folder: &Path, name: &str) {
-    let path = folder.join("opendp-sql");
-    std::fs::write(&path, format!("#!/bin/sh\necho {name} \"$@\"\nexit 3\n")).unwrap();
-    std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).unwrap();
+    let text = folder.join("text");
+    std::fs::write(&text, format!("#!/bin/sh\necho {name} \"$@\"\nexit 3\n")).unwrap();
+    std::fs::set_permissions(&text, std::fs::Permissions::from_mode(0o755)).unwrap();
+    copy(&text, &folder.join("opendp-sql"));
 }
 /// Copy the command to a folder without other programs, and return its path.
 fn alone(desk: &Desk) -> PathBuf {
     let folder = desk.0.path().join("bin");
     std::fs::create_dir(&folder).unwrap();
-    std::fs::copy(env!("CARGO_BIN_EXE_opendp"), folder.join("opendp")).unwrap();
+    copy(Path::new(env!("CARGO_BIN_EXE_opendp")), &folder.join("opendp"));
     folder
 }
 fn run(folder: &Path, path: &Path, arguments: &[&str]) -> Output {
