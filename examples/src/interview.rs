@@ -43,7 +43,7 @@ pub struct Line {
 /// each measurement. The analyst spends the whole budget, so the last question is an error.
 ///
 /// # Errors
-/// `Argument` when `epsilon` is not a positive number, `FailedFunction` without entropy.
+/// `Argument` when `epsilon` is not a positive number, `NoEntropy` without random bits.
 pub fn hold(table: &People, epsilon: f64) -> Result<Vec<Line>> {
     if !(0.0 < epsilon && epsilon < f64::INFINITY) {
         let reason = format!("expected a positive number, found {epsilon}");

@@ -48,7 +48,7 @@ pub fn table(census: &Census) -> String {
     text +=
         "mean      noisy sum of clamped values / noisy number of people, which is paid for above\n";
     text +=
-        "          (age in [0, 100], income in [0, 200,000]); its own epsilon is that of the sum\n";
+        "          (age in [0, 100], income in [0, 200,000]); its epsilon counts only the sum\n";
     text += "25%, ...  chosen from a public grid; its rank is at most this many people further from the\n";
     text += "          quantile than that of the best candidate (score / denominator of the quantile)\n";
     text

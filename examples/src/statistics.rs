@@ -70,7 +70,7 @@ pub enum Accuracy {
 /// Release all statistics, at a total loss of at most `epsilon`.
 ///
 /// # Errors
-/// `Argument` when `epsilon` is not a positive number, `FailedFunction` without entropy.
+/// `Argument` when `epsilon` is not a positive number, `NoEntropy` without random bits.
 pub fn census(people: &People, epsilon: f64) -> Result<Census> {
     if !(0.0 < epsilon && epsilon < f64::INFINITY) {
         let reason = format!("expected a positive number, found {epsilon}");

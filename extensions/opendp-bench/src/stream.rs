@@ -32,7 +32,7 @@ impl Report {
         for Line { rows, time, making, peak } in &self.0 {
             let peak = peak.map_or("unknown".into(), |peak| format!("{peak} KiB"));
             text.push_str(&format!(
-                "{rows:>12} rows {time:>6.2} ns a row, {making:>5.2} of them to make it, \
+                "{rows:>12} rows {time:>6.2} ns a row, {making:>5.2} ns of this to make the row, \
                  peak memory {peak}\n"
             ));
         }

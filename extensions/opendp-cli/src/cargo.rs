@@ -109,7 +109,7 @@ pub(crate) fn check_one_core(metadata: &Json) -> Result<()> {
         format!("\n  {source}\n    needed by {}", needed_by(copy))
     });
     Err(Error::FailedFunction(format!(
-        "the crates use {} copies of `opendp-core`, and what registers in one copy is unknown to \
+        "the crates use {} copies of `opendp-core`, and a copy does not know the constructors of \
          the others. {ONE_FRAMEWORK}:{}",
         copies.len(),
         lines.collect::<String>()

@@ -27,8 +27,8 @@ impl Selection<'_> {
     }
 }
 
-/// List the names, the kind and the origins of constructors. Add the result of `of` on the
-/// signatures of each.
+/// List the names, the kind and the origins of constructors. For each constructor, add the result
+/// of `of` for its signatures.
 fn list_with(
     registry: &Registry,
     selection: &Selection<'_>,

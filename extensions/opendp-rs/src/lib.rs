@@ -84,7 +84,7 @@ pub use opendp_transformations;
 /// The names that most programs use.
 pub mod prelude {
     pub use opendp_analysis::{
-        Budget, Context, PrivacyUnit, Split, Table, make_private_quantile, statistics,
+        Budget, Context, PrivacyUnit, ShareKind, Split, Table, make_private_quantile, statistics,
     };
     pub use opendp_core::*;
     #[cfg(feature = "arrow")]

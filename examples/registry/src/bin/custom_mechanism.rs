@@ -45,7 +45,7 @@ fn tour() -> Result<Vec<String>> {
     say("By types\n");
     let count = make_edge_count(graphs.clone())?
         .then(|count| make_laplace(count, Scale::new(4.0)?, None))?;
-    say("a transformation of theirs, then noise of the house");
+    say("a transformation of the third party, then noise of the framework");
     say(&format!("    edges      {}", count.invoke(&friends)?));
     say(&format!("    epsilon    {} for one friendship", count.map(&1)?));
     let within = count.accuracy(0.05)?.first().copied().flatten();
@@ -57,12 +57,12 @@ fn tour() -> Result<Vec<String>> {
     let flip = FlipProbability::new(0.125)?;
     let estimate =
         make_randomized_graph(graphs, flip)?.then(|| make_debiased_edge_count(NODES, flip))?;
-    say("a mechanism of theirs that releases a graph, then a function of the release");
+    say("a mechanism of the third party that releases a graph, then a function of the release");
     say(&format!("    edges      {:.1}", estimate.invoke(&friends)?));
     say(&format!("    epsilon    {} for one friendship", estimate.map(&1)?));
 
     let thrice = make_repeat(count, 3)?;
-    say("a combinator of theirs around the first of them: three releases");
+    say("a combinator of the third party on the first chain: three releases");
     say(&format!("    edges      {:?}", thrice.invoke(&friends)?));
     say(&format!("    epsilon    {} for one friendship", thrice.map(&1)?));
 

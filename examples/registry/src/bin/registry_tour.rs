@@ -88,7 +88,7 @@ fn tour() -> Result<Vec<String>> {
     let rounded = SUM.replace("{\"param\": \"scale\"}}}\n    ]", chain);
     let rounded = at_scale(&Document::parse(&rounded)?, &registry, 200.0)?;
     say(&format!("    {}", opendp_core::Codec::to_json(&rounded.invoke(&incomes)?)));
-    say("it is post-processing, so that the loss is that of before:");
+    say("it is post-processing, so the loss stays the same:");
     text.extend(describe(&rounded)?);
     Ok(text)
 }

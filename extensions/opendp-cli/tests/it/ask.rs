@@ -32,6 +32,15 @@ fn desk(budget: Json) -> Desk {
     desk.file("study.json", study.to_string());
     desk
 }
+/// Replace the questions of the study. The budget is an epsilon of 1 and a delta of 1e-6.
+fn desk_of(questions: Json) -> Desk {
+    let desk = desk(json!({"epsilon": 1.0, "delta": 1e-6}));
+    let text = std::fs::read_to_string(desk.0.path().join("study.json")).unwrap();
+    let mut study: Json = serde_json::from_str(&text).unwrap();
+    study["questions"] = questions;
+    desk.file("study.json", study.to_string());
+    desk
+}
 
 #[test]
 fn a_study_is_answered_as_text_csv_and_json() {
@@ -226,13 +235,8 @@ fn a_table_is_read_once_for_all_columns() {
 /// composed.
 #[test]
 fn a_tight_budget_charges_each_release_of_a_study() {
-    let desk = desk(json!({"epsilon": 1.0, "delta": 1e-6}));
-    let mut study: Json =
-        serde_json::from_str(&std::fs::read_to_string(desk.0.path().join("study.json")).unwrap())
-            .unwrap();
     let rows = |most: i32| json!({"where": {"age": {"below": most}}, "count": {}});
-    study["questions"] = (1..=30).map(rows).collect();
-    desk.file("study.json", study.to_string());
+    let desk = desk_of((1..=30).map(rows).collect());
     let create = |name: &str, epsilon: &str, more: &[&str]| {
         let create = ["budget", "create", name, "--epsilon", epsilon, "--delta", "1.5e-6"];
         desk.says(&[&create[..], more].concat())
@@ -263,15 +267,10 @@ fn a_tight_budget_charges_each_release_of_a_study() {
 }
 #[test]
 fn found_keys_of_a_study_are_charged_to_a_tight_budget_with_their_delta() {
-    let desk = desk(json!({"epsilon": 1.0, "delta": 1e-6}));
-    let mut study: Json =
-        serde_json::from_str(&std::fs::read_to_string(desk.0.path().join("study.json")).unwrap())
-            .unwrap();
-    study["questions"] = json!([
+    let desk = desk_of(json!([
         {"group_by": ["city"], "keys": "found", "mean": {"column": "income"}},
         {"counts_by": {"column": "city"}},
-    ]);
-    desk.file("study.json", study.to_string());
+    ]));
     let create = ["budget", "create", "b.ledger:x", "--epsilon", "2", "--delta", "4e-6"];
     desk.says(&[&create[..], &["--tight"]].concat());
     let ask = ["ask", "study.json", "--json", "--budget", "b.ledger:x", "--id", "a"];

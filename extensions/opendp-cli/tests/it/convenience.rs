@@ -1,4 +1,4 @@
-//! Options with which users need not edit a document or search for a name.
+//! Tests of options that save users an edit of a document or a search for a name.
 
 use serde_json::{Value as Json, json};
 
