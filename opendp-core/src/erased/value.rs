@@ -136,6 +136,14 @@ impl AnyValue {
             Err(error) => Err(error),
         }
     }
+    /// Borrow the value mutably as a `T`. A value that has several owners is copied first.
+    ///
+    /// # Errors
+    /// `FailedCast` when the value has another type.
+    pub fn downcast_mut<T: Carrier>(&mut self) -> Result<&mut T> {
+        self.downcast_ref::<T>()?;
+        self.typed_buffer().ok_or_else(mixed_up)
+    }
     /// Borrow the value mutably as a `T`, so that rows can be appended. Return `None` if the value
     /// has another type. A buffer without a type becomes an empty `T`.
     pub(crate) fn typed_buffer<T: Carrier>(&mut self) -> Option<&mut T> {

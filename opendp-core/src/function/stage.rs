@@ -170,7 +170,11 @@ pub(super) fn fold_after(
 /// Merging is exact and independent of order. So the result does not depend on the division of the
 /// rows into parts.
 pub(super) fn absorb(fold: &dyn FoldStage, state: &mut dyn Any, all: AnyChunk<'_>) -> Result<()> {
-    let (rows, threads) = (all.rows(), rayon::current_num_threads());
+    let rows = all.rows();
+    if rows <= CHUNK_ROWS {
+        return fold.absorb(state, all);
+    }
+    let threads = rayon::current_num_threads();
     if rows < PARALLEL_ROWS || threads == 1 || fold.in_order() {
         return ranges(rows, CHUNK_ROWS)
             .try_for_each(|range| fold.absorb(state, all.narrow(range)));

@@ -1,5 +1,7 @@
 //! Conversions of the numbers of a column to the type of the rows.
 
+use std::hint::black_box;
+
 /// A type of rows. Numbers of type `S` in a column are converted to this type.
 pub(super) trait Convert<S: Copy>: Sized {
     /// Convert a number to the type of the rows. `None` means that this type does not contain the
@@ -10,39 +12,23 @@ pub(super) trait Convert<S: Copy>: Sized {
     fn is_nan(&self) -> bool {
         false
     }
-    /// Convert numbers, and append them to rows. Return whether a number is NaN. `None` means that
-    /// a number cannot be converted.
-    fn append(rows: &[S], into: &mut Vec<Self>) -> Option<bool> {
-        append(rows.iter().copied(), into)
+    /// Convert numbers to as many rows. Return whether a number is NaN. `None` means that a number
+    /// cannot be converted.
+    fn fill(numbers: &[S], rows: &mut [Self]) -> Option<bool> {
+        fill(numbers.iter().copied(), rows)
     }
 }
-/// Convert numbers one by one. See [`Convert::append`].
-pub(super) fn append<S: Copy, T: Convert<S>>(
-    rows: impl ExactSizeIterator<Item = S>,
-    into: &mut Vec<T>,
+/// Convert numbers one by one. See [`Convert::fill`].
+pub(super) fn fill<S: Copy, T: Convert<S>>(
+    numbers: impl ExactSizeIterator<Item = S>,
+    rows: &mut [T],
 ) -> Option<bool> {
     let mut null = false;
-    into.reserve(rows.len());
-    for row in rows {
-        let row = T::convert(row)?;
+    for (number, row) in numbers.zip(rows) {
+        *row = T::convert(number)?;
         null |= row.is_nan();
-        into.push(row);
     }
     Some(null)
-}
-/// Return whether a number is NaN. The loop has no early exit, and one comparison of two vectors
-/// finds a NaN in each of them. So the check takes little time beside the copy of the rows.
-fn any_nan<T: Convert<T> + Copy>(rows: &[T]) -> bool {
-    const LANES: usize = 16;
-    let mut found = [0_u64; LANES];
-    let mut groups = rows.chunks_exact(2 * LANES);
-    for group in &mut groups {
-        let (left, right) = group.split_at(LANES);
-        for ((found, left), right) in found.iter_mut().zip(left).zip(right) {
-            *found |= if left.is_nan() | right.is_nan() { u64::MAX } else { 0 };
-        }
-    }
-    found.iter().any(|lane| *lane != 0) || groups.remainder().iter().any(T::is_nan)
 }
 macro_rules! whole {
     ($($s:ident)* => $t:tt) => {$(
@@ -70,26 +56,35 @@ macro_rules! exact {
 exact!(i8 i16 i32 i64 u8 u16 u32 u64 => f64 9_007_199_254_740_992_u128);
 exact!(i8 i16 i32 i64 u8 u16 u32 u64 => f32 16_777_216_u128);
 macro_rules! same {
-    ($($t:ident $nan:expr;)*) => {$(
+    ($($t:ident)*) => {$(
         impl Convert<$t> for $t {
             fn convert(value: $t) -> Option<Self> {
                 Some(value)
             }
             fn is_nan(&self) -> bool {
-                $nan(*self)
+                $t::is_nan(*self)
             }
-            fn append(rows: &[$t], into: &mut Vec<Self>) -> Option<bool> {
-                let start = into.len();
-                into.extend_from_slice(rows);
-                Some(any_nan(into.get(start..)?))
+            /// Copy numbers, and compare each with itself in the same loop, so that each is read
+            /// once.
+            fn fill(numbers: &[$t], rows: &mut [Self]) -> Option<bool> {
+                // A zero that the compiler does not know. If it knew the zero, it would split the
+                // loop into a copy and a second loop, which would read all rows again.
+                let zero = black_box(0);
+                let mut null = 0_u64;
+                for (number, row) in numbers.iter().zip(rows) {
+                    null |= if $t::is_nan(*number) { u64::MAX } else { 0 };
+                    *row = $t::from_bits(number.to_bits() ^ zero);
+                }
+                Some(null != 0)
             }
         }
     )*};
 }
-same! {
-    f32 f32::is_nan;
-    f64 f64::is_nan;
-    bool |_| false;
+same! { f32 f64 }
+impl Convert<bool> for bool {
+    fn convert(value: bool) -> Option<Self> {
+        Some(value)
+    }
 }
 impl Convert<f32> for f64 {
     fn convert(value: f32) -> Option<Self> {
