@@ -229,7 +229,8 @@ impl Registration {
     pub fn construct(&self, args: &Args) -> Result<Constructed> {
         (self.construct)(&mut Call::new(self.family.specs, self.types, args)?)
     }
-    /// Return the doc comment of the function, word for word.
+    /// Return the doc comment of the function. Definitions of links and hidden lines of examples are
+    /// left out.
     pub fn documentation(&self) -> String {
         documentation(self.family.source, self.family.function)
     }
@@ -240,7 +241,8 @@ impl fmt::Debug for Registration {
     }
 }
 
-/// Find the doc comment of a public function in its source. Leave out the hidden lines of examples.
+/// Find the doc comment of a public function in its source. Leave out definitions of links, which
+/// only rustdoc uses, and the hidden lines of examples.
 fn documentation(source: &str, function: &str) -> String {
     let lines: Vec<&str> = source.lines().map(str::trim_start).collect();
     let head = format!("pub fn {function}");
@@ -256,7 +258,13 @@ fn documentation(source: &str, function: &str) -> String {
     for line in doc {
         let line = line.strip_prefix(' ').unwrap_or(line);
         in_code ^= line.starts_with("```");
-        if !(in_code && (line == "#" || line.starts_with("# "))) {
+        let hidden = if in_code {
+            line == "#" || line.starts_with("# ")
+        } else {
+            let defines_link = line.starts_with('[') && line.contains("]: ");
+            defines_link || line.is_empty() && text.ends_with("\n\n")
+        };
+        if !hidden {
             text.push_str(line);
             text.push('\n');
         }
@@ -275,9 +283,9 @@ mod tests {
 
     #[test]
     fn reads_the_doc_comment_of_the_function_and_no_other() {
-        let source = "/// Other.\npub fn make_xy() {}\n\n/// Do it.\n///\n/// ```\n/// # use a;\n/// \
-                      run();\n/// ```\n#[inline]\npub fn make_x<T>() {}\n";
-        assert_eq!(documentation(source, "make_x"), "Do it.\n\n```\nrun();\n```");
+        let source = "/// Other.\npub fn make_xy() {}\n\n/// Do [`it`].\n///\n/// [`it`]: a::it\n///\n/// \
+                      ```\n/// # use a;\n/// run();\n/// ```\n#[inline]\npub fn make_x<T>() {}\n";
+        assert_eq!(documentation(source, "make_x"), "Do [`it`].\n\n```\nrun();\n```");
         assert_eq!(documentation(source, "make_xy"), "Other.");
         assert_eq!(documentation(source, "make_z"), "");
     }

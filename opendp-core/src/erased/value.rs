@@ -351,6 +351,16 @@ mod tests {
         );
     }
     #[test]
+    fn changes_in_place_with_its_type_only() {
+        let mut value = AnyValue::new(vec![1.5]);
+        let shared = value.clone();
+        value.downcast_mut::<Vec<f64>>().unwrap().push(2.5);
+        assert_eq!(value.downcast_ref::<Vec<f64>>().unwrap(), &[1.5, 2.5]);
+        assert_eq!(shared.downcast_ref::<Vec<f64>>().unwrap(), &[1.5]);
+        assert_eq!(value.downcast_mut::<Vec<i32>>().unwrap_err().kind(), "FailedCast");
+        assert!(AnyValue::buffer().downcast_mut::<Vec<i32>>().is_err());
+    }
+    #[test]
     fn erasing_twice_is_erasing_once() {
         let value = AnyValue::new(AnyValue::new(1_u8));
         assert_eq!(value.inner_type().to_string(), "u8");
