@@ -3,8 +3,7 @@
 //! `cargo run --release -p opendp-examples --example compare -- people.csv 200`
 //!
 //! For each question, the output has the mean square error of each repetition, the number of
-//! numbers of a repetition, and the noise. `compare.py` computes the expected error from the
-//! noise.
+//! answers in a repetition, and the noise. `compare.py` computes the expected error from the noise.
 
 use std::fs::File;
 

@@ -4,7 +4,8 @@
 //! order:
 //!
 //! - [`population`] generates a table of fictitious people;
-//! - [`table`] defines the columns of a table, and reads a file without errors for wrong cells;
+//! - [`table`] defines the columns of a table, and reads a file. A wrong cell in the file gives no
+//!   error;
 //! - [`statistics`] is the part to read first. Each statistic is a chain of typed steps, from a
 //!   column to a release. The map of the chain returns its loss;
 //! - [`report`] writes the releases, for display and as JSON;
@@ -16,8 +17,8 @@
 //!
 //! Programs that need more crates are separate packages, so each program compiles only its own
 //! dependencies. `example-budget` asks ten questions about a labour force with `opendp-analysis`,
-//! and keeps the budget in a ledger. `example-registry` has a tour of the registry, and uses a
-//! third party's mechanism. All programs print their result with [`terminal`], like `census`.
+//! and keeps the budget in a ledger. `example-registry` has a tour of the registry, and uses the
+//! mechanism of a third party. Like `census`, all programs print their result with [`terminal`].
 //!
 //! ```
 //! use opendp_examples::{population, report, statistics};

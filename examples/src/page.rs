@@ -1,11 +1,11 @@
-//! The census as a page.
+//! Writes the census as a page.
 
 use opendp_report::{Account, Block, Page, Point, Section, Spent, Table, number};
 
 use crate::report::NEIGHBOURS;
 use crate::statistics::{Accuracy, Answer, Census, Statistic};
 
-/// The least number of answers for which a statistic has its own chart.
+/// A statistic with at least this many answers has its own chart.
 const SEVERAL: usize = 4;
 
 /// Make a page of all releases.

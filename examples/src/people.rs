@@ -1,7 +1,7 @@
-//! The space of tables of people, and its columns.
+//! The space of tables of people, and the columns of these tables.
 //!
-//! Questions under one budget need the same input space. So questions about several columns take
-//! the whole table.
+//! All questions under one budget must have the same input space. So questions about several
+//! columns take the whole table.
 
 use opendp_core::{
     Codec, Domain, Error, Function, Metric, MetricOn, Named, Result, Space, StabilityMap,
@@ -27,7 +27,7 @@ impl Domain for AnyPeople {
             && (table.married.len() == size && answers().member(&table.married))
     }
 }
-/// The distance of two tables is the number of people that only one of them holds.
+/// The distance between two tables is the number of people that are in only one of them.
 impl MetricOn<AnyPeople> for SymmetricDistance {
     fn check(&self, _: &AnyPeople) -> Result<()> {
         Ok(())
@@ -54,10 +54,10 @@ pub fn people() -> Result<Space<AnyPeople, SymmetricDistance>> {
     Space::new(AnyPeople, SymmetricDistance)
 }
 
-/// Make a transformation to a column, or to any other value with one row for each person.
+/// Make a transformation whose output is a column, or any other value with one row for each person.
 ///
 /// Each row depends only on one person. So one more person in the table is one more row in the
-/// column, and the distance does not change.
+/// column. The distance between two columns is at most the distance between their tables.
 ///
 /// # Errors
 /// `MetricSpace` when the rows have no symmetric distance.

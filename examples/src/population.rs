@@ -6,9 +6,9 @@ use crate::table::People;
 
 /// Generate people.
 ///
-/// The same number and seed give the same people on every platform and in every version. Draws are
-/// words of ChaCha20. The computation uses only integers and the float operations that IEEE 754
-/// rounds exactly. This generator is only for data, so it must not generate noise.
+/// The same number and seed give the same people on every platform and in every version. The random
+/// words come from ChaCha20. The computation uses only integers and the float operations that IEEE
+/// 754 rounds exactly. This generator is only for data. It must not generate noise.
 pub fn generate(people: usize, seed: u64) -> People {
     let mut draw = Draw(ChaCha20Rng::seed_from_u64(seed));
     let mut all = People::default();
@@ -60,8 +60,8 @@ const LEVELS: [(i32, u32, i32); 16] = [
     (15, 24, 78),
     (16, 13, 76),
 ];
-/// Draw a level of education and its typical income. Young people have not finished their
-/// education, and fewer old people have high levels.
+/// Draw a level of education and its typical income. Fewer old people have high levels, and also
+/// fewer young people, because many have not finished their education.
 fn education(age: i64, draw: &mut Draw) -> (i32, i32) {
     let weights = LEVELS.map(|(level, weight, typical)| {
         let weight = match age {
@@ -110,8 +110,8 @@ fn income(age: i64, sex: i32, typical: i32, draw: &mut Draw) -> f64 {
 }
 
 /// Draw the ratio of an income to the typical income. The ratio is uniform within each tenth of the
-/// people, except for the last tenth. The last tenth has a Pareto tail with exponent 2, so only its
-/// mean is stable.
+/// people, except for the last tenth. The last tenth has a Pareto tail with exponent 2. Such a tail
+/// has a finite mean, but no finite variance.
 fn ratio(draw: &mut Draw) -> f64 {
     let tenths = [
         (0.02, 0.25),
@@ -148,7 +148,7 @@ impl Draw {
     fn unit(&mut self) -> f64 {
         f64::from(self.0.next_u32()) / 4_294_967_296.0
     }
-    /// Choose one of several values, with probability proportional to its weight.
+    /// Choose one of several values. The probability of a value is proportional to its weight.
     fn choose<T: Copy + Default>(&mut self, weights: &[(T, u32)]) -> T {
         let mut left = self.below(weights.iter().map(|(_, weight)| weight).sum());
         for (value, weight) in weights {
@@ -169,7 +169,7 @@ mod tests {
     fn the_same_seed_gives_the_same_people() {
         assert_eq!(generate(500, 7), generate(500, 7));
         assert_ne!(generate(500, 7), generate(500, 8));
-        // For one seed, a longer table begins with the rows of a shorter table.
+        // For the same seed, a longer table begins with the rows of a shorter table.
         assert_eq!(generate(500, 7).income[..100], generate(100, 7).income[..]);
     }
     #[test]

@@ -94,7 +94,7 @@ fn accuracy(answer: &Answer) -> String {
         Accuracy::Unknown => "unknown".to_owned(),
     }
 }
-/// Write a bound on an error, and round its last decimal up. A bound below 1 has at least two
+/// Write a bound on an error, rounded up at its last decimal. A bound below 1 has at least two
 /// decimals.
 fn above(bound: f64, decimals: usize) -> String {
     let decimals = if bound < 1.0 { decimals.max(2) } else { decimals };

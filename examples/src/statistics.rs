@@ -18,7 +18,7 @@ use crate::table::People;
 
 /// The number of people by which neighbours differ.
 const NEIGHBOURS: u32 = 1;
-/// The probability with which the error of an answer may be larger than the stated accuracy.
+/// The largest probability with which the error of an answer may exceed the stated accuracy.
 pub const ALPHA: f64 = 0.05;
 /// The number of equal parts of the budget. There is one part for a count, two for sums, six for
 /// quantiles and one for a histogram.
@@ -45,22 +45,23 @@ pub struct Statistic {
 /// One answer.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Answer {
-    /// The name of the answer among the answers of the statistic; empty when the statistic has only
-    /// one answer.
+    /// The name of the answer among the answers of the statistic. The name is empty when the
+    /// statistic has only one answer.
     pub label: String,
     /// The answer. The value is missing if the noise permits no valid answer.
     pub value: Option<f64>,
     /// The number of decimals of the answer that are meaningful.
     pub decimals: usize,
-    /// A bound on the distance of this answer from the truth, except with probability [`ALPHA`].
+    /// A bound on the distance between this answer and the true answer. The bound fails with
+    /// probability at most [`ALPHA`].
     pub accuracy: Accuracy,
 }
-/// A bound on the distance of an answer from the truth.
+/// A bound on the distance between an answer and the true answer.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Accuracy {
     /// The distance is at most this number.
     PlusMinus(f64),
-    /// The distance in rank is at most this number of people, in addition to the error of the best
+    /// The distance in rank is at most this number of people, plus the distance in rank of the best
     /// candidate.
     Ranks(f64),
     /// No bound on the distance is known.
@@ -99,7 +100,8 @@ pub fn census(people: &People, epsilon: f64) -> Result<Census> {
 
 /// Find the least noise for which the loss of a measurement is at most its share of the budget.
 ///
-/// Each trial builds a complete measurement and calls its map. So no loss is computed by hand.
+/// Each trial builds a complete measurement and calls its map. So this program contains no formula
+/// for a loss.
 fn least_noise<DI, MI, TO>(
     share: f64,
     build: impl Fn(f64) -> Result<Measurement<DI, MI, MaxDivergence, TO>>,

@@ -45,9 +45,9 @@ impl People {
     /// Read a CSV file. The names in the first line determine the columns, in any order. Other
     /// columns are ignored.
     ///
-    /// For privacy, reading cannot fail because of a cell. Every line is one person, and every cell
-    /// becomes a member of the column's domain. A cell that is missing or unreadable becomes 0. So
-    /// errors and the number of rows do not depend on the content of a person's line.
+    /// For privacy, no cell causes an error. Every line is one person, and every cell becomes a
+    /// member of the column's domain. A cell that is missing or unreadable becomes 0. So errors and
+    /// the number of rows do not depend on the content of a person's line.
     ///
     /// # Errors
     /// `FailedFunction` when the file cannot be read, `Argument` when a column is missing.
@@ -62,7 +62,7 @@ impl People {
     /// # Errors
     /// The errors of [`read`](People::read).
     pub fn from_csv(text: impl std::io::Read) -> Result<Self> {
-        // A line is a person, so only the end of a line may end a record. A carriage return in a
+        // Each line is a person, so only the end of a line may end a record. A carriage return in a
         // cell must not end the record. An unclosed quote must not continue the record on the next
         // line. So the reader ignores quotes, and the quotes around a cell are removed later.
         let mut reader = csv::ReaderBuilder::new()
@@ -75,8 +75,8 @@ impl People {
             _ => Error::FailedFunction("cannot read: not a CSV file".into()),
         };
         let header: Vec<String> = reader.byte_headers().map_err(broken)?.iter().map(cell).collect();
-        // If the file has no header, the first line is a person, so the error must not show this
-        // line.
+        // If the file has no header, the first line is about a person. So the error must not show
+        // this line.
         let place = |name: &str| {
             header.iter().position(|found| found == name).ok_or_else(|| {
                 let expected = "age, sex, educ, race, income and married";

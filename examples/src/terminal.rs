@@ -5,7 +5,7 @@ use std::process::ExitCode;
 
 use opendp_core::Result;
 
-/// Print the text of a program that succeeded. Otherwise print the error and return exit code 1.
+/// If the program succeeded, print its text. Otherwise print the error and return exit code 1.
 pub fn finish(text: Result<String>) -> ExitCode {
     let text = match text {
         Ok(text) => text,
@@ -15,7 +15,8 @@ pub fn finish(text: Result<String>) -> ExitCode {
         }
     };
     match writeln!(std::io::stdout(), "{}", text.trim_end()) {
-        // A program that reads the output, such as `head`, can stop early. This is not an error.
+        // A program that reads the output, such as `head`, can stop reading early. Such a stop is
+        // not an error.
         Err(error) if error.kind() != ErrorKind::BrokenPipe => {
             eprintln!("error: cannot write: {error}");
             ExitCode::FAILURE

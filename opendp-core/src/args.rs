@@ -20,13 +20,12 @@ use crate::{Codec, Constructed, Domain, Error, Metric, Named, Result, Space, Typ
 #[derive(Clone)]
 #[non_exhaustive]
 pub enum Arg {
-    /// A JSON value. The parameter determines the type.
+    /// A JSON value. The parameter determines the type as which the value is read.
     Json(Json),
     /// A metric space.
     Space(Space<AnyDomain, AnyMetric>),
-    /// A domain and a metric from a document. The type of the parameter states the types of the
-    /// domain and the metric. So the parameter can check that the domain and the metric form a
-    /// space.
+    /// A domain and a metric from a document. The type of the parameter states the types of both.
+    /// With these types, the parameter can check that the domain and the metric form a space.
     Pair(AnyDomain, AnyMetric),
     /// An object that a registered function made.
     Made(Constructed),
@@ -126,8 +125,8 @@ impl Args {
     /// JSON text.
     ///
     /// # Errors
-    /// `Argument` when the argument is missing or does not decode. The error of the constructor
-    /// when the decoded object is invalid.
+    /// `Argument` when the argument is missing or does not decode. If the decoded object is
+    /// invalid, the error of its constructor.
     pub fn decode<A: Argument>(&self, name: &str, default: Option<&str>) -> Result<A> {
         let Some(arg) = self.find(name, default) else {
             return Err(missing(name, &A::type_name()));
@@ -166,10 +165,10 @@ impl fmt::Debug for Args {
     }
 }
 
-/// A possible type of a parameter of a registered function.
+/// A type that a parameter of a registered function can have.
 ///
-/// All named types with a [`Codec`] are possible types. Spaces, domains, metrics, measures,
-/// transformations and measurements are possible too.
+/// All named types with a [`Codec`] implement this trait. Spaces, domains, metrics, measures,
+/// transformations and measurements implement it too.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be a parameter of a registered constructor",
     note = "name the type with `named!` and implement `Codec` and `Clone` for it"
@@ -185,9 +184,9 @@ pub trait Argument: Sized + 'static {
     /// # Errors
     /// `FailedCast` when the argument does not decode.
     fn from_arg(arg: &Arg) -> Result<Self>;
-    /// A function that returns the name of the type of an argument. Only a type that stands for
-    /// several types, such as [`AnyDatasetMetric`](crate::AnyDatasetMetric), returns a name. All
-    /// other types return `None` (the default).
+    /// A function that returns the name of the type of an argument. It returns a name only if
+    /// `Self` stands for several types, as [`AnyDatasetMetric`](crate::AnyDatasetMetric) does. For
+    /// all other types, it returns `None` (the default).
     #[doc(hidden)]
     const STOOD_FOR: fn(&Arg) -> Option<TypeName> = stands_for_none;
 }

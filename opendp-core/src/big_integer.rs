@@ -1,4 +1,5 @@
-//! Integers of any length as atoms. Data and noise of this type never saturate.
+//! Integers of any length as atoms. They have no largest value, so data and noise of this type
+//! never saturate.
 
 use std::str::FromStr;
 
@@ -23,8 +24,8 @@ impl Codec for IBig {
         // The text of every integer is a JSON number, so the result is never null.
         self.to_string().parse::<Number>().map_or(Json::Null, Json::Number)
     }
-    /// Read an integer of any length. A whole number up to `2^53` can also be written like `3.0` or
-    /// `1e3`. The same is true for primitive integers.
+    /// Read an integer of any length. As for primitive integers, a whole number up to `2^53` can
+    /// also be written like `3.0` or `1e3`.
     fn from_json(json: &Json) -> Result<Self> {
         let Json::Number(number) = json else {
             return Err(unexpected("an integer of type IBig", json));
@@ -35,8 +36,8 @@ impl Codec for IBig {
 
 /// Read decimal digits after an optional sign.
 ///
-/// The parser of the number library also accepts underscores. Here, underscores are an error, as
-/// for all other atoms.
+/// The parser of the number library also accepts underscores. This function rejects underscores, as
+/// the other atoms do.
 fn read(text: &str) -> Option<IBig> {
     let digits = text.strip_prefix(['-', '+']).unwrap_or(text);
     let decimal = !digits.is_empty() && digits.bytes().all(|b| b.is_ascii_digit());

@@ -8,7 +8,7 @@ use crate::{Codec, Error, Result, carrier, codec::unexpected, named};
 
 /// A vector of bits, 64 per word, with the first bit in the lowest place.
 ///
-/// In the last word, all bits beyond the length of the vector are 0, so equal vectors have equal
+/// In the last word, all bits beyond the length of the vector are 0. So equal vectors have equal
 /// words. In JSON, a vector is written as a string of the digits 0 and 1. A JSON array of booleans
 /// is also read as a vector.
 ///
@@ -74,7 +74,8 @@ impl BitVector {
     pub fn words(&self) -> &[u64] {
         &self.words
     }
-    /// Return a mask for a word. The mask has ones at the places that store bits of this vector.
+    /// Return a mask for the word at index `word`. The mask has ones at the places that store bits
+    /// of this vector.
     pub fn mask(&self, word: usize) -> u64 {
         match self.len.saturating_sub(word.saturating_mul(WORD)) {
             0 => 0,

@@ -51,8 +51,8 @@ impl<T: Atom> Bounds<T> {
     pub fn contains(&self, value: &T) -> bool {
         self.lower <= *value && *value <= self.upper
     }
-    /// Return the value of the interval that is nearest to `value`. NaN stays NaN, but the domains
-    /// of clamped values have no NaN.
+    /// Return the value of the interval that is nearest to `value`. NaN stays NaN. This case does
+    /// not occur in clamped data, because their domains exclude NaN.
     #[must_use]
     #[inline]
     pub fn clamp(&self, value: T) -> T {

@@ -12,8 +12,8 @@ use crate::{Error, Named, Result, Turn};
 /// Numbers keep their exact value. Integers are not converted to floats and back. An integer
 /// literal for a float must be exactly representable. Non-finite floats are the strings `"NaN"`,
 /// `"Infinity"` and `"-Infinity"`. Reading a value makes the same checks as the constructor of its
-/// type. An error of reading states the expected form and the kind of the JSON, but never the
-/// value.
+/// type. If a value cannot be read, the error states the expected form and the kind of the JSON,
+/// but never the value.
 ///
 /// ```
 /// # use opendp_core::Codec;
@@ -25,7 +25,7 @@ use crate::{Error, Named, Result, Turn};
 /// ```
 pub trait Codec: Sized {
     /// Whether values of this type never contain a queryable. If so, [`bound_to`](Codec::bound_to)
-    /// does nothing, and containers do not call this function on their contents.
+    /// does nothing, and containers do not call `bound_to` on their contents.
     #[doc(hidden)]
     const COMPLETE: bool = false;
     /// Write the value as JSON.
@@ -357,8 +357,7 @@ mod tests {
     }
     #[test]
     fn an_integer_is_one_in_every_digit() {
-        // These numbers are not whole. If the numbers are first rounded to floats, the floats are
-        // whole.
+        // These numbers are not whole. Only their nearest floats are whole.
         refuse::<u32>("1e-400");
         refuse::<i64>("1.00000000000000000000000001");
         refuse::<usize>("-1e-400");

@@ -10,7 +10,7 @@ use crate::{
     TypeName, measurement, transformation,
 };
 
-/// A possible result of a registered function.
+/// A type that a registered function can return.
 #[diagnostic::on_unimplemented(
     message = "a registered function cannot make `{Self}`",
     note = "it makes a transformation, a measurement, a function, or a wrapped domain, metric or measure"
@@ -22,7 +22,7 @@ pub trait Made {
     fn type_name() -> TypeName;
     /// Erase the type of the result.
     fn erased(&self) -> Constructed;
-    /// Erase the type of the result of a function.
+    /// Erase the type of the result `made` of a function.
     ///
     /// # Errors
     /// The error of the function.
@@ -193,7 +193,7 @@ impl Call {
     /// Return all arguments, in the order of the parameters.
     ///
     /// # Errors
-    /// `NotImplemented` when the arguments were decoded as other types.
+    /// `NotImplemented` when the decoded arguments have other types.
     pub fn arguments<A: Arguments>(&mut self) -> Result<A> {
         A::of(self)
     }
@@ -219,8 +219,8 @@ impl Call {
     }
     /// Return the next argument. The type `A` of this argument was [checked](Call::check) before.
     ///
-    /// A function of the C ABI never unwinds. So the caller needs no code that drops the arguments
-    /// before this one. For all lists of arguments together, that code was a twentieth of a
+    /// A function of the C ABI never unwinds. So the caller needs no code that drops the earlier
+    /// arguments. Over all lists of arguments, such code was a twentieth of the code of a
     /// catalogue.
     #[inline(never)]
     extern "C" fn next<A: Argument>(&mut self) -> A {
@@ -254,15 +254,15 @@ pub const fn made_of<S, F: Constructor<S>>(_: &F) -> MadeType {
     F::MADE
 }
 
-/// The arguments of a function, as a tuple. Code for them is compiled once for all functions with
-/// parameters of the same types.
+/// The arguments of a function, as a tuple. Functions with parameters of the same types share the
+/// code that is compiled for their arguments.
 pub trait Arguments: Sized {
     /// The types of the arguments, in order.
     const TYPES: &'static [ArgumentType];
     /// Take the arguments out of a call.
     ///
     /// # Errors
-    /// `NotImplemented` when the arguments were decoded as other types.
+    /// `NotImplemented` when the decoded arguments have other types.
     fn of(call: &mut Call) -> Result<Self>;
 }
 

@@ -6,7 +6,7 @@ const MOST_ZEROS: i64 = 1000;
 /// The number `2^53`: `f64` represents every integer from 0 to this number.
 const MAX_CONSECUTIVE: u64 = 1 << 53;
 
-/// A number in float notation, classified as an integer or not.
+/// A number in float notation: whether it is an integer, and which integer.
 #[derive(Debug, PartialEq)]
 pub(crate) enum Whole {
     /// A whole number: the stored integer.
@@ -31,7 +31,7 @@ pub(crate) fn whole_number(text: &str) -> Whole {
         _ => Whole::Fraction,
     }
 }
-/// Write a decimal number without a point and an exponent, if its value is whole.
+/// Write a decimal number without a point and without an exponent, if its value is whole.
 ///
 /// The form of the text is `sign digits . digits e exponent`. No float is used, so the value is
 /// exact at any length. Return `None` for other text, for a number with a fraction, and for a
@@ -87,7 +87,7 @@ impl Decimal {
         String::from_utf8(self.digits).ok()
     }
 }
-/// Return whether a text has a minus sign, and the text after its sign.
+/// Read the optional sign of a text. Return whether it is a minus sign, and the rest of the text.
 fn signed(text: &str) -> Option<(bool, &str)> {
     Some(match text.as_bytes().first()? {
         b'-' => (true, text.get(1..)?),
@@ -96,7 +96,7 @@ fn signed(text: &str) -> Option<(bool, &str)> {
     })
 }
 /// Read an exponent. If the exponent is too large for the type, return the largest value of the
-/// type. A text never has enough digits to make the number small again.
+/// type. No text has enough digits to compensate for such an exponent.
 fn read_exponent(text: &str) -> Option<i64> {
     let (negative, digits) = signed(text)?;
     if digits.is_empty() || !digits.bytes().all(|digit| digit.is_ascii_digit()) {

@@ -28,11 +28,11 @@ pub trait Distance: Named + Codec + Clone + Debug + Send + Sync {
     /// Write the distance as text for people.
     fn show(&self) -> String;
     /// Read a distance from JSON, and round up to this type. Use this function for a bound on the
-    /// distance of two values.
+    /// distance between two values.
     ///
     /// A number in JSON is read as the nearest `f64`, as in other programs. An integer parameter
-    /// takes only an integer. So a number is rounded only for types with less precision than `f64`.
-    /// For all other types, the default of this function is right. The default is the same as
+    /// takes only an integer. So a further rounding occurs only for types with less precision than
+    /// `f64`. For all other types, the default is right. The default is the same as
     /// [`Codec::from_json`].
     ///
     /// # Errors
@@ -140,7 +140,7 @@ macro_rules! tuples {
                 let ($($a,)*) = self;
                 let mut numbers = [None; 3];
                 for (place, [first, second, _]) in numbers.iter_mut().zip([$($a.numbers()),*]) {
-                    // One place holds one number. If a value of the tuple has several numbers, its
+                    // Each place holds one number. If a value of the tuple has several numbers, its
                     // place is `None`.
                     *place = first.filter(|_| second.is_none());
                 }

@@ -6,10 +6,10 @@ use serde_json::Value as Json;
 
 use crate::{Carrier, Named, Result};
 
-/// A set of values. An input domain has all inputs for which the claims of a function are proved.
-/// An output domain has all possible outputs of the function.
+/// A set of values. An input domain contains all inputs for which the claims of a function are
+/// proved. An output domain contains all possible outputs of the function.
 ///
-/// Two domains are compared by their structure, including their descriptors. Two steps can be
+/// Two domains are equal if they have the same structure and the same descriptors. Two steps can be
 /// chained only if the output domain of the first equals the input domain of the second. A domain
 /// is a claim of the caller about the data. A release does not test this claim, because the outcome
 /// of the test would itself be a release.
@@ -18,7 +18,7 @@ pub trait Domain: Named + Clone + PartialEq + Debug + Send + Sync {
     type Carrier: Carrier;
     /// Return whether `value` is a member of this set.
     fn member(&self, value: &Self::Carrier) -> bool;
-    /// Return the number of records of every member, if the domain states it.
+    /// Return the number of records of every member, if the domain states this number.
     ///
     /// Defaults to `None`.
     fn records(&self) -> Option<usize> {
@@ -45,9 +45,9 @@ pub trait Domain: Named + Clone + PartialEq + Debug + Send + Sync {
     }
     /// Read a carrier from a list of texts, such as a column of a table. Each text is one row.
     ///
-    /// Every text, readable or not, gives a value that the domain allows. So an unreadable text
-    /// never changes the number of rows, and never causes an error. Return `None` when members of
-    /// the domain have no rows.
+    /// Every text, readable or not, is read as a value that the domain allows. So an unreadable
+    /// text never changes the number of rows, and never causes an error. Return `None` when members
+    /// of the domain have no rows.
     fn read_cells(&self, cells: &[&str]) -> Option<Result<Self::Carrier>> {
         let _ = cells;
         None

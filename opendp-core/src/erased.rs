@@ -1,9 +1,9 @@
 //! Erased objects: their type parameters are known only at run time.
 //!
-//! Erased objects have the same generic types as other objects. For example, an
+//! Erased objects have the same generic types as typed objects. For example, an
 //! [`AnyTransformation`] is a [`Transformation`](crate::Transformation) between erased spaces. So
-//! chaining, composition and maps are written once. An erased object is always made from a typed
-//! object. When the typed object was made, its parts were checked together.
+//! chaining, composition and maps are written once for both. An erased object is always made from a
+//! typed object. The parts of a typed object are checked together when it is made.
 
 mod distance;
 mod objects;

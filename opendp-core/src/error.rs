@@ -20,7 +20,7 @@ pub enum Error {
     TypeParse {
         /// The text that was read.
         text: String,
-        /// What is wrong with it.
+        /// What is wrong with the text.
         reason: String,
     },
     /// A function failed while it ran, for a reason that does not depend on private data.
@@ -38,7 +38,7 @@ pub enum Error {
     /// A value does not have the requested type.
     #[error("expected a value of type {expected}, found one of type {found}")]
     Downcast {
-        /// The type asked for.
+        /// The requested type.
         expected: TypeName,
         /// The type of the value.
         found: TypeName,
@@ -120,12 +120,12 @@ pub enum Error {
     /// A query asks for more than the remaining privacy budget.
     #[error("{}", shown(.0, LONGEST))]
     BudgetExceeded(String),
-    /// Another error, and the argument or step that it came from.
+    /// Another error, and the argument or step in which it occurred.
     #[error("{}: {source}", shown(place, 80))]
     At {
         /// The argument or step.
         place: String,
-        /// What went wrong there.
+        /// The error in this argument or step.
         source: Box<Error>,
     },
 }
@@ -172,13 +172,13 @@ impl Error {
     }
 }
 
-/// The longest part of a message, in characters.
+/// The largest length of a part of a message, in characters.
 const LONGEST: usize = 1000;
 /// Cut a part of a message, and escape its control characters. The message can quote a text from
 /// an untrusted source, and a terminal executes control characters.
 fn shown(text: &str, longest: usize) -> Cow<'_, str> {
     let control = |c: char| c.is_control() && c != '\n';
-    // The usual case: a short text of this project.
+    // The usual case: a short text without control characters.
     if text.len() <= longest && !text.contains(control) {
         return Cow::Borrowed(text);
     }

@@ -12,8 +12,8 @@ use crate::{Carrier, Chunk, Codec, Error, HashableAtom, Result, named};
 
 /// Rows of named columns. All columns have the same length, and each column has its own type.
 ///
-/// The order of the columns is irrelevant. A frame without columns has no rows. A frame is written
-/// as an object of [`Column`]s, each with its type.
+/// The order of the columns is irrelevant. A frame without columns has no rows. In JSON, a frame is
+/// an object of [`Column`]s, each with its type.
 ///
 /// ```
 /// # use opendp_core::{Column, DataFrame};
@@ -68,9 +68,8 @@ impl<K: HashableAtom> DataFrame<K> {
     /// Move the rows of another frame to the end of this frame.
     ///
     /// If this frame has no rows, its columns are replaced by the columns of the other frame. A
-    /// frame with rows keeps its own columns. If an appended row has no cell of the right type for
-    /// a column, the cell gets the default value. So all rows are kept, and the numbers of rows add
-    /// up.
+    /// frame with rows keeps its own columns. If the other frame has no column with the same name
+    /// and type, the appended cells get the default value. So all rows of both frames are kept.
     pub fn append(&mut self, mut other: DataFrame<K>) {
         let rows = other.rows();
         if self.rows() == 0 {
@@ -92,9 +91,9 @@ impl<K: HashableAtom> DataFrame<K> {
             self.columns = empty.collect();
         }
     }
-    /// Return whether a row of this frame equals a row of another frame: both have the same cells
-    /// under the same names. Cells are compared as in dataset metrics: NaN equals NaN, and -0.0
-    /// equals 0.0.
+    /// Return whether a row of this frame equals a row of another frame: both rows have the same
+    /// cells under the same names. Cells are compared as in dataset metrics: NaN equals NaN,
+    /// and -0.0 equals 0.0.
     pub fn same_row(&self, row: usize, other: &DataFrame<K>, other_row: usize) -> bool {
         self.columns.len() == other.columns.len()
             && self.columns.iter().zip(&other.columns).all(|((name, column), (theirs, other))| {

@@ -29,8 +29,7 @@ use crate::{Carrier, Result};
 ///
 /// | stage | what it is | examples |
 /// |---|---|---|
-/// | [`rows`](Function::rows) | maps each row alone, one chunk of rows at a time | clamp,
-/// cast |
+/// | [`rows`](Function::rows) | maps each row alone, chunk by chunk | clamp, cast |
 /// | [`fold`](Function::fold) | adds rows to a state, and returns one value | count, sum |
 /// | [`map`](Function::map) | maps a whole value to a value | steps after a fold, noise |
 ///
@@ -55,7 +54,8 @@ use crate::{Carrier, Result};
 /// ```
 pub struct Function<I: Carrier, O: Carrier> {
     pub(crate) stage: Stage,
-    /// The code that runs the stage. A `map` of typed values is called without erasing values.
+    /// The code that runs the stage. If the stage is a `map` of typed values, this code does not
+    /// erase the values.
     pub(crate) run: fn(&Stage, &I) -> Result<O>,
 }
 impl<I: Carrier, O: Carrier> Function<I, O> {
@@ -63,8 +63,8 @@ impl<I: Carrier, O: Carrier> Function<I, O> {
     /// a buffer.
     ///
     /// The output rows must not depend on the division of the input into chunks. If a fold follows,
-    /// only this function and its clones can merge partial results. A
-    /// [`labelled`](Function::labelled) function does not have this limit.
+    /// only this function and its clones can merge partial results. This limit does not apply to a
+    /// [`labelled`](Function::labelled) function.
     pub fn rows(
         append: impl for<'a> Fn(I::Chunk<'a>, &mut O) -> Result<()> + Send + Sync + 'static,
     ) -> Self {
@@ -72,8 +72,8 @@ impl<I: Carrier, O: Carrier> Function<I, O> {
         Function { stage, run: Stage::eval }
     }
     /// Make a function that acts on each row alone. The output starts as a copy of `empty`, which
-    /// has no rows. So an input without rows gives an output of the right form, for example with
-    /// the columns of a frame.
+    /// has no rows. So even for an input without rows, the output has the right form, such as the
+    /// columns of a frame.
     pub fn rows_onto(
         empty: O,
         append: impl for<'a> Fn(I::Chunk<'a>, &mut O) -> Result<()> + Send + Sync + 'static,
@@ -104,8 +104,8 @@ impl<I: Carrier, O: Carrier> Function<I, O> {
     }
     /// Set the label of this function of rows. The label is a text that describes the function and
     /// its arguments. The new label replaces any earlier label. Partial results are distinguished
-    /// by their labels. So two different functions must have different labels. A label must be the
-    /// same in every process.
+    /// by their labels. So two different functions must have different labels. The label of a
+    /// function must be the same in every process.
     ///
     /// A function made by [`rows`](Function::rows) has no label at first. Without a label, partial
     /// results can be merged and resumed only in the same process, by this function and its clones.
@@ -132,9 +132,8 @@ impl<I: Carrier, O: Carrier> Function<I, O> {
     }
     /// Append a function: `next` runs on the output of this function.
     ///
-    /// Suppose that this function ends with a [`projection`](Function::projection) and that `next`
-    /// is a fold. If the fold [`projects`](Fold::projects) its rows itself, the projection is
-    /// removed.
+    /// If this function ends with a [`projection`](Function::projection) and `next` is a fold that
+    /// [`projects`](Fold::projects) its rows itself, the projection is removed.
     pub fn then<P: Carrier>(&self, next: &Function<O, P>) -> Function<I, P> {
         match self.stage.then(&next.stage) {
             Some(fused) => Function::of(fused),
@@ -160,8 +159,8 @@ impl<I: Carrier, O: Carrier> Function<I, O> {
     pub fn streams(&self) -> bool {
         !matches!(self.stage, Stage::Map(_))
     }
-    /// Run the function over a stream of chunks. If the function folds rows, it needs no more
-    /// memory for a longer stream.
+    /// Run the function over a stream of chunks. If the function folds rows, the memory does not
+    /// grow with the length of the stream.
     ///
     /// The result is bit for bit the same for every division of the rows into chunks.
     ///
@@ -175,7 +174,7 @@ impl<I: Carrier, O: Carrier> Function<I, O> {
         sink.close()?.downcast()
     }
     /// Begin a partial result. A partial result absorbs chunks, can be merged with other partial
-    /// results, and can be written as bytes. At the end, the partial result is finished once.
+    /// results, and can be written as bytes. At the end, finish the partial result once.
     ///
     /// # Errors
     /// `NotImplemented` if the function does not fold its rows, or if the order of the rows

@@ -14,8 +14,8 @@ pub use session::{Allowance, Session};
 pub use turn::{Turn, Turns};
 
 mod sync {
-    //! The locks and threads that this module uses. `tests/interleavings.rs` replaces this module,
-    //! so that a scheduler of the test controls locks and threads.
+    //! The locks and threads of the interactive mechanisms. `tests/interleavings.rs` replaces this
+    //! module, so that the scheduler of the test controls locks and threads.
     pub(super) use std::sync::{Arc, Mutex};
     pub(super) use std::thread;
 }

@@ -3,8 +3,8 @@
 //!
 //! Use these checks to test constructors in this project and in any other crate. A check, also
 //! called a law, returns the number of cases that it tried. So a test can check that this number is
-//! not zero. If a case breaks a law, the check returns the first such case with its data. So a
-//! release must never call these checks.
+//! not zero. If a case breaks a law, the check returns the first such case with its data. Because
+//! this result contains data, a release must never call these checks.
 //!
 //! ```
 //! use opendp_core::*;
@@ -20,10 +20,10 @@
 //! # Ok::<(), Error>(())
 //! ```
 //!
-//! For a transformation, [`all`] and [`on`] check every law. [`Grounds`] checks a transformation if
-//! only its name and signature are known. For a measurement, a [`Claim`] is the claim of the
-//! privacy map about two neighbours. [`Claim::exactly`] runs the mechanism on every random tape and
-//! compares all probabilities. [`private`] compares random draws.
+//! For a transformation, [`all`] and [`on`] check every law. [`Grounds`] needs only the name and
+//! the signature of a transformation to check it. For a measurement, a [`Claim`] is the claim of
+//! the privacy map about two neighbours. [`Claim::exactly`] runs the mechanism on every random tape
+//! and compares all probabilities. [`private`] compares the frequencies of random draws.
 
 mod binomial;
 mod grounds;
@@ -74,8 +74,8 @@ pub fn frames<K: HashableAtom>(alphabet: &[DataFrame<K>], longest: usize) -> Vec
     vectors(alphabet, longest).into_iter().map(joined).collect()
 }
 
-/// Check the stability map on all pairs of the given data. Let `d_in` be the distance of two
-/// inputs. The distance of their outputs must be at most the map at `d_in`.
+/// Check the stability map on all pairs of the given data. Let `d_in` be the distance between two
+/// inputs. The distance between their outputs must be at most the map at `d_in`.
 ///
 /// Data outside of the input domain is skipped. If the map gives an error for a pair, the map makes
 /// no claim, so the pair is skipped.
@@ -149,9 +149,10 @@ where
     Ok(cases)
 }
 
-/// Check that a transformation of rows always gives bit for bit the same result. The check divides
-/// the rows into parts, runs the parts as a stream, and merges their partial results in reverse
-/// order. It also writes a partial result as bytes and reads the bytes back.
+/// Check that a transformation of rows gives bit for bit the same result, however its rows are
+/// divided. The check divides the rows into parts, runs the parts as a stream, and merges their
+/// partial results in reverse order. It also writes a partial result as bytes and reads the bytes
+/// back.
 ///
 /// # Errors
 /// A description of the first input that breaks the law.

@@ -8,7 +8,8 @@
 //! - [`StabilityMap`], [`PrivacyMap`]: the proved bounds of a function.
 //! - [`Transformation`], [`Measurement`]: a function and its map. [`Transformation::then`] chains
 //!   them.
-//! - [`arith`]: arithmetic that rounds toward more privacy loss. [`random`]: the secure source.
+//! - [`arith`]: arithmetic that rounds toward more privacy loss. [`random`]: the secure source of
+//!   random bits.
 //! - [`erased`]: the same objects with types known only at run time.
 //! - [`register!`], [`Registration`]: a crate offers its constructors by name.
 //! - [`laws`]: reusable checks of constructors.

@@ -6,7 +6,7 @@ use crate::arith::{Exact, InfCast, Number};
 use crate::erased::{AnyDistance, AnyMeasure, AnyMetric};
 use crate::{Distance, Measure, Metric, Result};
 
-/// A function of a distance. The operations on such functions are compiled for each pair of
+/// A function of a distance. The operations on such functions are compiled once for each pair of
 /// distance types, and not for each metric and measure.
 trait Bound<I, O>: Send + Sync {
     fn at(&self, d_in: &I) -> Result<O>;
@@ -71,11 +71,13 @@ impl Untyped {
     pub(crate) fn erased(&self) -> Self {
         self.0.erased()
     }
-    /// State the types of the metrics. The map must have the distances of these metrics.
+    /// State the types of the metrics. The distance types of the map must be the distance types of
+    /// these metrics.
     pub(crate) fn stability<MI: Metric, MO: Metric>(self) -> StabilityMap<MI, MO> {
         StabilityMap { untyped: self, types: PhantomData }
     }
-    /// State the types of the metric and the measure. The map must have their distances.
+    /// State the types of the metric and the measure. The distance types of the map must be the
+    /// distance types of this metric and this measure.
     pub(crate) fn privacy<MI: Metric, MO: Measure>(self) -> PrivacyMap<MI, MO> {
         PrivacyMap { untyped: self, types: PhantomData }
     }
@@ -99,18 +101,18 @@ fn typed<I: Distance, O: Distance>(bound: &Shared<AnyDistance, AnyDistance>) -> 
 /// An upper bound on the distance between outputs, given an upper bound on the distance between
 /// inputs.
 pub struct StabilityMap<MI: Metric, MO: Metric> {
-    /// A `Shared` function of the distances of both metrics.
+    /// A `Shared` function from distances of `MI` to distances of `MO`.
     pub(crate) untyped: Untyped,
     pub(crate) types: PhantomData<fn(&MI) -> MO>,
 }
 
-/// An upper bound on the privacy loss, given a bound on the distance between inputs.
+/// An upper bound on the privacy loss, given an upper bound on the distance between inputs.
 ///
 /// The bound is a [`Distance`](crate::Distance), such as a float, and is rounded up. The map can
-/// also [state](PrivacyMap::with_exact) an exact bound. The exact bound is charged to budgets, so
-/// ten losses of a tenth add up to one.
+/// also [state](PrivacyMap::with_exact) an exact bound. Budgets are charged the exact bound. So ten
+/// losses of a tenth add up to exactly one.
 pub struct PrivacyMap<MI: Metric, MO: Measure> {
-    /// The `Losses` of the distances of the metric and the measure.
+    /// The `Losses` from distances of `MI` to losses in `MO`.
     pub(crate) untyped: Untyped,
     pub(crate) types: PhantomData<fn(&MI) -> MO>,
 }
@@ -206,7 +208,7 @@ impl<MI: Metric, MO: Measure> PrivacyMap<MI, MO> {
     fn losses(&self) -> &Losses<MI::Distance, MO::Distance> {
         self.untyped.known()
     }
-    /// Evaluate a map without types. It must be a map between these types.
+    /// Evaluate a map without types. It must be a map from distances of `MI` to losses in `MO`.
     pub(crate) fn eval_untyped(map: &Untyped, d_in: &MI::Distance) -> Result<MO::Distance> {
         checked(&map.known::<Losses<MI::Distance, MO::Distance>>().bound, d_in)
     }

@@ -6,7 +6,7 @@ use serde_json::Value as Json;
 
 use crate::{Distance, Error, Named, PrivacyProfile, Result};
 
-/// The allowed use of several interactive mechanisms on the same data.
+/// The order in which several interactive mechanisms on the same data may be queried.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Interaction {
     /// The mechanisms run one after the other. When the next mechanism begins, all earlier
@@ -35,8 +35,8 @@ pub trait Measure: Named + Clone + PartialEq + Debug + Send + Sync {
     fn read_loss(&self, loss: Self::Distance) -> Result<Self::Distance> {
         Ok(loss)
     }
-    /// Bound the total loss of mechanisms with these losses on the same data. A later mechanism can
-    /// be chosen after seeing earlier answers.
+    /// Return an upper bound on the total loss of mechanisms with these losses on the same data. A
+    /// later mechanism can be chosen after seeing earlier answers.
     ///
     /// # Errors
     /// `NotImplemented` if losses in the measure do not compose. `Overflow` when the total is not
@@ -45,24 +45,24 @@ pub trait Measure: Named + Clone + PartialEq + Debug + Send + Sync {
         let _ = losses;
         Err(Error::NotImplemented(format!("losses in {} do not compose", Self::type_name())))
     }
-    /// Return the allowed use of several interactive mechanisms on the same data. With this use,
-    /// their losses still [compose](Measure::compose).
+    /// Return the order in which several interactive mechanisms on the same data may be queried. In
+    /// this order, their losses still [compose](Measure::compose).
     ///
     /// Defaults to [`Interaction::Sequential`], which follows from [`compose`](Measure::compose)
     /// without another theorem.
     fn interaction(&self) -> Interaction {
         Interaction::Sequential
     }
-    /// Return the number of parts of a loss. Each part is a number. An analyst can choose each
-    /// mechanism after seeing earlier answers. The losses of all these mechanisms add up,
-    /// separately in each part.
+    /// Return the number of parts of a loss. Each part is a number. If an analyst chooses each
+    /// mechanism after seeing earlier answers, the losses of these mechanisms add up, separately in
+    /// each part.
     ///
     /// A measure with parts makes a stronger claim than [`compose`](Measure::compose). In
-    /// `compose`, the losses are fixed before the first answer. Here each loss, and the decision to
-    /// continue, can depend on earlier answers. Suppose that every part of the sum is at most the
-    /// same part of a budget. Then the budget bounds the loss of the whole interaction. Odometers
-    /// and privacy filters rely on this claim. A measure with parts implements `parts`,
-    /// [`split`](Measure::split) and [`join`](Measure::join).
+    /// `compose`, the losses are fixed before the first answer. In a measure with parts, each loss,
+    /// and the decision to continue, can depend on earlier answers. Suppose that every part of the
+    /// sum is at most the same part of a budget. Then the budget bounds the loss of the whole
+    /// interaction. Odometers and privacy filters rely on this claim. A measure with parts
+    /// implements `parts`, [`split`](Measure::split) and [`join`](Measure::join).
     ///
     /// # Errors
     /// `NotImplemented` if the measure does not make this claim.
@@ -89,7 +89,7 @@ pub trait Measure: Named + Clone + PartialEq + Debug + Send + Sync {
             Error::FailedMap(format!("a loss in this measure does not have {} parts", parts.len()))
         }))
     }
-    /// Bound delta as a function of epsilon, for a mechanism with this loss.
+    /// Return upper bounds on delta as a function of epsilon, for a mechanism with this loss.
     ///
     /// # Errors
     /// `NotImplemented` if the measure has no profile.

@@ -19,17 +19,17 @@ pub type Accuracy = Arc<dyn Fn(f64) -> Result<Vec<Option<f64>>> + Send + Sync>;
 /// A randomized function with a bound on its privacy loss.
 ///
 /// The claim is as follows. Let `x` and `x'` be any members of the input domain at distance at most
-/// `d_in`. Compare the distributions of their releases. In the measure, the distance of the two
-/// distributions is at most `map(d_in)`. A measurement is immutable, cheap to clone, and shared
-/// between threads. Each call of `invoke` is a new release, and the loss of each release counts.
+/// `d_in`. In the measure, the distance between the distributions of their releases is at most
+/// `map(d_in)`. A measurement is immutable, cheap to clone, and shared between threads. Each call
+/// of `invoke` is a new release, and the loss of each release counts.
 pub struct Measurement<DI: Domain, MI: Metric, MO: Measure, TO: Carrier> {
     pub(crate) input: Space<DI, MI>,
     pub(crate) function: Function<DI::Carrier, TO>,
     pub(crate) claims: Claims,
     pub(crate) types: PhantomData<fn(&MI) -> MO>,
 }
-/// The claims that a measurement states, without their types. So code that copies or drops them is
-/// compiled once.
+/// The claims that a measurement states, without their types. So code that copies or drops claims
+/// is compiled once.
 #[derive(Clone)]
 pub(crate) struct Claims {
     /// The measure of type `MO`.
@@ -84,7 +84,7 @@ impl<DI: Domain, MI: Metric, MO: Measure, TO: Carrier> Measurement<DI, MI, MO, T
     /// Draw one release. If the data has many rows, use all cores.
     ///
     /// # Errors
-    /// `NoEntropy` when the operating system gives no random bits. Nothing is released then.
+    /// `NoEntropy` when the operating system gives no random bits. Then nothing is released.
     pub fn invoke(&self, data: &DI::Carrier) -> Result<TO> {
         self.function.eval(data)
     }
@@ -98,23 +98,25 @@ impl<DI: Domain, MI: Metric, MO: Measure, TO: Carrier> Measurement<DI, MI, MO, T
     ) -> Result<TO> {
         self.function.eval_chunks(chunks)
     }
-    /// Begin a partial result, which can be merged with others and is finished once.
+    /// Begin a partial result. It can be merged with other partial results, and is then finished
+    /// once.
     ///
     /// # Errors
     /// `NotImplemented` if the function does not fold its rows.
     pub fn start(&self) -> Result<Partial<DI::Carrier, TO>> {
         self.function.start()
     }
-    /// Bound the privacy loss of one release, for data sets at distance at most `d_in`.
+    /// Return an upper bound on the privacy loss of one release, for data sets at distance at most
+    /// `d_in`.
     ///
     /// # Errors
     /// `FailedMap` when `d_in` is negative or NaN. `Overflow` when the bound is not finite.
     pub fn map(&self, d_in: &MI::Distance) -> Result<MO::Distance> {
         PrivacyMap::<MI, MO>::eval_untyped(&self.claims.map, d_in)
     }
-    /// Bound the privacy loss as [`map`](Measurement::map) does, but in exact numbers. There is one
-    /// number for each [part](Measure::parts) of a loss. The numbers of several releases can be
-    /// added exactly. Odometers and filters charge this bound.
+    /// Return an upper bound on the privacy loss, as [`map`](Measurement::map) does, but in exact
+    /// numbers. The result has one number for each [part](Measure::parts) of a loss. The numbers of
+    /// several releases can be added exactly. Odometers and filters charge this bound.
     ///
     /// # Errors
     /// The errors of the map, and of [`Measure::split`].
@@ -122,7 +124,7 @@ impl<DI: Domain, MI: Metric, MO: Measure, TO: Carrier> Measurement<DI, MI, MO, T
         self.privacy_map().eval_exact(self.measure(), d_in)
     }
     /// Return whether another measurement shares the map of this measurement, as clones of this
-    /// measurement do. If the map is shared, one evaluation is enough for both.
+    /// measurement do. If the map is shared, one evaluation is enough for both measurements.
     pub fn shares_map(&self, other: &Self) -> bool {
         self.claims.map.is(&other.claims.map)
     }
@@ -137,8 +139,8 @@ impl<DI: Domain, MI: Metric, MO: Measure, TO: Carrier> Measurement<DI, MI, MO, T
     pub fn check(&self, d_in: &MI::Distance, d_out: &MO::Distance) -> Result<bool> {
         self.map(d_in)?.at_most(d_out)
     }
-    /// Bound the error of each answer. Each bound fails with probability at most `alpha`. Return
-    /// `None` for an answer without a known bound.
+    /// Return an upper bound on the error of each answer. Each bound fails with probability at most
+    /// `alpha`. Return `None` for an answer without a known bound.
     ///
     /// # Errors
     /// `InvalidDistance` when `alpha` is not in `(0, 1]`.

@@ -9,9 +9,10 @@ use crate::{Distance, Domain, Named, Result};
 
 /// A measure of the distance between two values.
 ///
-/// A release never computes the distance of two data sets. The user states a bound on the distance
-/// of inputs, and the maps compute other bounds from this bound. The documentation of each metric
-/// defines its distance. If the distance can be computed, [`DistanceOn`] has the code.
+/// A release never computes the distance between two data sets. The user states a bound on the
+/// distance between inputs, and the maps compute all other bounds from this bound. The
+/// documentation of each metric defines its distance. If a distance can be computed, the metric
+/// implements [`DistanceOn`].
 pub trait Metric: Named + Clone + PartialEq + Debug + Send + Sync {
     /// The type of a distance.
     type Distance: Distance;
@@ -49,14 +50,14 @@ pub trait Metric: Named + Clone + PartialEq + Debug + Send + Sync {
 
 /// A metric that measures distances between the members of `D`.
 ///
-/// The metric implements this trait. So another crate can combine its own metrics with the domains
-/// of this crate, and its own domains with the metrics of this crate.
+/// Metrics, and not domains, implement this trait. So another crate can combine its own metrics
+/// with the domains of this crate, and its own domains with the metrics of this crate.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` does not measure distances on `{D}`",
     note = "to let your own metric measure this domain, write `impl MetricOn<{D}> for {Self}`"
 )]
 pub trait MetricOn<D: Domain>: Metric {
-    /// Check that the metric and the domain form a metric space. The result can depend on their
+    /// Check that the metric and the domain form a metric space. The check can depend on their
     /// descriptors.
     ///
     /// # Errors
@@ -72,7 +73,7 @@ pub trait MetricOn<D: Domain>: Metric {
 /// Releases never compute a distance. [`laws`](crate::laws) computes distances to test the
 /// stability maps of any crate.
 pub trait DistanceOn<D: Domain>: MetricOn<D> {
-    /// Compute the distance of two members, rounded up. Return `None` when the distance is
+    /// Compute the distance between two members, rounded up. Return `None` when the distance is
     /// infinite.
     ///
     /// # Errors
@@ -86,8 +87,8 @@ pub trait DatasetMetric: Metric<Distance = u32> {
     fn sized(&self) -> bool;
     /// Return whether the order of the records matters.
     fn ordered(&self) -> bool;
-    /// Bound the symmetric distance of two data sets, if their distance in this metric is at most
-    /// `d_in`.
+    /// Return an upper bound on the symmetric distance between two data sets whose distance in this
+    /// metric is at most `d_in`.
     ///
     /// # Errors
     /// `Overflow` when the bound exceeds `u32`.

@@ -38,8 +38,8 @@ pub enum Change {
         /// constructor do the same. Another value in a document gives an error.
         only: &'static str,
     },
-    /// An argument is new, or has another default. In earlier documents, the argument gets a value
-    /// with which these documents keep their meaning.
+    /// An argument is new, or has another default. Earlier documents that do not state the argument
+    /// get a value that keeps their meaning.
     Defaulted {
         /// The name of the new argument, or of the argument with another default.
         argument: &'static str,

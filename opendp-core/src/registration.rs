@@ -10,12 +10,12 @@ use std::{
 
 use crate::{Arg, Args, Argument, Call, Constructed, Kind, MadeType, Result, Spec, TypeName};
 
-/// One function at one choice of its type parameters, as a constant that the linker collects.
+/// One function with one choice of its type arguments, as a constant that the linker collects.
 ///
 /// A registration adds names to a function and contains no logic. [`register!`](crate::register)
 /// writes the registration. The registry of a program finds a registration if the program links its
-/// crate and names that crate in code. Only the fields `construct` and `path` are functions with
-/// code. All other fields are constants.
+/// crate and names that crate in code. Only the fields `construct` and `path` need code of their
+/// own. All other fields are constant data.
 #[derive(Clone, Copy)]
 pub struct Registration {
     /// The fields that are the same for all choices of types.
@@ -42,7 +42,7 @@ pub struct Family {
     pub specs: &'static [Spec],
     /// The name of the function in its source.
     pub function: &'static str,
-    /// The source in which the function is documented.
+    /// The source code that contains the doc comment of the function.
     pub source: &'static str,
     /// Where the registration was written.
     pub origin: Origin,
@@ -53,9 +53,8 @@ pub struct Family {
 pub struct Generic {
     /// The name of the type parameter.
     pub name: &'static str,
-    /// The possible types of the type parameter. There are several possible types if the compiled
-    /// type stands for several types, as [`AnyDatasetMetric`](crate::AnyDatasetMetric) does for
-    /// metrics.
+    /// The possible types of the type parameter. There are several if the compiled type stands for
+    /// several types, as [`AnyDatasetMetric`](crate::AnyDatasetMetric) does for metrics.
     pub types: &'static [fn() -> TypeName],
     /// The name of the type for which the code is compiled.
     pub compiled: fn() -> TypeName,
@@ -112,7 +111,7 @@ pub struct Parameter {
     /// The default value of the parameter, as JSON text.
     pub default: Option<Cow<'static, str>>,
     argument: ArgumentType,
-    /// Whether the compiled type stands for several types. The name of the parameter's type then
+    /// Whether the compiled type stands for several types. If so, the name of the parameter's type
     /// contains the chosen type.
     stands: bool,
 }
@@ -149,14 +148,14 @@ impl Parameter {
     }
 }
 
-/// One signature of a registration. All of its types are chosen.
+/// One signature of a registration, in which all types are chosen.
 #[derive(Clone, Debug)]
 pub struct Signature {
     /// For each type parameter: its name, the chosen type, and the default type.
     pub generics: Vec<(&'static str, TypeName, Option<TypeName>)>,
     /// The parameters of the function, in order.
     pub parameters: Vec<Parameter>,
-    /// The name of the type that the function makes.
+    /// The name of the type that the function returns.
     pub output: TypeName,
 }
 impl Signature {
@@ -194,18 +193,18 @@ impl Registration {
     pub fn all() -> impl Iterator<Item = &'static Registration> {
         inventory::iter::<Registration>.into_iter()
     }
-    /// Return the kind of object that the function makes.
+    /// Return the kind of object that the function returns.
     pub fn kind(&self) -> Kind {
         (self.made.kind)()
     }
-    /// Return the identity of the function: its path in the crate that defines it. Other crates can
-    /// register the same function.
+    /// Return the identity of the function: its path in the crate that defines it. Registrations of
+    /// the same function by other crates have the same identity.
     pub fn identity(&self) -> &'static str {
         // Paths are only compared within one program, so one compiler has written all of them.
         let path = (self.path)();
         path.split('<').next().unwrap_or(path)
     }
-    /// Return all signatures: one for each choice of the types that the code stands for.
+    /// Return all signatures: one for each choice of the types that the compiled types stand for.
     pub fn signatures(&self) -> Vec<Signature> {
         let parameters = self.types.iter().zip(self.family.specs).map(|(argument, spec)| {
             Parameter::of(*argument, Cow::Borrowed(spec.0), spec.1.map(Cow::Borrowed))

@@ -8,9 +8,11 @@ use crate::{Carrier, Domain, Error, Measure, Measurement, Metric, Result, Transf
 pub trait Bisect: Copy + PartialOrd + Debug {
     /// The value from which an unbounded search starts.
     const START: Self;
-    /// List values at growing distance above the start, ending with the largest value.
+    /// List values above the start, at growing distance from it. The last value is the largest
+    /// value of the type.
     fn above() -> Vec<Self>;
-    /// List values at growing distance below the start, ending with the smallest value.
+    /// List values below the start, at growing distance from it. The last value is the smallest
+    /// value of the type.
     fn below() -> Vec<Self>;
     /// Return a value between `low` and `high`. If there is no such value, return `low` or `high`.
     fn between(low: Self, high: Self) -> Self;
@@ -21,8 +23,8 @@ macro_rules! integers {
             const START: Self = 0;
             fn above() -> Vec<Self> {
                 let bands = (0..$t::BITS / 4).filter_map(|band| (1 as $t).checked_shl(4 * band));
-                // Add the limits of types with fewer bits, because a condition can fail beyond
-                // these limits.
+                // The limits of types with fewer bits are included, because a condition can fail
+                // beyond these limits.
                 let ends = [7, 8, 15, 16, 31, 32, 53, 63].into_iter();
                 let ends = ends.filter_map(|bits| (1 as $t).checked_shl(bits)?.checked_sub(1));
                 let mut all: Vec<$t> = bands.chain(ends).filter(|x| 0 < *x).collect();
@@ -70,9 +72,9 @@ floats!(f32 f64);
 /// holds.
 ///
 /// The condition must be monotone: it holds on one side of some value, and fails on the other side.
-/// With bounds, the search stays between them. Without bounds, the search starts at zero and moves
-/// in growing steps, first upward and then downward. If the condition returns an error at a value,
-/// the error counts as `false`.
+/// With bounds, the search stays between these bounds. Without bounds, the search starts at zero
+/// and moves in growing steps, first upward and then downward. If the condition returns an error at
+/// a value, the error counts as `false`.
 ///
 /// ```
 /// # use opendp_core::search::binary_search;
@@ -84,8 +86,8 @@ floats!(f32 f64);
 /// ```
 ///
 /// # Errors
-/// `Search` when the condition does not change between the bounds. The first error of the condition
-/// when it fails at every tried value.
+/// `Search` when the condition does not change between the bounds. If the condition gives an error
+/// at every tried value, the first of these errors.
 pub fn binary_search<T: Bisect>(
     condition: impl Fn(T) -> Result<bool>,
     bounds: Option<(T, T)>,
@@ -128,8 +130,8 @@ pub fn binary_search<T: Bisect>(
 /// ```
 ///
 /// # Errors
-/// `Search` when the condition does not change. The first error of the condition when it fails at
-/// every tried value.
+/// `Search` when the condition does not change. If the condition gives an error at every tried
+/// value, the first of these errors.
 pub fn exponential_bounds_search<T: Bisect>(
     condition: impl Fn(T) -> Result<bool>,
 ) -> Result<(T, T)> {
@@ -166,8 +168,8 @@ impl<C> Trials<C> {
             }
         }
     }
-    /// Return the first error of the condition if it failed at every tried value. Otherwise return
-    /// an error with the given message.
+    /// If the condition gave an error at every tried value, return the first of these errors.
+    /// Otherwise return an error with the given message.
     fn failure(self, otherwise: &str) -> Error {
         self.first_error.filter(|_| !self.works).unwrap_or_else(|| Error::Search(otherwise.into()))
     }
@@ -200,7 +202,8 @@ impl<DI: Domain, MI: Metric, DO: Domain, MO: Metric> Related for Transformation<
     }
 }
 
-/// Find the parameter of a chain at the boundary where the map at `d_in` is still at most `d_out`.
+/// Find the parameter of a chain at the boundary of the range where the map at `d_in` is at most
+/// `d_out`.
 ///
 /// Use this function to find the least noise or the largest sample that meets a budget. The search
 /// evaluates only maps, and uses no data. The search works as [`binary_search`] does. If the chain
@@ -278,8 +281,8 @@ mod tests {
         assert_eq!(binary_search(|x: u8| Ok(x > 254), None).unwrap(), 255);
         assert_eq!(binary_search(|x: i8| Ok(x > -128), None).unwrap(), -127);
         assert_eq!(binary_search(|x: i128| Ok(x > i128::MAX - 1), None).unwrap(), i128::MAX);
-        // This condition gives errors outside of a smaller type. The search still finds the point
-        // where the condition changes.
+        // This condition gives errors for values outside of a smaller type. The search still finds
+        // the point where the condition changes.
         let narrow = |x: i64| match i32::try_from(x) {
             Ok(x) => Ok(2_000_000_000 <= x),
             Err(_) => Err(Error::MakeMeasurement("threshold".into())),

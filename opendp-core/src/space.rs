@@ -55,14 +55,16 @@ impl Untyped {
     ) -> Result<Self> {
         Untyped::new(domain, metric, false).checked(fits)
     }
-    /// Check the space by `fits`, which is compiled for the types of the domain and the metric.
+    /// Check the space with the function `fits`, which is compiled for the types of the domain and
+    /// the metric.
     pub(crate) fn checked(self, fits: fn(&Self) -> Result<()>) -> Result<Self> {
         match fits(&self) {
             Ok(()) => Ok(self),
             Err(error) => Err(error),
         }
     }
-    /// Replace a metric that stands for another metric by this other metric.
+    /// Erase the types. If the metric stands for another metric, replace it by the metric that it
+    /// stands for.
     pub(crate) fn erased(&self) -> Space<AnyDomain, AnyMetric> {
         let metric = self.metric.real();
         Untyped::new(self.domain.clone(), metric, self.lowest_is_best).typed()
@@ -108,8 +110,8 @@ impl<D, M> Space<D, M> {
     /// from a quantile are such scores. On such a space, a constructor that selects the highest
     /// score returns an error.
     ///
-    /// The next step can read this statement. Two spaces that differ only in this statement are
-    /// equal.
+    /// The constructor of the next step can read this statement. Two spaces that differ only in
+    /// this statement are equal.
     #[must_use]
     pub fn with_lowest_best(self) -> Self {
         let untyped = Untyped { lowest_is_best: true, ..self.untyped };
@@ -121,7 +123,7 @@ impl<D, M> Space<D, M> {
     }
 }
 impl<D: Domain, M: DistanceOn<D>> Space<D, M> {
-    /// Compute the distance of two members, rounded up. Return `None` when the distance is
+    /// Compute the distance between two members, rounded up. Return `None` when the distance is
     /// infinite. Only tests use this function, because a release never computes a distance.
     ///
     /// # Errors
@@ -149,8 +151,8 @@ impl<D: Domain, M: Metric> Space<D, M> {
     pub fn to_json(&self) -> Json {
         self.untyped.to_json()
     }
-    /// Check that a step can follow another step. `found` is the output space of the first step.
-    /// `found` must equal this space, which is the input space of the next step.
+    /// Check that a step can follow another step. This space is the input space of the second step.
+    /// This space must equal `found`, the output space of the first step.
     ///
     /// # Errors
     /// `DomainMismatch` or `MetricMismatch`. The message has both domains or both metrics in

@@ -102,7 +102,8 @@ impl<DI: Domain, MI: Metric, DO: Domain, MO: Metric> Transformation<DI, MI, DO, 
     ) -> Result<DO::Carrier> {
         self.function.eval_chunks(chunks)
     }
-    /// Begin a partial result, which can be merged with others.
+    /// Begin a partial result. It can be merged with other partial results, and is then finished
+    /// once.
     ///
     /// # Errors
     /// `NotImplemented` if the function does not fold its rows.
@@ -113,21 +114,23 @@ impl<DI: Domain, MI: Metric, DO: Domain, MO: Metric> Transformation<DI, MI, DO, 
     pub fn stability_map(&self) -> &StabilityMap<MI, MO> {
         &self.map
     }
-    /// Bound the distance of two outputs, if the distance of their inputs is at most `d_in`.
+    /// Return an upper bound on the distance between two outputs whose inputs are at distance at
+    /// most `d_in`.
     ///
     /// # Errors
     /// `FailedMap` when `d_in` is negative or NaN. `Overflow` when the bound is not finite.
     pub fn map(&self, d_in: &MI::Distance) -> Result<MO::Distance> {
         self.map.eval(d_in)
     }
-    /// Return whether the map bounds the distance of outputs by `d_out`: `map(d_in) <= d_out`.
+    /// Return whether the bound of the map on the distance between outputs is at most `d_out`:
+    /// `map(d_in) <= d_out`.
     ///
     /// # Errors
     /// The errors of the map. `InvalidDistance` when the distances cannot be compared.
     pub fn check(&self, d_in: &MI::Distance, d_out: &MO::Distance) -> Result<bool> {
         self.map(d_in)?.at_most(d_out)
     }
-    /// Append a step. `next` makes this step from the output space.
+    /// Append the step that `next` makes from the output space.
     ///
     /// # Errors
     /// The errors of `next`. `DomainMismatch` or `MetricMismatch` when the input space of the step
@@ -175,9 +178,9 @@ pub trait After<First> {
 }
 
 /// Chain two transformations. Their functions and their maps are composed in order. Let the
-/// distance of two inputs be at most `d_in`. Then the outputs of the first function are members of
-/// its output space, at distance at most `map_0(d_in)`. So the distance of the final outputs is at
-/// most `map_1(map_0(d_in))`.
+/// distance between two inputs be at most `d_in`. Then the outputs of the first function are
+/// members of its output space, at distance at most `map_0(d_in)`. So the distance between the
+/// final outputs is at most `map_1(map_0(d_in))`.
 impl<DI: Domain, MI: Metric, DX: Domain, MX: Metric, DO: Domain, MO: Metric>
     After<Transformation<DI, MI, DX, MX>> for Transformation<DX, MX, DO, MO>
 {

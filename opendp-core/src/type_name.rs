@@ -60,7 +60,7 @@ impl TypeName {
     pub fn args(&self) -> &[TypeName] {
         &self.args
     }
-    /// Replace each occurrence of `name` in this name by the name `by`.
+    /// In this name, replace each occurrence of `name` by `by`.
     pub(crate) fn replace(&self, name: &TypeName, by: &TypeName) -> TypeName {
         if self == name {
             return by.clone();
@@ -94,7 +94,7 @@ impl TypeName {
             "List" | "list" => "Vec",
             "Optional" => "Option",
             "Dict" | "dict" => "HashMap",
-            // There is no name of a tuple without parts.
+            // A tuple without parts has no name.
             "Tuple" | "tuple" if !self.args.is_empty() => "",
             _ => return self,
         };

@@ -79,7 +79,7 @@ fn differs(ours: Ours, theirs: Theirs, divides: bool, pairs: usize) -> Option<(I
     }
     None
 }
-/// Return by how many places a test shifts, computed from a number.
+/// Return the number of places by which a test shifts. It is computed from `number`.
 fn places(number: &IBig) -> usize {
     usize::try_from(number.clone().unsigned_abs() % UBig::from(300_u16)).unwrap()
 }
@@ -88,7 +88,7 @@ fn their_places(number: &BigInt) -> usize {
 }
 fn floor(a: &BigInt, b: &BigInt) -> BigInt {
     let (quotient, rest) = (a / b, a % b);
-    // The Euclidean remainder is never negative.
+    // Correct the quotient, because the Euclidean remainder is never negative.
     match rest.sign() {
         TheirSign::Minus if b.sign() == TheirSign::Minus => quotient + 1,
         TheirSign::Minus => quotient - 1,

@@ -21,7 +21,7 @@ fn draw() -> u64 {
 /// Fork a child process. Return the next word that the child draws.
 fn draw_in_child(draw: impl FnOnce() -> u64) -> u64 {
     let mut ends = [0; 2];
-    // SAFETY: `ends` has room for the two descriptors. The tests of this binary run one at a time,
+    // SAFETY: `ends` has room for the two descriptors. The tests of this program run one at a time,
     // so other threads hold no lock that the child needs. The child ends with _exit.
     unsafe {
         assert_eq!(libc::pipe(ends.as_mut_ptr()), 0);
@@ -41,7 +41,7 @@ fn draw_in_child(draw: impl FnOnce() -> u64) -> u64 {
     }
 }
 
-/// A fork copies locks, and other threads can hold them. So only one test runs at a time.
+/// A fork also copies locks that other threads hold. So only one test runs at a time.
 static TURN: Mutex<()> = Mutex::new(());
 
 #[test]

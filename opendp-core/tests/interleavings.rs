@@ -74,8 +74,9 @@ fn a_check_apart_from_its_charge_is_found_out() {
         assert!(spent <= 2, "overspent");
     });
 }
-/// Begin a turn, called the child, and let a thread call `ask` with it. At the same time, begin a
-/// second turn, called the sibling. Return whether the child answered after the sibling had begun.
+/// Begin a turn, called the child, and let a thread call `ask` with the child. At the same time,
+/// begin a second turn, called the sibling. Return whether the child answered after the sibling had
+/// begun.
 fn siblings(
     ask: impl Fn(&turn::Turn, &AtomicBool) -> Result<bool> + Send + Sync + 'static,
 ) -> bool {

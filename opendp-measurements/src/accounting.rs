@@ -11,9 +11,9 @@
 //!    probability, as a plain float. The pair states a bound on the relative error of its masses.
 //!    The functions that compute masses contain proofs of their error bounds.
 //! 2. For an upper bound, the buckets become a measure on a grid that dominates the loss ("connect
-//!    the dots"). The errors of step 1 enlarge its masses and losses. For a lower bound, the
-//!    buckets become a measure that the loss dominates. The errors of step 1 reduce its masses and
-//!    losses.
+//!    the dots"). The masses and losses of this measure are enlarged by the errors of step 1. For a
+//!    lower bound, the buckets become a measure that the loss dominates. The masses and losses of
+//!    this measure are reduced by the errors of step 1.
 //! 3. The measures are tilted (multiplied by `e^(t x)` at each loss `x`). The Fourier transforms of
 //!    the tilted measures are raised to powers, multiplied and transformed back. The error of the
 //!    transforms is bounded from the actual numbers and added to each mass. The result covers an
@@ -60,9 +60,9 @@
 //! is reported.
 //!
 //! Some accounts contain only a few equal releases of vectors of integers. For such accounts, delta
-//! is also computed by recursion. In the recursion, each release has the worst shift in view of all
-//! earlier losses. The result exceeds the exact delta by at most 1 %. The exact delta can exceed
-//! the delta of continuous noise by more than 0.1 %. The reason is that the losses are on a
+//! is also computed by recursion. In the recursion, the shift of each release is the worst shift,
+//! given all earlier losses. The result exceeds the exact delta by at most 1 %. The exact delta can
+//! exceed the delta of continuous noise by more than 0.1 %. The reason is that the losses are on a
 //! lattice. The choice of shifts can make this lattice finer or coarser. For example, ten releases
 //! of scale 2 at distance 2 have an epsilon of 19.459 at a delta of 1e-6. Continuous noise has an
 //! epsilon of 19.424.
@@ -71,8 +71,8 @@
 //! pair is composed on a grid.
 //!
 //! An [`AdaptiveAccount`] composes releases that are chosen in view of earlier answers. A
-//! [`SharedAccount`] does the same for shares that are fixed in advance, each with a dominating
-//! pair. It uses the loss distribution of each pair.
+//! [`SharedAccount`] does the same for shares of the budget that are fixed in advance. Each share
+//! has a dominating pair, and the account uses the loss distribution of this pair.
 //!
 //! [`gaussian_delta`] and similar functions need no grid. The results of these functions are
 //! certified to the last digit.

@@ -1,5 +1,5 @@
-//! Bounds on the error of releases. There are bounds for one noise, for sums of independent noises,
-//! and for several releases together.
+//! Bounds on the error of releases: for one noise, for sums of independent noises, and for several
+//! releases together.
 //!
 //! Each release with additive noise is the true number plus a [`Noise`] with a known distribution.
 //! Releases can be added, subtracted and multiplied by rational numbers. The result is the true

@@ -25,9 +25,10 @@ use crate::sparse_vector::rounded;
 /// loss.
 ///
 /// # Arguments
-/// * `input` - maps from keys to integers, under the distance of their changes
+/// * `input` - maps from keys to integers. A distance has three parts: the number of changed keys,
+///   the sum of the changes, and the largest change
 /// * `scale` - the loss for each unit of change. A *larger* scale is less private and more accurate
-/// * `total_limit` - a rough upper limit of the sum of all values. If the sum is larger, answers
+/// * `total_limit` - a rough upper limit on the sum of all values. If the sum is larger, answers
 ///   are less accurate
 /// * `value_limit` - the largest value that answers can represent. Larger values get answers of
 ///   about `value_limit`. Defaults to the upper bound of the domain of values
@@ -171,7 +172,7 @@ const MOST_BITS: u32 = 32;
 /// The size of a table, the number of hash functions, and the unit of values.
 #[derive(Clone, Debug)]
 struct Plan {
-    /// The numerator of `scale / alpha`, which is the fraction `number / over`.
+    /// The numerator of the fraction `number / over`, which equals `scale / alpha`.
     number: UBig,
     over: UBig,
     /// The number of hash functions, which is the highest level.

@@ -59,9 +59,9 @@ pub use privacy_filter::make_privacy_filter;
 /// randomness. For pure differential privacy, take the probability (or density) of a list of
 /// releases. This probability is the product of the probabilities of the releases. So the ratio for
 /// `x` and `y` is at most `prod_i exp(map_i(d_in)) = exp(sum_i map_i(d_in))` (Dwork, McSherry,
-/// Nissim, Smith 2006). For zero-concentrated differential privacy, Renyi divergences of products
-/// add (Bun, Steinke 2016, on composition). The documentation of each measure states the
-/// composition of losses, with a citation.
+/// Nissim, Smith 2006). For zero-concentrated differential privacy, Renyi divergences of product
+/// distributions add up (Bun, Steinke 2016, on composition). The documentation of each measure
+/// states the composition of losses, with a citation.
 ///
 /// # Errors
 /// * `MakeMeasurement` when there are no members or the measure does not compose
@@ -339,7 +339,7 @@ mod tests {
         let loss = many.loss().unwrap();
         assert!(loss.delta_below(epsilon * 0.999).unwrap() > 1e-5);
         assert!(loss.delta(epsilon).unwrap() < 1.001e-5 && epsilon < 5.0);
-        // A profile that does not contain its loss composes by its curve.
+        // A profile that does not contain the distribution of its loss composes by its curve.
         let profile = PrivacyProfile::from_points(vec![(0.5, 1e-9)]);
         let other = constant(SmoothedMaxDivergence, profile);
         let both = make_composition(vec![other.clone(), noise(1.0)]).unwrap().map(&1).unwrap();

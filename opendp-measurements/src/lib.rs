@@ -24,11 +24,11 @@
 //! - [`make_chain_tt`], [`make_chain_mt`] and [`make_chain_pm`] chain two steps.
 //!   [`make_composition`] makes several releases of the same data.
 //! - [`make_fully_adaptive_composition`], [`make_privacy_filter`] and [`make_adaptive_composition`]
-//!   answer questions one after another. The first constructor has no limit, the second has a
-//!   budget, and the third has a plan.
+//!   answer questions one after another. The first constructor has no limit. The second has a
+//!   budget. The third has a list of losses that is fixed in advance.
 //! - [`make_select_private_candidate`] repeats a release until its score is good enough.
-//! - [`make_parallel_composition`] makes a release of each part of a data set. Each record is in
-//!   one part, so the loss at one record is the loss of one release.
+//! - [`make_parallel_composition`] makes a release of each part of a data set. Each record is in at
+//!   most one part. So for one added or removed record, the loss is the loss of one release.
 //! - [`accounting`] composes losses as tightly as theory allows.
 //! - [`samplers`] draws the noise, with exactly the probabilities that the proofs assume.
 //!

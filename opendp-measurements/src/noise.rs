@@ -50,7 +50,8 @@ pub use loss::NoiseLoss;
 pub use numbers::Numbers;
 pub use scale::Scale;
 
-/// A privacy measure for which a mechanism adds noise to the members of `D` under the metric `M`.
+/// A privacy measure that has a mechanism of additive noise for the members of `D` under the metric
+/// `M`.
 pub trait NoiseMeasure<D: Numbers, M: MetricOn<D>>: Measure {
     /// Make the mechanism of additive noise for this measure.
     ///
@@ -114,7 +115,8 @@ where
 /// The map of [`make_laplace`] or [`make_gaussian`].
 ///
 /// # Proof
-/// Max-divergence calls [`make_laplace`], and zero-concentrated divergence calls [`make_gaussian`].
+/// For max-divergence, this function calls [`make_laplace`]. For zero-concentrated divergence, this
+/// function calls [`make_gaussian`].
 ///
 /// # Errors
 /// The errors of [`make_laplace`] or [`make_gaussian`].
@@ -223,8 +225,8 @@ where
     let bound = accuracy_of::<N>(scale, lattice, count);
     Measurement::new(input, MO::default(), function, map).with_accuracy(bound)
 }
-/// Return the accuracy of releases of `count` numbers with noise. It is compiled once for each
-/// distribution.
+/// Return the accuracy of releases of `count` numbers with noise. This function is compiled once
+/// for each distribution.
 pub(crate) fn accuracy_of<N: NoiseDistribution>(
     scale: Scale,
     lattice: Option<i32>,
@@ -259,9 +261,9 @@ where
         Ok(released?)
     })
 }
-/// A noise table, which the first release prepares before this release draws noise. So the time of
-/// a release does not depend on the noise, even if a mechanism is used only once. A program that
-/// only evaluates maps does not wait for the preparation.
+/// A noise table. The first release prepares the table before it draws noise. So the time of a
+/// release does not depend on the noise, even if a mechanism is used only once. A program that only
+/// evaluates maps does not wait for the preparation.
 pub(crate) struct Prepared {
     scale: f64,
     prepare: fn(f64) -> Option<IntegerTable>,

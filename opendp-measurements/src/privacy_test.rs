@@ -1,6 +1,6 @@
 //! Tests that compare privacy maps with the distributions of releases from two neighbours. If the
 //! distribution is known, the test uses the exact probabilities. Otherwise the test uses draws.
-//! Each test by draws must also detect a mechanism that has half of the noise.
+//! Each test that uses draws must also detect a mechanism that has half of the noise.
 
 use opendp_core::arith::Number;
 use opendp_core::{
@@ -127,7 +127,7 @@ fn excess<DI: Domain, MI: Metric, R: opendp_core::Carrier>(
 fn draws_of_a_float_keep_to_the_map_on_every_lattice() {
     let input = Space::new(AtomDomain::<f64>::non_nan(), AbsoluteDistance::<f64>::new()).unwrap();
     // In some pairs, the neighbours round to different lattice points. The step of one lattice is
-    // much larger than the distance of the neighbours.
+    // much larger than the distance between the neighbours.
     for (x, y, k) in
         [(0.0, 1.0, None), (0.5, 1.5, Some(0)), (1.0, 2.0, Some(2)), (-0.1, 0.9, Some(-3))]
     {

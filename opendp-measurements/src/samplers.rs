@@ -8,7 +8,7 @@
 //!
 //! # Time
 //!
-//! Mechanisms draw discrete noise of a small scale on machine integers from an [`IntegerTable`].
+//! For machine integers, mechanisms draw discrete noise of a small scale from an [`IntegerTable`].
 //! The scale can be up to 146 for Laplace noise and up to 386 for Gaussian noise. The time does not
 //! depend on the noise: every value takes one word, one load and the same instructions. There are
 //! two exceptions. First, a sum can saturate at the end of a narrow type, and this saturation can

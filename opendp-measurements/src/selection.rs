@@ -76,7 +76,8 @@ pub trait SelectionMeasure: Measure<Distance = f64> {
         optimize: Optimize,
         source: &mut S,
     ) -> Result<Vec<usize>, NoEntropy>;
-    /// Bound the loss of a choice of `k` indices from above. `range` is a multiple of the scale.
+    /// Return an upper bound on the loss of a choice of `k` indices. `range` is in units of the
+    /// scale.
     ///
     /// # Errors
     /// `Overflow` when the bound exceeds all floats.

@@ -25,11 +25,11 @@ pub type Query<DI, MI, T, Q> = Transformation<DI, MI, AtomDomain<T>, AbsoluteDis
 /// loss.
 ///
 /// This is the sparse vector technique. The measurement answers any number of queries, until
-/// `limit` of them are above the threshold. Each query can depend on the earlier answers.
+/// `limit` queries are above the threshold. Each query can depend on the earlier answers.
 ///
 /// # Arguments
 /// * `input` - the space that the queries start from
-/// * `d_in` - the distance of data sets to which `sensitivity` applies
+/// * `d_in` - the distance between data sets for which `sensitivity` holds
 /// * `sensitivity` - the largest allowed change of a query between data sets at distance `d_in`
 /// * `threshold` - the number that the queries are compared with
 /// * `limit` - the maximum number of answers "above"
@@ -41,18 +41,18 @@ pub type Query<DI, MI, T, Q> = Transformation<DI, MI, AtomDomain<T>, AbsoluteDis
 /// `limit` is at least 1.
 ///
 /// With `monotonic`, the analyst makes a promise that the code cannot check. Take any two data sets
-/// at distance at most `d_in`. Then either all asked queries are at least as large on the first
-/// data set as on the second, or all are at most as large. Counts of rows keep the promise if data
-/// sets differ only by added rows, or only by removed rows. If rows can be both added and removed,
-/// or can change, counts of rows break the promise.
+/// at distance at most `d_in`. Then either the values of all asked queries are at least as large on
+/// the first data set as on the second, or all values are at most as large. Counts of rows keep the
+/// promise if data sets differ only by added rows, or only by removed rows. If rows can be both
+/// added and removed, or can change, counts of rows break the promise.
 ///
 /// # Postcondition
 /// The release is a queryable. A question is a transformation from `input` to a number. A question
 /// is answered if the stability map of the question at `d_in` is at most `sensitivity`. The answer
 /// `true` ("above") means that the noisy value of the query is at least the noisy threshold. The
-/// answer `false` ("below") means that the noisy value of the query is less. A question that is
-/// more sensitive gets an error, and changes nothing. After `limit` answers `true`, all questions
-/// get errors.
+/// answer `false` ("below") means that the noisy value is less than the noisy threshold. A question
+/// whose stability map exceeds `sensitivity` gets an error, and changes nothing. After `limit`
+/// answers `true`, all questions get errors.
 ///
 /// Infinite numbers count as the largest or lowest finite number.
 ///
@@ -201,8 +201,8 @@ register_sparse_vector! {
 /// [`make_above_threshold`](crate::make_above_threshold) is at most `epsilon`.
 ///
 /// Let `m` be `2 limit`, or `limit` for `monotonic` queries. The threshold gets the share
-/// `1 / (1 + m^(2/3))` of epsilon, and the queries get the other share. Consider the difference of
-/// a noisy query and the noisy threshold. These shares nearly minimize the variance of this
+/// `1 / (1 + m^(2/3))` of epsilon, and the queries get the other share. Consider the difference
+/// between a noisy query and the noisy threshold. These shares nearly minimize the variance of this
 /// difference (Lyu, Su, Li 2017, on the allocation of a budget). Each quotient is rounded so that
 /// the exact loss of these scales is at most `epsilon`.
 ///

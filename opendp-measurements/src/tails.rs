@@ -32,7 +32,8 @@ const LAPLACE_END: f64 = 800.0;
 /// The largest scale for which the discrete Gaussian tail is a sum of weights.
 const SUMMED: f64 = 256.0;
 
-/// Bound `P[Z >= t] = exp(-t / scale) / 2` for `Z` of density `exp(-|z| / scale) / (2 scale)`.
+/// Return an upper bound on `P[Z >= t] = exp(-t / scale) / 2` for `Z` of density
+/// `exp(-|z| / scale) / (2 scale)`.
 ///
 /// # Errors
 /// `InvalidDistance` when `t` is not finite.
@@ -50,7 +51,8 @@ pub fn laplacian_tail(scale: Scale, t: f64) -> Result<f64> {
     Ok(to_f64_up(&above.into(), k - BITS as i64 - 1))
 }
 
-/// Bound `P[Z >= t]` for integers `Z` of probability proportional to `exp(-|z| / scale)`.
+/// Return an upper bound on `P[Z >= t]` for integers `Z` of probability proportional to
+/// `exp(-|z| / scale)`.
 ///
 /// Let `q = exp(-1 / scale)` and `m = ceil(t) >= 0`. The tail is `q^m / (1 + q)`, which is the sum
 /// of `q^z (1 - q) / (1 + q)` over all integers `z >= m`.
@@ -74,7 +76,7 @@ pub fn discrete_laplacian_tail(scale: Scale, t: f64) -> Result<f64> {
     Ok(quotient_up(above, (UBig::ONE << BITS) + q, k))
 }
 
-/// Bound `P[Z >= t]` for normal `Z` with standard deviation `scale`.
+/// Return an upper bound on `P[Z >= t]` for normal `Z` with standard deviation `scale`.
 ///
 /// The bound is computed with at least 100 bits and then rounded up to a float.
 ///
@@ -120,7 +122,8 @@ pub fn gaussian_tail(scale: Scale, t: f64) -> Result<f64> {
     Ok(quotient_up(weight << FRACTION, divisor(x.unsigned_abs()) << (2 * BITS), k))
 }
 
-/// Bound `P[Z >= t]` for integers `Z` of probability proportional to `exp(-z^2 / (2 scale^2))`.
+/// Return an upper bound on `P[Z >= t]` for integers `Z` of probability proportional to
+/// `exp(-z^2 / (2 scale^2))`.
 ///
 /// Up to a scale of 256, the bound is computed with at least 100 bits and then rounded up to a
 /// float. Above 256, the bound exceeds the tail by a relative error below `2^-14`. The computation

@@ -38,7 +38,8 @@ pub(crate) type AnyMapMetric<const P: usize> =
 /// The metric on maps that a threshold mechanism needs. The distance has three parts: the number of
 /// changed numbers, the `P`-norm of all changes, and the largest change.
 pub(crate) trait ThresholdMetric<const P: usize>: Metric {
-    /// Bound the loss of a release with a threshold. See the proof of `make_laplace_threshold`.
+    /// Return an upper bound on the loss of a release with a threshold. See the proof of
+    /// `make_laplace_threshold`.
     fn loss<N: ThresholdNoise<P>, V: ThresholdNumber + NoiseNumber<N>>(
         d_in: &Self::Distance,
         scale: Scale,
@@ -99,15 +100,16 @@ fn no_count() -> Error {
 pub(crate) trait ThresholdNoise<const P: usize>: NoiseDistribution {
     /// The privacy measure of the loss `(loss, delta)`.
     type Measure: Measure<Distance = (f64, f64)> + Default;
-    /// Bound the loss of the noise. At most `parts` numbers change. Each number changes by at most
-    /// `change`, and the `P`-norm of all changes is at most `norm`. The scale is not 0.
+    /// Return an upper bound on the loss of the noise. At most `parts` numbers change. Each number
+    /// changes by at most `change`, and the `P`-norm of all changes is at most `norm`. The scale is
+    /// not 0.
     fn loss<Q>(parts: u32, norm: Q, change: Q, scale: Scale) -> Result<f64>
     where
         Q: Number + InfCast<u32>,
         f64: InfCast<Q>,
         i128: InfCast<Q>;
-    /// Bound the probability that noise is at least `t`. The noise is the noise for integers, or
-    /// the unrounded noise for floats.
+    /// Return an upper bound on the probability that noise is at least `t`. The noise is the noise
+    /// for integers, or the unrounded noise for floats.
     fn tail(scale: Scale, t: f64, integers: bool) -> Result<f64>;
 }
 
@@ -241,8 +243,8 @@ where
     }
     Ok(released)
 }
-/// Return the places of the numbers that reach the threshold. It is compiled for each type of
-/// numbers.
+/// Return the places of the numbers that reach the threshold. This function is compiled for each
+/// type of numbers.
 fn reached<V: ThresholdNumber>(numbers: &[V], threshold: V) -> Vec<(u64, usize)> {
     let mut places = Vec::new();
     for (place, number) in numbers.iter().enumerate() {
@@ -252,7 +254,7 @@ fn reached<V: ThresholdNumber>(numbers: &[V], threshold: V) -> Vec<(u64, usize)>
     }
     places
 }
-/// Sort places by the hashes of their keys. It is compiled for each type of keys.
+/// Sort places by the hashes of their keys. This function is compiled for each type of keys.
 fn sorted<K: Hash>(
     keys: &[&K],
     mut places: Vec<(u64, usize)>,
@@ -315,8 +317,8 @@ where
     i128::neg_inf_cast(distance).ok().and_then(num_traits::cast).unwrap_or(distance)
 }
 
-/// Bound the probability that any of `count` independent events happens, if each has probability at
-/// most `delta`. The bound is `1 - (1 - delta)^count`, rounded up.
+/// Return an upper bound on the probability that any of `count` independent events happens, if each
+/// event has probability at most `delta`. The bound is `1 - (1 - delta)^count`, rounded up.
 fn any_of(count: u32, delta: f64) -> Result<f64> {
     let delta = delta.min(1.0);
     if delta == 1.0 || count == 1 {

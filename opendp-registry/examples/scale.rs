@@ -1,6 +1,6 @@
 //! Prints how long a registry of 100,000 constructors takes to start and to resolve names.
 //!
-//! Run it with `cargo run --release -p opendp-registry --example scale`.
+//! Run this program with `cargo run --release -p opendp-registry --example scale`.
 #![allow(clippy::unwrap_used, reason = "an example stops at the first error")]
 #![allow(clippy::disallowed_methods, reason = "this measures time, and releases nothing")]
 
@@ -16,8 +16,8 @@ use serde_json::json;
 
 const NAMES: usize = 100_000;
 const THREADS: usize = 16;
-/// The number of names that are resolved several times. After the first time, their results are
-/// cached.
+/// The number of names that are resolved several times. After the first resolution, their results
+/// are cached.
 const WARM: usize = 1_000;
 /// The number of names that each thread resolves.
 const LOOKUPS: usize = 200_000;
@@ -32,14 +32,14 @@ fn numbered(number: usize) -> Addition {
         .constructs(|_| Err(Error::NotImplemented("only its name matters here".into())))
 }
 /// Return the time that this thread has run on a core, in milliseconds. Other programs do not
-/// affect this time. Return `None` if the operating system does not provide it.
+/// affect this time. Return `None` if the operating system does not provide this time.
 fn on_core() -> Option<f64> {
     let text = std::fs::read_to_string("/proc/thread-self/schedstat").ok()?;
     Some(text.split_whitespace().next()?.parse::<f64>().ok()? / 1e6)
 }
 /// Return a registry, and how many milliseconds it took to fill it.
 fn registered() -> (Registry, f64) {
-    // The additions are made before the measured time starts.
+    // Make the additions before the measured time starts.
     let additions: Vec<Addition> = (0..NAMES).map(numbered).collect();
     let (start, core) = (Instant::now(), on_core());
     let registry = Registry::new();

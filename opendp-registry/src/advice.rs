@@ -1,4 +1,4 @@
-//! Advice for the case that a constructor does not take a space.
+//! Advice in error messages for a space that a constructor does not take.
 
 use std::collections::BTreeSet;
 
@@ -63,7 +63,7 @@ pub(crate) fn of_space(name: &str, found: &Arg, expected: &[&TypeName]) -> Optio
     let what = hint(name, &domain, metric.head(), &wanted, &spaces);
     Some(format!("`{name}` takes {takes}; found {found}{what}"))
 }
-/// Return advice about the constructor that usually connects two kinds of spaces.
+/// Return advice on how to get from the given space to a space that the constructor takes.
 fn hint(
     name: &str,
     domain: &TypeName,

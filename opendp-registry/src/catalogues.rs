@@ -1,5 +1,5 @@
 //! The names that the catalogues of this workspace register. A catalogue is a crate that registers
-//! constructors. The list also has the names of catalogues that are not linked.
+//! constructors. The list includes the names of catalogues that this program does not link.
 
 use opendp_core::{Error, Registration};
 
@@ -9,8 +9,9 @@ use crate::registry::full_name;
 /// list with the registered names.
 const NAMES: &str = include_str!("catalogues.txt");
 
-/// Report that the catalogue of a name is not linked. The message states how to link the catalogue.
-/// Return `None` if the name is not known.
+/// Return the error for a name whose package is not linked, or is not trusted by the registry. If
+/// the package is not linked, the message states how to link it. Return `None` if the name is not
+/// known.
 #[cold]
 pub(crate) fn unlinked(name: &str) -> Option<Error> {
     let full = full_name(name);

@@ -29,12 +29,13 @@ const VERSION: u64 = 1;
 /// space. The current space is the argument `input` of the next link. An argument can contain three
 /// special forms. `{"constructor": NAME, "types": {...}, "args": {...}}` is one call. `{"chain":
 /// [...]}` is a chain that starts from the current space. In a list, `"repeat": N` next to
-/// `"chain"` stands for N such chains. `{"param": "NAME"}` is a number that is given later, or that
-/// a search finds. A document can also be a serialization of OpenDP 0.16 (`{"__function__": ...}`).
+/// `"chain"` stands for N such chains. `{"param": "NAME"}` stands for a number that is given later,
+/// or that a search finds. A document can also be a serialization of OpenDP 0.16 (`{"__function__":
+/// ...}`).
 ///
 /// A document keeps its meaning. `version` is the version of the format and of the constructors of
-/// this workspace. `"packages": {"acme-dp": 2}` states the versions of other packages. A version
-/// that is not stated is 1. If the arguments of a constructor change, the author of the constructor
+/// this workspace. `"packages": {"acme-dp": 2}` states the versions of other packages. If a version
+/// is not stated, it is 1. If the arguments of a constructor change, the author of the constructor
 /// [states](opendp_core::migrate) the change. This change is then applied to documents of earlier
 /// versions. [`take_notes`](Registry::take_notes) returns advice to authors of such documents.
 ///
@@ -65,9 +66,9 @@ impl Document {
     /// Read a document, without building its objects.
     ///
     /// # Errors
-    /// `Argument` when the text is not JSON, is nested too deeply, or has a key twice in one
-    /// object. The same error when the text has too many values for its length, or when the version
-    /// of the format is newer than this program.
+    /// `Argument` when the text is not JSON, is nested too deeply, has a key twice in one object,
+    /// or has too many values for its length. The same error when this program does not know the
+    /// version of the format, because the version is newer.
     pub fn parse(text: &str) -> Result<Self> {
         weight::check_text(text)?;
         Document::new(json::parse_request(text)?)
@@ -75,7 +76,8 @@ impl Document {
     /// Make a document from parsed JSON.
     ///
     /// # Errors
-    /// `Argument` when the version of the format is newer than this program.
+    /// `Argument` when the version of the format is newer than the versions that this program
+    /// reads.
     pub fn new(json: Json) -> Result<Self> {
         let versions = Versions::of(&json, VERSION)?;
         Ok(Document { json, versions })
@@ -116,7 +118,7 @@ impl Document {
         registry: &Registry,
         values: &BTreeMap<String, Json>,
     ) -> Result<Constructed> {
-        // A document without values is not copied.
+        // If there are no values, the document is not copied.
         let filled = match values.is_empty() {
             true => Cow::Borrowed(self),
             false => Cow::Owned(self.set(values)?),
@@ -131,8 +133,8 @@ impl Document {
         self.versions.check(registry)?;
         Builder::new(registry).written_for(self.versions.clone()).top(&filled.json)
     }
-    /// Build the object that the document describes, on a space. A chain that has no space starts
-    /// from this space.
+    /// Build the object that the document describes, on a space. A chain that does not state a
+    /// space starts from this space.
     ///
     /// ```
     /// # use opendp_core::{AtomDomain, SymmetricDistance, VectorDomain, Space};

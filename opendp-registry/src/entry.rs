@@ -56,11 +56,11 @@ impl Entry {
     pub fn parameters(&self) -> &[Parameter] {
         &self.parameters
     }
-    /// Return the kind of object that the constructor makes.
+    /// Return the kind of object that the constructor returns.
     pub fn kind(&self) -> Kind {
         self.kind
     }
-    /// Return the name of the type that the constructor makes.
+    /// Return the name of the type that the constructor returns.
     pub fn output(&self) -> &TypeName {
         &self.output
     }
@@ -76,14 +76,14 @@ impl Entry {
             Documentation::Text(text) => text.clone(),
         }
     }
-    /// Return whether the author states a proof of the claims of the constructed object. Programs
-    /// do not check this proof. Without a proof, the caller is responsible for the claims.
+    /// Return whether the author states a proof of the claims of the constructed object. No program
+    /// checks this proof. Without a proof, the caller is responsible for the claims.
     ///
     /// A constructor that is added at run time, such as a closure of a user, has no proof. A linked
     /// constructor has a proof if its documentation has a section `# Proof`. Domains, metrics,
     /// measures and functions of a release need no proof. If the documentation has a section `#
-    /// Trust`, the result is `false`. This section states the conditions that the user must
-    /// guarantee.
+    /// Trust`, the result is `false`. The section `# Trust` states the conditions that the user
+    /// must guarantee.
     pub fn proved(&self) -> bool {
         match (&self.documentation, self.kind) {
             (Documentation::Text(_), _) => false,
@@ -113,7 +113,8 @@ impl Entry {
     }
 }
 impl Entry {
-    /// Whether another crate offers the same function at the same types, with the same defaults.
+    /// Return whether `other` offers the same function with the same types and the same defaults,
+    /// from another crate.
     pub(crate) fn repeats(&self, other: &Entry) -> bool {
         let (Build::Linked(one), Build::Linked(two)) = (&self.construct, &other.construct) else {
             return false;

@@ -1,4 +1,4 @@
-//! Error messages with the request, the failure, and similar names.
+//! Error messages that state the request, the failure, and similar names.
 
 use std::{collections::BTreeSet, sync::Arc};
 
@@ -69,17 +69,18 @@ pub(crate) fn ambiguous(request: &Request, left: &[&Arc<Entry>]) -> Error {
     ))
 }
 
-/// Report the parameter that failed in the nearest signatures.
+/// Report the parameter that does not fit, in the signatures nearest to the request.
 #[cold]
 pub(crate) fn no_candidate(request: &Request, args: &Args, family: &Family) -> Error {
-    // A name of an argument is always wrong if it occurs in no signature.
+    // If the name of an argument occurs in no signature, this name is the mistake.
     if let Some(error) = unknown_name(request, args, family) {
         return error;
     }
     let refusals: Vec<Refusal> =
         family.entries.iter().filter_map(|entry| entry.refuses(request, args)).collect();
-    // Type arguments are checked first. So a signature that refuses an argument is nearer than a
-    // signature that refuses a type. An unknown name is wrong in every signature.
+    // Type arguments are checked first. So a signature that refuses an argument is nearer to the
+    // request than a signature that refuses a type. A name that is unknown in every signature is
+    // reported earlier.
     let rank = |refusal: &Refusal| match refusal {
         Refusal::Argument(..) => 0,
         Refusal::Type(..) => 1,
@@ -178,7 +179,7 @@ pub(crate) fn list(types: BTreeSet<String>) -> String {
     let others = types.iter().filter(|name| !USUAL.contains(&&***name)).cloned();
     some(usual.chain(others).collect::<Vec<_>>().iter(), LISTED)
 }
-/// Join the first items with commas. Replace the others by their number.
+/// Join the first items with commas. Replace the other items by their number.
 fn some<'a>(items: impl IntoIterator<Item = &'a String>, first: usize) -> String {
     let items: Vec<String> = items.into_iter().map(|item| format!("`{item}`")).collect();
     match items.get(..first) {

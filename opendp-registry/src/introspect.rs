@@ -10,8 +10,8 @@ use crate::{Document, Entry, Registry};
 
 impl Registry {
     /// Return the signatures that take a space, in order of name. Only the types of the space are
-    /// compared. A constructor can require more, such as bounds or a known size. The error of the
-    /// constructor then states the missing requirement.
+    /// compared. A constructor can require more, such as bounds or a known size. If such a
+    /// requirement is missing, the error of the constructor states it.
     ///
     /// ```
     /// use opendp_registry::Registry;
@@ -59,7 +59,7 @@ impl Registry {
     /// List every signature that a chain can contain, in order of name.
     fn chained(&self) -> Vec<Arc<Entry>> {
         let names = self.names().into_iter();
-        // A name with two functions cannot be used.
+        // A name that belongs to two functions cannot be used.
         let all = names.filter_map(|name| self.signatures(&name).ok()).flatten();
         all.filter(|entry| matches!(entry.kind, Kind::Transformation | Kind::Measurement)).collect()
     }

@@ -1,5 +1,5 @@
-//! Reads JSON of pipelines and data. The size is limited, and numbers are exact. Python's names of
-//! non-finite numbers are allowed.
+//! Reads JSON of pipelines and data. The size of the text is limited, and numbers are exact. The
+//! names that Python writes for non-finite numbers are allowed.
 
 use std::{borrow::Cow, fmt};
 
@@ -31,7 +31,7 @@ pub fn parse(text: &str) -> Result<Json> {
 /// Read JSON as [`parse`] does, but for a text without data: a document or a request.
 ///
 /// If a key occurs twice, the error names this key. Keys within `arg` are never named, because
-/// `arg` has the data of a request.
+/// `arg` contains the data of a request.
 ///
 /// ```
 /// # use opendp_registry::json;
@@ -55,11 +55,12 @@ fn read(text: &str, node: Node) -> Result<Json> {
         let message = error.to_string();
         let reason = match error.classify() {
             Category::Eof => "the text ends too early",
-            // Remove the place from the message of `Node`, because the error has the place too.
+            // Remove the place from the message of `Node`, because the returned error states the
+            // place too.
             Category::Data => message.split(" at line ").next().unwrap_or_default(),
             _ if message.contains("recursion limit") => "nested more than 128 levels deep",
-            // Keep the part of the message about the expected grammar, which does not reveal the
-            // text.
+            // Keep the part of the message that states the expected grammar. This part does not
+            // reveal the text.
             _ => message.split(" at line ").next().unwrap_or_default(),
         };
         // A hint is given only for texts without data.

@@ -20,8 +20,8 @@ pub(crate) enum Key {
     Json,
     Space(TypeId, TypeId),
     Descriptor(Kind, TypeId),
-    /// The types of the input domain, the input metric and the measure. Each measure has its own
-    /// conversion, so the measure is needed.
+    /// The types of the input domain, the input metric and the measure. The measure is needed,
+    /// because each measure has its own conversion.
     Measurement([TypeId; 3]),
     Object(Kind),
     Value(TypeId),
@@ -30,8 +30,8 @@ pub(crate) enum Key {
 impl Key {
     pub(crate) fn of(arg: &Arg) -> Option<Key> {
         Some(match arg {
-            // A text or null can be a type argument. The result then depends on the content of the
-            // argument. So a request with such an argument is not cached.
+            // A text or null can be a type argument. In this case, the result depends on the
+            // content of the argument. So a request with a text or null is not cached.
             Arg::Json(Json::String(_) | Json::Null) => return None,
             Arg::Json(_) => Key::Json,
             Arg::Space(space) => Key::Space(space.domain().inner_id(), space.metric().inner_id()),

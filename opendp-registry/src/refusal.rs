@@ -6,7 +6,7 @@ use serde_json::Value as Json;
 use crate::{Entry, Request};
 
 impl Entry {
-    /// Return the reason why a request does not fit this signature. Return `None` if the signature
+    /// Return the reason why a request does not fit this signature. Return `None` if the request
     /// can fit.
     pub(crate) fn refuses(&self, request: &Request, args: &Args) -> Option<Refusal> {
         for (i, (name, wanted)) in request.types.iter().enumerate() {

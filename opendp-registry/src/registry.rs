@@ -27,7 +27,7 @@ use crate::{Addition, Entry, Request};
 pub struct Registry {
     families: DashMap<String, Arc<Family>>,
     memo: DashMap<u64, Vec<Memo>>,
-    /// The objects that are made from the name of a type alone.
+    /// The objects that were made from the name of a type alone, by this name.
     pub(crate) plain: DashMap<TypeName, Constructed>,
     /// The constructor for each type of domains, metrics or measures. If there are several
     /// constructors, the first by name is used.
@@ -37,8 +37,8 @@ pub struct Registry {
     /// Notes about older documents, and whether they were taken.
     pub(crate) notes: DashMap<String, bool>,
     hasher: RandomState,
-    /// The number of additions that can change the meaning of a request. A result that was cached
-    /// before the last such addition can be outdated.
+    /// The number of additions that can change the meaning of a request. If a result was cached
+    /// before the last such addition, it can be outdated.
     epoch: AtomicU64,
     /// The number of results that were cached since the cache was emptied.
     remembered: AtomicUsize,
@@ -61,7 +61,7 @@ impl Registry {
     pub fn new() -> Self {
         Registry::collect(|_| true)
     }
-    /// Collect only the constructors that these packages registered.
+    /// Collect only the constructors that the given packages registered.
     ///
     /// The names of other packages are ignored. So constructors of other packages cannot be called,
     /// and cannot make a trusted name ambiguous.
@@ -144,7 +144,7 @@ impl Registry {
         // change the meaning of a request.
         let mut shadows = self.families.contains_key(&full_name(entry.name()));
         'added: {
-            // For a new name, this code needs one allocation and no copy.
+            // If the name is new, this code needs one allocation and no copy.
             let mut slot = match self.families.entry(entry.name().to_owned()) {
                 Slot::Vacant(slot) => {
                     slot.insert(Arc::new(Family { entries: vec![entry.clone()] }));
@@ -199,7 +199,7 @@ impl Registry {
     /// type parameter, such as `"MO": "L1Distance<i32>"`, is a type argument too. Signatures that
     /// do not fit an argument are excluded. If several signatures remain, type parameters take
     /// their defaults. If the remaining signatures read some JSON as different types, each of these
-    /// signatures decodes the JSON. The preferred types are `i32`, `i64`, `f64`, `bool` and
+    /// signatures decodes this JSON. The preferred types are `i32`, `i64`, `f64`, `bool` and
     /// `String`, in this order. If a number has a point or an exponent, `f64` is preferred over all
     /// others. JSON with the same type in all signatures has no effect on the choice.
     ///
@@ -209,8 +209,8 @@ impl Registry {
     pub fn resolve(&self, request: &str, args: &Args) -> Result<Arc<Entry>> {
         let epoch = self.epoch.load(Ordering::SeqCst);
         let hash = self.hash(request, args);
-        // The lock of the cache must be released here. The check of arguments can call
-        // constructors, which can be code of users.
+        // The lock of the cache must be released before the arguments are checked. This check can
+        // call constructors, which can be code of users.
         let known = hash.and_then(|hash| {
             let found = self.memo.get(&hash)?;
             found.iter().find(|memo| memo.is(epoch, request, args)).map(|memo| memo.entry.clone())
@@ -243,7 +243,7 @@ impl Registry {
         self.resolve(request, args)?.construct(args)
     }
 
-    /// Find the family of a name, which may lack the prefix `make_`.
+    /// Find the family of a name. The name may lack the prefix `make_`.
     fn named(&self, name: &str) -> Option<Arc<Family>> {
         let get = |name: &str| self.families.get(name).map(|family| family.value().clone());
         get(name).or_else(|| get(&full_name(name)))
@@ -265,7 +265,8 @@ impl Registry {
     }
     /// Return the kind of object that the constructor with this name makes.
     pub(crate) fn kind(&self, name: &str) -> Option<Kind> {
-        // Documents call this function for each key. So a name that is not found must cost little.
+        // The reader of documents calls this function for each key. So a name that is not found
+        // must cost little.
         let family = self.named(name).filter(|family| family.conflict().is_none())?;
         family.entries.first().map(|entry| entry.kind)
     }
@@ -310,7 +311,7 @@ impl Registry {
                 if left.len() == 1 {
                     break;
                 }
-                // The JSON fits several types, so take the usual type.
+                // If the JSON fits several types, take the usual type.
                 let one = left.iter().filter(|entry| entry.names_type(name)).count();
                 if one == 1 && left.iter().all(|entry| entry.generics.len() == 1) {
                     left.retain(|entry| entry.names_type(name));
@@ -375,8 +376,8 @@ mod tests {
     #[test]
     fn requests_that_all_differ_are_forgotten_again() {
         let registry = Registry::new();
-        // This test links only `opendp-core`. White space after a name makes another text for the
-        // same request.
+        // This test links only `opendp-core`, so few names are registered. Different white space
+        // after a name makes different texts for the same request.
         let white = |bit: u32, number: usize| if number >> bit & 1 == 0 { ' ' } else { '\t' };
         for number in 0..MOST_REMEMBERED + 1_000 {
             let end: String = (0..20).map(|bit| white(bit, number)).collect();

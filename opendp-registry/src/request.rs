@@ -14,8 +14,9 @@ use opendp_core::{Error, Result, TypeName};
 pub struct Request {
     /// The name of the constructor.
     pub name: String,
-    /// The type arguments. An argument with a name is for the type parameter of this name. The
-    /// arguments without a name are in the order of the type parameters.
+    /// The type arguments, some of which have a name. An argument with a name is for the type
+    /// parameter of this name. The arguments without a name are in the order of the type
+    /// parameters.
     pub types: Vec<(Option<String>, TypeName)>,
 }
 

@@ -10,16 +10,16 @@ use serde_json::Value as Json;
 use crate::{Document, Registry};
 
 impl Document {
-    /// Find the value of a parameter at the boundary where the map meets a bound.
+    /// Find the value of a parameter at the boundary of the values at which the map meets a bound.
     ///
-    /// The result is the value nearest to the boundary at which `map(d_in) <= d_out` holds. For
-    /// example, it is the smallest scale or the largest size that the budget allows. If the
-    /// document cannot be built at a value, or the map fails, the value does not meet the bound. If
-    /// a parameter takes only whole numbers, the search uses only whole numbers.
+    /// Among the values at which `map(d_in) <= d_out` holds, the result is the value nearest to the
+    /// boundary. For example, it is the smallest scale or the largest size that the budget allows.
+    /// If the document cannot be built at a value, or the map fails, the value does not meet the
+    /// bound. If a parameter takes only whole numbers, the search uses only whole numbers.
     ///
-    /// The bound `d_out` is read as the exact decimal number that is written. A loss is the [exact
-    /// loss](opendp_core::Measurement::exact_map) that is charged to a budget. So five releases of
-    /// a pipeline that was solved for 0.2 fit a budget of 1.
+    /// The bound `d_out` is read as the exact decimal number in the JSON. It is compared with the
+    /// [exact loss](opendp_core::Measurement::exact_map), which is charged to a budget. So five
+    /// releases of a pipeline that was solved for 0.2 fit a budget of 1.
     ///
     /// # Errors
     /// `Argument` when the document has no such parameter, or has another parameter without a
@@ -55,8 +55,8 @@ impl Document {
             other => other,
         };
         // This check reports an invalid distance. Without this check, the error would be that no
-        // value meets the budget. The map is not evaluated, because it can fail at this value and
-        // meet the budget at another value.
+        // value meets the budget. The check does not evaluate the map, because the map can fail at
+        // this value and meet the budget at another value.
         if let Some(made) = [0.5, 1.0, 2.0, 100.0].iter().find_map(|x| build(x.to_json()).ok()) {
             made.check_distances(d_in, d_out)?;
             made.check_neighbours(d_in)?;
@@ -67,8 +67,8 @@ impl Document {
         }
         let found = search::<f64>(&build, d_in, d_out).map_err(unmet)?;
         // The found value can be the end of the valid values, and not a boundary of the map. At an
-        // end, the float below gives an error, and the map still meets the bound at the float
-        // above.
+        // end, the next lower float gives an error, and the map still meets the bound at the next
+        // higher float.
         let end = f64::from_json(&found)?;
         let meets = |x: f64| build(x.to_json()).and_then(|made| meets(&made, d_in, d_out));
         if end.abs() <= f64::MIN_POSITIVE
@@ -92,7 +92,7 @@ fn search<T: Bisect + Codec>(
     let meets = |value: T| meets(&build(value.to_json())?, d_in, d_out);
     binary_search(meets, None).map(|value| value.to_json())
 }
-/// Return whether a map meets a bound. Compare both the floats and the exact numbers that budgets
+/// Return whether a map meets a bound. Compare the floats, and also the exact numbers that budgets
 /// add.
 fn meets(made: &Constructed, d_in: &Json, d_out: &Json) -> Result<bool> {
     let Constructed::Measurement(measurement) = made else { return made.check(d_in, d_out) };
@@ -104,7 +104,7 @@ fn meets(made: &Constructed, d_in: &Json, d_out: &Json) -> Result<bool> {
         (Ok(loss), Some(most)) if loss.len() == most.len() => {
             loss.iter().zip(&most).all(|(loss, most)| loss <= most)
         }
-        // The loss has no exact parts. An example is a profile.
+        // The loss has no exact parts, as for a profile.
         _ => true,
     })
 }
@@ -119,7 +119,7 @@ fn written(d_out: &Json) -> Option<Vec<Exact>> {
         one => Some(vec![part(one)?]),
     }
 }
-/// Write the reason why no value of a parameter is a boundary.
+/// Return the reason why no value of a parameter is a boundary.
 fn why(
     build: &impl Fn(Json) -> Result<Constructed>,
     parameter: &str,

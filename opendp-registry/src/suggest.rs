@@ -29,8 +29,8 @@ pub struct Goal<'a> {
     unproved: bool,
 }
 impl<'a> Goal<'a> {
-    /// State the space of the data, the measure of the loss, the distance of neighbours, and the
-    /// largest allowed loss. All four values are in document form.
+    /// State the space of the data, the measure of the loss, the distance between neighbours, and
+    /// the largest allowed loss. All four values are in document form.
     pub fn new(space: Json, measure: Json, d_in: Json, d_out: Json) -> Self {
         let (facts, limits) = (BTreeMap::new(), Limits::default());
         Goal { space, measure, d_in, d_out, facts, about: None, limits, unproved: false }
@@ -71,8 +71,8 @@ impl fmt::Debug for Goal<'_> {
 pub struct Limits {
     /// The largest number of links in a chain. Conversions of the measure do not count.
     pub links: usize,
-    /// The largest number of calls of constructors. Bisections of the noise do not count. There are
-    /// at most four bisections for each result.
+    /// The largest number of calls of constructors. Calls in bisections of the noise do not count,
+    /// and each result has at most four bisections.
     pub calls: usize,
     /// The largest number of suggestions.
     pub results: usize,
@@ -98,8 +98,8 @@ pub struct Suggestion {
     /// probability at most 0.05.
     pub accuracy: Vec<Option<f64>>,
 }
-/// A constructor that is in no found chain. Either the constructor takes the data, or the goal is
-/// about the constructor.
+/// A constructor that does not occur in any chain that was found. Either the constructor takes the
+/// data, or the goal is about the constructor.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Obstacle {
     /// The constructor.
@@ -117,7 +117,7 @@ pub struct Suggestions {
     pub found: Vec<Suggestion>,
     /// The constructors that could not be used, with the missing facts.
     pub obstacles: Vec<Obstacle>,
-    /// The number of calls of constructors, without bisections.
+    /// The number of calls of constructors, without the calls in bisections.
     pub calls: usize,
     /// Whether the search ended before it reached the limit of calls.
     pub whole: bool,
@@ -136,7 +136,7 @@ impl Registry {
     ///
     /// Every suggestion was built, and its loss was checked. If a chain has noise, a search finds
     /// the parameter of the noise. The search does not use constructors without a stated proof, and
-    /// it does not use older names. If several chains have the same statistic, only the shortest
+    /// it does not use older names. If several chains compute the same statistic, only the shortest
     /// are suggested.
     ///
     /// ```
@@ -173,7 +173,7 @@ impl Registry {
             d_in.map_err(|error| error.at("d_in"))?;
         }
         let mut facts = goal.facts.clone();
-        // A conversion gets the delta of the budget.
+        // If no fact states a delta, conversions use the delta of the budget.
         if let Some(delta) = goal.d_out.get(1) {
             facts.entry("delta".to_owned()).or_insert_with(|| delta.clone());
         }

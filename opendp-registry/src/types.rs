@@ -32,8 +32,8 @@ impl Registry {
         }
         entry.construct(&args)
     }
-    /// Check the arguments that are objects in the place of types. Such an object must not have its
-    /// own arguments, because they would be ignored.
+    /// Check the arguments that are objects in the place of types. Such an object must not have
+    /// arguments of its own, because these arguments would be ignored.
     pub(crate) fn check_type_arguments(&self, entry: &Entry, args: &Args) -> Result<()> {
         for (name, arg) in args.iter() {
             let Arg::Made(made) = arg else { continue };

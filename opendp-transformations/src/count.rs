@@ -42,9 +42,9 @@ pub use tally::Tally;
 ///
 /// # Proof
 /// If one record is added or removed, the number of records changes by one. If each of two numbers
-/// is limited to at most `m`, their distance does not increase. So the symmetric distance of two
-/// data sets bounds the difference of their counts. A known size does not change the function or
-/// the map.
+/// is limited to at most `m`, the distance between them does not increase. So the symmetric
+/// distance between two data sets bounds the difference of their counts. A known size does not
+/// change the function or the map.
 ///
 /// # Errors
 /// The map returns `FailedCast` when `d_in` does not fit `TO`.
@@ -76,8 +76,8 @@ register! {
             TO in [i32, i64, u32, u64, usize, f64] = i32;
 }
 
-/// Make a transformation that counts records as an `i32`, like [`make_count`] with the type that
-/// documents use by default.
+/// Make a transformation that counts records as an `i32`. This is the default type of
+/// [`make_count`] in documents.
 ///
 /// A program that calls this function needs no type argument.
 ///

@@ -5,7 +5,7 @@
 //! file contains the precondition, the map, the proof of the map, and tests that try to refute the
 //! map.
 //!
-//! - Functions of each row alone: [`make_is_equal`], [`make_clamp`], [`make_cast`],
+//! - Functions that act on each row alone: [`make_is_equal`], [`make_clamp`], [`make_cast`],
 //!   [`make_cast_default`], [`make_cast_inherent`], [`make_find`], [`make_find_bin`],
 //!   [`make_index`], [`make_identity`], and [`make_row_by_row`] for a function of your own.
 //! - Missing values: [`make_is_null`], [`make_impute_constant`], [`make_impute_uniform_float`],
@@ -82,7 +82,7 @@ mod test_checks;
 mod user_transformation;
 mod widest;
 
-// Functions of each record alone.
+// Functions that act on each record alone.
 pub use rows::{
     Nullable, RoundCast, make_cast, make_cast_default, make_cast_inherent, make_clamp, make_find,
     make_find_bin, make_identity, make_impute_constant, make_impute_uniform_float, make_index,

@@ -26,22 +26,22 @@ use opendp_core::{
 /// Let `c` be the absolute value of the constant, and `d` the smaller of `d_in` and the width of
 /// the bounds. Then `d_out = c * d + u`, rounded up. Here `u` is the distance from the largest
 /// product to the next float toward zero. The term `u` is dropped when `d` is zero. The term `u` is
-/// also dropped when `c` is zero or a power of two of at least 1, because such products are exact.
+/// also dropped when `c` is zero or a power of two of at least 1. Such products are exact.
 ///
 /// # Proof
-/// Clamping does not increase the distance of two numbers. After clamping, this distance is at most
-/// the width of the bounds. Let `g` be the exact product, saturated at the ends of the finite
+/// Clamping does not increase the distance between two numbers. After clamping, this distance is at
+/// most the width of the bounds. Let `g` be the exact product, saturated at the ends of the finite
 /// floats. Saturation does not increase distances, so `g` has the Lipschitz constant `c`. The
-/// output is `g` rounded to nearest. If a product exceeds the largest float by less than half of
-/// the spacing of floats, the product rounds to the largest float. If the product is larger,
-/// rounding gives an infinity, and the function replaces the infinity by the largest float. Let `m`
-/// be the largest product, rounded up and limited to the largest float. The magnitude of `g` is at
-/// most `m`, and `u` is the spacing of floats below `m`. So the two floats around `g` are at most
-/// `u` apart, also if these floats are subnormal. Each output differs from its exact product `g` by
-/// at most `u / 2`. So the distance of two outputs exceeds the distance of their exact products by
-/// at most `u`. Equal inputs have equal outputs. Multiplication by a power of two of at least 1
-/// only shifts the exponent, also for a subnormal number. So such a product is exact, or it exceeds
-/// the largest float.
+/// output is `g` rounded to nearest. Suppose that a product exceeds the largest float by less than
+/// half of the spacing of floats. Then the product rounds to the largest float. If the product is
+/// larger, rounding gives an infinity, and the function replaces the infinity by the largest float.
+/// Let `m` be the largest product, rounded up and limited to the largest float. The magnitude of
+/// `g` is at most `m`, and `u` is the spacing of floats below `m`. So the two floats around `g` are
+/// at most `u` apart, also if these floats are subnormal. Each output differs from its exact
+/// product `g` by at most `u / 2`. So the distance between two outputs exceeds the distance between
+/// their exact products by at most `u`. Equal inputs have equal outputs. Multiplication by a power
+/// of two of at least 1 only shifts the exponent, also for a subnormal number. So such a product is
+/// exact, or it exceeds the largest float.
 ///
 /// # Errors
 /// `MakeTransformation` when the constant or a bound is infinite or NaN. The map returns `Overflow`
@@ -96,7 +96,7 @@ register! {
         for T in [f32, f64];
 }
 
-/// Bound how much rounding can increase the distance of two products.
+/// Return an upper bound on how much rounding can increase the distance between two products.
 fn rounding<T: Float>(factor: T, lower: T, upper: T) -> Result<T> {
     let (lower, upper) = (lower.total_abs()?, upper.total_abs()?);
     let magnitude = if lower < upper { upper } else { lower };
@@ -170,7 +170,7 @@ mod tests {
         assert_eq!(d_out, 3.0 + 3.552713678800501e-15);
         assert_eq!(make(0.0, 0.0, 0.0).map(&1.0), Ok(0.0));
         assert_eq!(make(2.0, 0.0, 10.0).map(&0.0), Ok(0.0));
-        // The width of the bounds limits the distance of the clamped numbers.
+        // The width of the bounds limits the distance between the clamped numbers.
         assert_eq!(make(2.0, 0.0, 10.0).map(&f64::INFINITY), Ok(20.0));
         assert_eq!(make(2.0, 0.0, f64::MAX).map(&1e308).unwrap_err().kind(), "Overflow");
         assert_eq!(make(2.0, 0.0, 1.0).map(&f64::NAN).unwrap_err().kind(), "FailedMap");

@@ -1,4 +1,4 @@
-//! Functions of each record alone.
+//! Functions that act on each record alone.
 
 // Constructors.
 mod cast;

@@ -38,12 +38,12 @@ pub use variance::make_variance;
 /// The records are within finite bounds and not NaN: use `make_clamp` first.
 ///
 /// # Function
-/// Integers are added exactly. A total that is out of the range of `T` becomes the nearest `T`.
-/// Each float is rounded to a multiple of about `2^-51` of the larger bound. These multiples are
-/// added exactly, and the total is rounded toward zero to an `f64`. If the size is unknown, there
-/// is a limit of `2^25` (33 million) times the larger bound. The part of a total above this limit
-/// is made a little smaller. The proof of the map requires this reduction. For bounds with few
-/// digits, such as 1 or 1000, the limit is above `10^13` times the larger bound.
+/// Integers are added exactly. A total that is out of the range of `T` becomes the nearest value of
+/// `T`. For floats, let `m` be the larger magnitude of the two bounds. Each float is rounded to a
+/// multiple of about `2^-51 m`. These multiples are added exactly, and the total is rounded toward
+/// zero to an `f64`. If the size is unknown, there is a limit of `2^25 m` (33 million times `m`).
+/// The part of a total above this limit is made a little smaller. The proof of the map requires
+/// this reduction. For bounds with few digits, such as 1 or 1000, the limit is above `10^13 m`.
 ///
 /// # Postcondition
 /// The output is the sum, never NaN or infinite.
@@ -56,17 +56,17 @@ pub use variance::make_variance;
 /// - known size: `floor(d / 2) * (U - L)`.
 ///
 /// For integers, the map is exact. For floats of unknown size, the map is the smaller of two
-/// numbers. For the first number, the larger bound is rounded up to 28 significant bits before the
-/// product. For the second number, the value of the last of these 28 bits is added to the product.
-/// For floats of known size, the product is rounded up to the spacing of floats at the largest
-/// possible sum.
+/// numbers. For the first number, `max(|L|, |U|)` is rounded up to 28 significant bits before the
+/// product is computed. For the second number, the value of the last of these 28 bits is added to
+/// the product. For floats of known size, the product is rounded up to the spacing of floats at the
+/// largest possible sum.
 ///
 /// # Proof
-/// A record added or removed changes the exact sum by at most `max(|L|, |U|)`. Two data sets of the
-/// same size differ by `floor(d / 2)` replaced records. Each replaced record changes the exact sum
-/// by at most `U - L`. Saturation at the ends of `T` does not increase the distance of two
-/// integers. The source files `float_sum.rs` and `rounding.rs` prove that the map covers the
-/// rounding of floats.
+/// A record that is added or removed changes the exact sum by at most `max(|L|, |U|)`. Two data
+/// sets of the same size differ by `floor(d / 2)` replaced records. Each replaced record changes
+/// the exact sum by at most `U - L`. Saturation at the ends of `T` does not increase the distance
+/// between two integers. The source files `float_sum.rs` and `rounding.rs` prove that the map
+/// covers the rounding of floats.
 ///
 /// # Errors
 /// `MakeTransformation` when the input domain has no bounds or contains NaN, or when a bound is

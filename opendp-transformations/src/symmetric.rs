@@ -17,8 +17,8 @@ pub(crate) type Aggregate<T, DO, MO> = Transformation<Records<T>, SymmetricDista
 /// Convert an aggregate under the symmetric distance to an aggregate under any dataset metric.
 ///
 /// Inputs at distance `d_in` in the metric `M` are at symmetric distance at most
-/// `to_symmetric(d_in)`. At that distance, the map of the aggregate bounds the distance of the
-/// outputs.
+/// `to_symmetric(d_in)`. For this symmetric distance, the map of the aggregate bounds the distance
+/// between the outputs.
 pub(crate) fn through_symmetric<T, M, DO, MO>(
     input: Space<Records<T>, M>,
     build: impl FnOnce(Space<Records<T>, SymmetricDistance>) -> Result<Aggregate<T, DO, MO>>,
@@ -40,8 +40,8 @@ pub(crate) fn to_symmetric<M: DatasetMetric>(metric: &M) -> StabilityMap<M, Symm
     StabilityMap::new(move |d_in: &u32| metric.to_symmetric(*d_in))
 }
 
-/// Build the map of a count that changes by at most one for each record added or removed. The map
-/// is `d_out = d`, cast and rounded up, where `d` is the symmetric distance.
+/// Build the map of a count that changes by at most one for each record that is added or removed.
+/// The map is `d_out = d`, cast and rounded up, where `d` is the symmetric distance.
 pub(crate) fn one_each<M: DatasetMetric, MO: Metric>(metric: &M) -> StabilityMap<M, MO>
 where
     MO::Distance: InfCast<u32>,
@@ -49,8 +49,8 @@ where
     let metric = metric.clone();
     StabilityMap::new(move |d_in: &u32| MO::Distance::inf_cast(metric.to_symmetric(*d_in)?))
 }
-/// Build the map of `one_each` for the counts of the parts of a partition. Each record added or
-/// removed changes the count of one part by one.
+/// Build the map for the counts of the parts of a partition; see `one_each`. Each record that is
+/// added or removed changes the count of one part by one.
 pub(crate) fn one_in_one<M: DatasetMetric, T: Tally>(
     metric: &M,
 ) -> StabilityMap<M, L01InfDistance<AbsoluteDistance<T>>> {
@@ -61,7 +61,7 @@ pub(crate) fn one_in_one<M: DatasetMetric, T: Tally>(
         Ok((d, count, count))
     })
 }
-/// Make a count that changes by at most one for each record added or removed.
+/// Make a count that changes by at most one for each record that is added or removed.
 pub(crate) fn counted<T: Atom, M: DatasetMetric, TO: Tally>(
     input: Space<Records<T>, M>,
     count: Function<Vec<T>, TO>,

@@ -13,8 +13,8 @@ pub(crate) mod metrics {
     };
 }
 
-/// Check that `f(x ++ y) = f(x) ++ f(y)`, where `++` joins two data sets. Every function of each
-/// record alone has this property.
+/// Check that `f(x ++ y) = f(x) ++ f(y)`, where `++` joins two data sets. Every function that acts
+/// on each record alone has this property.
 pub(crate) fn row_law<DI, MI, DO, MO, I, O>(
     transformation: &Transformation<DI, MI, DO, MO>,
     data: &[Vec<I>],
@@ -42,7 +42,7 @@ where
     Ok(cases)
 }
 
-/// Check all laws of a function of each record alone, with and without a known size.
+/// Check all laws of a function that acts on each record alone, with and without a known size.
 #[track_caller]
 pub(crate) fn check_rows<D, M, E, MO>(
     element: &D,
@@ -83,10 +83,9 @@ pub(crate) fn orders<T: Clone>(items: &[T]) -> Vec<Vec<T>> {
     orders(rest).into_iter().flat_map(insert).collect()
 }
 
-/// Check the map of a random transformation. For two close inputs, there must be a joint
-/// distribution of their outputs. In this joint distribution, the two outputs are always as close
-/// as the map states. `outputs` lists all outputs of an input. All these outputs are equally
-/// likely.
+/// Check the map of a random transformation. For two close inputs, the outputs must have a suitable
+/// joint distribution: in this distribution, they are always as close as the map states. `outputs`
+/// lists all outputs of an input. All these outputs are equally likely.
 ///
 /// Repeat each of the two lists of outputs until both lists have the same length. The joint
 /// distribution exists if and only if the repeated lists have a perfect matching of close outputs.

@@ -9,7 +9,7 @@ use opendp_core::{Domain, Function, Metric, Result, Space, StabilityMap, Transfo
 /// * `input` - the input space
 /// * `output` - the output space
 /// * `function` - the function
-/// * `stability_map` - the bound on the distance of outputs, given a distance of inputs
+/// * `stability_map` - the bound on the distance between outputs, given the distance between inputs
 ///
 /// # Precondition
 /// For each member of the input domain, the function returns a member of the output domain, without

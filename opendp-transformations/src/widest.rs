@@ -4,8 +4,8 @@
 /// detected at run time.
 ///
 /// The result has the same bits on every processor. The compiler does not reorder operations, and
-/// does not fuse a product with a sum. Only code that is inlined into `work` is compiled this way.
-/// So write loops in `work`, instead of chains of iterators.
+/// does not fuse a product with a sum. Only code that is inlined into `work` is compiled for these
+/// instructions. So write loops in `work`, instead of chains of iterators.
 #[inline(always)]
 pub(crate) fn widest<R>(work: impl FnOnce() -> R) -> R {
     pulp::Arch::new().dispatch(work)

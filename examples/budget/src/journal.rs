@@ -42,8 +42,8 @@ impl Kept {
         let entries = history.iter().map(|kept| read_all(&kept.release, kept.loss.members()));
         Ok(entries.collect::<Result<Vec<_>>>()?.into_iter().flatten().collect())
     }
-    /// Charge for releases in one entry of the ledger. The entry of a plan has the id of the plan.
-    /// So a ledger holds each plan once.
+    /// Charge the losses of releases in one entry of the ledger. The entry of a plan has the id of
+    /// the plan. So a ledger contains each plan at most once.
     fn charge(&self, entries: &[Entry]) -> Result<()> {
         let loss = Loss::together(entries.iter().map(loss_of).collect::<Result<_>>()?)?;
         let kept = match entries {
@@ -65,7 +65,7 @@ impl Kept {
             number += 1;
             match release(&format!("question {number}")) {
                 Ok(release) if !release.repeated() => return Ok(()),
-                // Another process has already used this number of a question.
+                // Another process has already used this number for a question.
                 Ok(_) => {}
                 Err(error) if error.kind() == "Argument" => {}
                 Err(error) => return Err(error),
@@ -80,7 +80,8 @@ impl Journal for Kept {
     fn record_plan(&self, entries: &[Entry]) -> Result<()> {
         self.charge(entries)
     }
-    // The ledger computes its filters when a budget is created, so a plan cannot reserve others.
+    // The ledger computes its filters when a budget is created. So a plan cannot reserve other
+    // filters.
     fn reserves(&self) -> bool {
         false
     }
@@ -97,7 +98,7 @@ fn loss_of(entry: &Entry) -> Result<Loss> {
 }
 
 /// Write the facts about a question that the ledger keeps. The ledger does not contain the answer,
-/// because noise is drawn afterwards.
+/// because the noise of the answer is drawn afterwards.
 fn write(entry: &Entry) -> Json {
     let left: Vec<String> = entry.left.iter().map(Exact::to_string).collect();
     json!({
@@ -216,7 +217,7 @@ mod tests {
         let history = ledger.history(BUDGET).unwrap();
         assert_eq!((history.len(), history[0].loss.members().len()), (1, 3));
         assert_eq!(history[0].id, "plan May");
-        // A later process continues with the same account, and does not draw the plan again.
+        // A later process continues with the same account, and does not answer the plan again.
         let second = life().unwrap();
         assert_eq!(second.report().exact_total(), spent);
         assert_eq!(second.report().entries().len(), 3);
@@ -224,7 +225,8 @@ mod tests {
         let (refused, same) = release("May");
         assert!(refused.unwrap_err().to_string().contains("`May` was charged before"));
         assert_eq!(same, spent);
-        // A process that opened the ledger before the charge does not draw it either.
+        // A process that opened the ledger before the plan was charged does not answer the plan
+        // again either.
         let early = life().unwrap();
         release("June").0.unwrap();
         let mut late = early.plan().with_id("June");

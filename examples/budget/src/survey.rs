@@ -15,7 +15,7 @@ pub(crate) type Loss = Approximate<MaxDivergence>;
 
 /// The number of questions.
 pub(crate) const QUESTIONS: usize = 10;
-/// The probability with which an interval may miss the truth.
+/// The largest probability with which an interval may miss the true answer.
 const ALPHA: f64 = Context::<Loss>::ALPHA;
 
 /// Open a budget for ten questions. One person is one row of the survey.
@@ -27,7 +27,7 @@ pub(crate) fn open(table: Table, epsilon: f64, delta: f64) -> Result<Context<Los
     Context::new(table, PrivacyUnit::person(1)?, budget, Split::evenly(QUESTIONS)?)
 }
 
-/// Open a budget in a ledger. Earlier runs can have opened this budget before.
+/// Open a budget in a ledger. An earlier run can already have opened this budget.
 ///
 /// The losses of earlier runs remain charged. The loss of each question is written to the ledger
 /// before the answer is drawn.
@@ -75,8 +75,8 @@ pub(crate) fn ask(context: &Context<Loss>) -> Result<Vec<Line>> {
     let women = women.count().laplace()?.release()?;
     lines.push(number("women who work", &women, women.value as f64)?);
 
-    // In a survey file, 99 hours mean that the person gave no answer. The bounds are public,
-    // because they were chosen without the data.
+    // In a survey file, the value 99 for the hours means that the person gave no answer. The bounds
+    // are public, because they were chosen without the data.
     let hours = workers("hours a week").column("hours").impute(99.0).filter(|hours| *hours < 99.0);
     let hours = hours.clamp(0.0, 80.0).sum().laplace()?.release()?;
     lines.push(number("hours a week", &hours, hours.value)?);
@@ -107,9 +107,8 @@ pub(crate) fn ask(context: &Context<Loss>) -> Result<Vec<Line>> {
         question: "sectors".into(),
         answer: format!("{} of them; {shown}", found.len()) + &within(sectors.accuracy, ""),
     });
-    // The last question depends on the answer about sectors. The last question asks for the sectors
-    // with the most women. If the threshold has hidden all sectors, use the sectors of the
-    // classification.
+    // The last question asks for the sectors with the most women among the released sectors. If the
+    // threshold has hidden all sectors, use the sectors of the classification.
     if most.is_empty() {
         most = ('A'..='U').map(String::from).collect();
     }
@@ -120,7 +119,7 @@ pub(crate) fn ask(context: &Context<Loss>) -> Result<Vec<Line>> {
     lines.push(Line { question: "women's sectors".into(), answer: chosen.join(", ") });
     Ok(lines)
 }
-/// Return a sector for display. In survey files, an unknown sector is empty.
+/// Return a sector for display. In survey files, the text of an unknown sector is empty.
 fn named(sector: &str) -> &str {
     if sector.is_empty() { "not stated" } else { sector }
 }

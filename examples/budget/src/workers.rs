@@ -10,8 +10,7 @@ use rand::{Rng, SeedableRng, rngs::ChaCha20Rng};
 
 /// Read the columns that the questions use from a CSV file of the survey.
 ///
-/// Reading cannot fail because of a cell. Every line is one person, and an unreadable cell is a
-/// missing value.
+/// No cell causes an error. Every line is one person, and an unreadable cell is a missing value.
 ///
 /// # Errors
 /// `FailedFunction` when the file cannot be read, `Argument` when a column is missing.
@@ -41,8 +40,8 @@ pub(crate) fn generate(people: usize, seed: u64) -> Result<Table> {
     let mut random = ChaCha20Rng::seed_from_u64(seed);
     let (mut sex, mut age, mut status) = (Vec::new(), Vec::new(), Vec::new());
     let (mut hours, mut sector) = (Vec::new(), Vec::new());
-    // Draw a number below `n`. The draw slightly favours some numbers. This error is harmless for
-    // fictitious people.
+    // Draw a number below `n`. Some numbers are slightly more likely than others. This difference
+    // is harmless for fictitious people.
     let mut below = |n: u32| random.next_u32() % n;
     for _ in 0..people {
         let years: f64 = f64::from(15 + below(75));

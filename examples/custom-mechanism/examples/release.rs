@@ -1,4 +1,4 @@
-//! A release from JSON: a document, data, and the distance of neighbours.
+//! A release from JSON: a document, data, and the distance between neighbours.
 //!
 //! ```text
 //! cargo run --example release -- documents/edge_count.json documents/graph.json 1
@@ -12,7 +12,7 @@ use opendp_core::{Codec, Domain, Error, Result};
 use opendp_registry::{Document, Registry, json};
 use serde_json::{Value as Json, json};
 
-// The linker drops a crate that no code names, and its constructors with it.
+// If no code names a crate, the linker drops the crate and its constructors.
 use custom_mechanism as _;
 
 fn main() -> ExitCode {

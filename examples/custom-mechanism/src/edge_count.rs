@@ -13,7 +13,7 @@ use crate::{EdgeDistance, Graph, GraphDomain};
 /// None.
 ///
 /// # Precondition
-/// The input is a space of graphs with the distance of edges added or removed.
+/// The input is a space of graphs. Its metric counts the edges added or removed.
 ///
 /// # Postcondition
 /// The output is the number of edges, between 0 and the number of pairs of nodes.

@@ -1,4 +1,4 @@
-//! The distance of edges added or removed. This file defines a metric.
+//! The distance that counts the edges added or removed. This file defines a metric.
 
 use opendp_core::{
     DistanceOn, Error, Metric, MetricOn, Result, TheMetric, descriptor, named, register,
@@ -9,8 +9,8 @@ use crate::{Graph, GraphDomain};
 
 /// The number of edges that are in only one of two graphs.
 ///
-/// At distance 1, it is private whether an edge connects two nodes. The identities of the nodes are
-/// public. The distance does not protect a node together with all of its edges.
+/// If neighbours are at distance 1, it is private whether an edge connects two nodes. The
+/// identities of the nodes are public. A node together with all of its edges is not protected.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct EdgeDistance;
 

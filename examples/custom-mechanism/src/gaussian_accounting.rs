@@ -13,8 +13,8 @@ const ROOT_OF_HALF_PI: f64 = 1.253_314_137_315_500_4;
 
 /// Convert the loss of a pure mechanism to Gaussian differential privacy.
 ///
-/// The composition of many pure losses is smaller in this measure. For `n` equal losses, the
-/// composed loss grows with the root of `n`. The sum of the epsilons grows with `n`.
+/// The composed loss of many mechanisms is smaller in this measure. For `n` equal losses, the
+/// composed loss grows with the root of `n`, but the sum of the epsilons grows with `n`.
 ///
 /// # Arguments
 /// * `measurement` - a mechanism whose measure is `MaxDivergence`
@@ -30,21 +30,20 @@ const ROOT_OF_HALF_PI: f64 = 1.253_314_137_315_500_4;
 ///
 /// # Proof
 /// Let `Phi` be the distribution function of a standard normal variable, `phi` its density, and `e`
-/// the pure loss. The trade-off curve of `e`-DP bounds how well two neighbours can be
-/// distinguished. The curve joins three points by lines: `(0, 1)`, `(1, 0)` and `(k, k)` for
-/// `k = 1 / (1 + exp(e))` (Dong, Roth, Su 2022, Proposition 3). The trade-off curve of mu-GDP is
-/// convex, ends in the same two points, and crosses the diagonal at `Phi(-mu / 2)` (Section 2.2
-/// there). If `Phi(-mu / 2)` is at most `k`, then the curve of mu-GDP is nowhere above the lines.
-/// Then the mechanism is mu-GDP.
+/// the pure loss. The trade-off curve of `e`-DP states how well two neighbours can be distinguished
+/// at most. The curve joins three points by lines: `(0, 1)`, `(1, 0)` and `(k, k)` for `k = 1 /
+/// (1 + exp(e))` (Dong, Roth, Su 2022, Proposition 3). The trade-off curve of mu-GDP is convex,
+/// ends in the points `(0, 1)` and `(1, 0)`, and crosses the diagonal at `Phi(-mu / 2)` (Section
+/// 2.2 of the paper). If `Phi(-mu / 2)` is at most `k`, then the curve of mu-GDP is nowhere above
+/// the lines. Then the mechanism is mu-GDP.
 ///
 /// Let `g(t) = ln(Phi(t) / Phi(-t))`, so that `Phi(-t) <= k` means `e <= g(t)` at `t = mu / 2`. Now
 /// `g(0) = 0` and `g'(t) = phi(t) / (Phi(t) Phi(-t))`. For two standard normal variables, the
-/// probability of the square `[-t, t]^2` is at least the probability of the disk inside it:
-/// `(2 Phi(t) - 1)^2 >= 1 - exp(-t^2 / 2)`. So
-/// `4 Phi(t) Phi(-t) = 1 - (2 Phi(t) - 1)^2 <= exp(-t^2 / 2)`, and
-/// `g'(t) >= 4 phi(0) = 4 / sqrt(2 pi)`. So `g(mu / 2) >= mu * 2 / sqrt(2 pi) = mu / sqrt(pi / 2)`.
-/// The right side is `e` for `mu = sqrt(pi / 2) e`. A larger `mu` is a weaker guarantee, so
-/// rounding up is valid.
+/// probability of the square `[-t, t]^2` is at least the probability of the disk inside it: `(2
+/// Phi(t) - 1)^2 >= 1 - exp(-t^2 / 2)`. So `4 Phi(t) Phi(-t) = 1 - (2 Phi(t) - 1)^2 <= exp(-t^2 /
+/// 2)`, and `g'(t) >= 4 phi(0) = 4 / sqrt(2 pi)`. So `g(mu / 2) >= mu * 2 / sqrt(2 pi) = mu /
+/// sqrt(pi / 2)`. The right side equals `e` for `mu = sqrt(pi / 2) e`. A larger `mu` is a weaker
+/// guarantee, so the map may round up.
 ///
 /// # Errors
 /// `MeasureMismatch` when the measure is not `MaxDivergence`.

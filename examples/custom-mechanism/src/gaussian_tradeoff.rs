@@ -14,7 +14,7 @@ use serde_json::Value as Json;
 /// "Gaussian Differential Privacy", Definition 4).
 ///
 /// The losses `mu_1` to `mu_n` of several mechanisms compose as `sqrt(mu_1^2 + ... + mu_n^2)`
-/// (Corollary 2 there).
+/// (Corollary 2 of the paper).
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct GaussianTradeoff;
 
@@ -36,12 +36,13 @@ impl Measure for GaussianTradeoff {
         }
         losses.iter().try_fold(0.0, |sum: f64, mu| sum.inf_add(mu.inf_mul(*mu)?))?.inf_sqrt()
     }
-    /// Bound delta by `exp(-t^2 / 2) / 2`, for `t = epsilon / mu - mu / 2 > 0`.
+    /// Return the upper bound `exp(-t^2 / 2) / 2` on delta, for `t = epsilon / mu - mu / 2 > 0`.
     ///
     /// A mu-GDP mechanism is (epsilon, delta)-DP for `delta = Phi(-t) - exp(epsilon) Phi(-t - mu)`
-    /// (Corollary 1 of the paper). This is at most `Phi(-t)`. Let `x = exp(-t^2 / 2)`. Two standard
-    /// normal variables are in the square `[-t, t]^2` with probability `(1 - 2 Phi(-t))^2`, and in
-    /// the disk inside it with probability `1 - x`. So `2 Phi(-t) <= 1 - sqrt(1 - x) <= x`.
+    /// (Corollary 1 of the paper). This delta is at most `Phi(-t)`. Let `x = exp(-t^2 / 2)`. Two
+    /// standard normal variables are in the square `[-t, t]^2` with probability `(1 - 2
+    /// Phi(-t))^2`, and in the disk inside this square with probability `1 - x`. So `2 Phi(-t) <=
+    /// 1 - sqrt(1 - x) <= x`.
     fn profile(&self, loss: &f64) -> Result<PrivacyProfile> {
         let mu = *loss;
         Ok(PrivacyProfile::new(move |epsilon| {

@@ -3,10 +3,11 @@
 use opendp_core::{Codec, Result, carrier, named};
 use serde_json::Value as Json;
 
-/// A simple graph: edges between numbered nodes, without direction, loops or repetition.
+/// A simple graph: edges between numbered nodes. The edges have no direction, no edge is a loop,
+/// and no edge is repeated.
 ///
 /// A graph is stored in a unique form. Each edge goes from its smaller node to its larger node, and
-/// the edges are sorted. So two graphs are equal when they have the same edges.
+/// the edges are sorted. So two graphs with the same edges are stored identically.
 ///
 /// ```
 /// # use custom_mechanism::Graph;

@@ -44,7 +44,7 @@ impl GraphDomain {
     }
     /// Return the number of pairs of nodes. Each pair may be an edge or not.
     pub fn possible_edges(&self) -> u32 {
-        // 65536 * 65535 fits. For 0 nodes the second factor has no effect.
+        // 65536 * 65535 fits `u32`. For 0 nodes, the product is 0.
         self.nodes * self.nodes.saturating_sub(1) / 2
     }
 }

@@ -1,15 +1,17 @@
-//! Graphs that tests draw: with them, every transformation from graphs is tested in one line.
+//! Graphs that tests draw. With these graphs, one line tests a transformation from graphs.
 
 use opendp_core::laws::{Draw, Sample};
 
 use crate::{Graph, GraphDomain};
 
-/// The number of nodes among which all graphs are listed. They have 6 pairs, so 64 graphs.
+/// The number of nodes for which all graphs are listed. Four nodes have 6 pairs, so there are 64
+/// graphs.
 const FEW_NODES: u32 = 4;
 /// The number of nodes of a larger graph.
 const MORE_NODES: u32 = 12;
 
-/// The nodes with the largest numbers are drawn: an error at the end of the domain shows there.
+/// Edges between the nodes with the largest numbers are drawn, because they show an error at the
+/// end of the domain.
 impl Sample for GraphDomain {
     fn few(&self, _draw: &mut Draw) -> Vec<Graph> {
         let pairs = last_pairs(self, FEW_NODES);

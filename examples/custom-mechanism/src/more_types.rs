@@ -1,7 +1,8 @@
 //! Registers a constructor of the framework for one more type. The framework itself does not
 //! register the constructor for this type.
 //!
-//! The function is the same, so the name still has one meaning. Only the list of types is longer.
+//! The registered function is the same, so the name still has one meaning. Only the list of types
+//! is longer.
 
 use opendp_core::{
     ChangeOneDistance, HammingDistance, InsertDeleteDistance, SymmetricDistance, register,

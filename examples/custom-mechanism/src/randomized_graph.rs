@@ -27,17 +27,17 @@ use crate::{EdgeDistance, FlipProbability, Graph, GraphDomain};
 /// by this number. Each operation rounds up.
 ///
 /// # Proof
-/// A member is one bit for each pair of nodes. The release has each bit flipped independently with
-/// probability `p = flip`. This is exact, because `bernoulli` uses the exact value of the float.
-/// Let `n` be the number of pairs, and `h(r, x)` the number of pairs in which a release `r` differs
-/// from a graph `x`. The release `r` has probability `p^h(r, x) (1 - p)^(n - h(r, x))`. The
-/// distance of two graphs is the number of pairs in which they differ, and it is at most `n`. Let
-/// `y` be a graph at distance at most `d_in` from `x`. By the triangle inequality,
-/// `|h(r, x) - h(r, y)| <= d_in`. Because `p <= 1 - p`, the ratio of the probabilities for `x` and
-/// `y` is at most `((1 - p) / p)^d_in`. This is the exponential of the map (Warner 1965; Dwork,
-/// Roth 2014, Section 3.2, for one bit). The map bounds `1 - p`, the quotient, the logarithm and
-/// the product from above. Each of these steps increases with the result of the previous step, so
-/// the bounds can be combined.
+/// A member has one bit for each pair of nodes. In the release, each bit is flipped independently
+/// with probability `p = flip`. This probability is exact, because `bernoulli` uses the exact value
+/// of the float. Let `n` be the number of pairs, and `h(r, x)` the number of pairs in which a
+/// release `r` differs from a graph `x`. The release `r` has probability `p^h(r, x) (1 - p)^(n -
+/// h(r, x))`. The distance between two graphs is the number of pairs in which they differ, and it
+/// is at most `n`. Let `y` be a graph at distance at most `d_in` from `x`. By the triangle
+/// inequality, `|h(r, x) - h(r, y)| <= d_in`. Because `p <= 1 - p`, the ratio of the probabilities
+/// for `x` and `y` is at most `((1 - p) / p)^d_in`. This is the exponential of the map (Warner
+/// 1965; Dwork, Roth 2014, Section 3.2, for one bit). The map computes upper bounds on `1 - p`, the
+/// quotient, the logarithm and the product. Each of these steps increases with the result of the
+/// previous step, so the bounds can be combined.
 ///
 /// # Errors
 /// The map gives `Overflow` when `(1 - flip) / flip` exceeds all floats.
@@ -105,7 +105,7 @@ mod tests {
         (0..8).map(|set| Graph::new(chosen(set))).collect()
     }
     /// Return the probability of each release. `digits` is the number of binary digits of `flip`.
-    /// Each flip reads at most this many coins, so no tape ends too early.
+    /// Each flip reads at most `digits` coins, so no tape ends too early.
     fn chances(graph: &Graph, flip: f64, digits: u32) -> Chances<Vec<(u32, u32)>> {
         let run = |coins: &mut Tape<1>| Ok(randomize(graph, NODES, flip, coins)?.edges().to_vec());
         Chances::of(3 * digits, run).unwrap()
@@ -141,7 +141,7 @@ mod tests {
     #[test]
     fn has_exactly_the_probabilities_of_the_proof() {
         let chances = chances(&Graph::new([(0, 1)]), 0.25, 2);
-        // The probability of one wrong pair of three, in 64ths, is 1/4 * 3/4 * 3/4.
+        // The probability that exactly one given pair is wrong is 1/4 * 3/4 * 3/4 = 9/64.
         assert_eq!(chances.count(&vec![]), 9);
         assert_eq!(chances.count(&vec![(0, 1)]), 27);
         assert_eq!(chances.count(&vec![(0, 2), (1, 2)]), 1);
@@ -155,7 +155,7 @@ mod tests {
         let drawn = laws::private(&at(0.25).unwrap(), (&x, &y), trial).unwrap();
         // The largest epsilon that an event can show is 2.2. Draws do not always find such an
         // event, because its releases are exactly as likely as the map allows. The best event
-        // that draws find shows an epsilon of at least 1.
+        // that draws find shows an epsilon above 0.9.
         assert!(0.9 < drawn.epsilon && drawn.epsilon <= 2.2, "{drawn:?}");
         // Control: releases with a smaller flip break the claim of this map.
         let (claim, cheat) = (Claim::of(&at(0.25).unwrap(), &2).unwrap(), at(0.125).unwrap());

@@ -20,9 +20,9 @@ pub(crate) const INCOMES: (f64, f64) = (0.0, 200_000.0);
 pub(super) struct Noisy {
     value: Option<f64>,
     epsilon: f64,
-    /// A bound on the error of the number. It holds except with probability `ALPHA`.
+    /// A bound on the error of the number. It fails with probability at most `ALPHA`.
     error: Option<f64>,
-    /// A larger bound on the error of the number. It holds except with probability `ALPHA / 2`.
+    /// A larger bound on the error of the number. It fails with probability at most `ALPHA / 2`.
     wide_error: Option<f64>,
 }
 
@@ -75,11 +75,11 @@ impl Noisy {
     }
     /// Divide a noisy sum by a noisy count.
     ///
-    /// The number of people is private here, so the mean is not a separate measurement. The mean is
-    /// a function of two releases and has no further loss. The error of each release is at most its
-    /// `wide_error`, except with probability `ALPHA / 2`. So both errors are at most their
-    /// `wide_error`, except with probability `ALPHA`. Then the true quotient is between the
-    /// quotients of the ends of both intervals.
+    /// The number of people is private, so the mean is not a separate measurement. The mean is a
+    /// function of two releases and has no further loss. The error of each release is at most its
+    /// `wide_error`, except with probability at most `ALPHA / 2`. So both errors are at most their
+    /// `wide_error`, except with probability at most `ALPHA`. Then the true quotient is between the
+    /// smallest and the largest quotient of the ends of both intervals.
     pub(super) fn over(self, count: &Noisy) -> Noisy {
         let value = self.value.zip(count.value).filter(|(_, count)| 1.0 <= *count);
         let mean = value.map(|(sum, count)| sum / count);

@@ -18,7 +18,7 @@ fn mean(values: impl ExactSizeIterator<Item = f64>) -> f64 {
     let count = values.len() as f64;
     values.sum::<f64>() / count
 }
-/// Return the distance in rank of a value from a quantile.
+/// Return the distance in rank between a value and a quantile.
 fn miss(sorted: &[f64], value: f64, (numerator, denominator): (f64, f64)) -> f64 {
     let below = sorted.iter().filter(|x| **x < value).count() as f64;
     let above = sorted.iter().filter(|x| value < **x).count() as f64;
@@ -115,7 +115,8 @@ fn accuracies_are_kept_nearly_always() {
         let age = sums::age(&people, 0.1).unwrap().over(&count).statistic("", 0);
         mean_misses += u32::from(error(&age, truth));
     }
-    // If 5 in 100 miss on average, 35 misses in 200 have a probability below 10^-9.
+    // If on average 5 in 100 intervals miss the true value, 35 misses in 200 have a probability
+    // below 10^-9.
     assert!(count_misses < 35 && mean_misses < 35, "{count_misses}, {mean_misses}");
     assert!(0 < count_misses, "a bound that is never missed is not a tight one");
 }

@@ -12,7 +12,7 @@ use opendp_transformations::{Alpha, make_quantile_score_candidates};
 
 /// Make a measurement that releases a quantile, chosen from a list of candidates.
 ///
-/// The score of a candidate is the distance of its rank from the rank of the quantile. The
+/// The score of a candidate is the distance between its rank and the rank of the quantile. The
 /// measurement adds noise to the scores, and releases the candidate whose noisy score is least.
 ///
 /// # Arguments

@@ -27,9 +27,9 @@ type Choose<MO> = Measurement<VectorDomain<AtomDomain<u64>>, RangeDistance<u64>,
 
 /// Make a measurement that releases several quantiles, chosen from a list of candidates.
 ///
-/// The measurement first chooses the middle one of the quantiles. This choice divides the rows
-/// into two parts. Then it chooses the other quantiles in the two parts, in the same way. So each
-/// row matters for about `log2` of the number of quantiles, instead of for each quantile.
+/// The measurement first chooses the middle one of the quantiles. This choice divides the rows into
+/// two parts. Then it chooses the other quantiles in the two parts, in the same way. So each row
+/// affects about `log2(n)` of the choices of `n` quantiles, instead of all choices.
 ///
 /// # Arguments
 /// * `input` - vectors of numbers under a dataset metric, of known or unknown size
@@ -51,14 +51,15 @@ type Choose<MO> = Measurement<VectorDomain<AtomDomain<u64>>, RangeDistance<u64>,
 /// for the first point to the number of rows for the last point. Here `t` is 16, or less if there
 /// are more than 1024 candidates, but at least 2.
 ///
-/// *Choices.* To choose quantiles between two points `A` and `B`, of levels `l` and `h`, take the
-/// middle one of these quantiles. Let `a` be its level and `r = (a - l) / (h - l)`, rounded to a
-/// multiple of `2^-30`. The score of a point from `A` to `B` at position `p` is the distance of
-/// `p` from `(1 - r) A + r B`. [`make_noisy_max`](opendp_measurements::make_noisy_max) with noise
-/// of scale `2 max(r, 1 - r) scale` chooses a point `C` with a low score. The candidate of this
-/// point is released. The quantiles with lower levels are chosen between `A` and `C`, and the
-/// others between `C` and `B`. At first, `A` and `B` are the first and the last point, and have
-/// the levels 0 and 1.
+/// *Choices.* Let two points `A` and `B` have the levels `l` and `h`. To choose the quantiles
+/// between the two points, take the middle one of these quantiles. Let `a` be its level and
+/// `r = (a - l) / (h - l)`, rounded to a multiple of `2^-30`. The score of a point from `A` to `B`
+/// at position `p` is the distance between `p` and `(1 - r) A + r B`.
+/// [`make_noisy_max`](opendp_measurements::make_noisy_max) with noise of scale
+/// `2 max(r, 1 - r) scale` chooses a point `C` with a low score. The candidate of this point is
+/// released. The quantiles with lower levels are chosen between `A` and `C`, and the others between
+/// `C` and `B`. At first, `A` is the first point and has the level 0, and `B` is the last point and
+/// has the level 1.
 ///
 /// # Postcondition
 /// For any two members at distance at most `d_in`, the divergence of the releases, in the measure,
@@ -76,14 +77,14 @@ type Choose<MO> = Measurement<VectorDomain<AtomDomain<u64>>, RangeDistance<u64>,
 /// one of two members holds.
 ///
 /// *One row.* The position of each point is a sum over rows. The term of a row is from 0 to 1, and
-/// does not depend on other rows. It does not decrease from one point to the next point. Look at a
-/// choice between `A` and `B`. Let `w` be the term of a row at `B` minus its term at `A`, and let
-/// `v` be its term at a point minus its term at `A`, so `0 <= v <= w`. The row adds `v - r w` to
-/// the signed distance of the point from the target. So it changes each score by at most `w max(r,
-/// 1 - r)`, and the range of the changes of all scores is at most `2 w max(r, 1 - r)`. Scores are
-/// cut at the largest integer, which increases no change.
+/// does not depend on other rows. The term does not decrease from one point to the next point. Look
+/// at a choice between `A` and `B`. Let `w` be the term of a row at `B` minus its term at `A`, and
+/// let `v` be its term at a point minus its term at `A`, so `0 <= v <= w`. The row adds `v - r w`
+/// to the signed distance of the point from the target. So it changes each score by at most
+/// `w max(r, 1 - r)`, and the range of the changes of all scores is at most `2 w max(r, 1 - r)`.
+/// Scores are cut at the largest integer, which increases no change.
 ///
-/// *One choice.* The `d` rows that only one of two members holds have the sum `W` of their `w`. So
+/// *One choice.* Let `W` be the sum of `w` over the `d` rows that only one of two members holds. So
 /// the range is at most `2 W max(r, 1 - r)`, and the range over the scale is at most `W / scale`.
 /// By the proof of [`make_noisy_max`](opendp_measurements::make_noisy_max), the loss of the choice
 /// is `W / scale`, or `(W / scale)^2 / 8`.
@@ -102,9 +103,9 @@ type Choose<MO> = Measurement<VectorDomain<AtomDomain<u64>>, RangeDistance<u64>,
 /// equal to a chosen quantile. Here such rows are divided, so repeated values do not move other
 /// quantiles.
 ///
-/// The choices by Gumbel noise on one level are `mu`-GDP with `mu^2 = pi rho`, each given the
-/// earlier ones, for their `rho` above. So [`mu_squared_of_choices`] of the loss bounds `mu^2` of
-/// the release.
+/// Given the earlier choices, each choice by Gumbel noise on a level is `mu`-GDP with
+/// `mu^2 = pi rho`, where `rho` is its bound above. So [`mu_squared_of_choices`] of the loss bounds
+/// `mu^2` of the release.
 ///
 /// [`mu_squared_of_choices`]: opendp_measurements::accounting::mu_squared_of_choices
 ///
@@ -161,7 +162,7 @@ register! {
 }
 
 /// A function from the numbers of rows that candidates represent to the places of the chosen
-/// candidates. It does not depend on the type of the rows.
+/// candidates. This function does not depend on the type of the rows.
 type Choosing = Box<dyn Fn(&[u64]) -> Result<Vec<usize>> + Send + Sync>;
 fn releasing<T: Atom + Number>(points: Points<T>, choose: Choosing) -> Function<Vec<T>, Vec<T>> {
     Function::map(move |rows: &Vec<T>| {
@@ -203,14 +204,15 @@ impl<MO: SelectionMeasure> Chooser<MO> {
     }
 }
 
-/// Bound the distance in ranks of a quantile from the rows that its released candidate represents,
-/// except with probability `alpha` for all quantiles together. The bound is for scale 1. The steps
-/// of points add at most `1 / 32` of the rows of one candidate for each level of choices.
+/// Return a bound on the distance in ranks between a quantile and the rows that its released
+/// candidate represents. The bound holds except with probability `alpha` for all quantiles
+/// together. The bound is for scale 1. The steps of points add at most `1 / 32` of the rows of one
+/// candidate for each level of choices.
 ///
-/// Let `E` be the distance of a chosen point from its quantile. The target of a choice between `A`
-/// and `B` is a mean of `A` and `B`. So its distance from the quantile is at most the larger `E`
-/// of `A` and `B`. The noise adds at most `2 max(r, 1 - r) ln(n / alpha)` on each level, where `n`
-/// is the number of points of all quantiles (union bound).
+/// Let `E` be the distance between a chosen point and its quantile. The target of a choice between
+/// `A` and `B` is a mean of `A` and `B`. So the distance between the target and the quantile is at
+/// most the larger `E` of `A` and `B`. The noise adds at most `2 max(r, 1 - r) ln(n / alpha)` on
+/// each level, where `n` is the number of points of all quantiles (union bound).
 pub(crate) fn rank_bound(candidates: usize, alphas: &[f64], alpha: f64) -> Result<f64> {
     let points = candidates.saturating_mul(MOST_STEPS + 1).saturating_mul(alphas.len());
     let logarithm = f64::inf_cast(points)?.inf_ln()?.inf_sub(alpha.neg_inf_ln()?)?;
@@ -241,7 +243,7 @@ fn halves(alphas: &[f64]) -> (&[f64], Option<f64>, &[f64]) {
         None => (below, None, rest),
     }
 }
-/// Return the part of the way from `low` to `high` at which `alpha` lies, in units of `1 / UNIT`.
+/// Return the position of `alpha` between `low` and `high`: 0 at `low`, and `UNIT` at `high`.
 fn part(alpha: f64, (low, high): (f64, f64)) -> u64 {
     let part = ((alpha - low) / (high - low) * UNIT as f64).round();
     (part.max(0.0) as u64).min(UNIT)
@@ -254,7 +256,8 @@ fn scores() -> Result<Space<VectorDomain<AtomDomain<u64>>, RangeDistance<u64>>> 
 struct Node<MO: SelectionMeasure> {
     /// The place of the quantile among all quantiles.
     place: usize,
-    /// The level of the quantile between the levels of both ends, in units of `1 / UNIT`.
+    /// The position of the level of the quantile between the levels of both ends: 0 at the lower
+    /// end, and `UNIT` at the upper end.
     part: u64,
     choice: Choose<MO>,
     below: Option<Box<Node<MO>>>,

@@ -23,7 +23,7 @@ type Release<K, V> = Measurement<
     Approximate<MaxDivergence>,
     HashMap<K, V>,
 >;
-/// The largest threshold: integers up to this one are floats.
+/// The largest threshold. All integers up to this threshold are floats.
 pub(crate) const MOST: f64 = 9_007_199_254_740_992.0;
 
 /// Make a measurement that adds truncated Laplace noise to counts and hides rare keys.
@@ -61,7 +61,7 @@ pub(crate) const MOST: f64 = 9_007_199_254_740_992.0;
 /// # Map
 /// Let `d_in = (l0, l1, linf)`, and let `d` be the smaller one of `l1` and `linf`. Let
 /// `q = exp(-1 / scale)`, and let `p_k = q^(k + 1 - d) (1 - q^d) / (1 + q - 2 q^(k + 1))` be the
-/// probability that `Z` is at least `k + 1 - d`; it is 1 if `d` is above `k`. The loss has two
+/// probability that `Z` is at least `k + 1 - d`. `p_k` is 1 if `d` is above `k`. The loss has two
 /// parts:
 /// * `epsilon = min(l1, l0 d) / scale`, rounded up
 /// * `delta = 1 - (1 - p)^l0`, rounded up, where `p = (1 - w) p_(t - 1) + w p_t`
@@ -76,16 +76,15 @@ pub(crate) const MOST: f64 = 9_007_199_254_740_992.0;
 /// `H_i` has a mass of at most `p`. `H_i` is 0 if the count does not change.
 ///
 /// It is enough to show the claim for a given `T`, with `p_k` in place of `p`. The law of `T` is
-/// the same for both members. So the mixtures of the `G_i` and of the `H_i` over `T` show the
+/// the same for both members. So the mixtures of the `G_i` and of the `H_i` over `T` prove the
 /// claim itself.
 ///
-/// *Both counts are positive or negative.* Look at the noisy counts. The release is a function of
-/// them. If both laws give a noisy count a positive probability, the ratio of the two
-/// probabilities is at most `exp(d_i / scale)`, because the laws of `Z` are equal and have the
-/// same divisor. Let `H_i` be the part of the law `P_i` where the law of the other noisy count is
-/// 0. These noisy counts are beyond one end of the range of the other law. So `Z` is one of the
-/// `d_i` largest numbers, or one of the `d_i` smallest numbers. The mass is at most `p_k`, since
-/// `d_i <= d`.
+/// *Both counts are positive or negative.* The release is a function of the noisy counts. If both
+/// laws give a noisy count a positive probability, the ratio of the two probabilities is at most
+/// `exp(d_i / scale)`, because the laws of `Z` are equal and have the same divisor. Let `H_i` be
+/// the part of the law `P_i` where the law of the other noisy count is zero. These noisy counts are
+/// beyond one end of the range of the other law. So `Z` is one of the `d_i` largest numbers, or one
+/// of the `d_i` smallest numbers. The mass is at most `p_k`, since `d_i <= d`.
 ///
 /// *One count is 0.* The key with the count 0 is not released. The other count has a magnitude of
 /// at most `d`, and is released only if `Z >= T - d = k + 1 - d`, so with probability at most
@@ -99,20 +98,21 @@ pub(crate) const MOST: f64 = 9_007_199_254_740_992.0;
 /// releases, `P[S] <= exp(epsilon) Q[S] + delta`.
 ///
 /// For a single changed count of 1, this is the truncated geometric mechanism of Desfontaines,
-/// Voss, Gipson, Mandayam 2022. It releases each key with the largest probability that epsilon and
-/// delta admit, if the threshold is a whole number.
+/// Voss, Gipson, Mandayam 2022. If the threshold is a whole number, that mechanism releases each
+/// key with the largest probability that epsilon and delta admit.
 ///
 /// *The order.* The release is a new map. Its keys are inserted in the order of their hashes, and
 /// its capacity depends on the number of released keys.
 ///
-/// *Rounding.* `p_k` is computed with directed rounding: its dividend up, and its divisor down.
+/// *Rounding.* `p_k` is computed with directed rounding: its dividend is rounded up, and its
+/// divisor is rounded down.
 ///
 /// # Accuracy
 /// The magnitude of `Z` is stochastically smaller than the magnitude of Laplace noise without
 /// truncation. So the error of the count of each key is bounded as for Laplace noise. This bound
 /// does not hold for the released keys alone, because keys with a large noise are released more
-/// often. In a sum of several counts with different weights, a probability of an error is at most
-/// that of Laplace noise, divided by `1 - 2 q^(k + 1) / (1 + q)` for each count.
+/// often. For a sum of several counts with different weights, the probability of an error is at
+/// most the probability for Laplace noise, divided by `1 - 2 q^(k + 1) / (1 + q)` for each count.
 ///
 /// # Errors
 /// * `MakeMeasurement` when the threshold does not fit its precondition
@@ -196,7 +196,7 @@ impl Truncated {
             }
         }
     }
-    /// Return the noisy counts that reach their thresholds. A count of 0 is a key that is absent.
+    /// Return the noisy counts that reach their thresholds. A count of 0 stands for an absent key.
     fn noisy_counts(&self, counts: &[i128]) -> Result<Vec<Option<i128>>> {
         with_secure(|source| {
             let noisy = |count: &i128| match count {

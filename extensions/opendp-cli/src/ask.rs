@@ -113,7 +113,7 @@ fn warn(arguments: &Arguments, study: &Study, as_json: bool) -> Result<()> {
     Caution::new(&loss, people).warn(words::parts(measurement.measure()), as_json);
     Ok(())
 }
-/// Return the distance of tables that differ in the data of one person.
+/// Return the distance between tables that differ in the data of one person.
 fn unit(study: &Study, measurement: &AnyMeasurement) -> Result<AnyDistance> {
     measurement.input().metric().decode(&json!(study.unit().distance()))
 }

@@ -1,4 +1,4 @@
-//! Runs the program `cargo`, which builds the written packages.
+//! Runs the program `cargo`, which builds the packages that this program writes.
 
 use std::ffi::OsString;
 use std::path::Path;
@@ -10,7 +10,7 @@ use serde_json::Value as Json;
 /// The advice in an error about two copies of the framework.
 const ONE_FRAMEWORK: &str = "State the same framework in each Cargo.toml, and with --framework";
 
-/// Return the program `cargo`. If a `cargo` runs this program, use the same `cargo`.
+/// Return the program `cargo`. If `cargo` has started this program, return the same `cargo`.
 fn program() -> Command {
     Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()))
 }

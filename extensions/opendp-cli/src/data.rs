@@ -263,7 +263,7 @@ pub(crate) fn member(json: Json, column: Option<&str>, domain: &AnyDomain) -> Re
         Some(name) => pick(json, name)?,
     };
     let value = match domain.read_cells(&[]) {
-        // Here the JSON is a single value, and not rows.
+        // In this case, the JSON is a single value, and not rows.
         None => match json {
             Json::Array(_) | Json::Object(_) => None,
             ref atom => domain.read_cells(&[&cell(atom)]),

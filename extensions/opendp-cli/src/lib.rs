@@ -273,8 +273,8 @@ pub fn main() -> ExitCode {
     say_notes(cli.json);
     match answered {
         Ok(text) => match write(&text) {
-            // A bound that is not met is a normal answer. With --exit-code, it also makes the
-            // command fail.
+            // A bound that is not met is a normal answer. With --exit-code, such a bound also makes
+            // the command fail.
             Ok(())
                 if text == "false"
                     && matches!(cli.command, Command::Check { exit_code: true, .. }) =>

@@ -73,8 +73,8 @@ pub(crate) fn complete(release: &AnyValue) -> Result<Json> {
     }
     Ok(json)
 }
-/// Return whether a part of this value is an interactive mechanism. In JSON, such a mechanism is
-/// only its type.
+/// Return whether a part of this value is an interactive mechanism. JSON contains only the type of
+/// such a mechanism.
 fn waits(json: &Json) -> bool {
     match json {
         Json::Array(parts) => parts.iter().any(waits),

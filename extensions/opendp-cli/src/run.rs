@@ -219,9 +219,9 @@ impl Run<'_> {
             _ => Ok(()),
         }
     }
-    /// Release for a budget. For data outside of the domain, the budget also charges and keeps an
-    /// outcome, as for a release. Otherwise, a user could test facts about the data without a
-    /// charge.
+    /// Release for a budget. If the data are outside of the domain, the outcome is also charged to
+    /// the budget and kept, like a release. Otherwise, a user could test facts about the data
+    /// without a charge.
     fn outcome(&self, measurement: &AnyMeasurement) -> Result<Json> {
         match self.invoke(measurement) {
             Err(Failure::OfData(_)) => Ok(refusal()),

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use opendp_core::{Error, Result};
 use serde_json::Value as Json;
 
-/// The crates of the framework that a written package can depend on, with their folders.
+/// The crates of the framework that a generated package can depend on, each with its folder.
 const FOLDERS: [(&str, &str); 6] = [
     ("opendp-core", "opendp-core"),
     ("opendp-transformations", "opendp-transformations"),
@@ -82,7 +82,7 @@ impl Source {
             _ => Ok(()),
         }
     }
-    /// Write a dependency on a crate of the framework, for Cargo.toml.
+    /// Write, in the form of Cargo.toml, a dependency on a crate of the framework at this place.
     pub(crate) fn framework(&self, name: &str) -> Result<String> {
         let folder = FOLDERS.iter().find(|(known, _)| *known == name).map_or(name, |found| found.1);
         match self {
@@ -90,7 +90,7 @@ impl Source {
             Source::Git { .. } => self.dependency(name),
         }
     }
-    /// Write a dependency on a crate at this place, for Cargo.toml.
+    /// Write, in the form of Cargo.toml, a dependency on a crate whose source is this place.
     pub(crate) fn dependency(&self, name: &str) -> Result<String> {
         let place = match self {
             Source::Folder(folder) => format!("path = {}", quoted(&utf8(folder)?)),
@@ -126,7 +126,7 @@ fn utf8(path: &Path) -> Result<String> {
 /// Write the settings for builds with little optimisation. The packages in `unoptimised` get no
 /// optimisation.
 ///
-/// The settings are the same for all written packages, so the packages can share compiled crates.
+/// The settings are the same for all generated packages, so the packages can share compiled crates.
 pub(crate) fn trial_profile(unoptimised: &[&str]) -> String {
     let lines = unoptimised.iter().map(|name| opt_level("dev", name, "0"));
     format!(

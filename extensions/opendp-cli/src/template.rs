@@ -90,7 +90,8 @@ pub(crate) fn answer(arguments: &Arguments, as_json: bool) -> Result<String> {
          Your own command:  {program} bundle --crate {name}={shown} --out FOLDER"
     ))
 }
-/// Return the given name, or else the name of the folder. Check that it is a valid crate name.
+/// Return the given name, or else the name of the folder. Check that the result is a valid crate
+/// name.
 pub(crate) fn name_or_folder(name: Option<&str>, folder: &Path) -> Result<String> {
     let folder = std::path::absolute(folder).unwrap_or_else(|_| folder.to_owned());
     let of_folder = || folder.file_name().unwrap_or_default().to_string_lossy().into_owned();

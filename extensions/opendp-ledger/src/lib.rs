@@ -48,9 +48,9 @@
 //!   tightly ([`Ledger::create_tight`]): the budget charges a proved bound on the total loss. The
 //!   total loss is then at most the budget, although the sum of the losses can exceed the budget.
 //! - Several releases of known losses can be charged in one entry ([`Loss::together`]). They are
-//!   charged all together or not at all. If the caller runs them after the charge, a crash in
-//!   between leaves the charge. The entry then shows that its id was used, so the caller does not
-//!   draw the releases again.
+//!   charged all together or not at all. If the caller runs the releases after the charge, a crash
+//!   in between leaves the charge without the releases. The entry then shows that its id was used,
+//!   so the caller does not draw the releases again.
 //! - A budget can state the unit that it protects, and the data ([`Terms`]). Requests for another
 //!   distance are refused. A distance of 0 is always refused.
 //! - After any fault, the result is an error, and there is no release. Examples of faults are a

@@ -38,8 +38,8 @@ impl Account {
             (Some(_), left) => left.unwrap_or(Loss::zero(self.total.notion())),
         }
     }
-    /// Bound the total loss of all releases. The bound is the sum of the losses. If the budget
-    /// composes tightly, the bound can be less than this sum.
+    /// Bound the total loss of all releases. The bound is the sum of the losses, or can be less
+    /// than this sum if the budget composes tightly.
     pub fn loss(&self) -> Loss {
         let spent = self.filters.as_ref().map(AdaptiveAccount::spent);
         spent.and_then(|spent| tight::loss(spent.ok()?).ok()).unwrap_or(self.spent.clone())
@@ -105,13 +105,13 @@ impl Account {
     pub(crate) fn limit(&self) -> Loss {
         self.total.or_its_float()
     }
-    /// Return the text of the filters. It is empty if the budget does not compose tightly.
+    /// Return the text of the filters. The text is empty if the budget does not compose tightly.
     pub(crate) fn filters_text(&self) -> String {
         self.filters.as_ref().map_or(String::new(), |filters| filters.to_json().to_string())
     }
     /// Return the seal of the row. A version that does not know filters rejects the row of a budget
-    /// that composes tightly, because its seal differs. So it cannot charge the budget without its
-    /// filters.
+    /// that composes tightly, because the seal differs. So such a version cannot charge the budget
+    /// without its filters.
     pub(crate) fn seal(&self) -> String {
         let (terms, filters) = (self.terms.to_text(), self.filters_text());
         let (total, spent) = (self.total.to_text(), self.spent.to_text());

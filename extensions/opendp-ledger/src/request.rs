@@ -56,7 +56,7 @@ impl Request {
         Request { id: id.into(), by, pipeline, source, metric: None, d_in, loss }
     }
     /// Replace the loss by another bound on the loss of the same release. The caller is responsible
-    /// for the loss. [`Loss::together`] makes the loss of several releases.
+    /// for the loss. [`Loss::together`] combines the losses of several releases into one loss.
     #[must_use]
     pub fn charging(self, loss: Loss) -> Self {
         Request { loss, ..self }

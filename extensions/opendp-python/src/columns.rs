@@ -1,7 +1,7 @@
 //! Runs on arrays of numpy, without a copy of the whole array.
 //!
-//! A column can consist of several arrays, its pieces, as in Arrow. The pieces are read where they
-//! are. They are not joined first.
+//! A column can consist of several arrays, its pieces, as in Arrow. The pieces are read in place,
+//! and are not joined first.
 //!
 //! Rows are copied in chunks that fit the cache, and each row is copied once. Another thread can
 //! change a row during the run. The release still uses only the copied value of the row, and this
@@ -28,9 +28,9 @@ use convert::{Convert, fill};
 use crate::errors::detached;
 use crate::values::outside;
 
-/// The number of rows that are converted at once. They take a fifth of the first cache of a core, so
-/// they are still there when they are read again. Of the numbers from 256 to 16,384, this one and its
-/// neighbours took the least time.
+/// The number of rows that are converted at once. These rows take a fifth of the first cache of a
+/// core, so they are still in the cache when they are read again. Of the numbers from 256 to
+/// 16,384, this number and its neighbours took the least time.
 const ROWS: usize = 768;
 /// The number of rows that a thread takes at once.
 const PART_ROWS: usize = 85 * ROWS;
@@ -82,8 +82,8 @@ pub(crate) fn run(
     }
     None
 }
-/// Return an array whose rows are at places where numbers of their type can be read. The rows of a
-/// table without padding are not at such places, so they are copied.
+/// Return an array whose rows are aligned for the type of their numbers. The rows of a table
+/// without padding are not always aligned. Such rows are copied.
 fn placed<'py>(array: &Bound<'py, PyUntypedArray>) -> PyResult<Bound<'py, PyAny>> {
     let size = array.dtype().itemsize().max(1);
     let whole_steps = array.strides().iter().all(|stride| stride.unsigned_abs() % size == 0);

@@ -16,7 +16,7 @@ use crate::objects::{
 use crate::recipe::Recipe;
 
 /// The assumed number of constructors on the longest path through a loaded object. The true number
-/// is unknown here, but there is a limit on the depth of documents. With the assumed number, a path
+/// is not known, but there is a limit on the depth of documents. With the assumed number, a path
 /// through an object can contain one or two loaded objects.
 const LOADED_LINKS: usize = 100;
 
@@ -104,7 +104,8 @@ fn output(document: &Json) -> TypeName {
         .map_or_else(|_| unknown(), |entry| entry.output().clone())
 }
 
-/// Write an object as a document. The document is built once, so that it can be read again.
+/// Write an object as a document. Before the document is returned, it is built once, to check that
+/// it can be read again.
 #[pyfunction]
 pub(crate) fn write(py: Python<'_>, object: &Bound<'_, PyAny>) -> PyResult<String> {
     macro_rules! descriptions {
@@ -142,8 +143,8 @@ pub(crate) fn write(py: Python<'_>, object: &Bound<'_, PyAny>) -> PyResult<Strin
     let reason = format!("expected an object of this library, found a value of type {name}");
     Err(crate::errors::exception(py, &Error::argument("dp_obj", reason)))
 }
-/// Write constructors that wait for their input space, each as a name and its arguments. Objects
-/// can follow them. A text is a document that was read.
+/// Write constructors that wait for their input space, each as a name and its arguments. A part
+/// without a name is an object, or the text of a document.
 #[pyfunction]
 pub(crate) fn write_partial(
     py: Python<'_>,

@@ -13,7 +13,7 @@ use serde_json::{Map, Value as Json, json};
 pub(crate) enum Recipe {
     /// A call of a constructor.
     Call(Arc<Call>),
-    /// An object and its continuation.
+    /// Two objects that were joined in a chain.
     Chain(Arc<Chain>),
     /// A document that was read, in the newest form and without its versions.
     Read(Arc<Json>),
@@ -26,12 +26,12 @@ pub(crate) enum Recipe {
 pub(crate) struct Call {
     name: String,
     args: Args,
-    /// How the objects among the arguments were made, by the names of the arguments.
+    /// How the objects among the arguments were made. Each entry has the name of the argument.
     inner: Vec<(String, Inner)>,
 }
 /// How the objects in an argument were made.
 pub(crate) enum Inner {
-    /// The argument has no such objects. The argument itself is enough to write it.
+    /// The argument has no such objects. The argument alone is enough to write it in a document.
     None,
     One(Recipe),
     List(Vec<Inner>),
@@ -42,7 +42,7 @@ pub(crate) struct Chain {
     next: Recipe,
     /// The input space of the first object.
     space: Space<AnyDomain, AnyMetric>,
-    /// The constructor that joins both, and its parameters.
+    /// The constructor that joins the two objects, and its parameters.
     by: [&'static str; 3],
 }
 

@@ -53,13 +53,13 @@ struct Pair<'a> {
     lowest_is_best: bool,
 }
 impl Arg {
-    /// Return whether this argument describes a space, its domain has the type of the given
-    /// identity, and `views` knows its metric.
+    /// Return whether this argument describes a space whose domain has the type `domain` and whose
+    /// metric `views` accepts.
     fn accepted(&self, domain: TypeId, views: fn(&AnyMetric) -> bool) -> bool {
         pair_on(self, domain).is_some_and(|pair| views(pair.metric))
     }
-    /// Return the space, if its domain has the type of the given identity, and `view` knows its
-    /// metric. `fits` checks a pair from a document. `expected` names the space in an error.
+    /// Return the space, if its domain has the type `domain` and `view` accepts its metric. `fits`
+    /// checks a pair from a document. `expected` names the space in an error.
     fn untyped(
         &self,
         domain: TypeId,
@@ -90,8 +90,8 @@ impl Arg {
 }
 
 /// A space of any types. A pair of a domain and a metric from a document is unchecked. Only code
-/// that is compiled for the two types can check the pair. So the check uses a registered function
-/// that has a parameter of the type `Space<D, M>` for the two types.
+/// that is compiled for the types `D` and `M` of the pair can check it. So the check uses the
+/// parameter type `Space<D, M>` of some registered function.
 impl Argument for Space<AnyDomain, AnyMetric> {
     fn type_name() -> TypeName {
         TypeName::generic("Space", [AnyDomain::type_name(), AnyMetric::type_name()])
@@ -117,8 +117,8 @@ impl Argument for Space<AnyDomain, AnyMetric> {
 }
 /// Make a space from a pair whose types are known only at run time.
 fn checked(domain: &AnyDomain, metric: &AnyMetric) -> Result<Space<AnyDomain, AnyMetric>> {
-    // A metric or domain that a user defined is not checked. Such a metric fits every domain, and
-    // such a domain fits every metric.
+    // A pair with a metric or a domain that a user defined is not checked. Such a metric fits every
+    // domain, and such a domain fits every metric.
     if !(domain.is::<UserDomain>() || metric.is::<UserDistance>()) {
         let name = TypeName::generic("Space", [domain.inner_type(), metric.inner_type()]);
         let Some(check) = SPACES.get(&name) else {

@@ -9,7 +9,7 @@ pub use super::dyadic::{
 use super::float::finite;
 use crate::{Error, Result};
 
-/// Conversion to the nearest value of a type, rounded in a chosen direction.
+/// Conversion to a value of a type, rounded in a chosen direction.
 ///
 /// All pairs of primitive integers and floats implement this trait. A conversion between integers
 /// is exact. A conversion from a float to an integer rounds to the ceiling or to the floor. A
@@ -17,7 +17,7 @@ use crate::{Error, Result};
 ///
 /// # Errors
 /// `FailedCast` when the result is not a finite value of the type. Infinities and NaN always fail,
-/// even in a conversion of a type to itself. The message shows the value: do not pass the message
+/// even in a conversion of a type to itself. The message shows the value. Do not pass the message
 /// on when the value is private.
 pub trait InfCast<T>: Sized {
     /// Convert to the smallest value that is at least `value`.
@@ -32,7 +32,7 @@ pub trait ExactCast<T>: Sized {
     ///
     /// # Errors
     /// `FailedCast` when the target type cannot represent the value exactly. `-0.0` counts as zero.
-    /// The message shows the value: do not pass the message on when the value is private.
+    /// The message shows the value. Do not pass the message on when the value is private.
     fn exact_cast(value: T) -> Result<Self>;
 }
 
@@ -54,7 +54,7 @@ fn failed_cast<T: Display, U>(value: T, expected: &str) -> Error {
 }
 
 /// Implement [`InfCast`] from each type of a list to the type `$to`. The expressions `$inf` and
-/// `$neg_inf` are the bodies of the two functions.
+/// `$neg_inf` are the bodies of the functions of [`InfCast`].
 macro_rules! impl_cast {
     ($to:ty: $($from:ty)* => |$value:ident| $inf:expr, $neg_inf:expr) => {$(
         impl InfCast<$from> for $to {
@@ -97,8 +97,8 @@ macro_rules! integer_to_integer {
     };
 }
 
-// Every bound below is zero or a power of two, so it is an exact float. MAX itself is not always an
-// exact float. NaN fails the comparison.
+// Every bound below is zero or a power of two, possibly negated, so a float represents it exactly.
+// MAX itself is not always an exact float. NaN fails the comparison.
 macro_rules! float_to_integer {
     ($value:ident, $round:ident => $to:ty) => {{
         let integral = f64::from($value).$round();
@@ -110,12 +110,12 @@ macro_rules! float_to_integer {
     }};
 }
 
-// Keep the leading bits of the integer, which can be converted exactly. Without the other bits, the
-// result is nearer to zero than the integer. If the rounding direction is away from zero, move to
-// the next float.
+// Convert only the leading bits of the integer, which is exact. If other bits are dropped, the
+// result is nearer to zero than the integer. If the rounding direction is away from zero, then move
+// to the next float.
 macro_rules! integer_to_float {
     ($value:ident, $up:literal => $to:ident) => {{
-        // Lints reject `$value < 0` for unsigned types, so `cmp` is used.
+        // This line uses `cmp`, because lints reject `$value < 0` for unsigned types.
         let negative = $value.cmp(&0).is_lt();
         let magnitude = if negative { ($value as i128).unsigned_abs() } else { $value as u128 };
         let length = u128::BITS - magnitude.leading_zeros();
@@ -143,7 +143,7 @@ macro_rules! float_to_float {
         let nearest = $value as $to;
         let wrong = f64::from(nearest) $wrong f64::from($value);
         let float = if wrong { nearest.$next() } else { nearest };
-        // Without this line, an infinite operand could be rounded to a finite bound.
+        // This line keeps an infinite value from being rounded to a finite bound.
         let float = if $value.is_finite() { float } else { $to::NAN };
         finite(float, || failed_cast::<_, $to>($value, "a finite number in range"))
     }};
@@ -160,7 +160,7 @@ mod tests {
     use super::super::dyadic::{Format, Rounding};
     use super::*;
 
-    /// Compare the conversions of one integer to both float types with the rounding of big
+    /// Convert one integer to both float types. Compare the results with the rounding of big
     /// integers.
     macro_rules! check_into_floats {
         ($value:expr) => {{

@@ -12,10 +12,10 @@ use crate::{Error, Result};
 /// are the tightest possible, including subnormal results. A zero result is always `+0.0`.
 ///
 /// # Errors
-/// `Overflow` when the result is not a finite value of the type. The same error when an operand is
-/// infinite or NaN, and on division by zero. An exact result beyond the finite floats is allowed if
-/// it rounds to a finite float: `neg_inf_add(MAX, MAX)` is `MAX`. The message shows both operands:
-/// do not pass the message on when an operand is private.
+/// `Overflow` when the result is not a finite value of the type, when an operand is infinite or
+/// NaN, and on division by zero. An exact result beyond the finite floats is allowed if it rounds
+/// to a finite float: `neg_inf_add(MAX, MAX)` is `MAX`. The message shows both operands. Do not
+/// pass the message on when an operand is private.
 pub trait Directed: Sized + Copy {
     /// Add and round toward plus infinity.
     fn inf_add(self, rhs: Self) -> Result<Self>;
@@ -35,8 +35,8 @@ pub trait Directed: Sized + Copy {
     fn neg_inf_div(self, rhs: Self) -> Result<Self>;
 }
 
-/// Build the overflow error of a binary operation. This code is in a separate function, so that the
-/// code without an overflow stays small.
+/// Build the overflow error of a binary operation. The error is built in a separate function, so
+/// that the code without an overflow stays small.
 #[cold]
 #[inline(never)]
 pub(super) fn overflow<T: Display>(operator: &str, lhs: T, rhs: T) -> Error {

@@ -72,8 +72,8 @@ impl Format {
             return if direction == Magnitude::Grow { two_to(unit) } else { 0.0 };
         }
         let kept = if exponent >= unit {
-            // The shifted magnitude has at most `precision` bits. So the shift is short and the
-            // value is exact.
+            // The shifted magnitude has at most `precision` bits. So the shift is short, and the
+            // conversion is exact.
             u64::try_from(magnitude << (exponent - unit) as usize).unwrap_or(0)
         } else {
             let drop = (unit - exponent) as usize;
@@ -88,8 +88,8 @@ impl Format {
             };
             kept + u64::from(grow)
         };
-        // kept <= 2^precision, so its conversion is exact. A product below 2^max_power is exact
-        // too.
+        // kept <= 2^precision, so the conversion of kept is exact. A product below 2^max_power is
+        // exact too.
         let rounded = scale(kept as f64, unit);
         if rounded >= two_to_or_infinity(self.max_power) {
             return self.overflow(direction);
@@ -174,8 +174,8 @@ pub fn round_ratio(num: &IBig, den: &UBig, format: Format, rounding: Rounding) -
     // format.
     let shift = (64 + den.bit_len()).saturating_sub(magnitude.bit_len());
     let (quotient, remainder) = (magnitude << shift).div_rem(den);
-    // For correct rounding, it is enough to append one bit to the quotient. This bit states whether
-    // the quotient is inexact.
+    // Append one bit to the quotient. The bit states whether the quotient is inexact. This one bit
+    // is enough for correct rounding.
     let sticky = (quotient << 1usize) + UBig::from(!remainder.is_zero());
     format.round(&IBig::from_parts(sign, sticky), -(shift as i64) - 1, rounding)
 }

@@ -13,7 +13,7 @@ use crate::{Error, Result};
 /// bounds are the tightest possible, with one exception. All functions except the square root
 /// compute an interval around the result. The interval is refined up to 32 times the usual
 /// precision. If the interval at this precision still contains a float, the bound can be one float
-/// too wide. No argument with this effect is known.
+/// too wide. No argument is known for which this happens.
 ///
 /// # Errors
 /// `Overflow` when an argument is not finite, when it is outside the domain, or when the rounded
@@ -47,9 +47,9 @@ pub trait DirectedFloat: Directed {
 }
 
 macro_rules! impl_elementary {
-    // For an argument below $safe, the residual of a square root can underflow. An argument below
-    // $safe is multiplied by the square of $scale, which is a power of two. The product is above
-    // $safe.
+    // For an argument below $safe, the residual of a square root can underflow. So such an argument
+    // is first multiplied by the square of $scale. $scale is a power of two, and the product is
+    // above $safe.
     ($t:ident, $format:expr, $safe:expr, $scale:expr) => {
         impl DirectedFloat for $t {
             impl_elementary!(@sqrt $t, $safe, $scale, inf_sqrt, >, next_up);
@@ -140,8 +140,8 @@ mod tests {
 
     #[test]
     fn brackets_known_values() {
-        // Each constant is the float nearest to a real number, such as e. The comment on its line
-        // states whether the float is above or below the real number.
+        // Each constant is the float nearest to a real number, such as e. The comment on the line
+        // of the constant states whether the float is above or below the real number.
         let e = std::f64::consts::E; // below e
         assert_eq!((1f64.neg_inf_exp(), 1f64.inf_exp()), (Ok(e), Ok(e.next_up())));
         let ln_2 = std::f64::consts::LN_2; // below ln 2
@@ -196,7 +196,7 @@ mod tests {
     }
 
     /// Check that the two bounds are adjacent floats. `reference` must be within these bounds, or
-    /// at most two floats outside of them.
+    /// at most two floats outside of the bounds.
     fn check(inf: Result<f64>, neg_inf: Result<f64>, reference: f64) -> Result<(), TestCaseError> {
         if reference.abs() >= 1e308 {
             return Ok(());

@@ -40,7 +40,7 @@ const MOST_BITS: usize = 256;
 /// The largest length of a text that is read as a number. The texts of all floats and running
 /// totals are shorter.
 const MOST_CHARACTERS: usize = 4096;
-/// A number with at most this many decimals is written as a decimal number.
+/// The largest number of decimals of a number that is written as a decimal number.
 const MOST_DECIMALS: usize = 64;
 
 impl Exact {
@@ -70,10 +70,10 @@ impl Exact {
     /// Convert a float that a person wrote as a bound. Return the larger of two numbers: the float
     /// itself, and the shortest decimal number that is read as this float.
     ///
-    /// A written `0.3` usually means three tenths. The float 0.3 is smaller, so the decimal number
-    /// is used. A loss of three tenths is then within the bound. A written `0.1` can be a copy of a
-    /// computed loss, which is a float above a tenth. The float is used, so this loss is within the
-    /// bound too.
+    /// A written `0.3` usually means three tenths. The float 0.3 is smaller than three tenths, so
+    /// the result is the decimal number. A loss of three tenths is then within the bound. A written
+    /// `0.1` can be a copy of a computed loss. This loss is the float 0.1, which is above a tenth.
+    /// The result is then the float, so the computed loss is within the bound too.
     ///
     /// # Errors
     /// `InvalidDistance` when `value` is negative or NaN.
@@ -134,10 +134,10 @@ impl Exact {
     /// Add a term to a running total. Memory and time do not grow with the number of terms.
     ///
     /// The odd part of a number is the number without its factors of 2. The sum is exact if the
-    /// denominators of all terms have few different odd parts. The odd part is 1 for floats and a
-    /// power of 5 for decimals. The odd part of the common denominator has at most 256 bits. If a
-    /// term would exceed this limit, the term is first rounded up to a float. So the total is never
-    /// too small.
+    /// denominators of all terms have few different odd parts. The odd part of a denominator is 1
+    /// for floats and a power of 5 for decimals. The odd part of the common denominator has at most
+    /// 256 bits. If a term would exceed this limit, the term is first rounded up to a float. So the
+    /// total is never too small.
     #[must_use]
     pub fn plus_term(&self, term: &Self) -> Self {
         let (Some(x), Some(y)) = (&self.0, &term.0) else { return Exact::INFINITY };

@@ -10,7 +10,7 @@ use std::sync::OnceLock;
 use dashu_int::ops::{BitTest, DivRemEuclid};
 use dashu_int::{IBig, Sign, UBig};
 
-/// The upper bound on the arguments of [`exp`].
+/// The largest argument of [`exp`].
 pub const EXP_MAX: i64 = 20_000;
 
 /// Enclose the natural logarithm of `mantissa * 2^exponent`.
@@ -87,8 +87,8 @@ pub fn ln(mantissa: &UBig, exponent: i64, bits: usize) -> (IBig, IBig) {
 /// is exact. If `2^bits * exp(x)` is certainly less than 1/2, the enclosure can be `(0, 1)`.
 ///
 /// The domain is `x <= EXP_MAX`, because the result has about `bits + 1.45 x` bits. Debug builds
-/// assert this condition. Outside the domain, return the enclosure of `exp(EXP_MAX)`. Only `lo` is
-/// a bound then.
+/// assert this condition. Outside the domain, return the enclosure of `exp(EXP_MAX)`. Then only
+/// `lo` is a bound on `exp(x)`.
 pub fn exp(numerator: &IBig, fraction_bits: usize, bits: usize) -> (UBig, UBig) {
     let floor = numerator >> fraction_bits;
     // Here x < -bits - 1, so exp(x) < 2^-bits / e.
@@ -110,8 +110,8 @@ pub fn exp(numerator: &IBig, fraction_bits: usize, bits: usize) -> (UBig, UBig) 
     (&lo >> drop, ceil_shift_unsigned(&hi, drop))
 }
 
-/// Enclose `exp(numerator / 2^fraction_bits)`. The width of the enclosure is relative to the
-/// magnitude.
+/// Enclose `exp(numerator / 2^fraction_bits)`. The width of the enclosure is proportional to the
+/// magnitude of the result.
 ///
 /// Let `x` be the argument. Return `(lo, hi, k)` with `lo <= 2^(bits - k) * exp(x) <= hi`, `hi - lo
 /// <= 2` and `2^(k - 1) < exp(x) < 2^(k + 2)`. The domain is `|x| < 2^40`, where `k` is found
@@ -137,14 +137,14 @@ pub fn exp_scaled(numerator: &IBig, fraction_bits: usize, bits: usize) -> (UBig,
     let (k, r) = x.div_rem_euclid(IBig::from(ln_centre(STEPS, w)));
     let k = i64::try_from(k).unwrap_or(0);
     let (j, s) = subtract_centre(r, w);
-    // Replace r by s = r - ln c. The error of the computed s has three parts: one unit from x, two
-    // units for each multiple of ln 2, and two units from ln c. It is less than their sum.
+    // Replace r by s = r - ln c. The error of the computed s is less than the sum of three parts:
+    // one unit from x, two units for each multiple of ln 2, and two units from ln c.
     let drift = 2 * k.unsigned_abs() + 2;
 
     // Sum the Taylor series of exp(s) for 0 <= s < 2^w ln 2, with all truncations downward. Let
-    // e[i] be the error of term i: the exact term minus the computed term. Then e[0] = 0 and
-    // e[i] < e[i-1] ln 2 / i + 1 < 2. Take the first i >= 1 at which the computed term is 0. The
-    // exact term is below 2 units there, so the tail is below 2 / (1 - ln 2) < 7 units.
+    // e[i] be the error of term i: the exact term minus the computed term. Then e[0] = 0 and e[i] <
+    // e[i-1] ln 2 / i + 1 < 2. Take the first i >= 1 at which the computed term is 0. The exact
+    // term i is below 2 units. So the tail of the series is below 2 / (1 - ln 2) < 7 units.
     let mut sum = UBig::ONE << w;
     let mut term = sum.clone();
     let mut count = 0u64;
@@ -200,7 +200,7 @@ fn scaled_ln_2(k: i128, w: usize) -> (IBig, IBig) {
     if k > 0 { (low, high) } else { (high, low) }
 }
 
-/// Bound `2^w ln(1 + j / 128)` from below. The bound is too small by less than 2.
+/// Return a lower bound on `2^w ln(1 + j / 128)`. The bound is too small by less than 2.
 fn ln_centre(j: usize, w: usize) -> UBig {
     static TABLE: [OnceLock<UBig>; STEPS + 1] = [const { OnceLock::new() }; STEPS + 1];
     if j == 0 {
@@ -214,13 +214,13 @@ fn ln_centre(j: usize, w: usize) -> UBig {
     }
 }
 
-/// Bound `2^w ln(1 + j / 128)` from below. The bound is too small by less than `1 + 2^-3`.
+/// Return a lower bound on `2^w ln(1 + j / 128)`. The bound is too small by less than `1 + 2^-3`.
 ///
 /// Sum the series of `ln(1 + j/128) = 2 atanh(z)` with `z = j / (256 + j) <= 1/3`. Each power of
-/// `z` is the product of the previous power and the small fraction `z^2`. Let `e[i]` be the error
-/// of power `i`: the computed power is too small by `e[i]`. Then `e[0] < 1` and
-/// `e[i] < e[i-1] / 9 + 1 < 2`. So each of the `n <= w / 3 + 2` terms is too small by less than 2,
-/// and the tail is below 3. The guard bits reduce these `2 (2n + 3)` units to an eighth of a unit.
+/// `z` is the product of the previous power and the small fraction `z^2`. Let the computed power
+/// `i` be too small by `e[i]`. Then `e[0] < 1` and `e[i] < e[i-1] / 9 + 1 < 2`. So each of the `n
+/// <= w / 3 + 2` terms is too small by less than 2, and the tail is below 3. The guard bits reduce
+/// these `2 (2n + 3)` units to an eighth of a unit.
 fn compute(j: usize, w: usize) -> UBig {
     let guard = 4 + int_bits(2 * w as u128 + 64);
     let (j, denominator) = (j as u64, (2 * STEPS + j) as u64);
@@ -262,8 +262,8 @@ fn atanh(arg: UBig, w: usize) -> (UBig, u64) {
     (sum, odd + 2)
 }
 
-/// Write `r` in `[0, ln 2)` as `ln(1 + j / 128) + s`. Here `s >= 0` is as small as the table
-/// allows.
+/// Write `r` in `[0, ln 2)` as `ln(1 + j / 128) + s`. Choose `j` such that `s >= 0` is as small as
+/// the table allows.
 fn subtract_centre(r: UBig, w: usize) -> (usize, UBig) {
     if w > CACHE_BITS {
         return (0, r);

@@ -1,9 +1,10 @@
-//! Directed arithmetic of floats by error-free transformations: formulas that also give the exact
-//! rounding error.
+//! Directed arithmetic of floats by error-free transformations, which are formulas that also give
+//! the exact rounding error.
 //!
 //! The code first computes the nearest float to the result, and then its exact error. The sign of
 //! the error decides between this float and the next float. Near the limits of underflow and
-//! overflow, the computed error can be inexact. The result is then computed with exact integers.
+//! overflow, the computed error can be inexact. For such operands, the result is computed with
+//! exact integers.
 
 use dashu_int::{IBig, UBig};
 
@@ -50,9 +51,9 @@ pub(super) fn exact_quotient(lhs: f64, rhs: f64, format: Format, rounding: Round
 }
 
 macro_rules! impl_float {
-    // If a product or a dividend has at least the magnitude $safe, the computed error is exact. For
-    // a mantissa of p bits, the error is a multiple of 2^(1 - 2 p) times the magnitude. So 2^(1 - 2
-    // p) times the magnitude must not be below the smallest subnormal.
+    // If the magnitude of a product or a dividend is at least $safe, the computed error is exact.
+    // For a mantissa of p bits, the error is a multiple of 2^(1 - 2 p) times the magnitude. So
+    // 2^(1 - 2 p) times the magnitude must not be below the smallest subnormal.
     ($t:ident, $format:expr, $safe:expr) => {
         impl Directed for $t {
             impl_float!(@add $t, $format, inf_add, inf_sub, Up, >, next_up);
@@ -113,8 +114,8 @@ macro_rules! impl_float {
     };
 }
 
-// At magnitudes of at least this value, the remainder or error is a multiple of 2^-1066 for f64 and
-// of 2^-146 for f32.
+// For each format, the third argument is `$safe`. At magnitudes of at least `$safe`, the remainder
+// or the error is a multiple of 2^-1066 for f64 and of 2^-146 for f32.
 impl_float!(f64, Format::F64, f64::from_bits((1023 - 960) << 52));
 impl_float!(f32, Format::F32, f32::from_bits((127 - 98) << 23));
 
@@ -232,7 +233,7 @@ mod tests {
 
     #[test]
     fn survives_overflow_inside_the_error_computation() {
-        // Here max + x - x overflows, but max + x does not overflow.
+        // For this x, max + x - x overflows, but max + x does not overflow.
         let x = -1.5 * 2f64.powi(971);
         check(x, f64::MAX, f64::next_up, f64::next_down).unwrap();
         check(f64::MIN, -x, f64::next_up, f64::next_down).unwrap();
@@ -280,7 +281,8 @@ mod tests {
             prop_assume!(a.is_finite() && b.is_finite());
             check(a, b, f64::next_up, f64::next_down)?;
             // Choose a second operand. Its magnitude is near the magnitude of `a`, near the
-            // reciprocal of `a`, or such that a result is near a limit. This tests every branch.
+            // reciprocal of `a`, or such that a result is near a limit. These choices reach every
+            // branch.
             let (_, _, exponent) = super::super::dyadic::decode(a).unwrap();
             let mantissa = b.to_bits() & ((1 << 52) - 1);
             for centre in [exponent + 52, -exponent - 52, -1000 - exponent, -exponent - 1074,

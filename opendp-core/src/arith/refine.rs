@@ -1,5 +1,5 @@
-//! Elementary functions with a single rounding. The functions refine an enclosure, which is a pair
-//! of bounds.
+//! Elementary functions with a single rounding. The functions refine an enclosure of the result,
+//! which is a pair of bounds.
 //!
 //! The enclosure comes from [`fixed`] and has integer ends. The code refines the enclosure until
 //! both ends round to the same float. This float is the tightest bound. Results are `f64` values in
@@ -111,13 +111,13 @@ pub(super) fn powi(x: f64, power: i32, format: Format, rounding: Rounding) -> f6
     }
 }
 
-/// If the argument is below this magnitude, the tangent of the function at zero gives all bounds.
-/// The error of the tangent is far smaller than the spacing of floats.
+/// If the magnitude of the argument is below this number, all bounds are computed from the tangent
+/// of the function at zero. The error of the tangent is far smaller than the spacing of floats.
 const TINY: f64 = 1.0 / (1u64 << 60) as f64;
 
 fn ln_of(mantissa: &UBig, exponent: i32, format: Format, rounding: Rounding) -> f64 {
-    // If the argument is the float next to 1, its logarithm is as small as the spacing of floats.
-    // So start with more than twice the precision of the format.
+    // If the argument is a float next to 1, its logarithm is as small as the spacing of floats. So
+    // start with more than twice the precision of the format.
     converge(2 * format.precision_bits() + 24, format, rounding, |bits| {
         let (lo, hi) = fixed::ln(mantissa, exponent.into(), bits);
         (lo, hi, -(bits as i64))
@@ -175,8 +175,8 @@ fn nudge(x: f64, above: bool, format: Format, rounding: Rounding) -> f64 {
 /// Round a number by its enclosure. Double the precision until both ends round to the same float.
 ///
 /// `enclose` returns `(lo, hi, exponent)` such that the result is in `lo * 2^exponent ..= hi *
-/// 2^exponent`. If both ends still differ at the last precision, the outer end is used. The outer
-/// end is still a bound.
+/// 2^exponent`. If the rounded ends still differ at the last precision, the upper end is used for
+/// rounding up, and otherwise the lower end.
 fn converge(
     mut bits: usize,
     format: Format,

@@ -27,11 +27,11 @@ pub fn neg_inf_sum(values: &[f64]) -> Result<f64> {
     rounded_sum(values, to_f64_down)
 }
 
-/// The number of digits of the accumulator. Digit `i` counts units of `2^(32 i - 1074)`.
+/// The number of digits of the accumulator. Digit `i` is a number of units of `2^(32 i - 1074)`.
 ///
-/// The lowest bit of an odd mantissa is at most bit 2097, which is in digit 65. The mantissa
-/// extends into at most two more digits. Digits are `i64`, so carries can be delayed for
-/// `CARRY_PERIOD` additions.
+/// The lowest bit of an odd mantissa is at position 2097 or below, which is in digit 65 or below.
+/// The mantissa extends into at most two more digits. Digits are `i64`, so carries can be delayed
+/// for `CARRY_PERIOD` additions.
 const DIGITS: usize = 68;
 
 /// The number of additions between carries. Each addition changes a digit by less than 2^32. So the
@@ -73,7 +73,7 @@ fn exact_sum(values: &[f64]) -> Result<IBig> {
 
 #[cold]
 fn overflow() -> Error {
-    // The values can be private data, so the message shows none of them.
+    // The values can be private data, so the message shows no value.
     Error::Overflow("sum: expected finite terms and a total that fits f64".to_string())
 }
 
@@ -86,8 +86,8 @@ mod tests {
 
     #[test]
     fn rounds_repeated_tenths_once() {
-        // The float 0.1 exceeds a tenth. So the sum of ten such floats exceeds 1, by less than the
-        // spacing of floats at 1.
+        // The float 0.1 exceeds a tenth. So the sum of ten such floats exceeds 1, but by less than
+        // the spacing of floats at 1.
         assert_eq!(inf_sum(&[0.1; 10]), Ok(1f64.next_up()));
         assert_eq!(neg_inf_sum(&[0.1; 10]), Ok(1.0));
         assert_eq!(inf_sum(&[0.5; 10]), Ok(5.0));

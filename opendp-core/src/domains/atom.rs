@@ -9,8 +9,8 @@ use crate::{Atom, Bounds, Codec, Domain, Error, IBig, Result, TheDomain, named};
 
 /// The set of all values of an atomic type `T`, optionally within bounds.
 ///
-/// A domain of floats states whether NaN is a member. The form of this domain in documents is
-/// `{"atom_domain": {"T": "f64", "bounds": [0.0, 1.0], "nan": false}}`.
+/// A domain of floats states whether NaN is a member. An example of the form of this domain in
+/// documents is `{"atom_domain": {"T": "f64", "bounds": [0.0, 1.0], "nan": false}}`.
 ///
 /// ```
 /// # use opendp_core::{AtomDomain, Bounds, Domain};
@@ -110,8 +110,8 @@ impl<T: Atom> Domain for AtomDomain<T> {
 }
 impl<T: Atom> AtomDomain<T> {
     /// Convert any external value to a member. A missing or unreadable value becomes NaN. If the
-    /// domain has no NaN, the value becomes the default value of the type. A value outside of the
-    /// bounds becomes the nearest bound.
+    /// domain excludes NaN, such a value becomes the default value of the type. A value outside of
+    /// the bounds becomes the nearest bound.
     pub fn admit(&self, value: Option<T>) -> T {
         let value = value.unwrap_or_else(T::unreadable);
         let value = if value.is_null() && !self.nan { T::default() } else { value };

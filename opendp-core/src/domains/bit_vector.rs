@@ -5,11 +5,11 @@ use serde_json::{Value as Json, json};
 use crate::domain::descriptor;
 use crate::{BitVector, Domain, Result, TheDomain, named};
 
-/// The set of all vectors of bits. The length or the number of ones can be limited.
+/// The set of all vectors of bits. The domain can state the length, and limit the number of ones.
 ///
-/// The form of this domain in documents is `{"bitvector_domain": {"max_weight": 4, "size": 24}}`.
-/// If a release has the same number of bits as its input, it reveals the length of the input. So
-/// the mechanisms for vectors of bits require a public length.
+/// An example of the form of this domain in documents is `{"bitvector_domain": {"max_weight": 4,
+/// "size": 24}}`. If a release has the same number of bits as its input, it reveals the length of
+/// the input. So the mechanisms for vectors of bits require a public length.
 ///
 /// ```
 /// # use opendp_core::{BitVector, BitVectorDomain, Domain};

@@ -46,7 +46,7 @@ where
     }
 }
 
-/// A domain for the cells of a column. The type of the cells is known only at run time.
+/// The domain of the cells of a column. The type of the cells is known only at run time.
 ///
 /// ```
 /// # use opendp_core::{AtomDomain, Column, ColumnDomain};
@@ -146,7 +146,7 @@ impl Argument for Vec<ColumnDomain> {
 /// The set of all frames, or of the frames with a given schema. A schema has the names of the
 /// columns and the domains of their cells. The number of rows can be known.
 ///
-/// Without a schema, any frame is a member. A constructor that needs a column then cannot check
+/// Without a schema, any frame is a member. Then a constructor that needs a column cannot check
 /// that the column exists. The documentation of the constructor states what happens to a row
 /// without the column. The function of the constructed object never fails because of the data. With
 /// a schema, the constructor returns an error for a missing column.
@@ -208,7 +208,8 @@ impl<K: HashableAtom> DataFrameDomain<K> {
     pub fn column(&self, name: &K) -> Option<&ColumnDomain> {
         self.schema()?.iter().find(|(known, _)| known == name).map(|(_, column)| column)
     }
-    /// Replace the column with this name, or add the column. Without a schema, nothing changes.
+    /// Replace the domain of the column with this name, or add the column. Without a schema,
+    /// nothing changes.
     #[must_use]
     pub fn with_column(mut self, name: K, column: ColumnDomain) -> Self {
         if let Some(schema) = self.schema.take() {
@@ -279,8 +280,8 @@ named!(DataFrameDomain<K> as "DataFrameDomain");
 /// * `size` - the number of rows, if it is public; without it, any number is allowed
 ///
 /// # Errors
-/// `MakeDomain` when there is no name, or when a name is repeated. The same error when the number
-/// of domains differs from the number of names.
+/// `MakeDomain` when there is no name, when a name is repeated, or when the number of domains
+/// differs from the number of names.
 pub fn dataframe_domain<K: HashableAtom>(
     col_names: Option<Vec<K>>,
     element_domains: Vec<ColumnDomain>,

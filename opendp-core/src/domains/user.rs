@@ -8,9 +8,10 @@ use crate::domain::descriptor;
 use crate::erased::{AnyFunction, AnyValue};
 use crate::{Domain, Function, Result, TheDomain, named};
 
-/// A set of values of any types. A function of the user decides which values are members.
+/// A set of values of any types. A function that the user supplies decides which values are
+/// members.
 ///
-/// In Rust, prefer your own type that implements [`Domain`]. Your type is compared by its
+/// In Rust, prefer your own type that implements [`Domain`]. Such a type is compared by its
 /// structure, and its metrics are checked. `UserDomain` is for users who cannot write a Rust type.
 /// No property of a `UserDomain` is checked: it can be paired with any metric. Two domains are
 /// equal if they have the same identifier and the same descriptor, even when their functions
@@ -75,7 +76,7 @@ impl Domain for UserDomain {
 }
 named!(UserDomain as "UserDomain");
 
-/// Write a user's definition in document form.
+/// Write the domain or metric of a user in document form.
 pub(crate) fn described(function: &str, identifier: &str, described: &Json) -> Json {
     let known = Some(described).filter(|json| !json.is_null());
     descriptor(function, [("identifier", Some(identifier.into())), ("descriptor", known.cloned())])
@@ -92,8 +93,8 @@ pub(crate) fn described(function: &str, identifier: &str, described: &Json) -> J
 /// # Trust
 /// The caller must ensure three conditions, which are not checked. First, the function always
 /// returns the same result for the same value. Second, the metric that is paired with this domain
-/// measures its members. Third, domains with the same identifier and descriptor have the same
-/// members.
+/// measures distances between its members. Third, domains with the same identifier and descriptor
+/// have the same members.
 ///
 /// # Errors
 /// None.

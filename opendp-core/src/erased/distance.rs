@@ -98,7 +98,7 @@ fn unread<T>() -> Result<T> {
         "JSON does not state the type of a distance; decode it by the metric or the measure".into(),
     ))
 }
-/// Every method fails, so a `Written` is never used as a distance.
+/// Every method returns an error, so a `Written` is never used as a distance.
 impl Distance for Written {
     fn at_most(&self, _: &Self) -> Result<bool> {
         unread()

@@ -21,8 +21,8 @@ pub type AnyOdometer = Odometer<AnyDomain, AnyMetric, AnyMeasure>;
 pub type AnyFunction = Function<AnyValue, AnyValue>;
 
 impl<DI: Domain, MI: Metric, DO: Domain, MO: Metric> Transformation<DI, MI, DO, MO> {
-    /// Erase the types of the transformation. The stages run as fast as before, because types are
-    /// looked up only once per chunk.
+    /// Erase the types of the transformation. The stages run as fast as with types, because types
+    /// are looked up only once per chunk.
     pub fn erase(&self) -> AnyTransformation {
         self.clone().into_parts().erased()
     }
@@ -51,7 +51,7 @@ impl AnyTransformation {
 }
 impl AnyMeasurement {
     /// Recover the types of the input space and the measure. These types are checked once, in this
-    /// function. The type of the release is checked at each release.
+    /// function. The type of a released value is checked at each release.
     ///
     /// # Errors
     /// `FailedCast` when the domain, the metric or the measure has another type.
@@ -218,8 +218,8 @@ impl Constructed {
             other => Err(no_map(other)),
         }
     }
-    /// Check that the map can be evaluated at `d_in` and compared with `d_out`. The result of the
-    /// comparison is ignored.
+    /// Check that `d_in` is a valid distance for the map, and that the bounds of the map can be
+    /// compared with `d_out`. The map is not evaluated.
     ///
     /// # Errors
     /// `FailedCast` when a distance cannot be decoded. `FailedMap` when `d_in` is negative or NaN.

@@ -134,7 +134,7 @@ macro_rules! any {
             /// Erase the type. Only this crate can call this function, so other crates cannot make
             /// unchecked spaces. Erasing an erased object changes nothing.
             ///
-            /// The function never unwinds, so callers need no code for that case.
+            /// The function never unwinds, so callers need no code that handles a panic.
             #[allow(improper_ctypes_definitions, reason = "no C code calls it")]
             pub(crate) extern "C" fn new<T: $bound>(inner: T) -> Self {
                 let any: &dyn Any = &inner;
@@ -218,7 +218,8 @@ any! {
 }
 
 impl AnyDomain {
-    /// Decode a value of the domain's carrier type. The value can be outside of the domain.
+    /// Decode a value of the domain's carrier type. The value is not checked to be a member of the
+    /// domain.
     ///
     /// # Errors
     /// `FailedCast` when the JSON is not a value of that type.
@@ -247,7 +248,8 @@ impl AnyMetric {
     }
 }
 impl AnyMetric {
-    /// Return the metric that this metric stands for, or this metric.
+    /// If this metric stands for another metric, return the other metric. Otherwise return this
+    /// metric.
     pub(crate) fn real(&self) -> AnyMetric {
         self.0.stands_for().unwrap_or_else(|| self.clone())
     }

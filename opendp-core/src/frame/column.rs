@@ -100,7 +100,7 @@ impl<T: Cell> Cells for Vec<T> {
 
 /// A column of a frame. Its cells have one type, which is known at run time.
 ///
-/// A column is written with its type, as `{"f64": [1.0, 2.0]}`. So the type is never guessed from
+/// In JSON, a column has its type, as in `{"f64": [1.0, 2.0]}`. So the type is never guessed from
 /// the data.
 ///
 /// ```
@@ -136,16 +136,16 @@ impl Column {
     pub(super) fn clear(&mut self) {
         self.0.clear();
     }
-    /// Append the cells of another column in a range. If the other column has another type, append
-    /// default values.
+    /// Append the cells of another column in a range. If there is no other column, or it has
+    /// another type, append default values.
     pub(super) fn copy_from(&mut self, other: Option<&Column>, range: Range<usize>) {
         let rows = self.rows() + range.len();
         if !other.is_some_and(|other| self.0.copy_from(&*other.0, range)) {
             self.0.pad(rows);
         }
     }
-    /// Move the cells of another column to this column. If the other column has another type,
-    /// append default values.
+    /// Move the cells of another column to the end of this column. If there is no other column, or
+    /// it has another type, append `rows` default values.
     pub(super) fn take_from(&mut self, other: Option<&mut Column>, rows: usize) {
         let rows = self.rows() + rows;
         if !other.is_some_and(|other| self.0.take_from(&mut *other.0)) {
@@ -178,7 +178,7 @@ impl fmt::Debug for Column {
     }
 }
 impl PartialEq for Column {
-    /// Return whether both columns have equal cells, where NaN equals NaN.
+    /// Return whether both columns have equal cells. NaN equals NaN.
     fn eq(&self, other: &Self) -> bool {
         self.cell_type() == other.cell_type()
             && self.rows() == other.rows()

@@ -11,18 +11,17 @@ use super::stage::{Stage, absorb};
 use crate::erased::{AnyChunk, AnyValue};
 use crate::{Carrier, Error, Result};
 
-/// The definition of a fold. Rows are added to a state, and a value is computed from the last
-/// state.
+/// The definition of a fold. A fold adds rows to a state, and computes a value from the last state.
 ///
 /// The merge of states must be exact, and must not depend on the order or the grouping of the
-/// states. The same multiset of rows must give the same bits for every division into chunks. (A
-/// fold of floats therefore rounds each row on its own, and adds integers.) If a fold depends on
-/// the order of rows, the fold must state this. See [`in_order`](Fold::in_order).
+/// states. The same multiset of rows must give the same bits for every division into chunks. (So a
+/// fold of floats rounds each row on its own, and adds integers.) If a fold depends on the order of
+/// rows, [`in_order`](Fold::in_order) must return `true`.
 pub trait Fold<I: Carrier, O: Carrier>: Send + Sync + 'static {
     /// The state of a fold that has absorbed some rows.
     type State: Serialize + DeserializeOwned + Send + Sync + 'static;
-    /// Return a text that distinguishes this fold and its parameters from other folds. The text is
-    /// used to detect a state of another fold.
+    /// Return a text that distinguishes this fold from other folds, and from the same fold with
+    /// other parameters. The text is used to detect a state of another fold.
     ///
     /// The text does not include the steps before the fold or the spaces of the steps. The text
     /// must be the same in every process.
@@ -34,7 +33,7 @@ pub trait Fold<I: Carrier, O: Carrier>: Send + Sync + 'static {
     /// # Errors
     /// An error must not depend on the data.
     fn absorb(&self, state: &mut Self::State, rows: I::Chunk<'_>) -> Result<()>;
-    /// Merge another state into a state. The state has then absorbed the rows of both.
+    /// Merge the state `other` into `state`. Then `state` has absorbed the rows of both.
     ///
     /// # Errors
     /// An error when the other state belongs to another fold.
@@ -45,7 +44,7 @@ pub trait Fold<I: Carrier, O: Carrier>: Send + Sync + 'static {
     /// An error must not depend on the data.
     fn finish(&self, state: Self::State) -> Result<O>;
     /// Return whether this fold gives the same bits for rows and for their
-    /// [`projection`](crate::Function::projection) to a set. If the result is `true`, the
+    /// [`projection`](crate::Function::projection) to `set`. If the result is `true`, the
     /// projection before the fold is skipped.
     ///
     /// A result of `true` must also be right for rows outside of the fold's domain.
@@ -54,7 +53,7 @@ pub trait Fold<I: Carrier, O: Carrier>: Send + Sync + 'static {
         false
     }
     /// Return whether the order of the rows matters. If the order matters, the chunks of a slice or
-    /// a stream are absorbed in order. Partial results are then impossible, because they could be
+    /// a stream are absorbed in order. Such a fold has no partial results, because they could be
     /// merged in another order.
     fn in_order(&self) -> bool {
         false
@@ -70,7 +69,7 @@ pub trait Fold<I: Carrier, O: Carrier>: Send + Sync + 'static {
 /// A partial result contains the label of its function. The label has the spaces of all steps, the
 /// steps before the fold with their arguments, and the fold. Only a function with the same label
 /// accepts the partial result. Steps after the fold are not in the label. So another process can
-/// resume the partial result if it builds the same chain. If the chain has a step that is made of a
+/// resume the partial result if it builds the same chain. If a step of the chain is made of a
 /// closure, this step needs its own label. See [`labelled`](crate::Function::labelled).
 ///
 /// ```
@@ -113,8 +112,8 @@ impl<I: Carrier, O: Carrier> Partial<I, O> {
     pub fn absorb(&mut self, rows: &I) -> Result<()> {
         absorb(&*self.fold, &mut *self.state, AnyChunk::of(rows))
     }
-    /// Merge another partial result of the same function into this partial result. The result then
-    /// covers the rows of both.
+    /// Merge another partial result of the same function into this partial result. Then this
+    /// partial result covers the rows of both.
     ///
     /// # Errors
     /// `FailedFunction` when `other` belongs to another function.
@@ -145,7 +144,7 @@ impl<I: Carrier, O: Carrier> fmt::Debug for Partial<I, O> {
     }
 }
 
-/// The state of a fold in one run, with its type erased. Only this fold recovers the type.
+/// The state of a fold in one run, with its type erased. Only the same fold can recover the type.
 pub(crate) type AnyState = Box<dyn Any + Send + Sync>;
 
 /// The definition of a fold, shared by all runs. Code that uses a `FoldStage` is compiled once.
@@ -170,7 +169,8 @@ pub(crate) trait FoldStage: Send + Sync {
     fn in_order(&self) -> bool;
 }
 
-/// A single fold. Its states are `Option`s, so that a state can be moved out of a box.
+/// A single fold with typed rows. Its states are `Option`s, so that a state can be moved out of a
+/// box.
 struct Leaf<F, I, O>(F, PhantomData<fn(&I) -> O>);
 /// Erase the types of a fold.
 pub(crate) fn leaf<F: Fold<I, O>, I: Carrier, O: Carrier>(fold: F) -> Arc<dyn FoldStage> {
@@ -251,8 +251,8 @@ pub(crate) fn load(fold: &dyn FoldStage, label: &Label, bytes: &[u8]) -> Result<
     if saved.fold != label.text()? {
         return Err(label.foreign());
     }
-    // Merge the saved state into an empty state. The result is equal to the saved state. A state of
-    // another form gives an error.
+    // Merge the saved state into an empty state. The result is equal to the saved state. If the
+    // saved state does not have the right form, this merge gives an error.
     let mut state = fold.start();
     fold.merge(&mut *state, fold.load(&saved.state)?)?;
     Ok(state)
@@ -306,7 +306,7 @@ impl FoldStage for AfterRows {
     }
 }
 
-/// A fold and then any function of its value. Its states are the states of the fold.
+/// A fold and then any function of its value. The states are the states of the fold.
 pub(crate) struct ThenStage(pub(crate) Arc<dyn FoldStage>, pub(crate) Stage);
 impl FoldStage for ThenStage {
     fn label(&self) -> String {

@@ -12,8 +12,8 @@ use crate::{Error, Result, Space, TypeName};
 
 /// The parts of a function up to its fold, in order: spaces, functions of rows, and the fold.
 ///
-/// If every function of rows has a label, the whole label has the same text in every process and
-/// build. The text is written when a partial result first uses the label.
+/// If every function of rows has a label, the whole label has the same text in every process and in
+/// every build. The text is written when a partial result first uses the label.
 #[derive(Clone)]
 pub(crate) struct Label(Arc<Told>);
 struct Told {
@@ -25,8 +25,8 @@ enum Part {
     Space(Space<AnyDomain, AnyMetric>),
     /// A text that a function states as its label.
     Words(Arc<dyn Fn() -> String + Send + Sync>, Types),
-    /// A function of rows without a label. A random number replaces the label. The number is drawn
-    /// on first use. Only this function and its clones share the number.
+    /// A function of rows without a label. A random number replaces the label, and is drawn on
+    /// first use. Only this function and its clones share the number.
     Unlabelled(Arc<OnceLock<String>>),
     Fold(Arc<dyn FoldStage>, Types),
 }
@@ -47,7 +47,7 @@ impl Label {
     pub(crate) fn unlabelled() -> Self {
         Label::new(vec![Part::Unlabelled(Arc::new(OnceLock::new()))])
     }
-    /// Begin a label with the text that a function states.
+    /// Begin a label with the text that a function states as its label.
     pub(crate) fn words(label: Arc<dyn Fn() -> String + Send + Sync>, types: Types) -> Self {
         Label::new(vec![Part::Words(label, types)])
     }
@@ -68,7 +68,7 @@ impl Label {
     /// Write the label as a JSON list, so different labels have different texts.
     ///
     /// # Errors
-    /// `NoEntropy` when a function has no label, and no random number can be drawn.
+    /// `NoEntropy` when a function has no label and no random number can be drawn for it.
     pub(crate) fn text(&self) -> Result<&str> {
         if let Some(text) = self.0.text.get() {
             return Ok(text);
@@ -114,7 +114,7 @@ impl Part {
         })
     }
 }
-/// Return the number of a function without a label: 128 random bits.
+/// Return the random number of a function without a label, which has 128 bits.
 fn drawn(number: &OnceLock<String>) -> Result<&str> {
     if number.get().is_none() {
         let fresh = with_secure(|source| Ok::<_, NoEntropy>([source.word()?, source.word()?]))?;

@@ -6,7 +6,7 @@ use super::stage::Stage;
 use crate::erased::{AnyValue, mixed_up};
 use crate::{Carrier, Result};
 
-/// A function of a whole value, between erased values.
+/// A function that needs its whole input at once. Its input and its output are erased values.
 pub(crate) trait MapStage: Any + Send + Sync {
     /// Call the function with a value that the caller does not use afterwards. The function can
     /// move the value out of `input`.

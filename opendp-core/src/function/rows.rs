@@ -21,7 +21,7 @@ pub(crate) struct Projection<'a> {
     /// The stages before the projection, if there are any.
     pub(crate) before: Option<Arc<dyn RowsStage>>,
 }
-/// One run over the chunks of one input, with the buffers between the stages.
+/// One run over the chunks of one input. A run has the buffers between the stages.
 pub(crate) trait Run: Send + Sync {
     /// Prepare the output: set the type of the buffer. The output must be right even if no chunk
     /// follows.
@@ -29,11 +29,11 @@ pub(crate) trait Run: Send + Sync {
     fn append(&mut self, chunk: AnyChunk<'_>, out: &mut AnyValue) -> Result<()>;
 }
 
-/// The action of a stage on a chunk, between erased values.
+/// The action of a stage on a chunk. The chunk and the output are erased.
 pub(crate) trait Append: Send + Sync {
     fn append(&self, chunk: AnyChunk<'_>, out: &mut AnyValue) -> Result<()>;
 }
-/// A function of typed chunks. The types are looked up once per chunk.
+/// A function of typed chunks. Its types are looked up once per chunk.
 struct Typed<F, I, O>(F, PhantomData<fn(&I) -> O>);
 /// Erase the types of a function of typed chunks.
 pub(crate) fn erased<I: Carrier, O: Carrier>(
@@ -54,8 +54,8 @@ where
     }
 }
 
-/// A single stage. An initial output without rows can replace the plain buffer. A projection also
-/// has a set.
+/// A single stage. An initial output without rows can replace the plain buffer. A stage that is a
+/// projection also has a set.
 #[derive(Clone)]
 pub(crate) struct RowsLeaf {
     append: Arc<dyn Append>,
@@ -140,8 +140,8 @@ mod tests {
     use super::*;
     use crate::{Fold, Function, erased::AnyValue};
 
-    /// The sum of rows, each clamped to at most `limit`. The fold claims to project rows to the
-    /// numbers up to `set`.
+    /// The sum of rows, each clamped to at most `limit`. The fold claims that it projects rows to
+    /// the numbers up to `set`.
     struct Sum {
         limit: i32,
         set: Option<i32>,
@@ -181,7 +181,7 @@ mod tests {
         });
         (project, ran)
     }
-    /// Join a projection and a fold in every possible way, and run them. Return whether the
+    /// Chain a projection and a fold in every possible way, and run the chains. Return whether the
     /// projection ran.
     #[track_caller]
     fn runs(limit: i32, set: Option<i32>, expected: i64) -> bool {
@@ -224,8 +224,8 @@ mod tests {
         assert!(runs(10, Some(11), -287));
         assert!(runs(10, None, -287));
         assert!(runs(i32::MAX, None, -287));
-        // The library trusts the claim of a fold. Here the claim is wrong, so the result is wrong
-        // too.
+        // The library trusts the claim of a fold. The claim of this fold is wrong, so the result is
+        // wrong too.
         assert!(!runs(i32::MAX, Some(10), -267));
     }
     #[test]

@@ -40,7 +40,8 @@ impl Stage {
             *label = label.within(space.erased());
         }
     }
-    /// Return the function of a whole value. Another stage has none, so it returns a unit.
+    /// Return the function of a `map` stage, which takes a whole value. For any other stage, return
+    /// a unit.
     pub(super) fn leaf(&self) -> &dyn Any {
         match self {
             Stage::Map(map) => &**map,
@@ -149,7 +150,7 @@ pub(super) fn fold_last(fold: Stage, last: &dyn Last) -> Stage {
 pub(super) fn fold_then(fold: Arc<dyn FoldStage>, last: Stage) -> Arc<dyn FoldStage> {
     Arc::new(ThenStage(fold, last))
 }
-/// Fuse functions of rows with a fold. If the last function is a projection that the fold does
+/// Fuse functions of rows with a fold. If the last function is a projection that the fold performs
 /// itself, remove the projection.
 pub(super) fn fold_after(
     rows: &Arc<dyn RowsStage>,
@@ -179,8 +180,7 @@ pub(super) fn absorb(fold: &dyn FoldStage, state: &mut dyn Any, all: AnyChunk<'_
         return ranges(rows, CHUNK_ROWS)
             .try_for_each(|range| fold.absorb(state, all.narrow(range)));
     }
-    // Make several parts per thread. If one thread is slow, other threads can then do some of its
-    // parts.
+    // Make several parts per thread. Then other threads can take over parts from a slow thread.
     let parts: Vec<_> = ranges(rows, rows.div_ceil(threads * 4).max(CHUNK_ROWS)).collect();
     let states = parts.into_par_iter().map(|part| {
         let (part, mut state) = (all.narrow(part), fold.start());

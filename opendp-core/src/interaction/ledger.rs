@@ -21,10 +21,10 @@ use crate::{Distance, Error, Measure, Result};
 /// the total is at least `sum_i b_i`.
 ///
 /// # What a budget is
-/// A budget is read as [written by a person](Exact::written): it is the larger of the float and its
-/// shortest decimal number. The decimal number exceeds the float by less than half of the spacing
-/// of floats at this number. [`budget`](Ledger::budget) returns the budget as a loss, rounded up. A
-/// privacy filter promises this loss.
+/// A budget is read as a number that a [person wrote](Exact::written): the larger of the float and
+/// its shortest decimal number. The decimal number exceeds the float by less than half of the
+/// spacing of floats at this number. [`budget`](Ledger::budget) returns the budget as a loss,
+/// rounded up. This loss is the bound that a privacy filter states.
 #[derive(Clone)]
 pub struct Ledger<MO: Measure> {
     measure: MO,
@@ -54,8 +54,8 @@ impl<MO: Measure> Ledger<MO> {
     /// each part.
     ///
     /// # Errors
-    /// `BudgetExceeded` when a part of the new total exceeds the budget. Then the loss is not
-    /// added. `FailedMap` when the number of parts is wrong.
+    /// `BudgetExceeded` when a part of the new total exceeds the same part of the budget. Then the
+    /// loss is not added. `FailedMap` when the number of parts is wrong.
     pub fn charge(&mut self, loss: &[Exact]) -> Result<()> {
         if loss.len() != self.totals.len() {
             return Err(Error::FailedMap(format!(
@@ -182,7 +182,7 @@ mod tests {
         for _ in 0..9 {
             account.charge(&float(0.1)).unwrap();
         }
-        // Ten times the float 0.1 exceeds one, by less than the spacing of floats.
+        // Ten times the float 0.1 exceeds one, but by less than the spacing of floats.
         refuses(&mut account, &float(0.1));
         account.charge(&exact("0.0999")).unwrap();
     }

@@ -10,8 +10,8 @@ use crate::{Distance, Domain, Measure, Metric, PrivacyMap, Result, Space, TypeNa
 
 /// A mechanism that answers any number of questions about a data set, and reports their total loss.
 ///
-/// An odometer has no privacy map, because the questions have no limit. A privacy filter adds a
-/// limit, and the result is a measurement.
+/// An odometer has no privacy map, because its questions have no limit. A privacy filter adds a
+/// limit to an odometer, and the result is a measurement.
 pub struct Odometer<DI: Domain, MI: Metric, MO: Measure> {
     input: Space<DI, MI>,
     measure: MO,
@@ -36,8 +36,8 @@ impl<DI: Domain, MI: Metric, MO: Measure> Odometer<DI, MI, MO> {
     }
     /// Open a session on a data set. The data set is copied once.
     ///
-    /// [`Session::loss`] bounds the loss so far, at any distance. Maps that were evaluated in an
-    /// earlier call at the same distance are not evaluated again.
+    /// [`Session::loss`] returns a bound on the loss so far, at any distance. If a map was
+    /// evaluated in an earlier call at the same distance, it is not evaluated again.
     ///
     /// # Errors
     /// There are currently no errors.
@@ -81,7 +81,7 @@ impl<DI: Domain, MI: Metric, MO: Measure> fmt::Debug for Odometer<DI, MI, MO> {
     }
 }
 
-/// The allowance of an odometer, which allows every question and records the map of each question.
+/// The allowance of an odometer. It allows every question, and records the map of each question.
 struct Record<MI: Metric, MO: Measure> {
     measure: MO,
     history: Lock<History<MI, MO>>,

@@ -45,9 +45,9 @@ impl<Q: 'static, A: Carrier> Queryable<Q, A> {
     /// Ask a question.
     ///
     /// # Errors
-    /// The errors of the answer. `FailedFunction` if an earlier question panicked. The same error
-    /// if the answer to a question asks its own queryable, or if the privacy measure allows no more
-    /// questions.
+    /// The errors of the answer. `FailedFunction` if the answer to an earlier question panicked.
+    /// The same error if the answer to a question asks its own queryable, or if the privacy measure
+    /// allows no more questions.
     pub fn ask(&self, query: &Q) -> Result<A> {
         let answer = self.bindings.run(|| (self.answer)(query))?;
         Ok(self.bindings.turns().iter().fold(answer, |answer, turn| answer.bound_to(turn)))
@@ -74,7 +74,7 @@ impl<Q: Named, A: Named> Named for Queryable<Q, A> {
         TypeName::generic("Queryable", [Q::type_name(), A::type_name()])
     }
 }
-/// A queryable is written as its type, and a written queryable cannot be read.
+/// The JSON of a queryable contains only its type, so a queryable cannot be read from JSON.
 impl<Q: Named, A: Named> Codec for Queryable<Q, A> {
     fn to_json(&self) -> Json {
         json!({"queryable": Self::type_name().to_string()})

@@ -12,7 +12,7 @@ use crate::{
     Result, Space, TypeName, Whole,
 };
 
-/// The rule of a session: it decides which questions are answered, and adds up their losses.
+/// The rule of a session. It decides which questions are answered, and adds up their losses.
 ///
 /// The implementer is responsible for the claimed loss of the whole session. Several threads can
 /// call an allowance at the same time.
@@ -24,7 +24,8 @@ pub trait Allowance<MI: Metric, MO: Measure>: Send + Sync {
     /// `BudgetExceeded` when the question must not be answered. In this case, nothing is charged.
     /// The errors of the map.
     fn charge(&self, map: &PrivacyMap<MI, MO>) -> Result<()>;
-    /// Bound the loss of all questions so far, for data sets at distance at most `d_in`.
+    /// Return an upper bound on the loss of all questions so far, for data sets at distance at most
+    /// `d_in`.
     ///
     /// # Errors
     /// The errors of the maps. `FailedMap` when no bound is known at `d_in`.
@@ -107,7 +108,8 @@ impl<DI: Domain, MI: Metric, MO: Measure> Session<DI, MI, MO> {
     pub fn ask_erased(&self, question: &AnyMeasurement) -> Result<AnyValue> {
         self.ask(&question.typed::<DI, MI, MO, AnyValue>()?)
     }
-    /// Bound the loss of all questions so far, for data sets at distance at most `d_in`.
+    /// Return an upper bound on the loss of all questions so far, for data sets at distance at most
+    /// `d_in`.
     ///
     /// # Errors
     /// The errors of [`Allowance::loss`].
@@ -121,8 +123,8 @@ impl<DI: Domain, MI: Metric, MO: Measure> Session<DI, MI, MO> {
     pub fn left(&self) -> Result<MO::Distance> {
         self.inner()?.allowance.left()
     }
-    /// Convert the session to a queryable. The questions are measurements, and all answers have one
-    /// type.
+    /// Convert the session to a queryable. Its questions are measurements, and all its answers have
+    /// the type `TO`.
     pub fn queryable<TO: Carrier>(&self) -> Queryable<Measurement<DI, MI, MO, TO>, TO> {
         let session = self.clone();
         Queryable::stateless(move |question| session.ask(question))

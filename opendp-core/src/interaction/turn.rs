@@ -8,10 +8,11 @@ use crate::{Error, Result};
 
 /// A sequence of turns. Only the last turn is active.
 ///
-/// Some measures compose interactive mechanisms only one after the other. A mechanism that starts
-/// several interactive mechanisms [begins](Turns::begin) a turn for each of them. Each release is
-/// bound to the turn of its mechanism. A bound release answers questions only until the next turn
-/// begins. All code that runs during a turn holds one lock, so all threads see the same order.
+/// Some measures compose interactive mechanisms only one after the other. Under such a measure, a
+/// mechanism that starts several interactive mechanisms [begins](Turns::begin) a turn for each of
+/// them. Each release is bound to the turn of its mechanism. A bound release answers questions only
+/// until the next turn begins. All code that runs during a turn holds one lock, so all threads see
+/// the same order of turns.
 #[derive(Clone)]
 pub struct Turns(Arc<Lock<u64>>);
 
@@ -30,7 +31,8 @@ impl Turns {
     }
     /// If `admit` succeeds, begin the next turn and call `run` with it.
     ///
-    /// Earlier turns then end, even if `run` fails. If `admit` fails, nothing changes.
+    /// If the next turn begins, earlier turns end, even if `run` fails. If `admit` fails, nothing
+    /// changes.
     ///
     /// # Errors
     /// The errors of `admit` and of `run`. `FailedFunction` when this function is called from
@@ -52,8 +54,7 @@ impl Turn {
     /// Call `run` if the turn is active. The next turn can begin only after `run` returns.
     ///
     /// # Errors
-    /// `FailedFunction` when a later turn has begun. The same error in the cases that
-    /// [`Turns::begin`] states.
+    /// `FailedFunction` when a later turn has begun, and in the cases that [`Turns::begin`] states.
     pub fn run<R>(&self, run: impl FnOnce() -> Result<R>) -> Result<R> {
         self.turns.0.with(|last| if *last == self.number { run() } else { Err(over()) })
     }

@@ -9,8 +9,8 @@ const ERRORS: f64 = 1e3;
 /// The number of bisection steps for one bound.
 const STEPS: usize = 50;
 
-/// Bounds on the probability of an event, from its occurrences in `draws` independent draws
-/// (Clopper, Pearson 1934). Each bound is wrong with probability at most `wrong`.
+/// Bounds on the probability of an event, computed from the number of its occurrences in `draws`
+/// independent draws (Clopper, Pearson 1934). Each bound is wrong with probability at most `wrong`.
 #[derive(Debug)]
 pub(super) struct Binomial {
     draws: u32,
@@ -91,8 +91,8 @@ mod tests {
     #[test]
     fn a_tail_of_many_draws_is_that_of_a_normal_law() {
         let many = Binomial::new(100_000, 1.0).unwrap();
-        // The count is three standard deviations above the mean. The continuity correction is half
-        // a count.
+        // The count 50,475 is three standard deviations above the mean. The continuity correction
+        // is half a count.
         let tail = many.tail(50_475, 0.5).unwrap();
         assert!((tail / 1.350e-3 - 1.0).abs() < 0.02, "{tail}");
     }

@@ -15,9 +15,9 @@ use crate::{
 /// A collection of spaces for tests. A space is found by the types of its domain and its metric.
 /// Tests can draw members of each space and compute distances.
 ///
-/// So a transformation can be tested if only its name and signature are known. The test draws
-/// members and neighbours, runs the transformation on them, and compares the distance of the
-/// outputs with the map. A crate adds the spaces of its own domains and metrics with
+/// So the name and the signature of a transformation are enough to test it. The test draws members
+/// and neighbours, and runs the transformation on them. It compares the distances between the
+/// outputs with the bounds of the map. A crate adds the spaces of its own domains and metrics with
 /// [`with`](Grounds::with).
 ///
 /// ```
@@ -54,11 +54,11 @@ pub struct Tried {
     pub members: usize,
     /// The number of input pairs for which the outputs were within the bound of the map.
     pub pairs: usize,
-    /// The number of inputs that gave the same output after a division into chunks.
+    /// The number of inputs whose output did not change when the input was divided into chunks.
     pub divided: usize,
     /// Whether an input gave different outputs in repeated runs. For such an input, the map is a
-    /// claim about distributions. A single pair of outputs cannot refute the claim, so pairs with
-    /// this input are skipped.
+    /// claim about distributions. A single pair of outputs cannot refute such a claim, so pairs
+    /// with this input are skipped.
     pub random: bool,
 }
 
@@ -153,7 +153,8 @@ impl Grounds {
         members.retain(|member| domain.member(member));
         Ok(members)
     }
-    /// Compute the distance of two members of a space. Return `None` when the distance is infinite.
+    /// Compute the distance between two members of a space. Return `None` when the distance is
+    /// infinite.
     ///
     /// # Errors
     /// A description of the space if it is unknown, or the reason why the distance cannot be
@@ -172,9 +173,9 @@ impl Grounds {
     ///
     /// The test checks four properties. The transformation gives no error on a member, because an
     /// error would reveal information about the data. Outputs are members of the output domain. The
-    /// distance of two outputs is at most the bound of the map. The output does not change when the
-    /// input is divided into chunks. If the map gives an error for a pair, the map makes no claim,
-    /// so the pair is skipped.
+    /// distance between two outputs is at most the bound of the map. The output does not change
+    /// when the input is divided into chunks. If the map gives an error for a pair, the map makes
+    /// no claim, so the pair is skipped.
     ///
     /// # Errors
     /// A description of the first case that breaks a law, or of the unknown space.
@@ -205,7 +206,8 @@ impl Grounds {
         tried.random = cases.iter().any(|case| case.random);
         Ok(tried)
     }
-    /// Compare outputs that are not random with each other, and with the outputs of divided inputs.
+    /// Compare each output that is not random with the other outputs, and with the output of the
+    /// divided input.
     fn compare(
         &self,
         transformation: &AnyTransformation,
@@ -236,8 +238,8 @@ impl Grounds {
         }
         Ok(())
     }
-    /// Check that the distance of two outputs is at most the bound of the map. Return 0 if the map
-    /// makes no claim.
+    /// Check that the distance between two outputs is at most the bound of the map. Return 0 if the
+    /// map makes no claim.
     fn close(
         &self,
         transformation: &AnyTransformation,
@@ -288,7 +290,8 @@ impl Case<'_> {
         Ok(self.random)
     }
 }
-/// Run the function `times` times on an input. Return whether a run gives another output.
+/// Run the function `times` times on an input. Return whether a run gives an output that differs
+/// from `output`.
 fn varies(
     transformation: &AnyTransformation,
     input: &AnyValue,

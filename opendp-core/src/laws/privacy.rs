@@ -1,4 +1,4 @@
-//! Checks of measurements: the releases of two neighbours are compared with the claim of a map.
+//! Checks of measurements. They compare the releases of two neighbours with the claim of a map.
 
 use std::collections::{HashMap, HashSet};
 use std::hash::Hash;
@@ -16,7 +16,7 @@ const MOST_BITS: u32 = 26;
 
 /// A claim about the releases of two neighbours `x` and `y`, for some pairs of epsilon and delta.
 /// For every set `S` of releases, the claim is `P[x in S] <= exp(epsilon) P[y in S] + delta`. The
-/// same must hold with `x` and `y` exchanged.
+/// same inequality must hold with `x` and `y` exchanged.
 ///
 /// There are checks of two kinds. [`exactly`](Claim::exactly) runs the mechanism on every random
 /// tape, and so computes all probabilities. [`by_draws`](Claim::by_draws) and
@@ -48,9 +48,9 @@ impl Claim {
         Claim { points: vec![(epsilon, delta)] }
     }
     /// Make the claim of the map of a measurement, for neighbours at a distance. The claim states
-    /// delta at some values of epsilon. If the epsilon at a delta of 0 is finite, the claim has
-    /// this epsilon too. The measure must have a profile. If the measure has no profile, first
-    /// convert the measurement.
+    /// delta at some values of epsilon. If the epsilon at a delta of 0 is finite, the claim
+    /// includes this epsilon too. The measure must have a profile. If the measure has no profile,
+    /// first convert the measurement to a measure with a profile.
     ///
     /// # Errors
     /// The errors of the map and of the profile. `FailedMap` when the map makes no claim.
@@ -72,11 +72,11 @@ impl Claim {
     }
 
     /// Compare exact probabilities. The check refutes only false claims. If a tape ended too early,
-    /// its release is unknown. The check then allows every possible release.
+    /// its release is unknown. For such a tape, the check allows every possible release.
     ///
     /// # Errors
-    /// A description of the first pair of epsilon and delta that is refuted. Also a message if more
-    /// than half of the tapes ended too early.
+    /// A description of the first pair of epsilon and delta that is refuted. A message if more than
+    /// half of the tapes ended too early.
     pub fn exactly<R: Eq + Hash>(&self, x: &Chances<R>, y: &Chances<R>) -> Result<usize, Broken> {
         for chances in [x, y] {
             if chances.tapes < 2 * chances.cut {
@@ -105,11 +105,11 @@ impl Claim {
     }
     /// Draw releases for both inputs, and count how often each event occurs.
     ///
-    /// The exact tails of the binomial distribution bound the probability of an event from both
-    /// sides (Clopper, Pearson 1934). The claim is refuted if it is false for all probabilities
-    /// within these bounds. So a true claim is refuted with probability at most
-    /// [`false_alarm`](Trial), over all events and pairs together. To get the same result each
-    /// time, draw from [`Seeded`](crate::random::Seeded).
+    /// The exact tails of the binomial distribution give a lower and an upper bound on the
+    /// probability of an event (Clopper, Pearson 1934). The claim is refuted if it is false for all
+    /// probabilities within these bounds. So a true claim is refuted with probability at most
+    /// [`false_alarm`](Trial), over all events and pairs together. To get the same result in each
+    /// run, draw from [`Seeded`](crate::random::Seeded).
     ///
     /// # Errors
     /// A description of the first event that refutes the claim, or the error of a draw.
@@ -150,9 +150,9 @@ impl Claim {
         }
         Ok(drawn)
     }
-    /// Draw releases that have few different values. Events are chosen from the first half of the
-    /// draws: they are the releases that are too likely for the claim. These events are tested on
-    /// the second half.
+    /// Draw releases that have few different values. The first half of the draws determines the
+    /// events: the sets of releases that are too likely for the claim. The second half of the draws
+    /// tests these events.
     ///
     /// # Errors
     /// The errors of [`by_draws`](Claim::by_draws).
@@ -190,8 +190,8 @@ impl Claim {
 }
 
 /// Check a measurement on two inputs. The releases must have few different values. Draw releases
-/// for both inputs from the secure source. Compare the releases with the map at the distance of the
-/// inputs, as [`Claim::by_releases`] does.
+/// for both inputs from the secure source. Compare the releases with the map at the distance
+/// between the inputs, as [`Claim::by_releases`] does.
 ///
 /// # Errors
 /// A description of the event that refutes the map, or the reason why the map makes no claim for
@@ -222,7 +222,7 @@ where
 pub struct Trial {
     /// The number of releases for each input.
     pub draws: u32,
-    /// The largest probability that a true claim is refuted.
+    /// The largest allowed probability that a true claim is refuted.
     pub false_alarm: f64,
 }
 /// By default, draw 100,000 releases, with one false alarm in a billion trials.
@@ -231,12 +231,12 @@ impl Default for Trial {
         Trial { draws: 100_000, false_alarm: 1e-9 }
     }
 }
-/// The result of a check by draws that did not refute the claim.
+/// The result of a check by draws, if the check did not refute the claim.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Drawn {
     /// The number of comparisons.
     pub comparisons: usize,
-    /// A lower bound of the true epsilon at a delta of 0. The bound is wrong with probability at
+    /// A lower bound on the true epsilon at a delta of 0. The bound is wrong with probability at
     /// most [`false_alarm`](Trial).
     pub epsilon: f64,
 }

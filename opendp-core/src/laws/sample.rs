@@ -17,8 +17,8 @@ impl Draw {
     pub fn new(seed: u64) -> Self {
         Draw(Seeded::new(seed))
     }
-    /// Choose a number below `count`, or 0 when `count` is 0. The probabilities differ slightly,
-    /// which is irrelevant for tests.
+    /// Choose a number below `count`, or 0 when `count` is 0. The probabilities of the numbers
+    /// differ slightly, which is irrelevant for tests.
     pub fn below(&mut self, count: usize) -> usize {
         let word = self.0.word().unwrap_or(0);
         (word % (count.max(1) as u64)) as usize
@@ -29,7 +29,7 @@ impl Draw {
     }
 }
 
-/// A domain from which tests can draw members. Extreme members are preferred.
+/// A domain from which tests can draw members, preferably extreme members.
 ///
 /// If your own domain implements this trait, [`Grounds`](crate::laws::Grounds) can test all
 /// transformations with this input domain.
@@ -222,8 +222,8 @@ impl<K: SampleAtom + HashableAtom, V: SampleAtom> Sample
     }
 }
 
-/// Define the type `$t` as the type of the cells whose name is `$found`, and run `$run`. The type
-/// can be an `Option`.
+/// Define `$t` as the type of cells that has the name `$found`, and run `$run`. The type can be an
+/// `Option`.
 macro_rules! of_cells {
     ($found:expr, $t:ident => $run:expr) => {
         of_cells!(@each $found, $t => $run;
@@ -257,8 +257,8 @@ fn any_cell(column: &Column) -> Option<ColumnDomain> {
     of_cells!(column.cell_type(), T => Some(ColumnDomain::new(<T as crate::Cell>::Domain::default())));
     None
 }
-/// Draw a schema with the columns `a` and `b`, or with only one of them. Each column has a drawn
-/// type.
+/// Draw a schema with the columns `a` and `b`, or with only one of them. Also draw the type of each
+/// column.
 fn some_schema(draw: &mut Draw) -> Option<DataFrameDomain<String>> {
     let types = [
         ColumnDomain::new(AtomDomain::<bool>::default()),

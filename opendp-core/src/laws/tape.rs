@@ -4,12 +4,12 @@ use crate::{Error, Result, random};
 
 /// Run two closures, one after the other, on the same random words, and return both results.
 ///
-/// So a test can show that two forms of one mechanism, such as a typed measurement and a registered
-/// one, give the same release bit for bit. **Never use it for a release**: two releases with the
-/// same noise reveal the difference of their data.
+/// A test can then show that two forms of one mechanism give the same release bit for bit. Examples
+/// of two forms are a typed measurement and a registered measurement. **Never use this function for
+/// a release**: two releases with the same noise reveal the difference between their data.
 ///
-/// The words are new at each call. They are the same for both closures while each closure draws
-/// less than 1 MiB, and draws only in the thread of the caller.
+/// The words are new at each call of this function. Both closures get the same words if each
+/// closure draws less than 1 MiB, and draws only in the thread of the caller.
 ///
 /// # Errors
 /// `NoEntropy` when the operating system gives no random bits.

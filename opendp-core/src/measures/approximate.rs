@@ -10,10 +10,10 @@ use crate::{Interaction, Measure, Result, TheMeasure, named};
 
 /// A loss in `M`, which can fail with probability delta.
 ///
-/// The loss is the pair `(d, delta)`. Each data set has an event of probability at least
-/// `1 - delta`. Conditioned on these events, the loss in `M` is at most `d`.
-/// `Approximate<MaxDivergence>` is (epsilon, delta)-differential privacy at one fixed pair. The
-/// older name of this measure is `fixed_smoothed_max_divergence`.
+/// The loss is the pair `(d, delta)`. Each data set has an event of probability at least `1 -
+/// delta`. Conditioned on these events, the loss in `M` is at most `d`.
+/// `Approximate<MaxDivergence>` is (epsilon, delta)-differential privacy at one fixed pair of
+/// epsilon and delta. The older name of this measure is `fixed_smoothed_max_divergence`.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Approximate<M>(pub M);
 
@@ -22,8 +22,8 @@ impl<M: Measure> Measure for Approximate<M> {
     fn to_json(&self) -> Json {
         descriptor("approximate", [("measure", Some(self.0.to_json()))])
     }
-    /// Add losses and deltas separately. For the deltas, this is a union bound over the exceptional
-    /// events.
+    /// Add losses and deltas separately. The sum of the deltas is a union bound over the
+    /// exceptional events.
     fn compose(&self, losses: &[Self::Distance]) -> Result<Self::Distance> {
         let (inner, deltas): (Vec<M::Distance>, Vec<f64>) = losses.iter().cloned().unzip();
         Ok((self.0.compose(&inner)?, total(&deltas)?))
@@ -40,9 +40,9 @@ impl<M: Measure> Measure for Approximate<M> {
     /// privacy filter (Rogers, Roth, Ullman, Vadhan 2016). The filter is valid even when the
     /// mechanisms are interactive and concurrent (Haney and others 2023). For zero-concentrated
     /// differential privacy with a delta, the sum of the rhos and the sum of the deltas form a
-    /// filter too (Whitehouse, Ramdas, Rogers, Wu 2023). To see this, let `E` be the event that no
-    /// exceptional event of a query occurs. The probability of `E` is at least 1 minus the sum of
-    /// the deltas. Conditioned on `E`, the filter of the inner measure applies.
+    /// filter too (Whitehouse, Ramdas, Rogers, Wu 2023). The proof is as follows. Let `E` be the
+    /// event that no exceptional event of a query occurs. The probability of `E` is at least 1
+    /// minus the sum of the deltas. Conditioned on `E`, the filter of the inner measure applies.
     fn parts(&self) -> Result<usize> {
         Ok(self.0.parts()? + 1)
     }
@@ -71,7 +71,7 @@ named!(Approximate<M> as "Approximate");
 pub fn approximate<M: Measure>(measure: TheMeasure<M>) -> Result<TheMeasure<Approximate<M>>> {
     Ok(TheMeasure(Approximate(measure.0)))
 }
-/// Measure loss as (epsilon, delta)-differential privacy at one fixed pair.
+/// Measure loss as (epsilon, delta)-differential privacy at one fixed pair of epsilon and delta.
 pub fn fixed_smoothed_max_divergence() -> Result<TheMeasure<Approximate<MaxDivergence>>> {
     Ok(TheMeasure(Approximate(MaxDivergence)))
 }

@@ -14,8 +14,8 @@ type Curve = Arc<dyn Fn(f64) -> Result<f64> + Send + Sync>;
 /// A privacy profile. For each epsilon, the profile has a delta such that the mechanism is
 /// (epsilon, delta)-DP.
 ///
-/// A profile holds at every epsilon at once, and delta does not increase with epsilon. A profile
-/// can contain the whole distribution of the loss, so that its compositions are tight.
+/// A profile holds at every epsilon at once, and delta does not increase with epsilon. If a profile
+/// contains the whole distribution of the loss, its compositions are tight.
 #[derive(Clone)]
 pub struct PrivacyProfile {
     delta: Curve,
@@ -30,7 +30,7 @@ pub struct PrivacyProfile {
 ///
 /// This crate contains no such distribution. A crate for privacy accounting implements this trait.
 pub trait ComposableLoss: Any + Send + Sync {
-    /// Bound delta at an epsilon from above.
+    /// Return an upper bound on delta at an epsilon.
     ///
     /// # Errors
     /// The errors of the computation.
@@ -40,8 +40,8 @@ pub trait ComposableLoss: Any + Send + Sync {
     /// # Errors
     /// The errors of the computation.
     fn epsilon(&self, delta: f64) -> Result<f64>;
-    /// Bound delta at an epsilon from below. The difference from [`delta`](Self::delta) bounds the
-    /// error of the computation. Defaults to 0.
+    /// Return a lower bound on delta at an epsilon. The difference between [`delta`](Self::delta)
+    /// and this bound is an upper bound on the error of the computation. Defaults to 0.
     ///
     /// # Errors
     /// The errors of the computation.
@@ -66,8 +66,8 @@ const GRID: [f64; 9] = [0.0, 0.125, 0.25, 0.5, 1.0, 2.0, 4.0, 8.0, 16.0];
 const ORDERS: [f64; 8] = [1.25, 1.5, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0];
 
 impl PrivacyProfile {
-    /// Make a profile from a function. The caller is responsible for two conditions: the function
-    /// bounds delta, and the function does not increase.
+    /// Make a profile from a function. The caller is responsible for two conditions. The function
+    /// returns upper bounds on delta, and it does not increase with epsilon.
     pub fn new(delta: impl Fn(f64) -> Result<f64> + Send + Sync + 'static) -> Self {
         PrivacyProfile { delta: Arc::new(delta), epsilon: None, loss: None, tighter: false }
     }
@@ -99,10 +99,10 @@ impl PrivacyProfile {
     /// Compose the profiles of several releases on the same data. Return a bound on the profile of
     /// all releases together.
     ///
-    /// If a profile contains its loss, the function [`ComposableLoss::compose`] of this loss
-    /// composes all profiles. Otherwise, use basic composition. If each of `k` mechanisms is
-    /// `(epsilon / k, delta_i)`-private, all together are `(epsilon, sum_i delta_i)`-private
-    /// (Dwork, Roth 2014, on basic composition).
+    /// If a profile contains the distribution of its loss, the function [`ComposableLoss::compose`]
+    /// of this distribution composes all profiles. Otherwise, use basic composition. If each of `k`
+    /// mechanisms is `(epsilon / k, delta_i)`-private, all together are `(epsilon, sum_i
+    /// delta_i)`-private (Dwork, Roth 2014, on basic composition).
     ///
     /// # Errors
     /// The errors of the loss.
@@ -135,7 +135,7 @@ impl PrivacyProfile {
             Ok(known.fold(1.0, f64::min))
         })
     }
-    /// Bound delta at an epsilon.
+    /// Return the bound on delta at an epsilon.
     ///
     /// # Errors
     /// `InvalidDistance` when epsilon is negative or NaN.
@@ -201,7 +201,7 @@ impl RenyiCurve {
             Ok(known.fold(f64::INFINITY, f64::min))
         })
     }
-    /// Bound the divergence of an order.
+    /// Return the bound on the divergence of an order.
     ///
     /// # Errors
     /// `InvalidDistance` if the order is at most 1 or is NaN.
@@ -252,8 +252,8 @@ impl RenyiCurve {
 }
 
 impl AnyDistance {
-    /// Write a loss as JSON. If the curve of a loss fails at every point, return the error of the
-    /// curve.
+    /// Write a loss as JSON. If the loss is a curve that fails at every point, return the error of
+    /// the curve.
     pub(crate) fn written_loss(&self) -> Result<Json> {
         if let Ok(profile) = self.downcast_ref::<PrivacyProfile>() {
             return profile.written();
@@ -266,8 +266,8 @@ impl AnyDistance {
 }
 
 /// A profile is written as points on a small grid. The points are read as a
-/// [table](PrivacyProfile::from_table). A profile does not increase. So if a bound exceeds the
-/// previous bound, the previous bound is written again.
+/// [table](PrivacyProfile::from_table). A profile does not increase with epsilon. So if a bound
+/// exceeds the previous bound, the previous bound is written again.
 impl Codec for PrivacyProfile {
     fn to_json(&self) -> Json {
         let least = Cell::new(1.0_f64);

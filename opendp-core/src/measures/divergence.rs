@@ -18,7 +18,8 @@ pub struct MaxDivergence;
 /// Approximate differential privacy at every epsilon at once.
 ///
 /// The loss is a [`PrivacyProfile`]: the mechanism is (epsilon, delta(epsilon))-DP for all epsilon.
-/// If profiles contain the distributions of their losses, composition uses these distributions.
+/// If profiles contain the distributions of their losses, their composition uses these
+/// distributions.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct SmoothedMaxDivergence;
 
@@ -62,8 +63,8 @@ impl Measure for MaxDivergence {
     fn join(&self, parts: &[f64]) -> Result<f64> {
         only(parts)
     }
-    /// Make the profile of an epsilon-DP mechanism. The mechanism is (epsilon, 0)-DP. At a smaller
-    /// epsilon, delta is at most 1.
+    /// Make the profile of an epsilon-DP mechanism. The mechanism is (epsilon, 0)-DP. At an epsilon
+    /// below the loss, delta is at most 1.
     fn profile(&self, loss: &f64) -> Result<PrivacyProfile> {
         Ok(PrivacyProfile::from_points(vec![(*loss, 0.0)]))
     }
@@ -77,7 +78,7 @@ impl Measure for ZeroConcentratedDivergence {
         total(losses)
     }
     /// Return `Concurrent`. Lyu 2022 proves concurrent composition for each order of Renyi
-    /// divergence, so it holds for all orders.
+    /// divergence. So concurrent composition also holds for all orders together.
     fn interaction(&self) -> Interaction {
         Interaction::Concurrent
     }
@@ -99,8 +100,8 @@ impl Measure for SmoothedMaxDivergence {
     fn to_json(&self) -> Json {
         descriptor("smoothed_max_divergence", [])
     }
-    /// Compose profiles. The result is tight if the profiles contain their losses. See
-    /// [`PrivacyProfile::compose`].
+    /// Compose profiles. The result is tight if the profiles contain the distributions of their
+    /// losses. See [`PrivacyProfile::compose`].
     fn compose(&self, losses: &[PrivacyProfile]) -> Result<PrivacyProfile> {
         PrivacyProfile::compose(losses)
     }
@@ -120,13 +121,14 @@ impl Measure for RenyiDivergence {
             total(&all.collect::<Result<Vec<f64>>>()?)
         }))
     }
-    /// Return `Concurrent`, which holds at each order (Lyu 2022).
+    /// Return `Concurrent`. Concurrent composition holds at each order (Lyu 2022).
     fn interaction(&self) -> Interaction {
         Interaction::Concurrent
     }
     /// Return the number of fixed orders. The parts are the divergences at these orders. At each
-    /// order, the sum is a filter (Feldman, Zrnic 2021; Lecuyer 2021). The filter is valid even
-    /// when the mechanisms are interactive and concurrent (Haney and others 2023).
+    /// order, the sum of the divergences is a filter (Feldman, Zrnic 2021; Lecuyer 2021). The
+    /// filter is valid even when the mechanisms are interactive and concurrent (Haney and others
+    /// 2023).
     fn parts(&self) -> Result<usize> {
         Ok(PART_ORDERS.len())
     }
@@ -150,7 +152,7 @@ named! {
     RenyiDivergence as "RenyiDivergence",
 }
 
-/// The orders at which losses in Renyi divergence are added, query by query.
+/// The orders at which the parts of a loss in Renyi divergence are added, query by query.
 const PART_ORDERS: [f64; 20] = [
     1.125, 1.25, 1.5, 1.75, 2.0, 2.5, 3.0, 4.0, 5.0, 6.0, 8.0, 10.0, 12.0, 16.0, 20.0, 24.0, 32.0,
     48.0, 64.0, 128.0,

@@ -10,10 +10,11 @@ use crate::{Measure, PrivacyProfile, Result, TheMeasure, named};
 /// The loss in `M` for a population. The data is a simple random sample of the population without
 /// replacement, and the sample is secret.
 ///
-/// Such losses do not compose. Two releases from the *same* sample depend on the same secret. So
-/// their loss for the population can exceed the sum of the two losses. In all other respects, such
-/// a loss is a loss in `M`. So first compose, in `M`, the losses of all releases from a sample.
-/// Then convert the total loss, only once, to a loss for the population.
+/// Such losses do not compose. Two releases from the *same* sample depend on the same secret, which
+/// is the sample. So their loss for the population can exceed the sum of their two losses. First
+/// compose, in `M`, the losses of all releases from a sample. Then convert the total loss, only
+/// once, to a loss for the population. In all other respects, a loss in this measure is a loss in
+/// `M`.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Sampled<M>(pub M);
 

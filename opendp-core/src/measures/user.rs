@@ -5,7 +5,7 @@ use serde_json::Value as Json;
 use crate::domains::described;
 use crate::{Measure, Result, TheMeasure, named};
 
-/// A privacy measure of a user, which is defined only by a name.
+/// A privacy measure that a user defines, only by a name.
 ///
 /// In Rust, prefer your own type that implements [`Measure`], because its losses can compose. The
 /// losses of a `UserDivergence` are numbers. These losses do not compose, and they have no profile.
@@ -46,8 +46,8 @@ named!(UserDivergence as "UserDivergence");
 /// * `descriptor` - more information that distinguishes measures with the same identifier
 ///
 /// # Trust
-/// No property is checked. Losses do not compose, so only measurements of the same user state a
-/// loss in this measure.
+/// No property is checked. Losses do not compose. Only measurements of the same user state a loss
+/// in this measure.
 ///
 /// # Errors
 /// None.

@@ -22,9 +22,9 @@ named!(AnyNumber as "AnyNumber");
 /// A metric that measures the same distances as `M`, as numbers of a type that is chosen at run
 /// time.
 ///
-/// Without this type, a constructor would be compiled for each type of numbers. Registrations use
-/// this type, so the constructor is compiled only once. When a value of this type is erased, the
-/// result is the metric that the value stands for.
+/// Registrations use this type, so a constructor is compiled only once, and not for each type of
+/// numbers. When a value of this type is erased, the result is the metric that the value stands
+/// for.
 ///
 /// ```
 /// # use opendp_core::{AbsoluteDistance, AtomDomain, OfAnyNumber, Space};
@@ -92,8 +92,8 @@ impl<M: NumberMetric> Metric for OfAnyNumber<M> {
         M::has(metric).then(|| OfAnyNumber::new(metric.clone()))
     }
 }
-/// The check of a metric and a domain does not depend on the type of distances. So the check for
-/// `f64` is used.
+/// The check whether a metric fits a domain does not depend on the type of distances. So the check
+/// for `f64` is used.
 impl<D: Domain, M: NumberMetric + MetricOn<D>> MetricOn<D> for OfAnyNumber<M> {
     fn check(&self, domain: &D) -> Result<()> {
         M::default().check(domain)

@@ -23,15 +23,15 @@ pub struct InsertDeleteDistance;
 
 /// The number of records replaced, in any order. The size of the data sets must be known.
 ///
-/// `d(x, x')` is half of the symmetric distance of `x` and `x'`. The distance of data sets of
-/// different sizes is infinite.
+/// `d(x, x')` is half of the symmetric distance between `x` and `x'`. The distance between data
+/// sets of different sizes is infinite.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct ChangeOneDistance;
 
 /// The number of positions with different records. The size of the data sets must be known.
 ///
-/// The distance is `d(x, x') = #{i : x_i != x'_i}`. The distance of data sets of different sizes is
-/// infinite.
+/// The distance is `d(x, x') = #{i : x_i != x'_i}`. The distance between data sets of different
+/// sizes is infinite.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct HammingDistance;
 
@@ -87,7 +87,7 @@ dataset_metrics! {
     ChangeOneDistance: true false twice;
     HammingDistance: true true twice;
 }
-/// Return twice `d_in`, which is a number of replaced records. A replacement removes one record and
+/// Return twice the number `d_in` of replaced records, because a replacement removes one record and
 /// adds one record.
 fn twice(d_in: u32) -> Result<u32> {
     d_in.checked_mul(2).ok_or_else(|| {
@@ -151,7 +151,8 @@ where
     }
 }
 
-/// Return whether two records are equal. NaN equals NaN, also inside of nested values.
+/// Return whether two records are equal. NaN equals NaN, and this also applies inside nested
+/// values.
 pub(crate) fn same<T: PartialEq + Codec>(x: &T, y: &T) -> bool {
     #[allow(clippy::eq_op, reason = "only a value with a NaN differs from itself")]
     let both_hold_nan = x != x && y != y;
@@ -282,7 +283,7 @@ mod tests {
         check(SymmetricDistance, &[1.0, 2.0], &[2.0, 1.0], Some(0));
         check(SymmetricDistance, &[f64::NAN], &[f64::NAN], Some(0));
     }
-    /// Check the distance of two data sets of one record each, in every metric.
+    /// Check the distance between two data sets of one record each, in every metric.
     #[track_caller]
     fn apart<D: Domain>(left: D::Carrier, right: D::Carrier, expected: bool)
     where

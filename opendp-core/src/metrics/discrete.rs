@@ -32,8 +32,8 @@ impl DistanceOn<BitVectorDomain> for DiscreteDistance {
 }
 named!(DiscreteDistance as "DiscreteDistance");
 
-/// Measure whether two values differ. The distance is 0 when the values are equal, and 1 when the
-/// values differ.
+/// Measure whether two values differ. The distance is 0 when the values are equal, and 1 when they
+/// differ.
 pub fn discrete_distance() -> Result<TheMetric<DiscreteDistance>> {
     Ok(TheMetric(DiscreteDistance))
 }

@@ -80,8 +80,7 @@ where
 {
     fn distance(&self, left: &Vec<T>, right: &Vec<T>) -> Result<Option<Q>> {
         let Some((rise, fall)) = rise_and_fall::<T, Q>(left, right)? else { return Ok(None) };
-        // If scores change in both directions, the promise is broken. The distance is infinite
-        // then.
+        // If scores change in both directions, the promise is broken, and the distance is infinite.
         if self.monotonic && Q::zero() < rise && Q::zero() < fall {
             return Ok(None);
         }

@@ -12,11 +12,11 @@ use crate::{
     Named, Result, TheMetric, TypeName, VectorDomain, named,
 };
 
-/// The absolute difference of two numbers as a number of type `Q`: `d(x, x') = |x - x'|`.
+/// The absolute difference of two numbers, stated as a number of type `Q`: `d(x, x') = |x - x'|`.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct AbsoluteDistance<Q>(PhantomData<fn() -> Q>);
 
-/// The `P`-norm of the difference of two vectors as a number of type `Q`: `(sum |x_i -
+/// The `P`-norm of the difference of two vectors, stated as a number of type `Q`: `(sum |x_i -
 /// x'_i|^P)^(1/P)`. In the difference of two maps, the value of a missing key is zero.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct LpDistance<const P: usize, Q>(PhantomData<fn() -> Q>);
@@ -101,9 +101,9 @@ where
         return Ok(Q::zero());
     }
     let (small, large) = if left < right { (left, right) } else { (right, left) };
-    // If the difference fits `T`, it is exact or rounded up. If the difference overflows an integer
-    // type, a wider type is used. If the wider type overflows too, the difference is computed in
-    // `Q`, after both numbers are rounded outward.
+    // If the difference fits `T`, the computed difference is exact or rounded up. If the difference
+    // overflows an integer type, a wider type is used. If the wider type overflows too, the
+    // difference is computed in `Q`, after both numbers are rounded outward.
     match large.inf_sub(small) {
         Ok(difference) => Q::inf_cast(difference),
         Err(_) => wide(small, large).map_or_else(|| outward(small, large), Ok),
@@ -262,7 +262,7 @@ mod tests {
     }
     #[test]
     fn a_difference_of_integers_is_rounded_once() {
-        // If both numbers were rounded outward, they would be 2^62 + 1024 and -2^63.
+        // If both numbers were rounded outward to floats, they would be 2^62 + 1024 and -2^63.
         let (x, y) = (4_611_686_018_427_387_910_i64, -9_223_372_036_854_775_801);
         assert_eq!(atoms::<i64, f64>().distance(&x, &y).unwrap(), Some(3.0 * 2_f64.powi(62)));
         let one_more = Some((3.0 * 2_f64.powi(62)).next_up());

@@ -13,8 +13,8 @@ use zeroize::{Zeroize, Zeroizing};
 /// random-number generators"):
 ///
 /// * each refill makes 4 more words than the buffer holds. These 4 words become the next key. The
-///   old key is zeroed at once, and every word is zeroed when it is drawn. So if an attacker reads
-///   the memory later, the earlier words stay secret;
+///   old key is zeroed at once, and every word is zeroed when it is drawn. So an attacker who reads
+///   the memory later does not learn the earlier words;
 /// * after 1 MiB of output, the next key is XORed with 32 fresh bytes of the operating system. The
 ///   new key is unpredictable if *either* of the two XORed values is unpredictable. So the stream
 ///   also recovers from a past leak;
@@ -23,7 +23,7 @@ use zeroize::{Zeroize, Zeroizing};
 ///   distinguish them from ideal words. In the whole framework, only the generation of words is
 ///   inexact.
 ///
-/// A word costs about 6 ns. There is one system call for each 2^17 words.
+/// A word costs about 6 ns. The source makes one system call for each 2^17 words.
 pub struct SecureSource {
     words: [[u8; 8]; BUFFER],
     next: usize,
@@ -40,12 +40,13 @@ pub struct SecureSource {
 /// empty and seeds its own source. A panic inside `f` drops and zeroes the source.
 ///
 /// A `pthread_atfork` handler increments a counter in each forked child, and each call compares
-/// that counter once. So a forked child never continues the stream of its parent. The child gets a
-/// new seed. Process numbers are compared too, but only when the buffer is refilled, every 512
-/// words. The comparison needs a system call, which would cost more than the rest of a release. If
-/// a program forks by a direct system call, the handler does not run, but this comparison detects
-/// the child. A closure must not fork and then draw in both processes. If a virtual machine is
-/// resumed twice from one snapshot, both copies draw the same words until the next reseed.
+/// that counter once. So a forked child never continues the stream of its parent, but gets a new
+/// seed. Process numbers are compared too, but only when the buffer is refilled, every 512 words.
+/// The reason is that this comparison needs a system call, which costs more than the rest of a
+/// release. If a program forks by a direct system call, the handler does not run, but the
+/// comparison of process numbers detects the child. A closure must not fork and then draw in both
+/// processes. If a virtual machine is resumed twice from one snapshot, both copies draw the same
+/// words until the next reseed.
 ///
 /// # Errors
 ///
@@ -60,11 +61,11 @@ pub fn with_secure<R, E: From<NoEntropy>>(
     result
 }
 /// Run two closures, one after the other, on the same random words. The key of the words is new and
-/// secret. Only tests use this function: two releases with the same noise reveal the difference of
-/// their data.
+/// secret. Only tests use this function, because two releases with the same noise reveal the
+/// difference between their data.
 ///
-/// The words are the same while a closure draws less than 1 MiB on this thread, and draws in no
-/// other thread.
+/// Both closures get the same words if each closure draws less than 1 MiB, and draws only in this
+/// thread.
 pub(crate) fn on_one_tape<A, B>(
     first: impl FnOnce() -> A,
     second: impl FnOnce() -> B,
@@ -91,7 +92,8 @@ fn taken() -> Result<Box<SecureSource>, NoEntropy> {
 }
 #[inline]
 fn put_back(source: Box<SecureSource>) {
-    // While a thread ends, it has no slot for the source. The source is then dropped and zeroed.
+    // While a thread ends, it has no slot for the source. In this case, the source is dropped and
+    // zeroed.
     let _ = SLOT.try_with(move |slot| slot.set(Some(source)));
 }
 
@@ -286,8 +288,8 @@ mod tests {
                 *count += (word >> bit & 1) as i64;
             }
         }
-        // The standard deviation is 2^16 / 2 / 2^8 = 128. A deviation of 7 standard deviations
-        // occurs once in 10^10 tests.
+        // The standard deviation of each count is sqrt(2^16) / 2 = 128. A deviation of 7 standard
+        // deviations occurs once in 10^10 tests.
         assert!(ones.iter().all(|count| (count - draws / 2).abs() < 7 * 128), "{ones:?}");
     }
 

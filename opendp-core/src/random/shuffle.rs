@@ -16,13 +16,14 @@ use super::{NoEntropy, RandomSource, uniform_below};
 /// first draw, the second draw determines the item at the second to last place, and so on. There
 /// are `n!` orders, so each order comes from exactly one sequence and has probability `1 / n!`.
 ///
-/// The number and the ranges of the draws depend only on the number of items, and not on the items.
+/// The number of draws and their ranges depend only on the number of items, and not on the items.
 ///
-/// On average, the draw for an item needs between one and two words. The last item needs no draw.
+/// On average, the draw for an item needs between one and two words. The item that remains at the
+/// end needs no draw.
 ///
 /// # Errors
 ///
-/// [`NoEntropy`] if the source fails. All items are still present then, but their order must not be
+/// [`NoEntropy`] if the source fails. Then all items are still present, but their order must not be
 /// released.
 ///
 /// # Example
@@ -76,8 +77,8 @@ mod tests {
     }
     #[test]
     fn the_enumeration_notices_the_usual_mistakes() {
-        // This shuffle swaps every item with any place. There are n^n sequences of draws. So it is
-        // impossible that all n! orders occur equally often.
+        // This shuffle swaps every item with any place, so there are n^n sequences of draws. For n
+        // above 2, n! does not divide n^n. So the n! orders cannot occur equally often.
         let naive: Shuffle = |items, source| {
             for place in 0..items.len() {
                 let other = uniform_below(items.len() as u64, source)? as usize;

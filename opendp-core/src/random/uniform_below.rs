@@ -9,10 +9,10 @@ use super::{NoEntropy, RandomSource};
 /// # Exactness
 ///
 /// Let `b` be the number of bits of `bound - 1`. An attempt draws enough words for `b` bits. The
-/// last `b` bits are uniform on `[0, 2^b)`. If the number is not below `bound`, it is rejected, and
-/// the next attempt is independent. So each number below `bound` has the same probability at each
-/// attempt, and therefore in total. These probabilities sum to 1, because an attempt succeeds with
-/// probability `bound / 2^b > 1/2`. Each bit is used at most once.
+/// last `b` bits form a number that is uniform on `[0, 2^b)`. If this number is not below `bound`,
+/// it is rejected, and an independent attempt follows. So each number below `bound` has the same
+/// probability at each attempt, and therefore in total. These probabilities sum to 1, because an
+/// attempt succeeds with probability `bound / 2^b > 1/2`. Each bit is used at most once.
 ///
 /// A bound of 0 counts as 1.
 ///
@@ -29,7 +29,7 @@ pub fn uniform_below<S: RandomSource>(bound: u64, source: &mut S) -> Result<u64,
         let mut number = source.word()?;
         let mut drawn = S::BITS;
         while drawn < bits {
-            // Here a word has fewer than 64 bits.
+            // This line runs only if a word has fewer than 64 bits.
             number = number << S::BITS | source.word()?;
             drawn += S::BITS;
         }
@@ -125,8 +125,8 @@ mod tests {
         let bound = (UBig::ONE << 130) + UBig::ONE;
         let mut tape =
             Tape::<64>::new(vec![u64::MAX; 3].into_iter().chain([0, 0, 1 << 63]).collect());
-        // The number has 131 bits of three words. If all bits are 1, the number is not below the
-        // bound.
+        // The drawn number has 131 bits of three words. If all bits are 1, the number is not below
+        // the bound.
         assert_eq!(big_uniform_below(&bound, &mut tape), Ok(UBig::from(4_u8)));
         assert_eq!(tape.used(), 6);
         assert_eq!(big_uniform_below(&bound, &mut tape), Err(NoEntropy));

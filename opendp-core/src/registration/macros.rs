@@ -9,19 +9,19 @@
 /// ```
 ///
 /// The text before the colon is the name of the file that contains the macro call. Listings show
-/// the doc comment of the function in that file. `make_count as ["make_count",
+/// the doc comment that the function has in that file. `make_count as ["make_count",
 /// "acme::count"](input)` gives other names. A parameter can have a JSON literal as default:
 /// `null_category = true`. A type parameter can have a default too: `TO in [i32, i64] = i32`. The
 /// macro only defines a constant. Place the macro outside of any function, right below the named
 /// function.
 ///
-/// The function is compiled once for each choice. If a type stands for several others, the function
-/// is compiled only for this type. For example, `M in [SymmetricDistance, HammingDistance] as
-/// AnyDatasetMetric` offers two signatures and compiles one function. `make_it via it_at(input)`
+/// The function is compiled once for each choice. If a type stands for several other types, the
+/// function is compiled only for this type. For example, `M in [SymmetricDistance, HammingDistance]
+/// as AnyDatasetMetric` offers two signatures and compiles one function. `make_it via it_at(input)`
 /// compiles `it_at` in place of `make_it`. The form with `via` is for signatures with a type that
-/// stands for others. `it_at` must take the same type arguments and have the same effect. `make_it
-/// via make_it_in as ["make_it"](input)` offers `make_it_in` under the name `make_it`, with the doc
-/// comment of `make_it`. Some lists of types have names:
+/// stands for other types. `it_at` must take the same type arguments and have the same effect.
+/// `make_it via make_it_in as ["make_it"](input)` offers `make_it_in` under the name `make_it`,
+/// with the doc comment of `make_it`. Some lists of types have names:
 ///
 /// | name | types |
 /// |---|---|
@@ -78,7 +78,7 @@ macro_rules! __register_types {
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __register {
-    // Every type parameter is chosen, so write one registration.
+    // A type is chosen for every type parameter, so write one registration.
     ((($f:ident $run:ident) $($p:ident)*) [$([$g:ident ($code:ty) [$one:ty $(, $ty:ty)*] [$($gd:ty)?]])*] []) => {
         const _: () = {
             fn construct(call: &mut $crate::Call) -> $crate::Result<$crate::Constructed> {
@@ -155,9 +155,9 @@ macro_rules! __register {
 }
 /// Use the same functions and types as [`register!`](crate::register), but register nothing.
 ///
-/// Unit tests of the catalogue crates use this macro instead of `register!`. Unit tests do not
-/// resolve names, and the compilation of all registrations takes long. The macro uses the functions
-/// and types, so that the compiler does not warn about unused code.
+/// Unit tests of the catalogue crates use this macro instead of `register!`. The reason is that
+/// unit tests do not resolve names, and that registrations take long to compile. The macro uses the
+/// functions and types, so that the compiler does not warn about unused code.
 #[macro_export]
 macro_rules! mention {
     ($file:literal : $f:ident as [$($names:tt)*] $($rest:tt)*) => {

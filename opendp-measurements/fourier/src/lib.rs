@@ -1,7 +1,7 @@
 //! Fourier transforms of real numbers.
 //!
-//! The transforms of the crate `rustfft` are generic, so every caller would compile them again:
-//! half a million instructions. This crate compiles them once, for `f64`, and rarely changes.
+//! The transforms of the crate `rustfft` are generic, so every caller would compile these half a
+//! million instructions again. This crate compiles them once, for `f64`, and rarely changes.
 //!
 //! ```
 //! use opendp_fourier::Transform;
@@ -62,11 +62,11 @@ impl Transform {
     pub fn forward(&self, values: &mut [f64], spectrum: &mut [Complex]) -> Result<(), Failed> {
         self.forward.process(values, spectrum).map_err(|_| Failed)
     }
-    /// Write `n` times the values that have a spectrum. This overwrites the spectrum too.
+    /// Write `n` times the values that have this spectrum. This overwrites the spectrum too.
     ///
     /// # Errors
-    /// When a list has the wrong length, or when `z_0` is not real, or `z_(n/2)` for an even
-    /// length.
+    /// When a list has the wrong length, or when `z_0` is not real. For an even length, also when
+    /// `z_(n/2)` is not real.
     pub fn backward(&self, spectrum: &mut [Complex], values: &mut [f64]) -> Result<(), Failed> {
         self.backward.process(spectrum, values).map_err(|_| Failed)
     }

@@ -25,8 +25,8 @@ pub struct AdaptiveLoss {
     /// see [`mu_squared_of_choices`](super::mu_squared_of_choices).
     pub mu_squared: Option<Exact>,
     /// A `rho` for which the release is also `rho`-zero-concentrated, if a `rho` below half of
-    /// `mu_squared` is known. Choices by Gumbel noise have such a `rho`. It is ignored if
-    /// `mu_squared` is not known.
+    /// `mu_squared` is known. Choices by Gumbel noise have such a `rho`. The field `rho` is ignored
+    /// if `mu_squared` is not known.
     pub rho: Option<Exact>,
 }
 /// A share of the budget: the largest allowed loss of a release.
@@ -54,8 +54,8 @@ pub enum Kind {
 pub struct Room {
     /// The largest epsilon of a release without Gaussian noise.
     pub epsilon: Exact,
-    /// The largest delta of a release without Gaussian noise. For Gaussian noise, the delta at
-    /// which the epsilon of the release is stated.
+    /// The largest delta of a release without Gaussian noise. For Gaussian noise, this field is the
+    /// delta at which the epsilon of the release is stated.
     pub delta: Exact,
     /// The largest `mu^2` of a release with Gaussian noise.
     pub mu_squared: Exact,
@@ -133,10 +133,10 @@ impl Default for Room {
 /// time, so the division cannot depend on an answer. Delta has 64 parts. If the first release is a
 /// choice, `D` gets 2 parts, the Gaussian filter 24, each mixed filter 1, the simple filter 3, and
 /// the concentrated filter 32. Otherwise there is no concentrated filter, and the division is as
-/// follows. Compare two parts of a
-/// release: its part of the Gaussian filter, and its part of the budget's epsilon. For Gaussian
-/// noise, the first part is smaller. If this holds for the first release, `D` gets 2 parts and the
-/// Gaussian filter gets 56 parts. Each mixed filter gets 1 part, and the simple filter gets 3.
+/// follows. Compare two fractions for a release: the fraction of the Gaussian filter that the
+/// release takes, and the fraction of the budget's epsilon that the release takes. For Gaussian
+/// noise, the first fraction is smaller. If this holds for the first release, `D` gets 2 parts and
+/// the Gaussian filter gets 56 parts. Each mixed filter gets 1 part, and the simple filter gets 3.
 /// Otherwise `D` gets 40 parts and the Gaussian filter gets 4 parts. Each mixed filter then gets 4
 /// parts, and the simple filter gets 8. A single release gets all of delta.
 ///
@@ -167,10 +167,11 @@ impl Default for Room {
 pub struct AdaptiveAccount {
     epsilon: Exact,
     delta: Exact,
-    /// Three ways to divide delta among the filters. The first way is used if the first release
-    /// has Gaussian noise. The second way is used if it is a choice. The last way is used for all
-    /// other first releases. Accounts of older versions do not have the second way. After the
-    /// first release is charged, only the way of this release remains.
+    /// Three ways to divide delta among the filters. The first release selects one of them. The
+    /// first way is for Gaussian noise, and for a pure loss that uses a smaller part of the
+    /// Gaussian filter than of epsilon. The second way is for a choice. The last way is for all
+    /// other first releases. Accounts of older versions do not have the second way. After the first
+    /// release is charged, only the way of this release remains.
     ways: Vec<Way>,
     began: bool,
     /// Whether the account is for a single release.
@@ -203,7 +204,7 @@ impl AdaptiveAccount {
         }
         Ok(AdaptiveAccount { ways, ..self })
     }
-    /// Find the largest losses within a share of the budget, for a kind of release.
+    /// Find the largest losses that a release of this kind can have within a share of the budget.
     ///
     /// # Errors
     /// The errors of the computation.
@@ -232,8 +233,8 @@ impl AdaptiveAccount {
     /// Charge the account for a release.
     ///
     /// # Errors
-    /// `BudgetExceeded` when every filter is without room for the release. The account then stays
-    /// unchanged.
+    /// `BudgetExceeded` when no filter has room for the release, or when no room is left for its
+    /// delta. The account then stays unchanged.
     pub fn charge(&mut self, loss: &AdaptiveLoss) -> Result<()> {
         let Some(mut way) = self.way_of(loss)?.cloned() else { return Err(self.exceeded(loss)) };
         way.charge(loss)?;
@@ -319,10 +320,11 @@ impl AdaptiveAccount {
             ways => ways.first(),
         }
     }
-    /// Choose the way to divide delta. The choice depends on the first release. If it has Gaussian
-    /// noise or is a choice, keep the way for Gaussian noise or for choices. If it has a pure loss,
-    /// compute two fractions: the fraction of the Gaussian filter and the fraction of epsilon that
-    /// the loss takes. If the first fraction is smaller, also keep the way for Gaussian noise.
+    /// Choose the way to divide delta. The choice depends on the first release. If this release has
+    /// Gaussian noise, choose the way for Gaussian noise. If it is a choice, choose the way for
+    /// choices. If it has a pure loss, compute two fractions: the fraction of the Gaussian filter
+    /// that the loss takes, and the fraction of epsilon that the loss takes. If the first fraction
+    /// is smaller, choose the way for Gaussian noise.
     fn way_of(&self, loss: &AdaptiveLoss) -> Result<Option<&Way>> {
         let (gaussian, others) = (self.ways.first(), self.ways.last());
         if loss.mu_squared.is_some() {

@@ -53,8 +53,8 @@ impl Basic {
         }
         let even = epsilon.neg_inf_div(self.count())?;
         let mut best = inf_sum(&self.deltas(|_| even))?;
-        // The price is the weight of delta. A higher price gives a smaller delta and a larger
-        // epsilon.
+        // Points are chosen such that `epsilon + price * delta` is least. So the price is the
+        // weight of delta. A higher price gives a smaller delta and a larger epsilon.
         let fits = |total: EpsilonDelta| total.0 <= epsilon;
         if let Some(total) = self.at_points(fits, true)? {
             best = best.min(total.1);
@@ -71,8 +71,8 @@ impl Basic {
         }
         Ok(best)
     }
-    /// Bound the smallest epsilon at which delta is at most the given delta. The result is at most
-    /// `most`.
+    /// Return an upper bound on the smallest epsilon at which delta is at most the given delta. The
+    /// result is at most `most`.
     ///
     /// The points of the curves give a first estimate. A bisection that evaluates delta refines
     /// this estimate.
@@ -80,8 +80,8 @@ impl Basic {
         let found = self.at_points(|total| total.1 <= delta, false)?;
         let mut high = found.map_or(most, |total| total.0.min(most));
         let mut low = 0.0;
-        // If there are too many members, no split is found. One evaluation then shows whether a
-        // split exists.
+        // If there are too many members, no split is found. One evaluation then shows whether
+        // `high` is large enough.
         if found.is_none() && delta < self.delta(high)? {
             return Ok(high);
         }
@@ -105,7 +105,7 @@ impl Basic {
     }
     /// Choose a point of each member such that epsilon plus the price times delta is least. All
     /// members have the same price. Among the prices at which the sums of the epsilons and of the
-    /// deltas satisfy `fits`, use the lowest or the highest.
+    /// deltas satisfy `fits`, use the highest price if `highest` is true, and otherwise the lowest.
     fn at_best_price(
         &self,
         of: impl Fn(&CurvePoints) -> &Vec<EpsilonDelta>,

@@ -3,8 +3,8 @@
 use opendp_core::Result;
 use opendp_core::arith::Exact;
 
-/// Bound the `mu^2` of choices by Gumbel noise. Here `rho` is the loss of the choices under
-/// zero-concentrated divergence. The bound is `mu^2 = pi rho`, rounded up.
+/// Return an upper bound on the `mu^2` of choices by Gumbel noise. Here `rho` is the loss of the
+/// choices under zero-concentrated divergence. The bound is `mu^2 = pi rho`, rounded up.
 ///
 /// # Precondition
 /// The release is one choice, or an adaptive composition of choices. A choice has the range `r` if
@@ -37,14 +37,14 @@ use opendp_core::arith::Exact;
 /// ([`mu_of_pure`](super::mu_of_pure)). This `mu` is twice the `mu` of a choice.
 ///
 /// # Errors
-/// `Overflow` does not occur for finite numbers.
+/// `Overflow`, but not for a finite `rho`.
 pub fn mu_squared_of_choices(rho: &Exact) -> Result<Exact> {
     // The nearest float to pi is below pi.
     Ok(rho.times(&Exact::from_f64(std::f64::consts::PI.next_up())?))
 }
 
-/// Bound from below the largest `rho` of choices for which [`mu_squared_of_choices`] returns at
-/// most the given `mu^2`.
+/// Return a lower bound on the largest `rho` of choices for which [`mu_squared_of_choices`] returns
+/// at most the given `mu^2`.
 pub(super) fn rho_of_choices(mu_squared: &Exact) -> Result<Exact> {
     let pi = Exact::from_f64(std::f64::consts::PI.next_up())?;
     Ok(mu_squared.over(&pi))

@@ -3,8 +3,8 @@
 //! Plain convolution by Fourier transform has an *absolute* error of about `10^-16`, which hides a
 //! small delta. Here each measure is first tilted: the mass at `x` is multiplied by `e^(t x)` and
 //! the result is normalised. `t` is chosen so that the mean of the sum of losses is at the
-//! requested epsilon. The tilt commutes with convolution. So errors are relative to delta, even if
-//! delta is very small.
+//! requested epsilon. The tilt commutes with convolution. So the errors of the transform are small
+//! relative to delta, even if delta is very small.
 
 use opendp_core::{Error, Result};
 use opendp_fourier::{Complex, Failed, Transform};
@@ -35,8 +35,9 @@ pub(crate) struct Convolution {
     infinite: f64,
     /// A shift that must be added to all losses.
     shift: f64,
-    /// For each index `j`, two sums over the losses `x` from `x_j` on. The terms are the tilted
-    /// masses times `e^(-t (x - x_j))`, and the tilted masses times `e^(-(t + 1) (x - x_j))`.
+    /// For each index `j`, two sums over the losses `x` from `x_j` on. The terms of the first sum
+    /// are the tilted masses times `e^(-t (x - x_j))`. The terms of the second sum are the tilted
+    /// masses times `e^(-(t + 1) (x - x_j))`.
     suffixes: Vec<(f64, f64)>,
 }
 
@@ -44,8 +45,8 @@ fn failed(_: Failed) -> Error {
     Error::FailedMap("the Fourier transform of a loss distribution failed".into())
 }
 
-/// Bound the error of each output of a transform of length `n = 2^m`. The bound is relative to the
-/// sum of the moduli of the inputs.
+/// Return an upper bound on the error of each output of a transform of length `n = 2^m`. The bound
+/// is relative to the sum of the moduli of the inputs.
 ///
 /// Each output is a sum over the inputs along a tree of `m` additions and `m` multiplications by
 /// roots of unity. Let `u` be the unit roundoff. An addition errs by `u`, and a complex product by
@@ -169,7 +170,7 @@ impl Spectra {
 }
 
 impl Convolution {
-    /// Convolve `parts`, each to its power, on a window of `n` losses about `centre`.
+    /// Convolve `parts`, each raised to its power, on a window of `n` losses around `centre`.
     pub(crate) fn new(
         parts: &[(DiscreteLoss, u64)],
         tilt: f64,
@@ -218,7 +219,7 @@ impl Convolution {
         convolution.suffixes = convolution.suffixes();
         Ok(convolution)
     }
-    /// Bound the tilted mass outside of the window.
+    /// Return an upper bound on the tilted mass outside of the window.
     pub(crate) fn outside(&self) -> f64 {
         self.outside
     }
@@ -268,7 +269,7 @@ impl Convolution {
         let weights = weight(self.tilt, one) - weight(self.tilt + 1.0, two);
         ((one * a - two * b).max(0.0), rounding, weights.abs() * 1.000_001 + 1.0)
     }
-    /// Bound the mass above `x` from above. The losses of the parts must be bounds from above.
+    /// Return an upper bound on the mass above `x`. Each part must bound its loss from above.
     pub(crate) fn tail_above(&self, x: f64) -> f64 {
         let x = x - self.shift * (1.0 + 1e-9);
         let place = (x / self.step).floor() + 1.0 - self.first as f64;
@@ -304,8 +305,7 @@ impl Convolution {
         let error = self.scale_error + 8.0 * U * (self.scale.abs() + (self.tilt * epsilon).abs());
         exp((exponent + sign * error).min(700.0)) * (1.0 + sign * 16.0 * U)
     }
-    /// Return an upper bound on delta at an epsilon. The losses of the parts must be bounds from
-    /// above.
+    /// Return an upper bound on delta at an epsilon. Each part must bound its loss from above.
     pub(crate) fn delta_above(&self, epsilon: f64) -> f64 {
         let epsilon = epsilon - self.shift * (1.0 + 1e-9);
         let (sum, rounding, weights) = self.sums(epsilon);
@@ -315,8 +315,7 @@ impl Convolution {
         let below_window = epsilon < self.first as f64 * self.step;
         if below_window || !(delta < 1.0) { 1.0 } else { delta * (1.0 + 8.0 * U) }
     }
-    /// Return a lower bound on delta at an epsilon. The losses of the parts must be bounds from
-    /// below.
+    /// Return a lower bound on delta at an epsilon. Each part must bound its loss from below.
     pub(crate) fn delta_below(&self, epsilon: f64) -> f64 {
         let epsilon = epsilon + self.shift * (1.0 + 1e-9);
         let (sum, rounding, weights) = self.sums(epsilon);
@@ -324,7 +323,8 @@ impl Convolution {
         let inside = sum - rounding - self.error * weights - self.outside;
         (self.factor(epsilon, -1.0) * inside).clamp(0.0, 1.0) * (1.0 - 8.0 * U)
     }
-    /// Bound the part of a bound on delta that is caused by rounding, transforms and the window.
+    /// Return an upper bound on the part of a bound on delta that is caused by rounding, transforms
+    /// and the window.
     pub(crate) fn error(&self, epsilon: f64) -> f64 {
         let (_, rounding, weights) = self.sums(epsilon);
         self.factor(epsilon, 1.0) * (rounding + self.error * weights + self.outside)
@@ -351,9 +351,9 @@ pub(super) fn raise(base: Complex, mut power: u64) -> Complex {
     }
 }
 
-/// Bound the tilted mass outside of a window. On each side, use Chernoff's bound with the cumulant
-/// at another tilt. The bound holds for every other tilt. The tilts here are good if the sum of the
-/// losses is nearly normal.
+/// Return an upper bound on the tilted mass outside of a window. On each side, use Chernoff's bound
+/// with the cumulant at another tilt. The bound holds for every other tilt. The tilts that are
+/// tried are good if the sum of the losses is nearly normal.
 fn outside(parts: &[(DiscreteLoss, u64)], tilt: f64, (low, high): (f64, f64), limit: f64) -> f64 {
     let cumulants = |t: f64| {
         parts.iter().fold((0.0, 0.0, 0.0), |(a, b, c), (part, count)| {
@@ -376,7 +376,7 @@ fn outside(parts: &[(DiscreteLoss, u64)], tilt: f64, (low, high): (f64, f64), li
         let mut best = 1.0f64;
         let guess = (-2.0 * ln(limit) / variance.max(1e-300)).sqrt();
         let shares = [1.0, 0.6, 1.5, 0.3, 0.1, 0.05].map(|share| share * guess);
-        // Far below the tilted mean, the loss without a tilt can decay faster.
+        // Far below the tilted mean, the bound at a tilt of 0, or at half the tilt, can be smaller.
         let to_zero = [tilt, 0.5 * tilt].into_iter().filter(|by| sign < 0.0 && 0.0 < *by);
         for by in shares.into_iter().chain(to_zero) {
             let by = sign * by.min(600.0 / widest);

@@ -14,8 +14,9 @@ use super::transform::Tilted;
 /// profile at every epsilon. Take the lower convex hull of the values of the given profile at some
 /// epsilons. The true profile is at most this hull, and the hull is the profile of a measure on
 /// these epsilons. For negative epsilon, use
-/// `delta(-epsilon) = 1 - e^-epsilon (1 - delta(epsilon))`. Here `delta(epsilon)` is the delta at
-/// `epsilon` in the opposite direction. The given profile also bounds the opposite direction.
+/// `delta(-epsilon) = 1 - e^-epsilon (1 - delta(epsilon))`. On the right side, `delta(epsilon)` is
+/// the delta at `epsilon` in the opposite direction. The given profile also bounds the opposite
+/// direction.
 ///
 /// The profile is evaluated once, at 257 epsilons. Every composition uses these values.
 #[derive(Clone)]

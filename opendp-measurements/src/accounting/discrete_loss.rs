@@ -36,9 +36,10 @@ impl DiscreteLoss {
     /// A bucket has the masses `p` and `q` under the two distributions, and the edges `x` and
     /// `x + h`. The mass `p` is divided between the two edges so that `q` stays the same. The upper
     /// edge gets `b = (p - q e^x) / (1 - e^-h)`. At the edges the profile is exact. Between the
-    /// edges, the profile is linear in `e^epsilon`, and the true profile is convex. Rounding and
-    /// the errors of `p` and `q` are applied so that `b` and the total become larger. Outputs above
-    /// the grid get an infinite loss. Outputs below the grid get the lowest loss of the grid.
+    /// edges, the profile is linear in `e^epsilon`, and the true profile is convex. Rounding errors
+    /// and the errors of `p` and `q` are added in the direction in which `b` and the total become
+    /// larger. Outputs above the grid get an infinite loss. Outputs below the grid get the lowest
+    /// loss of the grid.
     pub(crate) fn above(buckets: &Buckets, grid: &Grid) -> Self {
         let mut mass = vec![0.0; grid.count + 1];
         let widen = 1.0 + 2.0 * buckets.relative + ROUNDING;
@@ -72,15 +73,14 @@ impl DiscreteLoss {
     ///
     /// All outputs of a bucket are replaced by one output; this is post-processing. Then the bucket
     /// has one loss, `z = ln(p / q)`. At each edge, a share of the bucket below and a share of the
-    /// bucket above are joined. The mean of both shares, in `e^-x`, is at or above the edge. Both
-    /// shares are moved down to the edge. A share without a partner moves down to the lower edge of
-    /// its bucket. Outputs below the grid and doubtful outputs are dropped. Outputs above the grid
-    /// get the last edge as their loss.
+    /// bucket above are joined. Take the mean of `e^-x` over both shares. It corresponds to a loss
+    /// at or above the edge. Both shares are moved down to the edge. A share without a partner
+    /// moves down to the lower edge of its bucket. Outputs below the grid and doubtful outputs are
+    /// dropped. Outputs above the grid get the last edge as their loss.
     pub(crate) fn below(buckets: &Buckets, grid: &Grid) -> Self {
         let mut down = vec![1.0; grid.count];
-        // Two moments about the edge between two buckets. The first moment is of the share of the
-        // previous bucket that is joined at this edge. The second moment is of the whole previous
-        // bucket.
+        // Two first moments about the edge between two buckets: `sent` for the share of the
+        // previous bucket that is joined at this edge, and `full` for the whole previous bucket.
         let (mut sent, mut full) = (0.0, 0.0);
         for i in 0..grid.count {
             let (p, q) = (buckets.p[i], buckets.q[i]);
@@ -99,8 +99,8 @@ impl DiscreteLoss {
                 down[i - 1] = 1.0;
                 0.0
             };
-            // If both buckets join equal shares at the edge, this share keeps the mean at or above
-            // the edge.
+            // If both buckets give the same share to the edge, `even` is the share that keeps the
+            // mean at or above the edge.
             let even = if full > 0.0 { full / (full + p * room) } else { 0.0 };
             down[i] = even.max(needed).min(1.0);
             full = p * (exp(grid.edge(i + 1)) * q / p - 1.0).max(0.0);
@@ -142,7 +142,7 @@ impl DiscreteLoss {
         let top = self.mass.iter().enumerate().filter(|(_, mass)| 0.0 < **mass);
         let top = top.map(|(i, mass)| t * self.loss(i) + binary_exponent(*mass) * LN_2);
         let top = top.fold(f64::NEG_INFINITY, f64::max);
-        // Within a block, the powers relative to the highest power are the same for all blocks.
+        // Relative to the highest power of their block, the powers are the same in every block.
         let steepest = if t < 0.0 { 0.0 } else { (BLOCK - 1) as f64 };
         let powers: [f64; BLOCK] =
             std::array::from_fn(|j| exp(t * self.step * (j as f64 - steepest)));
@@ -154,7 +154,8 @@ impl DiscreteLoss {
             let [zeroth, one, two] = if base < 1e100 {
                 moments(masses, &powers).map(|moment| base * moment)
             } else {
-                // The masses at one end of the block are very small.
+                // The masses at one end of the block are very small, so compute each power
+                // separately.
                 let power = |j: usize| exp(t * self.loss(first + j) - top);
                 let weights = masses.iter().enumerate().filter(|(_, mass)| 0.0 < **mass);
                 weights.fold([0.0; 3], |[a, b, c], (j, mass)| {

@@ -18,7 +18,7 @@ use super::{GaussianPair, SampledPair};
 ///   `(P, Q)` and of `A` at any positive or negative epsilon. The divergence of `(P, Q)` is at most
 ///   `f` plus `1 - f` times the divergence of `A`. So `(P, Q)` is dominated by `A` together with an
 ///   event of probability `f` that reveals all data. So the delta of a composition is at most the
-///   delta of all `A`, plus the sum of all `f`.
+///   delta of the composition of all `A`, plus the sum of all `f`.
 /// - `(C, D)` is the pair of `times` releases with `below`. A (possibly random) function of the
 ///   output maps `P` to at least `(1 - f) C`, and `Q` to at most `D / (1 - f)`. In a composition
 ///   let `C` and `D` be the products, and let `F <= 1/3` be the sum of all `f`. Take the best event
@@ -47,15 +47,15 @@ pub struct EnclosedPair {
     integers: Option<(f64, f64)>,
 }
 
-/// Bound `1 - (1 - h) / (1 + h)` from above, for a variance `v` of at least 1/4. Here `h` is the
-/// sum of `e^(-2 pi^2 v k^2)` over all integers `k` except 0. This sum is at most
+/// Return an upper bound on `1 - (1 - h) / (1 + h)`, for a variance `v` of at least 1/4. Here `h`
+/// is the sum of `e^(-2 pi^2 v k^2)` over all integers `k` except 0. This sum is at most
 /// `2.02 e^(-2 pi^2 v)`.
 pub(super) fn roughness(variance: f64) -> f64 {
     4.1 * exp((-2.0 * PI * PI * variance * (1.0 - 1e-9)).max(-690.0))
 }
 
-/// Return the variance by which the two enclosing pairs differ from the variance of the noise. The
-/// scale must be at least [`LEAST_SCALE`].
+/// Return the difference between the variance of the noise and the variance of each enclosing pair.
+/// The scale must be at least 20.
 ///
 /// A larger variance makes the failure smaller. At a variance of 40, the failure is negligible.
 pub(super) fn smoothing(scale: f64) -> f64 {
@@ -69,7 +69,8 @@ pub(super) fn continuous(more: f64, less: f64, part: f64) -> Result<(GaussianPai
     let below = less.neg_inf_div(1f64.inf_add(part)?.inf_sqrt()?)?;
     Ok((GaussianPair { mu: above }, GaussianPair { mu: below }))
 }
-/// The smallest scale at which discrete noise on integers is enclosed by continuous noise.
+/// Below this scale, other bounds for discrete Gaussian noise are preferred to the enclosure by
+/// continuous noise.
 pub(super) const LEAST_SCALE: f64 = 100.0;
 
 impl EnclosedPair {
@@ -92,24 +93,27 @@ impl EnclosedPair {
     /// # Theorem
     /// Let `v` be from 3 to `s^2 / 99`, and let `w = 0.99 v`. Let `h` be the sum of
     /// `e^(-2 pi^2 w k^2)` over all integers `k` except 0. Equal numbers have the same noise on
-    /// both sides and reveal nothing. At most `square` numbers differ, because each difference is
-    /// an integer. The following two bounds hold for each number that differs.
+    /// both sides and reveal nothing. Each difference is an integer, so the square of each nonzero
+    /// difference is at least 1. The squares add up to at most `square`. So at most `square`
+    /// numbers differ. The following two bounds hold for each number that differs.
     ///
     /// *Above.* From a real number `x`, draw an integer `y` from the discrete Gaussian distribution
-    /// about `x`, `e^(-(y - x)^2 / (2 v)) / W(x)`. By Poisson's summation `W(x)` is `sqrt(2 pi v)`,
-    /// up to a factor in `[1 - h, 1 + h]`. Let `x` be normal about an integer `c` with variance
-    /// `s^2 - v`. Two independent normal variables of variances `s^2 - v` and `v` add up to a
-    /// normal variable of variance `s^2`. So `y` has the probability `e^(-(y - c)^2 / (2 s^2)) /
-    /// sqrt(2 pi s^2)`, up to a factor of at most `1 / (1 - h)`. The discrete noise has this
-    /// probability up to a factor in `[1 / (1 + h), 1]`. Let `f = 1 - (1 - h) / (1 + h)`. So the
-    /// law of the discrete noise is `1 - f` times the law of `y` plus `f` times some other law.
+    /// centred at `x`, `e^(-(y - x)^2 / (2 v)) / W(x)`. By Poisson's summation `W(x)` is
+    /// `sqrt(2 pi v)`, up to a factor in `[1 - h, 1 + h]`. Let `x` be normal with mean `c`, an
+    /// integer, and with variance `s^2 - v`. Two independent normal variables of variances
+    /// `s^2 - v` and `v` add up to a normal variable of variance `s^2`. So `y` has the probability
+    /// `e^(-(y - c)^2 / (2 s^2)) / sqrt(2 pi s^2)`, up to a factor of at most `1 / (1 - h)`. The
+    /// discrete noise has this probability up to a factor in `[1 / (1 + h), 1]`. Let
+    /// `f = 1 - (1 - h) / (1 + h)`. So the law of the discrete noise is `1 - f` times the law of
+    /// `y` plus `f` times some other law.
     ///
-    /// *Below.* Add a normal variable of variance `v` to the discrete noise about `c`. The density
-    /// of the sum at `x` has three factors. The first factor is the density of a normal variable of
-    /// variance `s^2 + v`. The second factor is `sum_y e^(-(y - y0)^2 / (2 t)) / sqrt(2 pi t)`. The
-    /// third factor is the inverse of `W / sqrt(2 pi s^2)`. Here `t = s^2 v / (s^2 + v) >= w`, `y0`
-    /// depends on `x` and `c`, and `W` is the sum of `e^(-y^2 / (2 s^2))`. Both quotients are in
-    /// `[1 - h, 1 + h]`, and the quotient with `W` is at least 1.
+    /// *Below.* Add a normal variable of variance `v` to the discrete noise centred at `c`. The
+    /// density of the sum at `x` has three factors. The first factor is the density of a normal
+    /// variable of variance `s^2 + v`. The second factor is
+    /// `sum_y e^(-(y - y0)^2 / (2 t)) / sqrt(2 pi t)`. The third factor is the inverse of
+    /// `W / sqrt(2 pi s^2)`. Here `t = s^2 v / (s^2 + v) >= w`, `y0` depends on `x` and `c`, and
+    /// `W` is the sum of `e^(-y^2 / (2 s^2))`. Both quotients are in `[1 - h, 1 + h]`, and the
+    /// quotient with `W` is at least 1.
     ///
     /// The failures of independent numbers add up. Without failures, the noise is normal noise on a
     /// vector whose length is at most the distance. The loss of this noise equals the loss of noise

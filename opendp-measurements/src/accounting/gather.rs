@@ -15,13 +15,13 @@ use super::transform::Listed;
 /// # Proof
 /// Let `h` be the spacing of the frequencies, and `g = 2 pi / (h G)` the step of a grid of `G`
 /// places. At the frequency `s = n h`, the function `e^(i s x)` has the period `G g` in `x`. So
-/// places are counted modulo `G`. Let an atom `x` lie between the two middle places of [`POINTS`]
-/// adjacent places. Take the polynomial through the values of `e^(i s x)` at these places. The
-/// value of the polynomial at `x` is a weighted sum of these values. The weights are real and
-/// depend only on `x`. The polynomial is off by at most `|w'| s^p / p!`. Here `p` is the number of
-/// places, and `w'` is the product of their distances from `x`. The reason is that the divided
-/// difference of order `p` is a mean of the derivative of order `p`. This fact also holds for
-/// complex values. In units of `g`, the product is largest in the middle, where it is
+/// places are counted modulo `G`. Take [`POINTS`] adjacent places such that an atom `x` lies
+/// between the two middle places. Take the polynomial through the values of `e^(i s x)` at these
+/// places. The value of the polynomial at `x` is a weighted sum of these values. The weights are
+/// real and depend only on `x`. The polynomial is off by at most `|w'| s^p / p!`. Here `p` is the
+/// number of places, and `w'` is the product of their distances from `x`. The reason is that the
+/// divided difference of order `p` is a mean of the derivative of order `p`. This fact also holds
+/// for complex values. In units of `g`, the product is largest in the middle, where it is
 /// `(1/2 3/2 5/2 ..)^2`. So the atoms are spread to the grid with the weights of the polynomial.
 /// The moduli of the weights add up to less than [`WEIGHTS`]. One transform of the grid then gives
 /// all waves. A wave is off by `((s g)^p / p!) (1/2 3/2 ..)^2` and by rounding. For `s g` up to
@@ -179,7 +179,7 @@ mod tests {
             assert!(error < 0.024);
             near += usize::from(error < 1e-7);
         }
-        // Up to a third of the highest frequency, the error of the waves is negligible.
+        // Up to a quarter of the highest frequency, the error of the waves is negligible.
         assert!(most / 4 < near, "{near}");
     }
 }

@@ -13,9 +13,9 @@ use super::transform::{Tilted, TiltedGaussian};
 
 /// The pair of `N(mu, 1)` and `N(0, 1)`: noise of standard deviation `sensitivity / mu`.
 ///
-/// By rotation invariance, this pair also dominates vectors under the L2 distance. The loss of an
-/// output is normal, with variance `mu^2`. The mean of the loss is `mu^2 / 2` under `P` and
-/// `-mu^2 / 2` under `Q`.
+/// By rotation invariance, this pair also dominates noise on vectors under the L2 distance. The
+/// loss of an output is normal, with variance `mu^2`. The mean of the loss is `mu^2 / 2` under `P`
+/// and `-mu^2 / 2` under `Q`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct GaussianPair {
     /// The sensitivity divided by the standard deviation of the noise.

@@ -6,7 +6,7 @@ use super::enclosed_pair::roughness;
 use super::gaussian_pair::deviations;
 
 /// The delta of `count` releases of vectors of integers, listed for all total losses that can
-/// occur. The noise is discrete Gaussian of scale `s`. `D` is the square of the L2 distance of
+/// occur. The noise is discrete Gaussian of scale `s`. `D` is the square of the L2 distance between
 /// neighbours.
 ///
 /// # Theorem
@@ -27,10 +27,10 @@ use super::gaussian_pair::deviations;
 /// All totals are `(m D + 2 j) / (2 s^2)` for an integer `j`, so the values are listed for all `j`
 /// in a window. The values increase with `j` and are at most 1. So values above the window are
 /// replaced by 1. Values below the window are replaced by the first value of the window. Outputs
-/// `u` beyond a reach (a largest `|u|`) count with the value 1. Every release adds positive numbers
-/// only, and the result is enlarged by a bound on its relative error. Delta is a maximum of means
-/// of `max(0, 1 - e^epsilon e^-x)`. So delta is convex in `e^epsilon`. So between two total losses,
-/// delta is at most the linear interpolation in `e^epsilon`.
+/// `u` beyond a reach (a largest `|u|`) count with the value 1. For each release, only positive
+/// numbers are added, and the result is enlarged by a bound on its relative error. Delta is a
+/// maximum of means of `max(0, 1 - e^epsilon e^-x)`. So delta is convex in `e^epsilon`. So between
+/// two total losses, delta is at most the linear interpolation in `e^epsilon`.
 #[derive(Clone, Debug)]
 pub(super) struct IntegerGame {
     /// `1 / s^2`, the distance between adjacent total losses.
@@ -55,8 +55,8 @@ const MOST_EXCESS: f64 = 0.01;
 const BEYOND: f64 = 1e-7;
 
 impl IntegerGame {
-    /// Compute all deltas from about `least` on. Return `None` if the computation takes too long,
-    /// or if the scale is too small for the distance.
+    /// Compute all deltas from about `least` on. Return `None` if the computation would take too
+    /// long, or if the scale is too small for the distance.
     pub(super) fn new(square: u64, scale: f64, count: u64, least: f64) -> Option<IntegerGame> {
         let (distance, times) = (square as f64, count as f64);
         let noise = scale * scale;
@@ -119,7 +119,7 @@ impl IntegerGame {
         let part = (part * (1.0 - 64.0 * U)).clamp(0.0, 1.0);
         (high - (high - low) * part) * (1.0 + 16.0 * U)
     }
-    /// Bound the smallest epsilon at which delta is at most the given delta.
+    /// Return an upper bound on the smallest epsilon at which delta is at most the given delta.
     pub(super) fn epsilon(&self, delta: f64) -> f64 {
         if self.delta(0.0) <= delta {
             return 0.0;
@@ -172,7 +172,7 @@ impl Law {
         let beyond = (2.0 * sum(&rest) / total) * (1.0 + 1e-9) + 1e-290;
         Law { step, masses: listed.iter().map(|weight| weight / total).collect(), beyond }
     }
-    /// Bound the mean of the value at `place + u` from above, where `u` has this law.
+    /// Return an upper bound on the mean of the value at `place + u`, where `u` has this law.
     fn mean(&self, values: &[f64], place: usize) -> f64 {
         let (lowest, highest) = (values.first().copied().unwrap_or(1.0), 1.0);
         let own = values.get(place).copied().unwrap_or(highest);
@@ -188,7 +188,7 @@ impl Law {
     }
 }
 
-/// Return the values `V_(k+1)` from the values `V_k`: add one release.
+/// Add one release: return the values `V_(k+1)`, computed from the values `V_k`.
 fn next(values: &[f64], laws: &[Law]) -> Vec<f64> {
     let terms = laws.iter().map(|law| law.masses.len()).max().unwrap_or(0);
     // Each mass errs by less than 4096 u. Each sum errs by u for each of its terms. Here u is the

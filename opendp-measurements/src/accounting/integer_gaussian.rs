@@ -14,8 +14,8 @@ use super::pair::{Buckets, DominatingPair, Grid};
 
 /// Discrete Gaussian noise on a vector of integers. Neighbours differ by at most an L2 distance.
 ///
-/// A single release is bounded by its `rho` (zero-concentrated loss). In an account, [`Smoothing`]
-/// describes another bound.
+/// A single release is bounded by its `rho` (zero-concentrated loss). An account also uses another
+/// bound, which is described at [`Smoothing`].
 #[derive(Clone)]
 pub(super) struct IntegerGaussianPair {
     square: f64,
@@ -84,8 +84,8 @@ impl DominatingPair for IntegerGaussianPair {
 /// integers `j` except 0. By Poisson's summation the second factor is at most `1 + h(c)`, and the
 /// sum in the third factor is at least 1. Replace `y` by normal noise of variance `s^2`, which has
 /// the loss of a normal pair. Because `f` is not negative, the mean of `f` grows at most by the
-/// factor `1 + h(c)`. The bound holds for each shift that can be chosen here. Another mechanism is
-/// replaced by its dominating pair, because the mean of `f(x + ...)` is a profile.
+/// factor `1 + h(c)`. The bound holds for each shift that can be chosen for this number. Another
+/// mechanism is replaced by its dominating pair, because the mean of `f(x + ...)` is a profile.
 ///
 /// *All numbers of a release.* Let `k^2 = D / u`. Then `u` is from 1 to `D`, and `w >= v u`. The
 /// product of the factors of a release is at most `e^R`, where `R` is the sum of all `h`. The
@@ -177,7 +177,7 @@ fn variance(square: f64, scale: f64, excess: f64) -> Option<f64> {
     let joined = own * (found / (own + found));
     (found.is_finite() && 0.25 <= joined * (1.0 - 1e-9)).then_some(found)
 }
-/// Bound the sum of all `h` (defined in the proof) of `count` equal releases.
+/// Return an upper bound on the sum of all `h` (defined in the proof) of `count` equal releases.
 fn roughness_of_all(square: f64, scale: f64, variance: f64, count: u64) -> Result<f64> {
     // The bounds decrease from release to release, so each bound also holds for all later releases.
     const ONE_BY_ONE: u64 = 32;

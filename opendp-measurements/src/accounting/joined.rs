@@ -12,8 +12,8 @@ use opendp_core::arith::{Directed, DirectedFloat};
 use super::gaussian::{gaussian_delta, normal_tail};
 use super::normal_mass::{MASS_ERROR, upper_tail};
 
-/// A bisection stops when the relative distance of the two ends of its interval is at most this
-/// value. It returns the safe end.
+/// A bisection stops when the relative distance between the two ends of its interval is at most
+/// this value. The bisection returns the safe end.
 const CLOSE: f64 = 1e-6;
 const INVERSE_SQRT_TWO_PI: f64 = 0.398_942_280_401_432_7;
 /// A bound on the relative error of a computed normal tail. The bound also holds for a tail that is
@@ -24,16 +24,16 @@ const LIMIT: f64 = 37.0;
 /// Above this epsilon, `e^epsilon` can exceed all floats.
 const FAR: f64 = 700.0;
 
-/// Bound from above the least `mu` for which every `epsilon`-DP mechanism is `mu`-GDP. This `mu`
-/// satisfies `T(mu / 2) = 1 / (1 + e^epsilon)`.
+/// Return an upper bound on the least `mu` for which every `epsilon`-DP mechanism is `mu`-GDP. This
+/// `mu` satisfies `T(mu / 2) = 1 / (1 + e^epsilon)`.
 ///
 /// # Proof
 /// The worst `epsilon`-DP mechanism is randomized response (Kairouz, Oh, Viswanath 2015). The
 /// trade-off function of randomized response joins `(0, 1)`, `(v, v)` and `(1, 0)` by lines, with
 /// `v = 1 / (1 + e^epsilon)` (Wasserman, Zhou 2010). The trade-off function `G` of the normal shift
 /// is convex, with `G(0) = 1` and `G(1) = 0`. So `G` is below these lines everywhere if
-/// `G(v) <= v`. `G` falls, and its fixed point is `T(mu / 2)`. So `G(v) <= v` holds exactly if
-/// `T(mu / 2) <= v`.
+/// `G(v) <= v`. `G` decreases, and its fixed point is `T(mu / 2)`. So `G(v) <= v` holds if and only
+/// if `T(mu / 2) <= v`.
 ///
 /// ```
 /// # use opendp_measurements::accounting::{mu_of_pure, normal_tail};
@@ -74,8 +74,9 @@ pub fn mu_of_pure(epsilon: f64) -> Result<f64> {
     2.0.inf_mul(x)
 }
 
-/// Bound from below the largest epsilon for which every `epsilon`-DP mechanism is `mu`-GDP. This
-/// function is the inverse of [`mu_of_pure`]: for the result, `mu_of_pure` returns at most `mu`.
+/// Return a lower bound on the largest epsilon for which every `epsilon`-DP mechanism is `mu`-GDP.
+/// This function is the inverse of [`mu_of_pure`]: for the result, `mu_of_pure` returns at most
+/// `mu`.
 ///
 /// # Errors
 /// `InvalidDistance` when `mu` is not finite.
@@ -96,7 +97,8 @@ pub fn pure_of_mu(mu: f64) -> Result<f64> {
     }
     Ok(0.0)
 }
-/// Bound `T(x)` from above. Compute in floats. If epsilon is small, compute with more digits.
+/// Return an upper bound on `T(x)`. Compute in floats. If epsilon is small or `x` is large, compute
+/// with more digits.
 fn tail_above(x: f64, epsilon: f64) -> Result<f64> {
     if epsilon < 0.01 || LIMIT < x {
         return Ok(normal_tail(x)?.upper);
@@ -108,8 +110,8 @@ fn response(epsilon: f64) -> Result<f64> {
     1.0.neg_inf_div(1.0.inf_add(epsilon.inf_exp()?)?)
 }
 
-/// Bound delta of Gaussian noise from above. Compute in floats if the relative error is below a
-/// millionth. Otherwise call [`gaussian_delta`].
+/// Return an upper bound on delta of Gaussian noise. Compute in floats if the relative error is
+/// below a millionth. Otherwise call [`gaussian_delta`].
 ///
 /// Delta is `T(a) - e^epsilon T(b)` with `a = epsilon / mu - mu / 2` and `b = a + mu`. Here `a` and
 /// the second term are rounded down; `b` and the first term are rounded up.
@@ -127,12 +129,13 @@ fn gaussian_delta_above(mu: f64, epsilon: f64) -> Result<f64> {
     let far = epsilon.neg_inf_exp()?.neg_inf_mul(upper_tail(b))?;
     let far = far.neg_inf_mul(1.0 - TAIL_ERROR)?;
     let delta = near.inf_mul(1.0 + TAIL_ERROR)?.inf_sub(far)?;
-    // The error of delta is below four times the largest error of a tail.
+    // The error of delta is below `4 near TAIL_ERROR`. If delta is not at least a million times
+    // this error, compute delta exactly.
     if delta < near * TAIL_ERROR * 4e6 { exact() } else { Ok(delta.min(1.0)) }
 }
 
-/// Bound delta from above at an epsilon, for a `pure`-DP mechanism composed with Gaussian noise of
-/// `mu`.
+/// Return an upper bound on delta at an epsilon, for a `pure`-DP mechanism composed with Gaussian
+/// noise of `mu`.
 ///
 /// Let `p = 1 / (1 + e^-pure)`, and let `D` be [`gaussian_delta`]. Delta is
 /// `p D(epsilon - pure) + (1 - p) D(epsilon + pure)`. The reason: the worst `pure`-DP mechanism is

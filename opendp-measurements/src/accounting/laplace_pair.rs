@@ -131,9 +131,9 @@ impl DominatingPair for BoundedRangePair {
 
 /// Laplace noise on a Poisson sample, with one record removed or added.
 ///
-/// Let `q` be the rate, and `L(x)` the Laplace distribution about `x`. For a removed record, the
-/// pair is `(1 - q) L(0) + q L(epsilon)` and `L(0)`. For an added record, the two distributions are
-/// exchanged.
+/// Let `q` be the rate, and `L(x)` the Laplace distribution centred at `x`. For a removed record,
+/// the pair is `(1 - q) L(0) + q L(epsilon)` and `L(0)`. For an added record, the two distributions
+/// are exchanged.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SampledLaplacePair {
     /// The sensitivity divided by the scale of the noise.
@@ -149,7 +149,7 @@ impl SampledLaplacePair {
     fn sampled(&self, x: f64) -> f64 {
         mixed(x, self.rate)
     }
-    /// Return the loss without sampling from the loss of a removed record.
+    /// Return the loss without sampling. The argument is the loss of a removed record on a sample.
     fn unsampled(&self, loss: f64) -> f64 {
         let ratio = unmixed(loss, self.rate);
         if ratio > 0.0 { ln(ratio).clamp(-self.epsilon, self.epsilon) } else { -self.epsilon }
@@ -171,9 +171,9 @@ impl SampledLaplacePair {
         let blur = end * NODE_ERROR + U * (72.0 * end + 8.0);
         Atoms { atoms: atoms.map(of).collect(), relative, blur }
     }
-    /// Bound the logarithm of the error of a rule with `n` nodes. The bound is for the transform at
-    /// a tilt, and for all frequencies up to `highest`. Return pairs `(c, l)` such that each
-    /// `c - n l` is a bound.
+    /// Return pairs `(c, l)` such that each `c - n l` is an upper bound on the logarithm of the
+    /// error of a rule with `n` nodes. The bounds are for the transform at a tilt, and for all
+    /// frequencies up to `highest`.
     ///
     /// Let `x = end z` be the loss without sampling, and `w = 1 - q + q e^x` with the rate `q`. Let
     /// `t` be the tilt, `s` the frequency, and `v` the power of `w` in the transform: `t + 1`, or

@@ -59,7 +59,8 @@ impl TiltedLattice {
             }
         }
     }
-    /// Bound the error of a computed `e^(i s x)`, for `x` up to the largest loss.
+    /// Return an upper bound on the error of a computed `e^(i s x)`, for `x` up to the largest
+    /// loss.
     fn turn(&self, frequency: f64) -> f64 {
         let far = frequency * (self.end + self.centre().abs());
         if far < CIS_LIMIT { CIS_ERROR + 4.0 * U * far } else { f64::INFINITY }

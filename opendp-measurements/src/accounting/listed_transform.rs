@@ -17,7 +17,7 @@ pub(super) struct TiltedList {
     log: f64,
     centre: f64,
     variance: f64,
-    /// Pairs of a loss minus the centre and a mass. The masses add up to 1.
+    /// The atoms: each is a loss minus the centre, with its mass. The masses add up to 1.
     atoms: Vec<(f64, f64)>,
     /// A bound on the relative error of each mass.
     error: f64,
@@ -26,7 +26,8 @@ pub(super) struct TiltedList {
     infinite: (f64, f64),
 }
 
-/// Atoms of `P`. Each atom is a loss and its mass. The errors of losses and masses have bounds.
+/// Atoms of `P`, with bounds on the errors of their losses and masses. Each atom is a loss and its
+/// mass.
 pub(super) struct Atoms {
     pub(super) atoms: Vec<(f64, f64)>,
     /// A bound on the relative error of each mass.

@@ -13,7 +13,7 @@ use super::{
 };
 
 /// The outputs of discrete Gaussian noise are listed only if the quotient of sensitivity and scale
-/// is at most this number.
+/// is below this number.
 const MOST_RATIO: f64 = 20.0;
 /// The outputs of a discrete mechanism are listed one by one only if the sensitivity is at most
 /// this number.
@@ -91,8 +91,8 @@ pub fn profile_of_gaussian(sensitivity: f64, scale: f64) -> Result<PrivacyProfil
 /// Return the profile of discrete Gaussian noise on one integer.
 ///
 /// For scales of at least 100, profiles of continuous noise enclose this profile: see
-/// [`EnclosedPair`](super::EnclosedPair). If the scale is smaller and the sensitivity is above 20
-/// times the scale, the profile is the profile of `rho` (the zero-concentrated loss).
+/// [`EnclosedPair`](super::EnclosedPair). If the scale is smaller and the sensitivity is at least
+/// 20 times the scale, the profile is the profile of `rho` (the zero-concentrated loss).
 ///
 /// # Errors
 /// The errors of [`profile_of_laplace`].

@@ -1,4 +1,4 @@
-//! The exact profile of one release whose outputs are listed. It needs no grid.
+//! The exact profile of one release whose outputs are listed. Its computation needs no grid.
 
 use super::account::Certified;
 use super::elementary::{U, exp_m1};
@@ -28,8 +28,8 @@ impl Outputs {
     /// The largest number of listed outputs. For more outputs, a grid takes less time.
     pub const MOST: usize = 1 << 17;
 
-    /// List outputs: a loss, the mass under `P` and the mass under `Q` of each. Return `None` if
-    /// there are more than [`MOST`](Self::MOST) outputs.
+    /// Make a list of outputs. Each output has a loss, a mass under `P` and a mass under `Q`.
+    /// Return `None` if there are more than [`MOST`](Self::MOST) outputs.
     ///
     /// `relative` bounds the relative error of the masses, and `shift` bounds the error of the
     /// losses. `above` bounds the mass of `P` that is not listed and can have a positive loss.
@@ -56,7 +56,7 @@ impl Outputs {
         let lower = self.sum(epsilon, -self.shift) * (1.0 - error);
         Certified { lower: lower.clamp(0.0, 1.0), upper: (upper * (1.0 + 4.0 * U)).min(1.0) }
     }
-    /// Return the sum of the theorem. A number is added to all losses.
+    /// Return the sum of the theorem, after `shift` is added to all losses.
     fn sum(&self, epsilon: f64, shift: f64) -> f64 {
         let mut total = 0.0;
         for (loss, p, _) in &self.list {

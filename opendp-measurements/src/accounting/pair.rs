@@ -157,7 +157,7 @@ pub trait DominatingPair: Debug + Send + Sync {
     fn integer_gaussian(&self) -> Option<(f64, f64)> {
         None
     }
-    /// Return bounds on the Renyi divergence of every order, if only these bounds are known of the
+    /// Return bounds on the Renyi divergence of every order, if nothing else is known about the
     /// mechanism. An account can replace the pair by these bounds.
     fn renyi(&self) -> Option<RenyiCurve> {
         None
@@ -175,7 +175,7 @@ pub trait DominatingPair: Debug + Send + Sync {
     fn on_sample(&self, _rate: f64, _removed: bool) -> Option<std::sync::Arc<dyn DominatingPair>> {
         None
     }
-    /// Return all outputs, if there are few of them. Then one release needs no grid.
+    /// Return all outputs, if the pair has few outputs. Then one release needs no grid.
     fn outputs(&self) -> Option<Outputs> {
         None
     }
@@ -188,8 +188,8 @@ pub trait DominatingPair: Debug + Send + Sync {
     fn shift(&self) -> Option<(LogConcaveNoise, f64)> {
         None
     }
-    /// Return a pair for the same mechanism in the other direction, or `None` if this pair is the
-    /// same.
+    /// Return a pair for the same mechanism in the other direction, or `None` if the two pairs are
+    /// equal.
     ///
     /// If the mechanism is symmetric, a pair `(P, Q)` and its reverse `(Q, P)` are the same.
     fn reverse(&self) -> Option<std::sync::Arc<dyn DominatingPair>> {

@@ -23,7 +23,7 @@ pub(super) struct Pot {
     /// `2 rho`. For Gaussian noise, `2 rho` is `mu^2`.
     pub(super) concentrated: bool,
     /// Whether the limits are planned for known releases. Then the filter charges a pure loss as a
-    /// pure loss, if the loss fits.
+    /// pure loss, and not as a `mu^2`, if the loss fits.
     pub(super) planned: bool,
 }
 /// The sizes of one loss in the filters.
@@ -89,7 +89,9 @@ impl Pot {
     }
     /// Whether a pure loss is charged as a pure loss, and not as a `mu^2`. As a pure loss, the loss
     /// takes a part of the remaining room for pure losses. As a `mu^2`, the loss takes a part of
-    /// the remaining room for Gaussian noise. Return true if the first part is smaller.
+    /// the remaining room for Gaussian noise. Return true if the loss fits into the room for pure
+    /// losses and the first part is not larger than the second part. If the limits are planned, the
+    /// loss only has to fit.
     fn rather_pure(&self, epsilon: &Exact, square: &Exact) -> bool {
         let (pure, squares) = (self.pure_left(), self.square_left());
         epsilon <= &pure && (self.planned || epsilon.times(&squares) <= square.times(&pure))

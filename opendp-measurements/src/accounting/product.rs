@@ -132,7 +132,8 @@ impl Product {
         self.active =
             known.rposition(|factor| self.negligible <= factor.bound).map_or(0, |last| last + 1);
     }
-    /// Return the product at each frequency. A negligible product is 0, and its bound is an error.
+    /// Return the product at each frequency. A negligible product is replaced by 0. The bound on
+    /// its modulus is then a bound on the error of the replacement.
     pub(super) fn factors(&self) -> impl Iterator<Item = Factor> {
         let zero = |bound| Factor { value: Complex::new(0.0, 0.0), bound, errors: 1.0 };
         let one = move |factor: &Factor| match self.negligible <= factor.bound {

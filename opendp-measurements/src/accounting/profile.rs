@@ -162,8 +162,8 @@ fn curve(profile: PrivacyProfile) -> CurvePair {
     let known = delta.clone();
     CurvePair::reaching(move || reach(known), delta)
 }
-/// Return an epsilon. From this epsilon on, a curve is negligible or constant. The relative error
-/// of this epsilon is about an eighth.
+/// Return an epsilon from which on a curve is negligible or constant. The relative error of this
+/// epsilon is about an eighth.
 fn reach(delta: impl Fn(f64) -> f64) -> f64 {
     const MOST: f64 = 128.0;
     let least = delta(MOST).max(NEGLIGIBLE);
@@ -255,7 +255,7 @@ pub fn profile_of_poisson_sample(profile: &PrivacyProfile, rate: f64) -> Result<
 }
 
 /// Return the profile of the two mixtures `(1 - q) A + q B` and `(1 - q) A + q C`, where `q` is the
-/// share. `profile` bounds any two of the distributions `A`, `B` and `C`.
+/// share. `profile` bounds the loss between any two of the distributions `A`, `B` and `C`.
 ///
 /// For one release, the result equals the profile on a Poisson sample, by advanced joint convexity
 /// (Balle, Barthe, Gaboardi 2018, Theorem 2). For negative epsilon, the bound follows from the

@@ -8,7 +8,8 @@ use opendp_core::{Error, Result};
 
 use super::elementary::{exp, ln, ln_1p};
 
-/// Bound delta at an epsilon, from bounds on the Renyi divergence of every order.
+/// Compute an upper bound on delta at an epsilon, from bounds on the Renyi divergence of every
+/// order.
 ///
 /// Let `r` be the divergence of order `a > 1`. Then `delta <= e^((a - 1)(r - epsilon)) / (a - 1) *
 /// (1 - 1/a)^a` (Canonne, Kamath, Steinke 2020, Proposition 12). Every order gives a bound, so an
@@ -31,7 +32,8 @@ pub fn renyi_delta(curve: impl Fn(f64) -> Result<f64>, epsilon: f64) -> Result<f
     Ok(delta_at(order, curve, epsilon).unwrap_or(1.0))
 }
 
-/// Bound epsilon at a delta, from bounds on the Renyi divergence of every order.
+/// Compute an upper bound on epsilon at a delta, from bounds on the Renyi divergence of every
+/// order.
 ///
 /// Let `r` be the divergence of order `a`. For each order `a`, `epsilon` is at most
 /// `r + ln(1 - 1/a) - (ln delta + ln a) / (a - 1)`. This is the bound of [`renyi_delta`], solved
@@ -50,7 +52,8 @@ pub fn renyi_epsilon(curve: impl Fn(f64) -> Result<f64>, delta: f64) -> Result<f
     Ok(epsilon_at(order, curve, delta).unwrap_or(f64::INFINITY))
 }
 
-/// Bound delta at an epsilon under `rho`-zero-concentrated differential privacy.
+/// Compute an upper bound on delta at an epsilon, under `rho`-zero-concentrated differential
+/// privacy.
 ///
 /// Take the logarithm of the bound of [`renyi_delta`] as a function of the order `a`. The
 /// derivative of this function has the sign of `(2a - 1) rho - epsilon + ln(1 - 1/a)`, which
@@ -71,7 +74,8 @@ pub fn concentrated_delta(rho: f64, epsilon: f64) -> Result<f64> {
     Ok(delta_at(order, |order| order.inf_mul(rho), epsilon).unwrap_or(1.0))
 }
 
-/// Bound epsilon at a delta under `rho`-zero-concentrated differential privacy.
+/// Compute an upper bound on epsilon at a delta, under `rho`-zero-concentrated differential
+/// privacy.
 ///
 /// Take the bound of [`renyi_epsilon`] as a function of the order `a`. The derivative of this
 /// function has the sign of `rho (a - 1)^2 + ln delta + ln a`, which increases with `a`.
@@ -92,8 +96,9 @@ pub fn concentrated_epsilon(rho: f64, delta: f64) -> Result<f64> {
     Ok(epsilon_at(order, |order| order.inf_mul(rho), delta).unwrap_or(f64::INFINITY))
 }
 
-/// Bound the `rho` of a mechanism that is `epsilon`-differentially private. The bound is
-/// `epsilon tanh(epsilon / 2)`, rounded up. The bound is at most `epsilon^2 / 2`.
+/// Compute an upper bound on the `rho` of a mechanism that is `epsilon`-differentially private. The
+/// bound is `epsilon tanh(epsilon / 2)`, rounded up. Before rounding, the bound is at most
+/// `epsilon^2 / 2`.
 ///
 /// No smaller `rho` holds for every such mechanism. Randomized response that keeps its bit with
 /// probability `e^epsilon / (1 + e^epsilon)` dominates the mechanism (Kairouz, Oh, Viswanath 2015).

@@ -24,15 +24,15 @@ mod noises;
 /// # Theorem
 /// Let `T` be the other records of the sample, and `q` the rate. Let `M0` be the mechanism on `T`.
 /// Let `M1` be the mechanism on `T` and the record, and `M2` the mechanism on `T` and the replacing
-/// record. On each of the two neighbours, the release is a mixture over `T`. The first release is a
-/// mixture of `P = (1-q) M0 + q M1`. The second release is a mixture of `Q = (1-q) M0 + q M2`. The
-/// hockey-stick divergence of two such mixtures is at most the largest divergence of `P` from `Q`
-/// over all `T`. Let `alpha >= 1` and `c = (alpha - 1)(1 - q)`. The divergence of `P` from `Q` is
-/// the integral of `(q M1 - c M0 - alpha q M2)+`. Split `q = k + l`. Then the divergence is at most
-/// the integral of `(k M1 - c M0)+` plus the integral of `(l M1 - alpha q M2)+`. Up to factors,
-/// these integrals are divergences of `M1` from `M0` and of `M1` from `M2`. Let `p` be the density
-/// of the noise. The two divergences are at most the divergences of the shifts of `p` by `added`
-/// and by `replaced`.
+/// record. On each of the two neighbours, the release is a mixture over `T`. For the first
+/// neighbour, it is a mixture of `P = (1-q) M0 + q M1`. For the second neighbour, it is a mixture
+/// of `Q = (1-q) M0 + q M2`. The hockey-stick divergence of two such mixtures is at most the
+/// largest divergence of `P` from `Q` over all `T`. Let `alpha >= 1` and `c = (alpha - 1)(1 - q)`.
+/// The divergence of `P` from `Q` is the integral of `(q M1 - c M0 - alpha q M2)+`. Split
+/// `q = k + l`. Then the divergence is at most the integral of `(k M1 - c M0)+` plus the integral
+/// of `(l M1 - alpha q M2)+`. Up to factors, these integrals are divergences of `M1` from `M0` and
+/// of `M1` from `M2`. Let `p` be the density of the noise. The two divergences are at most the
+/// divergences of the shifts of `p` by `added` and by `replaced`.
 ///
 /// Put the centre of the noise at 0 for `M1`, at `-added` for `M0` and at `-replaced` for `M2`.
 /// Because `p` is log-concave, `p(y + added) / p(y)` and `p(y + replaced) / p(y)` do not increase
@@ -67,15 +67,14 @@ impl ReplacedPair {
     /// limit holds with and without a sample.
     const LONGEST_DISCRETE: f64 = 8.0;
 
-    /// Make the pair of noise on a Poisson sample. The distances are as in
+    /// Make the pair of noise on a Poisson sample. The distances are defined at
     /// [`shift`](DominatingPair::shift).
     ///
     /// # Errors
-    /// `InvalidDistance` if an argument is out of range. A distance,
-    /// divided by the scale, must be from `1e-9` to 300. For discrete Gaussian noise, this quotient
-    /// must be at most 8, and the scale must be at most
-    /// [`MAX_SCALE`](DiscreteGaussianPair::MAX_SCALE). Distances of integers must be integers up to
-    /// 65536. The rate must be above 0 and below 1.
+    /// `InvalidDistance` when an argument is out of range. A distance, divided by the scale, must
+    /// be from `1e-9` to 300. For discrete Gaussian noise, this quotient must be at most 8, and the
+    /// scale must be at most [`MAX_SCALE`](DiscreteGaussianPair::MAX_SCALE). Distances of integers
+    /// must be integers up to 65536. The rate must be above 0 and below 1.
     pub fn poisson(noise: LogConcaveNoise, added: f64, replaced: f64, rate: f64) -> Result<Self> {
         // The last number is the largest allowed scale of noise on integers.
         let (scale, longest, most) = match noise {

@@ -20,8 +20,8 @@ use super::{
 /// possible. For all other profiles, the curve of the theorem is composed.
 ///
 /// # Theorem
-/// The names are as at [`ReplacedPair`]. Let `alpha = e^epsilon >= 1` and `c = (alpha - 1)(1 - q)`.
-/// For every split `q = k + l`, the divergence is at most
+/// The names are defined at [`ReplacedPair`]. Let `alpha = e^epsilon >= 1` and
+/// `c = (alpha - 1)(1 - q)`. For every split `q = k + l`, the divergence is at most
 /// `k H_(c / k)(M1, M0) + l H_(alpha q / l)(M1, M2)`. If `k > c`, then
 /// `k H_(c / k)(M1, M0) = k - c + c H_(k / c)(M0, M1)`. So every split gives a curve of bounds. For
 /// noise, the split is chosen to give nearly the smallest bound. For all other profiles, the split
@@ -106,9 +106,9 @@ fn at_split(
     epsilon: f64,
     share: f64,
 ) -> Result<f64> {
-    // Factors of divergences are rounded up, and orders are rounded down. An order is a quotient of
-    // at least 1. The quotient stays at least 1 after rounding, because its numerator stays at
-    // least as large as its denominator.
+    // Each number that multiplies a divergence is rounded up. The order of each divergence is
+    // rounded down. An order is a quotient of at least 1. The quotient stays at least 1 after
+    // rounding, because its numerator stays at least as large as its denominator.
     let without = epsilon.neg_inf_exp_m1()?.max(0.0).neg_inf_mul(1f64.neg_inf_sub(rate)?)?;
     let one = if without == 0.0 {
         share

@@ -17,12 +17,13 @@ use super::transform::{Listed, Tilted, Wave};
 /// # Proof
 /// The sum. Take the strip `|Im y| <= a` of the complex plane, with `mu a < pi / 2`. On this strip,
 /// `|arg w| <= mu a`, `|w(y)| <= w(Re y)` and `|w(y)| >= cos(mu a) w(Re y)`. On the strip, the
-/// normal density grows by a factor of at most `e^(a^2 / 2)`. So the integral of the modulus on a
-/// horizontal line of the strip is at most `M(t) e^(a^2 / 2 + |s| mu a) cos(mu a)^-max(0, -v)`. The
-/// sum over multiples of `h`, times `h`, approximates the integral. The error of this sum is at
-/// most twice the bound, divided by `e^(2 pi a / h) - 1` (Trefethen, Weideman 2014, on the real
-/// line). Let `p = 1 - (1 - q) / w`. Take an output `y` whose modulus exceeds `|v| mu p` for all
-/// `p` beyond `y`. Beyond `y`, the terms fall geometrically.
+/// normal density grows by a factor of at most `e^(a^2 / 2)`. So the integral of the modulus of the
+/// integrand on a horizontal line of the strip is at most
+/// `M(t) e^(a^2 / 2 + |s| mu a) cos(mu a)^-max(0, -v)`. The sum over multiples of `h`, times `h`,
+/// approximates the integral. The error of this sum is at most twice the bound, divided by
+/// `e^(2 pi a / h) - 1` (Trefethen, Weideman 2014, on the real line). Let `p = 1 - (1 - q) / w`.
+/// Take an output `y` whose modulus exceeds `|v| mu p` at all outputs beyond `y`. Beyond `y`, the
+/// terms fall geometrically.
 ///
 /// The envelope. Let `d(y)` be the density of the loss at the loss of `y`. This density is
 /// `w^v dN(y) / |loss'(y)|`. The second derivative of `ln d` is `-1 + (v + 1) mu^2 p (1 - p)`.
@@ -30,8 +31,8 @@ use super::transform::{Listed, Tilted, Wave};
 /// `(1 + |v + 1| mu^2 / 4) h^2 / 8`. The first derivative of `ln d` is `-y - mu + (v + 1) mu p`.
 /// This derivative has at most three zeros, because `p` is first convex and then concave. There is
 /// only one zero if the second derivative of `ln d` has one sign.
-/// - By integration by parts, the modulus is at most the variation of `d` divided by `s`. The
-///   variation is 2 or 4 times the maximum of `d`.
+/// - By integration by parts, the modulus of a wave is at most the variation of `d` divided by `s`.
+///   The variation is 2 or 4 times the maximum of `d`.
 /// - A histogram below `d` is a sum of layers. Each layer is constant on an interval `I` of losses.
 ///   So the law is a mixture of some law and of uniform laws. The waves (transforms) of the uniform
 ///   laws are `sin(u) / u` at `u = s |I| / 2`.
@@ -163,8 +164,8 @@ impl TiltedSample {
         let (power, sign) = if removed { (tilt + 1.0, 1.0) } else { (-tilt, -1.0) };
         let law = Law { mu, rate, power };
         // For a strip of the proof, compute the half-width, the logarithm of the growth, and a
-        // step. At this step, the sum is off by about 10^-14, like its rounding. Use the strip with
-        // the largest step.
+        // step. At this step, the error of the sum is about 10^-14, which is about its rounding
+        // error. Use the strip with the largest step.
         let at = |share: f64| {
             let strip = (share / mu).min(6.0);
             let cone = -ln(cis(mu * strip).0) * (-power).max(0.0);
@@ -231,8 +232,8 @@ impl TiltedSample {
         let top = self.atoms.iter().map(density).fold(0.0, f64::max);
         let variation = if bent <= 1.0 { 2.0 } else { 4.0 } * top * slack;
         // Between two outputs, the density is at least the smaller of the two densities. A direct
-        // difference of two losses has cancellation. So bound the difference as an integral of
-        // `mu p`, where `ln p` is concave.
+        // difference of two losses loses precision by cancellation. So the difference is bounded as
+        // an integral of `mu p`, where `ln p` is concave.
         let mut cells = Vec::with_capacity(self.atoms.len());
         let mut place = 0.0;
         for pair in self.atoms.windows(2).rev() {

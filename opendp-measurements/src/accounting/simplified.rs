@@ -25,7 +25,7 @@ pub(super) struct Simplified {
 
 /// If the share of added variance is at most this value, no other bound is needed. The first value
 /// is for a few different parts. The second value is for many different parts, because other bounds
-/// of many parts take long.
+/// for many parts take long to compute.
 const SMALL_SHARE: (f64, f64) = (2e-5, 2e-4);
 /// If the share of added variance is at least this value, the bound is not used.
 const LARGE_SHARE: f64 = 0.2;
@@ -81,8 +81,8 @@ impl Simplified {
         }
         Ok(Some(Simplified { parts: others, failure, factor: 1.0, share: 0.0 }))
     }
-    /// Bound parts from above. Replace all discrete Gaussian noise on integers together: see
-    /// [`Smoothing`]. Return `None` if there is no useful bound.
+    /// Return parts that bound these parts from above. Replace all discrete Gaussian noise on
+    /// integers together: see [`Smoothing`]. Return `None` if there is no useful bound.
     pub(super) fn smoothed(parts: &[PairCount], side: Side) -> Result<Option<Simplified>> {
         if side == Side::Below {
             return Ok(None);
@@ -103,7 +103,7 @@ impl Simplified {
         let Smoothing { factor, share, .. } = smoothing;
         Ok(simple.map(|simple| Simplified { factor, share, ..simple }))
     }
-    /// Return whether no other bound for these parts is better by more than a negligible amount.
+    /// Return whether every other bound for these parts is better by at most a negligible amount.
     /// `different` is the number of different pairs.
     pub(super) fn suffices(&self, different: usize) -> bool {
         self.share < if different < MANY { SMALL_SHARE.0 } else { SMALL_SHARE.1 }
@@ -137,8 +137,8 @@ impl Simplified {
     pub(super) fn epsilon(&self, delta: f64) -> Option<Result<Certified>> {
         self.gaussian().map(|mu| gaussian_epsilon(mu, delta))
     }
-    /// Bound the delta of the account. The arguments are the delta of the parts and a direction;
-    /// the failure is added or subtracted.
+    /// Return a bound on the delta of the account. The arguments are the delta of the parts and the
+    /// side of the bound. The failure is added or subtracted.
     pub(super) fn with_failure(&self, delta: f64, side: Side) -> Result<f64> {
         let delta = if self.factor == 1.0 { delta } else { delta.inf_mul(self.factor)?.min(1.0) };
         match side {

@@ -11,7 +11,7 @@ pub struct Wave {
     pub re: f64,
     /// The imaginary part of the value.
     pub im: f64,
-    /// A bound on the distance of the complex number `re + i im` from the exact value.
+    /// A bound on the distance between the complex number `re + i im` and the exact value.
     pub error: f64,
 }
 

@@ -74,8 +74,8 @@ impl Way {
         let mut most = Exact::ZERO;
         for pot in &self.pots {
             let mu = pot.square_left().times(part).to_f64_down().neg_inf_sqrt()?;
-            // The `rho` of a pure loss is at most half of its square. The factor leaves room for
-            // rounding.
+            // The `rho` of a pure loss is at most half of the square of its epsilon. The factor
+            // leaves room for rounding.
             let epsilon = match pot.concentrated {
                 true => mu * (1.0 - 4.0 * f64::EPSILON),
                 false => pure_of_mu(mu.min(70.0))?,
@@ -115,7 +115,7 @@ impl Way {
                 if let Some(pot) = simple {
                     delta = pot.failure_left().times(part);
                     let epsilon = pot.pure_left().times(part);
-                    // For a small delta, an admitted `mu` is at most a little larger than its
+                    // For a small delta, an admitted `mu` is at most slightly larger than its
                     // epsilon.
                     if most < epsilon.times(&epsilon) {
                         let mu = joined_mu(0.0, epsilon.to_f64_down(), delta.to_f64_down())?;
@@ -186,7 +186,7 @@ impl Way {
         Ok(least)
     }
 }
-/// Bound how much of each filter a loss uses.
+/// Return upper bounds on how much of each filter a loss uses.
 fn sizes(loss: &AdaptiveLoss) -> Result<Sizes> {
     if let Some(square) = &loss.mu_squared {
         // A `mu`-GDP release has a `rho` of at most `mu^2 / 2`.

@@ -29,10 +29,11 @@ pub trait Released: Carrier {
 /// The release must come from this measurement. The interval accounts only for the noise of the
 /// measurement. An error from an earlier clamp or sample is not included. The probability is over
 /// the noise, and holds for every true number. The interval is not valid for releases that were
-/// selected by their values. Each of the `n` numbers of a vector gets `alpha / n`. By the union
-/// bound, all errors together get `alpha`, even if the noises depend on each other. All ends are
-/// rounded outward. A released float is treated as the interval between its neighbours. An end that
-/// exceeds all floats becomes infinite.
+/// selected by their values. Each of the `n` intervals of a vector can miss its number with
+/// probability `alpha / n`. By the union bound, the probability that any interval misses its number
+/// is at most `alpha`, even if the noises depend on each other. All ends are rounded outward. A
+/// released float is treated as the interval between its neighbours. An end that exceeds all floats
+/// becomes infinite.
 ///
 /// # Errors
 /// `InvalidDistance` when `alpha` is not in `(0, 1]`; `NotImplemented` when the accuracy of the
@@ -78,7 +79,8 @@ where
 /// probability `alpha`.
 ///
 /// If there are many intervals, some of them are expected not to contain their number. For a single
-/// number, this function is [`confidence_interval`]. The remarks there also apply here.
+/// number, this function does the same as [`confidence_interval`]. The remarks on that function
+/// also apply to this function.
 ///
 /// # Errors
 /// The errors of [`confidence_interval`].
@@ -156,8 +158,8 @@ mod tests {
         Space::new(domain, metric).unwrap()
     }
     /// Return the fraction of releases whose interval does not contain a number. The interval of a
-    /// release does not contain the number exactly if the release is outside the interval around
-    /// the number.
+    /// release contains the number if and only if the interval around the number contains the
+    /// release.
     fn misses<D, M, MO>(
         release: &Measurement<D, M, MO, D::Carrier>,
         truth: &D::Carrier,

@@ -94,7 +94,8 @@ impl Estimate {
     pub fn sum<'a>(all: impl IntoIterator<Item = &'a Estimate>) -> Result<Self> {
         all.into_iter().try_fold(Estimate::public(0.0), |sum, each| sum.plus(each))
     }
-    /// Bound the distance of the number from the true number, except with probability `alpha`.
+    /// Return an upper bound on the distance between the number and the true number. The bound
+    /// holds except with probability `alpha`.
     ///
     /// # Errors
     /// The errors of [`sum_of`].
@@ -151,8 +152,8 @@ impl Estimate {
 /// Find intervals that *all* contain the true numbers, except with probability `alpha`.
 ///
 /// Let `n` be the number of estimates. If no two estimates have a common noise, the estimates are
-/// independent. Then each interval has the probability of error `1 - (1 - alpha)^(1/n)`. Otherwise
-/// this probability is `alpha / n`, by the union bound.
+/// independent. Then each interval can miss its number with probability `1 - (1 - alpha)^(1/n)`.
+/// Otherwise this probability is `alpha / n`, by the union bound.
 ///
 /// # Errors
 /// The errors of [`sum_of`].

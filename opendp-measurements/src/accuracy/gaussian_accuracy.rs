@@ -8,8 +8,8 @@ use crate::accuracy::laplace_accuracy::negative_ln;
 use crate::samplers::power_of_two;
 use crate::tails::{discrete_gaussian_tail, gaussian_tail};
 
-/// Bound the error of a released number: a float on the lattice of multiples of `2^k`, or an
-/// integer.
+/// Return an upper bound on the error of a released number: a float on the lattice of multiples of
+/// `2^k`, or an integer.
 ///
 /// # Errors
 /// `Overflow` when the bound exceeds all floats.
@@ -20,8 +20,8 @@ pub(crate) fn accuracy(scale: Scale, lattice: Option<i32>, alpha: f64) -> Result
     }
 }
 
-/// Bound the error of a released float. The bound is `scale t + 2^k / 2`, rounded up. Here `t`
-/// satisfies `P[|N| > t] <= alpha` for a standard normal `N`.
+/// Return an upper bound on the error of a released float. The bound is `scale t + 2^k / 2`,
+/// rounded up. Here `t` satisfies `P[|N| > t] <= alpha` for a standard normal `N`.
 ///
 /// The release is rounded to the nearest point of the lattice, which is at most half a step away.
 /// `alpha` must be in `(0, 1]`.
@@ -40,8 +40,8 @@ pub(crate) fn continuous_accuracy(scale: Scale, k: i32, alpha: f64) -> Result<f6
     noise.inf_add(half)
 }
 
-/// Bound the error of a released integer. Return the least integer `a` for which
-/// `P[|Z| > a] <= alpha` is certain.
+/// Return an upper bound on the error of a released integer. The bound is the least integer `a` for
+/// which `P[|Z| > a] <= alpha` is certain.
 ///
 /// Saturation only moves a release closer to the true number. `alpha` must be in `(0, 1]`.
 ///

@@ -6,8 +6,9 @@ use crate::accounting::normal_mass::{mass, tail};
 
 use super::noise::Kind;
 
-/// A bound on the relative error of a mass. Exponents are at most 1400 and are computed with three
-/// roundings. The functions have errors below `2^-42`.
+/// The factor by which each mass is enlarged. The factor covers the relative error of the mass.
+/// Exponents are at most 1400 and are computed with three roundings. The functions that compute
+/// masses have errors below `2^-42`.
 const WIDEN: f64 = 1.0 + 1e-11;
 /// A bound on the mass that is lost because a function returns 0 for small values.
 const LOST: f64 = 1e-300;
@@ -62,9 +63,9 @@ impl Placed {
     /// Each mass is enlarged by more than its error. Mass far above the grid counts as infinite.
     /// Mass far below the grid is moved up.
     ///
-    /// Exact rounding requires that the weight of integers is a multiple of the step. If the scale
-    /// of integers is large, real noise replaces the integers. The caller must then add 1 for each
-    /// noise. Let `R` be real noise of the same scale. For all integers `m`,
+    /// [`Rounding::Exact`] requires that the weight of integer noise is a multiple of the step. If
+    /// the scale of integer noise is large, real noise replaces the integer noise. The caller must
+    /// then add 1 for each noise. Let `R` be real noise of the same scale. For all integers `m`,
     /// `P[Z >= m] <= P[R + 1 >= m]`, up to a relative error below `10^-300`:
     ///
     /// - Laplace: let `q = exp(-1 / scale)`. For `m >= 1` the claim is

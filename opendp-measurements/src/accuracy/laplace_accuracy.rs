@@ -6,8 +6,8 @@ use opendp_core::arith::{Directed, DirectedFloat};
 use crate::samplers::power_of_two;
 use crate::{Scale, discrete_laplacian_scale_to_accuracy};
 
-/// Bound the error of a released number: a float on the lattice of multiples of `2^k`, or an
-/// integer.
+/// Return an upper bound on the error of a released number: a float on the lattice of multiples of
+/// `2^k`, or an integer.
 ///
 /// # Errors
 /// `Overflow` when the bound exceeds all floats.
@@ -18,7 +18,8 @@ pub(crate) fn accuracy(scale: Scale, lattice: Option<i32>, alpha: f64) -> Result
     }
 }
 
-/// Bound the error of a released float. The bound is `scale ln(1 / alpha) + 2^k / 2`, rounded up.
+/// Return an upper bound on the error of a released float. The bound is
+/// `scale ln(1 / alpha) + 2^k / 2`, rounded up.
 ///
 /// A standard Laplace variable `L` has `P[scale |L| >= t] = exp(-t / scale)`. The release is
 /// rounded to the nearest point of the lattice, which is at most half a step away. `alpha` must be
@@ -38,7 +39,8 @@ pub(crate) fn continuous_accuracy(scale: Scale, k: i32, alpha: f64) -> Result<f6
     noise.inf_add(half)
 }
 
-/// Bound the error of a released integer. Return the least integer `a` with `P[|Z| > a] <= alpha`.
+/// Return an upper bound on the error of a released integer. The bound is the least integer `a`
+/// with `P[|Z| > a] <= alpha`.
 ///
 /// Let `q = exp(-1 / scale)`. For every integer `m >= 1`, `P[|Z| >= m] = 2 q^m / (1 + q)`. At
 /// `m = a + 1`, this probability is at most `alpha` exactly if `a >= scale (ln 2 - ln alpha -
@@ -53,7 +55,7 @@ pub(crate) fn discrete_accuracy(scale: Scale, alpha: f64) -> Result<f64> {
     Ok(real.inf_sub(1.0)?.ceil().max(0.0))
 }
 
-/// Return an upper bound of `-ln(alpha)`.
+/// Return an upper bound on `-ln(alpha)`.
 pub(crate) fn negative_ln(alpha: f64) -> Result<f64> {
     Ok(0.0 - alpha.neg_inf_ln()?)
 }

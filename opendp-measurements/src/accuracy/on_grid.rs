@@ -1,5 +1,5 @@
-//! The terms of a sum on one grid. Choose the unit of the grid, round the terms, and estimate the
-//! reach of the sum.
+//! The terms of a sum on one grid. This file chooses the unit of the grid, rounds the terms, and
+//! estimates the reach of the sum.
 
 use opendp_core::Result;
 use opendp_core::arith::{Directed, InfCast};
@@ -72,8 +72,8 @@ impl OnGrid {
         }
         Ok(Some(OnGrid { placed, unit, exact: false }))
     }
-    /// Bound the difference between integer noises and the real noises that replace them. The
-    /// result is a number of units, rounded up.
+    /// Return an upper bound on the difference between integer noises and the real noises that
+    /// replace them. The bound is a number of units, rounded up.
     pub(super) fn shift(&self) -> Result<f64> {
         self.placed.iter().filter(|(placed, _)| placed.is_bounded_by_reals()).try_fold(
             0.0,
@@ -82,9 +82,9 @@ impl OnGrid {
             },
         )
     }
-    /// Round each term to the nearest place of the grid, and bound the increase of the sum from
-    /// this rounding. The bound is a number of steps, and holds except with probability
-    /// `alpha / 20000`. Also return the kind of rounding for each term.
+    /// Return the kind of rounding for each term, and an upper bound on the increase of the sum
+    /// from rounding to the nearest place of the grid. The bound is a number of steps, and holds
+    /// except with probability `alpha / 20000`. For other kinds of rounding, the bound is 0.
     ///
     /// The displacements of uncut noises are independent and have mean 0, by symmetry. Each
     /// displacement is within half a step of 0, and slightly more because of the rounding of
@@ -99,7 +99,8 @@ impl OnGrid {
         let displacement = (n * ln(20_000.0 / alpha) / 2.0).sqrt() * 1.000_001;
         if displacement < n / 2.0 { (displacement, Rounding::Nearest) } else { (0.0, Rounding::Up) }
     }
-    /// Estimate the mean of the sum. Every noise that can be cut off counts with its positive part.
+    /// Estimate the mean of the sum. For noise that can be cut off, the mean of its positive part
+    /// is used.
     pub(super) fn mean(&self) -> f64 {
         let cut = self.placed.iter().filter(|(placed, _)| placed.cut);
         cut.map(|(placed, count)| {

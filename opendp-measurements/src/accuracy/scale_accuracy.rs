@@ -2,8 +2,8 @@
 //!
 //! An accuracy `a` at `alpha` means that noise `Z` has `P[|Z| >= a] <= alpha`. Every accuracy is
 //! rounded up, and every scale is rounded down. So an accuracy is never too small, and a scale is
-//! never too large. The time of a computation does not depend on the scale, for discrete and for
-//! continuous noise.
+//! never too large. For discrete and for continuous noise, the time of a computation does not
+//! depend on the scale.
 
 use opendp_core::arith::{Directed, DirectedFloat};
 use opendp_core::{Error, Result};
@@ -155,8 +155,8 @@ pub fn discrete_gaussian_scale_to_accuracy(scale: f64, alpha: f64) -> Result<f64
 /// Find the scale at which discrete Gaussian noise has a given accuracy.
 ///
 /// The result is nearly the largest float for which `P[|Z| >= floor(accuracy)] <= alpha` is
-/// certain. So its [`discrete_gaussian_scale_to_accuracy`] is at most the accuracy. For an accuracy
-/// below 1, the scale is 0.
+/// certain. For an accuracy of at least 1, [`discrete_gaussian_scale_to_accuracy`] of this scale is
+/// at most the given accuracy. For an accuracy below 1, the scale is 0.
 ///
 /// # Errors
 /// `InvalidDistance` when the accuracy is negative or not finite, or `alpha` is not in `(0, 1)`;

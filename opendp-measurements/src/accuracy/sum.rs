@@ -53,7 +53,7 @@ impl Term {
 /// at most the sum of the quantiles of the `n` noises at `alpha / n`.
 ///
 /// # Errors
-/// `InvalidDistance` when `alpha` is not in `(0, 1]`, or too small for the number of terms;
+/// `InvalidDistance` when `alpha` is not in `(0, 1]`, or is too small for the number of terms;
 /// `Overflow` when the result exceeds all floats.
 ///
 /// ```
@@ -116,8 +116,8 @@ pub fn sum_of(terms: &[Term], alpha: f64) -> Result<f64> {
 /// cut off.
 ///
 /// The scale of the merged noise is rounded up. All noises are symmetric and unimodal, so their sum
-/// is also symmetric and unimodal (Wintner). So additional independent Gaussian noise can only move
-/// the sum away from 0 (Anderson).
+/// is also symmetric and unimodal (Wintner). So additional independent Gaussian noise can only
+/// increase `P[|S| > t]` for each `t` (Anderson).
 fn merged(noises: &[Term]) -> Option<Vec<Term>> {
     let (real, other): (Vec<Term>, Vec<Term>) =
         noises.iter().partition(|term| term.noise.kind == Kind::Gaussian && !term.noise.cut);
@@ -136,7 +136,7 @@ fn merged(noises: &[Term]) -> Option<Vec<Term>> {
     Some(other.into_iter().chain([one]).collect())
 }
 
-/// Compute the union bound, with the quantile of each of the `n` noises at `alpha / n`.
+/// Compute the union bound: the weighted sum of the quantiles of the `n` noises at `alpha / n`.
 fn together(noises: &[Term], alpha: f64) -> Result<f64> {
     let share = share(noises, alpha)?;
     noises.iter().try_fold(0.0, |total: f64, term| {

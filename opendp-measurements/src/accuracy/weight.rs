@@ -35,8 +35,8 @@ impl Weight {
         Ok(Weight { numerator: numerator / by, denominator: denominator / by })
     }
     pub(crate) fn times(self, other: Weight) -> Result<Self> {
-        // First cancel the common factors of each numerator and the other denominator, so that the
-        // numbers stay small.
+        // First cancel the common factors of each numerator and the denominator of the other
+        // weight. So the numbers stay small.
         let (a, b) = (
             Weight::reduced(self.numerator, other.denominator)?,
             Weight::reduced(other.numerator, self.denominator)?,
@@ -74,7 +74,7 @@ impl Weight {
         let numerator = f64::neg_inf_cast(self.numerator.saturating_abs())?;
         numerator.neg_inf_div(f64::inf_cast(self.denominator)?)
     }
-    /// Multiply a float by the weight, and bound the rounding error of the product.
+    /// Multiply a float by the weight. Return the product, and a bound on its rounding error.
     pub(crate) fn apply(self, value: f64) -> Result<(f64, f64)> {
         let (below, above) = (self.magnitude_down()?, self.magnitude_up()?);
         let magnitude = value.abs();

@@ -18,21 +18,21 @@ use crate::accounting::{
 /// An implementation makes two claims for data sets of one size. First, data sets at distance `d`
 /// differ by at most `replaced(d)` replaced records. Second, take a sample of each data set. Let
 /// the two samples have the same size, and the same records except for `j` replaced records. Then
-/// the distance of the samples is at most the distance of data sets that differ by `j` replaced
-/// records.
+/// the distance between the samples is at most the distance between data sets that differ by `j`
+/// replaced records.
 pub trait PopulationMetric: Metric {
-    /// Bound the number of replaced records between two data sets of the same size at this
-    /// distance.
+    /// Return an upper bound on the number of replaced records between two data sets of the same
+    /// size at this distance.
     ///
     /// # Errors
     /// `NotImplemented` when the metric does not make these claims.
     fn replaced(&self, d_in: &Self::Distance) -> Result<u32>;
-    /// Return the distance of data sets that differ by one replaced record.
+    /// Return the distance between data sets that differ by one replaced record.
     ///
     /// # Errors
     /// `NotImplemented` when the metric does not make these claims.
     fn one_replaced(&self) -> Result<Self::Distance>;
-    /// Return the distance of a data set from itself.
+    /// Return the distance between a data set and itself.
     ///
     /// # Errors
     /// `NotImplemented` when the metric does not make these claims.
@@ -88,23 +88,26 @@ fn uncounted(metric: &AnyMetric) -> Error {
 /// An implementation claims that [`amplified`](AmplifiableMeasure::amplified) bounds the loss
 /// between two mixtures with a common part.
 pub trait AmplifiableMeasure: Measure {
-    /// Bound the loss between `(1 - share) A + share B` and `(1 - share) A + share C`, rounded up.
-    /// Any two of the distributions `A`, `B` and `C` are at most `loss` apart.
+    /// Return an upper bound on the loss between `(1 - share) A + share B` and
+    /// `(1 - share) A + share C`, rounded up. Any two of the distributions `A`, `B` and `C` are at
+    /// most `loss` apart.
     ///
     /// # Errors
     /// `Overflow` when the bound exceeds all floats.
     fn amplified(share: f64, loss: &Self::Distance) -> Result<Self::Distance>;
-    /// Bound the loss between the same two mixtures if `B` or `C` equals `A`. This is the case for
-    /// one removed or added record. Defaults to [`amplified`](AmplifiableMeasure::amplified).
+    /// Return an upper bound on the loss between the same two mixtures if `B` or `C` equals `A`.
+    /// One removed or added record gives such mixtures. Defaults to
+    /// [`amplified`](AmplifiableMeasure::amplified).
     ///
     /// # Errors
     /// `Overflow` when the bound exceeds all floats.
     fn amplified_by_one(share: f64, loss: &Self::Distance) -> Result<Self::Distance> {
         Self::amplified(share, loss)
     }
-    /// Bound the loss between `(1 - share) A + share B` and `(1 - share) A + share C`, for one
-    /// replaced record. Here `B` and `C` are each at most `added` from `A`. Any two of `A`, `B` and
-    /// `C` are at most `replaced` apart. Defaults to [`amplified`](AmplifiableMeasure::amplified).
+    /// Return an upper bound on the loss between `(1 - share) A + share B` and
+    /// `(1 - share) A + share C`, for one replaced record. `B` and `C` are each at most `added`
+    /// from `A`. Any two of `A`, `B` and `C` are at most `replaced` apart. Defaults to
+    /// [`amplified`](AmplifiableMeasure::amplified).
     ///
     /// # Errors
     /// `Overflow` when the bound exceeds all floats.
@@ -126,7 +129,7 @@ pub trait AmplifiableMeasure: Measure {
         one: impl FnOnce() -> Result<Self::Distance>,
         records: u32,
     ) -> Result<Self::Distance>;
-    /// Return whether a loss is zero, including its delta.
+    /// Return whether all parts of a loss are zero, including its delta.
     ///
     /// # Errors
     /// The errors of reading the loss.
@@ -246,9 +249,9 @@ where
 /// The size of the sample is part of the input domain. The sample has at most `population_size`
 /// records. The population size is public and fixed. The metric can count replaced records:
 /// `SymmetricDistance`, `InsertDeleteDistance` or `ChangeOneDistance`. Data at distance 0, for
-/// example in another order, must give the same distribution of releases. A measurement with a loss
-/// at distance 0 is refused, even if the loss is only a delta. So choose a fixed delta only after
-/// amplification.
+/// example the same records in another order, must give the same distribution of releases. A
+/// measurement with a loss at distance 0 is refused, even if the loss is only a delta. So fix a
+/// delta, as [`make_fix_delta`](crate::make_fix_delta) does, only after amplification.
 ///
 /// The code cannot check two more conditions. The caller is responsible for these conditions.
 /// First, the data must be a *simple random sample without replacement* of the population. Second,
@@ -278,9 +281,10 @@ where
 /// sample of the common part, other records take the place of the replaced records. These two
 /// samples also differ by at most `k` records. So any two of the three parts are at most the loss
 /// at `d_in` apart. Advanced joint convexity then gives the claim (Balle, Barthe, Gaboardi 2018).
-/// For `k = 1`, this is their bound for samples without replacement. The bound grows with the
-/// weight `p`, so `q` can replace `p`. The other bound is `k` times the pure loss at one replaced
-/// record. This bound is group privacy, applied to the release as a mechanism on the population.
+/// For `k = 1`, the claim is the bound of this article for samples without replacement. The bound
+/// grows with the weight `p`, so `q` can replace `p`. The other bound is `k` times the pure loss at
+/// one replaced record. This bound is group privacy, applied to the release as a mechanism on the
+/// population.
 ///
 /// # Errors
 /// * `MakeMeasurement` when the domain does not fix the size of the sample

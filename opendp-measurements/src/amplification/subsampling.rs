@@ -20,12 +20,12 @@ use crate::samplers::BernoulliLanes;
 /// subset of each data set, with the same shared records and any other records. Then the two
 /// subsets are at most `d` apart.
 pub trait AddRemoveMetric: PopulationMetric {
-    /// Bound the number of records that are in only one of the data sets.
+    /// Return an upper bound on the number of records that are in only one of the data sets.
     ///
     /// # Errors
     /// `NotImplemented` when the metric does not make these claims.
     fn changed(&self, d_in: &Self::Distance) -> Result<u32>;
-    /// Return the distance of two data sets that differ by one additional record.
+    /// Return the distance between two data sets that differ by one additional record.
     ///
     /// # Errors
     /// `NotImplemented` when the metric does not make these claims.
@@ -72,8 +72,8 @@ fn uncounted(metric: &AnyMetric) -> Error {
 /// release draws a new sample, which stays secret. So these releases compose like other releases.
 ///
 /// # Arguments
-/// * `measurement` - the measurement on the sample, with a loss that is a privacy profile, pure, or
-///   approximate
+/// * `measurement` - the measurement on the sample. Its loss is pure, approximate, or a privacy
+///   profile
 /// * `rate` - the probability that a record is in the sample
 /// * `size` - the number of records of the data, if this number is public; neighbours then have the
 ///   same number of records
@@ -96,9 +96,9 @@ fn uncounted(metric: &AnyMetric) -> Error {
 /// # Map
 /// Let `k` be the number of records that `d_in` allows to be added and removed, and
 /// `q = 1 - (1 - rate)^k`, rounded up. If the measurement has the loss `(epsilon, delta)` at
-/// `d_in`, the loss on the sample is `(ln(1 + q (e^epsilon - 1)), q delta)`, rounded up. This holds
-/// for each point of a profile, or for a single pair. Without a delta, the loss is at most `k`
-/// times the loss at one record.
+/// `d_in`, the loss on the sample is `(ln(1 + q (e^epsilon - 1)), q delta)`, rounded up. This bound
+/// holds for each point of a profile, or for a single pair of epsilon and delta. Without a delta,
+/// the loss is at most `k` times the loss at one record.
 ///
 /// With a `size`, `k` is the number of records that `d_in` allows to be replaced: half of `d_in`,
 /// rounded down. One replaced record has a smaller loss than one removed and one added record. Let
@@ -116,15 +116,15 @@ fn uncounted(metric: &AnyMetric) -> Error {
 ///
 /// # Proof
 /// Let `x`, `y` be `d_in` apart. Keep the same shared records in both samples. Every record that is
-/// not shared is in its sample with probability `rate`. With probability at least `(1 - rate)^k`,
-/// both samples contain shared records only. So for each choice of shared records, the releases are
-/// mixtures `(1 - q) A + q B` and `(1 - q) A + q C`. Here `A` is the release on the kept shared
-/// records alone. `B` and `C` are releases on data that are at most `d_in` from the data of `A` and
-/// from each other. Advanced joint convexity (Balle, Barthe, Gaboardi 2018, Theorem 2) gives the
-/// bound for each choice. The joint convexity of the hockey-stick divergence then gives the bound
-/// for all choices together. The bound grows with `q`. If one record is removed or added, `B` or
-/// `C` equals `A`. Theorem 11 of Zhu, Dong, Wang 2022 gives the pairs of distributions for this
-/// case (see [`SampledPair`](crate::accounting::SampledPair)).
+/// not shared is in the sample of its data set with probability `rate`. With probability at least
+/// `(1 - rate)^k`, both samples contain shared records only. So for each choice of shared records,
+/// the releases are mixtures `(1 - q) A + q B` and `(1 - q) A + q C`. Here `A` is the release on
+/// the kept shared records alone. `B` and `C` are releases on data that are at most `d_in` from the
+/// data of `A` and from each other. Advanced joint convexity (Balle, Barthe, Gaboardi 2018, Theorem
+/// 2) gives the bound for each choice. The joint convexity of the hockey-stick divergence then
+/// gives the bound for all choices together. The bound grows with `q`. If one record is removed or
+/// added, `B` or `C` equals `A`. Theorem 11 of Zhu, Dong, Wang 2022 gives the pairs of
+/// distributions for this case (see [`SampledPair`](crate::accounting::SampledPair)).
 ///
 /// With a size, `x` and `y` have equally many records that are not shared. Make pairs of such
 /// records: one record of `x` and one record of `y`. Keep both records of a pair, or remove
@@ -132,9 +132,10 @@ fn uncounted(metric: &AnyMetric) -> Error {
 /// release without this record. The data of `B` and of `C` have one record more than the data of
 /// `A`. The data of `B` and of `C` differ by one replaced record.
 /// [`profile_of_replaced_sample`](crate::accounting::profile_of_replaced_sample) gives the profile.
-/// The theorem there also gives the loss as a single pair. Use the theorem at the order `alpha`
-/// where `c e^-a + alpha rate e^-r = rate`. This order is `e` to the power of the loss above. At
-/// this order, the first order of the theorem is `e^a`, and the second order is `e^r`.
+/// The theorem in the documentation of this function also gives the loss as a single pair. Use the
+/// theorem at the order `alpha` where `c e^-a + alpha rate e^-r = rate`. This order is `e` to the
+/// power of the loss above. At this order, the first order of the theorem is `e^a`, and the second
+/// order is `e^r`.
 ///
 /// # Errors
 /// * `MakeMeasurement` when the rate is not above 0 and at most 1
@@ -260,7 +261,7 @@ where
     }))
 }
 
-/// Bound from above the probability that at least one of some records is in the sample.
+/// Return an upper bound on the probability that at least one of some records is in the sample.
 fn any_of(records: u32, rate: f64) -> Result<f64> {
     // The power is computed by squaring, and rounded down.
     let (mut none, mut power, mut left) = (1.0_f64, 1.0.neg_inf_sub(rate)?, records);
@@ -281,8 +282,8 @@ fn any_of(records: u32, rate: f64) -> Result<f64> {
 /// [`make_population_amplification`](crate::make_population_amplification).)
 ///
 /// # Arguments
-/// * `measurement` - the measurement on the sample, with a loss that is a privacy profile, pure, or
-///   approximate
+/// * `measurement` - the measurement on the sample. Its loss is pure, approximate, or a privacy
+///   profile
 /// * `size` - the number of records of the data
 ///
 /// # Precondition
@@ -299,9 +300,10 @@ fn any_of(records: u32, rate: f64) -> Result<f64> {
 /// # Map
 /// Let `n` be the size of the sample, `k` the number of records that `d_in` can replace, and
 /// `q = min(1, k n / size)`. If the measurement has the loss `(epsilon, delta)` at `d_in`, the loss
-/// on the sample is `(ln(1 + q (e^epsilon - 1)), q delta)`, rounded up. This holds for each point
-/// of a profile, or for a single pair. Without a delta, the loss is at most `k` times the loss at
-/// one replaced record. A profile keeps the distribution of its loss, and composes tightly.
+/// on the sample is `(ln(1 + q (e^epsilon - 1)), q delta)`, rounded up. This bound holds for each
+/// point of a profile, or for a single pair of epsilon and delta. Without a delta, the loss is at
+/// most `k` times the loss at one replaced record. A profile keeps the distribution of its loss,
+/// and composes tightly.
 ///
 /// # Proof
 /// The proof of `make_population_amplification` applies; `x` and `y` are the data. The sample is

@@ -18,7 +18,7 @@ use crate::composition::privacy_filter::within;
 /// # Arguments
 /// * `input` - the input space of all questions
 /// * `output_measure` - the privacy measure of all questions
-/// * `d_in` - the distance of data sets to which the losses apply
+/// * `d_in` - the distance between data sets for which the losses hold
 /// * `d_mids` - the largest loss of each question, in the order of the questions
 ///
 /// # Precondition
@@ -29,8 +29,8 @@ use crate::composition::privacy_filter::within;
 /// `d_mids`. Question `i` is a measurement on the input space, and can depend on all earlier
 /// answers. The session answers question `i` if `map(d_in)` is at most `d_mids[i]`. A question with
 /// a larger loss is refused with `BudgetExceeded`. After the last question, every further question
-/// is also refused. A refused question changes nothing. An answer that fails still uses its place
-/// in `d_mids`.
+/// is also refused. A refused question changes nothing. A question whose answer fails still uses
+/// its place in `d_mids`.
 ///
 /// An answer can be a conversation (an interactive release). Conversations can be interleaved if
 /// [the measure](Measure::interaction) allows it. Otherwise, each question ends all conversations
@@ -41,21 +41,21 @@ use crate::composition::privacy_filter::within;
 /// through its values at these orders.
 ///
 /// # Map
-/// The composition of all `d_mids` by the measure, for all distances up to `d_in`; an error for
-/// larger distances. For epsilon and rho, the loss is the exact sum, rounded up once. The order of
-/// `d_mids` does not change the sum.
+/// For all distances up to `d_in`, the loss is the composition of all `d_mids` in the measure. A
+/// larger distance gives an error. For epsilon and rho, the loss is the exact sum, rounded up once.
+/// The order of `d_mids` does not change the sum.
 ///
 /// # Proof
 /// Let `x`, `y` be `d_in`-close. By induction over the questions, the transcript up to question `i`
 /// has at most the composition of `d_mids[..i]` as its loss. Question `i` is a function of the
-/// transcript before it. By its own claim, the loss of question `i` is at most
-/// `map(d_in) <= d_mids[i]` for every such transcript, as [`compose`](Measure::compose) requires.
-/// The losses are fixed before the first question, so no filter is needed. Interactive answers have
-/// two cases. If the measure is sequential, each conversation ends before the next conversation
-/// begins. The same induction then holds for whole conversations. If the measure is concurrent, the
-/// composition of the losses bounds the loss of interleaved conversations. For pure divergence, see
-/// Vadhan and Wang (2021). For approximate and Renyi divergence, see Lyu (2022) and Vadhan and
-/// Zhang (2023). Only the questions determine which conversations end.
+/// transcript before it. By the claim of question `i`, its loss is at most `map(d_in) <= d_mids[i]`
+/// for every such transcript, as [`compose`](Measure::compose) requires. The losses are fixed
+/// before the first question, so no filter is needed. Interactive answers have two cases. If the
+/// measure is sequential, each conversation ends before the next conversation begins. The same
+/// induction then holds for whole conversations. If the measure is concurrent, the composition of
+/// the losses bounds the loss of interleaved conversations. For pure divergence, see Vadhan and
+/// Wang (2021). For approximate and Renyi divergence, see Lyu (2022) and Vadhan and Zhang (2023).
+/// Only the questions determine which conversations end.
 ///
 /// # Errors
 /// * `MakeMeasurement` when there are no `d_mids`, or losses in the measure do not compose

@@ -1,5 +1,5 @@
-//! Parallel composition: one release for each part of a data set. At one record, the loss of all
-//! releases together is the largest loss of a single release.
+//! Parallel composition: one release for each part of a data set. If one record is added or
+//! removed, the loss of all releases together is the largest loss of a single release.
 
 mod members;
 mod parts;
@@ -32,8 +32,8 @@ pub use parts::Parts;
 /// The measurements have the input space `input`, have the same measure, and have no loss at
 /// distance 0. The size of data sets is not part of the domain. The part of each row depends on
 /// this row only. The number of parts is public, and equals the number of measurements. For
-/// categories, the number of parts is the number of categories. For edges, it is the number of
-/// edges plus one.
+/// categories, the number of parts is the number of categories. For edges, the number of parts is
+/// the number of edges plus one.
 ///
 /// # Postcondition
 /// The release is the list of the releases of the parts. The rows of a part keep their order. All
@@ -43,8 +43,8 @@ pub use parts::Parts;
 /// For `d_in = 1`, the loss is the largest of `map_i(1)`. In general, split `d_in` into
 /// `d_1 + ... + d_k`, and compose `map_i(d_i)` over the parts with `d_i > 0`. The loss is the
 /// largest such composition over all splits. If there are too many splits to search, the loss is
-/// the composition of the `min(k, d_in)` largest of `map_i(d_in)`. This bound is at least as large
-/// as the exact maximum.
+/// the composition of the `min(k, d_in)` largest of the losses `map_i(d_in)`. This bound is at
+/// least as large as the exact maximum.
 ///
 /// # Proof
 /// Let `x`, `y` be `d_in`-close, and let `x_i`, `y_i` be their parts. Under the symmetric distance,
@@ -52,10 +52,10 @@ pub use parts::Parts;
 /// `sum_i d(x_i, y_i) <= d(x, y)`. Under the insert-delete distance, take the edits that turn `x`
 /// into `y`. The edits of rows of part `i` turn `x_i` into `y_i`, and each edit changes one row. In
 /// both cases, the distances `d_i = d(x_i, y_i)` add up to at most `d_in`. A part with `d_i = 0`
-/// has the same multiset (or sequence) of rows in `x` and in `y`. Its loss is `map_i(0) = 0`.
-/// The constructor checks this loss. The check is needed for releases that depend on the order of
-/// rows. Under the symmetric distance, such releases have a loss in every part. At most
-/// `min(k, d_in)` parts remain. The loss of the release of each remaining part is at most
+/// has the same multiset (or sequence) of rows in `x` and in `y`. The loss of this part is
+/// `map_i(0) = 0`. The constructor checks this loss. The check is needed for releases that depend
+/// on the order of rows. Under the symmetric distance, such releases have a loss in every part. At
+/// most `min(k, d_in)` parts remain. The loss of the release of each remaining part is at most
 /// `map_i(d_i)`. The releases draw independent randomness. So their total loss is at most the
 /// composition of these losses in the measure. The bound of each part is the largest of
 /// `map_i(1), ..., map_i(d_i)`. So splits with sums below `d_in` are also covered. (McSherry 2009,
@@ -66,7 +66,8 @@ pub use parts::Parts;
 /// parts and `d - j` rows with `map_i(j)`. Each composition is rounded up.
 ///
 /// # Errors
-/// * `MakeMeasurement` when there are no measurements, or their number is not the number of parts
+/// * `MakeMeasurement` when there are no measurements, or when their number differs from the number
+///   of parts
 /// * `MakeMeasurement` when the measure does not compose
 /// * `MakeMeasurement` when the metric counts replaced rows, or the domain fixes the number of rows
 /// * `MakeMeasurement` when a measurement has a loss at distance 0
@@ -321,7 +322,8 @@ fn worst_of(members: &[AnyMeasurement]) -> Result<Exact> {
 /// The largest allowed number of steps to compute the exact maximum over all splits.
 const MOST_STEPS: u64 = 1 << 18;
 
-/// Bound the loss of the releases of all parts, for the worst split of `d_in` rows among the parts.
+/// Return an upper bound on the loss of the releases of all parts, for the worst split of `d_in`
+/// rows among the parts.
 fn worst_split(
     compose: &Compose,
     parts: usize,

@@ -14,7 +14,7 @@ use crate::composition::interactive::register_interactive;
 ///
 /// # Arguments
 /// * `odometer` - the odometer that answers the questions
-/// * `d_in` - the distance of data sets to which the budget applies
+/// * `d_in` - the distance between data sets for which the budget holds
 /// * `d_out` - the budget
 ///
 /// # Precondition
@@ -23,29 +23,31 @@ use crate::composition::interactive::register_interactive;
 /// # Postcondition
 /// The release is a [`Session`](opendp_core::Session). A question is a measurement. Add the loss of
 /// a question at `d_in` to the losses of all earlier questions. The question is answered if each
-/// part of this sum (for example epsilon and delta) is within the same part of the budget. The loss
-/// is charged before the answer is drawn, and stays charged if the answer fails. A question that
-/// exceeds the budget is refused with `BudgetExceeded`, and changes nothing. After a refusal, a
-/// question with a smaller loss can still be answered. `left()` is the remaining budget.
+/// part of this sum (for example epsilon and delta) is at most the same part of the budget. The
+/// loss is charged before the answer is drawn, and stays charged if the answer fails. A question
+/// that exceeds the budget is refused with `BudgetExceeded`, and changes nothing. After a refusal,
+/// a question with a smaller loss can still be answered. `left()` is the remaining budget.
 ///
-/// The budget and the sum of the losses are exact numbers. The budget is the larger of the float
-/// and its shortest decimal number. So a budget of `0.3` allows three losses of a tenth. If a
-/// mechanism states its exact bound, such as the fraction `d_in / scale`, this fraction is charged.
-/// Otherwise the float of its map is charged. The time for the charge of a question does not depend
-/// on the number of earlier questions.
+/// The budget and the sum of the losses are exact numbers. `d_out` states the budget as a float.
+/// The budget is the larger of two numbers: this float, and the shortest decimal number that reads
+/// as this float. So a budget of `0.3` allows three losses of a tenth. If a mechanism states its
+/// exact bound, such as the fraction `d_in / scale`, this fraction is charged. Otherwise the float
+/// that its map returns is charged. The time to charge a question does not depend on the number of
+/// earlier questions.
 ///
 /// Losses in Renyi divergence are compared at 20 orders from 1.125 to 128. The budget is the step
 /// function through its values at these orders.
 ///
 /// # Map
-/// `d_out`, rounded up to a float, for all distances up to `d_in`; an error for larger distances.
+/// For all distances up to `d_in`, the loss is `d_out`, rounded up to a float. A larger distance
+/// gives an error.
 ///
 /// # Proof
 /// Let `b_1, b_2, ...` be the exact bounds `map_i(d_in)` of the answered questions. These bounds
 /// are functions of the questions. The charge for question `i` is at least `b_i` in each part. The
 /// sum of the charges never exceeds the budget `B` ([`Ledger`](opendp_core::Ledger)). So
-/// `sum_i b_i <= B` on every path. Charges are made one at a time, before the answer is drawn. So
-/// this holds for any interleaving of threads, and also if an answer fails.
+/// `sum_i b_i <= B` for every transcript. Charges are made one at a time, before the answer is
+/// drawn. So this bound also holds if threads interleave in any way, or if an answer fails.
 ///
 /// *Pure.* Let `x`, `y` be `d_in`-close. The probability (or density) of a transcript is a product
 /// over `i`. Factor `i` is the probability of answer `i` given the earlier answers. The reason is

@@ -25,8 +25,8 @@ use opendp_core::{
 /// an exact loss, the new loss is also exact.
 ///
 /// # Proof
-/// A loss in [`Approximate`] holds outside of exceptional events of probability at most delta. Here
-/// the exceptional events have probability 0.
+/// A loss in [`Approximate`] holds outside of exceptional events of probability at most delta. For
+/// the new measurement, the exceptional events have probability 0.
 ///
 /// # Errors
 /// From the map: the errors of the measurement's map.

@@ -12,7 +12,7 @@ use opendp_core::{
 /// An implementation claims that a mechanism with this loss is (epsilon, delta)-differentially
 /// private at the returned epsilon.
 pub trait ProfileMeasure: Measure {
-    /// Bound epsilon at a delta, rounded up.
+    /// Return an upper bound on epsilon at a delta, rounded up.
     ///
     /// # Errors
     /// `FailedMap` when the loss has no epsilon at this delta.
@@ -48,9 +48,9 @@ impl ProfileMeasure for Approximate<SmoothedMaxDivergence> {
 /// The release does not change. The release is (epsilon, delta)-differentially private.
 ///
 /// # Map
-/// `(epsilon, delta)`. Here epsilon is the value of the measurement's profile at `delta`, rounded
-/// up. If the measurement's loss is approximate, the profile is evaluated at `delta` minus the
-/// delta of this loss.
+/// The loss is `(epsilon, delta)`. Epsilon is the value of the measurement's profile at `delta`,
+/// rounded up. If the measurement's loss is approximate, the profile is evaluated at `delta` minus
+/// the delta of this loss.
 ///
 /// # Proof
 /// A profile gives a valid pair of epsilon and delta at each of its points. If the loss is

@@ -32,10 +32,10 @@ impl FixedMeasure for Approximate<MaxDivergence> {}
 /// # Proof
 /// Take any pair of distributions that is `(epsilon, delta)`-close in both directions. A randomized
 /// function computes this pair from the outcome of a mechanism with four outcomes. With probability
-/// delta, the outcome reveals everything. Otherwise, the outcome is the outcome of a randomized
-/// response of loss epsilon (Kairouz, Oh, Viswanath 2015, the dominating mechanism of their
-/// composition theorem). The profile above is the profile of this mechanism. A function of an
-/// outcome cannot increase the profile.
+/// delta, the outcome reveals everything. Otherwise, a randomized response of loss epsilon gives
+/// the outcome (Kairouz, Oh, Viswanath 2015, the dominating mechanism of their composition
+/// theorem). The profile above is the profile of this mechanism. A function of an outcome cannot
+/// increase the profile.
 ///
 /// # Errors
 /// From the map: the errors of the measurement's map.

@@ -31,7 +31,8 @@ use crate::accounting::concentrated_rho_of_pure;
 /// `e^epsilon / (1 + e^epsilon)` (Kairouz, Oh, Viswanath 2015, on the dominating mechanism). Renyi
 /// divergence does not grow under such a function. The divergence of randomized response is at most
 /// `a epsilon tanh(epsilon / 2)` at each order `a`: see [`concentrated_rho_of_pure`]. If the
-/// release is interactive, this holds for the transcript of its conversation with every analyst.
+/// release is interactive, this bound holds for the transcript of its conversation with every
+/// analyst.
 ///
 /// # Errors
 /// From the map: the errors of the measurement's map.

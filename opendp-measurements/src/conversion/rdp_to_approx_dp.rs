@@ -23,8 +23,8 @@ impl RenyiMeasure for Approximate<RenyiDivergence> {}
 /// `Approximate<SmoothedMaxDivergence>` with the delta of the measurement.
 ///
 /// # Map
-/// Let `r` be the loss of the measurement at `d_in`. This loss is a function that bounds the Renyi
-/// divergence `r(a)` of each order `a`. For each epsilon, each order gives the bound
+/// Let `r` be the loss of the measurement at `d_in`. This loss is a function: `r(a)` bounds the
+/// Renyi divergence of order `a`. For each epsilon, each order gives the bound
 /// `e^((a - 1)(r(a) - epsilon)) / (a - 1) * (1 - 1/a)^a` on delta, rounded up. A search between the
 /// orders `1 + e^-10` and `1 + e^20` returns the smallest bound that it finds. If `r` fails at an
 /// order, this order is ignored.

@@ -14,7 +14,7 @@ const WOBBLE: f64 = 1e-9;
 /// Make a privacy profile from a curve of deltas.
 ///
 /// The profile is a loss in `SmoothedMaxDivergence`. The map of a user-defined measurement can
-/// return such a profile. Only programs use a curve. A document writes such a loss as points,
+/// return such a profile. Only programs can use a curve. A document writes such a loss as points,
 /// `{"profile": [[epsilon, delta], ...]}`, and [`PrivacyProfile::from_table`] joins the points.
 ///
 /// # Arguments
@@ -67,7 +67,8 @@ pub fn new_privacy_profile(
 }
 
 /// Compare a point of a curve with its neighbours among the earlier points, and store the point.
-/// Keys are the bits of epsilons. Floats that are not negative have the same order as their bits.
+/// The keys of `seen` are the bits of epsilons, because floats that are not negative have the same
+/// order as their bits.
 fn compare(seen: &mut BTreeMap<u64, f64>, epsilon: f64, delta: f64) -> Result<()> {
     let key = epsilon.abs().to_bits();
     let rises = |low: (f64, f64), high: (f64, f64)| low.1 * (1.0 + WOBBLE) < high.1;

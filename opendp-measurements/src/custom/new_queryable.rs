@@ -5,11 +5,11 @@ use opendp_core::{Carrier, Error, Function, Queryable, Result};
 
 /// Make a function that starts a conversation with a value.
 ///
-/// There are two uses. If the function follows a measurement, by `then`, the value is the release.
-/// The conversation is then post-processing, so it adds no loss. If the function is given to
-/// [`make_user_measurement`](crate::make_user_measurement), the value is the data. The conversation
-/// is then an interactive mechanism, and the privacy map of the measurement bounds the loss of all
-/// answers together.
+/// There are two uses. If the function is chained after a measurement by `then`, the value is the
+/// release. The conversation is then post-processing, so it adds no loss. If the function is given
+/// to [`make_user_measurement`](crate::make_user_measurement), the value is the data. The
+/// conversation is then an interactive mechanism, and the privacy map of the measurement bounds the
+/// loss of all answers together.
 ///
 /// # Arguments
 /// * `transition` - the function that changes the state for a question, and returns the answer

@@ -15,8 +15,9 @@ use opendp_core::{
 /// distance. Then there are members `z_0, ..., z_k` that begin with the first member and end with
 /// the second member. For each `i`, `z_i` and `z_(i+1)` are at most `step` apart. Division of a
 /// distance into equal parts does not prove this claim. For example, take two data sets of three
-/// records that differ in one record. The symmetric distance of these data sets is 2. A path with
-/// steps of length 1 does not exist, because two data sets of three records never have distance 1.
+/// records that differ in one record. The symmetric distance between these data sets is 2. A path
+/// with steps of length 1 does not exist, because two data sets of three records never have
+/// distance 1.
 pub trait PathMetric: Metric {
     /// Return the unit of a domain: the length of the shortest step between two different members.
     ///

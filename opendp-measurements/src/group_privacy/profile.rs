@@ -1,8 +1,8 @@
 //! The growth of privacy profiles with the number of steps.
 //!
 //! Every way to divide epsilon among the steps gives a bound. A search in a table of the profile
-//! finds a good way, in plain floats. The bound for this way is then computed only from certified
-//! bounds, and rounded up.
+//! finds a good way. The search computes in plain floats. The bound for this way is then computed
+//! only from certified bounds, and rounded up.
 
 use std::sync::OnceLock;
 
@@ -16,12 +16,13 @@ use crate::accounting::{CurvePair, profile_of};
 /// The number of points of a table above epsilon 0, which is also the number of points below 0. The
 /// number is a power of two, so that sums of points are exact.
 const POINTS: i32 = 256;
-/// A table ends at an epsilon. At larger epsilons, delta is at most this value, or it is constant.
+/// A table ends at an epsilon. At all larger epsilons, delta is at most this value, or delta is
+/// constant.
 const NEGLIGIBLE: f64 = 1e-24;
 const LARGEST: f64 = 512.0;
 /// If there are more steps than this number, all steps get the same epsilon.
 const MOST_STEPS: u32 = 1024;
-/// For a profile without an account, deltas below this value count as negligible.
+/// A composition uses the profile up to the epsilon at which delta is this value.
 const REACH: f64 = 1e-18;
 
 /// Compute the profile of a path with several steps from the profile of one step.
@@ -53,8 +54,8 @@ pub(super) fn grouped(profile: &PrivacyProfile, steps: u32) -> PrivacyProfile {
     profile_of(pair).with_delta(move |epsilon| curve.delta(epsilon))
 }
 
-/// Bound delta at an epsilon. If epsilon is negative, apply the profile to the complements of
-/// events.
+/// Return an upper bound on delta at an epsilon. If epsilon is negative, apply the profile to the
+/// complements of events.
 fn bound(profile: &PrivacyProfile, epsilon: f64) -> Result<f64> {
     if 0.0 <= epsilon {
         return profile.delta(epsilon);
@@ -62,7 +63,7 @@ fn bound(profile: &PrivacyProfile, epsilon: f64) -> Result<f64> {
     let rest = 1.0.neg_inf_sub(profile.delta(-epsilon)?)?;
     1.0.inf_sub(epsilon.neg_inf_exp()?.neg_inf_mul(rest)?)
 }
-/// Bound delta for steps that all have the same epsilon.
+/// Return an upper bound on delta for steps that all have the same epsilon.
 fn same_steps(profile: &PrivacyProfile, steps: u32, epsilon: f64) -> Result<f64> {
     let share = match epsilon.is_finite() {
         true => epsilon.neg_inf_div(f64::from(steps))?,
@@ -84,13 +85,14 @@ struct Point {
     /// A bound on delta at this epsilon.
     delta: f64,
 }
-/// A table of points of a profile. The epsilons of the points have equal distances.
+/// A table of points of a profile. The epsilons of the points are equally spaced.
 struct Table {
     /// The largest epsilon of the table, a power of two.
     end: f64,
     points: Vec<Point>,
-    /// For each point, the probability of an event at which this point and the next point give the
-    /// same bound.
+    /// For each point except the last, the probability `q` of an event after a step such that this
+    /// point and the next point give the same bound `e^epsilon q + delta` on the probability before
+    /// the step.
     falls: Vec<f64>,
 }
 impl Table {

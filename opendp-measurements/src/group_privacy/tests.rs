@@ -192,7 +192,7 @@ fn profiles_of_gaussian_noise_grow_as_a_longer_shift_does() {
             assert!(exact.lower <= found, "{mu} {steps} {epsilon}: {exact:?} {found}");
             let loose = found / exact.lower;
             assert!(loose < 1.05 || found < 1e-12, "{mu} {steps} {epsilon}: {loose} {found}");
-            // The control: here the sum of the deltas of all steps is too small.
+            // The control: the sum of the deltas of all steps is too small.
             let added = one.delta(epsilon).unwrap() * f64::from(steps);
             assert!(place < 2 || added < exact.lower, "{mu} {steps} {epsilon}");
         }

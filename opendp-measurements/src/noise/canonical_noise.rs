@@ -11,7 +11,7 @@ use crate::samplers::CanonicalNoise;
 
 type Release = Measurement<AtomDomain<f64>, AbsoluteDistance<f64>, Approximate<MaxDivergence>, f64>;
 
-/// Make a measurement that adds canonical noise of an epsilon and a delta to a number.
+/// Make a measurement that adds canonical noise for a given epsilon and delta to a number.
 ///
 /// The noise is piecewise uniform. The noise is bounded if delta is above 0. With this noise,
 /// hypothesis tests reach the power that the guarantee permits (Awan, Vadhan 2023). At delta 0, the
@@ -19,7 +19,7 @@ type Release = Measurement<AtomDomain<f64>, AbsoluteDistance<f64>, Approximate<M
 ///
 /// # Arguments
 /// * `input` - a number under the absolute distance
-/// * `d_in` - the largest distance of members that the measurement covers
+/// * `d_in` - the largest distance between members that the measurement covers
 /// * `d_out` - the pair of epsilon and delta to spend
 ///
 /// # Precondition
@@ -40,9 +40,9 @@ type Release = Measurement<AtomDomain<f64>, AbsoluteDistance<f64>, Approximate<M
 /// The release is the float nearest to the exact sum `x + d_in N`, where `N` is [`CanonicalNoise`].
 /// So the release is a function of this sum alone. The loss of a function is at most the loss of
 /// its argument (Dwork, Roth 2014, Proposition 2.1). The replacement of infinities does not
-/// increase the distance of two members. So, up to the order of the members, they differ by
-/// `s d_in` with `0 <= s <= 1`. So compare `N` and `N + s`. `N` is symmetric, so the other order
-/// gives the same bound.
+/// increase the distance between two members. So two members differ by `s d_in` with `0 <= s <= 1`.
+/// Compare `N` and `N + s`. `N` is symmetric, so the other order of the members gives the same
+/// bound.
 ///
 /// Let `g` be the density of `N`. Where `|y| < t`, `g(y)` is `D e^(-epsilon m)`, and `m` is the
 /// integer nearest to `|y|`. Elsewhere, `g` is 0. Suppose that `|y| < t` and `|y - s| < t`. Then
@@ -50,7 +50,7 @@ type Release = Measurement<AtomDomain<f64>, AbsoluteDistance<f64>, Approximate<M
 /// Otherwise `g(y) > 0` only for `|y| < t` and `y - s <= -t`, so for `-t < y <= s - t`. So for each
 /// event `S`, `P[N in S] - e^epsilon P[N + s in S] <= P[N <= s - t] <= P[N <= 1 - t]`.
 ///
-/// *The end.* The last step shows that the outermost interval of length 1 has probability delta.
+/// *The end.* This paragraph shows that the outermost interval of length 1 has probability delta.
 /// This interval covers the part `theta` of step `k` and the part `1 - theta` of step `k - 1`. The
 /// notation is the notation of [`CanonicalNoise`]. Consider a distribution whose steps up to
 /// `k - 1` are whole. Let `c_j` be its probability below `-1/2 - j`. From `c_0 = c` and

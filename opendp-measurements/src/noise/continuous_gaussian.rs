@@ -10,11 +10,11 @@ use crate::{Gaussian, NoiseLoss, NoiseNumber, Scale};
 /// Make a measurement that adds normal (continuous Gaussian) noise to each number and rounds the
 /// sum.
 ///
-/// On floats this is [`make_gaussian`](crate::make_gaussian). On integers, `make_gaussian` adds
-/// noise of the *discrete* Gaussian distribution. Both kinds of noise have the same loss in
-/// zero-concentrated privacy, but the discrete noise has a larger delta at some epsilons. The loss
-/// of the normal noise is known exactly. It is the loss of one shifted normal number. So
-/// compositions of this noise are exact.
+/// On floats, [`make_gaussian`](crate::make_gaussian) makes the same measurement. On integers,
+/// `make_gaussian` adds noise of the *discrete* Gaussian distribution. Both kinds of noise have the
+/// same loss in zero-concentrated privacy, but the discrete noise has a larger delta at some
+/// epsilons. The loss of the normal noise is known exactly: this loss is the loss of one shifted
+/// normal number. So compositions of this noise are exact.
 ///
 /// # Arguments
 /// * `input` - a number under the absolute distance, or a vector under the L2 distance

@@ -37,9 +37,9 @@ pub trait NoiseDistribution: sealed::Sealed + 'static {
     /// `NoEntropy` when the source ends.
     fn float<S: RandomSource>(x: f64, scale: f64, k: i32, source: &mut S)
     -> Result<f64, NoEntropy>;
-    /// Bound the error of a released number. The error exceeds the bound with probability at most
-    /// `alpha`. For floats, `lattice` is the exponent of the lattice of the releases. For integers,
-    /// `lattice` is `None`.
+    /// Return a bound on the error of a released number. The error exceeds the bound with
+    /// probability at most `alpha`. For floats, `lattice` is the exponent of the lattice of the
+    /// releases. For integers, `lattice` is `None`.
     ///
     /// # Errors
     /// `Overflow` when the bound exceeds all floats.
@@ -60,7 +60,7 @@ pub trait NoiseNumber<N: NoiseDistribution>: Atom {
     /// The smallest and the largest exponent of the lattice that releases lie on. `None` for
     /// integers.
     const LATTICES: Option<(i32, i32)>;
-    /// Prepare a table for frequent draws of noise of the scale. Return `None` if no table is
+    /// Prepare a table for frequent draws of noise of the given scale. Return `None` if no table is
     /// faster than single draws.
     fn table(scale: f64) -> Option<IntegerTable>;
     /// Add exact noise to the number. If a table was prepared for this scale, the noise is drawn
@@ -150,7 +150,7 @@ macro_rules! floats {
 floats!(f32: -149, 127; f64: -1074, 1023;);
 
 /// Laplace noise `Z`. For integers, `P[Z = z]` is proportional to `exp(-|z| / scale)`. For floats,
-/// the density is.
+/// the density at `z` is proportional to the same number.
 #[derive(Clone, Copy, Debug)]
 pub struct Laplace;
 impl NoiseDistribution for Laplace {
@@ -181,7 +181,7 @@ impl BigNoiseDistribution for Laplace {
 }
 
 /// Gaussian noise `Z`. For integers, `P[Z = z]` is proportional to `exp(-z^2 / (2 scale^2))`. For
-/// floats, the density is.
+/// floats, the density at `z` is proportional to the same number.
 #[derive(Clone, Copy, Debug)]
 pub struct Gaussian;
 impl NoiseDistribution for Gaussian {

@@ -10,7 +10,7 @@ use crate::{Gaussian, NoiseLoss, NoiseNumber, Scale};
 
 /// Make a measurement that adds Gaussian noise to each number.
 ///
-/// Integers get noise of the discrete Gaussian distribution, `P[Z = z]` proportional to
+/// Integers get noise of the discrete Gaussian distribution: `P[Z = z]` is proportional to
 /// `exp(-z^2 / (2 scale^2))`. The sums saturate at the ends of their type; an [`IBig`] has no ends.
 /// Floats get noise of the normal distribution with standard deviation `scale`. The exact sum is
 /// then rounded to the nearest multiple of `2^k`, ties upward. This multiple is rounded to the
@@ -21,8 +21,9 @@ use crate::{Gaussian, NoiseLoss, NoiseNumber, Scale};
 /// * `scale` - the scale of the noise. For floats, `scale` is the standard deviation. For integers,
 ///   `scale` is very nearly the standard deviation. At scale 0, no noise is added and nothing is
 ///   drawn
-/// * `k` - the exponent of the lattice that float releases lie on. Defaults to about 40 bits below
-///   the scale, so rounding is negligible compared with the noise. Integers accept only null or 0
+/// * `k` - the exponent of the lattice that float releases lie on. By default, `2^k` is about
+///   `2^-40` of the scale, so rounding is negligible compared with the noise. Integers accept only
+///   null or 0
 ///
 /// # Precondition
 /// The domain excludes NaN, because the metric requires a domain without NaN. A vector can have any
@@ -59,9 +60,9 @@ use crate::{Gaussian, NoiseLoss, NoiseNumber, Scale};
 /// `a (r - x_i)^2 + (1 - a) (r - y_i)^2 = (r - c)^2 - a (a - 1) (x_i - y_i)^2`.
 ///
 /// So the divergence of order `a`, `ln(sum_r P[r]^a Q[r]^(1 - a)) / (a - 1)`, equals
-/// `a (x_i - y_i)^2 / (2 s^2) + ln(W(c) / W(0)) / (a - 1)`. The last term is at most 0. If `a` is
-/// an integer, `c` is an integer, and the last term is 0. Indeed, by Poisson's summation, `W(c)` is
-/// a sum of cosines of `c` with positive weights, so `W(c) <= W(0)`. Divergences of independent
+/// `a (x_i - y_i)^2 / (2 s^2) + ln(W(c) / W(0)) / (a - 1)`. The last term is at most 0. Indeed, by
+/// Poisson's summation, `W(c)` is a sum of cosines of `c` with positive weights, so `W(c) <= W(0)`.
+/// If `a` is an integer, `c` is an integer, and the last term is 0. Divergences of independent
 /// numbers add up (Bun, Steinke 2016, Lemma 2.2). The sum is at most `a d_in^2 / (2 s^2)` (Canonne,
 /// Kamath, Steinke 2020, Theorem 4 for one number). Saturation is a function of the sums, so the
 /// divergence does not grow (Bun, Steinke 2016, Lemma 2.2). [`discrete_gaussian`] draws the noise

@@ -15,10 +15,9 @@ use crate::noise::{Numbers, map_of};
 use crate::samplers::CensoredLaplace;
 use crate::{Laplace, NoiseLoss, NoiseNumber, Scale, accuracy, make_laplace};
 
-/// An integer type with conversions to and from the distance of a number to the lower end of an
-/// interval.
+/// An integer type. A number converts to and from its distance to the lower end of an interval.
 pub trait GeometricNumber: NoiseNumber<Laplace> + Number {
-    /// Return the difference of this number and `lower`, or 0 if this number is below `lower`.
+    /// Return this number minus `lower`, or 0 if this number is below `lower`.
     fn above(self, lower: Self) -> u128;
     /// Return `lower + count`. The caller ensures that the sum fits the type.
     fn up_from(lower: Self, count: u128) -> Self;
@@ -59,19 +58,19 @@ pub trait GeometricNumber: NoiseNumber<Laplace> + Number {
 /// rational value of `scale`. [`CensoredLaplace`] counts both the number and the sum from the lower
 /// bound.
 ///
-/// *Time.* Let `w` be the distance of the bounds and `n` the least integer with `2^n >= w`. For
-/// each number, `n + 3` words are drawn. Comparisons give masks, and masks select values. So
+/// *Time.* Let `w` be the distance between the bounds, and `n` the least integer with `2^n >= w`.
+/// For each number, `n + 3` words are drawn. Comparisons give masks, and masks select values. So
 /// branches and addresses do not depend on data or noise. With probability at most `(n + 2) 2^-64`,
 /// a word does not decide a coin, and more words are drawn. This event depends on these words alone
-/// and not on the data. For each number, take the pair of its release and its number of words.
-/// Compare this pair with the pair of its release and a constant. The total variation distance of
-/// the two pairs is at most `(n + 2) 2^-64`, less than `2^-56`. This bound is all that *constant
-/// time* means here. A compiler and a processor promise no duration, and the running time reveals
-/// the length of a vector. Nothing is drawn when the bounds are equal.
+/// and not on the data. For each number, take the pair of its release and the count of drawn words.
+/// Compare this pair with the pair of the same release and a constant. The total variation distance
+/// between the two pairs is at most `(n + 2) 2^-64`, less than `2^-56`. *Constant time* means this
+/// bound, and nothing more. A compiler and a processor promise no duration, and the running time
+/// reveals the length of a vector. Nothing is drawn when the bounds are equal.
 ///
 /// # Accuracy
-/// Let `Z` be the noise. The least integer `a` with `P[|Z| > a] <= alpha` bounds the distance of a
-/// release from the clamped number.
+/// Let `Z` be the noise. The least integer `a` with `P[|Z| > a] <= alpha` bounds the distance
+/// between a release and the clamped number.
 ///
 /// # Errors
 /// * from the map: `FailedMap` when `d_in` is infinite, negative or NaN; `Overflow` when the loss

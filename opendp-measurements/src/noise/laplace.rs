@@ -10,7 +10,7 @@ use crate::{Laplace, NoiseLoss, NoiseNumber, Scale};
 
 /// Make a measurement that adds Laplace noise to each number.
 ///
-/// Integers get noise of the discrete Laplace distribution, `P[Z = z]` proportional to
+/// Integers get noise of the discrete Laplace distribution: `P[Z = z]` is proportional to
 /// `exp(-|z| / scale)`. The sums saturate at the ends of their type; an [`IBig`] has no ends.
 /// Floats get noise of the continuous distribution, with density proportional to
 /// `exp(-|z| / scale)`. The exact sum is then rounded to the nearest multiple of `2^k`, ties
@@ -19,8 +19,9 @@ use crate::{Laplace, NoiseLoss, NoiseNumber, Scale};
 /// # Arguments
 /// * `input` - a number under the absolute distance, or a vector under the L1 distance
 /// * `scale` - the scale of the noise. At scale 0, no noise is added and nothing is drawn
-/// * `k` - the exponent of the lattice that float releases lie on. Defaults to about 40 bits below
-///   the scale, so rounding is negligible compared with the noise. Integers accept only null or 0
+/// * `k` - the exponent of the lattice that float releases lie on. By default, `2^k` is about
+///   `2^-40` of the scale, so rounding is negligible compared with the noise. Integers accept only
+///   null or 0
 ///
 /// # Precondition
 /// The domain excludes NaN, because the metric requires a domain without NaN. A vector can have any

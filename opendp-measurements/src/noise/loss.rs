@@ -25,7 +25,8 @@ use crate::{Gaussian, Laplace, NoiseDistribution, Scale};
 /// differ by at most `d_in` in total. For [`Gaussian`] noise, the squares of the differences add up
 /// to at most the square of `d_in`.
 pub trait NoiseLoss<N: NoiseDistribution, MO: Measure>: Metric {
-    /// Bound the loss of noise of the given scale at the distance `d_in`, rounding up.
+    /// Return an upper bound on the loss of noise of the given scale at the distance `d_in`,
+    /// rounded up.
     ///
     /// # Errors
     /// `FailedMap` when `d_in` is not finite; `Overflow` when the bound does not fit a float.
@@ -42,8 +43,8 @@ pub trait NoiseLoss<N: NoiseDistribution, MO: Measure>: Metric {
         let parts = MO::default().split(&Self::loss(d_in, scale)?)?;
         parts.into_iter().map(Exact::from_f64).collect()
     }
-    /// Bound the loss of discrete noise on integers. The default implementation returns
-    /// [`loss`](Self::loss).
+    /// Return an upper bound on the loss of discrete noise on integers. The default implementation
+    /// returns [`loss`](Self::loss).
     ///
     /// # Errors
     /// The errors of [`loss`](Self::loss).

@@ -46,8 +46,8 @@ impl<T: Atom> Numbers for VectorDomain<AtomDomain<T>> {
 
 /// Replace an infinity by the largest or lowest finite number.
 ///
-/// This replacement does not increase the distance of any two numbers. NaN becomes 0. A domain of
-/// numbers that has a metric does not contain NaN.
+/// This replacement does not increase the distance between any two numbers. NaN becomes 0. A domain
+/// of numbers that has a metric does not contain NaN.
 #[inline]
 pub(crate) fn finite<T: Number>(number: T) -> T {
     if number < T::FINITE_MIN {

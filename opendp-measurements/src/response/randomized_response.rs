@@ -36,11 +36,12 @@ type Response<T> = Measurement<AtomDomain<T>, DiscreteDistance, MaxDivergence, T
 /// # Proof
 /// The release is the data if a coin shows true, and otherwise the negation of the data.
 /// [`bernoulli`] and [`bernoulli_constant_time`] show true with probability exactly `p = prob`, for
-/// all data. So each release has probability `p` or `1 - p`. For each release, the ratio between
-/// two data sets is at most `p / (1 - p)`, which is at least 1 because `p >= 1/2`. A bound for each
-/// release is a bound for every event (Warner 1965; Dwork, Roth 2014, section 3.2). With `p = 1`, a
-/// release is possible for only one of two different data sets, so the loss is infinite. Data at
-/// distance 0 are equal, so their releases have the same distribution.
+/// all data. So each release has probability `p` or `1 - p`. For each release, the ratio of its
+/// probabilities on two data sets is at most `p / (1 - p)`. This bound is at least 1, because
+/// `p >= 1/2`. A bound for each release is a bound for every event (Warner 1965; Dwork, Roth 2014,
+/// section 3.2). With `p = 1`, a release is possible for only one of two different data sets, so
+/// the loss is infinite. Data at distance 0 are equal, so their releases have the same
+/// distribution.
 ///
 /// *Rounding.* `p / (1 - p)` is a quotient of two integers. The logarithm of this quotient is
 /// rounded up at the 192nd binary digit. This value counts against a budget. The map rounds this
@@ -104,10 +105,10 @@ register! {
 /// of the other categories uniformly, so each of them has probability `q`. If the data is not a
 /// category, the release is each category with probability `1 / k`. The probability `1 / k` is the
 /// mean `(p + (k - 1) q) / k`. A mean is between the least and the largest of its terms. So for all
-/// data, every category has a probability between `min(p, q)` and `max(p, q)`. The ratio between
-/// two data sets is at most `max(p / q, q / p)` for every category, and so for every event (Warner
-/// 1965; Kairouz, Oh, Viswanath 2016). Data at distance 0 are equal, so their releases have the
-/// same distribution.
+/// data, every category has a probability between `min(p, q)` and `max(p, q)`. For every category,
+/// the ratio of its probabilities on two data sets is at most `max(p / q, q / p)`. So this bound
+/// also holds for every event (Warner 1965; Kairouz, Oh, Viswanath 2016). Data at distance 0 are
+/// equal, so their releases have the same distribution.
 ///
 /// *Rounding.* `max(p / q, q / p)` is a quotient of two integers. The logarithm of this quotient is
 /// rounded up at the 192nd binary digit. This value counts against a budget. The map rounds this
@@ -185,8 +186,8 @@ fn response<T: HashableAtom>(function: Function<T, T>, exact: Exact) -> Result<R
     Ok(Measurement::new(input, MaxDivergence, function, map))
 }
 
-/// Bound `|ln(p (k - 1) / (1 - p))|` from above by a fraction. `k` is the number of categories, and
-/// `p` is a probability from `1 / k` to 1.
+/// Return a fraction that is an upper bound on `|ln(p (k - 1) / (1 - p))|`. `k` is the number of
+/// categories, and `p` is a probability from `1 / k` to 1.
 ///
 /// The logarithm is irrational, so the bound is rounded up. The bound has many more digits than a
 /// float. So a budget allows the same number of releases as with the exact logarithm.

@@ -17,7 +17,7 @@ type Response = Measurement<BitVectorDomain, DiscreteDistance, MaxDivergence, Bi
 /// With probability `f`, a bit is replaced by a fair bit.
 ///
 /// # Arguments
-/// * `input` - vectors of bits of a known length, optionally with a limit to the number of ones
+/// * `input` - vectors of bits of a known length, optionally with a limit on the number of ones
 /// * `f` - the probability that a bit is replaced, above 0 and up to 1
 /// * `constant_time` - whether the number of drawn words depends only on `f` and the length
 ///
@@ -31,7 +31,7 @@ type Response = Measurement<BitVectorDomain, DiscreteDistance, MaxDivergence, Bi
 ///
 /// # Map
 /// The loss is 0 for `d_in = 0`. For other distances, the loss is `k ln((2 - f) / f)`, rounded up.
-/// `k` is the smaller of the size of the vectors and twice the limit to the number of ones.
+/// `k` is the smaller of the size of the vectors and twice the limit on the number of ones.
 ///
 /// # Proof
 /// Two members of size `n` with at most `m` ones differ in at most `n` places. The members differ

@@ -81,9 +81,9 @@ fn expansion(p: f64) -> (u128, i32) {
 
 /// Return the lowest `bits` bits of `floor(mantissa 2^-places)`.
 ///
-/// These bits are the digit of `p` before the last `places` binary places of `p`. If `places` is
-/// negative, zeros are appended. A left shift by fewer than `bits <= 64` places keeps the 53-bit
-/// mantissa within 128 bits.
+/// These bits are one digit of `p`. After this digit, `p` has `places` more binary places. If
+/// `places` is negative, zeros are appended. A left shift by fewer than `bits <= 64` places keeps
+/// the 53-bit mantissa within 128 bits.
 fn digit(mantissa: u128, places: i32, bits: u32) -> u64 {
     let shifted = match places {
         128.. => 0,

@@ -32,7 +32,7 @@ use opendp_core::random::{NoEntropy, RandomSource, big_uniform_below};
 ///
 /// # Sampling
 ///
-/// `|N|` is in step `m` if it rounds to `m`, and it is uniform within the step. Steps are drawn
+/// `|N|` is in step `m` if `|N|` rounds to `m`. Within a step, `|N|` is uniform. Steps are drawn
 /// with probability proportional to `b^m`. Every step except step 0 gets a fair sign. In step `k`,
 /// only places up to `theta` are accepted. There are two ways to propose a step. Both ways are
 /// exact, and at least one proposal in three is accepted on average:
@@ -130,8 +130,8 @@ impl CanonicalNoise {
         loop {
             let bits = place.bits();
             let sum = |numerator: &UBig| {
-                // Compute |N| in units of 2^-(bits + 1), then both terms of the sum in the
-                // smaller of their units.
+                // Compute |N| in units of 2^-(bits + 1). Then write both terms of the sum in the
+                // smaller of their two units.
                 let noise = (&before << bits) + (IBig::from(numerator.clone()) << 1_usize);
                 let term = if negative { -(&d * noise) } else { &d * noise };
                 let exponent = i64::from(d_exponent) - bits as i64 - 1;
@@ -148,8 +148,8 @@ impl CanonicalNoise {
         }
     }
 
-    /// Draw the step with a sign, and the place in the step. The place increases with the distance
-    /// from 0.
+    /// Draw the step with a sign, and the place in the step. In each step except step 0, the place
+    /// increases with the distance from 0.
     fn draw<S: RandomSource>(&self, source: &mut S) -> Result<(IBig, LazyUniform), NoEntropy> {
         loop {
             let step = self.propose(source)?;
@@ -236,7 +236,7 @@ fn last_full_step(epsilon: &Positive, delta: &Positive) -> UBig {
     loop {
         let one = IBig::ONE << w;
         let (b, d) = (decay(epsilon, &IBig::ONE, w), delta.units(w));
-        // Bound A = b + (1 - delta) b / (delta odds) from below and above.
+        // Compute both bounds on A = b + (1 - delta) b / (delta odds).
         let odds = odds(&b, &one);
         let gain = (&one - &d) << (2 * w);
         let hi = &b.1 + ceiling(&gain * &b.1, &((&d * odds.0) << w));

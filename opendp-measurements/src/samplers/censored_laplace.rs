@@ -45,9 +45,9 @@ use std::hint::black_box;
 /// draw more words. The event depends only on the words, not on the number to which noise is added.
 /// So an observer sees a constant time, except with probability at most `(n + 2) 2^-64 < 2^-56`.
 /// Compare the joint distribution of the sum and the time with the distribution of the sum and a
-/// constant. The total variation distance of the two distributions is at most `(n + 2) 2^-64`. For
-/// a pair of neighbours, the time adds at most the same amount to delta. The source of random words
-/// refills its buffer after a fixed number of words, for all data. The language promises no
+/// constant. The total variation distance between the two distributions is at most `(n + 2) 2^-64`.
+/// For a pair of neighbours, the time adds at most the same amount to delta. The source of random
+/// words refills its buffer after a fixed number of words, for all data. The language promises no
 /// duration, and this documentation claims no duration for the processor. The masks are hidden from
 /// the optimiser as well as the language permits.
 ///
@@ -91,8 +91,8 @@ impl CensoredLaplace {
     pub fn add<S: RandomSource>(&self, number: u128, source: &mut S) -> Result<u128, NoEntropy> {
         let number = min(number, self.width);
         let noise = self.draw(source)?;
-        // Both sums stay in the interval. The noise is first limited to the distance of the number
-        // from the end of the interval.
+        // Both sums stay in the interval. The noise is first limited to the distance between the
+        // number and the end of the interval.
         let up = number + min(noise.magnitude, self.width - number);
         let down = number - min(noise.magnitude, number);
         Ok(select(noise.negative, down, up))

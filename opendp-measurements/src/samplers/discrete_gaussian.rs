@@ -21,8 +21,8 @@ use opendp_core::random::{NoEntropy, RandomSource};
 /// `e^(-r^2 / (2 sigma^2))` and the envelope at `x`. So the density of accepted points does not
 /// depend on the envelope. The points that round to `r` are an interval. For every `r > 0`, this
 /// interval has the same length. For `r = 0`, the interval has half of this length. A random sign
-/// then gives every integer its probability. The distance of `r / sigma` and `x` is at most `1 / (2
-/// sigma)`. The envelope allows for this distance, so the quotient is at most 1.
+/// then gives every integer its probability. The distance between `r / sigma` and `x` is at most
+/// `1 / (2 sigma)`. The envelope allows for this distance, so the quotient is at most 1.
 ///
 /// For sigma below 1, a candidate `y` is drawn from the discrete Laplace distribution of scale `t`.
 /// The candidate is accepted with probability `exp(-(|y| - sigma^2 / t)^2 / (2 sigma^2))`, and
@@ -32,16 +32,16 @@ use opendp_core::random::{NoEntropy, RandomSource};
 ///
 /// the accepted integers have the stated distribution, for every `t > 0` (Canonne, Kamath, Steinke
 /// 2020, "The discrete Gaussian for differential privacy", arXiv:2004.00010, algorithm 3). Here `t`
-/// is the larger of `sigma` and 1. The article uses `t = floor(sigma) + 1`. This `t` accepts less
-/// often.
+/// is the larger of `sigma` and 1. The article uses `t = floor(sigma) + 1`. With this `t`,
+/// candidates are accepted less often.
 ///
 /// # Exactness
 ///
 /// `sigma` is the rational number that the float represents. The probabilities are exact for every
-/// `sigma` from `5e-324` to `f64::MAX`. The candidate has exactly its distribution. The candidate
-/// is accepted if a standard exponential variable `E` exceeds the rational exponent, because `P[E >
-/// x] = e^-x`. If float bounds of `E` and of the exponent do not overlap, the floats decide.
-/// Otherwise more digits of `E` are drawn until exact integers decide.
+/// `sigma` from `5e-324` to `f64::MAX`. The candidate has exactly the stated distribution. The
+/// candidate is accepted if a standard exponential variable `E` exceeds the rational exponent,
+/// because `P[E > x] = e^-x`. If float bounds of `E` and of the exponent do not overlap, the floats
+/// decide. Otherwise more digits of `E` are drawn until exact integers decide.
 ///
 /// Sigma 0 gives 0 and draws nothing. A negative sigma means its magnitude. Infinity or NaN means
 /// some number above `f64::MAX`, so such a mistake adds too much noise.
@@ -150,8 +150,8 @@ fn exactly_rounded<S: RandomSource>(
     let square = |x: &UBig| x * x;
     let (numerator, denominator) = (square(&magnitude), square(&UBig::from(parts.mantissa)));
     let exponent = |_: &mut LazyPoint, precision: usize, _: &mut S| {
-        // Bound 2^precision r^2 / (2 sigma^2) from below and above. The last place of sigma is at
-        // most 1/8.
+        // Compute a lower and an upper bound on 2^precision r^2 / (2 sigma^2). The last place of
+        // sigma is at most 1/8.
         let places = precision - 1 + 2 * parts.exponent.unsigned_abs() as usize;
         let least = (&numerator << places) / &denominator;
         let most = &least + 1_u8;
@@ -257,8 +257,8 @@ const SLACK: f64 = 8.0 * f64::EPSILON;
 /// Decide in integers whether to accept a candidate magnitude. Draw digits of `E` until they
 /// decide.
 ///
-/// Terminates with probability 1, because the enclosure of `E` shrinks to a point, and `E` equals
-/// the exponent with probability 0.
+/// This function terminates with probability 1, because the enclosure of `E` shrinks to a point,
+/// and `E` equals the exponent with probability 0.
 #[cold]
 #[inline(never)]
 fn exact_accept<S: RandomSource>(

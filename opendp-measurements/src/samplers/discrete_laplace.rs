@@ -187,11 +187,11 @@ const FAST_LIMIT: f64 = (1_u64 << 53) as f64;
 
 /// Find `floor(scale E)` in integers. Draw digits of `U` until they decide the floor.
 ///
-/// If the result has more bits than the limit, return only a lower bound of it. This bound also has
-/// more bits than the limit.
+/// If the result has more bits than the limit, return only a lower bound on the result. This bound
+/// also has more bits than the limit.
 ///
-/// Terminates with probability 1, because the enclosure of `scale E` shrinks to a point, which is
-/// an integer with probability 0.
+/// This function terminates with probability 1. The enclosure of `scale E` shrinks to a point, and
+/// this point is an integer with probability 0.
 #[cold]
 #[inline(never)]
 pub(super) fn exact_floor<S: RandomSource>(

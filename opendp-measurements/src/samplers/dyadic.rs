@@ -20,8 +20,8 @@ impl Dyadic {
     /// Split a finite float into its parts without error.
     ///
     /// The exponent bits of an infinity or NaN are read like the exponent bits of a finite float.
-    /// So the result is some number of magnitude `2^1024` or more. This number causes no endless
-    /// loop and no panic in this function.
+    /// So the result is some number of magnitude `2^1024` or more. With this number, this function
+    /// does not panic and does not loop forever.
     #[inline]
     pub fn new(x: f64) -> Self {
         let bits = x.to_bits();

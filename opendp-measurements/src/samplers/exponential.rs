@@ -60,15 +60,16 @@ impl LazyExponential {
         self.uniform.bits()
     }
 
-    /// Bound `E` from below and above for the digits drawn so far, in units of `2^-precision`.
+    /// Return a lower and an upper bound on `E` for the digits drawn so far, in units of
+    /// `2^-precision`.
     ///
     /// The result `(lo, hi)` satisfies `lo <= 2^precision E <= hi`. If all digits are 0, `hi` is
     /// `None`, which means infinity.
     ///
     /// `U` is in `[n, n + 1] / 2^b`, where `n` is the integer that the `b` drawn bits represent.
-    /// The upper bound is the upper bound of `-ln(n / 2^b)`. The lower bound follows from
-    /// `ln((n + 1) / n) <= 1 / n`. The width is at most `2^precision / n` plus 4 units of rounding,
-    /// so the width becomes arbitrarily small as `n` and the precision grow.
+    /// `hi` is an upper bound on `-ln(n / 2^b)`. `lo` follows from `ln((n + 1) / n) <= 1 / n`. The
+    /// width is at most `2^precision / n` plus 4 units of rounding, so the width becomes
+    /// arbitrarily small as `n` and the precision grow.
     ///
     /// Cost: one big-integer logarithm, about 2 microseconds at 128 bits.
     pub fn enclose(&self, precision: usize) -> (UBig, Option<UBig>) {
@@ -90,8 +91,8 @@ pub(super) trait LazyReal {
     fn bits(&self) -> usize;
     /// Draw one more digit of the number.
     fn refine<S: RandomSource>(&mut self, source: &mut S) -> Result<(), NoEntropy>;
-    /// Bound the number from below and above, in units of `2^-precision`. An upper bound of `None`
-    /// means infinity.
+    /// Return a lower and an upper bound on the number, in units of `2^-precision`. An upper bound
+    /// of `None` means infinity.
     fn enclose(&self, precision: usize) -> (UBig, Option<UBig>);
     /// Draw digits until at least `bits` bits of the number are drawn.
     fn refine_to<S: RandomSource>(&mut self, bits: usize, source: &mut S) -> Result<(), NoEntropy> {

@@ -157,8 +157,8 @@ impl Geometric {
 
     /// Find `floor(E / x)` in integers. Draw digits of `E` until they decide the floor.
     ///
-    /// If the result has more bits than the limit, return only a lower bound of it. This bound also
-    /// has more bits than the limit.
+    /// If the result has more bits than the limit, return only a lower bound on the result. This
+    /// bound also has more bits than the limit.
     #[cold]
     #[inline(never)]
     fn exact<S: RandomSource>(
@@ -204,8 +204,8 @@ impl Rate {
         };
         usize::try_from(zeros).unwrap_or(0)
     }
-    /// Bound the rate from below and above, in units of `2^-bits`. For the rates 0 and infinity,
-    /// both bounds are 0.
+    /// Return a lower and an upper bound on the rate, in units of `2^-bits`. For the rates 0 and
+    /// infinity, both bounds are 0.
     fn enclose(&self, bits: usize) -> (UBig, UBig) {
         match self {
             Rate::Infinite | Rate::Zero => (UBig::ZERO, UBig::ZERO),

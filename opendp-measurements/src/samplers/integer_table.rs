@@ -28,7 +28,7 @@ use weights::{SHORTFALL, Weights, high_product};
 /// * *Table.* For each `j` from 1 to `K`, let `p_j` be an integer with `p_j <= 2 A w_j <= p_j + 2`.
 ///   Then `p_j` units give `j`, and `p_0 = A` units give 0. The `s` other units are one more entry
 ///   of the table. If this entry is drawn, a uniform integer `u` below `s` is drawn. The integer
-///   `u` selects one of the following units.
+///   `u` selects one of these `s` units. The `s` units belong to the following three items.
 /// * *Rest.* Each `j` from 1 to `K` has two units. Each unit is accepted with probability
 ///   `(2 A w_j - p_j) / 2`, and otherwise rejected.
 /// * *Tail.* All magnitudes from `K + 1` have `t` units together. These magnitudes are divided into
@@ -38,7 +38,7 @@ use weights::{SHORTFALL, Weights, high_product};
 ///   large enough that `w_(j + 2^b) <= w_j / 2` beyond `K`. Indeed, `x_(j + 2^b) - x_j` is at least
 ///   `0.7 > ln 2` at `j = K + 1` and does not decrease as `j` increases. So `w_j <= 2^-i w_(K + 1)`
 ///   in block `i`. Second, `2^(b + 2) A w_(K + 1) <= t`.
-/// * The remaining units are rejected. A rejected trial is followed by another.
+/// * The remaining units are rejected. A rejected trial is followed by another trial.
 ///
 /// So a trial gives `j > 0` with probability `2^-63 2 A w_j` exactly, also in the tail. A trial
 /// gives 0 with probability `2^-63 A`. The sign halves the probability of each `j > 0` and does not
@@ -54,10 +54,10 @@ use weights::{SHORTFALL, Weights, high_product};
 ///
 /// # Cost
 ///
-/// A draw takes one word, and about 1 ns in addition. The table covers all noise except for noise
-/// of probability about `2^-40`, if `2^11` entries of 8 bytes are enough for this. Otherwise this
-/// probability is about `2^-20`. Draws outside of the table take microseconds. The preparation of a
-/// table takes from 1 to 25 microseconds.
+/// A draw takes one word, and about 1 ns besides the time of this word. The table covers all noise
+/// except for noise of probability about `2^-40`. If `2^11` entries of 8 bytes are not enough for
+/// this, the probability is about `2^-20`. Draws outside of the table take microseconds. The
+/// preparation of a table takes from 1 to 25 microseconds.
 #[derive(Clone, Debug)]
 pub struct IntegerTable {
     urns: Urns,
@@ -202,8 +202,8 @@ impl IntegerTable {
     /// Choose one of the units outside of the table. Return the magnitude of the unit, or `None` if
     /// the trial is rejected.
     ///
-    /// The number of a block is the number of heads before the first tail of a fair coin. So it is
-    /// never near `2^48`.
+    /// The number of a block is the number of heads before the first tail of a fair coin. So this
+    /// number is never near `2^48`.
     fn slow<S: RandomSource>(&self, source: &mut S) -> Result<Option<u64>, NoEntropy> {
         let first = self.urns.last();
         let unit = uniform_below(self.urns.weight(first), source)?;
@@ -230,8 +230,8 @@ impl IntegerTable {
 
     /// Decide whether `taken + of V < height w_j`. `V` is a real number, uniform on (0, 1).
     ///
-    /// Terminates with probability 1. Both sides shrink to points as digits of `V` are drawn, and
-    /// these points are equal with probability 0.
+    /// This function terminates with probability 1. Both sides shrink to points as digits of `V`
+    /// are drawn, and these points are equal with probability 0.
     fn accept<S: RandomSource>(
         &self,
         magnitude: u64,

@@ -109,7 +109,7 @@ fn neg_ln_point(u: u64, zeros: u32) -> f64 {
 ///    to the leading 1. This is `0.25 v`.
 /// 3. *Evaluation.* All terms of the polynomial are positive. So the relative error of the
 ///    polynomial is at most `1.01 v` times the number of roundings on the longest path. There are
-///    12 roundings, with the roundings of `z`, of its powers and of the coefficients. The
+///    12 roundings, including the roundings of `z`, of its powers and of the coefficients. The
 ///    polynomial is then multiplied by `z` and `s` (2 more roundings). The product is at most
 ///    `z * 0.344 < 0.0102` of the result, so this adds `0.15 v`. The last addition adds `v`.
 ///    Together with 1 and 2, the error is less than `4.8 v`.

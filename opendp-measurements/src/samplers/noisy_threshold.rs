@@ -74,8 +74,8 @@ fn of<T: Score>(number: T) -> Bound {
 /// Decide whether a number with fresh noise is at least the noisy threshold, for numbers of any
 /// type.
 ///
-/// If both scales are 0, the result is `above`. `gap` contains bounds of the number minus the
-/// threshold, both without noise.
+/// If both scales are 0, the result is `above`. `gap` contains a lower and an upper bound on the
+/// number minus the threshold, both without noise.
 fn reaches<S: RandomSource>(
     kept: &mut Option<Laplace>,
     above: bool,
@@ -176,14 +176,14 @@ impl Laplace {
         let e = LazyExponential::from_first(digit, bits);
         Ok(Some(Laplace { scale, negative, first: (digit, bits), e }))
     }
-    /// Bound the noise from below and above by floats.
+    /// Return a lower and an upper bound on the noise, as floats.
     fn near(&self) -> (f64, f64) {
         let (low, high) = neg_ln(self.first.0, self.first.1);
         let low = (self.scale * low).next_down().max(0.0);
         let high = (self.scale * high).next_up();
         if self.negative { (-high, -low) } else { (low, high) }
     }
-    /// Bound the noise from below and above, for the digits drawn so far.
+    /// Return a lower and an upper bound on the noise, for the digits drawn so far.
     fn enclose(&self, precision: usize) -> (Bound, Bound) {
         let scale = Dyadic::new(self.scale);
         let (low, high) = self.e.enclose(precision);

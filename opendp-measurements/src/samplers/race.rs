@@ -17,12 +17,12 @@ pub(super) trait Noise {
     /// digit itself, or `2^bits - 1` minus the digit. A smaller rarity means larger noise. The
     /// noise is at most `-ln(rarity / 2^bits)`.
     fn digit(rarity: u64, bits: u32) -> u64;
-    /// Bound the noise from above, for all `E` between the two floats `e`.
+    /// Return an upper bound on the noise, for all `E` between the two floats `e`.
     fn upper(e: (f64, f64)) -> f64;
-    /// Bound the noise from below, for all `E` between the two floats `e`.
+    /// Return a lower bound on the noise, for all `E` between the two floats `e`.
     fn lower(e: (f64, f64)) -> f64;
-    /// Bound the noise from below and above, in units of `2^-precision`. A lower bound of `None` is
-    /// minus infinity, and an upper bound of `None` is infinity.
+    /// Return a lower and an upper bound on the noise, in units of `2^-precision`. A lower bound of
+    /// `None` is minus infinity, and an upper bound of `None` is infinity.
     fn enclose(e: &LazyExponential, precision: usize) -> (Option<IBig>, Option<IBig>);
 }
 
@@ -185,7 +185,8 @@ enum Bound {
 }
 
 impl Survivor {
-    /// Bound the noise minus `distance / scale` from below and above, in units of `2^-precision`.
+    /// Return a lower and an upper bound on the noise minus `distance / scale`, in units of
+    /// `2^-precision`.
     ///
     /// The precision follows from the number of digits drawn.
     fn bounds<N: Noise>(&self, scale: f64) -> (Bound, Bound) {

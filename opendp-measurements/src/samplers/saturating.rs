@@ -28,8 +28,9 @@ macro_rules! signed {
         impl SaturatingNoise for $int {
             #[inline]
             fn saturating_noise(self, negative: bool, magnitude: u128) -> Self {
-                // The magnitude is narrowed to the unsigned type and saturates there. `b - a` fits
-                // the unsigned type, so the proof above covers this saturation too.
+                // The magnitude is narrowed to the unsigned type, and saturates at the largest
+                // value of this type. `b - a` fits the unsigned type, so the proof above covers
+                // this saturation too.
                 let magnitude = <$unsigned>::try_from(magnitude).unwrap_or(<$unsigned>::MAX);
                 let below = self.saturating_sub_unsigned(magnitude);
                 // The sign is random, so the processor would mispredict half of the branches on the

@@ -3,13 +3,14 @@
 use super::{Optimize, dyadic::Dyadic};
 use dashu_int::IBig;
 
-/// A type of scores with exact values. The distance of two scores has fast bounds.
+/// A type of scores with exact values. The distance between two scores has bounds that are fast to
+/// compute.
 pub trait Score: Copy + PartialOrd {
     /// Return the integer `m` and exponent `e` with `self = m 2^e` exactly.
     fn dyadic(self) -> (IBig, i64);
 
-    /// Bound `|self - other|` from below and above by two floats. The lower float is finite and not
-    /// negative.
+    /// Return a lower and an upper bound on `|self - other|`, as two floats. The lower float is
+    /// finite and not negative.
     ///
     /// The bounds are the floats below and above the correctly rounded distance. The upper bound
     /// can be infinite.

@@ -25,8 +25,8 @@ use std::sync::LazyLock;
 /// height is `unit weight / 32 / 2^(i + 1)`. In the tail, `f(x + 1) < f(x) / 2`. So a height above
 /// `f` in the first strip of the tail gives heights above `f` in all strips of the tail.
 ///
-/// Some points are rounded before they are tested. So the heights bound `f` in a strip and up to
-/// `reach / 32` outside of it.
+/// Some points are rounded before they are tested. So a height bounds `f` in its strip, and up to
+/// `reach / 32` outside of the strip.
 #[derive(Debug)]
 pub(super) struct Strips {
     shape: Shape,
@@ -71,22 +71,22 @@ pub(super) static EXPONENTIAL: LazyLock<Strips> =
 pub(super) static HALF_NORMAL: LazyLock<Strips> =
     LazyLock::new(|| Strips::new(Shape::HalfNormal, 0));
 
-/// Three envelopes of the half-normal density. Their points can be moved by up to 1/32, 1/8 and 1/2
-/// before the test.
+/// Three envelopes of the half-normal density. Their points can be moved by up to 1/32, 1/8 and
+/// 1/2, respectively, before the test.
 pub(super) static ROUNDED: LazyLock<[Strips; 3]> =
     LazyLock::new(|| [1, 4, 16].map(|reach| Strips::new(Shape::HalfNormal, reach)));
 
 /// The number of the entry that stands for the tail.
 const TAIL: usize = 255;
 
-/// Bound the density at `m / 32` from below and above, in units of `2^-bits`.
+/// Return a lower and an upper bound on the density at `m / 32`, in units of `2^-bits`.
 fn density(shape: Shape, m: usize, bits: usize) -> (UBig, UBig) {
     match shape {
         Shape::Exponential => fixed::exp(&-IBig::from(m), 5, bits),
         Shape::HalfNormal => fixed::exp(&-IBig::from(m * m), 11, bits),
     }
 }
-/// Bound the density at `m / 32` from below and above, in units of `2^-64`.
+/// Return a lower and an upper bound on the density at `m / 32`, in units of `2^-64`.
 fn short_density(shape: Shape, m: usize) -> (u128, u128) {
     let (lo, hi) = density(shape, m, 64);
     let short = |bound: UBig| u128::try_from(bound).unwrap_or(u128::MAX);
@@ -145,7 +145,7 @@ impl Strips {
         Ok(Pick { entry, negative, v, bits, surely })
     }
 
-    /// Bound `z` from below and above, for `x` from `2^-61 n` to `2^-61 (n + 1)`.
+    /// Return a lower and an upper bound on `z`, for `x` from `2^-61 n` to `2^-61 (n + 1)`.
     ///
     /// The ends of the interval of `x` are rounded outward to at most 53 bits. The square and the
     /// last product each have a relative rounding error of `2^-53`. So factors with eight times
@@ -163,7 +163,7 @@ impl Strips {
         }
     }
 
-    /// Bound `2^precision z` from below and above at a point.
+    /// Return a lower and an upper bound on `2^precision z` at a point.
     pub(super) fn exponent(&self, point: &LazyPoint, precision: usize) -> (UBig, UBig) {
         let (lo, hi) = point.ends();
         let unit = point.bits() + 5;
@@ -178,9 +178,9 @@ impl Strips {
     ///
     /// # Bound
     ///
-    /// `V` accepts if `-ln V > z + ln height`. Both terms of the sum are below 64 in magnitude, so
-    /// the error of the sum is less than `2^-47`. The addition of the slack adds at most half of
-    /// this error.
+    /// `V` accepts the point if `-ln V > z + ln height`. Both terms of the sum are below 64 in
+    /// magnitude, so the error of the sum is less than `2^-47`. The addition of the slack adds at
+    /// most half of this error.
     #[inline]
     pub(super) fn judge(&self, pick: &Pick, (least, most): (f64, f64)) -> Option<bool> {
         let (low, high) = neg_ln(pick.v, pick.bits);
@@ -304,8 +304,9 @@ impl LazyReal for LazyPoint {
 /// The function `exponent` gets the point and encloses `2^precision z`. This function can draw
 /// digits of the point.
 ///
-/// Terminates with probability 1 if the enclosures of `exponent` shrink to one number. The
-/// enclosure of `V` also shrinks to one number. This number equals the quotient with probability 0.
+/// This function terminates with probability 1 if the enclosures of `exponent` shrink to one
+/// number. The enclosure of `V` also shrinks to one number. This number equals the quotient with
+/// probability 0.
 pub(super) fn accept<S: RandomSource>(
     point: &mut LazyPoint,
     mut v: LazyUniform,

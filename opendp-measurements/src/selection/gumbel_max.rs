@@ -22,7 +22,7 @@ use crate::{Scale, Temperature, accuracy};
 /// scores is `max_ij |(u_i - v_i) - (u_j - v_j)|`. An implementation claims a bound on this range,
 /// and computes the loss from the bound.
 pub trait ScoreMetric: Metric {
-    /// Bound the range of the changes, divided by a scale, rounding up.
+    /// Return an upper bound on the range of the changes divided by a scale, rounded up.
     ///
     /// The result is 0 for a range of 0, and infinite for any other range at scale 0. The result is
     /// the epsilon of a choice by Gumbel noise of this scale. The scale of this noise is also
@@ -230,8 +230,8 @@ where
     only(chosen.as_ref())
 }
 
-/// Bound the distance of the chosen score from the best of `size` scores, except with probability
-/// alpha.
+/// Return a bound on the distance between the chosen score and the best of `size` scores. The bound
+/// holds except with probability alpha.
 pub(crate) fn accuracy_of_choice(
     scale: Scale,
     size: Option<usize>,

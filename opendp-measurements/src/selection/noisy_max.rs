@@ -32,8 +32,8 @@ use crate::{Scale, SelectionMeasure};
 /// infinite score counts as the largest or lowest finite number.
 ///
 /// # Postcondition
-/// Any two members at distance at most `d_in` give releases. In the measure, the divergence of the
-/// releases is at most `map(d_in)`. At scale 0 the release is the last of the best scores.
+/// Any two members at distance at most `d_in` give releases whose divergence, in the measure, is at
+/// most `map(d_in)`. At scale 0 the release is the last of the best scores.
 ///
 /// # Map
 /// Let `r = range / scale`, rounded up. The loss is `r` under the max-divergence. Under

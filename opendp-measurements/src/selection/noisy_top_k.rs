@@ -35,9 +35,9 @@ use crate::{Scale, SelectionMeasure};
 /// known, `k` is at most this length.
 ///
 /// # Postcondition
-/// Any two members at distance at most `d_in` give releases. In the measure, the divergence of the
-/// releases is at most `map(d_in)`. A release has `k` different indices, or all indices when there
-/// are fewer than `k`.
+/// Any two members at distance at most `d_in` give releases whose divergence, in the measure, is at
+/// most `map(d_in)`. A release has `k` different indices, or all indices when there are fewer than
+/// `k`.
 ///
 /// # Map
 /// Let `r = range / scale`, rounded up. The loss is `k r` under the max-divergence, and `k r^2 / 8`
@@ -57,7 +57,7 @@ use crate::{Scale, SelectionMeasure};
 /// `j` in `C`, let `c_j = h - (v_j - u_j)`, which is from 0 to `r`. Suppose that the `E_j` give
 /// this outcome under `u`. Under `v`, take the noise `E_j + c_j` for the indices in `C`. The noise
 /// of the other indices stays the same. This noise gives the same outcome. The sums in `C` are
-/// `v_j + E_j + c_j = u_j + E_j + h`, so all of them move by `h` and keep their order. The other
+/// `v_j + E_j + c_j = u_j + E_j + h`, so all these sums move by `h` and keep their order. The other
 /// sums are `v_i + E_i <= u_i + E_i + h`, so these sums stay below the sums in `C`. For `c >= 0`,
 /// the density `e^-x` on `x >= 0` is smaller at `x + c` by the factor `e^-c`. So substitute
 /// `E_j + c_j` for `E_j` in the integral over the noise in `C`, and average over the other noise.

@@ -90,7 +90,7 @@ impl CandidateMeasure for AnyMeasure {
 /// # Postcondition
 /// Each round runs the measurement anew. The release is the first pair whose score is at least the
 /// threshold, or nothing. A NaN score never passes. The map does *not* cover the number of rounds
-/// or their time.
+/// or the time of the rounds.
 ///
 /// # Map
 /// If the loss of `measurement` is `epsilon`, the loss of the selection is `2 epsilon`. If the
@@ -98,7 +98,7 @@ impl CandidateMeasure for AnyMeasure {
 /// loss is `(2 epsilon, min(1, delta (1 + exp(epsilon) (1 - g)) / g))`, rounded up.
 ///
 /// # Proof
-/// Let `x`, `y` be neighbours. A round passes if it reaches the threshold. Let `p` be the
+/// Let `x`, `y` be neighbours. A round passes if its score reaches the threshold. Let `p` be the
 /// probability that a round passes on `x`, and `q` on `y`. Round `i + 1` takes place if the first
 /// `i` rounds fail and do not give up. [`Geometric`] draws how many rounds come before giving up,
 /// exactly for the rational value of `g`. Rounds are independent. So on `x`, round `i + 1` takes
@@ -115,7 +115,7 @@ impl CandidateMeasure for AnyMeasure {
 /// not 0. `D` is 0 only if `p = 0`, and then `E` is 0, too. (This is the algorithm of Liu, Talwar
 /// 2019 for a known threshold, with no limit on the number of rounds.)
 ///
-/// *Approximate.* `f` is within 0 and 1, so `P <= e^epsilon Q + delta`, and
+/// *Approximate.* `f` is between 0 and 1, so `P <= e^epsilon Q + delta`, and
 /// `E <= g + (1 - g) (e^epsilon p + delta) <= e^epsilon D + (1 - g) delta`. Because `D >= g`,
 ///
 /// `P / D <= e^epsilon Q / D + delta / g`
@@ -212,7 +212,8 @@ register! {
         for DI in [AnyDomain], MI in [AnyMetric], MO in [AnyMeasure], TO in [AnyValue];
 }
 
-/// Bound epsilon, or epsilon and delta, of the choice from the loss of one round.
+/// Compute upper bounds on epsilon, or on epsilon and delta, of the choice from the loss of one
+/// round.
 fn repeated(loss: Vec<Exact>, stop_probability: f64) -> Result<Vec<Exact>> {
     let mut parts = loss.into_iter();
     let Some(epsilon) = parts.next() else {

@@ -20,14 +20,14 @@ use crate::{Gaussian, Scale, ThresholdNumber};
 /// integers. For floats, the noise is continuous, and the sum is rounded to a multiple of `2^k`.
 ///
 /// # Arguments
-/// * `input` - maps from keys to numbers under the distance of changed keys, the Euclidean length
-///   of the changes, and the largest change
+/// * `input` - maps from keys to numbers. A distance has three parts: the number of changed keys,
+///   the Euclidean length of the changes, and the largest change
 /// * `scale` - the scale of the noise. At scale 0, no noise is added
 /// * `threshold` - a key is released if its noisy number is at least the threshold. For a negative
 ///   threshold, the number must be at most the threshold. For floats, the threshold must not be
 ///   negative
-/// * `k` - the exponent of the lattice that float releases lie on. Defaults to about 40 bits below
-///   the scale. Integers accept only null or 0
+/// * `k` - the exponent of the lattice that float releases lie on. By default, `2^k` is about
+///   `2^-40` of the scale. Integers accept only null or 0
 ///
 /// # Precondition
 /// The domain of the numbers excludes NaN, because the metric requires a domain without NaN. An

@@ -61,8 +61,8 @@ mechanisms! {
 /// The privacy measure selects the noise.
 ///
 /// # Arguments
-/// * `input` - maps from keys to numbers under the distance of changed keys, the norm of the
-///   changes, and the largest change
+/// * `input` - maps from keys to numbers. A distance has three parts: the number of changed keys,
+///   the norm of the changes, and the largest change
 /// * `output_measure` - approximate max-divergence or approximate zero-concentrated divergence. For
 ///   approximate max-divergence, the noise is Laplace noise and the norm is the L1 norm. For
 ///   approximate zero-concentrated divergence, the noise is Gaussian noise and the norm is the L2
@@ -87,8 +87,9 @@ mechanisms! {
 /// [`make_gaussian_threshold`](crate::make_gaussian_threshold).
 ///
 /// # Proof
-/// Approximate max-divergence calls the constructor for Laplace noise. Approximate
-/// zero-concentrated divergence calls the constructor for Gaussian noise.
+/// For approximate max-divergence, this function calls the constructor for Laplace noise. For
+/// approximate zero-concentrated divergence, this function calls the constructor for Gaussian
+/// noise.
 ///
 /// # Errors
 /// The errors of [`make_laplace_threshold`](crate::make_laplace_threshold) or

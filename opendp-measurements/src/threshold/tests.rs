@@ -80,7 +80,8 @@ fn each_bound_on_the_change_helps() {
     let at = |d_in| laplace(1.0, 9).map(&d_in).unwrap();
     assert_eq!(at((2, 100, 3)).0, 6.0);
     assert_eq!(at((2, 5, 3)).0, 5.0);
-    // No single change exceeds the sum of the changes, so the largest change 100 counts as 2.
+    // No single change exceeds the sum of the changes, so the bound of 100 on the largest change
+    // counts as 2.
     assert_eq!(at((1, 2, 100)), at((1, 2, 2)));
     assert_eq!(at((u32::MAX, 2, 2)).0, 2.0);
     let at = |d_in| gaussian(1.0, 9).map(&d_in).unwrap();

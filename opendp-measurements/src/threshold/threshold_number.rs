@@ -13,8 +13,9 @@ pub trait ThresholdNumber: NoiseNumber<Laplace> + NoiseNumber<Gaussian> + Number
     /// # Errors
     /// `MakeMeasurement` when the threshold is a float that is negative or not finite.
     fn check_threshold(self) -> Result<()>;
-    /// Check that a released number reaches the threshold. The number reaches the threshold if it
-    /// is at least the threshold. It reaches a negative threshold if it is at most the threshold.
+    /// Check that a released number reaches the threshold. A number reaches a negative threshold if
+    /// the number is at most the threshold. A number reaches any other threshold if the number is
+    /// at least the threshold.
     fn reaches(self, threshold: Self) -> bool;
     /// Find a bound `t` on the noise. A number of magnitude at most `change` reaches the threshold
     /// only with noise of at least `t`. For a negative threshold, the number reaches the threshold

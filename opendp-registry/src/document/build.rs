@@ -16,9 +16,9 @@ use crate::{Entry, Registry};
 /// Builds one document.
 pub(super) struct Builder<'a> {
     pub(super) registry: &'a Registry,
-    /// The current spaces of the chains around the current node.
+    /// The current space of each chain around the current node.
     here: Vec<Arg>,
-    /// The objects that were built from nodes of a foreign document. Repeated nodes use them again.
+    /// The objects that were built from the nodes of a foreign document, for repeated nodes.
     pub(super) made: HashMap<Fingerprint, (Constructed, Weight)>,
     /// The weight of the node that was read last.
     pub(super) weight: Weight,
@@ -26,7 +26,7 @@ pub(super) struct Builder<'a> {
     links: usize,
     /// The versions that the document was written for.
     versions: Versions,
-    /// The signature of the call that ended last.
+    /// The signature that was used in the call that ended last.
     pub(super) called: Option<Arc<Entry>>,
 }
 const BY_NAME: &str =
@@ -91,7 +91,7 @@ impl<'a> Builder<'a> {
             _ => Ok(Arg::Json(json.clone())),
         }
     }
-    /// Read a list. `repeat` is the number of copies of a member.
+    /// Read a list. In a list, `repeat` states the number of copies of a member.
     fn list(&mut self, json: &Json, items: &[Json]) -> Result<Arg> {
         // An array of data is copied as a whole. Its items are not decoded one by one.
         if items.iter().all(|item| self.describes_nothing(item)) {
@@ -112,7 +112,7 @@ impl<'a> Builder<'a> {
         Ok(if plain { Arg::Json(json.clone()) } else { Arg::List(read) })
     }
 
-    /// Return whether a node has no object to build, so it stays as it is.
+    /// Return whether a node describes no object. Such a node stays as it is.
     fn describes_nothing(&self, json: &Json) -> bool {
         const MEANING: [&str; 5] =
             ["__function__", "__tuple__", "constructor", "chain", "measurement"];
@@ -233,8 +233,7 @@ impl<'a> Builder<'a> {
             _ => ("?", Err(Error::argument("chain", "expected a name or {NAME: {arguments}}"))),
         }
     }
-    /// Run a function with `here` as the current space. Chains without their own space start from
-    /// it.
+    /// Run a function with `here` as the space from which chains without their own space start.
     pub(super) fn inside(
         &mut self,
         here: Option<Arg>,
@@ -329,8 +328,8 @@ impl<'a> Builder<'a> {
         call.with(key, arg);
         Ok(())
     }
-    /// Read the argument of a parameter. If no signature takes JSON, build the object that the
-    /// argument describes.
+    /// Read the argument of a parameter. If no signature takes JSON for this parameter, build the
+    /// object that the argument describes.
     fn argument(&mut self, entries: &[Arc<Entry>], key: &str, value: &Json) -> Result<Arg> {
         if matches!(key, "input" | "output") && value.get("domain").is_some() {
             return self.space(value);
@@ -347,7 +346,7 @@ impl<'a> Builder<'a> {
         }
     }
     /// Find the parameter for an unnamed description, as in `{"vector_domain": {"option_domain":
-    /// {...}}}`. The result is the only parameter that takes a description and has no argument.
+    /// {...}}}`. Return the only parameter that takes a description and has no argument.
     fn descriptor_parameter(
         &self,
         entries: &[Arc<Entry>],

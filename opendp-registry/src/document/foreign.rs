@@ -1,8 +1,8 @@
 //! The serialization of OpenDP 0.16: a tree of calls, as the Python library of OpenDP writes it.
 //!
 //! A node is `{"__function__": NAME, "__module__": MODULE, "__kwargs__": {...}, "__version__": V}`.
-//! A chain repeats its beginning in every later step, so the text doubles with each step. The code
-//! here builds each different node only once.
+//! A chain repeats its beginning in every later step, so the text doubles with each step. This
+//! module builds each different node only once.
 
 use std::borrow::Cow;
 use std::hash::{BuildHasher, RandomState};
@@ -52,8 +52,8 @@ pub(super) fn call(builder: &mut Builder<'_>, node: &Map<String, Json>) -> Resul
     Ok(made)
 }
 
-/// Return the default input domain of a constructor. The default is used if the arguments and the
-/// chain have no input domain.
+/// Return the default input domain of a constructor. The default is used if neither the arguments
+/// nor the chain determine the input domain.
 fn start(name: &str, arguments: &Map<String, Json>) -> Option<Json> {
     if arguments.contains_key("input_domain") {
         return None;
@@ -76,8 +76,8 @@ fn start(name: &str, arguments: &Map<String, Json>) -> Option<Json> {
 fn starts_from_text(name: &str) -> bool {
     matches!(name, "make_split_lines" | "make_split_dataframe")
 }
-/// Build a chain. If the second part names no space, it starts from the output space of the first
-/// part.
+/// Build a chain of two parts. If the second part states no space, it starts from the output space
+/// of the first part.
 fn chain(
     builder: &mut Builder<'_>,
     name: &str,

@@ -1,4 +1,4 @@
-//! Documents that are older than a change of a constructor.
+//! Applies changes of constructors to older documents.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -11,7 +11,7 @@ use super::{Document, VERSION};
 use crate::{Entry, Registry};
 
 /// The prefix of the names of the packages of this workspace. The `version` of a document applies
-/// to their constructors.
+/// to the constructors of these packages.
 const HOUSE: &str = "opendp-";
 
 /// The versions for which a document was written.
@@ -21,7 +21,7 @@ pub(super) struct Versions {
     format: u64,
     /// The versions of other packages. If a package is not stated, its version is 1.
     packages: BTreeMap<String, u64>,
-    /// Whether OpenDP has written the document. The versions do not apply then.
+    /// Whether OpenDP has written the document. The versions do not apply to such a document.
     foreign: bool,
 }
 impl Default for Versions {
@@ -147,8 +147,8 @@ fn step(
     Ok(())
 }
 
-/// Collect the packages of this document's constructors, without the packages of this workspace.
-/// For each package, add its newest version.
+/// Collect the packages of this document's constructors, except the packages of this workspace. For
+/// each package, add its newest version.
 fn packages(registry: &Registry, json: &Json, found: &mut BTreeMap<String, u64>) {
     let mut name = |name: &str| {
         if let Some(package) = registry.package(name).filter(|it| !it.starts_with(HOUSE)) {
@@ -184,7 +184,7 @@ impl Document {
     pub fn newest(json: Json, registry: &Registry) -> Result<Self> {
         let mut found = BTreeMap::new();
         packages(registry, &json, &mut found);
-        // A version that is not stated is 1.
+        // If a version is not stated, it is 1. So the version 1 is left out.
         found.retain(|_, version| 1 < *version);
         let Json::Object(object) = json else {
             return Err(Error::argument("pipeline", "expected an object"));
@@ -216,8 +216,8 @@ impl Registry {
         *slot = changes.into();
     }
     /// Take the notes about older documents that were not taken before. For example, a note states
-    /// the new name of an argument. Each note is returned once per registry, even if several
-    /// documents cause it.
+    /// the new name of an argument. Each registry returns each note once, even if several documents
+    /// cause the note.
     ///
     /// ```
     /// # use opendp_registry::{Document, Registry};
@@ -252,7 +252,7 @@ impl Registry {
         }
         Some(changes.iter().filter(|migration| own(migration)).copied().collect())
     }
-    /// Return the newest version of a package: the largest version in the stated changes.
+    /// Return the newest version of a package, which is the largest version in its stated changes.
     fn newest(&self, package: &str) -> u64 {
         let of = |changes: &[Migration]| {
             let own = changes.iter().filter(|migration| migration.package == package);

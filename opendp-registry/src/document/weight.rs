@@ -2,8 +2,8 @@
 
 use opendp_core::{Error, Result};
 
-/// The largest number of links on a path through a document. Each link uses stack memory when a
-/// function or a map runs. The links of nested chains count too.
+/// The largest number of links on a path through a document. The links of nested chains count too.
+/// When a function or a map runs, each of these links uses stack memory.
 pub(super) const MAX_LINKS: usize = 256;
 /// The largest number of links in a whole document. Each link uses memory.
 const MAX_LINKS_IN_ALL: usize = 1 << 14;
@@ -11,8 +11,9 @@ const MAX_LINKS_IN_ALL: usize = 1 << 14;
 /// counts once for each copy. While a composition is made, each member takes about 500 bytes.
 const MAX_MEMBERS: usize = 100_000;
 
-/// A text with at most this many values is always read. A text with more values needs at least four
-/// bytes for each value. Distinct values have enough digits for this.
+/// A text with at most this many values is always read. A text with more values must have at least
+/// four bytes for each value. If all values are distinct, their digits make the text long enough
+/// for this limit.
 const MAX_VALUES: usize = 1 << 18;
 /// The number of plain values that take as much memory as an object.
 const OBJECT: usize = 6;
@@ -33,7 +34,7 @@ pub(super) fn check_text(text: &str) -> Result<()> {
             b'[' | b'{' => {
                 values += if byte == b'{' { OBJECT } else { 1 };
                 depth += 1;
-                // The reader of JSON reports this nesting as an error.
+                // The reader of JSON returns an error for this nesting.
                 if DEEPEST < depth {
                     return Ok(());
                 }
@@ -59,8 +60,8 @@ pub(super) fn check_text(text: &str) -> Result<()> {
 pub(super) struct Weight {
     /// The number of links on the longest path through the object.
     links: usize,
-    /// The largest number of measurements that a list in the object makes. The number is at least 1
-    /// if the object has a link.
+    /// The largest number of measurements that a list in the object makes. If the object has a
+    /// link, this number is at least 1.
     members: usize,
 }
 impl Weight {
@@ -68,12 +69,13 @@ impl Weight {
     pub(super) fn link(self) -> Result<Weight> {
         Weight { links: self.links.saturating_add(1), members: self.members.max(1) }.checked()
     }
-    /// Return the weight of a chain with this weight, followed by a chain with the weight `next`.
+    /// Return the weight of two chains in sequence. The first chain has this weight, and the second
+    /// has the weight `next`.
     pub(super) fn then(self, next: Weight) -> Result<Weight> {
         self.joined(next).checked()
     }
-    /// Return the weight of two arguments of one call. The arguments have this weight and the
-    /// weight `next`.
+    /// Return the weight of two arguments of one call. One argument has this weight, and the other
+    /// has the weight `next`.
     pub(super) fn beside(self, next: Weight) -> Result<Weight> {
         self.joined(next).checked()
     }
@@ -81,11 +83,11 @@ impl Weight {
         let links = self.links.saturating_add(next.links);
         Weight { links, members: self.members.max(next.members) }
     }
-    /// Return the weight of a list of members with this weight, after `times` copies of a member
-    /// are added.
+    /// Return the weight of a list after `times` copies of a member with the weight `next` are
+    /// added. Before, the list has this weight.
     pub(super) fn and_members(self, next: Weight, times: usize) -> Result<Weight> {
-        // Plain JSON is not a member, but repeated JSON takes memory. So each copy counts as one
-        // member.
+        // Plain JSON is not a measurement, but repeated JSON takes memory. So each copy of plain
+        // JSON counts as one member.
         let each = if times == 1 { next.members } else { next.members.max(1) };
         let members = each.checked_mul(times).and_then(|all| all.checked_add(self.members));
         match members.filter(|members| *members <= MAX_MEMBERS) {

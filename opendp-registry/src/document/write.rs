@@ -25,8 +25,8 @@ impl Document {
     /// Write the pipeline in the serialization of OpenDP 0.16. The Python function `deserialize` of
     /// OpenDP reads the result.
     ///
-    /// If OpenDP wrote the document, it is returned unchanged. OpenDP uses its own maps, whose
-    /// bounds can be larger than the bounds of this library.
+    /// If OpenDP wrote the document, the document is returned unchanged. OpenDP evaluates the
+    /// result with its own maps, whose bounds can be larger than the bounds of this library.
     ///
     /// ```
     /// # use opendp_registry::{Document, Registry};
@@ -57,7 +57,8 @@ impl Document {
     }
 }
 
-/// The current space of a link, and the form in which OpenDP writes its domain and its metric.
+/// The current space of a link, and the JSON of the domain and of the metric of this space, as
+/// OpenDP writes them.
 #[derive(Clone)]
 struct Start {
     here: Arg,
@@ -189,7 +190,7 @@ impl Writer<'_> {
             Constructed::Transformation(made) => {
                 known.check(name, &made.input().metric().inner_type())?;
             }
-            // For a quantile, OpenDP allows only some metrics. For noise, OpenDP allows only some
+            // For a quantile, OpenDP accepts only some metrics. For noise, OpenDP accepts only some
             // measures.
             Constructed::Measurement(made) if listed("output_measure") => {
                 known.check(name, &made.input().metric().inner_type())?;
@@ -240,7 +241,7 @@ impl Writer<'_> {
         let at = |error: Error| error.at(format!("argument `{parameter}`"));
         self.value(&value, &ours.type_name, start).map(Some).map_err(at)
     }
-    /// Write a value of a type: a description, a pipeline, or plain JSON.
+    /// Write a value that has the type `type_name`: a description, a pipeline, or plain JSON.
     fn value(&mut self, value: &Json, type_name: &TypeName, start: Option<&Start>) -> Result<Json> {
         if let Json::Array(items) = value
             && items.iter().any(is_node)
@@ -274,7 +275,7 @@ fn is_node(json: &Json) -> bool {
     let keys = ["chain", "constructor", "measurement", "__function__"];
     json.as_object().is_some_and(|object| keys.iter().any(|key| object.contains_key(*key)))
 }
-/// Return whether an argument can be left out if OpenDP has no such argument. Default values, type
+/// Return whether an argument can be left out if OpenDP has no such parameter. Default values, type
 /// arguments, null, and the input space can be left out.
 fn implied(entry: &Entry, key: &str, value: &Json) -> bool {
     let generic = entry.generics().any(|(name, _)| name == key);

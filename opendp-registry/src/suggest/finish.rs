@@ -1,5 +1,5 @@
-//! The last steps of a search: convert chains to the measure, find noise for the budget, and sort
-//! the chains.
+//! The last steps of a search: convert chains to the measure of the goal, find the noise that fits
+//! the budget, and sort the chains.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -12,7 +12,7 @@ use super::steps::{Release, Search, written};
 use super::{Suggestion, Suggestions};
 use crate::{Document, Entry};
 
-/// The largest probability that a bound of the accuracy fails.
+/// The largest probability that a bound on the error of an answer fails.
 const ALPHA: f64 = 0.05;
 /// The largest number of bisections for each suggested chain.
 const SOLUTIONS: usize = 4;
@@ -117,8 +117,8 @@ impl Search<'_> {
         Some(Release { links, names, made, statistic: release.statistic.clone() })
     }
 
-    /// Find the noise of a release, and check its loss. Return `None` if the release cannot meet
-    /// the budget.
+    /// Find the noise of a release, and check the loss of the release. Return `None` if the release
+    /// cannot meet the budget.
     fn solve(&self, release: &Release) -> Option<Suggestion> {
         let goal = self.aim.goal;
         let open = Document::new(json!({
@@ -146,7 +146,7 @@ impl Search<'_> {
         let accuracy = accuracy(&measurement);
         Some(Suggestion { document, names: release.names.clone(), solved, loss, accuracy })
     }
-    /// Whether the loss of a chain is within the goal.
+    /// Return whether the loss of a chain is at most the largest allowed loss of the goal.
     fn meets(&self, made: &Constructed) -> bool {
         let goal = self.aim.goal;
         made.check_neighbours(&goal.d_in).is_ok()
@@ -156,7 +156,8 @@ impl Search<'_> {
 /// The number of digits of a solved float after the first digit.
 const DIGITS: i32 = 5;
 /// Round a solved float to a few digits: to the nearest number, and to the next numbers above and
-/// below. The solved float is the last one within the budget, so one of these is within it, too.
+/// below. The solved float is the last float within the budget, so one of the rounded numbers is
+/// within the budget, too.
 fn roundings(value: &Json) -> Vec<Json> {
     let number = value.as_number().filter(|number| number.is_f64()).and_then(Number::as_f64);
     let Some(number) = number.filter(|number| *number != 0.0) else { return Vec::new() };

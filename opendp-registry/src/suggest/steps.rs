@@ -1,4 +1,4 @@
-//! The search. Chains grow by one link at a time, so shorter chains are found first.
+//! The search for chains. Chains grow by one link at a time, so shorter chains are found first.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -16,7 +16,8 @@ const SOLVED: [&str; 2] = ["scale", "prob"];
 const USUAL: [&str; 2] = ["f64", "i64"];
 /// The largest number of choices of types for one link.
 const CHOICES: usize = 6;
-/// The distances between data sets. If the output of a chain has such a metric, the output is rows.
+/// The metrics on data sets. If the output of a chain has such a metric, the output consists of
+/// rows.
 const OF_DATA: [&str; 4] =
     ["SymmetricDistance", "InsertDeleteDistance", "ChangeOneDistance", "HammingDistance"];
 
@@ -28,8 +29,8 @@ struct Chain {
     made: Option<AnyTransformation>,
     /// Whether the goal is about one of the links.
     about: bool,
-    /// The statistic of the chain: the names, in order, of the constructors whose output is not
-    /// rows.
+    /// The statistic of the chain: the names, in order, of the constructors whose output does not
+    /// consist of rows.
     statistic: Vec<String>,
 }
 /// A chain that ends in a measurement.
@@ -45,7 +46,8 @@ pub(super) struct Family {
     pub(super) entries: Vec<Arc<Entry>>,
     about: bool,
 }
-/// The relation of an obstacle to the goal.
+/// What the goal is about: the constructor of an obstacle, a chain that the constructor could end,
+/// or neither.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum About {
     Neither,
@@ -248,8 +250,8 @@ impl<'a> Search<'a> {
                 (false, None) if types.len() <= 2 => types.into_iter().collect(),
                 _ => USUAL.map(str::to_owned).into_iter().filter(|t| types.contains(t)).collect(),
             };
-            // The default of a type parameter is not written into the document. But if a parameter
-            // takes the measure, the measure is always written.
+            // If a type parameter takes its default, the type is not written into the document. But
+            // if a parameter takes the measure, the measure is always written.
             let default = generic.default.as_ref().map(ToString::to_string);
             let plain = default.filter(|_| first.measure_parameter().is_none());
             let choose = |way: &Map<String, Json>| -> Vec<Map<String, Json>> {
@@ -273,7 +275,8 @@ impl<'a> Search<'a> {
             && let Some(name) = written.get(generic).and_then(Json::as_str)
             && let Ok(name) = name.parse::<TypeName>()
         {
-            // The measure is an argument here, and it determines the type.
+            // This constructor takes the measure as an argument, and this argument determines the
+            // type parameter `generic`.
             let Constructed::Measure(made) = self.registry.of_type(&name).ok()? else {
                 return None;
             };
@@ -300,7 +303,7 @@ impl<'a> Search<'a> {
     }
     fn refused(&mut self, name: &str, about: bool, chain: &Chain, error: &Error) {
         // If the goal has no condition on constructors, record only constructors that refuse the
-        // data.
+        // data. Constructors that refuse the output of a chain are not recorded.
         if about && (self.aim.goal.about.is_some() || chain.links.is_empty()) {
             let reason = Some(error.to_string());
             let obstacle = Obstacle { name: name.to_owned(), missing: Vec::new(), reason };
@@ -344,7 +347,8 @@ impl Entry {
         found.map(|parameter| &*parameter.name)
     }
 }
-/// Return the value with which a selection takes the lowest score, if the parameter decides this.
+/// Return the value of a parameter with which a selection takes the lowest score. Return `None` for
+/// a parameter that does not decide between the lowest and the highest score.
 fn least(parameter: &str) -> Option<Json> {
     match parameter {
         "negate" => Some(json!(true)),

@@ -1,5 +1,5 @@
-//! The processor time of a thread. Unlike the elapsed time, it does not grow when other programs
-//! use the processor.
+//! The processor time of a thread. Unlike the elapsed time, the processor time does not grow when
+//! other programs use the processor.
 
 use std::{
     sync::LazyLock,

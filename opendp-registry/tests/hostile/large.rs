@@ -42,7 +42,7 @@ fn around(document: &str) -> (String, String) {
 }
 
 /// Return all texts. Each text has a description of its large part, and the names of the fuzzers
-/// that read it.
+/// that read such texts.
 pub(crate) fn texts(size: usize) -> Vec<(&'static str, String, &'static [&'static str])> {
     let every: &[&str] = &["type_descriptor", "signature", "document"];
     let ours: &[&str] = &["document"];

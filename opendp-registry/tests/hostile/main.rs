@@ -29,9 +29,9 @@ use targets::TARGETS;
 static MEMORY: PeakAlloc = PeakAlloc;
 
 /// The longest allowed processor time for one text. The limit is one second for an optimised
-/// program. The limit for tests is higher, because they have little optimisation.
+/// program. The limit for tests is higher, because tests are compiled with little optimisation.
 const TOO_LONG: Duration = Duration::from_secs(if cfg!(debug_assertions) { 20 } else { 1 });
-/// After this time, the test fails because there is no answer.
+/// If there is no answer within this time, the test fails.
 const NEVER: Duration = Duration::from_secs(120);
 /// The limit on the memory for a text of 1 MB, in bytes.
 const TOO_MUCH: usize = 64_000_000;
@@ -66,8 +66,8 @@ fn cost(name: &str, ask: fn(&str), text: String) -> Cost {
     Cost { time, memory: MEMORY.peak_usage().saturating_sub(before) }
 }
 /// Wait until no other test runs, because the memory of the whole process is measured. Then resolve
-/// each name once. This fills the caches that every program needs, so their cost is not measured
-/// for a text.
+/// each name once. This step fills the caches that every program needs, so their cost is not part
+/// of the measured cost of a text.
 fn alone() -> MutexGuard<'static, ()> {
     static ONE: Mutex<()> = Mutex::new(());
     let one = ONE.lock().unwrap_or_else(PoisonError::into_inner);

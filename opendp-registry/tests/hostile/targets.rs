@@ -32,8 +32,8 @@ fn ask(document: &Document) -> Option<Constructed> {
     let values: BTreeMap<String, Json> =
         document.parameters().into_iter().map(|name| (name, json!(1.0))).collect();
     let made = checked(document.build_with(registry, &values))?;
-    // If the loss is a curve, the map computes the whole curve. This takes long for valid documents
-    // too, so the map is not evaluated here.
+    // If the loss is a curve, the map computes the whole curve, which takes long for valid
+    // documents too. So this test does not evaluate the map.
     let is_curve =
         matches!(&made, Constructed::Measurement(m) if m.measure().is::<SmoothedMaxDivergence>());
     if !is_curve {
@@ -77,8 +77,8 @@ pub(crate) fn signature(text: &str) {
     let document = Document::new(json!({"constructor": text}));
     ask(&checked(document).expect("it has no version"));
 }
-/// The length of the longest document that is also written. The written document can be many times
-/// as long.
+/// The length of the longest document that is also written in the form of OpenDP. The written
+/// document can be many times as long.
 const WRITTEN: usize = 10_000;
 /// Read a text as a document of this project, and write it as OpenDP writes it.
 pub(crate) fn document(text: &str) {

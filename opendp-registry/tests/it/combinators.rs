@@ -1,5 +1,5 @@
-//! Tests every registered combinator of measurements. Its map never decreases. At distance 0, the
-//! map is never below the true loss of a member.
+//! Tests every registered combinator of measurements. The map of the result must never decrease. At
+//! distance 0, this map must never be below the true loss of a member.
 //!
 //! Two data sets at distance 0 can be different. Under the symmetric distance, the order of their
 //! rows can differ, and a member can reveal the order.
@@ -19,8 +19,8 @@ use crate::signatures::each;
 use examples::{EXAMPLES, Example, alone};
 use members::{Member, Truth, members};
 
-/// Return the members for a signature. If the signature states a type of rows, the members take
-/// data sets with rows of this type.
+/// Return the members to which a signature is applied. If the signature states a type of rows, the
+/// members take data sets with rows of this type.
 fn members_for(entry: &Entry) -> Result<Vec<Member>, String> {
     let rows = entry.generics().find(|(name, _)| *name == "E").map(|(_, e)| e.to_string());
     macro_rules! of_rows {
@@ -35,7 +35,7 @@ fn members_for(entry: &Entry) -> Result<Vec<Member>, String> {
     of_rows!(bool String i8 i16 i32 i64 i128 u8 u16 u32 u64 u128 usize f32 f64)
 }
 
-/// Return whether a combinator takes measurements or odometers. An odometer takes measurements
+/// Return whether a signature takes measurements or odometers. An odometer takes measurements
 /// later.
 fn combines(entry: &Entry) -> bool {
     entry.parameters().iter().any(|parameter| {
@@ -44,7 +44,7 @@ fn combines(entry: &Entry) -> bool {
     })
 }
 /// Return whether one loss is at most another. Compare each number. Compare each curve on its
-/// written grid, with the precision of computed curves.
+/// written grid, and allow for the errors of computed curves.
 fn at_most(less: &Json, more: &Json) -> bool {
     match (less, more) {
         (Json::Array(less), Json::Array(more)) => {
@@ -52,7 +52,7 @@ fn at_most(less: &Json, more: &Json) -> bool {
         }
         (Json::Object(less), Json::Object(more)) => less.iter().all(|(name, curve)| {
             let (less, more) = (points(curve), points(&more[name]));
-            // A curve has no point at an argument without a bound.
+            // If a curve has no bound at an argument, its JSON has no point at this argument.
             more.iter().all(|(x, most)| {
                 let at = less.iter().find(|(other, _)| other == x);
                 at.is_some_and(|(_, y)| *y <= most * 1.001 + 1e-6)

@@ -57,7 +57,7 @@ fn texts_become_numbers_of_a_known_size() {
         ("make_metric_unbounded", json!({})),
         ("make_mean", json!({})),
     ];
-    // Only this function has other names for the arguments of its input space.
+    // Only this function uses other names for the domain and the metric of its input space.
     let mut whole = call("transformations", "make_identity", all);
     for (function, kwargs) in chain {
         whole = after(&whole, "make_chain_tt", "transformations", function, kwargs);

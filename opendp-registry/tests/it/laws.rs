@@ -82,8 +82,8 @@ impl Fold<AnyValue, u64> for Count {
         Ok(count)
     }
 }
-/// Return whether a transformation accepts the partial result of another transformation. If a
-/// transformation does not fold its rows, append a count. Return `None` if there are no partial
+/// Return whether the transformation `by` accepts the partial result of the transformation `of`. If
+/// a transformation does not fold its rows, append a count. Return `None` if there are no partial
 /// results.
 fn takes(of: &AnyTransformation, by: &AnyTransformation) -> Option<bool> {
     let counted = |of: &AnyTransformation| of.function().then(&Function::fold(Count));

@@ -12,7 +12,7 @@ use serde_json::{Value as Json, json};
 
 use crate::signatures::{Built, builds, each, entries};
 
-/// List distances as JSON. A test uses the distances that its metric can parse.
+/// List distances as JSON. A test uses only those distances that its metric can parse.
 fn distances() -> Vec<Json> {
     let mut all: Vec<Json> = [0, 1, 2, 3, 5, 100, 1_000_000].map(Json::from).to_vec();
     all.extend([1e-300, 1e-3, 0.1, 0.5, 2.5, 1e10, 1e300].map(Json::from));
@@ -46,8 +46,8 @@ fn deltas(curve: &serde_json::Map<String, Json>) -> Vec<f64> {
     let points = curve["profile"].as_array().unwrap();
     points.iter().map(|point| point[1].as_f64().unwrap()).collect()
 }
-/// Return whether one distance is at most another. Profiles are compared on their grid, with the
-/// precision of their computation. Each profile is an upper bound with a small relative error.
+/// Return whether one distance is at most another. Profiles are compared on their grid. Each
+/// profile is an upper bound with a small relative error, and the comparison allows for this error.
 fn at_most(less: &AnyDistance, more: &AnyDistance) -> bool {
     match (less.to_json(), more.to_json()) {
         (Json::Object(less), Json::Object(more)) => {
@@ -59,7 +59,8 @@ fn at_most(less: &AnyDistance, more: &AnyDistance) -> bool {
 /// Test the map of one signature. Return the number of distances with a bound.
 fn test(entry: &Entry, seed: u64) -> Result<usize, String> {
     let mut bounds = 0;
-    // Profiles take long to compute. So compute them once, and only for two types.
+    // Profiles take long to compute. So test only one object of each signature, and only for two
+    // types.
     let profiles = entry.to_string().contains("SmoothedMaxDivergence");
     if profiles
         && !["i32", "f64"].iter().any(|t| entry.to_string().contains(&format!("D=AtomDomain<{t}>")))

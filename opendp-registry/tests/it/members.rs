@@ -12,8 +12,8 @@ use opendp_registry::{Addition, Entry, Registry};
 
 use crate::signatures::{Built, builds, each, entries, grounds};
 
-/// Return the length of a release. For a map, return a constant, because the loss of a release
-/// covers its keys.
+/// Return the length of a release. For a map, return a constant, because the stated loss already
+/// covers the keys of the map.
 fn length(release: &AnyValue) -> usize {
     match release.downcast_ref::<BitVector>() {
         Ok(bits) => bits.len(),
@@ -32,8 +32,8 @@ fn test(entry: &Entry, grounds: &Grounds, seed: u64) -> Result<(), String> {
     for Built { made, told } in builds(entry, &mut draw)? {
         let measurement = made.measurement().map_err(|error| error.to_string())?;
         let members = grounds.members(measurement.input(), &mut draw)?;
-        // For this mechanism, the length of the release is the answer, and the loss covers the
-        // answer.
+        // For this mechanism, the length of the release is the answer, and the stated loss covers
+        // the answer.
         let stops = entry.name() == "make_above_threshold";
         let seen = |member: &AnyValue| -> Vec<Result<usize, String>> {
             let release = |_| {

@@ -14,8 +14,8 @@ use crate::clock::spent;
 use crate::valid_documents::documents;
 
 /// The longest processor time for all operations on one document. Tests are compiled with little
-/// optimisation, so the accounting is slower by a factor of about 5. The limit has another factor
-/// of 2 for slow machines.
+/// optimisation, so the accounting is slower by a factor of about 5. The limit includes another
+/// factor of 2 for slow machines.
 const TOO_LONG: Duration = Duration::from_secs(if cfg!(debug_assertions) { 20 } else { 2 });
 /// After this time, the answer counts as missing.
 const NEVER: Duration = Duration::from_secs(120);
@@ -115,8 +115,8 @@ fn ask(text: &str) -> Option<Constructed> {
     ];
     for value in values {
         match &made {
-            // Run the function only for few rows, because the time to make many rows is not
-            // limited.
+            // Do not run the function if its output has many rows, because the time to make these
+            // rows is not limited.
             Constructed::Transformation(t) if t.output().domain().records().is_none_or(few) => {
                 let value = t.input().domain().decode(&value);
                 if let Some(value) = value.ok().filter(|value| t.input().domain().member(value)) {

@@ -24,8 +24,8 @@ fn a_composition_repeats_members_and_is_tight_in_profiles() {
     let d_in = made.input().metric().decode(&json!(1)).unwrap();
     let profile = made.measure().profile(&made.map(&d_in).unwrap()).unwrap();
     let epsilon = profile.epsilon(1e-5).unwrap();
-    // At distance 1, the loss of noise on integers has only two values. So a binomial sum gives
-    // this epsilon.
+    // At distance 1, the privacy loss of noise on integers takes only two values. So a binomial sum
+    // gives this epsilon.
     assert!((4.306_791..4.306_82).contains(&epsilon), "{epsilon}");
     for wrong in [json!(-1), json!("two"), json!(1u64 << 40)] {
         assert_eq!(build(document("MaxDivergence", wrong)).unwrap_err().kind(), "Argument");
@@ -66,7 +66,8 @@ fn sampled_steps_compose_to_what_accountants_say() {
     }
 }
 /// Check values that come from a simple Fourier transform. The query is a sum of records from -1 to
-/// 1, and one record is replaced. A sample of one data set is compared with a sample of the other.
+/// 1, and one record is replaced. A sample of one data set is compared with a sample of the other
+/// data set.
 #[test]
 fn sampled_steps_of_data_of_one_size_count_replaced_records() {
     let rows = |size: Json| {

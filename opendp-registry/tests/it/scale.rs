@@ -40,8 +40,8 @@ fn names_resolve_from_sixteen_threads_while_others_are_added() {
             scope.spawn(move || {
                 go.wait();
                 let mut round = 0;
-                // Each thread uses its own names and one shared name. The results are first
-                // computed, and later cached.
+                // Each thread uses its own names and one shared name. The results are computed in
+                // the first round, and come from the cache in later rounds.
                 while round < 4 || !done.load(Ordering::SeqCst) {
                     for number in (thread..400).step_by(16).chain([7]) {
                         let args = Args::new().with("more", json!(1));
@@ -79,7 +79,7 @@ fn a_name_added_later_is_used_at_once_even_if_an_older_one_was_remembered() {
     for _ in 0..2 {
         assert!(is(&registry.make("it", &Args::new()).unwrap(), 1));
     }
-    // Now the exact name is registered. The exact name is preferred.
+    // From now on, the exact name is registered, and is preferred.
     registry.add(alias("it", 2)).unwrap();
     assert!(is(&registry.make("it", &Args::new()).unwrap(), 2));
     assert!(is(&registry.make("make_it", &Args::new()).unwrap(), 1));
@@ -89,7 +89,7 @@ const DEADLOCK: std::time::Duration = std::time::Duration::from_secs(120);
 
 #[test]
 fn a_description_may_use_the_registry_that_compares_it() {
-    // Only this constructor makes objects of the type. If a request has an object in the place of
+    // Only this constructor makes objects of the type. If a request states the type by an object of
     // the type, the registry calls this constructor. The call fails, so the result is not cached.
     let registry = Arc::new(Registry::trusting(&["opendp-measurements"]));
     let calls = Arc::new(AtomicUsize::new(0));
@@ -154,7 +154,7 @@ fn a_constructor_may_use_the_registry_that_calls_it() {
         }
         sender.send(()).unwrap();
     });
-    // In a deadlock, the test fails after this time.
+    // If there is a deadlock, the test fails after this time.
     assert!(receiver.recv_timeout(DEADLOCK).is_ok());
     assert_eq!(calls.load(Ordering::SeqCst), 42);
 }

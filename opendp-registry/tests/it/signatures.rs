@@ -69,7 +69,7 @@ pub(crate) fn grounds() -> Grounds {
         .with::<VectorDomain<AtomDomain<IBig>>, L2Distance<f64>>();
     trees(counts(maps(pairs!(grounds; f32 f64))))
 }
-/// Add the spaces of vectors of counts, which are the leaves of trees of sums. The type of
+/// Add the spaces of vectors of counts. Such a vector has the leaves of a tree of sums. The type of
 /// distances can differ from the type of leaves.
 fn trees(grounds: Grounds) -> Grounds {
     macro_rules! trees {

@@ -112,7 +112,7 @@ fn scores_of_which_the_least_is_best_are_not_chosen_by_the_largest() {
                 json!([scores, inside]),
                 json!([scores, called]),
             ] {
-                // The value null has its own error message here.
+                // For the value null, this constructor has its own error message.
                 let null = oriented.is_some_and(Json::is_null);
                 refused(integers(chain), &[orientation, if null { "null" } else { &said }]);
             }
@@ -121,7 +121,7 @@ fn scores_of_which_the_least_is_best_are_not_chosen_by_the_largest() {
         assert!(build(sized(choice(Some(&right)))).is_ok(), "{name}");
         refused(sized(choice(None)), &[orientation, &said]);
     }
-    // For other scores, both the largest and the smallest can be selected.
+    // For other scores, a selection can take the largest or the smallest score.
     let domain = json!({"vector_domain": {"atom_domain": {"T": "i32"}}});
     let metric = json!({"linf_distance": {"T": "i32"}});
     for largest in [

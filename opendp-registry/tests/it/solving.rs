@@ -113,7 +113,7 @@ fn no_noise_is_never_the_answer() {
     .unwrap();
     let error = solve(&choice, "t", json!(1), json!("Infinity")).unwrap_err();
     assert!(error.kind() == "Search" && error.to_string().contains("no noise"), "{error}");
-    // A bound of the data can be 0.
+    // The solved parameter can also be a bound of the data, and its value can be 0.
     let mut upper = document().json().clone();
     upper["chain"][2]["laplace"]["scale"] = json!(1.0);
     let upper = Document::new(upper).unwrap();

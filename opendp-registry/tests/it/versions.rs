@@ -145,11 +145,11 @@ fn a_document_of_today_states_the_versions_that_it_relies_on() {
     let call = json!({"constructor": "make_total", "args": {"range": [0, 9]}});
     let newest = Document::newest(call.clone(), &registry).unwrap();
     assert_eq!(newest.json()["packages"], json!({"acme-dp": 4}));
-    // The default of `unit` is the newest one, and not the default of version 1.
+    // The default of `unit` is the newest default, and not the default of version 1.
     assert_eq!(newest.build(&registry).unwrap().map(&json!(1)).unwrap(), json!(90));
     let unstated = Document::new(call).unwrap();
     assert_eq!(unstated.build(&registry).unwrap().map(&json!(1)).unwrap(), json!(9));
-    // A package that the document does not use is not stated.
+    // If the document does not use a package, it does not state the version of this package.
     let other = json!({"constructor": "make_bounded_int_split_sum", "args": {"bounds": [0, 9]}});
     let other = Document::newest(other, &registry).unwrap();
     assert_eq!((other.json().get("packages"), &other.json()["version"]), (None, &json!(1)));

@@ -28,7 +28,8 @@ fn what_is_written_is_read_again_with_the_same_map() {
             }
         };
         read += 1;
-        // The text has only calls of OpenDP. A text that is read and written again stays the same.
+        // The text contains only calls of OpenDP functions. If the text is read and written again,
+        // it stays the same.
         let again = Document::parse(&theirs.to_string()).unwrap();
         assert_eq!(again.to_opendp(Registry::global()).unwrap(), theirs);
         for d_in in &distances {
@@ -88,8 +89,8 @@ fn numbers_and_pairs_have_the_types_that_python_expects() {
         "space": {"domain": {"vector_domain": {"atom_domain": {"T": "i32"}}}, "metric": "symmetric_distance"},
         "chain": [{"clamp": {"bounds": [0.0, 1e1]}}],
     });
-    // A document can contain whole numbers in other forms, such as `1.0`, if its reader accepts
-    // them.
+    // A document can contain whole numbers in other forms, such as `1.0`, if the reader of
+    // documents accepts them.
     if let Ok(written) = written(&integers) {
         assert!(written.to_string().contains(r#""__tuple__":[0,10]"#), "{written}");
     }

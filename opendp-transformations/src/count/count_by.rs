@@ -33,9 +33,9 @@ use crate::{Key, Tally};
 /// A value without a key has count zero. If a record is added or removed, the count of its value
 /// changes by one, and no other count changes. In `d` such steps, at most `d` counts change, and
 /// the changes add up to at most `d`. So each count changes by at most `d`. Saturation at `m` does
-/// not increase the distance of two counts, and equal counts stay equal. The first two bounds are
-/// attained by `d` records of `d` different values. The last bound is attained by `d` records of
-/// one value.
+/// not increase the distance between two counts, and equal counts stay equal. The first two bounds
+/// are attained by `d` records of `d` different values. The last bound is attained by `d` records
+/// of one value.
 ///
 /// # Errors
 /// The map returns `FailedCast` when `d_in` does not fit `TV`.

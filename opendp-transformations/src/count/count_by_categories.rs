@@ -33,7 +33,7 @@ use crate::{Key, Tally};
 /// # Proof
 /// Categories are distinct, so a record is counted in at most one cell. If the record is added or
 /// removed, this cell changes by one, and no other cell changes. Saturation at `m` does not
-/// increase the distance of two counts. So the sum of the changes of all cells is at most the
+/// increase the distance between two counts. So the sum of the changes of all cells is at most the
 /// symmetric distance `d_in`. The Euclidean length of a vector is at most the sum of its absolute
 /// values. So the bound holds in both norms.
 ///
@@ -169,8 +169,8 @@ fn tallies<TOA: Tally>(counts: Vec<u64>) -> Result<Vec<TOA>> {
     Ok(counts.into_iter().map(TOA::saturating_count).collect())
 }
 
-/// The cell of each category in the state. The cells of categories start at one. Records in no
-/// category are counted in cell zero.
+/// The index of the cell of each category in the state. These indices start at one. Cell zero
+/// counts the records in no category.
 enum Places<L> {
     /// A list of the cells of all words in a short range. The range begins with the word `first`.
     Range {
@@ -195,8 +195,8 @@ impl<L: LongKey> Places<L> {
         Ok(range.unwrap_or(Places::Any(table)))
     }
 }
-/// List the cells of words in a short range. Return `None` if there is no word, or if the range is
-/// long.
+/// List the cells of words in a short range. Return `None` if the list is empty, or if the range is
+/// too long for the number of words.
 fn range<L>(words: Vec<u64>) -> Option<Places<L>> {
     let signed = || words.iter().map(|word| word.cast_signed());
     let (first, last) = (signed().min()?, signed().max()?);

@@ -31,11 +31,10 @@ use crate::{Key, count::table};
 /// Each step adds or removes one record. A step changes at most one value from absent to present,
 /// or from present to absent. Two data sets at symmetric distance `d` are `d` such steps apart. So
 /// their numbers of values differ by at most `d`. If each of two numbers is limited to at most `m`,
-/// their distance does not increase.
+/// the distance between them does not increase.
 ///
-/// If the size is known, a smaller bound would hold, but the map does not use the size; see
-/// `make_count`. In this case `d` is even, and `d / 2` records are replaced. Each replacement
-/// changes the count by at most one.
+/// If the size is known, a smaller bound holds: `d` is even, `d / 2` records are replaced, and each
+/// replacement changes the count by at most one. The map does not use this bound; see `make_count`.
 ///
 /// # Errors
 /// The map returns `FailedCast` when `d_in` does not fit `TO`.

@@ -8,8 +8,9 @@ use serde::{Deserialize, Serialize, de::DeserializeOwned};
 /// An atom that can be a key of a table, and that can be written with a partial result.
 ///
 /// A table stores a key in one of three [forms](Form). Code for tables is compiled once for all
-/// types with the same type `Long`. A type without words states `type Long = Self`, has the form
-/// `Form::Long(self)`, and returns the key of such a form.
+/// types with the same type `Long`. If no value of a type has a word or a double word, the type
+/// states `type Long = Self`. Then `form` returns `Form::Long(self)`, and `from_form` returns the
+/// key in such a form.
 pub trait Key: HashableAtom + Serialize + DeserializeOwned {
     /// The type of keys without a word and without a double word. It is [`NoLongKey`] if each value
     /// has a word or a double word.
@@ -36,13 +37,13 @@ pub enum Form<L> {
     /// Any other value.
     Long(L),
 }
-/// A type of keys without words.
+/// A type of keys without a word and without a double word.
 pub trait LongKey:
     Eq + Hash + Clone + Serialize + DeserializeOwned + Send + Sync + 'static
 {
 }
 impl<L: Eq + Hash + Clone + Serialize + DeserializeOwned + Send + Sync + 'static> LongKey for L {}
-/// The type of long keys if there are no long keys.
+/// The type `Long` for types without long keys. `NoLongKey` has no values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum NoLongKey {}
 

@@ -12,11 +12,11 @@ use crate::count::key::{Form, Key, LongKey};
 ///
 /// Keys that fit one or two words are stored in one array, next to their values. So a lookup costs
 /// one memory access. A lookup of a short text costs a second access, for its bytes. The place of a
-/// key depends on a seed that is drawn for each table. So crafted data cannot make the table slow.
-/// The contents of a table do not depend on the seed.
+/// key depends on a seed that is drawn for each table. An adversary does not know the seed, so
+/// crafted data cannot make the table slow. The contents of a table do not depend on the seed.
 ///
 /// A table does not depend on the type of its keys, but only on the type `L` of its long keys. So
-/// tables of all numbers share their code.
+/// the tables for all number types share one compiled code.
 pub(crate) struct Table<L, V> {
     words: Words<u64, V>,
     doubles: Words<u128, V>,
@@ -30,8 +30,8 @@ impl<L: LongKey, V: Default + Copy> Table<L, V> {
     pub(crate) fn new() -> Self {
         Table::with_bits(FIRST_BITS, FIRST_BITS)
     }
-    /// Make an empty table that has few collisions while it contains at most `keys` keys. The keys
-    /// have words, or all of them have not.
+    /// Make an empty table that has few collisions while it contains at most `keys` keys. Either
+    /// all keys have words, or no key has a word; `have_words` states which.
     pub(crate) fn with_room(keys: usize, have_words: bool) -> Self {
         let bits = (usize::BITS - keys.saturating_mul(8).leading_zeros()).max(FIRST_BITS);
         let (words, doubles) = if have_words { (bits, FIRST_BITS) } else { (FIRST_BITS, bits) };
@@ -135,7 +135,7 @@ fn foreign(name: fn() -> TypeName) -> Error {
     ))
 }
 
-/// A table as it is written.
+/// The form in which a table is written.
 #[derive(Serialize, Deserialize)]
 struct Saved<L, V> {
     words: Vec<(u64, V)>,

@@ -10,12 +10,12 @@ use opendp_core::{
 use crate::dataframe::select_column::column;
 use crate::rows::round_cast::{RoundCast, defaults};
 
-/// The label of a function of rows.
+/// A function that returns the label of a function of rows.
 pub(crate) type Words = Box<dyn Fn() -> String + Send + Sync>;
 
 /// Replace a column. Each new cell depends only on the old cell of the same row. The arguments of
-/// `cells` are the old cells of a chunk and the number of its rows. If the column is absent or has
-/// another type, the first argument is `None`.
+/// `cells` are the old cells of a chunk and the number of rows of the chunk. If the column is
+/// absent or has another type, the first argument is `None`.
 pub(crate) fn replaced<K, M, T>(
     input: Space<DataFrameDomain<K>, M>,
     name: K,

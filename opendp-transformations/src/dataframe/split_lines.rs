@@ -29,7 +29,8 @@ pub(crate) type Texts = VectorDomain<AtomDomain<String>>;
 /// `d_out = d_in`.
 ///
 /// # Proof
-/// The metric on texts is the symmetric distance of their lines, and these lines are the output.
+/// The metric on texts is the symmetric distance between their lines, and these lines are the
+/// output.
 ///
 /// # Errors
 /// None.

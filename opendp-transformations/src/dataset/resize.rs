@@ -33,9 +33,9 @@ use crate::dataset::resize::sample::Sample;
 /// work. Each core keeps at most `size` records. If a core gets more records, it keeps a uniform
 /// choice of its records (see `sample.rs`). At the end, the choice is put into a uniform order. The
 /// result has the same distribution as the first `size` records of a uniform order. The proof uses
-/// this second description. If the metric depends on the order, the data can arrive in chunks, in
-/// order, and the first `size` records are kept. In this case there are no partial results, because
-/// partial results are merged in any order.
+/// this second description of the result. If the metric depends on the order, the data can arrive
+/// in chunks, in order, and the first `size` records are kept. In this case there are no partial
+/// results, because partial results are merged in any order.
 ///
 /// # Postcondition
 /// The output has `size` records. Each record of the output is a record of the input or `constant`.
@@ -43,13 +43,13 @@ use crate::dataset::resize::sample::Sample;
 ///
 /// # Map
 /// `d_out = 2 * d`. If the metric of the input counts replaced records, `d` is `2 * d_in`.
-/// Otherwise `d` is `d_in`. The map bounds the distance of random outputs whose draws are coupled,
-/// as in [`make_ordered_random`](crate::make_ordered_random).
+/// Otherwise `d` is `d_in`. The map bounds the distance between random outputs whose draws are
+/// coupled, as in [`make_ordered_random`](crate::make_ordered_random).
 ///
 /// # Proof
-/// Let one record `r` be added to `n` records. Let `pad` be the records, followed by copies of the
-/// constant up to `size`. There are two cases. If `n < size`, `r` replaces one copy in `pad`. If
-/// `n >= size`, `r` is added to `pad`.
+/// Let one record `r` be added to `n` records. Let `pad` be the list of the records, followed by
+/// copies of the constant up to `size`. There are two cases. If `n < size`, `r` replaces one copy
+/// in `pad`. If `n >= size`, `r` is added to `pad`.
 ///
 /// *Ordered input.* In the first case, `r` is inserted and the last copy is deleted. In the second
 /// case, if `r` is not among the first `size` records, the output does not change. Otherwise `r` is
@@ -63,19 +63,19 @@ use crate::dataset::resize::sample::Sample;
 /// continue as for ordered input.
 ///
 /// *Unordered input and output.* In the first case, `n + 1 <= size`, so no order is drawn, and one
-/// copy is replaced. In the second case, couple the draws as before. If `n = size`, no order is
-/// drawn for the smaller data set. The output contains all records of the smaller data set, which
-/// are its first `size` records in every order.
+/// copy is replaced. In the second case, couple the draws as in the previous paragraph. If
+/// `n = size`, no order is drawn for the smaller data set. The output contains all records of the
+/// smaller data set, which are its first `size` records in every order.
 ///
 /// For larger distances, change one record at a time. The couplings of successive data sets combine
 /// into one coupling, and the distances add up.
 ///
 /// # Errors
 /// `MakeTransformation` when `size` is 0, or when `constant` is not a member of the element domain.
-/// `MakeTransformation` when `MO` counts replaced records; instead, use `make_metric_bounded`
-/// afterwards. The map returns `Overflow` when its value does not fit `u32`. A run returns
-/// `NoEntropy` when the operating system provides no random bits. A run returns `FailedFunction`
-/// when there is not enough memory for `size` records.
+/// `MakeTransformation` when `MO` counts replaced records; to count replaced records, use
+/// `make_metric_bounded` afterwards. The map returns `Overflow` when its value does not fit `u32`.
+/// A run returns `NoEntropy` when the operating system provides no random bits. A run returns
+/// `FailedFunction` when there is not enough memory for `size` records.
 ///
 /// ```
 /// # use opendp_core::*;
@@ -153,7 +153,7 @@ impl<T: Atom> Resize<T> {
     fn fill(&self, records: &mut Vec<T>) -> Result<()> {
         let missing = self.size.saturating_sub(records.len());
         // The bytes of a text are allocated separately. Try to reserve memory for these bytes,
-        // because a single clone cannot report a failure.
+        // because a clone cannot report that memory is missing.
         let elsewhere = match self.constant.to_json() {
             Json::String(text) => missing.saturating_mul(text.len()),
             _ => 0,

@@ -38,9 +38,9 @@ impl OrderedMetric for HammingDistance {
 /// `d_out = d_in`.
 ///
 /// # Proof
-/// Take the insertions and deletions that convert one sequence into another. These changes add and
-/// remove the same number of records of the multiset. Now take the replacements at all positions
-/// that differ. These changes replace the same number of records of the multiset.
+/// Take the insertions and deletions that convert one sequence into another. In the multiset of the
+/// records, these changes add and remove the same number of records. Now take the replacements at
+/// all positions that differ. In the multiset, these changes replace the same number of records.
 ///
 /// # Errors
 /// `MetricSpace` when the metric is not defined on the domain.

@@ -46,11 +46,12 @@ impl Alpha {
             "alpha: expected a fraction in [0, 1], found {numerator}/{denominator}"
         )))
     }
-    /// Return the unit of quantile scores at this level, which is called alpha. A score is a
-    /// distance of ranks times this unit.
+    /// Return the unit of quantile scores at this level. A score is a distance between ranks, times
+    /// this unit.
     ///
-    /// The unit is the denominator of alpha, after [`make_quantile_score_candidates`] has rounded
-    /// alpha. The rounding depends on the size of the data, which is unknown if `size` is `None`.
+    /// The level is also called alpha. The unit is the denominator of alpha, after
+    /// [`make_quantile_score_candidates`] has rounded alpha. The rounding depends on the size of
+    /// the data, which is unknown if `size` is `None`.
     ///
     /// ```
     /// # use opendp_transformations::Alpha;
@@ -92,7 +93,7 @@ impl Alpha {
     }
 }
 
-/// When the size of the data is unknown, the denominators of levels are below this limit.
+/// When the size of the data is unknown, the denominators of levels are at most this limit.
 const DENOMINATORS: u64 = 10_000;
 
 /// A fraction from zero to one.

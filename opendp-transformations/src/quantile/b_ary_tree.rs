@@ -40,21 +40,21 @@ use opendp_core::{
 /// # Proof
 /// Vectors at a finite distance have the same length, so their trees have the same length. Let `v`
 /// be the difference of the leaves of two trees, with zero for leaves without a count. Dropping
-/// counts does not increase the distance of two vectors. First suppose that no sum saturates. Take
-/// the layer whose nodes have `k = b^j` leaves each, and let `w` be the difference of the two trees
-/// in this layer. Each entry of `w` is a sum of `k` entries of `v`, and each leaf is below exactly
-/// one node of the layer.
+/// counts does not increase the distance between two vectors. First suppose that no sum saturates.
+/// Take the layer whose nodes have `k = b^j` leaves each, and let `w` be the difference of the two
+/// trees in this layer. Each entry of `w` is a sum of `k` entries of `v`. Each leaf is below
+/// exactly one node of the layer.
 ///
-/// In L1, `|w| <= |v|`, because a sum is at most the sum of the absolute values. There are `layers`
-/// layers. In L2, `|w|^2 <= k |v|^2`. This bound follows from the Cauchy-Schwarz inequality,
-/// `(v_1 + ... + v_k)^2 <= k (v_1^2 + ... + v_k^2)`. The factors `k` of all layers add up to
-/// `1 + b + ... + b^(layers - 1) = (b^layers - 1) / (b - 1)`. If all leaves change by the same
-/// amount, the bound is attained.
+/// In L1, `|w| <= |v|`, because the absolute value of a sum is at most the sum of the absolute
+/// values. There are `layers` layers. In L2, `|w|^2 <= k |v|^2`. This bound follows from the
+/// Cauchy-Schwarz inequality, `(v_1 + ... + v_k)^2 <= k (v_1^2 + ... + v_k^2)`. The factors `k` of
+/// all layers add up to `1 + b + ... + b^(layers - 1) = (b^layers - 1) / (b - 1)`. If all leaves
+/// change by the same amount, the bound is attained.
 ///
-/// Saturation is applied to each exact sum separately. Saturation does not increase the distance of
-/// two numbers. So the absolute value of each entry of the difference does not increase, and the
-/// norm does not increase. (It would also be correct to saturate at each layer, but not to wrap
-/// around.)
+/// Saturation is applied to each exact sum separately. Saturation does not increase the distance
+/// between two numbers. So the absolute value of each entry of the difference does not increase,
+/// and the norm does not increase. (It would also be correct to saturate at each layer, but not to
+/// wrap around.)
 ///
 /// # Errors
 /// `MakeTransformation` when `leaf_count` is 0, or when `branching_factor` is below 2.
@@ -87,7 +87,7 @@ where
 
 /// A norm for trees of counts. The norm of the leaves gives a bound on the norm of all nodes.
 pub trait TreeNorm: Metric {
-    /// Bound the norm of all nodes, given a bound on the norm of the leaves.
+    /// Return an upper bound on the norm of all nodes, given a bound on the norm of the leaves.
     ///
     /// # Errors
     /// `Overflow` or `FailedCast` when the bound does not fit its type.
@@ -120,7 +120,7 @@ where
     }
 }
 
-/// Register trees under a norm, for each number type of a distance.
+/// Register trees whose metric is this norm, for each number type of the distance.
 macro_rules! norm_of_any_number {
     ($norm:ident: $($number:ty)*) => {
         register! {

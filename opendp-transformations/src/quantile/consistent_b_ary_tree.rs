@@ -33,7 +33,7 @@ use opendp_core::{Atom, Error, Function, Result};
 /// from its own count and the nodes below it. The second pass goes downward. For each node, take
 /// the difference between the node and the sum of its children. This pass distributes the
 /// difference to the children, in proportion to their variances. The result is the least squares
-/// solution if the children must add up to the node.
+/// solution under the condition that the children of each node add up to the node.
 ///
 /// # Errors
 /// `MakeTransformation` when `branching_factor` is below 2.

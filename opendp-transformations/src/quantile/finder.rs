@@ -10,12 +10,12 @@ use spread::{Kind, Spread};
 
 /// Finds the position of a number among strictly increasing numbers.
 ///
-/// A function maps numbers to buckets and never decreases: if `a` is in a lower bucket than `b`,
-/// then `a < b`. So a number is compared only with the numbers in its own bucket. A table states
-/// where these numbers are. The function needs no other property, so it can round in any way. The
-/// finder tries a few functions, and takes the function that spreads the numbers best; see
-/// [`Spread`]. If no function spreads the numbers well, a bucket contains many numbers. The search
-/// then takes about as many steps as a search without buckets.
+/// The finder uses a function that maps numbers to buckets and never decreases: if `a` is in a
+/// lower bucket than `b`, then `a < b`. So a number is compared only with the numbers in its own
+/// bucket. A table states where these numbers are. The function needs no other property, so it can
+/// round in any way. The finder tries a few functions, and takes the function that spreads the
+/// numbers best; see [`Spread`]. If no function spreads the numbers well, a bucket contains many
+/// numbers. The search then takes about as many steps as a search without buckets.
 ///
 /// The work for a row is the computation of its bucket, one access to a table, two comparisons, and
 /// one increment. The table has 16 bytes for each bucket.
@@ -28,7 +28,8 @@ enum Search<T> {
     /// No bucket contains two numbers. Each bucket has an entry with a number to compare with. If
     /// the bucket contains a number, the entry has this number. Otherwise the entry has the first
     /// number after the bucket, or the last number if there is no later number. The entry also
-    /// states the cell of the rows below that number. The count of buckets is a power of two.
+    /// states the cell of the rows that are below its number. The count of buckets is a power of
+    /// two.
     One(Vec<(T, u32)>),
     Some {
         /// The sorted numbers, followed by repetitions of the last number.
@@ -46,9 +47,9 @@ enum Search<T> {
 /// The number of rows that are searched together, so that their memory accesses overlap.
 pub(crate) const LANES: usize = 64;
 
-/// The number of buckets is between one and four times the count of numbers. The number is
-/// `BUCKETS` instead if fewer numbers share a bucket then. There are at most `MOST_BUCKETS`
-/// buckets, so that the table fits the nearest cache.
+/// The number of buckets is one, two or four times the count of numbers, rounded up to a power of
+/// two. If numbers still share a bucket, at least `BUCKETS` buckets are tried. There are at most
+/// `MOST_BUCKETS` buckets, so that the table fits a cache.
 const BUCKETS: usize = 1 << 12;
 const MOST_BUCKETS: usize = 1 << 18;
 /// If there are at most `FEW` buckets, rows are counted in the nearest cache. At most `MOST_GROUPS`
@@ -155,9 +156,9 @@ impl<T: Number> Finder<T> {
             counts.add(cells.iter().copied());
         }
     }
-    /// Each bucket has `TURNS` groups of counters, and the rows alternate between these groups. The
-    /// counters of a group count the rows below, equal to and above the number stored in the
-    /// bucket's entry. A group has four places, so shifts compute the index of a counter.
+    /// Each bucket has `TURNS` groups of counters, and the rows alternate between these groups. A
+    /// group counts the rows below, equal to, and above the number in the entry of the bucket. A
+    /// group has four places, so shifts compute the index of a counter.
     #[inline(always)]
     fn places(&self, entries: &[(T, u32)], groups: &[[T; LANES]]) -> [u32; PLACES] {
         let mut counts = [0; PLACES];

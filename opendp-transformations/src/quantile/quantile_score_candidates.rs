@@ -33,11 +33,11 @@ use crate::symmetric::Records;
 ///
 /// `|(b - a) * #(x < c) - a * #(x > c)| = |b * #(x < c) - a * (n - #(x = c))|`,
 ///
-/// The score is the distance of the rank of `c` from the ideal rank, times `b`. The score is
+/// The score is the distance between the rank of `c` and the ideal rank, times `b`. The score is
 /// computed exactly in 128 bits. A score that does not fit `u64` becomes the largest `u64`. The
-/// counts themselves are not limited. If `#(x < c)` and `n - #(x = c)` were limited separately,
-/// only one of these two numbers could reach its limit. Then one record could change the score by
-/// more than the map states.
+/// counts themselves are not limited. Suppose that `#(x < c)` and `n - #(x = c)` were limited
+/// separately. Then it could happen that only one of these two numbers reaches its limit. In this
+/// case, one record could change the score by more than the map states.
 ///
 /// # Postcondition
 /// The output contains the score of each candidate, in the same order. The output space states that
@@ -59,8 +59,8 @@ use crate::symmetric::Records;
 ///
 /// *Unknown size.* Let a record `x` be added. Then `t(c)` changes by `b - a` if `x < c`, by `-a` if
 /// `x > c`, and by zero if `x = c`. If `x` is removed, the change has the opposite sign. The
-/// absolute value and saturation do not increase the distance of two numbers. So each score changes
-/// by at most `max(a, b - a)`. In `d` such steps, each score changes by at most
+/// absolute value and saturation do not increase the distance between two numbers. So each score
+/// changes by at most `max(a, b - a)`. In `d` such steps, each score changes by at most
 /// `d * max(a, b - a)`.
 ///
 /// *Known size.* The data sets are `floor(d / 2)` replacements apart. Let `x` be replaced by
@@ -133,9 +133,10 @@ register! {
 pub trait ScoreDistance:
     Metric<Distance = u64> + Default + MetricOn<VectorDomain<AtomDomain<u64>>>
 {
-    /// Bound the distance, given the largest change of any score. `in_one_direction` is true if the
-    /// changes are sums of steps, and all scores of a step change in one direction. The largest
-    /// changes of the steps must then add up to at most `change`.
+    /// Return an upper bound on the distance, given the largest change of any score.
+    /// `in_one_direction` is true if the changes are sums of steps, and in each step all scores
+    /// change in one direction. The largest changes of the steps must then add up to at most
+    /// `change`.
     ///
     /// # Errors
     /// `Overflow` when the bound does not fit `u64`.

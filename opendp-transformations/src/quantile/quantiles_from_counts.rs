@@ -120,8 +120,7 @@ fn quantile<T: Number>(
 ) -> T {
     let pair = place.and_then(|(bin, share)| Some((edges.get(bin)?, edges.get(bin + 1)?, share)));
     let Some((lower, upper, share)) = pair else {
-        // There are two cases. There is only one edge and therefore no bin, or no bin reaches the
-        // share.
+        // Either there is only one edge and therefore no bin, or no bin reaches the share.
         return edges.last().copied().unwrap_or_else(T::zero);
     };
     if interpolation == Interpolation::Nearest {

@@ -24,8 +24,8 @@ impl<T: Atom + Number> QuantileScores<T> {
         let finder = Finder::new(&candidates);
         QuantileScores { candidates, alpha, finder }
     }
-    /// Return the distance of the rank of a candidate from the ideal rank, times the denominator of
-    /// alpha.
+    /// Return the distance between the rank of a candidate and the ideal rank, times the
+    /// denominator of alpha.
     fn score(&self, below: u64, above: u64) -> u64 {
         let Fraction { numerator, denominator } = self.alpha;
         // A product of two numbers of 64 bits fits 128 bits.

@@ -22,20 +22,20 @@ use crate::rows::impute_uniform_float::uniform::Uniform;
 ///
 /// # Function
 /// Let `X` be a real number that is uniform on `[lower, upper]`. The function draws the float
-/// nearest to `X`, exactly. So the probability of each float is the share of the interval that
-/// rounds to this float. Both bounds can occur. Each NaN is replaced by a new draw from the secure
-/// source.
+/// nearest to `X`. The draw is exact: the probability of each float is the share of the interval
+/// that rounds to this float. Both bounds can occur. Each NaN is replaced by a new draw from the
+/// secure source.
 ///
 /// # Postcondition
 /// The output has one record for each record of the input, in the same order. A NaN becomes a
 /// number within `bounds`. All other records do not change. No record of the output is NaN. The
 /// bounds of the element domain are dropped, because `bounds` can be wider. The size does not
-/// change. Two runs give different outputs. The time of a run increases with the number of NaN
+/// change. Two runs can give different outputs. The time of a run increases with the number of NaN
 /// records.
 ///
 /// # Map
-/// `d_out = d_in`. The map bounds the distance of outputs whose draws are coupled, as the proof
-/// describes.
+/// `d_out = d_in`. The map bounds the distance between outputs whose draws are coupled, as the
+/// proof describes.
 ///
 /// # Proof
 /// The output is random, so the claim is about distributions; see

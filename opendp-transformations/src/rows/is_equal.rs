@@ -24,9 +24,10 @@ use crate::rows::each::{call, each, rows};
 /// # Proof
 /// The output of a record depends only on that record. Suppose that a record of the input is added,
 /// inserted, removed, deleted or replaced. Then the same change happens to one record of the
-/// output, at the same place. If an old and a new record have the same output, a replacement does
-/// not change the output. Now take a shortest sequence of changes from one input to another, in any
-/// dataset metric. The outputs then change in a sequence that is at most as long.
+/// output, at the same place. If the old and the new record have the same output, a replacement
+/// does not change the output. Now take a shortest sequence of changes from one input to another,
+/// in any dataset metric. This sequence gives a sequence of changes from one output to the other
+/// that is at most as long.
 ///
 /// # Errors
 /// `MetricSpace` when the metric is not defined on the output domain. Every dataset metric of this

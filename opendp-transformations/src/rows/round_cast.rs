@@ -14,7 +14,7 @@ use opendp_core::{Atom, Result};
 /// | `String` | number | the number, if the whole text parses as a number, without spaces around it; otherwise `None` |
 /// | `String` | `bool` | `true` if the text is not empty |
 ///
-/// Equal values have equal results. In a metric, `0.0` equals `-0.0`, and all NaN are equal.
+/// Equal values have equal results. Metrics treat `0.0` and `-0.0` as equal, and all NaN as equal.
 /// Therefore a text never shows the sign of zero.
 pub trait RoundCast<TI>: Sized {
     /// Cast a value, or return `None` when no value of this type represents the result.

@@ -30,13 +30,14 @@ use crate::{Pairwise, Sequential};
 /// finite bounds and are not NaN.
 ///
 /// # Function
-/// The bounds of each part have a width. The distance of a part from its lower bound is rounded to
-/// a multiple of about `2^-51` of this width. The covariance of these multiples is a quotient of
-/// integers. Let `g` be the spacing of floats of type `T` at the largest possible covariance. The
-/// quotient is rounded toward zero to a multiple of `g`.
+/// For each part, let `w` be the width of its bounds. The distance between the part and its lower
+/// bound is rounded to a multiple of about `2^-51 w`. The covariance of these multiples is a
+/// quotient of integers. Let `g` be the spacing of floats of type `T` at the largest possible
+/// covariance. The quotient is rounded toward zero to a multiple of `g`.
 ///
 /// # Postcondition
-/// The output is the covariance, within the precision above. The output is never NaN or infinite.
+/// The output is the covariance, with the rounding described above. The output is never NaN or
+/// infinite.
 ///
 /// # Map
 /// Let `n` be the number of records, and `W` and `W'` the widths of the bounds. If the metric
@@ -45,24 +46,24 @@ use crate::{Pairwise, Sequential};
 /// exactly, rounded up to a multiple of `g`, and then rounded up to a float.
 ///
 /// # Proof
-/// Let `R` and `R'` be the widths of the bounds, counted in multiples and rounded up. The first
-/// parts are integers from `0` to `R`, and the second parts are integers from `0` to `R'`. Each
-/// part has a deviation from its mean. Let `C` be the sum of the products of both deviations of a
-/// record. Let one record `(x, y)` be replaced. Let `(m, m')` be the mean of the other records. Let
-/// `C'` be the sum of products of deviations of these other records. Then
-/// `C = C' + (n - 1) / n * (x - m) (y - m')`. The product `(x - m) (y - m')` is bilinear, so its
-/// extremes are at the corners of the range of `(x, y)`. The positive extremes are `m m'` and
-/// `(R - m)(R' - m')`. The negative extremes are `-m (R' - m')` and `-(R - m) m'`. The difference
-/// of a positive and a negative extreme is `m R'`, `(R - m) R'`, `R m'` or `R (R' - m')`. So this
-/// difference is at most `R R'`. If `k` records are replaced, `C` changes by at most
-/// `k (n - 1) / n * R R'`.
+/// Use the spacings of the multiples as units. In these units, let `R` and `R'` be the widths of
+/// the bounds, rounded up. The first parts are integers from `0` to `R`, and the second parts are
+/// integers from `0` to `R'`. Each part has a deviation from its mean. Let `C` be the sum of the
+/// products of both deviations of a record. Let one record `(x, y)` be replaced. Let `(m, m')` be
+/// the mean of the other records. Let `C'` be the sum of products of deviations of these other
+/// records. Then `C = C' + (n - 1) / n * (x - m) (y - m')`. The product `(x - m) (y - m')` is
+/// bilinear, so its extremes are at the corners of the range of `(x, y)`. The positive extremes are
+/// `m m'` and `(R - m)(R' - m')`. The negative extremes are `-m (R' - m')` and `-(R - m) m'`. The
+/// difference between a positive and a negative extreme is `m R'`, `(R - m) R'`, `R m'` or
+/// `R (R' - m')`. So this difference is at most `R R'`. If `k` records are replaced, `C` changes by
+/// at most `k (n - 1) / n * R R'`.
 ///
 /// There is a second bound. By the Cauchy-Schwarz inequality, `C^2` is at most the product of the
 /// two sums of squared deviations. Each of these sums is at most `floor(n / 2) ceil(n / 2) / n`
-/// times the square of its range (`deviations.rs`). So the distance of two values of `C` is at most
-/// `2 floor(n / 2) ceil(n / 2) / n * R R'`. Suppose that a multiple of `g` bounds the difference of
-/// two results. The file `grid.rs` proves that this multiple also bounds the difference of the
-/// rounded results.
+/// times the square of its range (`deviations.rs`). So the distance between two values of `C` is at
+/// most `2 floor(n / 2) ceil(n / 2) / n * R R'`. Suppose that two results differ by at most a
+/// multiple of `g`. The file `grid.rs` proves that the rounded results also differ by at most this
+/// multiple.
 ///
 /// # Errors
 /// `MakeTransformation` when the size is unknown, or when it is not above `ddof`.
@@ -187,8 +188,8 @@ fn overflow(d_in: u32) -> Error {
     ))
 }
 
-/// The exact sum of the first parts, the exact sum of the second parts, and the exact sum of the
-/// products of both parts. All parts are counted in multiples.
+/// Three exact sums: of the first parts, of the second parts, and of the products of both parts.
+/// Each part is the integer to which [`Offset`] maps it.
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 struct Products {
     first: u128,

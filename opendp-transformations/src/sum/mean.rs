@@ -26,12 +26,12 @@ use crate::symmetric::{Aggregate, Records, through_symmetric};
 /// finite bounds and not NaN: use `make_clamp` first.
 ///
 /// # Function
-/// Each record is rounded to a multiple of about `2^-51` of the larger bound. These multiples are
-/// added exactly. Let `g` be the spacing of floats of type `T` at the larger bound. The sum,
-/// divided by the number of records, is rounded toward zero to a multiple of `g`.
+/// Let `m` be the larger magnitude of the two bounds. Each record is rounded to a multiple of about
+/// `2^-51 m`. These multiples are added exactly. Let `g` be the spacing of floats of type `T` at
+/// `m`. The sum, divided by the number of records, is rounded toward zero to a multiple of `g`.
 ///
 /// # Postcondition
-/// The output is the mean, within the precision above. The output is never NaN or infinite.
+/// The output is the mean, with the rounding described above. The output is never NaN or infinite.
 ///
 /// # Map
 /// Let `n` be the number of records, and `[L, U]` the bounds. If the metric counts replaced
@@ -40,14 +40,15 @@ use crate::symmetric::{Aggregate, Records, through_symmetric};
 /// and then rounded up to a float.
 ///
 /// # Proof
-/// Let `L <= U` be the bounds, rounded outward to multiples. Two data sets of the same size at
-/// symmetric distance `d` differ in `floor(d / 2)` replaced records. So their exact quotients
-/// `a >= b` differ by at most `floor(d / 2) * (U - L) / n`. Rounding toward zero to multiples of
-/// `g` moves numbers of different signs closer. For numbers of the same sign, rounding increases
-/// `a - b` to at most the next multiple of `g`. The rounded bounds are at most `2^p * g`, for a
-/// mantissa of `p` bits. So each rounded quotient is a float, or it exceeds the largest float. A
-/// quotient that exceeds the largest float is replaced by the largest float. The replacement does
-/// not increase the distance of two quotients.
+/// Let `L <= U` be the bounds, rounded outward to multiples of the spacing to which records are
+/// rounded. Two data sets of the same size at symmetric distance `d` differ in `floor(d / 2)`
+/// replaced records. So their exact quotients `a >= b` differ by at most
+/// `floor(d / 2) * (U - L) / n`. Rounding toward zero to multiples of `g` moves numbers of
+/// different signs closer together. For numbers of the same sign, rounding increases `a - b` to at
+/// most the next multiple of `g`. The rounded bounds are at most `2^p * g`, for a mantissa of `p`
+/// bits. So each rounded quotient is a float, or it exceeds the largest float. A quotient that
+/// exceeds the largest float is replaced by the largest float. The replacement does not increase
+/// the distance between two quotients.
 ///
 /// # Errors
 /// `MakeTransformation` when the size is unknown or zero, or when a bound is infinite.
@@ -120,7 +121,8 @@ impl Grid {
         }
         let smallest = T::from_dyadic(&1_i32.to_ibig(), i64::MIN / 2, Rounding::Up).to_f64();
         let lowest = dyadic(smallest).map_or(0, |(_, exponent)| i64::from(exponent));
-        // Choose the smallest spacing for which a mantissa can represent the larger bound.
+        // Choose the smallest spacing for which a mantissa can represent the larger magnitude of
+        // the two bounds.
         let bits = u64::BITS - lattice.magnitude().saturating_sub(1).leading_zeros();
         let lattice = i64::from(lattice.exponent());
         let exponent = (lattice + i64::from(bits) - i64::from(T::MANTISSA_BITS)).max(lowest);
@@ -130,7 +132,8 @@ impl Grid {
         let divisor = divisor.saturating_mul(power(exponent - lattice));
         Ok(Grid { exponent, factor: power(lattice - exponent), divisor })
     }
-    /// Bound the change of the mean at symmetric distance `d_in`, in units of `g`.
+    /// Return an upper bound on the change of the mean at symmetric distance `d_in`, in units of
+    /// `g`.
     fn sensitivity(&self, d_in: u32, range: u64) -> u128 {
         let change = u128::from(d_in / 2) * u128::from(range);
         (change * self.factor).div_ceil(self.divisor)
@@ -152,7 +155,7 @@ fn overflow(d_in: u32) -> Error {
     Error::Overflow(format!("bounds: the sensitivity of the mean at distance {d_in} is not finite"))
 }
 
-/// The fold of the mean. The state is the exact sum, as a multiple of the spacing of the lattice.
+/// The fold of the mean. The state is the exact sum, in units of the spacing of the lattice.
 struct Mean<T> {
     lattice: Lattice,
     grid: Grid,

@@ -23,14 +23,14 @@ use crate::{Pairwise, Sequential};
 /// finite bounds and not NaN: use `make_clamp` first.
 ///
 /// # Function
-/// Let `w` be the width of the bounds. The distance of each record from the lower bound is rounded
-/// to a multiple of about `2^-51 w`. The sum of squared deviations of these multiples is a quotient
-/// of integers. Let `g` be the spacing of floats of type `T` at the largest possible result. The
-/// quotient is rounded toward zero to a multiple of `g`.
+/// Let `w` be the width of the bounds. The distance between each record and the lower bound is
+/// rounded to a multiple of about `2^-51 w`. The sum of squared deviations of these multiples is a
+/// quotient of integers. Let `g` be the spacing of floats of type `T` at the largest possible
+/// result. The quotient is rounded toward zero to a multiple of `g`.
 ///
 /// # Postcondition
-/// The output is the sum of squared deviations, within the precision above. The output is never
-/// negative, NaN or infinite.
+/// The output is the sum of squared deviations, with the rounding described above. The output is
+/// never negative, NaN or infinite.
 ///
 /// # Map
 /// Let `n` be the number of records, and `[L, U]` the bounds. If the metric counts replaced
@@ -42,9 +42,9 @@ use crate::{Pairwise, Sequential};
 /// Two data sets of the same size at distance `d_in` differ in at most `k` replaced records. The
 /// range of the multiples is the width of the bounds, rounded up. The file `deviations.rs` proves
 /// that the results for the multiples differ by at most `a (n - a) / n` times the square of this
-/// range. The file also proves that no smaller bound holds. Suppose that a multiple of `g` bounds
-/// the difference of two results. The file `grid.rs` proves that this multiple also bounds the
-/// difference of the rounded results.
+/// range. The file also proves that no smaller bound holds. Suppose that two results differ by at
+/// most a multiple of `g`. The file `grid.rs` proves that the rounded results also differ by at
+/// most this multiple.
 ///
 /// # Errors
 /// `MakeTransformation` when the size is unknown or zero, or when a bound is infinite.

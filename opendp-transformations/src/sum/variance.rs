@@ -26,14 +26,14 @@ use crate::{Pairwise, Sequential};
 /// within finite bounds and not NaN: use `make_clamp` first.
 ///
 /// # Function
-/// Let `w` be the width of the bounds. The distance of each record from the lower bound is rounded
-/// to a multiple of about `2^-51 w`. The variance of these multiples is a quotient of integers. Let
-/// `g` be the spacing of floats of type `T` at the largest possible variance. The quotient is
-/// rounded toward zero to a multiple of `g`.
+/// Let `w` be the width of the bounds. The distance between each record and the lower bound is
+/// rounded to a multiple of about `2^-51 w`. The variance of these multiples is a quotient of
+/// integers. Let `g` be the spacing of floats of type `T` at the largest possible variance. The
+/// quotient is rounded toward zero to a multiple of `g`.
 ///
 /// # Postcondition
-/// The output is the variance, within the precision above. The output is never negative, NaN or
-/// infinite.
+/// The output is the variance, with the rounding described above. The output is never negative, NaN
+/// or infinite.
 ///
 /// # Map
 /// Let `n` be the number of records, and `[L, U]` the bounds. If the metric counts replaced
@@ -48,8 +48,8 @@ use crate::{Pairwise, Sequential};
 /// deviations of the multiples. The file `deviations.rs` proves that these sums differ by at most
 /// `a (n - a) / n` times the square of this range. The file also proves that no smaller bound
 /// holds. Division by a public number scales the sums and the bound by the same factor. Suppose
-/// that a multiple of `g` bounds the difference of two results. The file `grid.rs` proves that this
-/// multiple also bounds the difference of the rounded results.
+/// that two results differ by at most a multiple of `g`. The file `grid.rs` proves that the rounded
+/// results also differ by at most this multiple.
 ///
 /// # Errors
 /// `MakeTransformation` when the size is unknown, zero, or not above `ddof`. `MakeTransformation`

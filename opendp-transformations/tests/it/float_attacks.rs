@@ -137,7 +137,7 @@ fn usual_sums_are_moved_further() {
         assert!(found.contains("at distance"), "{found}");
     }
     // Round once, to the nearest float, and claim the map of an exact sum. Rounding can increase
-    // the distance of two sums by half of the spacing.
+    // the distance between two sums by half of the spacing.
     let bounds = (BIG, BIG + 2.0);
     let nearest = |rows: &[f64]| {
         let total: f64 = rows.iter().map(|x| clamped(bounds, *x) - BIG).sum();

@@ -1,5 +1,5 @@
-//! Tests that a function accepts a partial result only if the partial result is from a function
-//! with the same steps and spaces.
+//! Tests that a function accepts a partial result only from a function with the same steps and
+//! spaces.
 
 use opendp_core::{
     AbsoluteDistance, Atom, AtomDomain, Bounds, Carrier, Chunk, Column, ColumnDomain, DataFrame,

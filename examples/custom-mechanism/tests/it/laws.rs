@@ -7,7 +7,7 @@ use custom_mechanism::{
 use opendp_core::laws::{Broken, Claim, Draw, Grounds, Trial, Tried, private};
 use opendp_core::{Space, StabilityMap, Transformation};
 
-/// Every law of a transformation that is known by its erased form alone.
+/// Check every law of a transformation, by its erased form alone.
 fn laws(transformation: &opendp_core::erased::AnyTransformation) -> Result<Tried, Broken> {
     let grounds = Grounds::new().with::<GraphDomain, EdgeDistance>().numbers::<i64, i64>();
     grounds.check(transformation, &mut Draw::new(17))
@@ -18,7 +18,7 @@ fn graphs(nodes: u32) -> Space<GraphDomain, EdgeDistance> {
 fn flip(probability: f64) -> FlipProbability {
     FlipProbability::new(probability).unwrap()
 }
-/// Two neighbours: one of the three pairs of nodes is an edge, or is not.
+/// Return two neighbours on three nodes. They differ in one pair of nodes.
 fn neighbours() -> (Graph, Graph) {
     (Graph::new([(0, 1)]), Graph::default())
 }

@@ -87,7 +87,7 @@ fn a_function_of_ours_follows_a_mechanism_of_ours() {
     ]));
     let estimate = build(&document).unwrap();
     assert!((loss(&estimate, 1) - 1.098_612_288_668).abs() < 1e-12);
-    // The release has any number `k` of the six pairs. The estimate is (k - 1.5) / 0.5.
+    // The release has some number `k` of the six pairs as edges. The estimate is (k - 1.5) / 0.5.
     let found: f64 = release(&estimate).downcast().unwrap();
     assert!((0..=6).any(|k| f64::from(2 * k - 3) == found), "{found}");
 }
@@ -121,7 +121,8 @@ fn losses_in_a_measure_of_ours_compose_in_a_composition_of_the_house() {
     });
     let hundred = json!({"acme::repeat": {"measurement": gaussian, "times": 100}});
     let hundred = build(&on_graphs(json!([hundred]))).unwrap();
-    // The epsilon would be 10. The mu grows with the root.
+    // In pure differential privacy, the epsilon of all releases would be 10. In this measure, the
+    // mu grows only with the root of the number of releases.
     let mu = loss(&hundred, 1);
     assert!((mu - 1.253_314).abs() < 1e-5, "{mu}");
     assert_eq!(hundred.measure().to_json(), json!("acme::gaussian_tradeoff"));

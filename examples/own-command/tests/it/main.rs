@@ -54,7 +54,7 @@ fn a_mechanism_of_another_crate_is_run_with_its_loss() {
 #[test]
 fn the_command_goes_by_the_name_of_its_file() {
     let help = says(&["--help"]);
-    // The help also names the program `opendp-sql`, and this name stays unchanged.
+    // The help also names the program `opendp-sql`, which is not renamed.
     let own = help.replace("opendp-sql", "");
     assert!(own.contains("Usage: graphs ") && !own.contains("opendp"), "{help}");
     assert!(says(&["--version"]).starts_with("graphs "));

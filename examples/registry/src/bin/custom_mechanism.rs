@@ -1,4 +1,5 @@
-//! A program that uses the crate of a third party, by types and by name through the registry.
+//! A program that uses the crate of a third party in two ways: by types, and by name through the
+//! registry.
 //!
 //! ```text
 //! cargo run -p example-registry --bin custom_mechanism

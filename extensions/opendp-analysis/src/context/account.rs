@@ -19,7 +19,8 @@ pub(crate) struct Cost {
     pub(crate) mu_squared: Option<Exact>,
     /// The `rho` of choices by Gumbel noise.
     pub(crate) rho: Option<Exact>,
-    /// A pair that dominates the release, if one is known beside the other fields.
+    /// A pair of distributions that dominates the release, if such a pair is known. The other
+    /// fields also hold.
     pub(crate) pair: Option<SharePair>,
 }
 impl Cost {
@@ -40,7 +41,7 @@ impl Cost {
 pub(crate) enum Reserve {
     /// One filter: a sum of pure losses, and a sum of deltas. Gaussian noise gets the rest.
     Filter([Exact; 2]),
-    /// The pairs of all releases, in their order. They get the whole budget.
+    /// The pairs of all releases, in the order of the releases. The releases get the whole budget.
     Shares(Vec<SharePair>),
 }
 /// The largest cost that a query may have.
@@ -50,7 +51,7 @@ pub(crate) enum Wanted {
     Fraction(Exact),
     /// An amount of loss: one number for each part.
     Amount(Vec<Exact>),
-    /// The share in this place, if shares are fixed in advance.
+    /// The share with this index, if shares are fixed in advance.
     Share(usize),
 }
 /// The largest costs that fit a share of the budget.
@@ -60,7 +61,8 @@ pub(crate) struct Room {
     pub(crate) mu_squared: Exact,
     /// The largest `rho` of choices by Gumbel noise.
     pub(crate) rho: Exact,
-    /// The pair of the share, if it was fixed in advance. Then only this pair decides.
+    /// The pair of the share, if the share was fixed in advance. Then only this pair decides
+    /// whether a cost fits.
     pub(crate) share: Option<SharePair>,
 }
 impl Room {

@@ -43,8 +43,8 @@ pub struct Entry {
     /// restore the exact charge. Without the square, the release is charged for its loss.
     pub mu_squared: Option<Exact>,
     /// The `rho` of the release, if it chooses among candidates by Gumbel noise. A tight account
-    /// needs this number to restore the exact charge. Without it, the release is charged for its
-    /// `mu`, as in entries of older versions.
+    /// needs this number to restore the exact charge. Without this number, the release is charged
+    /// for its `mu`, as in entries of older versions.
     pub rho: Option<Exact>,
     /// A pair that dominates the release, if its share of the budget was fixed in advance, by
     /// [`Split::by_kinds`](super::Split::by_kinds) or by a plan. A context with such shares needs
@@ -54,10 +54,12 @@ pub struct Entry {
     /// are present if a [plan](super::Plan) opened a tight account with this release and reserved
     /// the epsilon and the delta.
     pub reserved: Option<[Exact; 2]>,
-    /// The pairs of all releases of a [plan](super::Plan) that took the whole budget, if this is
-    /// the first of these releases. The budget was divided into these shares.
+    /// The pairs of all releases of a [plan](super::Plan) that took the whole budget. Only the
+    /// entry of the first of these releases has this list. The budget was divided into these
+    /// shares.
     pub shares: Option<Vec<SharePair>>,
-    /// A bound on the distance from the truth, except with probability [`Context::ALPHA`].
+    /// A bound on the distance between the answer and the true answer. The bound holds except with
+    /// probability [`Context::ALPHA`].
     pub accuracy: Option<f64>,
     /// The unit of `accuracy`.
     pub error_in: ErrorIn,
@@ -84,8 +86,7 @@ pub trait Journal: Send + Sync {
     fn record(&self, entry: &Entry) -> Result<()>;
     /// Record all releases of a [plan](super::Plan), after the charge and before the first release
     /// is run. A journal that survives a crash writes all entries at once or none of them, because
-    /// the plan is charged as a whole. Without another implementation, the entries are recorded
-    /// one by one.
+    /// the plan is charged as a whole. The default implementation records the entries one by one.
     ///
     /// # Errors
     /// Any error when the record could not be written. Then nothing is released.
@@ -94,7 +95,7 @@ pub trait Journal: Send + Sync {
     }
     /// Whether the journal can record that a plan [reserved](Entry::reserved) the budget for its
     /// own kinds of losses, or divided it into its own [shares](Entry::shares). If not, a plan uses
-    /// the open filters of the account. It then needs a little more noise.
+    /// the open filters of the account. The plan then needs a little more noise.
     fn reserves(&self) -> bool {
         true
     }

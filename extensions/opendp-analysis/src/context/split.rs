@@ -9,8 +9,8 @@ use super::account::Wanted;
 
 /// A way to divide a budget among queries.
 ///
-/// A share is a part of the remaining budget. So the unspent rest of a share remains for the next
-/// queries. The shares of [`by_kinds`](Split::by_kinds) are fixed in advance instead.
+/// A share is a part of the remaining budget. So later queries can use the part of a share that was
+/// not spent. The shares of [`by_kinds`](Split::by_kinds) are fixed in advance instead.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Split(Kind);
 #[derive(Clone, Debug, PartialEq)]
@@ -32,7 +32,8 @@ pub enum ShareKind {
     Gaussian,
     /// A number of successive choices among candidates. A quantile takes one choice, and `n`
     /// quantiles in one question take `1 + floor(log2(n))` choices. With a weight of `w`, all `k`
-    /// choices together have the `rho` of a `mu` of `w`: each has a range of `2 w / sqrt(k)`.
+    /// choices together have the `rho` of a `mu` of `w`: each choice has a range of
+    /// `2 w / sqrt(k)`.
     Choices(u32),
     /// Counts by keys that are found. All such shares together get a quarter of delta. With a
     /// weight of `w`, the loss is an epsilon of `w`.
@@ -70,8 +71,8 @@ impl Split {
     /// opened, and another version can compute slightly other shares. So carry releases over only
     /// to a context of the same version. See
     /// [`SharedAccount`](opendp_measurements::accounting::SharedAccount), which also states what is
-    /// proved. What a query does not use of its share is lost. A query of another kind is an error,
-    /// except if its loss surely is within its share.
+    /// proved. The unused part of a share is lost. A query of another kind is an error, unless its
+    /// loss is surely within its share.
     ///
     /// ```
     /// # use opendp_analysis::{Budget, Context, PrivacyUnit, ShareKind, Split, Table};
@@ -98,12 +99,13 @@ impl Split {
         Split::by_weights(&weights)?;
         Ok(Split(Kind::Fixed(shares.to_vec())))
     }
-    /// Return the pairs of shares that are fixed in advance, up to a factor, for a budget with this
-    /// delta.
+    /// Return the pairs of shares that are fixed in advance, for a budget with this delta. The
+    /// account then multiplies all losses by one factor.
     pub(crate) fn pairs(&self, delta: f64) -> Option<Vec<SharePair>> {
         let Kind::Fixed(shares) = &self.0 else { return None };
         let keys = shares.iter().filter(|(kind, _)| *kind == ShareKind::Keys).count();
-        // A quarter of delta for all keys together. The account composes the rest.
+        // All keys together get a quarter of delta. The account composes all losses, and uses the
+        // rest of delta.
         let delta = delta / 4.0 / keys.max(1) as f64;
         let pair = |&(kind, weight): &(ShareKind, f64)| match kind {
             ShareKind::Pure => SharePair::Private { epsilon: weight, delta: 0.0 },

@@ -32,10 +32,10 @@ impl<'c, MO: Accounted, TO: Carrier> Statistic<'c, MO, TO> {
     pub fn noise_of_scale(self, scale: f64) -> Result<Question<'c, MO, TO>> {
         self.0.of_scale(scale)
     }
-    /// Find the noise with the smallest error that fits the query's share of the budget. Under an
-    /// epsilon and a delta, this is Laplace or Gaussian noise. Under other budgets, the noise is
-    /// the noise of the measure. Errors are compared at [`Context::ALPHA`]. The answer and the
-    /// report state the [kind of noise](Question::mechanism).
+    /// Find the noise with the smallest error that fits the query's share of the budget. For a
+    /// budget of an epsilon and a delta, this is Laplace or Gaussian noise. For other budgets, the
+    /// measure sets the kind of noise. Errors are compared at [`Context::ALPHA`]. The answer and
+    /// the report state the [kind of noise](Question::mechanism).
     ///
     /// ```
     /// # use opendp_analysis::{Budget, Context, PrivacyUnit, Split, Table};

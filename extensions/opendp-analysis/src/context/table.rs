@@ -264,7 +264,7 @@ impl Domain for TableDomain {
         json!({"table_domain": {"columns": self.columns, "size": self.size}})
     }
 }
-/// The distance of two tables is the number of rows that only one of them holds.
+/// The distance between two tables is the number of rows that only one of them holds.
 impl MetricOn<TableDomain> for SymmetricDistance {}
 named!(Table as "Table", TableDomain as "TableDomain");
 carrier!(Table);
@@ -276,7 +276,7 @@ type Keep = Arc<dyn Fn(&Table, &mut [bool]) -> Result<()> + Send + Sync>;
 ///
 /// # Proof
 /// Filters and columns look at one record at a time. So one more record in the table gives at most
-/// one more row here. Tables at symmetric distance `d` give rows at symmetric distance at most `d`.
+/// one more row. Tables at symmetric distance `d` give rows at symmetric distance at most `d`.
 #[derive(Clone, Default)]
 pub(crate) struct Source {
     filters: Vec<Keep>,

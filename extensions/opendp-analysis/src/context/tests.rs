@@ -102,7 +102,7 @@ fn the_threshold_is_the_least_that_fits() {
     let question = context.query().column::<String>("city").count_by().laplace().unwrap();
     let (epsilon, delta) = question.loss().unwrap();
     assert!(0.999_999 < epsilon && epsilon <= 1.0);
-    // The threshold can be a fraction, so it takes all of delta.
+    // The threshold can be a fraction, so the release uses all of delta.
     assert!(delta <= 1e-6 && 1e-6 < delta * (1.0 + 1e-9), "{delta}");
     let same = context.query().column::<String>("city").count_by();
     let same = same.noise_of_scale(question.scale()).unwrap();

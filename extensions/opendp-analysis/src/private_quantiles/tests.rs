@@ -138,7 +138,8 @@ fn no_pair_of_neighbours_loses_more_than_the_map() {
             }
         }
     }
-    // The control: these bounds are nearly reached, so smaller ones do not hold.
+    // The control: more than six tenths of each bound are reached, so bounds of six tenths do not
+    // hold.
     assert!(0.6 < pure && 0.6 < concentrated, "{pure} {concentrated}");
 }
 #[test]

@@ -111,7 +111,7 @@ fn losses_at_the_ends() {
 }
 #[test]
 fn a_fraction_of_a_threshold_takes_all_of_delta() {
-    // A whole threshold of Laplace noise without truncation is 15 here.
+    // For a delta of 1e-6, the least whole threshold is 15.
     let (low, high) = (made(1.0, 14.0).unwrap(), made(1.0, 15.0).unwrap());
     let delta = |release: &Release<u32, i64>| release.map(&(1, 1, 1)).unwrap().1;
     assert!(delta(&high) < 1e-6 && 1e-6 < delta(&low));
@@ -125,7 +125,8 @@ fn at_one_loss_more_keys_are_released_than_with_laplace_noise() {
         let scale = 1.0 / epsilon;
         let fits = |threshold: f64| Ok(made(scale, threshold)?.map(&(1, 1, 1))?.1 <= most);
         let threshold = opendp_core::search::binary_search(fits, Some((scale, 1e6))).unwrap();
-        // Laplace noise reaches the best threshold with probability delta, from a count of 1.
+        // At the best threshold for Laplace noise, a count of 1 reaches the threshold with
+        // probability delta.
         let other = 1.0 + (1.0 / (2.0 * most)).ln() * scale;
         let (mut ours, mut others) = (0.0, 0.0);
         for count in 1..120 {

@@ -112,7 +112,7 @@ struct Count {
 /// Counts of the cells of a column.
 pub(super) struct Tally {
     guessed: bool,
-    /// The counts for the stated type, or for each type that a guess tries.
+    /// The counts for the stated type, or, if the type is guessed, for each possible type.
     counts: Vec<Count>,
     rows: u64,
     missing: u64,
@@ -167,8 +167,8 @@ impl Tally {
             self.real = Some((least.min(number), greatest.max(number)));
         }
     }
-    /// Return the counts for the stated type. Otherwise return the counts for a type that fits nine
-    /// in ten cells.
+    /// If a type was stated, return its counts. Otherwise return the counts for a type that fits
+    /// nine in ten cells.
     fn count(&self) -> Option<&Count> {
         let [truth, integer, float, text] = &self.counts[..] else { return self.counts.first() };
         let cells = self.rows - self.missing;

@@ -231,8 +231,8 @@ fn a_table_is_read_once_for_all_columns() {
     let csv = desk.says(&["ask", "study.json", "--data", "pipe.csv", "--csv"]);
     assert!(csv.contains("people,,300,"), "{csv}");
 }
-/// Two studies of epsilon 1 take an epsilon of 2 as a sum, and about 1.5 if their normal noise is
-/// composed.
+/// Two studies of epsilon 1 cost an epsilon of 2 if their losses are added, and about 1.5 if the
+/// losses of their Gaussian noise are composed.
 #[test]
 fn a_tight_budget_charges_each_release_of_a_study() {
     let rows = |most: i32| json!({"where": {"age": {"below": most}}, "count": {}});
@@ -256,11 +256,11 @@ fn a_tight_budget_charges_each_release_of_a_study() {
     assert!(charged["members"][0]["mu_squared"].is_string());
     answers("b.ledger:tight", "two");
     assert!(desk.fails(&ask("b.ledger:tight", "three"), 1).contains("BudgetExceeded"));
-    // The same id gives the same answers, and the text names no members.
+    // The same id gives the same answers. The history does not list the losses of single releases.
     assert_eq!(answers("b.ledger:tight", "one")["answers"], first["answers"]);
     let history = desk.says(&["budget", "history", "b.ledger:tight"]);
     assert!(history.contains("epsilon 1, delta 1e-6") && !history.contains("["), "{history}");
-    // The control: another budget charges the budget of the study.
+    // The control: a budget without `--tight` is charged the whole budget of each study.
     let sum = answers("b.ledger:sum", "one");
     assert!(sum["charge"]["charged"]["members"].is_null(), "{sum}");
     assert!(desk.fails(&ask("b.ledger:sum", "two"), 1).contains("BudgetExceeded"));

@@ -152,7 +152,7 @@ fn errors_name_the_column_and_how_its_cells_are_read() {
     desk.file("twice.csv", "age,income,region,age\n36,1,north,37\n");
     let text = run("incomes.json", "twice.csv", &[]);
     assert!(text.contains("`age` twice"), "{text}");
-    // Select a column that is not in the schema, or has another type there.
+    // Select a column that is not in the schema, or that has another type in the schema.
     let select = |key: &str, t: &str| json!([{"select_column": {"key": key, "TOA": t}}, "count"]);
     desk.file("absent.json", pipeline(people(), select("height", "i64")));
     let text = run("absent.json", "people.csv", &[]);

@@ -25,8 +25,8 @@ fn chains() -> Vec<(Json, &'static str)> {
         (total, "--epsilon"),
         (mean(77.7, "laplace"), "--epsilon"),
         concentrated(100.0),
-        // The float nearest to a fifth is above a fifth. In an earlier version, the losses of these
-        // chains were also above a fifth.
+        // The float 0.2 is above a fifth. In an earlier version, a scale that was solved for 0.2
+        // gave these chains a loss above a fifth.
         concentrated(1.1),
         concentrated(123.456),
     ]

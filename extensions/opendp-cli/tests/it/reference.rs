@@ -1,4 +1,4 @@
-//! Tests of the pages in `docs/`. The examples of the pages run, and the reference names all known
+//! Tests that all examples of the pages in `docs/` run, and that the reference names all known
 //! fields.
 
 use std::collections::BTreeSet;

@@ -1,8 +1,8 @@
 //! A ledger in one file of sealed lines, without any other file.
 //!
 //! A charge is a line that is appended and synced. All data are in one inode, and all locks are
-//! locks of this inode. A file can have two names: by a hard link, or if it is mounted at two
-//! places. The two names then lead to one ledger, also after a crash, because the ledger has no
+//! locks of this inode. A file can have two names through a hard link, or because it is mounted at
+//! two places. The two names then lead to one ledger, also after a crash, because the ledger has no
 //! separate log file.
 //!
 //! | what happens | what the next process finds |

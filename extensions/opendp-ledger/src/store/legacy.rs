@@ -35,7 +35,7 @@ impl Legacy {
     /// Open a ledger of version 1 for reading.
     pub(crate) fn open(path: &Path) -> Result<Self> {
         let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-        // A read of a write-ahead log creates another file. If there is no log, read only the
+        // Reading a write-ahead log creates another file. If there is no log, read only the
         // database, and create no file.
         let mut log = path.as_os_str().to_owned();
         log.push("-wal");

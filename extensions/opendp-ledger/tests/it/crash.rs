@@ -44,8 +44,8 @@ fn helper_spender() {
     let ids = number("LEDGER_IDS");
     let ledger = Ledger::open_existing(&path).unwrap();
     // Two processes share a list of ids. After a restart, a process requests its last ids again.
-    // The broken ledger of the control test returns releases before they are charged. There, each
-    // process has its own list, so only a kill can show the fault.
+    // The broken ledger of the control test returns releases before they are charged. In the
+    // control test, each process has its own list, so only a kill can show the fault.
     let (first, step) = match broken {
         true => (lane, PROCESSES),
         false => (lane / 2, PROCESSES / 2),
@@ -152,8 +152,8 @@ fn take_all_but(places: usize, ledger: &Ledger) {
     panic!("the others were always faster");
 }
 
-/// Let processes charge releases, and kill a process `kills` times. Return the faults that were
-/// found in the releases, and the number of charges.
+/// Run processes that charge releases, and kill one of them, `kills` times. Return the faults that
+/// were found in the releases, and the number of charges.
 fn storm(kills: usize, broken: bool) -> (Vec<String>, usize) {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("storm.ledger");

@@ -38,7 +38,10 @@ def as_arrays(value: Any) -> tuple[bool, Any]:
 
 
 def _of_arrow(chunk: Any) -> Any:
-    """Return an array over the memory of a chunk. Booleans are bits in Arrow, so they are copied."""
+    """Return an array over the memory of a chunk.
+
+    Booleans are bits in Arrow, so they are copied.
+    """
     if hasattr(chunk, "chunks"):  # A column without chunks.
         return chunk.to_numpy()
     return chunk.to_numpy(zero_copy_only=False)

@@ -57,7 +57,10 @@ class Context:
         return Context(made(data), space, d_in, measure, d_mids)
 
     def query(self, **loss: Any) -> Query:
-        """Begin the next query on the whole data set. State the share of the query, unless all shares are fixed."""
+        """Begin the next query on the whole data set.
+
+        State the share of the query, unless all shares are fixed.
+        """
         if self._d_mids is None:
             d_mid = None
             if loss:

@@ -14,7 +14,7 @@ _make = _native.make
 
 
 def domain_of(T: Any, infer: bool = False) -> Any:
-    """Make the domain of a Python type, such as ``list[int]``, or with ``infer`` of public data."""
+    """Make the domain of a type, such as ``list[int]``. With ``infer``, ``T`` is public data."""
     if infer:
         T = _type_of(T)
     name = type_name(T)
@@ -111,8 +111,8 @@ def measure_of(M: Any) -> Any:
 def space_of(T: Any, M: Any = None, infer: bool = False) -> Any:
     """Make a space of a Python type: ``space_of(list[int])``, ``space_of(float)``.
 
-    ``M`` is the metric. Defaults to the symmetric distance for data sets, and to the absolute distance
-    for numbers.
+    ``M`` is the metric. It defaults to the symmetric distance for data sets, and to the absolute
+    distance for numbers.
     """
     domain = T if isinstance(T, _native.Domain) else domain_of(T, infer=infer)
     carrier = domain.carrier_type

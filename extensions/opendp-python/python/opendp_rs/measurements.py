@@ -17,11 +17,12 @@ __getattr__, _names = module(in_measurements, "`dp.m`")
 
 
 def debias_randomized_response_bitvec(answers: Sequence[Any], f: float) -> list[float]:
-    """Estimate the number of ones at each place, from releases of ``make_randomized_response_bitvec``.
+    """Estimate the number of ones at each place of bit vectors.
 
-    Each answer is a text of the digits 0 and 1, or a list of booleans, and all have one length. ``f``
-    is the argument of the measurement. A bit is replaced by a fair coin with probability ``f``. So a
-    place with ``Y`` ones in ``n`` answers has ``(Y - n f / 2) / (1 - f)`` ones on average.
+    Each answer is a release of ``make_randomized_response_bitvec``: a text of the digits 0 and 1,
+    or a list of booleans. All answers have the same length. ``f`` is the argument of the
+    measurement. A bit is replaced by a fair coin with probability ``f``. The estimate for a place
+    with ``Y`` ones in ``n`` answers is ``(Y - n f / 2) / (1 - f)``, which is correct on average.
     """
     if not 0.0 <= f < 1.0:
         raise of("Argument", f"argument `f`: expected a number from 0 to 1, and not 1, found {f}")

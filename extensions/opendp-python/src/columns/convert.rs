@@ -7,8 +7,8 @@ pub(super) trait Convert<S: Copy>: Sized {
     /// Convert a number to the type of the rows. `None` means that this type does not contain the
     /// number.
     fn convert(value: S) -> Option<Self>;
-    /// Return whether a number is NaN. This code is in the crate of the loops that call it, so that
-    /// they are compiled to vector instructions.
+    /// Return whether a number is NaN. This function is in the same crate as the loops that call
+    /// it, so that the loops are compiled to vector instructions.
     fn is_nan(&self) -> bool {
         false
     }
@@ -67,8 +67,8 @@ macro_rules! same {
             /// Copy numbers, and compare each with itself in the same loop, so that each is read
             /// once.
             fn fill(numbers: &[$t], rows: &mut [Self]) -> Option<bool> {
-                // A zero that the compiler does not know. If it knew the zero, it would split the
-                // loop into a copy and a second loop, which would read all rows again.
+                // A zero that the compiler does not know. If the compiler knew the zero, it would
+                // split the loop into a copy and a second loop, which would read all rows again.
                 let zero = black_box(0);
                 let mut null = 0_u64;
                 for (number, row) in numbers.iter().zip(rows) {

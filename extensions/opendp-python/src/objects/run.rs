@@ -11,7 +11,7 @@ use crate::interactive::OdometerQueryable;
 use crate::profile::Profile;
 use crate::{columns, json, values};
 
-/// Run a function once on a value from Python.
+/// Run a function on a value from Python.
 fn run(arg: &Bound<'_, PyAny>, domain: &AnyDomain, function: &AnyFunction) -> PyResult<AnyValue> {
     let py = arg.py();
     let column = Column::of(arg, domain)?;

@@ -63,7 +63,7 @@ fn every_order_of_tenths_sums_to_one() {
             orders += 1;
             let sum = order.iter().fold(Exact::ZERO, |sum, i| sum.plus_term(&tenths[*i]));
             assert_eq!(sum, one);
-            // The control: if each term is a float, the sum is not exactly 1.
+            // The control: if the terms are floats, their sum is not exactly 1.
             let floats = order
                 .iter()
                 .fold(Exact::ZERO, |sum, i| sum.plus_term(&float(tenths[*i].to_f64_up())));

@@ -62,8 +62,8 @@ fn a_random_output_that_repeated_itself_is_not_held_to_the_map() {
     let members = Grounds::new().records::<f64>();
     let members = members.members(&rows(all.clone()).erase(), &mut Draw::new(7)).unwrap().len();
     let calls = AtomicUsize::new(0);
-    // The first two runs on each input give the same output. The distance of these outputs exceeds
-    // the bound of the map, which is `d_in`.
+    // The first two runs on each input give the same output. The distances between these outputs
+    // exceed the bound of the map, which is `d_in`.
     let rare = move |rows: &Vec<f64>| {
         let late = calls.fetch_add(1, Ordering::SeqCst) >= 2 * members;
         Ok(if late { vec![] } else { [&rows[..], &rows[..]].concat() })
@@ -75,8 +75,8 @@ fn a_random_output_that_repeated_itself_is_not_held_to_the_map() {
 fn a_transformation_that_varies_on_one_input_is_held_to_its_map_on_the_others() {
     use std::sync::atomic::{AtomicU32, Ordering};
     // For an input without rows, the function returns the number of its calls. Otherwise it returns
-    // `copies` copies of the rows. With two copies, the distance of outputs exceeds the bound of
-    // the map.
+    // `copies` copies of the rows. With two copies, the distance between outputs exceeds the bound
+    // of the map.
     let varies_on_none = |copies: usize| {
         let calls = AtomicU32::new(0);
         move |rows: &Vec<f64>| match rows.is_empty() {

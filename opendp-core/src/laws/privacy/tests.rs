@@ -21,7 +21,7 @@ fn a_true_claim_is_accepted_and_a_smaller_one_refused() {
     assert_eq!(Claim::epsilon(ln(3.0)).exactly(&x, &y), Ok(4));
     let refused = Claim::epsilon(ln(3.0) * 0.999_999).exactly(&x, &y).unwrap_err();
     assert!(refused.contains("x and y"), "{refused}");
-    // The inputs are tested in both orders. The check finds the larger loss in both cases.
+    // The inputs are tested in both orders. The check finds the larger loss in both orders.
     let (sure, unsure) = (chances(0).0, chances(8).0);
     for (one, two) in [(&sure, &unsure), (&unsure, &sure)] {
         assert!(Claim::epsilon(30.0).exactly(one, two).is_err());
@@ -39,8 +39,7 @@ fn a_delta_is_the_mass_that_may_exceed() {
 }
 #[test]
 fn tapes_that_end_too_early_raise_no_false_alarm_and_hide_no_claim() {
-    // In a quarter of the cases, the mechanism reads a second word. The tape does not have this
-    // word.
+    // In a quarter of the cases, the mechanism reads a second word, which the tape does not have.
     let of = |bit: bool| {
         Chances::of::<2>(1, |source| {
             if source.word()? == 0 {

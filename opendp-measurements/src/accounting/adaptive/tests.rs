@@ -103,7 +103,7 @@ fn amounts_add_up_to_the_budget() {
                 .unwrap();
         }
     }
-    // Here a first release spends the whole budget.
+    // In the next accounts, the first release spends the whole budget.
     let all = Share::Amount(exact(EPSILON), exact(DELTA));
     for kind in [Kind::Gaussian, Kind::Pure, Kind::WithDelta] {
         let mut account = account(None);
@@ -311,7 +311,8 @@ fn a_reserved_filter_has_room_for_the_whole_budget_and_no_more() {
         assert!(account.charge(&pure(1e-3, 0.0)).is_err());
         assert!(account.charge(&gaussian(&exact(1e-9), &exact(1e-9))).is_err());
     }
-    // A small pure loss that takes all of its room is not charged as a `mu^2`, in either order.
+    // A small pure loss that takes all the room for pure losses is not charged as a `mu^2`. This
+    // holds for both orders of the releases.
     for gaussian_first in [false, true] {
         let mut account =
             AdaptiveAccount::reserving(&exact(EPSILON), &exact(DELTA), &exact(0.05), &Exact::ZERO)
@@ -347,7 +348,8 @@ fn many_choices_share_rho_and_get_less_noise_than_by_mu() {
         }
         let best = concentrated_rho(EPSILON, DELTA).unwrap();
         assert!(sum <= best * (1.0 + 1e-9) && best < sum * 1.07, "{releases}: {sum} {best}");
-        // By `mu^2 = pi rho`, the whole delta has room for less.
+        // If choices are charged `mu^2 = pi rho`, the whole delta has room for a smaller sum of
+        // `rho`.
         assert!(all * all / std::f64::consts::PI * 1.28 < sum, "{releases}: {sum}");
         assert!(account.charge(&choice(&exact(1e-6), &exact(1e-9))).is_err());
         assert!(composed(&losses) <= DELTA, "{releases}");
@@ -373,7 +375,7 @@ fn noise_after_a_choice_loses_little_room() {
 }
 #[test]
 fn an_account_of_an_older_version_charges_choices_by_their_mu() {
-    // Older versions wrote two ways, without concentrated filters.
+    // Older versions wrote only two ways to divide delta, without concentrated filters.
     let mut json = account(None).to_json();
     json["ways"].as_array_mut().unwrap().remove(1);
     let older = AdaptiveAccount::from_json(&json).unwrap();

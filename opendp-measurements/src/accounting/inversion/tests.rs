@@ -110,7 +110,7 @@ fn transforms_are_those_of_the_definition() {
         }
     }
 }
-/// Sums over close and over closer outputs agree within their error bounds.
+/// Sums over outputs with a large step and with a small step agree within their error bounds.
 #[test]
 fn sums_of_different_steps_agree() {
     let mut wrong = 0;
@@ -187,7 +187,7 @@ fn encloses_what_grids_enclose() {
         assert!(waves.upper <= waves.lower * (1.0 + 1e-4), "{parts:?} {waves:?}");
         let (one, two) = (account(false).epsilon(waves.upper).unwrap(), epsilon);
         assert!(one.lower <= two && two <= one.upper + 1e-5 * (1.0 + two), "{one:?} {two}");
-        // The control: delta at a slightly larger epsilon is outside.
+        // The control: delta at a slightly larger epsilon is outside the interval.
         let other = account(false).delta(epsilon * 1.02 + 0.02).unwrap();
         assert!(other.upper < waves.lower, "{other:?} {waves:?}");
     };

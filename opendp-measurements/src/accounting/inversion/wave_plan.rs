@@ -4,7 +4,7 @@ use super::super::elementary::{exp, ln};
 use super::super::plan::{PairCount, saddle_point};
 use super::{SHARE, Target, Tilt, omitted};
 
-/// The tilted sum of some losses, as far as plans need it.
+/// The properties of a tilted sum of losses that plans need.
 struct Sum {
     tilt: f64,
     all: Tilt,
@@ -29,9 +29,10 @@ impl Sum {
 /// Find the saddle point of a target. The error of the tilt is a few percent. Every tilt gives
 /// valid bounds.
 ///
-/// Take the centre for an epsilon, and the root of `-ln delta` for a delta. For normal losses, both
-/// are linear in the tilt. So the search follows lines through two known points. A step is at most
-/// a factor of 4, because losses can be very skewed.
+/// For an epsilon, the search compares centres. For a delta, the search compares square roots of
+/// `-ln delta`. For normal losses, both numbers are linear in the tilt. So the search follows lines
+/// through two known points. A step multiplies the tilt by at most 4, because losses can be very
+/// skewed.
 fn saddle(parts: &[PairCount], target: Target) -> Option<Sum> {
     let height = |sum: &Sum| match target {
         Target::Epsilon(_) => sum.centre,
@@ -77,8 +78,8 @@ pub(super) struct WavePlan {
     pub(super) spacing: f64,
     /// The number of frequencies in the sum.
     pub(super) many: usize,
-    /// A bound on a product of waves. If all products below this bound are left out, their sum is
-    /// far below the target error.
+    /// Products of waves below this bound are negligible: the sum of all these products is far
+    /// below the target error.
     pub(super) negligible: f64,
     pub(super) others: [(f64, f64); 2],
 }
@@ -103,11 +104,13 @@ impl WavePlan {
         let least = 1.0 / saddle.variance.sqrt();
         let sum = if saddle.tilt < least { Sum::at(parts, least)? } else { saddle };
         let tilt = sum.tilt;
-        // The logarithm of the factor by which the errors are multiplied, relative to delta.
+        // The logarithm of a quotient: the factor by which the errors are multiplied, divided by
+        // delta.
         let excess = (sum.log.0 - tilt * expected - log_delta).max(0.0);
         let needed = excess - ln(SHARE * tolerance);
         let guess = (2.0 * needed / sum.variance).sqrt();
-        // The length falls with the share, and then grows. For normal losses, 1 is the best share.
+        // As the share grows, the length first falls and then grows. For normal losses, 1 is the
+        // best share.
         let side = |sign: f64| {
             let reach = |share: f64| {
                 let by = if sign < 0.0 { (share * guess).min(tilt) } else { share * guess };

@@ -1,4 +1,5 @@
-//! Coarse estimates of a composition. They choose the parameters of the computation on a grid.
+//! Coarse estimates of a composition. The parameters of the computation on a grid are chosen from
+//! these estimates.
 
 use super::super::discrete_loss::DiscreteLoss;
 use super::super::elementary::{exp, ln};
@@ -19,7 +20,7 @@ pub(super) struct Coarse {
     losses: Vec<(DiscreteLoss, u64)>,
     /// The mass below the range of each pair.
     below: Vec<f64>,
-    /// The range of losses of each pair that matters. See [`Coarse::narrowed`].
+    /// For each pair, the range of losses that matter. See [`Coarse::narrowed`].
     pub(super) ranges: Vec<(f64, f64)>,
 }
 
@@ -66,8 +67,9 @@ impl Coarse {
     /// Return narrower ranges, or `None` if no range becomes much narrower.
     ///
     /// The mass below a range is moved up to the low end of the range. This multiplies the moment
-    /// generating function at the tilt by at most `1 + e`, for a small `e`. So it adds at most
-    /// `e M(t) e^(-t epsilon)` to delta. If the tilt is large, only the highest losses matter.
+    /// generating function `M(t)` at the tilt `t` by at most `1 + e`, for a small `e`. So the moved
+    /// mass adds at most `e M(t) e^(-t epsilon)` to delta. If the tilt is large, only the highest
+    /// losses matter.
     fn narrowed(&self, tilt: f64, tolerance: f64) -> Option<Vec<(f64, f64)>> {
         let count: f64 = self.losses.iter().map(|(_, count)| *count as f64).sum();
         let small = 1e-6 * tolerance / count;
@@ -88,8 +90,8 @@ impl Coarse {
         let ranges = self.losses.iter().zip(&self.ranges).map(narrow).collect();
         much.then_some(ranges)
     }
-    /// Return the logarithm of `e M(t)` for a tilt `t`. Here `e` bounds the factor `1 + e` of
-    /// [`narrowed`](Coarse::narrowed).
+    /// Return the logarithm of `e M(t)` for a tilt `t`. Here `1 + e` bounds the factor that is
+    /// explained at [`narrowed`](Coarse::narrowed).
     pub(super) fn moved(&self, tilt: f64) -> f64 {
         let share = |((loss, count), below): (&(DiscreteLoss, u64), &f64)| {
             *count as f64 * below * exp((tilt * loss.loss(0) - loss.cumulant(tilt).0).min(690.0))
@@ -113,11 +115,13 @@ impl Coarse {
             (low + k * loss.loss(0), high + k * loss.loss(loss.mass.len() - 1))
         })
     }
-    /// Return the largest step of a grid.
+    /// Return the largest step of the grids, but at least 0.001.
     pub(super) fn step(&self) -> f64 {
         self.losses.iter().map(|(loss, _)| loss.step).fold(1e-3, f64::max)
     }
-    /// Find the saddle point: the tilt at which the mean of the sum is the requested epsilon.
+    /// Find the saddle point of the target. For an epsilon, it is the tilt at which the mean of the
+    /// tilted sum is this epsilon. For a delta, it is the tilt at which the estimate of delta is
+    /// this delta.
     fn estimate(&self, target: Target) -> Estimate {
         let at = |tilt: f64| {
             let (log, mean, variance) = self.cumulants(tilt);

@@ -22,7 +22,7 @@ fn root(tail: impl Fn(f64) -> f64, alpha: f64) -> f64 {
     }
     high
 }
-/// Return whether a bound is at least the exact value and close to the exact value.
+/// Return whether a bound is at least the exact value, and is close to this value.
 fn certain(found: f64, exact: f64, by: f64) -> bool {
     exact * (1.0 - 1e-12) <= found && found <= exact * (1.0 + by)
 }

@@ -19,13 +19,14 @@ use crate::accuracy::sum::{Term, count};
 const LONGEST: usize = 1 << 20;
 const SHORTEST: usize = 1 << 10;
 const LONGEST_OF_ALL: usize = 1 << 25;
-/// The largest relative error from rounding up to the grid. If such a grid is too long, the error
-/// is larger.
+/// The wanted bound on the relative error from rounding up to the grid. If a grid that keeps this
+/// bound is too long, the error is larger.
 const TOLERANCE: f64 = 1e-4;
 /// The allowed probability that the sum is outside the window of the transform.
 const OUTSIDE: f64 = 1e-9;
 
-/// Bound the quantile of the sum by convolution. Return `None` if there are too many terms.
+/// Compute an upper bound on the quantile of the sum by convolution. Return `None` if there are too
+/// many terms.
 pub(super) fn convolved(noises: &[Term], alpha: f64) -> Result<Option<f64>> {
     if noises.iter().any(|term| 1 << 31 < term.count) || noises.len() > 4096 {
         return Ok(None);
@@ -45,7 +46,7 @@ struct Window<'a> {
     /// The number of noises in the sum.
     n: f64,
     /// The logarithm of `1 / p`, where `p` is the probability that a noise is beyond its reach (a
-    /// largest distance from 0). Larger values count as infinite.
+    /// largest distance from 0). Values of the noise beyond its reach count as infinite.
     log: f64,
     /// The length of the longest transform that is allowed for this number of terms.
     length: usize,
@@ -55,7 +56,7 @@ struct Window<'a> {
     about: f64,
     center: f64,
     width: f64,
-    /// A bound on the effect of rounding to the nearest places on the sum, as a number of steps.
+    /// A bound on how much rounding to the nearest places changes the sum, as a number of steps.
     displacement: f64,
     rounding: Rounding,
     /// The part of alpha that is left for the sum on the grid.
@@ -123,8 +124,8 @@ impl<'a> Window<'a> {
             .collect();
         Convolution::new(&losses, self.tilt, self.center, size, OUTSIDE)
     }
-    /// Bound the quantile of the sum. Break with the bound, or with `None` if only the union bound
-    /// is possible. Continue if another grid can give a better bound.
+    /// Compute an upper bound on the quantile of the sum. Break with the bound, or with `None` if
+    /// only the union bound is possible. Continue if another grid can give a better bound.
     fn bound(&self) -> Result<ControlFlow<Option<f64>>> {
         let OnGrid { exact, unit, .. } = *self.on_grid;
         if exact && ((self.length as f64) < self.width + 16.0 || MOST < self.points(1.0)) {

@@ -170,8 +170,8 @@ fn poisson_samples_of_data_of_one_size_bound_replaced_records_exactly() {
         }
     }
     assert!(refused > 20, "{refused}");
-    // For data without other records, the loss of the worst pair is exact, for one release and for
-    // two releases.
+    // If the data contain only the record that is replaced, the loss of the worst pair is exact,
+    // for one release and for two releases.
     let both = make_composition(vec![sampled.clone(); 2]).unwrap().map(&2).unwrap();
     let (one, two) = (poisson(&[1], rate), poisson(&[-1], rate));
     let alone = sampled.map(&2).unwrap();

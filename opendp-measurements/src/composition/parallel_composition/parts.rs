@@ -36,7 +36,7 @@ impl<T> Parts<T> {
     pub fn of(&self, row: &T) -> Option<usize> {
         (self.place)(row)
     }
-    /// Return the number of parts, if it is known.
+    /// Return the number of parts, if this number is known.
     pub fn count(&self) -> Option<usize> {
         self.count
     }
@@ -75,7 +75,7 @@ impl<T: Atom> Parts<T> {
         Ok(Parts { place: Arc::new(place), count, written })
     }
 }
-/// Compare two values. Two values without an order count as equal here. Such values are refused
+/// Compare two values. Two values without an order count as equal. The caller refuses such values
 /// later.
 fn order<T: PartialOrd>(left: &T, right: &T) -> Ordering {
     left.partial_cmp(right).unwrap_or(Ordering::Equal)

@@ -63,8 +63,8 @@ fn ten_tenths_exhaust_one_and_an_eleventh_is_refused() {
     refused(session.ask(&laplace(1e300)));
     // A question without loss is answered, even if no budget remains.
     session.ask(&costing(MaxDivergence, 0.0)).unwrap();
-    // The control: as floats, the sum of the same losses exceeds 1, so only nine of them are within
-    // the budget.
+    // The control: as floats, the sum of the same losses exceeds 1, so only nine of these losses
+    // are within the budget.
     let floats = self::session(1.0);
     let fit = (0..11).filter(|_| floats.ask(&costing(MaxDivergence, 0.1)).is_ok()).count();
     assert_eq!(fit, 9);

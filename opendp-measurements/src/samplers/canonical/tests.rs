@@ -91,7 +91,7 @@ fn the_density_sums_to_one_and_its_hockey_stick_is_delta() {
 #[test]
 fn the_distribution_is_the_recursion_of_its_definition() {
     // Compute the quantile of canonical noise at `u`, by Awan, Vadhan 2023, Definition 3.7. The
-    // trade-off function is the function of epsilon and delta.
+    // trade-off function is that of (epsilon, delta)-differential privacy.
     fn quantile(u: f64, epsilon: f64, delta: f64) -> f64 {
         let f = |a: f64| {
             let (one, two) = (1.0 - delta - epsilon.exp() * a, (1.0 - delta - a) / epsilon.exp());
@@ -201,8 +201,8 @@ fn extreme_parameters_have_noise_too() {
 }
 #[test]
 fn a_sum_is_rounded_once_to_the_nearest_float() {
-    // First step 0 (twice no failure), then a place from 1/2 + 2^-65 to 1/2 + 2^-64. So N is next
-    // to 0.
+    // The first two words give step 0. The third word is the first digit of the place. With the
+    // digit 1 << 63, the place is from 1/2 to 1/2 + 2^-64, so N is next to 0.
     let noise = CanonicalNoise::new(40.0, 0.0).unwrap();
     let near = u64::MAX - 1;
     for (digit, expected) in [(1 << 63, 1.0), (0, 0.5), (3 << 62, 1.25)] {

@@ -31,8 +31,8 @@ fn tables() -> impl Iterator<Item = (f64, IntegerTable)> {
 /// The number of binary places of the weights that these tests compute.
 const PLACES: usize = 200;
 
-/// Bound `2^PLACES 2 A w_j` from below and above. `2 A w_j` is the number of units of a magnitude
-/// `j > 0` out of `2^63` units.
+/// Return a lower and an upper bound on `2^PLACES 2 A w_j`. `2 A w_j` is the number of units of a
+/// magnitude `j > 0` out of `2^63` units.
 fn share(table: &IntegerTable, weights: &Weights, magnitude: u64) -> (UBig, UBig) {
     let (lo, hi) = weights.enclose(magnitude, PLACES);
     ((lo * table.unit) << 1_usize, (hi * table.unit) << 1_usize)

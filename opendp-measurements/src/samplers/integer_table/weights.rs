@@ -1,4 +1,4 @@
-//! The weights of noise magnitudes, with integer bounds from below and above.
+//! The weights of noise magnitudes, with lower and upper bounds that are integers.
 
 use crate::samplers::Dyadic;
 use dashu_int::{IBig, UBig};
@@ -22,7 +22,7 @@ enum Shape {
     Gaussian,
 }
 
-/// An upper bound of the difference between a weight and its lower bound in [`Weights::below`], in
+/// An upper bound on the difference between a weight and its lower bound in [`Weights::below`], in
 /// units of `2^-128`.
 pub(super) const SHORTFALL: u128 = 1 << 24;
 
@@ -62,13 +62,14 @@ impl Weights {
         &self.denominator * tenths <= &self.numerator * difference * 10_u8
     }
 
-    /// Bound `2^bits w_j` from below and above by integers that differ by less than 5.
+    /// Return a lower and an upper bound on `2^bits w_j`. The bounds are integers that differ by
+    /// less than 5.
     pub(super) fn enclose(&self, j: u64, bits: usize) -> (UBig, UBig) {
         let (least, most) = self.exponent(j, bits + 8);
         (fixed::exp(&-most, bits + 8, bits).0, fixed::exp(&-least, bits + 8, bits).1)
     }
 
-    /// Bound `2^precision x_j` from below and above by two consecutive integers.
+    /// Return a lower and an upper bound on `2^precision x_j`. The bounds are consecutive integers.
     ///
     /// If the exponent `-x_j` is at most 0, a change of the exponent changes the exponential by at
     /// most the same amount. So the error of these integers changes the result of
@@ -80,7 +81,7 @@ impl Weights {
         (least, most)
     }
 
-    /// Bound `2^128 w_j` from below for `j` from 1 to `count`, which is below `2^11`.
+    /// Return a lower bound on `2^128 w_j` for each `j` from 1 to `count`. `count` is below `2^11`.
     ///
     /// # Bound
     ///
@@ -88,11 +89,11 @@ impl Weights {
     /// first computed with 8 more bits, and its error is then less than 5 units of `2^-136`. After
     /// the rounding to 128 bits, the error is less than 2. Multiply two numbers of at most 1. The
     /// error of the product is at most the sum of the errors of the factors, plus 1 for the dropped
-    /// bits. So the error of `q^2` is at most 5. Let `r_i` be the ratio of `w_(i + 1)` and `w_i`.
-    /// For Laplace weights, the error of `r_i = q` is at most 2. For Gaussian weights, the error of
-    /// `r_0 = q` is at most 2, and the error of `r_(i + 1) = r_i q^2` is larger by at most 6. A
-    /// step from `w_i` to `w_(i + 1) = w_i r_i` adds at most `3 + 6 i` to the error. So all errors
-    /// are at most `3 count^2 < 2^24`.
+    /// bits. So the error of `q^2` is at most 5. Let `r_i = w_(i + 1) / w_i`. For Laplace weights,
+    /// the error of `r_i = q` is at most 2. For Gaussian weights, the error of `r_0 = q` is at most
+    /// 2, and the error of `r_(i + 1) = r_i q^2` is larger by at most 6. Each step from `w_i` to
+    /// `w_(i + 1) = w_i r_i` adds at most `3 + 6 i` to the error. So all errors are at most
+    /// `3 count^2 < 2^24`.
     pub(super) fn below(&self, count: usize) -> Vec<u128> {
         let bits = 128 + 8;
         let (_, most) = self.exponent(1, bits + 8);

@@ -12,13 +12,13 @@ pub(super) trait Field {
     /// For each block, return the approximate distance between its best score and the best of all
     /// scores.
     fn distances_of_blocks(&self) -> Vec<f64>;
-    /// Bound the distance of a score to the best score from below and above.
+    /// Return a lower and an upper bound on the distance between a score and the best score.
     fn distance(&self, index: usize) -> Option<(f64, f64)>;
-    /// Return the distance of a score to the best score, as an integer and an exponent.
+    /// Return the distance between a score and the best score, as an integer and an exponent.
     fn exact_distance(&self, index: usize) -> (UBig, i64);
     /// Set the gate, which is a score. From then on, scores that are not better than the gate are
-    /// excluded. The gate is worse than the best score by at least `distance`. If no such gate can
-    /// be computed, exclude no score. Return whether there is a gate.
+    /// excluded. The gate must be worse than the best score by at least `distance`. If no such gate
+    /// can be computed, exclude no score. Return whether there is a gate.
     fn shut(&mut self, distance: f64) -> bool;
     /// Find the first score that is better than the gate, in a range of places within a block.
     fn find(&self, some: Range<usize>, block: usize) -> Option<usize>;
@@ -108,7 +108,7 @@ impl<T: Score> Field for Blocks<'_, T> {
     }
 }
 
-/// Compute the exact distance of two numbers, each an integer and an exponent.
+/// Compute the exact distance between two numbers. Each number is an integer and an exponent.
 fn difference((m, e): (IBig, i64), (n, f): (IBig, i64)) -> (UBig, i64) {
     let exponent = e.min(f);
     let at = |m: IBig, e: i64| m << (e - exponent).unsigned_abs() as usize;

@@ -155,8 +155,8 @@ fn drop_below(height: f64, left: &mut Vec<Candidate>) {
     left.retain(|candidate| !(candidate.upper < height));
 }
 
-/// Bound `1 / scale` from below. Then `near * inverse - MIN_POSITIVE` bounds `near / scale` from
-/// below for `near >= 0`.
+/// Return a lower bound `inverse` on `1 / scale`. Then `near * inverse - MIN_POSITIVE` is a lower
+/// bound on `near / scale` for `near >= 0`.
 ///
 /// With `v = 2^-53`, the roundings of the quotient and of both products raise the result by at most
 /// `(1 + v)^3`, and `(1 + v)^3 (1 - 8v) < 1`. If a product is not normal, its error is less than
@@ -167,8 +167,8 @@ fn inverse(scale: f64) -> f64 {
     if (1e-290..=1e290).contains(&scale) { (1.0 / scale) * (1.0 - 4.0 * f64::EPSILON) } else { 0.0 }
 }
 
-/// Bound `-ln(n / 2^bits)` roughly from above, for an integer `n` below `2^bits`. Return infinity
-/// for 0.
+/// Return a rough upper bound on `-ln(n / 2^bits)`, for an integer `n` below `2^bits`. Return
+/// infinity for 0.
 ///
 /// Let `length` be the number of bits of `n`. Then `n >= 2^(length - 1)`, so the logarithm is at
 /// most `(bits + 1 - length) ln 2`. The bound `0.6932` exceeds `ln 2` by `5e-5`. The rounding of

@@ -73,8 +73,8 @@ impl Hits {
 
 /// Find the integer part of `E / l`, up to a limit.
 ///
-/// Terminates with probability 1. The enclosure shrinks to a point, which is an integer with
-/// probability 0.
+/// This function terminates with probability 1. The enclosure shrinks to a point, and this point is
+/// an integer with probability 0.
 #[cold]
 #[inline(never)]
 fn exact_misses<S: RandomSource>(

@@ -31,7 +31,8 @@ fn digits() -> Vec<u64> {
     for bit in 0..64 {
         digits.extend([1 << bit, u64::MAX >> bit, u64::MAX << bit, !(1 << bit)]);
     }
-    // The digits are random. They include U of all magnitudes and 1 - U of all magnitudes.
+    // The digits are random. They give values of U of all magnitudes, and values of 1 - U of all
+    // magnitudes.
     for _ in 0..30_000 {
         let word = source.word().unwrap();
         let shift = source.word().unwrap() % 64;

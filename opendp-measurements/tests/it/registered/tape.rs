@@ -1,4 +1,5 @@
-//! Compares registered mechanisms with typed ones on the same random words: the releases are equal.
+//! Tests that registered mechanisms and typed mechanisms give equal releases from the same random
+//! words.
 
 use std::collections::{BTreeSet, HashMap};
 use std::fmt::Debug;
@@ -22,8 +23,8 @@ use serde_json::json;
 
 use super::fitting;
 
-/// Construct a measurement by its name. Check that it gives the releases of the typed measurement,
-/// and that the releases vary.
+/// Construct a measurement by its name. Check that this measurement gives the same releases as the
+/// typed measurement, and that the releases vary.
 #[track_caller]
 fn check<DI: Domain, MI: Metric, MO: Measure, TO: Carrier + PartialEq + Debug>(
     name: &str,
@@ -175,7 +176,8 @@ fn combinators_are_the_same_bit_for_bit() {
     let args = Args::new().with("measurement", measurement).with("rate", json!(0.5));
     check("make_poisson_subsampling", " MaxDivergence", &args, &typed, &data);
 }
-/// Every registered mechanism of this crate is compared above, or draws nothing itself.
+/// Check that every registered mechanism of this crate is compared above, or is listed as an
+/// exception.
 #[test]
 fn every_registered_mechanism_is_compared() {
     let drawing: BTreeSet<&str> = include_str!("tape.rs")
@@ -184,9 +186,10 @@ fn every_registered_mechanism_is_compared() {
         .filter_map(|rest| rest.split('"').next())
         .collect();
     let others = [
-        // Its answers are compared without `check`.
+        // The answers of this mechanism are compared without `check`.
         "make_alp_queryable",
-        // They draw nothing: they join, convert or repeat the releases of their arguments.
+        // These constructors draw nothing: they join, convert or repeat the releases of their
+        // arguments.
         "make_RDP_to_approxDP",
         "make_adaptive_composition",
         "make_approximate",
@@ -202,7 +205,8 @@ fn every_registered_mechanism_is_compared() {
         "make_pureDP_to_zCDP",
         "make_user_measurement",
         "make_zCDP_to_approxDP",
-        // They draw, and take or ask measurements whose types are erased in every program.
+        // These mechanisms draw. They take or ask measurements whose types are erased in every
+        // program.
         "make_fixed_size_subsampling",
         "make_select_private_candidate",
         "make_sparse_vector",

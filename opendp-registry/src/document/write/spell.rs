@@ -4,10 +4,10 @@ use opendp_core::{Error, Result, TypeName};
 use serde_json::{Map, Value as Json, json};
 
 /// The functions of OpenDP 0.16. Each line of the file has the module, the name, and the names of
-/// the parameters. Some lines also have a slash and a list: the metrics of data sets or the
-/// measures that the Python library accepts.
+/// the parameters. Some lines also have a slash and a list. The list has the metrics of data sets,
+/// or the measures, that the Python library accepts.
 const FUNCTIONS: &str = include_str!("../opendp_0_16.txt");
-/// The version of OpenDP that is written into the serialization.
+/// The version of OpenDP that the serialization states.
 const VERSION: &str = "0.16.0";
 
 /// A function of OpenDP 0.16.
@@ -133,7 +133,7 @@ fn number(value: &Json, float: bool) -> Result<Json> {
         (true, Some(number)) if number.is_finite() => Some(json!(number)),
         (true, _) => None,
         (false, _) if !text.contains(['.', 'e', 'E']) => Some(value.clone()),
-        // A whole number that is written like a float is written as an integer.
+        // If the type is not a float type, write a whole number such as `3.0` as an integer.
         (false, Some(number)) if number.fract() == 0.0 && number.abs() < 9e15 => {
             serde_json::from_str(&format!("{number:.0}")).ok()
         }

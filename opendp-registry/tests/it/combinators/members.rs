@@ -18,9 +18,10 @@ pub(super) struct Member {
     /// Two possible rows of the data that the measurement takes.
     pub(super) rows: Json,
 }
-/// A lower bound on the true loss. `delta` is a bound for each epsilon, and `divergence` is a bound
-/// for every order from 1 on. Let `d` be the limit of delta for large epsilon. The divergence bound
-/// also holds if events of probability less than `d` are excepted.
+/// A lower bound on the true loss. `delta` is a bound on delta for each epsilon, and `divergence`
+/// is a bound on the divergence of every order of at least 1. Let `d` be the limit of delta for
+/// large epsilon. The bound on the divergence also holds if events of probability less than `d` are
+/// excepted.
 #[derive(Clone, Copy)]
 pub(super) struct Truth {
     delta: fn(f64) -> f64,

@@ -1,4 +1,4 @@
-//! Sets of keys, which are fast to fill if most rows have a new value.
+//! Sets of keys. A set is fast to fill if most rows have a new value.
 
 use rayon::prelude::*;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -6,15 +6,17 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use crate::count::key::{Form, Key, LongKey};
 use crate::count::table::{Table, mixed, seed};
 
-/// The maximum number of keys that a set keeps in one table. Such a table fits a cache.
+/// The maximum number of words that a set keeps in one table. A table with this number of words
+/// fits a cache.
 const FEW: usize = 1 << 13;
-/// Each word from `-NEAR` up to `NEAR`, in two's complement, is stored as one bit.
+/// Each word that is at least `-NEAR` and below `NEAR` is stored as one bit. Words are read as
+/// signed numbers in two's complement.
 const NEAR: u64 = 1 << 20;
 /// Words without a bit are divided among `LISTS` lists.
 const LISTS: usize = 1 << 8;
 /// The initial capacity of a list, in words.
 const FIRST: usize = 1 << 8;
-/// A list can be joined with other lists. It drops duplicates when it contains more words than
+/// A list that was joined with other lists drops its duplicates when it contains more words than
 /// `JOINED` times its capacity.
 const JOINED: usize = 4;
 /// If a set has at least `PARALLEL` words, the count uses all cores.
@@ -22,15 +24,15 @@ const PARALLEL: usize = 1 << 17;
 
 /// A set of keys.
 ///
-/// A large set is slow if it accesses new memory, or memory in random order. So a few keys are kept
-/// in a [`Table`]. If there are many keys, small numbers are stored as bits of a bit field. All
-/// other words are appended to lists. A function of the word and a seed chooses the list, so equal
-/// words are in the same list. A full list drops its duplicates, with the help of a table that all
-/// lists share. If less than half of the list is free afterwards, its capacity becomes twice the
-/// number of its words. So each row is read only a few times, and always in the cache. The capacity
-/// of a list is its initial capacity, or at most twice the number of its distinct words. Sets with
-/// the same seed are joined list by list, without reading the words. Counting uses all cores. The
-/// results do not depend on the seed.
+/// Access to new memory, or to memory in random order, makes a large set slow. So a set keeps its
+/// words in a [`Table`] only while they are few. Otherwise, small numbers are stored as bits of a
+/// bit field, and all other words are appended to lists. A function of the word and a seed chooses
+/// the list, so equal words are in the same list. A full list drops its duplicates, with the help
+/// of a table that all lists share. If less than half of the list is free afterwards, its capacity
+/// becomes twice the number of its words. So each row is read only a few times, and always from the
+/// cache. The capacity of a list is its initial capacity, or at most twice the number of its
+/// distinct words. Sets with the same seed are joined list by list, without reading the words.
+/// Counting uses all cores. The results do not depend on the seed.
 pub(crate) struct Set<L> {
     few: Table<L, ()>,
     many: Option<Box<Words>>,
@@ -89,7 +91,7 @@ impl<L: LongKey> Set<L> {
         many
     }
 }
-/// A set as it is written. A word can occur twice.
+/// The form in which a set is written. A word can occur twice.
 #[derive(Serialize, Deserialize)]
 struct Saved<L> {
     words: Vec<u64>,
@@ -128,9 +130,9 @@ impl<'de, L: LongKey> Deserialize<'de> for Set<L> {
     }
 }
 
-/// A set of words, for the case that there are many words.
+/// The words of a set that has many words.
 struct Words {
-    /// A bit for each word from `-NEAR` up to `NEAR`.
+    /// A bit for each word that is at least `-NEAR` and below `NEAR`.
     near: Vec<u64>,
     /// All words without a bit in `near`. None of these words is zero.
     far: Vec<List>,

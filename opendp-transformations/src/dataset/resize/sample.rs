@@ -20,7 +20,7 @@ use serde_json::Value as Json;
 /// `m` rows. Draw rows one at a time from all `n + m` rows, without replacement. For each draw,
 /// choose a side in proportion to its remaining rows, and then one of these rows. The draws from
 /// one side are draws from its rows without replacement. At most `size` of these draws are needed.
-/// The draws from a side are the rows that this side kept, read in random order.
+/// The rows that a side kept, read in random order, serve as the draws from this side.
 pub(crate) struct Sample<T> {
     seen: u64,
     kept: Vec<T>,
@@ -72,7 +72,7 @@ impl<T: Clone> Sample<T> {
                     (&mut other.kept, &mut there)
                 };
                 let place = below(kept.len() as u64)? as usize;
-                // Each side of a valid partial result has kept enough rows. An invalid partial
+                // If a side is a valid partial result, it has kept enough rows. An invalid partial
                 // result is an error.
                 if *left == 0 || kept.len() <= place {
                     return Err(foreign());

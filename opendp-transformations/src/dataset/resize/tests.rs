@@ -31,8 +31,8 @@ where
     let domain = if M::default().sized() { domain.with_size(3) } else { domain };
     make_resize(Space::new(domain, M::default()).unwrap(), size, 9).unwrap()
 }
-/// List the outputs with their multiplicities. There is one output for each order of the data. If
-/// the output is larger than the data, there is one output for each order of the output.
+/// List the outputs with their multiplicities. There is one output for each order of the padded
+/// records.
 fn outputs(x: &[i32], size: usize, arrange: Arrange) -> Vec<Vec<i32>> {
     let padded = [x, &vec![9; size.saturating_sub(x.len())]].concat();
     let place = |order: Vec<i32>| {
@@ -138,8 +138,8 @@ fn every_record_has_the_same_chance_to_stay() {
 #[test]
 fn a_stream_is_chosen_from_as_the_whole_is() {
     use {InsertDeleteDistance as InsDel, SymmetricDistance as Sym};
-    // Keep one of three records, in two ways: from chunks, and by a merge of a partial result from
-    // bytes.
+    // Keep one of three records, in two ways: from chunks, and by a merge with a partial result
+    // that was read from bytes.
     let resize = make::<Sym, Sym>(1);
     let mut kept = [[0; 3]; 2];
     for _ in 0..6000 {

@@ -122,7 +122,7 @@ fn last_bits(place: f64) -> usize {
 
 #[derive(Clone, Copy)]
 pub(super) struct Whole {
-    /// The smallest of the numbers minus one, modulo 2^64.
+    /// The smallest number, minus one, modulo 2^64.
     origin: u64,
     lowest: i64,
     highest: i64,
@@ -170,8 +170,8 @@ impl Place {
         Place { origin, factor: if factor.is_finite() { factor } else { 0.0 }, ..unit }
     }
     /// Convert a number to a float. A larger number never gives a smaller float, for two reasons.
-    /// Conversion to the nearest float is monotone. In the logarithmic case, the result is the bits
-    /// of this float as a signed integer, and this integer increases with the float.
+    /// Conversion to the nearest float is monotone. In the logarithmic case, the bits of this float
+    /// become a signed integer that increases with the float.
     #[inline(always)]
     fn place<T: Number>(self, number: T) -> f64 {
         // The result is never `None`, because every number type converts to a float.

@@ -78,8 +78,8 @@ mod tests {
 
     /// Draw a float from each tape, which is a sequence of 12 random bits. Count how often each of
     /// five adjacent floats occurs. Some tapes end before a float is drawn, so each of these tapes
-    /// can belong to any float. Check that the counts agree with the given probabilities, in
-    /// eighths.
+    /// can belong to any float. Check that the counts agree with the given probabilities, which are
+    /// stated in eighths.
     fn check(first: f64, eighths: [u64; 5]) -> Result<(), String> {
         let mut last = first;
         for _ in 0..4 {

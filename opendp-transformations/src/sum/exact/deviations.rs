@@ -89,8 +89,8 @@ impl Rule {
         let denominator = UBig::from(self.size) * UBig::from(self.divisor);
         Exact { numerator, denominator, exponent: self.exponent }
     }
-    /// Bound the change of the result when `replaced` records are replaced. If all records are
-    /// replaced, the bound is the largest result.
+    /// Return an upper bound on the change of the result when `replaced` records are replaced. If
+    /// all records are replaced, the bound is the largest possible result.
     fn sensitivity(&self, replaced: usize) -> Exact {
         let moved = replaced.min(self.size / 2);
         let range = UBig::from(self.range);
@@ -104,8 +104,8 @@ fn overflow(d_in: u32) -> Error {
     ))
 }
 
-/// The fold of squared deviations. The state is the exact sum of the records, as multiples, and the
-/// exact sum of their squares.
+/// The fold of squared deviations. [`Offset`] maps each record to an integer. The state is the
+/// exact sum of these integers, and the exact sum of their squares.
 struct Deviations<T> {
     offset: Offset,
     rule: Rule,

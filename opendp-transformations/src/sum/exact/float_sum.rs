@@ -4,10 +4,11 @@
 //! integers. These integers add up exactly, in any order. Let `I` be the sum of the integers, and
 //! let the bounds correspond to the integers `L <= U`.
 //!
-//! **Unknown size.** A record added or removed changes `I` by at most `M = max(|L|, |U|)`. Let `B`
-//! be `M`, rounded up to a few bits. Let `g` be a power of two that divides `B`, and let `d` be the
-//! symmetric distance. The file `rounding.rs` defines a rounding rule for sums of any size. The
-//! file proves that the rounded sum changes by at most `d * B`, and also by at most `d * M + g`.
+//! **Unknown size.** A record that is added or removed changes `I` by at most `M = max(|L|, |U|)`.
+//! Let `B` be `M`, rounded up to a few bits. Let `g` be a power of two that divides `B`, and let
+//! `d` be the symmetric distance. The file `rounding.rs` defines a rounding rule for sums of any
+//! size. The file proves that the rounded sum changes by at most `d * B`, and also by at most
+//! `d * M + g`.
 //!
 //! **Known size `n`.** The magnitude of the sum is at most `n * max(|L|, |U|)`, which is public.
 //! Let `g` be the spacing of `f64` at this magnitude. If `k = floor(d / 2)` records are replaced,
@@ -17,7 +18,7 @@
 //! In both cases, the result is the product of an integer and a power of two. The integer has at
 //! most 53 significant bits, and the power of two is a float. So the result is a float, or it
 //! exceeds the largest float. A result that exceeds the largest float is replaced by the largest
-//! float. The replacement does not increase the distance of two results.
+//! float. The replacement does not increase the distance between two results.
 
 use std::{any::Any, marker::PhantomData};
 
@@ -32,9 +33,9 @@ use crate::sum::exact::lattice::Lattice;
 use crate::sum::exact::rounding::{Rounding, truncate};
 use crate::symmetric::{Aggregate, Records};
 
-/// The number of bits to which the larger bound is rounded up when the size is unknown. With fewer
-/// bits, the map would be larger. With more bits, the contraction of large sums would begin below
-/// `2^(53 - 28)` records.
+/// The number of bits to which the larger magnitude of the two bounds is rounded up when the size
+/// is unknown. With fewer bits, the map would be larger. With more bits, the contraction of large
+/// sums would begin below `2^(53 - 28)` records.
 const BOUND_BITS: u32 = 28;
 const MANTISSA: u32 = f64::MANTISSA_DIGITS;
 
@@ -109,7 +110,7 @@ fn wide(size: usize) -> u128 {
     u128::try_from(size).unwrap_or(u128::MAX)
 }
 
-/// The fold of the sum of floats. The state is the exact sum, as a multiple of the spacing of the
+/// The fold of the sum of floats. The state is the exact sum, in units of the spacing of the
 /// lattice.
 struct FloatSum<T> {
     lattice: Lattice,

@@ -18,20 +18,20 @@ pub(crate) struct Exact {
 ///
 /// **Lemma.** Let two numbers be at most `s` apart, and let their magnitudes be at most the largest
 /// multiple. Round both numbers toward zero to multiples, and round `s` up to a multiple. Then the
-/// distance of the rounded numbers is at most the rounded `s`. *Proof.* Use `g` as the unit.
-/// Rounding brings numbers of different signs closer. For `a >= b >= 0`, `floor(a) - floor(b)` is
-/// an integer below `a + 1 - b <= s + 1`. So this integer is at most `s` rounded up to an integer.
-/// Negative numbers follow by symmetry.
+/// distance between the rounded numbers is at most the rounded `s`. *Proof.* Use `g` as the unit.
+/// Rounding brings numbers of different signs closer together. For `a >= b >= 0`,
+/// `floor(a) - floor(b)` is an integer below `a + 1 - b <= s + 1`. So this integer is at most `s`
+/// rounded up to an integer. Negative numbers follow by symmetry.
 ///
 /// Every such multiple is a float, or it exceeds the largest float. A multiple that exceeds the
 /// largest float is replaced by the largest float. The replacement does not increase the distance
-/// of two multiples.
+/// between two multiples.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Grid {
     exponent: i64,
 }
 impl Grid {
-    /// Choose the power of two `g` for numbers up to `largest`. It is the spacing of floats at
+    /// Choose the power of two `g` for numbers up to `largest`. `g` is the spacing of floats at
     /// `largest`.
     pub(crate) fn new<T: Float>(largest: &Exact) -> Self {
         let smallest = T::from_dyadic(&IBig::ONE, i64::MIN / 2, Rounding::Up).to_f64();
@@ -117,8 +117,8 @@ mod tests {
                 attained |= (fx - fy).abs() * 3.0 > x.abs_diff(*y) as f64;
             }
         }
-        // Check that the exact distance of two numbers is not always a bound on the distance of the
-        // rounded numbers.
+        // Check that the exact distance between two numbers is not always a bound on the distance
+        // between the rounded numbers.
         assert!(attained);
     }
 }

@@ -14,11 +14,11 @@ use crate::widest::widest;
 
 /// Build the sum of bounded integers.
 ///
-/// Let `[L, U]` be the bounds. Each record added or removed changes the exact sum by at most
-/// `max(|L|, |U|)`. Each replaced record changes the exact sum by at most `U - L`. Saturation maps
-/// a number to the nearest point of an interval. Saturation does not increase the distance of two
-/// numbers. Saturation is applied once, to the exact sum, so the result does not depend on the
-/// order.
+/// Let `[L, U]` be the bounds. Each record that is added or removed changes the exact sum by at
+/// most `max(|L|, |U|)`. Each replaced record changes the exact sum by at most `U - L`. Saturation
+/// maps a number to the nearest point of an interval. Saturation does not increase the distance
+/// between two numbers. Saturation is applied once, to the exact sum, so the result does not depend
+/// on the order.
 pub(crate) fn sum<T>(
     input: Space<Records<T>, SymmetricDistance>,
 ) -> Result<Aggregate<T, AtomDomain<T>, AbsoluteDistance<T>>>

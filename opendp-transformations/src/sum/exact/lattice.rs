@@ -1,4 +1,5 @@
-//! Adds floats exactly, as multiples of a power of two, as fast as memory allows.
+//! Adds floats exactly, and as fast as memory allows. A multiple of a power of two represents each
+//! float.
 
 use std::any::Any;
 
@@ -63,12 +64,12 @@ impl Lattice {
     pub(crate) fn exponent(&self) -> i32 {
         self.exponent
     }
-    /// Return the largest absolute value of the numbers within the bounds, as a multiple of the
-    /// spacing. The result is at most `2^51`.
+    /// Return the largest absolute value of the numbers within the bounds, in units of the spacing.
+    /// The result is at most `2^51`.
     pub(crate) fn magnitude(&self) -> u64 {
         self.lower.unsigned_abs().max(self.upper.unsigned_abs())
     }
-    /// Return the width of the bounds, as a multiple of the spacing. The result is at most `2^52`.
+    /// Return the width of the bounds, in units of the spacing. The result is at most `2^52`.
     pub(crate) fn range(&self) -> u64 {
         self.upper.abs_diff(self.lower)
     }

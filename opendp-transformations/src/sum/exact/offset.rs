@@ -1,4 +1,5 @@
-//! Adds floats and their squares exactly, as multiples of a power of two above a lower bound.
+//! Adds floats and their squares exactly. A multiple of a power of two represents the distance
+//! between each float and a lower bound.
 
 use dashu_int::UBig;
 use opendp_core::arith::Directed;
@@ -8,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use crate::sum::exact::lattice::{BITS, BLOCK, LOWEST, MAGIC, power, power_above};
 use crate::widest::widest;
 
-/// The multiples of a power of two that represent the distances of floats from a lower bound.
+/// The multiples of a power of two that represent the distances between floats and a lower bound.
 ///
 /// A float `x` maps to the integer `round((x - lower) / 2^exponent)`, computed by a sequence of
 /// monotone steps. The first steps are a clamp to the bounds, sometimes a halving, and a
@@ -53,7 +54,7 @@ impl Offset {
     pub(crate) fn exponent(&self) -> i64 {
         self.exponent.into()
     }
-    /// Return the width of the bounds, as a multiple of the spacing. The result is at most `2^51`.
+    /// Return the width of the bounds, in units of the spacing. The result is at most `2^51`.
     pub(crate) fn range(&self) -> u64 {
         self.range
     }
@@ -150,7 +151,7 @@ impl Wide {
     pub(crate) fn add(&mut self, other: Wide) {
         let (low, carry) = self.low.overflowing_add(other.low);
         self.low = low;
-        // The sum leaves the range of `high` only after 2^88 integers.
+        // Only a sum of more than 2^88 squares or products can be outside the range of `high`.
         self.high = self.high.saturating_add(other.high).saturating_add(carry.into());
     }
     pub(crate) fn to_ubig(self) -> UBig {

@@ -13,10 +13,10 @@
 //! **Lemma.** If `|S|, |S'| <= R` and `|S - S'| <= s`, then `|T(S) - T(S')| <= s`.
 //!
 //! *Proof.* Let `S' <= S`. `T` is monotone, so `T(S') <= T(S)`. If `S' < 0 <= S`, then `T` moves
-//! both numbers toward zero and brings them closer. Now let `0 <= S'` and `a = T(S)`. Let `h` be
-//! the spacing of the grid below `a`. Then `a` is a multiple of `h`. Also `h` divides `g`, so `h`
-//! divides `s`. If `a <= s`, then `T(S') >= 0 >= a - s`. Otherwise `a - s` is a multiple of `h`
-//! between zero and `a`, so it is on the grid. Also `a - s <= S - s <= S'`. `T` is monotone, so
+//! both numbers toward zero and brings them closer together. Now let `0 <= S'` and `a = T(S)`. Let
+//! `h` be the spacing of the grid below `a`. Then `a` is a multiple of `h`. Also `h` divides `g`,
+//! so `h` divides `s`. If `a <= s`, then `T(S') >= 0 >= a - s`. Otherwise `a - s` is a multiple of
+//! `h` between zero and `a`, so it is on the grid. Also `a - s <= S - s <= S'`. `T` is monotone, so
 //! `a - s <= T(S')`. Negative numbers follow by symmetry.
 //!
 //! **Beyond `R`.** Zone `i` contains the numbers `S` with `2^(i-1) R < S <= 2^i R`. The spacing in
@@ -46,13 +46,14 @@
 //!
 //! *Proof.* The argument of the lemma covers numbers of opposite signs. Now let `0 <= S' <= S`.
 //!
-//! *If `S' <= R`:* `T(phi(S)) <= S`, and `T` lowers `S'` by less than `g`.
+//! *If `S' <= R`:* `T(phi(S)) <= S`, and `T` lowers `S'` by less than `g`. So the difference is
+//! less than `d * M + g`.
 //!
 //! *If `S'` is in zone `j >= 1`:* after truncation to multiples of `g`, the two numbers differ by a
 //! multiple `t` of `g`, and `t < d * M + g`. Let `u` be the smallest multiple of `g` that is at
-//! least `d * M`. Then `t <= u`, and `B <= u`. As in the theorem, the distance of the results is
-//! less than `(1 - c_j) t + c_j B`. This bound grows with `t`, and it is at most `t` for `t >= B`.
-//! So the distance is less than `u`.
+//! least `d * M`. Then `t <= u`, and `B <= u`. As in the theorem, the distance between the results
+//! is less than `(1 - c_j) t + c_j B`. This bound grows with `t`, and it is at most `t` for
+//! `t >= B`. So the distance is less than `u`.
 //!
 //! In zones where `c_i = 1`, the sum saturates. The code rounds `phi` down to a multiple of `g`.
 //! This step does not change the result, because above `R` the grid of `T` contains only multiples
@@ -79,9 +80,8 @@ impl Rounding {
     /// Then `R` is as large as possible. Otherwise `g` is the value of the last of the `bound_bits`
     /// bits. Then [`reach`](Rounding::reach) adds a term that is as small as possible.
     ///
-    /// In each of two cases, no step overflows. In the first case, `magnitude < 2^52`,
-    /// `bound_bits <= 28` and `bits <= 53`. In the second case, `magnitude` has at most 52 bits and
-    /// is not rounded.
+    /// No step overflows if `magnitude < 2^52`, `bound_bits <= 28` and `bits <= 53`. Also, no step
+    /// overflows if `magnitude` has at most 52 bits and is not rounded.
     pub(crate) fn new(magnitude: u64, bound_bits: u32, bits: u32) -> Self {
         let magnitude = magnitude.max(1);
         let bound = round_up(magnitude, bound_bits);
@@ -91,11 +91,11 @@ impl Rounding {
             (u64::BITS - magnitude.leading_zeros()).saturating_sub(bound_bits)
         };
         let ratio = u128::from(bound >> step);
-        // After the last zone, the slope is zero. In the last zone, the slope can be zero.
+        // After the last zone, the slope is zero. In the last zone, the slope can already be zero.
         Rounding { bits, step, ratio, last: ratio.ilog2() }
     }
-    /// Bound the distance of two rounded sums whose exact sums are at most `d * magnitude` apart.
-    /// The rule must be made for this `magnitude`.
+    /// Return an upper bound on the distance between two rounded sums whose exact sums are at most
+    /// `d * magnitude` apart. The rule must be made for this `magnitude`.
     pub(crate) fn reach(&self, d: u32, magnitude: u64) -> u128 {
         if magnitude == 0 {
             return 0;
@@ -138,12 +138,13 @@ mod tests {
     use super::*;
 
     /// Take two sums at most `d * bound` apart, and round both sums. Compute how much the distance
-    /// of the rounded sums can exceed `d * bound`.
+    /// between the rounded sums can exceed `d * bound`.
     fn excess(bound: u64, bits: u32, d: i64, round: impl Fn(&Rounding, u128) -> u128) -> i64 {
         let s = d * i64::try_from(bound).unwrap();
         furthest(Rounding::new(bound, u64::BITS, bits), bits, s, round) - s
     }
-    /// Compute the largest distance of two rounded sums whose exact sums are at most `s` apart.
+    /// Compute the largest distance between two rounded sums whose exact sums are at most `s`
+    /// apart.
     fn furthest(rule: Rounding, bits: u32, s: i64, round: impl Fn(&Rounding, u128) -> u128) -> i64 {
         let reach = 3 << (bits + rule.last + rule.step);
         let signed = |sum: i64| {
@@ -153,7 +154,8 @@ mod tests {
         let rounded: Vec<i64> = (-reach..=reach).map(signed).collect();
         let mut worst = i64::MIN;
         for (i, right) in rounded.iter().enumerate() {
-            // The rule is monotone, so the maximum is at the largest distance of the exact sums.
+            // The rule is monotone, so the maximum is at the largest distance between the exact
+            // sums.
             assert!(i == 0 || rounded[i - 1] <= *right);
             let left = rounded[i.saturating_sub(usize::try_from(s).unwrap())];
             worst = worst.max(right - left);

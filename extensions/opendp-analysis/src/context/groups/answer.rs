@@ -66,17 +66,18 @@ impl Moments {
             goal => goal,
         }
     }
-    /// Find a goal for the sums with which the mean of each group is within `error`, except with
-    /// probability `alpha`. The counts of the groups were released.
+    /// Find a goal for the noise of the sums. With this goal, the mean of each group is within
+    /// `error`, except with probability `alpha`. The counts of the groups were released.
     ///
-    /// Let a group have `n` rows, the released count `N >= 1`, and the sum `s` of distances. So
-    /// `|s| <= most n`. The sum is released with noise `z`. Then the error of the mean is
-    /// `|(s + z) / N - s / n| <= (|z| + most |n - N|) / N`. Except with probability `alpha / 2`,
-    /// `|n - N|` is at most the accuracy `c` of the count. So it is enough that `|z|` is at most
-    /// `error N - most c`, except with probability `alpha / 2`.
+    /// Let a group have `n` rows, the released count `N >= 1`, and the sum `s` of distances. Each
+    /// distance is at most `most`, so `|s| <= most n`. The sum is released with noise `z`. Then the
+    /// error of the mean is `|(s + z) / N - s / n| <= (|z| + most |n - N|) / N`. Except with
+    /// probability `alpha / 2`, `|n - N|` is at most the accuracy `c` of the count. So it is enough
+    /// that `|z|` is at most `error N - most c`, except with probability `alpha / 2`.
     ///
-    /// A goal bounds `|z|` except with probability `alpha`. So the bound is divided by the ratio of
-    /// the two quantiles of Laplace noise. For Gaussian noise, this ratio is smaller.
+    /// But a goal bounds `|z|` except with probability `alpha`. So the bound is divided by the
+    /// ratio of two quantiles of Laplace noise: the quantile at `alpha / 2`, and the quantile at
+    /// `alpha`. For Gaussian noise, this ratio is smaller.
     pub(in super::super) fn within(
         &self,
         error: f64,

@@ -168,13 +168,13 @@ where
     f64: Noisy<MO>,
 {
     /// Add a question about groups. A weight applies to errors in units of the largest change that
-    /// one row can cause. For counts, the unit is one row. Only a question of one statistic can
-    /// have a wanted accuracy: a count, a sum or quantiles.
+    /// one row can cause. For counts, the unit is one row. Only a question with one statistic can
+    /// have a wanted accuracy. This statistic is a count, a sum or quantiles.
     ///
     /// Errors of means and variances depend on the numbers of rows. If these numbers were released
-    /// before, a mean can have a wanted accuracy, too: see [`counted`](Groups::counted). Then each
-    /// mean of a group with rows is that close to the mean of the clamped rows, except with
-    /// probability [`Context::ALPHA`]. This includes the errors of the counts.
+    /// before, a mean can have a wanted accuracy, too: see [`counted`](Groups::counted). Then the
+    /// mean of each group with rows is within this accuracy of the mean of the clamped rows, except
+    /// with probability [`Context::ALPHA`]. The accuracy includes the errors of the counts.
     ///
     /// # Errors
     /// The errors of the steps of the query, and of [`ask`](Plan::ask).
@@ -258,7 +258,7 @@ impl<MO: Accounted> Answers<MO> {
     /// Take the answer to a question about groups.
     ///
     /// # Errors
-    /// `Argument` when the question is of another plan.
+    /// `Argument` when the question belongs to another plan.
     pub fn take_groups(&mut self, asked: AskedGroups) -> Result<GroupAnswer> {
         let counts = match asked.counts {
             Some(Counts::Asked(counts)) => Some(released(self.take(counts)?)?),

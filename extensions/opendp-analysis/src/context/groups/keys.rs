@@ -28,10 +28,10 @@ pub(super) enum Keys {
 #[derive(Clone)]
 pub(super) struct Grouping {
     columns: Vec<(String, Places)>,
-    /// The place of each group among the groups. The map is indexed by a place for each column: the
-    /// place of the group's value among the values of the column.
+    /// The place of each group in the list of groups. A key of this map has one number for each
+    /// column: the place of the group's value in the list of values of the column.
     groups: Arc<HashMap<Vec<usize>, usize>>,
-    /// The place of the group of all other records, if there is one.
+    /// The place of the group of all other records, if there is such a group.
     others: Option<usize>,
     count: usize,
 }
@@ -106,8 +106,8 @@ impl Grouping {
         let kept = source.kept(table)?.into_iter().zip(self.places(table)?);
         Ok(kept.filter_map(|(kept, place)| place.filter(|_| kept)).collect())
     }
-    /// Return the place of the group and the number of each record that the filters keep. Leave out
-    /// records without a group.
+    /// Return two numbers for each record that the filters keep: the place of its group, and the
+    /// number that `number` computes from its cell. Leave out records without a group.
     pub(super) fn numbers(
         &self,
         source: &Source,

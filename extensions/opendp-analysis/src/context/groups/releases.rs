@@ -23,7 +23,7 @@ use super::super::table::Source;
 use super::super::{Accounted, Choice, Noisy, Query, Statistic, WithDelta};
 use super::keys::{Grouping, no_numbers, texts};
 
-/// Rows. Each row has the place of its group and a number.
+/// Rows. Each row is a pair: the place of its group, and a number.
 type Pairs = VectorDomain<PairDomain<AtomDomain<usize>, AtomDomain<f64>>>;
 type OfPairs<MO, TO> = Measurement<Pairs, SymmetricDistance, MO, TO>;
 

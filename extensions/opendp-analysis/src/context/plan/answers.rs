@@ -29,7 +29,7 @@ impl<MO: Accounted> Answers<MO> {
     /// Take the answer to a question.
     ///
     /// # Errors
-    /// `Argument` when the answer was taken before, or the question is of another plan.
+    /// `Argument` when the answer was taken before, or when the question belongs to another plan.
     pub fn take<TO: Carrier>(&mut self, asked: Asked<TO>) -> Result<Answer<MO, TO>> {
         let answer = self.0.get_mut(asked.place()).and_then(Option::take).ok_or_else(another)?;
         answer.downcast().map(|answer| *answer).map_err(|_| another())

@@ -29,7 +29,7 @@ pub(crate) struct Endowed {
     /// The part of delta for thresholds, in sixteenths.
     sixteenths: u32,
 }
-/// The part of delta for thresholds, if no question decides about it.
+/// The part of delta for thresholds, in sixteenths, if no question determines this part.
 const QUARTER: u32 = 4;
 /// A way to divide the budget of a plan among losses and kinds of noise.
 pub(super) struct Best {
@@ -82,8 +82,8 @@ impl Endowed {
         }
         self
     }
-    /// Return copies with every part of delta for thresholds, from the largest to the smallest.
-    /// Only a plan that opens the account can choose this part.
+    /// Return one copy for each possible part of delta for thresholds, from the largest part to the
+    /// smallest. Only a plan that opens the account can choose this part.
     pub(super) fn divisions(&self) -> Vec<Endowed> {
         match &self.open {
             Some((_, delta, _)) if 0 < self.thresholds && !delta.is_zero() => {
@@ -111,7 +111,8 @@ impl Endowed {
         let tight = self.tight;
         Mode::all(items).filter(move |mode| tight || !(mode.gaussian || mode.gumbel || mode.by_mu))
     }
-    /// Find the ways with room for the wanted accuracies, and sort them from the best to the worst.
+    /// Find the ways to divide the budget that have room for the wanted accuracies. Sort the ways
+    /// from the best to the worst.
     pub(super) fn ways(&self, items: &[Item]) -> Result<Vec<Best>> {
         let demands = self.demands(items);
         let mut ways: Vec<(f64, f64, Mode, Endowment, Exact)> = Vec::new();

@@ -34,7 +34,8 @@ impl<'c, MO: Accounted> Solved<'c, MO> {
     pub fn scale<TO>(&self, asked: Asked<TO>) -> Result<f64> {
         Ok(self.at(asked.0)?.1.scale.value())
     }
-    /// Bound the distance of an answer from the truth, except with probability [`Context::ALPHA`].
+    /// Return a bound on the distance between an answer and the true answer. The bound holds except
+    /// with probability [`Context::ALPHA`].
     ///
     /// # Errors
     /// The errors of [`Question::accuracy`](super::super::Question::accuracy).

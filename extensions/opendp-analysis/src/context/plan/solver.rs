@@ -120,8 +120,9 @@ impl Mode {
     }
 }
 impl Demand {
-    /// Return the weighted sum of squared errors if the questions have room `room`, then the part
-    /// of the room that wanted accuracies take. Return `None` when the room is too small.
+    /// Return two numbers for questions with the room `room`: the weighted sum of squared errors,
+    /// and the part of the room that wanted accuracies take. Return `None` when the room is too
+    /// small.
     ///
     /// Let `c` be the weight times the squares of the error and the size. By Lagrange multipliers,
     /// the sum of `c / epsilon^2` is least for epsilons in proportion to the third roots of `c`. In

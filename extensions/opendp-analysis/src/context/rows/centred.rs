@@ -13,9 +13,9 @@ use super::Rows;
 
 /// The middle of the bounds of a column, and means that are computed from distances to it.
 ///
-/// Suppose that the number of rows is private. Then a mean is a quotient of a noisy sum and a
-/// noisy count. One row changes a sum of numbers from `lower` to `upper` by up to the larger
-/// magnitude of both bounds. One row changes a sum of distances from the middle by only half of
+/// Suppose that the number of rows is private. Then a mean is a quotient of a noisy sum and a noisy
+/// count. One row changes a sum of numbers from `lower` to `upper` by at most the larger magnitude
+/// of the two bounds. One row changes a sum of distances from the middle by only half of
 /// `upper - lower`. So the noise of this sum is smaller. The middle is public, and is added to the
 /// quotient.
 ///
@@ -54,10 +54,10 @@ impl Centre {
         let (mean, interval) = self.0.mean(sum, count, alpha)?;
         Ok((mean, interval.unwrap_or(self.0.of)))
     }
-    /// Find a goal for [`sum_around`](Rows::sum_around) in a [`Plan`](crate::context::Plan), with
-    /// which the [mean](Centre::mean) is within `error` of the true mean. The count was released.
-    /// The goal includes the error of the count. It holds except with probability
-    /// [`Context::ALPHA`], if there is at least one row.
+    /// Find a goal for [`sum_around`](Rows::sum_around) in a [`Plan`](crate::context::Plan), after
+    /// the count was released. With this goal, the [mean](Centre::mean) is within `error` of the
+    /// true mean, except with probability [`Context::ALPHA`], if there is at least one row. The
+    /// goal includes the error of the count.
     ///
     /// # Errors
     /// `Argument` when the error of the count is too large.

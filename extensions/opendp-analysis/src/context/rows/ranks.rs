@@ -36,9 +36,10 @@ impl<'c, MO: Accounted, T: Atom> Rows<'c, MO, T> {
     /// the rows into two parts, and the other quantiles are chosen in these parts in the same way.
     /// So nine quantiles cost as much as four choices. See
     /// [`make_private_quantiles`](crate::make_private_quantiles). The scale of the noise is for a
-    /// median. The accuracy is the distance in ranks from the rows that a candidate represents: the
-    /// rows equal to it, and half of the rows up to each neighbour. Repeated values add at most a
-    /// thirty-second of the rows of one candidate for each level of choices.
+    /// median. The accuracy is the distance in ranks between a quantile and the rows that its
+    /// candidate represents. These are the rows equal to the candidate, and half of the rows up to
+    /// each neighbour. Repeated values add at most a thirty-second of the rows of one candidate for
+    /// each level of choices.
     pub fn quantiles(self, alphas: &[f64], candidates: Vec<T>) -> Choice<'c, MO, Vec<T>>
     where
         T: Number,

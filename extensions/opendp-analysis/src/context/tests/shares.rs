@@ -108,7 +108,7 @@ fn many_choices_and_sums_get_less_noise_than_by_filters() {
     let scale = fixed.query().count().gaussian().unwrap().scale();
     let best = super::tight::least_sigma(100.0, 1.0, 1e-6);
     assert!(best <= scale * (1.0 + 1e-9) && scale < best * (1.0 + 3e-6), "{scale} {best}");
-    // Weights: twice the weight is half of the noise.
+    // Twice the weight gives half of the noise.
     let weighted = open(&[(ShareKind::Gaussian, 2.0), (ShareKind::Gaussian, 1.0)]);
     let first = weighted.query().count().gaussian().unwrap();
     let scale = first.scale();
@@ -119,7 +119,8 @@ fn many_choices_and_sums_get_less_noise_than_by_filters() {
 #[test]
 fn noise_whose_loss_is_not_within_the_share_is_refused() {
     let context = open(&[(ShareKind::Laplace, 1.0), (ShareKind::Gaussian, 1.0)]);
-    // Under a share for Laplace noise: integers, Gaussian noise and choices are other pairs.
+    // A share for Laplace noise refuses noise on integers, Gaussian noise and choices, because
+    // their pairs differ.
     for refused in [
         refusal(context.query().count().laplace()),
         refusal(context.query().count().gaussian()),

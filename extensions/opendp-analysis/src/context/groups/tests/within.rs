@@ -47,8 +47,9 @@ fn means_of_counted_groups_are_within_their_goal() {
         let share = Budget::epsilon_delta(0.5, 1e-7).unwrap();
         tight += i32::from(error(&context, share, 4.0) <= 1.0);
     }
-    // Each of the three means misses its goal with probability 0.05 at most. Nineteen in twenty of
-    // 150 trials with three means are 128; four standard deviations below are 110.
+    // Each of the three means misses its goal with probability at most 0.05. So all three are
+    // within the goal with probability at least 0.85, which gives 127.5 of 150 trials. 110 is four
+    // standard deviations lower.
     assert!(110 <= pure && 110 <= tight, "{pure} {tight}");
 }
 #[test]
@@ -67,7 +68,7 @@ fn a_goal_takes_counts_that_are_good_enough() {
     let sums = large.query().group_by(["educ"]).keys("educ", [0]).sum("years", BOUNDS);
     let error = groups().counted(&sums.release().unwrap()).unwrap_err();
     assert!(error.to_string().contains("no counts"), "{error}");
-    // A variance has no goal, also after a count.
+    // A variance cannot have a goal, even after a count.
     let variance = context.query().group_by(["educ"]).counted(&counts).unwrap();
     let variance = variance.variance("years", BOUNDS);
     assert!(context.plan().ask_groups(variance, Goal::Within(9.0)).is_err());
@@ -90,7 +91,7 @@ fn a_mean_without_groups_is_within_its_goal() {
         assert!(low <= mean && mean <= high);
         within += i32::from((mean - truth).abs() <= 0.8);
     }
-    // 0.95 of 150 are 142, and four standard deviations below are 132.
+    // 95 % of 150 are 142, and 132 is four standard deviations lower.
     assert!(132 <= within, "{within}");
 }
 #[test]

@@ -29,8 +29,9 @@ fn planned(context: &Context<Tight>, medians: usize, counts: usize) -> (Vec<f64>
     (scales, context.report().entries()[0].rho.is_some())
 }
 
-/// Compose the releases of a report. A choice has the losses `r / 2` and `-r / 2` for its range
-/// `r`: this is a mechanism of the range. Return a lower bound on delta, and the sum of all `rho`.
+/// Compose the releases of a report. For a choice of range `r`, use the losses `r / 2` and
+/// `-r / 2`: one mechanism of this range has these losses. Return a lower bound on delta, and the
+/// sum of all `rho`.
 fn composed(context: &Context<Tight>, medians: usize) -> (f64, f64) {
     let (mut reference, mut rho) = (Reference::new(), 0.0);
     for (place, entry) in context.report().entries().iter().enumerate() {
@@ -95,11 +96,12 @@ fn a_plan_that_took_the_whole_budget_is_carried_over_as_a_whole() {
     let mut plan = later.plan();
     plan.ask(count(&later), Goal::Weight(1.0)).unwrap();
     assert_eq!(plan.solve().unwrap_err().kind(), "BudgetExceeded");
-    // Without the shares, the filters charge each choice by its `rho` and do not admit all.
+    // Without the shares, the filters charge each choice by its `rho`, and do not admit all
+    // choices.
     let other = one();
     let older = entries.iter().map(|entry| Entry { shares: None, ..entry.clone() });
     assert!(older.into_iter().any(|entry| other.carry_over(entry).is_err()));
-    // A budget that was used before does not take the shares of a plan.
+    // If a budget was used before, a plan cannot divide it into its own shares.
     let used = one();
     let spend = used.query().spending(amount()).count().laplace();
     spend.unwrap().release().unwrap();
