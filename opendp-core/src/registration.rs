@@ -228,8 +228,8 @@ impl Registration {
     pub fn construct(&self, args: &Args) -> Result<Constructed> {
         (self.construct)(&mut Call::new(self.family.specs, self.types, args)?)
     }
-    /// Return the doc comment of the function. Definitions of links and hidden lines of examples are
-    /// left out.
+    /// Return the doc comment of the function, without definitions of links and without the hidden
+    /// lines of examples.
     pub fn documentation(&self) -> String {
         documentation(self.family.source, self.family.function)
     }
