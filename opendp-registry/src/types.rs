@@ -32,7 +32,7 @@ impl Registry {
         }
         entry.construct(&args)
     }
-    /// Check the arguments that are objects in the place of types. Such an object must not have
+    /// Check each argument that is an object but stands for a type. Such an object must not have
     /// arguments of its own, because these arguments would be ignored.
     pub(crate) fn check_type_arguments(&self, entry: &Entry, args: &Args) -> Result<()> {
         for (name, arg) in args.iter() {

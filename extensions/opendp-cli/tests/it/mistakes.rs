@@ -73,7 +73,7 @@ fn each_wrong_line_is_answered_by_what_to_write() {
             assert!(message.contains(part), "{line}: {part} is not in {message}");
         }
     }
-    // An unattainable distance is a warning of `map`.
+    // `map` warns about a distance that no two data sets can have.
     let output = desk.run(&["map", "-p", "p.json", "--d-in", "1"]);
     assert!(String::from_utf8_lossy(&output.stderr).contains("one replaced row is distance 2"));
 }
