@@ -67,6 +67,9 @@
 //! of scale 2 at distance 2 have an epsilon of 19.459 at a delta of 1e-6. Continuous noise has an
 //! epsilon of 19.424.
 //!
+//! Equal releases of one integer each have the simplest bound: the law of the sum of their noise is
+//! known, and delta is a sum over its values. This bound is exact up to rounding.
+//!
 //! If only the profile of a pair is known, the profile is evaluated once, at 257 epsilons. Such a
 //! pair is composed on a grid.
 //!
@@ -93,6 +96,7 @@ mod gaussian;
 mod gaussian_pair;
 mod integer_game;
 mod integer_gaussian;
+mod integer_sum;
 mod integer_vector_pair;
 mod inversion;
 mod joined;

@@ -7,8 +7,9 @@ use opendp_core::arith::{Directed, InfCast};
 use opendp_core::{Error, Result};
 
 use super::integer_game::IntegerGame;
+use super::integer_sum::delta_of_sum;
 use super::inversion::Target;
-use super::pair::DominatingPair;
+use super::pair::{DominatingPair, LogConcaveNoise};
 use super::plan::{PairCount, on_grid};
 use super::simplified::{Simplified, reveals};
 use super::{ConcentratedPair, concentrated_delta, concentrated_epsilon};
@@ -191,6 +192,7 @@ impl Account {
         let known = self.rho().and_then(|rho| concentrated_delta(rho, epsilon).ok());
         let delta = self.worst(|parts| self.delta_of(parts, epsilon, Side::Above))?;
         let delta = known.map_or(delta, |known| known.min(delta));
+        let delta = self.of_sum(epsilon).map_or(delta, |sum| sum.min(delta));
         Ok(self.game(delta).map_or(delta, |game| game.delta(epsilon).min(delta)))
     }
     /// Return a lower bound on delta at an epsilon.
@@ -225,6 +227,17 @@ impl Account {
         let epsilon = self.worst(|parts| self.epsilon_of(parts, delta, Side::Above))?.min(most);
         let epsilon = known.map_or(epsilon, |known| known.min(epsilon));
         Ok(self.game(delta).map_or(epsilon, |game| game.epsilon(delta).min(epsilon)))
+    }
+    /// Return a bound on delta as a sum over the total noise, if all releases are equal releases of
+    /// one integer with discrete Gaussian noise.
+    fn of_sum(&self, epsilon: f64) -> Option<f64> {
+        let [(pair, count)] = &self.parts[..] else { return None };
+        match pair.shift()? {
+            (LogConcaveNoise::DiscreteGaussian { scale }, distance) => {
+                delta_of_sum((distance, scale), *count, epsilon)
+            }
+            _ => None,
+        }
     }
     /// Return the recursion for a few equal releases of vectors of integers, if the account has no
     /// other releases. The recursion is valid for deltas from about the given delta on.

@@ -7,9 +7,11 @@ use opendp_core::arith::{Directed, DirectedFloat};
 use opendp_core::{Error, Result};
 use serde_json::{Value as Json, json};
 
+use super::profile::symmetric;
 use super::{
     Account, BoundedRangePair, DiscreteLaplacePair, DominatingPair, GaussianPair, LaplacePair,
     PrivatePair, SampledGaussianPair, concentrated_rho_of_pure, mu_of_pure,
+    profile_of_discrete_gaussian_vector,
 };
 
 /// A dominating pair of a share of the budget, or of a release.
@@ -36,6 +38,13 @@ pub enum SharePair {
     DiscreteLaplace {
         /// The L1 distance.
         sensitivity: u32,
+        /// The scale of the noise.
+        scale: f64,
+    },
+    /// Discrete Gaussian noise on an integer, or on a vector of integers. It is not `mu`-GDP.
+    DiscreteGaussian {
+        /// The square of the L2 distance.
+        square: u32,
         /// The scale of the noise.
         scale: f64,
     },
@@ -71,6 +80,8 @@ impl SharePair {
             SharePair::Private { epsilon, delta } => [epsilon, delta],
             SharePair::Laplace { epsilon } => [epsilon, 0.0],
             SharePair::DiscreteLaplace { scale, .. } => [scale.recip(), 0.0],
+            SharePair::DiscreteGaussian { scale, .. } if scale.is_infinite() => [scale, 0.0],
+            SharePair::DiscreteGaussian { scale, .. } => [scale.recip(), 0.0],
             SharePair::Gaussian { mu } => [mu, 0.0],
             SharePair::SampledGaussian { mu, rate } => [mu, rate],
             SharePair::Choices { range, .. } => [range, 0.0],
@@ -83,8 +94,8 @@ impl SharePair {
             "a share: expected finite numbers of at least 0, found {self:?}"
         )))
     }
-    /// Return the pair with `factor` times the loss. A delta, a rate, a sensitivity and a number of
-    /// choices stay the same.
+    /// Return the pair with `factor` times the loss. A delta, a rate, a sensitivity, a square and a
+    /// number of choices stay the same.
     #[must_use]
     pub fn times(self, factor: f64) -> Self {
         match self {
@@ -94,6 +105,9 @@ impl SharePair {
             SharePair::Laplace { epsilon } => SharePair::Laplace { epsilon: epsilon * factor },
             SharePair::DiscreteLaplace { sensitivity, scale } => {
                 SharePair::DiscreteLaplace { sensitivity, scale: scale / factor }
+            }
+            SharePair::DiscreteGaussian { square, scale } => {
+                SharePair::DiscreteGaussian { square, scale: scale / factor }
             }
             SharePair::Gaussian { mu } => SharePair::Gaussian { mu: mu * factor },
             SharePair::SampledGaussian { mu, rate } => {
@@ -111,6 +125,7 @@ impl SharePair {
                 Ok(epsilon)
             }
             SharePair::DiscreteLaplace { sensitivity: 0, .. }
+            | SharePair::DiscreteGaussian { square: 0, .. }
             | SharePair::SampledGaussian { rate: 0.0, .. }
             | SharePair::SampledGaussian { mu: 0.0, .. }
             | SharePair::Gaussian { mu: 0.0 } => Ok(0.0),
@@ -132,11 +147,17 @@ impl SharePair {
     /// `r^2 / 8` (Cesar, Rogers 2021). A share of choices of range `r` also admits a pure loss of
     /// up to `r / 2`, whose `rho` is at most `r^2 / 8`. The number `r^2 / 8` is less than the `rho`
     /// of the pair of the choices, because this pair dominates all mechanisms of the range at once.
+    /// The `rho` of discrete Gaussian noise is `square / (2 scale^2)` (Canonne, Kamath, Steinke
+    /// 2020, Theorem 4).
     pub(super) fn rho(&self) -> Option<f64> {
         let most = self.most();
         let rho = match *self {
             _ if most == 0.0 => Ok(0.0),
             SharePair::Gaussian { mu } => mu.inf_mul(mu).and_then(|square| square.inf_div(2.0)),
+            SharePair::DiscreteGaussian { square, scale } => {
+                let ratio = f64::from(square).inf_div(scale).and_then(|part| part.inf_div(scale));
+                ratio.and_then(|ratio| ratio.inf_div(2.0))
+            }
             SharePair::Choices { range, count } => {
                 let square = range.inf_mul(range).and_then(|square| square.inf_div(8.0));
                 square.and_then(|each| each.inf_mul(f64::from(count)))
@@ -180,6 +201,10 @@ impl SharePair {
     /// generating function of a mixture of 0 and a geometric number. The same holds for `1 / z`. So
     /// noise of the larger scale is noise of the smaller scale plus independent noise.
     ///
+    /// *Discrete Gaussian.* Vectors within a smaller L2 distance are also within the distance of
+    /// the share. The scale must be the same: at another scale the losses have other values, and
+    /// the profiles cross.
+    ///
     /// *Gaussian.* A `mu`-GDP release is post-processing of a shift by `mu`, and a smaller `mu` is
     /// dominated (Dong, Roth, Su 2022). [`mu_of_pure`] gives the `mu` of a pure loss, and
     /// [`mu_squared_of_choices`](super::mu_squared_of_choices) the `mu` of choices. The same noise
@@ -212,6 +237,10 @@ impl SharePair {
                 SharePair::DiscreteLaplace { sensitivity, scale },
                 SharePair::DiscreteLaplace { sensitivity: d, scale: s },
             ) => d <= sensitivity && scale <= s,
+            (
+                SharePair::DiscreteGaussian { square, scale },
+                SharePair::DiscreteGaussian { square: d, scale: s },
+            ) => d <= square && s == scale,
             (SharePair::Gaussian { mu }, other) => other.mu() <= mu,
             (
                 SharePair::SampledGaussian { mu, rate },
@@ -237,6 +266,7 @@ impl SharePair {
             SharePair::DiscreteLaplace { sensitivity, scale } => {
                 (Arc::new(DiscreteLaplacePair { sensitivity, scale }), 1)
             }
+            SharePair::DiscreteGaussian { square, scale } => (of_integers(square, scale), 1),
             SharePair::Gaussian { mu } | SharePair::SampledGaussian { mu, rate: 1.0 } => {
                 (Arc::new(GaussianPair { mu }), 1)
             }
@@ -258,6 +288,9 @@ impl SharePair {
             SharePair::Laplace { epsilon } => json!({ "laplace": [epsilon] }),
             SharePair::DiscreteLaplace { sensitivity, scale } => {
                 json!({ "discrete_laplace": [sensitivity, scale] })
+            }
+            SharePair::DiscreteGaussian { square, scale } => {
+                json!({ "discrete_gaussian": [square, scale] })
             }
             SharePair::Gaussian { mu } => json!({ "gaussian": [mu] }),
             SharePair::SampledGaussian { mu, rate } => json!({ "sampled_gaussian": [mu, rate] }),
@@ -284,6 +317,9 @@ impl SharePair {
             ("discrete_laplace", &[sensitivity, scale]) => {
                 SharePair::DiscreteLaplace { sensitivity: whole(sensitivity)?, scale }
             }
+            ("discrete_gaussian", &[square, scale]) => {
+                SharePair::DiscreteGaussian { square: whole(square)?, scale }
+            }
             ("gaussian", &[mu]) => SharePair::Gaussian { mu },
             ("sampled_gaussian", &[mu, rate]) => SharePair::SampledGaussian { mu, rate },
             ("choices", &[range, count]) => SharePair::Choices { range, count: whole(count)? },
@@ -291,4 +327,12 @@ impl SharePair {
         };
         pair.checked()
     }
+}
+/// Return the pair of discrete Gaussian noise on integers. If there is none, return a pair that
+/// reveals all data.
+fn of_integers(square: u32, scale: f64) -> Arc<dyn DominatingPair> {
+    // Up to rounding, the root is the distance. The profile takes the next integer as its square.
+    let profile = profile_of_discrete_gaussian_vector(f64::from(square).sqrt(), scale);
+    let pair = profile.ok().and_then(|profile| symmetric(&profile));
+    pair.unwrap_or_else(|| Arc::new(PrivatePair { epsilon: 0.0, delta: 1.0 }))
 }

@@ -332,3 +332,5 @@ fn a_share_is_used_once_and_an_account_continues_where_it_stopped() {
         assert_eq!(SharedAccount::from_json(&json).unwrap_err().kind(), "FailedCast", "{field}");
     }
 }
+
+mod integers;
