@@ -51,6 +51,10 @@
 //!   charged all together or not at all. If the caller runs the releases after the charge, a crash
 //!   in between leaves the charge without the releases. The entry then shows that its id was used,
 //!   so the caller does not draw the releases again.
+//! - The releases of a plan can take an unspent budget that composes tightly, with filters for
+//!   their kinds only ([`Loss::reserving`]), or by the distributions of their losses
+//!   ([`Loss::sharing`]). The filters are stored in the entry of the plan. If a release was charged
+//!   before, the plan is refused and nothing is charged.
 //! - A budget can state the unit that it protects, and the data ([`Terms`]). Requests for another
 //!   distance are refused. A distance of 0 is always refused.
 //! - After any fault, the result is an error, and there is no release. Examples of faults are a

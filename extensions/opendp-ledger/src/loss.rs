@@ -1,6 +1,7 @@
 //! Losses and budgets: exact amounts in a measure.
 
 mod accounted;
+mod opening;
 
 use std::fmt;
 
@@ -10,6 +11,7 @@ use serde_json::{Map, Value as Json};
 
 use crate::say;
 pub use accounted::Accounted;
+pub(crate) use opening::Opening;
 
 /// The text between the losses of several releases that are charged together.
 const TOGETHER: &str = "; ";
@@ -75,6 +77,8 @@ pub struct Loss {
     choice_rho: Option<Exact>,
     /// The losses of several releases that are charged together.
     members: Vec<Loss>,
+    /// The filters of an unspent budget, if the releases were planned for all of it.
+    opening: Option<Opening>,
 }
 impl Loss {
     /// Make a loss in pure differential privacy from text. The loss is exactly the written number.
@@ -122,7 +126,8 @@ impl Loss {
         }
     }
     fn of(notion: Notion, parts: Vec<Exact>) -> Self {
-        Loss { notion, parts, mu_squared: None, choice_rho: None, members: Vec::new() }
+        let (mu_squared, choice_rho, members, opening) = (None, None, Vec::new(), None);
+        Loss { notion, parts, mu_squared, choice_rho, members, opening }
     }
     /// State that the release also has `mu`-Gaussian differential privacy. The argument is `mu^2`.
     /// A release with continuous Gaussian noise has this property. A budget that composes tightly
@@ -175,7 +180,7 @@ impl Loss {
     /// State that this loss is the loss of several releases, and state the loss of each release.
     /// The losses must be known before the first release. A budget that composes tightly charges
     /// each loss to its filters, and admits all of them or none. Any other budget charges this
-    /// loss, which must also hold.
+    /// loss, which must also hold. What a single loss [reserved](Loss::reserving) is dropped.
     ///
     /// # Errors
     /// `MeasureMismatch` when a loss is not an epsilon and a delta.
@@ -185,7 +190,7 @@ impl Loss {
         for loss in members {
             let loss = loss.within(Notion::Approximate)?;
             match loss.members.is_empty() {
-                true => all.push(loss),
+                true => all.push(Loss { opening: None, ..loss }),
                 false => all.extend(loss.members),
             }
         }
@@ -290,12 +295,21 @@ impl Loss {
         let amounts = self.parts.iter().chain(self.others());
         let own = amounts.map(Exact::to_string).collect::<Vec<_>>().join(" ");
         let members = self.members.iter().map(Loss::to_text);
-        std::iter::once(own).chain(members).collect::<Vec<_>>().join(TOGETHER)
+        let opening = self.opening.iter().map(Opening::to_text);
+        std::iter::once(own).chain(members).chain(opening).collect::<Vec<_>>().join(TOGETHER)
     }
     pub(crate) fn from_text(notion: Notion, text: &str) -> Result<Self> {
         if let Some((own, members)) = text.split_once(TOGETHER) {
-            let members = members.split(TOGETHER).map(|member| Loss::from_text(notion, member));
-            return Loss::from_text(notion, own)?.with_members(members.collect::<Result<_>>()?);
+            let (mut found, mut opening) = (Vec::new(), None);
+            for member in members.split(TOGETHER) {
+                match Opening::from_text(member)? {
+                    None => found.push(Loss::from_text(notion, member)?),
+                    filters => opening = filters,
+                }
+            }
+            let own = Loss::from_text(notion, own)?;
+            let whole = if found.is_empty() { own } else { own.with_members(found)? };
+            return Ok(Loss { opening, ..whole });
         }
         let mut parts = text.split(' ').map(read).collect::<Result<Vec<Exact>>>()?;
         // Beside an epsilon and a delta, there can be a `mu^2`, and then a `rho`. Older versions
@@ -309,7 +323,7 @@ impl Loss {
         if parts.len() != notion.parts().len() {
             return Err(Error::InvalidDistance("a loss has the wrong number of parts".into()));
         }
-        Ok(Loss { notion, parts, mu_squared, choice_rho, members: Vec::new() })
+        Ok(Loss { mu_squared, choice_rho, ..Loss::of(notion, parts) })
     }
     /// Convert the loss to JSON: an object of exact amounts, as strings.
     pub fn to_json(&self) -> Json {
@@ -321,7 +335,10 @@ impl Loss {
         let rho = rho.map(|amount| ("rho".to_owned(), amount.to_string().into()));
         let members: Json = self.members.iter().map(Loss::to_json).collect();
         let members = (!self.members.is_empty()).then(|| ("members".to_owned(), members));
-        Json::Object(parts.chain(squared).chain(rho).chain(members).collect::<Map<_, _>>())
+        let opening = self.opening.iter();
+        let opening = opening.map(|of| ("filters".to_owned(), of.filters.to_json()));
+        let amounts = parts.chain(squared).chain(rho).chain(members);
+        Json::Object(amounts.chain(opening).collect::<Map<_, _>>())
     }
     /// Write the parts of the loss with up to 12 decimals. Round up if `up` is true, and otherwise
     /// down.

@@ -4,6 +4,7 @@ use opendp_core::arith::Exact;
 use opendp_core::{Error, Result};
 use opendp_measurements::accounting::{AdaptiveAccount, AdaptiveLoss};
 
+use crate::loss::Opening;
 use crate::{Loss, Notion};
 
 /// Compute the filters of a budget.
@@ -12,22 +13,32 @@ use crate::{Loss, Notion};
 /// `Argument` when the budget is not an epsilon and a delta, or when its delta is 0. Further errors
 /// are the errors of [`AdaptiveAccount::new`].
 pub(crate) fn open(total: &Loss) -> Result<AdaptiveAccount> {
-    match (total.notion(), total.or_its_float().parts()) {
-        (Notion::Approximate, [epsilon, delta]) if !delta.is_zero() => {
-            AdaptiveAccount::new(epsilon, delta, None)
-        }
-        _ => {
-            let reason = "a budget that composes tightly needs an epsilon and a delta above 0";
-            Err(Error::argument("total", reason))
-        }
-    }
+    let (epsilon, delta) = total.epsilon_and_delta()?;
+    AdaptiveAccount::new(&epsilon, &delta, None)
 }
-/// Charge filters for a loss. The loss must be in approximate differential privacy. After an error,
-/// the filters must not be used.
+/// Charge filters for a loss. The loss must be in approximate differential privacy. If the loss was
+/// planned for an unspent budget, replace the filters by the planned ones. After an error, the
+/// filters must not be used.
 ///
 /// # Errors
-/// `BudgetExceeded` when the filters do not admit the loss.
+/// `BudgetExceeded` when the filters do not admit the loss, or when the loss was planned for an
+/// unspent budget and this budget is not unspent. `Argument` when it was planned for another
+/// budget.
 pub(crate) fn charge(filters: &mut AdaptiveAccount, loss: &Loss) -> Result<()> {
+    if let Some(Opening { filters: planned, charged }) = loss.opening() {
+        if filters.has_begun() {
+            let reason = "the releases were planned for a budget that is unspent";
+            return Err(Error::BudgetExceeded(reason.into()));
+        }
+        if filters.budget() != planned.budget() {
+            let reason = "the releases were planned for another budget";
+            return Err(Error::argument("loss", reason));
+        }
+        *filters = planned.clone();
+        if *charged {
+            return Ok(());
+        }
+    }
     loss.members().iter().try_for_each(|one| filters.charge(&charged(one)))
 }
 /// Convert a loss to the form that the filters charge.

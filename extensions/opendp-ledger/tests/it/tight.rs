@@ -3,7 +3,9 @@
 use opendp_core::Result;
 use opendp_core::arith::Exact;
 use opendp_ledger::{Ledger, Loss, Release, Request, Terms};
-use opendp_measurements::accounting::{Kind, Share, joined_epsilon};
+use opendp_measurements::accounting::{
+    AdaptiveAccount, Kind, Share, SharePair, SharedAccount, joined_epsilon,
+};
 
 /// The delta of the losses in these tests. Gaussian noise has an epsilon for each delta, and the
 /// tests use the epsilon for this delta.
@@ -181,4 +183,80 @@ fn releases_that_are_charged_together_take_one_entry_and_all_or_none() {
     let history = ledger.history("b").unwrap();
     assert_eq!((history.len(), history[0].loss.members().len()), (3, 40));
     ledger.export().unwrap();
+}
+
+/// Return the largest `mu^2` of a budget that is reserved for Gaussian noise only.
+fn reserved() -> Exact {
+    let none = exact("0");
+    let filters = AdaptiveAccount::reserving(&exact("1"), &exact("1e-6"), &none, &none).unwrap();
+    filters.filters()[0].mu_squared.clone()
+}
+#[test]
+fn a_plan_reserves_an_unspent_budget_and_needs_less_noise() {
+    let (_folder, path, ledger) = opened();
+    let mu_squared = reserved().over(&exact("100"));
+    let one = Loss::epsilon_delta("0.2", DELTA).unwrap().with_mu_squared(mu_squared).unwrap();
+    let plan = Loss::together(vec![one.clone(); 100]).unwrap();
+    // The control: without the reserve, the filters for all kinds do not admit this noise.
+    assert_eq!(spend(&ledger, "open", &plan).unwrap_err().kind(), "BudgetExceeded");
+    let plan = plan.reserving(&total(), &exact("0"), &exact("0")).unwrap();
+    spend(&ledger, "plan", &plan).unwrap();
+    drop(ledger);
+    let ledger = Ledger::open(&path).unwrap();
+    let history = ledger.history("b").unwrap();
+    assert_eq!((history.len(), history[0].loss.members().len()), (1, 100));
+    assert_eq!(history[0].loss, plan);
+    let account = ledger.account("b").unwrap();
+    assert!(account.loss().parts()[0] <= exact("1") && exact("0.999") < account.loss().parts()[0]);
+    assert_eq!(spend(&ledger, "one more", &one).unwrap_err().kind(), "BudgetExceeded");
+    assert!(spend(&ledger, "plan", &plan).unwrap().repeated());
+    ledger.export().unwrap();
+}
+#[test]
+fn a_plan_spends_a_budget_by_the_distributions_of_its_losses() {
+    let (_folder, path, ledger) = opened();
+    let (epsilon, delta) = (exact("1"), exact("1e-6"));
+    let counts = [SharePair::DiscreteGaussian { square: 1, scale: 1.0 }; 100];
+    let shares = SharedAccount::fitting(&epsilon, &delta, &counts).unwrap().shares().to_vec();
+    let one = Loss::epsilon_delta("0.2", DELTA).unwrap();
+    let plan = Loss::together(vec![one.clone(); 100]).unwrap();
+    // The controls: larger shares, and a wrong number of shares.
+    let larger: Vec<_> = shares.iter().map(|share| share.times(1.001)).collect();
+    let error = plan.clone().sharing(&total(), &larger).unwrap_err();
+    assert_eq!(error.kind(), "BudgetExceeded");
+    let error = plan.clone().sharing(&total(), &shares[1..]).unwrap_err();
+    assert_eq!(error.kind(), "Argument");
+    let plan = plan.sharing(&total(), &shares).unwrap();
+    spend(&ledger, "plan", &plan).unwrap();
+    let ledger = Ledger::open(&path).unwrap();
+    assert_eq!(ledger.history("b").unwrap()[0].loss, plan);
+    let account = ledger.account("b").unwrap();
+    assert_eq!(account.remaining().parts(), [exact("0"), exact("0")]);
+    let tiny = Loss::epsilon("1e-9").unwrap();
+    assert_eq!(spend(&ledger, "one more", &tiny).unwrap_err().kind(), "BudgetExceeded");
+    assert!(spend(&ledger, "plan", &plan).unwrap().repeated());
+}
+#[test]
+fn a_plan_for_an_unspent_budget_is_refused_after_any_release_and_by_another_budget() {
+    let (_folder, path, ledger) = opened();
+    let small = Loss::epsilon("0.01").unwrap();
+    let both = Loss::together(vec![small.clone(); 2]).unwrap();
+    let plan = both.clone().reserving(&total(), &exact("0.5"), &exact("1e-7")).unwrap();
+    let double = Loss::epsilon_delta("2", "1e-6").unwrap();
+    let other = both.clone().reserving(&double, &exact("0.5"), &exact("1e-7")).unwrap();
+    assert!(spend(&ledger, "other", &other).is_err());
+    assert_eq!(ledger.history("b").unwrap().len(), 0);
+    spend(&ledger, "first", &small).unwrap();
+    let pairs = [SharePair::Private { epsilon: 0.01, delta: 0.0 }; 2];
+    for late in [plan, both.clone().sharing(&total(), &pairs).unwrap()] {
+        assert_eq!(spend(&ledger, "late", &late).unwrap_err().kind(), "BudgetExceeded");
+    }
+    // The same releases without a reserve are admitted.
+    spend(&ledger, "late", &both).unwrap();
+    assert_eq!(Ledger::open(&path).unwrap().history("b").unwrap().len(), 2);
+    // A reserve has to fit the budget, and the budget has to be an epsilon and a delta.
+    let too_large = both.clone().reserving(&total(), &exact("1.5"), &exact("0"));
+    assert_eq!(too_large.unwrap_err().kind(), "BudgetExceeded");
+    let wrong = both.reserving(&Loss::rho("1").unwrap(), &exact("0.5"), &exact("0"));
+    assert_eq!(wrong.unwrap_err().kind(), "Argument");
 }

@@ -1,0 +1,97 @@
+//! Filters for the releases of a plan that takes an unspent budget.
+
+use opendp_core::arith::Exact;
+use opendp_core::{Error, Result};
+use opendp_measurements::accounting::{AdaptiveAccount, AdaptiveLoss, SharePair, SharedAccount};
+
+use super::{Loss, Notion};
+
+/// The filters of a budget that composes tightly, for releases that are planned together.
+///
+/// The filters are stored with the losses. So a program of another version uses the same filters,
+/// and computes none of its own.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Opening {
+    pub(crate) filters: AdaptiveAccount,
+    /// Whether the losses of the planned releases were charged to these filters.
+    pub(crate) charged: bool,
+}
+
+/// The words before filters that charge the planned releases, and before filters that were charged.
+const WORDS: [&str; 2] = ["reserves ", "shares "];
+
+impl Opening {
+    pub(super) fn to_text(&self) -> String {
+        format!("{}{}", WORDS[usize::from(self.charged)], self.filters.to_json())
+    }
+    /// Read filters. Return `None` if the text is not about filters.
+    pub(super) fn from_text(text: &str) -> Result<Option<Self>> {
+        for (word, charged) in WORDS.into_iter().zip([false, true]) {
+            let Some(text) = text.strip_prefix(word) else { continue };
+            let json = serde_json::from_str(text);
+            let json = json.map_err(|_| Error::FailedCast("the filters are no JSON".into()))?;
+            let filters = AdaptiveAccount::from_json(&json)?;
+            return Ok(Some(Opening { filters, charged }));
+        }
+        Ok(None)
+    }
+}
+impl Loss {
+    /// Reserve an unspent budget for releases whose kinds are known. `self` is the loss of these
+    /// releases [together](Loss::together), and `total` is the budget. The arguments `pure` and
+    /// `deltas` are at least the sum of their pure losses, and at least the sum of their deltas.
+    /// Gaussian noise gets the rest of the budget.
+    ///
+    /// A budget that composes tightly then has one filter, instead of filters for all kinds of
+    /// releases ([`AdaptiveAccount::reserving`]). So the releases need less noise. The budget
+    /// refuses the loss if any release was charged before. Later releases are charged to the same
+    /// filter. Any other budget ignores the reserve.
+    ///
+    /// # Errors
+    /// `Argument` when the budget is not an epsilon and a delta; `BudgetExceeded` when the reserve
+    /// exceeds the budget.
+    pub fn reserving(self, total: &Loss, pure: &Exact, deltas: &Exact) -> Result<Self> {
+        let (epsilon, delta) = total.epsilon_and_delta()?;
+        let filters = AdaptiveAccount::reserving(&epsilon, &delta, pure, deltas)?;
+        Ok(Loss { opening: Some(Opening { filters, charged: false }), ..self })
+    }
+    /// Spend an unspent budget on releases with known pairs. `self` is the loss of these releases
+    /// [together](Loss::together), and `total` is the budget. Pair `i` dominates release `i`.
+    ///
+    /// The pairs compose to at most the budget ([`SharedAccount`]). A budget that composes tightly
+    /// refuses the loss if any release was charged before, and admits no release afterwards. Any
+    /// other budget ignores the pairs.
+    ///
+    /// # Errors
+    /// `Argument` when the budget is not an epsilon and a delta, or when there is not one pair for
+    /// each release; the errors of [`SharedAccount::new`].
+    pub fn sharing(self, total: &Loss, pairs: &[SharePair]) -> Result<Self> {
+        let (epsilon, delta) = total.epsilon_and_delta()?;
+        if pairs.len() != self.members().len() {
+            let (expected, found) = (self.members().len(), pairs.len());
+            let reason = format!("expected a pair for each of {expected} releases, found {found}");
+            return Err(Error::argument("pairs", reason));
+        }
+        SharedAccount::new(&epsilon, &delta, pairs)?;
+        let mut filters = AdaptiveAccount::reserving(&epsilon, &delta, &epsilon, &delta)?;
+        filters.charge(&AdaptiveLoss { epsilon, delta, mu_squared: None, rho: None })?;
+        Ok(Loss { opening: Some(Opening { filters, charged: true }), ..self })
+    }
+    /// Return the filters that the loss opens.
+    pub(crate) fn opening(&self) -> Option<&Opening> {
+        self.opening.as_ref()
+    }
+    /// Return the epsilon and the delta of a budget. Each is the larger of the stated amount and
+    /// its nearest float.
+    pub(crate) fn epsilon_and_delta(&self) -> Result<(Exact, Exact)> {
+        match (self.notion, self.or_its_float().parts()) {
+            (Notion::Approximate, [epsilon, delta]) if !delta.is_zero() => {
+                Ok((epsilon.clone(), delta.clone()))
+            }
+            _ => {
+                let reason = "a budget that composes tightly needs an epsilon and a delta above 0";
+                Err(Error::argument("total", reason))
+            }
+        }
+    }
+}
