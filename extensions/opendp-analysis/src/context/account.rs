@@ -35,6 +35,18 @@ impl Cost {
             (None, None) => SharePair::Private { epsilon: part(0), delta: part(1) },
         }
     }
+    /// Return whether a charge for `other` also pays for this cost.
+    pub(crate) fn is_within(&self, other: &Cost) -> bool {
+        let known = |mine: &Option<Exact>, theirs: &Option<Exact>| match (mine, theirs) {
+            (Some(mine), Some(theirs)) => mine <= theirs,
+            (mine, None) => mine.is_none(),
+            (None, Some(_)) => false,
+        };
+        let parts = self.parts.len() == other.parts.len()
+            && self.parts.iter().zip(&other.parts).all(|(mine, theirs)| mine <= theirs);
+        let pairs = other.pair().dominates(&self.pair());
+        parts && pairs && known(&self.mu_squared, &other.mu_squared) && known(&self.rho, &other.rho)
+    }
 }
 /// The part of an unspent budget that a plan reserves for its releases.
 #[derive(Clone, Debug)]

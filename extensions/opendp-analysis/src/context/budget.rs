@@ -15,7 +15,7 @@ use opendp_measurements::accounting::AdaptiveAccount;
 use opendp_measurements::accuracy::Noise;
 use opendp_measurements::{
     ContinuousGaussian, Gaussian, NoiseLoss, NoiseMeasure, NoiseNumber, Numbers, Scale,
-    SelectionMeasure, make_continuous_gaussian, make_noise,
+    SelectionMeasure, make_continuous_gaussian, make_gaussian, make_noise,
 };
 use opendp_transformations::Norm;
 
@@ -183,7 +183,19 @@ pub trait Noisy<MO: Accounted>: Atom + Number + Distance {
     ) -> Result<
         Measurement<AtomDomain<Self>, AbsoluteDistance<Self>, ZeroConcentratedDivergence, Self>,
     >;
-    /// Return the distribution of the noise that these measurements add.
+    /// Make the measurement that adds Gaussian noise to a number. On integers, the noise is
+    /// discrete.
+    ///
+    /// # Errors
+    /// The errors of [`make_gaussian`].
+    fn discrete_gaussian(
+        space: Space<AtomDomain<Self>, AbsoluteDistance<Self>>,
+        scale: Scale,
+    ) -> Result<
+        Measurement<AtomDomain<Self>, AbsoluteDistance<Self>, ZeroConcentratedDivergence, Self>,
+    >;
+    /// Return the distribution of the noise that [`noisy`](Noisy::noisy) or
+    /// [`gaussian`](Noisy::gaussian) adds.
     fn noise(scale: Scale, gaussian: bool) -> Noise;
 }
 impl<N, MO> Noisy<MO> for N
@@ -193,7 +205,7 @@ where
     AtomDomain<N>: Numbers + Domain<Carrier = N>,
     AbsoluteDistance<N>: MetricOn<AtomDomain<N>>,
     MO::Base: NoiseMeasure<AtomDomain<N>, AbsoluteDistance<N>>,
-    <AtomDomain<N> as Numbers>::Number: NoiseNumber<ContinuousGaussian>,
+    <AtomDomain<N> as Numbers>::Number: NoiseNumber<ContinuousGaussian> + NoiseNumber<Gaussian>,
     AbsoluteDistance<N>: NoiseLoss<Gaussian, ZeroConcentratedDivergence>,
 {
     fn noisy(
@@ -208,6 +220,13 @@ where
     ) -> Result<Measurement<AtomDomain<N>, AbsoluteDistance<N>, ZeroConcentratedDivergence, N>>
     {
         make_continuous_gaussian(space, scale, None)
+    }
+    fn discrete_gaussian(
+        space: Space<AtomDomain<N>, AbsoluteDistance<N>>,
+        scale: Scale,
+    ) -> Result<Measurement<AtomDomain<N>, AbsoluteDistance<N>, ZeroConcentratedDivergence, N>>
+    {
+        make_gaussian(space, scale, None)
     }
     fn noise(scale: Scale, gaussian: bool) -> Noise {
         let real = [TypeId::of::<f32>(), TypeId::of::<f64>()].contains(&TypeId::of::<N>());

@@ -10,12 +10,16 @@ use opendp_core::{
     Measure, Measurement, Metric, MetricOn, PrivacyMap, RangeDistance, Result, Space, StabilityMap,
     SymmetricDistance, TheMeasure, Transformation, VectorDomain, ZeroConcentratedDivergence,
 };
-use opendp_measurements::accounting::{joined_epsilon, mu_squared_of_choices};
-use opendp_measurements::{Scale, SelectionMeasure, make_composition};
+use opendp_measurements::accounting::{
+    concentrated_epsilon, joined_epsilon, mu_squared_of_choices,
+};
+use opendp_measurements::{
+    Scale, SelectionMeasure, make_composition, make_continuous_gaussian, make_gaussian,
+};
 use opendp_transformations::{Alpha, Norm};
 
-use super::draft::{Bound, Built, OfTable};
-use super::{Accounted, Table, TableDomain};
+use super::draft::{Bound, Built, Dials, OfTable, Square};
+use super::{Accounted, Noisy, Table, TableDomain};
 use crate::private_quantiles::{levels, rank_bound};
 use crate::{make_private_quantile, make_private_quantiles};
 
@@ -210,7 +214,7 @@ where
     let map = PrivacyMap::new(move |d_in| lift(loss.map(d_in)?))
         .with_exact(move |d_in| lift_exact(exact.exact_map(d_in)?));
     let measurement = run_on_tables(space, release, run, map);
-    Built { measurement, mu_squared: None, rho: None, choices: None }
+    Built { measurement, mu_squared: None, rho: None, choices: None, discrete: None }
 }
 pub(super) fn of_base<D, MO, TO>(
     space: &Space<TableDomain, SymmetricDistance>,
@@ -256,7 +260,63 @@ where
         MO::lift_approximate((joined_epsilon(0.0, mu, delta)?, delta))
     });
     let measurement = run_on_tables(space, release, run, map);
-    Built { measurement, mu_squared: Some(Arc::new(mu_squared)), rho: None, choices: None }
+    let mu_squared: Option<Square> = Some(Arc::new(mu_squared));
+    Built { measurement, mu_squared, rho: None, choices: None, discrete: None }
+}
+/// Make a measurement of tables from Gaussian noise on rows. The noise was made by [`gaussian_on`],
+/// or the noise is on integers and was made by [`gaussian_on_counts`]. State its loss as an epsilon
+/// at a delta. The loss of discrete noise is stated by its `rho`.
+pub(super) fn of_gaussian<D, MO, TO>(
+    space: &Space<TableDomain, SymmetricDistance>,
+    release: Measurement<D, SymmetricDistance, ZeroConcentratedDivergence, TO>,
+    (delta, discrete): (f64, bool),
+    run: impl Fn(
+        &Measurement<D, SymmetricDistance, ZeroConcentratedDivergence, TO>,
+        &Table,
+    ) -> Result<TO>
+    + Send
+    + Sync
+    + 'static,
+) -> Built<MO, TO>
+where
+    D: Domain,
+    MO: Accounted,
+    TO: Carrier,
+{
+    if !discrete {
+        return of_normal(space, release, delta, squared_of_gaussian, run);
+    }
+    let of = release.clone();
+    let rho: Square = Arc::new(move |d_in: &u32| rho_of(&of, d_in));
+    let stated = rho.clone();
+    let map = PrivacyMap::new(move |d_in: &u32| {
+        let epsilon = concentrated_epsilon(stated(d_in)?.to_f64_up(), delta)?;
+        MO::lift_approximate((epsilon, delta))
+    });
+    let measurement = run_on_tables(space, release, run, map);
+    Built { measurement, mu_squared: None, rho: None, choices: None, discrete: Some(rho) }
+}
+/// Add Gaussian noise to a number. On integers, the noise is discrete or continuous.
+pub(super) fn gaussian_on<MO: Accounted, N: Noisy<MO>>(
+    number: Space<AtomDomain<N>, AbsoluteDistance<N>>,
+    dials: Dials,
+) -> Result<Measurement<AtomDomain<N>, AbsoluteDistance<N>, ZeroConcentratedDivergence, N>> {
+    match dials.discrete {
+        true => N::discrete_gaussian(number, dials.scale),
+        false => N::gaussian(number, dials.scale),
+    }
+}
+/// A measurement of counts by Gaussian noise.
+type OfCounts = Measurement<Column<i64>, L2Distance<i64>, ZeroConcentratedDivergence, Vec<i64>>;
+/// Add discrete or continuous Gaussian noise to counts.
+pub(super) fn gaussian_on_counts(
+    counts: Space<Column<i64>, L2Distance<i64>>,
+    dials: Dials,
+) -> Result<OfCounts> {
+    match dials.discrete {
+        true => make_gaussian(counts, dials.scale, None),
+        false => make_continuous_gaussian(counts, dials.scale, None),
+    }
 }
 /// Make a measurement of tables from choices by Gumbel noise. State its loss as an epsilon at a
 /// delta.

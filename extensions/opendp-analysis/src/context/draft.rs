@@ -23,7 +23,7 @@ pub(crate) type Build<MO, TO> = Box<dyn Fn(Dials) -> Result<Built<MO, TO>> + Sen
 /// on their error.
 pub(crate) type Bound = Arc<dyn Fn(Scale, f64) -> Result<f64> + Send + Sync>;
 /// Compute the square of `mu` of a release, or its `rho`, at an input distance.
-type Square = Arc<dyn Fn(&u32) -> Result<Exact> + Send + Sync>;
+pub(crate) type Square = Arc<dyn Fn(&u32) -> Result<Exact> + Send + Sync>;
 
 /// A measurement of a table. A `mu`-GDP measurement also has its loss in Gaussian differential
 /// privacy.
@@ -34,6 +34,8 @@ pub(crate) struct Built<MO: Accounted, TO: Carrier> {
     pub(crate) rho: Option<Square>,
     /// The number of successive choices with equal ranges, if it is known.
     pub(crate) choices: Option<u32>,
+    /// The `rho` of discrete Gaussian noise on integers.
+    pub(crate) discrete: Option<Square>,
 }
 impl<MO: Accounted, TO: Carrier> Built<MO, TO> {
     pub(crate) fn cost(&self, d_in: &u32) -> Result<Cost> {
@@ -63,7 +65,11 @@ pub(crate) struct Dials {
     /// The delta for which the epsilon of Gaussian noise is computed. `None` if the budget has no
     /// delta.
     pub(crate) delta: Option<f64>,
+    /// Whether Gaussian noise on integers is discrete. Otherwise it is continuous and rounded.
+    pub(crate) discrete: bool,
 }
+/// The stated kind of discrete Gaussian noise.
+pub(crate) const DISCRETE: &str = "discrete Gaussian";
 /// The stated kind of noise for a choice among candidates.
 pub(crate) const SELECTION: &str = "selection";
 /// A threshold that hides all keys and needs almost no delta.
@@ -178,6 +184,10 @@ impl<'c, MO: Accounted, TO: Carrier> Draft<'c, MO, TO> {
     fn cost(&self, built: &Built<MO, TO>, dials: Dials) -> Result<Cost> {
         let cost = built.cost(&self.context.unit().distance())?;
         let plain = dials.delta.is_none() && !self.threshold && MO::NOISE == "Laplace";
+        if let Some(rho) = &built.discrete {
+            let rho = rho(&self.context.unit().distance())?;
+            return Ok(Cost { pair: discrete_of(&rho, dials.scale)?, ..cost });
+        }
         match (self.noise, cost.parts.first()) {
             (Some(noise), Some(epsilon)) if plain && dials.scale.value() != 0.0 => {
                 let real = noise(dials.scale, false) == Noise::laplace(dials.scale);
@@ -193,6 +203,7 @@ impl<'c, MO: Accounted, TO: Carrier> Draft<'c, MO, TO> {
             measurement: built.measurement,
             words: self.words.clone(),
             mechanism: match dials.delta {
+                Some(_) if dials.discrete => DISCRETE,
                 Some(_) if self.mechanism != SELECTION => "Gaussian",
                 _ => self.mechanism,
             },
@@ -210,6 +221,12 @@ impl<'c, MO: Accounted, TO: Carrier> Draft<'c, MO, TO> {
             let loss = self.loss(Dials { threshold, ..dials })?;
             Ok(loss.get(1).is_none_or(|part| part <= delta))
         })
+    }
+    /// Return whether the answer is integers with noise, without a threshold.
+    pub(crate) fn is_of_integers(&self) -> Result<bool> {
+        let one = Scale::new(1.0)?;
+        let plain = self.noise.map(|noise| noise(one, false));
+        Ok(!self.threshold && plain == Some(Noise::discrete_laplace(one)))
     }
     pub(crate) fn build(&self, dials: Dials) -> Result<Built<MO, TO>> {
         match &self.build {
@@ -246,7 +263,8 @@ impl<'c, MO: Accounted, TO: Carrier> Draft<'c, MO, TO> {
 type Priced<MO, TO> = (Built<MO, TO>, Cost);
 impl Dials {
     pub(crate) fn at(scale: f64) -> Result<Self> {
-        Ok(Dials { scale: Scale::new(scale)?, threshold: HIGH, delta: None })
+        let scale = Scale::new(scale)?;
+        Ok(Dials { scale, threshold: HIGH, delta: None, discrete: false })
     }
 }
 /// Return whether each of the first `parts` parts of a loss is at most the same part of a share.
@@ -279,6 +297,20 @@ fn laplace_of(epsilon: &Exact, scale: Scale, real: bool) -> Result<SharePair> {
 }
 /// From this distance on, noise on integers is charged for its epsilon.
 const MOST_DISTANCE: f64 = 65536.0;
+/// Return the pair of discrete Gaussian noise on integers. Return `None` if the noise has another
+/// cost: at scale 0, or at a very large distance.
+///
+/// # Proof
+/// `rho` is `d^2 / (2 s^2)` for a bound `d` on the L2 distance and the scale `s`, or more. The
+/// square of the L2 distance of integers is an integer. So it is at most `2 rho s^2`, rounded down
+/// to an integer.
+fn discrete_of(rho: &Exact, scale: Scale) -> Result<Option<SharePair>> {
+    let scale = scale.value();
+    let own = Exact::from_f64(scale)?;
+    let square = rho.plus(rho).times(&own).times(&own).to_f64_up().floor();
+    let fits = 0.0 < scale && square <= f64::from(u32::MAX);
+    Ok(fits.then_some(SharePair::DiscreteGaussian { square: square as u32, scale }))
+}
 /// Return a pair that dominates `count` successive choices with equal ranges. Choices with a range
 /// of `r` have a `rho` of `r^2 / 8`.
 fn choices_of(rho: &Exact, count: u32) -> Result<SharePair> {

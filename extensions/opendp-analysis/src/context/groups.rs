@@ -64,10 +64,14 @@ pub struct Groups<'c, MO: Accounted> {
     found: Option<Released>,
     /// Whether the keys will be found later, and only the cost is computed now.
     rehearsed: bool,
+    /// The question that finds the keys, if they are found as a part of this question.
+    finder: Option<Finder<'c, MO>>,
     missing: BTreeMap<String, f64>,
     asked: Vec<What>,
     wrong: Option<Error>,
 }
+/// A function that makes the question for the keys of groups.
+type Finder<'c, MO> = fn(&Groups<'c, MO>) -> Statistic<'c, MO, HashMap<String, i64>>;
 /// A statistic of each group.
 #[derive(Clone, Debug, PartialEq)]
 enum What {
@@ -88,6 +92,7 @@ impl<'c, MO: Accounted> Groups<'c, MO> {
             others: false,
             found: None,
             rehearsed: false,
+            finder: None,
             missing: BTreeMap::new(),
             asked: Vec::new(),
         }
@@ -191,6 +196,31 @@ impl<'c, MO: Accounted> Groups<'c, MO> {
     {
         releases::found(self.query.clone(), &self.names, &format!("counts by {}", self.by()))
     }
+    /// Find the keys of the groups and their statistics in one question. Keys of few people are
+    /// left out. A budget with a delta is necessary. The noise of the keys and of all statistics is
+    /// solved for together, also in a [`Plan`] with other questions. The noisy counts of the keys
+    /// also serve for counts and means. See [`found`](Groups::found) for their intervals.
+    ///
+    /// ```
+    /// # use opendp_analysis::{Budget, Context, PrivacyUnit, Split, Table};
+    /// # let table = Table::new()
+    /// #     .with("city", (0..1000).map(|i| ["Lyon", "Lille"][i % 2].to_owned()).collect())?
+    /// #     .with("income", (0..1000).map(|i| i * 50).collect::<Vec<i64>>())?;
+    /// # let (unit, budget) = (PrivacyUnit::person(1)?, Budget::epsilon_delta(1.0, 1e-6)?);
+    /// let context = Context::new(table, unit, budget, Split::as_you_go())?;
+    /// let cities = context.query().group_by(["city"]).find_keys();
+    /// let answer = cities.count().mean("income", (0.0, 50_000.0)).release()?;
+    /// assert_eq!(answer.rows(0.05)?[3].label, "Lyon");
+    /// # Ok::<(), opendp_core::Error>(())
+    /// ```
+    #[must_use]
+    pub fn find_keys(mut self) -> Self
+    where
+        MO: WithDelta,
+    {
+        self.finder = Some(Groups::find);
+        self
+    }
     /// Use the groups that [`find`](Groups::find) found. The counts of these groups also serve for
     /// counts, means and variances. An interval misses with the stated probability among all keys,
     /// found or not. Among the found keys, intervals miss more often, because noise can raise a
@@ -199,15 +229,8 @@ impl<'c, MO: Accounted> Groups<'c, MO> {
     /// # Errors
     /// `FailedCast` when the answer is of another question.
     pub fn found(mut self, answer: &Answer<MO, HashMap<String, i64>>) -> Result<Self> {
-        let noise = answer.noise().ok_or_else(|| {
-            Error::NotImplemented("the counts of these keys have no known noise".into())
-        })?;
-        let keys = answer.value.iter().map(|(key, count)| Ok((keys::read(key)?, *count)));
-        let mut keys = keys.collect::<Result<Vec<_>>>()?;
-        keys.sort_by(|left, right| keys::order(&left.0, &right.0));
-        let counts = keys.iter().map(|(_, count)| Estimate::released(*count as f64, noise));
-        self.found = Some(Released { estimates: counts.collect(), scale: answer.scale() });
-        self.keys = Keys::Listed(keys.into_iter().map(|(key, _)| key).collect());
+        let (keys, counts) = counts_of(answer)?;
+        (self.keys, self.found) = (Keys::Listed(keys), Some(counts));
         Ok(self)
     }
     /// Use the groups and the counts of an earlier answer about the same rows. Then counts, means
@@ -276,6 +299,7 @@ impl<'c, MO: Accounted> Groups<'c, MO> {
         let alone = |what: &What| matches!(what, What::Count | What::Sum(..) | What::Quantiles(..));
         let fits = match (goal, self.asked.as_slice()) {
             (Goal::Weight(_), _) => true,
+            (Goal::Within(_), asked) if self.finder.is_some() => asked == [What::Count],
             (Goal::Within(_), [What::Mean(..)]) => self.found.is_some() && !self.rehearsed,
             (Goal::Within(_), [what]) => alone(what),
             (Goal::Within(_), _) => false,
@@ -285,6 +309,11 @@ impl<'c, MO: Accounted> Groups<'c, MO> {
                           after `.counted(..)`, each asked for alone: write `Goal::Weight(..)`, or \
                           ask for them apart";
             return Err(Error::argument("goal", reason));
+        }
+        if self.finder.is_some() && (self.others || !self.keys.is_open() || self.found.is_some()) {
+            let reason = "the keys are found: leave out the lists of keys and `.others()`, or leave \
+                          out `.find_keys()`";
+            return Err(Error::argument("find_keys", reason));
         }
         if self.asked.is_empty() {
             let reason = "ask for a statistic of each group, such as `.count()`";
@@ -304,9 +333,9 @@ impl<'c, MO: Accounted> Groups<'c, MO> {
     /// a [`Split`](super::Split).
     pub fn releases(&self) -> usize {
         let needs = Needs::of(&self.asked);
-        let counts = usize::from(needs.counts && self.found.is_none());
+        let counts = self.finder.is_some() || needs.counts && self.found.is_none();
         let quantiles = self.asked.iter().filter(|what| matches!(what, What::Quantiles(..)));
-        counts + needs.sums.len() + needs.squares.len() + quantiles.count()
+        usize::from(counts) + needs.sums.len() + needs.squares.len() + quantiles.count()
     }
 }
 impl<'c, MO: Accounted> Groups<'c, MO>
@@ -332,6 +361,18 @@ where
     pub fn release(self) -> Result<GroupAnswer> {
         self.solve()?.release()
     }
+}
+
+/// Return the keys that were found, in order, and their noisy counts.
+fn counts_of<MO: Accounted>(
+    answer: &Answer<MO, HashMap<String, i64>>,
+) -> Result<(Vec<Vec<Json>>, Released)> {
+    let noise = answer.noise().ok_or_else(|| {
+        Error::NotImplemented("the counts of these keys have no known noise".into())
+    })?;
+    let (keys, counts): (Vec<_>, Vec<_>) = keys::sorted(&answer.value)?.into_iter().unzip();
+    let counts = counts.into_iter().map(|count| Estimate::released(count as f64, noise));
+    Ok((keys, Released { estimates: counts.collect(), scale: answer.scale() }))
 }
 
 impl<MO: Accounted> fmt::Debug for Groups<'_, MO> {

@@ -4,6 +4,7 @@ mod answers;
 mod choosing;
 mod drafted;
 mod endowed;
+mod late;
 mod solved;
 mod solver;
 mod tightened;
@@ -22,6 +23,7 @@ pub use answers::Answers;
 use drafted::{Drafted, Units};
 pub use drafted::{Noised, Planned};
 pub(crate) use endowed::Endowed;
+pub(crate) use late::{Late, OfKeys};
 pub use solved::Solved;
 pub(crate) use solver::Endowment;
 use solver::Item;
@@ -60,7 +62,9 @@ pub enum Goal {
 /// If a plan of weights takes the whole budget, and its noise has at most 16 different losses, the
 /// noise is reduced further. The budget is then divided into shares with the pairs of all releases
 /// ([`SharedAccount`](opendp_measurements::accounting::SharedAccount)), and the distributions of
-/// their losses compose. So plans with choices need less noise.
+/// their losses compose. So plans with choices need less noise. Integers with Gaussian noise then
+/// get discrete Gaussian noise, if it makes the errors smaller. Continuous noise is rounded, which
+/// adds 1/12 to the mean square error of each number.
 ///
 /// ```
 /// # use opendp_analysis::{Budget, Context, Goal, PrivacyUnit, Split, Table};
@@ -172,6 +176,17 @@ impl<'c, MO: Accounted> Plan<'c, MO> {
         question: impl Planned<'c, MO, TO>,
         goal: Goal,
     ) -> Result<Asked<TO>> {
+        self.add(question.draft(), goal)
+    }
+    /// Add a question whose keys an earlier question finds.
+    pub(super) fn ask_later<TO: Carrier>(
+        &mut self,
+        question: Late<'c, MO, TO>,
+        goal: Goal,
+    ) -> Result<Asked<TO>> {
+        self.add(question, goal)
+    }
+    fn add<TO: Carrier>(&mut self, draft: impl Drafted<MO> + 'c, goal: Goal) -> Result<Asked<TO>> {
         let (Goal::Weight(amount) | Goal::Within(amount)) = goal;
         if !(0.0 < amount && amount.is_finite()) {
             let reason = format!("expected a positive number, found {amount}");
@@ -181,7 +196,6 @@ impl<'c, MO: Accounted> Plan<'c, MO> {
             Some(units) => *units,
             None => *self.units.insert(Units::new(Context::<MO>::ALPHA)?),
         };
-        let draft = question.draft();
         self.items.push(draft.item(goal, &units)?);
         self.goals.push(goal);
         self.drafts.push(Box::new(draft));
@@ -307,6 +321,8 @@ impl<'c, MO: Accounted> Plan<'c, MO> {
 pub(super) struct Setting {
     scale: Scale,
     gaussian: bool,
+    /// Whether Gaussian noise on integers is discrete.
+    discrete: bool,
 }
 
 impl<MO: Accounted> fmt::Debug for Plan<'_, MO> {

@@ -8,7 +8,7 @@ use opendp_core::{
 };
 use opendp_transformations::make_count;
 
-use super::chain::{Chain, of_base, of_normal, squared_of_gaussian};
+use super::chain::{Chain, gaussian_on, of_base, of_gaussian};
 use super::draft::{Build, Draft};
 use super::report::ErrorIn;
 use super::table::Source;
@@ -103,15 +103,11 @@ impl<'c, MO: Accounted> Query<'c, MO> {
             let space = self.context.space().clone();
             Ok(Box::new(move |dials| {
                 if let Some(delta) = dials.delta {
-                    let noisy = |count| <i64 as Noisy<MO>>::gaussian(count, dials.scale);
-                    let (release, source) = (count.then(noisy)?, source.clone());
-                    return Ok(of_normal(
-                        &space,
-                        release,
-                        delta,
-                        squared_of_gaussian,
-                        move |release, table| release.invoke(&source.records(table)?),
-                    ));
+                    let release = count.then(|count| gaussian_on::<MO, i64>(count, dials))?;
+                    let (kind, source) = ((delta, dials.discrete), source.clone());
+                    return Ok(of_gaussian(&space, release, kind, move |release, table| {
+                        release.invoke(&source.records(table)?)
+                    }));
                 }
                 let release = count.then(|count| <i64 as Noisy<MO>>::noisy(count, dials.scale))?;
                 let source = source.clone();

@@ -9,7 +9,7 @@ use opendp_measurements::accuracy::{Estimate, Noise};
 use opendp_measurements::{Released, Scale, confidence_interval};
 
 use super::account::Cost;
-use super::draft::{Bound, OfTable};
+use super::draft::{Bound, DISCRETE, OfTable};
 use super::report::{Entry, ErrorIn};
 use super::{Accounted, Context};
 
@@ -32,7 +32,8 @@ impl<'c, MO: Accounted, TO: Carrier> Question<'c, MO, TO> {
     pub fn scale(&self) -> f64 {
         self.scale.value()
     }
-    /// Return the kind of noise: "Laplace", "Gaussian", or the kind of a selection.
+    /// Return the kind of noise: "Laplace", "Gaussian", "discrete Gaussian", or the kind of a
+    /// selection.
     pub fn mechanism(&self) -> &'static str {
         self.mechanism
     }
@@ -128,7 +129,10 @@ impl<'c, MO: Accounted, TO: Carrier> Question<'c, MO, TO> {
     /// Run the measurement after its cost was charged.
     pub(super) fn answer(self, accuracy: Option<f64>) -> Result<Answer<MO, TO>> {
         let value = self.measurement.invoke(self.context.table())?;
-        let noise = self.noise.map(|noise| noise(self.scale, self.mechanism == "Gaussian"));
+        let noise = self.noise.map(|noise| match self.mechanism {
+            DISCRETE => Noise::discrete_gaussian(self.scale),
+            mechanism => noise(self.scale, mechanism == "Gaussian"),
+        });
         // At `alpha` = 1 the bound is only the error of rounding.
         let slack = self.measurement.accuracy(1.0).ok().and_then(|bounds| bounds.first().copied());
         let noise = noise.zip(slack.flatten()).map(|(noise, slack)| noise.and_at_most(slack));
@@ -164,7 +168,8 @@ pub struct Answer<MO: Accounted, TO: Carrier> {
     estimates: Arc<OnceLock<Vec<Estimate>>>,
 }
 impl<MO: Accounted, TO: Carrier> Answer<MO, TO> {
-    /// Return the kind of noise: "Laplace", "Gaussian", or the kind of a selection.
+    /// Return the kind of noise: "Laplace", "Gaussian", "discrete Gaussian", or the kind of a
+    /// selection.
     pub fn mechanism(&self) -> &'static str {
         self.mechanism
     }

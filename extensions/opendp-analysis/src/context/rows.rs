@@ -9,7 +9,7 @@ use opendp_core::{
     Atom, Bounds, Carrier, Distance, Function, L1Distance, Result, SymmetricDistance, TheMeasure,
     Transformation,
 };
-use opendp_measurements::{Scale, make_continuous_gaussian, make_noise, make_noisy_top_k};
+use opendp_measurements::{Scale, make_noise, make_noisy_top_k};
 use opendp_transformations::{
     Key, Summand, make_clamp, make_count, make_count_by, make_count_by_categories, make_filter,
     make_find_bin, make_impute_constant, make_mean, make_resize, make_sized_bounded_variance,
@@ -17,8 +17,8 @@ use opendp_transformations::{
 };
 
 use super::chain::{
-    Chain, Column, Total, as_euclidean, as_scores, bounded, of_base, of_normal, of_table, sized,
-    squared_of_gaussian, wrong,
+    Chain, Column, Total, as_euclidean, as_scores, bounded, gaussian_on, gaussian_on_counts,
+    of_base, of_gaussian, of_table, sized, wrong,
 };
 use super::draft::{Build, Dials, Draft, SELECTION};
 use super::report::ErrorIn;
@@ -242,14 +242,11 @@ impl<'c, MO: Accounted, T: Atom> Rows<'c, MO, T> {
             Ok(Box::new(move |dials| {
                 let source = source.clone();
                 if let Some(delta) = dials.delta {
-                    let noisy = |number| N::gaussian(number, dials.scale);
-                    return Ok(of_normal(
-                        &space,
-                        total.then(noisy)?,
-                        delta,
-                        squared_of_gaussian,
-                        move |release, table| release.invoke(&*source.rows(table)?),
-                    ));
+                    let release = total.then(|number| gaussian_on::<MO, N>(number, dials))?;
+                    let kind = (delta, dials.discrete);
+                    return Ok(of_gaussian(&space, release, kind, move |release, table| {
+                        release.invoke(&*source.rows(table)?)
+                    }));
                 }
                 let release = total.then(|number| N::noisy(number, dials.scale))?;
                 Ok(of_base(&space, release, move |release, table| {
@@ -275,16 +272,12 @@ impl<'c, MO: Accounted, T: Atom> Rows<'c, MO, T> {
             let counts = counts(chain)?;
             Ok(Box::new(move |dials| {
                 if let Some(delta) = dials.delta {
-                    let noisy = |counts| make_continuous_gaussian(counts, dials.scale, None);
+                    let noisy = |counts| gaussian_on_counts(counts, dials);
                     let release = counts.then(as_euclidean)?.then(noisy)?;
-                    let source = source.clone();
-                    return Ok(of_normal(
-                        &space,
-                        release,
-                        delta,
-                        squared_of_gaussian,
-                        move |release, table| release.invoke(&*source.rows(table)?),
-                    ));
+                    let (kind, source) = ((delta, dials.discrete), source.clone());
+                    return Ok(of_gaussian(&space, release, kind, move |release, table| {
+                        release.invoke(&*source.rows(table)?)
+                    }));
                 }
                 let measure = TheMeasure(MO::Base::default());
                 let release =

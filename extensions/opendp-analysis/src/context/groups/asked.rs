@@ -1,18 +1,19 @@
 //! Questions about groups in plans: their releases, and their answers.
 
+use std::collections::HashMap;
 use std::fmt;
 use std::sync::Arc;
 
-use opendp_core::Result;
+use opendp_core::{Carrier, Result};
 use serde_json::Value as Json;
 
 use super::super::chain::increasing;
-use super::super::plan::{Asked, Goal, Noised, Plan, Solved};
+use super::super::plan::{Asked, Goal, Late, Noised, OfKeys, Plan, Planned, Solved};
 use super::super::question::Answer;
 use super::super::{Accounted, Answers, Context, ErrorIn, Noisy};
 use super::answer::{Column, GroupAnswer, Moments, Released, lost, quantile};
-use super::keys::Grouping;
-use super::{Groups, What, releases};
+use super::keys::{Grouping, sorted};
+use super::{Groups, What, counts_of, releases};
 
 /// A question about the statistics of each group, with known noise. Nothing has been spent.
 pub struct SolvedGroups<'c, MO: Accounted> {
@@ -110,6 +111,9 @@ impl AskedGroups {
         let one = |place: usize| releases.get(place).cloned().ok_or_else(lost);
         let count = || match &self.counts {
             Some(Counts::Asked(asked)) => one(asked.place()).map(Some),
+            Some(Counts::Keys(asked)) => {
+                one(asked.place()).map(|one| Some(Noised { accuracy: None, ..one }))
+            }
             Some(Counts::Found(found)) => Ok(Some(Noised {
                 query: String::new(),
                 mechanism: "Laplace",
@@ -155,6 +159,14 @@ impl AskedGroups {
 enum Counts {
     Asked(Asked<Vec<i64>>),
     Found(Released),
+    /// The same plan finds the keys, with their counts.
+    Keys(Asked<HashMap<String, i64>>),
+}
+/// A question about groups, and the question that finds the keys of its groups.
+struct About<'c, MO: Accounted> {
+    groups: Groups<'c, MO>,
+    grouping: Grouping,
+    finds: Option<Asked<HashMap<String, i64>>>,
 }
 #[derive(Debug)]
 struct AskedColumn {
@@ -176,14 +188,21 @@ where
     /// mean of each group with rows is within this accuracy of the mean of the clamped rows, except
     /// with probability [`Context::ALPHA`]. The accuracy includes the errors of the counts.
     ///
+    /// If the question [finds its keys](Groups::find_keys), the keys are released first, and the
+    /// other releases are about these keys. All releases are charged before the first one. A
+    /// weight then also applies to the errors of the keys.
+    ///
     /// # Errors
     /// The errors of the steps of the query, and of [`ask`](Plan::ask).
     pub fn ask_groups(&mut self, groups: Groups<'c, MO>, goal: Goal) -> Result<AskedGroups> {
         groups.wrong.clone().map_or(Ok(()), Err)?;
         groups.check(goal)?;
+        let finds = groups.finder.map(|find| self.ask(find(&groups), goal)).transpose()?;
+        let groups = if finds.is_some() { groups.to_be_found() } else { groups };
         let keys = groups.keys.list(&groups.names)?;
+        let found = groups.found.clone().map(Counts::Found);
         let mut made = AskedGroups {
-            counts: groups.found.clone().map(Counts::Found),
+            counts: finds.map(Counts::Keys).or(found),
             groups: (groups.names.clone(), keys, groups.others),
             asked: groups.asked.clone(),
             columns: Vec::new(),
@@ -199,38 +218,57 @@ where
             true => Grouping::of_nothing(),
             false => Grouping::new(table, &groups.names, keys, *others)?,
         };
-        let needs = Needs::of(&groups.asked);
+        let about = About { groups, grouping, finds };
+        let (groups, needs) = (&about.groups, Needs::of(&about.groups.asked));
         if needs.counts && groups.found.is_none() {
             let what = format!("counts by {}", groups.by());
-            let counts = releases::counts(groups.query.clone(), &grouping, &what);
+            let counts = releases::counts(groups.query.clone(), &about.grouping, &what);
             made.counts = Some(Counts::Asked(self.ask(counts, goal)?));
         }
         for column in &needs.sums {
             let squares = needs.squares.contains(column);
-            let sums = self.ask_sums(&groups, &grouping, (column, needs.counts, squares), goal)?;
+            let sums = self.ask_sums(&about, (column, needs.counts, squares), goal)?;
             made.columns.push(sums);
         }
         for what in &groups.asked {
             let What::Quantiles(name, alphas, candidates) = what else { continue };
             increasing(alphas)?;
             let numbers = groups.numbers(name, Arc::new(|cell| cell), None);
-            let (what, of) = (what.words(), (alphas.clone(), candidates.clone()));
-            let what = format!("{what} by {}", groups.by());
-            let chosen = releases::quantiles(groups.query.clone(), &grouping, numbers, of, &what);
-            made.quantiles.push(self.ask(chosen, goal)?);
+            let (words, of) = (what.words(), (alphas.clone(), candidates.clone()));
+            let (words, query) = (format!("{words} by {}", groups.by()), groups.query.clone());
+            let chosen = move |grouping: &Grouping| {
+                releases::quantiles(query.clone(), grouping, numbers.clone(), of.clone(), &words)
+            };
+            made.quantiles.push(self.ask_about(&about, chosen, goal)?);
         }
         Ok(made)
+    }
+    /// Add a release about each group. If an earlier question finds the keys of the groups, the
+    /// release is made from these keys.
+    fn ask_about<TO: Carrier, Q: Planned<'c, MO, TO>>(
+        &mut self,
+        about: &About<'c, MO>,
+        release: impl Fn(&Grouping) -> Q + 'c,
+        goal: Goal,
+    ) -> Result<Asked<TO>> {
+        let Some(finds) = about.finds else { return self.ask(release(&about.grouping), goal) };
+        let rehearsed = release(&about.grouping).draft();
+        let (context, names) = (about.groups.query.context, about.groups.names.clone());
+        let of: OfKeys<'c, MO, TO> = Box::new(move |found| {
+            let keys: Vec<_> = sorted(found)?.into_iter().map(|(key, _)| key).collect();
+            Ok(release(&Grouping::new(context.table(), &names, &keys, false)?).draft())
+        });
+        self.ask_later(Late { rehearsed, finds: finds.place(), of }, goal)
     }
     /// Add a release of the sum of a column. If `squares` is `true`, also add a release of the sum
     /// of squares.
     fn ask_sums(
         &mut self,
-        groups: &Groups<'c, MO>,
-        grouping: &Grouping,
+        about: &About<'c, MO>,
         ((name, bounds), centred, squares): (&(String, (f64, f64)), bool, bool),
         goal: Goal,
     ) -> Result<AskedColumn> {
-        let moments = Moments::new(*bounds, centred)?;
+        let (groups, moments) = (&about.groups, Moments::new(*bounds, centred)?);
         let (centre, offset) = (moments.centre, moments.offset()?);
         let goal = match (goal, groups.asked.as_slice(), &groups.found) {
             (Goal::Within(error), [What::Mean(..)], Some(found)) => {
@@ -241,8 +279,11 @@ where
         let mut ask = |what: &str, number, bounds, most| {
             let numbers = groups.numbers(name, number, Some(bounds));
             let what = format!("{what} of {name} by {}", groups.by());
-            let sums = releases::sums(groups.query.clone(), grouping, numbers, &what);
-            self.ask(sums, Moments::goal(goal, most))
+            let query = groups.query.clone();
+            let sums = move |grouping: &Grouping| {
+                releases::sums(query.clone(), grouping, numbers.clone(), &what)
+            };
+            self.ask_about(about, sums, Moments::goal(goal, most))
         };
         let shifted = Arc::new(move |cell| cell - centre);
         let sums = ask("sums", shifted, moments.bounds, moments.most)?;
@@ -260,9 +301,15 @@ impl<MO: Accounted> Answers<MO> {
     /// # Errors
     /// `Argument` when the question belongs to another plan.
     pub fn take_groups(&mut self, asked: AskedGroups) -> Result<GroupAnswer> {
+        let (names, mut keys, others) = asked.groups;
         let counts = match asked.counts {
             Some(Counts::Asked(counts)) => Some(released(self.take(counts)?)?),
             Some(Counts::Found(found)) => Some(found),
+            Some(Counts::Keys(found)) => {
+                let (found, counts) = counts_of(&self.take(found)?)?;
+                keys = found;
+                Some(counts)
+            }
             None => None,
         };
         let mut columns = Vec::new();
@@ -277,7 +324,6 @@ impl<MO: Accounted> Answers<MO> {
             Ok((chosen.value, scale))
         });
         let quantiles = quantiles.collect::<Result<_>>()?;
-        let (names, keys, others) = asked.groups;
         Ok(GroupAnswer { names, keys, others, asked: asked.asked, counts, columns, quantiles })
     }
 }

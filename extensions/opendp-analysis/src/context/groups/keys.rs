@@ -130,11 +130,18 @@ pub(super) fn texts(names: &[String], source: &Source, table: &Table) -> Result<
     Ok(kept.map(|(row, _)| key(row).to_string()).collect())
 }
 /// Read a key from a text that [`texts`] wrote.
-pub(super) fn read(text: &str) -> Result<Vec<Json>> {
+fn read(text: &str) -> Result<Vec<Json>> {
     match serde_json::from_str(text) {
         Ok(Json::Array(key)) => Ok(key),
         _ => Err(Error::FailedCast("expected the key of a group".into())),
     }
+}
+/// Read the keys of counts, and put them in order.
+pub(super) fn sorted(counts: &HashMap<String, i64>) -> Result<Vec<(Vec<Json>, i64)>> {
+    let keys = counts.iter().map(|(key, count)| Ok((read(key)?, *count)));
+    let mut keys = keys.collect::<Result<Vec<_>>>()?;
+    keys.sort_by(|left, right| order(&left.0, &right.0));
+    Ok(keys)
 }
 /// Check that the cells of a column can be keys.
 pub(super) fn refuse_nullable(name: &str, nullable: bool) -> Result<()> {
@@ -148,6 +155,10 @@ pub(super) fn refuse_nullable(name: &str, nullable: bool) -> Result<()> {
     }
 }
 impl Keys {
+    /// Return whether no keys are listed.
+    pub(super) fn is_open(&self) -> bool {
+        matches!(self, Keys::Product(columns) if columns.iter().all(Option::is_none))
+    }
     /// Return a list of all keys.
     pub(super) fn list(&self, names: &[String]) -> Result<Vec<Vec<Json>>> {
         let columns = match self {
@@ -186,7 +197,7 @@ pub(super) fn label(key: &[Json]) -> String {
     key.iter().map(words).collect::<Vec<_>>().join(", ")
 }
 /// Order keys: numbers by their size, texts by their letters.
-pub(super) fn order(left: &[Json], right: &[Json]) -> std::cmp::Ordering {
+fn order(left: &[Json], right: &[Json]) -> std::cmp::Ordering {
     let integer = |json: &Json| i128::from_json(json).ok();
     let both = left.iter().zip(right).map(|(left, right)| {
         let texts = || left.to_string().cmp(&right.to_string());

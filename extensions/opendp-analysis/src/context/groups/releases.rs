@@ -8,14 +8,14 @@ use opendp_core::{
     StabilityMap, SymmetricDistance, TheMeasure, Transformation, VectorDomain,
     ZeroConcentratedDivergence,
 };
-use opendp_measurements::{Parts, make_continuous_gaussian, make_noise, make_parallel_composition};
+use opendp_measurements::{Parts, make_noise, make_parallel_composition};
 use opendp_transformations::{
     make_clamp, make_count_by, make_count_by_categories, make_impute_constant, make_sum,
 };
 
 use super::super::chain::{
-    Column, as_euclidean, levels_of, of_base, of_choices, of_normal, of_table, quantiles_bound,
-    several, squared_of_gaussian, wrong,
+    Column, as_euclidean, gaussian_on_counts, levels_of, of_base, of_choices, of_gaussian,
+    of_normal, of_table, quantiles_bound, several, squared_of_gaussian, wrong,
 };
 use super::super::draft::{Build, Dials, Draft, SELECTION};
 use super::super::report::ErrorIn;
@@ -51,21 +51,18 @@ pub(super) fn counts<'c, MO: Accounted>(
         let rows = Space::new(VectorDomain::new(AtomDomain::default()), SymmetricDistance)?;
         let groups = (0..grouping.count()).collect();
         let counts = make_count_by_categories::<_, _, MO::Norm, i64>(rows, groups, false)?;
-        Ok(Box::new(move |Dials { scale, delta, .. }| {
+        Ok(Box::new(move |dials| {
             let (source, grouping) = (source.clone(), grouping.clone());
-            if let Some(delta) = delta {
-                let noisy = |counts| make_continuous_gaussian(counts, scale, None);
+            if let Some(delta) = dials.delta {
+                let noisy = |counts| gaussian_on_counts(counts, dials);
                 let release = counts.then(as_euclidean)?.then(noisy)?;
-                return Ok(of_normal(
-                    &space,
-                    release,
-                    delta,
-                    squared_of_gaussian,
-                    move |release, table| release.invoke(&grouping.rows(&source, table)?),
-                ));
+                let kind = (delta, dials.discrete);
+                return Ok(of_gaussian(&space, release, kind, move |release, table| {
+                    release.invoke(&grouping.rows(&source, table)?)
+                }));
             }
             let measure = TheMeasure(MO::Base::default());
-            let release = counts.then(|counts| make_noise(counts, measure, scale, None))?;
+            let release = counts.then(|counts| make_noise(counts, measure, dials.scale, None))?;
             Ok(of_base(&space, release, move |release, table| {
                 release.invoke(&grouping.rows(&source, table)?)
             }))

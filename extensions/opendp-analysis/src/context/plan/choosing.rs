@@ -58,7 +58,8 @@ impl<MO: Accounted> Plan<'_, MO> {
             let scales = best.mode.scales(items, &demand, best.room);
             let settings = items.iter().zip(scales).map(|(item, scale)| {
                 let gaussian = best.mode.takes_gaussian(item);
-                Ok(Setting { scale: Scale::new(scale)?, gaussian: gaussian && MO::TIGHT })
+                let (scale, gaussian) = (Scale::new(scale)?, gaussian && MO::TIGHT);
+                Ok(Setting { scale, gaussian, discrete: false })
             });
             let settings = settings.collect::<Result<Vec<_>>>()?;
             if best.reserved.is_some() || self.admits(&best, &settings)? {

@@ -104,7 +104,7 @@ fn discrete_laplace(error: f64, alpha: f64) -> f64 {
 pub struct Noised {
     /// The title of the question.
     pub query: String,
-    /// The kind of noise: "Laplace", "Gaussian", or the kind of a selection.
+    /// The kind of noise: "Laplace", "Gaussian", "discrete Gaussian", or the kind of a selection.
     pub mechanism: &'static str,
     /// The noise scales of the release or of the statistic.
     pub scales: Vec<f64>,
@@ -119,6 +119,8 @@ pub(super) trait Drafted<MO: Accounted> {
     /// Describe the draft to the solver.
     fn item(&self, goal: Goal, units: &Units) -> Result<Item>;
     fn takes_delta(&self) -> bool;
+    /// Return whether the answer is integers with noise.
+    fn is_of_integers(&self) -> Result<bool>;
     /// Return the threshold of keys at noise scale `scale` and delta `delta`.
     fn threshold(&self, scale: f64, delta: &Exact) -> Result<f64>;
     /// Set the noise of the draft.
@@ -128,6 +130,26 @@ pub(super) trait Drafted<MO: Accounted> {
         delta: &Exact,
         stated: f64,
     ) -> Result<Box<dyn Ready + 'a>>;
+    /// Return the place of the question that finds the keys of this question, if they are not
+    /// known before.
+    fn finds(&self) -> Option<usize> {
+        None
+    }
+    /// Answer the question about keys that were found. The noise has the form of
+    /// [`ready`](Drafted::ready), `found` is the answer with the keys, and `charged` is the cost
+    /// that was charged.
+    ///
+    /// # Errors
+    /// `FailedMap` when the question costs more; the errors of the release.
+    fn answer(
+        &self,
+        noise: (Setting, &Exact, f64),
+        found: &dyn Any,
+        charged: &Cost,
+    ) -> Result<Box<dyn Any + Send>> {
+        let _ = (noise, found, charged);
+        Err(Error::FailedFunction("the keys of this question are known".into()))
+    }
 }
 /// A question, without the type of its answer.
 pub(super) trait Ready {
@@ -193,6 +215,9 @@ impl<MO: Accounted, TO: Carrier> Drafted<MO> for Draft<'_, MO, TO> {
     fn takes_delta(&self) -> bool {
         self.threshold
     }
+    fn is_of_integers(&self) -> Result<bool> {
+        Draft::is_of_integers(self)
+    }
     fn threshold(&self, scale: f64, delta: &Exact) -> Result<f64> {
         self.threshold_within(Dials::at(scale)?, delta)
     }
@@ -204,6 +229,7 @@ impl<MO: Accounted, TO: Carrier> Drafted<MO> for Draft<'_, MO, TO> {
     ) -> Result<Box<dyn Ready + 'a>> {
         let mut dials = Dials::at(setting.scale.value())?;
         dials.delta = setting.gaussian.then_some(stated);
+        dials.discrete = setting.discrete;
         if self.threshold {
             dials.threshold = self.threshold_within(dials, delta)?;
         }

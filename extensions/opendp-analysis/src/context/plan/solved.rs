@@ -1,5 +1,6 @@
 //! Plans whose noise is known.
 
+use std::any::Any;
 use std::fmt;
 
 use opendp_core::Result;
@@ -64,8 +65,20 @@ impl<'c, MO: Accounted> Solved<'c, MO> {
     /// when something was spent after the plan was solved. `Argument` when a plan with this id was
     /// charged before.
     pub fn release(self) -> Result<Answers<MO>> {
-        let answers = self.pay()?.into_iter().map(|question| question.run().map(Some));
-        Ok(Answers::new(answers.collect::<Result<_>>()?))
+        let mut answers: Vec<Option<Box<dyn Any + Send>>> = Vec::new();
+        for (place, question) in self.pay()?.into_iter().enumerate() {
+            let (draft, setting) = self.at(place)?;
+            let answer = match draft.finds() {
+                None => question.run()?,
+                Some(keys) => {
+                    let found = answers.get(keys).and_then(Option::as_deref).ok_or_else(another)?;
+                    let noise = (*setting, &self.delta, self.stated);
+                    draft.answer(noise, found, question.cost())?
+                }
+            };
+            answers.push(Some(answer));
+        }
+        Ok(Answers::new(answers))
     }
     /// Spend the cost of all answers, but release nothing. Call this in a separate context to find
     /// the noise of later questions.

@@ -183,7 +183,7 @@ fn a_hundred_counts_of_a_plan_get_the_whole_budget() {
         assert!((solved.scale(*one).unwrap() / best - 1.0).abs() < 1e-4);
     }
     let mut answers = solved.release().unwrap();
-    assert_eq!(answers.take(asked[7]).unwrap().mechanism(), "Gaussian");
+    assert_eq!(answers.take(asked[7]).unwrap().mechanism(), "discrete Gaussian");
     let report = context.report();
     assert!(report.exact_total()[0].to_f64_up() <= 1.000_001);
     let later = tight();
@@ -367,4 +367,5 @@ fn a_plan_without_a_delta_takes_laplace_noise_and_no_unknown_keys() {
 }
 mod agreement;
 mod choices;
+mod integers;
 mod keys;

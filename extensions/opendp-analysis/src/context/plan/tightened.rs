@@ -1,6 +1,7 @@
 //! Less noise for a plan that takes the whole budget, by the distributions of its losses.
 
 use opendp_core::Result;
+use opendp_core::arith::Exact;
 use opendp_measurements::Scale;
 use opendp_measurements::accounting::{SharePair, SharedAccount};
 
@@ -10,11 +11,16 @@ use super::{Plan, Setting};
 
 /// The largest number of different losses. More of them take longer to compose.
 const MOST_PAIRS: usize = 16;
-/// Noise is reduced only if it becomes at least this much less.
+/// Noise is changed only if the sum of squared errors becomes smaller by at least this share.
 const GAIN: f64 = 1e-5;
 /// The noise of each release is larger than that of its share by this factor. So the rounding of
 /// losses does not exceed the share.
 const SLACK: f64 = 1.0 + 1e-9;
+/// The mean square error of rounding to an integer.
+const ROUNDING: f64 = 1.0 / 12.0;
+
+/// Noise for all questions, with the pairs of the releases.
+type Tightened = (Vec<Setting>, Vec<SharePair>);
 
 impl<MO: Accounted> Plan<'_, MO> {
     /// Divide all noise by one factor, so that the composition of the pairs of all releases meets
@@ -23,22 +29,81 @@ impl<MO: Accounted> Plan<'_, MO> {
     ///
     /// The releases of a plan are fixed before the first answer, so their pairs compose. The plan
     /// may depend on no earlier release, because there is none.
-    pub(super) fn tightened(
-        &self,
-        best: &Best,
-        settings: &[Setting],
-    ) -> Result<Option<(Vec<Setting>, Vec<SharePair>)>> {
-        // A filter of Gaussian noise is exact already.
-        let mut drafts = self.items.iter().zip(settings);
-        if drafts.all(|(item, setting)| setting.gaussian && !item.choice) {
-            return Ok(None);
-        }
+    ///
+    /// Integers with Gaussian noise have two kinds of noise. Continuous noise is rounded. Discrete
+    /// noise is not rounded, so its error is smaller, but its loss is larger by a small share.
+    pub(super) fn tightened(&self, best: &Best, settings: &[Setting]) -> Result<Option<Tightened>> {
         let weighted = self.items.iter().all(|item| item.weight != 0.0);
         let hides = self.drafts.iter().any(|draft| draft.takes_delta());
         let budget = self.context.account()?.budget();
         let ([epsilon, delta], true) = (budget.as_slice(), best.whole && weighted && !hides) else {
             return Ok(None);
         };
+        let whole = (epsilon, delta);
+        // A filter of Gaussian noise is exact already.
+        let mut drafts = self.items.iter().zip(settings);
+        let found = match drafts.all(|(item, setting)| setting.gaussian && !item.choice) {
+            true => None,
+            false => self.better(settings, best, settings, whole)?,
+        };
+        let now = found.as_ref().map_or(settings, |(settings, _)| settings);
+        let discrete = self.discrete(now)?;
+        // Even if discrete noise had the loss of continuous noise, there might be no gain.
+        if self.gains(now, &discrete)?
+            && let Some(one) = self.better(now, best, &discrete, whole)?
+        {
+            return Ok(Some(one));
+        }
+        Ok(found)
+    }
+    /// Return whether the second noise has smaller errors than the first.
+    fn gains(&self, now: &[Setting], other: &[Setting]) -> Result<bool> {
+        Ok(self.error(other)? < self.error(now)? * (1.0 - GAIN))
+    }
+    /// Divide the noise of `settings` by one factor, if the result has smaller errors than `now`.
+    fn better(
+        &self,
+        now: &[Setting],
+        best: &Best,
+        settings: &[Setting],
+        whole: (&Exact, &Exact),
+    ) -> Result<Option<Tightened>> {
+        let Some(one) = self.divided(best, settings, whole)? else { return Ok(None) };
+        // Delta of discrete noise is not monotone in the scale, so the shares are composed again.
+        let fits = || SharedAccount::new(whole.0, whole.1, &one.1).is_ok();
+        Ok((self.gains(now, &one.0)? && fits()).then_some(one))
+    }
+    /// Replace continuous Gaussian noise on integers by discrete noise of the same scale.
+    fn discrete(&self, settings: &[Setting]) -> Result<Vec<Setting>> {
+        let drafts = self.drafts.iter().zip(settings);
+        let discrete = drafts.map(|(draft, setting)| {
+            let noisy = setting.gaussian && 0.0 < setting.scale.value();
+            let discrete = noisy && draft.is_of_integers()?;
+            Ok(Setting { discrete, ..*setting })
+        });
+        discrete.collect()
+    }
+    /// Return the weighted sum of squared errors, up to a factor that is the same for all noise of
+    /// the plan.
+    fn error(&self, settings: &[Setting]) -> Result<f64> {
+        let mut total = 0.0;
+        for ((item, draft), setting) in self.items.iter().zip(&self.drafts).zip(settings) {
+            let way = if setting.gaussian { item.gaussian } else { item.pure };
+            let rounded = setting.gaussian && !setting.discrete && draft.is_of_integers()?;
+            let scale = setting.scale.value();
+            let square = scale * scale + if rounded { ROUNDING } else { 0.0 };
+            let unit = way.map_or(0.0, |way| way.error);
+            total += item.weight * unit * unit * square;
+        }
+        Ok(total)
+    }
+    /// Divide all noise by one factor, so that the composition of the pairs meets the budget.
+    fn divided(
+        &self,
+        best: &Best,
+        settings: &[Setting],
+        (epsilon, delta): (&Exact, &Exact),
+    ) -> Result<Option<Tightened>> {
         let pairs = self.pairs(best, settings)?;
         let mut kinds: Vec<SharePair> = Vec::new();
         for pair in &pairs {
@@ -50,15 +115,19 @@ impl<MO: Accounted> Plan<'_, MO> {
             }
         }
         let factor = SharedAccount::factor(epsilon, delta, &pairs)?;
-        if !(1.0 + GAIN < factor) {
-            return Ok(None);
-        }
         let less = |setting: &Setting| {
             let scale = Scale::new(setting.scale.value() / factor * SLACK)?;
             Ok(Setting { scale, ..*setting })
         };
-        let settings = settings.iter().map(less).collect::<Result<_>>()?;
-        Ok(Some((settings, pairs.iter().map(|pair| pair.times(factor)).collect())))
+        let settings = settings.iter().map(less).collect::<Result<Vec<_>>>()?;
+        // A share of discrete noise admits only its own scale.
+        let own = self.pairs(best, &settings)?;
+        let shares = pairs.iter().zip(own).map(|(pair, own)| match own {
+            SharePair::DiscreteGaussian { .. } => own,
+            _ => pair.times(factor),
+        });
+        let shares = shares.collect();
+        Ok(Some((settings, shares)))
     }
     /// Return the pairs of all releases.
     fn pairs(&self, best: &Best, settings: &[Setting]) -> Result<Vec<SharePair>> {

@@ -1,0 +1,149 @@
+//! Keys that are found together with the statistics of their groups, in one plan.
+
+use std::sync::Mutex;
+
+use super::*;
+use crate::context::{Entry, Journal};
+
+type Tight = Approximate<MaxDivergence>;
+
+const BOUNDS: (f64, f64) = (20.0, 90.0);
+
+/// Ask for the keys of two columns, and for all kinds of statistics of their groups.
+fn everything<'c>(context: &'c Context<Tight>, names: &[&str]) -> Groups<'c, Tight> {
+    let groups = context.query().group_by(names.iter().copied()).find_keys().count();
+    let groups = groups.sum("years", BOUNDS).mean("years", BOUNDS).variance("years", BOUNDS);
+    groups.quantiles("years", &[0.25, 0.5, 0.75], (0..100).map(f64::from).collect())
+}
+
+#[test]
+fn keys_and_all_statistics_of_their_groups_are_one_question() {
+    let context = open(Budget::epsilon_delta(1e5, 1e-6), 1);
+    let mut plan = context.plan();
+    let people = plan.ask(context.query().count(), Goal::Weight(1.0)).unwrap();
+    let asked = plan.ask_groups(everything(&context, &["educ", "sex"]), Goal::Weight(1.0)).unwrap();
+    let mut answers = plan.solve().unwrap().release().unwrap();
+    // The keys, the sums, the sums of squares and the quantiles, and the count of all rows.
+    assert_eq!(context.report().entries().len(), 5);
+    assert!((answers.take(people).unwrap().value - 1000).abs() <= 1);
+    let rows = answers.take_groups(asked).unwrap().rows(0.05).unwrap();
+    let keys: Vec<_> =
+        [0, 1, 4].into_iter().flat_map(|educ| [false, true].map(|sex| (educ, sex))).collect();
+    assert_eq!(rows.len(), keys.len() * 7);
+    for (place, row) in rows.iter().enumerate() {
+        let (educ, sex) = keys[place % keys.len()];
+        assert_eq!(row.label, format!("{educ}, {sex}"));
+        let mut truth = ages(|e, s| e == educ && s == sex);
+        truth.sort_by(f64::total_cmp);
+        let at = |part: f64| truth[(part * truth.len() as f64) as usize];
+        let (truth, most) = match place / keys.len() {
+            0 => (truth.len() as f64, 1.0),
+            1 => (truth.iter().sum(), 5.0),
+            2 => (mean(&truth), 0.1),
+            3 => (variance(&truth), 1.0),
+            level => (at([0.25, 0.5, 0.75][level - 4]), 3.0),
+        };
+        assert!((row.value - truth).abs() <= most, "{row}: {truth}");
+    }
+}
+#[test]
+fn the_keys_and_the_statistics_divide_the_budget_and_are_charged_before_any_answer() {
+    /// A journal that keeps the number of entries of each call.
+    struct Calls(Arc<Mutex<Vec<Vec<Entry>>>>);
+    impl Journal for Calls {
+        fn record(&self, _: &Entry) -> opendp_core::Result<()> {
+            Err(Error::FailedFunction("a release alone".into()))
+        }
+        fn record_plan(&self, entries: &[Entry]) -> opendp_core::Result<()> {
+            self.0.lock().unwrap().push(entries.to_vec());
+            Ok(())
+        }
+    }
+    let calls = Arc::new(Mutex::new(Vec::new()));
+    let context = open(Budget::epsilon_delta(1.0, 1e-6), 1).with_journal(Calls(calls.clone()));
+    let groups = context.query().group_by(["educ"]).find_keys().mean("years", BOUNDS);
+    assert_eq!(groups.releases(), 2);
+    let solved = groups.solve().unwrap();
+    let scales: Vec<f64> = solved.noises(0.05).unwrap().iter().map(|one| one.scales[0]).collect();
+    let statistics = solved.statistics(0.05).unwrap();
+    assert_eq!(statistics[0].scales, [scales[1], scales[0]]);
+    let rows = solved.release().unwrap().rows(0.05).unwrap();
+    assert_eq!(rows.len(), 3);
+    let calls = calls.lock().unwrap();
+    assert_eq!((calls.len(), calls[0].len()), (1, 2));
+    let report = context.report();
+    assert!(report.exact_total()[0].to_f64_up() <= 1.000_001);
+    assert!(context.remaining().unwrap().0 < 0.01, "{:?}", context.remaining());
+    // Each release has about half of epsilon: no release takes the whole budget twice.
+    let epsilons: f64 = calls[0].iter().map(|entry| entry.loss[0].to_f64_up()).sum();
+    assert!((0.99..1.000_001).contains(&epsilons), "{epsilons}");
+    assert!(1.3 < scales[0] && scales[0] < 6.0, "{scales:?}");
+}
+#[test]
+fn without_a_key_of_many_people_there_are_no_rows_and_the_cost_is_the_same() {
+    let rare = |rows: usize| {
+        let cities = (0..rows).map(|row| format!("city {}", row % 700)).collect::<Vec<_>>();
+        let table = Table::new().with("city", cities).unwrap();
+        let years = (0..rows).map(|row| (row % 90) as f64).collect::<Vec<_>>();
+        let table = table.with("years", years).unwrap();
+        let unit = PrivacyUnit::person(1).unwrap();
+        let budget = Budget::epsilon_delta(1.0, 1e-9).unwrap();
+        Context::new(table, unit, budget, Split::as_you_go()).unwrap()
+    };
+    let ask = |context: &Context<Tight>| {
+        let groups = context.query().group_by(["city"]).find_keys().impute("years", 0.0);
+        let rows = groups.count().mean("years", BOUNDS).release().unwrap().rows(0.05).unwrap();
+        (rows.len(), context.report().exact_total().to_vec())
+    };
+    let (none, spent) = ask(&rare(700));
+    // The control: with 150 rows of each city, all are found.
+    let (all, same) = ask(&rare(700 * 150));
+    assert_eq!((none, all), (0, 1400));
+    assert_eq!(spent, same);
+}
+#[test]
+fn a_question_that_finds_keys_says_what_does_not_fit() {
+    let context = open(Budget::epsilon_delta(1.0, 1e-6), 1);
+    let educ = || context.query().group_by(["educ"]).find_keys();
+    for (groups, words) in [
+        (educ().keys("educ", [1]).count(), "leave out `.find_keys()`"),
+        (educ().others().count(), "`.others()`"),
+        (educ(), "ask for a statistic"),
+        (context.query().group_by(["age"]).find_keys().count(), "has no keys"),
+        (educ().mean("city", BOUNDS), "a column of numbers"),
+    ] {
+        let error = groups.release().unwrap_err().to_string();
+        assert!(error.contains(words), "{error}");
+    }
+    let mut plan = context.plan();
+    let refused = plan.ask_groups(educ().sum("years", BOUNDS), Goal::Within(5.0)).unwrap_err();
+    assert!(refused.to_string().contains("`Goal::Weight(..)`"), "{refused}");
+    plan.ask_groups(educ().count(), Goal::Within(200.0)).unwrap();
+    assert!(plan.needs().unwrap().0 < 1.0);
+    assert!(context.report().entries().is_empty());
+}
+#[test]
+fn a_charge_pays_only_for_a_cost_that_is_not_larger_in_any_part() {
+    use crate::context::account::Cost;
+    use opendp_measurements::accounting::SharePair;
+    let exact = |text: &str| text.parse::<opendp_core::arith::Exact>().unwrap();
+    let normal = |epsilon: &str, square: &str| Cost {
+        parts: vec![exact(epsilon), exact("1e-6")],
+        mu_squared: Some(exact(square)),
+        rho: None,
+        pair: None,
+    };
+    let charged = normal("0.5", "0.01");
+    assert!(charged.is_within(&charged) && normal("0.4", "0.009").is_within(&charged));
+    assert!(!normal("0.6", "0.01").is_within(&charged));
+    assert!(!normal("0.5", "0.011").is_within(&charged));
+    // A cost without a `mu` is not paid by a charge for one, nor the other way round.
+    let plain = Cost { mu_squared: None, ..charged.clone() };
+    assert!(plain.is_within(&plain) && !charged.is_within(&plain) && !plain.is_within(&charged));
+    // The pair of the charge dominates the pair of the cost.
+    let discrete = |square| Cost {
+        pair: Some(SharePair::DiscreteGaussian { square, scale: 9.0 }),
+        ..plain.clone()
+    };
+    assert!(discrete(1).is_within(&discrete(4)) && !discrete(4).is_within(&discrete(1)));
+}

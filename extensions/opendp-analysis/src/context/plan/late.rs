@@ -1,0 +1,78 @@
+//! Questions about groups whose keys another question of the same plan finds.
+
+use std::any::Any;
+use std::collections::HashMap;
+
+use opendp_core::arith::Exact;
+use opendp_core::{Carrier, Error, Result};
+
+use super::super::Accounted;
+use super::super::account::Cost;
+use super::super::draft::Draft;
+use super::super::question::Answer;
+use super::answers::another;
+use super::drafted::{Drafted, Ready, Units};
+use super::solver::Item;
+use super::{Goal, Setting};
+
+/// A function that makes the draft of a question from the keys that were found, with their counts.
+pub(crate) type OfKeys<'c, MO, TO> =
+    Box<dyn Fn(&HashMap<String, i64>) -> Result<Draft<'c, MO, TO>> + 'c>;
+
+/// A question about groups whose keys are not known yet.
+///
+/// The question is charged before the keys are known. Its noise is fixed, and its cost is the cost
+/// for one group. By parallel composition, the cost is the same for all keys. Releases of a plan
+/// compose adaptively, so the question may depend on the keys that were released before.
+pub(crate) struct Late<'c, MO: Accounted, TO: Carrier> {
+    /// The question about one group without rows.
+    pub(crate) rehearsed: Draft<'c, MO, TO>,
+    /// The place of the question that finds the keys.
+    pub(crate) finds: usize,
+    pub(crate) of: OfKeys<'c, MO, TO>,
+}
+impl<MO: Accounted, TO: Carrier> Drafted<MO> for Late<'_, MO, TO> {
+    fn item(&self, goal: Goal, units: &Units) -> Result<Item> {
+        self.rehearsed.item(goal, units)
+    }
+    fn takes_delta(&self) -> bool {
+        self.rehearsed.takes_delta()
+    }
+    fn is_of_integers(&self) -> Result<bool> {
+        self.rehearsed.is_of_integers()
+    }
+    fn threshold(&self, scale: f64, delta: &Exact) -> Result<f64> {
+        Drafted::threshold(&self.rehearsed, scale, delta)
+    }
+    fn ready<'a>(
+        &'a self,
+        setting: Setting,
+        delta: &Exact,
+        stated: f64,
+    ) -> Result<Box<dyn Ready + 'a>> {
+        self.rehearsed.ready(setting, delta, stated)
+    }
+    fn finds(&self) -> Option<usize> {
+        Some(self.finds)
+    }
+    fn answer(
+        &self,
+        (setting, delta, stated): (Setting, &Exact, f64),
+        found: &dyn Any,
+        charged: &Cost,
+    ) -> Result<Box<dyn Any + Send>> {
+        let found: &Answer<MO, HashMap<String, i64>> = found.downcast_ref().ok_or_else(another)?;
+        if found.value.is_empty() {
+            // There are no groups. The answer about one group without rows is not used.
+            return self.rehearsed.ready(setting, delta, stated)?.run();
+        }
+        let draft = (self.of)(&found.value)?;
+        let ready = draft.ready(setting, delta, stated)?;
+        if !ready.cost().is_within(charged) {
+            let reason =
+                "the groups that were found cost more than was charged; this question was not run";
+            return Err(Error::FailedMap(reason.into()));
+        }
+        ready.run()
+    }
+}

@@ -1,0 +1,98 @@
+//! Integers with discrete Gaussian noise in a plan that takes the whole budget.
+
+use opendp_measurements::accounting::{
+    Account as Reference, DiscreteGaussianPair, SharePair, gaussian_mu,
+};
+
+use super::super::super::Entry;
+use super::*;
+
+fn one(split: Split) -> Context<Tight> {
+    let unit = PrivacyUnit::person(1).unwrap();
+    Context::new(table(), unit, Budget::epsilon_delta(1.0, 1e-6).unwrap(), split).unwrap()
+}
+/// Compute the root mean square of discrete Gaussian noise.
+fn deviation(scale: f64) -> f64 {
+    let weight = |z: i32| (-(f64::from(z) / scale).powi(2) / 2.0).exp();
+    let reach = (12.0 * scale) as i32;
+    let all: f64 = (-reach..=reach).map(weight).sum();
+    ((-reach..=reach).map(|z| weight(z) * f64::from(z).powi(2)).sum::<f64>() / all).sqrt()
+}
+/// Plan counts with equal weights. Return the noise of each count. Release the plan.
+fn planned(context: &Context<Tight>, counts: usize) -> f64 {
+    let mut plan = context.plan();
+    for _ in 0..counts {
+        plan.ask(count(context), Goal::Weight(1.0)).unwrap();
+    }
+    let solved = plan.solve().unwrap();
+    let noises = solved.noises(0.05).unwrap();
+    assert!(noises.iter().all(|one| one.mechanism == "discrete Gaussian"), "{:?}", noises[0]);
+    solved.release().unwrap();
+    noises[0].scales[0]
+}
+
+#[test]
+fn counts_of_a_plan_are_not_worse_than_calibrated_noise() {
+    // Two standard deviations of continuous noise that `dp_accounting` 0.6.0 calibrated for the
+    // same guarantee, without rounding: in the 20 steps of `examples/compare`, and in 30 steps.
+    for calibrated in [42.247_14, 42.246_789_09] {
+        let context = one(Split::as_you_go());
+        let scale = planned(&context, 100);
+        assert!(deviation(scale) < calibrated, "{scale} {}", deviation(scale));
+        // The control: continuous noise on integers is worse, because it is rounded.
+        let best = 10.0 / gaussian_mu(1.0, 1e-6).unwrap().upper;
+        assert!(calibrated < (best * best + 1.0 / 12.0).sqrt(), "{best}");
+        // The releases compose to the budget, and noise that is a little smaller exceeds it.
+        let delta = |scale: f64| {
+            let pair = Arc::new(DiscreteGaussianPair { sensitivity: 1, scale });
+            Reference::new().with(pair, 100).delta(1.0).unwrap()
+        };
+        assert!(delta(scale).upper <= 1e-6, "{scale}");
+        assert!(1e-6 < delta(scale * (1.0 - 2e-5)).lower, "{scale}");
+        assert!(context.report().exact_total()[0].to_f64_up() <= 1.0);
+        assert_eq!(context.remaining().unwrap(), (0.0, 0.0));
+    }
+}
+#[test]
+fn discrete_noise_is_charged_for_the_distance_of_integers() {
+    // A person has two rows, so a count changes by 2 and the square of the distance is 4.
+    let context = tight();
+    let scale = planned(&context, 10);
+    let entries = context.report().entries().to_vec();
+    let share = entries[0].share.unwrap();
+    assert_eq!(share, SharePair::DiscreteGaussian { square: 4, scale });
+    assert!(entries.iter().all(|entry| entry.mu_squared.is_none() && entry.share == Some(share)));
+    // The answers have intervals of the discrete noise, and the entries restore the account.
+    let later = tight();
+    for entry in &entries {
+        later.carry_over(entry.clone()).unwrap();
+    }
+    assert_eq!(later.remaining().unwrap(), (0.0, 0.0));
+    // An entry without its share is charged for a pure loss, which no share of discrete noise
+    // admits.
+    let other = tight();
+    let older = entries.iter().map(|entry| Entry { share: None, ..entry.clone() });
+    assert!(older.into_iter().any(|entry| other.carry_over(entry).is_err()));
+}
+#[test]
+fn answers_with_discrete_noise_have_its_intervals() {
+    let (mut missed, mut times) = (0, 0);
+    let truth = 1000.0;
+    for _ in 0..40 {
+        let context = one(Split::as_you_go());
+        let mut plan = context.plan();
+        let asked: Vec<_> =
+            (0..10).map(|_| plan.ask(count(&context), Goal::Weight(1.0)).unwrap()).collect();
+        let mut answers = plan.solve().unwrap().release().unwrap();
+        for one in asked {
+            let answer = answers.take(one).unwrap();
+            assert_eq!(answer.mechanism(), "discrete Gaussian");
+            let (low, high) = answer.interval(0.05).unwrap();
+            assert!(high - low < 2.0 * (1.96 * answer.scale() + 1.0), "{low} {high}");
+            missed += usize::from(!(low <= truth && truth <= high));
+            times += 1;
+        }
+    }
+    // Of 400 intervals, about 20 miss. 50 are almost seven standard deviations more.
+    assert!((1..50).contains(&missed), "{missed} of {times}");
+}
