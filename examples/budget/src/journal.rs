@@ -46,6 +46,14 @@ impl Kept {
     /// the plan. So a ledger contains each plan at most once.
     fn charge(&self, entries: &[Entry]) -> Result<()> {
         let loss = Loss::together(entries.iter().map(loss_of).collect::<Result<_>>()?)?;
+        let total = self.0.account(BUDGET)?.total;
+        // The first entry of a plan states what the plan reserves.
+        let planned = entries.first().map(|first| (&first.reserved, &first.shares));
+        let loss = match planned {
+            Some((_, Some(shares))) => loss.sharing(&total, shares)?,
+            Some((Some([pure, deltas]), None)) => loss.reserving(&total, pure, deltas)?,
+            _ => loss,
+        };
         let kept = match entries {
             [only] => write(only).to_string(),
             all => Json::Array(all.iter().map(write).collect()).to_string(),
@@ -79,11 +87,6 @@ impl Journal for Kept {
     }
     fn record_plan(&self, entries: &[Entry]) -> Result<()> {
         self.charge(entries)
-    }
-    // The ledger computes its filters when a budget is created. So a plan cannot reserve other
-    // filters.
-    fn reserves(&self) -> bool {
-        false
     }
 }
 fn loss_of(entry: &Entry) -> Result<Loss> {
@@ -170,68 +173,4 @@ fn read(kept: &Json, loss: &[Exact]) -> Result<Entry> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::{survey, workers};
-
-    #[test]
-    fn a_budget_that_was_spent_stays_spent_after_a_restart() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("study.ledger");
-        let table = workers::generate(2_000, 1).unwrap();
-        let life = || survey::open_with(table.clone(), 1.0, 1e-6, Kept::open(&path, 1.0, 1e-6)?);
-        let first = life().unwrap();
-        survey::ask(&first).unwrap();
-        let spent = first.report().exact_total().to_vec();
-        let second = life().unwrap();
-        assert_eq!(second.report().entries().len(), survey::QUESTIONS);
-        assert_eq!(second.report().exact_total(), spent);
-        assert_eq!(second.report().to_json(), first.report().to_json());
-        assert_eq!(survey::ask(&second).unwrap_err().kind(), "BudgetExceeded");
-        assert_eq!(Kept::open(&path, 2.0, 1e-6).unwrap_err().kind(), "Argument");
-    }
-    #[test]
-    fn a_plan_is_charged_once_in_one_entry_and_not_drawn_again_after_a_crash() {
-        use opendp_analysis::context::Goal;
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("study.ledger");
-        let table = workers::generate(2_000, 1).unwrap();
-        let life = || survey::open_with(table.clone(), 1.0, 1e-6, Kept::open(&path, 1.0, 1e-6)?);
-        let release = |id: &str| {
-            let context = life().unwrap();
-            let mut plan = context.plan().with_id(id);
-            let goal = Goal::Within(100.0);
-            let people = plan.ask(context.query().count(), goal).unwrap();
-            let sectors = context.query().column::<String>("sector").count_by();
-            plan.ask(sectors, goal).unwrap();
-            let ages = context.query().column("age").impute(0.0);
-            let ages = ages.median((0..=110).map(f64::from).collect());
-            plan.ask(ages, Goal::Within(300.0)).unwrap();
-            let answers = plan.solve().unwrap().release();
-            let answer = answers.and_then(|mut answers| answers.take(people));
-            (answer.map(|people| people.value), context.report().exact_total().to_vec())
-        };
-        let (answer, spent) = release("May");
-        answer.unwrap();
-        let ledger = Ledger::open(&path).unwrap();
-        let history = ledger.history(BUDGET).unwrap();
-        assert_eq!((history.len(), history[0].loss.members().len()), (1, 3));
-        assert_eq!(history[0].id, "plan May");
-        // A later process continues with the same account, and does not answer the plan again.
-        let second = life().unwrap();
-        assert_eq!(second.report().exact_total(), spent);
-        assert_eq!(second.report().entries().len(), 3);
-        assert_eq!(ledger.account(BUDGET).unwrap().loss().parts(), spent);
-        let (refused, same) = release("May");
-        assert!(refused.unwrap_err().to_string().contains("`May` was charged before"));
-        assert_eq!(same, spent);
-        // A process that opened the ledger before the plan was charged does not answer the plan
-        // again either.
-        let early = life().unwrap();
-        release("June").0.unwrap();
-        let mut late = early.plan().with_id("June");
-        late.ask(early.query().count(), Goal::Within(100.0)).unwrap();
-        assert_eq!(late.solve().unwrap().release().unwrap_err().kind(), "Argument");
-        assert_eq!(ledger.history(BUDGET).unwrap().len(), 2);
-    }
-}
+mod tests;

@@ -47,6 +47,27 @@ pub(crate) fn open_with(
     Ok(context.with_journal(kept))
 }
 
+/// Open a budget in a ledger for plans, which find the noise of all their questions together.
+#[cfg(test)]
+pub(crate) fn open_planned(
+    table: Table,
+    epsilon: f64,
+    delta: f64,
+    kept: Kept,
+) -> Result<Context<Loss>> {
+    let context = open_alone(table, epsilon, delta)?;
+    for entry in kept.entries()? {
+        context.carry_over(entry)?;
+    }
+    Ok(context.with_journal(kept))
+}
+/// Open a budget for plans, without a ledger.
+#[cfg(test)]
+pub(crate) fn open_alone(table: Table, epsilon: f64, delta: f64) -> Result<Context<Loss>> {
+    let budget = Budget::epsilon_delta(epsilon, delta)?;
+    Context::new(table, PrivacyUnit::person(1)?, budget, Split::as_you_go())
+}
+
 /// One question and its answer, for display.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Line {
