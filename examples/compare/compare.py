@@ -101,7 +101,11 @@ ROOT = (dp.loss_of(rho=RHO), dp.zero_concentrated_divergence())
 
 
 def expected_noise(mechanism, scale, integers):
-    """Return the standard deviation of noise. Our Gaussian noise on integers is rounded."""
+    """Return the standard deviation of noise. Continuous Gaussian noise on integers is rounded."""
+    if mechanism == "discrete Gaussian":
+        values = np.arange(-math.ceil(12 * scale), math.ceil(12 * scale) + 1)
+        masses = np.exp(-((values / scale) ** 2) / 2)
+        return math.sqrt(np.sum(masses * values**2) / masses.sum())
     if mechanism == "Gaussian":
         return math.sqrt(scale**2 + (1 / 12 if integers else 0))
     if not integers:
