@@ -254,6 +254,10 @@ fn a_plan_for_an_unspent_budget_is_refused_after_any_release_and_by_another_budg
     // The same releases without a reserve are admitted.
     spend(&ledger, "late", &both).unwrap();
     assert_eq!(Ledger::open(&path).unwrap().history("b").unwrap().len(), 2);
+    // A release that is charged together with others does not open filters of its own.
+    let alone = small.clone().reserving(&total(), &exact("0.5"), &exact("1e-7")).unwrap();
+    assert_ne!(alone, small);
+    assert_eq!(Loss::together(vec![alone, small]).unwrap(), both);
     // A reserve has to fit the budget, and the budget has to be an epsilon and a delta.
     let too_large = both.clone().reserving(&total(), &exact("1.5"), &exact("0"));
     assert_eq!(too_large.unwrap_err().kind(), "BudgetExceeded");
