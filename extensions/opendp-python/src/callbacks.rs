@@ -43,7 +43,8 @@ impl Callable {
         self.call(
             |py| Ok(json::distance(py, &d_in.to_json())?.unbind()),
             |d_out| {
-                let d_out = read(d_out)?;
+                let d_out = read(d_out)
+                    .map_err(|error| error.at("the distance that a map in Python returned"))?;
                 d_out.check().map(|()| d_out)
             },
         )
@@ -158,7 +159,10 @@ pub(crate) fn function(
     let made: AnyFunction = Function::map(move |input: &AnyValue| -> Result<AnyValue> {
         callable.call(
             |py| Ok(values::to_python(py, input)?.unbind()),
-            |answer| values::of_type(answer, &output),
+            |answer| {
+                let value = values::of_type(answer, &output);
+                value.map_err(|error| error.at("the value that a function in Python returned"))
+            },
         )
     });
     Ok(PyFunction::new(made, 1, AnyValue::type_name()))

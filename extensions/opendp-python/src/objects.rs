@@ -13,6 +13,7 @@ use opendp_core::{Arg, Constructed, Named, TypeName};
 use pyo3::prelude::*;
 
 use crate::recipe::{Inner, Recipe};
+pub(crate) use describe::call_of;
 
 macro_rules! classes {
     ($($(#[$doc:meta])* $class:ident $any:ident;)*) => {$(

@@ -11,6 +11,7 @@ use pyo3::types::{PyBool, PyDict, PyFloat, PyList, PyString, PyTuple};
 use crate::extrinsic::Extrinsic;
 use crate::interactive::{self, AnySession};
 use crate::json;
+use crate::objects::call_of;
 
 /// A cell of a column, or a scalar.
 pub(crate) trait Cell: Sized {
@@ -211,7 +212,8 @@ pub(crate) fn of_type(value: &Bound<'_, PyAny>, type_name: &TypeName) -> Result<
 /// all such data.
 #[cold]
 pub(crate) fn outside(domain: &AnyDomain) -> Error {
-    Error::argument("arg", format!("expected a member of {}", domain.to_json()))
+    let reason = "the type, the number of rows or a value does not fit";
+    Error::argument("arg", format!("expected a member of {}: {reason}", call_of(&domain.to_json())))
 }
 
 /// Convert a value to a Python value.

@@ -73,7 +73,7 @@ def test_a_query_without_noise_is_not_released():
     ours = context(dp.loss_of(epsilon=1.0), split_evenly_over=1)
     with pytest.raises(dp.ArgumentError, match="expected a measurement"):
         ours.query().count().release()
-    with pytest.raises(AttributeError, match="then_laplace"):
+    with pytest.raises(AttributeError, match="no `laplac`; did you mean `laplace`"):
         ours.query().count().laplac()
 
 

@@ -37,6 +37,100 @@ def test_a_mistake_is_answered_as_the_table_says(row):
         assert kind == "AttributeError" and says in str(error), str(error)
 
 
+CONTEXT = {
+    "data": [1.0],
+    "privacy_unit": dp.unit_of(contributions=1),
+    "privacy_loss": dp.loss_of(epsilon=1.0),
+}
+
+
+# Mistakes that only Python has, with the whole message: what is wrong, where, and what to do.
+PYTHON = {
+    "TOTAL >> dp.m.then_laplace(1.0) >> dp.t.then_sum()": (
+        "argument `>>`: `then_sum` cannot follow a value of type Measurement; put it before the noise"
+    ),
+    "FLOATS[0] >> dp.t.then_sum()": (
+        "argument `>>`: `then_sum` cannot follow a value of type Domain; begin a chain with a pair, "
+        "first the domain and then the metric"
+    ),
+    "FLOATS[::-1] >> dp.t.then_sum()": (
+        "argument `>>`: `then_sum` cannot follow a value of type tuple; begin a chain with a pair, "
+        "first the domain and then the metric"
+    ),
+    "dp.t.make_count(INTS[0])": "argument `input_metric`: missing, expected a metric",
+    "dp.t.make_count(*INTS[::-1])": (
+        "argument `input_domain`: expected a domain, and then a metric as `input_metric`, found a "
+        "value of type Metric and a value of type Domain"
+    ),
+    "dp.vector_domain(float)": (
+        "argument `atom_domain`: expected a domain, such as `dp.atom_domain(T=float)`, found a type"
+    ),
+    "dp.space_of(list)": (
+        "cannot read type `<class 'list'>`: expected int, float, str, bool, or a type with its "
+        "items, such as list[float]"
+    ),
+    "NAN >> dp.t.then_clamp((0.0, 1.0))": (
+        "input: the records may be NaN, expected an element domain without NaN: state `nan=False`, "
+        "or put `then_impute_constant(constant=0.0)` before it"
+    ),
+    "dp.c.make_composition([TOTAL >> dp.m.then_laplace(1.0), TOTAL])": (
+        "argument `measurements[1]`: expected a measurement, found a transformation; append noise "
+        "to it, such as `dp.m.then_laplace(1.0)`"
+    ),
+    "dp.t.make_user_transformation(*INTS, *INTS, 3, lambda d: d)": (
+        "argument `function`: expected a function, found a value of type int"
+    ),
+    "dp.m.make_user_measurement(*INTS, dp.max_divergence(), len, lambda d: 'x').map(1)": (
+        "the distance that a map in Python returned: cannot cast: expected a number of type f64, "
+        "found a string"
+    ),
+    "dp.binary_search_param(lambda s: TOTAL >> dp.m.then_laplace(s), d_in=1, d_out=0.0)": (
+        "no parameter was found for the loss `d_out`: unable to infer bounds: the condition never "
+        "changes; check that the chain uses its parameter, that `d_out` is above 0, or state other "
+        "`bounds`"
+    ),
+    "dp.Context.compositor(**{**CONTEXT, 'privacy_unit': 1})": (
+        "argument `privacy_unit`: expected the result of `dp.unit_of(...)`, found a value of type int"
+    ),
+    "dp.Context.compositor(**{**CONTEXT, 'privacy_loss': CONTEXT['privacy_unit']})": (
+        "argument `privacy_loss`: expected the result of `dp.loss_of(...)`, found a tuple that "
+        "begins with a value of type Metric"
+    ),
+    "dp.Context.compositor(**CONTEXT, split_evenly_over=0)": (
+        "argument `split_evenly_over`: expected a whole number above 0"
+    ),
+    "dp.Context.compositor(**CONTEXT).query(rho=0.5)": (
+        "argument `query`: expected a share in the unit of the budget, epsilon; the budget is in "
+        "max_divergence(), and the share in zero_concentrated_divergence()"
+    ),
+    "(TOTAL >> dp.m.then_laplace(1.0))(['1'])": (
+        'argument `arg`: expected a member of vector_domain(atom_domain(T="f64", nan=False)): the '
+        "type, the number of rows or a value does not fit"
+    ),
+}
+
+
+@pytest.mark.parametrize("code", PYTHON)
+def test_a_mistake_in_python_is_answered_in_the_spelling_of_python(code):
+    with pytest.raises(dp.OpenDPError) as caught:
+        eval(code, globals())
+    assert caught.value.message == PYTHON[code] and str(caught.value).endswith(PYTHON[code])
+
+
+def test_advice_about_documents_keeps_the_spelling_of_documents():
+    text = json.dumps(
+        {
+            "space": {
+                "domain": {"vector_domain": {"atom_domain": {"T": "f64"}}},
+                "metric": "symmetric_distance",
+            },
+            "chain": [{"clamp": {"bounds": [0.0, 1.0]}}],
+        }
+    )
+    with pytest.raises(dp.FailedFunctionError, match='"impute_constant": {"constant": 0.0}'):
+        dp.deserialize(text)
+
+
 def test_arrays_within_arrays_are_refused_before_the_stack_ends():
     with pytest.raises(dp.ArgumentError, match="deep"):
         FLOATS >> dp.t.then_clamp(_nest(100))

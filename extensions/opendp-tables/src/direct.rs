@@ -15,8 +15,9 @@
 //!
 //! Each thread packs the rows that it reads into few words, and divides them by a hash of their ids
 //! into shards (`packed`, `shards`). If the rows take more memory than the engine may use, the last
-//! shards are dropped, and filled when the rows are read again. Then each shard is sorted, rows are
-//! chosen (`people`), and added (`totals`).
+//! shards are dropped, and filled when the rows are read again. Then the rows of each id are
+//! brought together, some are chosen (`people`), and added (`totals`). Rows are sorted (`order`)
+//! only if their id has more rows than limits allow.
 
 use std::sync::{Mutex, PoisonError};
 
@@ -31,6 +32,7 @@ use crate::released::Exact;
 
 mod groups;
 pub(crate) mod lots;
+mod order;
 mod packed;
 mod people;
 mod shards;
@@ -39,9 +41,9 @@ mod values;
 
 use groups::{Groups, NO_GROUP, as_type};
 use lots::Lots;
-use packed::{Packed, Packing};
+use packed::{Packed, Packing, id_of};
 use people::{Choice, Limits};
-use shards::{Part, SHARDS, Shard, Sorter, shard_of};
+use shards::{Part, SHARDS, Sorter, shard_of};
 use totals::Totals;
 use values::{Layout, picked};
 
@@ -114,22 +116,22 @@ impl Run<'_> {
     /// Add up the rows that limits allow, unless they have too many values for this.
     fn packed(&self, limiter: &Limiter) -> Option<Result<Exact>> {
         Some(match limiter.packing.words {
-            1 => self.limited::<1>(limiter),
             2 => self.limited::<2>(limiter),
             3 => self.limited::<3>(limiter),
             4 => self.limited::<4>(limiter),
-            5..=8 => self.limited::<8>(limiter),
-            9..=64 => self.limited::<64>(limiter),
+            5 => self.limited::<5>(limiter),
+            6..=9 => self.limited::<9>(limiter),
+            10..=65 => self.limited::<65>(limiter),
             _ => return None,
         })
     }
-    fn limited<const W: usize>(&self, limiter: &Limiter) -> Result<Exact> {
+    fn limited<const N: usize>(&self, limiter: &Limiter) -> Result<Exact> {
         let mut totals = Totals::new(self.layout);
         let (mut first, mut count) = (0_usize, SHARDS);
         while first < SHARDS {
             let book = Book { last: (first + count).min(SHARDS), rows: vec![0; SHARDS] };
             let (book, free) = (Mutex::new(book), Mutex::default());
-            let pass = Pass::<W> { run: self, limiter, first, book, free };
+            let pass = Pass::<N> { run: self, limiter, first, book, free };
             self.engine.scan(&self.statement, &|batch| pass.take(batch))?;
             let last = locked(&pass.book).last;
             totals.add(pass.finished()?);
@@ -143,13 +145,13 @@ fn locked<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 /// One pass over the rows. It fills the shards from the first one to before the last one.
-struct Pass<'a, const W: usize> {
+struct Pass<'a, const N: usize> {
     run: &'a Run<'a>,
     limiter: &'a Limiter,
     first: usize,
     book: Mutex<Book>,
     /// What threads have read that do not work on a batch now.
-    free: Mutex<Vec<Part<W>>>,
+    free: Mutex<Vec<Part<N>>>,
 }
 /// How many rows each shard has, before the shard at which the pass ends.
 struct Book {
@@ -159,8 +161,8 @@ struct Book {
 impl Book {
     /// Add rows of shards. While there are more rows than may be, leave half of the shards to a
     /// later pass.
-    fn add(&mut self, first: usize, added: &[usize], most: usize) {
-        self.rows.iter_mut().zip(added).for_each(|(rows, added)| *rows += added);
+    fn add(&mut self, first: usize, added: &[u32], most: usize) {
+        self.rows.iter_mut().zip(added).for_each(|(rows, added)| *rows += *added as usize);
         while first + 1 < self.last {
             let filled = self.rows.get(first..self.last).unwrap_or(&[]);
             if filled.iter().sum::<usize>() <= most {
@@ -170,7 +172,7 @@ impl Book {
         }
     }
 }
-impl<'a, const W: usize> Pass<'a, W> {
+impl<'a, const N: usize> Pass<'a, N> {
     /// Divide the rows of a batch among the shards. Several threads do so at once.
     fn take(&self, batch: &RecordBatch) -> Result<()> {
         let (run, rows) = (self.run, batch.num_rows());
@@ -179,21 +181,17 @@ impl<'a, const W: usize> Pass<'a, W> {
         let values = run.layout.values(columns, rows)?;
         let ids = as_type(ids, &DataType::Int64)?;
         let ids = ids.as_primitive::<Int64Type>();
-        let words = self.limiter.packing.pack::<W>(&groups, &values);
         let wanted = self.first..locked(&self.book).last;
         let mut part = locked(&self.free).pop().unwrap_or_else(Part::new);
-        let mut added = vec![0; SHARDS];
-        for ((id, group), words) in ids.iter().zip(&groups).zip(words) {
-            let Some(id) = id.filter(|_| *group != NO_GROUP) else { continue };
-            let shard = shard_of(id);
-            if wanted.contains(&shard) {
-                added[shard] += 1;
-                part.push(shard, Packed { id, words });
-            }
-        }
+        self.limiter.packing.pack(ids.values(), &groups, &values, &mut part.rows);
+        let shard = |(id, group): (Option<i64>, &u32)| {
+            let id = id.filter(|_| *group != NO_GROUP)?;
+            Some(shard_of(id.cast_unsigned())).filter(|shard| wanted.contains(shard))
+        };
+        let added = part.divide(ids.iter().zip(&groups).map(shard));
         let last = {
             let mut book = locked(&self.book);
-            book.add(self.first, &added, run.engine.memory() / size_of::<Packed<W>>());
+            book.add(self.first, &added, run.engine.memory() / size_of::<Packed<N>>());
             book.last
         };
         part.forget_from(last);
@@ -207,17 +205,13 @@ impl<'a, const W: usize> Pass<'a, W> {
     /// Add up the kept rows of the filled shards, on all cores.
     fn finished(self) -> Result<Totals<'a>> {
         let (first, last) = (self.first, locked(&self.book).last);
-        let mut parts = self.free.into_inner().unwrap_or_else(PoisonError::into_inner);
-        let of_shard = |shard: usize| -> Vec<Shard<W>> {
-            parts.iter_mut().map(|part| part.take(shard)).collect()
-        };
-        let shards: Vec<Vec<Shard<W>>> = (first..last).map(of_shard).collect();
+        let parts = self.free.into_inner().unwrap_or_else(PoisonError::into_inner);
         let adder = Adder::new(self.run, self.limiter);
-        let shards = Mutex::new(shards.into_iter());
+        let shards = Mutex::new(first..last);
         let threads = std::thread::available_parallelism().map_or(1, usize::from);
         std::thread::scope(|scope| {
-            let (adder, shards) = (&adder, &shards);
-            let start = |_| scope.spawn(move || adder.totals(|| locked(shards).next()));
+            let (adder, parts, shards) = (&adder, &parts, &shards);
+            let start = |_| scope.spawn(move || adder.totals(parts, || locked(shards).next()));
             let threads: Vec<_> = (0..threads).map(start).collect();
             let mut all = Totals::new(self.run.layout);
             for thread in threads {
@@ -247,33 +241,34 @@ impl<'a> Adder<'a> {
         }
         Adder { layout: run.layout, limiter, ranks, numbers }
     }
-    fn totals<const W: usize>(
+    fn totals<const N: usize>(
         &self,
-        next: impl Fn() -> Option<Vec<Shard<W>>>,
+        parts: &[Part<N>],
+        next: impl Fn() -> Option<usize>,
     ) -> Result<Totals<'a>> {
         let Limiter { packing, limits, lots } = self.limiter;
         let mut totals = Totals::new(self.layout);
         let (mut choice, mut kept) = (Choice::new(*limits, *lots), Vec::new());
         let mut sorter = Sorter::default();
         // Groups are sorted by their keys, as in SQL.
-        let ranked = |row: &mut Packed<W>| {
+        let ranked = |row: &mut Packed<N>| {
             let rank = self.ranks.get(packing.group(row) as usize).copied();
             packing.set_group(row, rank.unwrap_or(NO_GROUP));
         };
         let in_order = self.ranks.is_sorted();
         while let Some(shard) = next() {
-            let individual = |own: &[Packed<W>]| {
+            let individual = |own: &[Packed<N>]| {
                 let Some(first) = own.first() else { return };
-                let same = |a: &Packed<W>, b: &Packed<W>| packing.group(a) == packing.group(b);
-                choice.choose(first.id, own, same, &mut kept);
-                totals.add_individual(&kept, packing, &self.numbers);
+                let same = |a: &Packed<N>, b: &Packed<N>| packing.group(a) == packing.group(b);
+                choice.choose(id_of(first).cast_signed(), own, same, &mut kept);
+                totals.add_individual(&mut kept, packing, &self.numbers);
             };
-            let rank = |row: &mut Packed<W>| {
+            let rank = |row: &mut Packed<N>| {
                 if !in_order {
                     ranked(row);
                 }
             };
-            sorter.each(&shard, rank, individual).map_err(|_| failed())?;
+            sorter.each(parts, shard, rank, individual).map_err(|_| failed())?;
         }
         Ok(totals)
     }

@@ -49,8 +49,8 @@ class Context:
         Without ``domain``, the Python type of the data gives the domain. This discloses only the
         type.
         """
-        metric, d_in = privacy_unit
-        measure, loss = privacy_loss
+        metric, d_in = _pair("privacy_unit", privacy_unit, _native.Metric, "dp.unit_of(...)")
+        measure, loss = _pair("privacy_loss", privacy_loss, _native.Measure, "dp.loss_of(...)")
         space = _native.Space(domain or domain_of(data, infer=True), metric)
         splits = (split_evenly_over, split_by_weights, d_mids)
         made, d_mids = _account(space, measure, d_in, loss, splits)
@@ -66,8 +66,12 @@ class Context:
             if loss:
                 measure, d_mid = loss_of(**loss)
                 if measure != self._measure:
+                    unit = "rho" if "concentrated" in repr(self._measure) else "epsilon"
+                    unit += " and delta" if "approximate" in repr(self._measure) else ""
                     raise of(
-                        "MeasureMismatch", f"expected a loss in {self._measure}, found {measure}"
+                        "MeasureMismatch",
+                        f"argument `query`: expected a share in the unit of the budget, {unit}; "
+                        f"the budget is in {self._measure}, and the share in {measure}",
                     )
             return Query(self, self._space, None, d_mid)
         if loss:
@@ -107,6 +111,16 @@ class Context:
         if self._asked == len(self._d_mids):
             raise of("BudgetExceeded", f"all {self._asked} queries have been asked")
         return self._d_mids[self._asked]
+
+
+def _pair(name: str, value: Any, first: Any, maker: str) -> tuple[Any, Any]:
+    """Return the parts of a unit of privacy or of a budget."""
+    if isinstance(value, tuple) and len(value) == 2 and isinstance(value[0], first):
+        return value
+    found = f"a value of type {type(value).__name__}"
+    if isinstance(value, tuple) and value:
+        found = f"a tuple that begins with a value of type {type(value[0]).__name__}"
+    raise of("Argument", f"argument `{name}`: expected the result of `{maker}`, found {found}")
 
 
 _REFUSED = {"BudgetExceeded", "DomainMismatch", "MetricMismatch", "MeasureMismatch", "FailedMap"}
@@ -149,6 +163,8 @@ def _account(
         odometer = _make("make_fully_adaptive_composition", given)
         given = {"odometer": odometer, "d_in": d_in, "d_out": loss}
         return _make("make_privacy_filter", given), None
+    if evenly is not None and not evenly > 0:
+        raise of("Argument", "argument `split_evenly_over`: expected a whole number above 0")
     if d_mids is None:
         d_mids = _divide(space, measure, d_in, loss, list(weights or [1.0] * int(evenly or 0)))
     composed = _compose(space, measure, d_in, d_mids)
@@ -205,7 +221,8 @@ class Query:
             raise AttributeError(name)
         then = _registry.function(f"then_{name}")
         if then is None:
-            raise AttributeError(_registry.nearest(f"then_{name}", None, "a query"))
+            reason = _registry.nearest(f"then_{name}", None, "a query")
+            raise AttributeError(reason.replace("`then_", "`"))
 
         def append(*args: Any, **kwargs: Any) -> Query:
             open_at = self._open(name, args, kwargs) if self._make is None else None

@@ -41,6 +41,27 @@ for _kind in KINDS:
     globals()[_name] = _class
 
 
+# Advice of the library is spelled as in documents. These are its spellings in Python.
+_SPELLINGS = (
+    (r'\{"(\w+)": \{"(\w+)": ([^{}]+)\}\}', r"`then_\1(\2=\3)`"),
+    (r'write \{"param": "(\w+)"\}, and `solve` finds', "`dp.binary_search_param` finds"),
+    (r'"(\w+)": false', r"`\1=False`"),
+    (r'"(\w+)": ("[^"]*")', r"`\1=\2`"),
+)
+
+
+def in_python(error: OpenDPError) -> OpenDPError:
+    """Spell the advice of an error as in Python. Errors about documents keep their spelling."""
+    import re
+
+    for pattern, spelling in _SPELLINGS:
+        error.message = re.sub(pattern, spelling, error.message)
+    if error.kind == "MeasureMismatch":
+        error.message += "; convert one measure, as by `dp.c.make_pureDP_to_zCDP`"
+    error.args = (error.message,)
+    return error
+
+
 def of(kind: str, message: str) -> OpenDPError:
     """Make the exception for a kind of error."""
     return _CLASSES.get(kind, OpenDPError)(message)

@@ -70,9 +70,21 @@ def chain(left: Any, right: Any) -> Any:
         made = _native.then(left, right)
         if made is not None:
             return made
-    raise of("Argument", f"argument `>>`: {_name(right)} cannot follow {_name(left)}")
+    reason = f"{_name(right)} cannot follow {_name(left)}"
+    raise of("Argument", f"argument `>>`: {reason}{_advice(left, right)}")
 
 
+def _advice(left: Any, right: Any) -> str:
+    """Return what to do about an object that cannot follow another."""
+    parts = left if isinstance(left, tuple) else (left,)
+    if any(isinstance(part, (_native.Domain, _native.Metric)) for part in parts):
+        return "; begin a chain with a pair, first the domain and then the metric"
+    if isinstance(left, _native.Measurement):
+        return "; put it before the noise" if isinstance(right, (Partial, *_STEPS)) else ""
+    return "; append a step, such as `dp.t.then_count()`"
+
+
+_STEPS = (_native.Transformation, _native.Measurement)
 _OBJECTS = (
     _native.Transformation,
     _native.Measurement,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from . import _native
-from ._errors import of
+from ._errors import OpenDPError, in_python, of
 from ._partial import Partial, as_space
 from ._types import default_types, is_type, type_name
 
@@ -189,9 +189,12 @@ def _gather(
             continue
         space = as_space((domain, metric) if metric is not None else domain)
         if space is None:
+            if isinstance(domain, _native.Domain) and metric is None:
+                raise of("Argument", f"argument `{name}_metric`: missing, expected a metric")
             raise of(
                 "Argument",
-                f"argument `{name}_domain`: expected a domain, and a metric as `{name}_metric`",
+                f"argument `{name}_domain`: expected a domain, and then a metric as "
+                f"`{name}_metric`, found {_kind(domain)} and {_kind(metric)}",
             )
         given[name] = space
     parameters = {parameter["name"]: parameter for parameter in family["parameters"]}
@@ -202,6 +205,8 @@ def _gather(
         if value is None and (name in optional or name in generics):
             continue
         converted[name] = value
+    for name, value in converted.items():
+        _check(name, parameters.get(name), value)
     first = {name: _argument(None, value, {}) for name, value in converted.items()}
     result = {name: _argument(parameters.get(name), value, first) for name, value in first.items()}
     # The return type of a Python function is not a type parameter of the constructor.
@@ -211,6 +216,42 @@ def _gather(
     ):
         result.pop("TO")
     return result
+
+
+def _kind(value: Any) -> str:
+    return f"a value of type {type(value).__name__}"
+
+
+def _check(name: str, parameter: dict[str, Any] | None, value: Any) -> None:
+    """Refuse values of another kind. The library would describe them by the names of its types."""
+    types = [] if parameter is None else parameter["types"]
+    if is_type(value) and types and all("Domain<" in name for name in types):
+        example = f"`dp.atom_domain(T={getattr(value, '__name__', 'int')})`"
+        found = f"expected a domain, such as {example}, found a type"
+        raise of("Argument", f"argument `{name}`: {found}")
+    if types == ["AnyMeasurement"]:
+        _check_measurement(name, value)
+    if types == ["Vec<AnyMeasurement>"] and isinstance(value, (list, tuple)):
+        for i, item in enumerate(value):
+            _check_measurement(f"{name}[{i}]", item)
+    function = types and types[0].startswith(("AnyFunction", "StabilityMap", "PrivacyMap"))
+    if function and not callable(value) and type(value).__module__ != "opendp_rs":
+        raise of("Argument", f"argument `{name}`: expected a function, found {_kind(value)}")
+
+
+def _check_measurement(name: str, value: Any) -> None:
+    if isinstance(value, _native.Transformation):
+        advice = "append noise to it, such as `dp.m.then_laplace(1.0)`"
+        found = f"expected a measurement, found a transformation; {advice}"
+        raise of("Argument", f"argument `{name}`: {found}")
+
+
+def _make(name: str, given: dict[str, Any]) -> Any:
+    try:
+        return _native.make(name, given)
+    except OpenDPError as error:
+        in_python(error)
+        raise
 
 
 def _document(function: Any, attribute: str, name: str, partial: bool) -> Any:
@@ -229,7 +270,7 @@ def function(attribute: str, prefix: str = "") -> Any:
         return None
 
     def make(*args: Any, **kwargs: Any) -> Any:
-        return _native.make(name, _gather(describe(name), args, kwargs, False))
+        return _make(name, _gather(describe(name), args, kwargs, False))
 
     if not attribute.startswith("then_"):
         return _document(make, attribute, name, False)
@@ -238,7 +279,7 @@ def function(attribute: str, prefix: str = "") -> Any:
 
     def then(*args: Any, **kwargs: Any) -> Partial:
         given = _gather(describe(name), args, kwargs, True)
-        make = lambda space: _native.make(name, {**given, "input": space})  # noqa: E731
+        make = lambda space: _make(name, {**given, "input": space})  # noqa: E731
         return Partial(attribute, make, [(name, given)])
 
     return _document(then, attribute, name, True)
@@ -270,7 +311,8 @@ def nearest(attribute: str, name: str | None, where: str) -> str:
     import difflib
 
     known = attributes(lambda _: True)
-    near = difflib.get_close_matches(attribute, known, n=1)
+    near = [name for name in (f"then_{attribute}", f"make_{attribute}") if name in known]
+    near = near or difflib.get_close_matches(attribute, known, n=1)
     hint = f"; did you mean `{near[0]}`?" if near else "; `dir()` lists the names"
     return f"{where} has no `{attribute}`{hint}"
 

@@ -89,7 +89,16 @@ def binary_search_param(
     T: Any = None,
 ) -> Any:
     """Find the boundary parameter at which ``make_chain(parameter)`` meets ``(d_in, d_out)``."""
-    return binary_search(lambda value: make_chain(value).check(d_in, d_out), bounds, T)
+    try:
+        return binary_search(lambda value: make_chain(value).check(d_in, d_out), bounds, T)
+    except OpenDPError as error:
+        if error.kind != "Search":
+            raise
+        reason = f"no parameter was found for the loss `d_out`: {error.message}"
+    raise of("Search", f"{reason}; {_ADVICE}")
+
+
+_ADVICE = "check that the chain uses its parameter, that `d_out` is above 0, or state other `bounds`"
 
 
 def binary_search_chain(

@@ -159,7 +159,7 @@ def unit_of(
         raise of(
             "Argument",
             "argument `contributions`: expected one of contributions, changes, absolute, l1, l2, "
-            f"local, found {len(stated)} of them",
+            f"local, found {len(stated) or 'none'} of them",
         )
     [(name, distance)] = stated.items()
     if ordered and name not in ("contributions", "changes"):
@@ -185,7 +185,8 @@ def loss_of(
 ) -> tuple[Any, Any]:
     """Describe a budget: a measure, and the largest loss in this measure."""
     if (epsilon is None) == (rho is None):
-        raise of("Argument", "argument `epsilon`: expected either epsilon or rho")
+        found = "none of them" if epsilon is None else "both"
+        raise of("Argument", f"argument `epsilon`: expected either epsilon or rho, found {found}")
     name = "max_divergence" if rho is None else "zero_concentrated_divergence"
     measure, loss = _make(name, {}), epsilon if rho is None else rho
     if delta is None:

@@ -11,6 +11,7 @@ if TYPE_CHECKING:  # Importing `typing` takes longer than the library.
 _ATOMS: dict[Any, str] = {int: "i32", float: "f64", str: "String", bool: "bool"}
 _DEFAULTS = dict(_ATOMS)
 _HEADS: dict[Any, str] = {list: "Vec", dict: "HashMap", tuple: ""}
+_ITEMS: dict[Any, str] = {list: "float", dict: "str, int", tuple: "float, float"}
 
 
 class TypeHead:
@@ -63,8 +64,11 @@ def type_name(value: Any) -> str:
             return f"i{name[3:]}"
     from ._errors import of
 
+    hint = 'a name such as "i64"'
+    if value in _HEADS:
+        hint = f"a type with its items, such as {value.__name__}[{_ITEMS[value]}]"
     raise of(
-        "TypeParse", f"cannot read type `{value!r}`: expected int, float, str, bool, or a name"
+        "TypeParse", f"cannot read type `{value!r}`: expected int, float, str, bool, or {hint}"
     )
 
 

@@ -32,7 +32,7 @@ def make_base_laplace(input_domain: Domain, input_metric: Metric, scale: float, 
     """Make a measurement that adds Laplace noise to each number."""
 
 def make_canonical_noise(input_domain: Domain, input_metric: Metric, d_in: float, d_out: Any) -> Measurement:
-    """Make a measurement that adds canonical noise of an epsilon and a delta to a number."""
+    """Make a measurement that adds canonical noise for a given epsilon and delta to a number."""
 
 def make_gaussian(input_domain: Domain, input_metric: Metric, scale: float, k: int | None = ..., MO: Any = ..., D: Any = ..., M: Any = ...) -> Measurement:
     """Make a measurement that adds Gaussian noise to each number."""
@@ -119,7 +119,7 @@ def then_base_laplace(scale: float, k: int | None = ..., MO: Any = ..., D: Any =
     """Make a measurement that adds Laplace noise to each number."""
 
 def then_canonical_noise(d_in: float, d_out: Any) -> Partial:
-    """Make a measurement that adds canonical noise of an epsilon and a delta to a number."""
+    """Make a measurement that adds canonical noise for a given epsilon and delta to a number."""
 
 def then_gaussian(scale: float, k: int | None = ..., MO: Any = ..., D: Any = ..., M: Any = ...) -> Partial:
     """Make a measurement that adds Gaussian noise to each number."""

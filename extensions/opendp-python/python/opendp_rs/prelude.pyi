@@ -23,10 +23,10 @@ def dataframe_domain(col_names: Sequence[bool] | None | Sequence[int] | None | S
     """Make the set of all frames, or of the frames with a given schema."""
 
 def discrete_distance() -> Metric:
-    """Measure whether two values differ. The distance is 0 when the values are equal, and 1 when the"""
+    """Measure whether two values differ. The distance is 0 when the values are equal, and 1 when they"""
 
 def fixed_smoothed_max_divergence() -> Measure:
-    """Measure loss as (epsilon, delta)-differential privacy at one fixed pair."""
+    """Measure loss as (epsilon, delta)-differential privacy at one fixed pair of epsilon and delta."""
 
 def hamming_distance() -> Metric:
     """Count the positions with different records. The size of the data sets must be known."""

@@ -124,7 +124,7 @@ impl PySpace {
 }
 
 /// Write a description as a call: `vector_domain(atom_domain(T="i32"), size=10)`.
-fn call_of(json: &Json) -> String {
+pub(crate) fn call_of(json: &Json) -> String {
     let registered = |name: &str| Registry::global().signatures(name).is_ok();
     match json {
         Json::String(name) if registered(name) => format!("{name}()"),

@@ -15,6 +15,8 @@ use sha2::{Digest, Sha256};
 pub(crate) const PRIME: i64 = (1 << 31) - 1;
 /// The number of keys.
 pub(crate) const KEYS: usize = 6;
+/// Lots are drawn for so many places at once, which takes less time.
+pub(crate) const BLOCK: usize = 4;
 
 /// The keys of the lots of one query.
 #[derive(Clone, Copy, Debug)]
@@ -35,47 +37,61 @@ impl Lots {
         self.0
     }
     /// Return what the lots of an id have in common.
-    pub(crate) fn of_id(&self, id: i64) -> i64 {
-        let low = (id % PRIME + PRIME + self.0[0]) % PRIME;
-        power((power(low) + (id / PRIME) % PRIME + PRIME + self.0[1]) % PRIME)
+    pub(crate) fn of_id(&self, id: i64) -> u64 {
+        let part = |part: i64, k: usize| (part % PRIME + PRIME + self.0[k]).cast_unsigned();
+        let (low, high) = (part(id, 0), part(id / PRIME, 1));
+        power(remainder(power(remainder(low)) + high))
     }
-    /// Return the lot of the row of an id at a place, counted from 1.
-    pub(crate) fn of_row(&self, of_id: i64, place: i64) -> i64 {
-        self.of_place(of_id, place, self.0[2], self.0[3])
+    /// Return the lots of the rows of an id at some places, counted from 1.
+    pub(crate) fn of_rows(&self, of_id: u64, places: [u32; BLOCK]) -> [u64; BLOCK] {
+        self.of_places(of_id, places, 2)
     }
-    /// Return the lot of the group of an id at a place, counted from 1.
-    pub(crate) fn of_group(&self, of_id: i64, place: i64) -> i64 {
-        self.of_place(of_id, place, self.0[4], self.0[5])
+    /// Return the lots of the groups of an id at some places, counted from 1.
+    pub(crate) fn of_groups(&self, of_id: u64, places: [u32; BLOCK]) -> [u64; BLOCK] {
+        self.of_places(of_id, places, 4)
     }
-    fn of_place(&self, of_id: i64, place: i64, first: i64, second: i64) -> i64 {
-        power((power((of_id + place % PRIME + first) % PRIME) + second) % PRIME)
+    fn of_places(&self, of_id: u64, places: [u32; BLOCK], first: usize) -> [u64; BLOCK] {
+        let [first, second] = [first, first + 1].map(|k| self.0[k].cast_unsigned());
+        let mut lots = [0; BLOCK];
+        for (lot, place) in lots.iter_mut().zip(places) {
+            let sum = remainder(of_id + u64::from(place) + first);
+            *lot = power(remainder(power(sum) + second));
+        }
+        lots
     }
 }
 /// Return the fifth power of an integer from 0 to before the prime.
-fn power(x: i64) -> i64 {
+fn power(x: u64) -> u64 {
     let square = remainder(x * x);
     remainder(remainder(square * square) * x)
 }
 /// Return the remainder of an integer from 0 to before the square of the prime. A division takes
 /// longer.
-fn remainder(x: i64) -> i64 {
-    // `2^31` leaves the remainder 1.
-    let folded = (x & PRIME) + (x >> 31);
-    if folded < PRIME { folded } else { folded - PRIME }
+fn remainder(x: u64) -> u64 {
+    const LAST: u64 = PRIME.cast_unsigned();
+    // `2^31` leaves the remainder 1. This is less than twice the prime.
+    let folded = (x & LAST) + (x >> 31);
+    // To subtract the prime is to add 1 and to drop the bit of `2^31`.
+    (folded + (folded + 1 >> 31)) & LAST
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    fn of_row(lots: &Lots, of_id: u64, place: u32) -> u64 {
+        lots.of_rows(of_id, [place; BLOCK])[0]
+    }
     #[test]
     fn remainders_are_those_of_division() {
-        let most = PRIME - 1;
-        for x in [0, 1, PRIME - 1, PRIME, PRIME + 1, 1 << 31, 1 << 32, most * most, most * 77_777] {
-            assert_eq!(remainder(x), x % PRIME, "{x}");
+        let prime = PRIME.cast_unsigned();
+        let (most, last) = (prime - 1, prime * prime - 1);
+        let near = [0, 1, prime - 1, prime, prime + 1, 2 * prime - 1, 2 * prime, 2 * prime + 1];
+        for x in near.into_iter().chain([1 << 32, most * most, most * 77_777, last]) {
+            assert_eq!(remainder(x), x % prime, "{x}");
         }
-        for x in (0..most * most).step_by((1 << 50) + 12_345) {
-            assert_eq!(remainder(x), x % PRIME, "{x}");
+        for x in (0..last).step_by((1 << 50) + 12_345) {
+            assert_eq!(remainder(x), x % prime, "{x}");
         }
     }
     #[test]
@@ -84,7 +100,8 @@ mod tests {
         let inverse = 1_717_986_917_i64;
         assert_eq!(inverse * 5 % (PRIME - 1), 1);
         for x in [0, 1, 2, 3, 12_345, PRIME - 1, PRIME / 2] {
-            let (mut root, mut base, mut left) = (1, power(x), inverse);
+            let fifth = power(x.cast_unsigned()).cast_signed();
+            let (mut root, mut base, mut left) = (1, fifth, inverse);
             while left > 0 {
                 if left % 2 == 1 {
                     root = root * base % PRIME;
@@ -103,8 +120,8 @@ mod tests {
             let mut found = std::collections::BTreeMap::new();
             for id in -100_000..100_000_i64 {
                 let of_id = lots.of_id(id);
-                let mut drawn: Vec<(i64, i64)> =
-                    (1..=5).map(|place| (lots.of_row(of_id, place), place)).collect();
+                let mut drawn: Vec<(u64, u32)> =
+                    (1..=5).map(|place| (of_row(&lots, of_id, place), place)).collect();
                 drawn.sort_unstable();
                 let mut pair = [drawn[0].1, drawn[1].1];
                 pair.sort_unstable();
@@ -119,10 +136,12 @@ mod tests {
     fn lots_are_remainders_at_extreme_ids() {
         let lots = Lots::of_seed("seed");
         for id in [i64::MIN, i64::MIN + 1, -1, 0, 1, i64::MAX] {
-            for place in [1, 2, PRIME, i64::from(u32::MAX)] {
+            for place in [1, 2, 1 << 31, u32::MAX] {
                 let of_id = lots.of_id(id);
-                assert!((0..PRIME).contains(&lots.of_row(of_id, place)));
-                assert!((0..PRIME).contains(&lots.of_group(of_id, place)));
+                assert!((0..PRIME.cast_unsigned()).contains(&of_row(&lots, of_id, place)));
+                assert!(
+                    (0..PRIME.cast_unsigned()).contains(&lots.of_groups(of_id, [place; BLOCK])[0])
+                );
             }
         }
     }

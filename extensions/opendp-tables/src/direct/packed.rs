@@ -1,15 +1,24 @@
 //! Rows of individuals, packed into few words, so that they are moved and compared fast.
 
 use super::groups::NO_GROUP;
+use super::order::Keyed;
 
-/// A row: its id, and words with the number of its group and its values.
+/// A row: its id, then words with the number of its group and its values.
 ///
-/// Rows are ordered by ids, then by groups, then by values. This is the order of the statements of
+/// The rows of an id are ordered by groups, then by values. This is the order of the statements of
 /// `sql`, because each number has its own bits, and earlier numbers have higher ones.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Packed<const W: usize> {
-    pub(crate) id: i64,
-    pub(crate) words: [u64; W],
+pub(crate) type Packed<const N: usize> = [u64; N];
+
+/// Return the bits of the id of a row.
+pub(crate) fn id_of<const N: usize>(row: &Packed<N>) -> u64 {
+    row.first().copied().unwrap_or(0)
+}
+impl<const N: usize> Keyed for Packed<N> {
+    /// Return the first bits after the id. They order the rows of an id.
+    fn key(&self) -> i32 {
+        // The shift leaves 31 bits.
+        self.get(1).map_or(0, |word| (word >> 33) as i32)
+    }
 }
 
 /// The bits of a number within the words of a row.
@@ -29,8 +38,8 @@ impl Field {
         inside.wrapping_sub(self.least).cast_unsigned() << self.shift
     }
     /// Read the number.
-    pub(crate) fn of<const W: usize>(&self, row: &Packed<W>) -> i64 {
-        let word = row.words.get(self.word).copied().unwrap_or(0);
+    pub(crate) fn of<const N: usize>(&self, row: &Packed<N>) -> i64 {
+        let word = row.get(self.word).copied().unwrap_or(0);
         (word >> self.shift & self.mask).cast_signed().wrapping_add(self.least)
     }
 }
@@ -40,7 +49,7 @@ pub(crate) struct Packing {
     group: Field,
     /// The stored values, in their order.
     pub(crate) values: Vec<Field>,
-    /// The number of words.
+    /// The number of words of a row, also that of the id.
     pub(crate) words: usize,
 }
 impl Packing {
@@ -48,7 +57,7 @@ impl Packing {
     /// in these ranges.
     pub(crate) fn new(groups: Option<u32>, ranges: &[(i64, i64)]) -> Packing {
         let last = groups.map_or(NO_GROUP, |groups| groups.saturating_sub(1));
-        let (mut word, mut used) = (0, 0);
+        let (mut word, mut used) = (1, 0);
         let mut field = |(least, most): (i64, i64)| {
             let span = most.wrapping_sub(least).cast_unsigned();
             let bits = (u64::BITS - span.leading_zeros()).max(1);
@@ -63,32 +72,40 @@ impl Packing {
         let values = ranges.iter().map(|range| field(*range)).collect();
         Packing { group, values, words: word + 1 }
     }
-    /// Pack rows. Values are by column.
-    pub(crate) fn pack<const W: usize>(
+    /// Pack rows into memory whose old content is dropped. Values are by column.
+    pub(crate) fn pack<const N: usize>(
         &self,
+        ids: &[i64],
         groups: &[u32],
         values: &[Vec<i64>],
-    ) -> Vec<[u64; W]> {
-        let mut rows = vec![[0; W]; groups.len()];
-        put(&mut rows, &self.group, groups.iter().map(|group| i64::from(*group)));
+        rows: &mut Vec<Packed<N>>,
+    ) {
+        rows.clear();
+        rows.extend(ids.iter().map(|id| {
+            let mut row = [0; N];
+            if let Some(first) = row.first_mut() {
+                *first = id.cast_unsigned();
+            }
+            row
+        }));
+        put(rows, &self.group, groups.iter().map(|group| i64::from(*group)));
         for (field, values) in self.values.iter().zip(values) {
-            put(&mut rows, field, values.iter().copied());
+            put(rows, field, values.iter().copied());
         }
-        rows
     }
     /// Return the number of the group of a row.
-    pub(crate) fn group<const W: usize>(&self, row: &Packed<W>) -> u32 {
+    pub(crate) fn group<const N: usize>(&self, row: &Packed<N>) -> u32 {
         u32::try_from(self.group.of(row)).unwrap_or(NO_GROUP)
     }
     /// Replace the number of the group of a row.
-    pub(crate) fn set_group<const W: usize>(&self, row: &mut Packed<W>, group: u32) {
-        if let Some(word) = row.words.get_mut(self.group.word) {
+    pub(crate) fn set_group<const N: usize>(&self, row: &mut Packed<N>, group: u32) {
+        if let Some(word) = row.get_mut(self.group.word) {
             *word &= !(self.group.mask << self.group.shift);
             *word |= self.group.bits(i64::from(group));
         }
     }
 }
-fn put<const W: usize>(rows: &mut [[u64; W]], field: &Field, numbers: impl Iterator<Item = i64>) {
+fn put<const N: usize>(rows: &mut [Packed<N>], field: &Field, numbers: impl Iterator<Item = i64>) {
     for (row, number) in rows.iter_mut().zip(numbers) {
         if let Some(word) = row.get_mut(field.word) {
             *word |= field.bits(number);
@@ -105,7 +122,7 @@ mod tests {
         let whole = 1_i64 << 53;
         let ranges = [(-whole, whole), (0, 1), (-7, -7), (-1, 200), (0, i64::MAX), (-whole, 0)];
         let packing = Packing::new(Some(100), &ranges);
-        assert_eq!(packing.words, 4);
+        assert_eq!(packing.words, 5);
         let pick = |(least, most): (i64, i64), k: i64| match k % 3 {
             0 => least,
             1 => most,
@@ -120,23 +137,28 @@ mod tests {
         let groups: Vec<u32> = all.iter().map(|(group, _)| *group).collect();
         let columns: Vec<Vec<i64>> =
             (0..ranges.len()).map(|k| all.iter().map(|(_, values)| values[k]).collect()).collect();
-        let packed = packing.pack::<4>(&groups, &columns);
-        let rows: Vec<Packed<4>> =
-            packed.into_iter().map(|words| Packed { id: 0, words }).collect();
+        let mut rows: Vec<Packed<5>> = vec![[9; 5]];
+        packing.pack(&vec![-3; groups.len()], &groups, &columns, &mut rows);
+        assert_eq!(rows.len(), groups.len());
         for (row, (group, values)) in rows.iter().zip(&all) {
+            assert_eq!(id_of(row).cast_signed(), -3);
             assert_eq!(packing.group(row), *group);
             let read: Vec<i64> = packing.values.iter().map(|field| field.of(row)).collect();
             assert_eq!(&read, values);
             for (other, named) in rows.iter().zip(&all) {
-                assert_eq!(row.cmp(other), (*group, values).cmp(&(named.0, &named.1)));
+                let order = (*group, values).cmp(&(named.0, &named.1));
+                assert_eq!(row.cmp(other), order);
+                // Different keys tell the order.
+                assert!(row.key() == other.key() || row.key().cmp(&other.key()) == order);
             }
         }
     }
     #[test]
     fn a_group_is_replaced_and_the_values_stay() {
         let packing = Packing::new(None, &[(0, 1 << 31), (-5, 5)]);
-        let words = packing.pack::<2>(&[9], &[vec![77], vec![-3]])[0];
-        let mut row = Packed { id: 1, words };
+        let mut rows: Vec<Packed<3>> = Vec::new();
+        packing.pack(&[1], &[9], &[vec![77], vec![-3]], &mut rows);
+        let mut row = rows[0];
         packing.set_group(&mut row, 4_000_000_000);
         assert_eq!(packing.group(&row), 4_000_000_000);
         assert_eq!([packing.values[0].of(&row), packing.values[1].of(&row)], [77, -3]);
@@ -145,8 +167,9 @@ mod tests {
     fn a_number_out_of_range_becomes_the_nearest_in_range() {
         let packing = Packing::new(Some(1), &[(-2, 3), (0, 1)]);
         for (number, inside) in [(i64::MIN, -2), (-3, -2), (4, 3), (i64::MAX, 3)] {
-            let words = packing.pack::<1>(&[0], &[vec![number], vec![1]])[0];
-            let row = Packed { id: 1, words };
+            let mut rows: Vec<Packed<2>> = Vec::new();
+            packing.pack(&[1], &[0], &[vec![number], vec![1]], &mut rows);
+            let row = rows[0];
             assert_eq!([packing.values[0].of(&row), packing.values[1].of(&row)], [inside, 1]);
         }
     }

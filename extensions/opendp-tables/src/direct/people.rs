@@ -1,6 +1,7 @@
 //! The choice of the rows of an individual that are kept.
 
-use super::lots::Lots;
+use super::lots::{BLOCK, Lots};
+use super::order::{Keyed, ordered};
 
 /// How much of each individual is kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -23,36 +24,74 @@ impl Limits {
 /// A lot, and a place counted from 1. Lots have 31 bits, so one integer stores both.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct Drawn(u64);
-impl Drawn {
-    fn new(lot: i64, place: u32) -> Self {
-        Drawn(lot.cast_unsigned() << 32 | u64::from(place))
+impl Keyed for Drawn {
+    fn key(&self) -> i32 {
+        // The shift leaves the 31 bits of the lot.
+        (self.0 >> 32) as i32
     }
-    fn place(self) -> u32 {
-        // The cast keeps the place.
-        self.0 as u32
+}
+/// Memory for the lots of rows or groups, among which the smallest are chosen.
+#[derive(Default)]
+struct Draw {
+    drawn: Vec<Drawn>,
+    sorted: Vec<Drawn>,
+}
+impl Draw {
+    /// Of the items from a position on, keep so many with the smallest lots, in the same order.
+    /// `place` returns the place of an item, also by its number, and `lots` draws by places.
+    fn keep<T: Copy>(
+        &mut self,
+        items: &mut Vec<T>,
+        start: usize,
+        limit: u64,
+        place: impl Fn(u32, &T) -> u32,
+        lots: impl Fn([u32; BLOCK]) -> [u64; BLOCK],
+    ) {
+        let Some(rest) = items.get_mut(start..) else { return };
+        let limit = usize::try_from(limit).ok().filter(|limit| *limit < rest.len());
+        let Some(limit) = limit else { return };
+        self.drawn.clear();
+        let mut number = 0..;
+        for some in rest.chunks(BLOCK) {
+            let mut places = [0; BLOCK];
+            for ((all, item), k) in places.iter_mut().zip(some).zip(&mut number) {
+                *all = place(k, item);
+            }
+            let drawn = |(place, lot): (u32, u64)| Drawn(lot << 32 | u64::from(place));
+            self.drawn.extend(places.into_iter().zip(lots(places)).map(drawn));
+        }
+        self.drawn.truncate(rest.len());
+        ordered(&self.drawn, &mut self.sorted);
+        // All lots with their places differ.
+        let Some(first_left_out) = self.sorted.get(limit) else { return };
+        let mut kept = 0;
+        for (k, drawn) in self.drawn.iter().enumerate() {
+            rest[kept] = rest[k];
+            kept += usize::from(drawn < first_left_out);
+        }
+        items.truncate(start + limit);
     }
 }
 /// Chooses rows of one individual after the other.
-pub(crate) struct Choice {
+pub(crate) struct Choice<T> {
     limits: Limits,
     lots: Lots,
+    /// The rows of the individual, in order.
+    sorted: Vec<T>,
     /// The places of the rows that are kept, counted from 1.
     places: Vec<u32>,
-    /// Where the rows of each group are in `places`.
-    groups: Vec<std::ops::Range<usize>>,
-    /// Lots of rows or groups, among which the smallest are chosen.
-    drawn: Vec<Drawn>,
-    /// The places of the rows of the chosen groups.
-    chosen: Vec<u32>,
+    /// The places of the rows of each group: the first one, and the one after the last one.
+    groups: Vec<(u32, u32)>,
+    draw: Draw,
 }
-impl Choice {
+impl<T: Keyed> Choice<T> {
     pub(crate) fn new(limits: Limits, lots: Lots) -> Self {
-        let (places, groups, drawn, chosen) = Default::default();
-        Choice { limits, lots, places, groups, drawn, chosen }
+        let (sorted, places, groups, draw) = Default::default();
+        Choice { limits, lots, sorted, places, groups, draw }
     }
-    /// Choose among the rows of an individual, which are in the order of their groups and values.
-    /// Write the chosen rows to `kept`, in the same order.
-    pub(crate) fn choose<T: Copy>(
+    /// Choose among the rows of an individual, which are in any order. Write the chosen rows to
+    /// `kept`: in their order, unless all are kept.
+    pub(crate) fn choose(
         &mut self,
         id: i64,
         own: &[T],
@@ -64,55 +103,44 @@ impl Choice {
             kept.extend_from_slice(own);
             return;
         }
+        ordered(own, &mut self.sorted);
         let of_id = self.lots.of_id(id);
         self.places.clear();
         if self.limits.per_group == u64::MAX && self.limits.groups == u64::MAX {
             self.places.extend((1..).take(own.len()));
         } else {
-            self.choose_in_groups(of_id, own, same_group);
+            self.choose_in_groups(of_id, same_group);
         }
-        self.keep_first(of_id, 0, self.limits.rows);
-        self.places.sort_unstable();
-        kept.extend(self.places.iter().filter_map(|place| own.get(*place as usize - 1)));
+        self.keep_places(of_id, 0, self.limits.rows);
+        let row = |place: &u32| self.sorted.get(*place as usize - 1);
+        kept.extend(self.places.iter().filter_map(row));
     }
-    /// Choose rows of each group, and then groups.
-    fn choose_in_groups<T>(&mut self, of_id: i64, own: &[T], same_group: impl Fn(&T, &T) -> bool) {
+    /// Choose groups, and then rows of each group. At least one row of each group is kept, so it is
+    /// the same to choose rows first.
+    fn choose_in_groups(&mut self, of_id: u64, same_group: impl Fn(&T, &T) -> bool) {
         self.groups.clear();
-        let mut next = 1..;
-        for rows in own.chunk_by(same_group) {
+        let mut first = 1;
+        for rows in self.sorted.chunk_by(same_group) {
+            // An individual has fewer rows than 32 bits can count.
+            let end = first + rows.len() as u32;
+            self.groups.push((first, end));
+            first = end;
+        }
+        let lots = self.lots;
+        let of_groups = |places| lots.of_groups(of_id, places);
+        self.draw.keep(&mut self.groups, 0, self.limits.groups, |k, _| k + 1, of_groups);
+        for k in 0..self.groups.len() {
             let start = self.places.len();
-            self.places.extend(next.by_ref().take(rows.len()));
-            self.keep_first(of_id, start, self.limits.per_group);
-            self.groups.push(start..self.places.len());
+            self.places.extend(self.groups[k].0..self.groups[k].1);
+            self.keep_places(of_id, start, self.limits.per_group);
         }
-        let Some(limit) = below(self.limits.groups, self.groups.len()) else { return };
-        let lot = |group: u32| Drawn::new(self.lots.of_group(of_id, i64::from(group)), group);
-        self.drawn.clear();
-        self.drawn.extend((1..).take(self.groups.len()).map(lot));
-        self.drawn.select_nth_unstable(limit);
-        self.chosen.clear();
-        for drawn in self.drawn.iter().take(limit) {
-            let rows = self.groups.get(drawn.place() as usize - 1).cloned().unwrap_or(0..0);
-            self.chosen.extend(self.places.get(rows).unwrap_or(&[]));
-        }
-        std::mem::swap(&mut self.places, &mut self.chosen);
     }
     /// Of the places from a position on, keep those of the rows with the smallest lots.
-    fn keep_first(&mut self, of_id: i64, start: usize, limit: u64) {
-        let Some(rest) = self.places.get_mut(start..) else { return };
-        let Some(limit) = below(limit, rest.len()) else { return };
-        let lots = &self.lots;
-        let lot = |place: &u32| Drawn::new(lots.of_row(of_id, i64::from(*place)), *place);
-        self.drawn.clear();
-        self.drawn.extend(rest.iter().map(lot));
-        self.drawn.select_nth_unstable(limit);
-        rest.iter_mut().zip(&self.drawn).for_each(|(place, drawn)| *place = drawn.place());
-        self.places.truncate(start + limit);
+    fn keep_places(&mut self, of_id: u64, start: usize, limit: u64) {
+        let lots = self.lots;
+        let of_rows = |places| lots.of_rows(of_id, places);
+        self.draw.keep(&mut self.places, start, limit, |_, place| *place, of_rows);
     }
-}
-/// Return a limit if it is below a number.
-fn below(limit: u64, number: usize) -> Option<usize> {
-    usize::try_from(limit).ok().filter(|limit| *limit < number)
 }
 
 #[cfg(test)]
@@ -122,22 +150,79 @@ mod tests {
     const LOTS: &str = "0123456789abcdef";
 
     type Row = (i64, u32, i64);
+    impl Keyed for Row {
+        fn key(&self) -> i32 {
+            self.1 as i32
+        }
+    }
 
     fn kept(rows: &[Row], limits: Limits) -> Vec<(u32, i64)> {
         let mut choice = Choice::new(limits, Lots::of_seed(LOTS));
-        let (mut sorted, mut kept, mut all) = (rows.to_vec(), vec![(7, 7, 7)], Vec::new());
-        sorted.sort_unstable();
-        for own in sorted.chunk_by(|a, b| a.0 == b.0) {
+        let (mut by_id, mut kept, mut all) = (rows.to_vec(), vec![(7, 7, 7)], Vec::new());
+        // The rows of an id stay in the order in which they come.
+        by_id.sort_by_key(|row| row.0);
+        for own in by_id.chunk_by(|a, b| a.0 == b.0) {
             choice.choose(own[0].0, own, |a, b| a.1 == b.1, &mut kept);
-            assert!(kept.is_sorted());
+            assert!(kept.is_sorted() || kept == own);
             all.extend(kept.iter().map(|row| (row.1, row.2)));
         }
         all.sort_unstable();
         all
     }
+    /// Choose among the rows of one id as the statements of `sql` do: rows of groups, then groups,
+    /// and then rows.
+    fn as_statements(rows: &[Row], limits: Limits, seed: &str) -> Vec<(u32, i64)> {
+        let lots = Lots::of_seed(seed);
+        let mut sorted = rows.to_vec();
+        sorted.sort_unstable();
+        let of_id = lots.of_id(sorted[0].0);
+        let of_row = |place: u32| (lots.of_rows(of_id, [place; BLOCK])[0], place);
+        let of_group = |place: u32| (lots.of_groups(of_id, [place; BLOCK])[0], place);
+        let places = sorted.iter().zip(1..);
+        let mut groups: Vec<Vec<(&Row, u32)>> = Vec::new();
+        for (row, place) in places {
+            match groups.last_mut().filter(|group| group[0].0.1 == row.1) {
+                Some(group) => group.push((row, place)),
+                None => groups.push(vec![(row, place)]),
+            }
+        }
+        let first = |all: &mut Vec<(&Row, u32)>, limit: u64| {
+            all.sort_by_key(|(_, place)| of_row(*place));
+            all.truncate(usize::try_from(limit).unwrap_or(usize::MAX));
+        };
+        groups.iter_mut().for_each(|group| first(group, limits.per_group));
+        let mut numbered: Vec<_> = groups.into_iter().zip(1..).collect();
+        numbered.sort_by_key(|(_, place)| of_group(*place));
+        numbered.truncate(usize::try_from(limits.groups).unwrap_or(usize::MAX));
+        let mut all: Vec<_> = numbered.into_iter().flat_map(|(group, _)| group).collect();
+        first(&mut all, limits.rows);
+        let mut all: Vec<_> = all.into_iter().map(|(row, _)| (row.1, row.2)).collect();
+        all.sort_unstable();
+        all
+    }
+    #[test]
+    fn the_choice_is_that_of_the_statements() {
+        let mut others = 0;
+        for count in 1..80_i64 {
+            for (rows, per_group, groups) in
+                [(4, 99, 99), (99, 1, 4), (99, 3, 2), (9, 2, 5), (3, 1, 1), (1, 9, 9), (99, 2, 99)]
+            {
+                let limit = |limit: u64| if limit == 99 { u64::MAX } else { limit };
+                let [rows, per_group, groups] = [rows, per_group, groups].map(limit);
+                let limits = Limits { rows, per_group, groups };
+                let row = |k: i64| (-7 * count, (k * 37 % 11) as u32, k * 71 % 13);
+                let own: Vec<Row> = (0..count).map(row).collect();
+                let kept = kept(&own, limits);
+                assert_eq!(kept, as_statements(&own, limits, LOTS), "{count} {limits:?}");
+                others += usize::from(kept != as_statements(&own, limits, "another"));
+            }
+        }
+        // The control: another seed chooses other rows, unless all are kept.
+        assert!(others > 350, "{others}");
+    }
     #[test]
     fn the_choice_depends_on_the_rows_of_an_id_alone() {
-        let rows: Vec<Row> =
+        let mut rows: Vec<Row> =
             (0..4000_i64).map(|k| (k * k % 7, (k * k % 4) as u32, k % 13)).collect();
         let limits = Limits { rows: 40, per_group: 15, groups: 3 };
         // The rows of all ids are those of each id on its own.
@@ -148,6 +233,9 @@ mod tests {
             })
             .collect();
         alone.sort_unstable();
+        assert_eq!(kept(&rows, limits), alone);
+        // Nor does it depend on their order.
+        rows.reverse();
         assert_eq!(kept(&rows, limits), alone);
     }
     #[test]

@@ -1,179 +1,329 @@
 //! The rows of a pass, divided by a hash of their ids into shards.
 
-use super::packed::Packed;
+use super::packed::{Packed, id_of};
 
 /// The number of shards, a power of two.
 pub(crate) const SHARDS: usize = 2048;
-/// The rows of a chunk. Chunks are not moved when there are more rows.
-const CHUNK: usize = 256;
+/// The rows of a chunk, which belong to one shard.
+const CHUNK: usize = 128;
+/// The bytes of a slab of chunks. It is so large that the system gives its memory as it is used.
+const SLAB: usize = 64 << 20;
 /// The factor of Fibonacci hashing (Knuth, volume 3, 6.4).
 const FACTOR: u64 = 0x9e37_79b9_7f4a_7c15;
 
 /// Return the shard of an id.
-pub(crate) fn shard_of(id: i64) -> usize {
+pub(crate) fn shard_of(id: u64) -> usize {
     // The shift leaves few bits, so the cast keeps them.
-    (id.cast_unsigned().wrapping_mul(FACTOR) >> (u64::BITS - SHARDS.ilog2())) as usize
+    (id.wrapping_mul(FACTOR) >> (u64::BITS - SHARDS.ilog2())) as usize
 }
 /// Return the bucket of an id within its shard, among `2^bits` buckets.
-fn bucket_of(id: i64, bits: u32) -> usize {
-    let hash = id.cast_unsigned().wrapping_mul(FACTOR) << SHARDS.ilog2();
+fn bucket_of(id: u64, bits: u32) -> usize {
+    let hash = id.wrapping_mul(FACTOR) << SHARDS.ilog2();
     // The first shift keeps the result below 2 to the power of 32, also for 0 bits.
     (hash >> 32 >> (32 - bits)) as usize
 }
 
-/// Rows of one shard that one thread has read.
-#[derive(Debug)]
-pub(crate) struct Shard<const W: usize> {
-    full: Vec<Vec<Packed<W>>>,
-    open: Vec<Packed<W>>,
+/// The chunks of a shard. All but the last one are full.
+#[derive(Clone, Debug, Default)]
+struct Shard {
+    chunks: Vec<u32>,
+    rows: usize,
 }
-impl<const W: usize> Default for Shard<W> {
-    fn default() -> Self {
-        Shard { full: Vec::new(), open: Vec::new() }
-    }
+/// Memory of chunks.
+#[derive(Debug, Default)]
+struct Slabs<const N: usize> {
+    slabs: Vec<Vec<Packed<N>>>,
+    /// The chunks that no shard uses any more, and the number of all used chunks.
+    free: Vec<u32>,
+    next: u32,
 }
-impl<const W: usize> Shard<W> {
-    /// Add a row.
-    pub(crate) fn push(&mut self, row: Packed<W>) {
-        if CHUNK <= self.open.len() {
-            let next = Vec::with_capacity(CHUNK);
-            self.full.push(std::mem::replace(&mut self.open, next));
+impl<const N: usize> Slabs<N> {
+    /// The chunks of a slab.
+    const CHUNKS: usize = SLAB / size_of::<Packed<N>>() / CHUNK;
+
+    fn new_chunk(&mut self) -> u32 {
+        if let Some(chunk) = self.free.pop() {
+            return chunk;
         }
-        self.open.push(row);
+        if self.next as usize == self.slabs.len() * Self::CHUNKS {
+            self.slabs.push(vec![[0; N]; Self::CHUNKS * CHUNK]);
+        }
+        self.next += 1;
+        self.next - 1
     }
-    fn rows(&self) -> impl Iterator<Item = &Packed<W>> {
-        self.full.iter().flatten().chain(&self.open)
+    fn place(chunk: u32) -> (usize, usize) {
+        let chunk = chunk as usize;
+        (chunk / Self::CHUNKS, chunk % Self::CHUNKS * CHUNK)
     }
-    fn len(&self) -> usize {
-        self.full.len() * CHUNK + self.open.len()
+    fn rows(&self, chunk: u32) -> &[Packed<N>] {
+        let (slab, start) = Self::place(chunk);
+        self.slabs.get(slab).and_then(|slab| slab.get(start..start + CHUNK)).unwrap_or(&[])
+    }
+    fn write(&mut self, chunk: u32, from: usize, rows: &[Packed<N>]) {
+        let (slab, start) = Self::place(chunk);
+        let slab = self.slabs.get_mut(slab).map(Vec::as_mut_slice).unwrap_or(&mut []);
+        let start = start + from;
+        if let Some(places) = slab.get_mut(start..start + rows.len()) {
+            places.copy_from_slice(rows);
+        }
     }
 }
 
 /// All rows that one thread has read, by their shards.
 #[derive(Debug)]
-pub(crate) struct Part<const W: usize>(Vec<Shard<W>>);
-impl<const W: usize> Part<W> {
+pub(crate) struct Part<const N: usize> {
+    shards: Vec<Shard>,
+    slabs: Slabs<N>,
+    /// The rows of a batch, to be divided.
+    pub(crate) rows: Vec<Packed<N>>,
+    /// The shard of each of these rows, or `SHARDS` for a row that is left out.
+    numbers: Vec<u32>,
+    /// These rows by their shards, and where each shard ends.
+    sorted: Vec<Packed<N>>,
+    ends: Vec<u32>,
+}
+impl<const N: usize> Part<N> {
     pub(crate) fn new() -> Self {
-        Part((0..SHARDS).map(|_| Shard::default()).collect())
+        let shards = vec![Shard::default(); SHARDS];
+        let (rows, numbers, sorted, ends) = Default::default();
+        let slabs = Slabs { slabs: Vec::new(), free: Vec::new(), next: 0 };
+        Part { shards, slabs, rows, numbers, sorted, ends }
     }
-    /// Add a row to its shard.
-    pub(crate) fn push(&mut self, shard: usize, row: Packed<W>) {
-        if let Some(shard) = self.0.get_mut(shard) {
-            shard.push(row);
+    /// Divide the rows of a batch among the shards, and return the number of rows of each shard.
+    /// Rows without a shard are left out.
+    ///
+    /// The rows are sorted by shards first, so that a shard gets all its rows at once.
+    pub(crate) fn divide(&mut self, shards: impl Iterator<Item = Option<usize>>) -> Vec<u32> {
+        let shards = shards.map(|shard| shard.map_or(SHARDS, |shard| shard.min(SHARDS)) as u32);
+        self.numbers.clear();
+        self.numbers.extend(shards);
+        let mut counts = vec![0; SHARDS + 1];
+        for number in &self.numbers {
+            counts[*number as usize] += 1;
         }
+        let mut before = 0;
+        self.ends.clear();
+        self.ends.extend(counts.iter().map(|count| {
+            let start = before;
+            before += count;
+            start
+        }));
+        self.sorted.resize(self.rows.len(), [0; N]);
+        for (row, number) in self.rows.iter().zip(&self.numbers) {
+            let end = &mut self.ends[*number as usize];
+            self.sorted[*end as usize] = *row;
+            *end += 1;
+        }
+        let mut start = 0;
+        for (shard, end) in self.shards.iter_mut().zip(&self.ends) {
+            let end = *end as usize;
+            shard.add(&mut self.slabs, self.sorted.get(start..end).unwrap_or(&[]));
+            start = end;
+        }
+        counts
     }
     /// Forget all rows from a shard on.
     pub(crate) fn forget_from(&mut self, shard: usize) {
-        self.0.iter_mut().skip(shard).for_each(|shard| *shard = Shard::default());
+        for shard in self.shards.iter_mut().skip(shard) {
+            self.slabs.free.append(&mut shard.chunks);
+            shard.rows = 0;
+        }
     }
-    /// Take the rows of a shard out.
-    pub(crate) fn take(&mut self, shard: usize) -> Shard<W> {
-        self.0.get_mut(shard).map(std::mem::take).unwrap_or_default()
+    /// Return the rows of a shard, some at a time.
+    fn rows_of(&self, shard: usize) -> impl Iterator<Item = &[Packed<N>]> {
+        self.shards.get(shard).into_iter().flat_map(|shard| {
+            let rows = (0..shard.rows).step_by(CHUNK).map(|first| CHUNK.min(shard.rows - first));
+            let all = shard.chunks.iter().map(|chunk| self.slabs.rows(*chunk));
+            all.zip(rows).map(|(all, rows)| all.get(..rows).unwrap_or(&[]))
+        })
+    }
+    fn count(&self, shard: usize) -> usize {
+        self.shards.get(shard).map_or(0, |shard| shard.rows)
+    }
+}
+impl Shard {
+    fn add<const N: usize>(&mut self, slabs: &mut Slabs<N>, mut rows: &[Packed<N>]) {
+        while !rows.is_empty() {
+            let from = self.rows % CHUNK;
+            if from == 0 {
+                self.chunks.push(slabs.new_chunk());
+            }
+            let Some(chunk) = self.chunks.last() else { return };
+            let (now, later) = rows.split_at(rows.len().min(CHUNK - from));
+            slabs.write(*chunk, from, now);
+            self.rows += now.len();
+            rows = later;
+        }
     }
 }
 
-/// Memory for sorting the rows of a shard, which is used for one shard after the other.
+/// Memory for grouping the rows of a shard, which is used for one shard after the other.
 #[derive(Debug, Default)]
-pub(crate) struct Sorter<const W: usize> {
-    rows: Vec<Packed<W>>,
+pub(crate) struct Sorter<const N: usize> {
+    rows: Vec<Packed<N>>,
     starts: Vec<u32>,
 }
 /// There are too many rows to count them with 32 bits.
 #[derive(Debug)]
 pub(crate) struct TooMany;
 
-impl<const W: usize> Sorter<W> {
-    /// Sort the rows of a shard, and pass on the rows of one individual after the other. First,
-    /// change each row.
+impl<const N: usize> Sorter<N> {
+    /// Pass on the rows of one individual of a shard after the other. First, change each row. The
+    /// rows of an individual are in any order.
     ///
-    /// A row goes to a bucket by the hash of its id, and buckets of few rows are sorted. This takes
-    /// less time than sorting all rows.
+    /// A row goes to a bucket by the hash of its id, and a bucket has few individuals.
     pub(crate) fn each(
         &mut self,
-        parts: &[Shard<W>],
-        change: impl Fn(&mut Packed<W>),
-        mut individual: impl FnMut(&[Packed<W>]),
+        parts: &[Part<N>],
+        shard: usize,
+        change: impl Fn(&mut Packed<N>),
+        mut individual: impl FnMut(&[Packed<N>]),
     ) -> Result<(), TooMany> {
-        let count = parts.iter().map(Shard::len).sum::<usize>();
+        let count = parts.iter().map(|part| part.count(shard)).sum::<usize>();
         let last = u32::try_from(count).map_err(|_| TooMany)?;
-        let rows = || parts.iter().flat_map(Shard::rows);
+        let rows = || parts.iter().flat_map(|part| part.rows_of(shard));
         let bits = (last / 4).checked_ilog2().unwrap_or(0).min(20);
         self.starts.clear();
         self.starts.resize((1 << bits) + 1, 0);
-        for row in rows() {
-            self.starts[bucket_of(row.id, bits) + 1] += 1;
+        for rows in rows() {
+            for row in rows {
+                self.starts[bucket_of(id_of(row), bits) + 1] += 1;
+            }
         }
         for bucket in 0..1 << bits {
             self.starts[bucket + 1] += self.starts[bucket];
         }
         // All rows are written below, so rows of the shard before do not matter.
-        self.rows.resize(count, Packed { id: 0, words: [0; W] });
+        self.rows.resize(count, [0; N]);
         // While rows are placed, a start moves to the end of its bucket, where the next one begins.
-        for row in rows() {
-            let next = &mut self.starts[bucket_of(row.id, bits)];
-            let place = &mut self.rows[*next as usize];
-            *place = *row;
-            change(place);
-            *next += 1;
+        for rows in rows() {
+            for row in rows {
+                let next = &mut self.starts[bucket_of(id_of(row), bits)];
+                let place = &mut self.rows[*next as usize];
+                *place = *row;
+                change(place);
+                *next += 1;
+            }
         }
         let mut start = 0;
         for end in self.starts.iter().take(1 << bits) {
             let bucket = self.rows.get_mut(start..*end as usize).unwrap_or(&mut []);
             start = *end as usize;
-            bucket.sort_unstable();
-            bucket.chunk_by(|a, b| a.id == b.id).for_each(&mut individual);
+            by_id(bucket, &mut individual);
         }
         Ok(())
     }
+}
+/// Pass on the rows of one individual of a bucket after the other.
+fn by_id<const N: usize>(mut rows: &mut [Packed<N>], mut individual: impl FnMut(&[Packed<N>])) {
+    for _ in 0..8 {
+        let Some(id) = rows.first().map(id_of) else { return };
+        let mut own = 1;
+        for k in 1..rows.len() {
+            if id_of(&rows[k]) == id {
+                rows.swap(k, own);
+                own += 1;
+            }
+        }
+        let (first, rest) = rows.split_at_mut(own);
+        individual(first);
+        rows = rest;
+    }
+    // Many individuals share this bucket.
+    rows.sort_unstable_by_key(id_of);
+    rows.chunk_by(|a, b| id_of(a) == id_of(b)).for_each(individual);
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    /// Each individual comes once, with all rows in order, for few and for many rows.
+    fn divided(rows: &[Packed<2>]) -> Part<2> {
+        let mut part = Part::new();
+        for batch in rows.chunks(3000) {
+            part.rows = batch.to_vec();
+            part.divide(batch.iter().map(|row| Some(shard_of(id_of(row)))));
+        }
+        part
+    }
+    fn individuals(parts: &[Part<2>]) -> Vec<Vec<Packed<2>>> {
+        let mut found: Vec<Vec<Packed<2>>> = Vec::new();
+        let mut sorter = Sorter { rows: vec![[9, 9]], starts: vec![7] };
+        for shard in 0..SHARDS {
+            let raised = |row: &mut Packed<2>| row[1] += 5;
+            sorter.each(parts, shard, raised, |own| found.push(own.to_vec())).unwrap();
+        }
+        found.iter_mut().for_each(|own| own.sort_unstable());
+        found.sort();
+        found
+    }
+    /// Each individual comes once, with all rows, for few and for many rows, also if many
+    /// individuals share a bucket.
     #[test]
-    fn individuals_come_whole_and_sorted() {
-        for count in [0, 1, 3, 50, 700, 20_000_u64] {
-            let rows: Vec<Packed<1>> = (0..count)
-                .map(|k| {
+    fn individuals_come_whole() {
+        // Near hashes are in one bucket. The inverse of the factor turns hashes into ids. Each step
+        // doubles the number of its correct bits, which are 3 first.
+        let step = |inverse: u64, _| {
+            inverse.wrapping_mul(2_u64.wrapping_sub(inverse.wrapping_mul(FACTOR)))
+        };
+        let inverse = (0..5).fold(FACTOR, step);
+        assert_eq!(inverse.wrapping_mul(FACTOR), 1);
+        for (ids, near) in [(97, false), (20_000, false), (97, true)] {
+            for count in [0, 1, 3, 50, 700, 40_000_u64] {
+                let row = |k: u64| {
                     let mixed = k.wrapping_mul(FACTOR) >> 7;
-                    Packed { id: (mixed % 97).cast_signed() - 40, words: [mixed % 11] }
-                })
-                .collect();
-            let mut parts = [Shard::default(), Shard::default(), Shard::default()];
-            for (row, k) in rows.iter().zip(0_usize..) {
-                parts[k % 3].push(*row);
+                    let id = mixed % ids;
+                    [if near { id.wrapping_mul(inverse) } else { id.wrapping_sub(40) }, mixed % 11]
+                };
+                let mut rows: Vec<Packed<2>> = (0..count).map(row).collect();
+                let (first, second) = rows.split_at(rows.len() / 3);
+                let found = individuals(&[divided(first), divided(second)]);
+                rows.iter_mut().for_each(|row| row[1] += 5);
+                rows.sort_unstable();
+                let own = rows.chunk_by(|a, b| a[0] == b[0]);
+                assert_eq!(found, own.map(<[_]>::to_vec).collect::<Vec<_>>());
             }
-            let mut found: Vec<Vec<Packed<1>>> = Vec::new();
-            let mut sorter = Sorter { rows: vec![Packed { id: 9, words: [9] }], starts: vec![7] };
-            let raised = |row: &mut Packed<1>| row.words[0] += 5;
-            sorter.each(&parts, raised, |own| found.push(own.to_vec())).unwrap();
-            found.sort();
-            let mut expected = rows;
-            expected.iter_mut().for_each(raised);
-            expected.sort();
-            let expected: Vec<Vec<Packed<1>>> =
-                expected.chunk_by(|a, b| a.id == b.id).map(<[_]>::to_vec).collect();
-            assert_eq!(found, expected);
         }
     }
     #[test]
+    fn rows_without_a_shard_are_left_out() {
+        let mut part = Part::<2>::new();
+        part.rows = (0..900).map(|id| [id, 1]).collect();
+        let shard = |row: u64| (row % 3 == 0).then_some(5);
+        let counts = part.divide((0..900).map(shard));
+        assert_eq!((counts[5], part.count(5)), (300, 300));
+        assert_eq!((0..SHARDS).map(|shard| part.count(shard)).sum::<usize>(), 300);
+        let rows: Vec<u64> = part.rows_of(5).flatten().map(id_of).collect();
+        assert_eq!(rows, (0..900).step_by(3).collect::<Vec<_>>());
+    }
+    #[test]
     fn buckets_are_within_their_number() {
-        for id in [i64::MIN, -1, 0, 1, 12_345, i64::MAX] {
+        for id in [i64::MIN, -1, 0, 1, 12_345, i64::MAX].map(i64::cast_unsigned) {
             assert!(shard_of(id) < SHARDS);
             for bits in [0, 1, 7, 20] {
                 assert!(bucket_of(id, bits) < 1 << bits);
             }
         }
     }
+    /// The memory of forgotten shards is used again, and other shards keep their rows.
     #[test]
     fn forgotten_shards_are_empty_and_others_stay() {
-        let mut part = Part::<1>::new();
-        for shard in [0, 5, SHARDS - 1] {
-            (0..600).for_each(|id| part.push(shard, Packed { id, words: [1] }));
-        }
+        let mut part = Part::<2>::new();
+        let shards = [0, 5, SHARDS - 1];
+        let fill = |part: &mut Part<2>, first: u64, shards: &[usize]| {
+            let all = || shards.iter().flat_map(|shard| std::iter::repeat_n(*shard, 600));
+            part.rows = (first..).take(all().count()).map(|id| [id, 1]).collect();
+            part.divide(all().map(Some));
+        };
+        fill(&mut part, 0, &shards);
+        let used = part.slabs.next;
         part.forget_from(5);
-        assert_eq!([0, 5, SHARDS - 1].map(|shard| part.take(shard).len()), [600, 0, 0]);
+        assert_eq!(shards.map(|shard| part.count(shard)), [600, 0, 0]);
+        fill(&mut part, 10_000, &shards[1..]);
+        assert_eq!(part.slabs.next, used);
+        for (shard, first) in shards.into_iter().zip([0, 10_000, 10_600]) {
+            let rows: Vec<u64> = part.rows_of(shard).flatten().map(id_of).collect();
+            assert_eq!(rows, (first..first + 600).collect::<Vec<_>>());
+        }
     }
 }

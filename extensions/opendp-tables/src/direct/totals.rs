@@ -15,11 +15,14 @@ pub(crate) struct Totals<'a> {
     sums: Vec<i128>,
     /// For each quantile and group, the number of rows in each bucket.
     buckets: Vec<Vec<Vec<u64>>>,
+    /// Whether a sum counts ids. Then the rows of an individual in a group are added at once.
+    by_ids: bool,
 }
 impl<'a> Totals<'a> {
     pub(crate) fn new(layout: &'a Layout<'a>) -> Self {
         let buckets = vec![Vec::new(); layout.width - layout.buckets];
-        Totals { layout, rows: Vec::new(), sums: Vec::new(), buckets }
+        let by_ids = layout.sums.iter().any(|slot| matches!(slot, Slot::Ids | Slot::IdsWith(_)));
+        Totals { layout, rows: Vec::new(), sums: Vec::new(), buckets, by_ids }
     }
     /// Make room for the groups up to a number.
     fn reach(&mut self, group: u32) -> usize {
@@ -57,36 +60,47 @@ impl<'a> Totals<'a> {
             }
         }
     }
-    /// Add the kept rows of one individual, which are in the order of their groups. `numbers` has
-    /// the number of each group by its place in the order of groups.
-    pub(crate) fn add_individual<const W: usize>(
+    /// Add the kept rows of one individual, which are in any order. `numbers` has the number of
+    /// each group by its place in the order of groups.
+    pub(crate) fn add_individual<const N: usize>(
         &mut self,
-        kept: &[Packed<W>],
+        kept: &mut [Packed<N>],
         packing: &Packing,
         numbers: &[u32],
     ) {
-        let layout = self.layout;
-        let number = |row: &Packed<W>| numbers.get(packing.group(row) as usize).copied();
-        for rows in kept.chunk_by(|a, b| packing.group(a) == packing.group(b)) {
+        let by_ids = self.by_ids;
+        if by_ids {
+            kept.sort_unstable();
+        }
+        for rows in kept.chunk_by(|a, b| by_ids && packing.group(a) == packing.group(b)) {
+            let number = |row: &Packed<N>| numbers.get(packing.group(row) as usize).copied();
             let Some(group) = rows.first().and_then(number) else { continue };
-            let place = self.reach(group);
-            self.rows[place] += rows.len() as u64;
-            let sums = layout.sums.len();
-            let totals = self.sums.get_mut(place * sums..(place + 1) * sums).unwrap_or(&mut []);
-            let field = |column: usize| packing.values.get(column);
-            for (total, slot) in totals.iter_mut().zip(&layout.sums) {
-                *total += match slot {
-                    Slot::Rows => 0,
-                    Slot::Ids => 1,
-                    Slot::IdsWith(column) => field(*column)
-                        .map_or(0, |field| i128::from(rows.iter().any(|row| field.of(row) == 1))),
-                    Slot::Stored(column) => field(*column)
-                        .map_or(0, |field| rows.iter().map(|row| i128::from(field.of(row))).sum()),
-                };
+            self.add_rows(rows, group, packing);
+        }
+    }
+    /// Add rows of one group: all rows of one individual if results count ids.
+    fn add_rows<const N: usize>(&mut self, rows: &[Packed<N>], group: u32, packing: &Packing) {
+        let layout = self.layout;
+        let place = self.reach(group);
+        self.rows[place] += rows.len() as u64;
+        let sums = layout.sums.len();
+        let totals = self.sums.get_mut(place * sums..(place + 1) * sums).unwrap_or(&mut []);
+        for (total, slot) in totals.iter_mut().zip(&layout.sums) {
+            match slot {
+                Slot::Rows => {}
+                Slot::Ids => *total += 1,
+                Slot::IdsWith(column) => {
+                    let Some(field) = packing.values.get(*column) else { continue };
+                    *total += i128::from(rows.iter().any(|row| field.of(row) == 1));
+                }
+                Slot::Stored(column) => {
+                    let Some(field) = packing.values.get(*column) else { continue };
+                    rows.iter().for_each(|row| *total += i128::from(field.of(row)));
+                }
             }
-            for (quantile, field) in packing.values.iter().skip(layout.buckets).enumerate() {
-                rows.iter().for_each(|row| self.count(quantile, place, field.of(row)));
-            }
+        }
+        for (quantile, field) in packing.values.iter().skip(layout.buckets).enumerate() {
+            rows.iter().for_each(|row| self.count(quantile, place, field.of(row)));
         }
     }
     fn count(&mut self, quantile: usize, group: usize, bucket: i64) {
