@@ -111,23 +111,15 @@ impl Lattice {
             let x = if x < upper { x } else { upper };
             (scale(x) + MAGIC).to_bits()
         };
-        let mut lanes = [0_u64; 16];
-        let mut groups = rows.chunks_exact(lanes.len());
-        for group in &mut groups {
-            for (lane, x) in lanes.iter_mut().zip(group) {
-                *lane = lane.wrapping_add(pattern(x));
-            }
-        }
-        for (lane, x) in lanes.iter_mut().zip(groups.remainder()) {
-            *lane = lane.wrapping_add(pattern(x));
+        // Additions that wrap around have no order, so the compiler divides this loop into as many
+        // lanes as the processor has. If the lanes are written out, it gathers rows one by one.
+        let mut patterns = 0_u64;
+        for x in rows {
+            patterns = patterns.wrapping_add(pattern(x));
         }
         // Each pattern is the pattern of the constant plus an integer. The sum of the patterns can
         // wrap around. The sum of the integers fits 64 bits, so the sum of the integers is still
         // correct.
-        let mut patterns = 0_u64;
-        for lane in lanes {
-            patterns = patterns.wrapping_add(lane);
-        }
         let constants = row_count(rows).wrapping_mul(MAGIC.to_bits());
         patterns.wrapping_sub(constants).cast_signed()
     }
