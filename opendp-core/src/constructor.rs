@@ -22,7 +22,7 @@ pub trait Made {
     fn type_name() -> TypeName;
     /// Erase the type of the result.
     fn erased(&self) -> Constructed;
-    /// Erase the type of the result `made` of a function.
+    /// Erase the type of `made`, the result of a function.
     ///
     /// # Errors
     /// The error of the function.

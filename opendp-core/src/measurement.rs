@@ -19,9 +19,9 @@ pub type Accuracy = Arc<dyn Fn(f64) -> Result<Vec<Option<f64>>> + Send + Sync>;
 /// A randomized function with a bound on its privacy loss.
 ///
 /// The claim is as follows. Let `x` and `x'` be any members of the input domain at distance at most
-/// `d_in`. In the measure, the distance between the distributions of their releases is at most
-/// `map(d_in)`. A measurement is immutable, cheap to clone, and shared between threads. Each call
-/// of `invoke` is a new release, and the loss of each release counts.
+/// `d_in`. Then the distributions of their releases are at distance at most `map(d_in)` in the
+/// measure. A measurement is immutable, cheap to clone, and shared between threads. Each call of
+/// `invoke` is a new release, and each release has its own loss.
 pub struct Measurement<DI: Domain, MI: Metric, MO: Measure, TO: Carrier> {
     pub(crate) input: Space<DI, MI>,
     pub(crate) function: Function<DI::Carrier, TO>,
@@ -123,8 +123,8 @@ impl<DI: Domain, MI: Metric, MO: Measure, TO: Carrier> Measurement<DI, MI, MO, T
     pub fn exact_map(&self, d_in: &MI::Distance) -> Result<Vec<Exact>> {
         self.privacy_map().eval_exact(self.measure(), d_in)
     }
-    /// Return whether another measurement shares the map of this measurement, as clones of this
-    /// measurement do. If the map is shared, one evaluation is enough for both measurements.
+    /// Return whether another measurement has the same map object, as clones of this measurement
+    /// have. If so, one evaluation of the map is enough for both measurements.
     pub fn shares_map(&self, other: &Self) -> bool {
         self.claims.map.is(&other.claims.map)
     }
@@ -151,7 +151,7 @@ impl<DI: Domain, MI: Metric, MO: Measure, TO: Carrier> Measurement<DI, MI, MO, T
         }
     }
     /// Keep the release, and state its loss in another measure. The caller is responsible for the
-    /// claim.
+    /// new claim.
     ///
     /// Conversions between measures use this function.
     pub fn with_loss<MX: Measure>(

@@ -63,7 +63,7 @@ impl<DI: Domain, MI: Metric, DO: Domain, MO: Metric> Transformation<DI, MI, DO, 
     }
     /// State the label of the function, which is a text that describes the function. See
     /// [`Function::labelled`]. If a function is made of closures, other processes can merge its
-    /// partial results only if it has a label.
+    /// partial results only if the function has a label.
     #[must_use]
     pub fn labelled(mut self, text: impl Fn() -> String + Send + Sync + 'static) -> Self {
         self.function = self.function.labelled(text);
@@ -122,8 +122,7 @@ impl<DI: Domain, MI: Metric, DO: Domain, MO: Metric> Transformation<DI, MI, DO, 
     pub fn map(&self, d_in: &MI::Distance) -> Result<MO::Distance> {
         self.map.eval(d_in)
     }
-    /// Return whether the bound of the map on the distance between outputs is at most `d_out`:
-    /// `map(d_in) <= d_out`.
+    /// Return whether the map bounds the distance between outputs by `d_out`: `map(d_in) <= d_out`.
     ///
     /// # Errors
     /// The errors of the map. `InvalidDistance` when the distances cannot be compared.

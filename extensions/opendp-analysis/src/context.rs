@@ -33,32 +33,32 @@
 //!     Split::evenly(5)?,
 //! )?;
 //!
-//! // How many rows are there? The noise need not be stated: it is the least that costs no more
-//! // than a fifth of the budget. Four rows, a fifth of epsilon 1: a scale of 20.
+//! // How many rows are there? You need not state the noise. The context finds the least noise that
+//! // costs at most a fifth of the budget. For four rows and a fifth of epsilon 1, its scale is 20.
 //! let question = context.query().count().laplace()?;
 //! assert_eq!(question.scale(), 20.0);
 //!
-//! // How good will the answer be? To know this costs nothing.
+//! // How good will the answer be? You can see this before you spend anything.
 //! assert_eq!(question.accuracy(0.05)?, 60.0);
 //!
-//! // Good enough: spend, and get the answer.
+//! // This is good enough. Spend a share of the budget, and get the answer.
 //! let answer = question.release()?;
 //! let (lower, upper) = answer.interval(0.05)?;
 //! assert!(lower <= answer.value as f64 && answer.value as f64 <= upper);
 //!
-//! // A sum needs bounds, which must not be taken from the data; missing values need a substitute.
+//! // A sum needs bounds, and a value for missing cells. Never take the bounds from the data.
 //! let incomes = context.query().column("income").impute(0.0).clamp(0.0, 50_000.0);
 //! let total = incomes.sum().laplace()?.release()?;
 //!
-//! // A question may be about some of the rows. Of a median, the candidates are public.
+//! // A question can be about some of the rows. The candidates for a median are public.
 //! let adults = context.query().filter("age", |age: &i64| 18 <= *age).column("income").impute(0.0);
 //! let median = adults.median((0..70).map(|k| f64::from(k) * 1e3).collect()).choose()?.release()?;
 //!
-//! // Which cities are there? To tell those of many people from those of few takes the delta.
+//! // Which cities are there? The answer leaves out cities of few people. This needs the delta.
 //! let cities = context.query().column::<String>("city").count_by().laplace()?.release()?;
 //! assert!(!cities.value.contains_key("Atlantis"));
 //!
-//! // What was spent on what, and what is left?
+//! // How much did each question cost, and what is left?
 //! println!("{}", context.report());
 //! assert_eq!(context.report().entries().len(), 4);
 //! let (epsilon, delta) = context.remaining()?;
@@ -70,8 +70,8 @@
 //! # Questions that depend on answers
 //!
 //! Each question may depend on earlier answers. A split divides the remaining budget, so the next
-//! question can use unspent shares. If nothing is left, or after all planned questions, the next
-//! question is an error and nothing is run:
+//! question can use what earlier questions left of their shares. After the last planned question,
+//! or if nothing is left, the next question is an error and nothing is run:
 //!
 //! ```
 //! # use opendp_analysis::{Budget, Context, PrivacyUnit, Split, Table};
@@ -91,7 +91,8 @@
 //!
 //! Under an epsilon and a delta, [`best`](Statistic::best) chooses between Laplace and Gaussian
 //! noise. Many questions get Gaussian noise, because its losses compose tightly. A hundred counts
-//! get noise of scale 42.5. With a hundred even parts of epsilon and delta, the scale would be 416.
+//! get noise of scale 42.5. If epsilon and delta were divided into a hundred even parts instead,
+//! the scale would be 416.
 //!
 //! ```
 //! # use opendp_analysis::{Budget, Context, PrivacyUnit, Split, Table};
@@ -106,9 +107,9 @@
 //!
 //! # Questions that are known beforehand
 //!
-//! A [`Plan`] solves for the noise of several questions at once, from weights or from wanted
-//! accuracies. A plan finds the budget for these accuracies, or the accuracies for a budget. Only a
-//! release spends:
+//! A [`Plan`] finds the noise of several questions together. Give each question a weight or a
+//! wanted accuracy. A plan finds the budget for these accuracies, or the accuracies for a budget.
+//! It spends nothing before the release:
 //!
 //! ```
 //! # use opendp_analysis::{Budget, Context, Goal, PrivacyUnit, Split, Table};
@@ -118,7 +119,7 @@
 //! let mut plan = context.plan();
 //! let people = plan.ask(context.query().count(), Goal::Within(20.0))?;
 //! let ages = context.query().column("age").impute(40.0).clamp(0.0, 120.0);
-//! let total = plan.ask(ages.sum(), Goal::Weight(1.0))?; // gets all that the other leaves
+//! let total = plan.ask(ages.sum(), Goal::Weight(1.0))?; // gets the rest of the budget
 //! let solved = plan.solve()?;
 //! println!("the sum of ages will be within {}", solved.accuracy(total)?);
 //! let mut answers = solved.release()?;
@@ -126,8 +127,8 @@
 //! # Ok::<(), opendp_core::Error>(())
 //! ```
 //!
-//! A plan with an [id](Plan::with_id) is charged only once, also if the process ends between its
-//! answers and a [`Journal`] keeps the record.
+//! If a [`Journal`] keeps the record, a plan with an [id](Plan::with_id) is charged only once, even
+//! if the process ends before all answers are used.
 //!
 //! # Computing with answers
 //!
@@ -145,7 +146,7 @@
 //! let counts = ages.laplace()?.release()?;
 //! assert_eq!(counts.accuracy, Some(3.0));
 //! let adults = Estimate::sum(&counts.estimates()?[18..90])?;
-//! assert_eq!(adults.accuracy(0.05)?, 23.0); // not 3 for each of 72 ages, which is 216
+//! assert_eq!(adults.accuracy(0.05)?, 23.0); // 72 bounds of 3 add up to 216
 //! # Ok::<(), opendp_core::Error>(())
 //! ```
 //!
@@ -181,9 +182,9 @@
 //!
 //! A query is a chain of transformations, then one measurement with one free parameter. Bisection
 //! finds the parameter for which the exact privacy map fits the share. An account is charged the
-//! exact loss before the release is run. Questions may be chosen after seeing answers. A
-//! [`Journal`] can keep the record after the process ends, and [`carry_over`](Context::carry_over)
-//! restores it.
+//! exact loss before the release is run. Earlier answers can determine the next question. A
+//! [`Journal`] can keep the record after the process ends. In a later process,
+//! [`carry_over`](Context::carry_over) charges for the releases of this record.
 //!
 //! # What is proved
 //!
@@ -202,12 +203,13 @@
 //! | epsilon, delta, [by kinds](Split::by_kinds) | all, each in its share | the distributions of all losses | Zhu, Dong, Wang 2022 |
 //!
 //! The proof for an epsilon and a delta is in
-//! [`AdaptiveAccount`](opendp_measurements::accounting::AdaptiveAccount). For shares by kinds, it
-//! is in [`SharedAccount`](opendp_measurements::accounting::SharedAccount). The kinds and weights
-//! of such shares must not depend on answers; everything else may. Two combinations have no proof
-//! and are errors: `count_by` with Gaussian noise, and Laplace noise under a rho. Under an epsilon
-//! and a delta, integers get rounded continuous Gaussian noise, because discrete Gaussian noise is
-//! not exactly `mu`-GDP. A [`Plan`] may depend on all earlier answers.
+//! [`AdaptiveAccount`](opendp_measurements::accounting::AdaptiveAccount). The proof for shares by
+//! kinds is in [`SharedAccount`](opendp_measurements::accounting::SharedAccount). The kinds and
+//! weights of such shares must not depend on answers. Everything else may depend on answers. Two
+//! combinations have no proof and are errors: `count_by` with Gaussian noise, and Laplace noise
+//! under a rho. Under an epsilon and a delta, integers get rounded continuous Gaussian noise,
+//! because discrete Gaussian noise is not exactly `mu`-GDP. A [`Plan`] may depend on all earlier
+//! answers.
 
 mod account;
 mod books;
@@ -283,7 +285,7 @@ impl<MO: Accounted> Context<MO> {
     pub fn query(&self) -> Query<'_, MO> {
         Query::new(self)
     }
-    /// Begin a plan: several questions whose noise is solved for jointly. See [`Plan`].
+    /// Begin a plan: several questions, and one search for their noise. See [`Plan`].
     pub fn plan(&self) -> Plan<'_, MO> {
         Plan::new(self)
     }

@@ -12,7 +12,7 @@ use opendp_measurements::{Scale, SelectionMeasure, make_composition, make_noisy_
 
 use crate::private_quantile::sorted;
 
-/// Fractions of ranks are multiples of one over this number.
+/// Fractions of ranks are multiples of `1 / UNIT`.
 const UNIT: u64 = 1 << 30;
 /// The largest number of steps in which the rows of one candidate are divided.
 const MOST_STEPS: usize = 16;

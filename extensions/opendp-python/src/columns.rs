@@ -117,7 +117,7 @@ where
 /// The rows of an array.
 enum Piece<'a, S> {
     Slice(&'a [S]),
-    /// The array has gaps in memory. For example, it is a column of a table.
+    /// An array with gaps in memory, such as a column of a table.
     View(ArrayView1<'a, S>),
 }
 impl<'a, S: Element> Piece<'a, S> {

@@ -201,7 +201,7 @@ fn filters(budget: &Loss) -> Result<AdaptiveAccount> {
         _ => Err(Error::argument("budget", "expected an epsilon and a delta")),
     }
 }
-/// Charge the filters for each loss of a release, or for none.
+/// Charge the filters for all losses of a release. If one loss does not fit, charge nothing.
 fn charge_tightly(filters: &Mutex<AdaptiveAccount>, loss: &Loss) -> Result<()> {
     let mut filters = filters.lock().unwrap_or_else(PoisonError::into_inner);
     let mut charged = filters.clone();
@@ -216,7 +216,7 @@ fn charge_tightly(filters: &Mutex<AdaptiveAccount>, loss: &Loss) -> Result<()> {
     *filters = charged;
     Ok(())
 }
-/// Return one of `shares` equal shares of a budget that composes tightly: as many queries of this
+/// Return one of `shares` equal shares of a budget that composes tightly. This many queries of this
 /// loss fit into the budget. The share has a delta if the query needs one.
 pub(crate) fn tight_share(budget: &Loss, shares: u32, with_delta: bool) -> Result<Loss> {
     let fraction = Exact::from_f64(1.0)?.over(&Exact::from_f64(f64::from(shares.max(1)))?);

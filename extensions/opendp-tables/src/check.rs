@@ -184,7 +184,7 @@ fn bounding(branches: &[Branch], tables: &Tables) -> Result<Bounding> {
         PrivacyUnit { rows: Some(rows), .. } => {
             // Every branch of a union reads the same rows. So each row counts once for each branch.
             let rows = u64::from(*rows) * branches.len() as u64;
-            // An exchange removes rows and adds as many.
+            // An exchange removes rows and adds the same number of rows.
             let exchanged = table.rows.is_some();
             Ok(Bounding::Trusted { rows: if exchanged { 2 * rows } else { rows }, exchanged })
         }

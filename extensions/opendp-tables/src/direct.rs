@@ -1,10 +1,11 @@
-//! Exact plans in this process, in one pass over the rows and without window functions.
+//! Runs exact plans in this process, without window functions. If the memory suffices, the rows are
+//! read only once.
 //!
-//! The engine picks the rows: it reads them, joins, filters, and evaluates the expressions of the
-//! query. This module computes the rest as the rows come: the integers to add, the limits of ids,
-//! and the sums. The results are those of the statements of the module `sql`, bit for bit, with the
-//! same seed; the sensitivity harness compares both. So the bound and the proof of the module
-//! `sensitivity` hold here, too.
+//! The engine picks the rows: it reads, joins and filters them, and evaluates the expressions of
+//! the query. While the rows arrive, this module computes the rest: the integers to add, the limits
+//! of ids, and the sums. With the same seed, the results equal the results of the statements of the
+//! module `sql`, bit for bit. The sensitivity harness compares both. So the bound and the proof of
+//! the module `sensitivity` also hold here.
 //!
 //! # Limits
 //!
@@ -47,7 +48,7 @@ use shards::{Part, SHARDS, Sorter, shard_of};
 use totals::Totals;
 use values::{Layout, picked};
 
-/// Run a plan, if this module can.
+/// Run a plan, if this module supports the plan.
 pub(crate) fn run(plan: &Plan, engine: &DataFusion, seed: &str) -> Option<Result<Exact>> {
     let columns = picked(plan)?;
     let raw: Vec<bool> = columns.iter().map(|column| column.raw).collect();
@@ -57,7 +58,7 @@ pub(crate) fn run(plan: &Plan, engine: &DataFusion, seed: &str) -> Option<Result
     let run = Run { plan, engine, layout: &layout, groups: &groups, statement };
     match &plan.bounding {
         Bounding::Trusted { .. } => Some(run.all()),
-        // Other ids have other lots in SQL.
+        // SQL draws the lots of other ids in another way.
         Bounding::Enforced { id: (_, kind), .. } if *kind != Type::Integer => None,
         Bounding::Enforced { rows, groups, rows_per_group, .. } => {
             let limit = |limit: &Option<u64>| limit.unwrap_or(u64::MAX);
@@ -71,7 +72,7 @@ pub(crate) fn run(plan: &Plan, engine: &DataFusion, seed: &str) -> Option<Result
         }
     }
 }
-/// A plan that runs.
+/// A plan, and what is needed to run it.
 struct Run<'a> {
     plan: &'a Plan,
     engine: &'a DataFusion,
@@ -105,7 +106,7 @@ impl Run<'_> {
         all.into_iter().for_each(|other| totals.add(other));
         Ok(self.exact(totals))
     }
-    /// Return the columns of the keys. The picked columns begin at a place.
+    /// Return the columns of the keys. `first` is the place of the first picked column.
     fn keys<'b>(&self, batch: &'b RecordBatch, first: usize) -> Result<Vec<&'b ArrayRef>> {
         let column = |key: &crate::ir::Key| batch.columns().get(first + key.column);
         self.plan.keys.iter().map(|key| column(key).ok_or_else(failed)).collect()
@@ -113,7 +114,7 @@ impl Run<'_> {
     fn exact(&self, totals: Totals<'_>) -> Exact {
         totals.exact(&self.groups.names(), !self.plan.keys.is_empty())
     }
-    /// Add up the rows that limits allow, unless they have too many values for this.
+    /// Add up the rows that the limits allow. Return `None` if a row needs too many words.
     fn packed(&self, limiter: &Limiter) -> Option<Result<Exact>> {
         Some(match limiter.packing.words {
             2 => self.limited::<2>(limiter),
@@ -144,23 +145,23 @@ impl Run<'_> {
 fn locked<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
-/// One pass over the rows. It fills the shards from the first one to before the last one.
+/// One pass over the rows. It fills the shards from `first` up to the end that the book states.
 struct Pass<'a, const N: usize> {
     run: &'a Run<'a>,
     limiter: &'a Limiter,
     first: usize,
     book: Mutex<Book>,
-    /// What threads have read that do not work on a batch now.
+    /// Parts with the rows that were read. A thread takes a part out while it works on a batch.
     free: Mutex<Vec<Part<N>>>,
 }
-/// How many rows each shard has, before the shard at which the pass ends.
+/// The number of rows of each shard, and the shard before which the pass ends.
 struct Book {
     last: usize,
     rows: Vec<usize>,
 }
 impl Book {
-    /// Add rows of shards. While there are more rows than may be, leave half of the shards to a
-    /// later pass.
+    /// Count added rows of each shard. While there are more than `most` rows, leave half of the
+    /// shards to a later pass.
     fn add(&mut self, first: usize, added: &[u32], most: usize) {
         self.rows.iter_mut().zip(added).for_each(|(rows, added)| *rows += *added as usize);
         while first + 1 < self.last {
@@ -173,7 +174,7 @@ impl Book {
     }
 }
 impl<'a, const N: usize> Pass<'a, N> {
-    /// Divide the rows of a batch among the shards. Several threads do so at once.
+    /// Divide the rows of a batch among the shards. Several threads can do this at the same time.
     fn take(&self, batch: &RecordBatch) -> Result<()> {
         let (run, rows) = (self.run, batch.num_rows());
         let (ids, columns) = batch.columns().split_first().ok_or_else(failed)?;

@@ -42,8 +42,8 @@ pub trait Engine: Send + Sync {
     fn rows_read(&self) -> Option<u64> {
         None
     }
-    /// Return the engine itself, if it is the one in this process. It computes the same results
-    /// without the statements. Others keep this default.
+    /// Return the engine itself, if it is the engine in this process. This engine computes the same
+    /// results without the statements. Other engines keep this default.
     fn embedded(&self) -> Option<&DataFusion> {
         None
     }

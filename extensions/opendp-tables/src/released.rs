@@ -23,7 +23,7 @@ pub(crate) struct Exact {
     pub(crate) buckets: Vec<BTreeMap<Group, Vec<u64>>>,
 }
 impl Exact {
-    /// Run a plan: its statements, or what computes the same in this process.
+    /// Run a plan: in this process if possible, and otherwise by its statements.
     pub(crate) fn run(plan: &Plan, engine: &dyn Engine, seed: &str) -> Result<Exact> {
         if let Some(exact) = engine.embedded().and_then(|own| direct::run(plan, own, seed)) {
             return exact;

@@ -54,8 +54,8 @@ impl Plan {
         let buckets = (0..self.buckets.len()).map(|k| printer.bucket(k)).collect();
         Statements { sums, buckets }
     }
-    /// Print the statement that picks the rows, for the engine in this process. Raw columns are as
-    /// the table has them.
+    /// Print the statement that picks the rows, for the engine in this process. A raw column is
+    /// printed without a change of its values.
     pub(crate) fn picked_statement(&self, raw: &[bool]) -> String {
         let printer = Printer { plan: self, dialect: Dialect::DataFusion };
         let picked = self.branches.iter().map(|branch| printer.branch(branch, raw));

@@ -1,5 +1,5 @@
 //! An account with a budget of an epsilon and a delta, for releases that are chosen adaptively. The
-//! composition is tight.
+//! losses compose tightly.
 
 mod document;
 
@@ -24,9 +24,9 @@ pub struct AdaptiveLoss {
     /// `mu^2` is known. This number is known for Gaussian noise, and for choices by Gumbel noise:
     /// see [`mu_squared_of_choices`](super::mu_squared_of_choices).
     pub mu_squared: Option<Exact>,
-    /// A `rho` for which the release is also `rho`-zero-concentrated, if a `rho` below half of
-    /// `mu_squared` is known. Choices by Gumbel noise have such a `rho`. The field `rho` is ignored
-    /// if `mu_squared` is not known.
+    /// A `rho` for which the release is also `rho`-zero-concentrated. It is stated only if it is
+    /// below half of `mu_squared`, as for choices by Gumbel noise. The field `rho` is ignored if
+    /// `mu_squared` is not known.
     pub rho: Option<Exact>,
 }
 /// A share of the budget: the largest allowed loss of a release.
@@ -79,7 +79,7 @@ impl Default for Room {
 /// | filter | pure loss epsilon | Gaussian noise of `mu` |
 /// |---|---|---|
 /// | Gaussian, `S = 0` | [`mu_of_pure`] | `mu^2` |
-/// | three mixed filters, `S` a quarter, half and three quarters of the budget | epsilon or [`mu_of_pure`]: the cost that takes the smaller part of its remaining limit | `mu^2` |
+/// | three mixed filters, `S` a quarter, half and three quarters of the budget | epsilon or [`mu_of_pure`]: the filter charges the loss that takes the smaller part of its remaining limit | `mu^2` |
 /// | simple, `S` the whole epsilon | epsilon | its epsilon at a stated delta |
 /// | concentrated | its `rho` ([`concentrated_rho_of_pure`](super::concentrated_rho_of_pure)) | `rho = mu^2 / 2` |
 ///
@@ -117,9 +117,9 @@ impl Default for Room {
 /// ([`concentrated_rho`](super::concentrated_rho); Canonne, Kamath, Steinke 2020, Proposition 12).
 ///
 /// *Deltas.* A release that is `(e, d)`-DP reveals all data with probability `d` and is `e`-DP
-/// otherwise (Kairouz, Oh, Viswanath 2015). So some release reveals all data with a probability of
-/// at most the sum of the `d`. The account admits releases only as long as this sum is at most `D`.
-/// The simple filter also adds up the deltas of Gaussian noise.
+/// otherwise (Kairouz, Oh, Viswanath 2015). So the probability that some release reveals all data
+/// is at most the sum of the `d`. The account admits releases only as long as this sum is at most
+/// `D`. The simple filter also adds up the deltas of Gaussian noise.
 ///
 /// *Several filters.* Let `E` be a set of transcripts. Let `E_j` be the subset in which filter `j`
 /// is the first filter that has admitted all releases. Let `P` and `Q` be the distributions of the
@@ -130,15 +130,17 @@ impl Default for Room {
 ///
 /// Delta is divided into `D` and the `H_j` when the first release is charged. The division depends
 /// on the kind of this release, and on whether it is the only release. There are no answers at that
-/// time, so the division cannot depend on an answer. Delta has 64 parts. If the first release is a
-/// choice, `D` gets 2 parts, the Gaussian filter 24, each mixed filter 1, the simple filter 3, and
-/// the concentrated filter 32. Otherwise there is no concentrated filter, and the division is as
-/// follows. Compare two fractions for a release: the fraction of the Gaussian filter that the
-/// release takes, and the fraction of the budget's epsilon that the release takes. For Gaussian
-/// noise, the first fraction is smaller. If this holds for the first release, `D` gets 2 parts and
-/// the Gaussian filter gets 56 parts. Each mixed filter gets 1 part, and the simple filter gets 3.
-/// Otherwise `D` gets 40 parts and the Gaussian filter gets 4 parts. Each mixed filter then gets 4
-/// parts, and the simple filter gets 8. A single release gets all of delta.
+/// time, so the division cannot depend on an answer. Delta has 64 parts:
+///
+/// * The account is for a single release: this release gets all of delta.
+/// * The first release is a choice: `D` gets 2 parts, the Gaussian filter 24, each mixed filter 1,
+///   the simple filter 3, and the concentrated filter 32. In all other cases, there is no
+///   concentrated filter.
+/// * The first release has Gaussian noise, or it has a pure loss that takes a smaller fraction of
+///   the Gaussian filter than of the budget's epsilon: `D` gets 2 parts, the Gaussian filter 56,
+///   each mixed filter 1, and the simple filter 3.
+/// * Otherwise: `D` gets 40 parts, the Gaussian filter 4, each mixed filter 4, and the simple
+///   filter 8.
 ///
 /// | releases | composition | adaptivity | theorem |
 /// |---|---|---|---|
@@ -158,8 +160,8 @@ impl Default for Room {
 /// let account = AdaptiveAccount::new(&"1".parse()?, &"1e-6".parse()?, None)?;
 /// let tenth = Share::Fraction("1".parse::<Exact>()?.over(&"10".parse()?));
 /// let mu = account.room(&tenth, Kind::Gaussian)?.mu_squared.to_f64_down().sqrt();
-/// // Ten releases of a count may have Gaussian noise of this scale. Ten shares of epsilon and
-/// // delta would take 41.3.
+/// // Each of ten counts may have Gaussian noise of this scale. With ten even shares of epsilon and
+/// // delta, the scale would be 41.3.
 /// assert!(1.0 / mu < 13.5);
 /// # Ok::<(), opendp_core::Error>(())
 /// ```

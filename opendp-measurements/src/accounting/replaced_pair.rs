@@ -76,7 +76,8 @@ impl ReplacedPair {
     /// scale must be at most [`MAX_SCALE`](DiscreteGaussianPair::MAX_SCALE). Distances of integers
     /// must be integers up to 65536. The rate must be above 0 and below 1.
     pub fn poisson(noise: LogConcaveNoise, added: f64, replaced: f64, rate: f64) -> Result<Self> {
-        // The last number is the largest allowed scale of noise on integers.
+        // The scale, the longest distance in units of the scale, and the largest allowed scale of
+        // noise on integers.
         let (scale, longest, most) = match noise {
             Gaussian | Laplace => (1.0, Self::LONGEST, None),
             DiscreteLaplace { scale } => (scale, Self::LONGEST, Some(f64::INFINITY)),
@@ -194,8 +195,8 @@ impl ReplacedPair {
         }
     }
 
-    /// Return the number `k` of the theorem, the first part of the split of the rate. The result is
-    /// approximate. Epsilon is at least 0.
+    /// Divide the rate into the two parts of the theorem. Return the first part, the number `k`.
+    /// The result is approximate. Epsilon is at least 0.
     pub(super) fn split(&self, epsilon: f64) -> f64 {
         // Search from the output of loss 0 upward. The search ends at the output of the largest
         // loss, or at an output with negligible noise.

@@ -6,19 +6,19 @@ use serde_json::{Value as Json, json};
 
 use super::{Account, SharePair, concentrated_delta, concentrated_epsilon};
 
-/// An account of an epsilon and a delta that is divided into shares before the first release. Each
-/// share has a dominating pair.
+/// An account with a budget of an epsilon and a delta. The budget is divided into shares before the
+/// first release. Each share has a dominating pair.
 ///
 /// An [`AdaptiveAccount`](super::AdaptiveAccount) does not know the kinds of later releases. So it
 /// charges every pure loss as randomized response or as a normal shift, and divides delta among its
-/// filters. Here the kinds are known, and the composition uses the distribution of the loss of each
-/// kind.
+/// filters. A shared account knows the kinds, so it composes the distributions of the losses of
+/// these kinds.
 ///
 /// # What is proved
 ///
-/// Together, the releases are `(epsilon, delta)`-DP for the budget. Each release, its order among
-/// the shares, and the decision to continue may depend on all earlier answers. The shares and their
-/// pairs must not depend on any answer.
+/// Together, the releases are `(epsilon, delta)`-DP for the budget. Three choices may depend on all
+/// earlier answers: the choice of each release, the order in which shares are used, and the
+/// decision to continue. The shares and their pairs must not depend on any answer.
 ///
 /// *Proof.* Let `A` be a set of shares. Claim: the product of the pairs of `A` dominates every
 /// interaction that uses each share of `A` at most once. The proof is by induction over the size of
@@ -32,10 +32,10 @@ use super::{Account, SharePair, concentrated_delta, concentrated_epsilon};
 /// with [`Account`], in both directions.
 ///
 /// There is a second bound. If every release of each share has a known `rho`, the sum of all `rho`
-/// bounds the whole interaction (Bun, Steinke 2016, Lemma 2.3): each `rho` is the same for all
-/// answers. [`concentrated_delta`] converts the sum. It is enough if one of the two bounds is
-/// within the budget. For many choices the second bound is smaller, because the pair of a choice
-/// dominates all mechanisms of its range at once.
+/// bounds the whole interaction (Bun, Steinke 2016, Lemma 2.3), because each `rho` is the same for
+/// all answers. [`concentrated_delta`] converts the sum. It is enough if one of the two bounds is
+/// within the budget. For many choices the second bound is smaller. The reason is that the pair of
+/// a choice dominates all mechanisms of its range at once.
 ///
 /// Discrete Gaussian noise on vectors has no single pair, because shifts of one length can have
 /// different losses. [`Account`] bounds these shares by smoothing, or by a recursion over the worst
@@ -70,7 +70,7 @@ use super::{Account, SharePair, concentrated_delta, concentrated_epsilon};
 /// let SharePair::Choices { range, .. } = account.shares()[0] else { panic!() };
 /// assert!(0.108 < range); // a sixteenth of epsilon is 0.0625
 /// account.charge(0, &SharePair::Choices { range: 0.1, count: 1 })?;
-/// // Two choices of this range are not one choice.
+/// // A share for one choice does not admit two choices.
 /// assert!(account.charge(1, &SharePair::Choices { range: 0.1, count: 2 }).is_err());
 /// # Ok::<(), opendp_core::Error>(())
 /// ```
@@ -111,8 +111,8 @@ impl SharedAccount {
         let reason = "the shares together exceed the budget; make their losses smaller";
         Err(Error::BudgetExceeded(reason.into()))
     }
-    /// Open an account with the largest shares of given proportions. The losses of all `shares` are
-    /// multiplied by their [factor](SharedAccount::factor).
+    /// Open an account with shares of given proportions, as large as the budget allows. The losses
+    /// of all `shares` are multiplied by their [factor](SharedAccount::factor).
     ///
     /// # Errors
     /// The errors of [`new`](SharedAccount::new).
@@ -192,9 +192,9 @@ impl SharedAccount {
     pub fn budget(&self) -> (&Exact, &Exact) {
         (&self.epsilon, &self.delta)
     }
-    /// Return an epsilon and a delta of the used shares, rounded up. These two numbers are valid if
-    /// it was fixed in advance which shares are used. Otherwise only the whole budget is a valid
-    /// bound.
+    /// Return an epsilon and a delta of the used shares, rounded up. These two numbers are a valid
+    /// bound if the set of used shares was fixed in advance. Otherwise only the whole budget is a
+    /// valid bound.
     ///
     /// # Errors
     /// The errors of the computation.
@@ -211,9 +211,10 @@ impl SharedAccount {
         }
         self.loss_of(false, Account::epsilon_below)
     }
-    /// Return an epsilon and a delta of the used or the unused shares. Take the smaller of the two
-    /// bounds, and at most the budget. `bound` computes the epsilon of the composition. Without
-    /// shares, delta is 0.
+    /// Return an epsilon and a delta of the used or the unused shares. `bound` computes the epsilon
+    /// of their composition. If the sum of all `rho` is known, it also gives an epsilon. Return the
+    /// smallest of these epsilons and the budget's epsilon. Without shares, delta is 0. Otherwise,
+    /// delta is the budget's delta.
     fn loss_of(
         &self,
         used: bool,

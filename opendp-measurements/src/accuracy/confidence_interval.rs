@@ -8,8 +8,8 @@ use crate::accuracy;
 
 /// A released number (with noise), or several such numbers.
 ///
-/// There are no intervals around a `usize`, the type of a chosen index. The accuracy of a choice is
-/// a bound on its score.
+/// There are no intervals around a `usize`, the type of a chosen index. For a choice, the accuracy
+/// bounds the difference between the best score and the chosen score.
 pub trait Released: Carrier {
     /// The type that contains the interval of each number.
     type Intervals;

@@ -68,7 +68,7 @@ use crate::{Laplace, NoiseLoss, NoiseNumber, Scale};
 ///
 /// *Scale 0.* The release is a function of the data, so equal data give equal releases.
 ///
-/// *Rounding.* The map rounds the exact rational quotient up to a float, once.
+/// *Rounding.* The map rounds the exact rational quotient up to a float. It rounds only once.
 ///
 /// [`IBig`]: opendp_core::IBig
 /// [`IntegerTable`]: crate::samplers::IntegerTable
@@ -79,8 +79,8 @@ use crate::{Laplace, NoiseLoss, NoiseNumber, Scale};
 /// # Accuracy
 /// For floats, `scale ln(1 / alpha) + 2^k / 2` bounds the error of a release, apart from the
 /// rounding to a float. For integers, the bound is the least integer `a` with
-/// `P[|Z| > a] <= alpha`. The result has one bound for each number. If a vector has unknown length
-/// or is very long, the result has a single bound.
+/// `P[|Z| > a] <= alpha`. The accuracy of a vector is a list with one bound for each number. If the
+/// length of a vector is unknown or very large, the accuracy is a single bound.
 ///
 /// # Errors
 /// * `MakeMeasurement` when `k` is given for integers and is not 0
@@ -114,9 +114,9 @@ where
 /// Make a measurement that adds Laplace noise to each number and states its loss in the measure
 /// `MO`.
 ///
-/// This function is [`make_laplace`] for every measure `MO` for which the metric of the input
-/// states the loss ([`NoiseLoss`]). The arguments, the precondition, the noise and the accuracy are
-/// the same as in [`make_laplace`].
+/// This function is [`make_laplace`] for all measures in which the loss of the noise is known
+/// ([`NoiseLoss`]). The arguments, the precondition, the noise and the accuracy are the same as in
+/// [`make_laplace`].
 ///
 /// # Map
 /// `d_in / scale` in [`MaxDivergence`]. In [`SmoothedMaxDivergence`], the map returns the whole
@@ -141,7 +141,7 @@ where
 /// let sums = Space::new(AtomDomain::<f64>::non_nan(), AbsoluteDistance::<f64>::new())?;
 /// let release = make_laplace_in::<_, _, SmoothedMaxDivergence>(sums, Scale::new(2.0)?, None)?;
 /// let profile = release.map(&1.0)?;
-/// assert_eq!(profile.delta(0.5)?, 0.0); // at epsilon 1 / 2 nothing is left for delta
+/// assert_eq!(profile.delta(0.5)?, 0.0); // at epsilon 1 / 2, delta is 0
 /// assert!((0.22..0.23).contains(&profile.delta(0.0)?)); // 1 - exp(-1 / 4)
 /// # Ok::<(), Error>(())
 /// ```

@@ -55,7 +55,7 @@ struct Column {
 
 #[derive(Clone, Copy, Debug, Default)]
 struct Entry {
-    /// If `V` is at most `2^-31 surely`, every point of the strip is accepted.
+    /// If `V` is at most `surely / 2^31`, every point of the strip is accepted.
     surely: u32,
     /// The probability of the entry, in units of `2^-32`.
     weight: u32,

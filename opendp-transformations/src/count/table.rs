@@ -30,8 +30,9 @@ impl<L: LongKey, V: Default + Copy> Table<L, V> {
     pub(crate) fn new() -> Self {
         Table::with_bits(FIRST_BITS, FIRST_BITS)
     }
-    /// Make an empty table that has few collisions while it contains at most `keys` keys. Either
-    /// all keys have words, or no key has a word; `have_words` states which.
+    /// Make an empty table that has few collisions while it contains at most `keys` keys.
+    /// `have_words` states whether the keys fit one word. This must hold for all keys or for no
+    /// key.
     pub(crate) fn with_room(keys: usize, have_words: bool) -> Self {
         let bits = (usize::BITS - keys.saturating_mul(8).leading_zeros()).max(FIRST_BITS);
         let (words, doubles) = if have_words { (bits, FIRST_BITS) } else { (FIRST_BITS, bits) };
@@ -58,7 +59,7 @@ impl<L: LongKey, V: Default + Copy> Table<L, V> {
     pub(crate) fn len(&self) -> usize {
         self.words.len + self.doubles.len + self.others.len()
     }
-    /// Return the number of keys that have words.
+    /// Return the number of keys that fit one word.
     pub(crate) fn words(&self) -> usize {
         self.words.len
     }
@@ -249,7 +250,7 @@ impl<W: Word, V: Default + Copy> Words<W, V> {
         }
         self.places[self.find(word)].1
     }
-    /// Return the place of a word, or the free place where it belongs.
+    /// Return the place of a word. If the word is absent, return the free place for it.
     #[inline]
     fn find(&self, word: W) -> usize {
         let mask = self.places.len() - 1;

@@ -1,4 +1,4 @@
-//! Several questions whose noise is solved for jointly.
+//! Plans: several questions, and one search for their noise.
 
 mod answers;
 mod choosing;
@@ -32,8 +32,8 @@ use solver::Item;
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Goal {
     /// A weight. The plan minimises the weighted sum of the squares of all errors at
-    /// [`Context::ALPHA`]. If few questions get four times the weight, their errors are about half
-    /// as large.
+    /// [`Context::ALPHA`]. If only a few questions get four times the weight, their errors are
+    /// about half as large.
     Weight(f64),
     /// The largest error, except with probability [`Context::ALPHA`]. The error is in the unit of
     /// the answer, or in ranks for a quantile. For several numbers, the goal applies to each
@@ -41,26 +41,30 @@ pub enum Goal {
     Within(f64),
 }
 
-/// Several questions whose noise is solved for jointly.
+/// Several questions. A plan finds the noise for all of them together.
 ///
-/// The plan solves for the scales of all questions at once, against the composed loss. So each
-/// question gets the budget that its goal needs, instead of an even share. A plan spends nothing
-/// until [`release`](Solved::release).
+/// The plan finds scales for which the composed loss fits the budget. So each question gets the
+/// part of the budget that its goal needs, instead of an even share. A plan spends nothing until
+/// [`release`](Solved::release).
 ///
-/// The [`Split`](super::Split) gives a plan the shares of its questions. If the budget is spent as
-/// you go, a plan has the amount of [`spending`](Plan::spending), or the whole remaining budget.
+/// If the [`Split`](super::Split) has shares, a plan gets the shares of its questions. If the
+/// budget is spent as you go, a plan gets the amount of [`spending`](Plan::spending), or the whole
+/// remaining budget.
 ///
-/// Under an epsilon and a delta, a plan chooses between Laplace and Gaussian noise, and for choices
-/// among candidates between exponential and Gumbel noise. The plan also divides the budget between
-/// pure losses, Gaussian noise and deltas. If nothing was spent before, the scales are within one
-/// percent of the best for these choices. A question about keys that are found has a threshold,
-/// which hides the keys of lower counts. If such a question has a weight, its threshold counts as
-/// an error, beside the error of the noise. The scale, the threshold and the part of delta for
-/// thresholds are then solved together. Later questions then use the same division of the budget.
-/// Otherwise the plan uses the open filters. Then it can need more noise.
+/// Under an epsilon and a delta, a plan also chooses the kind of noise. Numbers get Laplace or
+/// Gaussian noise. Choices among candidates get exponential or Gumbel noise. The plan divides the
+/// budget between pure losses, Gaussian noise and deltas. If nothing was spent before, the scales
+/// are within one percent of the best scales for these kinds of noise, and later questions use the
+/// same division of the budget. If something was spent before, the plan uses the filters that are
+/// still open. It can then need more noise.
 ///
-/// If a plan of weights takes the whole budget, and its noise has at most 16 different losses, the
-/// noise is reduced further. The budget is then divided into shares with the pairs of all releases
+/// A question about keys that are found has a threshold, which hides the keys of lower counts. If
+/// such a question has a weight, its threshold counts as an error, in addition to the error of the
+/// noise. The scale, the threshold and the part of delta for thresholds are then solved together.
+///
+/// The noise is reduced further if the plan takes the whole budget, all its goals are weights, no
+/// question has a threshold, and the noise has at most 16 different losses. The budget is then
+/// divided into shares with the pairs of all releases
 /// ([`SharedAccount`](opendp_measurements::accounting::SharedAccount)), and the distributions of
 /// their losses compose. So plans with choices need less noise. Integers with Gaussian noise then
 /// get discrete Gaussian noise, if it makes the errors smaller. Continuous noise is rounded, which
@@ -79,7 +83,7 @@ pub enum Goal {
 /// let mut plan = context.plan();
 /// let by_city = plan.ask(context.query().column("city").histogram(cities), Goal::Within(50.0))?;
 /// let mean = plan.ask(ages().mean(), Goal::Within(1.0))?;
-/// // What budget would reach this? To know costs nothing.
+/// // Which budget would reach these accuracies? This is free.
 /// let (epsilon, delta) = plan.needs()?;
 /// assert!(epsilon < 1.0 && delta == 1e-6);
 ///
@@ -138,14 +142,14 @@ impl<'c, MO: Accounted> Plan<'c, MO> {
         self.wanted = Some(share.parts);
         self
     }
-    /// Give the plan an id. A plan with an id is charged only once, also after a crash, if a
-    /// [`Journal`](super::Journal) keeps the entries.
+    /// Give the plan an id. If a [`Journal`](super::Journal) keeps the entries, a plan with an id
+    /// is charged only once, even after a crash.
     ///
     /// All releases are charged and recorded before the first release is run. If the process ends
     /// before the record is written, nothing was charged or released, and the plan can be released
-    /// again. If it ends afterwards, the plan stays charged. A later release of a plan with this id
-    /// is then an error, so noise is never drawn a second time. Answers that were not yet used are
-    /// lost. To ask again, pay for a plan with another id.
+    /// again. If the process ends after the record is written, the plan stays charged. A later
+    /// release of a plan with this id is then an error, so noise is never drawn a second time.
+    /// Answers that were not yet used are lost. To ask again, pay for a plan with another id.
     ///
     /// ```
     /// # use opendp_analysis::{Budget, Context, Goal, PrivacyUnit, Split, Table};
@@ -166,7 +170,7 @@ impl<'c, MO: Accounted> Plan<'c, MO> {
         self.id = Some(id.to_owned());
         self
     }
-    /// Add a question: a statistic or a choice, before its noise is solved for.
+    /// Add a question: a statistic or a choice. Its noise is not known yet.
     ///
     /// # Errors
     /// The errors of the steps of the query; `Argument` when the goal is not a positive number, or
@@ -236,9 +240,9 @@ impl<'c, MO: Accounted> Plan<'c, MO> {
     pub fn solve(self) -> Result<Solved<'c, MO>> {
         self.solved(1.0)
     }
-    /// Find the scales of all questions, as [`solve`](Plan::solve) does, but multiply all wanted
-    /// accuracies by the least factor with which these accuracies fit. If some questions have
-    /// weights, wanted accuracies take nine tenths of the share.
+    /// Find the scales of all questions, as [`solve`](Plan::solve) does. If the wanted accuracies
+    /// do not fit, multiply all of them by one factor: the least factor with which they fit. If
+    /// some questions have weights, wanted accuracies take at most nine tenths of the share.
     ///
     /// # Errors
     /// The errors of the account.

@@ -130,7 +130,7 @@ fn the_part_of_a_line_that_a_crash_leaves_is_cut_off_and_a_whole_line_counts() {
         let retry = ledger.release("b", &request("3"), || Ok(1003)).unwrap();
         assert_eq!(retry.repeated(), whole, "{kept} bytes");
         assert_eq!(ledger.history("b").unwrap().len(), 4);
-        // A line that does not follow the last line is not counted, even if it is complete.
+        // A complete line is not counted if it was written after a different last line.
         let other = [&before[..], &after[before.len()..]].concat();
         std::fs::write(&path, other).unwrap();
         assert_eq!(Ledger::open_existing(&path).unwrap().history("b").unwrap().len(), 3);

@@ -1,4 +1,4 @@
-//! Numbers of groups.
+//! Gives each group of rows a number.
 
 use std::cmp::Ordering;
 use std::collections::HashMap;
@@ -14,13 +14,15 @@ use crate::ir::Key;
 use crate::released::Group;
 use crate::{Type, Value};
 
-/// The number of rows that are in no group.
+/// The group number of rows that are in no group.
 pub(crate) const NO_GROUP: u32 = u32::MAX;
 
 /// Gives each group a number.
 pub(crate) struct Groups {
     kinds: Vec<Type>,
-    /// The public keys, and by how much each multiplies the number of a group.
+    /// For each column of public keys: the numbers of the keys, and a factor. If all keys are
+    /// public, the number of a group is the sum of the numbers of its keys, each multiplied by its
+    /// factor.
     public: Vec<Option<(Public, u32)>>,
     /// Whether all keys are public.
     complete: bool,
@@ -34,7 +36,7 @@ struct Found {
 }
 /// The numbers of public keys.
 enum Public {
-    /// Integers that are near to each other: the first one, and the number of each.
+    /// Integers in a short range: the first integer, and the number of each integer.
     Dense(i64, Vec<u32>),
     Whole(HashMap<i64, u32>),
     Text(HashMap<String, u32>),
@@ -74,8 +76,8 @@ impl Groups {
         let found = self.found.lock().unwrap_or_else(PoisonError::into_inner);
         u32::try_from(found.names.len()).ok().filter(|_| self.complete)
     }
-    /// Return the number of the group of each row. Rows without a key, or with one that is not
-    /// public, have none.
+    /// Return the number of the group of each row. The number is [`NO_GROUP`] if a key is null, or
+    /// if a key is not in the list of public keys.
     pub(crate) fn of(&self, columns: &[&ArrayRef], rows: usize) -> Result<Vec<u32>> {
         let mut read = Vec::new();
         for (kind, column) in self.kinds.iter().zip(columns) {
@@ -87,14 +89,15 @@ impl Groups {
         let public = self.of_public(&read, rows);
         if self.complete { Ok(public) } else { self.of_found(&read, &public) }
     }
-    /// Return the numbers that public keys give. Rows with a key that is not public have none.
+    /// Return the numbers that public keys give, or [`NO_GROUP`] for a row with a key that is not
+    /// public.
     fn of_public(&self, columns: &[Column], rows: usize) -> Vec<u32> {
         let mut numbers = vec![0_u32; rows];
         for (key, column) in self.public.iter().zip(columns) {
             let Some((key, factor)) = key else { continue };
             key.each(column, |row, number| {
                 if let Some(all) = numbers.get_mut(row) {
-                    // The product fits: it was computed when the groups were made.
+                    // The sum cannot overflow, because `new` computed the number of all groups.
                     *all = match number {
                         Some(_) if !self.complete => *all,
                         Some(number) if *all != NO_GROUP => *all + number * factor,
@@ -106,7 +109,7 @@ impl Groups {
         numbers
     }
     fn of_found(&self, columns: &[Column], public: &[u32]) -> Result<Vec<u32>> {
-        // Most rows of a batch share their groups with others: these need no lock.
+        // Most rows of a batch are in a group of an earlier row of the batch. They need no lock.
         let mut near: HashMap<Vec<u8>, u32> = HashMap::new();
         let mut name = Vec::new();
         let number = |(row, public): (usize, &u32)| {
@@ -129,7 +132,7 @@ impl Groups {
         };
         public.iter().enumerate().map(number).collect()
     }
-    /// Return the number of a group, and give it one if it has none.
+    /// Return the number of a group. A new group gets the next number.
     fn number(&self, name: &[u8], values: impl FnOnce() -> Vec<Value>) -> Result<u32> {
         let mut found = self.found.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(number) = found.numbers.get(name) {
@@ -141,7 +144,7 @@ impl Groups {
         found.numbers.insert(name.to_vec(), number);
         Ok(number)
     }
-    /// Return the place of each group in the order of the keys, which is that of SQL.
+    /// Return the place of each group in the order of the keys. SQL uses the same order.
     pub(crate) fn ranks(&self) -> Vec<u32> {
         let found = self.found.lock().unwrap_or_else(PoisonError::into_inner);
         let mut sorted: Vec<(&Vec<Value>, usize)> = found.names.iter().zip(0..).collect();
@@ -207,7 +210,7 @@ impl Public {
             _ => Public::Whole(whole),
         })
     }
-    /// Pass the number of the key of each row on.
+    /// Call `found` with each row and the number of the key of this row.
     fn each(&self, column: &Column, mut found: impl FnMut(usize, Option<u32>)) {
         match (self, column) {
             (Public::Text(numbers), Column::Text(texts)) => {
@@ -235,7 +238,7 @@ impl Public {
     }
 }
 impl Column {
-    /// Append a key to the name of its group, unless it is null.
+    /// Append a key to the name of its group. Return `false` if the key is null.
     fn write(&self, row: usize, name: &mut Vec<u8>) -> bool {
         match self {
             Column::Whole(keys) if keys.is_valid(row) => {
@@ -260,7 +263,7 @@ impl Column {
         }
     }
 }
-/// Read a column as a type.
+/// Convert a column to a type.
 pub(crate) fn as_type(column: &ArrayRef, kind: &DataType) -> Result<ArrayRef> {
     if column.data_type() == kind {
         return Ok(column.clone());

@@ -1,13 +1,14 @@
 //! Lots that decide which rows of an id are kept.
 //!
-//! A lot is a pseudo-random permutation of the integers below the prime `2^31 - 1`, keyed by the
-//! seed of the query, at the id and a place. It alternates additions of secret keys with the fifth
-//! power, which permutes these integers because 5 does not divide `2^31 - 2`. Albrecht, Grassi,
-//! Rechberger, Roy and Tiessen 2016 (MiMC) study such permutations. All steps are additions,
-//! products and remainders of integers below `2^63`, so SQL computes the same lots on every engine.
+//! A lot is a pseudo-random integer below the prime `2^31 - 1`. It is computed from an id, a place,
+//! and keys that are derived from the seed of the query. The computation alternates two steps: it
+//! adds a secret key, and it takes the fifth power. The fifth power permutes the integers below the
+//! prime, because 5 does not divide `2^31 - 2`. Albrecht, Grassi, Rechberger, Roy and Tiessen 2016
+//! (MiMC) study such permutations. All steps are additions, products and remainders of integers
+//! below `2^63`, so SQL computes the same lots on every engine.
 //!
-//! Privacy does not depend on lots: the bound on what an individual changes holds for each of them.
-//! They only make the choice of rows fair.
+//! Privacy does not depend on lots. The bound on the change by an individual holds for all lots.
+//! Lots only make the choice of rows fair.
 
 use sha2::{Digest, Sha256};
 
@@ -32,11 +33,11 @@ impl Lots {
         }
         Lots(keys)
     }
-    /// Return the keys, as SQL takes them.
+    /// Return the keys, for statements in SQL.
     pub(crate) fn keys(&self) -> [i64; KEYS] {
         self.0
     }
-    /// Return what the lots of an id have in common.
+    /// Compute the part that is the same for all lots of an id.
     pub(crate) fn of_id(&self, id: i64) -> u64 {
         let part = |part: i64, k: usize| (part % PRIME + PRIME + self.0[k]).cast_unsigned();
         let (low, high) = (part(id, 0), part(id / PRIME, 1));
@@ -60,16 +61,16 @@ impl Lots {
         lots
     }
 }
-/// Return the fifth power of an integer from 0 to before the prime.
+/// Return the remainder of the fifth power of an integer that is at least 0 and below the prime.
 fn power(x: u64) -> u64 {
     let square = remainder(x * x);
     remainder(remainder(square * square) * x)
 }
-/// Return the remainder of an integer from 0 to before the square of the prime. A division takes
-/// longer.
+/// Return the remainder of an integer that is at least 0 and below the square of the prime. This is
+/// faster than a division.
 fn remainder(x: u64) -> u64 {
     const LAST: u64 = PRIME.cast_unsigned();
-    // `2^31` leaves the remainder 1. This is less than twice the prime.
+    // The remainder of `2^31` is 1. This is less than twice the prime.
     let folded = (x & LAST) + (x >> 31);
     // To subtract the prime is to add 1 and to drop the bit of `2^31`.
     (folded + (folded + 1 >> 31)) & LAST
@@ -112,7 +113,8 @@ mod tests {
             assert_eq!(root, x);
         }
     }
-    /// Two of five rows are chosen: each of the ten pairs as often, for ids that count up.
+    /// Two of five rows are chosen, for many ids. Each of the ten pairs is chosen about equally
+    /// often.
     #[test]
     fn every_choice_of_rows_is_as_likely() {
         for seed in ["0123456789abcdef", "x", ""] {

@@ -1,4 +1,4 @@
-//! Rows of individuals, packed into few words, so that they are moved and compared fast.
+//! Rows of individuals, packed into few words. Such rows are fast to move and to compare.
 
 use super::groups::NO_GROUP;
 use super::order::Keyed;
@@ -31,8 +31,9 @@ pub(crate) struct Field {
     most: i64,
 }
 impl Field {
-    /// Return the bits of a number. A number out of range becomes the nearest one in range: no row
-    /// can have it, and if one did, sums would still change by no more than the ranges allow.
+    /// Return the bits of a number. A number out of range becomes the nearest number in range. No
+    /// row has a number out of range. If a row had one, a sum would still change by at most what
+    /// the ranges allow.
     fn bits(&self, number: i64) -> u64 {
         let inside = number.max(self.least).min(self.most);
         inside.wrapping_sub(self.least).cast_unsigned() << self.shift
@@ -43,7 +44,7 @@ impl Field {
         (word >> self.shift & self.mask).cast_signed().wrapping_add(self.least)
     }
 }
-/// Where the numbers of rows are.
+/// The places of the numbers of a row in its words.
 #[derive(Clone, Debug)]
 pub(crate) struct Packing {
     group: Field,
@@ -53,8 +54,8 @@ pub(crate) struct Packing {
     pub(crate) words: usize,
 }
 impl Packing {
-    /// Give bits to the numbers of `groups` groups, or of any number of groups, and then to values
-    /// in these ranges.
+    /// Assign bits to the number of the group, and then to values in these ranges. `groups` is the
+    /// number of groups, if it is known.
     pub(crate) fn new(groups: Option<u32>, ranges: &[(i64, i64)]) -> Packing {
         let last = groups.map_or(NO_GROUP, |groups| groups.saturating_sub(1));
         let (mut word, mut used) = (1, 0);

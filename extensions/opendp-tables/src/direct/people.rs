@@ -1,20 +1,21 @@
-//! The choice of the rows of an individual that are kept.
+//! Chooses which rows of an individual are kept.
 
 use super::lots::{BLOCK, Lots};
 use super::order::{Keyed, ordered};
 
-/// How much of each individual is kept.
+/// The largest numbers of rows and groups that are kept of each individual.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Limits {
-    /// All rows.
+    /// The limit on all rows.
     pub(crate) rows: u64,
-    /// The rows of one group.
+    /// The limit on the rows of one group.
     pub(crate) per_group: u64,
-    /// The groups.
+    /// The limit on the groups.
     pub(crate) groups: u64,
 }
 impl Limits {
-    /// Whether these rows of one individual, in so many groups at most, are all kept.
+    /// Whether an individual with this many rows certainly keeps all of them. The number of groups
+    /// is at most the number of rows.
     fn keep_all(self, rows: usize) -> bool {
         let rows = rows as u64;
         rows <= self.rows && rows <= self.per_group && rows <= self.groups
@@ -72,7 +73,7 @@ impl Draw {
         items.truncate(start + limit);
     }
 }
-/// Chooses rows of one individual after the other.
+/// Chooses rows, for one individual after the other.
 pub(crate) struct Choice<T> {
     limits: Limits,
     lots: Lots,
@@ -135,7 +136,7 @@ impl<T: Keyed> Choice<T> {
             self.keep_places(of_id, start, self.limits.per_group);
         }
     }
-    /// Of the places from a position on, keep those of the rows with the smallest lots.
+    /// Among the places from `start` on, keep the places of the rows with the smallest lots.
     fn keep_places(&mut self, of_id: u64, start: usize, limit: u64) {
         let lots = self.lots;
         let of_rows = |places| lots.of_rows(of_id, places);
@@ -225,7 +226,7 @@ mod tests {
         let mut rows: Vec<Row> =
             (0..4000_i64).map(|k| (k * k % 7, (k * k % 4) as u32, k % 13)).collect();
         let limits = Limits { rows: 40, per_group: 15, groups: 3 };
-        // The rows of all ids are those of each id on its own.
+        // The rows that are kept of each single id, together.
         let mut alone: Vec<(u32, i64)> = (0..7)
             .flat_map(|id| {
                 let own: Vec<_> = rows.iter().copied().filter(|row| row.0 == id).collect();

@@ -122,7 +122,7 @@ impl<const N: usize> Part<N> {
         }
         counts
     }
-    /// Forget all rows from a shard on.
+    /// Forget the rows of a shard and of all later shards.
     pub(crate) fn forget_from(&mut self, shard: usize) {
         for shard in self.shards.iter_mut().skip(shard) {
             self.slabs.free.append(&mut shard.chunks);
@@ -193,9 +193,10 @@ impl<const N: usize> Sorter<N> {
         for bucket in 0..1 << bits {
             self.starts[bucket + 1] += self.starts[bucket];
         }
-        // All rows are written below, so rows of the shard before do not matter.
+        // All rows are overwritten below. So the rows of an earlier shard have no effect.
         self.rows.resize(count, [0; N]);
-        // While rows are placed, a start moves to the end of its bucket, where the next one begins.
+        // Each row that is placed moves the start of its bucket by one. In the end, the start of a
+        // bucket is at the end of this bucket, where the next bucket begins.
         for rows in rows() {
             for row in rows {
                 let next = &mut self.starts[bucket_of(id_of(row), bits)];

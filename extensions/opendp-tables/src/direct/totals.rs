@@ -11,7 +11,7 @@ pub(crate) struct Totals<'a> {
     layout: &'a Layout<'a>,
     /// The number of rows of each group.
     rows: Vec<u64>,
-    /// For each group, a number of each sum. Sums that count rows stay 0.
+    /// For each group, the value of each sum. A sum that counts rows stays 0.
     sums: Vec<i128>,
     /// For each quantile and group, the number of rows in each bucket.
     buckets: Vec<Vec<Vec<u64>>>,
@@ -24,7 +24,7 @@ impl<'a> Totals<'a> {
         let by_ids = layout.sums.iter().any(|slot| matches!(slot, Slot::Ids | Slot::IdsWith(_)));
         Totals { layout, rows: Vec::new(), sums: Vec::new(), buckets, by_ids }
     }
-    /// Make room for the groups up to a number.
+    /// Make room for all groups up to this number. Return the number as a place.
     fn reach(&mut self, group: u32) -> usize {
         let place = group as usize;
         if self.rows.len() <= place {
@@ -33,7 +33,7 @@ impl<'a> Totals<'a> {
         }
         place
     }
-    /// Add all rows that have a group. Values are by column.
+    /// Add all rows that have a group. `values` has one list for each stored value.
     pub(crate) fn add_all(&mut self, groups: &[u32], values: &[Vec<i64>]) {
         let some = groups.iter().copied().filter(|group| *group != super::groups::NO_GROUP);
         let Some(most) = some.clone().max() else { return };
@@ -145,7 +145,7 @@ impl<'a> Totals<'a> {
         let mut exact = Exact::default();
         let width = self.layout.sums.len();
         if width > 0 && !grouped {
-            // Without keys there is one group, also if it has no rows.
+            // Without keys there is one group, even if it has no rows.
             exact.sums.insert(Vec::new(), vec![IBig::ZERO; width]);
         }
         for ((name, rows), place) in names.iter().zip(&self.rows).zip(0_usize..) {

@@ -1,7 +1,7 @@
 //! The integers that rows add to sums, and the buckets of quantiles.
 //!
-//! They are those that the statements of `sql` compute, bit for bit: each function names the
-//! expression that it stands for.
+//! These numbers equal the numbers that the statements of `sql` compute, bit for bit. The comment
+//! of a function states the SQL expression, or the function of `sql`, that it replaces.
 
 use datafusion::arrow::array::{Array, ArrayRef, AsArray, BooleanArray, PrimitiveArray};
 use datafusion::arrow::datatypes::{ArrowPrimitiveType, DataType, Float64Type, Int64Type};
@@ -12,11 +12,11 @@ use crate::Type;
 use crate::engine::failed;
 use crate::ir::{Addend, Buckets, Lattice, Plan, Row, Sum};
 
-/// What a column of the picked rows is.
+/// A column of the picked rows: its type, and whether it was changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Picked {
     pub(crate) kind: Type,
-    /// Whether floats are as the table has them: NaN is not null yet, for example.
+    /// Whether floats are unchanged values of the table. For example, NaN is not yet null.
     pub(crate) raw: bool,
 }
 /// Describe the picked columns, if all branches agree.
@@ -32,7 +32,7 @@ pub(crate) fn picked(plan: &Plan) -> Option<Vec<Picked>> {
     (0..first.columns.len()).map(describe).collect()
 }
 
-/// Where the value of a sum is.
+/// What each row or each id adds to a sum.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Slot {
     /// Each row adds 1.
@@ -44,7 +44,7 @@ pub(crate) enum Slot {
     /// Each id adds 1 if a stored value is not 0.
     IdsWith(usize),
 }
-/// The values that are stored with each row: those of sums, and then the buckets.
+/// The values that are stored with each row: first the values of sums, then the buckets.
 pub(crate) struct Layout<'a> {
     plan: &'a Plan,
     columns: Vec<Picked>,
@@ -74,8 +74,8 @@ impl<'a> Layout<'a> {
     pub(crate) fn places(&self, quantile: usize) -> usize {
         self.plan.buckets.get(quantile).map_or(0, |buckets| 2 * buckets.candidates.len() + 1)
     }
-    /// Return the least and the largest number that each stored value can be. The value of a null
-    /// is 0, or -1 for a bucket.
+    /// Return the range of each stored value: its least and its largest number. A null is stored as
+    /// 0, or as -1 for a bucket.
     pub(crate) fn ranges(&self) -> Vec<(i64, i64)> {
         let stored = self.plan.sums.iter().zip(&self.sums);
         let stored = stored.filter(|(_, slot)| !matches!(slot, Slot::Rows | Slot::Ids));
@@ -136,7 +136,7 @@ impl<'a> Layout<'a> {
         let known = |row: usize| nulls.as_ref().is_none_or(|nulls| nulls.is_valid(row));
         Ok((0..column.len()).map(|row| i64::from(known(row))).collect())
     }
-    /// `on_lattice`, with a function of the point.
+    /// `on_lattice`, and then a function of the lattice point.
     fn points(
         &self,
         place: usize,
@@ -171,7 +171,7 @@ impl<'a> Layout<'a> {
             _ => Err(failed()),
         }
     }
-    /// `search`, with -1 for null.
+    /// `search`, or -1 for a null.
     fn buckets_of(&self, buckets: &Buckets, columns: &[ArrayRef]) -> Result<Vec<i64>> {
         let (picked, column) = self.column(buckets.column, columns)?;
         let candidates = &buckets.candidates;

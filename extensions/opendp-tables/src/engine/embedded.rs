@@ -50,12 +50,12 @@ pub struct DataFusion {
     runtime: Arc<Runtime>,
     /// The plan that runs now, or the last plan.
     running: Mutex<Option<Arc<dyn ExecutionPlan>>>,
-    /// Whether plans run as the statements that every engine takes.
+    /// Whether plans run as portable statements.
     portable: bool,
-    /// About how many bytes the rows of individuals may take.
+    /// The approximate number of bytes that the rows of individuals may take.
     memory: usize,
 }
-/// About how many bytes the rows of individuals may take, unless it is stated.
+/// The approximate number of bytes that the rows of individuals may take by default.
 const MEMORY: usize = 3 << 30;
 impl std::fmt::Debug for DataFusion {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -86,8 +86,8 @@ impl DataFusion {
         let (runtime, running) = (Arc::new(runtime), Mutex::new(None));
         Ok(DataFusion { context, runtime, running, portable: true, memory: MEMORY })
     }
-    /// Run plans as the statements that every engine takes. The results are the same, bit for bit;
-    /// it takes longer, and memory for sorting when limits of ids are enforced.
+    /// Run plans as statements that every engine accepts. The results are the same, bit for bit.
+    /// But a run takes longer, and needs memory for sorting if limits of ids are enforced.
     #[must_use]
     pub fn portable(self) -> Self {
         DataFusion { portable: true, ..self }
@@ -112,7 +112,7 @@ impl DataFusion {
         *self.running.lock().unwrap_or_else(PoisonError::into_inner) = Some(plan.clone());
         Ok(plan)
     }
-    /// Run a statement, and pass its batches on as they come, from several threads.
+    /// Run a statement. When a batch arrives, pass it to `each`. Several threads do this.
     pub(crate) fn scan(
         &self,
         statement: &str,

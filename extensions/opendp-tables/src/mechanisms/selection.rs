@@ -27,9 +27,10 @@ pub(crate) struct Selection {
 /// The constructor of the release.
 ///
 /// Compare it with `make_laplace_threshold` at the same scale and threshold `T`. Let `q` be
-/// `exp(-1 / scale)`, and let an individual change a count by at most `d`. Here the delta of one
-/// key is `q^(T - d) (1 - q^d) / (1 + q - 2 q^T)`, and there it is `q^(T - d) / (1 + q)`. The first
-/// one is smaller if `T` exceeds `d`. So the least threshold here is at most the one there.
+/// `exp(-1 / scale)`, and let an individual change a count by at most `d`. The delta of one key is
+/// `q^(T - d) (1 - q^d) / (1 + q - 2 q^T)` for this constructor, and `q^(T - d) / (1 + q)` for
+/// `make_laplace_threshold`. The first delta is smaller if `T` exceeds `d`. So this constructor
+/// never needs a larger threshold than `make_laplace_threshold`.
 const THRESHOLD: &str = "make_truncated_laplace_threshold";
 /// A threshold at which the delta is practically 0.
 const FAR: f64 = (1_u64 << 52) as f64;

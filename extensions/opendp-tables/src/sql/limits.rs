@@ -1,9 +1,9 @@
 //! Print the limits of each id as window functions.
 //!
-//! The rows of an id get places in the order of their values, and lots by their places. Rows with
-//! equal values are interchangeable. So what is kept of an id depends on the seed, the id and its
-//! rows as a set, and all choices are equally likely. The lots of whole ids are those of the module
-//! `lots`; those of other ids are hashes.
+//! The rows of an id are numbered by places, in the order of their values. Each place has a lot.
+//! Rows with equal values are interchangeable. So the choice of rows depends on the seed, the id
+//! and its rows, and not on the order in which rows arrive. All choices are equally likely. The
+//! module `lots` computes the lots of ids that are integers. The lots of other ids are hashes.
 
 use std::fmt::Write as _;
 
@@ -11,10 +11,11 @@ use crate::direct::lots::{KEYS, Lots, PRIME};
 use crate::ir::{Bounding, Key, Plan};
 use crate::{Dialect, Type};
 
-/// Where the secret seed of a statement goes. Statements are shown with this in its place.
+/// The text that stands for the secret seed. Statements are shown with this text.
 const SEED: &str = "md5('<seed>'";
 
-/// Put the seed into a statement. Quotes in literals and names are doubled, so none is replaced.
+/// Put the seed into a statement. In literals and names, quotes are doubled. So they do not contain
+/// the replaced texts.
 pub(crate) fn seeded(statement: &str, seed: &str) -> String {
     let text = statement.replace(SEED, &format!("md5('{}'", seed.replace('\'', "''")));
     let keys = Lots::of_seed(seed).keys();
@@ -91,7 +92,7 @@ struct Limits {
     grouped: bool,
 }
 impl Limits {
-    /// List all columns, some more, and some that are there if the number of groups has a limit.
+    /// List all columns, and the columns `more`. If groups are limited, also list `of_groups`.
     fn with(&self, more: &[&str], of_groups: &[&str]) -> String {
         let of_groups = if self.grouped { of_groups } else { &[] };
         let places = if self.grouped { &["place", "group_place"][..] } else { &["place"] };
@@ -110,7 +111,7 @@ impl Limits {
         };
         format!(",\n__placed AS (SELECT {}, {rows} AS place{groups} FROM __rated)", self.columns)
     }
-    /// Draw the lots of whole ids, as `Lots` does.
+    /// Draw the lots of ids that are integers, as `Lots` does.
     fn whole_lots(&self, text: &mut String) {
         let prime = integer(PRIME);
         let power = |x: &str| {
@@ -173,8 +174,8 @@ impl Limits {
 mod tests {
     use super::*;
 
-    /// Return the text of the first literal from a place of a statement on. Within a literal, two
-    /// quotes are one.
+    /// Return the text of the first literal of a statement. Within a literal, two quotes stand for
+    /// one quote.
     fn literal(statement: &str) -> String {
         let mut rest = statement.split('\'').skip(1);
         let mut text = rest.next().unwrap().to_owned();
@@ -192,7 +193,8 @@ mod tests {
         for seed in ["plain", "it's", "') FROM u; --", "''", "CAST('<seed 0>' AS BIGINT)"] {
             let put = seeded(&statement, seed);
             assert_eq!(literal(&put), seed, "{put}");
-            // Everything after the literal is as without quotes in the seed, but for the key.
+            // Quotes in the seed do not change the text after the literal. Only the key is
+            // replaced.
             assert!(put.contains(" || '|' || id), CAST('"), "{put}");
             assert!(!put.ends_with(&format!("{} FROM t", key_at(0))), "{put}");
         }

@@ -173,7 +173,8 @@ impl Magnitude {
     }
 }
 
-/// Print a column moved into bounds and rounded to a lattice, minus the centre; 0 for null.
+/// Print a column as a number of steps: its value is moved into bounds, rounded to a lattice, and
+/// reduced by the centre. A null gives 0.
 pub(crate) fn on_lattice(
     column: usize,
     kind: Option<Type>,

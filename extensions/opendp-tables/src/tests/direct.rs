@@ -120,7 +120,7 @@ fn the_seed_decides_which_rows_are_kept() {
     assert_eq!(run("1"), run("1"));
     assert_ne!(run("1"), run("2"));
 }
-/// Ids that are text run as statements, whose lots are hashes.
+/// If ids are text, the plan runs as statements, and the lots are hashes.
 #[test]
 fn ids_that_are_text_are_limited_too() {
     let mut described = described(PrivacyUnit::id("town", 3).per_group(2, 2));

@@ -1,5 +1,6 @@
-//! The claimed sensitivity is never exceeded: random tables, random neighbours by one individual,
-//! random queries. `OPENDP_TABLES_QUERIES` sets the number of queries.
+//! Check that the claimed sensitivity is never exceeded. The tables and the queries are random, and
+//! so are the neighbours, which differ in one individual. `OPENDP_TABLES_QUERIES` sets the number
+//! of queries.
 
 use std::collections::BTreeMap;
 

@@ -88,7 +88,8 @@ impl<'a, F: Field> Heats<'a, F> {
         Ok(self.left)
     }
 
-    /// In a range of a block, find the first candidate that can be among the best without a hit.
+    /// Search a range of a block, in which no candidate has a hit. Return the first candidate that
+    /// can still be among the `k` largest.
     #[inline]
     fn find_open(&self, some: Range<usize>, block: usize) -> Option<usize> {
         match self.open {

@@ -13,8 +13,8 @@ const MU_OF_PURE: f64 = 1.253_314_137_315_500_3;
 const ROOM: f64 = 1.0 + 1e-8;
 /// The number of trial values for the part of epsilon that pure losses get.
 const TRIALS: u32 = 512;
-/// The number of intervals between the nodes at which the room of Gaussian noise is computed.
-/// Between nodes the room is interpolated.
+/// The room of Gaussian noise is computed at nodes, and interpolated between them. This is the
+/// number of intervals between the nodes.
 const NODES: u32 = 12;
 
 /// One kind of noise for a question.

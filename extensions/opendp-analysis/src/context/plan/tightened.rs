@@ -13,8 +13,8 @@ use super::{Plan, Setting};
 const MOST_PAIRS: usize = 16;
 /// Noise is changed only if the sum of squared errors becomes smaller by at least this share.
 const GAIN: f64 = 1e-5;
-/// The noise of each release is larger than that of its share by this factor. So the rounding of
-/// losses does not exceed the share.
+/// The noise of each release is larger than the noise of its share by this factor. So the rounding
+/// of losses does not exceed the share.
 const SLACK: f64 = 1.0 + 1e-9;
 /// The mean square error of rounding to an integer.
 const ROUNDING: f64 = 1.0 / 12.0;
