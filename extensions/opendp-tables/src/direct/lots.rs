@@ -73,7 +73,7 @@ fn remainder(x: u64) -> u64 {
     // The remainder of `2^31` is 1. This is less than twice the prime.
     let folded = (x & LAST) + (x >> 31);
     // To subtract the prime is to add 1 and to drop the bit of `2^31`.
-    (folded + (folded + 1 >> 31)) & LAST
+    (folded + ((folded + 1) >> 31)) & LAST
 }
 
 #[cfg(test)]
