@@ -78,7 +78,7 @@ pub struct Loss {
     /// The losses of several releases that are charged together.
     members: Vec<Loss>,
     /// The filters of an unspent budget, if the releases were planned for all of it.
-    opening: Option<Opening>,
+    opening: Option<Box<Opening>>,
 }
 impl Loss {
     /// Make a loss in pure differential privacy from text. The loss is exactly the written number.
@@ -295,7 +295,7 @@ impl Loss {
         let amounts = self.parts.iter().chain(self.others());
         let own = amounts.map(Exact::to_string).collect::<Vec<_>>().join(" ");
         let members = self.members.iter().map(Loss::to_text);
-        let opening = self.opening.iter().map(Opening::to_text);
+        let opening = self.opening().map(Opening::to_text);
         std::iter::once(own).chain(members).chain(opening).collect::<Vec<_>>().join(TOGETHER)
     }
     pub(crate) fn from_text(notion: Notion, text: &str) -> Result<Self> {
@@ -309,7 +309,7 @@ impl Loss {
             }
             let own = Loss::from_text(notion, own)?;
             let whole = if found.is_empty() { own } else { own.with_members(found)? };
-            return Ok(Loss { opening, ..whole });
+            return Ok(Loss { opening: opening.map(Box::new), ..whole });
         }
         let mut parts = text.split(' ').map(read).collect::<Result<Vec<Exact>>>()?;
         // Beside an epsilon and a delta, there can be a `mu^2`, and then a `rho`. Older versions

@@ -53,7 +53,7 @@ impl Loss {
     pub fn reserving(self, total: &Loss, pure: &Exact, deltas: &Exact) -> Result<Self> {
         let (epsilon, delta) = total.epsilon_and_delta()?;
         let filters = AdaptiveAccount::reserving(&epsilon, &delta, pure, deltas)?;
-        Ok(Loss { opening: Some(Opening { filters, charged: false }), ..self })
+        Ok(Loss { opening: Some(Box::new(Opening { filters, charged: false })), ..self })
     }
     /// Spend an unspent budget on releases with known pairs. `self` is the loss of these releases
     /// [together](Loss::together), and `total` is the budget. Pair `i` dominates release `i`.
@@ -75,11 +75,11 @@ impl Loss {
         SharedAccount::new(&epsilon, &delta, pairs)?;
         let mut filters = AdaptiveAccount::reserving(&epsilon, &delta, &epsilon, &delta)?;
         filters.charge(&AdaptiveLoss { epsilon, delta, mu_squared: None, rho: None })?;
-        Ok(Loss { opening: Some(Opening { filters, charged: true }), ..self })
+        Ok(Loss { opening: Some(Box::new(Opening { filters, charged: true })), ..self })
     }
     /// Return the filters that the loss opens.
     pub(crate) fn opening(&self) -> Option<&Opening> {
-        self.opening.as_ref()
+        self.opening.as_deref()
     }
     /// Return the epsilon and the delta of a budget. Each is the larger of the stated amount and
     /// its nearest float.
