@@ -75,6 +75,7 @@ mod metric;
 mod metrics;
 mod migration;
 mod neighbours;
+pub mod order;
 pub mod random;
 mod registration;
 pub mod search;

@@ -1,11 +1,10 @@
 //! A quantile, chosen from a list of candidates.
 
-use std::cmp::Ordering;
-
 use opendp_core::arith::{Directed, InfCast, Number};
 use opendp_core::{
     Atom, AtomDomain, DatasetMetric, Error, Function, MaxDivergence, Measurement, MetricOn,
-    RangeDistance, Result, Space, TheMeasure, VectorDomain, ZeroConcentratedDivergence, register,
+    RangeDistance, Result, Space, TheMeasure, VectorDomain, ZeroConcentratedDivergence, order,
+    register,
 };
 use opendp_measurements::{Scale, SelectionMeasure, make_noisy_max};
 use opendp_transformations::{Alpha, make_quantile_score_candidates};
@@ -100,7 +99,7 @@ where
     M: DatasetMetric + MetricOn<VectorDomain<AtomDomain<T>>>,
     MO: SelectionMeasure,
 {
-    let candidates = sorted(candidates)?;
+    let candidates = sorted(&candidates)?;
     // A difference of `unit` between two scores stands for one row.
     let unit = f64::inf_cast(alpha.denominator(input.domain().size()))?;
     let scale = Scale::new(scale.value().inf_mul(unit)?)?;
@@ -122,12 +121,11 @@ register! {
 
 /// Check that no candidate is NaN, and sort the candidates. The scoring step rejects equal
 /// candidates.
-pub(crate) fn sorted<T: Number>(mut candidates: Vec<T>) -> Result<Vec<T>> {
+pub(crate) fn sorted<T: Number>(candidates: &[T]) -> Result<Vec<T>> {
     if candidates.iter().any(|candidate| candidate.is_nan()) {
         return Err(Error::MakeTransformation("candidates: found NaN, expected numbers".into()));
     }
-    candidates.sort_by(|a, b| a.partial_cmp(b).unwrap_or(Ordering::Equal));
-    Ok(candidates)
+    Ok(order::sorted(candidates))
 }
 
 #[cfg(test)]

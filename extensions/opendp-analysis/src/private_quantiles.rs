@@ -320,7 +320,7 @@ struct Points<T> {
 }
 impl<T: Number> Points<T> {
     fn new(candidates: Vec<T>) -> Result<Self> {
-        let candidates = sorted(candidates)?;
+        let candidates = sorted(&candidates)?;
         let equal = |pair: &[T]| pair[0].partial_cmp(&pair[1]) == Some(Ordering::Equal);
         if candidates.is_empty() || candidates.windows(2).any(equal) {
             let reason = "candidates: expected at least one number, and no number twice";

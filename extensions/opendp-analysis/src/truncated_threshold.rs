@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::hash::BuildHasher;
 
 use opendp_core::arith::{Directed, DirectedFloat, InfCast, Integer};
+use opendp_core::order::places;
 use opendp_core::random::{NoEntropy, RandomSource, with_secure};
 use opendp_core::{
     AbsoluteDistance, Approximate, Atom, AtomDomain, Distance, Error, Function, HashableAtom,
@@ -196,14 +197,15 @@ impl Truncated {
             }
         }
     }
-    /// Return the noisy counts that reach their thresholds. A count of 0 stands for an absent key.
-    fn noisy_counts(&self, counts: &[i128]) -> Result<Vec<Option<i128>>> {
+    /// Return the places and the noisy counts that reach their thresholds. A count of 0 stands for
+    /// an absent key.
+    fn kept(&self, counts: &[i128]) -> Result<Vec<(usize, i128)>> {
         with_secure(|source| {
-            let noisy = |count: &i128| match count {
-                0 => Ok(None),
-                count => Ok(self.noisy(*count, source)?),
-            };
-            counts.iter().map(noisy).collect()
+            let mut kept = Vec::new();
+            for (place, count) in counts.iter().enumerate().filter(|(_, count)| **count != 0) {
+                kept.extend(self.noisy(*count, source)?.map(|noisy| (place, noisy)));
+            }
+            Ok(kept)
         })
     }
     fn release<K: HashableAtom, V: Integer>(
@@ -213,17 +215,15 @@ impl Truncated {
         let (keys, counts): (Vec<&K>, Vec<&V>) = counts.iter().unzip();
         let counts: Vec<i128> =
             counts.into_iter().map(|count| whole(*count)).collect::<Result<_>>()?;
-        let noisy = self.noisy_counts(&counts)?;
-        let kept = keys.into_iter().zip(noisy).filter_map(|(key, noisy)| Some((key, noisy?)));
+        let kept = self.kept(&counts)?;
         // The order of the new map depends only on its keys.
-        let mut released = HashMap::new();
-        let mut ordered: Vec<_> =
-            kept.map(|entry: (&K, i128)| (released.hasher().hash_one(entry.0), entry)).collect();
-        ordered.sort_unstable_by_key(|(hash, _)| *hash);
-        released.reserve(ordered.len());
-        let entry =
-            |(_, (key, noisy)): (u64, (&K, i128))| (key.clone(), V::saturating_from_i128(noisy));
-        released.extend(ordered.into_iter().map(entry));
+        let mut released = HashMap::with_capacity(kept.len());
+        let hashes: Vec<u64> =
+            kept.iter().map(|(place, _)| released.hasher().hash_one(keys[*place])).collect();
+        for next in places(kept.len(), &|left, right| hashes[left].cmp(&hashes[right])) {
+            let (place, noisy) = kept[next];
+            released.insert(keys[place].clone(), V::saturating_from_i128(noisy));
+        }
         Ok(released)
     }
     fn loss(&self, (parts, sum, largest): (u32, i128, i128)) -> Result<(f64, f64)> {

@@ -1,6 +1,6 @@
 //! The questions of a study, and their answers from a context.
 
-use opendp_core::{Atom, Carrier, Codec, Error, Result};
+use opendp_core::{Atom, Carrier, Codec, Error, Result, order};
 use opendp_measurements::{Released, confidence_interval_of_each};
 use opendp_transformations::Key;
 use serde_json::Value as Json;
@@ -153,9 +153,9 @@ where
         let question = MO::count_by(cells)?;
         let mut answer = self.answer_of(&question, asked);
         if let Some(counts) = self.spend(question)? {
-            let mut counts: Vec<(T, i64)> = counts.value.into_iter().collect();
-            counts.sort_by(|a, b| a.0.partial_cmp(&b.0).unwrap_or(std::cmp::Ordering::Equal));
-            answer.cells.extend(counts.into_iter().map(|(key, count)| {
+            let (keys, counts): (Vec<T>, Vec<i64>) = counts.value.into_iter().unzip();
+            answer.cells.extend(order::ascending(&keys).into_iter().map(|place| {
+                let (key, count) = (&keys[place], counts[place]);
                 let around = |error: f64| (count as f64 - error, count as f64 + error);
                 Cell {
                     label: Some(label(&key.to_json())),

@@ -7,6 +7,7 @@ use serde_json::{Value as Json, json};
 
 use crate::arith::{InfCast, Number};
 use crate::domain::descriptor;
+use crate::order::sorted;
 use crate::{
     Atom, AtomDomain, Distance, DistanceOn, Error, HashableAtom, MapDomain, Metric, MetricOn,
     Named, Result, TheMetric, TypeName, VectorDomain, named,
@@ -140,9 +141,7 @@ where
     let mut total = Q::zero();
     if P == 1 {
         // Add the smallest numbers first, so that rounding up adds as little as possible.
-        let mut differences = differences.to_vec();
-        differences.sort_by(|a, b| a.partial_cmp(b).unwrap_or(std::cmp::Ordering::Equal));
-        for d in differences {
+        for d in sorted(differences) {
             total = total.inf_add(d)?;
         }
         return Ok(total);

@@ -1,14 +1,13 @@
 //! Chains from a column to a statistic of its rows, and measurements of a column applied to a
 //! table.
 
-use std::cmp::Ordering;
 use std::sync::Arc;
 
 use opendp_core::arith::{Directed, DirectedFloat, Exact, InfCast, Number};
 use opendp_core::{
     AbsoluteDistance, Atom, AtomDomain, Carrier, Domain, Error, Function, L1Distance, L2Distance,
     Measure, Measurement, Metric, MetricOn, PrivacyMap, RangeDistance, Result, Space, StabilityMap,
-    SymmetricDistance, TheMeasure, Transformation, VectorDomain, ZeroConcentratedDivergence,
+    SymmetricDistance, TheMeasure, Transformation, VectorDomain, ZeroConcentratedDivergence, order,
 };
 use opendp_measurements::accounting::{
     concentrated_epsilon, joined_epsilon, mu_squared_of_choices,
@@ -106,11 +105,7 @@ pub(super) fn as_scores(
 
 /// Sort the chosen candidates of several quantiles. The quantiles are in increasing order.
 fn sorted<T: Atom>() -> Result<Function<Vec<T>, Vec<T>>> {
-    Ok(Function::map(|chosen: &Vec<T>| {
-        let mut chosen = chosen.clone();
-        chosen.sort_by(|a, b| a.partial_cmp(b).unwrap_or(Ordering::Equal));
-        Ok(chosen)
-    }))
+    Ok(Function::map(|chosen: &Vec<T>| Ok(order::sorted(chosen))))
 }
 /// Bound the error in rank of one of several quantiles: `scale ln(n / alpha)`. Here `n` is the
 /// number of candidates of all quantiles together.

@@ -1,8 +1,8 @@
 //! Partitions of the rows of a data set.
 
-use std::{cmp::Ordering, fmt, sync::Arc};
+use std::{fmt, sync::Arc};
 
-use opendp_core::{Atom, Codec, Error, Result, named};
+use opendp_core::{Atom, Codec, Error, Result, named, order};
 use serde_json::{Value as Json, json};
 
 type Place<T> = Arc<dyn Fn(&T) -> Option<usize> + Send + Sync>;
@@ -48,7 +48,7 @@ impl<T: Atom> Parts<T> {
     /// `MakeMeasurement` when a value occurs twice, or when a value is not equal to itself (NaN).
     pub fn categories(categories: Vec<T>) -> Result<Self> {
         let written = json!({"categories": categories.to_json()});
-        let places = sorted(categories.len(), &|i, j| order(&categories[i], &categories[j]));
+        let places = order::ascending(&categories);
         let values: Vec<T> = places.iter().map(|place| categories[*place].clone()).collect();
         increasing("categories", &values)?;
         let count = Some(places.len());
@@ -74,17 +74,6 @@ impl<T: Atom> Parts<T> {
         };
         Ok(Parts { place: Arc::new(place), count, written })
     }
-}
-/// Compare two values. Two values without an order count as equal. The caller refuses such values
-/// later.
-fn order<T: PartialOrd>(left: &T, right: &T) -> Ordering {
-    left.partial_cmp(right).unwrap_or(Ordering::Equal)
-}
-/// Return the indices of the elements in ascending order.
-fn sorted(count: usize, order: &dyn Fn(usize, usize) -> Ordering) -> Vec<usize> {
-    let mut places: Vec<usize> = (0..count).collect();
-    places.sort_by(|left, right| order(*left, *right));
-    places
 }
 fn increasing<T: Atom>(name: &str, values: &[T]) -> Result<()> {
     let mut last: Option<&T> = None;

@@ -1,0 +1,51 @@
+//! Sorting that is compiled once. A sort of the standard library is compiled for each type of
+//! elements and each comparison, and is a thousand instructions long. These functions sort indices
+//! instead of elements.
+
+use std::cmp::Ordering;
+
+/// Return the indices from 0 to `count - 1` in the order of a comparison of two indices. Equal
+/// indices keep their order.
+///
+/// ```
+/// let words = ["three", "one", "seven"];
+/// let by_length = opendp_core::order::places(3, &|i, j| words[i].len().cmp(&words[j].len()));
+/// assert_eq!(by_length, [1, 0, 2]);
+/// ```
+pub fn places(count: usize, compare: &dyn Fn(usize, usize) -> Ordering) -> Vec<usize> {
+    let mut places: Vec<usize> = (0..count).collect();
+    places.sort_by(|left, right| compare(*left, *right));
+    places
+}
+/// Return the indices of values in ascending order of the values. Equal values keep their order,
+/// and so do values without an order, such as NaN.
+pub fn ascending<T: PartialOrd>(values: &[T]) -> Vec<usize> {
+    places(values.len(), &|left, right| {
+        values[left].partial_cmp(&values[right]).unwrap_or(Ordering::Equal)
+    })
+}
+/// Return copies of values in ascending order.
+pub fn sorted<T: PartialOrd + Clone>(values: &[T]) -> Vec<T> {
+    ascending(values).into_iter().map(|place| values[place].clone()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sorts_as_a_stable_sort_does() {
+        for seed in 0..200_u64 {
+            let draw = |i: u64| ((seed + 1) * (i * i + 7 * i + 3)) % 11;
+            let values: Vec<(u64, u64)> = (0..seed % 23).map(|i| (draw(i), i)).collect();
+            let mut expected = values.clone();
+            expected.sort_by_key(|(key, _)| *key);
+            let found = places(values.len(), &|i, j| values[i].0.cmp(&values[j].0));
+            let found: Vec<_> = found.into_iter().map(|place| values[place]).collect();
+            assert_eq!(found, expected);
+        }
+        assert_eq!(sorted(&[2.5, -0.0, 0.0, f64::INFINITY, -1.0])[..3], [-1.0, -0.0, 0.0]);
+        assert_eq!(ascending(&[-0.0, 0.0, -1.0]), [2, 0, 1]);
+        assert!(sorted::<i32>(&[]).is_empty());
+    }
+}
