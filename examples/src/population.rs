@@ -201,9 +201,9 @@ mod tests {
         assert!((25_000.0..45_000.0).contains(&mean_income), "{mean_income}");
         assert!(incomes[10_000] < 0.8 * mean_income, "the tail is heavy");
         assert!(100_000.0 < incomes[19_800], "the richest hundredth");
-        let learned = |least: i32, most: i32| {
-            let of = people.income.iter().zip(&people.educ);
-            let kept = of.filter(|(_, educ)| (least..=most).contains(*educ));
+        let learned = |least: i32, highest: i32| {
+            let pairs = people.income.iter().zip(&people.educ);
+            let kept = pairs.filter(|(_, educ)| (least..=highest).contains(*educ));
             mean(&kept.map(|(income, _)| *income).collect::<Vec<_>>())
         };
         assert!(2.0 * learned(1, 8) < learned(13, 16));

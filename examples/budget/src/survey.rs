@@ -121,7 +121,7 @@ pub(crate) fn ask(context: &Context<Loss>) -> Result<Vec<Line>> {
     let sectors = workers("sectors").column::<String>("sector").count_by().laplace()?.release()?;
     let mut found: Vec<(String, i64)> = sectors.value.into_iter().collect();
     found.sort_by(|a, b| b.1.cmp(&a.1).then(a.0.cmp(&b.0)));
-    let mut most: Vec<String> = found.iter().map(|(name, _)| name.clone()).collect();
+    let mut candidates: Vec<String> = found.iter().map(|(name, _)| name.clone()).collect();
     let shown = found.iter().take(4).map(|(name, count)| format!("{}: {count}", named(name)));
     let shown = shown.collect::<Vec<_>>().join(", ");
     lines.push(Line {
@@ -130,12 +130,13 @@ pub(crate) fn ask(context: &Context<Loss>) -> Result<Vec<Line>> {
     });
     // The last question asks for the sectors with the most women among the released sectors. If the
     // threshold has hidden all sectors, use the sectors of the classification.
-    if most.is_empty() {
-        most = ('A'..='U').map(String::from).collect();
+    if candidates.is_empty() {
+        candidates = ('A'..='U').map(String::from).collect();
     }
-    let most_women = most.len().min(3);
+    let most_women = candidates.len().min(3);
     let women = workers("women's sectors").filter("sex", |sex: &i64| *sex == 2);
-    let first = women.column::<String>("sector").top_k(most_women, most).choose()?.release()?;
+    let first =
+        women.column::<String>("sector").top_k(most_women, candidates).choose()?.release()?;
     let chosen: Vec<&str> = first.value.iter().map(|name| named(name)).collect();
     lines.push(Line { question: "women's sectors".into(), answer: chosen.join(", ") });
     Ok(lines)

@@ -62,9 +62,9 @@ mod tests {
         let domain = GraphDomain::new(9).unwrap();
         let mut draw = Draw::new(1);
         for _ in 0..50 {
-            let one = domain.one(&mut draw).unwrap();
-            let other = domain.vary(&one, &mut draw);
-            assert_eq!(EdgeDistance.distance(&one, &other).unwrap(), Some(1));
+            let graph = domain.one(&mut draw).unwrap();
+            let other = domain.vary(&graph, &mut draw);
+            assert_eq!(EdgeDistance.distance(&graph, &other).unwrap(), Some(1));
         }
         let alone = GraphDomain::new(1).unwrap();
         assert_eq!(alone.vary(&Graph::default(), &mut draw), Graph::default());

@@ -149,29 +149,31 @@ mod tests {
     #[test]
     fn draws_of_the_measurement_keep_to_its_map() {
         let input = Space::new(GraphDomain::new(NODES).unwrap(), EdgeDistance).unwrap();
-        let at = |flip| make_randomized_graph(input.clone(), FlipProbability::new(flip).unwrap());
+        let release_at =
+            |flip| make_randomized_graph(input.clone(), FlipProbability::new(flip).unwrap());
         let (x, y) = (Graph::new([]), Graph::new([(0, 1), (1, 2)]));
         let trial = Trial { draws: 20_000, ..Trial::default() };
-        let drawn = laws::private(&at(0.25).unwrap(), (&x, &y), trial).unwrap();
+        let drawn = laws::private(&release_at(0.25).unwrap(), (&x, &y), trial).unwrap();
         // The largest epsilon that an event can show is 2.2. Draws do not always find such an
         // event, because its releases are exactly as likely as the map allows. The best event
         // that draws find shows an epsilon above 0.9.
         assert!(0.9 < drawn.epsilon && drawn.epsilon <= 2.2, "{drawn:?}");
         // Control: releases with a smaller flip break the claim of this map.
-        let (claim, cheat) = (Claim::of(&at(0.25).unwrap(), &2).unwrap(), at(0.125).unwrap());
+        let (claim, cheat) =
+            (Claim::of(&release_at(0.25).unwrap(), &2).unwrap(), release_at(0.125).unwrap());
         assert!(claim.by_releases(trial, || cheat.invoke(&x), || cheat.invoke(&y)).is_err());
     }
     #[test]
     fn the_map_knows_its_ends() {
         let input = Space::new(GraphDomain::new(NODES).unwrap(), EdgeDistance).unwrap();
-        let at = |flip: f64| {
+        let release_at = |flip: f64| {
             make_randomized_graph(input.clone(), FlipProbability::new(flip).unwrap()).unwrap()
         };
-        assert_eq!(at(0.5).map(&3).unwrap(), 0.0);
-        assert_eq!(at(0.25).map(&0).unwrap(), 0.0);
+        assert_eq!(release_at(0.5).map(&3).unwrap(), 0.0);
+        assert_eq!(release_at(0.25).map(&0).unwrap(), 0.0);
         // At most three pairs can differ.
-        assert_eq!(at(0.25).map(&100), at(0.25).map(&3));
-        assert_eq!(at(5e-324).map(&1).unwrap_err().kind(), "Overflow");
+        assert_eq!(release_at(0.25).map(&100), release_at(0.25).map(&3));
+        assert_eq!(release_at(5e-324).map(&1).unwrap_err().kind(), "Overflow");
     }
     #[test]
     fn releases_nothing_without_entropy() {

@@ -61,9 +61,9 @@ where
 
     let once = measurement.function().clone();
     let function = Function::map(move |data| (0..times).map(|_| once.eval(data)).collect());
-    let (one, total) = (measurement.clone(), measure.clone());
+    let (single, total) = (measurement.clone(), measure.clone());
     let map = PrivacyMap::new(move |d_in| {
-        let loss = one.map(d_in)?;
+        let loss = single.map(d_in)?;
         let losses: Vec<_> = (0..times).map(|_| loss.clone()).collect();
         total.compose(&losses)
     });

@@ -57,8 +57,8 @@ fn conversions(table: &mut Table) -> Result<()> {
         };
         let ours = || binary_search_param(make, &1.0, &(1.0, DELTA), Some(SCALES));
         let theirs = || incumbent::gaussian_scale(SCALES, (1.0, DELTA));
-        let (one, other) = (ours()?, theirs()?);
-        eprintln!("{work}: scales {one} and {other}");
+        let (own, other) = (ours()?, theirs()?);
+        eprintln!("{work}: scales {own} and {other}");
         table
             .contest(work)
             .run("this project", 1, ours)

@@ -103,9 +103,9 @@ fn line(name: &'static str, draw: &mut dyn FnMut() -> Result<f64>) -> Result<Lin
     draws.truncate(DRAWS - DRAWS / 50);
     let (times, noises): (Vec<f64>, Vec<f64>) = draws.into_iter().unzip();
     let correlation = pearson(&ranks(&times), &ranks(&noises));
-    let median = |mut of: Vec<f64>| {
-        of.sort_by(f64::total_cmp);
-        of.get(of.len() / 2).copied().unwrap_or(f64::NAN)
+    let median = |mut values: Vec<f64>| {
+        values.sort_by(f64::total_cmp);
+        values.get(values.len() / 2).copied().unwrap_or(f64::NAN)
     };
     let middle = median(noises.clone());
     let half = |large: bool| {
@@ -116,13 +116,13 @@ fn line(name: &'static str, draw: &mut dyn FnMut() -> Result<f64>) -> Result<Lin
 }
 
 /// Rank numbers. Equal numbers get the mean of their ranks.
-fn ranks(of: &[f64]) -> Vec<f64> {
+fn ranks(values: &[f64]) -> Vec<f64> {
     let mut order: Vec<usize> = (0..of.len()).collect();
-    order.sort_by(|a, b| of[*a].total_cmp(&of[*b]));
-    let mut ranks = vec![0.0; of.len()];
+    order.sort_by(|a, b| values[*a].total_cmp(&values[*b]));
+    let mut ranks = vec![0.0; values.len()];
     let mut start = 0;
     while start < order.len() {
-        let same = |i: &&usize| of[**i] == of[order[start]];
+        let same = |i: &&usize| values[**i] == values[order[start]];
         let end = start + order[start..].iter().take_while(same).count();
         for place in &order[start..end] {
             ranks[*place] = (start + end - 1) as f64 / 2.0;
@@ -132,10 +132,10 @@ fn ranks(of: &[f64]) -> Vec<f64> {
     ranks
 }
 fn pearson(x: &[f64], y: &[f64]) -> f64 {
-    let mean = |of: &[f64]| of.iter().sum::<f64>() / of.len() as f64;
+    let mean = |values: &[f64]| values.iter().sum::<f64>() / values.len() as f64;
     let (mx, my) = (mean(x), mean(y));
-    let sum = |of: &mut dyn Iterator<Item = f64>| of.sum::<f64>();
+    let sum = |terms: &mut dyn Iterator<Item = f64>| terms.sum::<f64>();
     let covariance = sum(&mut x.iter().zip(y).map(|(x, y)| (x - mx) * (y - my)));
-    let deviation = |of: &[f64], m: f64| sum(&mut of.iter().map(|x| (x - m).powi(2))).sqrt();
+    let deviation = |values: &[f64], m: f64| sum(&mut values.iter().map(|x| (x - m).powi(2))).sqrt();
     covariance / (deviation(x, mx) * deviation(y, my))
 }

@@ -28,12 +28,12 @@ pub fn choices(table: &mut Table) -> Result<()> {
                 let measure = TheMeasure($measure);
                 let best = make_noisy_max(space.clone(), measure, scale, false)?;
                 let ten = make_noisy_top_k(space, TheMeasure($measure), 10, scale, false)?;
-                let (mut one, mut top) =
+                let (mut single, mut top) =
                     (incumbent::$theirs(1, $scale)?, incumbent::$theirs(10, $scale)?);
                 table
                     .contest(&work)
                     .run("this project", ITEMS, || best.invoke(&$scores))
-                    .against("opendp", ITEMS, Target::Faster($times), || one(&$scores))
+                    .against("opendp", ITEMS, Target::Faster($times), || single(&$scores))
                     .hold();
                 let work = work.replace("noisy max", "top 10");
                 table
@@ -73,10 +73,10 @@ fn quantiles(table: &mut Table) -> Result<()> {
                 Scale::new(1000.0)?,
             )?;
             let mut theirs = incumbent::private_quantile(candidates, 0.5, 1000.0)?;
-            let one = crate::folds::pool(1)?;
+            let single_thread = crate::folds::pool(1)?;
             table
                 .contest(&work)
-                .run("this project", ROWS, || one.install(|| ours.invoke(&data)))
+                .run("this project", ROWS, || single_thread.install(|| ours.invoke(&data)))
                 .against("opendp", ROWS, Target::Faster(8.0), || theirs(&data))
                 .hold();
         }

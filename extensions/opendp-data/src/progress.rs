@@ -28,7 +28,7 @@ pub(crate) struct Meter {
 impl Meter {
     /// Start counting. `domain` is the JSON of the domain, in the format of pipeline documents.
     pub(crate) fn new(domain: &Json, total_rows: Option<u64>) -> Self {
-        let size = |of: &str| domain[of]["size"].as_u64();
+        let size = |kind: &str| domain[kind]["size"].as_u64();
         let size = size("vector_domain").or_else(|| size("dataframe_domain"));
         Meter { progress: Progress { total_rows, ..Progress::default() }, listener: None, size }
     }

@@ -56,8 +56,8 @@ impl<R: BufRead> Read for Zstd<R> {
             }
             self.within = true;
             while self.decoder.can_collect() == 0 && !self.decoder.is_finished() {
-                let one = BlockDecodingStrategy::UptoBlocks(1);
-                self.decoder.decode_blocks(&mut self.source, one).map_err(io::Error::other)?;
+                let single = BlockDecodingStrategy::UptoBlocks(1);
+                self.decoder.decode_blocks(&mut self.source, single).map_err(io::Error::other)?;
             }
             let read = self.decoder.read(buffer)?;
             if 0 < read {

@@ -279,7 +279,8 @@ impl Loss {
     /// Check that the written loss can be read again. Very long numbers cannot be read.
     pub(crate) fn check_text(&self) -> Result<()> {
         let comes_back = |part: &Exact| part.to_string().parse().is_ok_and(|read| *part == read);
-        let all = self.members().iter().flat_map(|one| one.parts.iter().chain(one.others()));
+        let all =
+            self.members().iter().flat_map(|member| member.parts.iter().chain(member.others()));
         if self.parts.iter().chain(all).all(comes_back) {
             return Ok(());
         }
@@ -336,7 +337,7 @@ impl Loss {
         let members: Json = self.members.iter().map(Loss::to_json).collect();
         let members = (!self.members.is_empty()).then(|| ("members".to_owned(), members));
         let opening = self.opening.iter();
-        let opening = opening.map(|of| ("filters".to_owned(), of.filters.to_json()));
+        let opening = opening.map(|opened| ("filters".to_owned(), opened.filters.to_json()));
         let amounts = parts.chain(squared).chain(rho).chain(members);
         Json::Object(amounts.chain(opening).collect::<Map<_, _>>())
     }
@@ -350,9 +351,9 @@ impl Loss {
     pub fn say(&self, up: bool) -> String {
         self.write(|part| say(part, up))
     }
-    fn write(&self, of: impl Fn(&Exact) -> String) -> String {
+    fn write(&self, written: impl Fn(&Exact) -> String) -> String {
         let parts = self.notion.parts().iter().zip(&self.parts);
-        parts.map(|(name, part)| format!("{name} {}", of(part))).collect::<Vec<_>>().join(", ")
+        parts.map(|(name, part)| format!("{name} {}", written(part))).collect::<Vec<_>>().join(", ")
     }
 }
 /// Read an amount. Older versions wrote some amounts with too many digits for the usual parser, so

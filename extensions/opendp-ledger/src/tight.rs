@@ -39,7 +39,7 @@ pub(crate) fn charge(filters: &mut AdaptiveAccount, loss: &Loss) -> Result<()> {
             return Ok(());
         }
     }
-    loss.members().iter().try_for_each(|one| filters.charge(&charged(one)))
+    loss.members().iter().try_for_each(|member| filters.charge(&charged(member)))
 }
 /// Convert a loss to the form that the filters charge.
 fn charged(loss: &Loss) -> AdaptiveLoss {

@@ -62,9 +62,9 @@ fn drawn(point: &Point, axis: &Axis, bars: bool) -> String {
         let _ = write!(html, "<path class=\"{class}\" d=\"M{x:.2} 0V24\"/>");
     }
     if point.value.is_finite() {
-        let (at, zero) = (axis.place(point.value), axis.place(0.0));
+        let (end, zero) = (axis.place(point.value), axis.place(0.0));
         if bars {
-            let (left, width) = (at.min(zero), (at - zero).abs());
+            let (left, width) = (end.min(zero), (end - zero).abs());
             let _ = write!(
                 html,
                 "<rect class=\"bar\" x=\"{left:.2}\" y=\"5\" width=\"{width:.2}\" height=\"14\"/>"
@@ -80,7 +80,7 @@ fn drawn(point: &Point, axis: &Axis, bars: bool) -> String {
         }
         if !bars {
             // A line with round ends and almost no length is a circle at any width of the page.
-            let _ = write!(html, "<path class=\"dot\" d=\"M{at:.2} 12h0.001\"/>");
+            let _ = write!(html, "<path class=\"dot\" d=\"M{end:.2} 12h0.001\"/>");
         }
     }
     html + "</svg>"

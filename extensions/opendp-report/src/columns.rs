@@ -53,8 +53,8 @@ fn column(point: &Point, axis: &Axis, left: f64, width: f64) -> String {
     if !point.value.is_finite() {
         return String::new();
     }
-    let (at, zero) = (100.0 - axis.place(point.value), 100.0 - axis.place(0.0));
-    let (top, height) = (at.min(zero), (at - zero).abs());
+    let (end, zero) = (100.0 - axis.place(point.value), 100.0 - axis.place(0.0));
+    let (top, height) = (end.min(zero), (end - zero).abs());
     let (x, middle) = (left + width * 0.09, left + width / 2.0);
     let mut html = format!(
         "<rect class=\"bar\" x=\"{x:.3}\" y=\"{top:.2}\" width=\"{:.3}\" height=\"{height:.2}\">\

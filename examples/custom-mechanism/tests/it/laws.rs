@@ -53,14 +53,14 @@ fn the_function_of_a_release_loses_nothing() {
 #[test]
 fn the_combinators_keep_to_their_maps() {
     let (x, y) = neighbours();
-    let one = make_randomized_graph(graphs(2), flip(0.25)).unwrap();
-    let twice = make_repeat(one.clone(), 2).unwrap();
+    let single = make_randomized_graph(graphs(2), flip(0.25)).unwrap();
+    let twice = make_repeat(single.clone(), 2).unwrap();
     assert!(private(&twice, (&x, &y), FEW).unwrap().comparisons > 0);
     // The control: the loss of two releases is larger than the loss of one release.
-    let loss_of_one = Claim::of(&one, &1).unwrap();
+    let loss_of_one = Claim::of(&single, &1).unwrap();
     assert!(loss_of_one.by_releases(FEW, || twice.invoke(&x), || twice.invoke(&y)).is_err());
 
-    let gaussian = make_gaussian_accounting(one.erase()).unwrap();
+    let gaussian = make_gaussian_accounting(single.erase()).unwrap();
     let claim = Claim::of(&gaussian, &opendp_core::erased::AnyDistance::new(1_u32));
     let release =
         |graph: &Graph| gaussian.invoke(&opendp_core::erased::AnyValue::new(graph.clone()));

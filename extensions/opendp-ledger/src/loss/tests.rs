@@ -81,7 +81,7 @@ fn losses_together_are_written_with_each_member() {
     // The whole loss can be smaller than the sum of the members.
     let whole = Loss::epsilon_delta("0.6", "1e-9").unwrap();
     for members in [vec![gaussian.clone()], vec![gaussian.clone(), both.clone()]] {
-        let count = members.iter().map(|one| one.members().len()).sum::<usize>();
+        let count = members.iter().map(|member| member.members().len()).sum::<usize>();
         let study = whole.clone().with_members(members).unwrap();
         assert_eq!((study.parts(), study.members().len()), (whole.parts(), count));
         assert_eq!(Loss::from_text(Notion::Approximate, &study.to_text()).unwrap(), study);

@@ -142,8 +142,8 @@ fn take_all_but(places: usize, ledger: &Ledger) {
     let rest: Exact = format!("{}", places as f64 / 10.0).parse().unwrap();
     for attempt in 0..100 {
         let left = ledger.remaining("b").unwrap();
-        let most = Loss::exact(Notion::Pure, vec![left.parts()[0].minus(&rest)]).unwrap();
-        let request = Request::of_loss(&format!("most {attempt}"), most);
+        let remaining = Loss::exact(Notion::Pure, vec![left.parts()[0].minus(&rest)]).unwrap();
+        let request = Request::of_loss(&format!("most {attempt}"), remaining);
         // Another process can be faster, and the charge is then refused.
         if ledger.release("b", &request, || Ok(0_u64)).is_ok() {
             return;

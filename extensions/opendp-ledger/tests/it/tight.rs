@@ -168,16 +168,16 @@ fn choices_add_up_rho_after_each_restart() {
 #[test]
 fn releases_that_are_charged_together_take_one_entry_and_all_or_none() {
     let (_folder, path, ledger) = opened();
-    let one = gaussian(&ledger, 100);
-    let forty = Loss::together(vec![one.clone(); 40]).unwrap();
+    let share = gaussian(&ledger, 100);
+    let forty = Loss::together(vec![share.clone(); 40]).unwrap();
     spend(&ledger, "first plan", &forty).unwrap();
     spend(&ledger, "second plan", &forty).unwrap();
     // A plan of 40 does not fit, and charges nothing.
     assert_eq!(spend(&ledger, "third plan", &forty).unwrap_err().kind(), "BudgetExceeded");
-    let twenty = Loss::together(vec![one.clone(); 20]).unwrap();
+    let twenty = Loss::together(vec![share.clone(); 20]).unwrap();
     let ledger = Ledger::open(&path).unwrap();
     spend(&ledger, "fourth plan", &twenty).unwrap();
-    assert_eq!(spend(&ledger, "one more", &one).unwrap_err().kind(), "BudgetExceeded");
+    assert_eq!(spend(&ledger, "one more", &share).unwrap_err().kind(), "BudgetExceeded");
     assert!(spend(&ledger, "first plan", &forty).unwrap().repeated());
     assert_eq!(spend(&ledger, "first plan", &twenty).unwrap_err().kind(), "Argument");
     let history = ledger.history("b").unwrap();
@@ -195,8 +195,8 @@ fn reserved() -> Exact {
 fn a_plan_reserves_an_unspent_budget_and_needs_less_noise() {
     let (_folder, path, ledger) = opened();
     let mu_squared = reserved().over(&exact("100"));
-    let one = Loss::epsilon_delta("0.2", DELTA).unwrap().with_mu_squared(mu_squared).unwrap();
-    let plan = Loss::together(vec![one.clone(); 100]).unwrap();
+    let share = Loss::epsilon_delta("0.2", DELTA).unwrap().with_mu_squared(mu_squared).unwrap();
+    let plan = Loss::together(vec![share.clone(); 100]).unwrap();
     // The control: without the reserve, the filters for all kinds do not admit this noise.
     assert_eq!(spend(&ledger, "open", &plan).unwrap_err().kind(), "BudgetExceeded");
     let plan = plan.reserving(&total(), &exact("0"), &exact("0")).unwrap();
@@ -208,7 +208,7 @@ fn a_plan_reserves_an_unspent_budget_and_needs_less_noise() {
     assert_eq!(history[0].loss, plan);
     let account = ledger.account("b").unwrap();
     assert!(account.loss().parts()[0] <= exact("1") && exact("0.999") < account.loss().parts()[0]);
-    assert_eq!(spend(&ledger, "one more", &one).unwrap_err().kind(), "BudgetExceeded");
+    assert_eq!(spend(&ledger, "one more", &share).unwrap_err().kind(), "BudgetExceeded");
     assert!(spend(&ledger, "plan", &plan).unwrap().repeated());
     ledger.export().unwrap();
 }
@@ -218,8 +218,8 @@ fn a_plan_spends_a_budget_by_the_distributions_of_its_losses() {
     let (epsilon, delta) = (exact("1"), exact("1e-6"));
     let counts = [SharePair::DiscreteGaussian { square: 1, scale: 1.0 }; 100];
     let shares = SharedAccount::fitting(&epsilon, &delta, &counts).unwrap().shares().to_vec();
-    let one = Loss::epsilon_delta("0.2", DELTA).unwrap();
-    let plan = Loss::together(vec![one.clone(); 100]).unwrap();
+    let share = Loss::epsilon_delta("0.2", DELTA).unwrap();
+    let plan = Loss::together(vec![share.clone(); 100]).unwrap();
     // The controls: larger shares, and a wrong number of shares.
     let larger: Vec<_> = shares.iter().map(|share| share.times(1.001)).collect();
     let error = plan.clone().sharing(&total(), &larger).unwrap_err();

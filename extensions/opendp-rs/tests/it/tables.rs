@@ -46,8 +46,9 @@ fn a_table_of_frames_has_every_record_once() {
     let text: String = std::iter::once("educ,income\n".to_owned()).chain(lines).collect();
     let frames = CsvFrame::new(Cursor::new(text), &schema::<i64>(["income", "educ"])).unwrap();
     let mean = |k: usize| {
-        let of: Vec<f64> = (0..40_000).filter(|i| i % 3 == k).map(|i| (i % 100) as f64).collect();
-        (of.iter().sum::<f64>() / of.len() as f64 * 1e3).round() / 1e3
+        let group: Vec<f64> =
+            (0..40_000).filter(|i| i % 3 == k).map(|i| (i % 100) as f64).collect();
+        (group.iter().sum::<f64>() / group.len() as f64 * 1e3).round() / 1e3
     };
     assert_eq!(answers(Table::from_frames(frames).unwrap()), [13334.0, 13333.0, mean(0), mean(1)]);
 }

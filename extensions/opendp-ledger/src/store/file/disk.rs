@@ -113,9 +113,9 @@ impl Disk {
         read.map_err(|error| fault(&self.path, &error))?;
         Ok(bytes)
     }
-    pub(super) fn write(&mut self, at: u64, bytes: &[u8]) -> Result<()> {
+    pub(super) fn write(&mut self, offset: u64, bytes: &[u8]) -> Result<()> {
         let mut file = self.file()?;
-        let written = file.seek(SeekFrom::Start(at)).and_then(|_| file.write_all(bytes));
+        let written = file.seek(SeekFrom::Start(offset)).and_then(|_| file.write_all(bytes));
         written.map_err(|error| fault(&self.path, &error))
     }
     pub(super) fn cut(&mut self, end: u64) -> Result<()> {

@@ -140,13 +140,13 @@ mod tests {
         assert_eq!(Header::read(&header.write()), Found::Ledger(header));
         let mark = Mark { lines: 7, end: 12345, seal: seal("", "a") };
         assert_eq!(Mark::read(&mark.write()), Some(mark.clone()));
-        for at in 0..SECTOR {
+        for place in 0..SECTOR {
             for bit in 0..8 {
                 let (mut first, mut second) = (header.write(), mark.write());
-                first[at] ^= 1 << bit;
-                second[at] ^= 1 << bit;
-                assert!(!matches!(Header::read(&first), Found::Ledger(_)), "byte {at}");
-                assert_eq!(Mark::read(&second), None, "byte {at}");
+                first[place] ^= 1 << bit;
+                second[place] ^= 1 << bit;
+                assert!(!matches!(Header::read(&first), Found::Ledger(_)), "byte {place}");
+                assert_eq!(Mark::read(&second), None, "byte {place}");
             }
         }
     }

@@ -48,16 +48,16 @@ impl View {
         read
     }
     fn read_mark(&mut self, writing: bool) -> Result<Mark> {
-        let at = self.header.mark;
+        let offset = self.header.mark;
         for _ in 0..LOOKS {
-            if let Some(mark) = Mark::read(&self.disk.read(at, at + SECTOR as u64)?) {
+            if let Some(mark) = Mark::read(&self.disk.read(offset, offset + SECTOR as u64)?) {
                 return Ok(mark);
             }
             std::thread::yield_now();
         }
         // Read the mark once more while no other process writes. If this process already holds the
         // write lock, do not wait for the lock.
-        let look = |disk: &mut Disk| disk.read(at, at + SECTOR as u64);
+        let look = |disk: &mut Disk| disk.read(offset, offset + SECTOR as u64);
         let bytes = if writing { look(&mut self.disk)? } else { self.disk.locked(false, look)? };
         Mark::read(&bytes).ok_or_else(|| damaged(self.disk.path(), "its mark was changed"))
     }
