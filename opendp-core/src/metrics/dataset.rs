@@ -289,7 +289,7 @@ mod tests {
     where
         D::Carrier: PartialEq,
     {
-        let (left, right, one) = (vec![left], vec![right], u32::from(expected));
+        let (left, right, change) = (vec![left], vec![right], u32::from(expected));
         let distance = |metric: &dyn Fn(&Vec<D::Carrier>, &Vec<D::Carrier>) -> Option<u32>| {
             [metric(&left, &right), metric(&right, &left)]
         };
@@ -298,10 +298,10 @@ mod tests {
         ) -> impl Fn(&Vec<D::Carrier>, &Vec<D::Carrier>) -> Option<u32> {
             move |left, right| metric.distance(left, right).unwrap()
         }
-        assert_eq!(distance(&of::<D, _>(SymmetricDistance)), [Some(2 * one); 2]);
-        assert_eq!(distance(&of::<D, _>(InsertDeleteDistance)), [Some(2 * one); 2]);
-        assert_eq!(distance(&of::<D, _>(ChangeOneDistance)), [Some(one); 2]);
-        assert_eq!(distance(&of::<D, _>(HammingDistance)), [Some(one); 2]);
+        assert_eq!(distance(&of::<D, _>(SymmetricDistance)), [Some(2 * change); 2]);
+        assert_eq!(distance(&of::<D, _>(InsertDeleteDistance)), [Some(2 * change); 2]);
+        assert_eq!(distance(&of::<D, _>(ChangeOneDistance)), [Some(change); 2]);
+        assert_eq!(distance(&of::<D, _>(HammingDistance)), [Some(change); 2]);
     }
     #[test]
     fn records_that_both_hold_a_nan_differ_where_the_rest_of_them_does() {
