@@ -82,9 +82,9 @@ fn weights(part: f64) -> [f64; POINTS] {
 }
 
 impl Gather {
-    /// Make a plan for at least `limit` frequencies `h`, `2 h`, and so on. `h` is the `spacing`.
-    pub(super) fn new(spacing: f64, limit: usize) -> Gather {
-        let length = (FINE * limit.max(8)).next_power_of_two();
+    /// Make a plan for at least `count` frequencies `h`, `2 h`, and so on. `h` is the `spacing`.
+    pub(super) fn new(spacing: f64, count: usize) -> Gather {
+        let length = (FINE * count.max(8)).next_power_of_two();
         let transform = Transform::of_length(length);
         // The factor is (1/2 3/2 5/2 7/2 9/2)^2 / 10!.
         let factor = 872.1 / 3_628_800.0;

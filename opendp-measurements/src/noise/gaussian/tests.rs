@@ -300,15 +300,17 @@ where
 /// library gave 20.33.
 #[test]
 fn histograms_of_integers_compose_as_tightly_as_those_of_floats() {
-    let found_of = |noise, count, d_in| epsilon_of(vectors::<i64, f64>(None), noise, count, d_in);
+    let total_epsilon =
+        |noise, count, d_in| epsilon_of(vectors::<i64, f64>(None), noise, count, d_in);
     let continuous = |noise: f64, count: f64, d_in: f64| {
         epsilon_of(vectors::<f64, f64>(None), noise, 1, d_in * count.sqrt())
     };
-    let found = found_of(4.0, 100, 1.0);
+    let found = total_epsilon(4.0, 100, 1.0);
     assert!((14.45..14.46).contains(&found), "{found}");
     for (noise, count, d_in) in [(4.0, 100, 2f64.sqrt()), (40.0, 10_000, 1.0), (500.0, 10_000, 7.0)]
     {
-        let (found, real) = (found_of(noise, count, d_in), continuous(noise, count as f64, d_in));
+        let (found, real) =
+            (total_epsilon(noise, count, d_in), continuous(noise, count as f64, d_in));
         assert!(found < real * 1.001 && real * 0.9999 < found, "{noise}: {found} {real}");
     }
 }
