@@ -144,7 +144,7 @@ impl Args {
 #[cold]
 pub(crate) fn missing(name: &str, expected: &TypeName) -> Error {
     let written = match (expected.head(), expected.args()) {
-        ("Bounds", [of]) => format!("a pair [lower, upper] of {of}"),
+        ("Bounds", [atom]) => format!("a pair [lower, upper] of {atom}"),
         ("Scale", []) => "a scale, a number of at least 0".to_owned(),
         ("Option" | "Vec", _) => expected.to_string(),
         _ => format!("a {expected}"),

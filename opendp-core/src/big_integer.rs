@@ -134,12 +134,12 @@ mod tests {
         let (x, y) = (big("1"), big("9007199254740994"));
         // An `f64` cannot represent 2^53 + 1, so the distance is rounded up.
         assert_eq!(apart(&absolute, &x, &y).unwrap(), Some(9007199254740994.0));
-        let (one, huge) = (vec![x.clone(), y.clone()], vec![y.clone(), x.clone()]);
-        let l1 = norm(&L1Distance::new(), &one, &huge);
+        let (pair, huge) = (vec![x.clone(), y.clone()], vec![y.clone(), x.clone()]);
+        let l1 = norm(&L1Distance::new(), &pair, &huge);
         assert_eq!(l1, Some(18014398509481988.0));
         let (zeros, sides) = (vec![IBig::ZERO; 2], vec![IBig::from(3), IBig::from(-4)]);
         assert_eq!(norm(&L2Distance::new(), &zeros, &sides), Some(5.0));
-        assert_eq!(norm(&L1Distance::new(), &one, &vec![]), None);
+        assert_eq!(norm(&L1Distance::new(), &pair, &vec![]), None);
         let beyond = IBig::ONE << 1024_usize;
         assert_eq!(apart(&absolute, &beyond, &x).unwrap_err().kind(), "Overflow");
     }

@@ -180,8 +180,8 @@ mod tests {
     #[test]
     fn a_distance_of_f32_is_read_upward_and_a_bound_downward() {
         // The f32 nearest to 0.7 is below 0.7, and the f32 nearest to 0.1 is above 0.1.
-        let (seven, one): (Json, Json) = (0.7.into(), 0.1.into());
-        for json in [&seven, &one] {
+        let (seven, tenth): (Json, Json) = (0.7.into(), 0.1.into());
+        for json in [&seven, &tenth] {
             let number = json.as_f64().unwrap();
             let (up, down) = (f32::from_json_up(json), f32::from_json_down(json));
             assert!(f64::from(down.clone().unwrap()) < number);

@@ -231,8 +231,8 @@ mod tests {
     #[test]
     fn has_no_order_of_columns() {
         let (x, y) = (Column::new(vec![1]), Column::new(vec![true]));
-        let one = DataFrame::new([(1, x.clone()), (2, y.clone())]).unwrap();
-        assert_eq!(one, DataFrame::new([(2, y), (1, x)]).unwrap());
+        let frame = DataFrame::new([(1, x.clone()), (2, y.clone())]).unwrap();
+        assert_eq!(frame, DataFrame::new([(2, y), (1, x)]).unwrap());
     }
     #[test]
     fn refuses_two_columns_of_a_name_and_columns_of_two_lengths() {

@@ -72,8 +72,8 @@ mod tests {
         assert_eq!(sized.check_neighbours(&1).unwrap_err().kind(), "FailedMap");
         assert!(sized.check_neighbours(&3).is_ok());
         let erased = sized.erase();
-        let one = erased.metric().decode(&1.into()).unwrap();
-        assert!(erased.check_neighbours(&one).is_err());
+        let distance = erased.metric().decode(&1.into()).unwrap();
+        assert!(erased.check_neighbours(&distance).is_err());
         let numbers = Space::new(AtomDomain::<f64>::non_nan(), AbsoluteDistance::<f64>::new());
         let numbers = numbers.unwrap();
         assert!(

@@ -14,10 +14,10 @@ use num_bigint::{BigInt, BigUint, Sign as TheirSign};
 use opendp_core::random::{RandomSource, Seeded};
 
 /// Draw a magnitude in little-endian words. Most magnitudes have few words, and some have many.
-fn words(source: &mut Seeded, most: u64) -> Vec<u64> {
+fn words(source: &mut Seeded, limit: u64) -> Vec<u64> {
     let mut draw = |below: u64| source.word().unwrap() % below;
     let length = match draw(100) {
-        0 => draw(most),
+        0 => draw(limit),
         _ => draw(6),
     };
     let kind = draw(4);
@@ -39,8 +39,8 @@ fn bytes(words: &[u64]) -> Vec<u8> {
 }
 /// A number in the types of both libraries.
 struct Both(IBig, BigInt);
-fn draw(source: &mut Seeded, most: u64) -> Both {
-    let bytes = bytes(&words(source, most));
+fn draw(source: &mut Seeded, limit: u64) -> Both {
+    let bytes = bytes(&words(source, limit));
     let negative = source.word().unwrap() % 2 == 0;
     let (sign, theirs) = match negative {
         true => (Sign::Negative, TheirSign::Minus),
@@ -140,8 +140,8 @@ fn unsigned_numbers_compute_what_another_library_computes() {
         let same =
             |ours: &UBig, theirs: &BigUint| *theirs == BigUint::from_bytes_le(&ours.to_le_bytes());
         assert!(same(&(&a + &b), &(&x + &y)) && same(&(&a * &b), &(&x * &y)));
-        let (most, least) = if a < b { (&b - &a, &y - &x) } else { (&a - &b, &x - &y) };
-        assert!(same(&most, &least));
+        let (left, right) = if a < b { (&b - &a, &y - &x) } else { (&a - &b, &x - &y) };
+        assert!(same(&left, &right));
         if !b.is_zero() {
             assert!(same(&(&a / &b), &(&x / &y)) && same(&(&a % &b), &(&x % &y)));
         }

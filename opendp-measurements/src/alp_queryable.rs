@@ -176,7 +176,7 @@ struct Plan {
     number: UBig,
     over: UBig,
     /// The number of hash functions, which is the highest level.
-    most: usize,
+    highest: usize,
     /// The table has `2^bits` bits.
     bits: u32,
     flip: BernoulliLanes,
@@ -192,20 +192,20 @@ impl Plan {
         total_limit: IBig,
         value_limit: Option<IBig>,
     ) -> Result<Self> {
-        let no = |reason: &str| Err(Error::MakeMeasurement(reason.into()));
+        let refused = |reason: &str| Err(Error::MakeMeasurement(reason.into()));
         if !(0.0 < scale && scale.is_finite()) {
-            return no("scale: must be finite and above 0");
+            return refused("scale: must be finite and above 0");
         }
         let Some(value_limit) = value_limit else {
-            return no(
+            return refused(
                 "value_limit: expected a number, because the values have no upper bound; found none",
             );
         };
         if !(IBig::ZERO < value_limit && IBig::ZERO < total_limit) {
-            return no("value_limit and total_limit: must be above 0");
+            return refused("value_limit and total_limit: must be above 0");
         }
         if size_factor == 0 || alpha == 0 {
-            return no("size_factor and alpha: must be above 0");
+            return refused("size_factor and alpha: must be above 0");
         }
         Plan::new(scale, alpha, size_factor, magnitude(total_limit), magnitude(value_limit))
     }
@@ -226,29 +226,30 @@ impl Plan {
 
         // Divide values by the unit of values, rounding up.
         let counted = |values: UBig| (values * &number + &over - UBig::ONE) / &over;
-        let large = |name: &str, most: u64| {
+        let large = |name: &str, limit: u64| {
             Error::MakeMeasurement(format!(
-                "{name}: the table would exceed {most} bits; choose a smaller one"
+                "{name}: the table would exceed {limit} bits; choose a smaller one"
             ))
         };
-        let most = u64::try_from(counted(value_limit)).ok().filter(|most| *most <= MOST_HASHES);
-        let most = most.ok_or_else(|| large("value_limit", MOST_HASHES))?;
+        let highest =
+            u64::try_from(counted(value_limit)).ok().filter(|highest| *highest <= MOST_HASHES);
+        let highest = highest.ok_or_else(|| large("value_limit", MOST_HASHES))?;
         let size = u64::try_from(counted(total_limit * size_factor)).ok();
         let size = size.filter(|size| *size <= 1 << MOST_BITS);
         let size = size.ok_or_else(|| large("total_limit", 1 << MOST_BITS))?;
         let flip = BernoulliLanes::new(1.0.inf_div(f64::from(alpha) + 2.0)?, 0);
         let bits = size.next_power_of_two().trailing_zeros();
         let unit = f64::from(alpha) / scale;
-        Ok(Plan { number, over, most: most as usize, bits, flip, unit })
+        Ok(Plan { number, over, highest: highest as usize, bits, flip, unit })
     }
     fn hashes(&self) -> Result<Hashes, NoEntropy> {
-        with_secure(|source| Hashes::draw(self.most, self.bits, source))
+        with_secure(|source| Hashes::draw(self.highest, self.bits, source))
     }
     /// Draw the level of a value.
     fn level<S: RandomSource>(&self, value: UBig, source: &mut S) -> Result<usize, NoEntropy> {
         let (level, rest) = (value * &self.number).div_rem(&self.over);
-        let Some(level) = usize::try_from(level).ok().filter(|level| *level < self.most) else {
-            return Ok(self.most);
+        let Some(level) = usize::try_from(level).ok().filter(|level| *level < self.highest) else {
+            return Ok(self.highest);
         };
         let next = !rest.is_zero() && big_uniform_below(&self.over, source)? < rest;
         Ok(level + usize::from(next))

@@ -207,17 +207,17 @@ where
     MO: Measure,
     TO: Carrier,
 {
-    let (one, two) = (first.input(), other.input());
-    if one.domain() != two.domain() {
+    let (left, right) = (first.input(), other.input());
+    if left.domain() != right.domain() {
         return Err(Error::DomainMismatch {
-            expected: one.domain().to_json().to_string(),
-            found: two.domain().to_json().to_string(),
+            expected: left.domain().to_json().to_string(),
+            found: right.domain().to_json().to_string(),
         });
     }
-    if one.metric() != two.metric() {
+    if left.metric() != right.metric() {
         return Err(Error::MetricMismatch {
-            expected: one.metric().to_json().to_string(),
-            found: two.metric().to_json().to_string(),
+            expected: left.metric().to_json().to_string(),
+            found: right.metric().to_json().to_string(),
         });
     }
     if first.measure() != other.measure() {
@@ -269,11 +269,15 @@ mod tests {
         });
         let function = Function::map(|_: &i32| Ok(0));
         let mut made = Measurement::new(numbers(), MaxDivergence, function, map).erase();
-        let one = AnyDistance::new(1);
+        let distance = AnyDistance::new(1);
         for (thousands, total) in [(1, 500.0), (2, 500_000.0), (3, 500_000_000.0)] {
             made = make_composition(vec![made; 1000]).unwrap().erase();
             asked.store(0, Ordering::Relaxed);
-            assert_eq!(made.map(&one).unwrap().downcast_ref::<f64>(), Ok(&total), "{thousands}");
+            assert_eq!(
+                made.map(&distance).unwrap().downcast_ref::<f64>(),
+                Ok(&total),
+                "{thousands}"
+            );
             assert_eq!(asked.load(Ordering::Relaxed), 1, "{thousands}");
         }
     }

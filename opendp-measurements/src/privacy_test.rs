@@ -78,8 +78,8 @@ fn the_map_bounds_the_exact_divergence_and_is_tight() {
             let epsilon = release.map(&d).unwrap();
             let mut largest = 0.0_f64;
             for x in [-128, -127, -30, 0, 60, 122] {
-                let (one, two) = (probabilities(x, s), probabilities(x + d, s));
-                for (p, q) in one.iter().zip(&two).filter(|(p, q)| 1e-300 < p.min(**q)) {
+                let (first, second) = (probabilities(x, s), probabilities(x + d, s));
+                for (p, q) in first.iter().zip(&second).filter(|(p, q)| 1e-300 < p.min(**q)) {
                     largest = largest.max((p / q).ln().abs());
                 }
             }
@@ -112,9 +112,9 @@ fn excess<DI: Domain, MI: Metric, R: opendp_core::Carrier>(
         counts.into_iter().map(|count: f64| count / f64::from(draws)).collect::<Vec<f64>>()
     };
     let (at_x, at_y) = (frequencies(x), frequencies(y));
-    let worst = |one: &[f64], two: &[f64]| {
+    let worst = |first: &[f64], second: &[f64]| {
         let factor = epsilon.exp();
-        let pairs = one.iter().zip(two).map(|(p, q)| {
+        let pairs = first.iter().zip(second).map(|(p, q)| {
             let variance = p * (1.0 - p) + factor * factor * q * (1.0 - q);
             (p - factor * q) / ((variance + 1.0 / f64::from(draws)) / f64::from(draws)).sqrt()
         });

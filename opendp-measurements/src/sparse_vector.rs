@@ -157,13 +157,13 @@ where
     let loss = loss.map_err(|error| error.at("argument `sensitivity`"))?;
     let promise = rounded(&loss)?;
 
-    let (space, most) = (input.clone(), d_in.clone());
+    let (space, bound) = (input.clone(), d_in.clone());
     let function = Function::map(move |data: &DI::Carrier| {
-        let (space, most, data) = (space.clone(), most.clone(), data.clone());
+        let (space, bound, data) = (space.clone(), bound.clone(), data.clone());
         let answers = threshold.answers()?;
         Ok(Queryable::new(answers, move |answers: &mut Answers<T>, query: &Query<DI, MI, T, Q>| {
             query.input().follows(&space)?;
-            let change = query.map(&most)?;
+            let change = query.map(&bound)?;
             if !change.at_most(&sensitivity)? {
                 return Err(Error::BudgetExceeded(format!(
                     "expected a query of sensitivity at most {sensitivity}, found {change}"
@@ -249,12 +249,12 @@ pub(crate) struct Threshold<T> {
 }
 impl<T: Number + Score> Threshold<T> {
     pub(crate) fn new(threshold: T, limit: u32, scales: (Scale, Scale)) -> Result<Self> {
-        let no = |reason: &str| Err(Error::MakeMeasurement(reason.into()));
+        let refused = |reason: &str| Err(Error::MakeMeasurement(reason.into()));
         if Number::is_nan(threshold) {
-            return no("threshold: expected a number, found NaN");
+            return refused("threshold: expected a number, found NaN");
         }
         if limit == 0 {
-            return no("limit: expected at least one answer above the threshold, found 0");
+            return refused("limit: expected at least one answer above the threshold, found 0");
         }
         Ok(Threshold { threshold: finite(threshold), limit, scales })
     }

@@ -25,19 +25,19 @@ pub(crate) fn of_space(name: &str, found: &Arg, expected: &[&TypeName]) -> Optio
     let shape = (shape(&domain), shape(&metric));
     let mut shapes: Vec<((String, String), BTreeSet<String>)> = Vec::new();
     for (domain, metric) in &spaces {
-        let of = (self::shape(domain), self::shape(metric));
+        let pair = (self::shape(domain), self::shape(metric));
         let atoms = atoms(domain);
-        match shapes.iter_mut().find(|(known, _)| *known == of) {
+        match shapes.iter_mut().find(|(known, _)| *known == pair) {
             Some((_, all)) => all.extend(atoms),
-            None => shapes.push((of, atoms.into_iter().collect())),
+            None => shapes.push((pair, atoms.into_iter().collect())),
         }
     }
-    let of = atoms(&domain).join(", ");
+    let found = atoms(&domain).join(", ");
     if let Some((_, takes)) = shapes.iter().find(|(known, _)| *known == shape) {
         let rows = domain.head() == "VectorDomain";
         let what = if rows { "the records are" } else { "the numbers are" };
-        let cast = match rows && !of.contains('f') && takes.contains("f64") {
-            true if of == "String" => {
+        let cast = match rows && !found.contains('f') && takes.contains("f64") {
+            true if found == "String" => {
                 "; cast them first: {\"cast_default\": {\"TOA\": \"f64\"}}, \
                  {\"impute_constant\": {\"constant\": 0.0}}"
             }
@@ -47,7 +47,7 @@ pub(crate) fn of_space(name: &str, found: &Arg, expected: &[&TypeName]) -> Optio
             }
             false => "",
         };
-        return Some(format!("{what} {of}; `{name}` takes {}{cast}", list(takes.clone())));
+        return Some(format!("{what} {found}; `{name}` takes {}{cast}", list(takes.clone())));
     }
     let takes: Vec<String> =
         shapes.iter().map(|((domain, metric), _)| format!("`{domain}` under `{metric}`")).collect();
@@ -105,8 +105,8 @@ fn hint(
             if !wanted.contains(&other) {
                 return String::new();
             }
-            let of = atoms(domain).join(", ");
-            format!("state the metric of the step before it: \"MO\": \"{other}<{of}>\"")
+            let atom = atoms(domain).join(", ");
+            format!("state the metric of the step before it: \"MO\": \"{other}<{atom}>\"")
         }
         _ => return String::new(),
     };

@@ -116,14 +116,15 @@ impl Entry {
     /// Return whether `other` offers the same function with the same types and the same defaults,
     /// from another crate.
     pub(crate) fn repeats(&self, other: &Entry) -> bool {
-        let (Build::Linked(one), Build::Linked(two)) = (&self.construct, &other.construct) else {
+        let (Build::Linked(left), Build::Linked(right)) = (&self.construct, &other.construct)
+        else {
             return false;
         };
         let same = |(a, b): (&Generic, &Generic)| {
             (a.name, &a.type_name, &a.default) == (b.name, &b.type_name, &b.default)
         };
         let parameters = || self.parameters.iter().zip(&other.parameters);
-        (one.path)() == (two.path)()
+        (left.path)() == (right.path)()
             && self.generics.len() == other.generics.len()
             && self.generics.iter().zip(&other.generics).all(same)
             && parameters().all(|(a, b)| (&a.name, &a.default) == (&b.name, &b.default))

@@ -80,7 +80,9 @@ impl Refusal {
     /// Return the expected type of an argument or of a type parameter.
     pub(crate) fn at(&self, name: &str) -> Option<&TypeName> {
         match self {
-            Refusal::Argument(at, expected) | Refusal::Type(at, expected) if at == name => {
+            Refusal::Argument(argument, expected) | Refusal::Type(argument, expected)
+                if argument == name =>
+            {
                 Some(expected)
             }
             _ => None,

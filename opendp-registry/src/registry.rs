@@ -312,14 +312,14 @@ impl Registry {
                     break;
                 }
                 // If the JSON fits several types, take the usual type.
-                let one = left.iter().filter(|entry| entry.names_type(name)).count();
-                if one == 1 && left.iter().all(|entry| entry.generics.len() == 1) {
+                let count = left.iter().filter(|entry| entry.names_type(name)).count();
+                if count == 1 && left.iter().all(|entry| entry.generics.len() == 1) {
                     left.retain(|entry| entry.names_type(name));
                 }
             }
         }
         match left[..] {
-            [one] => Ok((one.clone(), by_kind || by_default)),
+            [single] => Ok((single.clone(), by_kind || by_default)),
             _ => Err(ambiguous(request, &left)),
         }
     }

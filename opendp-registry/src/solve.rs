@@ -101,8 +101,8 @@ fn meets(made: &Constructed, d_in: &Json, d_out: &Json) -> Result<bool> {
     }
     let exact = measurement.exact_map(&measurement.input().metric().decode(d_in)?);
     Ok(match (exact, written(d_out)) {
-        (Ok(loss), Some(most)) if loss.len() == most.len() => {
-            loss.iter().zip(&most).all(|(loss, most)| loss <= most)
+        (Ok(loss), Some(bound)) if loss.len() == bound.len() => {
+            loss.iter().zip(&bound).all(|(loss, bound)| loss <= bound)
         }
         // The loss has no exact parts, as for a profile.
         _ => true,
@@ -116,7 +116,7 @@ fn written(d_out: &Json) -> Option<Vec<Exact>> {
     };
     match d_out {
         Json::Array(parts) => parts.iter().map(part).collect(),
-        one => Some(vec![part(one)?]),
+        number => Some(vec![part(number)?]),
     }
 }
 /// Return the reason why no value of a parameter is a boundary.

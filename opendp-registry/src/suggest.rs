@@ -165,8 +165,8 @@ impl Registry {
     /// The errors of reading the space, the measure and the distances.
     pub fn suggest(&self, goal: &Goal<'_>) -> Result<Suggestions> {
         let measure = Document::measure(self, &goal.measure)?;
-        let at = |error: Error| error.at("d_out");
-        measure.decode(&goal.d_out).and_then(|d_out| d_out.check()).map_err(at)?;
+        let located = |error: Error| error.at("d_out");
+        measure.decode(&goal.d_out).and_then(|d_out| d_out.check()).map_err(located)?;
         let start = Document::space(self, &goal.space)?;
         if let Arg::Pair(_, metric) = &start {
             let d_in = metric.decode(&goal.d_in).and_then(|d_in| d_in.check());

@@ -66,7 +66,7 @@ where
     M: DatasetMetric + MetricOn<VectorDomain<AtomDomain<T>>>,
     TO: Tally,
 {
-    counted(input, Function::fold_then(Count { of: <TO as Named>::type_name }, tally))
+    counted(input, Function::fold_then(Count { output_type: <TO as Named>::type_name }, tally))
 }
 
 register! {
@@ -106,12 +106,12 @@ where
 /// The fold of `make_count`. The state is the number of rows that were read.
 struct Count {
     /// A function that returns the name of the type of the count.
-    of: fn() -> TypeName,
+    output_type: fn() -> TypeName,
 }
 impl<T: Atom> Fold<Vec<T>, u64> for Count {
     type State = u64;
     fn label(&self) -> String {
-        format!("count of {} as {}", T::type_name(), (self.of)())
+        format!("count of {} as {}", T::type_name(), (self.output_type)())
     }
     fn start(&self) -> u64 {
         0

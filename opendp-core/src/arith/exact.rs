@@ -192,8 +192,8 @@ impl Fraction {
     }
     /// Write two fractions with a common denominator. Return both numerators, the odd part of the
     /// denominator, and the power of two in the denominator. Return `None` when the odd part has
-    /// more than `most` bits.
-    fn aligned(&self, other: &Self, most: usize) -> Option<(UBig, UBig, UBig, usize)> {
+    /// more than `max_bits` bits.
+    fn aligned(&self, other: &Self, max_bits: usize) -> Option<(UBig, UBig, UBig, usize)> {
         let twos = self.twos.max(other.twos);
         let (mut x, mut y) =
             (&self.number << (twos - self.twos), &other.number << (twos - other.twos));
@@ -203,14 +203,14 @@ impl Fraction {
         let common = (&self.odd).gcd(&other.odd);
         let (mine, theirs) = (&self.odd / &common, &other.odd / &common);
         let odd = &mine * &other.odd;
-        if most < odd.bit_len() {
+        if max_bits < odd.bit_len() {
             return None;
         }
         (x, y) = (x * theirs, y * mine);
         Some((x, y, odd, twos))
     }
-    fn plus(&self, other: &Self, most: usize) -> Option<Self> {
-        let (x, y, odd, twos) = self.aligned(other, most)?;
+    fn plus(&self, other: &Self, max_bits: usize) -> Option<Self> {
+        let (x, y, odd, twos) = self.aligned(other, max_bits)?;
         Some(Fraction { number: x + y, odd, twos })
     }
     /// Return the number of decimals that write this fraction exactly. Return `None` if more than

@@ -118,8 +118,8 @@ pub fn exp(numerator: &IBig, fraction_bits: usize, bits: usize) -> (UBig, UBig) 
 /// exactly.
 pub fn exp_scaled(numerator: &IBig, fraction_bits: usize, bits: usize) -> (UBig, UBig, i64) {
     if numerator.is_zero() {
-        let one = UBig::ONE << bits;
-        return (one.clone(), one, 0);
+        let unit = UBig::ONE << bits;
+        return (unit.clone(), unit, 0);
     }
     let floor = numerator >> fraction_bits;
     debug_assert!(floor.bit_len() <= 40, "the argument of exp_scaled is out of range");

@@ -46,8 +46,8 @@ pub(super) fn exp_m1(x: f64, format: Format, rounding: Rounding) -> f64 {
         if exponent > 0 {
             ((lo << exponent as usize) - 1, (hi << exponent as usize) - 1, 0)
         } else {
-            let one = IBig::ONE << exponent.unsigned_abs() as usize;
-            (lo - &one, hi - one, exponent)
+            let unit = IBig::ONE << exponent.unsigned_abs() as usize;
+            (lo - &unit, hi - unit, exponent)
         }
     })
 }
@@ -72,9 +72,9 @@ pub(super) fn ln_1p(x: f64, format: Format, rounding: Rounding) -> f64 {
         return f64::NAN;
     };
     // Write 1 + x in units of 2^min(exponent, 0).
-    let one = UBig::ONE << exponent.min(0).unsigned_abs() as usize;
+    let unit = UBig::ONE << exponent.min(0).unsigned_abs() as usize;
     let x = UBig::from(mantissa) << exponent.max(0) as usize;
-    let sum = if negative { one - x } else { one + x };
+    let sum = if negative { unit - x } else { unit + x };
     ln_of(&sum, exponent.min(0), format, rounding)
 }
 
@@ -93,8 +93,8 @@ pub(super) fn powi(x: f64, power: i32, format: Format, rounding: Rounding) -> f6
         0 if power > 0 => 0.0,
         0 => f64::NAN,
         1 => {
-            let one = if negative { -IBig::ONE } else { IBig::ONE };
-            format.round(&one, exponent * i64::from(power), rounding)
+            let sign = if negative { -IBig::ONE } else { IBig::ONE };
+            format.round(&sign, exponent * i64::from(power), rounding)
         }
         _ => converge(2 * format.precision_bits() + 24, format, rounding, |bits| {
             let (lo, hi, scale) = enclose_power(mantissa, power.unsigned_abs(), bits);
@@ -103,8 +103,8 @@ pub(super) fn powi(x: f64, power: i32, format: Format, rounding: Rounding) -> f6
             let (lo, hi, scale) = if power > 0 {
                 (lo, hi, scale)
             } else {
-                let one = IBig::ONE << (2 * bits);
-                (&one / hi, one / lo + 1, -scale - 2 * bits as i64)
+                let unit = IBig::ONE << (2 * bits);
+                (&unit / hi, unit / lo + 1, -scale - 2 * bits as i64)
             };
             if negative { (-hi, -lo, scale) } else { (lo, hi, scale) }
         }),

@@ -50,13 +50,13 @@ impl Domain for BitVectorDomain {
     type Carrier = BitVector;
     fn member(&self, value: &BitVector) -> bool {
         self.size.is_none_or(|size| size == value.len())
-            && self.max_weight.is_none_or(|most| value.count_ones() <= most)
+            && self.max_weight.is_none_or(|limit| value.count_ones() <= limit)
     }
     fn to_json(&self) -> Json {
         descriptor(
             "bitvector_domain",
             [
-                ("max_weight", self.max_weight.map(|most| json!(most))),
+                ("max_weight", self.max_weight.map(|limit| json!(limit))),
                 ("size", self.size.map(|size| json!(size))),
             ],
         )

@@ -125,14 +125,14 @@ impl Argument for Vec<ColumnDomain> {
         Self::from_arg(arg).is_ok()
     }
     fn from_arg(arg: &Arg) -> Result<Self> {
-        let one = |arg: &Arg| match arg {
+        let column_of = |arg: &Arg| match arg {
             Arg::Made(Constructed::Domain(domain)) => ColumnDomain::of(domain),
             _ => None,
         };
         let list = match arg {
             Arg::Json(Json::Null) => Some(Vec::new()),
             Arg::Json(Json::Array(items)) if items.is_empty() => Some(Vec::new()),
-            Arg::List(items) => items.iter().map(one).collect(),
+            Arg::List(items) => items.iter().map(column_of).collect(),
             Arg::Value(value) => value.downcast_ref::<Self>().cloned(),
             _ => None,
         };

@@ -140,9 +140,9 @@ mod tests {
 
     #[test]
     fn compares_distances_of_one_type() {
-        let (one, two) = (AnyDistance::new(1_u32), AnyDistance::new(2_u32));
-        assert!(one.at_most(&two).unwrap() && !two.at_most(&one).unwrap());
-        assert_eq!(one.at_most(&AnyDistance::new(1.0)).unwrap_err().kind(), "FailedCast");
+        let (first, second) = (AnyDistance::new(1_u32), AnyDistance::new(2_u32));
+        assert!(first.at_most(&second).unwrap() && !second.at_most(&first).unwrap());
+        assert_eq!(first.at_most(&AnyDistance::new(1.0)).unwrap_err().kind(), "FailedCast");
     }
     #[test]
     fn erasing_twice_is_erasing_once() {

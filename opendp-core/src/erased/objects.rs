@@ -240,14 +240,14 @@ impl Constructed {
     /// The errors of [`map`](Constructed::map), and `FailedCast` when `d_out` is not a distance in
     /// the output metric or measure.
     pub fn check(&self, d_in: &Json, d_out: &Json) -> Result<bool> {
-        let at = |error: Error| error.at("d_out");
+        let located = |error: Error| error.at("d_out");
         match self {
             Constructed::Transformation(t) => {
-                let d_out = t.output().metric().decode_bound(d_out).map_err(at)?;
+                let d_out = t.output().metric().decode_bound(d_out).map_err(located)?;
                 t.check(&decode_in(t.input(), d_in)?, &d_out)
             }
             Constructed::Measurement(m) => {
-                let d_out = m.measure().decode(d_out).map_err(at)?;
+                let d_out = m.measure().decode(d_out).map_err(located)?;
                 m.check(&decode_in(m.input(), d_in)?, &d_out)
             }
             other => Err(no_map(other)),
@@ -328,8 +328,8 @@ mod tests {
             let function = Function::map(|x: &i32| Ok(*x));
             Measurement::new(space.clone(), MaxDivergence, function, map).erase()
         };
-        let one = make();
-        assert!(one.shares_map(&one.clone()) && !one.shares_map(&make()));
+        let made = make();
+        assert!(made.shares_map(&made.clone()) && !made.shares_map(&make()));
     }
     #[test]
     fn erased_objects_chain_and_refuse_other_spaces() {

@@ -54,8 +54,9 @@ impl Binomial {
             return Ok(if p <= 0.0 { 0.0 } else { 1.0 });
         }
         let n = self.draws;
-        let of = |number: u32| self.factorials.get(number as usize).copied().unwrap_or(0.0);
-        let choices = of(n) - of(count) - of(n - count);
+        let log_factorial =
+            |number: u32| self.factorials.get(number as usize).copied().unwrap_or(0.0);
+        let choices = log_factorial(n) - log_factorial(count) - log_factorial(n - count);
         let hits = f64::from(count) * p.inf_ln()?;
         let misses = f64::from(n - count) * (-p).inf_ln_1p()?;
         let mut term = (choices + hits + misses).inf_exp()?;

@@ -42,7 +42,7 @@ pub struct Grounds(HashMap<(TypeId, TypeId), Ground>);
 #[derive(Clone, Copy)]
 struct Ground {
     few: fn(&AnyDomain, &mut Draw) -> Result<Vec<AnyValue>>,
-    one: fn(&AnyDomain, &mut Draw) -> Result<Option<AnyValue>>,
+    member: fn(&AnyDomain, &mut Draw) -> Result<Option<AnyValue>>,
     vary: fn(&AnyDomain, &AnyValue, &mut Draw) -> Result<AnyValue>,
     distance: fn(&AnyMetric, &AnyValue, &AnyValue) -> Result<Option<AnyDistance>>,
 }
@@ -80,7 +80,7 @@ impl Grounds {
                 let few = domain.downcast_ref::<D>()?.few(draw);
                 Ok(few.into_iter().map(AnyValue::new).collect())
             },
-            one: |domain, draw| Ok(domain.downcast_ref::<D>()?.one(draw).map(AnyValue::new)),
+            member: |domain, draw| Ok(domain.downcast_ref::<D>()?.one(draw).map(AnyValue::new)),
             vary: |domain, value, draw| {
                 let domain = domain.downcast_ref::<D>()?;
                 Ok(AnyValue::new(domain.vary(value.downcast_ref()?, draw)))
@@ -144,11 +144,11 @@ impl Grounds {
         let (ground, domain) = (self.of(space)?, space.domain());
         let mut members = (ground.few)(domain, draw).map_err(tell)?;
         for _ in 0..4 {
-            let Some(one) = (ground.one)(domain, draw).map_err(tell)? else { break };
+            let Some(member) = (ground.member)(domain, draw).map_err(tell)? else { break };
             for _ in 0..4 {
-                members.push((ground.vary)(domain, &one, draw).map_err(tell)?);
+                members.push((ground.vary)(domain, &member, draw).map_err(tell)?);
             }
-            members.push(one);
+            members.push(member);
         }
         members.retain(|member| domain.member(member));
         Ok(members)

@@ -61,7 +61,7 @@ impl Claim {
         let profile = measurement.measure().profile(&measurement.map(d_in)?)?;
         let pure = profile.epsilon(0.0).ok().filter(|epsilon| *epsilon < f64::INFINITY);
         let mut points: Vec<(f64, f64)> = pure.map(|epsilon| (epsilon, 0.0)).into_iter().collect();
-        for epsilon in EPSILONS.into_iter().filter(|at| pure.is_none_or(|pure| *at < pure)) {
+        for epsilon in EPSILONS.into_iter().filter(|point| pure.is_none_or(|pure| *point < pure)) {
             points.push((epsilon, profile.delta(epsilon)?));
         }
         points.retain(|(_, delta)| *delta < 1.0);
@@ -86,12 +86,12 @@ impl Claim {
         for (epsilon, delta) in &self.points {
             let factor = Exact::from_f64(epsilon.inf_exp().map_err(tell)?).map_err(tell)?;
             let delta_exact = Exact::from_f64(*delta).map_err(tell)?;
-            for (names, one, two) in [("x and y", x, y), ("y and x", y, x)] {
-                let above = one.counts.keys().fold(Exact::ZERO, |sum, release| {
-                    let less = factor.times(&two.chance(two.count(release)));
-                    sum.plus(&one.chance(one.count(release)).minus(&less))
+            for (names, first, second) in [("x and y", x, y), ("y and x", y, x)] {
+                let above = first.counts.keys().fold(Exact::ZERO, |sum, release| {
+                    let less = factor.times(&second.chance(second.count(release)));
+                    sum.plus(&first.chance(first.count(release)).minus(&less))
                 });
-                let allowed = delta_exact.plus(&factor.times(&two.chance(two.cut)));
+                let allowed = delta_exact.plus(&factor.times(&second.chance(second.cut)));
                 if allowed < above {
                     return Err(format!(
                         "{names}: the probabilities of the first exceed exp({epsilon}) times those of \

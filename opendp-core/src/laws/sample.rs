@@ -138,7 +138,7 @@ impl<A: SampleAtom, B: SampleAtom> Sample for PairDomain<AtomDomain<A>, AtomDoma
 impl Sample for BitVectorDomain {
     fn few(&self, _: &mut Draw) -> Vec<BitVector> {
         let lengths = self.size().map_or(vec![0, 1, 7, 8, 9, 63, 64, 65, 130], |size| vec![size]);
-        let of = |length: usize| {
+        let vectors_of = |length: usize| {
             let bits =
                 move |bit: fn(usize, usize) -> bool| (0..length).map(|i| bit(i, length)).collect();
             // These vectors have ones at no place, at all places, at every second place, at the
@@ -152,7 +152,7 @@ impl Sample for BitVectorDomain {
                 bits(|i, length| length / 3 <= i && i < length / 2),
             ]
         };
-        let mut members: Vec<BitVector> = lengths.into_iter().flat_map(of).collect();
+        let mut members: Vec<BitVector> = lengths.into_iter().flat_map(vectors_of).collect();
         members.retain(|bits| self.member(bits));
         members
     }
@@ -247,8 +247,8 @@ macro_rules! of_cells {
 /// Draw a cell that is likely to break a transformation. Return the cell as a column of one row.
 fn cell(domain: &ColumnDomain, draw: &mut Draw) -> Column {
     of_cells!(domain.cell_type(), T => {
-        let one = domain.cell::<T>().and_then(|cells| cells.one(draw));
-        Column::new(one.into_iter().collect::<Vec<T>>())
+        let cell = domain.cell::<T>().and_then(|cells| cells.one(draw));
+        Column::new(cell.into_iter().collect::<Vec<T>>())
     });
     domain.empty()
 }

@@ -109,7 +109,7 @@ impl PrivacyProfile {
     pub fn compose(profiles: &[PrivacyProfile]) -> Result<PrivacyProfile> {
         match profiles {
             [] => Ok(PrivacyProfile::new(|_| Ok(0.0))),
-            [one] => Ok(one.clone()),
+            [single] => Ok(single.clone()),
             _ => {
                 if let Some(loss) = profiles.iter().find_map(PrivacyProfile::loss) {
                     return loss.compose(profiles);
@@ -232,11 +232,11 @@ fn written(
     curve: &impl Codec,
     key: &str,
     first: f64,
-    at: impl Fn(f64) -> Result<f64>,
+    value_at: impl Fn(f64) -> Result<f64>,
 ) -> Result<Json> {
     let json = curve.to_json();
     if json.get(key) == Some(&json!([])) {
-        at(first)?;
+        value_at(first)?;
     }
     Ok(json)
 }

@@ -32,7 +32,7 @@ impl PrivacyProfile {
     /// # Ok::<(), opendp_core::Error>(())
     /// ```
     pub fn from_table(points: Vec<(f64, f64)>) -> Result<Self> {
-        let no = |what: &str, found: f64| {
+        let refused = |what: &str, found: f64| {
             Err(Error::InvalidDistance(format!(
                 "a point of a profile: expected {what}, found {found}"
             )))
@@ -40,16 +40,16 @@ impl PrivacyProfile {
         let mut before: Option<(f64, f64)> = None;
         for &(epsilon, delta) in &points {
             if !(0.0 <= epsilon && epsilon.is_finite()) {
-                return no("a finite epsilon of at least 0", epsilon);
+                return refused("a finite epsilon of at least 0", epsilon);
             }
             if !(0.0..=1.0).contains(&delta) {
-                return no("a delta from 0 to 1", delta);
+                return refused("a delta from 0 to 1", delta);
             }
             if before.is_some_and(|(last, _)| epsilon <= last) {
-                return no("an epsilon above the one before it", epsilon);
+                return refused("an epsilon above the one before it", epsilon);
             }
             if before.is_some_and(|(_, last)| last < delta) {
-                return no("a delta that is not above the one before it", delta);
+                return refused("a delta that is not above the one before it", delta);
             }
             before = Some((epsilon, delta));
         }
@@ -88,10 +88,10 @@ mod tests {
 
     /// Return the profile of two distributions on a few outcomes, in both directions.
     fn exact(p: &[f64], q: &[f64], epsilon: f64) -> f64 {
-        let one = |p: &[f64], q: &[f64]| -> f64 {
+        let divergence = |p: &[f64], q: &[f64]| -> f64 {
             p.iter().zip(q).map(|(p, q)| (p - epsilon.exp() * q).max(0.0)).sum()
         };
-        one(p, q).max(one(q, p))
+        divergence(p, q).max(divergence(q, p))
     }
     const LAWS: [([f64; 4], [f64; 4]); 3] = [
         ([0.75, 0.25, 0.0, 0.0], [0.25, 0.75, 0.0, 0.0]),
@@ -101,16 +101,16 @@ mod tests {
     /// Return the smallest and the largest difference between an interpolation and the exact
     /// profile.
     fn slack(join: impl Fn(&[(f64, f64)], f64) -> f64) -> (f64, f64) {
-        let (mut least, mut most) = (f64::INFINITY, f64::NEG_INFINITY);
+        let (mut lower, mut upper) = (f64::INFINITY, f64::NEG_INFINITY);
         for (p, q) in LAWS {
             let points: Vec<_> = [0.25, 0.5, 1.5, 2.0].map(|e| (e, exact(&p, &q, e))).into();
             for step in 0..300 {
                 let epsilon = f64::from(step) / 100.0;
                 let above = join(&points, epsilon) - exact(&p, &q, epsilon);
-                (least, most) = (least.min(above), most.max(above));
+                (lower, upper) = (lower.min(above), upper.max(above));
             }
         }
-        (least, most)
+        (lower, upper)
     }
 
     #[test]
@@ -118,14 +118,14 @@ mod tests {
         let table = |points: &[(f64, f64)], epsilon| {
             PrivacyProfile::from_table(points.to_vec()).unwrap().delta(epsilon).unwrap()
         };
-        let (least, most) = slack(table);
-        assert!(-1e-15 <= least, "{least}");
+        let (lower, upper) = slack(table);
+        assert!(-1e-15 <= lower, "{lower}");
         // Step functions are upper bounds too, but less tight.
         let steps = |points: &[(f64, f64)], epsilon| {
             PrivacyProfile::from_points(points.to_vec()).delta(epsilon).unwrap()
         };
         let (sound, loose) = slack(steps);
-        assert!(-1e-15 <= sound && 2.0 * most < loose, "{sound} {most} {loose}");
+        assert!(-1e-15 <= sound && 2.0 * upper < loose, "{sound} {upper} {loose}");
         // The control uses chords in epsilon instead of `e^epsilon`, and delta without the mirror
         // point.
         let straight = |points: &[(f64, f64)], epsilon: f64| {

@@ -76,10 +76,10 @@ mod tests {
 
     #[test]
     fn is_compared_by_name_and_descriptor() {
-        let one = UserDivergence::new("bits");
-        assert_eq!(one, UserDivergence::new("bits"));
-        assert_ne!(one, UserDivergence::new("bits").with_descriptor(json!([1])));
-        assert_eq!(one.to_json(), json!({"user_divergence": {"identifier": "bits"}}));
+        let measure = UserDivergence::new("bits");
+        assert_eq!(measure, UserDivergence::new("bits"));
+        assert_ne!(measure, UserDivergence::new("bits").with_descriptor(json!([1])));
+        assert_eq!(measure.to_json(), json!({"user_divergence": {"identifier": "bits"}}));
     }
     #[test]
     fn nothing_adds_it_up() {

@@ -62,8 +62,8 @@ macro_rules! number_metrics {
             }
         }
     )*};
-    (@any $q:ident $of:ty, $metric:ident; $($t:ident)*) => {
-        $({ type $q = $t; $metric.is::<$of>() })||*
+    (@any $q:ident $tested:ty, $metric:ident; $($t:ident)*) => {
+        $({ type $q = $t; $metric.is::<$tested>() })||*
     };
 }
 number_metrics! {

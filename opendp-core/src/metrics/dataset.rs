@@ -289,19 +289,19 @@ mod tests {
     where
         D::Carrier: PartialEq,
     {
-        let (left, right, one) = (vec![left], vec![right], u32::from(expected));
+        let (left, right, change) = (vec![left], vec![right], u32::from(expected));
         let distance = |metric: &dyn Fn(&Vec<D::Carrier>, &Vec<D::Carrier>) -> Option<u32>| {
             [metric(&left, &right), metric(&right, &left)]
         };
-        fn of<D: Domain, M: DistanceOn<VectorDomain<D>, Distance = u32>>(
+        fn distance_in<D: Domain, M: DistanceOn<VectorDomain<D>, Distance = u32>>(
             metric: M,
         ) -> impl Fn(&Vec<D::Carrier>, &Vec<D::Carrier>) -> Option<u32> {
             move |left, right| metric.distance(left, right).unwrap()
         }
-        assert_eq!(distance(&of::<D, _>(SymmetricDistance)), [Some(2 * one); 2]);
-        assert_eq!(distance(&of::<D, _>(InsertDeleteDistance)), [Some(2 * one); 2]);
-        assert_eq!(distance(&of::<D, _>(ChangeOneDistance)), [Some(one); 2]);
-        assert_eq!(distance(&of::<D, _>(HammingDistance)), [Some(one); 2]);
+        assert_eq!(distance(&distance_in::<D, _>(SymmetricDistance)), [Some(2 * change); 2]);
+        assert_eq!(distance(&distance_in::<D, _>(InsertDeleteDistance)), [Some(2 * change); 2]);
+        assert_eq!(distance(&distance_in::<D, _>(ChangeOneDistance)), [Some(change); 2]);
+        assert_eq!(distance(&distance_in::<D, _>(HammingDistance)), [Some(change); 2]);
     }
     #[test]
     fn records_that_both_hold_a_nan_differ_where_the_rest_of_them_does() {

@@ -195,8 +195,8 @@ pub(super) fn changes<K: HashableAtom, V: Number, Q: Number + InfCast<V>>(
     left.keys()
         .chain(missing)
         .map(|key| {
-            let at = |map: &HashMap<K, V>| map.get(key).copied().unwrap_or_else(V::zero);
-            difference(at(left), at(right))
+            let value_at = |map: &HashMap<K, V>| map.get(key).copied().unwrap_or_else(V::zero);
+            difference(value_at(left), value_at(right))
         })
         .collect()
 }

@@ -103,11 +103,11 @@ mod tests {
 
     #[test]
     fn is_compared_by_name_and_descriptor() {
-        let one = UserDistance::new("edits");
-        assert_eq!(one, UserDistance::new("edits"));
-        assert_ne!(one, UserDistance::new("moves"));
-        assert_ne!(one, one.clone().with_descriptor(json!(1)));
-        assert_eq!(one.to_json(), json!({"user_distance": {"identifier": "edits"}}));
+        let metric = UserDistance::new("edits");
+        assert_eq!(metric, UserDistance::new("edits"));
+        assert_ne!(metric, UserDistance::new("moves"));
+        assert_ne!(metric, metric.clone().with_descriptor(json!(1)));
+        assert_eq!(metric.to_json(), json!({"user_distance": {"identifier": "edits"}}));
     }
     #[test]
     fn measures_any_domain_and_users_domains_have_any_metric() {

@@ -79,7 +79,7 @@ macro_rules! __register_types {
 #[macro_export]
 macro_rules! __register {
     // A type is chosen for every type parameter, so write one registration.
-    ((($f:ident $run:ident) $($p:ident)*) [$([$g:ident ($code:ty) [$one:ty $(, $ty:ty)*] [$($gd:ty)?]])*] []) => {
+    ((($f:ident $run:ident) $($p:ident)*) [$([$g:ident ($code:ty) [$first:ty $(, $ty:ty)*] [$($gd:ty)?]])*] []) => {
         const _: () = {
             fn construct(call: &mut $crate::Call) -> $crate::Result<$crate::Constructed> {
                 match call.arguments() {
@@ -93,7 +93,7 @@ macro_rules! __register {
                     generics: &[$($crate::Generic {
                         name: stringify!($g),
                         types: &[
-                            <$one as $crate::Named>::type_name
+                            <$first as $crate::Named>::type_name
                             $(, <$ty as $crate::Named>::type_name)*
                         ],
                         compiled: <$code as $crate::Named>::type_name,
@@ -102,7 +102,7 @@ macro_rules! __register {
                     types: $crate::__private::types_of(&$run::<$($code),*>),
                     made: $crate::__private::made_of(&$run::<$($code),*>),
                     construct,
-                    path: $crate::__private::path_of(&$f::<$($one),*>),
+                    path: $crate::__private::path_of(&$f::<$($first),*>),
                 }
             }
         };

@@ -136,8 +136,8 @@ impl Account {
             self.parts.iter_mut().find(|(pair, count)| concentrated(pair, *count).is_some());
         match found {
             None => {
-                let one = pair.concentrated() == Some(rho);
-                let pair = if one { pair } else { Arc::new(ConcentratedPair::new(rho)) };
+                let same = pair.concentrated() == Some(rho);
+                let pair = if same { pair } else { Arc::new(ConcentratedPair::new(rho)) };
                 self.push(pair, 1, name);
             }
             Some((old, count)) => {
@@ -216,15 +216,15 @@ impl Account {
     /// # Errors
     /// The errors of [`epsilon`](Account::epsilon).
     pub fn epsilon_above(&self, delta: f64) -> Result<f64> {
-        let most = self.most();
+        let largest = self.most();
         if delta == 0.0 {
-            return Ok(most);
+            return Ok(largest);
         }
         if let Some(rho) = self.only_rho() {
             return concentrated_epsilon(rho, delta);
         }
         let known = self.rho().and_then(|rho| concentrated_epsilon(rho, delta).ok());
-        let epsilon = self.worst(|parts| self.epsilon_of(parts, delta, Side::Above))?.min(most);
+        let epsilon = self.worst(|parts| self.epsilon_of(parts, delta, Side::Above))?.min(largest);
         let epsilon = known.map_or(epsilon, |known| known.min(epsilon));
         Ok(self.game(delta).map_or(epsilon, |game| game.epsilon(delta).min(epsilon)))
     }
@@ -256,11 +256,11 @@ impl Account {
     }
     /// Return the largest possible loss by basic composition, which is exact at delta 0.
     pub(super) fn most(&self) -> f64 {
-        let most = self.parts.iter().try_fold(0.0f64, |total, (pair, count)| {
-            let most = pair.most();
-            if most.is_finite() { total.inf_add((*count as f64).inf_mul(most)?) } else { Ok(most) }
+        let sum = self.parts.iter().try_fold(0.0f64, |total, (pair, count)| {
+            let loss = pair.most();
+            if loss.is_finite() { total.inf_add((*count as f64).inf_mul(loss)?) } else { Ok(loss) }
         });
-        most.unwrap_or(f64::INFINITY)
+        sum.unwrap_or(f64::INFINITY)
     }
     /// Return a lower bound on the smallest epsilon at a delta.
     ///

@@ -257,8 +257,8 @@ impl AdaptiveAccount {
             return Err(Error::BudgetExceeded(reason.into()));
         }
         let own = delta.minus(deltas);
-        let (most, at) = (epsilon.to_f64_down(), own.to_f64_down());
-        let mu = if pure == epsilon { 0.0 } else { joined_mu(pure.to_f64_up(), most, at)? };
+        let (limit, failure) = (epsilon.to_f64_down(), own.to_f64_down());
+        let mu = if pure == epsilon { 0.0 } else { joined_mu(pure.to_f64_up(), limit, failure)? };
         let pot = match mu {
             0.0 => Pot::simple(pure.clone(), own),
             _ => Pot { planned: true, ..Pot::of(pure.clone(), Exact::from_f64(mu)?, own) },

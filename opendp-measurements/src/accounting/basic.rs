@@ -61,9 +61,9 @@ impl Basic {
         }
         if let Some((total, shares)) = self.at_best_price(|known| &known.guesses, fits, true)? {
             let more = epsilon.neg_inf_sub(total.0)?.neg_inf_div(self.count())?;
-            let at =
+            let moved =
                 |share: &EpsilonDelta| share.0.neg_inf_add(more).unwrap_or(share.0).max(share.0);
-            let places: Vec<f64> = shares.iter().map(at).collect();
+            let places: Vec<f64> = shares.iter().map(moved).collect();
             if inf_sum(&places)? <= epsilon {
                 let deltas = self.deltas(|i| places.get(i).copied().unwrap_or(0.0));
                 best = best.min(inf_sum(&deltas)?);
@@ -72,13 +72,13 @@ impl Basic {
         Ok(best)
     }
     /// Return an upper bound on the smallest epsilon at which delta is at most the given delta. The
-    /// result is at most `most`.
+    /// result is at most `limit`.
     ///
     /// The points of the curves give a first estimate. A bisection that evaluates delta refines
     /// this estimate.
-    pub(super) fn epsilon(&self, delta: f64, most: f64) -> Result<f64> {
+    pub(super) fn epsilon(&self, delta: f64, limit: f64) -> Result<f64> {
         let found = self.at_points(|total| total.1 <= delta, false)?;
-        let mut high = found.map_or(most, |total| total.0.min(most));
+        let mut high = found.map_or(limit, |total| total.0.min(limit));
         let mut low = 0.0;
         // If there are too many members, no split is found. One evaluation then shows whether
         // `high` is large enough.
@@ -108,7 +108,7 @@ impl Basic {
     /// deltas satisfy `fits`, use the highest price if `highest` is true, and otherwise the lowest.
     fn at_best_price(
         &self,
-        of: impl Fn(&CurvePoints) -> &Vec<EpsilonDelta>,
+        points_of: impl Fn(&CurvePoints) -> &Vec<EpsilonDelta>,
         fits: impl Fn(EpsilonDelta) -> bool,
         highest: bool,
     ) -> Result<Option<(EpsilonDelta, Vec<EpsilonDelta>)>> {
@@ -116,7 +116,7 @@ impl Basic {
             return Ok(None);
         }
         let all = self.known.get_or_init(|| self.members.iter().map(CurvePoints::of).collect());
-        let all: Vec<&Vec<EpsilonDelta>> = all.iter().map(of).collect();
+        let all: Vec<&Vec<EpsilonDelta>> = all.iter().map(points_of).collect();
         let (mut low, mut high, mut found) = (-40.0f64, 700.0f64, None);
         for _ in 0..50 {
             let price = low + (high - low) / 2.0;
@@ -179,8 +179,8 @@ impl CurvePoints {
                 let logs = (ln(low.1.max(NOTHING)), ln(high.1.max(NOTHING)));
                 guesses.extend((1..BETWEEN).map(|n| {
                     let part = f64::from(n) / f64::from(BETWEEN);
-                    let at = |low: f64, high: f64| low + part * (high - low);
-                    (at(low.0, high.0), exp(at(logs.0, logs.1)))
+                    let between = |low: f64, high: f64| low + part * (high - low);
+                    (between(low.0, high.0), exp(between(logs.0, logs.1)))
                 }));
             }
         }
@@ -192,24 +192,25 @@ impl CurvePoints {
 /// If an interval contains a step of the curve, one half of the interval contains the whole height
 /// of the step. One evaluation in the middle shows whether the curve has a step in an interval.
 fn points(member: &PrivacyProfile) -> Vec<EpsilonDelta> {
-    let at = |epsilon: f64| (epsilon, delta_at(member, epsilon));
-    let mut list = vec![at(0.0)];
+    let point_at = |epsilon: f64| (epsilon, delta_at(member, epsilon));
+    let mut list = vec![point_at(0.0)];
     for half in -14..=14 {
         let power = 2f64.powi(i32::div_euclid(half, 2));
         let place = if half % 2 == 0 { power } else { power * std::f64::consts::SQRT_2 };
-        list.push(at(place));
+        list.push(point_at(place));
         if list.last().is_some_and(|last| last.1 == 0.0) {
             break;
         }
     }
-    if let Some(most) = member.loss().and_then(|loss| loss.epsilon(0.0).ok())
-        && most.is_finite()
+    if let Some(largest) = member.loss().and_then(|loss| loss.epsilon(0.0).ok())
+        && largest.is_finite()
     {
-        list.push((most, 0.0));
+        list.push((largest, 0.0));
         list.sort_by(|a, b| a.0.total_cmp(&b.0));
     }
-    let height =
-        |one: EpsilonDelta, two: EpsilonDelta| ln(one.1.max(NOTHING)) - ln(two.1.max(NOTHING));
+    let height = |left: EpsilonDelta, right: EpsilonDelta| {
+        ln(left.1.max(NOTHING)) - ln(right.1.max(NOTHING))
+    };
     let mut steps: Vec<(EpsilonDelta, EpsilonDelta)> =
         list.windows(2).filter_map(|pair| Some((*pair.first()?, *pair.last()?))).collect();
     steps.sort_by(|a, b| height(b.0, b.1).total_cmp(&height(a.0, a.1)));
@@ -220,7 +221,7 @@ fn points(member: &PrivacyProfile) -> Vec<EpsilonDelta> {
             if middle <= low.0 || high.0 <= middle {
                 break;
             }
-            let middle = at(middle);
+            let middle = point_at(middle);
             list.push(middle);
             if height(middle, high) >= 0.9 * whole {
                 low = middle;
@@ -272,9 +273,9 @@ mod tests {
     }
     #[test]
     fn purely_private_curves_have_a_sum_at_delta_nothing() {
-        let pure = |most: f64| {
+        let pure = |loss: f64| {
             PrivacyProfile::new(move |epsilon| {
-                Ok(if epsilon < most { -((epsilon - most) / 2.0).exp_m1() } else { 0.0 })
+                Ok(if epsilon < loss { -((epsilon - loss) / 2.0).exp_m1() } else { 0.0 })
             })
         };
         let profiles = [pure(0.3), pure(0.5), profile_of_laplace(1.0, 1.0).unwrap()];
@@ -289,23 +290,24 @@ mod tests {
     #[test]
     fn is_never_below_what_the_members_lose() {
         // Together, the two members are Gaussian noise of this `mu`.
-        for (one, two) in [(0.5f64, 0.5f64), (0.25, 1.0)] {
-            let basic = Basic::new(vec![curve(one), curve(two)]);
-            let mu = (one * one + two * two).sqrt();
+        for (first, second) in [(0.5f64, 0.5f64), (0.25, 1.0)] {
+            let basic = Basic::new(vec![curve(first), curve(second)]);
+            let mu = (first * first + second * second).sqrt();
             for epsilon in [0.5, 6.0] {
                 let exact = gaussian_delta(mu, epsilon).unwrap().lower;
                 let found = basic.delta(epsilon).unwrap();
                 assert!(exact <= found, "{epsilon}: {found} {exact}");
-                let even = [one, two].map(|mu| gaussian_delta(mu, epsilon / 2.0).unwrap().upper);
+                let even =
+                    [first, second].map(|mu| gaussian_delta(mu, epsilon / 2.0).unwrap().upper);
                 assert!(found <= (even[0] + even[1]) * (1.0 + 1e-12));
             }
             let found = basic.epsilon(1e-6, f64::INFINITY).unwrap();
             assert!(gaussian_delta(mu, found).unwrap().lower <= 1e-6);
             // If different epsilons for the members give a smaller sum, the search finds these
             // epsilons.
-            let even = [one, two].map(|mu| gaussian_epsilon(mu, 5e-7).unwrap().upper);
+            let even = [first, second].map(|mu| gaussian_epsilon(mu, 5e-7).unwrap().upper);
             let even = even[0] + even[1];
-            assert!(found <= even * (1.0 + 1e-5) && (one == two || found < 0.999 * even));
+            assert!(found <= even * (1.0 + 1e-5) && (first == second || found < 0.999 * even));
         }
     }
     #[test]

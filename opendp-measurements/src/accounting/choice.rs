@@ -101,10 +101,10 @@ mod tests {
             let moved: Vec<f64> = scores.iter().zip(changes).map(|(s, c)| s + c).collect();
             let (p, q) = (laws(&scores, scale), laws(&moved, scale));
             for set in 1..15_usize {
-                let of = |law: &[f64]| -> f64 {
+                let mass_of = |law: &[f64]| -> f64 {
                     law.iter().enumerate().filter(|(i, _)| set >> i & 1 == 1).map(|(_, m)| m).sum()
                 };
-                let apart = (score(of(&p)) - score(of(&q))).abs();
+                let apart = (score(mass_of(&p)) - score(mass_of(&q))).abs();
                 assert!(apart <= mu(2.0 / scale), "{scale} {set}: {apart}");
             }
         }

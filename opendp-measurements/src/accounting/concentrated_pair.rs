@@ -51,11 +51,11 @@ mod tests {
 
     #[test]
     fn losses_of_which_only_rho_is_known_are_added_and_converted_once() {
-        let one = profile_of_concentrated(1.0 / 32.0).unwrap();
-        let epsilon = all(&vec![one.clone(); 100]).epsilon(1e-6).unwrap();
+        let single = profile_of_concentrated(1.0 / 32.0).unwrap();
+        let epsilon = all(&vec![single.clone(); 100]).epsilon(1e-6).unwrap();
         assert_eq!(epsilon, concentrated_epsilon(3.125, 1e-6).unwrap());
         // The bound is the same if compositions are composed, or if each profile is a new object.
-        let parts = [all(&vec![one.clone(); 60]), one.clone(), all(&vec![one; 39])];
+        let parts = [all(&vec![single.clone(); 60]), single.clone(), all(&vec![single; 39])];
         assert_eq!(all(&parts).epsilon(1e-6).unwrap(), epsilon);
         let many: Vec<_> = (0..100).map(|_| profile_of_concentrated(1.0 / 32.0).unwrap()).collect();
         assert_eq!(all(&many).epsilon(1e-6).unwrap(), epsilon);

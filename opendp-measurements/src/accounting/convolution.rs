@@ -224,15 +224,15 @@ impl Convolution {
         self.outside
     }
     fn suffixes(&self) -> Vec<(f64, f64)> {
-        let (one, two) = (exp(-self.tilt * self.step), exp(-(self.tilt + 1.0) * self.step));
+        let (decay, steeper) = (exp(-self.tilt * self.step), exp(-(self.tilt + 1.0) * self.step));
         let (mut a, mut b) = (0.0, 0.0);
         let mut list: Vec<(f64, f64)> = self
             .mass
             .iter()
             .rev()
             .map(|mass| {
-                a = mass + one * a;
-                b = mass + two * b;
+                a = mass + decay * a;
+                b = mass + steeper * b;
                 (a, b)
             })
             .collect();
@@ -253,12 +253,12 @@ impl Convolution {
         let index = place.max(0.0) as i64;
         let gap = ((self.first + index) as f64 * self.step - epsilon).max(0.0);
         let (a, b) = self.suffixes[index as usize];
-        let (one, two) = (exp(-self.tilt * gap), exp(-(self.tilt + 1.0) * gap));
+        let (decay, steeper) = (exp(-self.tilt * gap), exp(-(self.tilt + 1.0) * gap));
         let terms = (self.mass.len() as i64 - index) as f64;
         // Horner's rule errs by at most 3 u for each step. The ratio of Horner's rule errs by
         // another 8 u.
         let horizon = terms.min(40.0 / (self.tilt * self.step));
-        let rounding = U * (32.0 + 16.0 * horizon) * (one * a + two * b);
+        let rounding = U * (32.0 + 16.0 * horizon) * (decay * a + steeper * b);
         let weight = |t: f64, factor: f64| {
             if t > 0.0 {
                 factor * exp_m1(-t * self.step * terms) / exp_m1(-t * self.step)
@@ -266,8 +266,8 @@ impl Convolution {
                 terms
             }
         };
-        let weights = weight(self.tilt, one) - weight(self.tilt + 1.0, two);
-        ((one * a - two * b).max(0.0), rounding, weights.abs() * 1.000_001 + 1.0)
+        let weights = weight(self.tilt, decay) - weight(self.tilt + 1.0, steeper);
+        ((decay * a - steeper * b).max(0.0), rounding, weights.abs() * 1.000_001 + 1.0)
     }
     /// Return an upper bound on the mass above `x`. Each part must bound its loss from above.
     pub(crate) fn tail_above(&self, x: f64) -> f64 {
@@ -277,14 +277,14 @@ impl Convolution {
         if place < self.mass.len() as f64 {
             let index = place.max(0.0) as i64;
             let gap = ((self.first + index) as f64 * self.step - x).max(0.0);
-            let one = exp(-self.tilt * gap);
-            let tail = one * self.suffixes[index as usize].0;
+            let decay = exp(-self.tilt * gap);
+            let tail = decay * self.suffixes[index as usize].0;
             let terms = (self.mass.len() as i64 - index) as f64;
             // The error of Horner's rule is bounded as in `sums`.
             let horizon = terms.min(40.0 / (self.tilt * self.step));
             let weights = if 0.0 < self.tilt {
                 let ratio = exp_m1(-self.tilt * self.step * terms);
-                one * ratio / exp_m1(-self.tilt * self.step)
+                decay * ratio / exp_m1(-self.tilt * self.step)
             } else {
                 terms
             };
@@ -368,7 +368,7 @@ fn outside(parts: &[(DiscreteLoss, u64)], tilt: f64, (low, high): (f64, f64), li
         parts.iter().map(|(part, count)| *count as f64 * end(part)).sum()
     };
     let least = reach(|part| part.loss(0));
-    let most = reach(|part| part.loss(part.mass.len() - 1));
+    let largest = reach(|part| part.loss(part.mass.len() - 1));
     let widest = parts.iter().fold(1e-9f64, |w, (part, _)| {
         w.max(part.loss(0).abs()).max(part.loss(part.mass.len() - 1).abs())
     });
@@ -390,7 +390,7 @@ fn outside(parts: &[(DiscreteLoss, u64)], tilt: f64, (low, high): (f64, f64), li
         }
         best
     };
-    let above = if most < high { 0.0 } else { one_side(1.0, high) };
+    let above = if largest < high { 0.0 } else { one_side(1.0, high) };
     let below = if low <= least { 0.0 } else { one_side(-1.0, low) };
     above + below
 }

@@ -74,9 +74,9 @@ impl Hull {
         // loss is minus infinity.
         let mut points = vec![(f64::NEG_INFINITY, 0.0, 1.0)];
         let mirrored = deltas.iter().skip(1).rev();
-        points.extend(mirrored.map(|(x, delta)| (-x, -exp_m1(-x) + exp(-x) * delta)).map(at));
-        points.extend(deltas.iter().copied().map(at));
-        fn at((x, value): (f64, f64)) -> (f64, f64, f64) {
+        points.extend(mirrored.map(|(x, delta)| (-x, -exp_m1(-x) + exp(-x) * delta)).map(point_of));
+        points.extend(deltas.iter().copied().map(point_of));
+        fn point_of((x, value): (f64, f64)) -> (f64, f64, f64) {
             (x, exp(x), (value * (1.0 + 64.0 * U)).min(1.0))
         }
         let mut hull: Vec<(f64, f64, f64)> = Vec::new();

@@ -151,7 +151,7 @@ impl DiscreteLoss {
             let first = block * BLOCK;
             let (x, step) = (self.loss(first), self.step);
             let base = exp(t * (x + step * steepest) - top);
-            let [zeroth, one, two] = if base < 1e100 {
+            let [zeroth, first_moment, second_moment] = if base < 1e100 {
                 moments(masses, &powers).map(|moment| base * moment)
             } else {
                 // The masses at one end of the block are very small, so compute each power
@@ -164,8 +164,8 @@ impl DiscreteLoss {
                 })
             };
             sums[0] += zeroth;
-            sums[1] += x * zeroth + step * one;
-            sums[2] += x * x * zeroth + 2.0 * x * step * one + step * step * two;
+            sums[1] += x * zeroth + step * first_moment;
+            sums[2] += x * x * zeroth + 2.0 * x * step * first_moment + step * step * second_moment;
         }
         let [total, mean, square] = sums;
         let mean = mean / total;
@@ -203,7 +203,7 @@ mod tests {
 
     #[test]
     fn cumulants_are_those_of_the_definition_at_any_tilt_and_of_any_mass() {
-        let of = |first: i64, mass: &[f64]| DiscreteLoss {
+        let listed = |first: i64, mass: &[f64]| DiscreteLoss {
             step: 0.25,
             first,
             mass: mass.to_vec(),
@@ -212,12 +212,13 @@ mod tests {
         };
         for mass in [&[0.25, 0.0, 0.5, 0.25][..], &[1e-300, 1e-310, 3e-305], &[1.9, 1e-200, 1e9]] {
             for first in [-3, 0, 1000] {
-                let loss = of(first, mass);
+                let loss = listed(first, mass);
                 for t in [0.0, 0.3, 7.0, -2.0] {
                     let (log, mean, variance) = loss.cumulant(t);
-                    let at = |i: usize| mass[i].ln() + t * loss.loss(i);
-                    let top = (0..mass.len()).map(at).fold(f64::NEG_INFINITY, f64::max);
-                    let weights: Vec<f64> = (0..mass.len()).map(|i| (at(i) - top).exp()).collect();
+                    let log_at = |i: usize| mass[i].ln() + t * loss.loss(i);
+                    let top = (0..mass.len()).map(log_at).fold(f64::NEG_INFINITY, f64::max);
+                    let weights: Vec<f64> =
+                        (0..mass.len()).map(|i| (log_at(i) - top).exp()).collect();
                     let total: f64 = weights.iter().sum();
                     let moment = |power: i32, centre: f64| -> f64 {
                         let terms = weights.iter().enumerate();

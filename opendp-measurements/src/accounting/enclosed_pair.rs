@@ -146,11 +146,11 @@ impl EnclosedPair {
     /// enclosing pairs of this pair.
     fn and_then(
         &self,
-        of: impl Fn(&Arc<dyn DominatingPair>) -> Option<Arc<dyn DominatingPair>>,
+        pair_of: impl Fn(&Arc<dyn DominatingPair>) -> Option<Arc<dyn DominatingPair>>,
     ) -> Option<Arc<dyn DominatingPair>> {
         let Between { above, below, failure, .. } = &self.between;
-        let below = below.as_ref().and_then(&of);
-        Some(Arc::new(EnclosedPair::new(of(above)?, below, *failure, None)))
+        let below = below.as_ref().and_then(&pair_of);
+        Some(Arc::new(EnclosedPair::new(pair_of(above)?, below, *failure, None)))
     }
 }
 
@@ -199,11 +199,11 @@ mod tests {
         let weight = |z: f64| (-(z / scale).powi(2) / 2.0).exp();
         let reach = (14.0 * scale).ceil() as i64;
         let total: f64 = (-reach..=reach).map(|z| weight(z as f64)).sum();
-        let one = |z: i64| {
+        let term = |z: i64| {
             let loss = shift * (shift + 2.0 * z as f64) / (2.0 * scale * scale);
             if epsilon < loss { -(epsilon - loss).exp_m1() * weight(z as f64) } else { 0.0 }
         };
-        (-reach..=reach).map(one).sum::<f64>() / total
+        (-reach..=reach).map(term).sum::<f64>() / total
     }
 
     #[test]

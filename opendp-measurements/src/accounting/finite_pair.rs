@@ -348,8 +348,8 @@ impl DominatingPair for DiscreteGaussianPair {
     }
     fn outputs(&self) -> Option<Outputs> {
         let few = (2 * self.reach()) < Outputs::MOST as i64;
-        let of = || Outputs::of(self.list(), Self::RELATIVE, self.loss_error(), Self::BEYOND);
-        few.then(of)?
+        let outputs = || Outputs::of(self.list(), Self::RELATIVE, self.loss_error(), Self::BEYOND);
+        few.then(outputs)?
     }
     fn between(&self, count: u64) -> Option<Between> {
         let step = u64::from(self.sensitivity);

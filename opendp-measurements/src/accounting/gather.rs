@@ -82,9 +82,9 @@ fn weights(part: f64) -> [f64; POINTS] {
 }
 
 impl Gather {
-    /// Make a plan for at least `most` frequencies `h`, `2 h`, and so on. `h` is the `spacing`.
-    pub(super) fn new(spacing: f64, most: usize) -> Gather {
-        let length = (FINE * most.max(8)).next_power_of_two();
+    /// Make a plan for at least `count` frequencies `h`, `2 h`, and so on. `h` is the `spacing`.
+    pub(super) fn new(spacing: f64, count: usize) -> Gather {
+        let length = (FINE * count.max(8)).next_power_of_two();
         let transform = Transform::of_length(length);
         // The factor is (1/2 3/2 5/2 7/2 9/2)^2 / 10!.
         let factor = 872.1 / 3_628_800.0;
@@ -133,10 +133,10 @@ impl Gather {
         // of the wave by `2 pi n / G` times this error.
         let turn = 8.0 * U * furthest * TAU / length as f64;
         let blur = if furthest < 1e12 { turn + spacing * listed.blur } else { f64::INFINITY };
-        let of = move |(n, (wave, off)): (usize, (&Complex, &f64))| {
+        let entry = move |(n, (wave, off)): (usize, (&Complex, &f64))| {
             (wave.conj(), error + off + n as f64 * blur)
         };
-        Some(self.spectrum.iter().zip(&self.errors).enumerate().map(of))
+        Some(self.spectrum.iter().zip(&self.errors).enumerate().map(entry))
     }
 }
 
@@ -151,8 +151,8 @@ mod tests {
             let part = f64::from(i) / 100.0;
             let list = weights(part);
             for power in 0..POINTS as i32 {
-                let at = |j: usize| (j as f64 - BEFORE as f64).powi(power);
-                let found: f64 = list.iter().enumerate().map(|(j, w)| w * at(j)).sum();
+                let power_at = |j: usize| (j as f64 - BEFORE as f64).powi(power);
+                let found: f64 = list.iter().enumerate().map(|(j, w)| w * power_at(j)).sum();
                 let exact = if power == 0 { 1.0 } else { part.powi(power) };
                 assert!((found - exact).abs() < 1e-8, "{part} {power}: {found}");
             }
@@ -166,8 +166,8 @@ mod tests {
         let atom = |i: u32| ((f64::from(i) * 0.37).sin() * 3.0 + 0.1, 1.0 / f64::from(count));
         let listed = Listed { atoms: (0..count).map(atom).collect(), error: 0.0, blur: 0.0 };
         let mut gather = Gather::new(0.3, 100);
-        let (most, mut near) = (gather.most(), 0);
-        assert!((100..200).contains(&most));
+        let (count, mut near) = (gather.most(), 0);
+        assert!((100..200).contains(&count));
         for (n, (wave, error)) in gather.waves(&listed).unwrap().enumerate() {
             let mut exact = Complex::new(0.0, 0.0);
             for (loss, mass) in &listed.atoms {
@@ -180,6 +180,6 @@ mod tests {
             near += usize::from(error < 1e-7);
         }
         // Up to a quarter of the highest frequency, the error of the waves is negligible.
-        assert!(most / 4 < near, "{near}");
+        assert!(count / 4 < near, "{near}");
     }
 }

@@ -29,13 +29,13 @@ pub fn normal_tail(x: f64) -> Result<Certified> {
     let bits = 160 + (x * x) as usize;
     let shift = bits as i64 + i64::from(exponent);
     let magnitude = if negative { -mantissa } else { mantissa };
-    let at = if shift >= 0 {
+    let place = if shift >= 0 {
         Enclosure::exact(magnitude << shift.unsigned_abs() as usize)
     } else {
         let lo = magnitude >> shift.unsigned_abs() as usize;
         Enclosure { hi: &lo + 1, lo }
     };
-    let tail = mills(&at, bits).multiply(&density(&at, bits), bits);
+    let tail = mills(&place, bits).multiply(&density(&place, bits), bits);
     Ok(if negative { float(&complement(&tail, bits), bits) } else { float(&tail, bits) })
 }
 
@@ -121,8 +121,8 @@ fn density(x: &Enclosure, bits: usize) -> Enclosure {
     gauss(x, bits).divide(&sqrt_two_pi(bits), bits)
 }
 fn complement(x: &Enclosure, bits: usize) -> Enclosure {
-    let one = IBig::ONE << bits;
-    Enclosure { lo: (&one - &x.hi).max(IBig::ZERO), hi: one - &x.lo }
+    let unit = IBig::ONE << bits;
+    Enclosure { lo: (&unit - &x.hi).max(IBig::ZERO), hi: unit - &x.lo }
 }
 fn float(x: &Enclosure, bits: usize) -> Certified {
     let exponent = -(bits as i64);
@@ -138,10 +138,10 @@ fn float(x: &Enclosure, bits: usize) -> Certified {
 /// `InvalidDistance` when `mu` is negative or delta is not from 0 to 1.
 pub fn gaussian_epsilon(mu: f64, delta: f64) -> Result<Certified> {
     check(delta)?;
-    let most = |epsilon: f64| gaussian_delta(mu, epsilon).map(|found| found.upper <= delta);
-    let least = |epsilon: f64| gaussian_delta(mu, epsilon).map(|found| found.lower > delta);
-    let upper = smallest(most)?;
-    Ok(Certified { upper, lower: step_back(upper, least)? })
+    let holds = |epsilon: f64| gaussian_delta(mu, epsilon).map(|found| found.upper <= delta);
+    let fails = |epsilon: f64| gaussian_delta(mu, epsilon).map(|found| found.lower > delta);
+    let upper = smallest(holds)?;
+    Ok(Certified { upper, lower: step_back(upper, fails)? })
 }
 
 /// Enclose the largest `mu` at which Gaussian noise is `(epsilon, delta)`-private. Use the
@@ -243,9 +243,9 @@ fn smallest(holds: impl Fn(f64) -> Result<bool>) -> Result<f64> {
 fn step_back(from: f64, holds: impl Fn(f64) -> Result<bool>) -> Result<f64> {
     let mut by = f64::EPSILON / 2.0;
     while by < 1.0 {
-        let at = from * (1.0 - by);
-        if at < from && holds(at)? {
-            return Ok(at);
+        let place = from * (1.0 - by);
+        if place < from && holds(place)? {
+            return Ok(place);
         }
         by *= 4.0;
     }

@@ -72,17 +72,18 @@ impl IntegerGame {
         }
         // The standard deviations of the loss of one release, and of the total loss of all
         // releases.
-        let one = scale * distance.sqrt();
-        let all = one * times.sqrt();
+        let deviation = scale * distance.sqrt();
+        let all = deviation * times.sqrt();
         let far = deviations(least);
-        let below = (far * all + 4.0 * one).ceil();
-        let above = (far * all + 4.0 * one).min(30.0 * noise).ceil();
-        let reach = (deviations(least * BEYOND / times) * one).ceil() + 1.0;
+        let below = (far * all + 4.0 * deviation).ceil();
+        let above = (far * all + 4.0 * deviation).min(30.0 * noise).ceil();
+        let reach = (deviations(least * BEYOND / times) * deviation).ceil() + 1.0;
         if !(times * (below + above) * reach < MOST_WORK) {
             return None;
         }
         let steps = (1..=square.isqrt()).filter(|g| square.is_multiple_of(g * g));
-        let laws: Vec<Law> = steps.map(|g| Law::new(g as usize, one, reach as usize)).collect();
+        let laws: Vec<Law> =
+            steps.map(|g| Law::new(g as usize, deviation, reach as usize)).collect();
         let start = below as i64;
         let first =
             |i: i64| if 0 < i { -exp_m1(-(i as f64) / noise) * (1.0 + 64.0 * U) } else { 0.0 };

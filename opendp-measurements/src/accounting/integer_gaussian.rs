@@ -144,9 +144,9 @@ impl Smoothing {
             else {
                 return Ok(None);
             };
-            let one = square.inf_div(scale)?.inf_div(scale)?;
-            exact = one.inf_mul(f64::inf_cast(count)?)?.inf_add(exact)?;
-            smooth = smooth.max(one.inf_mul(variance)?.inf_div(scale)?.inf_div(scale)?);
+            let share = square.inf_div(scale)?.inf_div(scale)?;
+            exact = share.inf_mul(f64::inf_cast(count)?)?.inf_add(exact)?;
+            smooth = smooth.max(share.inf_mul(variance)?.inf_div(scale)?.inf_div(scale)?);
             log = roughness_of_all(square, scale, variance, count)?.inf_add(log)?;
         }
         // If equal releases have a small scale, later releases can add more to the factor than the
@@ -161,19 +161,19 @@ impl Smoothing {
 
 /// Return `2.02 u e^(-2 pi^2 s^2 v u / (s^2 + v u))`, rounded up.
 fn roughness(u: f64, scale: f64, variance: f64) -> f64 {
-    let (one, two) = (scale * scale, variance * u);
-    let joined = one * (two / (one + two));
+    let (first, second) = (scale * scale, variance * u);
+    let joined = first * (second / (first + second));
     2.021 * u * exp((-2.0 * PI * PI * joined * (1.0 - 1e-9)).max(-690.0))
 }
 /// Return the `v` at which one release adds about `excess` to the factor, if such a `v` exists.
 fn variance(square: f64, scale: f64, excess: f64) -> Option<f64> {
     let own = scale * scale;
     // Solve for `s^2 v u / (s^2 + v u)`.
-    let of = |u: f64| {
+    let variance_at = |u: f64| {
         let needed = (ln(2.02 * u / excess) / (2.0 * PI * PI)).max(0.25);
         (needed < 0.9 * own).then(|| needed / (1.0 - needed / own) / u)
     };
-    let found = of(1.0)?.max(of(square)?) * (1.0 + 1e-9);
+    let found = variance_at(1.0)?.max(variance_at(square)?) * (1.0 + 1e-9);
     let joined = own * (found / (own + found));
     (found.is_finite() && 0.25 <= joined * (1.0 - 1e-9)).then_some(found)
 }
@@ -181,14 +181,14 @@ fn variance(square: f64, scale: f64, excess: f64) -> Option<f64> {
 fn roughness_of_all(square: f64, scale: f64, variance: f64, count: u64) -> Result<f64> {
     // The bounds decrease from release to release, so each bound also holds for all later releases.
     const ONE_BY_ONE: u64 = 32;
-    let one = |before: u64| {
+    let term = |before: u64| {
         let variance = variance + before as f64 * (scale * scale) * (1.0 - 1e-12);
         roughness(1.0, scale, variance).max(roughness(square, scale, variance))
     };
     let mut total = 0.0f64;
     for before in 0..count.min(ONE_BY_ONE) {
-        total = one(before).inf_add(total)?;
+        total = term(before).inf_add(total)?;
     }
     let rest = f64::inf_cast(count - count.min(ONE_BY_ONE))?;
-    rest.inf_mul(one(ONE_BY_ONE))?.inf_add(total)
+    rest.inf_mul(term(ONE_BY_ONE))?.inf_add(total)
 }

@@ -114,8 +114,8 @@ impl IntegerVectorPair {
         if Self::MOST_LOSSES < 75.0 * scale * (square as f64).sqrt() * steps.len() as f64 {
             return Ok(None);
         }
-        let of = |steps| Arc::new(IntegerVectorPair::new(square, scale, steps));
-        let (above, below) = (of(steps), of(vec![1]));
+        let pair_of = |steps| Arc::new(IntegerVectorPair::new(square, scale, steps));
+        let (above, below) = (pair_of(steps), pair_of(vec![1]));
         let rho = Some(ratio.inf_div(2.0)?);
         let pair = EnclosedPair::new(above, Some(below), failure, rho);
         Ok(Some(pair.of_integers(f64::inf_cast(square)?, scale)))
@@ -235,15 +235,15 @@ impl Lattice {
     /// Return masses of `Q` at the points. The profile of these masses is this profile or a
     /// slightly larger profile.
     fn masses(&self, profile: &Profile) -> Vec<f64> {
-        let at = |list: &[f64], i: usize| list.get(i).copied().unwrap_or(0.0);
+        let entry = |list: &[f64], i: usize| list.get(i).copied().unwrap_or(0.0);
         // The mass of Q below a point is the slope of `rest` before this point. The mass of Q above
         // a point is the negative slope of delta after this point.
-        let width = |i: usize| at(&self.ratios, i) * self.growth;
+        let width = |i: usize| entry(&self.ratios, i) * self.growth;
         let below = |i: usize| match i {
             0 => 0.0,
-            i => (at(&profile.rest, i) - at(&profile.rest, i - 1)) / width(i - 1),
+            i => (entry(&profile.rest, i) - entry(&profile.rest, i - 1)) / width(i - 1),
         };
-        let above = |i: usize| match at(&profile.delta, i) - at(&profile.delta, i + 1) {
+        let above = |i: usize| match entry(&profile.delta, i) - entry(&profile.delta, i + 1) {
             _ if i + 1 >= self.ratios.len() => 0.0,
             less => less / width(i),
         };

@@ -122,14 +122,14 @@ struct Tilt(Vec<(Box<dyn Tilted>, u64)>);
 
 impl Tilt {
     fn new(parts: &[PairCount], tilt: f64, highest: f64) -> Option<Tilt> {
-        let one = |(pair, count): &PairCount| Some((pair.tilted(tilt, highest)?, *count));
+        let tilted_part = |(pair, count): &PairCount| Some((pair.tilted(tilt, highest)?, *count));
         Some(Tilt(match parts.len() {
-            0..PARALLEL => parts.iter().map(one).collect::<Option<_>>()?,
-            _ => parts.par_iter().map(one).collect::<Option<_>>()?,
+            0..PARALLEL => parts.iter().map(tilted_part).collect::<Option<_>>()?,
+            _ => parts.par_iter().map(tilted_part).collect::<Option<_>>()?,
         }))
     }
-    fn total(&self, of: impl Fn(&dyn Tilted) -> f64) -> f64 {
-        self.0.iter().map(|(part, count)| *count as f64 * of(&**part)).sum()
+    fn total(&self, value: impl Fn(&dyn Tilted) -> f64) -> f64 {
+        self.0.iter().map(|(part, count)| *count as f64 * value(&**part)).sum()
     }
     /// Return `ln M`, and a bound on the error of `ln M`.
     fn log(&self) -> (f64, f64) {
@@ -167,20 +167,20 @@ impl Tilt {
 
 /// Bound the sum of all waves from the `n`-th wave on. The envelope bounds each of these waves.
 fn omitted(all: &Tilt, n: usize, spacing: f64) -> f64 {
-    let at = n as f64 * spacing;
-    2.0 * all.envelope(at) / (spacing * at) * (1.0 + 1e-9)
+    let place = n as f64 * spacing;
+    2.0 * all.envelope(place) / (spacing * place) * (1.0 + 1e-9)
 }
 
 impl Inversion {
     /// Make a plan for one target, and compute the waves. Return `None` if a pair has no transform,
-    /// or if more than `most` frequencies matter.
+    /// or if more than `limit` frequencies matter.
     pub(super) fn of(
         parts: &[PairCount],
         target: Target,
         tolerance: f64,
-        most: usize,
+        limit: usize,
     ) -> Option<Inversion> {
-        Inversion::within(parts, parts, target, tolerance, most)
+        Inversion::within(parts, parts, target, tolerance, limit)
     }
     /// Make a plan, and compute the waves of the parts and of one additional Gaussian release with
     /// a small loss. The additional release makes the result a bound from above only. Use this
@@ -218,11 +218,11 @@ impl Inversion {
         sketch: &[PairCount],
         target: Target,
         tolerance: f64,
-        most: usize,
+        limit: usize,
     ) -> Option<Inversion> {
         let WavePlan { tilt, expected, spacing, many, negligible, others } =
-            WavePlan::of(sketch, target, tolerance, most)?;
-        let mut product = Product::new(spacing, many, negligible, most == MOST_SMOOTHED);
+            WavePlan::of(sketch, target, tolerance, limit)?;
+        let mut product = Product::new(spacing, many, negligible, limit == MOST_SMOOTHED);
         let (mut all, mut rest, mut next) = (Tilt(Vec::with_capacity(parts.len())), parts, 1);
         // Tilt one group of parts after the other. The product of the earlier groups is negligible
         // above some frequency. So later groups need only lower frequencies, and their sums have

@@ -163,13 +163,13 @@ impl SampledLaplacePair {
         });
         let atoms = inner.chain([(end, exp(-end) / 2.0), (-end, 0.5)]);
         let sign = if self.removed { 1.0 } else { -1.0 };
-        let of = |(x, mass): (f64, f64)| {
+        let atom_of = |(x, mass): (f64, f64)| {
             let ratio = (1.0 - self.rate) + self.rate * exp(x);
             (sign * self.sampled(x), if self.removed { ratio * mass } else { mass })
         };
         let relative = 1.01 * rule.error + U * (128.0 + 64.0 * end);
         let blur = end * NODE_ERROR + U * (72.0 * end + 8.0);
-        Atoms { atoms: atoms.map(of).collect(), relative, blur }
+        Atoms { atoms: atoms.map(atom_of).collect(), relative, blur }
     }
     /// Return pairs `(c, l)` such that each `c - n l` is an upper bound on the logarithm of the
     /// error of a rule with `n` nodes. The bounds are for the transform at a tilt, and for all
@@ -216,8 +216,8 @@ impl DominatingPair for SampledLaplacePair {
         };
         let place = |edge: f64| self.unsampled(if self.removed { edge } else { -edge });
         let between = |low: f64, high: f64| {
-            let (one, two) = (place(low), place(high));
-            mixtures(exponential(end, one.min(two), one.max(two)))
+            let (first, second) = (place(low), place(high));
+            mixtures(exponential(end, first.min(second), first.max(second)))
         };
         for i in 0..grid.count {
             (buckets.p[i], buckets.q[i]) = between(grid.edge(i), grid.edge(i + 1));

@@ -46,7 +46,7 @@ impl TiltedLattice {
     /// derivative of this logarithmic derivative.
     fn slopes(&self) -> (f64, f64) {
         // Compute `x coth(w x)`, and the negative of its derivative, `(x / sinh(w x))^2`.
-        let of = |x: f64| {
+        let slopes_of = |x: f64| {
             let part = exp_m1(-2.0 * self.place() * x);
             let coth = -(2.0 + part) / part;
             (x * coth, x * x * (coth * coth - 1.0))
@@ -54,7 +54,7 @@ impl TiltedLattice {
         match self.inner {
             0.0 => (0.0, 0.0),
             inner => {
-                let (high, low) = (of(inner), of(self.rate));
+                let (high, low) = (slopes_of(inner), slopes_of(self.rate));
                 (high.0 - low.0, low.1 - high.1)
             }
         }

@@ -42,18 +42,18 @@ pub fn profile_of_laplace(sensitivity: f64, scale: f64) -> Result<PrivacyProfile
     if let Some(profile) = degenerate(sensitivity, scale) {
         return Ok(profile);
     }
-    let most = sensitivity.inf_div(scale)?;
+    let largest = sensitivity.inf_div(scale)?;
     let delta = move |epsilon: f64| {
-        if epsilon >= most {
+        if epsilon >= largest {
             return Ok(0.0);
         }
-        Ok(-epsilon.neg_inf_sub(most)?.neg_inf_div(2.0)?.neg_inf_exp_m1()?)
+        Ok(-epsilon.neg_inf_sub(largest)?.neg_inf_div(2.0)?.neg_inf_exp_m1()?)
     };
     let epsilon = move |delta: f64| match delta {
         1.0 => Ok(0.0),
-        delta => Ok(most.inf_add((-delta).inf_ln_1p()?.inf_mul(2.0)?)?.max(0.0)),
+        delta => Ok(largest.inf_add((-delta).inf_ln_1p()?.inf_mul(2.0)?)?.max(0.0)),
     };
-    Ok(profile_of(LaplacePair { epsilon: most }).with_delta(delta).with_epsilon(epsilon))
+    Ok(profile_of(LaplacePair { epsilon: largest }).with_delta(delta).with_epsilon(epsilon))
 }
 
 /// Return the profile of discrete Laplace noise on integers within an L1 distance.

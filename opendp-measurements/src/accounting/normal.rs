@@ -97,8 +97,8 @@ pub(crate) fn gauss(x: &Enclosure, bits: usize) -> Enclosure {
 /// Mills' ratio decreases with the slope `x m(x) - 1`, which is above -1. So both ends of the
 /// result follow from the value at the lower end of `x`.
 pub(crate) fn mills(x: &Enclosure, bits: usize) -> Enclosure {
-    let at = mills_at(&x.lo, bits);
-    Enclosure { lo: (at.lo - (&x.hi - &x.lo)).max(IBig::ZERO), hi: at.hi }
+    let ratio = mills_at(&x.lo, bits);
+    Enclosure { lo: (ratio.lo - (&x.hi - &x.lo)).max(IBig::ZERO), hi: ratio.hi }
 }
 
 fn mills_at(x: &IBig, bits: usize) -> Enclosure {
@@ -134,17 +134,17 @@ fn mills_series(x: &IBig, bits: usize) -> Enclosure {
 /// All `t_k` exceed `x`, so `x < t_{n+1} < x + (n + 1) / x`. Start from this enclosure. Each step
 /// backward makes the enclosure narrower.
 fn mills_fraction(x: &IBig, bits: usize) -> Enclosure {
-    let one = IBig::ONE << (2 * bits);
+    let unit = IBig::ONE << (2 * bits);
     let mut depth = 32u32;
     loop {
         let mut lo = x.clone();
-        let mut hi = x + (&one * (depth + 1)) / x + 1;
+        let mut hi = x + (&unit * (depth + 1)) / x + 1;
         for k in (1..=depth).rev() {
-            let up = x + (&one * k) / &lo + 1;
-            lo = x + (&one * k) / &hi;
+            let up = x + (&unit * k) / &lo + 1;
+            lo = x + (&unit * k) / &hi;
             hi = up;
         }
-        let ratio = Enclosure { lo: &one / &hi, hi: &one / &lo + 1 };
+        let ratio = Enclosure { lo: &unit / &hi, hi: &unit / &lo + 1 };
         if &ratio.hi - &ratio.lo <= IBig::from(64) || depth >= 1 << 20 {
             return ratio;
         }
@@ -158,7 +158,7 @@ mod tests {
 
     use super::*;
 
-    fn at(x: f64, bits: usize) -> (f64, f64) {
+    fn tail_at(x: f64, bits: usize) -> (f64, f64) {
         let x = Enclosure::exact(IBig::try_from(x * 1024.0).unwrap() << (bits - 10));
         let tail =
             mills(&x, bits).multiply(&gauss(&x, bits), bits).divide(&sqrt_two_pi(bits), bits);
@@ -178,7 +178,7 @@ mod tests {
             (8.0, 6.220960574271784e-16),
             (20.0, 2.7536241186062337e-89),
         ] {
-            let (low, high) = at(x, 800);
+            let (low, high) = tail_at(x, 800);
             assert!(high <= low.next_up().next_up(), "{x}: {low} {high}");
             assert!((low / tail - 1.0).abs() < 4e-16, "{x}: {low} {tail}");
         }

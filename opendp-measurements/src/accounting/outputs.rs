@@ -82,8 +82,8 @@ impl Outputs {
             return 0.0;
         }
         let losses = self.list.iter().map(|(loss, ..)| *loss);
-        let most = losses.filter(|loss| loss.is_finite()).fold(0.0, f64::max);
-        let (mut low, mut high) = (0.0, (most + self.shift) * (1.0 + 4.0 * U));
+        let largest = losses.filter(|loss| loss.is_finite()).fold(0.0, f64::max);
+        let (mut low, mut high) = (0.0, (largest + self.shift) * (1.0 + 4.0 * U));
         if !holds(high) {
             return f64::INFINITY;
         }

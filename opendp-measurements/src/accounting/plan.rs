@@ -106,11 +106,11 @@ struct Plan {
 /// minus the first derivative, divided by delta. Derivatives are differences over a distance at
 /// which delta falls noticeably.
 fn shape(delta: impl Fn(f64) -> f64, epsilon: f64, least: f64) -> (f64, f64) {
-    let at = delta(epsilon);
-    let slope = ((at - delta(epsilon + least)) / (least * at)).max(0.0);
+    let first = delta(epsilon);
+    let slope = ((first - delta(epsilon + least)) / (least * first)).max(0.0);
     let by = least.max(0.25 / slope);
     let (next, last) = (delta(epsilon + by), delta(epsilon + 2.0 * by));
-    (slope, (0.5 * ((at - 2.0 * next + last) / by + (at - next)) / (by * at)).max(0.0))
+    (slope, (0.5 * ((first - 2.0 * next + last) / by + (first - next)) / (by * first)).max(0.0))
 }
 /// Return the longest distance between two losses of a range and 0. Some pairs compute all buckets
 /// from 0 on.
@@ -125,12 +125,12 @@ fn tail(delta: f64, count: f64) -> f64 {
 /// Apply a function to each part. Use several threads for many parts.
 pub(super) fn each<T: Send, R: Send>(
     parts: impl Iterator<Item = T>,
-    of: impl Fn(T) -> R + Send + Sync,
+    work: impl Fn(T) -> R + Send + Sync,
 ) -> Vec<R> {
     let parts: Vec<T> = parts.collect();
     match parts.len() {
-        0..PARALLEL => parts.into_iter().map(of).collect(),
-        _ => parts.into_par_iter().map(of).collect(),
+        0..PARALLEL => parts.into_iter().map(work).collect(),
+        _ => parts.into_par_iter().map(work).collect(),
     }
 }
 fn releases(parts: &[PairCount]) -> f64 {
@@ -255,7 +255,7 @@ impl Plan {
         }
     }
     fn discretise(&self, parts: &[PairCount], side: Side) -> Vec<(DiscreteLoss, u64)> {
-        let one = |((pair, count), (low, high)): (&PairCount, &(f64, f64))| {
+        let discretised = |((pair, count), (low, high)): (&PairCount, &(f64, f64))| {
             // With one more step, rounding cannot move the largest loss above the grid.
             let grid = Grid::covering(self.step, *low, high + self.step);
             let buckets = pair.buckets(&grid);
@@ -265,7 +265,7 @@ impl Plan {
             };
             (loss, *count)
         };
-        each(parts.iter().zip(&self.ranges), one)
+        each(parts.iter().zip(&self.ranges), discretised)
     }
 }
 
@@ -286,9 +286,9 @@ impl Window {
     /// possible. A smaller tilt then multiplies the errors only by a small factor.
     fn at(losses: &Coarse, found: &Estimate, count: f64, tolerance: f64) -> Window {
         let base = ln(found.delta.max(1e-300));
-        let (least, most) = losses.ends();
+        let (lowest, highest) = losses.ends();
         let farthest = 600.0 / losses.step();
-        let at = |tilt: f64| {
+        let window_at = |tilt: f64| {
             let now = losses.cumulants(tilt);
             // The logarithm of the factor by which the tilt multiplies the errors, relative to
             // delta.
@@ -308,16 +308,16 @@ impl Window {
                 let best = shares.into_iter().chain(to_zero).map(reach);
                 best.filter(|x| x.is_finite() && *x > 0.0).fold(f64::INFINITY, f64::min)
             };
-            let low = (now.1 - side(-1.0)).max(least);
-            let high = (now.1 + side(1.0)).min(most);
+            let low = (now.1 - side(-1.0)).max(lowest);
+            let high = (now.1 + side(1.0)).min(highest);
             let usable = excess < ln(1e-3 * tolerance / (count.max(10.0) * 1e-13));
             let high = high.max(found.centre + 0.02 * (high - low));
             let low = low.min(found.centre - 0.02 * (high - low));
             (usable, Window { tilt, low, high, outside })
         };
-        let mut best = at(found.tilt).1;
+        let mut best = window_at(found.tilt).1;
         for share in [0.75, 0.5, 0.25, 0.0] {
-            let (usable, window) = at(found.tilt * share);
+            let (usable, window) = window_at(found.tilt * share);
             if usable && window.high - window.low < 0.8 * (best.high - best.low) {
                 best = window;
             }

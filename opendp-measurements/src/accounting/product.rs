@@ -65,12 +65,12 @@ impl Product {
     /// Make a product without waves at `count` frequencies. If `gather` is true, the waves of
     /// listed losses are computed by Fourier transforms.
     pub(super) fn new(spacing: f64, count: usize, negligible: f64, gather: bool) -> Product {
-        let one = Factor { value: Complex::new(1.0, 0.0), bound: 1.0, errors: 0.0 };
+        let unit = Factor { value: Complex::new(1.0, 0.0), bound: 1.0, errors: 0.0 };
         Product {
             spacing,
             negligible,
             gather: if gather { Gathering::On(None) } else { Gathering::Off },
-            factors: vec![one; count],
+            factors: vec![unit; count],
             active: count,
             #[cfg(test)]
             work: (0, 0),
@@ -136,10 +136,10 @@ impl Product {
     /// its modulus is then a bound on the error of the replacement.
     pub(super) fn factors(&self) -> impl Iterator<Item = Factor> {
         let zero = |bound| Factor { value: Complex::new(0.0, 0.0), bound, errors: 1.0 };
-        let one = move |factor: &Factor| match self.negligible <= factor.bound {
+        let kept = move |factor: &Factor| match self.negligible <= factor.bound {
             true => *factor,
             false => zero(factor.bound),
         };
-        self.factors.iter().map(one)
+        self.factors.iter().map(kept)
     }
 }

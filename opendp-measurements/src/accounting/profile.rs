@@ -71,8 +71,8 @@ impl ComposableLoss for Account {
             curves = curves.with(Arc::new(RenyiPair::new(all.clone())), 1);
             members.push(profile_of_renyi(all)?);
         }
-        if let ([], [one]) = (&exact[..], &members[..]) {
-            return Ok(one.clone());
+        if let ([], [single]) = (&exact[..], &members[..]) {
+            return Ok(single.clone());
         }
         let mut total = known.clone();
         total.join(&curves);
@@ -84,7 +84,7 @@ impl ComposableLoss for Account {
         // The curve of a single profile can be faster to evaluate than its account.
         match exact[..] {
             [] => {}
-            [one] => members.push(one.clone()),
+            [single] => members.push(single.clone()),
             _ => members.push(known.quick()),
         }
         Ok(or_basic(profile, total, members))
@@ -130,11 +130,11 @@ impl Account {
     /// Return a profile that is fast to evaluate. If the account needs a grid and has a `rho`, use
     /// this `rho` and the largest loss. Otherwise use the account's own profile.
     fn quick(self) -> PrivacyProfile {
-        let (most, rho) = (self.most(), self.rho());
+        let (largest, rho) = (self.most(), self.rho());
         let fast = self.parts().iter().all(|(pair, _)| pair.tilted(0.0, 0.0).is_some());
         match rho {
             Some(rho) if !fast => PrivacyProfile::new(move |epsilon| {
-                if most <= epsilon { Ok(0.0) } else { concentrated_delta(rho, epsilon) }
+                if largest <= epsilon { Ok(0.0) } else { concentrated_delta(rho, epsilon) }
             }),
             _ => self.profile(),
         }
@@ -299,16 +299,16 @@ pub fn profile_of_concentrated(rho: f64) -> Result<PrivacyProfile> {
 /// # Errors
 /// Currently there are no errors. The `Result` is reserved for invalid curves.
 pub fn profile_of_renyi(curve: RenyiCurve) -> Result<PrivacyProfile> {
-    let at = |curve: &RenyiCurve| {
+    let epsilon_of = |curve: &RenyiCurve| {
         let curve = curve.clone();
         move |order| curve.epsilon(order)
     };
-    let (one, two) = (at(&curve), at(&curve));
-    let delta = move |epsilon| renyi_delta(&one, epsilon);
+    let (first, second) = (epsilon_of(&curve), epsilon_of(&curve));
+    let delta = move |epsilon| renyi_delta(&first, epsilon);
     let epsilon = move |delta| match delta {
         // Delta 0 needs one bound for all orders. A separate bound for each order is not enough.
         0.0 => Ok(f64::INFINITY),
-        delta => renyi_epsilon(&two, delta),
+        delta => renyi_epsilon(&second, delta),
     };
     let pair = RenyiPair::new(curve);
     Ok(profile_of(pair).with_delta(delta).with_epsilon(epsilon))
@@ -336,7 +336,7 @@ pub fn profile_of_private(epsilon: f64, delta: f64) -> Result<PrivacyProfile> {
         return Ok(Account::new().profile());
     }
     // Let `u = 1 - e^(x - epsilon)`. The profile is `delta + (1 - delta) u / (1 + e^-epsilon)`.
-    let at = move |x: f64| {
+    let delta_at = move |x: f64| {
         if epsilon <= x {
             return Ok(delta);
         }
@@ -352,7 +352,7 @@ pub fn profile_of_private(epsilon: f64, delta: f64) -> Result<PrivacyProfile> {
         let u = share.neg_inf_mul((-epsilon).neg_inf_exp()?.neg_inf_add(1.0)?)?;
         if 1.0 <= u { Ok(0.0) } else { Ok(epsilon.inf_add((-u).inf_ln_1p()?)?.max(0.0)) }
     };
-    Ok(profile_of(PrivatePair { epsilon, delta }).with_delta(at).with_epsilon(inverse))
+    Ok(profile_of(PrivatePair { epsilon, delta }).with_delta(delta_at).with_epsilon(inverse))
 }
 
 /// Return the profile of a mechanism that can reveal everything.

@@ -204,14 +204,14 @@ fn root(increasing: impl Fn(f64) -> f64) -> f64 {
 /// Search the orders above 1 for a small value of a function of `order - 1`. A coarse search comes
 /// first. A golden-section search near the best order of the coarse search follows.
 fn best_order(value: impl Fn(f64) -> f64) -> f64 {
-    let at = |exponent: f64| {
+    let value_at = |exponent: f64| {
         let found = value(exp(exponent));
         if found.is_nan() { f64::INFINITY } else { found }
     };
     let (mut best, mut place) = (f64::INFINITY, 0.0);
     for step in -40..=80 {
         let exponent = f64::from(step) / 4.0;
-        let found = at(exponent);
+        let found = value_at(exponent);
         if found < best {
             (best, place) = (found, exponent);
         }
@@ -220,13 +220,13 @@ fn best_order(value: impl Fn(f64) -> f64) -> f64 {
     const GOLDEN: f64 = 0.618_033_988_749_895;
     for _ in 0..48 {
         let (left, right) = (high - GOLDEN * (high - low), low + GOLDEN * (high - low));
-        let (one, two) = (at(left), at(right));
-        for (found, exponent) in [(one, left), (two, right)] {
+        let (first, second) = (value_at(left), value_at(right));
+        for (found, exponent) in [(first, left), (second, right)] {
             if found < best {
                 (best, place) = (found, exponent);
             }
         }
-        if one <= two { high = right } else { low = left }
+        if first <= second { high = right } else { low = left }
     }
     1.0 + exp(place)
 }

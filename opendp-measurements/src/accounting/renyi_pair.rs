@@ -23,9 +23,10 @@ pub struct RenyiPair {
 impl RenyiPair {
     /// Make a pair from a function that returns a bound on the divergence of each order.
     pub fn new(renyi: RenyiCurve) -> Self {
-        let (one, two) = (renyi.clone(), renyi.clone());
-        let reach = move || renyi_epsilon(|a| one.epsilon(a), NEGLIGIBLE).unwrap_or(f64::INFINITY);
-        let delta = move |epsilon| renyi_delta(|a| two.epsilon(a), epsilon).unwrap_or(1.0);
+        let (first, second) = (renyi.clone(), renyi.clone());
+        let reach =
+            move || renyi_epsilon(|a| first.epsilon(a), NEGLIGIBLE).unwrap_or(f64::INFINITY);
+        let delta = move |epsilon| renyi_delta(|a| second.epsilon(a), epsilon).unwrap_or(1.0);
         RenyiPair { renyi, curve: CurvePair::reaching(reach, delta) }
     }
 }

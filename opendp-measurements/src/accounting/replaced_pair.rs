@@ -78,7 +78,7 @@ impl ReplacedPair {
     pub fn poisson(noise: LogConcaveNoise, added: f64, replaced: f64, rate: f64) -> Result<Self> {
         // The scale, the longest distance in units of the scale, and the largest allowed scale of
         // noise on integers.
-        let (scale, longest, most) = match noise {
+        let (scale, longest, limit) = match noise {
             Gaussian | Laplace => (1.0, Self::LONGEST, None),
             DiscreteLaplace { scale } => (scale, Self::LONGEST, Some(f64::INFINITY)),
             DiscreteGaussian { scale } => {
@@ -94,7 +94,7 @@ impl ReplacedPair {
             )));
         }
         let integer = |distance: f64| distance.fract() == 0.0 && distance <= 65536.0;
-        let fits = most.is_none_or(|most| integer(added) && integer(replaced) && scale <= most);
+        let fits = limit.is_none_or(|limit| integer(added) && integer(replaced) && scale <= limit);
         if !fits {
             return Err(Error::InvalidDistance(format!(
                 "expected integers of at most 65536 as distances, found {added} and {replaced}, and \
@@ -173,13 +173,13 @@ impl ReplacedPair {
     /// Return the logarithms of the two likelihood ratios at an output: with the record, and with
     /// the replacing record. Without the record, the centre of the noise is at 0.
     fn ratios(&self, y: f64) -> (f64, f64) {
-        let bent = |at: f64| y.abs() - (y - at).abs();
-        let smooth = |at: f64| at * y - at * at / 2.0;
-        let ratio = |at: f64| match self.noise {
-            Gaussian => smooth(at),
-            Laplace => bent(at),
-            DiscreteLaplace { scale } => bent(at) / scale,
-            DiscreteGaussian { scale } => smooth(at) / (scale * scale),
+        let bent = |shift: f64| y.abs() - (y - shift).abs();
+        let smooth = |shift: f64| shift * y - shift * shift / 2.0;
+        let ratio = |shift: f64| match self.noise {
+            Gaussian => smooth(shift),
+            Laplace => bent(shift),
+            DiscreteLaplace { scale } => bent(shift) / scale,
+            DiscreteGaussian { scale } => smooth(shift) / (scale * scale),
         };
         (ratio(self.added), ratio(self.added - self.replaced))
     }
@@ -267,7 +267,7 @@ impl DominatingPair for ReplacedPair {
         }
     }
     fn most(&self) -> f64 {
-        self.largest().map_or(f64::INFINITY, |most| most * (1.0 + 256.0 * U) + 256.0 * U)
+        self.largest().map_or(f64::INFINITY, |largest| largest * (1.0 + 256.0 * U) + 256.0 * U)
     }
 }
 

@@ -48,19 +48,20 @@ pub fn profile_of_replaced_sample(
     if !pair.is_real() {
         return Ok(profile);
     }
-    let (one, two) = (added.clone(), replaced.clone());
+    let (first, second) = (added.clone(), replaced.clone());
     Ok(profile.with_delta(move |epsilon| {
         if pair.most() <= epsilon {
             return Ok(0.0);
         }
-        at_split(&one, &two, rate, epsilon, pair.split(epsilon)).or_else(|_| two.delta(epsilon))
+        at_split(&first, &second, rate, epsilon, pair.split(epsilon))
+            .or_else(|_| second.delta(epsilon))
     }))
 }
 
 /// Return the pair for both profiles, if both are profiles of shifts of the same noise.
 fn pair(added: &PrivacyProfile, replaced: &PrivacyProfile, rate: f64) -> Option<ReplacedPair> {
-    let ((noise, one), (other, two)) = (shift(added)?, shift(replaced)?);
-    let pair = (noise == other).then(|| ReplacedPair::poisson(noise, one, two, rate));
+    let ((noise, first), (other, second)) = (shift(added)?, shift(replaced)?);
+    let pair = (noise == other).then(|| ReplacedPair::poisson(noise, first, second, rate));
     pair?.ok()
 }
 fn shift(profile: &PrivacyProfile) -> Option<(LogConcaveNoise, f64)> {
@@ -73,7 +74,7 @@ fn of_curves(
     replaced: &PrivacyProfile,
     rate: f64,
 ) -> Result<PrivacyProfile> {
-    let (one, two) = (added.clone(), replaced.clone());
+    let (first, second) = (added.clone(), replaced.clone());
     let delta = move |epsilon: f64| {
         let share = || {
             let more = epsilon.neg_inf_exp_m1()?;
@@ -82,11 +83,11 @@ fn of_curves(
         };
         // If the computation overflows, use the bound without sampling, which is also valid.
         share()
-            .and_then(|share| at_split(&one, &two, rate, epsilon, share.clamp(0.0, rate)))
-            .or_else(|_| two.delta(epsilon))
+            .and_then(|share| at_split(&first, &second, rate, epsilon, share.clamp(0.0, rate)))
+            .or_else(|_| second.delta(epsilon))
     };
-    if let (Some(one), Some(two)) = (symmetric(added), symmetric(replaced))
-        && format!("{one:?}") == format!("{two:?}")
+    if let (Some(first), Some(second)) = (symmetric(added), symmetric(replaced))
+        && format!("{first:?}") == format!("{second:?}")
     {
         // Both profiles have the same pair, so use the pair for a sample of fixed size.
         return Ok(profile_of_mixture(replaced, rate)?.with_delta(delta));
@@ -110,7 +111,7 @@ fn at_split(
     // rounded down. An order is a quotient of at least 1. The quotient stays at least 1 after
     // rounding, because its numerator stays at least as large as its denominator.
     let without = epsilon.neg_inf_exp_m1()?.max(0.0).neg_inf_mul(1f64.neg_inf_sub(rate)?)?;
-    let one = if without == 0.0 {
+    let gathered = if without == 0.0 {
         share
     } else if share <= without {
         match share {
@@ -123,10 +124,10 @@ fn at_split(
     };
     let rest = rate.inf_sub(share)?;
     if rest == 0.0 {
-        return Ok(one);
+        return Ok(gathered);
     }
     let whole = epsilon.neg_inf_exp()?.max(1.0).neg_inf_mul(rate)?;
-    one.inf_add(rest.inf_mul(replaced.delta(order(whole, rest)?)?)?)
+    gathered.inf_add(rest.inf_mul(replaced.delta(order(whole, rest)?)?)?)
 }
 /// Return the logarithm of a quotient that is at least 1, rounded down.
 fn order(larger: f64, smaller: f64) -> Result<f64> {

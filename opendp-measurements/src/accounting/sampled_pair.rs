@@ -213,14 +213,14 @@ impl FixedSizePair {
     pub fn of(pair: Arc<dyn DominatingPair>, rate: f64) -> Self {
         // Each of the two pairs on samples can have enclosing pairs. These enclosing pairs do not
         // enclose the pair that is made of both, so they are not used.
-        let of = |removed| {
+        let sample_of = |removed| {
             let sample = SampledPair::of(pair.clone(), rate, removed);
             match sample.between(1) {
                 None => sample,
                 Some(_) => Arc::new(SampledPair::listed(pair.clone(), rate, removed)),
             }
         };
-        FixedSizePair { above: of(true), below: of(false) }
+        FixedSizePair { above: sample_of(true), below: sample_of(false) }
     }
 }
 impl DominatingPair for FixedSizePair {
@@ -235,23 +235,23 @@ impl DominatingPair for FixedSizePair {
     }
     fn buckets(&self, grid: &Grid) -> Buckets {
         let zero = (-grid.first).clamp(0, grid.count as i64) as usize;
-        let (mut one, two) = (self.above.buckets(grid), self.below.buckets(grid));
-        one.p[..zero].copy_from_slice(&two.p[..zero]);
-        one.q[..zero].copy_from_slice(&two.q[..zero]);
-        one.at_edges.retain(|(edge, _)| *edge > zero);
-        one.at_edges.extend(two.at_edges.iter().filter(|(edge, _)| *edge < zero));
-        one.doubtful.retain(|(edge, _)| *edge > zero);
-        one.doubtful.extend(two.doubtful.iter().filter(|(edge, _)| *edge < zero));
-        one.below = two.below;
-        one.relative = one.relative.max(two.relative);
-        one.shift = one.shift.max(two.shift);
-        let atoms: f64 = one.at_edges.iter().map(|(_, p)| p).sum();
-        let rest = 1.0 - sum(&one.p) - atoms - one.below - one.above;
+        let (mut joined, other) = (self.above.buckets(grid), self.below.buckets(grid));
+        joined.p[..zero].copy_from_slice(&other.p[..zero]);
+        joined.q[..zero].copy_from_slice(&other.q[..zero]);
+        joined.at_edges.retain(|(edge, _)| *edge > zero);
+        joined.at_edges.extend(other.at_edges.iter().filter(|(edge, _)| *edge < zero));
+        joined.doubtful.retain(|(edge, _)| *edge > zero);
+        joined.doubtful.extend(other.doubtful.iter().filter(|(edge, _)| *edge < zero));
+        joined.below = other.below;
+        joined.relative = joined.relative.max(other.relative);
+        joined.shift = joined.shift.max(other.shift);
+        let atoms: f64 = joined.at_edges.iter().map(|(_, p)| p).sum();
+        let rest = 1.0 - sum(&joined.p) - atoms - joined.below - joined.above;
         // The error of the missing mass is the sum of the errors of all other masses.
-        let error = 2.0 * one.relative + 64.0 * U;
+        let error = 2.0 * joined.relative + 64.0 * U;
         let rest = rest.max(error);
-        one.relative = one.relative.max(error / rest);
-        one.at_edges.push((zero, rest));
-        one
+        joined.relative = joined.relative.max(error / rest);
+        joined.at_edges.push((zero, rest));
+        joined
     }
 }

@@ -166,16 +166,16 @@ impl TiltedSample {
         // For a strip of the proof, compute the half-width, the logarithm of the growth, and a
         // step. At this step, the error of the sum is about 10^-14, which is about its rounding
         // error. Use the strip with the largest step.
-        let at = |share: f64| {
+        let strip_at = |share: f64| {
             let strip = (share / mu).min(6.0);
             let cone = -ln(cis(mu * strip).0) * (-power).max(0.0);
             let grown = strip * strip / 2.0 + highest * mu * strip + cone;
             (strip, grown, std::f64::consts::TAU * strip / (33.0 + grown))
         };
         let (strip, grown, step) = [0.8, 0.5, 0.25, 0.1]
-            .map(at)
+            .map(strip_at)
             .into_iter()
-            .fold(at(1.2), |best, other| if best.2 < other.2 { other } else { best });
+            .fold(strip_at(1.2), |best, other| if best.2 < other.2 { other } else { best });
         let exponent = std::f64::consts::TAU * strip / step;
         let aliased = 2.001 * exp(grown - exponent + 1e-12 * (grown + exponent));
         if !(0.0 < step && aliased < 1e-9) {

@@ -120,7 +120,7 @@ impl SharePair {
     }
     /// Return the largest loss, rounded up. The result is infinite if there is none.
     pub fn most(&self) -> f64 {
-        let most = match *self {
+        let largest = match *self {
             SharePair::Private { epsilon, delta: 0.0 } | SharePair::Laplace { epsilon } => {
                 Ok(epsilon)
             }
@@ -135,7 +135,7 @@ impl SharePair {
             SharePair::Choices { range, count } => f64::from(count).inf_mul(range),
             _ => Ok(f64::INFINITY),
         };
-        most.unwrap_or(f64::INFINITY)
+        largest.unwrap_or(f64::INFINITY)
     }
     /// Return a `rho` for which every release within the share is `rho`-zero-concentrated, rounded
     /// up, if one is known.
@@ -150,9 +150,9 @@ impl SharePair {
     /// The `rho` of discrete Gaussian noise is `square / (2 scale^2)` (Canonne, Kamath, Steinke
     /// 2020, Theorem 4).
     pub(super) fn rho(&self) -> Option<f64> {
-        let most = self.most();
+        let largest = self.most();
         let rho = match *self {
-            _ if most == 0.0 => Ok(0.0),
+            _ if largest == 0.0 => Ok(0.0),
             SharePair::Gaussian { mu } => mu.inf_mul(mu).and_then(|square| square.inf_div(2.0)),
             SharePair::DiscreteGaussian { square, scale } => {
                 let ratio = f64::from(square).inf_div(scale).and_then(|part| part.inf_div(scale));
@@ -164,7 +164,7 @@ impl SharePair {
             }
             SharePair::Private { delta: 0.0, .. }
             | SharePair::Laplace { .. }
-            | SharePair::DiscreteLaplace { .. } => concentrated_rho_of_pure(most),
+            | SharePair::DiscreteLaplace { .. } => concentrated_rho_of_pure(largest),
             SharePair::Private { .. } | SharePair::SampledGaussian { .. } => return None,
         };
         rho.ok().filter(|rho| rho.is_finite())

@@ -152,13 +152,13 @@ impl SharedAccount {
     }
     /// Whether the composition of some shares is within the budget. There are two bounds.
     fn fits(&self, shares: &[SharePair]) -> Result<bool> {
-        let (epsilon, most) = (self.epsilon.to_f64_down(), self.delta.to_f64_down());
+        let (epsilon, limit) = (self.epsilon.to_f64_down(), self.delta.to_f64_down());
         if let Some(rho) = total_rho(shares.iter())
-            && concentrated_delta(rho, epsilon).is_ok_and(|delta| delta <= most)
+            && concentrated_delta(rho, epsilon).is_ok_and(|delta| delta <= limit)
         {
             return Ok(true);
         }
-        Ok(composed(shares.iter()).delta_above(epsilon)? <= most)
+        Ok(composed(shares.iter()).delta_above(epsilon)? <= limit)
     }
     /// Use a share for a release that has the pair `release`.
     ///
@@ -230,7 +230,7 @@ impl SharedAccount {
     }
     fn of(&self, used: bool) -> impl Iterator<Item = &SharePair> {
         let shares = self.shares.iter().zip(&self.used);
-        shares.filter(move |(_, of)| **of == used).map(|(share, _)| share)
+        shares.filter(move |(_, state)| **state == used).map(|(share, _)| share)
     }
     /// Convert the account to JSON. The numbers are exact.
     pub fn to_json(&self) -> Json {

@@ -6,11 +6,11 @@ use opendp_core::PrivacyProfile;
 
 use super::*;
 
-fn of(pair: impl DominatingPair + 'static, count: u64) -> Account {
+fn account_of(pair: impl DominatingPair + 'static, count: u64) -> Account {
     Account::new().with(Arc::new(pair), count)
 }
 fn gaussian(scale: f64, count: u64) -> Account {
-    of(GaussianPair { mu: 1.0 / scale }, count)
+    account_of(GaussianPair { mu: 1.0 / scale }, count)
 }
 fn sampled(scale: f64, rate: f64) -> SampledGaussianPair {
     SampledGaussianPair { mu: 1.0 / scale, rate, removed: true }
@@ -85,16 +85,16 @@ fn the_checks_see_an_error_of_a_tenth_of_a_percent() {
 #[test]
 fn laplace_and_its_samples() {
     let laplace = |scale: f64| LaplacePair { epsilon: 1.0 / scale };
-    check(of(laplace(1.0), 1).delta(0.5).unwrap(), 0.221199216928595, 1e-12);
-    check(of(laplace(10.0), 100).epsilon(1e-5).unwrap(), 4.22034733, 2e-8);
+    check(account_of(laplace(1.0), 1).delta(0.5).unwrap(), 0.221199216928595, 1e-12);
+    check(account_of(laplace(10.0), 100).epsilon(1e-5).unwrap(), 4.22034733, 2e-8);
     // The published scales are for an epsilon of 1 and a delta of 1e-4. The last digit of each
     // scale is rounded.
-    check(of(laplace(13.5503), 20).epsilon(1e-4).unwrap(), 1.0, 5e-4);
-    check(of(laplace(70.9619), 500).epsilon(1e-4).unwrap(), 1.0, 5e-4);
+    check(account_of(laplace(13.5503), 20).epsilon(1e-4).unwrap(), 1.0, 5e-4);
+    check(account_of(laplace(70.9619), 500).epsilon(1e-4).unwrap(), 1.0, 5e-4);
     let pair = SampledLaplacePair { epsilon: 2.0, rate: 0.2, removed: true };
-    let pure = of(pair, 3).epsilon_above(0.0).unwrap();
+    let pure = account_of(pair, 3).epsilon_above(0.0).unwrap();
     assert!((2.4696449716730733..2.46964497168).contains(&pure), "{pure}");
-    assert_eq!(of(laplace(1.0), 3).epsilon_above(0.0).unwrap(), 3.0);
+    assert_eq!(account_of(laplace(1.0), 3).epsilon_above(0.0).unwrap(), 3.0);
 }
 #[test]
 fn discrete_noise() {
@@ -105,12 +105,13 @@ fn discrete_noise() {
         (4.0, 1.0, 0.0072487768459526),
         (100.0, 0.1, 0.0087623539239481),
     ] {
-        check(of(noise(variance), 1).delta(epsilon).unwrap(), delta, 1e-12);
+        check(account_of(noise(variance), 1).delta(epsilon).unwrap(), delta, 1e-12);
     }
     let pair = DiscreteLaplacePair { sensitivity: 1, scale: 1.0 / 0.0730333 };
-    check(of(pair, 20).epsilon(1e-4).unwrap(), 1.0, 1e-4);
+    check(account_of(pair, 20).epsilon(1e-4).unwrap(), 1.0, 1e-4);
     // With sensitivity 1, the loss of the noise equals the loss of randomized response.
-    let found = of(DiscreteLaplacePair { sensitivity: 1, scale: 1.0 }, 1).delta(0.0).unwrap();
+    let found =
+        account_of(DiscreteLaplacePair { sensitivity: 1, scale: 1.0 }, 1).delta(0.0).unwrap();
     check(found, 0.46211715726, 1e-11);
 }
 /// The published value is 4.37775327652394. This value is 1.3e-4 above the exact value. The exact
@@ -119,19 +120,19 @@ fn discrete_noise() {
 #[test]
 fn does_not_reproduce_a_loose_value_for_the_discrete_gaussian() {
     let pair = DiscreteGaussianPair { sensitivity: 1, scale: 10.0 };
-    let found = of(pair, 100).epsilon(1e-5).unwrap();
+    let found = account_of(pair, 100).epsilon(1e-5).unwrap();
     check(found, 4.37775327652394, 6e-4);
     assert!(found.upper < 4.3772);
 }
 #[test]
 fn poisson_samples() {
-    let eps = |pair, count, delta| of(pair, count).epsilon(delta).unwrap();
+    let eps = |pair, count, delta| account_of(pair, count).epsilon(delta).unwrap();
     check(eps(sampled(1.0, 0.01), 10000, 1e-5), 6.187713, 1e-5);
     check(eps(sampled(4.0, 0.01), 1000, 1e-5), 0.272137, 1e-6);
     check(eps(sampled(1.5, 0.04), 2250, 1e-5), 6.768780, 1e-5);
     check(eps(sampled(0.9, 256.0 / 100_000.0), 4900, 1e-5), 1.139923, 1e-5);
-    check(of(sampled(0.5, 0.2), 3).delta(1.0).unwrap(), 0.155933, 1e-6);
-    let mix = of(sampled(0.8, 0.005), 100)
+    check(account_of(sampled(0.5, 0.2), 3).delta(1.0).unwrap(), 0.155933, 1e-6);
+    let mix = account_of(sampled(0.8, 0.005), 100)
         .with(Arc::new(GaussianPair { mu: 0.125 }), 200)
         .with(Arc::new(LaplacePair { epsilon: 0.1 }), 100);
     check(mix.epsilon(1e-6).unwrap(), 11.14920, 1e-5);
@@ -139,63 +140,69 @@ fn poisson_samples() {
 #[test]
 fn does_not_reproduce_published_artefacts() {
     // The published value 4.2434840e-06 is a numerical artefact of an FFT accountant.
-    let found = of(sampled(4.0, 0.01), 1000).delta(1.0).unwrap();
+    let found = account_of(sampled(4.0, 0.01), 1000).delta(1.0).unwrap();
     assert!(1e-35 < found.lower && found.upper < 1.4e-15, "{found:?}");
     // The published value 0.2391764 has an error of 3e-5.
-    check(of(sampled(1.0, 0.01), 10000).delta(1.0).unwrap(), 0.2391455, 1e-5);
-    check(of(sampled(2.0, 0.01), 10000).delta(1.0).unwrap(), 0.0102249112, 1e-10);
+    check(account_of(sampled(1.0, 0.01), 10000).delta(1.0).unwrap(), 0.2391455, 1e-5);
+    check(account_of(sampled(2.0, 0.01), 10000).delta(1.0).unwrap(), 0.0102249112, 1e-10);
     // In the next case, the epsilon of the optimal composition of pure losses is a little below the
     // epsilon of basic composition.
-    let found = of(PrivatePair { epsilon: 0.5, delta: 0.0 }, 10).epsilon(1e-5).unwrap();
+    let found = account_of(PrivatePair { epsilon: 0.5, delta: 0.0 }, 10).epsilon(1e-5).unwrap();
     assert!(found.upper <= 5.0 && found.lower > 4.998, "{found:?}");
 }
 #[test]
 fn approximate_mechanisms() {
-    let both = of(PrivatePair { epsilon: 1.0, delta: 0.1 }, 1)
+    let both = account_of(PrivatePair { epsilon: 1.0, delta: 0.1 }, 1)
         .with(Arc::new(PrivatePair { epsilon: 2.0, delta: 0.2 }), 1);
     let delta = both.delta_above(3.0).unwrap();
     assert!((0.28..0.28 * 1.001).contains(&delta), "{delta}");
     let noise: Arc<dyn DominatingPair> = Arc::new(LaplacePair { epsilon: 0.1 });
     let hidden = ThresholdedPair { noise: noise.clone(), delta: 1e-8 };
-    let (plain, hidden) = (Account::new().with(noise, 100), of(hidden, 100));
-    let (one, two) = (plain.delta_above(4.0).unwrap(), hidden.delta_above(4.0).unwrap());
-    assert!(one < two && two <= one + 1.001e-6, "{one} {two}");
+    let (plain, hidden) = (Account::new().with(noise, 100), account_of(hidden, 100));
+    let (first, second) = (plain.delta_above(4.0).unwrap(), hidden.delta_above(4.0).unwrap());
+    assert!(first < second && second <= first + 1.001e-6, "{first} {second}");
 }
 #[test]
 fn a_third_partys_pair_is_as_good_as_ours() {
     let response = RandomizedResponsePair { truth: 0.75, categories: 2 };
     let listed = FinitePair::new(vec![0.75, 0.25], vec![0.25, 0.75]).unwrap();
     for epsilon in [0.0, 1.0, 5.0] {
-        let (one, two) = (
-            of(response, 10).delta(epsilon).unwrap(),
-            of(listed.clone(), 10).delta(epsilon).unwrap(),
+        let (first, second) = (
+            account_of(response, 10).delta(epsilon).unwrap(),
+            account_of(listed.clone(), 10).delta(epsilon).unwrap(),
         );
-        assert!(one.lower <= two.upper && two.lower <= one.upper && two.upper <= one.upper * 1.001);
+        assert!(
+            first.lower <= second.upper
+                && second.lower <= first.upper
+                && second.upper <= first.upper * 1.001
+        );
     }
     // The last output is possible only under the first distribution.
     let leaky = FinitePair::new(vec![0.5, 0.25, 0.25], vec![0.75, 0.25, 0.0]).unwrap();
-    let delta = of(leaky, 1).delta_above(1e3).unwrap();
+    let delta = account_of(leaky, 1).delta_above(1e3).unwrap();
     assert!((0.25..0.2501).contains(&delta), "{delta}");
 }
 #[test]
 fn a_sample_of_fixed_size_costs_more_than_a_poisson_sample() {
     let pair = |rate| ReplacedPair::fixed_size_gaussian(1.0, rate).unwrap();
-    let fixed = of(pair(0.01), 1000).epsilon(1e-5).unwrap();
-    let poisson = of(sampled(1.0, 0.01), 1000).epsilon(1e-5).unwrap();
+    let fixed = account_of(pair(0.01), 1000).epsilon(1e-5).unwrap();
+    let poisson = account_of(sampled(1.0, 0.01), 1000).epsilon(1e-5).unwrap();
     assert!(poisson.upper < fixed.lower && fixed.upper < fixed.lower * 1.001);
     // For one release at epsilon >= 0, the profile of a sample of fixed size equals the profile of
     // a Poisson sample for a removed record.
-    let (one, two) =
-        (of(pair(0.1), 1).delta(0.5).unwrap(), of(sampled(1.0, 0.1), 1).delta(0.5).unwrap());
-    assert!(one.lower <= two.upper && two.lower <= one.upper, "{one:?} {two:?}");
+    let (first, second) = (
+        account_of(pair(0.1), 1).delta(0.5).unwrap(),
+        account_of(sampled(1.0, 0.1), 1).delta(0.5).unwrap(),
+    );
+    assert!(first.lower <= second.upper && second.lower <= first.upper, "{first:?} {second:?}");
 }
 #[test]
 fn one_release_of_a_tiny_loss_is_enclosed_narrowly() {
     let replaced = ReplacedPair::poisson_gaussian(0.5, 0.7, 0.01).unwrap();
     for epsilon in [0.0, 0.001, 0.003, 0.01, 0.03] {
         for found in [
-            of(replaced, 1).delta(epsilon).unwrap(),
-            of(sampled(2.0, 0.01), 1).delta(epsilon).unwrap(),
+            account_of(replaced, 1).delta(epsilon).unwrap(),
+            account_of(sampled(2.0, 0.01), 1).delta(epsilon).unwrap(),
         ] {
             // The loss is in a narrow interval. An estimate that ignores this fact gives a
             // difference of 1e-5 or more.
@@ -233,14 +240,14 @@ fn samples_of_discrete_noise_are_enclosed_on_both_sides() {
         for removed in [true, false] {
             let total: f64 = (-90..=90).map(|z| weight(laplace, f64::from(z))).sum();
             let of_rate = |rate: f64, epsilon: f64| -> f64 {
-                let one = |z: i32| {
+                let term = |z: i32| {
                     let without = weight(laplace, f64::from(z)) / total;
                     let with = weight(laplace, f64::from(z - 1)) / total;
                     let mixture = (1.0 - rate) * without + rate * with;
                     let (p, q) = if removed { (mixture, without) } else { (without, mixture) };
                     (p - epsilon.exp() * q).max(0.0)
                 };
-                (-90..=90).map(one).sum()
+                (-90..=90).map(term).sum()
             };
             let noise: Arc<dyn DominatingPair> = match laplace {
                 true => Arc::new(DiscreteLaplacePair { sensitivity: 1, scale: 2.0 }),
@@ -260,7 +267,7 @@ fn samples_of_discrete_noise_are_enclosed_on_both_sides() {
                 }
             }
             let pair = OneWay(SampledPair::of(noise, rate, removed));
-            let account = of(pair, 1).tolerating(1e-8);
+            let account = account_of(pair, 1).tolerating(1e-8);
             for epsilon in [0.0, 0.02, 0.04] {
                 let (found, exact) = (account.delta(epsilon).unwrap(), of_rate(rate, epsilon));
                 assert!(found.lower <= exact + 1e-14 && exact <= found.upper + 1e-14, "{found:?}");
@@ -273,16 +280,16 @@ fn samples_of_discrete_noise_are_enclosed_on_both_sides() {
     }
     // On a sample, a pair that is known only by its curve also has no lower bound.
     let curve: Arc<dyn DominatingPair> = Arc::new(CurvePair::new(1.0, |_| 0.1));
-    assert_eq!(of(FixedSizePair::of(curve, 0.1), 1).delta(0.1).unwrap().lower, 0.0);
+    assert_eq!(account_of(FixedSizePair::of(curve, 0.1), 1).delta(0.1).unwrap().lower, 0.0);
 }
 #[test]
 fn the_exponential_mechanism_is_between_its_rivals() {
-    let range = of(BoundedRangePair { epsilon: 1.0 }, 10).epsilon(1e-6).unwrap();
-    let pure = of(PrivatePair { epsilon: 1.0, delta: 0.0 }, 10).epsilon(1e-6).unwrap();
+    let range = account_of(BoundedRangePair { epsilon: 1.0 }, 10).epsilon(1e-6).unwrap();
+    let pure = account_of(PrivatePair { epsilon: 1.0, delta: 0.0 }, 10).epsilon(1e-6).unwrap();
     assert!(range.upper < pure.lower);
     // The exact value is (a - sqrt r)^2 / (a^2 - 1) at a^2 = e, r = 1.
     let a = 0.5f64.exp();
-    let found = of(BoundedRangePair { epsilon: 1.0 }, 1).delta(0.0).unwrap();
+    let found = account_of(BoundedRangePair { epsilon: 1.0 }, 1).delta(0.0).unwrap();
     check(found, (a - 1.0) * (a - 1.0) / (a * a - 1.0), 1e-12);
 }
 #[test]
@@ -314,8 +321,8 @@ fn concentrated_privacy_converts_as_published() {
 fn a_curve_alone_composes_soundly() {
     // The curve is the profile of Laplace noise.
     let curve = CurvePair::new(0.25, |e| if e < 0.25 { -((e - 0.25) / 2.0).exp_m1() } else { 0.0 });
-    let found = of(curve, 16).epsilon(1e-6).unwrap();
-    let known = of(LaplacePair { epsilon: 0.25 }, 16).epsilon(1e-6).unwrap();
+    let found = account_of(curve, 16).epsilon(1e-6).unwrap();
+    let known = account_of(LaplacePair { epsilon: 0.25 }, 16).epsilon(1e-6).unwrap();
     assert_eq!(found.lower, 0.0);
     assert!(known.lower <= found.upper && found.upper < known.upper * 1.01, "{found:?} {known:?}");
 }
@@ -324,10 +331,10 @@ fn profiles_compose_through_their_accounts() {
     let profiles = vec![profile_of_gaussian(1.0, 100.0).unwrap(); 1000];
     let epsilon = PrivacyProfile::compose(&profiles).unwrap().epsilon(1e-6).unwrap();
     assert!((1.36757147508431..1.36757147508431 * 1.001).contains(&epsilon), "{epsilon}");
-    let one = profile_of_laplace(1.0, 1.0).unwrap();
-    let delta = one.delta(0.5).unwrap();
+    let single = profile_of_laplace(1.0, 1.0).unwrap();
+    let delta = single.delta(0.5).unwrap();
     assert!((delta - 0.221199216928595).abs() < 1e-14);
-    assert_eq!((one.delta(1.0).unwrap(), one.epsilon(0.0).unwrap()), (0.0, 1.0));
+    assert_eq!((single.delta(1.0).unwrap(), single.epsilon(0.0).unwrap()), (0.0, 1.0));
     assert_eq!(profile_of_laplace(0.0, 0.0).unwrap().delta(0.0).unwrap(), 0.0);
     assert_eq!(profile_of_laplace(1.0, 0.0).unwrap().delta(9.0).unwrap(), 1.0);
     assert!(profile_of_laplace(f64::NAN, 1.0).is_err());
@@ -351,14 +358,14 @@ fn refuses_what_is_no_distance() {
 fn a_profile_known_by_its_points_is_evaluated_a_bounded_number_of_times() {
     use std::sync::atomic::{AtomicUsize, Ordering};
     let asked = Arc::new(AtomicUsize::new(0));
-    let one = |i: u32| {
-        let (count, most) = (asked.clone(), 0.1 + 0.001 * f64::from(i));
+    let counted = |i: u32| {
+        let (count, loss) = (asked.clone(), 0.1 + 0.001 * f64::from(i));
         PrivacyProfile::new(move |epsilon: f64| {
             count.fetch_add(1, Ordering::Relaxed);
-            Ok(if epsilon < most { -((epsilon - most) / 2.0).exp_m1() } else { 0.0 })
+            Ok(if epsilon < loss { -((epsilon - loss) / 2.0).exp_m1() } else { 0.0 })
         })
     };
-    let mut all: Vec<_> = (0..20).map(one).collect();
+    let mut all: Vec<_> = (0..20).map(counted).collect();
     all.push(profile_of_laplace(1.0, 10.0).unwrap());
     let all = PrivacyProfile::compose(&all).unwrap();
     let loss = all.loss().unwrap();
@@ -378,8 +385,8 @@ fn a_profile_known_by_its_points_is_evaluated_a_bounded_number_of_times() {
 #[test]
 fn a_thousand_samples_of_fixed_size_are_one_part_and_tight() {
     for profile in [profile_of_gaussian(2.0, 1.0), profile_of_laplace(2.0, 1.0)] {
-        let one = profile_of_mixture(&profile.unwrap(), 0.01).unwrap();
-        let all = PrivacyProfile::compose(&vec![one; 1000]).unwrap();
+        let single = profile_of_mixture(&profile.unwrap(), 0.01).unwrap();
+        let all = PrivacyProfile::compose(&vec![single; 1000]).unwrap();
         let loss: &dyn std::any::Any = &**all.loss().unwrap();
         let account: &Account = loss.downcast_ref().unwrap();
         assert_eq!(account.parts().len(), 1);

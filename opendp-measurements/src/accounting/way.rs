@@ -71,7 +71,7 @@ impl Way {
                 return Ok(Room { epsilon: epsilon.clone(), delta, ..Room::default() });
             }
         };
-        let mut most = Exact::ZERO;
+        let mut largest = Exact::ZERO;
         for pot in &self.pots {
             let mu = pot.square_left().times(part).to_f64_down().neg_inf_sqrt()?;
             // The `rho` of a pure loss is at most half of the square of its epsilon. The factor
@@ -81,10 +81,10 @@ impl Way {
                 false => pure_of_mu(mu.min(70.0))?,
             };
             let epsilon = Exact::from_f64(epsilon)?;
-            most = most.max(pot.pure_left().times(part)).max(epsilon);
+            largest = largest.max(pot.pure_left().times(part)).max(epsilon);
         }
         let delta = self.deltas.minus(&self.spent).times(part);
-        Ok(Room { epsilon: most, delta, ..Room::default() })
+        Ok(Room { epsilon: largest, delta, ..Room::default() })
     }
     /// Find the largest losses of choices by Gumbel noise.
     pub(super) fn choices(&self, share: &Share, all: &Exact) -> Result<Room> {
@@ -105,43 +105,44 @@ impl Way {
     }
     pub(super) fn gaussian(&self, share: &Share, all: &Exact) -> Result<Room> {
         let simple = self.pots.iter().find(|pot| pot.simple);
-        let stated = |own: &Exact, of: &Exact| if own.is_zero() { of.clone() } else { own.clone() };
-        let (mut most, mut admitted, mut delta) = (Exact::ZERO, false, Exact::ZERO);
+        let stated =
+            |own: &Exact, total: &Exact| if own.is_zero() { total.clone() } else { own.clone() };
+        let (mut largest, mut admitted, mut delta) = (Exact::ZERO, false, Exact::ZERO);
         match share {
             Share::Fraction(part) => {
                 for pot in self.pots.iter().filter(|pot| !pot.simple) {
-                    most = most.max(pot.square_left().times(part));
+                    largest = largest.max(pot.square_left().times(part));
                 }
                 if let Some(pot) = simple {
                     delta = pot.failure_left().times(part);
                     let epsilon = pot.pure_left().times(part);
                     // For a small delta, an admitted `mu` is at most slightly larger than its
                     // epsilon.
-                    if most < epsilon.times(&epsilon) {
+                    if largest < epsilon.times(&epsilon) {
                         let mu = joined_mu(0.0, epsilon.to_f64_down(), delta.to_f64_down())?;
-                        most = most.max(square(mu)?);
+                        largest = largest.max(square(mu)?);
                     }
                 }
                 delta = stated(&delta, &all.times(part));
             }
             Share::Amount(epsilon, wanted) => {
-                let of = |own: &Exact| wanted.times(own).over(all);
-                delta = stated(&simple.map_or(Exact::ZERO, |pot| of(&pot.failure)), wanted);
+                let share_of = |own: &Exact| wanted.times(own).over(all);
+                delta = stated(&simple.map_or(Exact::ZERO, |pot| share_of(&pot.failure)), wanted);
                 for pot in &self.pots {
-                    let mu = of(&pot.failure).to_f64_down();
+                    let mu = share_of(&pot.failure).to_f64_down();
                     let epsilon = epsilon.to_f64_down();
                     let square = match pot.concentrated {
                         true => twice(concentrated_rho(epsilon, mu)?)?,
                         false => square(joined_mu(0.0, epsilon, mu)?)?,
                     };
                     let fits = pot.simple || square <= pot.square_left();
-                    if (fits && !admitted) || (fits == admitted && most < square) {
-                        (most, admitted) = (square, fits);
+                    if (fits && !admitted) || (fits == admitted && largest < square) {
+                        (largest, admitted) = (square, fits);
                     }
                 }
             }
         }
-        Ok(Room { delta, mu_squared: most, ..Room::default() })
+        Ok(Room { delta, mu_squared: largest, ..Room::default() })
     }
     pub(super) fn left(&self, epsilon: &Exact) -> Result<(Exact, Exact)> {
         let deltas = self.deltas.minus(&self.spent);
@@ -150,8 +151,8 @@ impl Way {
             let part = if pot.simple { 0.0 } else { part };
             pot.pure_left().to_f64_down() + part * epsilon.minus(&pot.pure).to_f64_down()
         };
-        let most = self.pots.iter().max_by(|a, b| about(a).total_cmp(&about(b)));
-        let Some(pot) = most else { return Ok((Exact::ZERO, deltas)) };
+        let largest = self.pots.iter().max_by(|a, b| about(a).total_cmp(&about(b)));
+        let Some(pot) = largest else { return Ok((Exact::ZERO, deltas)) };
         let (pure, mu) = (pot.pure_left(), pot.square_left().to_f64_down().neg_inf_sqrt()?);
         if mu == 0.0 {
             let own = if pot.simple { pot.failure_left() } else { Exact::ZERO };

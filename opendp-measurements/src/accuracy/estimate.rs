@@ -159,10 +159,9 @@ impl Estimate {
 /// The errors of [`sum_of`].
 pub fn simultaneous(estimates: &[&Estimate], alpha: f64) -> Result<Vec<(f64, f64)>> {
     check(alpha)?;
-    let independent = estimates
-        .iter()
-        .enumerate()
-        .all(|(place, one)| estimates[..place].iter().all(|other| !one.shares_noise(other)));
+    let independent = estimates.iter().enumerate().all(|(place, estimate)| {
+        estimates[..place].iter().all(|other| !estimate.shares_noise(other))
+    });
     let count = f64::inf_cast(estimates.len().max(1))?;
     let share = if independent && alpha < 1.0 {
         // The probability for each interval is 1 - exp(ln(1 - alpha) / n), rounded down.
@@ -191,15 +190,15 @@ mod tests {
 
     #[test]
     fn a_noise_that_enters_twice_counts_twice() {
-        let (one, other) = (laplace(3.0, 1.0), laplace(3.0, 1.0));
-        let alone = one.accuracy(0.05).unwrap();
-        let twice = one.plus(&one).unwrap();
+        let (first, other) = (laplace(3.0, 1.0), laplace(3.0, 1.0));
+        let alone = first.accuracy(0.05).unwrap();
+        let twice = first.plus(&first).unwrap();
         assert_eq!(twice.value(), 6.0);
         assert!((twice.accuracy(0.05).unwrap() / (2.0 * alone) - 1.0).abs() < 1e-12);
         // The control: the bound for the sum of two independent noises is smaller.
-        let two = one.plus(&other).unwrap();
+        let two = first.plus(&other).unwrap();
         assert!(two.accuracy(0.05).unwrap() < 1.7 * alone);
-        let nothing = twice.minus(&one).unwrap().minus(&one).unwrap();
+        let nothing = twice.minus(&first).unwrap().minus(&first).unwrap();
         assert_eq!(nothing.interval(0.05), Ok((0.0, 0.0)));
         let half = two.times(Weight::new(1, 2).unwrap()).unwrap();
         let error = half.accuracy(0.05).unwrap() * 2.0 / two.accuracy(0.05).unwrap();
@@ -218,13 +217,13 @@ mod tests {
     }
     #[test]
     fn intervals_of_all_at_once_know_what_is_independent() {
-        let (one, other) = (laplace(0.0, 1.0), laplace(0.0, 1.0));
-        let apart = simultaneous(&[&one, &other], 0.5).unwrap();
+        let (first, other) = (laplace(0.0, 1.0), laplace(0.0, 1.0));
+        let apart = simultaneous(&[&first, &other], 0.5).unwrap();
         // Each interval misses its number with probability 1 - sqrt(1/2). With the union bound,
         // this probability would be 1/4.
         assert!((apart[0].1 - -(1.0 - 0.5_f64.sqrt()).ln()).abs() < 1e-12);
-        let sum = one.plus(&other).unwrap();
-        let joined = simultaneous(&[&one, &sum], 0.5).unwrap();
+        let sum = first.plus(&other).unwrap();
+        let joined = simultaneous(&[&first, &sum], 0.5).unwrap();
         assert!((joined[0].1 - 4_f64.ln()).abs() < 1e-12);
     }
     #[test]

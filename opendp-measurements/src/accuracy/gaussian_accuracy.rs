@@ -89,7 +89,7 @@ pub(crate) fn beyond(scale: Scale, alpha: f64) -> Result<f64> {
 /// derivative of this difference is `(sqrt(2 / pi) - t) exp(-t^2 / 2)`. This derivative is first
 /// positive and then negative.
 pub(crate) fn quantile(alpha: f64) -> Result<f64> {
-    let one = Scale::new(1.0)?;
+    let unit = Scale::new(1.0)?;
     let mut good = negative_ln(alpha)?.inf_mul(2.0)?.inf_sqrt()?;
     let mut bad = 0.0;
     for _ in 0..60 {
@@ -97,7 +97,7 @@ pub(crate) fn quantile(alpha: f64) -> Result<f64> {
         if middle <= bad || good <= middle {
             break;
         }
-        if 2.0 * gaussian_tail(one, middle)? <= alpha {
+        if 2.0 * gaussian_tail(unit, middle)? <= alpha {
             good = middle;
         } else {
             bad = middle;
@@ -130,14 +130,14 @@ mod tests {
         assert_eq!(quantile(1.0), Ok(0.0));
         // The exact value is 38.485. Half of the least float is not a float, so the result is
         // larger.
-        let most = quantile(5e-324).unwrap();
-        assert!(38.48 < most && most < 38.61, "{most}");
+        let largest = quantile(5e-324).unwrap();
+        assert!(38.48 < largest && largest < 38.61, "{largest}");
     }
     #[test]
     fn continuous_noise_and_half_a_step() {
-        let one = continuous_accuracy(scale(1.0), -1074, 0.05).unwrap();
-        assert!(1.959_963_984_540_054 < one && one < 1.959_963_984_540_058, "{one}");
-        assert_eq!(continuous_accuracy(scale(2.0), -1074, 0.05), Ok(2.0 * one));
+        let single = continuous_accuracy(scale(1.0), -1074, 0.05).unwrap();
+        assert!(1.959_963_984_540_054 < single && single < 1.959_963_984_540_058, "{single}");
+        assert_eq!(continuous_accuracy(scale(2.0), -1074, 0.05), Ok(2.0 * single));
         assert_eq!(continuous_accuracy(scale(1.0), 3, 1.0), Ok(4.0));
         assert_eq!(continuous_accuracy(scale(0.0), 3, 0.05), Ok(4.0));
         assert_eq!(continuous_accuracy(scale(0.0), -1074, 0.05), Ok(0.0));

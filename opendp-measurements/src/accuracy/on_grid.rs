@@ -118,7 +118,7 @@ impl OnGrid {
             .map(|(placed, count)| (placed, placed.scale * placed.weight, *count as f64))
             .collect();
         let limit = scales.iter().filter(|(placed, ..)| placed.kind.is_laplace());
-        let limit = limit.fold(0.0, |most: f64, (_, scale, _)| most.max(*scale));
+        let limit = limit.fold(0.0, |largest: f64, (_, scale, _)| largest.max(*scale));
         let deviation: f64 = scales
             .iter()
             .map(|(placed, s, c)| c * s * s * if placed.kind.is_laplace() { 2.0 } else { 1.0 })
@@ -147,8 +147,8 @@ impl OnGrid {
             low = low.min(high / 2.0);
         }
         for _ in 0..60 {
-            let (one, two) = (low + (high - low) / 3.0, high - (high - low) / 3.0);
-            if bound(one) < bound(two) { high = two } else { low = one }
+            let (left, right) = (low + (high - low) / 3.0, high - (high - low) / 3.0);
+            if bound(left) < bound(right) { high = right } else { low = left }
         }
         let tilt = low + (high - low) / 2.0;
         (tilt, bound(tilt).max(deviation * 1e-3))

@@ -94,8 +94,8 @@ pub fn discrete_laplacian_scale_to_accuracy(scale: f64, alpha: f64) -> Result<f6
 /// ```
 pub fn accuracy_to_discrete_laplacian_scale(accuracy: f64, alpha: f64) -> Result<f64> {
     // At this scale, the accuracy is at least the accuracy of continuous noise, because 1 + q <= 2.
-    let most = accuracy_to_laplacian_scale(accuracy, alpha)?;
-    largest(most, |scale| Ok(discrete_laplacian_scale_to_accuracy(scale, alpha)? <= accuracy))
+    let upper = accuracy_to_laplacian_scale(accuracy, alpha)?;
+    largest(upper, |scale| Ok(discrete_laplacian_scale_to_accuracy(scale, alpha)? <= accuracy))
 }
 
 /// Find the accuracy of continuous Gaussian noise: `scale` times the `(1 - alpha / 2)`-quantile.
@@ -171,21 +171,21 @@ pub fn discrete_gaussian_scale_to_accuracy(scale: f64, alpha: f64) -> Result<f64
 pub fn accuracy_to_discrete_gaussian_scale(accuracy: f64, alpha: f64) -> Result<f64> {
     // The accuracy of discrete noise is at least the accuracy of continuous noise of the same
     // scale.
-    let most = accuracy_to_gaussian_scale(accuracy, alpha)?;
+    let upper = accuracy_to_gaussian_scale(accuracy, alpha)?;
     let accuracy = accuracy.floor();
-    largest(most, |scale| Ok(2.0 * discrete_gaussian_tail(Scale::new(scale)?, accuracy)? <= alpha))
+    largest(upper, |scale| Ok(2.0 * discrete_gaussian_tail(Scale::new(scale)?, accuracy)? <= alpha))
 }
 
-/// Find a large scale up to `most` for which a check succeeds. Return 0 if there is no such scale.
+/// Find a large scale up to `upper` for which a check succeeds. Return 0 if there is no such scale.
 ///
 /// A scale above 0 is returned only if its check succeeded. Suppose that if the check fails at a
 /// scale, it also fails at all larger scales. Then the result is the largest scale for which the
 /// check succeeds.
-fn largest(most: f64, fits: impl Fn(f64) -> Result<bool>) -> Result<f64> {
-    if 0.0 < most && fits(most)? {
-        return Ok(most);
+fn largest(upper: f64, fits: impl Fn(f64) -> Result<bool>) -> Result<f64> {
+    if 0.0 < upper && fits(upper)? {
+        return Ok(upper);
     }
-    let (mut good, mut bad) = (0.0_f64, most);
+    let (mut good, mut bad) = (0.0_f64, upper);
     loop {
         // Halve the scale until its check succeeds, so that very small scales are found.
         let middle = if good == 0.0 { bad / 2.0 } else { good + (bad - good) / 2.0 };
@@ -295,10 +295,10 @@ mod tests {
     }
     #[test]
     fn large_scales_take_no_longer() {
-        let one = discrete_gaussian_scale_to_accuracy(1e12, 0.05).unwrap();
-        assert!((one / 1.959_963_984_540_054e12 - 1.0).abs() < 1e-11, "{one}");
-        let most = discrete_gaussian_scale_to_accuracy(1e300, 0.05).unwrap();
-        assert!((most / 1.959_963_984_540_054e300 - 1.0).abs() < 1e-11, "{most}");
+        let large = discrete_gaussian_scale_to_accuracy(1e12, 0.05).unwrap();
+        assert!((large / 1.959_963_984_540_054e12 - 1.0).abs() < 1e-11, "{large}");
+        let huge = discrete_gaussian_scale_to_accuracy(1e300, 0.05).unwrap();
+        assert!((huge / 1.959_963_984_540_054e300 - 1.0).abs() < 1e-11, "{huge}");
         for (to_accuracy, _) in PAIRS {
             assert_eq!(to_accuracy(f64::MAX, 1e-3).unwrap_err().kind(), "Overflow");
         }

@@ -106,7 +106,9 @@ pub fn sum_of(terms: &[Term], alpha: f64) -> Result<f64> {
     let noises = merged(&noises).unwrap_or(noises);
     let alone = noises.len() == 1 && noises[0].count == 1;
     let bound = match noises.as_slice() {
-        [one] if alone => Some(one.noise.quantile(alpha)?.inf_mul(one.weight.magnitude_up()?)?),
+        [single] if alone => {
+            Some(single.noise.quantile(alpha)?.inf_mul(single.weight.magnitude_up()?)?)
+        }
         noises => convolved(noises, alpha)?,
     };
     bound.map_or(together, |bound| bound.min(together)).inf_add(slack)
@@ -126,14 +128,14 @@ fn merged(noises: &[Term]) -> Option<Vec<Term>> {
     }
     let scales = real.iter().map(|term| term.noise.scale.inf_mul(term.weight.magnitude_up()?));
     let scales = scales.collect::<Result<Vec<f64>>>().ok()?;
-    let largest = scales.iter().fold(0.0, |most: f64, scale| most.max(*scale));
+    let largest = scales.iter().fold(0.0, |top: f64, scale| top.max(*scale));
     let squares = scales.iter().zip(&real).try_fold(0.0, |total: f64, (scale, term)| {
         let ratio = scale.inf_div(largest)?;
         total.inf_add(f64::inf_cast(term.count)?.inf_mul(ratio.inf_mul(ratio)?)?)
     });
     let scale = squares.ok()?.inf_sqrt().ok()?.inf_mul(largest).ok()?;
-    let one = Term::new(Noise::gaussian(Scale::new(scale).ok()?));
-    Some(other.into_iter().chain([one]).collect())
+    let joined = Term::new(Noise::gaussian(Scale::new(scale).ok()?));
+    Some(other.into_iter().chain([joined]).collect())
 }
 
 /// Compute the union bound: the weighted sum of the quantiles of the `n` noises at `alpha / n`.
@@ -172,7 +174,7 @@ pub fn largest_of(terms: &[Term], alpha: f64) -> Result<f64> {
     let Some(wanted) = Some(alpha).filter(|alpha| *alpha < 1.0 && !noises.is_empty()) else {
         let mut slacks =
             noises.iter().map(|term| term.noise.slack.inf_mul(term.weight.magnitude_up()?));
-        return slacks.try_fold(0.0, |most: f64, slack| Ok(most.max(slack?)));
+        return slacks.try_fold(0.0, |top: f64, slack| Ok(top.max(slack?)));
     };
     // Let p be the probability that a noise exceeds t. Then ln(1 - alpha), rounded up, must be at
     // most the sum of all ln(1 - p), rounded down.
@@ -190,8 +192,8 @@ pub fn largest_of(terms: &[Term], alpha: f64) -> Result<f64> {
         Ok(wanted <= total)
     };
     let share = share(&noises, alpha)?;
-    let mut good = noises.iter().try_fold(0.0, |most: f64, term| {
-        Ok::<_, Error>(most.max(term.noise.quantile(share)?.inf_mul(term.weight.magnitude_up()?)?))
+    let mut good = noises.iter().try_fold(0.0, |top: f64, term| {
+        Ok::<_, Error>(top.max(term.noise.quantile(share)?.inf_mul(term.weight.magnitude_up()?)?))
     })?;
     if fits(0.0)? {
         return Ok(0.0);

@@ -14,21 +14,21 @@ fn maps() -> Space<Maps, Change> {
 fn small(scale: f64, alpha: u32, value_limit: u32) -> (Plan, Hashes) {
     let plan = Plan::new(scale, alpha, 1, UBig::ONE, value_limit.into()).unwrap();
     let bits = 2;
-    let functions = (0..plan.most as u64).map(|place| (1 << 62, (place % 4) << 62)).collect();
+    let functions = (0..plan.highest as u64).map(|place| (1 << 62, (place % 4) << 62)).collect();
     (Plan { bits, ..plan }, Hashes { seed: 0, functions, bits })
 }
 /// Compute the probability of each level of a key with the given value.
-fn levels(value: u32, scale: f64, alpha: u32, most: usize) -> Vec<f64> {
-    let t = (f64::from(value) * scale / f64::from(alpha)).min(most as f64);
-    (0..=most).map(|level| (1.0 - (t - level as f64).abs()).max(0.0)).collect()
+fn levels(value: u32, scale: f64, alpha: u32, highest: usize) -> Vec<f64> {
+    let t = (f64::from(value) * scale / f64::from(alpha)).min(highest as f64);
+    (0..=highest).map(|level| (1.0 - (t - level as f64).abs()).max(0.0)).collect()
 }
 /// Compute the probability of each of the 16 tables for two keys. For each key, `both` has the
 /// probability of each level. A bit is flipped with probability `p`.
 fn law(hashes: &Hashes, both: [&[f64]; 2], p: f64) -> Vec<f64> {
     let mut law = vec![0.0; 16];
-    for (one, a) in both[0].iter().enumerate() {
-        for (two, b) in both[1].iter().enumerate() {
-            let keys = hashes.positions(0).take(one).chain(hashes.positions(1).take(two));
+    for (first, a) in both[0].iter().enumerate() {
+        for (second, b) in both[1].iter().enumerate() {
+            let keys = hashes.positions(0).take(first).chain(hashes.positions(1).take(second));
             let table = keys.fold(0_usize, |table, place| table | 1 << place);
             for (outcome, total) in law.iter_mut().enumerate() {
                 let flips = (outcome ^ table).count_ones() as i32;
@@ -43,7 +43,7 @@ fn law(hashes: &Hashes, both: [&[f64]; 2], p: f64) -> Vec<f64> {
 fn tables_have_the_probabilities_of_the_proof() {
     let (scale, alpha, draws) = (0.75, 4, 100_000);
     let (plan, hashes) = small(scale, alpha, 16);
-    assert_eq!(plan.most, 3);
+    assert_eq!(plan.highest, 3);
     for values in [(0, 0), (2, 7), (9, 16), (40, 0)] {
         let mut source = Seeded::<64>::new(1);
         let mut counts = [0; 16];
@@ -55,8 +55,8 @@ fn tables_have_the_probabilities_of_the_proof() {
             counts[plan.table(&hashes, &keys, &mut source).unwrap()[0] as usize] += 1;
         }
         let fit = |p: f64, scale: f64| {
-            let of = |value| levels(value, scale, alpha, plan.most);
-            let law = law(&hashes, [&of(values.0), &of(values.1)], p);
+            let levels_of = |value| levels(value, scale, alpha, plan.highest);
+            let law = law(&hashes, [&levels_of(values.0), &levels_of(values.1)], p);
             chi_square(&counts, &law.iter().map(|p| p * f64::from(draws)).collect::<Vec<_>>())
         };
         assert!(fit(1.0 / 6.0, scale) < 1.0, "{values:?}");
@@ -75,17 +75,17 @@ fn the_map_bounds_the_exact_divergence_and_is_tight() {
         let (all, mut worst) = ((0..=40).map(levels).collect::<Vec<_>>(), 0.0_f64);
         for other in [0, 9, 30] {
             let laws: Vec<Vec<f64>> =
-                all.iter().map(|one| law(&hashes, [one, &all[other]], p)).collect();
-            for (x, one) in laws.iter().enumerate() {
-                for (y, two) in laws.iter().enumerate().filter(|(y, _)| *y != x) {
-                    let ratios = one.iter().zip(two).map(|(p, q)| (p / q).ln());
+                all.iter().map(|law_of_x| law(&hashes, [law_of_x, &all[other]], p)).collect();
+            for (x, first) in laws.iter().enumerate() {
+                for (y, second) in laws.iter().enumerate().filter(|(y, _)| *y != x) {
+                    let ratios = first.iter().zip(second).map(|(p, q)| (p / q).ln());
                     worst = worst.max(ratios.fold(0.0, f64::max) / x.abs_diff(y) as f64);
                 }
             }
         }
         worst
     };
-    let ours = |value| levels(value, scale, alpha, plan.most);
+    let ours = |value| levels(value, scale, alpha, plan.highest);
     let loss = worst(1.0 / 6.0, &ours);
     assert!(loss <= scale + 1e-9 && 0.85 * scale < loss, "{loss} for {scale}");
     // The controls have a larger loss. In one control, the table has fewer flips. In the other
@@ -112,7 +112,7 @@ fn levels_are_rounded_by_exact_fractions() {
     assert!(1.0 < chi_square(&counts, &[65_000.0, 35_000.0]));
     // The least positive scale sets a bit with a probability that is too small to observe.
     let plan = Plan::new(5e-324, 4, 50, UBig::ONE, UBig::ONE).unwrap();
-    assert_eq!((plan.most, plan.bits, plan.level(UBig::ONE, &mut source)), (1, 0, Ok(0)));
+    assert_eq!((plan.highest, plan.bits, plan.level(UBig::ONE, &mut source)), (1, 0, Ok(0)));
 }
 #[test]
 fn answers_are_close_to_the_values() {

@@ -39,13 +39,13 @@ pub trait PopulationMetric: Metric {
     fn unchanged(&self) -> Result<Self::Distance>;
 }
 macro_rules! population {
-    ($($metric:ident $one:literal),*) => {
+    ($($metric:ident $single:literal),*) => {
         $(impl PopulationMetric for $metric {
             fn replaced(&self, d_in: &u32) -> Result<u32> {
-                Ok(*d_in / $one)
+                Ok(*d_in / $single)
             }
             fn one_replaced(&self) -> Result<u32> {
-                Ok($one)
+                Ok($single)
             }
             fn unchanged(&self) -> Result<u32> {
                 Ok(0)
@@ -119,14 +119,14 @@ pub trait AmplifiableMeasure: Measure {
         Self::amplified(share, replaced)
     }
     /// Return the smaller of two bounds for `records` records. The first bound is `loss`. The
-    /// second bound is computed from `one`, the amplified loss at one record. If no second bound is
-    /// known, return `loss` and do not call `one`.
+    /// second bound is computed from `single`, the amplified loss at one record. If no second bound
+    /// is known, return `loss` and do not call `single`.
     ///
     /// # Errors
     /// `Overflow` when the bound exceeds all floats; the errors of the loss at one record.
     fn grouped(
         loss: Self::Distance,
-        one: impl FnOnce() -> Result<Self::Distance>,
+        single: impl FnOnce() -> Result<Self::Distance>,
         records: u32,
     ) -> Result<Self::Distance>;
     /// Return whether all parts of a loss are zero, including its delta.
@@ -159,8 +159,8 @@ impl AmplifiableMeasure for MaxDivergence {
         };
         Ok(loss().map_or(whole, |loss| loss.min(whole)))
     }
-    fn grouped(loss: f64, one: impl FnOnce() -> Result<f64>, records: u32) -> Result<f64> {
-        Ok(one()?.inf_mul(f64::from(records)).map_or(loss, |all| all.min(loss)))
+    fn grouped(loss: f64, single: impl FnOnce() -> Result<f64>, records: u32) -> Result<f64> {
+        Ok(single()?.inf_mul(f64::from(records)).map_or(loss, |all| all.min(loss)))
     }
     fn is_nothing(epsilon: &f64) -> Result<bool> {
         Ok(*epsilon == 0.0)
@@ -226,9 +226,9 @@ where
     MO: AmplifiableMeasure,
     TO: Carrier,
 {
-    let no = |error: Error| Error::MakeMeasurement(format!("measurement: {error}"));
-    let unchanged = measurement.input().metric().unchanged().map_err(no)?;
-    if MO::is_nothing(&measurement.map(&unchanged).map_err(no)?)? {
+    let refused = |error: Error| Error::MakeMeasurement(format!("measurement: {error}"));
+    let unchanged = measurement.input().metric().unchanged().map_err(refused)?;
+    if MO::is_nothing(&measurement.map(&unchanged).map_err(refused)?)? {
         return Ok(());
     }
     Err(Error::MakeMeasurement(
@@ -345,22 +345,24 @@ where
     MO: AmplifiableMeasure,
     TO: Carrier,
 {
-    let no = |reason: String| Error::MakeMeasurement(reason);
+    let refused = |reason: String| Error::MakeMeasurement(reason);
     let (domain, metric) = (measurement.input().domain(), measurement.input().metric().clone());
     let Some(sample_size) = domain.records() else {
-        return Err(no("measurement: expected a domain that fixes the number of records".into()));
+        return Err(refused(
+            "measurement: expected a domain that fixes the number of records".into(),
+        ));
     };
     if size < sample_size {
-        return Err(no(format!(
+        return Err(refused(format!(
             "{name}: expected at least the {sample_size} records of the sample, \
              found {size}"
         )));
     }
     if (1 << f64::MANTISSA_DIGITS) < size {
-        return Err(no(format!("{name}: expected at most 2^53, found {size}")));
+        return Err(refused(format!("{name}: expected at most 2^53, found {size}")));
     }
-    let counted = |error: Error| no(format!("measurement: {error}"));
-    let one = metric.one_replaced().map_err(counted)?;
+    let counted = |error: Error| refused(format!("measurement: {error}"));
+    let distance = metric.one_replaced().map_err(counted)?;
     let unchanged = metric.unchanged().map_err(counted)?;
     check_common(measurement)?;
     let share = move |records: u32| match sample_size {
@@ -369,14 +371,14 @@ where
     };
     let inner = measurement.clone();
     Ok(PrivacyMap::new(move |d_in: &MI::Distance| {
-        let one = || MO::amplified(share(1)?, &inner.map(&one)?);
+        let single = || MO::amplified(share(1)?, &inner.map(&distance)?);
         match metric.replaced(d_in)? {
             0 => MO::amplified(0.0, &inner.map(&unchanged)?),
             // Two data sets of the same size differ by a whole number of replaced records.
-            1 => one(),
+            1 => single(),
             records => {
                 let loss = MO::amplified(share(records)?, &inner.map(d_in)?)?;
-                MO::grouped(loss, one, records)
+                MO::grouped(loss, single, records)
             }
         }
     }))

@@ -178,12 +178,14 @@ where
     MO: AmplifiableMeasure,
     TO: Carrier,
 {
-    let no = |reason: String| Error::MakeMeasurement(reason);
+    let refused = |reason: String| Error::MakeMeasurement(reason);
     if !(0.0 < rate && rate <= 1.0) {
-        return Err(no(format!("rate: expected a number above 0 and at most 1, found {rate}")));
+        return Err(refused(format!(
+            "rate: expected a number above 0 and at most 1, found {rate}"
+        )));
     }
     if let Some(records) = measurement.input().domain().records() {
-        return Err(no(format!(
+        return Err(refused(format!(
             "measurement: expected a domain with any number of records, because the size of a sample \
              is random; this domain fixes {records}"
         )));
@@ -191,7 +193,9 @@ where
     let input = match size {
         None => measurement.input().clone(),
         Some(size) => measurement.input().with_records(size).ok_or_else(|| {
-            no("size: expected none, because this domain cannot state a number of records".into())
+            refused(
+                "size: expected none, because this domain cannot state a number of records".into(),
+            )
         })?,
     };
     let map = poisson_map(&measurement, rate, size.is_some())?;
@@ -238,24 +242,24 @@ where
     MO: AmplifiableMeasure,
     TO: Carrier,
 {
-    let no = |error: Error| Error::MakeMeasurement(format!("measurement: {error}"));
+    let refused = |error: Error| Error::MakeMeasurement(format!("measurement: {error}"));
     let (inner, metric) = (inner.clone(), inner.input().metric().clone());
-    let added = metric.one_changed().map_err(no)?;
-    let replaced = metric.one_replaced().map_err(no)?;
-    let unchanged = metric.unchanged().map_err(no)?;
+    let added = metric.one_changed().map_err(refused)?;
+    let replaced = metric.one_replaced().map_err(refused)?;
+    let unchanged = metric.unchanged().map_err(refused)?;
     check_common(&inner)?;
     Ok(PrivacyMap::new(move |d_in: &MI::Distance| {
         let records = if fixed { metric.replaced(d_in)? } else { metric.changed(d_in)? };
-        let one = || match fixed {
+        let single = || match fixed {
             true => MO::amplified_by_replacement(rate, &inner.map(&added)?, &inner.map(&replaced)?),
             false => MO::amplified_by_one(rate, &inner.map(&added)?),
         };
         match records {
             0 => inner.map(&unchanged),
-            1 => one(),
+            1 => single(),
             records => {
                 let loss = MO::amplified(any_of(records, rate)?, &inner.map(d_in)?)?;
-                MO::grouped(loss, one, records)
+                MO::grouped(loss, single, records)
             }
         }
     }))

@@ -126,9 +126,9 @@ register_interactive! {
 /// Convert a loss to a loss with [parts](Measure::parts), so that it can be compared with other
 /// losses.
 fn comparable<MO: Measure>(measure: &MO, d_mid: MO::Distance) -> Result<MO::Distance> {
-    let at = |error: Error| error.at("argument `d_mids`");
-    let d_mid = measure.read_loss(d_mid).map_err(at)?;
-    d_mid.check().map_err(at)?;
+    let located = |error: Error| error.at("argument `d_mids`");
+    let d_mid = measure.read_loss(d_mid).map_err(located)?;
+    d_mid.check().map_err(located)?;
     match d_mid.at_most(&d_mid) {
         Err(Error::NotImplemented(_)) => measure.join(&measure.split(&d_mid)?),
         _ => Ok(d_mid),

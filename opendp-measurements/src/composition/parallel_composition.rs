@@ -229,9 +229,9 @@ fn fitting(
     parts: Option<usize>,
     members: &[AnyMeasurement],
 ) -> Result<AnyMeasure> {
-    let no = |reason: &str| Err(Error::MakeMeasurement(reason.into()));
+    let refused = |reason: &str| Err(Error::MakeMeasurement(reason.into()));
     let Some(first) = members.first() else {
-        return no("measurements: expected one for each part, found none");
+        return refused("measurements: expected one for each part, found none");
     };
     if let Some(parts) = parts
         && parts != members.len()
@@ -242,14 +242,14 @@ fn fitting(
         )));
     }
     if sized {
-        return no(
+        return refused(
             "input: expected data sets of any size, under a distance that counts rows added \
              and removed, because the sizes of parts are not public",
         );
     }
     let measure = first.measure().clone();
     if measure.compose(&[]).is_err() {
-        return no("measurements: losses in this measure do not compose");
+        return refused("measurements: losses in this measure do not compose");
     }
     // This measurement has the given input space. Each member is compared with this measurement.
     let expected = Measurement::new(
@@ -259,9 +259,9 @@ fn fitting(
         PrivacyMap::new(|_| Err(Error::NotImplemented("it only says what fits".into()))),
     );
     for (member, place) in members.iter().zip(0..) {
-        let at = |error: Error| error.at(format!("measurements[{place}]"));
-        same(&expected, member).map_err(at)?;
-        if !(loss_of(member, 0).map_err(at)? <= 0.0) {
+        let located = |error: Error| error.at(format!("measurements[{place}]"));
+        same(&expected, member).map_err(located)?;
+        if !(loss_of(member, 0).map_err(located)? <= 0.0) {
             return Err(Error::MakeMeasurement(format!(
                 "measurements[{place}]: expected a map that is 0 at distance 0; this release may \
                  depend on the order of the rows, and a new order can change every part"
@@ -287,8 +287,8 @@ impl Losses {
     /// Return the map of the parallel composition.
     fn worst(self) -> impl Fn(&u32) -> Result<f64> {
         move |d_in| {
-            let one = |place: usize, d| loss_of(&self.members[place], d);
-            worst_split(&*self.compose, self.members.len(), *d_in, &one)
+            let loss_at = |place: usize, d| loss_of(&self.members[place], d);
+            worst_split(&*self.compose, self.members.len(), *d_in, &loss_at)
         }
     }
     /// Return the exact map of the parallel composition, for a measure whose losses are one number.
@@ -348,12 +348,12 @@ fn worst_split(
     // processed.
     let mut worst = vec![nothing; rows + 1];
     for place in 0..parts {
-        let mut one = vec![nothing];
+        let mut row = vec![nothing];
         for (d, before) in (1..=d_in).zip(0..) {
-            one.push(number(loss(place, d)?)?.max(one[before]));
+            row.push(number(loss(place, d)?)?.max(row[before]));
         }
         for d in (1..=rows).rev() {
-            for (j, here) in one.iter().enumerate().take(d + 1).skip(1) {
+            for (j, here) in row.iter().enumerate().take(d + 1).skip(1) {
                 let both = match d - j {
                     0 => *here,
                     rest => compose(&[worst[rest], *here])?,

@@ -116,16 +116,16 @@ where
     let (promise, exact) = (account.budget()?, account.exact_budget().map(<[_]>::to_vec));
     let (input, measure) = (odometer.input().clone(), odometer.measure().clone());
 
-    let most = d_in.clone();
+    let largest = d_in.clone();
     let function = Function::map(move |data| {
         let (measure, d_in) = (odometer.measure().clone(), d_in.clone());
         let account = Mutex::new(account.clone());
         let budget = Budget { measure: measure.clone(), d_in, account };
         Ok(Session::new(odometer.input().clone(), measure, data, budget))
     });
-    let limit = most.clone();
+    let limit = largest.clone();
     let map = PrivacyMap::new(move |d_in| within(d_in, &limit).map(|()| promise.clone()))
-        .with_exact(move |d_in| within(d_in, &most).map(|()| exact.clone().unwrap_or_default()));
+        .with_exact(move |d_in| within(d_in, &largest).map(|()| exact.clone().unwrap_or_default()));
     Ok(Measurement::new(input, measure, function, map))
 }
 register_interactive! {
@@ -133,13 +133,13 @@ register_interactive! {
 }
 
 /// Check that a distance is at most the distance for which the budget is valid.
-pub(crate) fn within<Q: Distance>(d_in: &Q, most: &Q) -> Result<()> {
-    if d_in.at_most(most)? {
+pub(crate) fn within<Q: Distance>(d_in: &Q, largest: &Q) -> Result<()> {
+    if d_in.at_most(largest)? {
         return Ok(());
     }
     Err(Error::FailedMap(format!(
         "d_in: expected at most {}, the largest distance that the mechanism covers, found {}",
-        most.show(),
+        largest.show(),
         d_in.show()
     )))
 }

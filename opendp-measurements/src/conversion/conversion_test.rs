@@ -188,8 +188,8 @@ fn the_maps_keep_the_laws() {
     // The search over all orders finds the same value as the equation for the best order.
     let renyi = fixed(make_RDP_to_approxDP(told(RenyiDivergence, line)).unwrap());
     for d in [0.1, 1.0, 3.0] {
-        let (one, two) = (renyi.map(&d).unwrap().0, all[0].map(&d).unwrap().0);
-        assert!((one / two - 1.0).abs() < 1e-9, "{one} {two}");
+        let (first, second) = (renyi.map(&d).unwrap().0, all[0].map(&d).unwrap().0);
+        assert!((first / second - 1.0).abs() < 1e-9, "{first} {second}");
     }
 }
 #[test]
@@ -231,8 +231,8 @@ fn the_profile_of_a_pair_is_that_of_four_outcomes() {
     assert!(profile_of_private(-1.0, 0.0).is_err() && profile_of_private(1.0, 1.1).is_err());
     assert_eq!(profile_of_private(f64::INFINITY, 0.0).unwrap().delta(9.0).unwrap(), 1.0);
     // The loss of a composition is smaller than the sum of the losses.
-    let one = make_fixed_approxDP_to_approxDP(laplace(10.0)).unwrap();
-    let many = make_composition(vec![one; 50]).unwrap().map(&1.0).unwrap();
+    let single = make_fixed_approxDP_to_approxDP(laplace(10.0)).unwrap();
+    let many = make_composition(vec![single; 50]).unwrap().map(&1.0).unwrap();
     assert!(many.epsilon(1e-6).unwrap() < 4.0);
 }
 #[test]

@@ -163,7 +163,7 @@ mod tests {
             Ok(*total)
         });
         let count = count.unwrap();
-        let (one, two) = (count.eval(&0).unwrap(), count.eval(&10).unwrap());
-        assert_eq!((one.ask(&1), two.ask(&1), one.clone().ask(&1)), (Ok(1), Ok(11), Ok(2)));
+        let (first, second) = (count.eval(&0).unwrap(), count.eval(&10).unwrap());
+        assert_eq!((first.ask(&1), second.ask(&1), first.clone().ask(&1)), (Ok(1), Ok(11), Ok(2)));
     }
 }

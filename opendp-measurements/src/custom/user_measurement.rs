@@ -80,8 +80,8 @@ mod tests {
         let function = Function::map(|_: &bool| Ok(7)).erase();
         let measure = TheMeasure(opendp_core::erased::AnyMeasure::from(TheMeasure(MaxDivergence)));
         let made = make_user_measurement(bits.erase(), measure, function, map.erase()).unwrap();
-        let one = made.input().metric().decode(&1.into()).unwrap();
-        assert_eq!(made.map(&one).unwrap_err().kind(), "FailedCast");
+        let distance = made.input().metric().decode(&1.into()).unwrap();
+        assert_eq!(made.map(&distance).unwrap_err().kind(), "FailedCast");
         assert!(matches!(Arg::value(map.erase()), Arg::Value(_)));
     }
     /// A user-defined fold that counts rows.

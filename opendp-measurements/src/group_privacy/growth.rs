@@ -117,8 +117,8 @@ fn grown_divergence(curve: &RenyiCurve, order: f64, steps: u32) -> Result<f64> {
     let (Ok(above), Ok(below)) = (order.inf_mul(k), order.neg_inf_mul(k)) else {
         // If an order exceeds all floats, use the divergence of infinite order for each step,
         // because this divergence is the largest.
-        let most = curve.epsilon(f64::INFINITY)?;
-        return if most.is_finite() { most.inf_mul(k) } else { Ok(most) };
+        let largest = curve.epsilon(f64::INFINITY)?;
+        return if largest.is_finite() { largest.inf_mul(k) } else { Ok(largest) };
     };
     // Evaluate the curve once for each block of orders, at the largest order of the block. Compute
     // the weight from the smallest order of the block.

@@ -24,7 +24,7 @@ pub trait PathMetric: Metric {
     /// # Errors
     /// `NotImplemented` when the metric does not make the claim for this domain.
     fn unit<D: Domain>(&self, domain: &D) -> Result<NonZeroU32>;
-    /// Divide a distance into at most `most` steps. Return the number of steps, which is at least
+    /// Divide a distance into at most `limit` steps. Return the number of steps, which is at least
     /// 1, and the length of each step. A longer distance has at least as many steps, and steps of
     /// at least the same length.
     ///
@@ -34,15 +34,15 @@ pub trait PathMetric: Metric {
         &self,
         unit: NonZeroU32,
         d_in: &Self::Distance,
-        most: u32,
+        limit: u32,
     ) -> Result<(u32, Self::Distance)>;
 }
 
 /// Divide a distance that counts records into steps. The length of a step is a multiple of the
 /// unit. All distances between members are multiples of the unit.
-fn divide(unit: NonZeroU32, d_in: u32, most: u32) -> (u32, u32) {
-    let (units, most) = (d_in / unit, most.max(1));
-    (units.clamp(1, most), units.div_ceil(most) * unit.get())
+fn divide(unit: NonZeroU32, d_in: u32, limit: u32) -> (u32, u32) {
+    let (units, limit) = (d_in / unit, limit.max(1));
+    (units.clamp(1, limit), units.div_ceil(limit) * unit.get())
 }
 /// A metric that counts records. A path leads from one multiset (or sequence) to another. First,
 /// remove the records that only the first multiset contains, one by one. Then insert the records
@@ -58,8 +58,8 @@ macro_rules! counting {
                 let replaces = !$sized && domain.records().is_some();
                 Ok(NonZeroU32::MIN.saturating_add(u32::from(replaces)))
             }
-            fn path(&self, unit: NonZeroU32, d_in: &u32, most: u32) -> Result<(u32, u32)> {
-                Ok(divide(unit, *d_in, most))
+            fn path(&self, unit: NonZeroU32, d_in: &u32, limit: u32) -> Result<(u32, u32)> {
+                Ok(divide(unit, *d_in, limit))
             }
         }
     )*};
@@ -91,10 +91,10 @@ macro_rules! erased {
                 &self,
                 unit: NonZeroU32,
                 d_in: &AnyDistance,
-                most: u32,
+                limit: u32,
             ) -> Result<(u32, AnyDistance)> {
                 $(if let Ok(metric) = self.downcast_ref::<$metric>() {
-                    let (steps, step) = metric.path(unit, d_in.downcast_ref()?, most)?;
+                    let (steps, step) = metric.path(unit, d_in.downcast_ref()?, limit)?;
                     return Ok((steps, AnyDistance::new(step)));
                 })*
                 Err(unjoined(&self.inner_type()))
@@ -124,13 +124,13 @@ mod tests {
     #[test]
     fn a_path_has_whole_steps_that_reach_the_end() {
         for unit in [1, 2].map(|unit| NonZeroU32::new(unit).unwrap()) {
-            for most in [1, 2, 3, 7, u32::MAX] {
-                let all = (0..50_u32).chain([u32::MAX]).map(|d| (d, divide(unit, d, most)));
+            for limit in [1, 2, 3, 7, u32::MAX] {
+                let all = (0..50_u32).chain([u32::MAX]).map(|d| (d, divide(unit, d, limit)));
                 let all: Vec<_> = all.collect();
                 for (d, (steps, step)) in &all {
                     let way = u64::from(*steps) * u64::from(*step);
                     assert!(u64::from(*d / unit * unit.get()) <= way && 1 <= *steps);
-                    assert!(*steps <= most && *step % unit == 0 && step <= d);
+                    assert!(*steps <= limit && *step % unit == 0 && step <= d);
                 }
                 assert!(all.windows(2).all(|p| p[0].1.0 <= p[1].1.0 && p[0].1.1 <= p[1].1.1));
             }
@@ -146,8 +146,8 @@ mod tests {
             members.iter().map(|y| metric.distance(x, y).unwrap()).collect()
         };
         let distances: Vec<_> = members.iter().map(all).collect();
-        let reaches = |from: usize, to: usize, d: u32, most: u32| {
-            let (steps, step) = metric.path(unit, &d, most).unwrap();
+        let reaches = |from: usize, to: usize, d: u32, limit: u32| {
+            let (steps, step) = metric.path(unit, &d, limit).unwrap();
             let mut reached = vec![false; members.len()];
             reached[from] = true;
             for _ in 0..steps {
@@ -162,7 +162,7 @@ mod tests {
         (0..members.len()).all(|x| {
             (0..members.len()).all(|y| {
                 let Some(d) = distances[x][y] else { return true };
-                (1..5).all(|most| reaches(x, y, d, most))
+                (1..5).all(|limit| reaches(x, y, d, limit))
             })
         })
     }

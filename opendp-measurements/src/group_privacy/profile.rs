@@ -97,9 +97,9 @@ struct Table {
 }
 impl Table {
     fn new(profile: &PrivacyProfile) -> Self {
-        let at = |epsilon| bound(profile, epsilon).unwrap_or(1.0);
-        let (mut end, least) = (LARGEST, at(LARGEST).max(NEGLIGIBLE));
-        while 1e-12 < end && at(end / 2.0) <= least {
+        let delta_at = |epsilon| bound(profile, epsilon).unwrap_or(1.0);
+        let (mut end, least) = (LARGEST, delta_at(LARGEST).max(NEGLIGIBLE));
+        while 1e-12 < end && delta_at(end / 2.0) <= least {
             end /= 2.0;
         }
         let gap = end / f64::from(POINTS);
@@ -109,10 +109,12 @@ impl Table {
                 // If the ratio is unknown (NaN), every result that depends on the ratio is NaN or
                 // an error.
                 let ratio = epsilon.inf_exp().unwrap_or(f64::INFINITY);
-                Point { epsilon, ratio, delta: at(epsilon) }
+                Point { epsilon, ratio, delta: delta_at(epsilon) }
             })
             .collect();
-        let fall = |(one, two): (&Point, &Point)| (one.delta - two.delta) / (two.ratio - one.ratio);
+        let fall = |(first, second): (&Point, &Point)| {
+            (first.delta - second.delta) / (second.ratio - first.ratio)
+        };
         let falls = points.iter().zip(points.iter().skip(1)).map(fall).collect();
         Table { end, points, falls }
     }

@@ -34,8 +34,8 @@ fn measure_zero<Q: Clone>(loss: &Q) -> Result<Q> {
     Ok(loss.clone())
 }
 fn grown<MO: GroupMeasure>(measure: MO, loss: MO::Distance, steps: u32) -> MO::Distance {
-    let one = told(SymmetricDistance, measure, None, loss);
-    make_group_privacy(one, steps).unwrap().map(&steps).unwrap()
+    let single = told(SymmetricDistance, measure, None, loss);
+    make_group_privacy(single, steps).unwrap().map(&steps).unwrap()
 }
 
 /// Return six distributions: the laws of a noisy count on data sets with the counts 0 to 5. The
@@ -182,8 +182,8 @@ fn renyi_divergences_at_larger_orders_bound_those_of_groups() {
 #[test]
 fn profiles_of_gaussian_noise_grow_as_a_longer_shift_does() {
     for (mu, steps) in [(1.0, 2), (0.25, 4), (0.5, 10), (0.01, 100), (3.0, 2)] {
-        let one = profile_of_gaussian(mu, 1.0).unwrap();
-        let all = grown(SmoothedMaxDivergence, one.clone(), steps);
+        let single = profile_of_gaussian(mu, 1.0).unwrap();
+        let all = grown(SmoothedMaxDivergence, single.clone(), steps);
         let shift = mu * f64::from(steps);
         for place in 0..8 {
             let epsilon = f64::from(place) * shift * shift.max(1.0) / 4.0;
@@ -193,7 +193,7 @@ fn profiles_of_gaussian_noise_grow_as_a_longer_shift_does() {
             let loose = found / exact.lower;
             assert!(loose < 1.05 || found < 1e-12, "{mu} {steps} {epsilon}: {loose} {found}");
             // The control: the sum of the deltas of all steps is too small.
-            let added = one.delta(epsilon).unwrap() * f64::from(steps);
+            let added = single.delta(epsilon).unwrap() * f64::from(steps);
             assert!(place < 2 || added < exact.lower, "{mu} {steps} {epsilon}");
         }
         assert!(
@@ -206,12 +206,12 @@ fn profiles_of_gaussian_noise_grow_as_a_longer_shift_does() {
 fn profiles_of_small_mechanisms_grow_no_less_than_those_of_groups() {
     for laws in [gaussian(4.0), geometric(0.7), leaking(0.5, 0.01)] {
         let known = laws.clone();
-        let one =
+        let single =
             PrivacyProfile::new(
                 move |epsilon| Ok(apart(&known, 1, stick(epsilon)) * (1.0 + 1e-12)),
             );
         for steps in 1..=5 {
-            let all = grown(SmoothedMaxDivergence, one.clone(), steps);
+            let all = grown(SmoothedMaxDivergence, single.clone(), steps);
             for place in 0..40 {
                 let epsilon = f64::from(place) / 8.0;
                 let exact = apart(&laws, steps as usize, stick(epsilon));
@@ -245,9 +245,9 @@ fn exact_losses_stay_exact() {
     let space = Space::new(VectorDomain::new(AtomDomain::<bool>::default()), SymmetricDistance);
     let third = || "1".parse::<Exact>().unwrap().over(&"3".parse().unwrap());
     let map = PrivacyMap::new(|_: &u32| Ok(0.34)).with_exact(move |_| Ok(vec![third()]));
-    let one =
+    let single =
         Measurement::new(space.unwrap(), MaxDivergence, Function::map(|_: &Vec<bool>| Ok(0)), map);
-    let three = make_group_privacy(one, 3).unwrap();
+    let three = make_group_privacy(single, 3).unwrap();
     assert_eq!(three.map(&3).unwrap(), 1.0);
     let mut ledger = Ledger::with_budget(MaxDivergence, &1.0).unwrap();
     ledger.charge(&three.exact_map(&3).unwrap()).unwrap();
@@ -255,8 +255,8 @@ fn exact_losses_stay_exact() {
 }
 #[test]
 fn a_distance_is_divided_and_never_loses_less_than_a_shorter_one() {
-    let one = told(SymmetricDistance, MaxDivergence, None, 0.25);
-    let four = make_group_privacy(one, 4).unwrap();
+    let single = told(SymmetricDistance, MaxDivergence, None, 0.25);
+    let four = make_group_privacy(single, 4).unwrap();
     assert_eq!([1, 2, 3, 4].map(|d| four.map(&d).unwrap()), [0.25, 0.5, 0.75, 1.0]);
     assert_eq!(four.map(&5).unwrap_err().kind(), "FailedMap");
     // This map also accepts larger distances than 1. Seven records are divided into four steps of
@@ -280,15 +280,15 @@ fn a_public_size_makes_a_step_a_replaced_record() {
     let space = Space::new(rows, SymmetricDistance).unwrap();
     let map = PrivacyMap::new(|d: &u32| Ok(f64::from(*d / 2)));
     let function = Function::map(|_: &Vec<bool>| Ok(0));
-    let one = Measurement::new(space, MaxDivergence, function, map);
-    let group = make_group_privacy(one, 3).unwrap();
+    let single = Measurement::new(space, MaxDivergence, function, map);
+    let group = make_group_privacy(single, 3).unwrap();
     assert_eq!([0, 1, 2, 3, 4, 6].map(|d| group.map(&d).unwrap()), [0.0, 0.0, 1.0, 1.0, 2.0, 3.0]);
 }
 #[test]
 fn spaces_without_paths_are_refused() {
     let kind = |made: Result<_>| -> &'static str { made.map(|_: ()| ()).unwrap_err().kind() };
-    let one = told(ChangeOneDistance, MaxDivergence, Some(2), 1.0);
-    assert_eq!(kind(make_group_privacy(one, 0).map(drop)), "MakeMeasurement");
+    let single = told(ChangeOneDistance, MaxDivergence, Some(2), 1.0);
+    assert_eq!(kind(make_group_privacy(single, 0).map(drop)), "MakeMeasurement");
     let numbers = Space::new(AtomDomain::<i32>::default(), AbsoluteDistance::<i32>::new()).unwrap();
     let noise = make_laplace(numbers, Scale::new(1.0).unwrap(), None).unwrap().erase();
     let noise = noise.in_measure::<MaxDivergence>().unwrap();

@@ -166,17 +166,17 @@ mod tests {
         let draws = 50_000;
         let drawn =
             |x: f64| -> Vec<f64> { (0..draws).map(|_| release.invoke(&x).unwrap()).collect() };
-        let (one, two) = (drawn(10.0), drawn(13.0));
+        let (first, second) = (drawn(10.0), drawn(13.0));
         let excess = |epsilon: f64, delta: f64| {
-            let at = |ends: f64| {
+            let excess_at = |ends: f64| {
                 let share = |all: &[f64]| {
                     all.iter().filter(|y| **y < ends).count() as f64 / f64::from(draws)
                 };
-                let (p, q) = (share(&one), share(&two));
+                let (p, q) = (share(&first), share(&second));
                 let variance = p * (1.0 - p) + (2.0 * epsilon).exp() * q * (1.0 - q) + 1e-4;
                 (p - epsilon.exp() * q - delta) / (variance / f64::from(draws)).sqrt()
             };
-            (-40..60).map(|end| at(f64::from(end))).fold(f64::NEG_INFINITY, f64::max)
+            (-40..60).map(|end| excess_at(f64::from(end))).fold(f64::NEG_INFINITY, f64::max)
         };
         assert!(excess(epsilon, delta) < 6.0, "{}", excess(epsilon, delta));
         assert!(excess(epsilon, 0.7 * delta) > 6.0, "a smaller delta goes unnoticed");

@@ -149,8 +149,8 @@ mod tests {
         let ((m, e), (n, f)) = (part(a), part(divisor));
         let (product, exponent) = (m * n, e + f);
         let low = exponent.min(d_in.1);
-        let at = |m: IBig, e: i64| m << usize::try_from(e - low).unwrap();
-        let difference = at(product, exponent) - at(d_in.0, d_in.1);
+        let aligned = |m: IBig, e: i64| m << usize::try_from(e - low).unwrap();
+        let difference = aligned(product, exponent) - aligned(d_in.0, d_in.1);
         difference == IBig::ZERO || difference.sign() == Sign::Positive
     }
     #[track_caller]
@@ -218,8 +218,8 @@ mod tests {
                     let (left, right) = (a * &n * &n, &m * &m);
                     let (i, j) = (g + 2 * f + 1, 2 * e);
                     let low = i.min(j);
-                    let at = |m: IBig, e: i64| m << usize::try_from(e - low).unwrap();
-                    at(left, i) >= at(right, j)
+                    let aligned = |m: IBig, e: i64| m << usize::try_from(e - low).unwrap();
+                    aligned(left, i) >= aligned(right, j)
                 };
                 match loss {
                     Ok(loss) => covers(loss) && (loss == 0.0 || !covers(loss.next_down())),

@@ -206,9 +206,9 @@ fn loss(prob: f64, count: u64) -> Result<Exact> {
     let parts = Dyadic::new(prob);
     let truth = UBig::from(parts.mantissa);
     let all = UBig::ONE << usize::try_from(parts.exponent.unsigned_abs()).unwrap_or_default();
-    let (one, two) = (&truth * UBig::from(count - 1), all - truth);
+    let (first, second) = (&truth * UBig::from(count - 1), all - truth);
     // The ratio is the larger of the two numbers divided by the smaller number.
-    let (more, less) = if one < two { (two, one) } else { (one, two) };
+    let (more, less) = if first < second { (second, first) } else { (first, second) };
     if more == less {
         return Ok(Exact::ZERO);
     }

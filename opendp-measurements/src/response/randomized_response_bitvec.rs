@@ -89,7 +89,8 @@ pub fn make_randomized_response_bitvec(
             "f: expected a number above 0 and at most 1, found {f}"
         )));
     }
-    let places = input.domain().max_weight().map_or(size, |most| most.saturating_mul(2).min(size));
+    let places =
+        input.domain().max_weight().map_or(size, |weight| weight.saturating_mul(2).min(size));
     let excess = 2.0.inf_sub(2.0 * f)?.inf_div(f);
     let constant = match (places, excess) {
         (0, _) => 0.0,

@@ -202,11 +202,11 @@ mod tests {
     fn constant_time_gives_the_same_coin_and_always_draws_as_much() {
         for (p, places) in [(0.5, 1), (0.625, 3), (0.375, 3), (1023.0 / 1024.0, 10)] {
             for number in 0..1 << 12 {
-                let (mut one, mut two) =
+                let (mut first, mut second) =
                     (Tape::<1>::from_bits(number, 12), Tape::<1>::from_bits(number, 12));
-                let coin = bernoulli_constant_time(p, &mut one);
-                assert_eq!(coin, bernoulli(p, &mut two));
-                assert_eq!(one.used(), places);
+                let coin = bernoulli_constant_time(p, &mut first);
+                assert_eq!(coin, bernoulli(p, &mut second));
+                assert_eq!(first.used(), places);
             }
             let (heads, open) = enumerate(10, |tape| bernoulli_constant_time(p, tape));
             assert_eq!((heads as f64, open), (p * 1024.0, 0));

@@ -176,11 +176,11 @@ mod tests {
         {
             let coins = BernoulliLanes::new(f, halvings);
             for seed in 0..200 {
-                let (mut one, mut two) = (Seeded::<64>::new(seed), Seeded::<64>::new(seed));
-                let flipped = coins.flip_constant_time(u64::MAX, &mut one);
-                assert_eq!(flipped, coins.flip(u64::MAX, &mut two));
-                assert_eq!(one.used(), words);
-                assert!(two.used() <= words);
+                let (mut first, mut second) = (Seeded::<64>::new(seed), Seeded::<64>::new(seed));
+                let flipped = coins.flip_constant_time(u64::MAX, &mut first);
+                assert_eq!(flipped, coins.flip(u64::MAX, &mut second));
+                assert_eq!(first.used(), words);
+                assert!(second.used() <= words);
             }
         }
     }

@@ -103,8 +103,8 @@ impl CanonicalNoise {
             let step = last_full_step(&epsilon, &delta) + UBig::ONE;
             // Steps are proposed uniformly if k epsilon < 1.
             let product = &step * &epsilon.mantissa;
-            let one = UBig::ONE << epsilon.places();
-            let flat = epsilon.exponent < 0 && product < one;
+            let unit = UBig::ONE << epsilon.places();
+            let flat = epsilon.exponent < 0 && product < unit;
             End { delta, step, flat }
         });
         Some(Self { epsilon, failures, end })
@@ -140,9 +140,9 @@ impl CanonicalNoise {
                 let exact = up(x.clone(), x_exponent.into()) + up(term, exponent);
                 dyadic::to_f64_nearest(&exact, unit).clamp(-f64::MAX, f64::MAX) + 0.0
             };
-            let (one, other) = (sum(place.numerator()), sum(&(place.numerator() + UBig::ONE)));
-            if one.to_bits() == other.to_bits() {
-                return Ok(one);
+            let (first, other) = (sum(place.numerator()), sum(&(place.numerator() + UBig::ONE)));
+            if first.to_bits() == other.to_bits() {
+                return Ok(first);
             }
             place.refine(source)?;
         }
@@ -206,21 +206,21 @@ impl CanonicalNoise {
         let full = IBig::from(&end.step - UBig::ONE);
         let mut w = bits + 64 + delta.places();
         loop {
-            let one = IBig::ONE << w;
+            let unit = IBig::ONE << w;
             let (b, d) = (decay(epsilon, &IBig::ONE, w), delta.units(w));
-            let odds = odds(&b, &one);
+            let odds = odds(&b, &unit);
             let growth = decay(epsilon, &-&full, w);
             // Each product is shifted right to units of 2^-bits. Lower bounds are rounded down, and
             // upper bounds are rounded up.
-            let lost_hi = odds.1.map(|odds| up(&d * up((growth.1 - &one) * odds, w), w));
-            let lost_lo = (&d * (((growth.0 - &one) * odds.0) >> w)) >> w;
+            let lost_hi = odds.1.map(|odds| up(&d * up((growth.1 - &unit) * odds, w), w));
+            let lost_lo = (&d * (((growth.0 - &unit) * odds.0) >> w)) >> w;
             let twice = &d << 1_usize;
-            let rest_lo = &one - &b.1 + ((&twice * &b.0) >> w);
-            let rest_hi = &one - &b.0 + up(&twice * &b.1, w);
+            let rest_lo = &unit - &b.1 + ((&twice * &b.0) >> w);
+            let rest_hi = &unit - &b.0 + up(&twice * &b.1, w);
             if let Some(lost_hi) = lost_hi.filter(|_| IBig::ZERO < rest_lo) {
-                let (least, most) = (&one - &d - lost_hi, &one - &d - lost_lo);
-                let lo = (least.max(IBig::ZERO) << bits) / rest_hi;
-                let hi = ceiling(most.max(IBig::ZERO) << bits, &rest_lo).min(IBig::ONE << bits);
+                let (lower, upper) = (&unit - &d - lost_hi, &unit - &d - lost_lo);
+                let lo = (lower.max(IBig::ZERO) << bits) / rest_hi;
+                let hi = ceiling(upper.max(IBig::ZERO) << bits, &rest_lo).min(IBig::ONE << bits);
                 if &hi - &lo <= IBig::from(4) {
                     return (lo, hi);
                 }
@@ -234,17 +234,17 @@ impl CanonicalNoise {
 fn last_full_step(epsilon: &Positive, delta: &Positive) -> UBig {
     let mut w = 128 + delta.places() + epsilon.places();
     loop {
-        let one = IBig::ONE << w;
+        let unit = IBig::ONE << w;
         let (b, d) = (decay(epsilon, &IBig::ONE, w), delta.units(w));
         // Compute both bounds on A = b + (1 - delta) b / (delta odds).
-        let odds = odds(&b, &one);
-        let gain = (&one - &d) << (2 * w);
+        let odds = odds(&b, &unit);
+        let gain = (&unit - &d) << (2 * w);
         let hi = &b.1 + ceiling(&gain * &b.1, &((&d * odds.0) << w));
-        if hi <= one {
+        if hi <= unit {
             return UBig::ZERO;
         }
         let lo = odds.1.map_or(IBig::ZERO, |odds| &b.0 + &gain * &b.0 / ((&d * odds) << w));
-        if one < lo {
+        if unit < lo {
             // ceil(ln A / epsilon), with ln A in units of 2^-w.
             let quotient = |ln: IBig| {
                 let shift = w as i64 + epsilon.exponent;
@@ -257,9 +257,9 @@ fn last_full_step(epsilon: &Positive, delta: &Positive) -> UBig {
                 }
             };
             let ln = |a: IBig| fixed::ln(&a.into_parts().1, -(w as i64), w);
-            let (least, most) = (quotient(ln(lo).0), quotient(ln(hi).1));
-            if least == most {
-                return most.into_parts().1;
+            let (lower, upper) = (quotient(ln(lo).0), quotient(ln(hi).1));
+            if lower == upper {
+                return upper.into_parts().1;
             }
         }
         w *= 2;
@@ -273,10 +273,10 @@ fn decay(epsilon: &Positive, times: &IBig, bits: usize) -> Enclosure {
     (lo.into(), hi.into())
 }
 /// Enclose `(1 + b) / (1 - b)`. The upper bound is `None` if the upper bound of `b` is 1.
-fn odds(b: &Enclosure, one: &IBig) -> (IBig, Option<IBig>) {
-    let bits = one.trailing_zeros().unwrap_or(0);
-    let lo = ((one + &b.0) << bits) / (one - &b.0);
-    let hi = (b.1 < *one).then(|| ceiling((one + &b.1) << bits, &(one - &b.1)));
+fn odds(b: &Enclosure, unit: &IBig) -> (IBig, Option<IBig>) {
+    let bits = unit.trailing_zeros().unwrap_or(0);
+    let lo = ((unit + &b.0) << bits) / (unit - &b.0);
+    let hi = (b.1 < *unit).then(|| ceiling((unit + &b.1) << bits, &(unit - &b.1)));
     (lo, hi)
 }
 /// Divide numbers that are not negative, rounding up.

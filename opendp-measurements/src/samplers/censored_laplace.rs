@@ -229,20 +229,20 @@ impl Probability {
         let high = &low + UBig::ONE;
         let (lo, _) = fixed::exp(&-dashu_int::IBig::from(high), unit, unit);
         let (_, hi) = fixed::exp(&-dashu_int::IBig::from(low), unit, unit);
-        let one = UBig::ONE << unit;
+        let whole = UBig::ONE << unit;
         let up = (UBig::ONE << guard) - UBig::ONE;
         let (lo, hi) = match self.face {
             Face::Beyond => (lo, hi),
-            Face::Digit => (odds(&lo, &one, 0).0, odds(&hi, &one, 0).1),
-            Face::Nonzero => (odds(&lo, &one, 1).0, odds(&hi, &one, 1).1),
+            Face::Digit => (odds(&lo, &whole, 0).0, odds(&hi, &whole, 0).1),
+            Face::Nonzero => (odds(&lo, &whole, 1).0, odds(&hi, &whole, 1).1),
         };
         (lo >> guard, (hi + up) >> guard)
     }
 }
-/// Return the floor and the ceiling of `2^shift r / (1 + r)`. `r`, `one` and the result have the
+/// Return the floor and the ceiling of `2^shift r / (1 + r)`. `r`, `whole` and the result have the
 /// same unit.
-fn odds(r: &UBig, one: &UBig, shift: usize) -> (UBig, UBig) {
-    let (dividend, divisor) = ((r * one) << shift, one + r);
+fn odds(r: &UBig, whole: &UBig, shift: usize) -> (UBig, UBig) {
+    let (dividend, divisor) = ((r * whole) << shift, whole + r);
     let floor = &dividend / &divisor;
     let ceiling = (dividend + &divisor - UBig::ONE) / divisor;
     (floor, ceiling)
@@ -260,13 +260,13 @@ mod tests {
         let q = (-1.0 / scale).exp();
         // The tail P[noise >= m] for m >= 1.
         let tail = |m: u64| q.powf(m as f64) / (1.0 + q);
-        let at = |sum: u64| match sum.abs_diff(number) {
+        let mass_at = |sum: u64| match sum.abs_diff(number) {
             distance if sum == 0 && distance == 0 => 1.0 - tail(1),
             distance if sum == width && distance == 0 => 1.0 - tail(1),
             distance if sum == 0 || sum == width => tail(distance),
             distance => (1.0 - q) / (1.0 + q) * q.powf(distance as f64),
         };
-        (0..=width).map(at).collect()
+        (0..=width).map(mass_at).collect()
     }
 
     #[test]

@@ -153,9 +153,9 @@ fn exactly_rounded<S: RandomSource>(
         // Compute a lower and an upper bound on 2^precision r^2 / (2 sigma^2). The last place of
         // sigma is at most 1/8.
         let places = precision - 1 + 2 * parts.exponent.unsigned_abs() as usize;
-        let least = (&numerator << places) / &denominator;
-        let most = &least + 1_u8;
-        Ok((least, most))
+        let lower = (&numerator << places) / &denominator;
+        let upper = &lower + 1_u8;
+        Ok((lower, upper))
     };
     Ok(accept(&mut point, pick.v(), exponent, source)?.then_some(magnitude))
 }
@@ -210,11 +210,11 @@ fn accept_candidate<S: RandomSource>(
     let short = u64::try_from(magnitude).ok().filter(|magnitude| *magnitude < 1 << 53);
     if let Some(magnitude) = short.filter(|_| sigma < FAST_LIMIT) {
         let (low, high) = neg_ln(digit, S::BITS);
-        let (least, most) = exponent_bounds(sigma, magnitude as f64);
-        if most <= low {
+        let (lower, upper) = exponent_bounds(sigma, magnitude as f64);
+        if upper <= low {
             return Ok(true);
         }
-        if high <= least {
+        if high <= lower {
             return Ok(false);
         }
     }
@@ -247,8 +247,8 @@ fn exponent_bounds(sigma: f64, y: f64) -> (f64, f64) {
         ((y - 1.0) + (1.0 - sigma) * (1.0 + sigma)) / sigma
     };
     let exponent = 0.5 * (d * d);
-    let (least, most) = (exponent * (1.0 - SLACK), exponent * (1.0 + SLACK));
-    (least - f64::MIN_POSITIVE, most + f64::MIN_POSITIVE)
+    let (lower, upper) = (exponent * (1.0 - SLACK), exponent * (1.0 + SLACK));
+    (lower - f64::MIN_POSITIVE, upper + f64::MIN_POSITIVE)
 }
 
 /// Sixteen times the unit roundoff `2^-53`.

@@ -210,9 +210,9 @@ impl IntegerTable {
         let rest = 2 * (first - 1);
         if unit < rest {
             let magnitude = 1 + unit / 2;
-            let (taken, of) = (self.urns.weight(magnitude), UBig::from(2_u8));
+            let (taken, divisor) = (self.urns.weight(magnitude), UBig::from(2_u8));
             let accepted =
-                self.accept(magnitude, UBig::from(self.unit) << 1, taken.into(), of, source)?;
+                self.accept(magnitude, UBig::from(self.unit) << 1, taken.into(), divisor, source)?;
             return Ok(accepted.then_some(magnitude));
         }
         if self.tail <= unit - rest {
@@ -237,7 +237,7 @@ impl IntegerTable {
         magnitude: u64,
         height: UBig,
         taken: UBig,
-        of: UBig,
+        divisor: UBig,
         source: &mut S,
     ) -> Result<bool, NoEntropy> {
         let mut v = LazyUniform::draw(source)?;
@@ -246,8 +246,8 @@ impl IntegerTable {
             let (lo, hi) = self.weights.enclose(magnitude, precision);
             // Both sides of the comparison are in units of 2^-precision.
             let places = precision - v.bits();
-            let least = (&taken << precision) + ((&of * v.numerator()) << places);
-            if &least + (&of << places) <= &height * lo {
+            let least = (&taken << precision) + ((&divisor * v.numerator()) << places);
+            if &least + (&divisor << places) <= &height * lo {
                 return Ok(true);
             }
             if &height * hi <= least {

@@ -93,12 +93,12 @@ mod tests {
     #[test]
     fn long_integers_round_to_even_once() {
         let point = |m: IBig| big_lattice_point(&m, 0);
-        let one = IBig::ONE << 200usize;
+        let power = IBig::ONE << 200usize;
         let half_ulp = IBig::ONE << 147usize;
         let two_to_200 = 2f64.powi(200);
-        assert_eq!(point(&one + &half_ulp), two_to_200);
-        assert_eq!(point(&one + &half_ulp + IBig::ONE), two_to_200.next_up());
-        let above = &one + &half_ulp + IBig::ONE;
+        assert_eq!(point(&power + &half_ulp), two_to_200);
+        assert_eq!(point(&power + &half_ulp + IBig::ONE), two_to_200.next_up());
+        let above = &power + &half_ulp + IBig::ONE;
         assert_eq!(point(-above), -two_to_200.next_up());
         assert_eq!(point(IBig::ONE << 1024usize), f64::MAX);
         assert_eq!(point(-IBig::ONE << 5000usize), -f64::MAX);

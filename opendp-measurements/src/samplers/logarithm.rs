@@ -38,12 +38,12 @@ pub fn neg_ln(digit: u64, bits: u32) -> (f64, f64) {
         let lo = (y * (1.0 - SLACK) - width).max(0.0);
         return (lo, if digit == 0 { f64::INFINITY } else { y * (1.0 + SLACK) });
     }
-    let at = |n: u64| {
+    let value_at = |n: u64| {
         let u = n << (64 - bits);
         neg_ln_point(u, u.leading_zeros())
     };
-    let lo = if digit + 1 == 1 << bits { 0.0 } else { at(digit + 1) * (1.0 - SLACK) };
-    (lo, if digit == 0 { f64::INFINITY } else { at(digit) * (1.0 + SLACK) })
+    let lo = if digit + 1 == 1 << bits { 0.0 } else { value_at(digit + 1) * (1.0 - SLACK) };
+    (lo, if digit == 0 { f64::INFINITY } else { value_at(digit) * (1.0 + SLACK) })
 }
 
 /// Enclose `ln(x)` for a positive float.

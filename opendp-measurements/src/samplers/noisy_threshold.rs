@@ -60,13 +60,13 @@ impl<T: Score> NoisyThreshold<T> {
         let (low, high) = x.distance(self.threshold);
         let gap = if x < self.threshold { (-high, -low) } else { (low, high) };
         let (threshold, above) = (self.threshold, self.threshold <= x);
-        let exact = || (of(x), of(threshold));
+        let exact = || (bound_of(x), bound_of(threshold));
         reaches(&mut self.noise, above, gap, &exact, scale, source)
     }
 }
 
 /// Convert a number exactly to a mantissa and an exponent.
-fn of<T: Score>(number: T) -> Bound {
+fn bound_of<T: Score>(number: T) -> Bound {
     let (mantissa, exponent) = number.dyadic();
     (Some(mantissa), exponent)
 }
@@ -117,21 +117,21 @@ fn decide<S: RandomSource>(
         let bits = |noise: &Option<Laplace>| noise.as_ref().map_or(0, |noise| noise.e.bits());
         let precision = bits(fresh).max(bits(kept)) + 8;
         let nothing = || ((Some(IBig::ZERO), 0), (Some(IBig::ZERO), 0));
-        let of = |noise: &Option<Laplace>| {
+        let enclosed = |noise: &Option<Laplace>| {
             noise.as_ref().map_or_else(nothing, |noise| noise.enclose(precision))
         };
-        let ((fresh_low, fresh_high), (kept_low, kept_high)) = (of(fresh), of(kept));
-        let least = sign([x.clone(), fresh_low], [threshold.clone(), kept_high]);
-        let most = sign([x.clone(), fresh_high], [threshold.clone(), kept_low]);
-        match (least, most) {
+        let ((fresh_low, fresh_high), (kept_low, kept_high)) = (enclosed(fresh), enclosed(kept));
+        let lower = sign([x.clone(), fresh_low], [threshold.clone(), kept_high]);
+        let upper = sign([x.clone(), fresh_high], [threshold.clone(), kept_low]);
+        match (lower, upper) {
             (Some(Ordering::Greater | Ordering::Equal), _) => return Ok(true),
             (_, Some(Ordering::Less)) => return Ok(false),
             _ => {}
         }
         // Draw the next digit for the variable with fewer digits.
         let refined = match (fresh.as_mut(), kept.as_mut()) {
-            (Some(one), Some(other)) if other.e.bits() < one.e.bits() => other,
-            (Some(one), _) => one,
+            (Some(first), Some(other)) if other.e.bits() < first.e.bits() => other,
+            (Some(first), _) => first,
             (None, Some(other)) => other,
             (None, None) => return Ok(above),
         };

@@ -83,8 +83,8 @@ fn finish<N: Noise, S: RandomSource>(
         if chosen.len() == k {
             break;
         }
-        if let [one] = group {
-            chosen.push(one.item.0);
+        if let [single] = group {
+            chosen.push(single.item.0);
             continue;
         }
         let group = group.iter().map(|Enclosed { item: (index, digit), .. }| Survivor {
@@ -147,8 +147,8 @@ fn order_group<N: Noise, S: RandomSource>(
     // digits.
     let mut groups = vec![group];
     while let Some(mut group) = groups.pop().filter(|_| chosen.len() < k) {
-        if let [one] = group.as_slice() {
-            chosen.push(one.index);
+        if let [single] = group.as_slice() {
+            chosen.push(single.index);
             continue;
         }
         for survivor in &mut group {

@@ -116,14 +116,14 @@ mod tests {
         prop_assert!(lo >= 0.0 && lo.is_finite() && hi > lo);
         let ((m, e), (n, f)) = (a.dyadic(), b.dyadic());
         let unit = 1100;
-        let at = |m: IBig, e: i64| m << (e + unit) as usize;
-        let exact = at(m, e) - at(n, f);
+        let aligned = |m: IBig, e: i64| m << (e + unit) as usize;
+        let exact = aligned(m, e) - aligned(n, f);
         let exact = if exact < IBig::ZERO { -exact } else { exact };
         let (m, e) = lo.dyadic();
-        prop_assert!(at(m, e) <= exact);
+        prop_assert!(aligned(m, e) <= exact);
         if hi.is_finite() {
             let (m, e) = hi.dyadic();
-            prop_assert!(exact <= at(m, e));
+            prop_assert!(exact <= aligned(m, e));
         }
         Ok(())
     }
@@ -153,10 +153,10 @@ mod tests {
         for optimize in [Optimize::Max, Optimize::Min] {
             let Some(found) = score.away(distance, optimize) else { continue };
             let unit = 1100;
-            let at = |(m, e): (IBig, i64)| m << (e + unit) as usize;
-            let step = at(score.dyadic()) - at(found.dyadic());
+            let aligned = |(m, e): (IBig, i64)| m << (e + unit) as usize;
+            let step = aligned(score.dyadic()) - aligned(found.dyadic());
             let step = if optimize == Optimize::Max { step } else { -step };
-            prop_assert!(at(distance.dyadic()) <= step, "{score:?} {distance} {found:?}");
+            prop_assert!(aligned(distance.dyadic()) <= step, "{score:?} {distance} {found:?}");
         }
         Ok(())
     }

@@ -182,16 +182,16 @@ impl Strips {
     /// magnitude, so the error of the sum is less than `2^-47`. The addition of the slack adds at
     /// most half of this error.
     #[inline]
-    pub(super) fn judge(&self, pick: &Pick, (least, most): (f64, f64)) -> Option<bool> {
+    pub(super) fn judge(&self, pick: &Pick, (lower, upper): (f64, f64)) -> Option<bool> {
         let (low, high) = neg_ln(pick.v, pick.bits);
         let (ln_least, ln_most) = self.entries[pick.entry].ln_height;
-        if pick.entry == TAIL || !(most < 60.0) {
+        if pick.entry == TAIL || !(upper < 60.0) {
             return None;
         }
-        if most + ln_most + JUDGE_SLACK <= low {
+        if upper + ln_most + JUDGE_SLACK <= low {
             return Some(true);
         }
-        (high <= least + ln_least - JUDGE_SLACK).then_some(false)
+        (high <= lower + ln_least - JUDGE_SLACK).then_some(false)
     }
 
     /// Return the strip of an entry, as a point without digits. For the tail entry, first draw a
@@ -293,8 +293,8 @@ impl LazyReal for LazyPoint {
     }
     fn enclose(&self, precision: usize) -> (UBig, Option<UBig>) {
         let (lo, hi) = self.ends();
-        let at = |n: UBig| (n << precision) >> (self.bits() + 5);
-        (at(lo), Some(at(hi) + 1_u8))
+        let scaled = |n: UBig| (n << precision) >> (self.bits() + 5);
+        (scaled(lo), Some(scaled(hi) + 1_u8))
     }
 }
 
@@ -315,16 +315,16 @@ pub(super) fn accept<S: RandomSource>(
 ) -> Result<bool, NoEntropy> {
     loop {
         let precision = v.bits() + 16;
-        let (least, most) = exponent(point, precision, source)?;
+        let (lower, upper) = exponent(point, precision, source)?;
         // Both sides of `V height < e^-z` are computed in units of 2^-bits.
         let bits = precision + point.places;
         let exp = |z: UBig| fixed::exp(&-IBig::from(z), precision, bits);
         let shift = bits - v.bits() - point.places;
         let below = (v.numerator() * &point.height) << shift;
-        if &below + (&point.height << shift) <= exp(most).0 {
+        if &below + (&point.height << shift) <= exp(upper).0 {
             return Ok(true);
         }
-        if exp(least).1 <= below {
+        if exp(lower).1 <= below {
             return Ok(false);
         }
         v.refine(source)?;

@@ -166,17 +166,17 @@ where
     MO: CandidateMeasure,
     TO: Candidate,
 {
-    let no = |reason: String| Err(Error::MakeMeasurement(reason));
+    let refused = |reason: String| Err(Error::MakeMeasurement(reason));
     if !(0.0..=1.0).contains(&stop_probability) {
-        return no(format!(
+        return refused(format!(
             "stop_probability: expected a number from 0 to 1, found {stop_probability}"
         ));
     }
     if !threshold.is_finite() {
-        return no(format!("threshold: must be finite, found {threshold}"));
+        return refused(format!("threshold: must be finite, found {threshold}"));
     }
     if let Err(error) = measurement.measure().has_candidates() {
-        return no(format!("measurement: {error}"));
+        return refused(format!("measurement: {error}"));
     }
     let stop = Geometric::from_probability(stop_probability);
     let candidates = measurement.function().clone();
@@ -238,12 +238,12 @@ fn failure(epsilon: f64, delta: &Exact, g: f64) -> Result<Exact> {
                 .into(),
         ));
     }
-    let one = Exact::from_f64(1.0)?;
+    let unit = Exact::from_f64(1.0)?;
     // If `exp(epsilon)` does not fit a float, the bound on delta is 1.
-    let Ok(ratio) = epsilon.inf_exp() else { return Ok(one) };
+    let Ok(ratio) = epsilon.inf_exp() else { return Ok(unit) };
     let ratio = Exact::from_f64(ratio)?.times(&Exact::from_f64(1.0.inf_sub(g)?)?);
-    let total = delta.times(&one.plus(&ratio)).over(&Exact::from_f64(g)?);
-    if one < total { Ok(one) } else { Exact::from_f64(total.to_f64_up()) }
+    let total = delta.times(&unit.plus(&ratio)).over(&Exact::from_f64(g)?);
+    if unit < total { Ok(unit) } else { Exact::from_f64(total.to_f64_up()) }
 }
 
 #[cfg(test)]

@@ -18,11 +18,11 @@ fn below(a: f64, scale: f64) -> f64 {
 }
 /// Compute the mean of a function of the noise on the threshold, of scale `s`. The exact
 /// probability of each cell is multiplied by the value of the function in the middle of the cell.
-fn integral(s: f64, of: impl Fn(f64) -> f64) -> f64 {
+fn integral(s: f64, weight: impl Fn(f64) -> f64) -> f64 {
     let reach = (40.0 * s * FINE).ceil() as i64;
     let point = |j: i64| {
         let z = (j as f64 + 0.5) / FINE;
-        (-z.abs() / s).exp() * (0.5 / (FINE * s)).sinh() * of(z)
+        (-z.abs() / s).exp() * (0.5 / (FINE * s)).sinh() * weight(z)
     };
     (-reach..reach).map(point).sum()
 }
@@ -63,9 +63,9 @@ fn vectors(monotonic: bool) -> Space<Numbers, LInfDistance<f64>> {
 fn stated(limit: u32, (s, r): (f64, f64), monotonic: bool) -> f64 {
     make_above_threshold(vectors(monotonic), 0.0, limit, scales(s, r)).unwrap().map(&1.0).unwrap()
 }
-/// List `m` copies of `one`, and then `n` copies of `other`.
-fn steps<T: Clone>(m: usize, one: T, n: usize, other: T) -> Vec<T> {
-    [vec![one; m], vec![other; n]].concat()
+/// List `m` copies of `first`, and then `n` copies of `other`.
+fn steps<T: Clone>(m: usize, first: T, n: usize, other: T) -> Vec<T> {
+    [vec![first; m], vec![other; n]].concat()
 }
 
 /// The data are vectors of integers under the L-infinity distance. Each query returns the number at

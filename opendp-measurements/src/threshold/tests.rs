@@ -77,15 +77,18 @@ fn nothing_is_lost_without_a_change_and_everything_without_noise() {
 }
 #[test]
 fn each_bound_on_the_change_helps() {
-    let at = |d_in| laplace(1.0, 9).map(&d_in).unwrap();
-    assert_eq!(at((2, 100, 3)).0, 6.0);
-    assert_eq!(at((2, 5, 3)).0, 5.0);
+    let loss_at = |d_in| laplace(1.0, 9).map(&d_in).unwrap();
+    assert_eq!(loss_at((2, 100, 3)).0, 6.0);
+    assert_eq!(loss_at((2, 5, 3)).0, 5.0);
     // No single change exceeds the sum of the changes, so the bound of 100 on the largest change
     // counts as 2.
-    assert_eq!(at((1, 2, 100)), at((1, 2, 2)));
-    assert_eq!(at((u32::MAX, 2, 2)).0, 2.0);
-    let at = |d_in| gaussian(1.0, 9).map(&d_in).unwrap();
-    assert_eq!([at((2, 100, 3)).0, at((2, 4, 3)).0, at((1, 2, 100)).0], [9.0, 8.0, 2.0]);
+    assert_eq!(loss_at((1, 2, 100)), loss_at((1, 2, 2)));
+    assert_eq!(loss_at((u32::MAX, 2, 2)).0, 2.0);
+    let loss_at = |d_in| gaussian(1.0, 9).map(&d_in).unwrap();
+    assert_eq!(
+        [loss_at((2, 100, 3)).0, loss_at((2, 4, 3)).0, loss_at((1, 2, 100)).0],
+        [9.0, 8.0, 2.0]
+    );
     // Changes of integers are integers, so the distances of these maps are rounded down.
     let release: Release<1, u32, i32, f64, Pure> =
         make_laplace_threshold(parts(), scale(1.0), 5, None).unwrap();
@@ -207,8 +210,8 @@ fn draws_keep_to_the_map_where_keys_come_and_others_change() {
     assert!(excess(&laplace(2.0, 3), claim) < 6.0);
     // The control claims the loss of threshold 9 for one changed key. This claim has half of the
     // epsilon, and a delta near 0.
-    let one = laplace(2.0, 9).map(&(1, 1, 1)).unwrap();
-    assert!(6.0 < excess(&laplace(2.0, 3), one));
+    let single = laplace(2.0, 9).map(&(1, 1, 1)).unwrap();
+    assert!(6.0 < excess(&laplace(2.0, 3), single));
 }
 #[test]
 fn a_key_of_the_number_zero_is_one_that_is_not_there() {

@@ -51,11 +51,11 @@ impl Claim for ZeroConcentratedDivergence {
     /// Compute the least value of `exp((a - 1)(a rho - epsilon)) / a (1 - 1 / a)^(a - 1)` over many
     /// orders `a` (Canonne, Kamath, Steinke 2020, Proposition 12).
     fn delta(rho: &f64, epsilon: f64) -> f64 {
-        let at = |a: f64| {
+        let bound_at = |a: f64| {
             let slack = (a - 1.0) * (a * rho - epsilon) + (a - 1.0) * (-1.0 / a).ln_1p();
             slack.exp() / a
         };
-        (1..4000).map(|i| at(1.0 + f64::from(i) / 100.0)).fold(1.0, f64::min)
+        (1..4000).map(|i| bound_at(1.0 + f64::from(i) / 100.0)).fold(1.0, f64::min)
     }
     fn epsilon(rho: &f64) -> f64 {
         2.0 * rho
@@ -104,13 +104,14 @@ fn excess<DI: Domain, MI: Metric, MO: Measure, R: Carrier>(
     let factor = epsilon.exp();
     let [found_x, found_y, x, y] =
         [x, y, x, y].map(|data| histogram(mechanism, data, draws / 2, cell));
-    let at = |counts: &HashMap<i64, f64>, cell: &i64| counts.get(cell).copied().unwrap_or(0.0);
+    let share_at =
+        |counts: &HashMap<i64, f64>, cell: &i64| counts.get(cell).copied().unwrap_or(0.0);
     let worst = |found: [&HashMap<i64, f64>; 2], counted: [&HashMap<i64, f64>; 2]| {
         let event: Vec<&i64> = found[0]
             .keys()
-            .filter(|cell| at(found[0], cell) > factor * at(found[1], cell))
+            .filter(|cell| share_at(found[0], cell) > factor * share_at(found[1], cell))
             .collect();
-        let share = |counts| event.iter().map(|cell| at(counts, cell)).sum::<f64>();
+        let share = |counts| event.iter().map(|cell| share_at(counts, cell)).sum::<f64>();
         let (p, q) = (share(counted[0]), share(counted[1]));
         let variance = p * (1.0 - p) + factor * factor * q * (1.0 - q);
         // If an event has no releases, the variance is 0. The added term makes a difference of one
@@ -260,7 +261,7 @@ fn choices_under_zero_concentrated_divergence() {
 fn releases_from_a_secret_sample() {
     let bit = AtomDomain::bounded(Bounds::new(0, 1).unwrap());
     let sample = VectorDomain::new(bit).with_size(2);
-    let of =
+    let bits_of =
         |size| VectorDomain::new(AtomDomain::bounded(Bounds::new(0, 1).unwrap())).with_size(size);
     let sums = Space::new(AtomDomain::<i32>::default(), AbsoluteDistance::<i32>::new()).unwrap();
     let sum = Transformation::new(
@@ -279,7 +280,7 @@ fn releases_from_a_secret_sample() {
             population.truncate(2);
             released.invoke(&population)
         });
-        let population = Space::new(of(4), ChangeOneDistance)?;
+        let population = Space::new(bits_of(4), ChangeOneDistance)?;
         let map = PrivacyMap::new(move |d_in: &u32| map.map(d_in));
         Ok(Measurement::new(population, MaxDivergence, drawn, map))
     };

@@ -59,8 +59,8 @@ fn leaks(window: f64, data: &[f64], release: &mut dyn FnMut(f64) -> f64) -> f64 
             }
         };
         for exponent in -1074..=coarse {
-            let at = |count: &HashMap<i32, f64>| count.get(&exponent).copied().unwrap_or(0.0);
-            compare(at(&counts[0]), at(count));
+            let share_at = |count: &HashMap<i32, f64>| count.get(&exponent).copied().unwrap_or(0.0);
+            compare(share_at(&counts[0]), share_at(count));
             let below = |count: &HashMap<i32, f64>| -> f64 {
                 count.iter().filter(|(e, _)| **e < exponent).map(|(_, n)| n).sum()
             };

@@ -49,10 +49,10 @@ impl<'a> Builder<'a> {
     /// Return the arguments of a call in their newest form.
     pub(super) fn current(
         &self,
-        of: &Entry,
+        entry: &Entry,
         given: &Map<String, Json>,
     ) -> Result<Map<String, Json>> {
-        migrated(self.registry, &self.versions, Some(of), given).map(Cow::into_owned)
+        migrated(self.registry, &self.versions, Some(entry), given).map(Cow::into_owned)
     }
     /// Return the current space of the chain around the current node.
     pub(super) fn here(&self) -> Option<Arg> {
@@ -271,8 +271,8 @@ impl<'a> Builder<'a> {
         let mut weight = Weight::default();
         for (key, value) in given {
             self.weight = Weight::default();
-            let at = |error: Error| error.at(format!("argument {}", short(key)));
-            self.parameter(&mut call, key, value).map_err(at)?;
+            let located = |error: Error| error.at(format!("argument {}", short(key)));
+            self.parameter(&mut call, key, value).map_err(located)?;
             weight = weight.beside(self.weight)?;
         }
         match (call.space, input) {

@@ -75,9 +75,9 @@ impl Versions {
 }
 fn number(name: &str, json: &Json, newest: u64) -> Result<u64> {
     json.as_u64().filter(|version| (1..=newest).contains(version)).ok_or_else(|| {
-        let most = if newest == u64::MAX { "up".to_owned() } else { format!("to {newest}") };
+        let limit = if newest == u64::MAX { "up".to_owned() } else { format!("to {newest}") };
         let found = crate::json::short(&json.to_string());
-        Error::argument(name, format!("expected a number from 1 {most}, found {found}"))
+        Error::argument(name, format!("expected a number from 1 {limit}, found {found}"))
     })
 }
 
@@ -254,10 +254,10 @@ impl Registry {
     }
     /// Return the newest version of a package, which is the largest version in its stated changes.
     fn newest(&self, package: &str) -> u64 {
-        let of = |changes: &[Migration]| {
+        let version_of = |changes: &[Migration]| {
             let own = changes.iter().filter(|migration| migration.package == package);
             own.map(|migration| migration.since).max().unwrap_or(1)
         };
-        self.migrations.iter().map(|changes| of(changes.value())).max().unwrap_or(1)
+        self.migrations.iter().map(|changes| version_of(changes.value())).max().unwrap_or(1)
     }
 }

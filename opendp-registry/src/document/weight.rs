@@ -43,12 +43,12 @@ pub(super) fn check_text(text: &str) -> Result<()> {
             _ => {}
         }
     }
-    let most = MAX_VALUES.max(text.len() / 4);
-    if values <= most {
+    let limit = MAX_VALUES.max(text.len() / 4);
+    if values <= limit {
         return Ok(());
     }
     let reason = format!(
-        "expected at most {most} values in a text of {} bytes, found {values}, where an object \
+        "expected at most {limit} values in a text of {} bytes, found {values}, where an object \
          counts as {OBJECT}; leave out repeated values",
         text.len()
     );

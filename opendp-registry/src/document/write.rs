@@ -238,8 +238,8 @@ impl Writer<'_> {
             (None, Some(default)) => serde_json::from_str(default).unwrap_or_default(),
             (None, None) => return Ok(None),
         };
-        let at = |error: Error| error.at(format!("argument `{parameter}`"));
-        self.value(&value, &ours.type_name, start).map(Some).map_err(at)
+        let located = |error: Error| error.at(format!("argument `{parameter}`"));
+        self.value(&value, &ours.type_name, start).map(Some).map_err(located)
     }
     /// Write a value that has the type `type_name`: a description, a pipeline, or plain JSON.
     fn value(&mut self, value: &Json, type_name: &TypeName, start: Option<&Start>) -> Result<Json> {
@@ -253,8 +253,8 @@ impl Writer<'_> {
                     let reason = format!("expected at most {MOST_MEMBERS} members");
                     return Err(Error::argument("repeat", reason));
                 }
-                let one = self.node(&member, start)?.0;
-                written.extend(std::iter::repeat_n(one, times));
+                let node = self.node(&member, start)?.0;
+                written.extend(std::iter::repeat_n(node, times));
             }
             return Ok(Json::Array(written));
         }

@@ -52,10 +52,10 @@ impl Search<'_> {
             known(b).cmp(&known(a)).then(by_error).then(a.names.len().cmp(&b.names.len()))
         });
         let mut alike: BTreeMap<Vec<String>, Vec<(String, Vec<Option<f64>>)>> = BTreeMap::new();
-        found.retain(|(statistic, one)| {
+        found.retain(|(statistic, suggestion)| {
             let alike = alike.entry(statistic.clone()).or_default();
             // If two chains have the same noise under different names, suggest only one.
-            let noise = (one.loss.to_string(), one.accuracy.clone());
+            let noise = (suggestion.loss.to_string(), suggestion.accuracy.clone());
             let same = noise.1.iter().any(Option::is_some) && alike.contains(&noise);
             alike.push(noise);
             !same && alike.len() <= ALIKE
@@ -63,7 +63,8 @@ impl Search<'_> {
         // Statistics are sorted by the length of their chains. Chains with the same statistic are
         // sorted by the error of their noise.
         found.sort_by_key(|(_, suggestion)| suggestion.names.len());
-        let mut found: Vec<Suggestion> = found.into_iter().map(|(_, one)| one).collect();
+        let mut found: Vec<Suggestion> =
+            found.into_iter().map(|(_, suggestion)| suggestion).collect();
         found.truncate(limits.results);
         let obstacles = self.kept(found.is_empty());
         Ok(Suggestions { found, obstacles, calls: self.calls, whole: self.whole })

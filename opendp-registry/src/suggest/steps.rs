@@ -82,7 +82,7 @@ impl<'a> Search<'a> {
             let entries = registry.signatures(&name).ok()?;
             let first = entries.first()?;
             let chained = matches!(first.kind(), Kind::Transformation | Kind::Measurement);
-            let proved = aim.goal.unproved || entries.iter().all(|one| one.proved());
+            let proved = aim.goal.unproved || entries.iter().all(|entry| entry.proved());
             let fits = chained && first.recommended() && proved;
             let about = about.is_none_or(|about| about(first));
             fits.then_some(Family { name, entries, about })
@@ -237,9 +237,10 @@ impl<'a> Search<'a> {
         let Some(first) = fits.first() else { return Vec::new() };
         let mut ways = vec![given];
         for (place, generic) in first.generics.iter().enumerate() {
-            let of = |entry: &Arc<Entry>| entry.generics.get(place).map(|g| g.type_name.clone());
+            let type_at =
+                |entry: &Arc<Entry>| entry.generics.get(place).map(|g| g.type_name.clone());
             let types: BTreeSet<String> =
-                fits.iter().filter_map(of).map(|name| name.to_string()).collect();
+                fits.iter().filter_map(type_at).map(|name| name.to_string()).collect();
             let measures = first.measure_type() == Some(&generic.type_name);
             let stated = self.fact(first.name(), generic.name).and_then(Json::as_str);
             let chosen: Vec<String> = match (measures, stated) {

@@ -4,7 +4,7 @@
 use serde_json::{Value as Json, json};
 
 /// Return a document that states the loss of a chain, or of a composition, at one delta.
-fn at(delta: f64, chains: &[Json]) -> String {
+fn text(delta: f64, chains: &[Json]) -> String {
     let member = |chain: &Json| json!({"chain": chain});
     let measurement = match chains {
         [chain] => member(chain),
@@ -42,7 +42,7 @@ pub(crate) fn texts() -> Vec<(String, String)> {
                 (0..times).map(|i| noisy(&count, noise(i), scale(i))).collect()
             };
             let mut add = |what: &str, chains: &[Json]| {
-                texts.push((format!("{what}, scale {scale}, delta {delta}"), at(delta, chains)));
+                texts.push((format!("{what}, scale {scale}, delta {delta}"), text(delta, chains)));
             };
             add("a count with Gaussian noise", std::slice::from_ref(&gauss));
             add("a count with Laplace noise", std::slice::from_ref(&laplace));
@@ -54,6 +54,6 @@ pub(crate) fn texts() -> Vec<(String, String)> {
     }
     let many: Vec<Json> =
         (0..1000).map(|i| noisy(&count, "gaussian", 2.0 + f64::from(i))).collect();
-    texts.push(("a thousand different releases".to_owned(), at(1e-9, &many)));
+    texts.push(("a thousand different releases".to_owned(), text(1e-9, &many)));
     texts
 }

@@ -54,8 +54,8 @@ pub(crate) fn texts(size: usize) -> Vec<(&'static str, String, &'static [&'stati
         (long(size), ours),
         (opendp(size), theirs),
     ];
-    let with = |(texts, of): (Vec<(&'static str, String)>, _)| {
-        texts.into_iter().map(move |(what, text)| (what, text, of))
+    let with = |(texts, fuzzers): (Vec<(&'static str, String)>, _)| {
+        texts.into_iter().map(move |(what, text)| (what, text, fuzzers))
     };
     groups.into_iter().flat_map(with).collect()
 }

@@ -70,14 +70,14 @@ fn cost(name: &str, ask: fn(&str), text: String) -> Cost {
 /// of the measured cost of a text.
 fn alone() -> MutexGuard<'static, ()> {
     static ONE: Mutex<()> = Mutex::new(());
-    let one = ONE.lock().unwrap_or_else(PoisonError::into_inner);
+    let guard = ONE.lock().unwrap_or_else(PoisonError::into_inner);
     for name in ["count", "laplace", "clamp"] {
         targets::signature(name);
     }
     for (_, text, _) in large::texts(100) {
         TARGETS.iter().for_each(|(_, ask)| ask(&text));
     }
-    one
+    guard
 }
 
 #[test]

@@ -53,9 +53,9 @@ fn at_most(less: &Json, more: &Json) -> bool {
         (Json::Object(less), Json::Object(more)) => less.iter().all(|(name, curve)| {
             let (less, more) = (points(curve), points(&more[name]));
             // If a curve has no bound at an argument, its JSON has no point at this argument.
-            more.iter().all(|(x, most)| {
-                let at = less.iter().find(|(other, _)| other == x);
-                at.is_some_and(|(_, y)| *y <= most * 1.001 + 1e-6)
+            more.iter().all(|(x, bound)| {
+                let found = less.iter().find(|(other, _)| other == x);
+                found.is_some_and(|(_, y)| *y <= bound * 1.001 + 1e-6)
             })
         }),
         _ => number(less) <= number(more),
@@ -162,8 +162,8 @@ fn tested(name: &'static str, map: fn(&Inner, u32) -> f64) -> Result<(usize, usi
         .parameter(Parameter::new::<Inner>("measurement", None))
         .constructs(move |args: &Args| {
             let inner: Inner = args.decode("measurement", None)?;
-            let of = inner.clone();
-            let map = PrivacyMap::new(move |d: &AnyDistance| Ok(map(&of, *d.downcast_ref()?)));
+            let kept = inner.clone();
+            let map = PrivacyMap::new(move |d: &AnyDistance| Ok(map(&kept, *d.downcast_ref()?)));
             Ok(inner.with_loss(MaxDivergence, map).erased())
         });
     registry.add(addition).unwrap();

@@ -15,8 +15,8 @@ fn vectors(atom: Json, size: Json) -> Json {
     let atom = call("domains", "atom_domain", atom);
     call("domains", "vector_domain", json!({"atom_domain": atom, "size": size}))
 }
-fn output(of: &Json, part: &str) -> Json {
-    call("core", &format!("transformation_output_{part}"), json!({"this": of}))
+fn output(chain: &Json, part: &str) -> Json {
+    call("core", &format!("transformation_output_{part}"), json!({"this": chain}))
 }
 /// Write a constructor on the output of a transformation, as the Python library of OpenDP writes `a
 /// >> then_b(..)`.

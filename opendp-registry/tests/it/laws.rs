@@ -82,25 +82,25 @@ impl Fold<AnyValue, u64> for Count {
         Ok(count)
     }
 }
-/// Return whether the transformation `by` accepts the partial result of the transformation `of`. If
-/// a transformation does not fold its rows, append a count. Return `None` if there are no partial
-/// results.
-fn takes(of: &AnyTransformation, by: &AnyTransformation) -> Option<bool> {
-    let counted = |of: &AnyTransformation| of.function().then(&Function::fold(Count));
-    let bytes = counted(of).start().ok()?.to_bytes().unwrap();
-    Some(counted(by).resume(&bytes).is_ok())
+/// Return whether `taker` accepts the partial result of `giver`. If a transformation does not fold
+/// its rows, append a count. Return `None` if there are no partial results.
+fn takes(giver: &AnyTransformation, taker: &AnyTransformation) -> Option<bool> {
+    let counted = |chain: &AnyTransformation| chain.function().then(&Function::fold(Count));
+    let bytes = counted(giver).start().ok()?.to_bytes().unwrap();
+    Some(counted(taker).resume(&bytes).is_ok())
 }
 /// Find an input for which two deterministic transformations give different outputs.
 fn differ(
-    one: &AnyTransformation,
+    first: &AnyTransformation,
     other: &AnyTransformation,
     grounds: &Grounds,
     draw: &mut Draw,
 ) -> Option<String> {
-    let members = grounds.members(one.input(), draw).ok()?;
+    let members = grounds.members(first.input(), draw).ok()?;
     let differs = |member: &&AnyValue| {
-        let run = |of: &AnyTransformation| of.invoke(member).ok().map(|out| out.to_json());
-        run(one) != run(other) && (0..8).all(|_| run(one) == run(one) && run(other) == run(other))
+        let run = |chain: &AnyTransformation| chain.invoke(member).ok().map(|out| out.to_json());
+        run(first) != run(other)
+            && (0..8).all(|_| run(first) == run(first) && run(other) == run(other))
     };
     members.iter().find(differs).map(|member| member.to_json().to_string())
 }
@@ -110,14 +110,14 @@ fn test_labels(entry: &Entry, grounds: &Grounds, seed: u64) -> Result<(), String
         Ok(built.into_iter().map(|b| (b.made.transformation().unwrap(), b.told)).collect())
     };
     let (ours, theirs) = (transformations(0)?, transformations(1)?);
-    for (of, told) in &ours {
-        for (by, other) in &theirs {
-            let taken = takes(of, by);
+    for (giver, told) in &ours {
+        for (taker, other) in &theirs {
+            let taken = takes(giver, taker);
             if told == other && taken == Some(false) {
                 return Err(format!("{told}: made twice, it does not take its own partial result"));
             }
             if told != other && taken == Some(true) {
-                let found = differ(of, by, grounds, &mut Draw::new(seed));
+                let found = differ(giver, taker, grounds, &mut Draw::new(seed));
                 if let Some(input) = found {
                     return Err(format!(
                         "{other}: takes a partial result of {told}, and differs at {input}"

@@ -18,8 +18,8 @@ fn distances() -> Vec<Json> {
     all.extend([1e-300, 1e-3, 0.1, 0.5, 2.5, 1e10, 1e300].map(Json::from));
     all.push(json!("Infinity"));
     for parts in [0, 1, 2, 10] {
-        for (total, most) in [(0, 0), (1, 1), (2, 1), (2, 2), (3, 3), (10, 2), (1000, 100)] {
-            all.push(json!([parts, total, most]));
+        for (total, limit) in [(0, 0), (1, 1), (2, 1), (2, 2), (3, 3), (10, 2), (1000, 100)] {
+            all.push(json!([parts, total, limit]));
         }
         all.push(json!([parts, 0.5, 0.25]));
         all.push(json!([parts, "Infinity", 1.0]));
@@ -67,8 +67,8 @@ fn test(entry: &Entry, seed: u64) -> Result<usize, String> {
     {
         return Ok(0);
     }
-    let most = if profiles { 1 } else { usize::MAX };
-    for Built { made, told } in builds(entry, &mut Draw::new(seed))?.into_iter().take(most) {
+    let limit = if profiles { 1 } else { usize::MAX };
+    for Built { made, told } in builds(entry, &mut Draw::new(seed))?.into_iter().take(limit) {
         type Map = Box<dyn Fn(&AnyDistance) -> House<AnyDistance>>;
         let (space, map): (_, Map) = match made {
             Constructed::Measurement(made) => {

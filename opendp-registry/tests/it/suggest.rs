@@ -38,16 +38,19 @@ fn suggest(
     let goal = if word.is_empty() { goal } else { goal.about(&about) };
     let found = Registry::global().suggest(&goal).unwrap();
     assert!(found.whole, "{} calls", found.calls);
-    for one in &found.found {
-        let text = one.document.json().to_string();
+    for suggestion in &found.found {
+        let text = suggestion.document.json().to_string();
         let made = Document::parse(&text).unwrap().build(Registry::global()).unwrap();
         assert!(made.check(&d_in, d_out).unwrap(), "{text}");
-        assert_eq!(made.map(&d_in).unwrap(), one.loss, "{text}");
-        assert!(one.names.iter().any(|name| name.contains(word)), "{word}: {text}");
+        assert_eq!(made.map(&d_in).unwrap(), suggestion.loss, "{text}");
+        assert!(suggestion.names.iter().any(|name| name.contains(word)), "{word}: {text}");
         // If a suggestion leaves much of the budget unused, its noise is larger than necessary.
-        let spent = one.loss.as_f64().or_else(|| one.loss[0].as_f64()).unwrap();
-        let most = d_out.as_f64().or_else(|| d_out[0].as_f64()).unwrap();
-        assert!(one.solved.is_none() || 0.9 * most < spent && spent <= most, "{text}: {spent}");
+        let spent = suggestion.loss.as_f64().or_else(|| suggestion.loss[0].as_f64()).unwrap();
+        let limit = d_out.as_f64().or_else(|| d_out[0].as_f64()).unwrap();
+        assert!(
+            suggestion.solved.is_none() || 0.9 * limit < spent && spent <= limit,
+            "{text}: {spent}"
+        );
     }
     found
 }
@@ -156,8 +159,8 @@ fn the_least_of_scores_is_selected() {
     let facts = [("candidates", json!([0.0, 50.0, 100.0])), ("alpha", json!(0.5))];
     let found = suggest(&space, &(json!(PURE), json!(1)), "quantile", &facts);
     assert!(!found.found.is_empty(), "{:?}", found.obstacles);
-    for one in &found.found {
-        let text = one.document.json().to_string();
+    for suggestion in &found.found {
+        let text = suggestion.document.json().to_string();
         let selects = text.contains("noisy_max");
         assert!(!selects || text.contains("\"negate\":true"), "{text}");
     }
@@ -210,20 +213,20 @@ fn a_search_calls_at_most_as_often_as_its_limit_says() {
     let calls = Arc::new(AtomicUsize::new(0));
     let registry = Registry::new();
     registry.add(growing(&calls)).unwrap();
-    for most in [0, 1, 10, 60, 400] {
+    for limit in [0, 1, 10, 60, 400] {
         calls.store(0, Ordering::SeqCst);
-        let limits = Limits { links: 100, calls: most, results: 0 };
+        let limits = Limits { links: 100, calls: limit, results: 0 };
         let found = registry.suggest(&goal(limits).with_unproved()).unwrap();
-        assert!(found.calls == most && !found.whole, "{} calls of {most}", found.calls);
+        assert!(found.calls == limit && !found.whole, "{} calls of {limit}", found.calls);
         let called = calls.load(Ordering::SeqCst);
-        assert!(called <= most && (most < 400 || 1 < called), "{called} of {most}");
+        assert!(called <= limit && (limit < 400 || 1 < called), "{called} of {limit}");
     }
     // A constructor without a proof is called only if the goal allows it.
     calls.store(0, Ordering::SeqCst);
     let links = Limits { links: 1, ..Limits::default() };
     let short = registry.suggest(&goal(links)).unwrap();
     let long = registry.suggest(&goal(Limits::default())).unwrap();
-    assert!(short.whole && short.found.iter().all(|one| one.names.len() <= 1));
+    assert!(short.whole && short.found.iter().all(|suggestion| suggestion.names.len() <= 1));
     assert!(long.whole && short.calls < long.calls, "{} and {}", short.calls, long.calls);
     assert_eq!(calls.load(Ordering::SeqCst), 0);
 }

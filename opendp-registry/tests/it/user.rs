@@ -38,8 +38,8 @@ fn a_measurement_of_ones_own_ends_a_chain_of_the_house() {
     let chain = sum.then(|_| Ok(silent)).unwrap();
     let answer = chain.invoke(&AnyValue::new(vec![1.0, 2.0])).unwrap();
     assert_eq!(answer.downcast::<String>().unwrap(), "nothing");
-    let one = chain.input().metric().decode(&json!(1)).unwrap();
-    assert_eq!(*chain.map(&one).unwrap().downcast_ref::<f64>().unwrap(), 20.0);
+    let distance = chain.input().metric().decode(&json!(1)).unwrap();
+    assert_eq!(*chain.map(&distance).unwrap().downcast_ref::<f64>().unwrap(), 20.0);
     assert_eq!(*chain.measure(), AnyMeasure::from(TheMeasure(MaxDivergence)));
 }
 #[test]

@@ -28,7 +28,7 @@ fn registry() -> Registry {
     registry
 }
 /// Return the loss of one record, which is the largest number in the range.
-fn most(registry: &Registry, packages: Json, args: Json) -> Result<Json, opendp_core::Error> {
+fn loss(registry: &Registry, packages: Json, args: Json) -> Result<Json, opendp_core::Error> {
     let mut document = json!({"constructor": "make_total", "args": args});
     if !packages.is_null() {
         document["packages"] = packages;
@@ -40,20 +40,20 @@ fn most(registry: &Registry, packages: Json, args: Json) -> Result<Json, opendp_
 fn an_argument_with_a_new_name_is_read_by_its_old_one() {
     let registry = registry();
     let old = json!({"bounds": [0, 9]});
-    assert_eq!(most(&registry, json!(null), old.clone()).unwrap(), json!(9));
-    assert_eq!(most(&registry, json!({"acme-dp": 1}), old.clone()).unwrap(), json!(9));
+    assert_eq!(loss(&registry, json!(null), old.clone()).unwrap(), json!(9));
+    assert_eq!(loss(&registry, json!({"acme-dp": 1}), old.clone()).unwrap(), json!(9));
     assert_eq!(
         registry.take_notes(),
         ["the argument `bounds` of `make_total` is now called `range`"]
     );
     // The note is returned once, even if several documents use the old name.
-    most(&registry, json!(null), old.clone()).unwrap();
+    loss(&registry, json!(null), old.clone()).unwrap();
     assert!(registry.take_notes().is_empty());
     // A document of the new version must use the new name.
-    let error = most(&registry, json!({"acme-dp": 2}), old).unwrap_err().to_string();
+    let error = loss(&registry, json!({"acme-dp": 2}), old).unwrap_err().to_string();
     assert!(error.contains("`range`") && error.contains("since version 2"), "{error}");
     let both = json!({"bounds": [0, 9], "range": [0, 8]});
-    let error = most(&registry, json!(null), both).unwrap_err().to_string();
+    let error = loss(&registry, json!(null), both).unwrap_err().to_string();
     assert!(error.contains("`bounds`") && error.contains("remove one"), "{error}");
 }
 #[test]
@@ -62,37 +62,37 @@ fn a_new_default_does_not_change_an_older_document() {
     let range = json!({"range": [0, 9]});
     for (version, most_of_all) in [(1, 9), (3, 9), (4, 90)] {
         let packages = json!({"acme-dp": version});
-        assert_eq!(most(&registry, packages, range.clone()).unwrap(), json!(most_of_all));
+        assert_eq!(loss(&registry, packages, range.clone()).unwrap(), json!(most_of_all));
     }
     let stated = json!({"range": [0, 9], "unit": 2});
-    assert_eq!(most(&registry, json!(null), stated).unwrap(), json!(18));
+    assert_eq!(loss(&registry, json!(null), stated).unwrap(), json!(18));
     assert!(registry.take_notes().is_empty());
 }
 #[test]
 fn an_argument_that_is_gone_is_dropped_only_if_it_meant_the_same() {
     let registry = registry();
     let exact = |value: Json| json!({"range": [0, 9], "exact": value});
-    assert_eq!(most(&registry, json!(null), exact(json!(true))).unwrap(), json!(9));
+    assert_eq!(loss(&registry, json!(null), exact(json!(true))).unwrap(), json!(9));
     assert_eq!(registry.take_notes().len(), 1);
-    let error = most(&registry, json!(null), exact(json!(false))).unwrap_err().to_string();
+    let error = loss(&registry, json!(null), exact(json!(false))).unwrap_err().to_string();
     assert!(error.contains("`exact`") && error.contains("no equivalent"), "{error}");
-    assert!(most(&registry, json!({"acme-dp": 3}), exact(json!(true))).is_err());
+    assert!(loss(&registry, json!({"acme-dp": 3}), exact(json!(true))).is_err());
 }
 #[test]
 fn a_version_that_is_not_known_is_refused() {
     let registry = registry();
     let range = json!({"range": [0, 9]});
-    let error = most(&registry, json!({"acme-dp": 5}), range.clone()).unwrap_err().to_string();
+    let error = loss(&registry, json!({"acme-dp": 5}), range.clone()).unwrap_err().to_string();
     assert!(error.contains("up to 4") && error.contains("update"), "{error}");
     for packages in
         [json!(7), json!({"acme-dp": 0}), json!({"acme-dp": "2"}), json!({"acme-dp": 1.5})]
     {
-        let error = most(&registry, packages.clone(), range.clone()).unwrap_err();
+        let error = loss(&registry, packages.clone(), range.clone()).unwrap_err();
         assert!(error.to_string().contains("packages"), "{packages}: {error}");
     }
     // A package without changes has version 1.
-    assert!(most(&registry, json!({"other": 1}), range.clone()).is_ok());
-    assert!(most(&registry, json!({"other": 2}), range).is_err());
+    assert!(loss(&registry, json!({"other": 1}), range.clone()).is_ok());
+    assert!(loss(&registry, json!({"other": 2}), range).is_err());
 }
 #[test]
 fn only_the_package_of_a_constructor_changes_it() {

@@ -67,7 +67,7 @@ where
     let domain = MapDomain::new(input.domain().element().clone(), AtomDomain::non_nan());
     let output = Space::new(domain, L01InfDistance::new(AbsoluteDistance::new()))?;
     let map = one_in_one(input.metric());
-    let function = Function::fold_then(CountBy { of: <TV as Named>::type_name }, tallies);
+    let function = Function::fold_then(CountBy { output_type: <TV as Named>::type_name }, tallies);
     Ok(Transformation::new(input, output, function, map))
 }
 
@@ -81,12 +81,12 @@ register! {
 /// The fold of `make_count_by`. The state is the count of each value that occurred.
 struct CountBy {
     /// A function that returns the name of the type of the counts.
-    of: fn() -> TypeName,
+    output_type: fn() -> TypeName,
 }
 impl<T: Key> Fold<Vec<T>, Vec<(T, u64)>> for CountBy {
     type State = Table<T::Long, u64>;
     fn label(&self) -> String {
-        format!("counts of each {} as {}", T::type_name(), (self.of)())
+        format!("counts of each {} as {}", T::type_name(), (self.output_type)())
     }
     fn start(&self) -> Table<T::Long, u64> {
         Table::new()

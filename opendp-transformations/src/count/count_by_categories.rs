@@ -123,9 +123,14 @@ impl<L: LongKey> Histogram<L> {
     fn new<T: Key<Long = L>>(
         categories: &Vec<T>,
         null_category: bool,
-        of: fn() -> TypeName,
+        output_type: fn() -> TypeName,
     ) -> Result<Self> {
-        let label = format!("counts of {} by {} as {}", T::type_name(), categories.to_json(), of());
+        let label = format!(
+            "counts of {} by {} as {}",
+            T::type_name(),
+            categories.to_json(),
+            output_type()
+        );
         let places = Places::new(categories)?;
         Ok(Histogram { label, categories: categories.len(), null_category, places })
     }
@@ -144,8 +149,8 @@ impl<T: Key> Fold<Vec<T>, Vec<u64>> for Histogram<T::Long> {
     fn absorb(&self, state: &mut Counts, rows: &[T]) -> Result<()> {
         match &self.places {
             Places::Range { first, places } => state.add(rows.iter().map(|row| {
-                let at = usize::try_from(row.word().wrapping_sub(*first)).unwrap_or(usize::MAX);
-                places.get(at).copied().unwrap_or(0)
+                let offset = usize::try_from(row.word().wrapping_sub(*first)).unwrap_or(usize::MAX);
+                places.get(offset).copied().unwrap_or(0)
             })),
             Places::Any(places) => state.add(rows.iter().map(|row| places.lookup(row))),
         }
@@ -206,8 +211,8 @@ fn range<L>(words: Vec<u64>) -> Option<Places<L>> {
     }
     let mut places = vec![0; span + 1];
     for (word, place) in signed().zip(1..) {
-        let at = usize::try_from(word.abs_diff(first)).unwrap_or(usize::MAX);
-        places.get_mut(at).into_iter().for_each(|found| *found = place);
+        let offset = usize::try_from(word.abs_diff(first)).unwrap_or(usize::MAX);
+        places.get_mut(offset).into_iter().for_each(|found| *found = place);
     }
     Some(Places::Range { first: first.cast_unsigned(), places })
 }

@@ -56,7 +56,7 @@ where
     M: DatasetMetric + MetricOn<VectorDomain<AtomDomain<T>>>,
     TO: Tally,
 {
-    let fold = Distinct { seed: table::seed(), of: <TO as Named>::type_name };
+    let fold = Distinct { seed: table::seed(), output_type: <TO as Named>::type_name };
     counted(input, Function::fold_then(fold, tally))
 }
 
@@ -72,12 +72,12 @@ register! {
 struct Distinct {
     seed: u64,
     /// A function that returns the name of the type of the count.
-    of: fn() -> TypeName,
+    output_type: fn() -> TypeName,
 }
 impl<T: Key> Fold<Vec<T>, u64> for Distinct {
     type State = distinct::Set<T::Long>;
     fn label(&self) -> String {
-        format!("distinct {} as {}", T::type_name(), (self.of)())
+        format!("distinct {} as {}", T::type_name(), (self.output_type)())
     }
     fn start(&self) -> distinct::Set<T::Long> {
         distinct::Set::new(self.seed)

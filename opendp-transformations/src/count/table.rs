@@ -52,7 +52,9 @@ impl<L: LongKey, V: Default + Copy> Table<L, V> {
         match key.form() {
             Form::Word(word) => self.words.lookup(word),
             Form::Double(word) => self.doubles.lookup(word),
-            Form::Long(key) => self.others.get(key).map_or(V::default(), |at| self.values[*at]),
+            Form::Long(key) => {
+                self.others.get(key).map_or(V::default(), |place| self.values[*place])
+            }
         }
     }
     /// Return the number of keys in the table.

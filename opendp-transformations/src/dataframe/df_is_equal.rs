@@ -57,8 +57,8 @@ where
     TIA: Atom,
 {
     let flags = ColumnDomain::new(AtomDomain::<bool>::default());
-    let of = TIA::type_name().to_string();
-    let label = call("df_is_equal", [column_name.to_json(), of.to_json(), value.to_json()]);
+    let atom = TIA::type_name().to_string();
+    let label = call("df_is_equal", [column_name.to_json(), atom.to_json(), value.to_json()]);
     let equal = move |cells: Option<&[TIA]>, rows| {
         let Some(cells) = cells else { return Ok(Column::new(vec![false; rows])) };
         Ok(Column::new(cells.iter().map(|cell| *cell == value).collect()))

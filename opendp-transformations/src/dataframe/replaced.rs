@@ -28,8 +28,8 @@ where
     M: DatasetMetric + MetricOn<DataFrameDomain<K>>,
     T: Cell,
 {
-    let of = move |rows: FrameChunk<'_, K>, name: &K| cells(rows.cells(name), rows.rows());
-    put(input, name, made, label, Arc::new(of), has::<K, T>)
+    let column_of = move |rows: FrameChunk<'_, K>, name: &K| cells(rows.cells(name), rows.rows());
+    put(input, name, made, label, Arc::new(column_of), has::<K, T>)
 }
 /// Cast the cells of a column. If there are no cells, return default values.
 pub(crate) fn cast_cells<I, O>(cells: Option<&[I]>, rows: usize) -> Result<Column>

@@ -305,8 +305,8 @@ mod tests {
     fn a_sum_that_wraps_around_breaks_the_map() {
         let honest = tree::<i8, L1Distance<i64>>(2, 2).unwrap();
         let wraps = Function::map(|x: &Vec<i8>| {
-            let at = |i: usize| x.get(i).copied().unwrap_or(0);
-            Ok([vec![at(0).wrapping_add(at(1))], x[..x.len().min(2)].to_vec()].concat())
+            let value_at = |i: usize| x.get(i).copied().unwrap_or(0);
+            Ok([vec![value_at(0).wrapping_add(value_at(1))], x[..x.len().min(2)].to_vec()].concat())
         });
         let map = StabilityMap::from_constant(2);
         let wrong =

@@ -87,18 +87,18 @@ impl<T: Number> Finder<T> {
         let countable = u32::try_from(numbers.len().saturating_mul(2)).is_ok();
         let buckets = if countable { buckets } else { 1 };
         let spread = Spread::new(numbers, buckets, kind);
-        let (mut below, mut most) = (vec![0_u32; buckets], 0);
+        let (mut below, mut largest) = (vec![0_u32; buckets], 0);
         for number in numbers {
             let count = &mut below[spread.bucket(*number)];
             *count = count.saturating_add(1);
-            most = most.max(*count);
+            largest = largest.max(*count);
         }
         let mut sum = 0_u32;
         for count in &mut below {
             sum = sum.saturating_add(std::mem::replace(count, sum));
         }
         let last = numbers.last().copied().unwrap_or_else(T::zero);
-        if countable && most == 1 {
+        if countable && largest == 1 {
             // If the bucket of a row is after the bucket of the last number, the row is above the
             // last number.
             let entry = |count: u32| match numbers.get(count as usize) {
@@ -107,7 +107,7 @@ impl<T: Number> Finder<T> {
             };
             return Finder { spread, search: Search::One(below.into_iter().map(entry).collect()) };
         }
-        let steps = if buckets == 1 { numbers.len().ilog2() + 1 } else { most.ilog2() + 1 };
+        let steps = if buckets == 1 { numbers.len().ilog2() + 1 } else { largest.ilog2() + 1 };
         let mut sorted = numbers.to_vec();
         sorted.resize(numbers.len() + (1 << steps), last);
         Finder { spread, search: Search::Some { sorted, length: numbers.len(), below, steps } }

@@ -26,10 +26,10 @@ fn bounds<T: Atom>(lower: T, upper: T) -> Bounds<T> {
 /// Return whether another function accepts a partial result. The test merges the partial result,
 /// and resumes it from bytes.
 #[track_caller]
-fn taken<I: Carrier, O: Carrier>(of: &Function<I, O>, by: &Function<I, O>) -> bool {
-    let state = of.start().unwrap();
-    let resumed = by.resume(&state.to_bytes().unwrap());
-    let merged = by.start().unwrap().merge(state);
+fn taken<I: Carrier, O: Carrier>(giver: &Function<I, O>, taker: &Function<I, O>) -> bool {
+    let state = giver.start().unwrap();
+    let resumed = taker.resume(&state.to_bytes().unwrap());
+    let merged = taker.start().unwrap().merge(state);
     for error in [resumed.as_ref().err(), merged.as_ref().err()].into_iter().flatten() {
         assert_eq!(error.kind(), "FailedFunction", "{error}");
     }
@@ -42,9 +42,9 @@ fn taken<I: Carrier, O: Carrier>(of: &Function<I, O>, by: &Function<I, O>) -> bo
 fn all_differ<DI: Domain, MI: Metric, DO: Domain, MO: Metric>(
     make: &[&dyn Fn() -> Transformation<DI, MI, DO, MO>],
 ) {
-    for (i, of) in make.iter().enumerate() {
-        for (j, by) in make.iter().enumerate() {
-            assert_eq!(taken(of().function(), by().function()), i == j, "of {i} by {j}");
+    for (i, giver) in make.iter().enumerate() {
+        for (j, taker) in make.iter().enumerate() {
+            assert_eq!(taken(giver().function(), taker().function()), i == j, "of {i} by {j}");
         }
     }
 }
@@ -136,9 +136,10 @@ fn arguments_count_to_the_bit_and_so_does_the_order_of_steps() {
     );
     let both = || counted(&first(records()).unwrap().then(second).unwrap());
     all_differ(&[&both, &|| counted(&second(records()).unwrap().then(first).unwrap())]);
-    let cast = |of: Transformation<Rows<i64>, SymmetricDistance, Rows<i32>, SymmetricDistance>| {
-        counted(&of)
-    };
+    let cast =
+        |chain: Transformation<Rows<i64>, SymmetricDistance, Rows<i32>, SymmetricDistance>| {
+            counted(&chain)
+        };
     let is = |value: i64| {
         let equal = make_is_equal(records::<i64>(), value).unwrap();
         cast(equal.then(make_cast_default::<bool, _, i32>).unwrap())
@@ -152,21 +153,22 @@ fn arguments_count_to_the_bit_and_so_does_the_order_of_steps() {
 #[test]
 fn a_closure_without_a_label_knows_only_its_own_states() {
     let even = || counted(&make_filter(records(), |row: &i32| row % 2 == 0).unwrap());
-    let (one, other) = (even(), even());
-    assert!(taken(one.function(), one.clone().function()));
+    let (first, other) = (even(), even());
+    assert!(taken(first.function(), first.clone().function()));
     assert!(taken(
-        one.function(),
-        &one.erase()
+        first.function(),
+        &first
+            .erase()
             .typed::<Rows<i32>, SymmetricDistance, AtomDomain<i32>, AbsoluteDistance<i32>>()
             .unwrap()
             .function()
             .clone()
     ));
-    assert!(!taken(one.function(), other.function()));
-    let error = one.start().unwrap().merge(other.start().unwrap()).unwrap_err();
+    assert!(!taken(first.function(), other.function()));
+    let error = first.start().unwrap().merge(other.start().unwrap()).unwrap_err();
     assert!(error.to_string().contains("`Function::labelled`"), "{error}");
-    let bytes = one.start().unwrap().to_bytes().unwrap();
-    assert_eq!(bytes, one.clone().start().unwrap().to_bytes().unwrap());
+    let bytes = first.start().unwrap().to_bytes().unwrap();
+    assert_eq!(bytes, first.clone().start().unwrap().to_bytes().unwrap());
     assert_ne!(bytes, other.start().unwrap().to_bytes().unwrap());
     // Each construction from a custom row function gives a different function.
     let third = || {
@@ -177,9 +179,9 @@ fn a_closure_without_a_label_knows_only_its_own_states() {
 }
 #[test]
 fn a_closure_with_a_label_is_known_by_it() {
-    let multiples = |of: i32| {
-        let kept = make_filter(records(), move |row: &i32| row % of == 0).unwrap();
-        counted(&kept.labelled(move || format!("multiples of {of}")))
+    let multiples = |divisor: i32| {
+        let kept = make_filter(records(), move |row: &i32| row % divisor == 0).unwrap();
+        counted(&kept.labelled(move || format!("multiples of {divisor}")))
     };
     all_differ(&[&|| multiples(2), &|| multiples(3)]);
 }
@@ -304,20 +306,20 @@ fn mutants(bytes: &[u8]) -> Vec<Vec<u8>> {
 /// absorb, merge and finish. These steps must not panic.
 #[track_caller]
 fn withstands<DI: Domain, MI: Metric, DO: Domain, MO: Metric>(
-    of: &Transformation<DI, MI, DO, MO>,
+    made: &Transformation<DI, MI, DO, MO>,
     data: &DI::Carrier,
 ) {
-    let mut state = of.start().unwrap();
+    let mut state = made.start().unwrap();
     state.absorb(data).unwrap();
     let (mut refused, mut taken) = (0, 0);
     for bytes in mutants(&state.to_bytes().unwrap()) {
-        let Ok(mut hostile) = of.function().resume(&bytes) else {
+        let Ok(mut hostile) = made.function().resume(&bytes) else {
             refused += 1;
             continue;
         };
         taken += 1;
         hostile.absorb(data).unwrap();
-        let _ = hostile.merge(of.function().resume(&bytes).unwrap());
+        let _ = hostile.merge(made.function().resume(&bytes).unwrap());
         let _ = hostile.finish();
     }
     assert!(0 < refused && 0 < taken, "{refused} refused, {taken} taken");

@@ -55,19 +55,19 @@ fn shows_few_digits_on_the_safe_side() {
 #[test]
 fn every_order_of_tenths_sums_to_one() {
     let tenths = ["0.1", "0.2", "0.3", "0.4"].map(exact);
-    let one = float(1.0);
+    let whole = float(1.0);
     let mut orders = 0;
     for code in 0..256_usize {
         let order = [code % 4, code / 4 % 4, code / 16 % 4, code / 64];
         if (0..4).all(|i| order.contains(&i)) {
             orders += 1;
             let sum = order.iter().fold(Exact::ZERO, |sum, i| sum.plus_term(&tenths[*i]));
-            assert_eq!(sum, one);
+            assert_eq!(sum, whole);
             // The control: if the terms are floats, their sum is not exactly 1.
             let floats = order
                 .iter()
                 .fold(Exact::ZERO, |sum, i| sum.plus_term(&float(tenths[*i].to_f64_up())));
-            assert_ne!(floats, one);
+            assert_ne!(floats, whole);
         }
     }
     assert_eq!(orders, 24);
@@ -99,15 +99,15 @@ fn rounds_to_the_closest_float_on_either_side() {
 }
 #[test]
 fn treats_infinity_and_nothing_on_the_safe_side() {
-    let (zero, one, infinity) = (Exact::ZERO, float(1.0), Exact::INFINITY);
+    let (zero, unit, infinity) = (Exact::ZERO, float(1.0), Exact::INFINITY);
     assert_eq!(infinity.minus(&infinity), infinity);
-    assert_eq!(one.minus(&infinity), zero);
-    assert_eq!(one.minus(&float(2.0)), zero);
+    assert_eq!(unit.minus(&infinity), zero);
+    assert_eq!(unit.minus(&float(2.0)), zero);
     assert_eq!(zero.over(&zero), zero);
-    assert_eq!(one.over(&zero), infinity);
-    assert_eq!(infinity.over(&one), infinity);
+    assert_eq!(unit.over(&zero), infinity);
+    assert_eq!(infinity.over(&unit), infinity);
     assert_eq!(zero.times(&infinity), infinity);
-    assert!(one < infinity && zero.is_zero() && !infinity.is_zero());
+    assert!(unit < infinity && zero.is_zero() && !infinity.is_zero());
 }
 #[test]
 fn a_running_total_does_not_grow_and_is_never_too_small() {

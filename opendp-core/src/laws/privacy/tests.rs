@@ -7,8 +7,8 @@ fn report<S: RandomSource>(bit: bool, wrong: u64, source: &mut S) -> Result<bool
     Ok(bit == (wrong <= source.word()? & 15))
 }
 fn chances(wrong: u64) -> (Chances<bool>, Chances<bool>) {
-    let of = |bit| Chances::of::<4>(1, |source| report(bit, wrong, source)).unwrap();
-    (of(true), of(false))
+    let chances_of = |bit| Chances::of::<4>(1, |source| report(bit, wrong, source)).unwrap();
+    (chances_of(true), chances_of(false))
 }
 fn ln(odds: f64) -> f64 {
     odds.inf_ln().unwrap()
@@ -23,24 +23,24 @@ fn a_true_claim_is_accepted_and_a_smaller_one_refused() {
     assert!(refused.contains("x and y"), "{refused}");
     // The inputs are tested in both orders. The check finds the larger loss in both orders.
     let (sure, unsure) = (chances(0).0, chances(8).0);
-    for (one, two) in [(&sure, &unsure), (&unsure, &sure)] {
-        assert!(Claim::epsilon(30.0).exactly(one, two).is_err());
+    for (first, second) in [(&sure, &unsure), (&unsure, &sure)] {
+        assert!(Claim::epsilon(30.0).exactly(first, second).is_err());
     }
 }
 #[test]
 fn a_delta_is_the_mass_that_may_exceed() {
     // The release is `Some(bit)` in one of 16 cases, and `None` otherwise.
-    let of = |bit: u64| {
+    let chances_of = |bit: u64| {
         Chances::of::<4>(1, |source| Ok(if source.word()? == 0 { Some(bit) } else { None }))
     };
-    let (x, y) = (of(0).unwrap(), of(1).unwrap());
+    let (x, y) = (chances_of(0).unwrap(), chances_of(1).unwrap());
     assert!(Claim::epsilon_delta(0.0, 1.0 / 16.0).exactly(&x, &y).is_ok());
     assert!(Claim::epsilon_delta(5.0, 0.062).exactly(&x, &y).is_err());
 }
 #[test]
 fn tapes_that_end_too_early_raise_no_false_alarm_and_hide_no_claim() {
     // In a quarter of the cases, the mechanism reads a second word, which the tape does not have.
-    let of = |bit: bool| {
+    let chances_of = |bit: bool| {
         Chances::of::<2>(1, |source| {
             if source.word()? == 0 {
                 source.word()?;
@@ -48,9 +48,9 @@ fn tapes_that_end_too_early_raise_no_false_alarm_and_hide_no_claim() {
             Ok(bit)
         })
     };
-    let (x, y) = (of(true).unwrap(), of(true).unwrap());
+    let (x, y) = (chances_of(true).unwrap(), chances_of(true).unwrap());
     assert!(Claim::epsilon(0.0).exactly(&x, &y).is_ok());
-    assert!(Claim::epsilon(0.5).exactly(&x, &of(false).unwrap()).is_err());
+    assert!(Claim::epsilon(0.5).exactly(&x, &chances_of(false).unwrap()).is_err());
     let never = Chances::of::<2>(1, |source| source.word().and_then(|_| source.word())).unwrap();
     assert!(Claim::epsilon(9.0).exactly(&never, &never).unwrap_err().contains("too early"));
     assert!(Chances::of::<8>(9, |source| source.word()).is_err());

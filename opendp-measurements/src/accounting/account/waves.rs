@@ -16,8 +16,8 @@ impl Account {
         epsilon: f64,
         side: Side,
     ) -> Option<f64> {
-        let of = |sum: Inversion| self.exact(&sum, epsilon).map(|found| found.of(side));
-        self.inverted(parts, Target::Epsilon(epsilon), side, of)
+        let delta_of = |sum: Inversion| self.exact(&sum, epsilon).map(|found| found.of(side));
+        self.inverted(parts, Target::Epsilon(epsilon), side, delta_of)
     }
     /// Compute a bound on epsilon without a grid. Return this bound only if its error is within the
     /// tolerance.
@@ -30,13 +30,13 @@ impl Account {
         // The saddle point is a poor estimate of epsilon for very skewed losses. Then a sum that is
         // planned for the epsilon found first is more exact.
         let found = Cell::new(None);
-        let of = |sum: Inversion| {
+        let epsilon_of = |sum: Inversion| {
             let epsilon = self.epsilon_of_waves(&sum, delta, side);
             found.set(epsilon.or(found.get()));
             epsilon.filter(|epsilon| self.exact(&sum, *epsilon).is_some())
         };
-        let again = || self.inverted(parts, Target::Epsilon(found.get()?), side, of);
-        self.inverted(parts, Target::Delta(delta), side, of).or_else(again)
+        let again = || self.inverted(parts, Target::Epsilon(found.get()?), side, epsilon_of);
+        self.inverted(parts, Target::Delta(delta), side, epsilon_of).or_else(again)
     }
     /// Try the sum of waves for the parts. If there are many parts, also try the sum of waves for
     /// the smoothed parts (the parts and a small Gaussian release). For very many parts, try the
@@ -46,15 +46,15 @@ impl Account {
         parts: &[PairCount],
         target: Target,
         side: Side,
-        of: impl Fn(Inversion) -> Option<f64>,
+        answer: impl Fn(Inversion) -> Option<f64>,
     ) -> Option<f64> {
         let listed = |(pair, _): &PairCount| {
             pair.tilted(0.0, 0.0).is_some_and(|tilted| tilted.listed().is_some())
         };
         let listed = parts.iter().any(listed);
-        let most = if listed && TOLERANCE <= self.tolerance { MOST_LISTED } else { MOST };
-        let plain = || Inversion::of(parts, target, self.tolerance, most).and_then(&of);
-        let smooth = || Inversion::smoothed(parts, target, self.tolerance).and_then(&of);
+        let limit = if listed && TOLERANCE <= self.tolerance { MOST_LISTED } else { MOST };
+        let plain = || Inversion::of(parts, target, self.tolerance, limit).and_then(&answer);
+        let smooth = || Inversion::smoothed(parts, target, self.tolerance).and_then(&answer);
         let faster = || SKETCHED <= parts.len() || listed;
         match (side, parts.len()) {
             (Side::Above, MANY..) if TOLERANCE <= self.tolerance && faster() => {

@@ -18,8 +18,8 @@ fn exact(value: f64) -> Exact {
 fn account(releases: Option<usize>) -> AdaptiveAccount {
     AdaptiveAccount::new(&exact(EPSILON), &exact(DELTA), releases).unwrap()
 }
-fn fraction(of: usize) -> Share {
-    Share::Fraction(exact(1.0).over(&exact(of as f64)))
+fn fraction(count: usize) -> Share {
+    Share::Fraction(exact(1.0).over(&exact(count as f64)))
 }
 fn pure(epsilon: f64, delta: f64) -> AdaptiveLoss {
     let (epsilon, delta) = (exact(epsilon), Exact::from_f64(delta).unwrap());
@@ -50,13 +50,13 @@ fn spend_on_noise(account: &mut AdaptiveAccount, share: &Share) -> f64 {
 #[test]
 fn even_shares_of_gaussian_noise_are_one_release_of_all() {
     let all = gaussian_mu(EPSILON, DELTA).unwrap();
-    for (releases, most) in [(1, 4.226), (10, 13.5), (100, 42.7), (400, 85.4)] {
+    for (releases, limit) in [(1, 4.226), (10, 13.5), (100, 42.7), (400, 85.4)] {
         let mut account = account(Some(releases));
         for place in 0..releases {
             let scale = spend_on_noise(&mut account, &fraction(releases - place));
             let best = (releases as f64).sqrt() / all.lower;
             assert!(best <= scale * (1.0 + 1e-9) && scale < best * 1.008, "{scale} {best}");
-            assert!(scale <= most, "{releases}: {scale}");
+            assert!(scale <= limit, "{releases}: {scale}");
         }
         let some = gaussian(&exact(1e-6), &exact(1e-8));
         assert_eq!(account.charge(&some).unwrap_err().kind(), "BudgetExceeded");
@@ -328,9 +328,9 @@ fn a_reserved_filter_has_room_for_the_whole_budget_and_no_more() {
         }
         assert!(composed(&losses) <= DELTA * (1.0 + 1e-9));
     }
-    let (one, two) = (exact(1.0), exact(2.0));
-    assert!(AdaptiveAccount::reserving(&one, &exact(DELTA), &two, &exact(0.0)).is_err());
-    assert!(AdaptiveAccount::reserving(&one, &exact(DELTA), &one, &exact(0.5)).is_err());
+    let (unit, double) = (exact(1.0), exact(2.0));
+    assert!(AdaptiveAccount::reserving(&unit, &exact(DELTA), &double, &exact(0.0)).is_err());
+    assert!(AdaptiveAccount::reserving(&unit, &exact(DELTA), &unit, &exact(0.5)).is_err());
 }
 #[test]
 fn many_choices_share_rho_and_get_less_noise_than_by_mu() {
@@ -382,8 +382,8 @@ fn an_account_of_an_older_version_charges_choices_by_their_mu() {
     assert!(!json.to_string().contains("concentrated"));
     let room = older.room(&fraction(1), Kind::Choice).unwrap();
     assert_eq!(room.mu_squared, mu_squared_of_choices(&room.rho).unwrap());
-    let mut one = older.clone();
-    one.charge(&choice(&room.rho, &room.delta)).unwrap();
+    let mut later = older.clone();
+    later.charge(&choice(&room.rho, &room.delta)).unwrap();
     let more = room.rho.times(&exact(1.01));
     assert!(!older.admits(&choice(&more, &room.delta)));
     let fresh = account(None).room(&fraction(1), Kind::Choice).unwrap();

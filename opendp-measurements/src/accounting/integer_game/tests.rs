@@ -27,11 +27,11 @@ fn law(shift: &[usize], scale: f64, count: usize) -> Vec<f64> {
 /// Compute the delta of a shift by the definition of delta.
 fn exact(law: &[f64], square: usize, scale: f64, epsilon: f64) -> f64 {
     let middle = (law.len() / 2) as f64;
-    let of = |(i, mass): (usize, &f64)| {
+    let term = |(i, mass): (usize, &f64)| {
         let loss = (square as f64 + 2.0 * (i as f64 - middle)) / (2.0 * scale * scale);
         if epsilon < loss { -mass * (epsilon - loss).exp_m1() } else { 0.0 }
     };
-    law.iter().enumerate().map(of).sum()
+    law.iter().enumerate().map(term).sum()
 }
 
 #[test]
@@ -46,7 +46,7 @@ fn ten_vectors_of_a_small_scale_cost_what_their_exact_laws_cost() {
     ];
     for (square, shifts) in cases {
         let game = IntegerGame::new(square, 2.0, 10, 1e-6).unwrap();
-        let mut most = 0.0f64;
+        let mut largest = 0.0f64;
         for shift in shifts {
             let law = law(shift, 2.0, 10);
             let delta = |epsilon: f64| exact(&law, 10 * square as usize, 2.0, epsilon);
@@ -61,12 +61,15 @@ fn ten_vectors_of_a_small_scale_cost_what_their_exact_laws_cost() {
                 let middle = (low + high) / 2.0;
                 if delta(middle) <= 1e-6 { high = middle } else { low = middle }
             }
-            most = most.max(high);
+            largest = largest.max(high);
         }
         let found = game.epsilon(1e-6);
         // If all shifts have the same greatest common divisor, the adversary has only one choice.
         let share = if square == 5 { 1.001 } else { 1.002 };
-        assert!(most <= found * (1.0 + 1e-9) && found <= share * most, "{square}: {found} {most}");
+        assert!(
+            largest <= found * (1.0 + 1e-9) && found <= share * largest,
+            "{square}: {found} {largest}"
+        );
         assert!(game.delta(found) <= 1e-6 && 1e-6 < game.delta(found * (1.0 - 1e-9)));
     }
 }
@@ -87,12 +90,12 @@ fn two_releases_cost_what_the_best_choice_after_the_first_costs() {
             };
             law.iter().enumerate().map(value).sum()
         };
-        let most = laws.iter().map(|law| after(law, epsilon)).fold(0.0, f64::max);
+        let largest = laws.iter().map(|law| after(law, epsilon)).fold(0.0, f64::max);
         let bound = game.delta(epsilon);
-        assert!(most <= bound * (1.0 + 1e-9), "{epsilon}: {bound} {most}");
+        assert!(largest <= bound * (1.0 + 1e-9), "{epsilon}: {bound} {largest}");
         // The bound is exact at the total losses, which are multiples of a quarter.
         if (epsilon * 4.0).fract() == 0.0 {
-            assert!(bound <= most * (1.0 + 1e-6), "{epsilon}: {bound} {most}");
+            assert!(bound <= largest * (1.0 + 1e-6), "{epsilon}: {bound} {largest}");
         }
     }
 }
@@ -108,8 +111,8 @@ fn says_nothing_where_it_would_take_long_or_be_loose() {
 }
 #[test]
 fn ten_vectors_of_scale_2_in_an_account_cost_what_their_worst_choice_costs() {
-    let one = profile_of_discrete_gaussian_vector(2.0, 2.0).unwrap();
-    let all = PrivacyProfile::compose(&vec![one; 10]).unwrap();
+    let single = profile_of_discrete_gaussian_vector(2.0, 2.0).unwrap();
+    let all = PrivacyProfile::compose(&vec![single; 10]).unwrap();
     let found = all.epsilon(1e-6).unwrap();
     // The expected value is from an independent computation of the recursion. Without the recursion
     // the bound is 19.6015.

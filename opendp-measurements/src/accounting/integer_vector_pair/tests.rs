@@ -17,10 +17,10 @@ fn noise(scale: f64) -> Law {
     let total: f64 = (-reach..=reach).map(weight).sum();
     (-reach..=reach).map(|z| (z, weight(z) / total)).collect()
 }
-fn convolve(one: &Law, two: &Law) -> Law {
+fn convolve(first: &Law, second: &Law) -> Law {
     let mut sum = Law::new();
-    for (x, p) in one {
-        for (y, q) in two {
+    for (x, p) in first {
+        for (y, q) in second {
             *sum.entry(x + y).or_default() += p * q;
         }
     }
@@ -35,18 +35,18 @@ fn projected(shift: &[i64], scale: f64) -> Law {
 /// Compute delta of a shift at `epsilon`. At the integer `u` of its law, the loss is
 /// `(square + 2 u) / (2 scale^2)`.
 fn exact(law: &Law, square: i64, scale: f64, epsilon: f64) -> f64 {
-    let one = |(u, p): (&i64, &f64)| {
+    let term = |(u, p): (&i64, &f64)| {
         let loss = (square as f64 + 2.0 * *u as f64) / (2.0 * scale * scale);
         if epsilon < loss { -(epsilon - loss).exp_m1() * p } else { 0.0 }
     };
-    law.iter().map(one).sum()
+    law.iter().map(term).sum()
 }
 /// Return all shifts of a square, with their numbers in descending order.
-fn shifts(square: i64, most: i64) -> Vec<Vec<i64>> {
+fn shifts(square: i64, limit: i64) -> Vec<Vec<i64>> {
     if square == 0 {
         return vec![Vec::new()];
     }
-    let first = (1..=most.min(square.isqrt())).rev();
+    let first = (1..=limit.min(square.isqrt())).rev();
     first
         .flat_map(|k| {
             let rest = shifts(square - k * k, k);
@@ -90,10 +90,10 @@ fn every_single_shift_is_too_little_where_there_are_several() {
     assert_eq!(laws.len(), 2);
     // The two shifts have losses on two lattices. At a loss that is on both lattices, one shift is
     // worse. At a loss that is only on the finer lattice, the other shift is worse.
-    let at = |u: f64| (square as f64 + 2.0 * u) / (2.0 * scale * scale);
+    let loss_at = |u: f64| (square as f64 + 2.0 * u) / (2.0 * scale * scale);
     let worse = |u: f64| {
-        let [one, two] = [&laws[0], &laws[1]].map(|law| exact(law, square, scale, at(u)));
-        two < one
+        let [first, second] = [&laws[0], &laws[1]].map(|law| exact(law, square, scale, loss_at(u)));
+        second < first
     };
     assert!(!worse(4.0) && worse(5.0));
 }
@@ -114,8 +114,8 @@ fn releases_of_different_shifts_lose_no_more_than_is_found() {
 #[test]
 fn equal_releases_of_integers_are_joined_to_what_they_lose() {
     for (shift, scale, count) in [(1i64, 4.0, 30), (2, 3.0, 5), (3, 5.0, 4)] {
-        let one = projected(&[shift], scale);
-        let law = (1..count).fold(one.clone(), |law, _| convolve(&law, &one));
+        let single = projected(&[shift], scale);
+        let law = (1..count).fold(single.clone(), |law, _| convolve(&law, &single));
         let pair = DiscreteGaussianPair { sensitivity: shift as u32, scale };
         assert_eq!(pair.between(count).unwrap().times, 1);
         let account = Account::new().with(Arc::new(pair), count);
@@ -143,20 +143,23 @@ fn a_law_of_one_step_is_listed_to_the_last_digits() {
     let law = projected(&[1, 1], 3.0);
     for (loss, p, q) in &pair.listed().list {
         let u = ((2.0 * 9.0 * loss - 2.0) / 2.0).round() as i64;
-        let at = |u: i64| law.get(&u).copied().unwrap_or(0.0);
-        assert!((p - at(u)).abs() < 1e-13 + 1e-12 * p, "{loss}: {p} {}", at(u));
-        assert!((q - at(u + 2)).abs() < 1e-13 + 1e-12 * q);
+        let mass_at = |u: i64| law.get(&u).copied().unwrap_or(0.0);
+        assert!((p - mass_at(u)).abs() < 1e-13 + 1e-12 * p, "{loss}: {p} {}", mass_at(u));
+        assert!((q - mass_at(u + 2)).abs() < 1e-13 + 1e-12 * q);
     }
 }
 #[test]
 fn what_is_found_decreases_with_epsilon_and_grows_with_the_distance() {
-    for (one, two, scale) in [(2, 3, 4.0), (3, 4, 4.0), (8, 9, 12.0), (2, 3, 150.0)] {
-        let (less, more) = (profile(one, scale), profile(two, scale));
+    for (smaller, larger, scale) in [(2, 3, 4.0), (3, 4, 4.0), (8, 9, 12.0), (2, 3, 150.0)] {
+        let (less, more) = (profile(smaller, scale), profile(larger, scale));
         let mut before = 1.0;
         for step in 0..40 {
             let epsilon = f64::from(step) / 10.0;
             let delta = less.delta(epsilon).unwrap();
-            assert!(delta <= before && delta <= more.delta(epsilon).unwrap(), "{one} {epsilon}");
+            assert!(
+                delta <= before && delta <= more.delta(epsilon).unwrap(),
+                "{smaller} {epsilon}"
+            );
             before = delta;
         }
     }
@@ -180,8 +183,9 @@ fn vectors_at_distances_above_their_scale_compose_tightly() {
         let vector = profile_of_discrete_gaussian_vector(distance, scale).unwrap();
         let all = PrivacyProfile::compose(&vec![vector; count]).unwrap();
         // Only one number differs between the neighbours.
-        let one = DiscreteGaussianPair { sensitivity: distance as u32, scale };
-        let least = Account::new().with(Arc::new(one), count as u64).epsilon(1e-6).unwrap().lower;
+        let single = DiscreteGaussianPair { sensitivity: distance as u32, scale };
+        let least =
+            Account::new().with(Arc::new(single), count as u64).epsilon(1e-6).unwrap().lower;
         let found = all.epsilon(1e-6).unwrap();
         assert!(least <= found && found <= 1.001 * least, "{distance} {scale}: {found} {least}");
     }

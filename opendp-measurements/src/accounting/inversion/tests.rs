@@ -93,8 +93,8 @@ fn transforms_are_those_of_the_definition() {
             let (log, error) = tilted.log();
             assert!((log - whole.re.ln()).abs() < 1e-6, "{pair:?} {tilt}: {log}");
             assert!(error < 1e-11);
-            let one = tilted.wave(0.0);
-            assert!((one.re - 1.0).abs() <= one.error && one.im.abs() <= one.error);
+            let start = tilted.wave(0.0);
+            assert!((start.re - 1.0).abs() <= start.error && start.im.abs() <= start.error);
             for frequency in [0.01, 0.5, 3.0, 11.0, highest] {
                 let exact = by_definition(&*pair, Complex::new(tilt, frequency)) / whole;
                 let exact = exact * Complex::new(0.0, -frequency * tilted.centre()).exp();
@@ -117,24 +117,24 @@ fn sums_of_different_steps_agree() {
     for (mu, rate) in [(1.0, 0.01), (0.1, 0.3), (3.0, 0.001), (2.5, 0.999)] {
         for removed in [true, false] {
             for tilt in [0.0, 0.7, 6.0] {
-                let at = |highest| sampled(mu, rate, removed).tilted(tilt, highest).unwrap();
-                let (one, two, short) = (at(5.0), at(80.0), at(0.0));
-                let gap = (one.log().0 - two.log().0).abs();
-                assert!(gap <= one.log().1 + two.log().1, "{mu} {rate} {tilt}: {gap}");
-                let turn = Complex::new(0.0, -5.0 * (two.centre() - one.centre())).exp();
+                let tilted_to = |highest| sampled(mu, rate, removed).tilted(tilt, highest).unwrap();
+                let (narrow, wide, short) = (tilted_to(5.0), tilted_to(80.0), tilted_to(0.0));
+                let gap = (narrow.log().0 - wide.log().0).abs();
+                assert!(gap <= narrow.log().1 + wide.log().1, "{mu} {rate} {tilt}: {gap}");
+                let turn = Complex::new(0.0, -5.0 * (wide.centre() - narrow.centre())).exp();
                 let value = |tilted: &dyn Tilted| {
                     let wave = tilted.wave(5.0);
                     Complex::new(wave.re, wave.im)
                 };
-                let gap = (value(&*one) - value(&*two) / turn).norm_sqr().sqrt();
+                let gap = (value(&*narrow) - value(&*wide) / turn).norm_sqr().sqrt();
                 assert!(gap < 2e-14, "{mu} {rate} {tilt}: {gap}");
-                assert!(gap <= one.wave(5.0).error + two.wave(5.0).error);
+                assert!(gap <= narrow.wave(5.0).error + wide.wave(5.0).error);
                 // The control: waves at frequencies too high for the step are often wrong.
                 let high = |tilted: &dyn Tilted| {
                     let wave = tilted.wave(80.0);
                     Complex::new(wave.re, wave.im).norm_sqr().sqrt()
                 };
-                wrong += i32::from((high(&*short) - high(&*two)).abs() > 1e-9);
+                wrong += i32::from((high(&*short) - high(&*wide)).abs() > 1e-9);
             }
         }
     }
@@ -173,20 +173,21 @@ fn envelopes_are_above_all_higher_waves() {
 fn encloses_what_grids_enclose() {
     let check = |parts: &[(Arc<dyn DominatingPair>, u64)], epsilon: f64| {
         let account = |hide: bool| {
-            let one = |account: Account, (pair, count): &(Arc<dyn DominatingPair>, u64)| match hide
+            let add = |account: Account, (pair, count): &(Arc<dyn DominatingPair>, u64)| match hide
             {
                 true => account.with(Arc::new(OnGrid(pair.clone())), *count),
                 false => account.with(pair.clone(), *count),
             };
-            parts.iter().fold(Account::new().tolerating(1e-3), one)
+            parts.iter().fold(Account::new().tolerating(1e-3), add)
         };
         assert!(Inversion::of(parts, Target::Epsilon(epsilon), 1e-3, MOST).is_some(), "{parts:?}");
         let (waves, grid) =
             (account(false).delta(epsilon).unwrap(), account(true).delta(epsilon).unwrap());
         assert!(grid.lower <= waves.lower && waves.upper <= grid.upper, "{waves:?} {grid:?}");
         assert!(waves.upper <= waves.lower * (1.0 + 1e-4), "{parts:?} {waves:?}");
-        let (one, two) = (account(false).epsilon(waves.upper).unwrap(), epsilon);
-        assert!(one.lower <= two && two <= one.upper + 1e-5 * (1.0 + two), "{one:?} {two}");
+        let found = account(false).epsilon(waves.upper).unwrap();
+        let upper = found.upper + 1e-5 * (1.0 + epsilon);
+        assert!(found.lower <= epsilon && epsilon <= upper, "{found:?} {epsilon}");
         // The control: delta at a slightly larger epsilon is outside the interval.
         let other = account(false).delta(epsilon * 1.02 + 0.02).unwrap();
         assert!(other.upper < waves.lower, "{other:?} {waves:?}");
@@ -233,9 +234,9 @@ fn normal_losses_are_enclosed_to_many_digits() {
 #[test]
 fn says_nothing_where_waves_do_not_fade() {
     // One release of Laplace noise has two atoms. The waves of atoms do not decay.
-    let one: (Arc<dyn DominatingPair>, u64) = (Arc::new(LaplacePair { epsilon: 1.0 }), 1);
-    assert!(Inversion::of(std::slice::from_ref(&one), Target::Epsilon(0.5), 1e-4, MOST).is_none());
-    let many = (one.0, 2000);
+    let pair: (Arc<dyn DominatingPair>, u64) = (Arc::new(LaplacePair { epsilon: 1.0 }), 1);
+    assert!(Inversion::of(std::slice::from_ref(&pair), Target::Epsilon(0.5), 1e-4, MOST).is_none());
+    let many = (pair.0, 2000);
     assert!(Inversion::of(&[many], Target::Epsilon(1000.0), 1e-4, MOST).is_some());
     let atoms: (Arc<dyn DominatingPair>, u64) =
         (Arc::new(OnGrid(Arc::new(LaplacePair { epsilon: 1.0 }))), 2000);
@@ -280,9 +281,9 @@ fn a_smoothed_sum_is_a_bound_within_a_tenth_of_a_percent() {
         for delta in [1e-3, 1e-6, 1e-10] {
             let exact = account.epsilon(delta).unwrap();
             let sum = Inversion::smoothed(&parts, Target::Delta(delta), 1e-4).unwrap();
-            let at = |epsilon: f64| sum.delta_above(epsilon);
-            assert!(delta <= at(exact.lower * (1.0 - 1e-9)), "{delta} {exact:?}");
-            assert!(at(exact.upper * 1.001) <= delta, "{delta} {exact:?}");
+            let delta_at = |epsilon: f64| sum.delta_above(epsilon);
+            assert!(delta <= delta_at(exact.lower * (1.0 - 1e-9)), "{delta} {exact:?}");
+            assert!(delta_at(exact.upper * 1.001) <= delta, "{delta} {exact:?}");
         }
     }
 }
@@ -325,24 +326,24 @@ fn many_different_samples_are_bounded_within_a_tenth_of_a_percent() {
         let laplace = |i: usize| -> Arc<dyn DominatingPair> {
             Arc::new(sampled_laplace(1.0, 0.02 + 0.03 * i as f64, removed))
         };
-        let of = |pair: &dyn Fn(usize) -> Arc<dyn DominatingPair>| (0..4).map(pair).collect();
-        let kinds: [Vec<Arc<dyn DominatingPair>>; 2] = [of(&gaussian), of(&laplace)];
+        let four_of = |pair: &dyn Fn(usize) -> Arc<dyn DominatingPair>| (0..4).map(pair).collect();
+        let kinds: [Vec<Arc<dyn DominatingPair>>; 2] = [four_of(&gaussian), four_of(&laplace)];
         for kinds in kinds {
             // The account composes four kinds on a grid. In `parts`, each release is a separate
             // part.
-            let one = |all: Account, pair: &Arc<dyn DominatingPair>| {
+            let joined = |all: Account, pair: &Arc<dyn DominatingPair>| {
                 all.with(Arc::new(OneWay(Arc::new(OnGrid(pair.clone())))), 25)
             };
-            let account = kinds.iter().fold(Account::new(), one);
+            let account = kinds.iter().fold(Account::new(), joined);
             let parts: Vec<_> = (0..100).map(|i| (kinds[i % 4].clone(), 1)).collect();
             for delta in [1e-4, 1e-7] {
                 let exact = account.epsilon(delta).unwrap();
                 let sum = Inversion::smoothed(&parts, Target::Delta(delta), 1e-4);
                 let sum = sum.unwrap_or_else(|| panic!("{delta} {kinds:?}"));
-                let at = |epsilon: f64| sum.delta_above(epsilon);
+                let delta_at = |epsilon: f64| sum.delta_above(epsilon);
                 assert!(0 < sum.work.1);
-                assert!(delta <= at(exact.lower * (1.0 - 1e-9)), "{delta} {exact:?}");
-                assert!(at(exact.upper * 1.001) <= delta, "{delta} {exact:?}");
+                assert!(delta <= delta_at(exact.lower * (1.0 - 1e-9)), "{delta} {exact:?}");
+                assert!(delta_at(exact.upper * 1.001) <= delta, "{delta} {exact:?}");
             }
         }
     }
@@ -374,8 +375,8 @@ fn a_high_tilt_of_an_added_record_takes_few_terms() {
 #[test]
 fn a_sum_of_curves_counts_what_they_reveal() {
     let revealing = |i: usize| {
-        let most = 0.1 + 0.001 * i as f64;
-        let delta = move |e: f64| if e < most { 1e-8 - ((e - most) / 2.0).exp_m1() } else { 1e-8 };
+        let loss = 0.1 + 0.001 * i as f64;
+        let delta = move |e: f64| if e < loss { 1e-8 - ((e - loss) / 2.0).exp_m1() } else { 1e-8 };
         Arc::new(CurvePair::new(1.0, delta)) as Arc<dyn DominatingPair>
     };
     let parts: Vec<_> = (0..80).map(|i| (revealing(i), 1)).collect();

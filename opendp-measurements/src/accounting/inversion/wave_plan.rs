@@ -61,8 +61,8 @@ fn saddle(parts: &[PairCount], target: Target) -> Option<Sum> {
         }
         tilt = match high {
             Some((end, _)) if end - low.0 <= 0.03 * end || end <= 1e-6 => return Some(found),
-            Some((end, most)) => {
-                let share = ((goal - low.1) / (most - low.1)).clamp(0.05, 0.95);
+            Some((end, above)) => {
+                let share = ((goal - low.1) / (above - low.1)).clamp(0.05, 0.95);
                 low.0 + share * (end - low.0)
             }
             None => low.0 * ((goal - least) / (now - least)).clamp(1.25, 4.0),
@@ -86,12 +86,12 @@ pub(super) struct WavePlan {
 
 impl WavePlan {
     /// Choose the tilt, the spacing and the number of frequencies for a target. Return `None` if
-    /// more than `most` frequencies are needed.
+    /// more than `limit` frequencies are needed.
     pub(super) fn of(
         parts: &[PairCount],
         target: Target,
         tolerance: f64,
-        most: usize,
+        limit: usize,
     ) -> Option<WavePlan> {
         let saddle = saddle(parts, target)?;
         let expected = match target {
@@ -137,7 +137,7 @@ impl WavePlan {
         // Keep only the leading bits of the spacing, so that multiples of the spacing are exact.
         let spacing = f64::from_bits((std::f64::consts::TAU / length).to_bits() & !0xfff);
         let goal = length * exp(-needed);
-        let many = fewest(most, |n| omitted(&sum.all, n, spacing) < goal)?;
+        let many = fewest(limit, |n| omitted(&sum.all, n, spacing) < goal)?;
         let kernel = (tilt * (tilt + 1.0)).min(1.0);
         let negligible = 1e-3 * goal * kernel / many as f64;
         Some(WavePlan { tilt, expected, spacing, many, negligible, others: [lower, upper] })
@@ -145,12 +145,12 @@ impl WavePlan {
 }
 
 /// Find the smallest number of at least 5 that satisfies a condition. All larger numbers must also
-/// satisfy the condition. Return `None` if no such number is found up to about `most`.
-fn fewest(most: usize, holds: impl Fn(usize) -> bool) -> Option<usize> {
+/// satisfy the condition. Return `None` if no such number is found up to about `limit`.
+fn fewest(limit: usize, holds: impl Fn(usize) -> bool) -> Option<usize> {
     let mut many = 8;
     while !holds(many) {
         many *= 2;
-        if many > most {
+        if many > limit {
             return None;
         }
     }

@@ -37,14 +37,14 @@ pub(super) struct Estimate {
 impl Coarse {
     fn new(parts: &[PairCount], ranges: Vec<(f64, f64)>) -> Coarse {
         let buckets = (BUCKETS.1 / parts.len() as f64).clamp(256.0, BUCKETS.0);
-        let one = |((pair, count), (low, high)): (&PairCount, &(f64, f64))| {
+        let coarsened = |((pair, count), (low, high)): (&PairCount, &(f64, f64))| {
             let finest = (reach((*low, *high)) / FINEST).max(1e-12);
             let step = ((high - low) / buckets).max(finest);
             let grid = Grid::covering(step, *low, high + step);
             let buckets = pair.buckets(&grid);
             ((DiscreteLoss::above(&buckets, &grid), *count), buckets.below)
         };
-        let (losses, below) = each(parts.iter().zip(&ranges), one).into_iter().unzip();
+        let (losses, below) = each(parts.iter().zip(&ranges), coarsened).into_iter().unzip();
         Coarse { losses, below, ranges }
     }
     /// Put the losses on grids that are fine where the losses matter, and estimate the result.
@@ -123,7 +123,7 @@ impl Coarse {
     /// tilted sum is this epsilon. For a delta, it is the tilt at which the estimate of delta is
     /// this delta.
     fn estimate(&self, target: Target) -> Estimate {
-        let at = |tilt: f64| {
+        let state_at = |tilt: f64| {
             let (log, mean, variance) = self.cumulants(tilt);
             let delta = log - tilt * mean - saddle_point(tilt, variance);
             Estimate { tilt, centre: mean, variance, delta: exp(delta.clamp(-690.0, 0.0)) }
@@ -132,9 +132,9 @@ impl Coarse {
             Target::Epsilon(epsilon) => found.centre >= epsilon,
             Target::Delta(delta) => found.delta <= delta.max(1e-290),
         };
-        let (_, most) = self.ends();
+        let (_, highest) = self.ends();
         let mut high = 1.0;
-        let mut found = at(0.0);
+        let mut found = state_at(0.0);
         if enough(&found) {
             return found;
         }
@@ -142,10 +142,10 @@ impl Coarse {
         let finest = self.losses.iter().map(|(loss, _)| loss.step).fold(f64::INFINITY, f64::min);
         let steepest = 1e7 / self.ranges.iter().map(|range| reach(*range)).fold(1e-12, f64::max);
         loop {
-            found = at(high);
+            found = state_at(high);
             // If the second condition holds, the tilted sum is concentrated at the largest loss. If
             // the third condition holds, a larger tilt has a large rounding error.
-            if enough(&found) || most - found.centre < 1e-3 * finest || steepest <= high {
+            if enough(&found) || highest - found.centre < 1e-3 * finest || steepest <= high {
                 break;
             }
             low = high;
@@ -153,7 +153,7 @@ impl Coarse {
         }
         for _ in 0..7 {
             let middle = (low + high) / 2.0;
-            found = at(middle);
+            found = state_at(middle);
             if enough(&found) { high = middle } else { low = middle }
         }
         found

@@ -32,10 +32,10 @@ impl ReplacedPair {
             let mut left = f64::INFINITY;
             for _ in 0..100 {
                 let exponent = other * y - other * other / 2.0;
-                let most = exponent.max(0.0);
-                let (one, two) = (b * exp(-most), exp(exponent - most));
-                let f = added * y - added * added / 2.0 - x - most - ln(one + two);
-                y = (y - f / (added - other * two / (one + two))).max(before);
+                let larger = exponent.max(0.0);
+                let (first, second) = (b * exp(-larger), exp(exponent - larger));
+                let f = added * y - added * added / 2.0 - x - larger - ln(first + second);
+                y = (y - f / (added - other * second / (first + second))).max(before);
                 left = f * f * curved;
                 if left <= U * (1.0 + x) {
                     break;
@@ -69,7 +69,7 @@ impl ReplacedPair {
             }
         }
         let last = outputs.last().copied().unwrap_or(LIMIT + added);
-        let tail = |at: f64| upper_tail(last - at);
+        let tail = |shift: f64| upper_tail(last - shift);
         mirror.piece(count, mixed(tail(0.0), tail(added)), mixed(tail(0.0), tail(other)));
         mirror.buckets.above += 1e-300;
         mirror.buckets.below += 1e-300;
@@ -134,23 +134,23 @@ impl ReplacedPair {
         let reach = (LIMIT * scale).ceil() as i64 + 1;
         let weights: Vec<f64> = (0..=reach).map(|z| weight(z as f64)).collect();
         let total = 2.0 * sum(&weights) - 1.0;
-        let at = |z: f64| weight(z) / total;
+        let mass_at = |z: f64| weight(z) / total;
         let middle = added - self.replaced / 2.0;
         let whole = middle.floor();
         let mut y = whole + 1.0;
         while y <= reach as f64 + added {
-            let without = (1.0 - rate) * at(y);
+            let without = (1.0 - rate) * mass_at(y);
             mirror.atom(
                 self.loss_at(y),
-                without + rate * at(y - added),
-                without + rate * at(y - other),
+                without + rate * mass_at(y - added),
+                without + rate * mass_at(y - other),
             );
             y += 1.0;
         }
         mirror.buckets.above += 1e-290;
         mirror.buckets.below += 1e-290;
         let within = 2.0 * sum(&weights[..=(whole as usize).min(weights.len() - 1)]) - 1.0;
-        let tie = if middle == whole { at(self.replaced / 2.0) } else { 0.0 };
+        let tie = if middle == whole { mass_at(self.replaced / 2.0) } else { 0.0 };
         mirror.rest((1.0 - rate) * within / total + rate * tie);
     }
 }

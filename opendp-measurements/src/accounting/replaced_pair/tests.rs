@@ -11,7 +11,7 @@ const EPSILONS: [f64; 5] = [0.0, 0.1, 0.4, 1.0, 2.5];
 /// A bound on the error of plain integration.
 const SLACK: f64 = 2e-5;
 
-fn of(pair: impl DominatingPair + 'static, count: u64) -> Account {
+fn account_of(pair: impl DominatingPair + 'static, count: u64) -> Account {
     Account::new().with(Arc::new(pair), count)
 }
 /// Return the normal density `1 / (sqrt(2 pi) scale) e^(-y^2 / (2 scale^2))`.
@@ -35,9 +35,9 @@ fn discrete_normal(scale: f64) -> impl Fn(f64) -> f64 {
 fn release(noise: &impl Fn(f64) -> f64, records: &[f64], rate: f64, y: f64) -> f64 {
     match records {
         [] => noise(y),
-        [one, rest @ ..] => {
+        [first, rest @ ..] => {
             (1.0 - rate) * release(noise, rest, rate, y)
-                + rate * release(noise, rest, rate, y - one)
+                + rate * release(noise, rest, rate, y - first)
         }
     }
 }
@@ -59,18 +59,18 @@ fn worst(noise: &impl Fn(f64) -> f64, records: &[f64], rate: f64, step: f64) -> 
     let mut worst = [0.0f64; 5];
     let outputs = (-24.0 / step) as i64..=(24.0 / step) as i64;
     for others in OTHERS {
-        for (i, one) in records.iter().enumerate() {
-            for (j, two) in records.iter().enumerate() {
+        for (i, first) in records.iter().enumerate() {
+            for (j, second) in records.iter().enumerate() {
                 if i == j {
                     continue;
                 }
-                let at = |record: f64, y: f64| {
+                let mass_at = |record: f64, y: f64| {
                     release(noise, &[&[record], others].concat(), rate, y) * step
                 };
                 let outputs = outputs.clone().map(|k| k as f64 * step);
-                let found = divergences(outputs.map(|y| (at(*one, y), at(*two, y))));
-                for (most, found) in worst.iter_mut().zip(found) {
-                    *most = most.max(found);
+                let found = divergences(outputs.map(|y| (mass_at(*first, y), mass_at(*second, y))));
+                for (largest, found) in worst.iter_mut().zip(found) {
+                    *largest = largest.max(found);
                 }
             }
         }
@@ -198,14 +198,15 @@ fn two_releases_compose_to_what_integration_finds() {
     let outputs: Vec<(f64, f64)> = (-300..=300)
         .map(|k| {
             let y = f64::from(k) * step;
-            let at = |record: f64| release(&noise, &[record], rate, y) * step;
-            (at(1.0), at(-1.0))
+            let mass_at = |record: f64| release(&noise, &[record], rate, y) * step;
+            (mass_at(1.0), mass_at(-1.0))
         })
         .collect();
-    let both =
-        outputs.iter().flat_map(|one| outputs.iter().map(|two| (one.0 * two.0, one.1 * two.1)));
+    let both = outputs
+        .iter()
+        .flat_map(|first| outputs.iter().map(|second| (first.0 * second.0, first.1 * second.1)));
     let exact = divergences(both);
-    let account = of(ReplacedPair::poisson_gaussian(1.25, 2.5, rate).unwrap(), 2);
+    let account = account_of(ReplacedPair::poisson_gaussian(1.25, 2.5, rate).unwrap(), 2);
     for (epsilon, exact) in EPSILONS.into_iter().zip(exact) {
         let found = account.delta(epsilon).unwrap();
         assert!(found.lower - SLACK <= exact && exact <= found.upper + SLACK, "{found:?} {exact}");
@@ -214,13 +215,13 @@ fn two_releases_compose_to_what_integration_finds() {
 #[test]
 fn is_never_above_advanced_joint_convexity() {
     for (added, replaced, rate) in [(1.0, 2.0, 0.1), (0.5, 0.7, 0.01), (2.0, 2.0, 0.5)] {
-        let account = of(ReplacedPair::poisson_gaussian(added, replaced, rate).unwrap(), 1);
+        let account = account_of(ReplacedPair::poisson_gaussian(added, replaced, rate).unwrap(), 1);
         for epsilon in EPSILONS {
             let alpha = epsilon.exp();
             let unsampled = 1.0 + (alpha - 1.0) / rate;
             let share = alpha / unsampled;
-            let at = |mu| gaussian_delta(mu, unsampled.ln()).unwrap().upper;
-            let convex = rate * ((1.0 - share) * at(added) + share * at(replaced));
+            let delta_at = |mu| gaussian_delta(mu, unsampled.ln()).unwrap().upper;
+            let convex = rate * ((1.0 - share) * delta_at(added) + share * delta_at(replaced));
             let found = account.delta(epsilon).unwrap();
             assert!(found.lower <= convex + 1e-15, "{found:?} {convex}");
         }

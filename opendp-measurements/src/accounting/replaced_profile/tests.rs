@@ -9,10 +9,10 @@ type Profile = fn(f64, f64) -> Result<PrivacyProfile>;
 /// Compute the divergence of the release with a record at 1 from the release with a record at -1,
 /// by summation. The data contain no other records.
 fn exact(density: impl Fn(f64) -> f64, step: f64, rate: f64, epsilon: f64) -> f64 {
-    let at = |record: f64, y: f64| (1.0 - rate) * density(y) + rate * density(y - record);
+    let density_at = |record: f64, y: f64| (1.0 - rate) * density(y) + rate * density(y - record);
     let outputs = (-60.0 / step) as i64..=(60.0 / step) as i64;
     let each = outputs.map(|k| k as f64 * step);
-    each.map(|y| (at(1.0, y) - epsilon.exp() * at(-1.0, y)).max(0.0) * step).sum()
+    each.map(|y| (density_at(1.0, y) - epsilon.exp() * density_at(-1.0, y)).max(0.0) * step).sum()
 }
 
 #[test]
@@ -53,9 +53,9 @@ fn the_curve_is_the_divergence_of_two_samples() {
 fn a_pure_release_is_bounded_at_its_largest_loss() {
     let profile = |distance| profile_of_laplace(distance, 1.0).unwrap();
     let sampled = profile_of_replaced_sample(&profile(1.0), &profile(2.0), 0.1).unwrap();
-    let most = ((0.9 + 0.1 * 1_f64.exp()) / (0.9 + 0.1 * (-1_f64).exp())).ln();
-    assert_eq!(sampled.delta(most * (1.0 + 1e-10)), Ok(0.0));
-    assert!(sampled.delta(most * 0.99).unwrap() > 0.0);
+    let largest = ((0.9 + 0.1 * 1_f64.exp()) / (0.9 + 0.1 * (-1_f64).exp())).ln();
+    assert_eq!(sampled.delta(largest * (1.0 + 1e-10)), Ok(0.0));
+    assert!(sampled.delta(largest * 0.99).unwrap() > 0.0);
 }
 #[test]
 fn what_is_known_by_its_curve_alone_is_bounded_as_well() {
@@ -64,62 +64,68 @@ fn what_is_known_by_its_curve_alone_is_bounded_as_well() {
     let (truth, rate) = (0.6_f64, 0.2);
     let lie = (1.0 - truth) / 2.0;
     let loss = (truth / lie).ln() * (1.0 + 1e-12);
-    let at = |answer: usize, told: usize| if answer == told { truth } else { lie };
-    let mixed = |record: usize| move |y: usize| (1.0 - rate) * at(0, y) + rate * at(record, y);
+    let chance = |answer: usize, told: usize| if answer == told { truth } else { lie };
+    let mixed =
+        |record: usize| move |y: usize| (1.0 - rate) * chance(0, y) + rate * chance(record, y);
     let outputs: Vec<(f64, f64)> = (0..3).map(|y| (mixed(1)(y), mixed(2)(y))).collect();
     let both: Vec<(f64, f64)> = outputs
         .iter()
-        .flat_map(|one| outputs.iter().map(|two| (one.0 * two.0, one.1 * two.1)))
+        .flat_map(|first| outputs.iter().map(|second| (first.0 * second.0, first.1 * second.1)))
         .collect();
     let divergence = |outputs: &[(f64, f64)], epsilon: f64| -> f64 {
         outputs.iter().map(|(p, q)| (p - epsilon.exp() * q).max(0.0)).sum()
     };
     let private = |epsilon| profile_of_private(epsilon, 0.0).unwrap();
     for replaced in [loss, 2.0 * loss] {
-        let of = |rate| {
-            let one = profile_of_replaced_sample(&private(loss), &private(replaced), rate).unwrap();
-            [one.clone(), PrivacyProfile::compose(&[one.clone(), one]).unwrap()]
+        let profiles = |rate| {
+            let single =
+                profile_of_replaced_sample(&private(loss), &private(replaced), rate).unwrap();
+            [single.clone(), PrivacyProfile::compose(&[single.clone(), single]).unwrap()]
         };
-        let ([one, two], [less, _]) = (of(rate), of(rate / 2.0));
+        let ([single, double], [less, _]) = (profiles(rate), profiles(rate / 2.0));
         for epsilon in [0.0, 0.05, 0.1, 0.2, 0.4] {
             let exact = divergence(&outputs, epsilon);
-            assert!(exact <= one.delta(epsilon).unwrap() + 1e-15);
+            assert!(exact <= single.delta(epsilon).unwrap() + 1e-15);
             let found = less.delta(epsilon).unwrap() < exact;
             assert!(found || exact == 0.0 || loss < replaced, "{epsilon}");
-            assert!(divergence(&both, epsilon) <= two.delta(epsilon).unwrap() + 1e-15);
+            assert!(divergence(&both, epsilon) <= double.delta(epsilon).unwrap() + 1e-15);
             // The bound from two different losses is at most the bound from the larger loss alone.
             let mixture = profile_of_mixture(&private(replaced), rate).unwrap();
-            assert!(one.delta(epsilon).unwrap() <= mixture.delta(epsilon).unwrap() + 1e-15);
+            assert!(single.delta(epsilon).unwrap() <= mixture.delta(epsilon).unwrap() + 1e-15);
         }
     }
 }
 #[test]
 fn several_gaussian_releases_of_one_sample_are_as_one() {
-    let of = |distance: f64| profile_of_gaussian(distance, 1.0).unwrap();
-    let composed =
-        |distance: f64| PrivacyProfile::compose(&[of(0.6 * distance), of(0.8 * distance)]).unwrap();
-    let one = profile_of_replaced_sample(&of(1.0), &of(2.0), 0.1).unwrap();
-    let two = profile_of_replaced_sample(&composed(1.0), &composed(2.0), 0.1).unwrap();
-    let (one, two) = (vec![one; 20], vec![two; 20]);
-    let [one, two] = [one, two].map(|all| PrivacyProfile::compose(&all).unwrap());
-    let (one, two) = (one.epsilon(1e-5).unwrap(), two.epsilon(1e-5).unwrap());
-    assert!((one - two).abs() < 1e-6 * one, "{one} {two}");
+    let shifted = |distance: f64| profile_of_gaussian(distance, 1.0).unwrap();
+    let composed = |distance: f64| {
+        PrivacyProfile::compose(&[shifted(0.6 * distance), shifted(0.8 * distance)]).unwrap()
+    };
+    let first = profile_of_replaced_sample(&shifted(1.0), &shifted(2.0), 0.1).unwrap();
+    let second = profile_of_replaced_sample(&composed(1.0), &composed(2.0), 0.1).unwrap();
+    let (first, second) = (vec![first; 20], vec![second; 20]);
+    let [first, second] = [first, second].map(|all| PrivacyProfile::compose(&all).unwrap());
+    let (first, second) = (first.epsilon(1e-5).unwrap(), second.epsilon(1e-5).unwrap());
+    assert!((first - second).abs() < 1e-6 * first, "{first} {second}");
     let added = profile_of_poisson_sample(&composed(1.0), 0.1).unwrap();
     let added = PrivacyProfile::compose(&vec![added; 20]).unwrap().epsilon(1e-5).unwrap();
-    assert!(added < 0.8 * two, "{added} {two}");
+    assert!(added < 0.8 * second, "{added} {second}");
 }
 #[test]
 fn whole_data_and_no_data_cost_what_they_do() {
-    let of = |distance: f64| profile_of_gaussian(distance, 1.0).unwrap();
-    let whole = profile_of_replaced_sample(&of(1.0), &of(2.0), 1.0).unwrap();
-    assert_eq!(whole.delta(0.5), of(2.0).delta(0.5));
+    let shifted = |distance: f64| profile_of_gaussian(distance, 1.0).unwrap();
+    let whole = profile_of_replaced_sample(&shifted(1.0), &shifted(2.0), 1.0).unwrap();
+    assert_eq!(whole.delta(0.5), shifted(2.0).delta(0.5));
     for (added, replaced) in [(0.0, 0.0), (1.0, 0.0), (0.0, 1.0)] {
-        let nothing = profile_of_replaced_sample(&of(added), &of(replaced), 0.5).unwrap();
+        let nothing = profile_of_replaced_sample(&shifted(added), &shifted(replaced), 0.5).unwrap();
         assert_eq!(nothing.delta(0.0), Ok(0.0));
     }
     // Check distances for which no pair exists, and epsilons whose exponential is not finite.
-    let tiny = profile_of_replaced_sample(&of(1e-10), &of(2e-10), 0.5).unwrap();
+    let tiny = profile_of_replaced_sample(&shifted(1e-10), &shifted(2e-10), 0.5).unwrap();
     assert!(tiny.delta(0.0).unwrap() < 1e-10);
-    let one = profile_of_replaced_sample(&of(1.0), &of(2.0), 0.5).unwrap();
-    assert_eq!([1e3, f64::INFINITY].map(|epsilon| one.delta(epsilon).unwrap() < 1e-300), [true; 2]);
+    let half = profile_of_replaced_sample(&shifted(1.0), &shifted(2.0), 0.5).unwrap();
+    assert_eq!(
+        [1e3, f64::INFINITY].map(|epsilon| half.delta(epsilon).unwrap() < 1e-300),
+        [true; 2]
+    );
 }

@@ -105,14 +105,14 @@ fn fitted_shares_are_the_largest_that_an_independent_composition_admits() {
     ];
     for (delta, shapes) in mixtures {
         let account = fitting(delta, &shapes);
-        let most: f64 = delta.parse().unwrap();
+        let limit: f64 = delta.parse().unwrap();
         let lower = independent(account.shares(), 1.0, (false, false));
-        assert!(lower <= most, "{shapes:?}: {lower}");
+        assert!(lower <= limit, "{shapes:?}: {lower}");
         let upper = independent(account.shares(), 1.0, (true, true));
-        assert!(most * 0.97 < upper, "{shapes:?}: {upper}");
+        assert!(limit * 0.97 < upper, "{shapes:?}: {upper}");
         // The control: shares that are larger by a twentieth exceed the budget, and are refused.
         let larger: Vec<_> = account.shares().iter().map(|share| share.times(1.05)).collect();
-        assert!(most < independent(&larger, 1.0, (false, true)), "{shapes:?}");
+        assert!(limit < independent(&larger, 1.0, (false, true)), "{shapes:?}");
         let refused = SharedAccount::new(&exact("1"), &exact(delta), &larger).unwrap_err();
         assert_eq!(refused.kind(), "BudgetExceeded");
     }
@@ -167,16 +167,16 @@ fn questions_that_depend_on_answers_stay_within_the_product_of_the_shares() {
             let pick = |step: u32| f64::from(code >> (3 * step) & 7) / 8.0;
             let adversary = |answers: &[bool]| {
                 let first = code & 1 == 0;
-                let (one, two) = if first { (range, other) } else { (other, range) };
+                let (here, there) = if first { (range, other) } else { (other, range) };
                 match answers {
-                    [] => Some(choice(one, one * (pick(0) + 0.06))),
-                    [false] => Some(choice(two, two * (pick(1) + 0.06))),
+                    [] => Some(choice(here, here * (pick(0) + 0.06))),
+                    [false] => Some(choice(there, there * (pick(1) + 0.06))),
                     [false, x] => Some(response(if *x { pure } else { -pure })),
                     [true] => Some(response(pure)),
-                    [true, false] => Some(choice(two, two * (pick(2) + 0.06))),
+                    [true, false] => Some(choice(there, there * (pick(2) + 0.06))),
                     // After these answers, the adversary stops early, or asks one more question.
                     [true, true] if code >> 11 == 0 => None,
-                    [true, true] => Some(choice(two, two * (pick(3) + 0.06))),
+                    [true, true] => Some(choice(there, there * (pick(3) + 0.06))),
                     _ => None,
                 }
             };
@@ -262,7 +262,8 @@ fn a_pair_dominates_another_only_if_its_profile_is_nowhere_lower() {
 
 #[test]
 fn shares_of_choices_and_of_numbers_get_less_noise_than_filters_give() {
-    let tenth = |of: usize| Share::Fraction(exact("1").over(&Exact::from_f64(of as f64).unwrap()));
+    let tenth =
+        |parts: usize| Share::Fraction(exact("1").over(&Exact::from_f64(parts as f64).unwrap()));
     for (count, gain) in [(16, 1.02), (100, 1.02)] {
         let account = fitting("1e-6", &vec![choices(1.0, 1); count]);
         let SharePair::Choices { range, .. } = account.shares()[0] else { panic!() };
@@ -297,23 +298,23 @@ fn a_share_is_used_once_and_an_account_continues_where_it_stopped() {
     let mut account = fitting("1e-6", &[laplace(1.0), gaussian(1.0), choices(2.0, 1)]);
     assert_eq!(account.left().unwrap(), (exact("1"), exact("1e-6")));
     assert!(account.spent().unwrap().0.is_zero());
-    let [one, two, three] = account.shares() else { panic!() };
-    let (one, two, three) = (*one, *two, *three);
-    account.charge(1, &two).unwrap();
+    let [first, second, third] = account.shares() else { panic!() };
+    let (first, second, third) = (*first, *second, *third);
+    account.charge(1, &second).unwrap();
     assert_eq!(account.next_share(), Some(0));
-    assert!(account.charge(1, &two).unwrap_err().to_string().contains("used before"));
+    assert!(account.charge(1, &second).unwrap_err().to_string().contains("used before"));
     // Another kind of noise has another distribution of its loss.
     let before = account.clone();
     assert_eq!(account.charge(0, &gaussian(1e-3)).unwrap_err().kind(), "BudgetExceeded");
-    assert_eq!(account.charge(7, &one).unwrap_err().kind(), "BudgetExceeded");
+    assert_eq!(account.charge(7, &first).unwrap_err().kind(), "BudgetExceeded");
     assert_eq!(account.charge(0, &laplace(f64::NAN)).unwrap_err().kind(), "InvalidDistance");
     assert_eq!(account, before);
     let mut account = SharedAccount::from_json(&account.to_json()).unwrap();
     assert_eq!(account, before);
     let (spent, left) = (account.spent().unwrap().0, account.left().unwrap().0);
     assert!(spent < exact("1") && left < exact("1") && exact("1") < spent.plus(&left));
-    account.charge(0, &one).unwrap();
-    account.charge(2, &three).unwrap();
+    account.charge(0, &first).unwrap();
+    account.charge(2, &third).unwrap();
     assert_eq!(account.next_share(), None);
     assert_eq!(account.left().unwrap(), (Exact::ZERO, Exact::ZERO));
     assert!(exact("0.9999") < account.spent().unwrap().0);

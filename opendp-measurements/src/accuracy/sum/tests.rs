@@ -104,8 +104,8 @@ fn masses(gaussian: bool, s: f64, weight: i64, reach: i64) -> Vec<f64> {
         if gaussian { (-x * x / 2.0).exp() } else { (-x.abs()).exp() }
     };
     let total: f64 = (-2000..=2000).map(mass).sum();
-    let at = |j: i64| if j % weight == 0 { mass(j / weight) / total } else { 0.0 };
-    (-reach..=reach).map(at).collect()
+    let mass_at = |j: i64| if j % weight == 0 { mass(j / weight) / total } else { 0.0 };
+    (-reach..=reach).map(mass_at).collect()
 }
 fn convolve(a: &[f64], b: &[f64]) -> Vec<f64> {
     let reach = (a.len() / 2) as i64;
@@ -157,8 +157,8 @@ fn cut_exactly(many: usize, alpha: f64) -> f64 {
         below.fill(0.0);
         part
     };
-    let (one, half) = (positive(2), positive(1));
-    let sum = (0..many).fold(half, |sum, _| convolve(&one, &sum));
+    let (full, half) = (positive(2), positive(1));
+    let sum = (0..many).fold(half, |sum, _| convolve(&full, &sum));
     let beyond = |t: i64| 2.0 * sum[(reach + t + 1) as usize..].iter().sum::<f64>();
     (0..reach).find(|t| beyond(*t) <= alpha).unwrap() as f64 / 2.0
 }
@@ -177,8 +177,8 @@ fn noises_that_are_cut_off_may_all_be_on_one_side() {
     }
     // For noise that is cut off, the bound for one release is the quantile of the noise. The bound
     // for the largest error of several releases is the quantile of the largest noise.
-    let one = sum_of(&[cut], 0.05).unwrap();
-    assert_eq!(one, Noise::discrete_laplace(scale(5.0)).quantile(0.05).unwrap());
+    let single = sum_of(&[cut], 0.05).unwrap();
+    assert_eq!(single, Noise::discrete_laplace(scale(5.0)).quantile(0.05).unwrap());
     let largest = [uncut[0], cut.times(10)].map(|term| largest_of(&[term], 0.05).unwrap());
     assert_eq!(largest[0], largest[1]);
     // Check very many terms of real noise that is cut off, together with noise that is not cut off.
@@ -234,9 +234,9 @@ fn is_never_above_the_union_bound() {
         }
     }
     // The bound for one noise is the quantile of this noise, for every weight.
-    let one = term(Noise::laplace, 2.0).weighted(weight(-3, 2));
+    let single = term(Noise::laplace, 2.0).weighted(weight(-3, 2));
     let own = Noise::laplace(scale(3.0)).quantile(0.05).unwrap();
-    assert!(certain(sum_of(&[one], 0.05).unwrap(), own, 1e-15));
+    assert!(certain(sum_of(&[single], 0.05).unwrap(), own, 1e-15));
 }
 #[test]
 fn drawn_sums_are_beyond_the_bound_as_often_as_it_says() {
@@ -276,8 +276,8 @@ fn the_largest_of_independent_noises_has_the_product_of_their_chances() {
     }
     // Compute the least bound for integer noises, with P[|Z| > t] = 2 q^(t + 1) / (1 + q) for each
     // noise Z.
-    let one = |t: i32| 2.0 * (-f64::from(t + 1) / 10.0).exp() / (1.0 + (-0.1_f64).exp());
-    let exact = (0..).find(|t| 1.0 - (1.0 - one(*t)).powi(100) <= 0.05).unwrap();
+    let chance = |t: i32| 2.0 * (-f64::from(t + 1) / 10.0).exp() / (1.0 + (-0.1_f64).exp());
+    let exact = (0..).find(|t| 1.0 - (1.0 - chance(*t)).powi(100) <= 0.05).unwrap();
     let counts = [term(Noise::discrete_laplace, 10.0).times(100)];
     assert_eq!(largest_of(&counts, 0.05), Ok(f64::from(exact)));
     assert_eq!(largest_of(&counts, 1.0), Ok(0.0));

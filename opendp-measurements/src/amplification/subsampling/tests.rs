@@ -101,11 +101,11 @@ fn the_profile_bounds_the_exact_divergence_of_every_pair_of_poisson_samples_and_
         (alone.count() + left.len()) as u32
     };
     let data: [&[i32]; 8] = [&[], &[1], &[1, 1], &[1, 1, 1], &[-1], &[1, -1], &[1, 1, -1], &[0, 1]];
-    let of = |rate: f64| {
+    let sampled_at = |rate: f64| {
         let whole = noisy::<_, SmoothedMaxDivergence>(bits(), SymmetricDistance, 1);
         make_poisson_subsampling(whole, rate, None).unwrap()
     };
-    let (sampled, control) = (of(rate), of(rate / 2.0));
+    let (sampled, control) = (sampled_at(rate), sampled_at(rate / 2.0));
     let mut refused = 0;
     for epsilon in [0.0, 0.1, 0.3, 0.7, 1.3] {
         let mut worst = [0.0f64; 4];
@@ -148,11 +148,11 @@ fn two_poisson_samples_compose_direction_by_direction_to_the_exact_divergence() 
 #[test]
 fn poisson_samples_of_data_of_one_size_bound_replaced_records_exactly() {
     let rate = 0.3;
-    let of = |rate: f64| {
+    let sampled_at = |rate: f64| {
         let whole = noisy::<_, SmoothedMaxDivergence>(bits(), SymmetricDistance, 1);
         make_poisson_subsampling(whole, rate, Some(3)).unwrap()
     };
-    let (sampled, control) = (of(rate), of(rate / 2.0));
+    let (sampled, control) = (sampled_at(rate), sampled_at(rate / 2.0));
     assert_eq!(sampled.input().domain().records(), Some(3));
     let data = |negative: usize| -> Vec<i32> {
         (0..3).map(|row| if row < negative { -1 } else { 1 }).collect()
@@ -160,9 +160,9 @@ fn poisson_samples_of_data_of_one_size_bound_replaced_records_exactly() {
     let (mut refused, mut tight) = (0, 0);
     for (x, y) in (0..=3_usize).flat_map(|x| (0..=3).map(move |y| (x, y))) {
         let d_in = 2 * x.abs_diff(y) as u32;
-        let (one, two) = (poisson(&data(x), rate), poisson(&data(y), rate));
+        let (first, second) = (poisson(&data(x), rate), poisson(&data(y), rate));
         for epsilon in [0.0, 0.1, 0.3, 0.7, 1.3] {
-            let exact = either(&one, &two, epsilon);
+            let exact = either(&first, &second, epsilon);
             let bound = sampled.map(&d_in).unwrap().delta(epsilon).unwrap();
             assert!(exact <= bound + 1e-12, "{x} {y} {epsilon}: {exact} > {bound}");
             let wrong = control.map(&d_in).unwrap().delta(epsilon).unwrap();
@@ -173,7 +173,7 @@ fn poisson_samples_of_data_of_one_size_bound_replaced_records_exactly() {
     // If the data contain only the record that is replaced, the loss of the worst pair is exact,
     // for one release and for two releases.
     let both = make_composition(vec![sampled.clone(); 2]).unwrap().map(&2).unwrap();
-    let (one, two) = (poisson(&[1], rate), poisson(&[-1], rate));
+    let (first, second) = (poisson(&[1], rate), poisson(&[-1], rate));
     let alone = sampled.map(&2).unwrap();
     let added = make_poisson_subsampling(
         noisy::<_, SmoothedMaxDivergence>(bits(), SymmetricDistance, 1),
@@ -182,9 +182,9 @@ fn poisson_samples_of_data_of_one_size_bound_replaced_records_exactly() {
     );
     let added = added.unwrap();
     for epsilon in [0.05, 0.2, 0.5] {
-        let exact = either(&one, &two, epsilon);
+        let exact = either(&first, &second, epsilon);
         assert!(alone.delta(epsilon).unwrap() <= exact * 1.001 + 1e-7, "{epsilon}");
-        let twice = either(&twice(&one), &twice(&two), epsilon);
+        let twice = either(&twice(&first), &twice(&second), epsilon);
         let found = both.delta(epsilon).unwrap();
         assert!(
             twice <= found + 1e-12 && found <= twice * 1.001 + 1e-7,
@@ -200,18 +200,18 @@ fn poisson_samples_of_data_of_one_size_bound_replaced_records_exactly() {
 
 #[test]
 fn pure_losses_of_a_replaced_record_are_those_of_the_worst_pair() {
-    let of = |by: i32| {
+    let moved_by = |by: i32| {
         let whole = noisy::<_, MaxDivergence>(bits(), InsertDeleteDistance, by);
         make_poisson_subsampling(whole, 0.3, Some(5)).unwrap()
     };
-    let found = of(1).map(&2).unwrap();
+    let found = moved_by(1).map(&2).unwrap();
     let (x, y) = (poisson(&[1], 0.3), poisson(&[-1], 0.3));
     let exact = x.iter().zip(&y).map(|(p, q)| (p / q).ln().abs()).fold(0.0, f64::max);
     assert!(exact <= found * (1.0 + 1e-9) && found <= exact * (1.0 + 1e-9), "{exact} {found}");
     // One removed and one added record have a larger loss than one replaced record.
     assert!(found < 0.9 * (0.51 * 2_f64.exp_m1()).ln_1p());
-    assert_eq!((of(1).map(&0).unwrap(), of(1).map(&3).unwrap()), (0.0, found));
-    assert!(of(1).map(&4).unwrap() <= 2.0 * found * (1.0 + 1e-12));
+    assert_eq!((moved_by(1).map(&0).unwrap(), moved_by(1).map(&3).unwrap()), (0.0, found));
+    assert!(moved_by(1).map(&4).unwrap() <= 2.0 * found * (1.0 + 1e-12));
     let pairs = <Approximate<MaxDivergence> as AmplifiableMeasure>::amplified_by_replacement;
     let (epsilon, delta) = pairs(0.3, &(1.0, 1e-6), &(2.0, 2e-6)).unwrap();
     assert!(epsilon == found && (delta - 6e-7).abs() < 1e-18, "{epsilon} {delta}");
@@ -222,11 +222,11 @@ fn pure_losses_of_a_replaced_record_are_those_of_the_worst_pair() {
 
 #[test]
 fn the_profile_bounds_the_exact_divergence_of_samples_of_fixed_size() {
-    let of = |size: usize, by: i32| {
+    let sampled_from = |size: usize, by: i32| {
         let inner = noisy::<_, SmoothedMaxDivergence>(bits().with_size(2), ChangeOneDistance, by);
         make_fixed_size_subsampling(inner, size).unwrap()
     };
-    let (sampled, control) = (of(5, 2), of(10, 2));
+    let (sampled, control) = (sampled_from(5, 2), sampled_from(10, 2));
     assert_eq!(sampled.input().domain().records(), Some(5));
     let all = |n: u32| [vec![1; 5 - n as usize], vec![-1; n as usize]].concat();
     let mut refused = 0;
@@ -256,12 +256,12 @@ fn pure_losses_shrink_by_the_formula_and_groups_cost_at_most_their_number() {
         make_poisson_subsampling(whole, rate, None).unwrap()
     };
     let near = |left: f64, right: f64| right <= left && left < right * (1.0 + 1e-12);
-    let one = (0.1 * 1_f64.exp_m1()).ln_1p();
-    assert!(near(pure(0.1).map(&1).unwrap(), one));
+    let single = (0.1 * 1_f64.exp_m1()).ln_1p();
+    assert!(near(pure(0.1).map(&1).unwrap(), single));
     assert_eq!(pure(0.1).map(&0).unwrap(), 0.0);
     assert_eq!(pure(1.0).map(&3).unwrap(), 3.0);
     let three = ((1.0 - 0.9_f64.powi(3)) * 3_f64.exp_m1()).ln_1p();
-    assert!(near(pure(0.1).map(&3).unwrap(), three.min(3.0 * one)));
+    assert!(near(pure(0.1).map(&3).unwrap(), three.min(3.0 * single)));
     // At every rate, the loss at two records is at least the loss of the worst pair.
     for rate in [0.01, 0.5, 0.99] {
         let (x, y) = (poisson(&[1, 1], rate), poisson(&[], rate));
@@ -273,7 +273,7 @@ fn pure_losses_shrink_by_the_formula_and_groups_cost_at_most_their_number() {
 #[test]
 fn thousands_of_sampled_gaussian_releases_cost_what_the_literature_says() {
     let rows = VectorDomain::new(AtomDomain::<f64>::non_nan());
-    let of = |scale: f64, rate: f64| {
+    let noisy_sum = |scale: f64, rate: f64| {
         let sum = Transformation::new(
             Space::new(rows.clone(), SymmetricDistance).unwrap(),
             Space::new(AtomDomain::<f64>::non_nan(), AbsoluteDistance::<f64>::new()).unwrap(),
@@ -286,13 +286,13 @@ fn thousands_of_sampled_gaussian_releases_cost_what_the_literature_says() {
     for (scale, rate, count, epsilon) in
         [(4.0, 0.01, 1000, 0.272_137), (1.5, 0.04, 2250, 6.768_780)]
     {
-        let training = make_composition(vec![of(scale, rate); count]).unwrap();
+        let training = make_composition(vec![noisy_sum(scale, rate); count]).unwrap();
         let found = training.map(&1).unwrap().epsilon(1e-5).unwrap();
         assert!(epsilon * 0.999 < found && found < epsilon * 1.001, "{found} {epsilon}");
     }
     // For one release, delta has a closed form. The expected epsilon is the inverse of this closed
     // form.
-    let profile = of(1.0, 0.01).map(&1).unwrap();
+    let profile = noisy_sum(1.0, 0.01).map(&1).unwrap();
     let epsilon = profile.epsilon(1e-6).unwrap();
     assert!(profile.delta(epsilon).unwrap() <= 1e-6 * (1.0 + 1e-9));
     assert!(profile.delta(epsilon * 0.999).unwrap() > 1e-6);

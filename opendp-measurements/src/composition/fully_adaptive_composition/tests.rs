@@ -27,10 +27,10 @@ fn sound(epsilon: f64, delta: f64, report: impl Fn(u32) -> (f64, f64)) -> bool {
     (1..=1000).all(|k| {
         none_failed *= 1.0 - delta;
         let now = report(k);
-        let most = exact(epsilon).times(&exact(f64::from(k)));
+        let limit = exact(epsilon).times(&exact(f64::from(k)));
         let fair = before.at_most(&now).unwrap()
             && 1.0 - none_failed - 1e-12 <= now.1
-            && exact(now.0.next_down()) < most;
+            && exact(now.0.next_down()) < limit;
         before = now;
         fair
     })

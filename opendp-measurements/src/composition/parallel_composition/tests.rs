@@ -83,14 +83,14 @@ fn equals_the_maximum_by_enumeration() {
     let worst =
         |d: u32| worst_split(&sum, 3, d, &|place, d| Ok(tables[place][d as usize])).unwrap();
     for d in 0..5_usize {
-        let mut most: f64 = 0.0;
+        let mut largest: f64 = 0.0;
         for code in 0..125 {
             let split = [code % 5, code / 5 % 5, code / 25];
             if split.iter().sum::<usize>() <= d {
-                most = most.max(split.iter().zip(tables).map(|(d, table)| table[*d]).sum());
+                largest = largest.max(split.iter().zip(tables).map(|(d, table)| table[*d]).sum());
             }
         }
-        assert_eq!(worst(d as u32), most);
+        assert_eq!(worst(d as u32), largest);
     }
     // The control: at distance 3, the loss of each part is below the loss of the worst split.
     assert!(tables.iter().all(|table| table[3] < worst(3)));

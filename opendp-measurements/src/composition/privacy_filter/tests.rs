@@ -269,9 +269,9 @@ fn siblings_are_sequential_where_nothing_better_is_proved() {
     assert!(step(&deep).is_err() && inner.ask(&question).is_err());
     // The control: with a concurrent measure, conversations do not end.
     let pure = self::session(1.0);
-    let (one, two) = (nest(MaxDivergence, 0.5, 2), nest(MaxDivergence, 0.5, 2));
-    let (one, two) = (pure.ask(&one).unwrap(), pure.ask(&two).unwrap());
-    assert!(step(&one).is_ok() && step(&two).is_ok() && step(&one).is_ok());
+    let (first, second) = (nest(MaxDivergence, 0.5, 2), nest(MaxDivergence, 0.5, 2));
+    let (first, second) = (pure.ask(&first).unwrap(), pure.ask(&second).unwrap());
+    assert!(step(&first).is_ok() && step(&second).is_ok() && step(&first).is_ok());
 }
 #[test]
 fn of_a_plain_composition_only_the_last_conversation_goes_on() {

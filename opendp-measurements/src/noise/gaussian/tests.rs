@@ -35,20 +35,21 @@ fn scale(scale: f64) -> Scale {
 
 #[test]
 fn maps_the_distance_to_half_its_squared_quotient() {
-    let at = |s, d_in: f64| make_gaussian(atoms::<f64, f64>(), scale(s), None).unwrap().map(&d_in);
+    let loss_at =
+        |s, d_in: f64| make_gaussian(atoms::<f64, f64>(), scale(s), None).unwrap().map(&d_in);
     // The map is (d / s)^2 / 2 at distance d and scale s.
-    assert_eq!([1.0, 3.0].map(|d| at(2.0, d).unwrap()), [0.125, 1.125]);
+    assert_eq!([1.0, 3.0].map(|d| loss_at(2.0, d).unwrap()), [0.125, 1.125]);
     let integers = make_gaussian(atoms::<i32, i32>(), scale(0.5), None).unwrap();
     assert_eq!(integers.map(&1).unwrap(), 2.0);
-    assert_eq!([0.0, 1.0].map(|d| at(0.0, d).unwrap()), [0.0, f64::INFINITY]);
+    assert_eq!([0.0, 1.0].map(|d| loss_at(0.0, d).unwrap()), [0.0, f64::INFINITY]);
     for wrong in [-1.0, f64::NAN, f64::INFINITY] {
-        assert_eq!(at(1.0, wrong).unwrap_err().kind(), "FailedMap");
-        assert_eq!(at(0.0, wrong).unwrap_err().kind(), "FailedMap");
+        assert_eq!(loss_at(1.0, wrong).unwrap_err().kind(), "FailedMap");
+        assert_eq!(loss_at(0.0, wrong).unwrap_err().kind(), "FailedMap");
     }
-    assert_eq!(at(5e-324, 1.0).unwrap_err().kind(), "Overflow");
+    assert_eq!(loss_at(5e-324, 1.0).unwrap_err().kind(), "Overflow");
     // The expected loss is 1 / 18, rounded up. If 1 / 3 were rounded before it is squared, the loss
     // would be larger.
-    assert_eq!(at(3.0, 1.0).unwrap(), 0.055_555_555_555_555_56);
+    assert_eq!(loss_at(3.0, 1.0).unwrap(), 0.055_555_555_555_555_56);
     let wide = make_gaussian(vectors::<i128, i128>(None), scale(1.0), None).unwrap();
     // The largest distance is 2^127 - 1. Half of its square is a little less than 2^253.
     assert_eq!(wide.map(&i128::MAX).unwrap(), 2.0_f64.powi(253));
@@ -63,8 +64,8 @@ fn losses_of_several_releases_add_up() {
 #[test]
 fn the_lattice_and_the_length_cost_nothing() {
     for k in [None, Some(0), Some(-10), Some(1023), Some(-1074)] {
-        let one = make_gaussian(atoms::<f64, f64>(), scale(1.0), k).unwrap();
-        assert_eq!((one.map(&1.0).unwrap(), one.map(&0.0).unwrap()), (0.5, 0.0));
+        let made = make_gaussian(atoms::<f64, f64>(), scale(1.0), k).unwrap();
+        assert_eq!((made.map(&1.0).unwrap(), made.map(&0.0).unwrap()), (0.5, 0.0));
         let many = make_gaussian(vectors::<f64, f64>(Some(4)), scale(1.0), k).unwrap();
         assert_eq!(many.map(&1.0).unwrap(), 0.5);
     }
@@ -244,15 +245,15 @@ fn prepared_noise_of_integers_is_that_of_the_scale() {
     // For floats and for large scales, no table is prepared.
     assert!(prepared::<f64>(1.0).is_none() && prepared::<f32>(1.0).is_none());
     assert!(prepared::<i64>(1e6).is_none() && prepared::<u8>(0.0).is_none());
-    let (mut one, mut two) = (Seeded::<64>::new(1), Seeded::<64>::new(1));
+    let (mut first, mut second) = (Seeded::<64>::new(1), Seeded::<64>::new(1));
     let table = prepared::<i8>(30.0);
     for _ in 0..1000 {
-        let expected = table.as_ref().unwrap().add(100_i8, &mut one);
-        assert_eq!(noisy(100_i8, table.as_ref(), 30.0, 0, &mut two), expected);
+        let expected = table.as_ref().unwrap().add(100_i8, &mut first);
+        assert_eq!(noisy(100_i8, table.as_ref(), 30.0, 0, &mut second), expected);
     }
-    assert_eq!(one.used(), 1000, "one word for each");
-    let expected = noisy(0.5_f64, None, 2.0, -20, &mut one);
-    assert_eq!(noisy(0.5_f64, None, 2.0, -20, &mut two), expected);
+    assert_eq!(first.used(), 1000, "one word for each");
+    let expected = noisy(0.5_f64, None, 2.0, -20, &mut first);
+    assert_eq!(noisy(0.5_f64, None, 2.0, -20, &mut second), expected);
 }
 
 #[test]
@@ -290,24 +291,26 @@ where
     D::Number: NoiseNumber<Gaussian>,
     M: MetricOn<D> + NoiseLoss<Gaussian, SmoothedMaxDivergence>,
 {
-    let one: Measurement<D, M, SmoothedMaxDivergence, _> =
+    let single: Measurement<D, M, SmoothedMaxDivergence, _> =
         make_gaussian_in(input, scale(noise), None).unwrap();
-    let all = make_composition(vec![one; count]).unwrap();
+    let all = make_composition(vec![single; count]).unwrap();
     all.map(&d_in).unwrap().epsilon(1e-6).unwrap()
 }
 /// If a composition only adds up the losses `rho`, its epsilon is 15.33. An earlier bound of this
 /// library gave 20.33.
 #[test]
 fn histograms_of_integers_compose_as_tightly_as_those_of_floats() {
-    let of = |noise, count, d_in| epsilon_of(vectors::<i64, f64>(None), noise, count, d_in);
+    let total_epsilon =
+        |noise, count, d_in| epsilon_of(vectors::<i64, f64>(None), noise, count, d_in);
     let continuous = |noise: f64, count: f64, d_in: f64| {
         epsilon_of(vectors::<f64, f64>(None), noise, 1, d_in * count.sqrt())
     };
-    let found = of(4.0, 100, 1.0);
+    let found = total_epsilon(4.0, 100, 1.0);
     assert!((14.45..14.46).contains(&found), "{found}");
     for (noise, count, d_in) in [(4.0, 100, 2f64.sqrt()), (40.0, 10_000, 1.0), (500.0, 10_000, 7.0)]
     {
-        let (found, real) = (of(noise, count, d_in), continuous(noise, count as f64, d_in));
+        let (found, real) =
+            (total_epsilon(noise, count, d_in), continuous(noise, count as f64, d_in));
         assert!(found < real * 1.001 && real * 0.9999 < found, "{noise}: {found} {real}");
     }
 }
@@ -324,9 +327,9 @@ fn integers_of_very_large_scales_compose_as_tightly_as_floats() {
 fn integers_of_any_distance_and_scale_have_a_profile() {
     for d_in in [1.0, 1.5, 2.0, 9.0, 1e3, 1e9, 1e160, 1e300] {
         for noise in [1e-3, 0.5, 1.0, 3.0, 19.0, 60.0, 99.9, 1e4, 1e10, 1e160] {
-            let one: Measurement<_, _, SmoothedMaxDivergence, _> =
+            let single: Measurement<_, _, SmoothedMaxDivergence, _> =
                 make_gaussian_in(vectors::<i64, f64>(None), scale(noise), None).unwrap();
-            let Ok(profile) = one.map(&d_in) else {
+            let Ok(profile) = single.map(&d_in) else {
                 // The square of the quotient of distance and scale exceeds all floats.
                 assert!(1e150 < d_in / noise);
                 continue;

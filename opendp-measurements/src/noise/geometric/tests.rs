@@ -18,12 +18,12 @@ fn probabilities(x: i16, s: f64, (lower, upper): (i16, i16)) -> Vec<f64> {
     let x = x.clamp(lower, upper);
     let q = (-1.0 / s).exp();
     let tail = |m: f64| q.powf(m) / (1.0 + q);
-    let at = |r: i16| match f64::from(r) - f64::from(x) {
+    let mass_at = |r: i16| match f64::from(r) - f64::from(x) {
         0.0 if r == lower || r == upper => 1.0 - tail(1.0),
         z if r == lower || r == upper => tail(z.abs()),
         z => (1.0 - q) / (1.0 + q) * q.powf(z.abs()),
     };
-    (lower..=upper).map(at).collect()
+    (lower..=upper).map(mass_at).collect()
 }
 
 #[test]
@@ -60,8 +60,8 @@ fn the_map_bounds_the_exact_divergence_and_is_tight() {
             let epsilon = release.map(&d).unwrap();
             let mut largest = 0.0_f64;
             for x in -8..40 {
-                let (one, two) = (probabilities(x, s, ends), probabilities(x + d, s, ends));
-                for (p, q) in one.iter().zip(&two) {
+                let (first, second) = (probabilities(x, s, ends), probabilities(x + d, s, ends));
+                for (p, q) in first.iter().zip(&second) {
                     largest = largest.max((p / q).ln().abs());
                 }
             }

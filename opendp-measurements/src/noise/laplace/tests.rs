@@ -36,17 +36,18 @@ fn scale(scale: f64) -> Scale {
 
 #[test]
 fn maps_the_distance_to_its_quotient() {
-    let at = |s, d_in: f64| make_laplace(atoms::<f64, f64>(), scale(s), None).unwrap().map(&d_in);
+    let loss_at =
+        |s, d_in: f64| make_laplace(atoms::<f64, f64>(), scale(s), None).unwrap().map(&d_in);
     // The map is d / s at distance d and scale s.
-    assert_eq!([0.0, 1.0, 2.5].map(|d| at(1.0, d).unwrap()), [0.0, 1.0, 2.5]);
+    assert_eq!([0.0, 1.0, 2.5].map(|d| loss_at(1.0, d).unwrap()), [0.0, 1.0, 2.5]);
     for wrong in [-1.0, f64::NAN, f64::INFINITY] {
-        assert_eq!(at(1.0, wrong).unwrap_err().kind(), "FailedMap");
-        assert_eq!(at(0.0, wrong).unwrap_err().kind(), "FailedMap");
+        assert_eq!(loss_at(1.0, wrong).unwrap_err().kind(), "FailedMap");
+        assert_eq!(loss_at(0.0, wrong).unwrap_err().kind(), "FailedMap");
     }
-    assert!(at(1.0, f64::INFINITY).unwrap_err().to_string().contains("must be finite"));
-    assert_eq!(at(3.0, 1.0).unwrap(), 0.333_333_333_333_333_37);
-    assert_eq!((at(0.0, 0.0).unwrap(), at(0.0, 1.0).unwrap()), (0.0, f64::INFINITY));
-    assert_eq!(at(5e-324, 1.0).unwrap_err().kind(), "Overflow");
+    assert!(loss_at(1.0, f64::INFINITY).unwrap_err().to_string().contains("must be finite"));
+    assert_eq!(loss_at(3.0, 1.0).unwrap(), 0.333_333_333_333_333_37);
+    assert_eq!((loss_at(0.0, 0.0).unwrap(), loss_at(0.0, 1.0).unwrap()), (0.0, f64::INFINITY));
+    assert_eq!(loss_at(5e-324, 1.0).unwrap_err().kind(), "Overflow");
     // Integers have the same quotient as floats.
     let integers = make_laplace(atoms::<i32, i32>(), scale(2.0), None).unwrap();
     assert_eq!([1, 3].map(|d| integers.map(&d).unwrap()), [0.5, 1.5]);
@@ -61,8 +62,8 @@ fn maps_the_distance_to_its_quotient() {
 #[test]
 fn the_lattice_and_the_length_cost_nothing() {
     for k in [None, Some(0), Some(-10), Some(1023), Some(-1074)] {
-        let one = make_laplace(atoms::<f64, f64>(), scale(1.0), k).unwrap();
-        assert_eq!((one.map(&1.0).unwrap(), one.map(&0.0).unwrap()), (1.0, 0.0));
+        let made = make_laplace(atoms::<f64, f64>(), scale(1.0), k).unwrap();
+        assert_eq!((made.map(&1.0).unwrap(), made.map(&0.0).unwrap()), (1.0, 0.0));
         let many = make_laplace(vectors::<f64, f64>(None), scale(1.0), k).unwrap();
         assert_eq!(many.map(&1.0).unwrap(), 1.0);
     }
@@ -207,8 +208,8 @@ fn a_single_rounded_to_its_nearest_float() {
 }
 #[test]
 fn says_how_accurate_each_number_is() {
-    let one = make_laplace(atoms::<i32, i32>(), scale(2.0), None).unwrap();
-    assert_eq!(one.accuracy(0.05).unwrap(), [Some(6.0)]);
+    let made = make_laplace(atoms::<i32, i32>(), scale(2.0), None).unwrap();
+    assert_eq!(made.accuracy(0.05).unwrap(), [Some(6.0)]);
     let three = make_laplace(vectors::<i32, i32>(Some(3)), scale(2.0), None).unwrap();
     assert_eq!(three.accuracy(0.05).unwrap(), [Some(6.0); 3]);
     let some = make_laplace(vectors::<f64, f64>(None), scale(1.0), Some(1)).unwrap();
@@ -264,15 +265,15 @@ fn prepared_noise_of_integers_is_that_of_the_scale() {
     // For floats and for large scales, no table is prepared.
     assert!(prepared::<f64>(1.0).is_none() && prepared::<f32>(1.0).is_none());
     assert!(prepared::<i64>(1e6).is_none() && prepared::<u8>(0.0).is_none());
-    let (mut one, mut two) = (Seeded::<64>::new(1), Seeded::<64>::new(1));
+    let (mut first, mut second) = (Seeded::<64>::new(1), Seeded::<64>::new(1));
     let table = prepared::<i8>(30.0);
     for _ in 0..1000 {
-        let expected = table.as_ref().unwrap().add(100_i8, &mut one);
-        assert_eq!(noisy(100_i8, table.as_ref(), 30.0, 0, &mut two), expected);
+        let expected = table.as_ref().unwrap().add(100_i8, &mut first);
+        assert_eq!(noisy(100_i8, table.as_ref(), 30.0, 0, &mut second), expected);
     }
-    assert_eq!(one.used(), 1000, "one word for each");
-    let expected = noisy(0.5_f64, None, 2.0, -20, &mut one);
-    assert_eq!(noisy(0.5_f64, None, 2.0, -20, &mut two), expected);
+    assert_eq!(first.used(), 1000, "one word for each");
+    let expected = noisy(0.5_f64, None, 2.0, -20, &mut first);
+    assert_eq!(noisy(0.5_f64, None, 2.0, -20, &mut second), expected);
 }
 
 #[test]

@@ -34,8 +34,10 @@ fn is_within(a: &IBig, b: &IBig, bound: f64) -> bool {
 fn covers(count: u64, prob: f64, bound: f64) -> bool {
     let data = (0..count).map(Some).chain([None]);
     let all: Vec<_> = data.map(|truth| probabilities(truth, count, prob)).collect();
-    let mut pairs = all.iter().flat_map(|one| all.iter().map(move |two| (one, two)));
-    pairs.all(|(one, two)| one.iter().zip(two).all(|(p, q)| p == q || is_within(p, q, bound)))
+    let mut pairs = all.iter().flat_map(|first| all.iter().map(move |second| (first, second)));
+    pairs.all(|(first, second)| {
+        first.iter().zip(second).all(|(p, q)| p == q || is_within(p, q, bound))
+    })
 }
 fn numbers(count: u64) -> Vec<u64> {
     (0..count).collect()

@@ -4,7 +4,7 @@ use super::*;
 
 fn space(max_weight: Option<usize>, size: usize) -> Space<BitVectorDomain, DiscreteDistance> {
     let domain = BitVectorDomain::new().with_size(size);
-    let domain = max_weight.map_or(domain.clone(), |most| domain.with_max_weight(most));
+    let domain = max_weight.map_or(domain.clone(), |limit| domain.with_max_weight(limit));
     Space::new(domain, DiscreteDistance).unwrap()
 }
 fn loss(max_weight: Option<usize>, size: usize, f: f64) -> f64 {
@@ -16,8 +16,8 @@ fn bits(number: u64, len: usize) -> BitVector {
 
 #[test]
 fn gives_the_losses_of_the_test_vectors_or_tighter_ones() {
-    for (most, f, expected) in [(4, 0.95, 0.8006676684558611), (1, 0.5, 2.1972245773362196)] {
-        let found = loss(Some(most), 100, f);
+    for (weight, f, expected) in [(4, 0.95, 0.8006676684558611), (1, 0.5, 2.1972245773362196)] {
+        let found = loss(Some(weight), 100, f);
         assert!(found <= expected && expected - found < 1e-14, "{found}");
     }
     let release = make_randomized_response_bitvec(space(Some(4), 100), 0.95, false).unwrap();
@@ -33,9 +33,9 @@ fn gives_the_losses_of_the_test_vectors_or_tighter_ones() {
 }
 #[test]
 fn no_ratio_of_exact_probabilities_exceeds_the_map_and_one_reaches_it() {
-    for (size, most, f) in [(4, 1, 0.5), (4, 2, 0.9), (4, 3, 0.25), (3, 5, 0.75), (5, 2, 0.1)] {
-        let bound = loss(Some(most), size, f);
-        let members = || (0..1_u64 << size).filter(|x| x.count_ones() as usize <= most);
+    for (size, weight, f) in [(4, 1, 0.5), (4, 2, 0.9), (4, 3, 0.25), (3, 5, 0.75), (5, 2, 0.1)] {
+        let bound = loss(Some(weight), size, f);
+        let members = || (0..1_u64 << size).filter(|x| x.count_ones() as usize <= weight);
         let ln = |x: u64, r: u64| {
             let wrong = (x ^ r).count_ones() as i32;
             wrong as f64 * (f / 2.0).ln() + (size as i32 - wrong) as f64 * (1.0 - f / 2.0).ln()
@@ -46,7 +46,10 @@ fn no_ratio_of_exact_probabilities_exceeds_the_map_and_one_reaches_it() {
                 largest = largest.max(ln(x, r) - ln(y, r));
             }
         }
-        assert!(largest <= bound + 1e-9 && bound <= largest + 1e-9, "{size} {most} {f}: {largest}");
+        assert!(
+            largest <= bound + 1e-9 && bound <= largest + 1e-9,
+            "{size} {weight} {f}: {largest}"
+        );
     }
 }
 #[test]
@@ -84,8 +87,8 @@ fn every_bit_is_flipped_as_often_as_claimed_also_the_last() {
         let mut flips = vec![0_u32; len];
         for _ in 0..draws {
             let released = release.invoke(&data).unwrap();
-            for (count, (one, two)) in flips.iter_mut().zip(released.iter().zip(data.iter())) {
-                *count += u32::from(one != two);
+            for (count, (flipped, bit)) in flips.iter_mut().zip(released.iter().zip(data.iter())) {
+                *count += u32::from(flipped != bit);
             }
         }
         // For flips of probability 1/4, 6.5 standard deviations of a count are 398. For flips of

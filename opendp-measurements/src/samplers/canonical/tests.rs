@@ -94,8 +94,9 @@ fn the_distribution_is_the_recursion_of_its_definition() {
     // trade-off function is that of (epsilon, delta)-differential privacy.
     fn quantile(u: f64, epsilon: f64, delta: f64) -> f64 {
         let f = |a: f64| {
-            let (one, two) = (1.0 - delta - epsilon.exp() * a, (1.0 - delta - a) / epsilon.exp());
-            one.max(two).max(0.0)
+            let (first, second) =
+                (1.0 - delta - epsilon.exp() * a, (1.0 - delta - a) / epsilon.exp());
+            first.max(second).max(0.0)
         };
         let c = (1.0 - delta) / (1.0 + epsilon.exp());
         if u < c {

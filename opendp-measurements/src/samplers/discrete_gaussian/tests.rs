@@ -55,7 +55,7 @@ fn senseless_sigmas_add_much_noise_and_return() {
 #[test]
 fn the_float_bounds_enclose_the_exact_exponent() {
     let mut source = Seeded::<64>::new(3);
-    let at = |x: f64| {
+    let scaled = |x: f64| {
         // Compute 2^2200 x, for comparison with an exact ratio.
         let parts = Dyadic::new(x);
         let m = IBig::from(parts.signed_mantissa());
@@ -81,17 +81,17 @@ fn the_float_bounds_enclose_the_exact_exponent() {
                 5..9 => sigma as u64 + case - 5,
                 _ => source.word().unwrap() >> (11 + case % 53),
             };
-            let (least, most) = exponent_bounds(sigma, y as f64);
+            let (lower, upper) = exponent_bounds(sigma, y as f64);
             let (numerator, denominator) = exponent_ratio(sigma, &UBig::from(y));
             let (exact, denominator) =
                 (IBig::from(numerator) << 2200_usize, IBig::from(denominator));
-            if least.is_finite() {
-                assert!(at(least) * &denominator <= exact, "{sigma} {y}");
+            if lower.is_finite() {
+                assert!(scaled(lower) * &denominator <= exact, "{sigma} {y}");
             } else {
                 assert!(exact > (denominator.clone() << 3200_usize));
             }
-            assert!(!most.is_finite() || exact <= at(most) * denominator, "{sigma} {y}");
-            assert!(!most.is_finite() || most - least <= 1e-14 * most + 1e-300);
+            assert!(!upper.is_finite() || exact <= scaled(upper) * denominator, "{sigma} {y}");
+            assert!(!upper.is_finite() || upper - lower <= 1e-14 * upper + 1e-300);
         }
     }
 }

@@ -124,13 +124,13 @@ fn open_word(table: &IntegerTable, negative: bool) -> u64 {
     ends.chain(random).find(open).unwrap() & !1 | u64::from(negative)
 }
 
-/// Compute the first 128 binary places of `(2 A w_j - taken) 2^times / of`. Unless `times` is 0,
-/// `taken` is 0.
-fn threshold(table: &IntegerTable, magnitude: u64, of: u64, times: usize) -> u128 {
+/// Compute the first 128 binary places of `(2 A w_j - taken) 2^times / divisor`. Unless `times` is
+/// 0, `taken` is 0.
+fn threshold(table: &IntegerTable, magnitude: u64, divisor: u64, times: usize) -> u128 {
     let taken = if times == 0 { table.urns.weight(magnitude) } else { 0 };
     let (lo, _) = share(table, &table.weights, magnitude);
     let above = (lo - (UBig::from(taken) << PLACES)) << times;
-    u128::try_from((above / of) >> (PLACES - 128)).unwrap()
+    u128::try_from((above / divisor) >> (PLACES - 128)).unwrap()
 }
 
 /// Split a fraction of 128 binary places into two words.
@@ -213,17 +213,20 @@ fn a_rejected_trial_is_followed_by_another_with_a_sign_of_its_own() {
     let open = |negative| open_word(&table, negative);
     // Unit 8 is the first of the two rest units of the magnitude 5. V = 0 accepts this unit, and V
     // just below 1 rejects this unit.
-    let (yes, no) = ([8, 0], [8, u64::MAX]);
+    let (accepted, refused) = ([8, 0], [8, u64::MAX]);
     for negative in [false, true] {
         let draw = |words: &[&[u64]]| table.draw(&mut Tape::<64>::new(words.concat())).unwrap();
-        assert_eq!(draw(&[&[open(negative)], &yes]), (negative, 5));
-        assert_eq!(draw(&[&[open(!negative)], &no, &[open(negative)], &yes]), (negative, 5));
+        assert_eq!(draw(&[&[open(negative)], &accepted]), (negative, 5));
+        assert_eq!(
+            draw(&[&[open(!negative)], &refused, &[open(negative)], &accepted]),
+            (negative, 5)
+        );
         let word = 20 << 56 | u64::from(negative);
         let (_, entry) = draw(&[&[word]]);
-        assert_eq!(draw(&[&[open(!negative)], &no, &[word]]), (negative, entry));
+        assert_eq!(draw(&[&[open(!negative)], &refused, &[word]]), (negative, entry));
         // The first units of urn 0 give the magnitude 0.
         assert_eq!(draw(&[&[u64::from(negative)]]), (false, 0));
-        assert_eq!(draw(&[&[open(true)], &no, &[u64::from(negative)]]), (false, 0));
+        assert_eq!(draw(&[&[open(true)], &refused, &[u64::from(negative)]]), (false, 0));
     }
 }
 
@@ -247,19 +250,19 @@ fn a_failing_source_is_reported_at_every_word() {
 #[test]
 fn adds_what_it_draws_and_saturates() {
     let table = IntegerTable::laplace(100.0).unwrap();
-    let (mut one, mut two) = (Seeded::<64>::new(6), Seeded::<64>::new(6));
+    let (mut first, mut second) = (Seeded::<64>::new(6), Seeded::<64>::new(6));
     let mut ends = 0;
     for _ in 0..20_000 {
-        let noise = table.draw(&mut one).unwrap();
-        let sum = table.add(100_i8, &mut two).unwrap();
+        let noise = table.draw(&mut first).unwrap();
+        let sum = table.add(100_i8, &mut second).unwrap();
         assert_eq!(sum, add_noise(100, noise));
         ends += u32::from(sum == i8::MAX);
-        let noise = table.draw(&mut one).unwrap();
-        assert_eq!(table.add(7_u64, &mut two), Ok(add_noise(7, noise)));
-        let noise = table.draw(&mut one).unwrap();
-        assert_eq!(table.add(u128::MAX - 7, &mut two), Ok(add_noise(u128::MAX - 7, noise)));
-        let noise = table.draw(&mut one).unwrap();
-        assert_eq!(table.add(i128::MIN + 7, &mut two), Ok(add_noise(i128::MIN + 7, noise)));
+        let noise = table.draw(&mut first).unwrap();
+        assert_eq!(table.add(7_u64, &mut second), Ok(add_noise(7, noise)));
+        let noise = table.draw(&mut first).unwrap();
+        assert_eq!(table.add(u128::MAX - 7, &mut second), Ok(add_noise(u128::MAX - 7, noise)));
+        let noise = table.draw(&mut first).unwrap();
+        assert_eq!(table.add(i128::MIN + 7, &mut second), Ok(add_noise(i128::MIN + 7, noise)));
     }
     // Releases end at 127 with probability P[Z >= 27], which is about e^-0.27 / 2 = 0.38.
     assert!((7000..8400).contains(&ends), "{ends}");

@@ -65,8 +65,8 @@ impl Weights {
     /// Return a lower and an upper bound on `2^bits w_j`. The bounds are integers that differ by
     /// less than 5.
     pub(super) fn enclose(&self, j: u64, bits: usize) -> (UBig, UBig) {
-        let (least, most) = self.exponent(j, bits + 8);
-        (fixed::exp(&-most, bits + 8, bits).0, fixed::exp(&-least, bits + 8, bits).1)
+        let (lower, upper) = self.exponent(j, bits + 8);
+        (fixed::exp(&-upper, bits + 8, bits).0, fixed::exp(&-lower, bits + 8, bits).1)
     }
 
     /// Return a lower and an upper bound on `2^precision x_j`. The bounds are consecutive integers.
@@ -76,9 +76,9 @@ impl Weights {
     /// [`enclose`](Self::enclose) by at most `2^-8`. Each end of the result is within 2 of the
     /// exact value.
     fn exponent(&self, j: u64, precision: usize) -> (IBig, IBig) {
-        let least = IBig::from(((&self.numerator * self.f(j)) << precision) / &self.denominator);
-        let most = &least + IBig::ONE;
-        (least, most)
+        let lower = IBig::from(((&self.numerator * self.f(j)) << precision) / &self.denominator);
+        let upper = &lower + IBig::ONE;
+        (lower, upper)
     }
 
     /// Return a lower bound on `2^128 w_j` for each `j` from 1 to `count`. `count` is below `2^11`.
@@ -96,8 +96,8 @@ impl Weights {
     /// `3 count^2 < 2^24`.
     pub(super) fn below(&self, count: usize) -> Vec<u128> {
         let bits = 128 + 8;
-        let (_, most) = self.exponent(1, bits + 8);
-        let least = fixed::exp(&-most, bits + 8, bits).0 >> 8_usize;
+        let (_, upper) = self.exponent(1, bits + 8);
+        let least = fixed::exp(&-upper, bits + 8, bits).0 >> 8_usize;
         // The weight `w_1` is below 1 because the rate is not 0.
         let first = u128::try_from(least).unwrap_or(u128::MAX);
         let square = high_product(first, first);

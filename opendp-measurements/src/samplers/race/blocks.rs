@@ -111,8 +111,8 @@ impl<T: Score> Field for Blocks<'_, T> {
 /// Compute the exact distance between two numbers. Each number is an integer and an exponent.
 fn difference((m, e): (IBig, i64), (n, f): (IBig, i64)) -> (UBig, i64) {
     let exponent = e.min(f);
-    let at = |m: IBig, e: i64| m << (e - exponent).unsigned_abs() as usize;
-    let (_, distance) = (at(m, e) - at(n, f)).into_parts();
+    let aligned = |m: IBig, e: i64| m << (e - exponent).unsigned_abs() as usize;
+    let (_, distance) = (aligned(m, e) - aligned(n, f)).into_parts();
     (distance, exponent)
 }
 
@@ -141,14 +141,14 @@ mod tests {
     #[test]
     fn every_block_has_its_best_and_the_best_comes_early() {
         for n in [1, 7, 8, 9, 255, 256, 257, 1300, 20_000] {
-            for at in [0, 5, 300, n - 1] {
+            for place in [0, 5, 300, n - 1] {
                 let mut scores: Vec<u64> = (0..n as u64).map(|i| i * 7919 % 997).collect();
-                let at = at.min(n - 1);
-                scores[at] = 5000;
+                let place = place.min(n - 1);
+                scores[place] = 5000;
                 let blocks = Blocks::new(&scores, Optimize::Max).unwrap();
                 assert_eq!(blocks.best, 5000);
                 let ordered: Vec<_> = ordered(&blocks).collect();
-                assert!(ordered.iter().take(FIRST).any(|(_, block)| block.contains(&at)));
+                assert!(ordered.iter().take(FIRST).any(|(_, block)| block.contains(&place)));
                 let mut seen = vec![false; n];
                 for (number, block) in ordered {
                     assert_eq!(scores[block.clone()].iter().max(), Some(&blocks.bests[number]));

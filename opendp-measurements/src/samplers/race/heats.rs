@@ -141,8 +141,8 @@ impl<'a, F: Field> Heats<'a, F> {
     /// `r` be this noise minus the height of the bar, rounded up. If the distance of a candidate to
     /// the best score is at least `r scale`, the candidate stays below the bar.
     fn gate<S: RandomSource>(&mut self) -> Open {
-        let most = neg_ln_cap(1 << (S::BITS - prefix::<S>()), S::BITS);
-        let reach = (most - self.height).next_up();
+        let largest = neg_ln_cap(1 << (S::BITS - prefix::<S>()), S::BITS);
+        let reach = (largest - self.height).next_up();
         if reach <= 0.0 {
             return Open::None;
         }
@@ -252,10 +252,11 @@ mod tests {
     /// height.
     fn is_shut(gate: impl Score, best: impl Score, scale: f64, height: f64) -> bool {
         let unit = 1200;
-        let at = |(m, e): (IBig, i64)| m << (e + unit) as usize;
-        let (distance, scale) = (at(best.dyadic()) - at(gate.dyadic()), at(scale.dyadic()));
+        let aligned = |(m, e): (IBig, i64)| m << (e + unit) as usize;
+        let (distance, scale) =
+            (aligned(best.dyadic()) - aligned(gate.dyadic()), aligned(scale.dyadic()));
         // `reach` and `scale` are in units of 2^-unit, so their product is in units of 2^-(2 unit).
-        let reach = at((8.0 * 0.6932_f64).dyadic()) - at(height.dyadic());
+        let reach = aligned((8.0 * 0.6932_f64).dyadic()) - aligned(height.dyadic());
         reach * scale < distance << unit as usize
     }
     #[test]

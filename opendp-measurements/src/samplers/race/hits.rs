@@ -45,10 +45,10 @@ impl Hits {
         let digit = source.word()?;
         let (low, high) = neg_ln(digit, S::BITS);
         // Both bounds are at most 64 ln 2 / l < 2^14, so they fit `u16`.
-        let least = (low * self.pace.0).next_down() as u16;
-        let most = (high * self.pace.1).next_up();
-        if most < f64::from(least + 1) || limit <= usize::from(least) {
-            return Ok(limit.min(least.into()));
+        let lower = (low * self.pace.0).next_down() as u16;
+        let upper = (high * self.pace.1).next_up();
+        if upper < f64::from(lower + 1) || limit <= usize::from(lower) {
+            return Ok(limit.min(lower.into()));
         }
         exact_misses(LazyExponential::from_first(digit, S::BITS), limit, source)
     }
@@ -87,16 +87,16 @@ fn exact_misses<S: RandomSource>(
         e.refine(source)?;
         let precision = e.bits() + 8;
         let (low, high) = e.enclose(precision);
-        let of = fixed::ln(&UBig::from((1_u32 << b) - 1), -i64::from(b), precision);
+        let log = fixed::ln(&UBig::from((1_u32 << b) - 1), -i64::from(b), precision);
         // `l` is above 2^-8 and is enclosed with at least 16 bits.
-        let (Ok(most), Ok(least)) = (UBig::try_from(-of.0), UBig::try_from(-of.1)) else {
+        let (Ok(upper), Ok(lower)) = (UBig::try_from(-log.0), UBig::try_from(-log.1)) else {
             continue;
         };
-        if least.is_zero() {
+        if lower.is_zero() {
             continue;
         }
-        let floor = usize::try_from(low / most).unwrap_or(usize::MAX);
-        if limit <= floor || high.is_some_and(|high| high / least == UBig::from(floor)) {
+        let floor = usize::try_from(low / upper).unwrap_or(usize::MAX);
+        if limit <= floor || high.is_some_and(|high| high / lower == UBig::from(floor)) {
             return Ok(limit.min(floor));
         }
     }
@@ -155,9 +155,9 @@ mod tests {
         // The digit is next to the integer (255 / 256) 2^64. So U is just below or just above 255 /
         // 256, and E is just above or just below l.
         let (hits, digit) = (Hits::new::<Seeded<64>>(), u64::MAX / 256 * 255 + 255);
-        let at = |words: Vec<u64>| hits.misses(99, &mut Tape::<64>::new(words)).unwrap();
-        assert_eq!(at(vec![digit - 1, 1 << 60, 0]), 1);
-        assert_eq!(at(vec![digit, 1 << 60, 0]), 0);
+        let misses = |words: Vec<u64>| hits.misses(99, &mut Tape::<64>::new(words)).unwrap();
+        assert_eq!(misses(vec![digit - 1, 1 << 60, 0]), 1);
+        assert_eq!(misses(vec![digit, 1 << 60, 0]), 0);
         // The control: floats do not decide this case.
         let (low, high) = neg_ln(digit, 64);
         assert!((low * hits.pace.0) < 1.0 && 1.0 < high * hits.pace.1);

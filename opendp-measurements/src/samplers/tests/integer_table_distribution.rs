@@ -5,12 +5,12 @@ use crate::samplers::IntegerTable;
 use opendp_core::random::{RandomSource, Seeded};
 
 fn draw<S: RandomSource>(table: &IntegerTable, count: usize, source: &mut S) -> Vec<i128> {
-    let mut one = || {
+    let mut drawn = || {
         let (negative, magnitude) = table.draw(source).unwrap();
         let magnitude = i128::try_from(magnitude).unwrap();
         if negative { -magnitude } else { magnitude }
     };
-    (0..count).map(|_| one()).collect()
+    (0..count).map(|_| drawn()).collect()
 }
 
 #[test]
@@ -59,8 +59,8 @@ fn integers_of_any_length_are_those_of_128_bits() {
     let table = IntegerTable::laplace(3.7).unwrap();
     let (mut source, mut same) = (Seeded::<64>::new(3), Seeded::<64>::new(3));
     let draws = draw(&table, 10_000, &mut source);
-    for one in &draws {
-        assert_eq!(i128::try_from(table.draw_big(&mut same).unwrap()), Ok(*one));
+    for noise in &draws {
+        assert_eq!(i128::try_from(table.draw_big(&mut same).unwrap()), Ok(*noise));
     }
     // The control: other random words give other noise.
     assert_ne!(draw(&table, 10_000, &mut source), draws);

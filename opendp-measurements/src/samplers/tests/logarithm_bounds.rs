@@ -14,9 +14,9 @@ fn fixed_point(x: f64) -> IBig {
     shift_floor(m, e + PRECISION as i64)
 }
 
-/// Divide a distance in fixed point by `2^-52` times the float `of`.
-fn in_ulps(distance: IBig, of: f64) -> f64 {
-    let unit = fixed_point(of.abs());
+/// Divide a distance in fixed point by `2^-52` times the float `value`.
+fn in_ulps(distance: IBig, value: f64) -> f64 {
+    let unit = fixed_point(value.abs());
     let thousandths: IBig = (distance << 52usize) * IBig::from(1000) / unit;
     thousandths.to_f64().value() / 1000.0
 }
@@ -46,16 +46,16 @@ fn every_float_enclosure_holds_the_exact_logarithms_of_its_digit() {
     let (mut least_excess, mut most_excess) = (f64::MAX, 0.0_f64);
     for digit in digits() {
         let (lo, hi) = neg_ln(digit, 64);
-        let at = |n: &UBig| fixed::ln(n, -64, PRECISION);
-        let least = -at(&(UBig::from(digit) + 1_u8)).1;
-        assert!(fixed_point(lo) <= least, "lower end at {digit}");
+        let log_at = |n: &UBig| fixed::ln(n, -64, PRECISION);
+        let lower = -log_at(&(UBig::from(digit) + 1_u8)).1;
+        assert!(fixed_point(lo) <= lower, "lower end at {digit}");
         if digit == 0 {
             assert_eq!(hi, f64::INFINITY);
             continue;
         }
-        let most = -at(&UBig::from(digit)).0;
-        assert!(most <= fixed_point(hi), "upper end at {digit}");
-        let excess = in_ulps(fixed_point(hi) - &most, hi);
+        let upper = -log_at(&UBig::from(digit)).0;
+        assert!(upper <= fixed_point(hi), "upper end at {digit}");
+        let excess = in_ulps(fixed_point(hi) - &upper, hi);
         least_excess = least_excess.min(excess);
         most_excess = most_excess.max(excess);
     }
@@ -70,11 +70,11 @@ fn digits_of_half_a_word_and_of_all_but_its_sign_are_enclosed() {
     for bits in [32, 63] {
         for digit in digits().into_iter().step_by(7).map(|digit| digit >> (64 - bits)) {
             let (lo, hi) = neg_ln(digit, bits);
-            let at = |n: UBig| fixed::ln(&n, -i64::from(bits), PRECISION);
-            assert!(fixed_point(lo) <= -at(UBig::from(digit) + 1_u8).1, "lower end at {digit}");
+            let log_at = |n: UBig| fixed::ln(&n, -i64::from(bits), PRECISION);
+            assert!(fixed_point(lo) <= -log_at(UBig::from(digit) + 1_u8).1, "lower end at {digit}");
             match digit {
                 0 => assert_eq!(hi, f64::INFINITY),
-                _ => assert!(-at(digit.into()).0 <= fixed_point(hi), "upper end at {digit}"),
+                _ => assert!(-log_at(digit.into()).0 <= fixed_point(hi), "upper end at {digit}"),
             }
         }
     }

@@ -26,13 +26,13 @@ fn orders(items: &[usize], k: usize) -> Vec<Vec<usize>> {
 
 /// Compute the distribution of `k` successive choices. Each choice is made among the remaining
 /// items with fresh noise.
-pub(crate) fn peeled(exponents: &[f64], k: usize, one: impl Fn(&[f64]) -> Vec<f64>) -> Law {
+pub(crate) fn peeled(exponents: &[f64], k: usize, winner: impl Fn(&[f64]) -> Vec<f64>) -> Law {
     let n = exponents.len();
     let all: Vec<usize> = (0..n).collect();
     let probability = |order: &Vec<usize>| -> f64 {
         let mut left = all.clone();
         let steps = order.iter().map(|chosen| {
-            let laws = one(&left.iter().map(|i| exponents[*i]).collect::<Vec<_>>());
+            let laws = winner(&left.iter().map(|i| exponents[*i]).collect::<Vec<_>>());
             let place = left.iter().position(|i| i == chosen).unwrap();
             left.remove(place);
             laws[place]

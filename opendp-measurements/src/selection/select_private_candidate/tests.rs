@@ -120,13 +120,13 @@ fn the_map_bounds_the_exact_divergence_and_half_of_it_does_not() {
     }
     assert!(epsilon * 1.5 < worst(1e-3), "the loss of one round is enough");
 }
-/// Compute the least delta for which the distributions `one` and `two` are (epsilon, delta)-close
-/// in both directions.
-fn delta(one: &[f64], two: &[f64], epsilon: f64) -> f64 {
+/// Compute the least delta for which the distributions `first` and `second` are
+/// (epsilon, delta)-close in both directions.
+fn delta(first: &[f64], second: &[f64], epsilon: f64) -> f64 {
     let ahead = |p: &[f64], q: &[f64]| -> f64 {
         p.iter().zip(q).map(|(p, q)| (p - epsilon.exp() * q).max(0.0)).sum()
     };
-    ahead(one, two).max(ahead(two, one))
+    ahead(first, second).max(ahead(second, first))
 }
 #[test]
 fn the_delta_bounds_the_exact_one_for_all_small_mechanisms() {
@@ -137,15 +137,16 @@ fn the_delta_bounds_the_exact_one_for_all_small_mechanisms() {
         }
     }
     let (mut tightest, mut of_one) = (0.0_f64, 0.0_f64);
-    for one in &rounds {
-        for two in &rounds {
+    for first in &rounds {
+        for second in &rounds {
             for epsilon in [0.0, 0.4, 1.0] {
-                let at_once = delta(one, two, epsilon);
+                let at_once = delta(first, second, epsilon);
                 for g in [0.05, 0.5, 1.0] {
-                    let exact = delta(&law(one, 2, 1.0 - g), &law(two, 2, 1.0 - g), 2.0 * epsilon);
+                    let exact =
+                        delta(&law(first, 2, 1.0 - g), &law(second, 2, 1.0 - g), 2.0 * epsilon);
                     let claimed = failure(epsilon, &Exact::from_f64(at_once).unwrap(), g);
                     let claimed = claimed.unwrap().to_f64_up();
-                    assert!(exact <= claimed + 1e-12, "{one:?} {two:?} {epsilon} {g}");
+                    assert!(exact <= claimed + 1e-12, "{first:?} {second:?} {epsilon} {g}");
                     if 1e-9 < at_once {
                         tightest = tightest.max(exact / claimed);
                         of_one = of_one.max(exact / at_once);
@@ -188,14 +189,14 @@ fn is_charged_exactly() {
 }
 #[test]
 fn a_score_that_is_not_a_number_never_passes_and_the_threshold_itself_does() {
-    let of = |score: f64| {
+    let released = |score: f64| {
         let function = Function::map(move |_: &i32| Ok((score, 0)));
         let fixed =
             Measurement::new(numbers(), MaxDivergence, function, PrivacyMap::new(|_| Ok(0.0)));
         make_select_private_candidate(fixed, 0.5, 2.0).unwrap().invoke(&0).unwrap()
     };
-    assert_eq!(of(2.0), Some((2.0, 0)));
-    assert_eq!((of(2.0_f64.next_down()), of(f64::NAN)), (None, None));
+    assert_eq!(released(2.0), Some((2.0, 0)));
+    assert_eq!((released(2.0_f64.next_down()), released(f64::NAN)), (None, None));
 }
 #[test]
 fn without_giving_up_there_is_always_a_release() {

@@ -51,8 +51,9 @@ where
 /// Call a registered function. If the function is registered in several measures, choose the
 /// registration for the given measure.
 fn call(name: &str, measure: &str, told: AnyMeasurement, args: Args) -> Result<AnyMeasurement> {
-    let found =
-        named(name).into_iter().find(|offer| offer.generic("MO").is_none_or(|of| of == measure));
+    let found = named(name)
+        .into_iter()
+        .find(|offer| offer.generic("MO").is_none_or(|given| given == measure));
     found.unwrap().construct(&args.with("measurement", Constructed::from(told)))?.measurement()
 }
 #[track_caller]
@@ -112,9 +113,9 @@ fn composition_is_registered_at_erased_types_under_both_names() {
 fn parallel_composition_is_made_by_name_for_parts_that_are_written() {
     let offers = named("make_parallel_composition");
     let registration = |measure: &str| {
-        let of =
+        let fits =
             |output: &str| output.contains(measure) && output.contains("AtomDomain<i32>>, Sym");
-        offers.iter().find(|offer| of(&offer.output())).unwrap()
+        offers.iter().find(|offer| fits(&offer.output())).unwrap()
     };
     let member = |scale| {
         let scale = Scale::new(scale).unwrap();
@@ -211,24 +212,25 @@ fn group_privacy_is_registered_and_composes() {
     };
     /// Return the loss 0 at distance 0, and a given loss at distance 1. Larger distances give an
     /// error.
-    fn once<Q>(d: u32, nothing: Q, one: Q) -> Result<Q> {
+    fn once<Q>(d: u32, nothing: Q, single: Q) -> Result<Q> {
         match d {
             0 => Ok(nothing),
-            1 => Ok(one),
+            1 => Ok(single),
             _ => Err(Error::FailedMap("more than one record".into())),
         }
     }
-    let one = told(HammingDistance, ZeroConcentratedDivergence, 5, |d| once(d, 0.0, 0.5)).erase();
-    let four = call("ZeroConcentratedDivergence", one, 4).unwrap();
+    let single =
+        told(HammingDistance, ZeroConcentratedDivergence, 5, |d| once(d, 0.0, 0.5)).erase();
+    let four = call("ZeroConcentratedDivergence", single, 4).unwrap();
     let twice = make_composition(vec![four.clone(), four]).unwrap();
     let loss = twice.map(&AnyDistance::new(4_u32)).unwrap();
     assert_eq!(*loss.downcast_ref::<f64>().unwrap(), 16.0);
     // The measurement applies to a secret random sample of a data set of a known size. The loss of
     // one replaced record is known.
-    let one = told(ChangeOneDistance, Approximate(MaxDivergence), 5, |d| {
+    let single = told(ChangeOneDistance, Approximate(MaxDivergence), 5, |d| {
         once(d, (0.0, 0.0), (1.0, 1e-6))
     });
-    let sample = make_population_amplification(one, 50).unwrap();
+    let sample = make_population_amplification(single, 50).unwrap();
     let (epsilon, delta) = sample.map(&1).unwrap();
     let three = call("Sampled<Approximate<MaxDivergence>>", sample.erase(), 3).unwrap();
     let loss = three.map(&AnyDistance::new(3_u32)).unwrap();
@@ -277,8 +279,8 @@ fn a_function_continues_a_release_and_leaves_its_loss_alone() {
     let noisy = noise(2.0).erase().then(|| parity.function()).unwrap();
     let answer: i32 = noisy.invoke(&AnyValue::new(7)).unwrap().downcast().unwrap();
     assert!(answer == 0 || answer == 1);
-    let one = noisy.input().metric().decode(&1.into()).unwrap();
-    assert_eq!(*noisy.map(&one).unwrap().downcast_ref::<f64>().unwrap(), 0.5);
+    let distance = noisy.input().metric().decode(&1.into()).unwrap();
+    assert_eq!(*noisy.map(&distance).unwrap().downcast_ref::<f64>().unwrap(), 0.5);
 }
 #[test]
 fn a_queryable_is_registered_for_values_whose_types_are_erased() {
@@ -321,10 +323,10 @@ fn a_measurement_of_ones_own_is_made_of_erased_values_and_composes() {
     let made = own(MaxDivergence, map);
     let answer = made.invoke(&AnyValue::new(true)).unwrap();
     assert_eq!(answer.downcast::<i32>().unwrap(), 7);
-    let one = AnyDistance::new(1_u32);
-    assert_eq!(*made.map(&one).unwrap().downcast_ref::<f64>().unwrap(), 0.34);
+    let distance = AnyDistance::new(1_u32);
+    assert_eq!(*made.map(&distance).unwrap().downcast_ref::<f64>().unwrap(), 0.34);
     let thrice = make_composition(vec![made; 3]).unwrap();
-    assert_eq!(thrice.exact_map(&one).unwrap(), ["1".parse().unwrap()]);
+    assert_eq!(thrice.exact_map(&distance).unwrap(), ["1".parse().unwrap()]);
 }
 #[test]
 fn a_measure_of_ones_own_joins_nothing_else() {

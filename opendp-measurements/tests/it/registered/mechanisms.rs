@@ -35,13 +35,13 @@ fn laplace_noise_is_registered_at_every_type_under_three_names() {
 
     let input = Space::new(vectors::<i32>().with_size(2), L1Distance::<f64>::new()).unwrap();
     let args = Args::new().with("input", &input.erase());
-    let one = fitting("make_base_discrete_laplace", &args, " MaxDivergence");
+    let found = fitting("make_base_discrete_laplace", &args, " MaxDivergence");
     assert_eq!(
-        one.output(),
+        found.output(),
         "Measurement<VectorDomain<AtomDomain<i32>>, L1Distance<f64>, MaxDivergence, Vec<i32>>"
     );
     let args = args.with("scale", json!(2));
-    let erased = one.construct(&args).unwrap().measurement().unwrap();
+    let erased = found.construct(&args).unwrap().measurement().unwrap();
     let typed = make_laplace(input, Scale::new(2.0).unwrap(), None).unwrap();
     for d_in in [0.0, 1.5, 1e300] {
         let loss = erased.map(&AnyDistance::new(d_in)).unwrap();
@@ -57,7 +57,7 @@ fn laplace_noise_is_registered_at_every_type_under_three_names() {
         ("k", json!(3), "MakeMeasurement"),
         ("k", json!(0.5), "Argument"),
     ] {
-        let error = one.construct(&args.clone().with(argument, value)).unwrap_err();
+        let error = found.construct(&args.clone().with(argument, value)).unwrap_err();
         assert_eq!(error.kind(), kind, "{error}");
     }
 }
@@ -73,14 +73,14 @@ fn gaussian_noise_is_registered_at_every_type_under_three_names() {
 
     let input = Space::new(vectors::<i32>().with_size(2), L2Distance::<f64>::new()).unwrap();
     let args = Args::new().with("input", &input.erase());
-    let one = fitting("make_base_discrete_gaussian", &args, " ZeroConcentratedDivergence");
+    let found = fitting("make_base_discrete_gaussian", &args, " ZeroConcentratedDivergence");
     assert_eq!(
-        one.output(),
+        found.output(),
         "Measurement<VectorDomain<AtomDomain<i32>>, L2Distance<f64>, ZeroConcentratedDivergence, \
          Vec<i32>>"
     );
     let args = args.with("scale", json!(2));
-    let erased = one.construct(&args).unwrap().measurement().unwrap();
+    let erased = found.construct(&args).unwrap().measurement().unwrap();
     let typed = make_gaussian(input, Scale::new(2.0).unwrap(), None).unwrap();
     for d_in in [0.0, 1.5, 1e150] {
         let loss = erased.map(&AnyDistance::new(d_in)).unwrap();
@@ -95,7 +95,7 @@ fn gaussian_noise_is_registered_at_every_type_under_three_names() {
         ("k", json!(3), "MakeMeasurement"),
         ("k", json!(0.5), "Argument"),
     ] {
-        let error = one.construct(&args.clone().with(argument, value)).unwrap_err();
+        let error = found.construct(&args.clone().with(argument, value)).unwrap_err();
         assert_eq!(error.kind(), kind, "{error}");
     }
 }
@@ -165,14 +165,14 @@ fn choices_by_noise_of_gumbel_are_registered_at_every_type_under_two_names() {
     let domain = vectors::<u8>().with_size(2);
     let input = Space::new(domain, LInfDistance::<u8>::new(true)).unwrap().erase();
     let args = Args::new().with("input", &input);
-    let one = fitting("make_base_discrete_exponential", &args, "");
+    let found = fitting("make_base_discrete_exponential", &args, "");
     let args = args.with("temperature", json!(0.5));
-    let erased = one.construct(&args).unwrap().measurement().unwrap();
+    let erased = found.construct(&args).unwrap().measurement().unwrap();
     let loss = erased.map(&AnyDistance::new(3_u8)).unwrap();
     assert_eq!(*loss.downcast_ref::<f64>().unwrap(), 6.0);
     let chosen = erased.invoke(&AnyValue::new(vec![0_u8, 255])).unwrap();
     assert_eq!(*chosen.downcast_ref::<usize>().unwrap(), 1);
-    let least = one.construct(&args.clone().with("optimize", json!("min"))).unwrap();
+    let least = found.construct(&args.clone().with("optimize", json!("min"))).unwrap();
     let chosen = least.measurement().unwrap().invoke(&AnyValue::new(vec![0_u8, 255])).unwrap();
     assert_eq!(*chosen.downcast_ref::<usize>().unwrap(), 0);
 
@@ -182,7 +182,7 @@ fn choices_by_noise_of_gumbel_are_registered_at_every_type_under_two_names() {
         ("temperature", json!(0), "MakeMeasurement", "temperature: must be positive"),
         ("temperature", json!("1"), "Argument", "f64"),
     ] {
-        let error = one.construct(&args.clone().with(argument, value)).unwrap_err();
+        let error = found.construct(&args.clone().with(argument, value)).unwrap_err();
         assert_eq!(error.kind(), kind, "{error}");
         assert!(error.to_string().contains(text), "{error}");
     }
@@ -198,12 +198,12 @@ fn choices_are_registered_for_both_measures() {
     let args = Args::new().with("input", &input);
     let args = args.with_value("output_measure", ZeroConcentratedDivergence);
     let args = args.with("scale", json!(0.001)).with("negate", json!(true));
-    let one = fitting("make_noisy_max", &args, "");
-    let made = one.construct(&args).unwrap().measurement().unwrap();
+    let found = fitting("make_noisy_max", &args, "");
+    let made = found.construct(&args).unwrap().measurement().unwrap();
     let chosen = made.invoke(&AnyValue::new(vec![9_u8, 0, 200])).unwrap();
     assert_eq!(chosen.downcast_ref::<usize>(), Ok(&1));
     let wrong = args.clone().with("scale", json!(-1));
-    assert_eq!(one.construct(&wrong).unwrap_err().kind(), "MakeMeasurement");
+    assert_eq!(found.construct(&wrong).unwrap_err().kind(), "MakeMeasurement");
 }
 #[test]
 fn randomized_response_is_registered_by_name() {
@@ -233,10 +233,10 @@ fn canonical_noise_is_registered_by_name() {
 #[test]
 fn noisy_maps_are_registered_with_defaults() {
     let offers = named("make_alp_queryable");
-    let of = |name| Some(String::from(name));
-    let one = offers
+    let named = |name| Some(String::from(name));
+    let found = offers
         .iter()
-        .find(|offer| offer.generic("K") == of("i32") && offer.generic("V") == of("i32"));
+        .find(|offer| offer.generic("K") == named("i32") && offer.generic("V") == named("i32"));
     let domain = MapDomain::new(AtomDomain::<i32>::default(), AtomDomain::<i32>::default());
     let metric = L01InfDistance::new(AbsoluteDistance::<i32>::new());
     let args = Args::new()
@@ -244,7 +244,7 @@ fn noisy_maps_are_registered_with_defaults() {
         .with("scale", json!(1.0))
         .with("total_limit", json!(100))
         .with("value_limit", json!(10));
-    let made = one.unwrap().construct(&args).unwrap().measurement().unwrap();
+    let made = found.unwrap().construct(&args).unwrap().measurement().unwrap();
     let released = made.invoke(&AnyValue::new(HashMap::from([(1, 5)]))).unwrap();
     let released = released.downcast::<Queryable<i32, f64>>().unwrap();
     assert!((0.0..=12.0).contains(&released.ask(&1).unwrap()));
@@ -257,8 +257,8 @@ fn comparisons_with_a_threshold_are_registered() {
         .with("input", &input.erase())
         .with("threshold", json!(1.5))
         .with("scales", json!([1.0, 2.0]));
-    let one = offers.iter().find(|offer| offer.generic("T").as_deref() == Some("f64")).unwrap();
-    let made = one.construct(&args).unwrap().measurement().unwrap();
+    let found = offers.iter().find(|offer| offer.generic("T").as_deref() == Some("f64")).unwrap();
+    let made = found.construct(&args).unwrap().measurement().unwrap();
     assert!(made.input().domain().is::<VectorDomain<AtomDomain<f64>>>());
     let released = made.invoke(&AnyValue::new(vec![1.0, 2.0])).unwrap();
     assert!((1..=2).contains(&released.downcast::<Vec<bool>>().unwrap().len()));

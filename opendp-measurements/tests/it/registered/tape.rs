@@ -37,11 +37,11 @@ fn check<DI: Domain, MI: Metric, MO: Measure, TO: Carrier + PartialEq + Debug>(
     let erased = AnyValue::new(data.clone());
     let mut releases = Vec::new();
     for _ in 0..60 {
-        let (one, other) =
+        let (first, other) =
             laws::on_one_tape(|| typed.invoke(data), || registered.invoke(&erased)).unwrap();
-        let one = one.unwrap();
-        assert_eq!(other.unwrap().downcast::<TO>().unwrap(), one, "{name}");
-        releases.push(one);
+        let first = first.unwrap();
+        assert_eq!(other.unwrap().downcast::<TO>().unwrap(), first, "{name}");
+        releases.push(first);
     }
     assert!(releases.iter().any(|release| *release != releases[0]), "{name} drew no noise");
 }
@@ -110,13 +110,13 @@ fn thresholds_and_noisy_maps_are_the_same_bit_for_bit() {
     let args = scaled(&first).with("total_limit", json!(200)).with("value_limit", json!(150));
     let registered = fitting("make_alp_queryable", &args, "").construct(&args).unwrap();
     let (registered, erased) = (registered.measurement().unwrap(), AnyValue::new(data.clone()));
-    let (one, other) =
+    let (first, other) =
         laws::on_one_tape(|| typed.invoke(&data), || registered.invoke(&erased)).unwrap();
     let other = other.unwrap().downcast::<Queryable<String, f64>>().unwrap();
-    let one = one.unwrap();
+    let first = first.unwrap();
     let keys = data.keys().cloned().chain((0..50).map(|key| key.to_string()));
     for key in keys {
-        assert_eq!(one.ask(&key).unwrap(), other.ask(&key).unwrap(), "{key}");
+        assert_eq!(first.ask(&key).unwrap(), other.ask(&key).unwrap(), "{key}");
     }
 }
 #[test]

@@ -122,8 +122,8 @@ const FLOATS: [&str; 2] = ["Scale", "Alpha"];
 /// Return the type of the items of a vector or of bounds.
 fn inner(type_name: &TypeName) -> &TypeName {
     match (type_name.head(), type_name.args()) {
-        ("Option", [of]) => inner(of),
-        ("Vec" | "Bounds", [of]) => of,
+        ("Option", [item]) => inner(item),
+        ("Vec" | "Bounds", [items]) => items,
         _ => type_name,
     }
 }

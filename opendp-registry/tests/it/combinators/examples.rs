@@ -13,11 +13,11 @@ pub(super) struct Example {
     pub(super) calls: fn(&Member) -> Vec<Args>,
 }
 fn with(member: &Member, others: &[Json]) -> Vec<Args> {
-    let of = |others: &Json| {
+    let args_of = |others: &Json| {
         let args = Args::new().with("measurement", member.arg());
         others.as_object().unwrap().iter().fold(args, |args, (k, v)| args.with(k, v.clone()))
     };
-    others.iter().map(of).collect()
+    others.iter().map(args_of).collect()
 }
 pub(super) fn alone(member: &Member) -> Vec<Args> {
     with(member, &[json!({})])

@@ -4,9 +4,9 @@ use super::*;
 
 /// Return the law of the sum of two independent numbers. Each list is centred at 0. Values that are
 /// negligible beside a delta of `1e-6` are left out on both sides.
-fn sum_of(one: &[f64], other: &[f64]) -> Vec<f64> {
-    let mut law = vec![0.0; one.len() + other.len() - 1];
-    for (place, p) in one.iter().enumerate() {
+fn sum_of(first: &[f64], other: &[f64]) -> Vec<f64> {
+    let mut law = vec![0.0; first.len() + other.len() - 1];
+    for (place, p) in first.iter().enumerate() {
         for (sum, q) in law[place..].iter_mut().zip(other) {
             *sum += p * q;
         }
@@ -21,13 +21,13 @@ fn integers(scale: f64, count: u32, epsilon: f64) -> f64 {
     let reach = (11.0 * scale).ceil() as i32;
     let weight = |z: i32| (-(f64::from(z) / scale).powi(2) / 2.0).exp();
     let all: f64 = (-reach..=reach).map(weight).sum();
-    let one: Vec<f64> = (-reach..=reach).map(|z| weight(z) / all).collect();
+    let single: Vec<f64> = (-reach..=reach).map(|z| weight(z) / all).collect();
     // The binary digits of the count, from the first: double the number of releases, or add one.
     let mut law = vec![1.0];
     for digit in (0..count.ilog2() + 1).rev() {
         law = sum_of(&law, &law);
         if count >> digit & 1 == 1 {
-            law = sum_of(&law, &one);
+            law = sum_of(&law, &single);
         }
     }
     let middle = law.len() as f64 / 2.0 - 0.5;
@@ -46,11 +46,11 @@ fn counts_with_discrete_noise_get_nearly_the_noise_of_the_exact_composition() {
         let SharePair::DiscreteGaussian { scale, .. } = account.shares()[0] else { panic!() };
         let exact = |scale| integers(scale, count as u32, 1.0);
         // The Fourier sum in plain floats has a relative error of about 1e-9.
-        let most = 1e-6 * (1.0 + 5e-9);
-        assert!(exact(scale) <= most, "{count} {scale}: {}", exact(scale));
+        let limit = 1e-6 * (1.0 + 5e-9);
+        assert!(exact(scale) <= limit, "{count} {scale}: {}", exact(scale));
         // The control: with a little less noise, delta is too large.
         let less = scale * (1.0 - close);
-        assert!(most < exact(less), "{count} {scale}: {}", exact(less));
+        assert!(limit < exact(less), "{count} {scale}: {}", exact(less));
         let less = vec![discrete(1, less); count];
         let refused = SharedAccount::new(&"1".parse().unwrap(), &"1e-6".parse().unwrap(), &less);
         assert_eq!(refused.unwrap_err().kind(), "BudgetExceeded");

@@ -31,7 +31,7 @@ fn spend(session: &Talk<MaxDivergence>, seed: u64) -> Spending {
             let (answered, shared) = (&answered, &shared);
             scope.spawn(move || {
                 let mut draw = opendp_core::random::Seeded::<64>::new(seed * 16 + thread);
-                let one = costing_exactly(format!("{unit}").parse().unwrap());
+                let question = costing_exactly(format!("{unit}").parse().unwrap());
                 for _ in 0..STEPS {
                     let word = draw.word().unwrap();
                     match word % 4 {
@@ -41,7 +41,7 @@ fn spend(session: &Talk<MaxDivergence>, seed: u64) -> Spending {
                             }
                         }
                         1 => {
-                            if session.ask(&one).is_ok() {
+                            if session.ask(&question).is_ok() {
                                 answered.fetch_add(1, Ordering::SeqCst);
                             }
                         }
@@ -52,7 +52,7 @@ fn spend(session: &Talk<MaxDivergence>, seed: u64) -> Spending {
                                 all.get(place).cloned()
                             };
                             if let Some((inner, count)) = found
-                                && inner.ask(&one).is_ok()
+                                && inner.ask(&question).is_ok()
                             {
                                 count.fetch_add(1, Ordering::SeqCst);
                             }
