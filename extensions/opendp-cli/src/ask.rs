@@ -144,8 +144,8 @@ impl Asking<'_> {
         };
         self.study.ask(read, self.arguments.alpha)
     }
-    /// Find the charge for all releases, if the study has a budget of an epsilon and a delta, and if
-    /// its noise does not depend on the data.
+    /// Find the charge for all releases, if the study has a budget of an epsilon and a delta, and
+    /// if its noise does not depend on the data.
     fn planned(&self) -> Option<Planned> {
         Planned::of(&self.study.rehearse(self.arguments.alpha).ok()?)
     }

@@ -102,23 +102,24 @@ impl Default for Room {
 /// Smith, Thakurta 2022 (also: Koskela, Tobaben, Honkela 2023). An interaction can have any number
 /// of releases. Its delta is the supremum of the deltas after finitely many releases.
 ///
-/// *The Renyi filter.* This filter adds up Renyi divergences of one order `a > 1`, which is fixed in
-/// advance. A `mu`-GDP release is post-processing of a normal shift of `mu` (Dong, Roth, Su 2022),
-/// so its divergence is at most `a mu^2 / 2`. A release with a stated `rho` has at most `a rho`. A
-/// pure loss has at most the divergence of randomized response (Kairouz, Oh, Viswanath 2015). The
-/// filter admits releases as long as the sum is at most `r`, which is fixed in advance. Claim: the
-/// divergence of order `a` of the whole interaction is at most `r` (Feldman, Zrnic 2021). Proof:
-/// let `X_i` be the product of the ratios of the probabilities of the first `i` answers under the
-/// two neighbours, raised to the power `a`, times `e^(-(a - 1) (r_1 + .. + r_i))`. The earlier
-/// answers determine `r_i`. Given the earlier answers, the mean of the power of ratio `i` under the
-/// second neighbour is at most `e^((a - 1) r_i)`. So the mean of `X_i` does not increase with `i`,
-/// and is at most 1. The sum of all `r_i` is at most `r`, which shows the claim. From `r` follows
-/// the delta of the filter (Canonne, Kamath, Steinke 2020, Proposition 12). The order is the best
-/// order for normal shifts, so `r` is `a` times [`concentrated_rho`](super::concentrated_rho). The
-/// divergence of every release with a `rho` is at most `a rho`. So this filter admits every
-/// interaction that a filter of zero-concentrated losses with the same delta admits. One order is
-/// enough: a filter of several orders that stops at the first order that is exceeded admits less,
-/// and a filter that stops at the last order needs a part of delta for each order.
+/// *The Renyi filter.* This filter adds up Renyi divergences of one order `a > 1`, which is fixed
+/// in advance. A `mu`-GDP release is post-processing of a normal shift of `mu` (Dong, Roth, Su
+/// 2022), so its divergence is at most `a mu^2 / 2`. A release with a stated `rho` has at most `a
+/// rho`. A pure loss has at most the divergence of randomized response (Kairouz, Oh, Viswanath
+/// 2015). The filter admits releases as long as the sum is at most `r`, which is fixed in advance.
+/// Claim: the divergence of order `a` of the whole interaction is at most `r` (Feldman, Zrnic
+/// 2021). Proof: let `X_i` be the product of the ratios of the probabilities of the first `i`
+/// answers under the two neighbours, raised to the power `a`, times `e^(-(a - 1) (r_1 + .. +
+/// r_i))`. The earlier answers determine `r_i`. Given the earlier answers, the mean of the power of
+/// ratio `i` under the second neighbour is at most `e^((a - 1) r_i)`. So the mean of `X_i` does not
+/// increase with `i`, and is at most 1. The sum of all `r_i` is at most `r`, which shows the claim.
+/// From `r` follows the delta of the filter (Canonne, Kamath, Steinke 2020, Proposition 12). The
+/// order is the best order for normal shifts, so `r` is `a` times
+/// [`concentrated_rho`](super::concentrated_rho). The divergence of every release with a `rho` is
+/// at most `a rho`. So up to rounding, this filter admits each interaction that a zero-concentrated
+/// filter of the same delta admits. One order is enough: a filter of several orders that stops at
+/// the first order that is exceeded admits less, and a filter that stops at the last order needs a
+/// part of delta for each order.
 ///
 /// *Deltas.* A release that is `(e, d)`-DP reveals all data with probability `d` and is `e`-DP
 /// otherwise (Kairouz, Oh, Viswanath 2015). So the probability that some release reveals all data
@@ -133,14 +134,14 @@ impl Default for Room {
 /// most `H_j`. So `P(E) - e^epsilon Q(E) <= D + sum_j H_j`, which is at most the budget's delta.
 ///
 /// Delta is divided into `D` and the `H_j` when the first release is charged. The division depends
-/// on the kind and the size of this release, and on whether it is the only release. There are no answers at that
-/// time, so the division cannot depend on an answer. Delta has 64 parts:
+/// on the kind and the size of this release, and on whether it is the only release. There are no
+/// answers at that time, so the division cannot depend on an answer. Delta has 64 parts:
 ///
 /// * The account is for a single release: this release gets all of delta.
-/// * The first release is a choice, or it has a pure loss that takes a smaller fraction of the Renyi
-///   filter than of the Gaussian filter and of the budget's epsilon: `D` gets 2 parts, the Gaussian
-///   filter 24, each mixed filter 1, the simple filter 3, and the Renyi filter 32. In all other
-///   cases, there is no Renyi filter.
+/// * The first release is a choice, or it has a pure loss that takes a smaller fraction of the
+///   Renyi filter than of the Gaussian filter and of the budget's epsilon: `D` gets 2 parts, the
+///   Gaussian filter 24, each mixed filter 1, the simple filter 3, and the Renyi filter 32. In all
+///   other cases, there is no Renyi filter.
 /// * The first release has Gaussian noise, or it has a pure loss that takes a smaller fraction of
 ///   the Gaussian filter than of the budget's epsilon: `D` gets 2 parts, the Gaussian filter 56,
 ///   each mixed filter 1, and the simple filter 3.
@@ -178,8 +179,9 @@ pub struct AdaptiveAccount {
     /// Three ways to divide delta among the filters. The first release selects one of them. The
     /// first way is for Gaussian noise, and for a pure loss that uses a smaller part of the
     /// Gaussian filter than of epsilon. The second way is for a choice, and for a pure loss that
-    /// uses the smallest part of the Renyi filter. The last way is for all other first releases. Accounts of older versions do not have the second way. After the first
-    /// release is charged, only the way of this release remains.
+    /// uses the smallest part of the Renyi filter. The last way is for all other first releases.
+    /// Accounts of older versions do not have the second way. After the first release is charged,
+    /// only the way of this release remains.
     ways: Vec<Way>,
     began: bool,
     /// Whether the account is for a single release.
