@@ -190,12 +190,13 @@ pub(super) fn renyi_limit(epsilon: f64, delta: f64) -> Result<Option<(f64, f64)>
         return Ok(None);
     }
     // The order was rounded, so the bound at this order can be slightly smaller.
-    let all = order.neg_inf_mul(rho)?;
-    for doublings in 0..48 {
-        let most = all * (1.0 - 1e-15 * f64::from(doublings).exp2());
+    let (all, mut less) = (order.neg_inf_mul(rho)?, 1e-15);
+    for _ in 0..48 {
+        let most = all * (1.0 - less);
         if delta_at(order, |_| Ok(most), epsilon).is_ok_and(|found| found <= delta) {
             return Ok(Some((order, most)));
         }
+        less *= 2.0;
     }
     Ok(None)
 }
