@@ -3,9 +3,11 @@
 use std::path::{Path, PathBuf};
 
 use opendp_analysis::context::Entry;
+use opendp_core::arith::Exact;
 use opendp_core::erased::{AnyDistance, AnyMeasurement};
 use opendp_core::{Codec, Error, Result};
-use opendp_ledger::{Ledger, Loss, Notion, Request};
+use opendp_ledger::{Account, Ledger, Loss, Notion, Request};
+use opendp_measurements::accounting::SharePair;
 use opendp_study::{Cells, Outcome, Study};
 use serde_json::{Value as Json, json};
 
@@ -142,10 +144,10 @@ impl Asking<'_> {
         };
         self.study.ask(read, self.arguments.alpha)
     }
-    /// Find the losses of all releases, if the study has a budget of an epsilon and a delta, and if
-    /// its noise does not depend on the data.
-    fn losses(&self) -> Option<Vec<Loss>> {
-        losses_of(&self.study.rehearse(self.arguments.alpha).ok()?)
+    /// Find the charge for all releases, if the study has a budget of an epsilon and a delta, and
+    /// if its noise does not depend on the data.
+    fn planned(&self) -> Option<Planned> {
+        Planned::of(&self.study.rehearse(self.arguments.alpha).ok()?)
     }
     /// Charge the budget of the study, and answer. The same id gives the same answers.
     fn charged(&self, place: &budget::Place, document: &Json) -> Result<(Outcome, Json)> {
@@ -158,13 +160,15 @@ impl Asking<'_> {
         let whole = Request::new(id, &measurement, &d_in)?;
         // A budget that composes tightly charges each release of the study. The losses are found
         // without the data. An id that was charged by an older version keeps its loss.
+        let past = ledger.history(name)?.into_iter().find(|entry| entry.id == id);
+        let past = past.map(|entry| entry.loss);
         let planned = match account.filters() {
-            Some(_) if !charged_before(&ledger, name, id, whole.loss())? => self.losses(),
+            Some(_) if past.as_ref() != Some(whole.loss()) => self.planned(),
             _ => None,
         };
-        let request = match planned.clone() {
-            Some(losses) => {
-                let loss = whole.loss().clone().with_members(losses)?;
+        let request = match &planned {
+            Some(planned) => {
+                let loss = planned.loss(whole.loss(), &account, past.as_ref())?;
                 whole.charging(loss)
             }
             None => whole,
@@ -176,7 +180,7 @@ impl Asking<'_> {
         let release = ledger.release(name, &request, || {
             source.check_digest(digest)?;
             let outcome = self.ask()?;
-            if planned.is_some() && losses_of(&outcome) != planned {
+            if planned.is_some() && Planned::of(&outcome) != planned {
                 let reason = "the losses of the study differ from those of its rehearsal";
                 return Err(Error::FailedFunction(reason.into()));
             }
@@ -187,20 +191,45 @@ impl Asking<'_> {
         Ok((Outcome::parse(release.json())?, charge))
     }
 }
-/// Return the losses of all releases of a study, if each loss is an epsilon and a delta.
-fn losses_of(outcome: &Outcome) -> Option<Vec<Loss>> {
-    let loss = |entry: &Entry| -> Result<Loss> {
-        let loss = Loss::exact(Notion::Approximate, entry.loss.clone())?;
-        let Some(mu_squared) = &entry.mu_squared else { return Ok(loss) };
-        let loss = loss.with_mu_squared(mu_squared.clone())?;
-        entry.rho.as_ref().map_or(Ok(loss.clone()), |rho| loss.with_rho(rho.clone()))
-    };
-    outcome.entries().iter().map(loss).collect::<Result<_>>().ok()
+/// The charge for all releases of a study, for a budget that composes tightly.
+#[derive(PartialEq)]
+struct Planned {
+    losses: Vec<Loss>,
+    /// The reserve of the first release, if the study is one plan for its whole budget.
+    reserved: Option<[Exact; 2]>,
+    /// The pairs of all releases, if such a plan is charged by the distributions of its losses.
+    shares: Option<Vec<SharePair>>,
 }
-/// Return whether an id was charged with this loss.
-fn charged_before(ledger: &Ledger, name: &str, id: &str, loss: &Loss) -> Result<bool> {
-    let history = ledger.history(name)?;
-    Ok(history.iter().any(|entry| entry.id == id && entry.loss == *loss))
+impl Planned {
+    /// Return the charge, if each loss is an epsilon and a delta.
+    fn of(outcome: &Outcome) -> Option<Self> {
+        let loss = |entry: &Entry| -> Result<Loss> {
+            let loss = Loss::exact(Notion::Approximate, entry.loss.clone())?;
+            let Some(mu_squared) = &entry.mu_squared else { return Ok(loss) };
+            let loss = loss.with_mu_squared(mu_squared.clone())?;
+            entry.rho.as_ref().map_or(Ok(loss.clone()), |rho| loss.with_rho(rho.clone()))
+        };
+        let losses = outcome.entries().iter().map(loss).collect::<Result<_>>().ok()?;
+        let first = outcome.entries().first()?;
+        Some(Planned { losses, reserved: first.reserved.clone(), shares: first.shares.clone() })
+    }
+    /// Return the loss for the ledger. `past` is the loss that was charged for the same id. The
+    /// budget can have too little room for a study that takes its whole budget in one plan. Then
+    /// the charge reserves the budget, which must be unspent, as the study does.
+    fn loss(&self, whole: &Loss, account: &Account, past: Option<&Loss>) -> Result<Loss> {
+        let members = whole.clone().with_members(self.losses.clone())?;
+        if past == Some(&members) || (past.is_none() && account.admits(&members)) {
+            return Ok(members);
+        }
+        let reserve = members.clone();
+        let reserve = match (&self.shares, &self.reserved) {
+            (Some(pairs), _) => reserve.sharing(&account.total, pairs),
+            (None, Some([pure, deltas])) => reserve.reserving(&account.total, pure, deltas),
+            (None, None) => return Ok(members),
+        };
+        let fits = |loss: &Loss| past.is_some() || account.admits(loss);
+        Ok(reserve.ok().filter(fits).unwrap_or(members))
+    }
 }
 /// Find the file of the data.
 fn file(arguments: &Arguments, study: &Study) -> Result<PathBuf> {

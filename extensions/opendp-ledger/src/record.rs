@@ -51,7 +51,7 @@ impl Account {
         self.filters.as_ref()
     }
     /// Return whether the budget has room for one more release with this loss.
-    pub(crate) fn admits(&self, loss: &Loss) -> bool {
+    pub fn admits(&self, loss: &Loss) -> bool {
         match &self.filters {
             Some(filters) => tight::charge(&mut filters.clone(), loss).is_ok(),
             None => self.spent.plus(loss).at_most(&self.limit()),

@@ -6,12 +6,19 @@ use opendp_core::arith::Exact;
 const DIGITS: usize = 4;
 /// The maximum number of digits of an amount that is not rounded.
 const WHOLE: usize = 6;
+/// The largest relative difference that is not written.
+const SAME: f64 = 1e-15;
+/// The largest relative difference that is written apart.
+const NEAR: f64 = 1e-9;
 
 /// Write an amount in a few digits, such as `0.2` or `3.1e-7`.
 ///
 /// An amount of at most six digits is written completely. Any other amount is rounded to four
 /// digits. Round a loss up, and round the rest of a budget down. A relative difference of `10^-15`,
-/// which is about the rounding of a float, is not shown. So the float 0.2 is written `0.2`.
+/// which is about the rounding of a float, is not shown. So the float 0.2 is written `0.2`. If the
+/// difference to four digits is at most `10^-9` of the amount, it is written apart, and is rounded
+/// up. So no loss is written smaller than it is, and a rounding of the arithmetic does not look
+/// like a tenth of a percent.
 ///
 /// ```
 /// # use opendp_core::arith::Exact;
@@ -19,6 +26,7 @@ const WHOLE: usize = 6;
 /// assert_eq!(say(&"1/3".parse()?, true), "0.3334");
 /// assert_eq!(say(&"1/3".parse()?, false), "0.3333");
 /// assert_eq!(say(&Exact::from_f64(3.1e-7)?, true), "3.1e-7");
+/// assert_eq!(say(&"0.200000000000017".parse()?, true), "0.2 + 1.7e-14");
 /// # Ok::<(), opendp_core::Error>(())
 /// ```
 pub fn say(amount: &Exact, up: bool) -> String {
@@ -29,8 +37,14 @@ pub fn say(amount: &Exact, up: bool) -> String {
     for digits in [WHOLE, DIGITS] {
         let Some(shown) = Decimal::nearest(nearest, digits) else { break };
         let Some(value) = shown.value() else { break };
-        if alike(&value, amount) {
+        if alike(&value, amount, SAME) {
             return shown.write();
+        }
+        if digits == DIGITS
+            && alike(&value, amount, NEAR)
+            && let Some(text) = apart(&shown, &value, amount, up)
+        {
+            return text;
         }
         if digits == DIGITS {
             return match (up, value < *amount) {
@@ -42,11 +56,23 @@ pub fn say(amount: &Exact, up: bool) -> String {
     }
     amount.show(up)
 }
-/// Return whether the relative difference of two amounts is at most `1e-15`.
-fn alike(x: &Exact, y: &Exact) -> bool {
+/// Return whether the relative difference of two amounts is at most `most`.
+fn alike(x: &Exact, y: &Exact, most: f64) -> bool {
     let (low, high) = if x < y { (x, y) } else { (y, x) };
-    let part = Exact::from_f64(1e-15).map_or(Exact::ZERO, |part| low.times(&part));
+    let part = Exact::from_f64(most).map_or(Exact::ZERO, |part| low.times(&part));
     *high <= low.plus(&part)
+}
+/// Write an amount as a nearby decimal number and a small difference, which is rounded away from
+/// this number. If the decimal number is on the safe side, leave out the difference.
+fn apart(shown: &Decimal, value: &Exact, amount: &Exact, up: bool) -> Option<String> {
+    let (sign, rest) = match (up, value < amount) {
+        (true, true) => ('+', amount.minus(value)),
+        (false, false) => ('-', value.minus(amount)),
+        _ => return Some(shown.write()),
+    };
+    let near = Decimal::nearest(rest.to_f64_up(), 2)?;
+    let rest = if near.value()? < rest { near.moved(1) } else { near };
+    Some(format!("{} {sign} {}", shown.write(), rest.write()))
 }
 
 /// The decimal number `digits * 10^power`.
@@ -116,6 +142,12 @@ mod tests {
             ("123456789012", "1.235e11", "1.234e11"),
             ("1000000", "1000000", "1000000"),
             ("2.5e300", "2.5e300", "2.5e300"),
+            ("0.20000000000001705", "0.2 + 1.8e-14", "0.2"),
+            ("0.19999999999998", "0.2", "0.2 - 2e-14"),
+            ("0.123456000000001", "0.1235", "0.1234"),
+            ("0.99999999999", "1", "1 - 1e-11"),
+            ("3.0000000001e-7", "3e-7 + 1e-17", "3e-7"),
+            ("0.2000001", "0.2001", "0.2"),
         ] {
             assert_eq!(say(&exact(amount), true), up);
             assert_eq!(say(&exact(amount), false), down);
@@ -131,6 +163,29 @@ mod tests {
         // If the float 0.2 is subtracted from 1 three times, the difference is a little below 0.4.
         let spent = (0..3).fold(Exact::ZERO, |sum, _| sum.plus(&Exact::from_f64(0.2).unwrap()));
         assert_eq!(say(&exact("1").minus(&spent), false), "0.4");
+    }
+    #[test]
+    fn a_difference_that_is_written_apart_is_on_the_safe_side() {
+        // Read an amount that is written in one or two parts.
+        let read = |text: &str| match text.split_once(" + ") {
+            Some((most, rest)) => exact(most).plus(&exact(rest)),
+            None => match text.split_once(" - ") {
+                Some((most, rest)) => exact(most).minus(&exact(rest)),
+                None => exact(text),
+            },
+        };
+        let tiny = exact("7e-14");
+        for part in 1..200_u32 {
+            let nearby = exact(&format!("{part}/1000"));
+            for by in 1..20_u32 {
+                let difference = tiny.times(&exact(&format!("{by}/19"))).times(&nearby);
+                for amount in [nearby.plus(&difference), nearby.minus(&difference)] {
+                    let (up, down) = (read(&say(&amount, true)), read(&say(&amount, false)));
+                    assert!(down <= amount && amount <= up, "{amount}: {down} {up}");
+                    assert!(alike(&down, &up, 1e-9), "{amount}: {down} {up}");
+                }
+            }
+        }
     }
     #[test]
     fn no_amount_is_written_smaller_than_it_is_when_rounded_up() {

@@ -55,6 +55,11 @@ impl QuestionFields {
             }
             bare.check().map_err(|error| error.at("statistics"))?;
         }
+        if self.others && self.finds_keys() {
+            let reason = "the keys are found, and the rows of all other keys have no count: list \
+                          the keys, or leave this out";
+            return Err(Error::argument("others", reason));
+        }
         if self.statistics.is_some() && self.wanted().is_ok() {
             let reason = "state either a list of statistics, or one beside `group_by`";
             return Err(Error::argument("statistics", reason));
@@ -100,17 +105,12 @@ where
     pub(super) fn groups(&self, asked: &QuestionFields) -> Result<Vec<StudyAnswer>> {
         let mut groups = self.of_groups(asked)?;
         if asked.finds_keys() {
-            let found = self.spend(MO::find(&groups)?)?;
-            groups = match found.filter(|found| !found.value.is_empty()) {
-                Some(found) => groups.found(&found)?,
-                None => groups.to_be_found(),
-            };
+            groups = MO::find_keys(groups)?;
         }
-        let nothing = groups.has_no_keys();
         let solved = groups.solve()?;
         let known = solved.statistics(self.alpha)?;
         let mut answers: Vec<_> = known.iter().map(|known| answer_of(asked, known)).collect();
-        if self.mode == Mode::Rehearse || nothing {
+        if self.mode == Mode::Rehearse {
             solved.forgo()?;
             return Ok(answers);
         }

@@ -25,8 +25,8 @@ pub(super) trait Mechanisms: Accounted {
              {\"histogram\": {\"column\", \"categories\"}}",
         ))
     }
-    /// Find the keys of groups that enough people have.
-    fn find<'c>(groups: &Groups<'c, Self>) -> Result<Question<'c, Self, HashMap<String, i64>>> {
+    /// Find the keys of groups that enough people have, in the same plan as their statistics.
+    fn find_keys<'c>(groups: Groups<'c, Self>) -> Result<Groups<'c, Self>> {
         let _ = groups;
         Err(Error::argument(
             "keys",
@@ -78,7 +78,7 @@ impl Mechanisms for Approximate<MaxDivergence> {
     fn count_by<T: Key>(rows: Rows<'_, Self, T>) -> Result<Question<'_, Self, HashMap<T, i64>>> {
         rows.count_by().laplace()
     }
-    fn find<'c>(groups: &Groups<'c, Self>) -> Result<Question<'c, Self, HashMap<String, i64>>> {
-        groups.find().laplace()
+    fn find_keys<'c>(groups: Groups<'c, Self>) -> Result<Groups<'c, Self>> {
+        Ok(groups.find_keys())
     }
 }

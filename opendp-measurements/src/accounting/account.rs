@@ -190,9 +190,16 @@ impl Account {
             return concentrated_delta(rho, epsilon);
         }
         let known = self.rho().and_then(|rho| concentrated_delta(rho, epsilon).ok());
+        let sum = self.of_sum(epsilon);
+        if let (Some(sum), [(_, 2..)]) = (sum, &self.parts[..])
+            && 1e-30 < sum
+        {
+            // The sum is exact up to rounding, so the other bounds are hardly smaller.
+            return Ok(known.map_or(sum, |known| known.min(sum)));
+        }
         let delta = self.worst(|parts| self.delta_of(parts, epsilon, Side::Above))?;
         let delta = known.map_or(delta, |known| known.min(delta));
-        let delta = self.of_sum(epsilon).map_or(delta, |sum| sum.min(delta));
+        let delta = sum.map_or(delta, |sum| sum.min(delta));
         Ok(self.game(delta).map_or(delta, |game| game.delta(epsilon).min(delta)))
     }
     /// Return a lower bound on delta at an epsilon.

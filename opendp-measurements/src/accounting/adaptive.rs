@@ -9,8 +9,8 @@ use opendp_core::{Error, Result};
 use super::joined::{joined_mu, mu_of_pure};
 use super::pot::Pot;
 use super::way::{
-    CHOICES_FIRST, GAUSSIAN_FIRST, ONLY_CHOICES, ONLY_GAUSSIAN, ONLY_OTHERS, OTHERS_FIRST, Way,
-    square,
+    GAUSSIAN_FIRST, ONLY_GAUSSIAN, ONLY_OTHERS, ONLY_RENYI, OTHERS_FIRST, RENYI_FIRST, Way, square,
+    twice_rho,
 };
 
 /// The loss of a release, in the form that an [`AdaptiveAccount`] charges.
@@ -81,7 +81,7 @@ impl Default for Room {
 /// | Gaussian, `S = 0` | [`mu_of_pure`] | `mu^2` |
 /// | three mixed filters, `S` a quarter, half and three quarters of the budget | epsilon or [`mu_of_pure`]: the filter charges the loss that takes the smaller part of its remaining limit | `mu^2` |
 /// | simple, `S` the whole epsilon | epsilon | its epsilon at a stated delta |
-/// | concentrated | its `rho` ([`concentrated_rho_of_pure`](super::concentrated_rho_of_pure)) | `rho = mu^2 / 2` |
+/// | Renyi, of an order `a` | the divergence of order `a` of randomized response | `a mu^2 / 2` |
 ///
 /// # What is proved
 ///
@@ -102,19 +102,24 @@ impl Default for Room {
 /// Smith, Thakurta 2022 (also: Koskela, Tobaben, Honkela 2023). An interaction can have any number
 /// of releases. Its delta is the supremum of the deltas after finitely many releases.
 ///
-/// *The concentrated filter.* This filter adds up the `rho` of all releases: `mu^2 / 2` for
-/// Gaussian noise, and the stated `rho` for choices. A `mu`-GDP release is post-processing of a
-/// normal shift of `mu` (Dong, Roth, Su 2022), so its Renyi divergence of order `a` is at most `a
-/// mu^2 / 2`. The filter admits releases as long as the sum is at most `r`, which is fixed in
-/// advance. Claim: the Renyi divergence of order `a` of the whole interaction is at most `a r`, for
-/// every `a > 1` (Feldman, Zrnic 2021, on Renyi filters). Proof: let `X_i` be the product of the
-/// ratios of the probabilities of the first `i` answers under the two neighbours, raised to the
-/// power `a`, times `e^(-(a - 1) a (rho_1 + .. + rho_i))`. The earlier answers determine `rho_i`.
-/// Given the earlier answers, the mean of the power of ratio `i` under the second neighbour is at
-/// most `e^((a - 1) a rho_i)`. So the mean of `X_i` does not increase with `i`, and is at most 1.
-/// The sum of all `rho_i` is at most `r`, which shows the claim. So the interaction is
-/// `r`-zero-concentrated, and `r` is computed for the delta of the filter
-/// ([`concentrated_rho`](super::concentrated_rho); Canonne, Kamath, Steinke 2020, Proposition 12).
+/// *The Renyi filter.* This filter adds up Renyi divergences of one order `a > 1`, which is fixed
+/// in advance. A `mu`-GDP release is post-processing of a normal shift of `mu` (Dong, Roth, Su
+/// 2022), so its divergence is at most `a mu^2 / 2`. A release with a stated `rho` has at most `a
+/// rho`. A pure loss has at most the divergence of randomized response (Kairouz, Oh, Viswanath
+/// 2015). The filter admits releases as long as the sum is at most `r`, which is fixed in advance.
+/// Claim: the divergence of order `a` of the whole interaction is at most `r` (Feldman, Zrnic
+/// 2021). Proof: let `X_i` be the product of the ratios of the probabilities of the first `i`
+/// answers under the two neighbours, raised to the power `a`, times `e^(-(a - 1) (r_1 + .. +
+/// r_i))`. The earlier answers determine `r_i`. Given the earlier answers, the mean of the power of
+/// ratio `i` under the second neighbour is at most `e^((a - 1) r_i)`. So the mean of `X_i` does not
+/// increase with `i`, and is at most 1. The sum of all `r_i` is at most `r`, which shows the claim.
+/// From `r` follows the delta of the filter (Canonne, Kamath, Steinke 2020, Proposition 12). The
+/// order is the best order for normal shifts, so `r` is `a` times
+/// [`concentrated_rho`](super::concentrated_rho). The divergence of every release with a `rho` is
+/// at most `a rho`. So up to rounding, this filter admits each interaction that a zero-concentrated
+/// filter of the same delta admits. One order is enough: a filter of several orders that stops at
+/// the first order that is exceeded admits less, and a filter that stops at the last order needs a
+/// part of delta for each order.
 ///
 /// *Deltas.* A release that is `(e, d)`-DP reveals all data with probability `d` and is `e`-DP
 /// otherwise (Kairouz, Oh, Viswanath 2015). So the probability that some release reveals all data
@@ -129,13 +134,14 @@ impl Default for Room {
 /// most `H_j`. So `P(E) - e^epsilon Q(E) <= D + sum_j H_j`, which is at most the budget's delta.
 ///
 /// Delta is divided into `D` and the `H_j` when the first release is charged. The division depends
-/// on the kind of this release, and on whether it is the only release. There are no answers at that
-/// time, so the division cannot depend on an answer. Delta has 64 parts:
+/// on the kind and the size of this release, and on whether it is the only release. There are no
+/// answers at that time, so the division cannot depend on an answer. Delta has 64 parts:
 ///
 /// * The account is for a single release: this release gets all of delta.
-/// * The first release is a choice: `D` gets 2 parts, the Gaussian filter 24, each mixed filter 1,
-///   the simple filter 3, and the concentrated filter 32. In all other cases, there is no
-///   concentrated filter.
+/// * The first release is a choice, or it has a pure loss that takes a smaller fraction of the
+///   Renyi filter than of the Gaussian filter and of the budget's epsilon: `D` gets 2 parts, the
+///   Gaussian filter 24, each mixed filter 1, the simple filter 3, and the Renyi filter 32. In all
+///   other cases, there is no Renyi filter.
 /// * The first release has Gaussian noise, or it has a pure loss that takes a smaller fraction of
 ///   the Gaussian filter than of the budget's epsilon: `D` gets 2 parts, the Gaussian filter 56,
 ///   each mixed filter 1, and the simple filter 3.
@@ -146,7 +152,8 @@ impl Default for Room {
 /// |---|---|---|---|
 /// | Gaussian noise | `mu^2` adds up | full | Smith, Thakurta 2022 |
 /// | choices by Gumbel noise | `mu^2 = pi rho` adds up | full | [`mu_squared_of_choices`](super::mu_squared_of_choices) |
-/// | choices, many, if the first release is a choice | `rho` adds up | full | Feldman, Zrnic 2021 |
+/// | choices, many, if the first release is a choice | `a rho` adds up | full | Feldman, Zrnic 2021 |
+/// | pure losses, many, if the first release is a small one | divergences of order `a` add up | full | Feldman, Zrnic 2021 |
 /// | pure losses | epsilon adds up | full | Rogers, Roth, Ullman, Vadhan 2016 |
 /// | pure losses, many | `mu^2` adds up | full | Dong, Roth, Su 2022, and the proof above |
 /// | both | randomized response and a normal shift | full | Zhu, Dong, Wang 2022, and the proof above |
@@ -171,9 +178,10 @@ pub struct AdaptiveAccount {
     delta: Exact,
     /// Three ways to divide delta among the filters. The first release selects one of them. The
     /// first way is for Gaussian noise, and for a pure loss that uses a smaller part of the
-    /// Gaussian filter than of epsilon. The second way is for a choice. The last way is for all
-    /// other first releases. Accounts of older versions do not have the second way. After the first
-    /// release is charged, only the way of this release remains.
+    /// Gaussian filter than of epsilon. The second way is for a choice, and for a pure loss that
+    /// uses the smallest part of the Renyi filter. The last way is for all other first releases.
+    /// Accounts of older versions do not have the second way. After the first release is charged,
+    /// only the way of this release remains.
     ways: Vec<Way>,
     began: bool,
     /// Whether the account is for a single release.
@@ -188,8 +196,8 @@ impl AdaptiveAccount {
     pub fn new(epsilon: &Exact, delta: &Exact, releases: Option<usize>) -> Result<Self> {
         let only = releases == Some(1);
         let parts = match only {
-            true => [ONLY_GAUSSIAN, ONLY_CHOICES, ONLY_OTHERS],
-            false => [GAUSSIAN_FIRST, CHOICES_FIRST, OTHERS_FIRST],
+            true => [ONLY_GAUSSIAN, ONLY_RENYI, ONLY_OTHERS],
+            false => [GAUSSIAN_FIRST, RENYI_FIRST, OTHERS_FIRST],
         };
         let ways = parts.iter().map(|parts| Way::new(epsilon, delta, parts));
         AdaptiveAccount { only, ..AdaptiveAccount::of(epsilon, delta) }
@@ -213,9 +221,10 @@ impl AdaptiveAccount {
     pub fn room(&self, share: &Share, kind: Kind) -> Result<Room> {
         let mut best = Room::default();
         if kind == Kind::Choice {
-            return self.of_choices().map_or(Ok(best), |way| way.choices(share, &self.delta));
+            return self.renyi_first().map_or(Ok(best), |way| way.choices(share, &self.delta));
         }
-        for way in self.ways.first().into_iter().chain(self.ways.last()) {
+        let between = self.renyi_first().filter(|_| kind == Kind::Pure);
+        for way in self.ways.first().into_iter().chain(between).chain(self.ways.last()) {
             let room = match kind {
                 Kind::Gaussian => way.gaussian(share, &self.delta)?,
                 _ => way.other(share, &self.delta)?,
@@ -315,29 +324,40 @@ impl AdaptiveAccount {
     pub fn budget(&self) -> (&Exact, &Exact) {
         (&self.epsilon, &self.delta)
     }
-    /// Return the way to divide delta if the first release is a choice.
-    fn of_choices(&self) -> Option<&Way> {
+    /// Return the way to divide delta that has a Renyi filter.
+    fn renyi_first(&self) -> Option<&Way> {
         match self.ways.as_slice() {
-            [_, choices, _] => Some(choices),
+            [_, renyi, _] => Some(renyi),
             ways => ways.first(),
         }
     }
     /// Choose the way to divide delta. The choice depends on the first release. If this release has
-    /// Gaussian noise, choose the way for Gaussian noise. If it is a choice, choose the way for
-    /// choices. If it has a pure loss, compute two fractions: the fraction of the Gaussian filter
-    /// that the loss takes, and the fraction of epsilon that the loss takes. If the first fraction
-    /// is smaller, choose the way for Gaussian noise.
+    /// Gaussian noise, choose the way for Gaussian noise. If it is a choice, choose the way with a
+    /// Renyi filter. If it has a pure loss, compute the fractions of the Gaussian filter, of the
+    /// Renyi filter and of epsilon that the loss takes. Choose the way of the smallest fraction.
     fn way_of(&self, loss: &AdaptiveLoss) -> Result<Option<&Way>> {
         let (gaussian, others) = (self.ways.first(), self.ways.last());
         if loss.mu_squared.is_some() {
-            return Ok(if loss.rho.is_some() { self.of_choices() } else { gaussian });
+            return Ok(if loss.rho.is_some() { self.renyi_first() } else { gaussian });
         }
         if self.began || self.only || !loss.delta.is_zero() {
             return Ok(others);
         }
-        let Some(pot) = gaussian.and_then(|way| way.pots.first()) else { return Ok(others) };
-        let part = square(mu_of_pure(loss.epsilon.to_f64_up())?)?.over(&pot.squares);
-        Ok(if part < loss.epsilon.over(&self.epsilon) { gaussian } else { others })
+        let epsilon = loss.epsilon.to_f64_up();
+        let (mut least, mut best) = (loss.epsilon.over(&self.epsilon), others);
+        if let Some(pot) = gaussian.and_then(|way| way.pots.first()) {
+            let part = square(mu_of_pure(epsilon)?)?.over(&pot.squares);
+            if part < least {
+                (least, best) = (part, gaussian);
+            }
+        }
+        let renyi = self.renyi_first();
+        if let Some(pot) = renyi.and_then(|way| way.pots.iter().find(|pot| pot.concentrated))
+            && twice_rho(epsilon, pot.order.as_ref())?.over(&pot.squares) < least
+        {
+            best = renyi;
+        }
+        Ok(best)
     }
     #[cold]
     fn exceeded(&self, loss: &AdaptiveLoss) -> Error {

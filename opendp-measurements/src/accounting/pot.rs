@@ -5,7 +5,8 @@ use opendp_core::arith::Exact;
 use super::adaptive::AdaptiveLoss;
 
 /// A filter that admits pure losses up to a sum, and Gaussian noise up to a sum of `mu^2`. If the
-/// filter is concentrated, it admits all losses up to a sum of `2 rho`.
+/// filter is concentrated, it admits all losses up to a sum of `2 rho`. If it also has an order, it
+/// is a Renyi filter: it admits all losses up to a sum of their divergences of this order.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Pot {
     /// The limit for the sum of the pure losses.
@@ -22,6 +23,10 @@ pub(super) struct Pot {
     /// Whether the filter charges each loss by twice its `rho`. The `squares` are then sums of
     /// `2 rho`. For Gaussian noise, `2 rho` is `mu^2`.
     pub(super) concentrated: bool,
+    /// The order `a` of a Renyi filter. The filter then charges `2 / a` times the divergence of
+    /// this order, in the place of `2 rho`. For Gaussian noise, this is also `mu^2`. Filters of
+    /// older versions have no order.
+    pub(super) order: Option<Exact>,
     /// Whether the limits are planned for known releases. Then the filter charges a pure loss as a
     /// pure loss, and not as a `mu^2`, if the loss fits.
     pub(super) planned: bool,
@@ -30,7 +35,7 @@ pub(super) struct Pot {
 pub(super) struct Sizes {
     /// A bound on `mu^2`.
     pub(super) square: Exact,
-    /// A bound on `2 rho`.
+    /// A bound on `2 rho`, or on `2 / a` times the divergence of the order `a` of the filter.
     pub(super) twice_rho: Exact,
 }
 impl Pot {
@@ -39,11 +44,11 @@ impl Pot {
     pub(super) fn of(pure: Exact, mu: Exact, failure: Exact) -> Self {
         Pot { squares: mu.times(&mu), simple: false, ..Pot::simple(pure, failure) }
     }
-    /// Make a filter in which the `rho` of all losses add up to at most `rho`. The delta of the
-    /// filter is `failure`.
-    pub(super) fn concentrated(rho: &Exact, failure: Exact) -> Self {
-        let squares = rho.plus(rho);
-        Pot { squares, simple: false, concentrated: true, ..Pot::simple(Exact::ZERO, failure) }
+    /// Make a Renyi filter of the order `order`. The divergences of all losses add up to at most
+    /// `order` times half of `squares`. The delta of the filter is `failure`.
+    pub(super) fn renyi(order: Exact, squares: Exact, failure: Exact) -> Self {
+        let (simple, concentrated, order) = (false, true, Some(order));
+        Pot { squares, simple, concentrated, order, ..Pot::simple(Exact::ZERO, failure) }
     }
     /// Make a filter in which epsilons add up. For Gaussian noise, deltas add up to at most
     /// `failure`.
@@ -57,6 +62,7 @@ impl Pot {
             failures_spent: Exact::ZERO,
             simple: true,
             concentrated: false,
+            order: None,
             planned: false,
         }
     }

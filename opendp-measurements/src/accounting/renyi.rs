@@ -150,6 +150,63 @@ pub fn concentrated_rho(epsilon: f64, delta: f64) -> Result<f64> {
     Ok(low)
 }
 
+/// Compute an upper bound on the Renyi divergence of an order `a > 1` of a mechanism that is
+/// `epsilon`-differentially private. No smaller number is a bound for every such mechanism.
+///
+/// Randomized response dominates the mechanism: see [`concentrated_rho_of_pure`]. It keeps its bit
+/// with probability `p = e^epsilon / (1 + e^epsilon)`. So the divergence is
+/// `ln(p^a (1 - p)^(1 - a) + (1 - p)^a p^(1 - a)) / (a - 1)`. The argument of the logarithm is
+/// `1 + (e^(a epsilon) - 1) (1 - e^(-(a - 1) epsilon)) / (1 + e^epsilon)`, without cancellation.
+/// The divergence is also at most `epsilon`.
+///
+/// # Errors
+/// `InvalidDistance` when epsilon is negative or NaN.
+pub(super) fn divergence_of_pure(order: f64, epsilon: f64) -> Result<f64> {
+    check_epsilon(epsilon)?;
+    let divergence = || {
+        let (above, below) = (order.inf_sub(1.0)?, order.neg_inf_sub(1.0)?);
+        let grown = order.inf_mul(epsilon)?.inf_exp_m1()?;
+        let fallen = -(-above.inf_mul(epsilon)?).neg_inf_exp_m1()?;
+        let both = epsilon.neg_inf_exp_m1()?.neg_inf_add(2.0)?;
+        grown.inf_mul(fallen)?.inf_div(both)?.inf_ln_1p()?.inf_div(below)
+    };
+    // For large exponents, the second bound is close to the divergence.
+    Ok(divergence().map_or(epsilon, |divergence: f64| divergence.min(epsilon)))
+}
+
+/// Find an order and a bound on the Renyi divergence of this order, so that every mechanism within
+/// the bound is `(epsilon, delta)`-private by the formula of [`renyi_delta`]. At this order, the
+/// bound is the bound for normal shifts: `order` times the [`concentrated_rho`]. Return `None` if
+/// there is no such order.
+///
+/// # Errors
+/// The errors of [`concentrated_rho`].
+pub(super) fn renyi_limit(epsilon: f64, delta: f64) -> Result<Option<(f64, f64)>> {
+    let rho = concentrated_rho(epsilon, delta)?;
+    let order = root(|above| (2.0 * above + 1.0) * rho - epsilon - ln_1p(1.0 / above));
+    // With few digits, `order - 1` is exact.
+    let order = 1.0 + f64::from((order - 1.0) as f32);
+    if !(0.0 < rho && (1.001..1e6).contains(&order)) {
+        return Ok(None);
+    }
+    // The order was rounded, so the bound at this order can be slightly smaller.
+    let (all, mut less) = (order.neg_inf_mul(rho)?, 1e-15);
+    for _ in 0..48 {
+        let most = all * (1.0 - less);
+        if delta_at(order, |_| Ok(most), epsilon).is_ok_and(|found| found <= delta) {
+            return Ok(Some((order, most)));
+        }
+        less *= 2.0;
+    }
+    Ok(None)
+}
+
+/// Compute an upper bound on epsilon at a delta, from the Renyi divergence of one order.
+pub(super) fn epsilon_of_order(order: f64, divergence: f64, delta: f64) -> Result<f64> {
+    check_delta(delta)?;
+    epsilon_at(order, |_| Ok(divergence), delta)
+}
+
 pub(super) fn check_rho(rho: f64) -> Result<()> {
     if 0.0 <= rho {
         return Ok(());

@@ -87,6 +87,8 @@ pub struct SharedAccount {
 const CLOSE: f64 = 1e-6;
 /// The same, if all shares have Gaussian noise. Their composition is computed fast and exactly.
 const CLOSER: f64 = 1e-9;
+/// The first factor that [`SharedAccount::factor`] tries, after 1.
+const FIRST: f64 = 1.02;
 /// The least and the largest factor that [`SharedAccount::factor`] tries.
 const FACTORS: std::ops::Range<f64> = 1e-100..1e100;
 
@@ -133,12 +135,15 @@ impl SharedAccount {
             let all = shares.iter().map(|pair| pair.times(factor).checked());
             all.collect::<Result<Vec<_>>>().map_or(Ok(false), |all| empty.fits(&all))
         };
-        let (mut low, mut high) = (1.0, 2.0);
+        // The shares of a plan nearly fit already. Far away from the result, accounts can be slow.
+        let (mut low, mut high, mut by) = (1.0, FIRST, FIRST);
         while high < FACTORS.end && fits(high)? {
-            (low, high) = (high, high * 2.0);
+            by = (by * by).min(2.0);
+            (low, high) = (high, high * by);
         }
         while FACTORS.start < low && !fits(low)? {
-            (low, high) = (low / 2.0, low);
+            (low, high) = (low / by, low);
+            by = (by * by).min(2.0);
         }
         let gaussian = |pair: &SharePair| {
             matches!(pair, SharePair::Gaussian { .. } | SharePair::DiscreteGaussian { .. })

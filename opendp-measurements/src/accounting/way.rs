@@ -1,13 +1,16 @@
 //! One way to divide the delta of an [`AdaptiveAccount`](super::AdaptiveAccount) among filters.
 
-use opendp_core::arith::{DirectedFloat, Exact};
+use opendp_core::arith::{Directed, DirectedFloat, Exact};
 use opendp_core::{Error, Result};
 
 use super::adaptive::{AdaptiveLoss, Room, Share};
 use super::choice::{mu_squared_of_choices, rho_of_choices};
 use super::joined::{joined_epsilon, joined_mu, mu_of_pure, pure_of_mu};
 use super::pot::{Pot, Sizes};
-use super::renyi::{concentrated_epsilon, concentrated_rho, concentrated_rho_of_pure};
+use super::renyi::{
+    concentrated_epsilon, concentrated_rho, concentrated_rho_of_pure, divergence_of_pure,
+    epsilon_of_order, renyi_limit,
+};
 
 /// One way to divide delta, with the resulting filters.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -18,21 +21,20 @@ pub(super) struct Way {
     pub(super) pots: Vec<Pot>,
 }
 /// The division of delta into 64 parts. The five numbers are the parts for the deltas of releases,
-/// for the Gaussian filter, for each mixed filter, for the simple filter, and for the concentrated
-/// filter.
+/// for the Gaussian filter, for each mixed filter, for the simple filter, and for the Renyi filter.
 pub(super) type Parts = [u32; 5];
 pub(super) const GAUSSIAN_FIRST: Parts = [2, 56, 1, 3, 0];
-pub(super) const CHOICES_FIRST: Parts = [2, 24, 1, 3, 32];
+pub(super) const RENYI_FIRST: Parts = [2, 24, 1, 3, 32];
 pub(super) const OTHERS_FIRST: Parts = [40, 4, 4, 8, 0];
 pub(super) const ONLY_GAUSSIAN: Parts = [0, 64, 0, 0, 0];
-pub(super) const ONLY_CHOICES: Parts = [0, 0, 0, 0, 64];
+pub(super) const ONLY_RENYI: Parts = [0, 0, 0, 0, 64];
 pub(super) const ONLY_OTHERS: Parts = [64, 0, 0, 0, 0];
 
 impl Way {
     pub(super) fn new(
         epsilon: &Exact,
         delta: &Exact,
-        [deltas, gaussian, mixed, simple, concentrated]: &Parts,
+        [deltas, gaussian, mixed, simple, renyi]: &Parts,
     ) -> Result<Self> {
         let part = |parts: u32| Ok::<_, Error>(delta.times(&whole(parts)?).over(&whole(64)?));
         let mut pots = Vec::new();
@@ -44,17 +46,20 @@ impl Way {
                 pots.push(Pot::of(Exact::from_f64(pure)?, Exact::from_f64(mu)?, own));
             }
         }
-        let own = part(*concentrated)?;
-        if 0.0 < own.to_f64_down() {
-            let rho = concentrated_rho(epsilon.to_f64_down(), own.to_f64_down())?;
-            pots.push(Pot::concentrated(&Exact::from_f64(rho)?, own));
+        let own = part(*renyi)?;
+        if 0.0 < own.to_f64_down()
+            && let Some((order, most)) = renyi_limit(epsilon.to_f64_down(), own.to_f64_down())?
+        {
+            let squares = Exact::from_f64((2.0 * most).neg_inf_div(order)?)?;
+            pots.push(Pot::renyi(Exact::from_f64(order)?, squares, own));
         }
         pots.push(Pot::simple(epsilon.clone(), part(*simple)?));
         Ok(Way { deltas: part(*deltas)?, spent: Exact::ZERO, pots })
     }
     /// Charge all filters for a release, and keep only the filters that have room for this release.
     pub(super) fn charge(&mut self, loss: &AdaptiveLoss) -> Result<()> {
-        let sizes = sizes(loss)?;
+        let order = self.pots.iter().find_map(|pot| pot.order.as_ref());
+        let sizes = sizes(loss, order)?;
         if loss.mu_squared.is_none() {
             self.spent = self.spent.plus_term(&loss.delta);
         }
@@ -76,9 +81,11 @@ impl Way {
             let mu = pot.square_left().times(part).to_f64_down().neg_inf_sqrt()?;
             // The `rho` of a pure loss is at most half of the square of its epsilon. The factor
             // leaves room for rounding.
-            let epsilon = match pot.concentrated {
-                true => mu * (1.0 - 4.0 * f64::EPSILON),
-                false => pure_of_mu(mu.min(70.0))?,
+            let by_rho = mu * (1.0 - 4.0 * f64::EPSILON);
+            let epsilon = match &pot.order {
+                Some(order) => pure_of_order(order, &pot.square_left().times(part), by_rho)?,
+                None if pot.concentrated => by_rho,
+                None => pure_of_mu(mu.min(70.0))?,
             };
             let epsilon = Exact::from_f64(epsilon)?;
             largest = largest.max(pot.pure_left().times(part)).max(epsilon);
@@ -171,6 +178,10 @@ impl Way {
             let own = if pot.simple { pot.failures_spent.clone() } else { pot.failure.clone() };
             let (pure, own) = if mu == 0.0 {
                 (pot.pure_spent.clone(), if pot.simple { own } else { Exact::ZERO })
+            } else if let Some(order) = &pot.order {
+                let all = order.times(&pot.squares_spent).to_f64_up() / 2.0;
+                let epsilon = epsilon_of_order(order.to_f64_down(), all, own.to_f64_down())?;
+                (Exact::from_f64(epsilon)?, own)
             } else if pot.concentrated {
                 let rho = (pot.squares_spent.to_f64_up() / 2.0).next_up();
                 let epsilon = concentrated_epsilon(rho, own.to_f64_down())?;
@@ -187,17 +198,40 @@ impl Way {
         Ok(least)
     }
 }
-/// Return upper bounds on how much of each filter a loss uses.
-fn sizes(loss: &AdaptiveLoss) -> Result<Sizes> {
+/// Return upper bounds on how much of each filter a loss uses. `order` is the order of the Renyi
+/// filter, if there is one.
+fn sizes(loss: &AdaptiveLoss, order: Option<&Exact>) -> Result<Sizes> {
     if let Some(square) = &loss.mu_squared {
         // A `mu`-GDP release has a `rho` of at most `mu^2 / 2`.
         let twice_rho = loss.rho.as_ref().map_or(square.clone(), |rho| rho.plus(rho));
         return Ok(Sizes { twice_rho: twice_rho.min(square.clone()), square: square.clone() });
     }
     let epsilon = loss.epsilon.to_f64_up();
-    let rho = concentrated_rho_of_pure(epsilon).unwrap_or(f64::INFINITY);
-    let twice_rho = if rho.is_finite() { twice(rho)? } else { Exact::INFINITY };
-    Ok(Sizes { square: square(mu_of_pure(epsilon)?)?, twice_rho })
+    Ok(Sizes { square: square(mu_of_pure(epsilon)?)?, twice_rho: twice_rho(epsilon, order)? })
+}
+/// Return an upper bound on how much of the Renyi filter a pure loss uses, or how much of a
+/// concentrated filter without an order.
+pub(super) fn twice_rho(epsilon: f64, order: Option<&Exact>) -> Result<Exact> {
+    let rho = match order.map(Exact::to_f64_down) {
+        Some(order) => divergence_of_pure(order, epsilon).and_then(|all| all.inf_div(order)),
+        None => concentrated_rho_of_pure(epsilon),
+    };
+    let rho = rho.unwrap_or(f64::INFINITY);
+    if rho.is_finite() { twice(rho) } else { Ok(Exact::INFINITY) }
+}
+/// Find a pure loss that uses at most `room` of the Renyi filter of an order. The loss is close to
+/// the largest such loss. `low` is such a loss.
+fn pure_of_order(order: &Exact, room: &Exact, low: f64) -> Result<f64> {
+    let fits = |epsilon: f64| Ok::<_, Error>(twice_rho(epsilon, Some(order))? <= *room);
+    let (mut low, mut high) = (low, low * 2.0);
+    while 0.0 < low && high < 1e6 && fits(high)? {
+        (low, high) = (high, high * 2.0);
+    }
+    for _ in 0..50 {
+        let middle = low + (high - low) / 2.0;
+        if fits(middle)? { low = middle } else { high = middle }
+    }
+    Ok(low)
 }
 fn twice(number: f64) -> Result<Exact> {
     let number = Exact::from_f64(number)?;

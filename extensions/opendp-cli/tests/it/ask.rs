@@ -279,3 +279,33 @@ fn found_keys_of_a_study_are_charged_to_a_tight_budget_with_their_delta() {
     assert_eq!(members.len(), 3);
     assert!(members.iter().any(|member| member["delta"] != "0"), "{answers}");
 }
+/// A study of one question is one plan. Its noise is solved for the whole budget, which the filters
+/// for all kinds of releases do not admit.
+#[test]
+fn a_study_of_one_plan_reserves_an_unspent_tight_budget_of_its_size() {
+    let sums: Vec<Json> =
+        (1..=20).map(|most| json!({"sum": {"column": "age", "bounds": [0, most]}})).collect();
+    for keys in [json!({"city": ["Lyon", "Lille"]}), json!("found")] {
+        let question = json!({"group_by": ["city"], "keys": keys, "statistics": sums.clone()});
+        let desk = desk_of(json!([question]));
+        for name in ["b.ledger:x", "b.ledger:late"] {
+            let create = ["budget", "create", name, "--epsilon", "1", "--delta", "1e-6"];
+            desk.says(&[&create[..], &["--tight"]].concat());
+        }
+        let ask = |budget: &'static str, id: &'static str| {
+            ["ask", "study.json", "--json", "--budget", budget, "--id", id]
+        };
+        let read =
+            |id| -> Json { serde_json::from_str(&desk.says(&ask("b.ledger:x", id))).unwrap() };
+        let first = read("one");
+        assert!(first["charge"]["charged"]["filters"].is_object(), "{keys}: {}", first["charge"]);
+        assert_eq!(read("one")["answers"], first["answers"]);
+        assert!(desk.fails(&ask("b.ledger:x", "two"), 1).contains("BudgetExceeded"));
+        // The control: after any other release, nothing can be reserved.
+        desk.file("sum.json", crate::sum(1e6).to_string());
+        desk.file("x.csv", "x\n1\n");
+        let run = ["run", "-p", "sum.json", "--data", "x.csv", "--d-in", "1", "--id", "a"];
+        desk.says(&[&run[..], &["--budget", "b.ledger:late"]].concat());
+        assert!(desk.fails(&ask("b.ledger:late", "one"), 1).contains("BudgetExceeded"));
+    }
+}

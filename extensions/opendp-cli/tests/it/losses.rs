@@ -86,6 +86,24 @@ fn losses_and_budgets_are_written_as_people_say_them() {
     assert_eq!(json["budget"]["remaining"], json!({"epsilon": "2/3", "delta": "0.000001"}));
 }
 #[test]
+fn a_loss_that_rounding_raised_is_written_in_two_parts_and_not_smaller_than_it_is() {
+    let desk = Desk::new();
+    let (mut chain, _) = chains().swap_remove(2);
+    chain["space"]["domain"]["vector_domain"]["size"] = 1000.into();
+    chain["chain"][2] = json!({"laplace": {"scale": 0.5}});
+    desk.file("mean.json", chain.to_string());
+    desk.file("x.csv", "x\n".to_owned() + &"47\n".repeat(1000));
+    let exact: f64 = desk.says(&["map", "-p", "mean.json", "--d-in", "1"]).trim().parse().unwrap();
+    // The mean is rounded to a float before the noise, so its sensitivity is a little above 0.1.
+    assert!(0.2 < exact && exact < 0.2 * (1.0 + 1e-12), "{exact}");
+    let text = desk.says(&["run", "-p", "mean.json", "--data", "x.csv", "--d-in", "1"]);
+    let said = text.split_once("epsilon ").unwrap().1.split_once(',').unwrap().0;
+    let (most, rest) = said.split_once(" + ").unwrap();
+    assert_eq!(most, "0.2");
+    let rest: f64 = rest.parse().unwrap();
+    assert!(exact - 0.2 <= rest && rest < 1.2 * (exact - 0.2), "{said} {exact}");
+}
+#[test]
 fn a_loss_that_exceeds_the_rest_by_a_little_is_told_in_more_digits() {
     let desk = Desk::new();
     desk.file("sum.json", sum(20.0).to_string());

@@ -10,7 +10,9 @@ use std::{
 use opendp_ledger::{Ledger, Loss, Request, Terms};
 use tempfile::TempDir;
 
-use crate::tight::{exact, gaussian, spend, total};
+use crate::tight::{
+    exact, gaussian, reserve_an_unspent_budget, share_an_unspent_budget, spend, total,
+};
 
 /// A server that the test starts in a new folder. The server ends with the test.
 struct Server {
@@ -184,6 +186,19 @@ fn a_server_keeps_a_tight_budget_that_programs_share_and_never_overspend() {
     }
     client.execute("UPDATE budget SET filters = $1", &[&kept]).unwrap();
     assert_eq!(open().account("b").unwrap(), account);
+}
+#[test]
+fn a_server_keeps_plans_that_reserve_an_unspent_budget() {
+    for charge in [reserve_an_unspent_budget, share_an_unspent_budget] {
+        let Some(server) = Server::start() else { return };
+        let open = || Ledger::connect(&server.parameters()).unwrap();
+        open().create_tight("b", &total(), &Terms::new()).unwrap();
+        charge(&open);
+        // A crash of the server loses nothing: the budget stays reserved.
+        let account = open().account("b").unwrap();
+        server.control(&["-w", "-m", "immediate", "restart"]);
+        assert_eq!(open().account("b").unwrap(), account);
+    }
 }
 #[test]
 fn tables_of_an_earlier_version_get_the_column_for_filters() {

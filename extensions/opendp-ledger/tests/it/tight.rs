@@ -88,8 +88,8 @@ fn many_pure_losses_cost_less_than_their_sum() {
     let small = Loss::epsilon("0.02").unwrap();
     let admitted =
         (0..1000).take_while(|number| spend(&ledger, &number.to_string(), &small).is_ok()).count();
-    // Basic composition admits 50 of these releases.
-    assert!((80..100).contains(&admitted), "{admitted}");
+    // Basic composition admits 50 of these releases, and Gaussian differential privacy 88.
+    assert!((112..119).contains(&admitted), "{admitted}");
 }
 #[test]
 fn programs_that_share_a_tight_budget_never_overspend_it() {
@@ -193,16 +193,19 @@ fn reserved() -> Exact {
 }
 #[test]
 fn a_plan_reserves_an_unspent_budget_and_needs_less_noise() {
-    let (_folder, path, ledger) = opened();
+    let (_folder, path, _ledger) = opened();
+    reserve_an_unspent_budget(&|| Ledger::open(&path).unwrap());
+}
+/// Charge a plan that reserves the unspent budget `b`. Open the ledger again between the steps.
+pub(crate) fn reserve_an_unspent_budget(open: &dyn Fn() -> Ledger) {
     let mu_squared = reserved().over(&exact("100"));
     let share = Loss::epsilon_delta("0.2", DELTA).unwrap().with_mu_squared(mu_squared).unwrap();
     let plan = Loss::together(vec![share.clone(); 100]).unwrap();
     // The control: without the reserve, the filters for all kinds do not admit this noise.
-    assert_eq!(spend(&ledger, "open", &plan).unwrap_err().kind(), "BudgetExceeded");
+    assert_eq!(spend(&open(), "open", &plan).unwrap_err().kind(), "BudgetExceeded");
     let plan = plan.reserving(&total(), &exact("0"), &exact("0")).unwrap();
-    spend(&ledger, "plan", &plan).unwrap();
-    drop(ledger);
-    let ledger = Ledger::open(&path).unwrap();
+    spend(&open(), "plan", &plan).unwrap();
+    let ledger = open();
     let history = ledger.history("b").unwrap();
     assert_eq!((history.len(), history[0].loss.members().len()), (1, 100));
     assert_eq!(history[0].loss, plan);
@@ -214,7 +217,11 @@ fn a_plan_reserves_an_unspent_budget_and_needs_less_noise() {
 }
 #[test]
 fn a_plan_spends_a_budget_by_the_distributions_of_its_losses() {
-    let (_folder, path, ledger) = opened();
+    let (_folder, path, _ledger) = opened();
+    share_an_unspent_budget(&|| Ledger::open(&path).unwrap());
+}
+/// Charge a plan by the pairs of its releases to the unspent budget `b`.
+pub(crate) fn share_an_unspent_budget(open: &dyn Fn() -> Ledger) {
     let (epsilon, delta) = (exact("1"), exact("1e-6"));
     let counts = [SharePair::DiscreteGaussian { square: 1, scale: 1.0 }; 100];
     let shares = SharedAccount::fitting(&epsilon, &delta, &counts).unwrap().shares().to_vec();
@@ -227,8 +234,8 @@ fn a_plan_spends_a_budget_by_the_distributions_of_its_losses() {
     let error = plan.clone().sharing(&total(), &shares[1..]).unwrap_err();
     assert_eq!(error.kind(), "Argument");
     let plan = plan.sharing(&total(), &shares).unwrap();
-    spend(&ledger, "plan", &plan).unwrap();
-    let ledger = Ledger::open(&path).unwrap();
+    spend(&open(), "plan", &plan).unwrap();
+    let ledger = open();
     assert_eq!(ledger.history("b").unwrap()[0].loss, plan);
     let account = ledger.account("b").unwrap();
     assert_eq!(account.remaining().parts(), [exact("0"), exact("0")]);

@@ -113,6 +113,11 @@ fn keys_of_groups_are_found_under_a_delta_and_their_counts_are_not_paid_twice() 
     let asked = study(budget(), questions("city")).unwrap();
     let (plan, outcome) = (asked.rehearse(0.05).unwrap(), asked.ask(read, 0.05).unwrap());
     assert_eq!(plan.to_json()["spent"], outcome.to_json()["spent"]);
+    // The scales of all noise are known before the keys are found.
+    assert!(plan.answers().iter().flat_map(|answer| &answer.scales).all(|s| s.is_finite()));
+    for (plan, answer) in plan.answers().iter().zip(outcome.answers()) {
+        assert_eq!(plan.scales, answer.scales);
+    }
     let labels: Vec<_> = outcome.answers()[2].cells.iter().map(|c| c.label.clone()).collect();
     assert_eq!(labels, [Some("Lille".to_owned()), Some("Lyon".to_owned())]);
     let truth = mean(&ages("Lyon"));
@@ -165,6 +170,7 @@ fn a_wrong_question_about_groups_says_what_to_write() {
         (by(json!({"mean": {"column": "age", "rows": 3}})), "is not public"),
         (by(json!({"top_k": {"column": "city", "k": 1, "categories": ["a"]}})), "group by its"),
         (by(json!({"count": {}, "keys": 3})), "\"found\""),
+        (by(json!({"count": {}, "keys": "found", "others": true})), "list the keys"),
         (by(json!({"count": {}, "keys": {"town": ["a"]}})), "rows are grouped by city"),
         (by(json!({"count": {}, "keys": {"city": {"from": 3, "to": 1}}})), "`from` <= `to`"),
         (by(json!({"count": {}, "keys": [["a", "b"]]})), "for each of 1 columns"),

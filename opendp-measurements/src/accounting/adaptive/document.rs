@@ -62,6 +62,9 @@ fn write_pot(pot: &Pot) -> Json {
         "failure": [pot.failure.to_string(), pot.failures_spent.to_string()],
         "simple": pot.simple,
     });
+    if let Some(order) = &pot.order {
+        json["order"] = order.to_string().into();
+    }
     // Accounts of older versions have no concentrated and no planned filters.
     for (name, set) in [("concentrated", pot.concentrated), ("planned", pot.planned)] {
         if set {
@@ -79,6 +82,10 @@ fn read_pot(json: &Json) -> Result<Pot> {
     let ((failure, failures_spent), simple) = (pair("failure")?, flag(json, "simple")?);
     let set = |name: &str| json.get(name).map_or(Ok(false), |_| flag(json, name));
     let (concentrated, planned) = (set("concentrated")?, set("planned")?);
+    let order = json.get("order").map(|order| amount(order, "order")).transpose()?;
+    if order.as_ref().is_some_and(|order| !concentrated || order.to_f64_down() <= 1.0) {
+        return Err(wrong("order"));
+    }
     Ok(Pot {
         pure,
         pure_spent,
@@ -88,6 +95,7 @@ fn read_pot(json: &Json) -> Result<Pot> {
         failures_spent,
         simple,
         concentrated,
+        order,
         planned,
     })
 }

@@ -88,7 +88,11 @@ fn discrete_laplace(error: f64, alpha: f64) -> f64 {
     let near = || -> Result<f64> {
         let (mut ratio, mut scale) = (1.0_f64, 0.0);
         for _ in 0..12 {
+            let before = scale;
             scale = (error.floor() + 1.0) / -(alpha * (1.0 + ratio) / 2.0).inf_ln()?;
+            if (scale - before).abs() <= 1e-12 * scale {
+                break;
+            }
             ratio = (-1.0 / scale).inf_exp()?;
         }
         Ok(scale * (1.0 - 1e-9))
