@@ -58,7 +58,10 @@ impl Arg {
             Arg::Made(Constructed::Metric(metric)) => format!("a {}", metric.inner_type()),
             Arg::Made(Constructed::Measure(measure)) => format!("a {}", measure.inner_type()),
             Arg::Made(made) => made.kind().with_article().to_owned(),
-            Arg::List(items) => format!("a list of {} items", items.len()),
+            Arg::List(items) => match items.len() {
+                1 => "a list of 1 item".to_owned(),
+                n => format!("a list of {n} items"),
+            },
             Arg::Value(_) => "a value of another type".to_owned(),
         }
     }
@@ -156,7 +159,7 @@ pub(crate) fn at_argument(name: &str, error: Error) -> Error {
     match error {
         Error::FailedCast(reason) => Error::argument(name, reason),
         Error::Downcast { .. } => Error::argument(name, error.to_string()),
-        other => other.at(format!("argument `{name}`")),
+        other => other.without_name(name).at(format!("argument `{name}`")),
     }
 }
 impl fmt::Debug for Args {

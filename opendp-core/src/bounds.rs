@@ -35,7 +35,7 @@ impl<T: Atom> Bounds<T> {
             Ok(Bounds { lower, upper })
         } else {
             Err(Error::MakeDomain(format!(
-                "bounds: lower bound {lower:?} may not be greater than upper bound {upper:?}"
+                "bounds: the lower bound {lower:?} is above the upper bound {upper:?}; swap them"
             )))
         }
     }

@@ -5,7 +5,7 @@ use std::{collections::HashMap, hash::Hash};
 use serde_json::{Map, Number, Value as Json};
 
 use crate::decimal::{Whole, whole_number};
-use crate::{Error, Named, Result, Turn};
+use crate::{Error, Result, Turn};
 
 /// A value that is written as JSON and read back unchanged.
 ///
@@ -66,6 +66,13 @@ pub fn json_kind(json: &Json) -> &'static str {
 pub fn unexpected(expected: impl Into<String>, json: &Json) -> Error {
     Error::FailedCast(format!("expected {}, found {}", expected.into(), json_kind(json)))
 }
+/// Make the error for JSON that is not a number. The advice depends on the kind of the JSON only,
+/// so it shows nothing of a text.
+#[cold]
+fn no_number(expected: &str, json: &Json) -> Error {
+    let quotes = if json.is_string() { "; write numbers without quotes" } else { "" };
+    Error::FailedCast(format!("expected {expected}, found {}{quotes}", json_kind(json)))
+}
 
 /// Read the items of an array or of a tuple written as `{"__tuple__": [...]}`.
 pub fn items<'a>(json: &'a Json, expected: &str) -> Result<&'a [Json]> {
@@ -79,16 +86,11 @@ pub fn items<'a>(json: &'a Json, expected: &str) -> Result<&'a [Json]> {
     }
 }
 
-fn range_error<T: Named>() -> Error {
-    let name = T::type_name();
-    let range = match name.head() {
-        "u8" | "u16" | "u32" | "u64" | "u128" | "usize" => ", which is at least 0",
-        "f32" => ", which is at most 3.4e38",
-        "f64" => ", which is at most 1.79e308",
-        _ => "",
-    };
+/// Make the error for a number that a type does not hold. The range is that of the type.
+#[cold]
+fn range_error(name: &str, range: &str) -> Error {
     Error::FailedCast(format!(
-        "expected a value of type {name}{range}, found a number outside its range"
+        "expected a value of type {name}, which is {range}, found a number outside its range"
     ))
 }
 
@@ -107,15 +109,18 @@ macro_rules! integers {
             }
             fn from_json(json: &Json) -> Result<Self> {
                 let expected = || concat!("an integer of type ", stringify!($t));
-                let Json::Number(number) = json else { return Err(unexpected(expected(), json)) };
+                let outside = || {
+                    range_error(stringify!($t), &format!("from {} to {}", <$t>::MIN, <$t>::MAX))
+                };
+                let Json::Number(number) = json else { return Err(no_number(expected(), json)) };
                 let text = number.as_str();
                 if is_integer_literal(text) {
-                    return text.parse().map_err(|_| range_error::<$t>());
+                    return text.parse().map_err(|_| outside());
                 }
                 // Numbers such as 3.0 and 1e3 are read as integers too, if their value is at most
                 // 2^53. A larger float can stand for several integers.
                 let found = match whole_number(text) {
-                    Whole::Is(value) => return value.try_into().map_err(|_| range_error::<$t>()),
+                    Whole::Is(value) => return value.try_into().map_err(|_| outside()),
                     Whole::Fraction => "a number that is not an integer",
                     Whole::Beyond => "a number beyond 2^53; write it without a point or an exponent",
                 };
@@ -127,7 +132,7 @@ macro_rules! integers {
 integers!(i8 i16 i32 i64 i128 isize u8 u16 u32 u64 u128 usize);
 
 macro_rules! floats {
-    ($($t:ident $consecutive:literal)*) => {$(
+    ($($t:ident $consecutive:literal $most:literal $least:literal)*) => {$(
         impl Codec for $t {
             const COMPLETE: bool = true;
             fn to_json(&self) -> Json {
@@ -147,10 +152,10 @@ macro_rules! floats {
                         "NaN" | "nan" => Ok($t::NAN),
                         "Infinity" | "inf" => Ok($t::INFINITY),
                         "-Infinity" | "-inf" => Ok($t::NEG_INFINITY),
-                        _ => Err(unexpected(concat!("a number of type ", stringify!($t)), json)),
+                        _ => Err(no_number(concat!("a number of type ", stringify!($t)), json)),
                     },
                     Json::Number(number) => number.as_str(),
-                    _ => return Err(unexpected(concat!("a number of type ", stringify!($t)), json)),
+                    _ => return Err(no_number(concat!("a number of type ", stringify!($t)), json)),
                 };
                 if is_integer_literal(text) {
                     let exact = text.parse::<i128>().is_ok_and(|v| v.unsigned_abs() <= $consecutive);
@@ -162,15 +167,21 @@ macro_rules! floats {
                         )));
                     }
                 }
-                let value: $t = text.parse().map_err(|_| range_error::<$t>())?;
+                let value: $t = text.parse().map_err(|_| range_error(stringify!($t), $most))?;
                 let underflows = value == 0.0
                     && text.split(['e', 'E']).next().is_some_and(|m| m.contains(['1', '2', '3', '4', '5', '6', '7', '8', '9']));
-                if value.is_infinite() || underflows { Err(range_error::<$t>()) } else { Ok(value) }
+                if underflows {
+                    return Err(range_error(stringify!($t), $least));
+                }
+                if value.is_infinite() { Err(range_error(stringify!($t), $most)) } else { Ok(value) }
             }
         }
     )*};
 }
-floats!(f32 16_777_216_u128 f64 9_007_199_254_740_992_u128);
+floats!(
+    f32 16_777_216_u128 "at most 3.4e38" "0 or at least 1.4e-45 in size"
+    f64 9_007_199_254_740_992_u128 "at most 1.79e308" "0 or at least 4.94e-324 in size"
+);
 
 /// Any JSON value.
 impl Codec for Json {
@@ -305,80 +316,4 @@ fn pairs_of_json(json: &Json) -> Result<Vec<(Json, Json)>> {
 }
 
 #[cfg(test)]
-mod tests {
-    use serde_json::json;
-
-    use super::*;
-
-    #[track_caller]
-    fn check<T: Codec + PartialEq + std::fmt::Debug>(value: T, text: &str) {
-        assert_eq!(value.to_json().to_string(), text);
-        assert_eq!(T::from_json(&serde_json::from_str(text).unwrap()).unwrap(), value);
-    }
-    #[track_caller]
-    fn refuse<T: Codec + std::fmt::Debug>(text: &str) {
-        let error = T::from_json(&serde_json::from_str(text).unwrap()).unwrap_err();
-        assert_eq!(error.kind(), "FailedCast", "{text}: {error}");
-        assert!(!error.to_string().contains(text), "{error} shows the value");
-    }
-
-    #[test]
-    fn keeps_every_number_exact() {
-        check(i64::MIN, "-9223372036854775808");
-        check(u64::MAX, "18446744073709551615");
-        check(i128::MAX, "170141183460469231731687303715884105727");
-        check(0.1_f64, "0.1");
-        check(1.0_f64, "1.0");
-        check(5e-324_f64, "5e-324");
-        check(f64::MAX, "1.7976931348623157e+308");
-        check(0.1_f32, "0.1");
-        check(f64::NEG_INFINITY, "\"-Infinity\"");
-        assert!(f64::from_json(&json!("NaN")).unwrap().is_nan());
-        assert_eq!(i32::from_json(&json!(3.0)).unwrap(), 3);
-        assert_eq!(u32::from_json(&serde_json::from_str("1e3").unwrap()).unwrap(), 1000);
-    }
-    #[test]
-    fn refuses_numbers_that_do_not_fit() {
-        refuse::<i8>("128");
-        refuse::<u32>("-1");
-        refuse::<i64>("9223372036854775808");
-        refuse::<i32>("1.5");
-        refuse::<i64>("9007199254740994.0");
-        refuse::<i64>("1e400");
-        refuse::<i32>("\"12\"");
-        refuse::<f64>("9223372036854775808");
-        refuse::<f64>("-9007199254740993");
-        refuse::<f32>("16777217");
-        refuse::<f64>("1e309");
-        refuse::<f64>("1e-400");
-        refuse::<f64>("true");
-        refuse::<f64>("\"12\"");
-        assert_eq!(f64::from_json(&serde_json::from_str("0e5").unwrap()).unwrap(), 0.0);
-    }
-    #[test]
-    fn an_integer_is_one_in_every_digit() {
-        // These numbers are not whole. Only their nearest floats are whole.
-        refuse::<u32>("1e-400");
-        refuse::<i64>("1.00000000000000000000000001");
-        refuse::<usize>("-1e-400");
-        let beyond = u64::from_json(&serde_json::from_str("9007199254740994.0").unwrap());
-        assert!(beyond.unwrap_err().to_string().contains("beyond 2^53"));
-    }
-    #[test]
-    fn writes_equal_maps_alike() {
-        let forward: HashMap<i32, i32> = (0..20).map(|k| (k, -k)).collect();
-        let backward: HashMap<i32, i32> = (0..20).rev().map(|k| (k, -k)).collect();
-        assert_eq!(forward.to_json().to_string(), backward.to_json().to_string());
-    }
-    #[test]
-    fn reads_containers() {
-        check(vec![Some(1), None], "[1,null]");
-        check((1_u32, 0.5), "[1,0.5]");
-        check(HashMap::from([("a".to_owned(), 1)]), "{\"a\":1}");
-        check(HashMap::from([(7, 1)]), "[[7,1]]");
-        assert_eq!(<(i32, i32)>::from_json(&json!({"__tuple__": [1, 2]})).unwrap(), (1, 2));
-        refuse::<(i32, i32)>("[1,2,3]");
-        refuse::<HashMap<i32, i32>>("[[1,2],[1,3]]");
-        refuse::<Vec<i32>>("{}");
-    }
-}
+mod tests;

@@ -166,6 +166,20 @@ impl Error {
     pub fn at(self, place: impl Into<String>) -> Self {
         Error::At { place: place.into(), source: Box::new(self) }
     }
+    /// Remove the name of an argument from the beginning of a message. The place of the error then
+    /// states the name once.
+    #[must_use]
+    pub(crate) fn without_name(mut self, name: &str) -> Self {
+        if let Error::FailedFunction(reason)
+        | Error::MakeDomain(reason)
+        | Error::MakeTransformation(reason)
+        | Error::MakeMeasurement(reason) = &mut self
+            && let Some(rest) = reason.strip_prefix(name).and_then(|rest| rest.strip_prefix(": "))
+        {
+            *reason = rest.to_owned();
+        }
+        self
+    }
     /// Report an argument that does not decode.
     pub fn argument(argument: impl Into<String>, reason: impl Into<String>) -> Self {
         Error::Argument { argument: argument.into(), reason: reason.into() }
@@ -219,6 +233,11 @@ mod tests {
             assert!(!message.contains('\u{1b}') && message.contains("\\u{1b}[2J"), "{message}");
             assert!(message.ends_with("..."), "{message}");
         }
+        let twice = Error::MakeDomain("bounds: swap them".into());
+        let once = crate::args::at_argument("bounds", twice.clone());
+        assert_eq!(once.to_string(), "argument `bounds`: swap them");
+        let other = crate::args::at_argument("bound", twice);
+        assert_eq!(other.to_string(), "argument `bound`: bounds: swap them");
         let error = Error::argument("scale", "1\n2").at("chain link 1 `laplace`");
         assert_eq!(error.to_string(), "chain link 1 `laplace`: argument `scale`: 1\n2");
     }

@@ -104,7 +104,7 @@ pub fn binary_search<T: Bisect>(
     };
     let Some((mut low, mut high, rising)) = bracket else {
         return Err(trials.failure(if bounds.is_some() {
-            "the decision boundary of the condition is outside the bounds"
+            "the condition is the same at both bounds; state bounds between which it changes"
         } else {
             NEVER_CHANGES
         }));
@@ -140,7 +140,8 @@ pub fn exponential_bounds_search<T: Bisect>(
     bounds.map(|(low, high, _)| (low, high)).ok_or_else(|| trials.failure(NEVER_CHANGES))
 }
 
-const NEVER_CHANGES: &str = "unable to infer bounds: the condition never changes";
+const NEVER_CHANGES: &str = "the condition is the same at every tried value; check that it depends \
+                             on the value, or state bounds between which it changes";
 
 /// A condition and the results of its trials. If a trial returns an error, the error counts as
 /// `false`.

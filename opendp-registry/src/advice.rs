@@ -6,6 +6,26 @@ use opendp_core::{Arg, TypeName};
 
 use crate::explain::list;
 
+/// Return the type that another language calls by this name.
+pub(crate) fn of_type(name: &str) -> Option<&'static str> {
+    let name = name.to_lowercase();
+    Some(match name.as_str() {
+        "double" | "float" | "float64" | "real" | "number" | "numeric" => "f64",
+        "single" | "float32" => "f32",
+        "int" | "integer" | "int32" => "i32",
+        "long" | "bigint" | "int64" => "i64",
+        "short" | "smallint" | "int16" => "i16",
+        "byte" | "int8" => "i8",
+        "uint8" => "u8",
+        "uint16" => "u16",
+        "uint" | "uint32" => "u32",
+        "uint64" => "u64",
+        "boolean" => "bool",
+        "str" | "string" | "text" | "varchar" => "String",
+        _ => return None,
+    })
+}
+
 /// Distances between data sets.
 const OF_DATA: [&str; 4] =
     ["SymmetricDistance", "InsertDeleteDistance", "ChangeOneDistance", "HammingDistance"];

@@ -131,7 +131,9 @@ pub(crate) fn no_candidate(request: &Request, args: &Args, family: &Family) -> E
                     },
                     |(_, (_, name))| name.to_string(),
                 );
-            format!("expected {}, found {found}", list(expected))
+            let meant = advice::of_type(&found).filter(|meant| expected.contains(*meant));
+            let meant = meant.map_or(String::new(), |meant| format!("; did you mean `{meant}`?"));
+            format!("expected {}, found {found}{meant}", list(expected))
         }
         Refusal::NoParameter(_) | Refusal::NoGeneric(_) => no_such(&name, &names(family)),
     };
@@ -156,7 +158,9 @@ fn unknown_name(request: &Request, args: &Args, family: &Family) -> Option<Error
 /// Report an unknown name of an argument, the name that was probably meant, and all known names.
 fn no_such(name: &str, known: &BTreeSet<String>) -> String {
     let budget = ["budget", "delta", "epsilon", "rho"].contains(&name);
+    let bound = ["lower", "upper", "min", "max"].contains(&name);
     let meant = match nearest(name, known) {
+        _ if bound && known.contains("bounds") => "write both as the pair `bounds`; ".to_owned(),
         _ if budget && known.contains("scale") => {
             "noise has a `scale`: write {\"param\": \"scale\"}, and `solve` finds it for a loss; "
                 .to_owned()

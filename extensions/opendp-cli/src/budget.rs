@@ -88,7 +88,9 @@ impl std::str::FromStr for Place {
             Some((file, name)) if !file.is_empty() && !name.is_empty() => {
                 Ok(Place { file: file.into(), name: name.into() })
             }
-            _ => Err("expected FILE:NAME".to_owned()),
+            _ => Err("expected FILE:NAME, a file and the name of a budget in it, such as \
+                      b.ledger:study"
+                .to_owned()),
         }
     }
 }

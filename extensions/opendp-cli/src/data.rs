@@ -24,7 +24,8 @@ pub(crate) fn read_text(path: &Path) -> Result<String> {
     text.map_err(|error| unreadable(path, &error))
 }
 fn unreadable(path: &Path, error: &io::Error) -> Error {
-    Error::argument(path.display().to_string(), format!("the file cannot be read: {error}"))
+    let advice = if error.kind() == io::ErrorKind::NotFound { "; check its path" } else { "" };
+    Error::NotFound(format!("file `{}`: cannot be read: {error}{advice}", path.display()))
 }
 
 /// The place of the data, and the parts to read.

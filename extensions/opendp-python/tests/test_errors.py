@@ -46,6 +46,10 @@ CONTEXT = {
 
 # Mistakes that only Python has, with the whole message: what is wrong, where, and what to do.
 PYTHON = {
+    "(TOTAL >> dp.m.then_laplace(1.0)).check(1, (1.0, 1e-6))": (
+        "d_out: cannot cast: expected a number of type f64, found an array; a loss in "
+        "max_divergence is one number, without a delta"
+    ),
     "TOTAL >> dp.m.then_laplace(1.0) >> dp.t.then_sum()": (
         "argument `>>`: `then_sum` cannot follow a value of type Measurement; put it before the noise"
     ),
@@ -82,12 +86,23 @@ PYTHON = {
     ),
     "dp.m.make_user_measurement(*INTS, dp.max_divergence(), len, lambda d: 'x').map(1)": (
         "the distance that a map in Python returned: cannot cast: expected a number of type f64, "
-        "found a string"
+        "found a string; write numbers without quotes"
     ),
     "dp.binary_search_param(lambda s: TOTAL >> dp.m.then_laplace(s), d_in=1, d_out=0.0)": (
-        "no parameter was found for the loss `d_out`: unable to infer bounds: the condition never "
-        "changes; check that the chain uses its parameter, that `d_out` is above 0, or state other "
+        "no parameter was found for the loss `d_out`: the condition is the same at every tried "
+        "value; check that the chain uses its parameter, that `d_out` is above 0, or state other "
         "`bounds`"
+    ),
+    "dp.binary_search(lambda x: x > 5, bounds=(0, 3))": (
+        "the condition is the same at both bounds; state bounds between which it changes"
+    ),
+    "dp.binary_search(lambda x: True, T=float)": (
+        "the condition is the same at every tried value; check that it depends on the value, or "
+        "state bounds between which it changes"
+    ),
+    "FLOATS >> dp.t.then_clamp([TOTAL])": (
+        "argument `bounds`: expected `Bounds<f32>`, `Bounds<f64>`, `Bounds<i128>`, `Bounds<i16>`, "
+        "`Bounds<i32>`, and 7 more, found a list of 1 item (no signature of `make_clamp` fits)"
     ),
     "dp.Context.compositor(**{**CONTEXT, 'privacy_unit': 1})": (
         "argument `privacy_unit`: expected the result of `dp.unit_of(...)`, found a value of type int"

@@ -260,7 +260,15 @@ impl AnyMeasure {
     /// # Errors
     /// `FailedCast` when the JSON is not a loss in this measure.
     pub fn decode(&self, json: &Json) -> Result<AnyDistance> {
-        self.0.distance(json)
+        self.0.distance(json).map_err(|error| match (error, json) {
+            (Error::FailedCast(reason), Json::Array(_)) if self.parts() == Ok(1) => {
+                let measure = self.to_json();
+                let measure = measure.as_str().unwrap_or("this measure");
+                let advice = format!("a loss in {measure} is one number, without a delta");
+                Error::FailedCast(format!("{reason}; {advice}"))
+            }
+            (error, _) => error,
+        })
     }
 }
 impl<M: Measure> From<TheMeasure<M>> for AnyMeasure {

@@ -35,7 +35,7 @@ fn bounds_that_are_nan_or_reversed() {
     refuse(
         floats(json!([{"clamp": {"bounds": [1.0, 0.0]}}])),
         "MakeDomain",
-        &["bounds", "greater"],
+        &["bounds", "swap them"],
     );
     refuse(json!({"atom_domain": {"T": "i32", "bounds": [2, 1]}}), "MakeDomain", &["bounds"]);
     refuse(json!({"atom_domain": {"T": "i32", "nan": true}}), "MakeDomain", &["nan", "i32"]);

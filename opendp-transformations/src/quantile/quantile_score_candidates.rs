@@ -165,7 +165,7 @@ fn check<T: Atom + Number>(records: &Records<T>, candidates: &[T]) -> Result<()>
         return wrong("expected numbers, found NaN");
     }
     if !candidates.is_sorted_by(|a, b| a < b) {
-        return wrong("expected strictly increasing values");
+        return wrong("expected strictly increasing values: sort them, and leave out repeats");
     }
     Ok(())
 }

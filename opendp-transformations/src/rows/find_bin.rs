@@ -55,7 +55,8 @@ where
     let increase = edges.windows(2).all(|pair| pair[0] < pair[1]);
     if !increase || edges.iter().any(Atom::is_null) {
         return Err(Error::MakeTransformation(
-            "edges: expected strictly increasing values, and no NaN".into(),
+            "edges: expected strictly increasing values, and no NaN: sort them, and leave out repeats"
+                .into(),
         ));
     }
     let label = call("find_bin", [edges.to_json()]);

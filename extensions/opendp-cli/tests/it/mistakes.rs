@@ -50,7 +50,7 @@ fn each_wrong_line_is_answered_by_what_to_write() {
         (format!("{run} tabs.csv --column age"), 1, &["separator", "--separator tab"]),
         (format!("{run} empty.csv --column age"), 1, &["the file is empty", "names its columns"]),
         ("map -p p.json --d-in 1.5".into(), 1, &["d_in", "not an integer"]),
-        ("map -p p.json --d-in -1".into(), 1, &["d_in", "at least 0"]),
+        ("map -p p.json --d-in -1".into(), 1, &["d_in", "from 0 to 4294967295"]),
         ("map -p p.json --d-in two".into(), 2, &["--d-in", "expected a number"]),
         ("map p.json".into(), 2, &["'p.json'", "--pipeline <FILE>"]),
         ("check -p p.json --d-in 2 --d-out [1,1e-6]".into(), 1, &["d_out", "expected a number"]),

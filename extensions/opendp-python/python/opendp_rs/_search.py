@@ -94,7 +94,9 @@ def binary_search_param(
     except OpenDPError as error:
         if error.kind != "Search":
             raise
-        reason = f"no parameter was found for the loss `d_out`: {error.message}"
+        # The advice about a condition is replaced by advice about a chain.
+        cause = error.message.partition(";")[0]
+        reason = f"no parameter was found for the loss `d_out`: {cause}"
     raise of("Search", f"{reason}; {_ADVICE}")
 
 

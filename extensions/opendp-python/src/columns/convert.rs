@@ -56,7 +56,7 @@ macro_rules! exact {
 exact!(i8 i16 i32 i64 u8 u16 u32 u64 => f64 9_007_199_254_740_992_u128);
 exact!(i8 i16 i32 i64 u8 u16 u32 u64 => f32 16_777_216_u128);
 macro_rules! same {
-    ($($t:ident)*) => {$(
+    ($($t:ident $bits:ident)*) => {$(
         impl Convert<$t> for $t {
             fn convert(value: $t) -> Option<Self> {
                 Some(value)
@@ -64,23 +64,33 @@ macro_rules! same {
             fn is_nan(&self) -> bool {
                 $t::is_nan(*self)
             }
-            /// Copy numbers, and compare each with itself in the same loop, so that each is read
-            /// once.
             fn fill(numbers: &[$t], rows: &mut [Self]) -> Option<bool> {
+                /// Copy numbers, and compare each with itself in the same loop, so that each is
+                /// read once. Each copy is `number xor zero`.
+                #[inline(always)]
+                fn copy(numbers: &[$t], rows: &mut [$t], zero: $bits) -> bool {
+                    let mut null: $bits = 0;
+                    for (number, row) in numbers.iter().zip(rows) {
+                        null |= if $t::is_nan(*number) { $bits::MAX } else { 0 };
+                        *row = $t::from_bits(number.to_bits() ^ zero);
+                    }
+                    null != 0
+                }
                 // A zero that the compiler does not know. If the compiler knew the zero, it would
                 // split the loop into a copy and a second loop, which would read all rows again.
                 let zero = black_box(0);
-                let mut null = 0_u64;
-                for (number, row) in numbers.iter().zip(rows) {
-                    null |= if $t::is_nan(*number) { u64::MAX } else { 0 };
-                    *row = $t::from_bits(number.to_bits() ^ zero);
-                }
-                Some(null != 0)
+                // The copy is compiled for the widest vector instructions of this processor. With
+                // the instructions that every processor has, a noisy sum takes a third longer.
+                let copied = pulp::Arch::new().dispatch(
+                    #[inline(always)]
+                    || copy(numbers, rows, zero),
+                );
+                Some(copied)
             }
         }
     )*};
 }
-same! { f32 f64 }
+same! { f32 u32 f64 u64 }
 impl Convert<bool> for bool {
     fn convert(value: bool) -> Option<Self> {
         Some(value)
