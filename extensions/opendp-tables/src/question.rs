@@ -249,8 +249,11 @@ impl<'a> Question<'a> {
             .collect();
         let values = value_table(plan, noisy, &named, notion.parts())?;
         let document = self.document(mechanisms, noisy)?;
+        let cells = named.iter().flat_map(|(_, column, _)| &column.cells);
         let shown = Shown {
             keys: plan.keys.len(),
+            titles: crate::check::titles(&self.checked.query, &self.names()?)?,
+            vague: cells.map(|cell| cell.vague).collect(),
             limits: explanation::limits(plan),
             accounts: self.accounts(mechanisms)?,
         };
