@@ -67,11 +67,12 @@ fn power(x: u64) -> u64 {
     let square = remainder(x * x);
     remainder(remainder(square * square) * x)
 }
-/// Return an integer with the same remainder as the fifth power of an integer of at most `2^31 + 2`.
+/// Return an integer with the remainder of the fifth power of `x`. The integer `x` is at most
+/// `2^31 + 2`, and the result is at most `2^32 + 5`.
 ///
-/// The result is at most `2^32 + 5`. To fold a square `x * x` gives less than `2^32`: the least bits
-/// of the squares of the integers from `2^31 - 1` on are small. The fourth power is folded twice,
-/// so it is at most `2^31 + 4`. A processor multiplies the low 32 bits of several integers at once.
+/// The folded square of `x` is below `2^32`: if `x` is below the prime, both parts are, and the
+/// squares of the four larger integers have small low parts. The fourth power is folded twice, so
+/// it is at most `2^31 + 4`. A processor multiplies the low 32 bits of several integers at once.
 fn near_power(x: u64) -> u64 {
     let product = |a: u64, b: u64| u64::from(a as u32) * u64::from(b as u32);
     let square = fold(product(x, x));

@@ -178,8 +178,8 @@ impl<T: Keyed> Choice<T> {
         let row = |place: &u32| self.sorted.get(*place as usize - 1);
         kept.extend(self.places.iter().filter_map(row));
     }
-    /// Choose among few rows, if only the number of rows is limited. Return `false` without a choice
-    /// if two rows or two lots have equal keys.
+    /// Choose among few rows, if only the number of rows is limited. If two rows or two lots have
+    /// equal keys, return `false` without a choice.
     fn choose_few<const N: usize>(&self, of_id: u64, own: &[T], kept: &mut Vec<T>) -> bool {
         let (Ok(limit), Some(any)) = (usize::try_from(self.limits.rows), own.first()) else {
             return false;

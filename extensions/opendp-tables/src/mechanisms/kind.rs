@@ -66,7 +66,7 @@ pub(crate) fn mechanisms(
         }
         (Notion::Approximate, Kind::Best) => {
             let laplace = laplace()?;
-            // The metric of a named mechanism is the L1 distance, unless Gaussian noise is asked for.
+            // The metric of a named mechanism is the L1 distance, if no kind is asked for.
             let gaussian =
                 if mechanism.is_none() { joint(checked, None, budget).ok() } else { None };
             match gaussian {
@@ -81,13 +81,15 @@ pub(crate) fn mechanisms(
 /// Find Gaussian noise for an epsilon and a delta.
 ///
 /// # Proof
-/// If no key is private, the mechanisms have losses `rho_1, ..., rho_n` in zero-concentrated
-/// privacy, so together they have `rho`, the sum of these losses (Bun, Steinke 2016, Lemma 1.7).
-/// `concentrated_delta` proves an epsilon and a delta for this `rho`. If keys are private, the
-/// mechanism that releases keys has a loss `rho_s` except on events of probability `delta_s`. So
-/// all mechanisms together have `rho`, with `rho_s`, except on these events (Lemma 8.2 there). Given
-/// that they do not occur, the loss is the epsilon and a `delta_n`. So the loss of all is this
-/// epsilon and `delta_n + delta_s`. The part `delta_n` is half of the delta of the budget.
+/// If all keys are public, the mechanisms have losses `rho_1, ..., rho_n` in zero-concentrated
+/// privacy. So together they have the loss `rho`, the sum of these losses (Bun, Steinke 2016,
+/// Lemma 1.7). `concentrated_delta` proves an epsilon and a delta for this `rho`.
+///
+/// If keys are private, the mechanism that releases keys has the loss `rho_s` except on events of
+/// probability `delta_s`. So all mechanisms together have the loss `rho`, which includes `rho_s`,
+/// except on these events (Section 8 there). Given that the events do not occur, the loss is the
+/// epsilon and a `delta_n`. So the loss of all is this epsilon and `delta_n + delta_s`. The part
+/// `delta_n` is half of the delta of the budget.
 fn joint(checked: &Checked, mechanism: Option<&str>, budget: &Loss) -> Result<Mechanisms> {
     let [epsilon, delta] = budget.parts() else {
         return Err(Error::argument("budget", "expected an epsilon and a delta"));

@@ -56,8 +56,8 @@ fn noise_of_all_sums_keeps_the_epsilon_and_the_delta() {
         }
     }
 }
-/// If an individual is in many groups, the errors of Gaussian noise are smaller. If an individual is
-/// in one group, Laplace noise is better.
+/// If an individual is in many groups, the errors of Gaussian noise are smaller. If an individual
+/// is in one group, Laplace noise is better.
 #[test]
 fn the_better_noise_is_chosen_and_explained() {
     let one = PrivacyUnit::id("pid", 1);
