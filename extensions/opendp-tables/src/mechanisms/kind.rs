@@ -1,6 +1,6 @@
 //! The kind of the noise of a query: Laplace or Gaussian.
 
-use opendp_core::arith::Exact;
+use opendp_core::arith::{DirectedFloat, Exact};
 use opendp_core::{Error, Result};
 use opendp_ledger::{Loss, Notion};
 use opendp_measurements::accounting::{concentrated_delta, concentrated_epsilon, concentrated_rho};
@@ -144,10 +144,11 @@ fn joint(checked: &Checked, mechanism: Option<&str>, budget: &Loss) -> Result<Me
 fn ratio(some: &Mechanisms, others: &Mechanisms) -> Option<f64> {
     let logs: Vec<f64> = noises(some)
         .zip(noises(others))
-        .filter_map(|(a, b)| Some((a.accuracy(ALPHA)? / b.accuracy(ALPHA)?).ln()))
+        .filter_map(|(a, b)| (a.accuracy(ALPHA)? / b.accuracy(ALPHA)?).inf_ln().ok())
         .filter(|log| log.is_finite())
         .collect();
-    (!logs.is_empty()).then(|| (logs.iter().sum::<f64>() / logs.len() as f64).exp())
+    let mean = logs.iter().sum::<f64>() / logs.len() as f64;
+    mean.inf_exp().ok().filter(|ratio| ratio.is_finite())
 }
 /// Return all noise of a query, in the same order for each kind.
 fn noises(all: &Mechanisms) -> impl Iterator<Item = &Noise> {

@@ -105,7 +105,8 @@ pub(super) fn select_gaussian(
         let args = Args::new().with("input", &space).with("scale", json!(scale));
         let args = args.with("threshold", json!(at_least(threshold)?));
         let measurement = Registry::global().make(GAUSSIAN_THRESHOLD, &args)?.measurement()?;
-        let (rho, delta) = measurement.map(&distance)?.downcast::<(f64, f64)>()?;
+        let loss = measurement.map(&distance)?;
+        let (rho, delta) = *loss.downcast_ref::<(f64, f64)>()?;
         let loss = Loss::exact(Notion::Concentrated, vec![Exact::from_f64(rho)?])?;
         Ok::<_, Error>((measurement, loss, Exact::from_f64(delta)?))
     };
