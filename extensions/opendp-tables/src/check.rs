@@ -20,7 +20,7 @@ mod source;
 mod weights;
 
 pub(crate) use aggregates::Output;
-pub(crate) use post::{aggregate_schema, replaced};
+pub(crate) use post::{aggregate_schema, replaced, titles};
 pub(crate) use weights::named;
 
 /// The largest number of nodes in the expressions of a query.

@@ -14,6 +14,15 @@ pub(crate) struct Cell {
     pub(crate) value: f64,
     /// The 95 % interval, if the error of the mechanism is known.
     pub(crate) interval: Option<(f64, f64)>,
+    /// Whether the interval holds all possible values, so that the value tells nothing.
+    pub(crate) vague: bool,
+}
+impl Cell {
+    /// Make a cell whose value is within bounds whatever the rows are.
+    fn within(value: f64, interval: Option<(f64, f64)>, (low, high): (f64, f64)) -> Self {
+        let vague = low < high && interval.is_some_and(|(a, b)| a <= low && high <= b);
+        Cell { value, interval, vague }
+    }
 }
 /// The cells of one aggregate, and the scale of their noise.
 #[derive(Clone, Debug, PartialEq)]
@@ -48,12 +57,14 @@ impl Reader<'_> {
                     let (value, interval) =
                         (self.sum(*sum, group)?, self.around(*sum, group, error)?);
                     let scaled = |(low, high)| (low * step, high * step);
-                    Ok(Cell { value: value * step, interval: interval.map(scaled) })
+                    let interval = interval.map(scaled);
+                    Ok(Cell { value: value * step, interval, vague: false })
                 };
                 (groups.map(cell).collect::<Result<_>>()?, self.scale(*sum) * step)
             }
             Output::Public { value } => {
-                let cell = Cell { value: *value, interval: Some((*value, *value)) };
+                let interval = Some((*value, *value));
+                let cell = Cell { value: *value, interval, vague: false };
                 (groups.map(|_| cell).collect(), 0.0)
             }
             Output::MeanOf { sum, rows, lattice } => {
@@ -87,7 +98,7 @@ impl Reader<'_> {
         let chosen = self.noisy.choices.get(place).ok_or_else(lost)?;
         let cell = |chosen: &usize| {
             let value = candidates.get(*chosen).copied().ok_or_else(lost)?;
-            Ok(Cell { value, interval: None })
+            Ok(Cell { value, interval: None, vague: false })
         };
         let cells = chosen.iter().map(cell).collect::<Result<_>>()?;
         Ok((cells, choice.noise.scale / choice.alpha.1 as f64))
@@ -121,7 +132,7 @@ impl Reader<'_> {
         let at = |x: f64| (centre + x / rows * step).clamp(bounds.0, bounds.1);
         let around = self.around(sum, group, self.error(sum, ALPHA))?;
         let interval = around.map(|(low, high)| (at(low), at(high)));
-        Ok(Cell { value: at(self.sum(sum, group)?), interval })
+        Ok(Cell::within(at(self.sum(sum, group)?), interval, bounds))
     }
     fn mean(&self, sum: usize, count: usize, lattice: &Lattice, group: usize) -> Result<Cell> {
         let (bounds, step) = (of(lattice), lattice.step());
@@ -137,7 +148,7 @@ impl Reader<'_> {
             }),
             _ => None,
         };
-        Ok(Cell { value, interval })
+        Ok(Cell::within(value, interval, bounds))
     }
     /// Compute a variance: the mean of squares minus the square of the mean. The squares and the
     /// mean are of differences from the centre.
@@ -164,11 +175,11 @@ impl Reader<'_> {
             [squares, sum, count].map(|sum| self.around(sum, group, self.error(sum, third)));
         let [squares, sums, counts] = parts;
         let (Some(squares), Some(sums), Some(counts)) = (squares?, sums?, counts?) else {
-            return Ok(Cell { value, interval: None });
+            return Ok(Cell { value, interval: None, vague: false });
         };
         let quotients = (quotient((squares.0.max(0.0), squares.1), counts), quotient(sums, counts));
         let (Some(squares), Some(means)) = quotients else {
-            return Ok(Cell { value, interval: Some((0.0, most)) });
+            return Ok(Cell::within(value, Some((0.0, most)), (0.0, most)));
         };
         let square = |x: f64| x * x;
         let farthest = square(means.0).max(square(means.1));
@@ -181,12 +192,12 @@ impl Reader<'_> {
             false => largest * correction(fewest) * unit,
         };
         let interval = ((least * unit).clamp(0.0, most), upper.clamp(0.0, most));
-        Ok(Cell { value, interval: Some(interval) })
+        Ok(Cell::within(value, Some(interval), (0.0, most)))
     }
 }
 fn rooted(cell: Cell) -> Cell {
     let interval = cell.interval.map(|(low, high)| (low.sqrt(), high.sqrt()));
-    Cell { value: cell.value.sqrt(), interval }
+    Cell { value: cell.value.sqrt(), interval, ..cell }
 }
 /// Return the bounds of a lattice as numbers.
 fn of(lattice: &Lattice) -> (f64, f64) {

@@ -37,6 +37,7 @@ mod order;
 mod packed;
 mod people;
 mod shards;
+mod slabs;
 mod totals;
 mod values;
 
@@ -189,7 +190,7 @@ impl<'a, const N: usize> Pass<'a, N> {
             let id = id.filter(|_| *group != NO_GROUP)?;
             Some(shard_of(id.cast_unsigned())).filter(|shard| wanted.contains(shard))
         };
-        let added = part.divide(ids.iter().zip(&groups).map(shard));
+        let added = part.divide(ids.iter().zip(&groups).map(shard)).map_err(|_| failed())?;
         let last = {
             let mut book = locked(&self.book);
             book.add(self.first, &added, run.engine.memory() / size_of::<Packed<N>>());

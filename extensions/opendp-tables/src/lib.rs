@@ -87,6 +87,7 @@ pub use datafusion;
 pub use answer::Answer;
 pub use budget::Budget;
 pub use engine::{Cells, DataFusion, Engine, Source, cells};
+pub use mechanisms::Kind as NoiseKind;
 pub use metadata::{Column, Metadata, PrivacyUnit, Table};
 pub use question::{Explained, Explanation, Question};
 pub use session::Session;

@@ -16,8 +16,11 @@ use crate::ir::{Addend, Plan, Sum};
 use crate::noise::{self, Noise, loss_of};
 use crate::sensitivity::{Contribution, sensitivity};
 
+mod kind;
 mod selection;
 
+pub use kind::Kind;
+pub(crate) use kind::mechanisms;
 pub(crate) use selection::Selection;
 
 /// All mechanisms of a query.
@@ -30,8 +33,13 @@ pub(crate) struct Mechanisms {
     pub(crate) selection: Option<Selection>,
     /// The loss of all mechanisms together.
     pub(crate) loss: Loss,
-    /// The loss of each mechanism, for a budget that composes tightly.
+    /// The losses to charge to a budget that composes tightly: of each mechanism, or of all
+    /// together.
     pub(crate) losses: Vec<Loss>,
+    /// The kind of the noise: `Laplace` or `Gaussian`.
+    pub(crate) kind: Kind,
+    /// How the errors of the other kind of noise compare, if both kinds are possible.
+    pub(crate) compared: Option<String>,
 }
 /// A release of a quantile of each group.
 #[derive(Clone, Debug)]
@@ -43,11 +51,14 @@ pub(crate) struct Choice {
     pub(crate) loss: Loss,
 }
 
-/// Find mechanisms that divide a loss among themselves by the weights of the aggregates.
-pub(crate) fn mechanisms(
+/// Find mechanisms that divide a loss among themselves by the weights of the aggregates. `of_keys`
+/// is the delta of the release of keys, if it is not in the loss.
+fn divided(
     checked: &Checked,
     mechanism: Option<&str>,
+    kind: Kind,
     budget: &Loss,
+    of_keys: Option<&Exact>,
 ) -> Result<Mechanisms> {
     let plan = &checked.plan;
     let wanted = wanted_choices(checked)?;
@@ -61,10 +72,13 @@ pub(crate) fn mechanisms(
     for (k, sum) in plan.sums.iter().enumerate() {
         let bound = sensitivity(plan, sum)?;
         if selecting == Some(k) {
-            selection = Some(selection::select(k, bound, of(k)?, budget)?);
+            selection = Some(match of_keys {
+                Some(delta) => selection::select_gaussian(k, bound, of(k)?, delta)?,
+                None => selection::select(k, bound, of(k)?, budget)?,
+            });
             sums.push(None);
         } else {
-            sums.push(Some(noise::on_sums(mechanism, bound, groups, of(k)?)?));
+            sums.push(Some(noise::on_sums(mechanism, kind, bound, groups, of(k)?)?));
         }
     }
     let choice = |((buckets, alpha), place): (&(usize, (u64, u64)), usize)| {
@@ -77,7 +91,7 @@ pub(crate) fn mechanisms(
     // A loss with a delta comes first: then a budget that composes tightly keeps room for deltas.
     let losses: Vec<Loss> = of_selection.chain(of_sums).chain(of_choices).collect();
     let loss = total(budget.notion(), &losses)?;
-    Ok(Mechanisms { sums, choices, selection, loss, losses })
+    Ok(Mechanisms { sums, choices, selection, loss, losses, kind, compared: None })
 }
 /// Return the share of each sum, and then of each choice. A share has no delta.
 ///

@@ -11,6 +11,7 @@ use opendp_measurements as _;
 use opendp_registry::Registry;
 use serde_json::json;
 
+use crate::mechanisms::Kind;
 use crate::sensitivity::Sensitivity;
 
 /// The probability with which an answer may be outside of its interval.
@@ -42,10 +43,10 @@ impl Noise {
     }
 }
 
-/// Return the mechanism that is used by default for a kind of budget.
-pub(crate) fn usual(notion: Notion) -> &'static str {
-    match notion {
-        Notion::Concentrated => "make_gaussian<MO=ZeroConcentratedDivergence>",
+/// Return the mechanism that is used by default for a kind of noise.
+pub(crate) fn usual(kind: Kind) -> &'static str {
+    match kind {
+        Kind::Gaussian => "make_gaussian<MO=ZeroConcentratedDivergence>",
         _ => "make_laplace<MO=MaxDivergence>",
     }
 }
@@ -53,27 +54,27 @@ pub(crate) fn usual(notion: Notion) -> &'static str {
 /// of integers.
 ///
 /// The mechanism is a constructor of the registry with the arguments `input` and `scale`. Its input
-/// is vectors of integers. The metric is the L1 distance for a budget of epsilon, and the L2
-/// distance for a budget of rho. The map of the mechanism computes the cost.
+/// is vectors of integers. The metric is the L1 distance for Laplace noise, and the L2 distance for
+/// Gaussian noise. The map of the mechanism computes the cost.
 pub(crate) fn on_sums(
     mechanism: Option<&str>,
+    kind: Kind,
     sensitivity: Sensitivity,
     groups: Option<usize>,
     share: &Loss,
 ) -> Result<Noise> {
-    let request = mechanism.unwrap_or_else(|| usual(share.notion()));
+    let request = mechanism.unwrap_or_else(|| usual(kind));
     let domain = VectorDomain::new(AtomDomain::<IBig>::default());
     let domain = match groups {
         Some(groups) => domain.with_size(groups),
         None => domain,
     };
-    let concentrated = share.notion() == Notion::Concentrated;
-    let (args, d_in) = match concentrated {
-        true => {
+    let (args, d_in) = match kind {
+        Kind::Gaussian => {
             let space = Space::new(domain, L2Distance::<f64>::new())?;
             (Args::new().with("input", &space), sensitivity.l2)
         }
-        false => {
+        _ => {
             let space = Space::new(domain, L1Distance::<f64>::new())?;
             (Args::new().with("input", &space), sensitivity.l1)
         }
@@ -83,9 +84,11 @@ pub(crate) fn on_sums(
         Registry::global().make(request, &args)?.measurement()
     };
     let amount = share.parts().first().map_or(0.0, Exact::to_f64_down);
-    let guess = match concentrated {
-        true => d_in.inf_div(amount.neg_inf_mul(2.0)?.neg_inf_sqrt()?)?,
-        false => d_in.inf_div(amount)?,
+    let guess = match share.notion() {
+        // Gaussian noise has `rho = (d / scale)^2 / 2`. A pure `epsilon` has a `rho` of half its
+        // square, so Laplace noise has the same.
+        Notion::Concentrated => d_in.inf_div(amount.neg_inf_mul(2.0)?.neg_inf_sqrt()?)?,
+        _ => d_in.inf_div(amount)?,
     };
     let distance = AnyDistance::new(d_in);
     least(request, guess, share, |scale| {

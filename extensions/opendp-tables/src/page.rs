@@ -65,6 +65,7 @@ impl Answer {
         let (Some(names), true) = (columns.get(keys), keys > 0) else { return Vec::new() };
         let names = names.as_string_opt::<i32>();
         let mut charts: Vec<(String, Vec<Point>)> = Vec::new();
+        let mut titles = self.shown.titles.iter();
         for row in 0..self.values.num_rows() {
             let name = names.map_or("", |names| names.value(row));
             if charts.last().is_none_or(|(last, _)| last != name) {
@@ -77,6 +78,7 @@ impl Answer {
         let over = |k: &ArrayRef| k.data_type() == &DataType::Int64;
         let ordered = keys == 1 && columns.first().is_some_and(over);
         let section = |(name, points): (String, Vec<Point>)| {
+            let name = titles.next().cloned().unwrap_or(name);
             let known = points.iter().any(|point| point.interval.is_some());
             let block = match (known, ordered && MANY <= points.len()) {
                 (true, true) => Block::Histogram(points),
@@ -96,8 +98,12 @@ impl Answer {
             column.is_valid(row).then(|| column.value(row))
         };
         let point = Point::new(label.join(", "), float(VALUE).unwrap_or(f64::NAN));
-        match (float(LOWER), float(UPPER)) {
+        let point = match (float(LOWER), float(UPPER)) {
             (Some(lower), Some(upper)) => point.within(lower, upper),
+            _ => point,
+        };
+        match self.shown.vague.get(row) {
+            Some(true) => Point { value: f64::NAN, ..point }.note("too few rows for this noise"),
             _ => point,
         }
     }

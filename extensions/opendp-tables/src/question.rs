@@ -22,7 +22,7 @@ use crate::answer::{Answer, Named, Shown, aggregate_table, value_table};
 use crate::budget::{Budget, Composition, share, tight_share};
 use crate::check::{Checked, Output, replaced};
 use crate::columns::{ReleasedColumn, columns};
-use crate::mechanisms::{Choice, Mechanisms, mechanisms};
+use crate::mechanisms::{Choice, Kind, Mechanisms, mechanisms};
 use crate::metadata::check_weight;
 use crate::released::{Exact, Noisy, noisy};
 use crate::sql::quoted;
@@ -40,6 +40,7 @@ pub struct Question<'a> {
     checked: Checked,
     spending: Option<Budget>,
     mechanism: Option<String>,
+    noise: Kind,
     id: Option<String>,
     by: String,
 }
@@ -47,7 +48,8 @@ impl<'a> Question<'a> {
     pub(crate) fn new(session: &'a Session, text: &str, checked: Checked) -> Result<Self> {
         let (spending, mechanism, id) = (None, None, None);
         let (text, by) = (text.to_owned(), String::new());
-        Ok(Question { session, text, checked, spending, mechanism, id, by })
+        let noise = Kind::default();
+        Ok(Question { session, text, checked, spending, mechanism, noise, id, by })
     }
     /// State the largest cost of the question. By default, the largest cost is the budget divided
     /// by the number of `queries` in the metadata.
@@ -60,6 +62,11 @@ impl<'a> Question<'a> {
     #[must_use]
     pub fn mechanism(self, name: &str) -> Self {
         Question { mechanism: Some(name.into()), ..self }
+    }
+    /// Choose the kind of the noise. The default is the kind with the smaller errors.
+    #[must_use]
+    pub fn noise(self, noise: Kind) -> Self {
+        Question { noise, ..self }
     }
     /// State the weight of a column of aggregates when they share the loss of the question. The
     /// name is the name of the aggregate, such as `count(*)`, or its name in the answer. The
@@ -131,7 +138,13 @@ impl<'a> Question<'a> {
     }
     /// Find the noise of the question and the cost of this noise.
     fn mechanisms(&self) -> Result<Mechanisms> {
-        mechanisms(&self.checked, self.mechanism.as_deref(), &self.amount()?)
+        let tight = self.session.account.composition() == Composition::Tight;
+        let noise = match self.noise {
+            // The filters of a tight budget compose the losses of Laplace noise.
+            Kind::Best if tight => Kind::Laplace,
+            noise => noise,
+        };
+        mechanisms(&self.checked, self.mechanism.as_deref(), noise, &self.amount()?)
     }
     /// Return the largest cost of the question.
     fn amount(&self) -> Result<Loss> {
@@ -149,7 +162,8 @@ impl<'a> Question<'a> {
             Composition::Sum => share(whole.amount(), queries),
             Composition::Tight => {
                 let keys = &self.checked.plan.keys;
-                let with_delta = keys.iter().any(|key| key.public.is_none());
+                let private = keys.iter().any(|key| key.public.is_none());
+                let with_delta = private || self.noise == Kind::Gaussian;
                 tight_share(whole.amount(), queries, with_delta)
             }
         }
@@ -235,8 +249,11 @@ impl<'a> Question<'a> {
             .collect();
         let values = value_table(plan, noisy, &named, notion.parts())?;
         let document = self.document(mechanisms, noisy)?;
+        let cells = named.iter().flat_map(|(_, column, _)| &column.cells);
         let shown = Shown {
             keys: plan.keys.len(),
+            titles: crate::check::titles(&self.checked.query, &self.names()?)?,
+            vague: cells.map(|cell| cell.vague).collect(),
             limits: explanation::limits(plan),
             accounts: self.accounts(mechanisms)?,
         };

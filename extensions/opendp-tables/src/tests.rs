@@ -5,6 +5,7 @@ mod coverage;
 mod direct;
 mod exchanges;
 mod files;
+mod gaussian;
 mod ledgers;
 mod pages;
 mod postgres;

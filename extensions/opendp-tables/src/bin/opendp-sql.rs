@@ -10,7 +10,7 @@ use std::time::Duration;
 use clap::{Args, Parser, Subcommand};
 use indicatif::ProgressBar;
 use opendp_core::{Error, Result};
-use opendp_tables::{Budget, Dialect, Question, Session};
+use opendp_tables::{Budget, Dialect, NoiseKind, Question, Session};
 
 /// Ask private tables in SQL.
 #[derive(Parser)]
@@ -55,6 +55,9 @@ struct Ask {
     /// A constructor of the registry for the noise of sums.
     #[arg(long)]
     mechanism: Option<String>,
+    /// The kind of the noise: `best`, `laplace` or `gaussian`.
+    #[arg(long, default_value = "best")]
+    noise: NoiseKind,
     /// The weight of a column of the answer when the aggregates share the loss, as in `mean=2`.
     #[arg(long = "weight", value_name = "NAME=NUMBER")]
     weights: Vec<String>,
@@ -86,6 +89,7 @@ impl Ask {
         if let Some(spending) = spending {
             question = question.spending(spending);
         }
+        question = question.noise(self.noise);
         if let Some(mechanism) = &self.mechanism {
             question = question.mechanism(mechanism);
         }

@@ -1,11 +1,15 @@
 //! The part of a query above its aggregate. This part computes only with released values.
 
+use std::sync::Arc;
+
+use datafusion::arrow::datatypes::Field;
 use datafusion::common::tree_node::{TreeNode, TreeNodeRecursion};
 use datafusion::common::{DFSchemaRef, DataFusionError};
 use datafusion::logical_expr::{Aggregate, Expr, LogicalPlan};
 use opendp_core::{Error, Result};
 
 use super::{node_name, refused};
+use crate::functions::WEIGHT;
 
 /// Find the aggregate below projections, HAVING, ORDER BY and LIMIT.
 pub(crate) fn aggregate_of(plan: &LogicalPlan) -> Result<&Aggregate> {
@@ -84,5 +88,43 @@ pub(crate) fn replaced(
     match plan.inputs().as_slice() {
         [input] => plan.with_new_exprs(plan.expressions(), vec![replaced(input, released)?]),
         _ => Err(DataFusionError::Internal("a node with several inputs".into())),
+    }
+}
+/// Return the name of each aggregate in the answer. If a column of the answer is an aggregate
+/// itself, this is the name of the column, else the name in `names`.
+pub(crate) fn titles(query: &LogicalPlan, names: &[String]) -> Result<Vec<String>> {
+    let aggregate = aggregate_of(query)?;
+    // The columns of the answer, each with the column of the present node that it shows.
+    let answer = query.schema().fields().iter();
+    let mut shown: Vec<(String, String)> =
+        answer.map(|field| (field.name().clone(), field.name().clone())).collect();
+    let mut node = query;
+    while !matches!(node, LogicalPlan::Aggregate(_)) {
+        if let LogicalPlan::Projection(projection) = node {
+            let below = |name: &String| {
+                let fields = projection.schema.fields().iter().zip(&projection.expr);
+                fields.filter(|(field, _)| field.name() == name).find_map(|(_, expr)| column(expr))
+            };
+            shown = shown.into_iter().filter_map(|(a, b)| Some((a, below(&b)?))).collect();
+        }
+        match node.inputs().as_slice() {
+            [input] => node = input,
+            _ => break,
+        }
+    }
+    let fields = aggregate.schema.fields().iter().skip(aggregate.group_expr.len());
+    let title = |(field, name): (&Arc<Field>, &String)| {
+        let found = shown.iter().find(|(title, of)| of == field.name() && title != of);
+        found.map_or(name, |(title, _)| title).clone()
+    };
+    Ok(fields.zip(names).map(title).collect())
+}
+/// Return the name of the column that an expression shows unchanged, also with a weight.
+fn column(expr: &Expr) -> Option<String> {
+    match expr {
+        Expr::Alias(alias) => column(&alias.expr),
+        Expr::Column(column) => Some(column.name.clone()),
+        Expr::ScalarFunction(call) if call.func.name() == WEIGHT => column(call.args.first()?),
+        _ => None,
     }
 }

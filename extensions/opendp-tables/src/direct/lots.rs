@@ -51,12 +51,13 @@ impl Lots {
     pub(crate) fn of_groups(&self, of_id: u64, places: [u32; BLOCK]) -> [u64; BLOCK] {
         self.of_places(of_id, places, 4)
     }
+    #[inline]
     fn of_places(&self, of_id: u64, places: [u32; BLOCK], first: usize) -> [u64; BLOCK] {
         let [first, second] = [first, first + 1].map(|k| self.0[k].cast_unsigned());
         let mut lots = [0; BLOCK];
         for (lot, place) in lots.iter_mut().zip(places) {
-            let sum = remainder(of_id + u64::from(place) + first);
-            *lot = power(remainder(power(sum) + second));
+            let once = near_power(fold(of_id + u64::from(place) + first));
+            *lot = remainder(near_power(fold(once + second)));
         }
         lots
     }
@@ -66,12 +67,27 @@ fn power(x: u64) -> u64 {
     let square = remainder(x * x);
     remainder(remainder(square * square) * x)
 }
+/// Return an integer with the remainder of the fifth power of `x`. The integer `x` is at most
+/// `2^31 + 2`, and the result is at most `2^32 + 5`.
+///
+/// The folded square of `x` is below `2^32`: if `x` is below the prime, both parts are, and the
+/// squares of the four larger integers have small low parts. The fourth power is folded twice, so
+/// it is at most `2^31 + 4`. A processor multiplies the low 32 bits of several integers at once.
+fn near_power(x: u64) -> u64 {
+    let product = |a: u64, b: u64| u64::from(a as u32) * u64::from(b as u32);
+    let square = fold(product(x, x));
+    fold(product(fold(fold(product(square, square))), x))
+}
+/// Return an integer with the same remainder: the remainder of `2^31` is 1.
+fn fold(x: u64) -> u64 {
+    (x & PRIME.cast_unsigned()) + (x >> 31)
+}
 /// Return the remainder of an integer that is at least 0 and below the square of the prime. This is
 /// faster than a division.
 fn remainder(x: u64) -> u64 {
     const LAST: u64 = PRIME.cast_unsigned();
-    // The remainder of `2^31` is 1. This is less than twice the prime.
-    let folded = (x & LAST) + (x >> 31);
+    // This is less than twice the prime.
+    let folded = fold(x);
     // To subtract the prime is to add 1 and to drop the bit of `2^31`.
     (folded + ((folded + 1) >> 31)) & LAST
 }
@@ -111,6 +127,33 @@ mod tests {
                 left /= 2;
             }
             assert_eq!(root, x);
+        }
+    }
+    /// The folded integers stay below their bounds, and lots are those of plain remainders.
+    #[test]
+    fn lots_are_those_of_plain_remainders() {
+        let whole = |x: u64| u128::from(x) % u128::from(PRIME.cast_unsigned());
+        let fifth = |x: u128| (0..4).fold(x, |all, _| all * x % u128::from(PRIME.cast_unsigned()));
+        for x in (0..1 << 12).chain(((1 << 31) - (1 << 12))..=(1 << 31) + 2) {
+            assert!(fold(x * x) < 1 << 32, "{x}");
+            assert!(near_power(x) <= (1 << 32) + 5, "{x}");
+            assert_eq!(whole(near_power(x)), fifth(whole(x)), "{x}");
+        }
+        for seed in ["", "a", "b"] {
+            let lots = Lots::of_seed(seed);
+            let keys = lots.keys().map(i64::cast_unsigned);
+            for id in (-40..40).chain([i64::MIN, i64::MAX]) {
+                let of_id = lots.of_id(id);
+                for place in (1..40).chain([1 << 31, u32::MAX]) {
+                    let prime = u128::from(PRIME.cast_unsigned());
+                    let of = |first: usize| {
+                        let once = fifth(whole(of_id + u64::from(place) + keys[first]));
+                        fifth((once + u128::from(keys[first + 1])) % prime)
+                    };
+                    assert_eq!(u128::from(of_row(&lots, of_id, place)), of(2));
+                    assert_eq!(u128::from(lots.of_groups(of_id, [place; BLOCK])[0]), of(4));
+                }
+            }
         }
     }
     /// Two of five rows are chosen, for many ids. Each of the ten pairs is chosen about equally

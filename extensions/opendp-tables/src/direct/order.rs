@@ -5,44 +5,66 @@ pub(crate) trait Keyed: Copy + Ord {
     fn key(&self) -> i32;
 }
 
+/// The largest number of items whose places are counted.
+pub(crate) const FEW: usize = 32;
+
 /// Write items in their order.
 pub(crate) fn ordered<T: Keyed>(items: &[T], sorted: &mut Vec<T>) {
     sorted.clear();
     sorted.extend_from_slice(items);
-    match items.len() {
-        0 | 1 => {}
+    let all = match items.len() {
+        0 | 1 => true,
         2..=8 => few::<T, 8>(items, sorted),
         9..=16 => few::<T, 16>(items, sorted),
-        17..=32 => few::<T, 32>(items, sorted),
-        _ => sorted.sort_unstable(),
+        17..=FEW => few::<T, FEW>(items, sorted),
+        _ => false,
+    };
+    if !all {
+        sorted.sort_unstable();
     }
 }
-/// Write at most `N` items in their order.
-///
-/// The place of an item is the number of smaller items. To compare each pair takes less time than
-/// to sort: a processor compares several keys at once, and no jump depends on the items.
-fn few<T: Keyed, const N: usize>(items: &[T], sorted: &mut [T]) {
-    let mut keys = [i32::MAX; N];
-    keys.iter_mut().zip(items).for_each(|(key, item)| *key = item.key());
-    let mut places = [0_i32; N];
-    for key in keys.iter().take(items.len()) {
-        for (place, other) in places.iter_mut().zip(&keys) {
-            *place += i32::from(key < other);
-        }
+/// Write at most `N` items to their places, or return `false` if two keys are equal.
+fn few<T: Keyed, const N: usize>(items: &[T], sorted: &mut [T]) -> bool {
+    let places = Places::<N>::of(items.iter().map(|item| item.key()));
+    if !places.differ(items.len()) {
+        return false;
     }
-    // Items with equal keys have the same place. They take the places from there on.
-    let mut taken = [0_u8; N];
-    let mut most = 0;
-    for (item, place) in items.iter().zip(places) {
-        let place = place as usize % N;
-        if let Some(sorted) = sorted.get_mut(place + usize::from(taken[place])) {
+    for (item, place) in items.iter().zip(places.of) {
+        if let Some(sorted) = sorted.get_mut(place as usize) {
             *sorted = *item;
         }
-        taken[place] += 1;
-        most = most.max(taken[place]);
     }
-    if most > 1 {
-        sorted.sort_unstable();
+    true
+}
+/// The places of at most `N` keys in their order.
+pub(crate) struct Places<const N: usize> {
+    pub(crate) of: [i32; N],
+}
+impl<const N: usize> Places<N> {
+    /// Count the places. No key is `i32::MAX`, or it comes after the others.
+    ///
+    /// The place of a key is the number of smaller keys. To compare each pair takes less time than
+    /// to sort: a processor compares several keys at once, and no jump depends on the keys.
+    pub(crate) fn of(keys: impl ExactSizeIterator<Item = i32>) -> Self {
+        let count = keys.len();
+        let mut all = [i32::MAX; N];
+        all.iter_mut().zip(keys).for_each(|(to, key)| *to = key);
+        Places::of_first(&all, count)
+    }
+    /// Count the places of the first keys. The others are `i32::MAX`.
+    pub(crate) fn of_first(keys: &[i32; N], count: usize) -> Self {
+        let mut of = [0_i32; N];
+        for key in keys.iter().take(count) {
+            for (place, other) in of.iter_mut().zip(keys) {
+                *place += i32::from(key < other);
+            }
+        }
+        Places { of }
+    }
+    /// Whether no two of the first keys are equal: then they have all places from 0 on.
+    pub(crate) fn differ(&self, count: usize) -> bool {
+        let taken = self.of.iter().take(count).fold(0_u64, |taken, place| taken | 1 << place);
+        taken == (1 << count) - 1
     }
 }
 

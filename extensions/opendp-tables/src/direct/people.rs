@@ -1,7 +1,7 @@
 //! Chooses which rows of an individual are kept.
 
 use super::lots::{BLOCK, Lots};
-use super::order::{Keyed, ordered};
+use super::order::{FEW, Keyed, Places, ordered};
 
 /// The largest numbers of rows and groups that are kept of each individual.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -50,7 +50,23 @@ impl Draw {
     ) {
         let Some(rest) = items.get_mut(start..) else { return };
         let limit = usize::try_from(limit).ok().filter(|limit| *limit < rest.len());
-        let Some(limit) = limit else { return };
+        let (Some(limit), Some(first), Some(last)) = (limit, rest.first(), rest.last()) else {
+            return;
+        };
+        let count = rest.len();
+        let first = place(0, first);
+        // Places ascend.
+        if (place(count as u32 - 1, last) - first) as usize == count - 1
+            && let Some(chosen) = smallest_of(count, limit, first, &lots)
+        {
+            let mut kept = 0;
+            for k in 0..count {
+                rest[kept] = rest[k];
+                kept += (chosen >> k & 1) as usize;
+            }
+            items.truncate(start + limit);
+            return;
+        }
         self.drawn.clear();
         let mut number = 0..;
         for some in rest.chunks(BLOCK) {
@@ -73,6 +89,41 @@ impl Draw {
         items.truncate(start + limit);
     }
 }
+/// Of items at consecutive places from `first` on, choose so many with the smallest lots. Item `k`
+/// is chosen if bit `k` is 1. Return `None` if two lots are equal, or if there are many items.
+fn smallest_of(
+    count: usize,
+    limit: usize,
+    first: u32,
+    lots: impl Fn([u32; BLOCK]) -> [u64; BLOCK],
+) -> Option<u64> {
+    match count {
+        ..=8 => smallest::<8>(count, limit, first, lots),
+        9..=16 => smallest::<16>(count, limit, first, lots),
+        17..=FEW => smallest::<FEW>(count, limit, first, lots),
+        _ => None,
+    }
+}
+/// Choose as [`smallest_of`] does among at most `N` items.
+#[inline]
+fn smallest<const N: usize>(
+    count: usize,
+    limit: usize,
+    first: u32,
+    lots: impl Fn([u32; BLOCK]) -> [u64; BLOCK],
+) -> Option<u64> {
+    let mut keys = [i32::MAX; N];
+    for (keys, k) in keys.chunks_mut(BLOCK).zip((0..count as u32).step_by(BLOCK)) {
+        let places = std::array::from_fn(|place| first.wrapping_add(k + place as u32));
+        // Lots have 31 bits.
+        keys.iter_mut().zip(lots(places)).for_each(|(key, lot)| *key = lot as i32);
+    }
+    keys.iter_mut().skip(count).for_each(|key| *key = i32::MAX);
+    let places = Places::of_first(&keys, count);
+    let bit = |(k, place): (usize, &i32)| u64::from((*place as usize) < limit) << k;
+    let chosen = places.of.iter().enumerate().map(bit).fold(0, |all, bit| all | bit);
+    places.differ(count).then_some(chosen)
+}
 /// Chooses rows, for one individual after the other.
 pub(crate) struct Choice<T> {
     limits: Limits,
@@ -91,7 +142,7 @@ impl<T: Keyed> Choice<T> {
         Choice { limits, lots, sorted, places, groups, draw }
     }
     /// Choose among the rows of an individual, which are in any order. Write the chosen rows to
-    /// `kept`: in their order, unless all are kept.
+    /// `kept`, in any order.
     pub(crate) fn choose(
         &mut self,
         id: i64,
@@ -104,10 +155,21 @@ impl<T: Keyed> Choice<T> {
             kept.extend_from_slice(own);
             return;
         }
-        ordered(own, &mut self.sorted);
         let of_id = self.lots.of_id(id);
+        let only_rows = self.limits.per_group == u64::MAX && self.limits.groups == u64::MAX;
+        let done = only_rows
+            && match own.len() {
+                ..=8 => self.choose_few::<8>(of_id, own, kept),
+                9..=16 => self.choose_few::<16>(of_id, own, kept),
+                17..=FEW => self.choose_few::<FEW>(of_id, own, kept),
+                _ => false,
+            };
+        if done {
+            return;
+        }
+        ordered(own, &mut self.sorted);
         self.places.clear();
-        if self.limits.per_group == u64::MAX && self.limits.groups == u64::MAX {
+        if only_rows {
             self.places.extend((1..).take(own.len()));
         } else {
             self.choose_in_groups(of_id, same_group);
@@ -115,6 +177,29 @@ impl<T: Keyed> Choice<T> {
         self.keep_places(of_id, 0, self.limits.rows);
         let row = |place: &u32| self.sorted.get(*place as usize - 1);
         kept.extend(self.places.iter().filter_map(row));
+    }
+    /// Choose among few rows, if only the number of rows is limited. If two rows or two lots have
+    /// equal keys, return `false` without a choice.
+    fn choose_few<const N: usize>(&self, of_id: u64, own: &[T], kept: &mut Vec<T>) -> bool {
+        let (Ok(limit), Some(any)) = (usize::try_from(self.limits.rows), own.first()) else {
+            return false;
+        };
+        let of_rows = |places| self.lots.of_rows(of_id, places);
+        let Some(chosen) = smallest::<N>(own.len(), limit, 1, of_rows) else { return false };
+        let places = Places::<N>::of(own.iter().map(|row| row.key()));
+        if !places.differ(own.len()) {
+            return false;
+        }
+        kept.resize(limit + 1, *any);
+        let mut count = 0;
+        for (row, place) in own.iter().zip(&places.of) {
+            if let Some(kept) = kept.get_mut(count) {
+                *kept = *row;
+            }
+            count += (chosen >> place & 1) as usize;
+        }
+        kept.truncate(count);
+        true
     }
     /// Choose groups, and then rows of each group. At least one row of each group is kept, so it is
     /// the same to choose rows first.
@@ -164,7 +249,6 @@ mod tests {
         by_id.sort_by_key(|row| row.0);
         for own in by_id.chunk_by(|a, b| a.0 == b.0) {
             choice.choose(own[0].0, own, |a, b| a.1 == b.1, &mut kept);
-            assert!(kept.is_sorted() || kept == own);
             all.extend(kept.iter().map(|row| (row.1, row.2)));
         }
         all.sort_unstable();

@@ -1,13 +1,10 @@
 //! The rows of a pass, divided by a hash of their ids into shards.
 
 use super::packed::{Packed, id_of};
+use super::slabs::{CHUNK, NoMemory, Slabs};
 
 /// The number of shards, a power of two.
-pub(crate) const SHARDS: usize = 2048;
-/// The rows of a chunk, which belong to one shard.
-const CHUNK: usize = 128;
-/// The bytes of a slab of chunks. It is so large that the system gives its memory as it is used.
-const SLAB: usize = 64 << 20;
+pub(crate) const SHARDS: usize = 1024;
 /// The factor of Fibonacci hashing (Knuth, volume 3, 6.4).
 const FACTOR: u64 = 0x9e37_79b9_7f4a_7c15;
 
@@ -23,137 +20,62 @@ fn bucket_of(id: u64, bits: u32) -> usize {
     (hash >> 32 >> (32 - bits)) as usize
 }
 
-/// The chunks of a shard. All but the last one are full.
-#[derive(Clone, Debug, Default)]
-struct Shard {
-    chunks: Vec<u32>,
-    rows: usize,
-}
-/// Memory of chunks.
-#[derive(Debug, Default)]
-struct Slabs<const N: usize> {
-    slabs: Vec<Vec<Packed<N>>>,
-    /// The chunks that no shard uses any more, and the number of all used chunks.
-    free: Vec<u32>,
-    next: u32,
-}
-impl<const N: usize> Slabs<N> {
-    /// The chunks of a slab.
-    const CHUNKS: usize = SLAB / size_of::<Packed<N>>() / CHUNK;
-
-    fn new_chunk(&mut self) -> u32 {
-        if let Some(chunk) = self.free.pop() {
-            return chunk;
-        }
-        if self.next as usize == self.slabs.len() * Self::CHUNKS {
-            self.slabs.push(vec![[0; N]; Self::CHUNKS * CHUNK]);
-        }
-        self.next += 1;
-        self.next - 1
-    }
-    fn place(chunk: u32) -> (usize, usize) {
-        let chunk = chunk as usize;
-        (chunk / Self::CHUNKS, chunk % Self::CHUNKS * CHUNK)
-    }
-    fn rows(&self, chunk: u32) -> &[Packed<N>] {
-        let (slab, start) = Self::place(chunk);
-        self.slabs.get(slab).and_then(|slab| slab.get(start..start + CHUNK)).unwrap_or(&[])
-    }
-    fn write(&mut self, chunk: u32, from: usize, rows: &[Packed<N>]) {
-        let (slab, start) = Self::place(chunk);
-        let slab = self.slabs.get_mut(slab).map(Vec::as_mut_slice).unwrap_or(&mut []);
-        let start = start + from;
-        if let Some(places) = slab.get_mut(start..start + rows.len()) {
-            places.copy_from_slice(rows);
-        }
-    }
-}
-
 /// All rows that one thread has read, by their shards.
 #[derive(Debug)]
 pub(crate) struct Part<const N: usize> {
-    shards: Vec<Shard>,
+    /// The chunks of each shard. All but the last one are full.
+    chunks: Vec<Vec<usize>>,
+    /// The place of the next row of each shard. At the start of a chunk, the shard needs a new one.
+    next: Vec<usize>,
     slabs: Slabs<N>,
     /// The rows of a batch, to be divided.
     pub(crate) rows: Vec<Packed<N>>,
-    /// The shard of each of these rows, or `SHARDS` for a row that is left out.
-    numbers: Vec<u32>,
-    /// These rows by their shards, and where each shard ends.
-    sorted: Vec<Packed<N>>,
-    ends: Vec<u32>,
 }
 impl<const N: usize> Part<N> {
     pub(crate) fn new() -> Self {
-        let shards = vec![Shard::default(); SHARDS];
-        let (rows, numbers, sorted, ends) = Default::default();
-        let slabs = Slabs { slabs: Vec::new(), free: Vec::new(), next: 0 };
-        Part { shards, slabs, rows, numbers, sorted, ends }
+        let (slabs, rows) = Default::default();
+        Part { chunks: vec![Vec::new(); SHARDS], next: vec![0; SHARDS], slabs, rows }
     }
     /// Divide the rows of a batch among the shards, and return the number of rows of each shard.
     /// Rows without a shard are left out.
-    ///
-    /// The rows are sorted by shards first, so that a shard gets all its rows at once.
-    pub(crate) fn divide(&mut self, shards: impl Iterator<Item = Option<usize>>) -> Vec<u32> {
-        let shards = shards.map(|shard| shard.map_or(SHARDS, |shard| shard.min(SHARDS)) as u32);
-        self.numbers.clear();
-        self.numbers.extend(shards);
-        let mut counts = vec![0; SHARDS + 1];
-        for number in &self.numbers {
-            counts[*number as usize] += 1;
+    pub(crate) fn divide(
+        &mut self,
+        shards: impl Iterator<Item = Option<usize>>,
+    ) -> Result<Vec<u32>, NoMemory> {
+        let mut counts = vec![0; SHARDS];
+        for (row, shard) in self.rows.iter().zip(shards) {
+            let Some(shard) = shard.filter(|shard| *shard < SHARDS) else { continue };
+            let mut place = self.next[shard];
+            if place.is_multiple_of(CHUNK) {
+                place = self.slabs.new_chunk()?;
+                self.chunks[shard].push(place);
+            }
+            self.slabs.write(place, row);
+            self.next[shard] = place + 1;
+            counts[shard] += 1;
         }
-        let mut before = 0;
-        self.ends.clear();
-        self.ends.extend(counts.iter().map(|count| {
-            let start = before;
-            before += count;
-            start
-        }));
-        self.sorted.resize(self.rows.len(), [0; N]);
-        for (row, number) in self.rows.iter().zip(&self.numbers) {
-            let end = &mut self.ends[*number as usize];
-            self.sorted[*end as usize] = *row;
-            *end += 1;
-        }
-        let mut start = 0;
-        for (shard, end) in self.shards.iter_mut().zip(&self.ends) {
-            let end = *end as usize;
-            shard.add(&mut self.slabs, self.sorted.get(start..end).unwrap_or(&[]));
-            start = end;
-        }
-        counts
+        Ok(counts)
     }
     /// Forget the rows of a shard and of all later shards.
     pub(crate) fn forget_from(&mut self, shard: usize) {
-        for shard in self.shards.iter_mut().skip(shard) {
-            self.slabs.free.append(&mut shard.chunks);
-            shard.rows = 0;
+        for (chunks, next) in self.chunks.iter_mut().zip(&mut self.next).skip(shard) {
+            self.slabs.give_back(chunks);
+            *next = 0;
         }
     }
     /// Return the rows of a shard, some at a time.
     fn rows_of(&self, shard: usize) -> impl Iterator<Item = &[Packed<N>]> {
-        self.shards.get(shard).into_iter().flat_map(|shard| {
-            let rows = (0..shard.rows).step_by(CHUNK).map(|first| CHUNK.min(shard.rows - first));
-            let all = shard.chunks.iter().map(|chunk| self.slabs.rows(*chunk));
-            all.zip(rows).map(|(all, rows)| all.get(..rows).unwrap_or(&[]))
-        })
+        let chunks = self.chunks.get(shard).map_or(&[][..], Vec::as_slice);
+        let count = self.count(shard);
+        let rows = (0..count).step_by(CHUNK).map(move |first| CHUNK.min(count - first));
+        let all = chunks.iter().map(|chunk| self.slabs.rows(*chunk));
+        all.zip(rows).map(|(all, rows)| all.get(..rows).unwrap_or(&[]))
     }
     fn count(&self, shard: usize) -> usize {
-        self.shards.get(shard).map_or(0, |shard| shard.rows)
-    }
-}
-impl Shard {
-    fn add<const N: usize>(&mut self, slabs: &mut Slabs<N>, mut rows: &[Packed<N>]) {
-        while !rows.is_empty() {
-            let from = self.rows % CHUNK;
-            if from == 0 {
-                self.chunks.push(slabs.new_chunk());
-            }
-            let Some(chunk) = self.chunks.last() else { return };
-            let (now, later) = rows.split_at(rows.len().min(CHUNK - from));
-            slabs.write(*chunk, from, now);
-            self.rows += now.len();
-            rows = later;
-        }
+        let chunks = self.chunks.get(shard).map_or(0, Vec::len);
+        let next = self.next.get(shard).copied().unwrap_or(0);
+        // The last chunk has no row left if the next row starts a chunk.
+        chunks * CHUNK - (CHUNK - next % CHUNK) % CHUNK
     }
 }
 
@@ -243,7 +165,7 @@ mod tests {
         let mut part = Part::new();
         for batch in rows.chunks(3000) {
             part.rows = batch.to_vec();
-            part.divide(batch.iter().map(|row| Some(shard_of(id_of(row)))));
+            part.divide(batch.iter().map(|row| Some(shard_of(id_of(row))))).unwrap();
         }
         part
     }
@@ -291,7 +213,7 @@ mod tests {
         let mut part = Part::<2>::new();
         part.rows = (0..900).map(|id| [id, 1]).collect();
         let shard = |row: u64| row.is_multiple_of(3).then_some(5);
-        let counts = part.divide((0..900).map(shard));
+        let counts = part.divide((0..900).map(shard)).unwrap();
         assert_eq!((counts[5], part.count(5)), (300, 300));
         assert_eq!((0..SHARDS).map(|shard| part.count(shard)).sum::<usize>(), 300);
         let rows: Vec<u64> = part.rows_of(5).flatten().map(id_of).collect();
@@ -314,14 +236,14 @@ mod tests {
         let fill = |part: &mut Part<2>, first: u64, shards: &[usize]| {
             let all = || shards.iter().flat_map(|shard| std::iter::repeat_n(*shard, 600));
             part.rows = (first..).take(all().count()).map(|id| [id, 1]).collect();
-            part.divide(all().map(Some));
+            part.divide(all().map(Some)).unwrap();
         };
         fill(&mut part, 0, &shards);
-        let used = part.slabs.next;
+        let used = part.slabs.used();
         part.forget_from(5);
         assert_eq!(shards.map(|shard| part.count(shard)), [600, 0, 0]);
         fill(&mut part, 10_000, &shards[1..]);
-        assert_eq!(part.slabs.next, used);
+        assert_eq!(part.slabs.used(), used);
         for (shard, first) in shards.into_iter().zip([0, 10_000, 10_600]) {
             let rows: Vec<u64> = part.rows_of(shard).flatten().map(id_of).collect();
             assert_eq!(rows, (first..first + 600).collect::<Vec<_>>());

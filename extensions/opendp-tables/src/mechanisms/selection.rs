@@ -3,11 +3,12 @@
 use std::collections::HashMap;
 
 use opendp_analysis as _;
-use opendp_core::arith::{Directed, Exact};
+use opendp_core::arith::{Directed, DirectedFloat, Exact};
 use opendp_core::erased::{AnyDistance, AnyValue};
 use opendp_core::search::binary_search;
 use opendp_core::{
-    AbsoluteDistance, Args, AtomDomain, Error, L01InfDistance, MapDomain, Result, Space,
+    AbsoluteDistance, Args, AtomDomain, Error, L01InfDistance, L02InfDistance, MapDomain, Result,
+    Space,
 };
 use opendp_ledger::{Loss, Notion};
 use opendp_registry::Registry;
@@ -23,6 +24,8 @@ pub(crate) struct Selection {
     pub(crate) sum: usize,
     pub(crate) noise: Noise,
     pub(crate) threshold: f64,
+    /// The delta of the release of keys.
+    pub(crate) delta: Exact,
 }
 /// The constructor of the release.
 ///
@@ -32,6 +35,8 @@ pub(crate) struct Selection {
 /// `make_laplace_threshold`. The first delta is smaller if `T` exceeds `d`. So this constructor
 /// never needs a larger threshold than `make_laplace_threshold`.
 const THRESHOLD: &str = "make_truncated_laplace_threshold";
+/// The constructor of the release with Gaussian noise.
+const GAUSSIAN_THRESHOLD: &str = "make_gaussian_threshold";
 /// A threshold at which the delta is practically 0.
 const FAR: f64 = (1_u64 << 52) as f64;
 
@@ -80,7 +85,48 @@ pub(super) fn select(
     if !fits(&loss) {
         return Err(Error::Search("no threshold fits the delta".into()));
     }
-    Ok(Selection { sum, noise: Noise { measurement, loss, ..noise }, threshold })
+    let delta = loss.parts().get(1).cloned().unwrap_or(Exact::ZERO);
+    Ok(Selection { sum, noise: Noise { measurement, loss, ..noise }, threshold, delta })
+}
+/// Find the least Gaussian noise whose rho is at most a share, and then the least threshold whose
+/// delta is at most `delta`. The loss of the noise is its rho alone.
+pub(super) fn select_gaussian(
+    sum: usize,
+    bound: Sensitivity,
+    share: &Loss,
+    delta: &Exact,
+) -> Result<Selection> {
+    let domain = MapDomain::new(AtomDomain::<String>::default(), AtomDomain::<i64>::default());
+    let space = Space::new(domain, L02InfDistance::new(AbsoluteDistance::<f64>::new()))?;
+    let changed = u32::try_from(bound.l0).unwrap_or(u32::MAX);
+    let distance = AnyDistance::new((changed, bound.l2, bound.linf));
+    let make = |scale: f64, threshold: f64| {
+        // A threshold of integers is an integer.
+        let args = Args::new().with("input", &space).with("scale", json!(scale));
+        let args = args.with("threshold", json!(at_least(threshold)?));
+        let measurement = Registry::global().make(GAUSSIAN_THRESHOLD, &args)?.measurement()?;
+        let loss = measurement.map(&distance)?;
+        let (rho, delta) = *loss.downcast_ref::<(f64, f64)>()?;
+        let loss = Loss::exact(Notion::Concentrated, vec![Exact::from_f64(rho)?])?;
+        Ok::<_, Error>((measurement, loss, Exact::from_f64(delta)?))
+    };
+    let amount = share.parts().first().map_or(0.0, Exact::to_f64_down);
+    let guess = bound.l2.inf_div(amount.neg_inf_mul(2.0)?.neg_inf_sqrt()?)?;
+    let noise = noise::least(GAUSSIAN_THRESHOLD, guess, share, |scale| {
+        make(scale, FAR).map(|(measurement, loss, _)| (measurement, loss))
+    })?;
+    let least = bound.linf.max(1.0);
+    let threshold = binary_search(
+        |threshold: f64| Ok(make(noise.scale, threshold)?.2 <= *delta),
+        Some((least, FAR)),
+    );
+    // The condition can hold everywhere, as for a large delta.
+    let threshold = threshold.unwrap_or(least).ceil();
+    let (measurement, loss, spent) = make(noise.scale, threshold)?;
+    if *delta < spent || share.parts() < loss.parts() {
+        return Err(Error::Search("no threshold fits the delta".into()));
+    }
+    Ok(Selection { sum, noise: Noise { measurement, loss, ..noise }, threshold, delta: spent })
 }
 /// Return the least integer that is at least a bound on a change.
 fn at_least(bound: f64) -> Result<i64> {

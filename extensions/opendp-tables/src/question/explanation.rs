@@ -9,7 +9,7 @@ use super::Question;
 use crate::Statements;
 use crate::check::Output;
 use crate::ir::{Bounding, Plan};
-use crate::mechanisms::Mechanisms;
+use crate::mechanisms::{Kind, Mechanisms};
 use crate::noise::{ALPHA, Noise};
 use crate::sensitivity::{Contribution, sensitivity};
 
@@ -42,6 +42,9 @@ pub struct Explanation {
     pub left: Loss,
     /// The limits on the used rows of one individual.
     pub contribution: String,
+    /// The kind of the noise: `Laplace` or `Gaussian`. If both kinds are possible, also how the
+    /// errors of the other kind compare.
+    pub noise: String,
     /// The noisy releases of the question.
     pub releases: Vec<Explained>,
     /// The exact plan in SQL, without the seed that chooses rows.
@@ -54,6 +57,7 @@ impl Explanation {
             "loss": self.loss.to_json(),
             "left": self.left.to_json(),
             "contribution": self.contribution,
+            "noise": self.noise,
             "releases": self.releases,
             "statements": self.statements,
         })
@@ -72,9 +76,9 @@ pub(super) fn explain(question: &Question<'_>, mechanisms: &Mechanisms) -> Resul
             _ => 1.0,
         };
         let bound = sensitivity(plan, sum)?;
-        let concentrated = mechanisms.loss.notion() == opendp_ledger::Notion::Concentrated;
+        let euclidean = mechanisms.kind == Kind::Gaussian;
         releases.push(Explained {
-            sensitivity: Some(if concentrated { bound.l2 } else { bound.l1 }),
+            sensitivity: Some(if euclidean { bound.l2 } else { bound.l1 }),
             threshold: selection.map(|selection| selection.threshold),
             accuracy: noise.accuracy(ALPHA).map(|error| error * step),
             ..of(sum_name(question, k), noise, step)
@@ -92,6 +96,10 @@ pub(super) fn explain(question: &Question<'_>, mechanisms: &Mechanisms) -> Resul
         loss: mechanisms.loss.clone(),
         left: question.session.remaining()?,
         contribution: limits(plan),
+        noise: match &mechanisms.compared {
+            Some(compared) => format!("{:?}; {compared}", mechanisms.kind),
+            None => format!("{:?}", mechanisms.kind),
+        },
         releases,
         statements: sums.into_iter().chain(buckets).collect(),
     })
@@ -140,6 +148,7 @@ impl std::fmt::Display for Explanation {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         writeln!(f, "costs {}; {} is left", self.loss, self.left.show(false))?;
         writeln!(f, "uses {}", self.contribution)?;
+        writeln!(f, "noise: {}", self.noise)?;
         for release in &self.releases {
             let error = release.accuracy.map_or("unknown".into(), |error| format!("{error:.4}"));
             write!(f, "{}: {} of scale ", release.what, release.mechanism)?;

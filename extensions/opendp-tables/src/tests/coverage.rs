@@ -3,7 +3,7 @@
 
 use super::*;
 use crate::columns::columns;
-use crate::mechanisms::{Mechanisms, mechanisms};
+use crate::mechanisms::{Kind, Mechanisms, mechanisms};
 use crate::released::{Exact, noisy};
 
 const RELEASES: usize = 1000;
@@ -14,7 +14,7 @@ fn covered(session: &Session, sql: &str, halved: bool) -> Vec<usize> {
     let exact = Exact::run(&checked.plan, &*session.engine, "00").unwrap();
     let stated = |epsilon: f64| {
         let budget = Budget::epsilon(epsilon).unwrap();
-        mechanisms(&checked, None, budget.amount()).unwrap()
+        mechanisms(&checked, None, Kind::Best, budget.amount()).unwrap()
     };
     let mechanisms: Mechanisms = stated(1.0);
     // With this epsilon, `truth` has practically no noise. The control draws noise of four times

@@ -8,7 +8,9 @@ fn a_page_has_charts_the_budget_and_the_plan() {
     let html =
         ask(&session, "SELECT sex, COUNT(*) AS n, AVG(age) FROM people GROUP BY sex").to_html();
     assert!(
-        html.contains("<h2>count(*)</h2>") && html.contains("<h2>avg(people.age)</h2>"),
+        html.contains("<h2>n</h2>")
+            && !html.contains("<h2>count(*)</h2>")
+            && html.contains("<h2>avg(people.age)</h2>"),
         "{html}"
     );
     assert_eq!(html.matches("<rect class=\"bar\" x=").count(), 6 + 1, "two charts and a budget");
@@ -28,4 +30,32 @@ fn names_and_keys_are_not_markup() {
     assert!(!html.contains("<script") && !html.contains("<b>\""), "{html}");
     assert!(html.contains("&lt;script&gt;alert(1)&lt;/script&gt;"));
     assert!(html.contains("&lt;script&gt;x&lt;/script&gt;"));
+}
+/// A chart has the name that the column has in the answer, also above subqueries.
+#[test]
+fn charts_are_named_as_in_the_answer() {
+    let session = session(PrivacyUnit::rows(1));
+    let sql = "SELECT sex AS who, heads AS people, weight(AVG(age), 2) AS mean_age, SUM(age) + 1 \
+               AS more FROM people GROUP BY sex";
+    let sql = sql.replace("heads", "COUNT(*)");
+    let html = ask(&session, &sql).to_html();
+    for title in ["people", "mean_age", "sum(people.age)"] {
+        assert!(html.contains(&format!("<h2>{title}</h2>")), "{title}\n{html}");
+    }
+    let sql = "WITH c AS (SELECT sex, COUNT(*) AS heads FROM people GROUP BY sex) \
+               SELECT sex, heads AS n FROM c WHERE heads > -9";
+    let html = ask(&session, sql).to_html();
+    assert!(html.contains("<h2>n</h2>"), "{html}");
+}
+/// A mean of too few rows is marked, because its interval holds all values within the bounds.
+#[test]
+fn a_mean_that_tells_nothing_is_marked() {
+    let session = session(PrivacyUnit::rows(1));
+    let sql = "SELECT sex, COUNT(*) AS n, AVG(age) AS mean FROM people GROUP BY sex";
+    let question = session.query(sql).unwrap().spending(Budget::epsilon(0.01).unwrap());
+    let noisy = question.release().unwrap().to_html();
+    assert!(noisy.contains("too few rows for this noise"), "{noisy}");
+    let exact = ask(&session, sql).to_html();
+    // No row has the key `x`, so its mean is unknown for all noise.
+    assert_eq!(exact.matches("too few rows for this noise").count(), 1, "{exact}");
 }

@@ -4,7 +4,7 @@ use opendp_core::IBig;
 
 use super::*;
 use crate::ir::Plan;
-use crate::mechanisms::{Mechanisms, mechanisms};
+use crate::mechanisms::{Kind, Mechanisms, mechanisms};
 use crate::released::{Exact, noisy};
 
 fn private_session(unit: PrivacyUnit, epsilon: f64, delta: f64) -> Session {
@@ -16,7 +16,7 @@ fn private_session(unit: PrivacyUnit, epsilon: f64, delta: f64) -> Session {
 }
 fn prepared(session: &Session, sql: &str, budget: &Budget) -> (Plan, Mechanisms) {
     let checked = session.checked(sql).unwrap();
-    let mechanisms = mechanisms(&checked, None, budget.amount()).unwrap();
+    let mechanisms = mechanisms(&checked, None, Kind::Best, budget.amount()).unwrap();
     (checked.plan, mechanisms)
 }
 #[test]

@@ -11,7 +11,7 @@ use std::time::Duration;
 use clap::{Args, Parser, Subcommand};
 use opendp_cluster::{Address, Cluster, Executor, Network, Scheduler};
 use opendp_core::{Error, Result};
-use opendp_tables::{Budget, Question, Session};
+use opendp_tables::{Budget, NoiseKind, Question, Session};
 
 /// Ask private tables in SQL on a cluster. Nodes have no passwords. Every program that reaches a
 /// port of a node can read the private data.
@@ -117,6 +117,9 @@ struct Ask {
     /// A constructor of the registry for the noise of sums.
     #[arg(long)]
     mechanism: Option<String>,
+    /// The kind of the noise: `best`, `laplace` or `gaussian`.
+    #[arg(long, default_value = "best")]
+    noise: NoiseKind,
     /// The weight of a column of the answer when the aggregates share the loss, as in `mean=2`.
     #[arg(long = "weight", value_name = "NAME=NUMBER")]
     weights: Vec<String>,
@@ -149,6 +152,7 @@ impl Ask {
         if let Some(spending) = spending {
             question = question.spending(spending);
         }
+        question = question.noise(self.noise);
         if let Some(mechanism) = &self.mechanism {
             question = question.mechanism(mechanism);
         }

@@ -1,0 +1,106 @@
+//! Memory for the rows of a pass, in chunks that belong to one shard each.
+//!
+//! A chunk is named by the place of its first row. Most of the time to fill new memory is the time
+//! of the system, which gives each page when it is touched first. So the memory is asked for in
+//! large slabs, with large pages where the system has them.
+
+use memmap2::MmapMut;
+
+use super::packed::Packed;
+
+/// The rows of a chunk.
+pub(crate) const CHUNK: usize = 128;
+/// The largest number of bytes of a slab. The system gives the memory of a slab as it is used.
+const SLAB: usize = 64 << 20;
+
+/// The system has no memory for the rows.
+#[derive(Debug)]
+pub(crate) struct NoMemory;
+
+/// Memory of chunks.
+#[derive(Debug, Default)]
+pub(crate) struct Slabs<const N: usize> {
+    slabs: Vec<MmapMut>,
+    /// The chunks that no shard uses any more.
+    free: Vec<usize>,
+    /// The number of rows of all chunks that were ever used.
+    used: usize,
+}
+impl<const N: usize> Slabs<N> {
+    /// The rows of a slab: a power of two, and whole chunks.
+    const ROWS: usize = 1 << (SLAB / size_of::<Packed<N>>()).ilog2();
+
+    /// Return a chunk that no shard uses.
+    pub(crate) fn new_chunk(&mut self) -> Result<usize, NoMemory> {
+        if let Some(chunk) = self.free.pop() {
+            return Ok(chunk);
+        }
+        if self.used == self.slabs.len() * Self::ROWS {
+            let slab = MmapMut::map_anon(Self::ROWS * size_of::<Packed<N>>());
+            let slab = slab.map_err(|_| NoMemory)?;
+            // A system without large pages refuses this, and gives its usual pages.
+            #[cfg(target_os = "linux")]
+            let _ = slab.advise(memmap2::Advice::HugePage);
+            self.slabs.push(slab);
+        }
+        self.used += CHUNK;
+        Ok(self.used - CHUNK)
+    }
+    /// Let other shards use chunks.
+    pub(crate) fn give_back(&mut self, chunks: &mut Vec<usize>) {
+        self.free.append(chunks);
+    }
+    /// Return all rows of a chunk, written or not.
+    pub(crate) fn rows(&self, chunk: usize) -> &[Packed<N>] {
+        let slab = self.slabs.get(chunk / Self::ROWS).map_or(&[][..], |slab| slab);
+        let words: &[u64] = bytemuck::try_cast_slice(slab).unwrap_or(&[]);
+        let start = chunk % Self::ROWS;
+        words.as_chunks::<N>().0.get(start..start + CHUNK).unwrap_or(&[])
+    }
+    /// Write a row at a place.
+    #[inline]
+    pub(crate) fn write(&mut self, place: usize, row: &Packed<N>) {
+        let start = place % Self::ROWS * size_of::<Packed<N>>();
+        if let Some(slab) = self.slabs.get_mut(place / Self::ROWS)
+            && let Some(to) = slab.get_mut(start..start + size_of::<Packed<N>>())
+        {
+            to.copy_from_slice(bytemuck::cast_slice(row));
+        }
+    }
+    /// Return the number of rows of all chunks that were ever used.
+    #[cfg(test)]
+    pub(crate) fn used(&self) -> usize {
+        self.used
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Rows are at their places, also at the end of a slab and at the start of the next one.
+    #[test]
+    fn rows_are_where_they_were_written() {
+        let mut slabs = Slabs::<65>::default();
+        let chunks = Slabs::<65>::ROWS / CHUNK + 2;
+        let row = |place: usize| std::array::from_fn(|word| (place * 65 + word) as u64);
+        let written = |chunk: &usize| [*chunk, chunk + CHUNK / 2, chunk + CHUNK - 1];
+        let all: Vec<usize> = (0..chunks).map(|_| slabs.new_chunk().unwrap()).collect();
+        assert_eq!(slabs.slabs.len(), 2);
+        for place in all.iter().flat_map(written) {
+            slabs.write(place, &row(place));
+        }
+        for (chunk, first) in all.iter().zip((0..).step_by(CHUNK)) {
+            assert_eq!(*chunk, first);
+            let rows = slabs.rows(*chunk);
+            assert_eq!(rows.len(), CHUNK);
+            for place in written(chunk) {
+                assert_eq!(rows[place - chunk], row(place));
+            }
+        }
+        // A chunk that was given back comes again, before new ones.
+        slabs.give_back(&mut vec![CHUNK]);
+        assert_eq!(slabs.new_chunk().unwrap(), CHUNK);
+        assert_eq!(slabs.new_chunk().unwrap(), chunks * CHUNK);
+    }
+}

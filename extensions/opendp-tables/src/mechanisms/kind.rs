@@ -1,0 +1,166 @@
+//! The kind of the noise of a query: Laplace or Gaussian.
+
+use opendp_core::arith::{DirectedFloat, Exact};
+use opendp_core::{Error, Result};
+use opendp_ledger::{Loss, Notion};
+use opendp_measurements::accounting::{concentrated_delta, concentrated_epsilon, concentrated_rho};
+
+use super::{Mechanisms, divided, selecting_sum};
+use crate::check::Checked;
+use crate::noise::{ALPHA, Noise};
+
+/// The kind of the noise of a query.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Kind {
+    /// The kind whose errors are smaller, where both kinds are possible: Laplace noise for a budget
+    /// of epsilon, and Gaussian noise for a budget of rho.
+    #[default]
+    Best,
+    /// Laplace noise. Its loss depends on the sum of the changes of all groups.
+    Laplace,
+    /// Gaussian noise. Its loss depends on the Euclidean length of the changes of all groups. It
+    /// needs a delta or a rho.
+    Gaussian,
+}
+impl std::str::FromStr for Kind {
+    type Err = Error;
+
+    /// Read a kind by its name.
+    fn from_str(text: &str) -> Result<Self> {
+        match text {
+            "best" => Ok(Kind::Best),
+            "laplace" => Ok(Kind::Laplace),
+            "gaussian" => Ok(Kind::Gaussian),
+            other => {
+                let reason = format!("expected `best`, `laplace` or `gaussian`, found `{other}`");
+                Err(Error::argument("noise", reason))
+            }
+        }
+    }
+}
+
+/// Find the mechanisms of a query with the wanted kind of noise.
+pub(crate) fn mechanisms(
+    checked: &Checked,
+    mechanism: Option<&str>,
+    kind: Kind,
+    budget: &Loss,
+) -> Result<Mechanisms> {
+    let laplace = || divided(checked, mechanism, Kind::Laplace, budget, None);
+    match (budget.notion(), kind) {
+        (Notion::Pure, Kind::Gaussian) => Err(Error::argument(
+            "noise",
+            "Gaussian noise has no epsilon without a delta.\n\
+             State a `delta` beside the epsilon, or a `rho`, or ask for Laplace noise.",
+        )),
+        (Notion::Pure, _) => laplace(),
+        (Notion::Concentrated, Kind::Laplace) => laplace(),
+        (Notion::Concentrated, _) => divided(checked, mechanism, Kind::Gaussian, budget, None),
+        (Notion::Approximate, Kind::Gaussian) => {
+            let gaussian = joint(checked, mechanism, budget)?;
+            Ok(compared(gaussian, laplace().ok().as_ref(), "Laplace"))
+        }
+        (Notion::Approximate, Kind::Laplace) => {
+            let gaussian = joint(checked, None, budget).ok();
+            Ok(compared(laplace()?, gaussian.as_ref(), "Gaussian"))
+        }
+        (Notion::Approximate, Kind::Best) => {
+            let laplace = laplace()?;
+            // The metric of a named mechanism is the L1 distance, if no kind is asked for.
+            let gaussian =
+                if mechanism.is_none() { joint(checked, None, budget).ok() } else { None };
+            match gaussian {
+                Some(gaussian) if ratio(&gaussian, &laplace).is_some_and(|ratio| ratio < 1.0) => {
+                    Ok(compared(gaussian, Some(&laplace), "Laplace"))
+                }
+                gaussian => Ok(compared(laplace, gaussian.as_ref(), "Gaussian")),
+            }
+        }
+    }
+}
+/// Find Gaussian noise for an epsilon and a delta.
+///
+/// # Proof
+/// If all keys are public, the mechanisms have losses `rho_1, ..., rho_n` in zero-concentrated
+/// privacy. So together they have the loss `rho`, the sum of these losses (Bun, Steinke 2016,
+/// Lemma 1.7). `concentrated_delta` proves an epsilon and a delta for this `rho`.
+///
+/// If keys are private, the mechanism that releases keys has the loss `rho_s` except on events of
+/// probability `delta_s`. So all mechanisms together have the loss `rho`, which includes `rho_s`,
+/// except on these events (Section 8 there). Given that the events do not occur, the loss is the
+/// epsilon and a `delta_n`. So the loss of all is this epsilon and `delta_n + delta_s`. The part
+/// `delta_n` is half of the delta of the budget.
+fn joint(checked: &Checked, mechanism: Option<&str>, budget: &Loss) -> Result<Mechanisms> {
+    let [epsilon, delta] = budget.parts() else {
+        return Err(Error::argument("budget", "expected an epsilon and a delta"));
+    };
+    let selects = selecting_sum(&checked.plan)?.is_some();
+    let half = delta.over(&Exact::from_f64(2.0)?);
+    let of_noise = if selects { half } else { delta.clone() }.to_f64_down();
+    if !(0.0 < of_noise) {
+        return Err(Error::argument(
+            "noise",
+            "Gaussian noise needs a delta, and the query has none.\n\
+             State the delta that the query may cost, as in `--epsilon 0.5 --delta 1e-7`.",
+        ));
+    }
+    let of_keys = delta.minus(&Exact::from_f64(of_noise)?);
+    let most = epsilon.to_f64_down();
+    // Sums of exact losses can be rounded up, so some room is left.
+    let rho = concentrated_rho(most, of_noise)? * (1.0 - 1e-12);
+    let whole = Loss::exact(Notion::Concentrated, vec![Exact::from_f64(rho)?])?;
+    let mut all = divided(checked, mechanism, Kind::Gaussian, &whole, Some(&of_keys))?;
+    // An epsilon and a delta of some of the mechanisms.
+    let converted = |loss: &Loss, of_keys: &Exact| {
+        let rho = loss.within(Notion::Concentrated)?;
+        let rho = rho.parts().first().map_or(f64::INFINITY, Exact::to_f64_up);
+        let mut epsilon = concentrated_epsilon(rho, of_noise)?;
+        if concentrated_delta(rho, most)? <= of_noise {
+            epsilon = epsilon.min(most);
+        }
+        let delta = Exact::from_f64(of_noise)?.plus(of_keys);
+        Loss::exact(Notion::Approximate, vec![Exact::from_f64(epsilon)?, delta])
+    };
+    for noise in all.sums.iter_mut().flatten() {
+        noise.loss = converted(&noise.loss, &Exact::ZERO)?;
+    }
+    for choice in &mut all.choices {
+        choice.loss = converted(&choice.loss, &Exact::ZERO)?;
+    }
+    let mut of_selection = Exact::ZERO;
+    if let Some(selection) = &mut all.selection {
+        of_selection = selection.delta.clone();
+        selection.noise.loss = converted(&selection.noise.loss, &of_selection)?;
+    }
+    all.loss = converted(&all.loss, &of_selection)?;
+    if all.loss.parts().iter().zip(budget.parts()).any(|(loss, budget)| budget < loss) {
+        return Err(Error::Search("no Gaussian noise fits the epsilon and the delta".into()));
+    }
+    all.losses = vec![all.loss.clone()];
+    Ok(all)
+}
+/// Return the errors of some mechanisms divided by the errors of others: the geometric mean. Return
+/// `None` if no two errors are known.
+fn ratio(some: &Mechanisms, others: &Mechanisms) -> Option<f64> {
+    let logs: Vec<f64> = noises(some)
+        .zip(noises(others))
+        .filter_map(|(a, b)| (a.accuracy(ALPHA)? / b.accuracy(ALPHA)?).inf_ln().ok())
+        .filter(|log| log.is_finite())
+        .collect();
+    let mean = logs.iter().sum::<f64>() / logs.len() as f64;
+    mean.inf_exp().ok().filter(|ratio| ratio.is_finite())
+}
+/// Return all noise of a query, in the same order for each kind.
+fn noises(all: &Mechanisms) -> impl Iterator<Item = &Noise> {
+    let selection = all.selection.iter().map(|selection| &selection.noise);
+    let choices = all.choices.iter().map(|choice| &choice.noise);
+    selection.chain(all.sums.iter().flatten()).chain(choices)
+}
+/// State how the errors of the other kind compare.
+fn compared(mut all: Mechanisms, other: Option<&Mechanisms>, name: &str) -> Mechanisms {
+    let times = other.and_then(|other| ratio(other, &all));
+    all.compared = times.map(|times| {
+        format!("the errors of {name} noise would be {times:.3} times as large, on average")
+    });
+    all
+}
