@@ -132,7 +132,7 @@ macro_rules! integers {
 integers!(i8 i16 i32 i64 i128 isize u8 u16 u32 u64 u128 usize);
 
 macro_rules! floats {
-    ($($t:ident $consecutive:literal $most:literal $least:literal)*) => {$(
+    ($($t:ident $consecutive:literal $largest:literal $smallest:literal)*) => {$(
         impl Codec for $t {
             const COMPLETE: bool = true;
             fn to_json(&self) -> Json {
@@ -167,13 +167,13 @@ macro_rules! floats {
                         )));
                     }
                 }
-                let value: $t = text.parse().map_err(|_| range_error(stringify!($t), $most))?;
+                let value: $t = text.parse().map_err(|_| range_error(stringify!($t), $largest))?;
                 let underflows = value == 0.0
                     && text.split(['e', 'E']).next().is_some_and(|m| m.contains(['1', '2', '3', '4', '5', '6', '7', '8', '9']));
                 if underflows {
-                    return Err(range_error(stringify!($t), $least));
+                    return Err(range_error(stringify!($t), $smallest));
                 }
-                if value.is_infinite() { Err(range_error(stringify!($t), $most)) } else { Ok(value) }
+                if value.is_infinite() { Err(range_error(stringify!($t), $largest)) } else { Ok(value) }
             }
         }
     )*};
