@@ -2,7 +2,8 @@
 
 use std::{collections::BTreeSet, sync::Arc};
 
-use opendp_core::{Args, Error, TypeName};
+use opendp_core::{Arg, Args, Error, TypeName};
+use serde_json::Value as Json;
 
 use crate::advice;
 use crate::refusal::Refusal;
@@ -69,6 +70,21 @@ pub(crate) fn ambiguous(request: &Request, left: &[&Arc<Entry>]) -> Error {
     ))
 }
 
+/// Write the type that a request states for a generic, by its name or by its place. An argument of
+/// this name can also be a type.
+fn stated_type(request: &Request, args: &Args, name: &str) -> String {
+    let stated = request.types.iter().enumerate().find(|(i, (generic, _))| match generic {
+        Some(generic) => generic == name,
+        None => format!("type argument {}", i + 1) == name,
+    });
+    match (stated, args.get(name)) {
+        (Some((_, (_, found))), _) => found.to_string(),
+        (None, Some(Arg::Json(Json::String(text)))) => text.chars().take(60).collect(),
+        (None, Some(other)) => other.describe(),
+        (None, None) => "nothing".to_owned(),
+    }
+}
+
 /// Report the parameter that does not fit, in the signatures nearest to the request.
 #[cold]
 pub(crate) fn no_candidate(request: &Request, args: &Args, family: &Family) -> Error {
@@ -111,26 +127,7 @@ pub(crate) fn no_candidate(request: &Request, args: &Args, family: &Family) -> E
             format!("expected {}, found {found}", list(expected))
         }
         Refusal::Type(..) => {
-            let found = request
-                .types
-                .iter()
-                .enumerate()
-                .find(|(i, (generic, _))| {
-                    generic
-                        .as_ref()
-                        .map_or(format!("type argument {}", i + 1) == name, |g| *g == name)
-                })
-                .map_or_else(
-                    || {
-                        args.get(&name).map_or("nothing".to_owned(), |arg| match arg {
-                            opendp_core::Arg::Json(serde_json::Value::String(text)) => {
-                                text.chars().take(60).collect()
-                            }
-                            other => other.describe(),
-                        })
-                    },
-                    |(_, (_, name))| name.to_string(),
-                );
+            let found = stated_type(request, args, &name);
             let meant = advice::of_type(&found).filter(|meant| expected.contains(*meant));
             let meant = meant.map_or(String::new(), |meant| format!("; did you mean `{meant}`?"));
             format!("expected {}, found {found}{meant}", list(expected))

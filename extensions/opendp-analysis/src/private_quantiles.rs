@@ -166,9 +166,9 @@ register! {
 type Choosing = Box<dyn Fn(&[u64]) -> Result<Vec<usize>> + Send + Sync>;
 fn releasing<T: Atom + Number>(points: Points<T>, choose: Choosing) -> Function<Vec<T>, Vec<T>> {
     Function::map(move |rows: &Vec<T>| {
-        let of = |place: &usize| points.candidates.get(*place).copied();
+        let candidate = |place: &usize| points.candidates.get(*place).copied();
         let chosen = choose(&points.halves(rows))?;
-        chosen.iter().map(|place| of(place).ok_or_else(no_candidate)).collect()
+        chosen.iter().map(|place| candidate(place).ok_or_else(no_candidate)).collect()
     })
 }
 fn map_of<M: DatasetMetric, MO: SelectionMeasure>(

@@ -57,20 +57,20 @@ pub(crate) struct Arguments {
 /// Answer all questions of a study.
 pub(crate) fn answer(arguments: &Arguments, as_json: bool) -> Result<String> {
     let Arguments { study: path, dry_run, alpha, csv, .. } = arguments;
-    let at = |error: Error| error.at(format!("study {}", path.display()));
+    let located = |error: Error| error.at(format!("study {}", path.display()));
     let text = data::read_text(path)?;
     let document = opendp_registry::json::parse(&text);
     let parsed = document.clone().and_then(|document| Study::parse(&document));
-    let study = parsed.map_err(at)?;
-    warn(arguments, &study, as_json).map_err(at)?;
+    let study = parsed.map_err(located)?;
+    warn(arguments, &study, as_json).map_err(located)?;
     let mut charge = None;
     let outcome = if *dry_run {
-        study.rehearse(*alpha).map_err(at)?
+        study.rehearse(*alpha).map_err(located)?
     } else {
         let asking = Asking { arguments, study: &study, file: file(arguments, &study)?, as_json };
         match &arguments.budget {
             None => {
-                let outcome = asking.ask().map_err(at)?;
+                let outcome = asking.ask().map_err(located)?;
                 if !as_json {
                     eprintln!(
                         "note: no ledger has recorded these answers, and another run spends the \

@@ -289,7 +289,9 @@ fn contributions(list: &Json, crates: &[Listed]) -> Result<Vec<(String, usize)>>
         let origins = constructor["origins"].as_array().map(Vec::as_slice).unwrap_or_default();
         origins.iter().any(|origin| origin["package"] == name)
     };
-    let count = |name: &str| constructors.iter().filter(|one| comes_from(one, name)).count();
+    let count = |name: &str| {
+        constructors.iter().filter(|constructor| comes_from(constructor, name)).count()
+    };
     let counts: Vec<_> = crates.iter().map(|(name, _)| (name.clone(), count(name))).collect();
     let silent: Vec<&str> =
         counts.iter().filter(|(_, count)| *count == 0).map(|(name, _)| name.as_str()).collect();

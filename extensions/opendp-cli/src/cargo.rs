@@ -128,15 +128,15 @@ mod tests {
     #[test]
     fn two_copies_of_core_are_refused_with_who_needs_them() {
         let acme = json!({"name": "acme-dp", "id": "3"});
-        let one = core("1", &Json::Null);
+        let single = core("1", &Json::Null);
         let two = core("2", &json!("git+https://x.org/y#01"));
         let nodes = json!({"nodes": [{"id": "3", "dependencies": ["2"]}]});
-        let error = check_one_core(&json!({"packages": [one, two, acme], "resolve": nodes}));
+        let error = check_one_core(&json!({"packages": [single, two, acme], "resolve": nodes}));
         let error = error.unwrap_err().to_string();
         for part in ["2 copies", "/house/a.toml", "https://x.org/y", "needed by acme-dp"] {
             assert!(error.contains(part), "{error}");
         }
-        assert!(check_one_core(&json!({"packages": [one, acme], "resolve": nodes})).is_ok());
+        assert!(check_one_core(&json!({"packages": [single, acme], "resolve": nodes})).is_ok());
     }
     #[test]
     fn a_program_that_is_missing_or_fails_is_named() {

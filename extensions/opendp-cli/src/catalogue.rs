@@ -92,7 +92,7 @@ pub(crate) fn describe(registry: &Registry, name: &str) -> Result<Json> {
 fn functions(signatures: &[std::sync::Arc<Entry>]) -> Vec<&Entry> {
     let mut one_each: Vec<&Entry> = Vec::new();
     for entry in signatures {
-        if one_each.iter().all(|one| one.origin() != entry.origin()) {
+        if one_each.iter().all(|shown| shown.origin() != entry.origin()) {
             one_each.push(entry);
         }
     }
@@ -295,7 +295,9 @@ pub(crate) fn describe_text(described: &Json, every: bool) -> String {
     let signatures = described["signatures"].as_array().map(Vec::as_slice).unwrap_or_default();
     lines.push("# Signatures".to_owned());
     if every {
-        lines.extend(signatures.iter().map(|one| format!("  {}", text(&one["signature"]))));
+        lines.extend(
+            signatures.iter().map(|signature| format!("  {}", text(&signature["signature"]))),
+        );
         return lines.join("\n");
     }
     for family in families::of(signatures) {

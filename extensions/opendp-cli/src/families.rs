@@ -29,23 +29,24 @@ const MANY: usize = 4;
 /// Some signatures name a whole domain, such as `VectorDomain<AtomDomain<i32>>`, and also its
 /// element, such as `i32`. If this makes many groups, `T` stands for the element.
 pub(crate) fn of(signatures: &[Json]) -> Vec<Family> {
-    let families = grouped(signatures.iter().map(|one| (types(one), one)).collect(), None);
-    let named = signatures.iter().any(|one| one["types"].get(ELEMENT).is_some());
+    let families =
+        grouped(signatures.iter().map(|signature| (types(signature), signature)).collect(), None);
+    let named = signatures.iter().any(|signature| signature["types"].get(ELEMENT).is_some());
     if families.len() <= MANY || named {
         return families;
     }
-    let with_element = |one| {
-        let mut types = types(one);
-        types.extend(element(one).map(|element| (ELEMENT, element)));
-        (types, one)
+    let with_element = |signature| {
+        let mut types = types(signature);
+        types.extend(element(signature).map(|element| (ELEMENT, element)));
+        (types, signature)
     };
     let fewer = grouped(signatures.iter().map(with_element).collect(), Some(ELEMENT));
     if fewer.len() < families.len() { fewer } else { families }
 }
 /// Return the innermost type of the first type that has arguments.
 fn element(signature: &Json) -> Option<&str> {
-    let (_, of) = types(signature).into_iter().find(|(_, of)| of.contains('<'))?;
-    let inner = of.trim_end_matches('>').rsplit('<').next()?;
+    let (_, named) = types(signature).into_iter().find(|(_, named)| named.contains('<'))?;
+    let inner = named.trim_end_matches('>').rsplit('<').next()?;
     (!inner.contains([',', '(', ' '])).then_some(inner)
 }
 /// Group signatures by their shapes. In lists of types, replace the type that `element` names by
@@ -53,7 +54,7 @@ fn element(signature: &Json) -> Option<&str> {
 fn grouped(mut all: Vec<(Vec<(&str, &str)>, &Json)>, element: Option<&str>) -> Vec<Family> {
     // If all types of a signature differ, their places in the parameters are unambiguous.
     let different = |types: &[(&str, &str)]| {
-        let mut names: Vec<&str> = types.iter().map(|(_, of)| *of).collect();
+        let mut names: Vec<&str> = types.iter().map(|(_, named)| *named).collect();
         names.sort_unstable();
         names.dedup();
         names.len()
@@ -70,9 +71,9 @@ fn grouped(mut all: Vec<(Vec<(&str, &str)>, &Json)>, element: Option<&str>) -> V
 }
 fn types(signature: &Json) -> Vec<(&str, &str)> {
     let types = signature["types"].as_object().into_iter().flatten();
-    let types = types.filter_map(|(name, of)| Some((name.as_str(), of.as_str()?)));
+    let types = types.filter_map(|(name, named)| Some((name.as_str(), named.as_str()?)));
     // The erased types of a combinator carry no information.
-    types.filter(|(_, of)| !of.starts_with("Any")).collect()
+    types.filter(|(_, named)| !named.starts_with("Any")).collect()
 }
 /// Return the name, the type and the default of each parameter.
 fn parameters(signature: &Json) -> impl Iterator<Item = (&str, &str, Option<&str>)> {
@@ -86,13 +87,13 @@ impl Family {
             Ok(name) => generalize(&name, types),
             Err(_) => text.to_owned(),
         };
-        let parameter = |(name, of, default): (&str, &str, Option<&str>)| {
-            (name.to_owned(), general(of), default.map(str::to_owned))
+        let parameter = |(name, named, default): (&str, &str, Option<&str>)| {
+            (name.to_owned(), general(named), default.map(str::to_owned))
         };
         Family {
             types: types
                 .iter()
-                .map(|(name, of)| ((*name).into(), vec![shown(of, types, element)]))
+                .map(|(name, named)| ((*name).into(), vec![shown(named, types, element)]))
                 .collect(),
             parameters: parameters(signature).map(parameter).collect(),
             defaults: signature["defaults"].clone(),
@@ -103,8 +104,8 @@ impl Family {
     /// Return whether a signature has this shape.
     fn is_of(&self, types: &[(&str, &str)], signature: &Json) -> bool {
         let names = types.iter().map(|(name, _)| *name);
-        let same = |((name, of, _), (n, o, _)): (&(String, String, _), (&str, &str, _))| {
-            name == n && special(of, types) == o
+        let same = |((name, named, _), (n, o, _)): (&(String, String, _), (&str, &str, _))| {
+            name == n && special(named, types) == o
         };
         self.types.iter().map(|(name, _)| name.as_str()).eq(names)
             && self.parameters.len() == parameters(signature).count()
@@ -113,10 +114,10 @@ impl Family {
     }
     fn add(&mut self, types: &[(&str, &str)], element: Option<&str>) {
         self.count += 1;
-        for ((_, all), (_, of)) in self.types.iter_mut().zip(types) {
-            let of = shown(of, types, element);
-            if !all.contains(&of) {
-                all.push(of);
+        for ((_, all), (_, named)) in self.types.iter_mut().zip(types) {
+            let named = shown(named, types, element);
+            if !all.contains(&named) {
+                all.push(named);
             }
         }
     }
@@ -125,9 +126,9 @@ impl Family {
         let types: Vec<&str> = self.types.iter().map(|(name, _)| name.as_str()).collect();
         let types =
             if types.is_empty() { String::new() } else { format!("<{}>", types.join(", ")) };
-        let parameter = |(name, of, default): &(String, String, Option<String>)| match default {
-            Some(default) => format!("{name}: {of} = {default}"),
-            None => format!("{name}: {of}"),
+        let parameter = |(name, named, default): &(String, String, Option<String>)| match default {
+            Some(default) => format!("{name}: {named} = {default}"),
+            None => format!("{name}: {named}"),
         };
         let parameters: Vec<String> = self.parameters.iter().map(parameter).collect();
         format!("{name}{types}({}) -> {}", parameters.join(", "), self.output)
@@ -150,17 +151,17 @@ impl Family {
 }
 /// Write one of the types of a signature. In it, replace the type that `element` names by this
 /// name.
-fn shown(of: &str, types: &[(&str, &str)], element: Option<&str>) -> String {
+fn shown(named: &str, types: &[(&str, &str)], element: Option<&str>) -> String {
     let element: Vec<_> = types.iter().copied().filter(|(name, _)| element == Some(name)).collect();
-    match of.parse::<TypeName>() {
-        Ok(name) if of.contains('<') => generalize(&name, &element),
-        _ => of.to_owned(),
+    match named.parse::<TypeName>() {
+        Ok(name) if named.contains('<') => generalize(&name, &element),
+        _ => named.to_owned(),
     }
 }
 /// Write a type. In it, replace the types of the signature by type parameters.
 fn generalize(name: &TypeName, types: &[(&str, &str)]) -> String {
     let text = name.to_string();
-    if let Some((parameter, _)) = types.iter().find(|(_, of)| *of == text) {
+    if let Some((parameter, _)) = types.iter().find(|(_, named)| *named == text) {
         return (*parameter).to_owned();
     }
     let args: Vec<String> = name.args().iter().map(|arg| generalize(arg, types)).collect();
@@ -179,7 +180,7 @@ fn special(text: &str, types: &[(&str, &str)]) -> String {
             continue;
         }
         let found = types.iter().find(|(name, _)| *name == word);
-        written.push_str(found.map_or(word.as_str(), |(_, of)| of));
+        written.push_str(found.map_or(word.as_str(), |(_, named)| named));
         word.clear();
         written.push(c);
     }

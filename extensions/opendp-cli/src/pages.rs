@@ -17,7 +17,8 @@ pub(crate) fn manual(path: &[String]) -> Result<String> {
     for name in path {
         let found = page.find_subcommand(name).cloned();
         page = found.ok_or_else(|| {
-            let names: Vec<&str> = page.get_subcommands().map(|one| one.get_name()).collect();
+            let names: Vec<&str> =
+                page.get_subcommands().map(|command| command.get_name()).collect();
             let reason = format!("there is no such command, there is {}", names.join(", "));
             Error::argument(name, reason)
         })?;

@@ -187,18 +187,18 @@ mod tests {
     }
     #[test]
     fn the_framework_of_a_crate_is_found_as_the_crate_names_it() {
-        let of = |source: Json| {
+        let source_of = |source: Json| {
             let core = json!({"name": "opendp-core", "source": source,
                               "manifest_path": "/house/opendp-core/Cargo.toml"});
             Source::of_framework(&json!({"packages": [{"name": "other"}, core]})).unwrap()
         };
-        let folder = of(Json::Null);
+        let folder = source_of(Json::Null);
         assert_eq!(folder, Source::Folder("/house".into()));
         let cli = folder.framework("opendp-cli").unwrap();
         assert_eq!(cli, "opendp-cli = { path = \"/house/extensions/opendp-cli\" }\n");
-        let branch = of(json!("git+https://x.org/y?branch=main#0123"));
+        let branch = source_of(json!("git+https://x.org/y?branch=main#0123"));
         assert_eq!(branch, Source::parse("https://x.org/y#branch=main").unwrap());
-        let plain = of(json!("git+https://x.org/y#0123"));
+        let plain = source_of(json!("git+https://x.org/y#0123"));
         assert_eq!(plain, Source::parse("https://x.org/y").unwrap());
         assert_eq!(Source::of_framework(&json!({"packages": [{"name": "other"}]})), None);
     }

@@ -159,14 +159,14 @@ fn written(measure: &str) -> Json {
 }
 
 fn to_json(found: &Suggestions) -> Json {
-    let suggestion = |one: &Suggestion| {
-        let solved = one.solved.iter().cloned().collect::<Map<String, Json>>();
+    let suggestion = |suggested: &Suggestion| {
+        let solved = suggested.solved.iter().cloned().collect::<Map<String, Json>>();
         json!({
-            "chain": one.names, "document": one.document.json(), "solved": solved,
-            "loss": one.loss, "accuracy": one.accuracy,
+            "chain": suggested.names, "document": suggested.document.json(), "solved": solved,
+            "loss": suggested.loss, "accuracy": suggested.accuracy,
         })
     };
-    let obstacle = |one: &Obstacle| json!({"constructor": one.name, "missing": one.missing, "reason": one.reason});
+    let obstacle = |found_obstacle: &Obstacle| json!({"constructor": found_obstacle.name, "missing": found_obstacle.missing, "reason": found_obstacle.reason});
     json!({
         "suggestions": found.found.iter().map(suggestion).collect::<Vec<_>>(),
         "obstacles": found.obstacles.iter().map(obstacle).collect::<Vec<_>>(),
@@ -175,20 +175,20 @@ fn to_json(found: &Suggestions) -> Json {
 }
 fn text(found: &Suggestions, registry: &Registry) -> Result<String> {
     let mut lines = Vec::new();
-    for (place, one) in found.found.iter().enumerate() {
-        let names: Vec<&str> = one.names.iter().map(|name| short(name)).collect();
+    for (place, suggested) in found.found.iter().enumerate() {
+        let names: Vec<&str> = suggested.names.iter().map(|name| short(name)).collect();
         lines.push(format!("{}. {}", place + 1, names.join(", ")));
-        let made = one.document.build(registry)?.measurement()?;
-        let mut said = vec![format!("loss {}", words::loss(&one.loss, made.measure()))];
-        if let Some((name, value)) = &one.solved {
+        let made = suggested.document.build(registry)?.measurement()?;
+        let mut said = vec![format!("loss {}", words::loss(&suggested.loss, made.measure()))];
+        if let Some((name, value)) = &suggested.solved {
             said.insert(0, format!("{name} {value}"));
         }
-        if let [Some(error)] = one.accuracy[..] {
+        if let [Some(error)] = suggested.accuracy[..] {
             let error = words::amount(&json!(error)).unwrap_or_default();
             said.push(format!("accuracy within {error} with probability 0.95"));
         }
         lines.push(format!("   {}", said.join("; ")));
-        lines.extend([document(one.document.json()), String::new()]);
+        lines.extend([document(suggested.document.json()), String::new()]);
     }
     if found.found.is_empty() {
         lines.extend(["No chain was found for these facts.".to_owned(), String::new()]);
@@ -219,9 +219,9 @@ fn document(json: &Json) -> String {
         part("chain")
     )
 }
-fn obstacle(one: &Obstacle) -> String {
-    let name = short(&one.name);
-    match (&one.reason, one.missing.as_slice()) {
+fn obstacle(found: &Obstacle) -> String {
+    let name = short(&found.name);
+    match (&found.reason, found.missing.as_slice()) {
         (Some(reason), _) => format!("  {name}: {reason}"),
         (None, missing) => {
             let facts: Vec<String> =

@@ -274,7 +274,7 @@ where
         let member = match self.row.map(|row| (row, row.bounds())) {
             Some((row, None)) => row.nan() || !null,
             // The loop has no early exit, so that it checks several rows in one instruction.
-            Some((row, Some(_))) => buffer.iter().fold(true, |all, one| all & row.member(one)),
+            Some((row, Some(_))) => buffer.iter().fold(true, |all, value| all & row.member(value)),
             None => self.erased(count)?.member(chunk),
         };
         if member { Ok(()) } else { Err(outside(self.domain)) }

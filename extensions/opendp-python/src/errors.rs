@@ -13,7 +13,7 @@ pub(crate) fn exception(py: Python<'_>, error: &Error) -> PyErr {
     static OF: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
     let made = OF
         .import(py, "opendp_rs._errors", "of")
-        .and_then(|of| of.call1((error.kind(), error.to_string())));
+        .and_then(|class| class.call1((error.kind(), error.to_string())));
     match made {
         Ok(exception) => PyErr::from_value(exception),
         Err(other) => other,

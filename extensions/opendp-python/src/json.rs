@@ -127,11 +127,11 @@ pub(crate) fn to_python<'py>(
         }
         Json::Array(_) if head == "Option" => return to_python(py, json, args.first()),
         Json::Array(items) => {
-            let of = |i: usize| if tuple { args.get(i) } else { args.first() };
+            let item_type = |i: usize| if tuple { args.get(i) } else { args.first() };
             let items: Vec<_> = items
                 .iter()
                 .enumerate()
-                .map(|(i, item)| to_python(py, item, of(i)))
+                .map(|(i, item)| to_python(py, item, item_type(i)))
                 .collect::<PyResult<_>>()?;
             if tuple {
                 PyTuple::new(py, items)?.into_any()
@@ -141,10 +141,10 @@ pub(crate) fn to_python<'py>(
         }
         Json::Object(_) if head == "Option" => return to_python(py, json, args.first()),
         Json::Object(object) => {
-            let of = args.get(1).filter(|_| head == "HashMap");
+            let value_type = args.get(1).filter(|_| head == "HashMap");
             let dict = PyDict::new(py);
             for (key, value) in object {
-                dict.set_item(key, to_python(py, value, of)?)?;
+                dict.set_item(key, to_python(py, value, value_type)?)?;
             }
             dict.into_any()
         }

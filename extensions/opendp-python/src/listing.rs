@@ -72,7 +72,7 @@ fn combines(entry: &Entry) -> bool {
     let objects = ["AnyMeasurement", "Measurement", "AnyTransformation", "Odometer"];
     let lists = entry.parameters().iter().any(|parameter| {
         parameter.type_name.head() == "Vec"
-            && parameter.type_name.args().iter().any(|of| objects.contains(&of.head()))
+            && parameter.type_name.args().iter().any(|argument| objects.contains(&argument.head()))
     });
     entry.kind() == Kind::Odometer
         || takes(&objects)

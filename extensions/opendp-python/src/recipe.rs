@@ -161,9 +161,9 @@ impl Call {
     fn link(&self) -> Result<(Option<Json>, Json)> {
         let (mut space, mut args) = (None, Map::new());
         for (name, arg) in self.args.iter() {
-            let inner = self.inner.iter().find(|(of, _)| of == name).map(|(_, inner)| inner);
-            let at = |error: Error| error.at(format!("argument `{name}`"));
-            let written = value(arg, inner.unwrap_or(&Inner::None)).map_err(at)?;
+            let inner = self.inner.iter().find(|(known, _)| known == name).map(|(_, inner)| inner);
+            let located = |error: Error| error.at(format!("argument `{name}`"));
+            let written = value(arg, inner.unwrap_or(&Inner::None)).map_err(located)?;
             match arg {
                 Arg::Space(_) | Arg::Pair(..) if name == "input" => space = Some(written),
                 _ => _ = args.insert(name.to_owned(), written),

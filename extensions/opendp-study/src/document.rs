@@ -139,10 +139,10 @@ impl RankFields {
     /// Return the candidates of a question. Each number of a grid is computed from its place, so
     /// errors do not add up.
     pub(super) fn candidates(&self) -> Result<Vec<f64>> {
-        let at = |error: Error| error.at("candidates");
+        let located = |error: Error| error.at("candidates");
         let Grid { from, to, step } = match &self.candidates {
-            Json::Object(_) => from_json(self.candidates.clone()).map_err(at)?,
-            list => return from_json(list.clone()).map_err(at),
+            Json::Object(_) => from_json(self.candidates.clone()).map_err(located)?,
+            list => return from_json(list.clone()).map_err(located),
         };
         let steps = ((to - from) / step + 1e-9).floor();
         if !(0.0 < step && from <= to && steps < MOST_CANDIDATES) {

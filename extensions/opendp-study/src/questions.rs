@@ -263,9 +263,9 @@ where
     pub(super) fn query(&self, asked: &QuestionFields, columns: &[&str]) -> Result<Query<'c, MO>> {
         let mut query = self.context.query().named(asked.title());
         for (name, condition) in &asked.keep {
-            let at = |error: Error| error.at(format!("where `{name}`"));
-            let condition = Condition::read(condition).map_err(at)?;
-            query = self.keep(query, name, condition).map_err(at)?;
+            let located = |error: Error| error.at(format!("where `{name}`"));
+            let condition = Condition::read(condition).map_err(located)?;
+            query = self.keep(query, name, condition).map_err(located)?;
         }
         let drops = |name: &str| -> Result<bool> {
             let missing = self.column(name)?.missing.as_ref();

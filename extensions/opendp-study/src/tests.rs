@@ -114,8 +114,8 @@ fn the_sum_of_a_mean_without_groups_is_centred() {
         inside += i32::from(low <= mean && mean <= high);
     }
     // The expected errors with the centre 50, and with the centre 0.
-    let expected = |most: f64, centre: f64| {
-        (2.0 * (2.0 * most).powi(2) + 8.0 * (mean - centre).powi(2)).sqrt() / ages.len() as f64
+    let expected = |largest: f64, centre: f64| {
+        (2.0 * (2.0 * largest).powi(2) + 8.0 * (mean - centre).powi(2)).sqrt() / ages.len() as f64
     };
     let found = (squares / f64::from(times)).sqrt();
     assert!((found / expected(50.0, 50.0) - 1.0).abs() < 0.45, "{found}");
@@ -157,7 +157,7 @@ fn a_rehearsal_states_what_the_answers_then_have() {
 }
 #[test]
 fn a_study_is_rehearsed_once_before_it_is_answered() {
-    let of = |unit: Json, rows: Option<usize>| {
+    let study_of = |unit: Json, rows: Option<usize>| {
         let mut context = json!({
             "unit": unit, "budget": {"epsilon": 1.0},
             "columns": {"income": {"T": "f64", "missing": 0}},
@@ -171,9 +171,9 @@ fn a_study_is_rehearsed_once_before_it_is_answered() {
         RUNS.take()
     };
     let expected = [Mode::Rehearse, Mode::Ask];
-    assert_eq!(of(json!({"person": 1}), None), expected);
-    assert_eq!(of(json!({"answers_of_person": 1}), None), expected);
-    assert_eq!(of(json!({"answers_of_person": 1}), Some(1000)), expected);
+    assert_eq!(study_of(json!({"person": 1}), None), expected);
+    assert_eq!(study_of(json!({"answers_of_person": 1}), None), expected);
+    assert_eq!(study_of(json!({"answers_of_person": 1}), Some(1000)), expected);
     // A wrong question is found before the data are read, and before any answer.
     let wrong = study(large(), json!([{"count": {}}, {"sum": {"column": "x"}}])).unwrap();
     RUNS.take();

@@ -258,9 +258,9 @@ fn amounts(
 ) -> Result<Vec<(Endowment, Exact)>> {
     let share = Share::Amount(epsilon.clone(), delta.clone());
     let own = account.room(&share, Kind::WithDelta)?.delta;
-    let most = account.room(&share, Kind::Gaussian)?.mu_squared.to_f64_down();
+    let largest = account.room(&share, Kind::Gaussian)?.mu_squared.to_f64_down();
     let (filters, epsilon) = (account.filters(), epsilon.to_f64_down());
-    let at = joined_delta(0.0, most.sqrt(), epsilon)?;
+    let joined = joined_delta(0.0, largest.sqrt(), epsilon)?;
     // Before the first release, the delta for thresholds depends on the filter that will remain.
     let all = account.budget().1;
     let part = |room: &accounting::Room| match account.has_begun() || all.is_zero() {
@@ -270,13 +270,13 @@ fn amounts(
     let mut found: Vec<(Endowment, Exact)> = Vec::new();
     for eighths in 0..=8 {
         let pure = epsilon * f64::from(eighths) / 8.0;
-        let square = joined_mu(pure, epsilon, at)?.powi(2);
+        let square = joined_mu(pure, epsilon, joined)?.powi(2);
         for room in &filters {
             let pure = pure.min(room.epsilon.to_f64_down());
             let square = square.min(room.mu_squared.to_f64_down());
-            let one = (Endowment { pure, square }, part(room));
-            if !found.contains(&one) {
-                found.push(one);
+            let endowed = (Endowment { pure, square }, part(room));
+            if !found.contains(&endowed) {
+                found.push(endowed);
             }
         }
     }

@@ -281,8 +281,8 @@ where
     if !discrete {
         return of_normal(space, release, delta, squared_of_gaussian, run);
     }
-    let of = release.clone();
-    let rho: Square = Arc::new(move |d_in: &u32| rho_of(&of, d_in));
+    let measurement = release.clone();
+    let rho: Square = Arc::new(move |d_in: &u32| rho_of(&measurement, d_in));
     let stated = rho.clone();
     let map = PrivacyMap::new(move |d_in: &u32| {
         let epsilon = concentrated_epsilon(stated(d_in)?.to_f64_up(), delta)?;
@@ -346,8 +346,8 @@ where
     MO: Accounted,
     TO: Carrier,
 {
-    let of = release.clone();
-    let rho = move |d_in: &u32| rho_of(&of, d_in);
+    let measurement = release.clone();
+    let rho = move |d_in: &u32| rho_of(&measurement, d_in);
     let built = of_normal(space, release, delta, mu_squared_of_choices, run);
     Built { rho: Some(Arc::new(rho)), choices, ..built }
 }

@@ -39,8 +39,9 @@ pub(crate) struct Built<MO: Accounted, TO: Carrier> {
 }
 impl<MO: Accounted, TO: Carrier> Built<MO, TO> {
     pub(crate) fn cost(&self, d_in: &u32) -> Result<Cost> {
-        let at = |of: &Option<Square>| of.as_ref().map(|of| of(d_in)).transpose();
-        let (mu_squared, rho) = (at(&self.mu_squared)?, at(&self.rho)?);
+        let loss_of =
+            |square: &Option<Square>| square.as_ref().map(|square| square(d_in)).transpose();
+        let (mu_squared, rho) = (loss_of(&self.mu_squared)?, loss_of(&self.rho)?);
         let pair = match (&rho, self.choices) {
             (Some(rho), Some(count)) => Some(choices_of(rho, count)?),
             _ => None,
@@ -224,9 +225,9 @@ impl<'c, MO: Accounted, TO: Carrier> Draft<'c, MO, TO> {
     }
     /// Return whether the answer is integers with noise, without a threshold.
     pub(crate) fn is_of_integers(&self) -> Result<bool> {
-        let one = Scale::new(1.0)?;
-        let plain = self.noise.map(|noise| noise(one, false));
-        Ok(!self.threshold && plain == Some(Noise::discrete_laplace(one)))
+        let unit = Scale::new(1.0)?;
+        let plain = self.noise.map(|noise| noise(unit, false));
+        Ok(!self.threshold && plain == Some(Noise::discrete_laplace(unit)))
     }
     pub(crate) fn build(&self, dials: Dials) -> Result<Built<MO, TO>> {
         match &self.build {

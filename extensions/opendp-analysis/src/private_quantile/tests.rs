@@ -50,11 +50,11 @@ fn costs_what_the_catalogue_lists() {
 fn releases_the_quantile_itself_without_noise_whatever_the_order_of_candidates() {
     let data: Vec<i32> = (0..=100).collect();
     for candidates in [GRID, [100, 50, 0, 75, 25]] {
-        let at = |alpha| {
+        let chosen_at = |alpha| {
             let made = (None, MaxDivergence);
             quantile::<SymmetricDistance, _>(made, &candidates, alpha, 0.0).invoke(&data).unwrap()
         };
-        assert_eq!([(0, 1), (1, 4), (1, 2), (3, 4), (1, 1)].map(at), GRID);
+        assert_eq!([(0, 1), (1, 4), (1, 2), (3, 4), (1, 1)].map(chosen_at), GRID);
     }
     // Without data, all candidates have the same score. Then the largest candidate is released.
     let none = quantile::<SymmetricDistance, _>((None, MaxDivergence), &GRID, (1, 2), 0.0);

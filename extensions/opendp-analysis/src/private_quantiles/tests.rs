@@ -114,7 +114,7 @@ fn no_pair_of_neighbours_loses_more_than_the_map() {
     let alphas: [&[f64]; 3] = [&QUARTILES, &[0.1, 0.5, 0.6], &[0.4]];
     for (alphas, scale) in alphas.into_iter().flat_map(|alphas| [0.5, 3.0].map(|s| (alphas, s))) {
         let levels = levels(alphas.len()) as f64;
-        let (most, rho) = (levels / scale, levels / scale / scale / 8.0);
+        let (epsilon, rho) = (levels / scale, levels / scale / scale / 8.0);
         for data in
             [vec![], vec![1], vec![0, 2], vec![0, 0, 3, 3], vec![1, 1, 1, 2, 5, -4], vec![2; 9]]
         {
@@ -124,8 +124,11 @@ fn no_pair_of_neighbours_loses_more_than_the_map() {
                 let q = law(&more, &candidates, alphas, scale);
                 let ratios = p.iter().map(|(key, mass)| (mass / q[key]).ln().abs());
                 let worst = ratios.fold(0.0, f64::max);
-                assert!(worst <= most * (1.0 + 1e-6), "{alphas:?} {data:?} {row}: {worst} {most}");
-                pure = pure.max(worst / most);
+                assert!(
+                    worst <= epsilon * (1.0 + 1e-6),
+                    "{alphas:?} {data:?} {row}: {worst} {epsilon}"
+                );
+                pure = pure.max(worst / epsilon);
                 for (p, q) in [(&p, &q), (&q, &p)] {
                     let moment: f64 = p.iter().map(|(key, mass)| mass * mass / q[key]).sum();
                     let worst = moment.ln() / 2.0;

@@ -121,13 +121,13 @@ fn a_fraction_of_a_threshold_takes_all_of_delta() {
 }
 #[test]
 fn at_one_loss_more_keys_are_released_than_with_laplace_noise() {
-    for (epsilon, most) in [(1.0_f64, 1e-6_f64), (0.3, 1e-8), (2.0, 1e-3)] {
+    for (epsilon, delta) in [(1.0_f64, 1e-6_f64), (0.3, 1e-8), (2.0, 1e-3)] {
         let scale = 1.0 / epsilon;
-        let fits = |threshold: f64| Ok(made(scale, threshold)?.map(&(1, 1, 1))?.1 <= most);
+        let fits = |threshold: f64| Ok(made(scale, threshold)?.map(&(1, 1, 1))?.1 <= delta);
         let threshold = opendp_core::search::binary_search(fits, Some((scale, 1e6))).unwrap();
         // At the best threshold for Laplace noise, a count of 1 reaches the threshold with
         // probability delta.
-        let other = 1.0 + (1.0 / (2.0 * most)).ln() * scale;
+        let other = 1.0 + (1.0 / (2.0 * delta)).ln() * scale;
         let (mut ours, mut others) = (0.0, 0.0);
         for count in 1..120 {
             let mut law = law(count, scale, threshold);

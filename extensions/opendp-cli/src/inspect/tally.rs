@@ -172,11 +172,11 @@ impl Tally {
     fn count(&self) -> Option<&Count> {
         let [truth, integer, float, text] = &self.counts[..] else { return self.counts.first() };
         let cells = self.rows - self.missing;
-        let most = |count: u64| 0 < cells && 9 * u128::from(cells) <= 10 * u128::from(count);
+        let nearly_all = |count: u64| 0 < cells && 9 * u128::from(cells) <= 10 * u128::from(count);
         let numbers = float.values + float.nan + float.out_of_range;
-        Some(if 0 < self.words && most(truth.values) {
+        Some(if 0 < self.words && nearly_all(truth.values) {
             truth
-        } else if !most(numbers) {
+        } else if !nearly_all(numbers) {
             text
         } else if integer.values + integer.out_of_range == numbers {
             integer

@@ -235,7 +235,7 @@ fn a_table_is_read_once_for_all_columns() {
 /// losses of their Gaussian noise are composed.
 #[test]
 fn a_tight_budget_charges_each_release_of_a_study() {
-    let rows = |most: i32| json!({"where": {"age": {"below": most}}, "count": {}});
+    let rows = |upper: i32| json!({"where": {"age": {"below": upper}}, "count": {}});
     let desk = desk_of((1..=30).map(rows).collect());
     let create = |name: &str, epsilon: &str, more: &[&str]| {
         let create = ["budget", "create", name, "--epsilon", epsilon, "--delta", "1.5e-6"];
@@ -284,7 +284,7 @@ fn found_keys_of_a_study_are_charged_to_a_tight_budget_with_their_delta() {
 #[test]
 fn a_study_of_one_plan_reserves_an_unspent_tight_budget_of_its_size() {
     let sums: Vec<Json> =
-        (1..=20).map(|most| json!({"sum": {"column": "age", "bounds": [0, most]}})).collect();
+        (1..=20).map(|upper| json!({"sum": {"column": "age", "bounds": [0, upper]}})).collect();
     for keys in [json!({"city": ["Lyon", "Lille"]}), json!("found")] {
         let question = json!({"group_by": ["city"], "keys": keys, "statistics": sums.clone()});
         let desk = desk_of(json!([question]));

@@ -55,10 +55,10 @@ fn a_description_groups_signatures_by_their_types() {
         grouped.contains("  T: ") && grouped.contains("`--signatures` lists them"),
         "{grouped}"
     );
-    let one = "T=f64, M=HammingDistance";
-    assert!(!grouped.contains(one) && grouped.contains("HammingDistance"));
+    let signature = "T=f64, M=HammingDistance";
+    assert!(!grouped.contains(signature) && grouped.contains("HammingDistance"));
     let full = desk.says(&["describe", "make_clamp", "--signatures"]);
-    assert!(full.contains(one) && grouped.lines().count() + 10 < full.lines().count());
+    assert!(full.contains(signature) && grouped.lines().count() + 10 < full.lines().count());
 }
 #[test]
 fn older_names_are_folded_away_and_recommended_ones_marked() {
@@ -71,9 +71,9 @@ fn older_names_are_folded_away_and_recommended_ones_marked() {
     assert!(all.contains("\n* make_mean ") && all.contains("Names with * are recommended"));
     // The list for programs contains all names.
     let json: Json = serde_json::from_str(&desk.says(&["list", "--json"])).unwrap();
-    let of = |name: &str| json.as_array().unwrap().iter().find(|c| c["name"] == name).unwrap();
-    assert_eq!(of("make_sized_bounded_mean")["recommended"], false);
-    assert_eq!(of("make_mean")["recommended"], true);
+    let listed = |name: &str| json.as_array().unwrap().iter().find(|c| c["name"] == name).unwrap();
+    assert_eq!(listed("make_sized_bounded_mean")["recommended"], false);
+    assert_eq!(listed("make_mean")["recommended"], true);
     // If only older names match a word, the answer is not empty.
     let words = desk.says(&["list", "gumbel", "--kind", "measurement"]);
     assert!(words.contains("older name is left out"), "{words}");

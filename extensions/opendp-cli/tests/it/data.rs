@@ -177,8 +177,8 @@ fn an_accuracy_beyond_all_floats_does_not_stop_a_release() {
 }
 
 /// A pipeline for rows from 0 to `most`, optionally with a stated number of rows.
-fn bounded(most: i64, size: Option<u64>) -> String {
-    let mut rows = json!({"atom_domain": {"T": "i64", "bounds": [0, most]}});
+fn bounded(upper: i64, size: Option<u64>) -> String {
+    let mut rows = json!({"atom_domain": {"T": "i64", "bounds": [0, upper]}});
     if let Some(size) = size {
         rows["size"] = size.into();
     }
@@ -193,8 +193,8 @@ fn the_maximum_of_a_json_column_cannot_be_found_by_bounds() {
     let desk = Desk::new();
     desk.file("x.json", r#"[{"age": 3}, {"age": 1234567}, {"other": 5}, {"age": "x"}]"#);
     desk.says(&["budget", "create", "l.db:b", "--epsilon", "2"]);
-    for (place, most) in [1, 1_000_000, 1_234_566, 1_234_567, 2_000_000].into_iter().enumerate() {
-        desk.file("sum.json", bounded(most, None));
+    for (place, upper) in [1, 1_000_000, 1_234_566, 1_234_567, 2_000_000].into_iter().enumerate() {
+        desk.file("sum.json", bounded(upper, None));
         let id = format!("{place}");
         let charge = ["--column", "age", "--d-in", "1", "--budget", "l.db:b", "--id", &id];
         let report = read(&desk.says(&run("sum.json", "x.json", &charge)));

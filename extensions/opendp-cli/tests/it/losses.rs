@@ -98,8 +98,8 @@ fn a_loss_that_rounding_raised_is_written_in_two_parts_and_not_smaller_than_it_i
     assert!(0.2 < exact && exact < 0.2 * (1.0 + 1e-12), "{exact}");
     let text = desk.says(&["run", "-p", "mean.json", "--data", "x.csv", "--d-in", "1"]);
     let said = text.split_once("epsilon ").unwrap().1.split_once(',').unwrap().0;
-    let (most, rest) = said.split_once(" + ").unwrap();
-    assert_eq!(most, "0.2");
+    let (main_part, rest) = said.split_once(" + ").unwrap();
+    assert_eq!(main_part, "0.2");
     let rest: f64 = rest.parse().unwrap();
     assert!(exact - 0.2 <= rest && rest < 1.2 * (exact - 0.2), "{said} {exact}");
 }

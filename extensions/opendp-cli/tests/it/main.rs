@@ -320,12 +320,12 @@ fn repeats_that_cannot_be_are_refused_and_the_next_line_is_answered() {
         let inner = r#"{"composition":{"measurements":["#;
         format!(r#"{{"chain":[{inner}{member}]}}}}],"repeat":{times}}}"#)
     };
-    let one = format!(r#"{noise},"repeat":1000}}"#);
+    let single = format!(r#"{noise},"repeat":1000}}"#);
     let lines = [
         composition(&format!(r#"{noise}}},{noise},"repeat":18446744073709551615}}"#)),
-        composition(&many(&many(&one, "1000"), "1000")),
+        composition(&many(&many(&single, "1000"), "1000")),
         composition(&format!(r#"{noise},"repeat":1e-400}}"#)),
-        composition(&many(&one, "100")),
+        composition(&many(&single, "100")),
         composition(&format!(r#"{noise},"repeat":1e3}}"#)),
     ];
     let answers = batch(lines.join("\n").as_bytes());

@@ -91,29 +91,31 @@ fn the_examples_for_data_scientists_run() {
 }
 #[test]
 fn the_reference_names_each_field_of_a_pipeline_and_no_other() {
-    let of = |pipeline: Json| message(json!({"op": "make", "pipeline": pipeline}));
+    let answer_to = |pipeline: Json| message(json!({"op": "make", "pipeline": pipeline}));
     let space = json!({"domain": {"atom_domain": {"T": "i32"}},
         "metric": {"absolute_distance": {"T": "i32"}}});
     let member = json!({"repeat": 2, "measurement": {"chain": ["laplace"]}, "zzz": 1});
     for (heading, found) in [
-        ("A pipeline", of(json!({"chain": [], "zzz": 1}))),
-        ("A space", of(json!({"space": {"zzz": 1}, "chain": ["count"]}))),
-        ("A call", of(json!({"constructor": "make_laplace", "zzz": 1}))),
-        ("A call of OpenDP 0.16", of(json!({"__function__": "make_laplace", "zzz": 1}))),
+        ("A pipeline", answer_to(json!({"chain": [], "zzz": 1}))),
+        ("A space", answer_to(json!({"space": {"zzz": 1}, "chain": ["count"]}))),
+        ("A call", answer_to(json!({"constructor": "make_laplace", "zzz": 1}))),
+        ("A call of OpenDP 0.16", answer_to(json!({"__function__": "make_laplace", "zzz": 1}))),
     ] {
         assert_eq!(fields(heading), known(&found, "expected one of"), "{heading}: {found}");
     }
-    let found = of(json!({
+    let found = answer_to(json!({
         "space": space, "chain": [{"composition": {"measurements": [member]}}],
     }));
     let mut both = known(&found, "expected one of");
     both.insert("repeat".into());
     assert_eq!(fields("A repeated member"), both, "{found}");
     // A parameter in a document has exactly one field, `param`.
-    let two =
-        of(json!({"space": space, "chain": [{"laplace": {"scale": {"param": "s", "zzz": 1}}}]}));
-    let one = of(json!({"space": space, "chain": [{"laplace": {"scale": {"param": "s"}}}]}));
-    assert!(one.contains("no value") && !two.contains("no value"), "{two}");
+    let two = answer_to(
+        json!({"space": space, "chain": [{"laplace": {"scale": {"param": "s", "zzz": 1}}}]}),
+    );
+    let first =
+        answer_to(json!({"space": space, "chain": [{"laplace": {"scale": {"param": "s"}}}]}));
+    assert!(first.contains("no value") && !two.contains("no value"), "{two}");
     assert_eq!(fields("A parameter"), BTreeSet::from(["param".to_owned()]));
 }
 #[test]

@@ -48,18 +48,18 @@ fn each_suggestion_is_a_document_that_meets_the_budget() {
         assert_eq!(suggestions.is_empty(), place == 6, "{arguments:?}: {found}");
         assert_eq!(found["complete"], true);
         let value = |name: &str| {
-            let at = arguments.iter().position(|it| *it == name)?;
-            arguments.get(at + 1).copied()
+            let place = arguments.iter().position(|it| *it == name)?;
+            arguments.get(place + 1).copied()
         };
-        for one in suggestions {
-            desk.file("one.json", one["document"].to_string());
+        for suggestion in suggestions {
+            desk.file("one.json", suggestion["document"].to_string());
             let budget = match (value("--epsilon"), value("--delta"), value("--rho")) {
                 (Some(epsilon), Some(delta), _) => format!("[{epsilon}, {delta}]"),
                 (epsilon, _, rho) => epsilon.or(rho).unwrap().to_owned(),
             };
             let d_in = value("--d-in").unwrap_or("1");
             let check = ["check", "-p", "one.json", "--d-in", d_in, "--d-out", &budget];
-            assert_eq!(desk.says(&check), "true", "{one}");
+            assert_eq!(desk.says(&check), "true", "{suggestion}");
         }
     }
 }

@@ -234,14 +234,14 @@ fn the_mean_by_group_of_the_census_takes_twelve_lines() {
     let outcome = study.ask(read, 1e-9).unwrap();
     let (educ, income) = (column("educ"), column("income"));
     for (cell, key) in outcome.answers()[0].cells.iter().zip(1..) {
-        let of = educ.iter().zip(&income).filter(|(educ, _)| **educ == key);
-        let of: Vec<f64> = of.map(|(_, income)| *income.clamp(&0, &100_000) as f64).collect();
+        let group = educ.iter().zip(&income).filter(|(educ, _)| **educ == key);
+        let group: Vec<f64> = group.map(|(_, income)| *income.clamp(&0, &100_000) as f64).collect();
         let (low, high) = cell.interval.unwrap();
-        let truth = mean(&of);
+        let truth = mean(&group);
         assert!(low <= truth && truth <= high, "{cell:?} {truth}");
         // Epsilon is divided into two parts. One part pays for a count, the other for a sum of
         // distances of at most 50,000.
-        if 100 < of.len() {
+        if 100 < group.len() {
             assert!(high - low < 100_000.0, "{cell:?}");
         }
     }

@@ -54,15 +54,15 @@ impl Moments {
             return Ok(plain);
         }
         let centre = numerator / units;
-        let most = upper.inf_sub(centre)?.max(centre.inf_sub(lower)?);
+        let farthest = upper.inf_sub(centre)?.max(centre.inf_sub(lower)?);
         let weight = Weight::new(numerator as i64, unit)?;
-        Ok(Moments { of, centre, weight, bounds: (-most, most), most })
+        Ok(Moments { of, centre, weight, bounds: (-farthest, farthest), most: farthest })
     }
     /// Convert a weight for errors in units of `most` to a weight for the errors themselves. `most`
     /// is the largest change that one row causes in a release.
-    pub(super) fn goal(goal: Goal, most: f64) -> Goal {
+    pub(super) fn goal(goal: Goal, size: f64) -> Goal {
         match goal {
-            Goal::Weight(weight) if 0.0 < most => Goal::Weight(weight / most / most),
+            Goal::Weight(weight) if 0.0 < size => Goal::Weight(weight / size / size),
             goal => goal,
         }
     }
@@ -84,16 +84,16 @@ impl Moments {
         counts: &[Estimate],
         alpha: f64,
     ) -> Result<Goal> {
-        let one = Noise::laplace(Scale::new(1.0)?);
-        let ratio = one.quantile(alpha / 2.0)?.inf_div(one.quantile(alpha)?)?;
-        let (mut most, mut least) = (f64::INFINITY, 0.0_f64);
+        let unit = Noise::laplace(Scale::new(1.0)?);
+        let ratio = unit.quantile(alpha / 2.0)?.inf_div(unit.quantile(alpha)?)?;
+        let (mut fewest_rows, mut least) = (f64::INFINITY, 0.0_f64);
         for count in counts {
             let (rows, lost) = (count.value(), self.most.inf_mul(count.accuracy(alpha / 2.0)?)?);
             let left = error.neg_inf_mul(rows)?.neg_inf_sub(lost)?;
-            most = most.min(if rows < 1.0 { f64::NEG_INFINITY } else { left });
+            fewest_rows = fewest_rows.min(if rows < 1.0 { f64::NEG_INFINITY } else { left });
             least = least.max(if rows < 1.0 { f64::INFINITY } else { lost.inf_div(rows)? });
         }
-        if most <= 0.0 {
+        if fewest_rows <= 0.0 {
             return Err(Error::argument(
                 "goal",
                 format!(
@@ -103,7 +103,7 @@ impl Moments {
                 ),
             ));
         }
-        Ok(Goal::Within(most.neg_inf_div(ratio)?))
+        Ok(Goal::Within(fewest_rows.neg_inf_div(ratio)?))
     }
     /// Return half of the square of the largest distance. This number is subtracted from the
     /// squared distances.
@@ -267,11 +267,11 @@ impl GroupAnswer {
     }
     /// Compute the statistic `what` of a group, its interval, and the scales of its noise.
     fn number(&self, what: &What, group: usize, alpha: f64) -> Result<(Interval, Vec<f64>)> {
-        let of = |released: &Released| -> Result<(Estimate, f64)> {
+        let estimate = |released: &Released| -> Result<(Estimate, f64)> {
             let found = released.estimates.get(group).cloned();
             Ok((found.ok_or_else(lost)?, released.scale))
         };
-        let count = self.counts.as_ref().map(of).transpose()?;
+        let count = self.counts.as_ref().map(estimate).transpose()?;
         let needed = || count.clone().ok_or_else(lost);
         if *what == What::Count {
             let (count, scale) = needed()?;
@@ -282,7 +282,7 @@ impl GroupAnswer {
             .iter()
             .find(|column| what.is_about(&column.name, column.moments.of))
             .ok_or_else(lost)?;
-        let (moments, (sum, scale)) = (&column.moments, of(&column.sums)?);
+        let (moments, (sum, scale)) = (&column.moments, estimate(&column.sums)?);
         Ok(match what {
             What::Sum(..) => {
                 let centred = count.filter(|_| moments.centre != 0.0);
@@ -292,7 +292,7 @@ impl GroupAnswer {
             }
             What::Variance(..) => {
                 let (count, of_count) = needed()?;
-                let (squares, of_squares) = of(column.squares.as_ref().ok_or_else(lost)?)?;
+                let (squares, of_squares) = estimate(column.squares.as_ref().ok_or_else(lost)?)?;
                 let variance = moments.variance((&sum, &squares, &count), alpha)?;
                 (variance, vec![scale, of_squares, of_count])
             }

@@ -108,11 +108,11 @@ pub struct AskedGroups {
 impl AskedGroups {
     /// Describe each statistic, given the descriptions of the releases.
     fn statistics(&self, releases: &[Noised]) -> Result<Vec<Noised>> {
-        let one = |place: usize| releases.get(place).cloned().ok_or_else(lost);
+        let release_at = |place: usize| releases.get(place).cloned().ok_or_else(lost);
         let count = || match &self.counts {
-            Some(Counts::Asked(asked)) => one(asked.place()).map(Some),
+            Some(Counts::Asked(asked)) => release_at(asked.place()).map(Some),
             Some(Counts::Keys(asked)) => {
-                one(asked.place()).map(|one| Some(Noised { accuracy: None, ..one }))
+                release_at(asked.place()).map(|noised| Some(Noised { accuracy: None, ..noised }))
             }
             Some(Counts::Found(found)) => Ok(Some(Noised {
                 query: String::new(),
@@ -127,25 +127,27 @@ impl AskedGroups {
         let mut quantiles = self.quantiles.iter();
         for what in &self.asked {
             if let What::Quantiles(column, alphas, _) = what {
-                let chosen = one(quantiles.next().ok_or_else(lost)?.place())?;
-                let of = |alpha: &f64| Noised { query: quantile(*alpha, column), ..chosen.clone() };
-                statistics.extend(alphas.iter().map(of));
+                let chosen = release_at(quantiles.next().ok_or_else(lost)?.place())?;
+                let noised =
+                    |alpha: &f64| Noised { query: quantile(*alpha, column), ..chosen.clone() };
+                statistics.extend(alphas.iter().map(noised));
                 continue;
             }
             let about =
                 self.columns.iter().find(|column| what.is_about(&column.name, column.moments.of));
             let mut all = Vec::new();
             if let Some(column) = about {
-                all.push(one(column.sums.place())?);
+                all.push(release_at(column.sums.place())?);
                 if let (What::Variance(..), Some(squares)) = (what, &column.squares) {
-                    all.push(one(squares.place())?);
+                    all.push(release_at(squares.place())?);
                 }
             }
             let plain = |column: &AskedColumn| column.moments.centre == 0.0;
             if !(matches!(what, What::Sum(..)) && about.is_some_and(plain)) {
                 all.extend(count()?);
             }
-            let (query, scales) = (what.words(), all.iter().flat_map(|one| one.scales.clone()));
+            let (query, scales) =
+                (what.words(), all.iter().flat_map(|noised| noised.scales.clone()));
             let scales = scales.collect();
             let alone = matches!(what, What::Count | What::Sum(..)) && all.len() == 1;
             let Some(first) = all.into_iter().next() else { return Err(lost()) };
@@ -234,10 +236,16 @@ where
             let What::Quantiles(name, alphas, candidates) = what else { continue };
             increasing(alphas)?;
             let numbers = groups.numbers(name, Arc::new(|cell| cell), None);
-            let (words, of) = (what.words(), (alphas.clone(), candidates.clone()));
+            let (words, levels) = (what.words(), (alphas.clone(), candidates.clone()));
             let (words, query) = (format!("{words} by {}", groups.by()), groups.query.clone());
             let chosen = move |grouping: &Grouping| {
-                releases::quantiles(query.clone(), grouping, numbers.clone(), of.clone(), &words)
+                releases::quantiles(
+                    query.clone(),
+                    grouping,
+                    numbers.clone(),
+                    levels.clone(),
+                    &words,
+                )
             };
             made.quantiles.push(self.ask_about(&about, chosen, goal)?);
         }
@@ -254,11 +262,11 @@ where
         let Some(finds) = about.finds else { return self.ask(release(&about.grouping), goal) };
         let rehearsed = release(&about.grouping).draft();
         let (context, names) = (about.groups.query.context, about.groups.names.clone());
-        let of: OfKeys<'c, MO, TO> = Box::new(move |found| {
+        let of_keys: OfKeys<'c, MO, TO> = Box::new(move |found| {
             let keys: Vec<_> = sorted(found)?.into_iter().map(|(key, _)| key).collect();
             Ok(release(&Grouping::new(context.table(), &names, &keys, false)?).draft())
         });
-        self.ask_later(Late { rehearsed, finds: finds.place(), of }, goal)
+        self.ask_later(Late { rehearsed, finds: finds.place(), of: of_keys }, goal)
     }
     /// Add a release of the sum of a column. If `squares` is `true`, also add a release of the sum
     /// of squares.

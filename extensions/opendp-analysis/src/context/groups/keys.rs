@@ -93,12 +93,12 @@ impl Grouping {
             columns.push(places(table.cells(name)?)?);
         }
         let mut key = Vec::new();
-        let of = |row: usize| {
+        let key_of = |row: usize| {
             key.clear();
             key.extend(columns.iter().map_while(|column| column.get(row).copied().flatten()));
             self.groups.get(&key).copied().or(self.others)
         };
-        Ok((0..table.size()).map(of).collect())
+        Ok((0..table.size()).map(key_of).collect())
     }
     /// Return the place of the group of each record that the filters keep. Leave out records
     /// without a group.

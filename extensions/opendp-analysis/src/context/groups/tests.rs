@@ -91,24 +91,24 @@ fn each_statistic_is_the_one_of_the_rows_of_its_group() {
 #[test]
 fn rows_of_other_keys_are_left_out_unless_asked_for() {
     let context = large();
-    let of = |groups: Groups<'_, MaxDivergence>| {
+    let answers = |groups: Groups<'_, MaxDivergence>| {
         let rows = groups.count().release().unwrap().rows(0.05).unwrap();
         rows.into_iter().map(|row| (row.label, row.value)).collect::<Vec<_>>()
     };
     let educ = [0, 1, 4].map(|educ| (educ.to_string(), ages(|e, _| e == educ).len() as f64));
     let groups = || context.query().group_by(["educ"]).keys("educ", [0, 1]);
-    assert_eq!(of(groups()), educ[..2]);
+    assert_eq!(answers(groups()), educ[..2]);
     let other = large();
     let with_others = other.query().group_by(["educ"]).keys("educ", [0, 1]).others();
     let expected = [educ[0].clone(), educ[1].clone(), ("all else".into(), educ[2].1)];
-    assert_eq!(of(with_others), expected);
+    assert_eq!(answers(with_others), expected);
     let other = large();
     let listed =
         vec![vec![Json::from(4), Json::from(true)], vec![Json::from(0), Json::from(false)]];
     let listed = other.query().group_by(["educ", "sex"]).groups(listed);
     let count = |educ, sex| ages(|e, s| e == educ && s == sex).len() as f64;
     assert_eq!(
-        of(listed),
+        answers(listed),
         [("4, true".to_owned(), count(4, true)), ("0, false".to_owned(), count(0, false))]
     );
 }
@@ -149,14 +149,17 @@ fn the_charge_is_what_the_maps_of_the_constructors_say() {
     solved.release().unwrap();
     let entries = context.report().entries().to_vec();
     let mut square = 0.0;
-    for ((entry, noise), most) in entries.iter().zip(&noises).zip([3.0, 135.0]) {
+    for ((entry, noise), sensitivity) in entries.iter().zip(&noises).zip([3.0, 135.0]) {
         if noise.mechanism == "Gaussian" {
             let mu_squared = entry.mu_squared.as_ref().unwrap().to_f64_up();
-            assert!((mu_squared.sqrt() * noise.scales[0] / most - 1.0).abs() < 1e-6, "{entry:?}");
+            assert!(
+                (mu_squared.sqrt() * noise.scales[0] / sensitivity - 1.0).abs() < 1e-6,
+                "{entry:?}"
+            );
             square += mu_squared;
         } else {
             let loss = entry.loss[0].to_f64_up();
-            assert!((loss * noise.scales[0] / most - 1.0).abs() < 1e-6, "{entry:?}");
+            assert!((loss * noise.scales[0] / sensitivity - 1.0).abs() < 1e-6, "{entry:?}");
         }
     }
     assert!(joined_epsilon(0.0, square.sqrt(), 1e-6).unwrap() <= 1.0 + 1e-9);

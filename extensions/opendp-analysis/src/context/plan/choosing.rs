@@ -45,9 +45,9 @@ impl<MO: Accounted> Plan<'_, MO> {
         let mut found: Option<(Best, Vec<Setting>)> = None;
         for endowed in self.divisions()? {
             let items = self.with_thresholds(&endowed)?;
-            let Some(one) = self.chosen_of(&endowed, &items)? else { continue };
-            if found.as_ref().is_none_or(|(best, _)| one.0.value.0 < best.value.0) {
-                found = Some(one);
+            let Some(chosen) = self.chosen_of(&endowed, &items)? else { continue };
+            if found.as_ref().is_none_or(|(best, _)| chosen.0.value.0 < best.value.0) {
+                found = Some(chosen);
             }
         }
         Ok(found)

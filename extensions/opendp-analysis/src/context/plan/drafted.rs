@@ -49,8 +49,8 @@ pub(super) struct Units {
 }
 impl Units {
     pub(super) fn new(alpha: f64) -> Result<Self> {
-        let one = Scale::new(1.0)?;
-        let (laplace, gaussian) = (Noise::laplace(one), Noise::gaussian(one));
+        let unit_scale = Scale::new(1.0)?;
+        let (laplace, gaussian) = (Noise::laplace(unit_scale), Noise::gaussian(unit_scale));
         let (laplace, gaussian) = (laplace.quantile(alpha)?, gaussian.quantile(alpha)?);
         Ok(Units { alpha, laplace, gaussian })
     }
@@ -58,20 +58,20 @@ impl Units {
     /// with this error. Noise on floats is a multiple of a step, and the step is at most 2^-40 of
     /// the scale.
     fn of(&self, noise: Noise, rounded: bool, wanted: Option<f64>) -> Result<(f64, Option<f64>)> {
-        let one = Scale::new(1.0)?;
+        let unit_scale = Scale::new(1.0)?;
         let lattice = 1.0 + 1e-11;
-        if noise == Noise::discrete_laplace(one) {
+        if noise == Noise::discrete_laplace(unit_scale) {
             let fixed = wanted.map(|error| discrete_laplace(error, self.alpha));
             return Ok((self.laplace, fixed));
         }
-        let (unit, most) = if noise == Noise::laplace(one) {
+        let (unit, largest) = if noise == Noise::laplace(unit_scale) {
             (self.laplace, wanted)
-        } else if noise == Noise::discrete_gaussian(one) {
+        } else if noise == Noise::discrete_gaussian(unit_scale) {
             (self.gaussian, wanted.map(f64::floor))
         } else {
             (self.gaussian, wanted.map(|error| if rounded { error - 0.5 } else { error }))
         };
-        Ok((unit, most.map(|error| error / unit / lattice)))
+        Ok((unit, largest.map(|error| error / unit / lattice)))
     }
 }
 /// Find a scale of discrete Laplace noise with at most this error. The scale is close to the
@@ -170,21 +170,21 @@ impl<MO: Accounted, TO: Carrier> Drafted<MO> for Draft<'_, MO, TO> {
             Goal::Weight(weight) => (None, weight),
             Goal::Within(error) => (Some(error), 0.0),
         };
-        let one = Scale::new(1.0)?;
+        let unit_scale = Scale::new(1.0)?;
         let (plain, gaussian) = (
-            self.noise.map(|of| of(one, MO::NOISE == "Gaussian")),
-            self.noise.map(|of| of(one, true)),
+            self.noise.map(|noise_of| noise_of(unit_scale, MO::NOISE == "Gaussian")),
+            self.noise.map(|noise_of| noise_of(unit_scale, true)),
         );
         let d_in = self.context.unit().distance();
         let loss = self.build(Dials::at(1.0)?)?.measurement.exact_map(&d_in)?;
         let loss = loss.first().map_or(0.0, Exact::to_f64_up);
         let (error, fixed) = match (&self.bound, plain) {
             (Some(bound), _) => {
-                let unit = bound(one, units.alpha)?;
+                let unit = bound(unit_scale, units.alpha)?;
                 (unit, wanted.map(|error| error / unit / (1.0 + 1e-11)))
             }
             (None, plain) => {
-                let noise = plain.unwrap_or_else(|| Noise::discrete_laplace(one));
+                let noise = plain.unwrap_or_else(|| Noise::discrete_laplace(unit_scale));
                 units.of(noise, false, wanted)?
             }
         };
@@ -200,13 +200,13 @@ impl<MO: Accounted, TO: Carrier> Drafted<MO> for Draft<'_, MO, TO> {
         if MO::TIGHT && item.choice {
             let dials = Dials { delta: Some(0.5), ..Dials::at(1.0)? };
             let square = self.build(dials)?.mu_squared(&d_in);
-            let of = |square: Exact| Way { size: square.to_f64_up().sqrt(), error, fixed };
-            item.gaussian = square.ok().map(of).filter(usable);
+            let way = |square: Exact| Way { size: square.to_f64_up().sqrt(), error, fixed };
+            item.gaussian = square.ok().map(way).filter(usable);
         }
         if let (true, false, Some(noise)) = (MO::TIGHT, self.threshold, gaussian) {
             let dials = Dials { delta: Some(0.5), ..Dials::at(1.0)? };
             let square = self.build(dials)?.mu_squared(&d_in)?.to_f64_up();
-            let rounded = plain == Some(Noise::discrete_laplace(one));
+            let rounded = plain == Some(Noise::discrete_laplace(unit_scale));
             let (error, fixed) = units.of(noise, rounded, wanted)?;
             item.gaussian = Some(Way { size: square.sqrt(), error, fixed }).filter(usable);
         }
@@ -276,12 +276,12 @@ mod tests {
     fn the_scale_of_an_integer_error_is_the_largest() {
         for error in [0.5, 1.0, 2.0, 3.5, 40.0, 1e3, 1e6] {
             let scale = discrete_laplace(error, 0.05);
-            let at = |scale: f64| {
+            let error_at = |scale: f64| {
                 let noise = Noise::discrete_laplace(Scale::new(scale).unwrap());
                 noise.quantile(0.05).unwrap()
             };
-            assert!(0.0 < scale && at(scale) <= error, "{error} {scale}");
-            assert!(error < at(scale * (1.0 + 1e-7)), "{error} {scale}");
+            assert!(0.0 < scale && error_at(scale) <= error, "{error} {scale}");
+            assert!(error < error_at(scale * (1.0 + 1e-7)), "{error} {scale}");
         }
     }
 }

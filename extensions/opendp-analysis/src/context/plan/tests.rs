@@ -24,8 +24,8 @@ fn open<MO: Accounted>(budget: Result<Budget<MO>>, split: Split) -> Context<MO> 
 fn tight() -> Context<Tight> {
     open(Budget::epsilon_delta(1.0, 1e-6), Split::as_you_go())
 }
-fn income<MO: Accounted>(context: &Context<MO>, most: f64) -> Rows<'_, MO, f64> {
-    context.query().column("income").impute(0.0).clamp(0.0, most)
+fn income<MO: Accounted>(context: &Context<MO>, upper: f64) -> Rows<'_, MO, f64> {
+    context.query().column("income").impute(0.0).clamp(0.0, upper)
 }
 fn count<MO: Accounted>(context: &Context<MO>) -> Statistic<'_, MO, i64> {
     context.query().count()
@@ -179,8 +179,8 @@ fn a_hundred_counts_of_a_plan_get_the_whole_budget() {
     let asked: Vec<_> = (0..100).map(|_| plan.ask(count(&context), goal).unwrap()).collect();
     let solved = plan.solve().unwrap();
     let best = 2.0 * 10.0 / room(0.0);
-    for one in &asked {
-        assert!((solved.scale(*one).unwrap() / best - 1.0).abs() < 1e-4);
+    for question in &asked {
+        assert!((solved.scale(*question).unwrap() / best - 1.0).abs() < 1e-4);
     }
     let mut answers = solved.release().unwrap();
     assert_eq!(answers.take(asked[7]).unwrap().mechanism(), "discrete Gaussian");
@@ -279,10 +279,10 @@ fn a_plan_leaves_what_it_does_not_need_and_takes_the_share_of_its_questions() {
     // Two of the four planned questions get half of the budget.
     let context = open(Budget::epsilon(1.0), Split::evenly(4).unwrap());
     let mut plan = context.plan();
-    let one = plan.ask(count(&context), Goal::Weight(1.0)).unwrap();
+    let question = plan.ask(count(&context), Goal::Weight(1.0)).unwrap();
     plan.ask(count(&context), Goal::Weight(1.0)).unwrap();
     let solved = plan.solve().unwrap();
-    assert!((solved.scale(one).unwrap() - 8.0).abs() < 1e-6);
+    assert!((solved.scale(question).unwrap() - 8.0).abs() < 1e-6);
     solved.release().unwrap();
     assert!((context.remaining().unwrap() - 0.5).abs() < 1e-7);
     let mut plan = context.plan();

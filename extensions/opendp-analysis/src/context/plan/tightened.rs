@@ -50,9 +50,9 @@ impl<MO: Accounted> Plan<'_, MO> {
         let discrete = self.discrete(now)?;
         // Even if discrete noise had the loss of continuous noise, there might be no gain.
         if self.gains(now, &discrete)?
-            && let Some(one) = self.better(now, best, &discrete, whole)?
+            && let Some(better) = self.better(now, best, &discrete, whole)?
         {
-            return Ok(Some(one));
+            return Ok(Some(better));
         }
         Ok(found)
     }
@@ -68,10 +68,10 @@ impl<MO: Accounted> Plan<'_, MO> {
         settings: &[Setting],
         whole: (&Exact, &Exact),
     ) -> Result<Option<Tightened>> {
-        let Some(one) = self.divided(best, settings, whole)? else { return Ok(None) };
+        let Some(divided) = self.divided(best, settings, whole)? else { return Ok(None) };
         // Delta of discrete noise is not monotone in the scale, so the shares are composed again.
-        let fits = || SharedAccount::new(whole.0, whole.1, &one.1).is_ok();
-        Ok((self.gains(now, &one.0)? && fits()).then_some(one))
+        let fits = || SharedAccount::new(whole.0, whole.1, &divided.1).is_ok();
+        Ok((self.gains(now, &divided.0)? && fits()).then_some(divided))
     }
     /// Replace continuous Gaussian noise on integers by discrete noise of the same scale.
     fn discrete(&self, settings: &[Setting]) -> Result<Vec<Setting>> {

@@ -46,14 +46,14 @@ impl<MO: Accounted> Report<MO> {
     /// Return the spent amount for each part of the budget.
     fn accounts(&self) -> Vec<Account> {
         let part = |(place, part): (usize, &&str)| {
-            let at =
+            let part_of =
                 |parts: &[Exact], float: fn(&Exact) -> f64| parts.get(place).map_or(0.0, float);
             let spent = |entry: &Entry| Spent {
                 what: entry.query.clone(),
-                amount: at(&entry.loss, Exact::to_f64_up),
+                amount: part_of(&entry.loss, Exact::to_f64_up),
             };
-            let whole = at(&self.budget, Exact::to_f64_up);
-            let left = at(&self.left, Exact::to_f64_down);
+            let whole = part_of(&self.budget, Exact::to_f64_up);
+            let left = part_of(&self.left, Exact::to_f64_down);
             // If losses compose tightly, single releases have no shares of the total.
             let spent = match MO::TIGHT {
                 true => {

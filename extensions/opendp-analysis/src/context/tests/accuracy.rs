@@ -43,16 +43,16 @@ fn chosen_categories_are_as_good_as_promised() {
         (question.accuracy(0.1).unwrap(), missed.count())
     }
     // At most 200 of 2000 draws are expected to miss. Six standard deviations are 80.
-    let at = |amount| look(Budget::epsilon(amount).unwrap(), categories());
-    let epsilon = 10.0 * at(10.0).0 / 9.99;
-    let (bound, missed) = at(epsilon);
+    let seen_at = |amount| look(Budget::epsilon(amount).unwrap(), categories());
+    let epsilon = 10.0 * seen_at(10.0).0 / 9.99;
+    let (bound, missed) = seen_at(epsilon);
     assert!(9.9 < bound && bound < 10.0 && missed < 280, "{bound} {missed}");
-    assert!(280 < at(epsilon / 4.0).1, "the control: four times the noise");
-    let at = |amount| look(Budget::rho(amount).unwrap(), categories());
-    let rho = 10.0 * (at(10.0).0 / 9.99).powi(2);
-    let (bound, missed) = at(rho);
+    assert!(280 < seen_at(epsilon / 4.0).1, "the control: four times the noise");
+    let seen_at = |amount| look(Budget::rho(amount).unwrap(), categories());
+    let rho = 10.0 * (seen_at(10.0).0 / 9.99).powi(2);
+    let (bound, missed) = seen_at(rho);
     assert!(9.9 < bound && bound < 10.0 && missed < 280, "{bound} {missed}");
-    assert!(280 < at(rho / 16.0).1, "the control: four times the noise");
+    assert!(280 < seen_at(rho / 16.0).1, "the control: four times the noise");
     let context = pure(1.0, 1);
     let chosen = context.query().column::<i64>("age").top_k(2, vec![1, 2, 3]).choose().unwrap();
     chosen.release().unwrap();
@@ -70,9 +70,9 @@ fn what_is_computed_from_answers_has_an_interval() {
     let (low, high) = adults.interval(1e-9).unwrap();
     assert!(low <= 820.0 && 820.0 <= high);
     // The interval of the sum is far smaller than the sum of the intervals of all cells.
-    let one = cells[20].accuracy(0.05).unwrap();
-    assert!(adults.accuracy(0.05).unwrap() < 0.3 * 82.0 * one);
-    assert_eq!(one, answer.accuracy.unwrap());
+    let single = cells[20].accuracy(0.05).unwrap();
+    assert!(adults.accuracy(0.05).unwrap() < 0.3 * 82.0 * single);
+    assert_eq!(single, answer.accuracy.unwrap());
     // The noise of an estimate is the same in every copy of the estimate.
     let nothing = cells[3].minus(&answer.estimates().unwrap()[3]).unwrap();
     assert_eq!(nothing.accuracy(0.05), Ok(0.0));

@@ -64,13 +64,13 @@ fn composed(report: &Report<Loss>, epsilon: f64) -> f64 {
 
 #[test]
 fn a_hundred_counts_get_the_noise_of_their_composition_and_not_of_their_shares() {
-    for (queries, most) in [(100, 42.7), (10, 13.5), (1, 4.226)] {
+    for (queries, largest) in [(100, 42.7), (10, 13.5), (1, 4.226)] {
         let best = least_sigma(queries as f64, 1.0, 1e-6);
         let context = open(1.0, 1e-6, Split::evenly(queries));
         for _ in 0..queries {
             let question = context.query().count().gaussian().unwrap();
             let scale = question.scale();
-            assert!(best < scale * 1.000_01 && scale < best * 1.008 && scale <= most, "{scale}");
+            assert!(best < scale * 1.000_01 && scale < best * 1.008 && scale <= largest, "{scale}");
             question.release().unwrap();
         }
         let error = context.query().count().gaussian().unwrap_err();
@@ -137,8 +137,8 @@ fn gaussian_noise_on_numbers_integers_and_vectors_is_exactly_mu_gdp() {
         (question.to_f64_up() / (d / scale).powi(2) - 1.0).abs() < 1e-6
     };
     let sum = incomes(&context).sum().gaussian().unwrap();
-    let most = 9_900.3;
-    assert!(square(sum.cost.mu_squared.as_ref().unwrap(), most, sum.scale()));
+    let change = 9_900.3;
+    assert!(square(sum.cost.mu_squared.as_ref().unwrap(), change, sum.scale()));
     sum.release().unwrap();
     let cells = incomes(&context).histogram_between(vec![0.0, 5000.0]).gaussian().unwrap();
     assert!(square(cells.cost.mu_squared.as_ref().unwrap(), 1.0, cells.scale()));
@@ -182,12 +182,12 @@ fn amounts_spent_as_one_goes_fit_as_often_as_they_say() {
     let left = context.remaining().unwrap();
     assert!(0.0 < left.0 && left.0 < 0.97, "{left:?}");
     assert!(composed(&context.report(), 1.0) < 1e-6);
-    let one = open(1.0, 1e-6, Ok(Split::as_you_go()));
+    let single = open(1.0, 1e-6, Ok(Split::as_you_go()));
     let all = Budget::epsilon_delta(1.0, 1e-6).unwrap();
-    let all = one.query().spending(all).count().gaussian().unwrap();
+    let all = single.query().spending(all).count().gaussian().unwrap();
     assert!(all.scale() < 4.3, "{}", all.scale());
     all.release().unwrap();
-    assert_eq!(ask(&one, 0.9, 1e-7).map(|_| ()).unwrap_err().kind(), "BudgetExceeded");
+    assert_eq!(ask(&single, 0.9, 1e-7).map(|_| ()).unwrap_err().kind(), "BudgetExceeded");
 }
 #[test]
 fn a_tight_account_is_carried_over_exactly() {

@@ -35,15 +35,15 @@ fn keys_and_all_statistics_of_their_groups_are_one_question() {
         assert_eq!(row.label, format!("{educ}, {sex}"));
         let mut truth = ages(|e, s| e == educ && s == sex);
         truth.sort_by(f64::total_cmp);
-        let at = |part: f64| truth[(part * truth.len() as f64) as usize];
-        let (truth, most) = match place / keys.len() {
+        let quantile = |part: f64| truth[(part * truth.len() as f64) as usize];
+        let (truth, allowed) = match place / keys.len() {
             0 => (truth.len() as f64, 1.0),
             1 => (truth.iter().sum(), 5.0),
             2 => (mean(&truth), 0.1),
             3 => (variance(&truth), 1.0),
-            level => (at([0.25, 0.5, 0.75][level - 4]), 3.0),
+            level => (quantile([0.25, 0.5, 0.75][level - 4]), 3.0),
         };
-        assert!((row.value - truth).abs() <= most, "{row}: {truth}");
+        assert!((row.value - truth).abs() <= allowed, "{row}: {truth}");
     }
 }
 #[test]
@@ -64,7 +64,8 @@ fn the_keys_and_the_statistics_divide_the_budget_and_are_charged_before_any_answ
     let groups = context.query().group_by(["educ"]).find_keys().mean("years", BOUNDS);
     assert_eq!(groups.releases(), 2);
     let solved = groups.solve().unwrap();
-    let scales: Vec<f64> = solved.noises(0.05).unwrap().iter().map(|one| one.scales[0]).collect();
+    let scales: Vec<f64> =
+        solved.noises(0.05).unwrap().iter().map(|noised| noised.scales[0]).collect();
     let statistics = solved.statistics(0.05).unwrap();
     assert_eq!(statistics[0].scales, [scales[1], scales[0]]);
     let rows = solved.release().unwrap().rows(0.05).unwrap();

@@ -96,7 +96,7 @@ fn a_mean_without_groups_is_within_its_goal() {
 }
 #[test]
 fn the_goal_of_half_of_alpha_holds_for_every_kind_of_noise() {
-    let one = Scale::new(1.0).unwrap();
+    let unit = Scale::new(1.0).unwrap();
     let ratio = |noise: Noise| noise.quantile(0.025).unwrap() / noise.quantile(0.05).unwrap();
-    assert!(ratio(Noise::gaussian(one)) < ratio(Noise::laplace(one)));
+    assert!(ratio(Noise::gaussian(unit)) < ratio(Noise::laplace(unit)));
 }

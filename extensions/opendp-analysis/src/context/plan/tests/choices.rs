@@ -24,7 +24,7 @@ fn planned(context: &Context<Tight>, medians: usize, counts: usize) -> (Vec<f64>
         plan.ask(count(context), Goal::Weight(1.0)).unwrap();
     }
     let solved = plan.solve().unwrap();
-    let scales = solved.noises(0.05).unwrap().iter().map(|one| one.scales[0]).collect();
+    let scales = solved.noises(0.05).unwrap().iter().map(|noised| noised.scales[0]).collect();
     solved.release().unwrap();
     (scales, context.report().entries()[0].rho.is_some())
 }

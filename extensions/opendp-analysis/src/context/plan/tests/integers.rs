@@ -26,7 +26,7 @@ fn planned(context: &Context<Tight>, counts: usize) -> f64 {
     }
     let solved = plan.solve().unwrap();
     let noises = solved.noises(0.05).unwrap();
-    assert!(noises.iter().all(|one| one.mechanism == "discrete Gaussian"), "{:?}", noises[0]);
+    assert!(noises.iter().all(|noised| noised.mechanism == "discrete Gaussian"), "{:?}", noises[0]);
     solved.release().unwrap();
     noises[0].scales[0]
 }
@@ -84,8 +84,8 @@ fn answers_with_discrete_noise_have_its_intervals() {
         let asked: Vec<_> =
             (0..10).map(|_| plan.ask(count(&context), Goal::Weight(1.0)).unwrap()).collect();
         let mut answers = plan.solve().unwrap().release().unwrap();
-        for one in asked {
-            let answer = answers.take(one).unwrap();
+        for question in asked {
+            let answer = answers.take(question).unwrap();
             assert_eq!(answer.mechanism(), "discrete Gaussian");
             let (low, high) = answer.interval(0.05).unwrap();
             assert!(high - low < 2.0 * (1.96 * answer.scale() + 1.0), "{low} {high}");

@@ -22,15 +22,15 @@ fn room_at(pure: f64, delta: f64) -> f64 {
 /// threshold divides delta between two whole thresholds.
 fn least_threshold(scale: f64, delta: f64) -> f64 {
     let q = (-1.0 / scale).exp();
-    let at = |threshold: f64| {
+    let delta_at = |threshold: f64| {
         let tail = q.powf(threshold - 2.0) * (1.0 - q * q) / (1.0 + q - 2.0 * q.powf(threshold));
         1.0 - (1.0 - tail).powi(2)
     };
     let mut whole = scale.max(3.0).ceil();
-    while delta < at(whole + 1.0) {
+    while delta < delta_at(whole + 1.0) {
         whole += 1.0;
     }
-    whole + ((at(whole) - delta) / (at(whole) - at(whole + 1.0))).max(0.0)
+    whole + ((delta_at(whole) - delta) / (delta_at(whole) - delta_at(whole + 1.0))).max(0.0)
 }
 
 fn cities(context: &Context<Loss>) -> Statistic<'_, Loss, HashMap<String, i64>> {
@@ -45,7 +45,7 @@ fn value(
 ) -> f64 {
     let threshold = solved.threshold(keys).unwrap().unwrap();
     let of_keys = solved.accuracy(keys).unwrap().powi(2) + threshold.powi(2);
-    let of_counts: f64 = counts.iter().map(|one| solved.accuracy(*one).unwrap().powi(2)).sum();
+    let of_counts: f64 = counts.iter().map(|count| solved.accuracy(*count).unwrap().powi(2)).sum();
     of_counts + weight * of_keys
 }
 #[test]
