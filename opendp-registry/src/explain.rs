@@ -111,26 +111,7 @@ pub(crate) fn no_candidate(request: &Request, args: &Args, family: &Family) -> E
             format!("expected {}, found {found}", list(expected))
         }
         Refusal::Type(..) => {
-            let found = request
-                .types
-                .iter()
-                .enumerate()
-                .find(|(i, (generic, _))| {
-                    generic
-                        .as_ref()
-                        .map_or(format!("type argument {}", i + 1) == name, |g| *g == name)
-                })
-                .map_or_else(
-                    || {
-                        args.get(&name).map_or("nothing".to_owned(), |arg| match arg {
-                            opendp_core::Arg::Json(serde_json::Value::String(text)) => {
-                                text.chars().take(60).collect()
-                            }
-                            other => other.describe(),
-                        })
-                    },
-                    |(_, (_, name))| name.to_string(),
-                );
+            let found = given_type(request, args, &name);
             let meant = advice::of_type(&found).filter(|meant| expected.contains(*meant));
             let meant = meant.map_or(String::new(), |meant| format!("; did you mean `{meant}`?"));
             format!("expected {}, found {found}{meant}", list(expected))
@@ -140,6 +121,24 @@ pub(crate) fn no_candidate(request: &Request, args: &Args, family: &Family) -> E
     Error::argument(name, format!("{reason} (no signature of `{}` fits)", request.name))
 }
 
+/// Return the type that a request gives for a type parameter.
+fn given_type(request: &Request, args: &Args, name: &str) -> String {
+    let called = |i: usize, generic: &Option<String>| match generic {
+        Some(generic) => generic == name,
+        None => format!("type argument {}", i + 1) == name,
+    };
+    let given = request.types.iter().enumerate().find(|(i, (generic, _))| called(*i, generic));
+    if let Some((_, (_, type_name))) = given {
+        return type_name.to_string();
+    }
+    match args.get(name) {
+        None => "nothing".to_owned(),
+        Some(opendp_core::Arg::Json(serde_json::Value::String(text))) => {
+            text.chars().take(60).collect()
+        }
+        Some(other) => other.describe(),
+    }
+}
 /// List the names of all parameters and of all type parameters.
 fn names(family: &Family) -> BTreeSet<String> {
     let entries = family.entries.iter();
