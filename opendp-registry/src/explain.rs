@@ -2,8 +2,7 @@
 
 use std::{collections::BTreeSet, sync::Arc};
 
-use opendp_core::{Arg, Args, Error, TypeName};
-use serde_json::Value as Json;
+use opendp_core::{Args, Error, TypeName};
 
 use crate::advice;
 use crate::refusal::Refusal;
@@ -70,21 +69,6 @@ pub(crate) fn ambiguous(request: &Request, left: &[&Arc<Entry>]) -> Error {
     ))
 }
 
-/// Write the type that a request states for a generic, by its name or by its place. An argument of
-/// this name can also be a type.
-fn stated_type(request: &Request, args: &Args, name: &str) -> String {
-    let stated = request.types.iter().enumerate().find(|(i, (generic, _))| match generic {
-        Some(generic) => generic == name,
-        None => format!("type argument {}", i + 1) == name,
-    });
-    match (stated, args.get(name)) {
-        (Some((_, (_, found))), _) => found.to_string(),
-        (None, Some(Arg::Json(Json::String(text)))) => text.chars().take(60).collect(),
-        (None, Some(other)) => other.describe(),
-        (None, None) => "nothing".to_owned(),
-    }
-}
-
 /// Report the parameter that does not fit, in the signatures nearest to the request.
 #[cold]
 pub(crate) fn no_candidate(request: &Request, args: &Args, family: &Family) -> Error {
@@ -127,7 +111,7 @@ pub(crate) fn no_candidate(request: &Request, args: &Args, family: &Family) -> E
             format!("expected {}, found {found}", list(expected))
         }
         Refusal::Type(..) => {
-            let found = stated_type(request, args, &name);
+            let found = given_type(request, args, &name);
             let meant = advice::of_type(&found).filter(|meant| expected.contains(*meant));
             let meant = meant.map_or(String::new(), |meant| format!("; did you mean `{meant}`?"));
             format!("expected {}, found {found}{meant}", list(expected))
@@ -137,6 +121,24 @@ pub(crate) fn no_candidate(request: &Request, args: &Args, family: &Family) -> E
     Error::argument(name, format!("{reason} (no signature of `{}` fits)", request.name))
 }
 
+/// Return the type that a request gives for a type parameter.
+fn given_type(request: &Request, args: &Args, name: &str) -> String {
+    let called = |i: usize, generic: &Option<String>| match generic {
+        Some(generic) => generic == name,
+        None => format!("type argument {}", i + 1) == name,
+    };
+    let given = request.types.iter().enumerate().find(|(i, (generic, _))| called(*i, generic));
+    if let Some((_, (_, type_name))) = given {
+        return type_name.to_string();
+    }
+    match args.get(name) {
+        None => "nothing".to_owned(),
+        Some(opendp_core::Arg::Json(serde_json::Value::String(text))) => {
+            text.chars().take(60).collect()
+        }
+        Some(other) => other.describe(),
+    }
+}
 /// List the names of all parameters and of all type parameters.
 fn names(family: &Family) -> BTreeSet<String> {
     let entries = family.entries.iter();

@@ -100,10 +100,6 @@ PYTHON = {
         "the condition is the same at every tried value; check that it depends on the value, or "
         "state bounds between which it changes"
     ),
-    "FLOATS >> dp.t.then_clamp([TOTAL])": (
-        "argument `bounds`: expected `Bounds<f32>`, `Bounds<f64>`, `Bounds<i128>`, `Bounds<i16>`, "
-        "`Bounds<i32>`, and 7 more, found a list of 1 item (no signature of `make_clamp` fits)"
-    ),
     "dp.Context.compositor(**{**CONTEXT, 'privacy_unit': 1})": (
         "argument `privacy_unit`: expected the result of `dp.unit_of(...)`, found a value of type int"
     ),
