@@ -90,7 +90,8 @@ fn answers_have_the_stated_cost_and_intervals() {
         let answer = question.release().unwrap();
         let left: Vec<f64> =
             session.remaining().unwrap().parts().iter().map(|part| part.to_f64_up()).collect();
-        assert!(left[0] < 0.01 && left[1] < 1e-8, "{left:?} {cost}");
+        // A threshold is a whole number, so a part of the delta of keys can be left.
+        assert!(left[0] < 0.01 && left[1] < 2e-7, "{left:?} {cost}");
         assert!(answer.document["releases"][0]["mechanism"].as_str().unwrap().contains("gaussian"));
         // The budget is used up.
         let again = session.query(sql).unwrap().noise(Kind::Gaussian);

@@ -78,7 +78,7 @@ fn a_threshold_is_at_most_that_of_noise_without_truncation() {
         for (epsilon, delta) in [(0.5, 1e-6), (2.0, 1e-4), (8.0, 1e-9)] {
             let session = private_session(unit.clone(), epsilon, delta);
             let sql = if unit.id.is_some() { sql.into() } else { sql.replace("DISTINCT pid", "*") };
-            let question = session.query(&sql).unwrap();
+            let question = session.query(&sql).unwrap().noise(Kind::Laplace);
             let releases = question.explain().unwrap().releases;
             let release = releases.iter().find(|release| release.threshold.is_some()).unwrap();
             let (ours, theirs) =
