@@ -56,8 +56,8 @@ pub(crate) fn ambiguous(request: &Request, left: &[&Arc<Entry>]) -> Error {
     // List the type parameters in which the signatures differ, and the types of each parameter.
     let mut open = Vec::new();
     for (i, generic) in left.iter().take(1).flat_map(|entry| entry.generics.iter().enumerate()) {
-        let at = |entry: &&Arc<Entry>| entry.generics.get(i).map(|g| g.type_name.to_string());
-        let types: BTreeSet<String> = left.iter().filter_map(at).collect();
+        let type_at = |entry: &&Arc<Entry>| entry.generics.get(i).map(|g| g.type_name.to_string());
+        let types: BTreeSet<String> = left.iter().filter_map(type_at).collect();
         if 1 < types.len() {
             open.push(format!("{} among {}", generic.name, list(types)));
         }

@@ -192,9 +192,9 @@ pub(super) fn renyi_limit(epsilon: f64, delta: f64) -> Result<Option<(f64, f64)>
     // The order was rounded, so the bound at this order can be slightly smaller.
     let (all, mut less) = (order.neg_inf_mul(rho)?, 1e-15);
     for _ in 0..48 {
-        let most = all * (1.0 - less);
-        if delta_at(order, |_| Ok(most), epsilon).is_ok_and(|found| found <= delta) {
-            return Ok(Some((order, most)));
+        let limit = all * (1.0 - less);
+        if delta_at(order, |_| Ok(limit), epsilon).is_ok_and(|found| found <= delta) {
+            return Ok(Some((order, limit)));
         }
         less *= 2.0;
     }

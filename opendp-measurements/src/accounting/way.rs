@@ -48,9 +48,9 @@ impl Way {
         }
         let own = part(*renyi)?;
         if 0.0 < own.to_f64_down()
-            && let Some((order, most)) = renyi_limit(epsilon.to_f64_down(), own.to_f64_down())?
+            && let Some((order, limit)) = renyi_limit(epsilon.to_f64_down(), own.to_f64_down())?
         {
-            let squares = Exact::from_f64((2.0 * most).neg_inf_div(order)?)?;
+            let squares = Exact::from_f64((2.0 * limit).neg_inf_div(order)?)?;
             pots.push(Pot::renyi(Exact::from_f64(order)?, squares, own));
         }
         pots.push(Pot::simple(epsilon.clone(), part(*simple)?));

@@ -38,16 +38,16 @@ fn the_divergence_of_a_pure_loss_is_that_of_randomized_response() {
 #[test]
 fn the_limit_is_the_room_for_normal_shifts() {
     for (epsilon, delta) in [(0.1, 1e-9), (1.0, 1e-6), (1.0, 5e-7), (5.0, 1e-3), (30.0, 1e-12)] {
-        let (order, most) = renyi_limit(epsilon, delta).unwrap().unwrap();
+        let (order, limit) = renyi_limit(epsilon, delta).unwrap().unwrap();
         let rho = concentrated_rho(epsilon, delta).unwrap();
-        assert!(most <= order * rho && order * rho < most * (1.0 + 1e-9), "{epsilon} {delta}");
+        assert!(limit <= order * rho && order * rho < limit * (1.0 + 1e-9), "{epsilon} {delta}");
         // Evaluate the bound on delta in plain floats.
-        let bound = |most: f64| {
-            let log = (order - 1.0) * (most - epsilon) + order * (-1.0 / order).ln_1p();
+        let bound = |divergence: f64| {
+            let log = (order - 1.0) * (divergence - epsilon) + order * (-1.0 / order).ln_1p();
             (log - (order - 1.0).ln()).exp()
         };
-        assert!(bound(most) <= delta * (1.0 + 1e-9), "{epsilon} {delta}");
-        assert!(delta < bound(most * 1.001), "{epsilon} {delta}");
+        assert!(bound(limit) <= delta * (1.0 + 1e-9), "{epsilon} {delta}");
+        assert!(delta < bound(limit * 1.001), "{epsilon} {delta}");
     }
 }
 /// Charge equal pure losses one by one. Return how many the account admits.
@@ -56,10 +56,10 @@ fn admitted(account: &mut AdaptiveAccount, epsilon: f64) -> usize {
 }
 #[test]
 fn many_small_pure_losses_add_up_by_their_divergences() {
-    for (part, least, most) in [(20.0, 21, 21), (50.0, 115, 119), (100.0, 450, 463)] {
+    for (part, least, highest) in [(20.0, 21, 21), (50.0, 115, 119), (100.0, 450, 463)] {
         let mut account = account(None);
         let count = admitted(&mut account, 1.0 / part);
-        assert!((least..=most).contains(&count), "{part}: {count}");
+        assert!((least..=highest).contains(&count), "{part}: {count}");
         let losses = vec![pure(1.0 / part, 0.0); count];
         assert!(composed(&losses) <= DELTA, "{part}");
         // The control: with half as many more, the budget is exceeded.
