@@ -39,7 +39,8 @@ mod suggest;
 mod template;
 mod words;
 
-use std::{collections::BTreeMap, io::Write, path::PathBuf, process::ExitCode};
+use std::io::{ErrorKind::BrokenPipe, Write};
+use std::{collections::BTreeMap, path::PathBuf, process::ExitCode};
 
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 use opendp_analysis as _;
@@ -282,6 +283,10 @@ pub fn main() -> ExitCode {
                 ExitCode::from(1)
             }
             Ok(()) => ExitCode::SUCCESS,
+            // The reader has what it wants, as in `opendp list | head`.
+            Err(error) if error.kind() == BrokenPipe && pages::is_page(&cli.command) => {
+                ExitCode::SUCCESS
+            }
             Err(error) => fail(&cli, &unwritten(&cli, &error)),
         },
         Err(error) => fail(&cli, &error),

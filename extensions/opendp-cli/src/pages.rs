@@ -2,8 +2,13 @@
 
 use opendp_core::{Error, Result};
 
-use crate::{command, program};
+use crate::{Command, command, program};
 
+/// Return whether a command only prints a page about constructors or about the command.
+pub(crate) fn is_page(command: &Command) -> bool {
+    use Command::{Completions, Describe, List, Man, Suggest};
+    matches!(command, List { .. } | Describe { .. } | Suggest(_) | Completions { .. } | Man { .. })
+}
 /// Write the script that completes the command in a shell.
 pub(crate) fn completions(shell: clap_complete::Shell) -> Result<String> {
     let mut script = Vec::new();

@@ -244,6 +244,26 @@ fn output_that_cannot_be_written_is_an_error_with_a_word() {
     assert!(said.contains("ask again with the same --id"), "{said}");
     assert!(desk.says(&run).contains("repeated "));
 }
+/// A reader that needs no more lines, as `head`, is no error for a page. It is one for an answer.
+#[test]
+fn a_reader_may_leave_a_page_early() {
+    let desk = desk();
+    let left_early = |arguments: &[&str]| {
+        let (reader, writer) = std::io::pipe().unwrap();
+        drop(reader);
+        let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_opendp"));
+        let output = command.current_dir(desk.0.path()).args(arguments).stdout(writer);
+        let output = output.stderr(std::process::Stdio::piped()).spawn().unwrap();
+        let output = output.wait_with_output().unwrap();
+        (output.status.code(), String::from_utf8(output.stderr).unwrap())
+    };
+    for page in [&["list"][..], &["describe", "make_sum"], &["completions", "bash"], &["man"]] {
+        assert_eq!(left_early(page), (Some(0), String::new()));
+    }
+    let (code, said) = left_early(&with(&RUN, &["--d-in", "1"]));
+    assert_eq!(code, Some(1));
+    assert!(said.contains("standard output cannot be written"), "{said}");
+}
 #[test]
 fn many_commands_create_budgets_at_once() {
     let desk = desk();
