@@ -117,7 +117,7 @@ fn line(name: &'static str, draw: &mut dyn FnMut() -> Result<f64>) -> Result<Lin
 
 /// Rank numbers. Equal numbers get the mean of their ranks.
 fn ranks(values: &[f64]) -> Vec<f64> {
-    let mut order: Vec<usize> = (0..of.len()).collect();
+    let mut order: Vec<usize> = (0..values.len()).collect();
     order.sort_by(|a, b| values[*a].total_cmp(&values[*b]));
     let mut ranks = vec![0.0; values.len()];
     let mut start = 0;
