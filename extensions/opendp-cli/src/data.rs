@@ -24,8 +24,11 @@ pub(crate) fn read_text(path: &Path) -> Result<String> {
     text.map_err(|error| unreadable(path, &error))
 }
 fn unreadable(path: &Path, error: &io::Error) -> Error {
-    let advice = if error.kind() == io::ErrorKind::NotFound { "; check its path" } else { "" };
-    Error::NotFound(format!("file `{}`: cannot be read: {error}{advice}", path.display()))
+    let reason = format!("file `{}`: cannot be read: {error}", path.display());
+    match error.kind() {
+        io::ErrorKind::NotFound => Error::NotFound(format!("{reason}; check its path")),
+        _ => Error::FailedFunction(reason),
+    }
 }
 
 /// The place of the data, and the parts to read.

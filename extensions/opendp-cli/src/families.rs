@@ -31,8 +31,8 @@ const MANY: usize = 4;
 pub(crate) fn of(signatures: &[Json]) -> Vec<Family> {
     let families =
         grouped(signatures.iter().map(|signature| (types(signature), signature)).collect(), None);
-    let named = signatures.iter().any(|signature| signature["types"].get(ELEMENT).is_some());
-    if families.len() <= MANY || named {
+    let stated = signatures.iter().any(|signature| signature["types"].get(ELEMENT).is_some());
+    if families.len() <= MANY || stated {
         return families;
     }
     let with_element = |signature| {
@@ -45,8 +45,9 @@ pub(crate) fn of(signatures: &[Json]) -> Vec<Family> {
 }
 /// Return the innermost type of the first type that has arguments.
 fn element(signature: &Json) -> Option<&str> {
-    let (_, named) = types(signature).into_iter().find(|(_, named)| named.contains('<'))?;
-    let inner = named.trim_end_matches('>').rsplit('<').next()?;
+    let (_, type_name) =
+        types(signature).into_iter().find(|(_, type_name)| type_name.contains('<'))?;
+    let inner = type_name.trim_end_matches('>').rsplit('<').next()?;
     (!inner.contains([',', '(', ' '])).then_some(inner)
 }
 /// Group signatures by their shapes. In lists of types, replace the type that `element` names by
@@ -54,7 +55,7 @@ fn element(signature: &Json) -> Option<&str> {
 fn grouped(mut all: Vec<(Vec<(&str, &str)>, &Json)>, element: Option<&str>) -> Vec<Family> {
     // If all types of a signature differ, their places in the parameters are unambiguous.
     let different = |types: &[(&str, &str)]| {
-        let mut names: Vec<&str> = types.iter().map(|(_, named)| *named).collect();
+        let mut names: Vec<&str> = types.iter().map(|(_, type_name)| *type_name).collect();
         names.sort_unstable();
         names.dedup();
         names.len()
@@ -71,9 +72,9 @@ fn grouped(mut all: Vec<(Vec<(&str, &str)>, &Json)>, element: Option<&str>) -> V
 }
 fn types(signature: &Json) -> Vec<(&str, &str)> {
     let types = signature["types"].as_object().into_iter().flatten();
-    let types = types.filter_map(|(name, named)| Some((name.as_str(), named.as_str()?)));
+    let types = types.filter_map(|(name, type_name)| Some((name.as_str(), type_name.as_str()?)));
     // The erased types of a combinator carry no information.
-    types.filter(|(_, named)| !named.starts_with("Any")).collect()
+    types.filter(|(_, type_name)| !type_name.starts_with("Any")).collect()
 }
 /// Return the name, the type and the default of each parameter.
 fn parameters(signature: &Json) -> impl Iterator<Item = (&str, &str, Option<&str>)> {
@@ -87,13 +88,13 @@ impl Family {
             Ok(name) => generalize(&name, types),
             Err(_) => text.to_owned(),
         };
-        let parameter = |(name, named, default): (&str, &str, Option<&str>)| {
-            (name.to_owned(), general(named), default.map(str::to_owned))
+        let parameter = |(name, type_name, default): (&str, &str, Option<&str>)| {
+            (name.to_owned(), general(type_name), default.map(str::to_owned))
         };
         Family {
             types: types
                 .iter()
-                .map(|(name, named)| ((*name).into(), vec![shown(named, types, element)]))
+                .map(|(name, type_name)| ((*name).into(), vec![shown(type_name, types, element)]))
                 .collect(),
             parameters: parameters(signature).map(parameter).collect(),
             defaults: signature["defaults"].clone(),
@@ -104,8 +105,8 @@ impl Family {
     /// Return whether a signature has this shape.
     fn is_of(&self, types: &[(&str, &str)], signature: &Json) -> bool {
         let names = types.iter().map(|(name, _)| *name);
-        let same = |((name, named, _), (n, o, _)): (&(String, String, _), (&str, &str, _))| {
-            name == n && special(named, types) == o
+        let same = |((name, type_name, _), (n, o, _)): (&(String, String, _), (&str, &str, _))| {
+            name == n && special(type_name, types) == o
         };
         self.types.iter().map(|(name, _)| name.as_str()).eq(names)
             && self.parameters.len() == parameters(signature).count()
@@ -114,10 +115,10 @@ impl Family {
     }
     fn add(&mut self, types: &[(&str, &str)], element: Option<&str>) {
         self.count += 1;
-        for ((_, all), (_, named)) in self.types.iter_mut().zip(types) {
-            let named = shown(named, types, element);
-            if !all.contains(&named) {
-                all.push(named);
+        for ((_, all), (_, type_name)) in self.types.iter_mut().zip(types) {
+            let type_name = shown(type_name, types, element);
+            if !all.contains(&type_name) {
+                all.push(type_name);
             }
         }
     }
@@ -126,10 +127,11 @@ impl Family {
         let types: Vec<&str> = self.types.iter().map(|(name, _)| name.as_str()).collect();
         let types =
             if types.is_empty() { String::new() } else { format!("<{}>", types.join(", ")) };
-        let parameter = |(name, named, default): &(String, String, Option<String>)| match default {
-            Some(default) => format!("{name}: {named} = {default}"),
-            None => format!("{name}: {named}"),
-        };
+        let parameter =
+            |(name, type_name, default): &(String, String, Option<String>)| match default {
+                Some(default) => format!("{name}: {type_name} = {default}"),
+                None => format!("{name}: {type_name}"),
+            };
         let parameters: Vec<String> = self.parameters.iter().map(parameter).collect();
         format!("{name}{types}({}) -> {}", parameters.join(", "), self.output)
     }
@@ -151,17 +153,17 @@ impl Family {
 }
 /// Write one of the types of a signature. In it, replace the type that `element` names by this
 /// name.
-fn shown(named: &str, types: &[(&str, &str)], element: Option<&str>) -> String {
+fn shown(type_name: &str, types: &[(&str, &str)], element: Option<&str>) -> String {
     let element: Vec<_> = types.iter().copied().filter(|(name, _)| element == Some(name)).collect();
-    match named.parse::<TypeName>() {
-        Ok(name) if named.contains('<') => generalize(&name, &element),
-        _ => named.to_owned(),
+    match type_name.parse::<TypeName>() {
+        Ok(name) if type_name.contains('<') => generalize(&name, &element),
+        _ => type_name.to_owned(),
     }
 }
 /// Write a type. In it, replace the types of the signature by type parameters.
 fn generalize(name: &TypeName, types: &[(&str, &str)]) -> String {
     let text = name.to_string();
-    if let Some((parameter, _)) = types.iter().find(|(_, named)| *named == text) {
+    if let Some((parameter, _)) = types.iter().find(|(_, type_name)| *type_name == text) {
         return (*parameter).to_owned();
     }
     let args: Vec<String> = name.args().iter().map(|arg| generalize(arg, types)).collect();
@@ -180,7 +182,7 @@ fn special(text: &str, types: &[(&str, &str)]) -> String {
             continue;
         }
         let found = types.iter().find(|(name, _)| *name == word);
-        written.push_str(found.map_or(word.as_str(), |(_, named)| named));
+        written.push_str(found.map_or(word.as_str(), |(_, type_name)| type_name));
         word.clear();
         written.push(c);
     }

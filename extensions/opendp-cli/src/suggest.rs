@@ -166,7 +166,10 @@ fn to_json(found: &Suggestions) -> Json {
             "loss": suggested.loss, "accuracy": suggested.accuracy,
         })
     };
-    let obstacle = |found_obstacle: &Obstacle| json!({"constructor": found_obstacle.name, "missing": found_obstacle.missing, "reason": found_obstacle.reason});
+    let obstacle = |met: &Obstacle| {
+        let Obstacle { name, missing, reason } = met;
+        json!({"constructor": name, "missing": missing, "reason": reason})
+    };
     json!({
         "suggestions": found.found.iter().map(suggestion).collect::<Vec<_>>(),
         "obstacles": found.obstacles.iter().map(obstacle).collect::<Vec<_>>(),
