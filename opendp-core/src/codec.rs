@@ -66,8 +66,8 @@ pub fn json_kind(json: &Json) -> &'static str {
 pub fn unexpected(expected: impl Into<String>, json: &Json) -> Error {
     Error::FailedCast(format!("expected {}, found {}", expected.into(), json_kind(json)))
 }
-/// Make the error for JSON that is not a number. The advice depends on the kind of the JSON only,
-/// so it shows nothing of a text.
+/// Make the error for JSON that is not a number. The advice depends only on the kind of the JSON,
+/// so it shows no part of a text.
 #[cold]
 fn no_number(expected: &str, json: &Json) -> Error {
     let quotes = if json.is_string() { "; write numbers without quotes" } else { "" };
@@ -86,7 +86,7 @@ pub fn items<'a>(json: &'a Json, expected: &str) -> Result<&'a [Json]> {
     }
 }
 
-/// Make the error for a number that a type does not hold. The range is that of the type.
+/// Make the error for a number that is not a value of a type. `range` is the range of the type.
 #[cold]
 fn range_error(name: &str, range: &str) -> Error {
     Error::FailedCast(format!(

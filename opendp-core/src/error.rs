@@ -166,8 +166,8 @@ impl Error {
     pub fn at(self, place: impl Into<String>) -> Self {
         Error::At { place: place.into(), source: Box::new(self) }
     }
-    /// Remove the name of an argument from the beginning of a message. The place of the error then
-    /// states the name once.
+    /// Remove the name of an argument from the beginning of a message. Then only the place of the
+    /// error states the name.
     #[must_use]
     pub(crate) fn without_name(mut self, name: &str) -> Self {
         if let Error::FailedFunction(reason)

@@ -1,6 +1,6 @@
 //! Sorting that is compiled once. A sort of the standard library is compiled for each type of
-//! elements and each comparison, and is a thousand instructions long. These functions sort indices
-//! instead of elements.
+//! elements and for each comparison, and each compiled sort is a thousand instructions long. These
+//! functions sort indices instead of elements.
 
 use std::cmp::Ordering;
 

@@ -6,7 +6,7 @@ use opendp_core::{Arg, TypeName};
 
 use crate::explain::list;
 
-/// Return the type that another language calls by this name.
+/// Return the type that has this name in another language.
 pub(crate) fn of_type(name: &str) -> Option<&'static str> {
     let name = name.to_lowercase();
     Some(match name.as_str() {

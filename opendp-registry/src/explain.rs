@@ -108,7 +108,7 @@ pub(crate) fn no_candidate(request: &Request, args: &Args, family: &Family) -> E
                 return Error::argument(name, advice);
             }
             let found = args.get(&name).map_or("nothing".to_owned(), |arg| arg.describe());
-            format!("expected {}, found {found}", list(expected))
+            format!("expected {}, found {found}", expected_objects(expected))
         }
         Refusal::Type(..) => {
             let found = given_type(request, args, &name);
@@ -181,6 +181,19 @@ pub(crate) fn list(types: BTreeSet<String>) -> String {
     let usual = USUAL.map(str::to_owned).into_iter().filter(|name| types.contains(name));
     let others = types.iter().filter(|name| !USUAL.contains(&&***name)).cloned();
     some(usual.chain(others).collect::<Vec<_>>().iter(), LISTED)
+}
+/// Name the types of an argument. Types of erased objects are named in words.
+fn expected_objects(types: BTreeSet<String>) -> String {
+    let words = match types.first().map(String::as_str) {
+        _ if types.len() != 1 => None,
+        Some("AnyFunction") => Some("a function"),
+        Some("AnyMeasure") => Some("a privacy measure"),
+        Some("AnyMeasurement") => Some("a measurement"),
+        Some("AnyTransformation") => Some("a transformation"),
+        Some("Vec<AnyMeasurement>") => Some("a list of measurements"),
+        _ => None,
+    };
+    words.map_or_else(|| list(types), str::to_owned)
 }
 /// Join the first items with commas. Replace the other items by their number.
 fn some<'a>(items: impl IntoIterator<Item = &'a String>, first: usize) -> String {

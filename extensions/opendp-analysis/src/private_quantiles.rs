@@ -103,9 +103,9 @@ type Choose<MO> = Measurement<VectorDomain<AtomDomain<u64>>, RangeDistance<u64>,
 /// equal to a chosen quantile. Here such rows are divided, so repeated values do not move other
 /// quantiles.
 ///
-/// Given the earlier choices, each choice by Gumbel noise on a level is `mu`-GDP with
-/// `mu^2 = pi rho`, where `rho` is its bound above. So [`mu_squared_of_choices`] of the loss bounds
-/// `mu^2` of the release.
+/// Let `rho` be the bound above for the loss of one choice, given the earlier choices. If the
+/// choice is made by Gumbel noise, it is `mu`-GDP with `mu^2 = pi rho`. So
+/// [`mu_squared_of_choices`] of the loss bounds `mu^2` of the release.
 ///
 /// [`mu_squared_of_choices`]: opendp_measurements::accounting::mu_squared_of_choices
 ///

@@ -197,8 +197,8 @@ impl Truncated {
             }
         }
     }
-    /// Return the places and the noisy counts that reach their thresholds. A count of 0 stands for
-    /// an absent key.
+    /// Return the noisy counts that reach their thresholds, each with its place in `counts`. A
+    /// count of 0 stands for an absent key.
     fn kept(&self, counts: &[i128]) -> Result<Vec<(usize, i128)>> {
         with_secure(|source| {
             let mut kept = Vec::new();

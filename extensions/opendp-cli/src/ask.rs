@@ -195,7 +195,7 @@ impl Asking<'_> {
 #[derive(PartialEq)]
 struct Planned {
     losses: Vec<Loss>,
-    /// The reserve of the first release, if the study is one plan for its whole budget.
+    /// The reserve that the first release states, if the study is one plan for its whole budget.
     reserved: Option<[Exact; 2]>,
     /// The pairs of all releases, if such a plan is charged by the distributions of its losses.
     shares: Option<Vec<SharePair>>,
@@ -213,9 +213,10 @@ impl Planned {
         let first = outcome.entries().first()?;
         Some(Planned { losses, reserved: first.reserved.clone(), shares: first.shares.clone() })
     }
-    /// Return the loss for the ledger. `past` is the loss that was charged for the same id. The
-    /// budget can have too little room for a study that takes its whole budget in one plan. Then
-    /// the charge reserves the budget, which must be unspent, as the study does.
+    /// Return the loss for the ledger. `past` is the loss that was charged for the same id. A study
+    /// can take its whole budget in one plan. The filters of the ledger's budget can have too
+    /// little room for this plan. Then the charge reserves the ledger's budget, as the study
+    /// reserves its own budget. For this, the ledger's budget must be unspent.
     fn loss(&self, whole: &Loss, account: &Account, past: Option<&Loss>) -> Result<Loss> {
         let members = whole.clone().with_members(self.losses.clone())?;
         if past == Some(&members) || (past.is_none() && account.admits(&members)) {

@@ -4,7 +4,7 @@ use opendp_core::{Error, Result};
 
 use crate::{Command, command, program};
 
-/// Return whether a command only prints a page about constructors or about the command.
+/// Return whether a subcommand only prints text about constructors or about the program.
 pub(crate) fn is_page(command: &Command) -> bool {
     use Command::{Completions, Describe, List, Man, Suggest};
     matches!(command, List { .. } | Describe { .. } | Suggest(_) | Completions { .. } | Man { .. })

@@ -6,19 +6,20 @@ use opendp_core::arith::Exact;
 const DIGITS: usize = 4;
 /// The maximum number of digits of an amount that is not rounded.
 const WHOLE: usize = 6;
-/// The largest relative difference that is not written.
+/// The largest relative difference that is left out.
 const SAME: f64 = 1e-15;
-/// The largest relative difference that is written apart.
+/// The largest relative difference that is written as a second part.
 const NEAR: f64 = 1e-9;
 
 /// Write an amount in a few digits, such as `0.2` or `3.1e-7`.
 ///
 /// An amount of at most six digits is written completely. Any other amount is rounded to four
-/// digits. Round a loss up, and round the rest of a budget down. A relative difference of `10^-15`,
-/// which is about the rounding of a float, is not shown. So the float 0.2 is written `0.2`. If the
-/// difference to four digits is at most `10^-9` of the amount, it is written apart, and is rounded
-/// up. So no loss is written smaller than it is, and a rounding of the arithmetic does not look
-/// like a tenth of a percent.
+/// digits. Round a loss up, and round the rest of a budget down. A relative difference of at most
+/// `10^-15`, which is about the rounding of a float, is left out. So the float 0.2 is written
+/// `0.2`. If the difference between the amount and the number of four digits is at most `10^-9` of
+/// the amount, the difference is written as a second part, and is rounded up. So apart from a
+/// relative difference of `10^-15`, no loss is written smaller than it is. A small rounding error
+/// of the arithmetic does not change the fourth digit.
 ///
 /// ```
 /// # use opendp_core::arith::Exact;
@@ -62,8 +63,8 @@ fn alike(x: &Exact, y: &Exact, most: f64) -> bool {
     let part = Exact::from_f64(most).map_or(Exact::ZERO, |part| low.times(&part));
     *high <= low.plus(&part)
 }
-/// Write an amount as a nearby decimal number and a small difference, which is rounded away from
-/// this number. If the decimal number is on the safe side, leave out the difference.
+/// Write an amount as a nearby decimal number and a small difference. Round the difference up. If
+/// the decimal number alone is on the safe side, leave out the difference.
 fn apart(shown: &Decimal, value: &Exact, amount: &Exact, up: bool) -> Option<String> {
     let (sign, rest) = match (up, value < amount) {
         (true, true) => ('+', amount.minus(value)),

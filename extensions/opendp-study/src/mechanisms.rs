@@ -25,7 +25,8 @@ pub(super) trait Mechanisms: Accounted {
              {\"histogram\": {\"column\", \"categories\"}}",
         ))
     }
-    /// Find the keys of groups that enough people have, in the same plan as their statistics.
+    /// Find the keys of groups that enough people have. The keys and the statistics of their groups
+    /// are in one plan.
     fn find_keys<'c>(groups: Groups<'c, Self>) -> Result<Groups<'c, Self>> {
         let _ = groups;
         Err(Error::argument(

@@ -36,9 +36,10 @@ pub struct Answer {
 pub(crate) struct Shown {
     /// The number of values in the key of each group.
     pub(crate) keys: usize,
-    /// The title of the chart of each aggregate: its name in the answer, if it has one.
+    /// The title of the chart of each aggregate. If a column of the answer shows the aggregate, the
+    /// title is the name of this column.
     pub(crate) titles: Vec<String>,
-    /// For each row of the released values, whether its interval holds all possible values.
+    /// For each row of the released values, whether its interval contains all possible values.
     pub(crate) vague: Vec<bool>,
     pub(crate) limits: String,
     pub(crate) accounts: Vec<opendp_report::Account>,

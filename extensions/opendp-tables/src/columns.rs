@@ -14,11 +14,11 @@ pub(crate) struct Cell {
     pub(crate) value: f64,
     /// The 95 % interval, if the error of the mechanism is known.
     pub(crate) interval: Option<(f64, f64)>,
-    /// Whether the interval holds all possible values, so that the value tells nothing.
+    /// Whether the interval contains all possible values, so that the value gives no information.
     pub(crate) vague: bool,
 }
 impl Cell {
-    /// Make a cell whose value is within bounds whatever the rows are.
+    /// Make a cell whose value is within bounds for all possible rows.
     fn within(value: f64, interval: Option<(f64, f64)>, (low, high): (f64, f64)) -> Self {
         let vague = low < high && interval.is_some_and(|(a, b)| a <= low && high <= b);
         Cell { value, interval, vague }

@@ -162,7 +162,7 @@ struct Book {
 }
 impl Book {
     /// Count added rows of each shard. While there are more than `most` rows, leave half of the
-    /// shards to a later pass.
+    /// remaining shards to a later pass.
     fn add(&mut self, first: usize, added: &[u32], most: usize) {
         self.rows.iter_mut().zip(added).for_each(|(rows, added)| *rows += *added as usize);
         while first + 1 < self.last {

@@ -33,12 +33,13 @@ pub(crate) struct Mechanisms {
     pub(crate) selection: Option<Selection>,
     /// The loss of all mechanisms together.
     pub(crate) loss: Loss,
-    /// The losses to charge to a budget that composes tightly: of each mechanism, or of all
-    /// together.
+    /// The losses to charge to a budget that composes tightly: one loss for each mechanism, or one
+    /// loss for all mechanisms together.
     pub(crate) losses: Vec<Loss>,
     /// The kind of the noise: `Laplace` or `Gaussian`.
     pub(crate) kind: Kind,
-    /// How the errors of the other kind of noise compare, if both kinds are possible.
+    /// How the errors of the other kind of noise compare. `None` unless the budget is an epsilon
+    /// and a delta, and both kinds are possible.
     pub(crate) compared: Option<String>,
 }
 /// A release of a quantile of each group.
@@ -52,7 +53,7 @@ pub(crate) struct Choice {
 }
 
 /// Find mechanisms that divide a loss among themselves by the weights of the aggregates. `of_keys`
-/// is the delta of the release of keys, if it is not in the loss.
+/// is the delta for the release of keys. If it is `None`, the loss itself must contain this delta.
 fn divided(
     checked: &Checked,
     mechanism: Option<&str>,

@@ -85,8 +85,8 @@ pub(crate) fn on_sums(
     };
     let amount = share.parts().first().map_or(0.0, Exact::to_f64_down);
     let guess = match share.notion() {
-        // Gaussian noise has `rho = (d / scale)^2 / 2`. A pure `epsilon` has a `rho` of half its
-        // square, so Laplace noise has the same.
+        // Gaussian noise has `rho = (d / scale)^2 / 2`. A pure loss of `epsilon` has a `rho` of at
+        // most `epsilon^2 / 2`, so the same guess serves for Laplace noise.
         Notion::Concentrated => d_in.inf_div(amount.neg_inf_mul(2.0)?.neg_inf_sqrt()?)?,
         _ => d_in.inf_div(amount)?,
     };

@@ -63,7 +63,8 @@ impl<'a> Question<'a> {
     pub fn mechanism(self, name: &str) -> Self {
         Question { mechanism: Some(name.into()), ..self }
     }
-    /// Choose the kind of the noise. The default is the kind with the smaller errors.
+    /// Choose the kind of the noise. The default is `NoiseKind::Best`. If the budget composes
+    /// tightly, the default is Laplace noise.
     #[must_use]
     pub fn noise(self, noise: Kind) -> Self {
         Question { noise, ..self }
@@ -140,7 +141,8 @@ impl<'a> Question<'a> {
     fn mechanisms(&self) -> Result<Mechanisms> {
         let tight = self.session.account.composition() == Composition::Tight;
         let noise = match self.noise {
-            // The filters of a tight budget compose the losses of Laplace noise.
+            // A tight budget composes the losses of Laplace noise one by one. All Gaussian noise of
+            // a query is one loss.
             Kind::Best if tight => Kind::Laplace,
             noise => noise,
         };

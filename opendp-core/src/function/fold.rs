@@ -138,6 +138,16 @@ impl<I: Carrier, O: Carrier> Partial<I, O> {
         self.fold.finish(self.state)?.downcast()
     }
 }
+impl<O: Carrier> Partial<AnyValue, O> {
+    /// Add a chunk of rows to the partial result of an erased function. The chunk has its type, so
+    /// its buffer can be filled again without a check that no other value shares it.
+    ///
+    /// # Errors
+    /// The errors of the stages. `FailedCast` when the function takes rows of another type.
+    pub fn absorb_typed<T: Carrier>(&mut self, rows: &T) -> Result<()> {
+        absorb(&*self.fold, &mut *self.state, AnyChunk::of(rows))
+    }
+}
 impl<I: Carrier, O: Carrier> fmt::Debug for Partial<I, O> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Partial({} -> {})", I::type_name(), O::type_name())

@@ -239,4 +239,14 @@ mod tests {
         assert_eq!(project.then(&double).then(&sum).eval(&vec![7, 20]), Ok(20));
         assert!(ran.load(Ordering::Relaxed));
     }
+    #[test]
+    fn a_partial_result_of_an_erased_function_absorbs_typed_rows() {
+        let sum = Function::fold(Sum { limit: 10, set: None }).erase();
+        let mut partial = sum.start().unwrap();
+        partial.absorb_typed(&vec![3, 30]).unwrap();
+        partial.absorb(&AnyValue::new(vec![4])).unwrap();
+        let error = partial.absorb_typed(&vec![3.0]).unwrap_err();
+        assert!(matches!(error, crate::Error::Downcast { .. }), "{error}");
+        assert_eq!(partial.finish().and_then(AnyValue::downcast::<i64>), Ok(17));
+    }
 }

@@ -194,7 +194,7 @@ impl Account {
         if let (Some(sum), [(_, 2..)]) = (sum, &self.parts[..])
             && 1e-30 < sum
         {
-            // The sum is exact up to rounding, so the other bounds are hardly smaller.
+            // The sum is exact up to rounding, so the other bounds cannot be much smaller.
             return Ok(known.map_or(sum, |known| known.min(sum)));
         }
         let delta = self.worst(|parts| self.delta_of(parts, epsilon, Side::Above))?;

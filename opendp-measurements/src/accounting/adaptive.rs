@@ -71,10 +71,10 @@ impl Default for Room {
 
 /// An account of an epsilon and a delta for releases that are chosen in view of earlier answers.
 ///
-/// The account has several filters at once. Filter `j` has room for pure losses that add up to
-/// `S_j`. Filter `j` also has room for Gaussian noise whose `mu^2` add up to `B_j^2`. Each release
-/// is charged to all filters. A release is admitted as long as one filter has room for all releases
-/// so far. The filters are:
+/// The account has several filters at once. Each filter `j` except the Renyi filter has room for
+/// pure losses that add up to `S_j`, and for Gaussian noise whose `mu^2` add up to `B_j^2`. Each
+/// release is charged to all filters. A release is admitted as long as one filter has room for all
+/// releases so far. The filters are:
 ///
 /// | filter | pure loss epsilon | Gaussian noise of `mu` |
 /// |---|---|---|
@@ -104,22 +104,25 @@ impl Default for Room {
 ///
 /// *The Renyi filter.* This filter adds up Renyi divergences of one order `a > 1`, which is fixed
 /// in advance. A `mu`-GDP release is post-processing of a normal shift of `mu` (Dong, Roth, Su
-/// 2022), so its divergence is at most `a mu^2 / 2`. A release with a stated `rho` has at most `a
-/// rho`. A pure loss has at most the divergence of randomized response (Kairouz, Oh, Viswanath
-/// 2015). The filter admits releases as long as the sum is at most `r`, which is fixed in advance.
-/// Claim: the divergence of order `a` of the whole interaction is at most `r` (Feldman, Zrnic
-/// 2021). Proof: let `X_i` be the product of the ratios of the probabilities of the first `i`
-/// answers under the two neighbours, raised to the power `a`, times `e^(-(a - 1) (r_1 + .. +
-/// r_i))`. The earlier answers determine `r_i`. Given the earlier answers, the mean of the power of
-/// ratio `i` under the second neighbour is at most `e^((a - 1) r_i)`. So the mean of `X_i` does not
-/// increase with `i`, and is at most 1. The sum of all `r_i` is at most `r`, which shows the claim.
-/// From `r` follows the delta of the filter (Canonne, Kamath, Steinke 2020, Proposition 12). The
-/// order is the best order for normal shifts, so `r` is `a` times
+/// 2022), so its divergence is at most `a mu^2 / 2`. The divergence of a release with a stated
+/// `rho` is at most `a rho`. The divergence of a release with a pure loss is at most the divergence
+/// of randomized response (Kairouz, Oh, Viswanath 2015). The filter charges this bound, which is
+/// called `r_i` for release `i`. The filter admits releases as long as the sum of the `r_i` is at
+/// most a limit `r`, which is fixed in advance. Claim: the divergence of order `a` of the whole
+/// interaction is at most `r` (Feldman, Zrnic 2021). Proof: let ratio `i` be the probability of
+/// answer `i` under the first neighbour, given the earlier answers, divided by its probability
+/// under the second neighbour. Raise the product of the first `i` ratios to the power `a`, and
+/// multiply the result by `e^(-(a - 1) (r_1 + .. + r_i))`. The result is `X_i`. The earlier answers
+/// determine `r_i`. Given the earlier answers, the mean of the power `a` of ratio `i` under the
+/// second neighbour is at most `e^((a - 1) r_i)`. So the mean of `X_i` under the second neighbour
+/// does not increase with `i`, and is at most 1. The sum of all `r_i` is at most `r`, which shows
+/// the claim. The delta of the filter is computed from `r` (Canonne, Kamath, Steinke 2020,
+/// Proposition 12). The order is the best order for normal shifts, so `r` is `a` times
 /// [`concentrated_rho`](super::concentrated_rho). The divergence of every release with a `rho` is
 /// at most `a rho`. So up to rounding, this filter admits each interaction that a zero-concentrated
-/// filter of the same delta admits. One order is enough: a filter of several orders that stops at
-/// the first order that is exceeded admits less, and a filter that stops at the last order needs a
-/// part of delta for each order.
+/// filter of the same delta admits. One order is enough. A filter of several orders that refuses a
+/// release as soon as one order is exceeded admits less. A filter that refuses a release only if
+/// all orders are exceeded needs a part of delta for each order.
 ///
 /// *Deltas.* A release that is `(e, d)`-DP reveals all data with probability `d` and is `e`-DP
 /// otherwise (Kairouz, Oh, Viswanath 2015). So the probability that some release reveals all data
@@ -152,8 +155,8 @@ impl Default for Room {
 /// |---|---|---|---|
 /// | Gaussian noise | `mu^2` adds up | full | Smith, Thakurta 2022 |
 /// | choices by Gumbel noise | `mu^2 = pi rho` adds up | full | [`mu_squared_of_choices`](super::mu_squared_of_choices) |
-/// | choices, many, if the first release is a choice | `a rho` adds up | full | Feldman, Zrnic 2021 |
-/// | pure losses, many, if the first release is a small one | divergences of order `a` add up | full | Feldman, Zrnic 2021 |
+/// | choices, many, if the first release is a choice or has a small pure loss | `a rho` adds up | full | Feldman, Zrnic 2021 |
+/// | pure losses, many, if the first release is a choice or has a small pure loss | divergences of order `a` add up | full | Feldman, Zrnic 2021 |
 /// | pure losses | epsilon adds up | full | Rogers, Roth, Ullman, Vadhan 2016 |
 /// | pure losses, many | `mu^2` adds up | full | Dong, Roth, Su 2022, and the proof above |
 /// | both | randomized response and a normal shift | full | Zhu, Dong, Wang 2022, and the proof above |
@@ -181,7 +184,7 @@ pub struct AdaptiveAccount {
     /// Gaussian filter than of epsilon. The second way is for a choice, and for a pure loss that
     /// uses the smallest part of the Renyi filter. The last way is for all other first releases.
     /// Accounts of older versions do not have the second way. After the first release is charged,
-    /// only the way of this release remains.
+    /// the account keeps only the way for this release.
     ways: Vec<Way>,
     began: bool,
     /// Whether the account is for a single release.
@@ -333,8 +336,9 @@ impl AdaptiveAccount {
     }
     /// Choose the way to divide delta. The choice depends on the first release. If this release has
     /// Gaussian noise, choose the way for Gaussian noise. If it is a choice, choose the way with a
-    /// Renyi filter. If it has a pure loss, compute the fractions of the Gaussian filter, of the
-    /// Renyi filter and of epsilon that the loss takes. Choose the way of the smallest fraction.
+    /// Renyi filter. If it has a pure loss, compute which fractions of the Gaussian filter, of the
+    /// Renyi filter and of the budget's epsilon the loss takes. Choose the way that belongs to the
+    /// smallest fraction.
     fn way_of(&self, loss: &AdaptiveLoss) -> Result<Option<&Way>> {
         let (gaussian, others) = (self.ways.first(), self.ways.last());
         if loss.mu_squared.is_some() {

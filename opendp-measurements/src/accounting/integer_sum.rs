@@ -87,7 +87,8 @@ mod tests {
                 assert!(lower <= sum && sum <= lower * 1.000_2 + 1e-18, "{name}");
             }
         }
-        // With a small scale, or a number of releases that makes the sum long, there is no bound.
+        // There is no bound if the scale is too small, if the distance is not an integer, or if the
+        // sum has too many terms.
         assert!(delta_of_sum((1.0, 0.9), 3, 1.0).is_none());
         assert!(delta_of_sum((1.5, 9.0), 3, 1.0).is_none());
         assert!(delta_of_sum((1.0, 1e5), 1 << 30, 1.0).is_none());

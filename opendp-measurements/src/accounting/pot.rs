@@ -23,9 +23,9 @@ pub(super) struct Pot {
     /// Whether the filter charges each loss by twice its `rho`. The `squares` are then sums of
     /// `2 rho`. For Gaussian noise, `2 rho` is `mu^2`.
     pub(super) concentrated: bool,
-    /// The order `a` of a Renyi filter. The filter then charges `2 / a` times the divergence of
-    /// this order, in the place of `2 rho`. For Gaussian noise, this is also `mu^2`. Filters of
-    /// older versions have no order.
+    /// The order `a` of a Renyi filter. The filter charges `2 / a` times the divergence of this
+    /// order, instead of `2 rho`. For Gaussian noise, this charge is also `mu^2`. Filters of older
+    /// versions have no order.
     pub(super) order: Option<Exact>,
     /// Whether the limits are planned for known releases. Then the filter charges a pure loss as a
     /// pure loss, and not as a `mu^2`, if the loss fits.

@@ -150,14 +150,15 @@ pub fn concentrated_rho(epsilon: f64, delta: f64) -> Result<f64> {
     Ok(low)
 }
 
-/// Compute an upper bound on the Renyi divergence of an order `a > 1` of a mechanism that is
-/// `epsilon`-differentially private. No smaller number is a bound for every such mechanism.
+/// Compute an upper bound on the Renyi divergence of an order `a > 1` of every mechanism that is
+/// `epsilon`-differentially private. Unless the exponents are very large, this is the smallest such
+/// bound, up to rounding.
 ///
 /// Randomized response dominates the mechanism: see [`concentrated_rho_of_pure`]. It keeps its bit
 /// with probability `p = e^epsilon / (1 + e^epsilon)`. So the divergence is
 /// `ln(p^a (1 - p)^(1 - a) + (1 - p)^a p^(1 - a)) / (a - 1)`. The argument of the logarithm is
-/// `1 + (e^(a epsilon) - 1) (1 - e^(-(a - 1) epsilon)) / (1 + e^epsilon)`, without cancellation.
-/// The divergence is also at most `epsilon`.
+/// `1 + (e^(a epsilon) - 1) (1 - e^(-(a - 1) epsilon)) / (1 + e^epsilon)`. This form has no
+/// cancellation. The divergence is also at most `epsilon`.
 ///
 /// # Errors
 /// `InvalidDistance` when epsilon is negative or NaN.
@@ -170,14 +171,14 @@ pub(super) fn divergence_of_pure(order: f64, epsilon: f64) -> Result<f64> {
         let both = epsilon.neg_inf_exp_m1()?.neg_inf_add(2.0)?;
         grown.inf_mul(fallen)?.inf_div(both)?.inf_ln_1p()?.inf_div(below)
     };
-    // For large exponents, the second bound is close to the divergence.
+    // For large exponents, the bound `epsilon` is close to the divergence.
     Ok(divergence().map_or(epsilon, |divergence: f64| divergence.min(epsilon)))
 }
 
-/// Find an order and a bound on the Renyi divergence of this order, so that every mechanism within
-/// the bound is `(epsilon, delta)`-private by the formula of [`renyi_delta`]. At this order, the
-/// bound is the bound for normal shifts: `order` times the [`concentrated_rho`]. Return `None` if
-/// there is no such order.
+/// Find an order and a limit for the Renyi divergence of this order. By the formula of
+/// [`renyi_delta`], every mechanism within the limit is `(epsilon, delta)`-private. Up to rounding,
+/// the limit is the limit for normal shifts: `order` times the [`concentrated_rho`]. Return `None`
+/// if no such order is found.
 ///
 /// # Errors
 /// The errors of [`concentrated_rho`].
@@ -189,7 +190,7 @@ pub(super) fn renyi_limit(epsilon: f64, delta: f64) -> Result<Option<(f64, f64)>
     if !(0.0 < rho && (1.001..1e6).contains(&order)) {
         return Ok(None);
     }
-    // The order was rounded, so the bound at this order can be slightly smaller.
+    // The order was rounded, so the limit at this order can be slightly smaller.
     let (all, mut less) = (order.neg_inf_mul(rho)?, 1e-15);
     for _ in 0..48 {
         let limit = all * (1.0 - less);

@@ -207,9 +207,9 @@ impl SharePair {
     ///
     /// *Gaussian.* A `mu`-GDP release is post-processing of a shift by `mu`, and a smaller `mu` is
     /// dominated (Dong, Roth, Su 2022). [`mu_of_pure`] gives the `mu` of a pure loss, and
-    /// [`mu_squared_of_choices`](super::mu_squared_of_choices) the `mu` of choices. The same noise
-    /// on a Poisson sample is dominated too: the next paragraph compares its rate with the rate 1,
-    /// which is no sampling.
+    /// [`mu_squared_of_choices`](super::mu_squared_of_choices) the `mu` of choices. Gaussian noise
+    /// on a Poisson sample is also dominated. This follows from the next paragraph, because the
+    /// rate 1 means that there is no sampling.
     ///
     /// *Sampled Gaussian.* Let `P = (1 - q) N(0, 1) + q N(m, 1)` and `Q = N(0, 1)`. A smaller rate
     /// `l q` gives the mixture `l P + (1 - l) Q` in the place of `P`. The divergence `sup_S P(S) -

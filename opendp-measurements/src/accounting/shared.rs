@@ -85,7 +85,8 @@ pub struct SharedAccount {
 
 /// [`SharedAccount::factor`] stops if the factor is known up to this relative error.
 const CLOSE: f64 = 1e-6;
-/// The same, if all shares have Gaussian noise. Their composition is computed fast and exactly.
+/// The same relative error, if all shares have Gaussian noise. Their composition is computed fast
+/// and exactly.
 const CLOSER: f64 = 1e-9;
 /// The first factor that [`SharedAccount::factor`] tries, after 1.
 const FIRST: f64 = 1.02;
@@ -135,7 +136,8 @@ impl SharedAccount {
             let all = shares.iter().map(|pair| pair.times(factor).checked());
             all.collect::<Result<Vec<_>>>().map_or(Ok(false), |all| empty.fits(&all))
         };
-        // The shares of a plan nearly fit already. Far away from the result, accounts can be slow.
+        // The shares of a plan usually nearly fit already, so start near 1. For factors far from
+        // the result, an account can be slow.
         let (mut low, mut high, mut by) = (1.0, FIRST, FIRST);
         while high < FACTORS.end && fits(high)? {
             by = (by * by).min(2.0);

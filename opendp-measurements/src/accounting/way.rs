@@ -209,8 +209,8 @@ fn sizes(loss: &AdaptiveLoss, order: Option<&Exact>) -> Result<Sizes> {
     let epsilon = loss.epsilon.to_f64_up();
     Ok(Sizes { square: square(mu_of_pure(epsilon)?)?, twice_rho: twice_rho(epsilon, order)? })
 }
-/// Return an upper bound on how much of the Renyi filter a pure loss uses, or how much of a
-/// concentrated filter without an order.
+/// Return an upper bound on how much of the Renyi filter a pure loss uses. If `order` is `None`,
+/// bound how much of a concentrated filter without an order it uses.
 pub(super) fn twice_rho(epsilon: f64, order: Option<&Exact>) -> Result<Exact> {
     let rho = match order.map(Exact::to_f64_down) {
         Some(order) => divergence_of_pure(order, epsilon).and_then(|all| all.inf_div(order)),
@@ -219,8 +219,8 @@ pub(super) fn twice_rho(epsilon: f64, order: Option<&Exact>) -> Result<Exact> {
     let rho = rho.unwrap_or(f64::INFINITY);
     if rho.is_finite() { twice(rho) } else { Ok(Exact::INFINITY) }
 }
-/// Find a pure loss that uses at most `room` of the Renyi filter of an order. The loss is close to
-/// the largest such loss. `low` is such a loss.
+/// Find a pure loss that uses at most `room` of the Renyi filter of the given order. The result is
+/// close to the largest such loss. The argument `low` must be such a loss.
 fn pure_of_order(order: &Exact, room: &Exact, low: f64) -> Result<f64> {
     let fits = |epsilon: f64| Ok::<_, Error>(twice_rho(epsilon, Some(order))? <= *room);
     let (mut low, mut high) = (low, low * 2.0);

@@ -176,7 +176,7 @@ fn an_accuracy_beyond_all_floats_does_not_stop_a_release() {
     }
 }
 
-/// A pipeline for rows from 0 to `most`, optionally with a stated number of rows.
+/// A pipeline for rows from 0 to `upper`, optionally with a stated number of rows.
 fn bounded(upper: i64, size: Option<u64>) -> String {
     let mut rows = json!({"atom_domain": {"T": "i64", "bounds": [0, upper]}});
     if let Some(size) = size {
@@ -287,7 +287,7 @@ fn the_readme_pipeline_with_an_option_domain_drops_cells_that_do_not_read() {
     // 64.
     assert_eq!(release(&desk, "sum.json", "x.csv", &[]), json!(54));
 }
-/// A file that is there and cannot be read is not called missing.
+/// If a file exists but cannot be read, the error does not say that the file is missing.
 #[test]
 fn a_missing_file_and_a_folder_are_different_errors() {
     let desk = Desk::new();

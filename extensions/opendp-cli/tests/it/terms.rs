@@ -244,7 +244,8 @@ fn output_that_cannot_be_written_is_an_error_with_a_word() {
     assert!(said.contains("ask again with the same --id"), "{said}");
     assert!(desk.says(&run).contains("repeated "));
 }
-/// A reader that needs no more lines, as `head`, is no error for a page. It is one for an answer.
+/// A reader such as `head` can stop early. For a page, this is no error. For an answer, it is an
+/// error.
 #[test]
 fn a_reader_may_leave_a_page_early() {
     let desk = desk();

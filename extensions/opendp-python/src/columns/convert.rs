@@ -17,6 +17,11 @@ pub(super) trait Convert<S: Copy>: Sized {
     fn fill(numbers: &[S], rows: &mut [Self]) -> Option<bool> {
         fill(numbers.iter().copied(), rows)
     }
+    /// Convert two slices of numbers, each to as many rows. See [`Convert::fill`].
+    fn fill_both(numbers: [&[S]; 2], rows: [&mut [Self]; 2]) -> Option<bool> {
+        let ([first, second], [first_rows, second_rows]) = (numbers, rows);
+        Some(Self::fill(first, first_rows)? | Self::fill(second, second_rows)?)
+    }
 }
 /// Convert numbers one by one. See [`Convert::fill`].
 pub(super) fn fill<S: Copy, T: Convert<S>>(
@@ -65,27 +70,47 @@ macro_rules! same {
                 $t::is_nan(*self)
             }
             fn fill(numbers: &[$t], rows: &mut [Self]) -> Option<bool> {
-                /// Copy numbers, and compare each with itself in the same loop, so that each is
-                /// read once. Each copy is `number xor zero`.
+                Self::fill_both([numbers, &[]], [rows, &mut []])
+            }
+            fn fill_both(numbers: [&[$t]; 2], rows: [&mut [Self]; 2]) -> Option<bool> {
+                /// Copy a number, and return whether it is NaN. The copy is `number xor zero`.
                 #[inline(always)]
-                fn copy(numbers: &[$t], rows: &mut [$t], zero: $bits) -> bool {
-                    let mut null: $bits = 0;
-                    for (number, row) in numbers.iter().zip(rows) {
-                        null |= if $t::is_nan(*number) { $bits::MAX } else { 0 };
-                        *row = $t::from_bits(number.to_bits() ^ zero);
+                fn copy((number, row): (&$t, &mut $t), zero: $bits) -> $bits {
+                    *row = $t::from_bits(number.to_bits() ^ zero);
+                    if $t::is_nan(*number) { $bits::MAX } else { 0 }
+                }
+                /// Copy both slices in one loop, and then the rest of the longer slice.
+                #[inline(always)]
+                fn copy_both(numbers: [&[$t]; 2], rows: [&mut [$t]; 2], zero: $bits) -> $bits {
+                    let ([first, second], [first_rows, second_rows]) = (numbers, rows);
+                    let both = first.len().min(second.len());
+                    let (first, first_rest) = first.split_at(both);
+                    let (second, second_rest) = second.split_at(both);
+                    let (first_rows, first_rows_rest) = first_rows.split_at_mut(both);
+                    let (second_rows, second_rows_rest) = second_rows.split_at_mut(both);
+                    let mut null = 0;
+                    let seconds = second.iter().zip(second_rows);
+                    for (first, second) in first.iter().zip(first_rows).zip(seconds) {
+                        null |= copy(first, zero) | copy(second, zero);
                     }
-                    null != 0
+                    for pair in first_rest.iter().zip(first_rows_rest) {
+                        null |= copy(pair, zero);
+                    }
+                    for pair in second_rest.iter().zip(second_rows_rest) {
+                        null |= copy(pair, zero);
+                    }
+                    null
                 }
                 // A zero that the compiler does not know. If the compiler knew the zero, it would
                 // split the loop into a copy and a second loop, which would read all rows again.
                 let zero = black_box(0);
-                // The copy is compiled for the widest vector instructions of this processor. With
-                // the instructions that every processor has, a noisy sum takes a third longer.
+                // The copy uses the widest vector instructions of this processor. With only the
+                // instructions that every processor has, a noisy sum takes a third longer.
                 let copied = pulp::Arch::new().dispatch(
                     #[inline(always)]
-                    || copy(numbers, rows, zero),
+                    || copy_both(numbers, rows, zero),
                 );
-                Some(copied)
+                Some(copied != 0)
             }
         }
     )*};

@@ -1,4 +1,4 @@
-"""The same group-by in OpenDP for Python, on Polars, and in `opendp-sql`, in turns.
+"""The same group-by in OpenDP for Python on Polars and in `opendp-sql`. Both run in turns.
 
     pip install "opendp[polars]==0.16.0"
     python bench.py rows-10000000.parquet ../../target/release/opendp-sql

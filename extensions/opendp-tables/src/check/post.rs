@@ -90,11 +90,11 @@ pub(crate) fn replaced(
         _ => Err(DataFusionError::Internal("a node with several inputs".into())),
     }
 }
-/// Return the name of each aggregate in the answer. If a column of the answer is an aggregate
-/// itself, this is the name of the column, else the name in `names`.
+/// Return a title for each aggregate. If a column of the answer shows the aggregate unchanged and
+/// renames it, the title is the name of this column. Otherwise, the title is the name in `names`.
 pub(crate) fn titles(query: &LogicalPlan, names: &[String]) -> Result<Vec<String>> {
     let aggregate = aggregate_of(query)?;
-    // The columns of the answer, each with the column of the present node that it shows.
+    // The columns of the answer. Each is listed with the column of the current node that it shows.
     let answer = query.schema().fields().iter();
     let mut shown: Vec<(String, String)> =
         answer.map(|field| (field.name().clone(), field.name().clone())).collect();
@@ -119,7 +119,8 @@ pub(crate) fn titles(query: &LogicalPlan, names: &[String]) -> Result<Vec<String
     };
     Ok(fields.zip(names).map(title).collect())
 }
-/// Return the name of the column that an expression shows unchanged, also with a weight.
+/// Return the name of the column that an expression shows unchanged. The expression can state a
+/// weight.
 fn column(expr: &Expr) -> Option<String> {
     match expr {
         Expr::Alias(alias) => column(&alias.expr),

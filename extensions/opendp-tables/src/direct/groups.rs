@@ -36,7 +36,8 @@ struct Found {
 }
 /// The numbers of public keys.
 enum Public {
-    /// Integers in a short range: the first integer, and the number of each integer.
+    /// Integers in a short range: the first integer of the range, and a list of the numbers of all
+    /// integers of the range.
     Dense(i64, Vec<u32>),
     Whole(HashMap<i64, u32>),
     Text(HashMap<String, u32>),

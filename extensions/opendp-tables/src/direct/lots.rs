@@ -16,7 +16,7 @@ use sha2::{Digest, Sha256};
 pub(crate) const PRIME: i64 = (1 << 31) - 1;
 /// The number of keys.
 pub(crate) const KEYS: usize = 6;
-/// Lots are drawn for so many places at once, which takes less time.
+/// Lots are drawn for this many places together, because this takes less time.
 pub(crate) const BLOCK: usize = 4;
 
 /// The keys of the lots of one query.
@@ -67,18 +67,21 @@ fn power(x: u64) -> u64 {
     let square = remainder(x * x);
     remainder(remainder(square * square) * x)
 }
-/// Return an integer with the remainder of the fifth power of `x`. The integer `x` is at most
-/// `2^31 + 2`, and the result is at most `2^32 + 5`.
+/// Return an integer that has the same remainder as the fifth power of `x`. The integer `x` is at
+/// most `2^31 + 2`, and the result is at most `2^32 + 5`.
 ///
-/// The folded square of `x` is below `2^32`: if `x` is below the prime, both parts are, and the
-/// squares of the four larger integers have small low parts. The fourth power is folded twice, so
-/// it is at most `2^31 + 4`. A processor multiplies the low 32 bits of several integers at once.
+/// The folded square of `x` is below `2^32`. If `x` is below the prime, the reason is that both
+/// terms of the folded square are below `2^31`. Otherwise, `x` is one of the four integers from the
+/// prime to `2^31 + 2`, and the low part of its square is small. The fourth power is folded twice,
+/// so it is at most `2^31 + 4`. The products use only the low 32 bits of both factors, so that a
+/// processor computes several products at once.
 fn near_power(x: u64) -> u64 {
     let product = |a: u64, b: u64| u64::from(a as u32) * u64::from(b as u32);
     let square = fold(product(x, x));
     fold(product(fold(fold(product(square, square))), x))
 }
-/// Return an integer with the same remainder: the remainder of `2^31` is 1.
+/// Return an integer with the same remainder. To this end, add the bits above the lowest 31 bits to
+/// the lowest 31 bits. The remainder stays the same, because the remainder of `2^31` is 1.
 fn fold(x: u64) -> u64 {
     (x & PRIME.cast_unsigned()) + (x >> 31)
 }
@@ -86,9 +89,10 @@ fn fold(x: u64) -> u64 {
 /// faster than a division.
 fn remainder(x: u64) -> u64 {
     const LAST: u64 = PRIME.cast_unsigned();
-    // This is less than twice the prime.
+    // The folded integer is less than twice the prime.
     let folded = fold(x);
-    // To subtract the prime is to add 1 and to drop the bit of `2^31`.
+    // If the folded integer is at least the prime, add 1 and drop the bit of `2^31`. This subtracts
+    // the prime.
     (folded + ((folded + 1) >> 31)) & LAST
 }
 
@@ -129,7 +133,8 @@ mod tests {
             assert_eq!(root, x);
         }
     }
-    /// The folded integers stay below their bounds, and lots are those of plain remainders.
+    /// The folded integers stay within their bounds. Lots are equal to the lots that plain
+    /// remainders give.
     #[test]
     fn lots_are_those_of_plain_remainders() {
         let whole = |x: u64| u128::from(x) % u128::from(PRIME.cast_unsigned());

@@ -1,14 +1,14 @@
-//! The order of few items, without jumps that depend on them.
+//! Sorts a few items, without jumps that depend on the items.
 
 /// An item with a key: of two items with different keys, the one with the smaller key comes first.
 pub(crate) trait Keyed: Copy + Ord {
     fn key(&self) -> i32;
 }
 
-/// The largest number of items whose places are counted.
+/// The largest number of items that are sorted without jumps.
 pub(crate) const FEW: usize = 32;
 
-/// Write items in their order.
+/// Write items in ascending order.
 pub(crate) fn ordered<T: Keyed>(items: &[T], sorted: &mut Vec<T>) {
     sorted.clear();
     sorted.extend_from_slice(items);
@@ -23,7 +23,7 @@ pub(crate) fn ordered<T: Keyed>(items: &[T], sorted: &mut Vec<T>) {
         sorted.sort_unstable();
     }
 }
-/// Write at most `N` items to their places, or return `false` if two keys are equal.
+/// Write at most `N` items to their places in the order. If two keys are equal, return `false`.
 fn few<T: Keyed, const N: usize>(items: &[T], sorted: &mut [T]) -> bool {
     let places = Places::<N>::of(items.iter().map(|item| item.key()));
     if !places.differ(items.len()) {
@@ -36,22 +36,23 @@ fn few<T: Keyed, const N: usize>(items: &[T], sorted: &mut [T]) -> bool {
     }
     true
 }
-/// The places of at most `N` keys in their order.
+/// The places of at most `N` keys in ascending order.
 pub(crate) struct Places<const N: usize> {
     pub(crate) of: [i32; N],
 }
 impl<const N: usize> Places<N> {
-    /// Count the places. No key is `i32::MAX`, or it comes after the others.
+    /// Compute the places. A key can be `i32::MAX`, the value of the unused elements of the array:
+    /// unused elements are not counted.
     ///
-    /// The place of a key is the number of smaller keys. To compare each pair takes less time than
-    /// to sort: a processor compares several keys at once, and no jump depends on the keys.
+    /// The place of a key is the number of smaller keys. Comparing all pairs takes less time than
+    /// sorting: a processor compares several keys at once, and no jump depends on the keys.
     pub(crate) fn of(keys: impl ExactSizeIterator<Item = i32>) -> Self {
         let count = keys.len();
         let mut all = [i32::MAX; N];
         all.iter_mut().zip(keys).for_each(|(to, key)| *to = key);
         Places::of_first(&all, count)
     }
-    /// Count the places of the first keys. The others are `i32::MAX`.
+    /// Compute the places of the first `count` keys. All other keys are `i32::MAX`.
     pub(crate) fn of_first(keys: &[i32; N], count: usize) -> Self {
         let mut of = [0_i32; N];
         for key in keys.iter().take(count) {
@@ -61,7 +62,8 @@ impl<const N: usize> Places<N> {
         }
         Places { of }
     }
-    /// Whether no two of the first keys are equal: then they have all places from 0 on.
+    /// Whether the first `count` keys are all different. Then their places are the integers from 0
+    /// to `count - 1`.
     pub(crate) fn differ(&self, count: usize) -> bool {
         let taken = self.of.iter().take(count).fold(0_u64, |taken, place| taken | 1 << place);
         taken == (1 << count) - 1
@@ -97,7 +99,7 @@ mod tests {
                 }
             }
         }
-        // The control: most items do not come in order.
+        // The control: most lists of items are not in ascending order.
         assert!(moved > 400, "{moved}");
     }
 }

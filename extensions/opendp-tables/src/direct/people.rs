@@ -38,8 +38,9 @@ struct Draw {
     sorted: Vec<Drawn>,
 }
 impl Draw {
-    /// Of the items from a position on, keep so many with the smallest lots, in the same order.
-    /// `place` returns the place of an item, also by its number, and `lots` draws by places.
+    /// Among the items from the position `start` on, keep the `limit` items with the smallest lots.
+    /// The order stays the same. `place` returns the place of an item, given its number and the
+    /// item. `lots` returns the lots of places.
     fn keep<T: Copy>(
         &mut self,
         items: &mut Vec<T>,
@@ -55,7 +56,7 @@ impl Draw {
         };
         let count = rest.len();
         let first = place(0, first);
-        // Places ascend.
+        // The places are in ascending order. So this condition shows that they are consecutive.
         if (place(count as u32 - 1, last) - first) as usize == count - 1
             && let Some(chosen) = smallest_of(count, limit, first, &lots)
         {
@@ -79,7 +80,7 @@ impl Draw {
         }
         self.drawn.truncate(rest.len());
         ordered(&self.drawn, &mut self.sorted);
-        // All lots with their places differ.
+        // Two lots can be equal, but the pairs of a lot and a place are all different.
         let Some(first_left_out) = self.sorted.get(limit) else { return };
         let mut kept = 0;
         for (k, drawn) in self.drawn.iter().enumerate() {
@@ -89,8 +90,9 @@ impl Draw {
         items.truncate(start + limit);
     }
 }
-/// Of items at consecutive places from `first` on, choose so many with the smallest lots. Item `k`
-/// is chosen if bit `k` is 1. Return `None` if two lots are equal, or if there are many items.
+/// Among `count` items at consecutive places from `first` on, choose the `limit` items with the
+/// smallest lots. Bit `k` of the result is 1 if item `k` is chosen. Return `None` if two lots are
+/// equal, or if there are more than [`FEW`] items.
 fn smallest_of(
     count: usize,
     limit: usize,
@@ -104,7 +106,7 @@ fn smallest_of(
         _ => None,
     }
 }
-/// Choose as [`smallest_of`] does among at most `N` items.
+/// Choose among at most `N` items, as [`smallest_of`] does.
 #[inline]
 fn smallest<const N: usize>(
     count: usize,
@@ -132,7 +134,7 @@ pub(crate) struct Choice<T> {
     sorted: Vec<T>,
     /// The places of the rows that are kept, counted from 1.
     places: Vec<u32>,
-    /// The places of the rows of each group: the first one, and the one after the last one.
+    /// The places of the rows of each group: the first place, and the place after the last row.
     groups: Vec<(u32, u32)>,
     draw: Draw,
 }
@@ -178,8 +180,8 @@ impl<T: Keyed> Choice<T> {
         let row = |place: &u32| self.sorted.get(*place as usize - 1);
         kept.extend(self.places.iter().filter_map(row));
     }
-    /// Choose among few rows, if only the number of rows is limited. If two rows or two lots have
-    /// equal keys, return `false` without a choice.
+    /// Choose among at most `N` rows, if only the number of rows is limited. If two rows have equal
+    /// keys, or if two lots are equal, choose nothing and return `false`.
     fn choose_few<const N: usize>(&self, of_id: u64, own: &[T], kept: &mut Vec<T>) -> bool {
         let (Ok(limit), Some(any)) = (usize::try_from(self.limits.rows), own.first()) else {
             return false;
@@ -201,8 +203,8 @@ impl<T: Keyed> Choice<T> {
         kept.truncate(count);
         true
     }
-    /// Choose groups, and then rows of each group. At least one row of each group is kept, so it is
-    /// the same to choose rows first.
+    /// Choose groups, and then rows of each group. At least one row of each group is kept, so the
+    /// result is the same if rows are chosen before groups.
     fn choose_in_groups(&mut self, of_id: u64, same_group: impl Fn(&T, &T) -> bool) {
         self.groups.clear();
         let mut first = 1;
@@ -319,7 +321,7 @@ mod tests {
             .collect();
         alone.sort_unstable();
         assert_eq!(kept(&rows, limits), alone);
-        // Nor does it depend on their order.
+        // The choice does not depend on the order of the rows.
         rows.reverse();
         assert_eq!(kept(&rows, limits), alone);
     }

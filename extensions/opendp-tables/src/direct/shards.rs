@@ -23,9 +23,10 @@ fn bucket_of(id: u64, bits: u32) -> usize {
 /// All rows that one thread has read, by their shards.
 #[derive(Debug)]
 pub(crate) struct Part<const N: usize> {
-    /// The chunks of each shard. All but the last one are full.
+    /// The chunks of each shard. All chunks of a shard except the last one are full.
     chunks: Vec<Vec<usize>>,
-    /// The place of the next row of each shard. At the start of a chunk, the shard needs a new one.
+    /// The place of the next row of each shard. If this place is the start of a chunk, the shard
+    /// needs a new chunk first.
     next: Vec<usize>,
     slabs: Slabs<N>,
     /// The rows of a batch, to be divided.
@@ -63,7 +64,7 @@ impl<const N: usize> Part<N> {
             *next = 0;
         }
     }
-    /// Return the rows of a shard, some at a time.
+    /// Return the rows of a shard, one chunk after the other.
     fn rows_of(&self, shard: usize) -> impl Iterator<Item = &[Packed<N>]> {
         let chunks = self.chunks.get(shard).map_or(&[][..], Vec::as_slice);
         let count = self.count(shard);
@@ -74,7 +75,7 @@ impl<const N: usize> Part<N> {
     fn count(&self, shard: usize) -> usize {
         let chunks = self.chunks.get(shard).map_or(0, Vec::len);
         let next = self.next.get(shard).copied().unwrap_or(0);
-        // The last chunk has no row left if the next row starts a chunk.
+        // If the next row starts a chunk, the last chunk is full.
         chunks * CHUNK - (CHUNK - next % CHUNK) % CHUNK
     }
 }

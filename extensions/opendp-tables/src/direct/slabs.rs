@@ -1,16 +1,17 @@
-//! Memory for the rows of a pass, in chunks that belong to one shard each.
+//! Memory for the rows of a pass. It is divided into chunks, and each chunk belongs to one shard.
 //!
-//! A chunk is named by the place of its first row. Most of the time to fill new memory is the time
-//! of the system, which gives each page when it is touched first. So the memory is asked for in
-//! large slabs, with large pages where the system has them.
+//! The name of a chunk is the place of its first row. The system provides each page of new memory
+//! at its first use, and this takes most of the time for filling new memory. So the memory is
+//! requested in large slabs, with large pages if the system has them.
 
 use memmap2::MmapMut;
 
 use super::packed::Packed;
 
-/// The rows of a chunk.
+/// The number of rows of a chunk.
 pub(crate) const CHUNK: usize = 128;
-/// The largest number of bytes of a slab. The system gives the memory of a slab as it is used.
+/// The largest number of bytes of a slab. The system provides the memory of a slab only when it is
+/// used.
 const SLAB: usize = 64 << 20;
 
 /// The system has no memory for the rows.
@@ -27,7 +28,7 @@ pub(crate) struct Slabs<const N: usize> {
     used: usize,
 }
 impl<const N: usize> Slabs<N> {
-    /// The rows of a slab: a power of two, and whole chunks.
+    /// The number of rows of a slab. This number is a power of two and a multiple of [`CHUNK`].
     const ROWS: usize = 1 << (SLAB / size_of::<Packed<N>>()).ilog2();
 
     /// Return a chunk that no shard uses.
@@ -38,7 +39,7 @@ impl<const N: usize> Slabs<N> {
         if self.used == self.slabs.len() * Self::ROWS {
             let slab = MmapMut::map_anon(Self::ROWS * size_of::<Packed<N>>());
             let slab = slab.map_err(|_| NoMemory)?;
-            // A system without large pages refuses this, and gives its usual pages.
+            // A system without large pages refuses this request, and provides its usual pages.
             #[cfg(target_os = "linux")]
             let _ = slab.advise(memmap2::Advice::HugePage);
             self.slabs.push(slab);
@@ -46,7 +47,7 @@ impl<const N: usize> Slabs<N> {
         self.used += CHUNK;
         Ok(self.used - CHUNK)
     }
-    /// Let other shards use chunks.
+    /// Give back chunks, so that other shards can use them.
     pub(crate) fn give_back(&mut self, chunks: &mut Vec<usize>) {
         self.free.append(chunks);
     }
@@ -98,7 +99,7 @@ mod tests {
                 assert_eq!(rows[place - chunk], row(place));
             }
         }
-        // A chunk that was given back comes again, before new ones.
+        // A chunk that was given back is used again before new chunks.
         slabs.give_back(&mut vec![CHUNK]);
         assert_eq!(slabs.new_chunk().unwrap(), CHUNK);
         assert_eq!(slabs.new_chunk().unwrap(), chunks * CHUNK);

@@ -12,8 +12,8 @@ use crate::noise::{ALPHA, Noise};
 /// The kind of the noise of a query.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Kind {
-    /// The kind whose errors are smaller, where both kinds are possible: Laplace noise for a budget
-    /// of epsilon, and Gaussian noise for a budget of rho.
+    /// For an epsilon and a delta, the kind with the smaller errors. For an epsilon alone, Laplace
+    /// noise. For a rho, Gaussian noise.
     #[default]
     Best,
     /// Laplace noise. Its loss depends on the sum of the changes of all groups.
@@ -66,7 +66,7 @@ pub(crate) fn mechanisms(
         }
         (Notion::Approximate, Kind::Best) => {
             let laplace = laplace()?;
-            // The metric of a named mechanism is the L1 distance, if no kind is asked for.
+            // If the caller names a mechanism and no kind, the metric is the L1 distance.
             let gaussian =
                 if mechanism.is_none() { joint(checked, None, budget).ok() } else { None };
             match gaussian {
@@ -86,10 +86,11 @@ pub(crate) fn mechanisms(
 /// Lemma 1.7). `concentrated_delta` proves an epsilon and a delta for this `rho`.
 ///
 /// If keys are private, the mechanism that releases keys has the loss `rho_s` except on events of
-/// probability `delta_s`. So all mechanisms together have the loss `rho`, which includes `rho_s`,
-/// except on these events (Section 8 there). Given that the events do not occur, the loss is the
-/// epsilon and a `delta_n`. So the loss of all is this epsilon and `delta_n + delta_s`. The part
-/// `delta_n` is half of the delta of the budget.
+/// probability `delta_s`. Let `rho` be the sum of all losses, including `rho_s`. So all mechanisms
+/// together have the loss `rho` except on these events (the same article, Section 8). If the events
+/// do not occur, `concentrated_delta` proves an epsilon and a `delta_n` for this `rho`. So the loss
+/// of all mechanisms together is this epsilon and `delta_n + delta_s`. The part `delta_n` is half
+/// of the delta of the budget.
 fn joint(checked: &Checked, mechanism: Option<&str>, budget: &Loss) -> Result<Mechanisms> {
     let [epsilon, delta] = budget.parts() else {
         return Err(Error::argument("budget", "expected an epsilon and a delta"));
@@ -110,7 +111,7 @@ fn joint(checked: &Checked, mechanism: Option<&str>, budget: &Loss) -> Result<Me
     let rho = concentrated_rho(most, of_noise)? * (1.0 - 1e-12);
     let whole = Loss::exact(Notion::Concentrated, vec![Exact::from_f64(rho)?])?;
     let mut all = divided(checked, mechanism, Kind::Gaussian, &whole, Some(&of_keys))?;
-    // An epsilon and a delta of some of the mechanisms.
+    // Convert the loss of some of the mechanisms to an epsilon and a delta.
     let converted = |loss: &Loss, of_keys: &Exact| {
         let rho = loss.within(Notion::Concentrated)?;
         let rho = rho.parts().first().map_or(f64::INFINITY, Exact::to_f64_up);
@@ -139,8 +140,8 @@ fn joint(checked: &Checked, mechanism: Option<&str>, budget: &Loss) -> Result<Me
     all.losses = vec![all.loss.clone()];
     Ok(all)
 }
-/// Return the errors of some mechanisms divided by the errors of others: the geometric mean. Return
-/// `None` if no two errors are known.
+/// Divide the error of each noise in `some` by the error of the same noise in `others`. Return the
+/// geometric mean of these ratios. Return `None` if no ratio is known.
 fn ratio(some: &Mechanisms, others: &Mechanisms) -> Option<f64> {
     let logs: Vec<f64> = noises(some)
         .zip(noises(others))

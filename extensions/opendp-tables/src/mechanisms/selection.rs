@@ -79,7 +79,7 @@ pub(super) fn select(
         |threshold: f64| Ok(fits(&make(noise.scale, threshold)?.1)),
         Some((least, FAR)),
     );
-    // The condition can hold everywhere, as for a large delta.
+    // If delta is large, the condition can hold at every threshold.
     let threshold = threshold.unwrap_or(least);
     let (measurement, loss) = make(noise.scale, threshold)?;
     if !fits(&loss) {
@@ -89,7 +89,7 @@ pub(super) fn select(
     Ok(Selection { sum, noise: Noise { measurement, loss, ..noise }, threshold, delta })
 }
 /// Find the least Gaussian noise whose rho is at most a share, and then the least threshold whose
-/// delta is at most `delta`. The loss of the noise is its rho alone.
+/// delta is at most `delta`. The loss that is stored with the noise is its rho, without the delta.
 pub(super) fn select_gaussian(
     sum: usize,
     bound: Sensitivity,
@@ -101,7 +101,7 @@ pub(super) fn select_gaussian(
     let changed = u32::try_from(bound.l0).unwrap_or(u32::MAX);
     let distance = AnyDistance::new((changed, bound.l2, bound.linf));
     let make = |scale: f64, threshold: f64| {
-        // A threshold of integers is an integer.
+        // A threshold for integers is an integer.
         let args = Args::new().with("input", &space).with("scale", json!(scale));
         let args = args.with("threshold", json!(at_least(threshold)?));
         let measurement = Registry::global().make(GAUSSIAN_THRESHOLD, &args)?.measurement()?;
@@ -120,7 +120,7 @@ pub(super) fn select_gaussian(
         |threshold: f64| Ok(make(noise.scale, threshold)?.2 <= *delta),
         Some((least, FAR)),
     );
-    // The condition can hold everywhere, as for a large delta.
+    // If delta is large, the condition can hold at every threshold.
     let threshold = threshold.unwrap_or(least).ceil();
     let (measurement, loss, spent) = make(noise.scale, threshold)?;
     if *delta < spent || share.parts() < loss.parts() {

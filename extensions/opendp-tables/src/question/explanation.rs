@@ -42,8 +42,8 @@ pub struct Explanation {
     pub left: Loss,
     /// The limits on the used rows of one individual.
     pub contribution: String,
-    /// The kind of the noise: `Laplace` or `Gaussian`. If both kinds are possible, also how the
-    /// errors of the other kind compare.
+    /// The kind of the noise: `Laplace` or `Gaussian`. For an epsilon and a delta, it also states
+    /// how the errors of the other kind compare, if both kinds are possible.
     pub noise: String,
     /// The noisy releases of the question.
     pub releases: Vec<Explained>,

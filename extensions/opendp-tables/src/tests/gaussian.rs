@@ -18,14 +18,14 @@ fn open(unit: PrivacyUnit, epsilon: f64, delta: f64) -> Session {
     let sources = vec![("people".into(), Source::Batches(vec![people()]))];
     Session::new(metadata, sources).unwrap()
 }
-/// A unit of an id with rows in many groups.
+/// A privacy unit: all rows of an id, which can be in many groups.
 fn spread() -> PrivacyUnit {
     PrivacyUnit::id("pid", 40).per_group(40, 1)
 }
 fn found(session: &Session, sql: &str, kind: Kind, budget: &Budget) -> Mechanisms {
     mechanisms(&session.checked(sql).unwrap(), None, kind, budget.amount()).unwrap()
 }
-/// Return the largest quotient of the Gaussian mechanism of all sums together.
+/// Return the `mu` of the Gaussian noise of all sums together.
 fn mu(session: &Session, sql: &str, mechanisms: &Mechanisms) -> f64 {
     let plan = session.checked(sql).unwrap().plan;
     let noises = plan.sums.iter().zip(&mechanisms.sums);
@@ -35,8 +35,8 @@ fn mu(session: &Session, sql: &str, mechanisms: &Mechanisms) -> f64 {
     };
     noises.map(square).sum::<f64>().sqrt()
 }
-/// The noise of all sums together keeps the epsilon and the delta, by the exact formula of Gaussian
-/// noise, which the calibration does not use. The controls are near.
+/// The noise of all sums together is within the epsilon and the delta. The test uses the exact
+/// formula for Gaussian noise, which the calibration does not use. The control has less noise.
 #[test]
 fn noise_of_all_sums_keeps_the_epsilon_and_the_delta() {
     for (epsilon, delta) in [(0.1, 1e-9), (1.0, 1e-6), (4.0, 1e-4)] {
@@ -93,12 +93,12 @@ fn answers_have_the_stated_cost_and_intervals() {
         // A threshold is a whole number, so a part of the delta of keys can be left.
         assert!(left[0] < 0.01 && left[1] < 2e-7, "{left:?} {cost}");
         assert!(answer.document["releases"][0]["mechanism"].as_str().unwrap().contains("gaussian"));
-        // The budget is used up.
+        // Nearly the whole budget is spent.
         let again = session.query(sql).unwrap().noise(Kind::Gaussian);
         assert_eq!(again.release().unwrap_err().kind(), "BudgetExceeded");
     }
 }
-/// With a large budget, the answers are the exact ones.
+/// With a large budget, the answers are close to the exact answers.
 #[test]
 fn with_little_noise_answers_are_exact() {
     let mut metadata = metadata(described(PrivacyUnit::rows(1)));
@@ -168,7 +168,8 @@ fn each_kind_of_budget_has_its_kinds_of_noise() {
     let reason = ask().noise(Kind::Gaussian).explain().unwrap_err().to_string();
     assert!(reason.contains("Gaussian noise needs a delta"), "{reason}");
 }
-/// A budget that composes tightly also admits Gaussian noise, once for each of its queries.
+/// A budget that composes tightly also admits Gaussian noise, for each of the three planned
+/// queries.
 #[test]
 fn a_tight_budget_admits_gaussian_noise() {
     let mut metadata = metadata(described(spread()));

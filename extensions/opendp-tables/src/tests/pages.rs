@@ -32,7 +32,7 @@ fn names_and_keys_are_not_markup() {
     assert!(html.contains("&lt;script&gt;alert(1)&lt;/script&gt;"));
     assert!(html.contains("&lt;script&gt;x&lt;/script&gt;"));
 }
-/// A chart has the name that the column has in the answer, also above subqueries.
+/// The title of a chart is the name of the column in the answer, also if the query has subqueries.
 #[test]
 fn charts_are_named_as_in_the_answer() {
     let session = session(PrivacyUnit::rows(1));
@@ -48,7 +48,7 @@ fn charts_are_named_as_in_the_answer() {
     let html = ask(&session, sql).to_html();
     assert!(html.contains("<h2>n</h2>"), "{html}");
 }
-/// A mean of too few rows is marked, because its interval holds all values within the bounds.
+/// A mean of too few rows is marked, because its interval contains all values within the bounds.
 #[test]
 fn a_mean_that_tells_nothing_is_marked() {
     let session = session(PrivacyUnit::rows(1));
@@ -57,7 +57,7 @@ fn a_mean_that_tells_nothing_is_marked() {
     let noisy = question.release().unwrap().to_html();
     assert!(noisy.contains("too few rows for this noise"), "{noisy}");
     let exact = ask(&session, sql).to_html();
-    // No row has the key `x`, so its mean is unknown for all noise. The text is in the chart and in
-    // its label.
+    // No row has the key `x`, so its mean is unknown even with little noise. The text is in the
+    // chart and in its label.
     assert_eq!(exact.matches("too few rows for this noise").count(), 2, "{exact}");
 }

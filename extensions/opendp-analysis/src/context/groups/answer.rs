@@ -58,7 +58,7 @@ impl Moments {
         let weight = Weight::new(numerator as i64, unit)?;
         Ok(Moments { of, centre, weight, bounds: (-farthest, farthest), most: farthest })
     }
-    /// Convert a weight for errors in units of `most` to a weight for the errors themselves. `most`
+    /// Convert a weight for errors in units of `size` to a weight for the errors themselves. `size`
     /// is the largest change that one row causes in a release.
     pub(super) fn goal(goal: Goal, size: f64) -> Goal {
         match goal {

@@ -62,7 +62,7 @@ fn many_small_pure_losses_add_up_by_their_divergences() {
         assert!((least..=highest).contains(&count), "{part}: {count}");
         let losses = vec![pure(1.0 / part, 0.0); count];
         assert!(composed(&losses) <= DELTA, "{part}");
-        // The control: with half as many more, the budget is exceeded.
+        // The control: 1.5 times as many losses exceed the budget.
         assert!(DELTA < composed(&vec![pure(1.0 / part, 0.0); count * 3 / 2]), "{part}");
         let (epsilon, delta) = account.spent().unwrap();
         assert!(epsilon <= exact(1.000_001) && delta <= exact(DELTA), "{epsilon} {delta}");
@@ -103,7 +103,7 @@ fn noise_after_a_small_pure_loss_loses_little_room() {
     let room = account.room(&fraction(1), Kind::Gaussian).unwrap();
     let ratio = fresh.over(&room.mu_squared).to_f64_up().sqrt();
     assert!(1.0 < ratio && ratio < 1.045, "{ratio}");
-    // A large pure loss leaves the rest of epsilon for other pure losses, as before.
+    // After a large pure loss, the rest of epsilon remains for other pure losses.
     let mut account = super::account(None);
     account.charge(&pure(0.5, 0.0)).unwrap();
     assert!(account.admits(&pure(0.5, 0.0)) && account.admits(&pure(0.25, 3e-7)));
@@ -118,7 +118,8 @@ fn a_filter_of_an_older_version_has_no_order_and_adds_up_rho() {
     }
     let mut older = AdaptiveAccount::from_json(&json).unwrap();
     assert_ne!(older, account(None));
-    // The first loss is a choice, so the account has a filter of concentrated losses.
+    // The first loss is a choice. So the older account has a concentrated filter, and the newer
+    // account has a Renyi filter.
     let first = choice(&exact(1e-9), &exact(1e-9));
     let mut newer = account(None);
     for account in [&mut older, &mut newer] {
@@ -126,7 +127,7 @@ fn a_filter_of_an_older_version_has_no_order_and_adds_up_rho() {
     }
     let (old, new) = (admitted(&mut older, 0.04), admitted(&mut newer, 0.04));
     assert!((25..=30).contains(&old) && old < new, "{old} {new}");
-    // An order has to be above 1, and belongs to a concentrated filter.
+    // An order must be above 1, and only a concentrated filter can have an order.
     for (place, order) in [(0, "3"), (4, "1"), (4, "1/2"), (4, "x")] {
         let mut json = account(None).to_json();
         json["ways"][1]["filters"][place]["order"] = order.into();
