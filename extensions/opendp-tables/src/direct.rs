@@ -49,6 +49,8 @@ use shards::{Part, SHARDS, Sorter, shard_of};
 use totals::Totals;
 use values::{Layout, picked};
 
+pub use slabs::release_memory;
+
 /// Run a plan, if this module supports the plan.
 pub(crate) fn run(plan: &Plan, engine: &DataFusion, seed: &str) -> Option<Result<Exact>> {
     let columns = picked(plan)?;

@@ -86,6 +86,7 @@ pub use datafusion;
 
 pub use answer::Answer;
 pub use budget::Budget;
+pub use direct::release_memory;
 pub use engine::{Cells, DataFusion, Engine, Source, cells};
 pub use mechanisms::Kind as NoiseKind;
 pub use metadata::{Column, Metadata, PrivacyUnit, Table};

@@ -2,7 +2,10 @@
 //!
 //! The name of a chunk is the place of its first row. The system provides each page of new memory
 //! at its first use, and this takes most of the time for filling new memory. So the memory is
-//! requested in large slabs, with large pages if the system has them.
+//! requested in large slabs, with large pages if the system has them. After a pass, later passes of
+//! this process use its slabs again.
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use memmap2::MmapMut;
 
@@ -10,9 +13,39 @@ use super::packed::Packed;
 
 /// The number of rows of a chunk.
 pub(crate) const CHUNK: usize = 128;
-/// The largest number of bytes of a slab. The system provides the memory of a slab only when it is
-/// used.
+/// The number of bytes of a slab. The system provides the memory of a slab only when it is used.
 const SLAB: usize = 64 << 20;
+
+/// The slabs that no pass uses, of all engines in this process.
+static IDLE: Idle = Idle(Mutex::new(Vec::new()));
+
+/// Give the memory for rows of ids back to the system, except for the memory of running queries.
+///
+/// A query that enforces limits for each id needs memory for its rows. After the query, this
+/// process keeps the memory for the next query, because the system needs a long time to provide new
+/// memory. The process keeps as much memory as all queries that ran at the same time have needed.
+pub fn release_memory() {
+    IDLE.slabs().clear();
+}
+
+/// Slabs that no pass uses.
+struct Idle(Mutex<Vec<MmapMut>>);
+impl Idle {
+    fn slabs(&self) -> MutexGuard<'_, Vec<MmapMut>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+    /// Return an idle slab, or a new slab. Its content has no meaning.
+    fn take(&self) -> Result<MmapMut, NoMemory> {
+        if let Some(slab) = self.slabs().pop() {
+            return Ok(slab);
+        }
+        let slab = MmapMut::map_anon(SLAB).map_err(|_| NoMemory)?;
+        // A system without large pages refuses this request, and provides its usual pages.
+        #[cfg(target_os = "linux")]
+        let _ = slab.advise(memmap2::Advice::HugePage);
+        Ok(slab)
+    }
+}
 
 /// The system has no memory for the rows.
 #[derive(Debug)]
@@ -28,7 +61,7 @@ pub(crate) struct Slabs<const N: usize> {
     used: usize,
 }
 impl<const N: usize> Slabs<N> {
-    /// The number of rows of a slab. This number is a power of two and a multiple of [`CHUNK`].
+    /// The largest power of two of rows that fit a slab. It is a multiple of [`CHUNK`].
     const ROWS: usize = 1 << (SLAB / size_of::<Packed<N>>()).ilog2();
 
     /// Return a chunk that no shard uses.
@@ -37,12 +70,7 @@ impl<const N: usize> Slabs<N> {
             return Ok(chunk);
         }
         if self.used == self.slabs.len() * Self::ROWS {
-            let slab = MmapMut::map_anon(Self::ROWS * size_of::<Packed<N>>());
-            let slab = slab.map_err(|_| NoMemory)?;
-            // A system without large pages refuses this request, and provides its usual pages.
-            #[cfg(target_os = "linux")]
-            let _ = slab.advise(memmap2::Advice::HugePage);
-            self.slabs.push(slab);
+            self.slabs.push(IDLE.take()?);
         }
         self.used += CHUNK;
         Ok(self.used - CHUNK)
@@ -74,6 +102,11 @@ impl<const N: usize> Slabs<N> {
         self.used
     }
 }
+impl<const N: usize> Drop for Slabs<N> {
+    fn drop(&mut self) {
+        IDLE.slabs().append(&mut self.slabs);
+    }
+}
 
 #[cfg(test)]
 mod tests {
@@ -103,5 +136,26 @@ mod tests {
         slabs.give_back(&mut vec![CHUNK]);
         assert_eq!(slabs.new_chunk().unwrap(), CHUNK);
         assert_eq!(slabs.new_chunk().unwrap(), chunks * CHUNK);
+    }
+    #[test]
+    fn an_idle_slab_is_used_again() {
+        let idle = Idle(Mutex::default());
+        let first = idle.take().unwrap();
+        let memory = first.as_ptr();
+        idle.slabs().push(first);
+        assert_eq!(idle.take().unwrap().as_ptr(), memory);
+        assert!(idle.slabs().is_empty());
+    }
+    /// Rows of an earlier pass have no effect, also if they had another width.
+    #[test]
+    fn slabs_of_another_width_are_used_again() {
+        let mut first = Slabs::<2>::default();
+        let chunk = first.new_chunk().unwrap();
+        (chunk..chunk + CHUNK).for_each(|place| first.write(place, &[u64::MAX; 2]));
+        let mut second = Slabs::<3>::default();
+        second.slabs = std::mem::take(&mut first.slabs);
+        let chunk = second.new_chunk().unwrap();
+        second.write(chunk + 1, &[1, 2, 3]);
+        assert_eq!(second.rows(chunk)[1], [1, 2, 3]);
     }
 }

@@ -166,7 +166,14 @@ impl<'a> Layout<'a> {
             }
             Type::Float => {
                 let column = as_type(column, &DataType::Float64)?;
-                Ok(floats(column.as_primitive(), picked.raw, 0, point))
+                let column = column.as_primitive::<Float64Type>();
+                if picked.raw && column.null_count() == 0 && Nearest::fits(lattice) {
+                    let nearest = Nearest::new(lattice);
+                    // Both results are computed, so that the loop has no jumps.
+                    let value = |x: &f64| select(x.is_nan(), 0, of(nearest.point(*x)));
+                    return Ok(column.values().iter().map(value).collect());
+                }
+                Ok(floats(column, picked.raw, 0, point))
             }
             _ => Err(failed()),
         }
@@ -212,6 +219,45 @@ impl<'a> Layout<'a> {
         Ok(())
     }
 }
+/// Rounds floats to a lattice without jumps, so that a loop is compiled to vector instructions. The
+/// points are those of `on_lattice`.
+///
+/// `on_lattice` rounds a float `x` between the bounds to `floor(x / step + 1/2)`. A float beyond a
+/// bound becomes this bound, which is a point. So the result is the same if `x` is moved to the
+/// nearest bound first. A division by the step is exact, because the step is a power of two.
+#[derive(Clone, Copy)]
+struct Nearest {
+    least: f64,
+    most: f64,
+    steps: f64,
+}
+impl Nearest {
+    /// Between `2^52` and `2^53`, floats are the integers. So if this number is added to a number
+    /// below `2^51`, the sum is rounded to an integer, and the last bits of the sum have it.
+    const SHIFT: f64 = 1.5 * (1_u64 << 52) as f64;
+
+    /// Return whether all points of a lattice are at most `2^50`.
+    fn fits(lattice: &Lattice) -> bool {
+        [lattice.low, lattice.high].iter().all(|point| point.unsigned_abs() <= 1 << 50)
+    }
+    fn new(lattice: &Lattice) -> Nearest {
+        let bound = |point: i64| point as f64 * lattice.step();
+        let steps = 2f64.powi(-lattice.exponent);
+        Nearest { least: bound(lattice.low), most: bound(lattice.high), steps }
+    }
+    fn point(self, x: f64) -> i64 {
+        let above = select(x > self.least, x, self.least);
+        let inside = select(above < self.most, above, self.most);
+        let scaled = inside * self.steps + 0.5;
+        let near = (scaled + Self::SHIFT) - Self::SHIFT;
+        let floor = near - select(near > scaled, 1.0, 0.0);
+        let bits = (floor + Self::SHIFT).to_bits();
+        bits.wrapping_sub(Self::SHIFT.to_bits()).cast_signed()
+    }
+}
+fn select<T>(condition: bool, value: T, otherwise: T) -> T {
+    if condition { value } else { otherwise }
+}
 fn each<T: ArrowPrimitiveType>(
     column: &PrimitiveArray<T>,
     null: i64,
@@ -237,4 +283,46 @@ fn floats(
 fn moderate(x: f64) -> f64 {
     // Adding 1e-100 and subtracting it again is exact unless the value is tiny.
     (x.clamp(-1e100, 1e100) + 1e-100) - 1e-100
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Return the point as `on_lattice` states it.
+    fn stated(x: f64, lattice: &Lattice) -> i64 {
+        let steps = 2f64.powi(-lattice.exponent);
+        match x {
+            x if x <= lattice.low as f64 * lattice.step() => lattice.low,
+            x if x >= lattice.high as f64 * lattice.step() => lattice.high,
+            x => ((moderate(x) * steps + 0.5).floor() as i64).min(lattice.high).max(lattice.low),
+        }
+    }
+    #[test]
+    fn points_without_jumps_are_the_stated_points() {
+        let tiny = [0.0, f64::MIN_POSITIVE, f64::from_bits(1), 1e-101, 1e-99];
+        let large = [1e100, 1e200, f64::MAX, f64::INFINITY];
+        let bounds = [(0.0, 100.0), (-7.5, 80_000.3), (-1e-90, 1e-80), (3.0, 3.0), (-1e90, 1.0)];
+        for ((low, high), bits) in bounds.into_iter().flat_map(|b| [(b, 40), (b, 25), (b, 50)]) {
+            let lattice = Lattice::of(low, high, false, bits);
+            assert!(Nearest::fits(&lattice));
+            let nearest = Nearest::new(&lattice);
+            let near = |point: i64| {
+                // Middles between two points, and their neighbours.
+                let middle = (point as f64 + 0.5) * lattice.step();
+                [middle.next_down(), middle, middle.next_up(), point as f64 * lattice.step()]
+            };
+            let some = (0..=40_i64).map(|k| {
+                lattice.low + (i128::from(lattice.high - lattice.low) * i128::from(k) / 40) as i64
+            });
+            let some = some.flat_map(near).chain(tiny).chain(large).chain([low, high]);
+            for x in some.flat_map(|x| [x, -x]) {
+                assert_eq!(nearest.point(x), stated(x, &lattice), "{x} {lattice:?}");
+            }
+        }
+    }
+    #[test]
+    fn a_lattice_with_large_points_is_rounded_one_by_one() {
+        assert!(!Nearest::fits(&Lattice::of(0.0, 1.0, false, 53)));
+    }
 }

@@ -93,7 +93,8 @@ impl DataFusion {
         DataFusion { portable: true, ..self }
     }
     /// Let the rows of individuals take about this many bytes, instead of 3 GiB. If they need more,
-    /// the rows are read several times, each time for some of the individuals.
+    /// the rows are read several times, each time for some of the individuals. Later queries use
+    /// the same memory again. See [`release_memory`](crate::release_memory).
     #[must_use]
     pub fn with_memory(self, bytes: usize) -> Self {
         DataFusion { memory: bytes, ..self }
