@@ -60,8 +60,8 @@ const LEVELS: [(i32, u32, i32); 16] = [
     (15, 24, 78),
     (16, 13, 76),
 ];
-/// Draw a level of education and its typical income. Fewer old people have high levels, and also
-/// fewer young people, because many have not finished their education.
+/// Draw a level of education and its typical income. Fewer old people have high levels. Fewer young
+/// people have high levels too, because many have not finished their education.
 fn education(age: i64, draw: &mut Draw) -> (i32, i32) {
     let weights = LEVELS.map(|(level, weight, typical)| {
         let weight = match age {

@@ -20,7 +20,7 @@ use crate::{Codec, Constructed, Domain, Error, Metric, Named, Result, Space, Typ
 #[derive(Clone)]
 #[non_exhaustive]
 pub enum Arg {
-    /// A JSON value. The parameter determines the type as which the value is read.
+    /// A JSON value. The value is read as the type that the parameter determines.
     Json(Json),
     /// A metric space.
     Space(Space<AnyDomain, AnyMetric>),

@@ -52,7 +52,7 @@ impl<T: Atom> Bounds<T> {
         self.lower <= *value && *value <= self.upper
     }
     /// Return the value of the interval that is nearest to `value`. NaN stays NaN. This case does
-    /// not occur in clamped data, because their domains exclude NaN.
+    /// not occur for clamped data, because the domains of such data exclude NaN.
     #[must_use]
     #[inline]
     pub fn clamp(&self, value: T) -> T {

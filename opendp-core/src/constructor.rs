@@ -220,7 +220,7 @@ impl Call {
     /// Return the next argument. The type `A` of this argument was [checked](Call::check) before.
     ///
     /// A function of the C ABI never unwinds. So the caller needs no code that drops the earlier
-    /// arguments. Over all lists of arguments, such code was a twentieth of the code of a
+    /// arguments. For all lists of arguments together, such code was a twentieth of the code of a
     /// catalogue.
     #[inline(never)]
     extern "C" fn next<A: Argument>(&mut self) -> A {

@@ -123,7 +123,7 @@ pub use transformation::{After, Transformation};
 pub use type_name::{Named, TypeName};
 
 pub mod descriptors {
-    //! The functions for domains, metrics and measures in documents.
+    //! The functions by which documents describe domains, metrics and measures.
     //!
     //! Each name in a document, such as `"atom_domain"`, is the name of a function. In Rust code,
     //! the methods of the types, such as `AtomDomain::new`, are shorter.
@@ -144,7 +144,7 @@ pub mod descriptors {
 
 #[doc(hidden)]
 pub mod __private {
-    //! These items are not public API. The code that the macros generate uses them.
+    //! These items are not public API. They are for code that the macros generate.
     pub use crate::constructor::{made_of, types_of};
     pub use crate::registration::path_of;
     pub use inventory::submit;

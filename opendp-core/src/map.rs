@@ -109,8 +109,8 @@ pub struct StabilityMap<MI: Metric, MO: Metric> {
 /// An upper bound on the privacy loss, given an upper bound on the distance between inputs.
 ///
 /// The bound is a [`Distance`](crate::Distance), such as a float, and is rounded up. The map can
-/// also [state](PrivacyMap::with_exact) an exact bound. Budgets are charged the exact bound. So ten
-/// losses of a tenth add up to exactly one.
+/// also [state](PrivacyMap::with_exact) an exact bound. The exact bound is charged to budgets. So
+/// ten losses of a tenth add up to exactly one.
 pub struct PrivacyMap<MI: Metric, MO: Measure> {
     /// The `Losses` from distances of `MI` to losses in `MO`.
     pub(crate) untyped: Untyped,
@@ -208,7 +208,8 @@ impl<MI: Metric, MO: Measure> PrivacyMap<MI, MO> {
     fn losses(&self) -> &Losses<MI::Distance, MO::Distance> {
         self.untyped.known()
     }
-    /// Evaluate a map without types. It must be a map from distances of `MI` to losses in `MO`.
+    /// Evaluate a map without types. The map must be a map from distances of `MI` to losses in
+    /// `MO`.
     pub(crate) fn eval_untyped(map: &Untyped, d_in: &MI::Distance) -> Result<MO::Distance> {
         checked(&map.known::<Losses<MI::Distance, MO::Distance>>().bound, d_in)
     }

@@ -60,8 +60,8 @@ pub trait Measure: Named + Clone + PartialEq + Debug + Send + Sync {
     /// A measure with parts makes a stronger claim than [`compose`](Measure::compose). In
     /// `compose`, the losses are fixed before the first answer. In a measure with parts, each loss,
     /// and the decision to continue, can depend on earlier answers. Suppose that every part of the
-    /// sum is at most the same part of a budget. Then the budget bounds the loss of the whole
-    /// interaction. Odometers and privacy filters rely on this claim. A measure with parts
+    /// sum is at most the corresponding part of a budget. Then the budget bounds the loss of the
+    /// whole interaction. Odometers and privacy filters rely on this claim. A measure with parts
     /// implements `parts`, [`split`](Measure::split) and [`join`](Measure::join).
     ///
     /// # Errors

@@ -123,8 +123,8 @@ impl<DI: Domain, MI: Metric, MO: Measure, TO: Carrier> Measurement<DI, MI, MO, T
     pub fn exact_map(&self, d_in: &MI::Distance) -> Result<Vec<Exact>> {
         self.privacy_map().eval_exact(self.measure(), d_in)
     }
-    /// Return whether another measurement has the same map object, as clones of this measurement
-    /// have. If so, one evaluation of the map is enough for both measurements.
+    /// Return whether another measurement has the same map object, for example because it is a
+    /// clone. If so, one evaluation of the map is enough for both measurements.
     pub fn shares_map(&self, other: &Self) -> bool {
         self.claims.map.is(&other.claims.map)
     }

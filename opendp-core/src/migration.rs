@@ -34,8 +34,8 @@ pub enum Change {
     Removed {
         /// The name of the removed argument in earlier documents.
         argument: &'static str,
-        /// The value of the removed argument, as JSON text, for which the old and the new
-        /// constructor do the same. Another value in a document gives an error.
+        /// A value of the removed argument, as JSON text. With this value, the old constructor does
+        /// the same as the new constructor. Any other value in a document gives an error.
         only: &'static str,
     },
     /// An argument is new, or has another default. Earlier documents that do not state the argument

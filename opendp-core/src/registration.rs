@@ -53,8 +53,9 @@ pub struct Family {
 pub struct Generic {
     /// The name of the type parameter.
     pub name: &'static str,
-    /// The possible types of the type parameter. There are several if the compiled type stands for
-    /// several types, as [`AnyDatasetMetric`](crate::AnyDatasetMetric) does for metrics.
+    /// The possible types of the type parameter. There are several possible types if the compiled
+    /// type stands for several types, as [`AnyDatasetMetric`](crate::AnyDatasetMetric) does for
+    /// metrics.
     pub types: &'static [fn() -> TypeName],
     /// The name of the type for which the code is compiled.
     pub compiled: fn() -> TypeName,

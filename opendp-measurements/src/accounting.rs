@@ -73,7 +73,7 @@
 //! If only the profile of a pair is known, the profile is evaluated once, at 257 epsilons. Such a
 //! pair is composed on a grid.
 //!
-//! An [`AdaptiveAccount`] composes releases that are chosen in view of earlier answers. A
+//! An [`AdaptiveAccount`] composes releases that are chosen after earlier answers are seen. A
 //! [`SharedAccount`] does the same for shares of the budget that are fixed in advance. Each share
 //! has a dominating pair, and the account uses the loss distribution of this pair.
 //!

@@ -52,7 +52,8 @@ pub use weight::Weight;
 
 use opendp_core::{Error, Result};
 
-/// The maximum number of bounds to list. A document can state any size, even without data.
+/// The maximum number of bounds to list. A document can state an arbitrarily large size, even if
+/// there is no data of this size.
 const MOST_BOUNDS: usize = 1 << 20;
 
 /// Check that `alpha` is above 0 and at most 1.

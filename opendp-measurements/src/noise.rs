@@ -144,7 +144,7 @@ where
     M: MetricOn<D>,
     MO: NoiseMeasure<D, M>,
 {
-    // A measure has no fields to read.
+    // The value of a measure contains no data. The type of the measure selects the mechanism.
     let TheMeasure(_) = output_measure;
     MO::make(input, scale, k)
 }

@@ -25,8 +25,9 @@ fn probabilities(x: i8, s: f64) -> Vec<f64> {
         .map(|r| {
             let distance = (f64::from(r) - f64::from(x)).abs();
             match r {
-                // At an end of the type, the probability of the release is a whole tail of the
-                // noise. A tail that contains the noise 0 is the complement of the other tail.
+                // A release at an end of the type has the probability of a whole tail of the noise.
+                // If the number is also at this end, the tail contains the noise 0. The probability
+                // of such a tail is 1 minus the probability of the other tail.
                 i8::MIN | i8::MAX if distance == 0.0 => 1.0 - tail(1.0, s),
                 i8::MIN | i8::MAX => tail(distance, s),
                 _ => centre * (-distance / s).exp(),

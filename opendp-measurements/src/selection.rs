@@ -61,8 +61,8 @@ fn no_best(argument: &str, right: &str) -> Error {
 /// A privacy measure in which a random choice of candidates has a known loss.
 ///
 /// Compare the scores of two data sets. The range of the changes is the largest change minus the
-/// smallest change. Suppose that this range is at most `range` times the scale. An implementation
-/// claims that `loss(range, k)` then bounds the loss of one call of `choose`.
+/// smallest change. An implementation makes this claim: if the range is at most `range` times the
+/// scale, `loss(range, k)` bounds the loss of one call of `choose`.
 pub trait SelectionMeasure: Measure<Distance = f64> {
     /// Choose `k` different indices, with the best first. If there are fewer scores, choose all
     /// indices. The scale is finite and above 0.

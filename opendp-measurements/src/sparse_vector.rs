@@ -21,11 +21,11 @@ pub use above_threshold::make_above_threshold;
 /// A question for [`make_sparse_vector`]: a transformation that computes a number from the data.
 pub type Query<DI, MI, T, Q> = Transformation<DI, MI, AtomDomain<T>, AbsoluteDistance<Q>>;
 
-/// Make a measurement that answers which queries exceed a threshold. Only these queries have a
-/// loss.
+/// Make a measurement that answers which queries exceed a threshold.
 ///
 /// This is the sparse vector technique. The measurement answers any number of queries, until
-/// `limit` queries are above the threshold. Each query can depend on the earlier answers.
+/// `limit` queries are above the threshold. Each query can depend on the earlier answers. The
+/// answers to queries below the threshold add nothing to the loss.
 ///
 /// # Arguments
 /// * `input` - the space that the queries start from
@@ -40,11 +40,11 @@ pub type Query<DI, MI, T, Q> = Transformation<DI, MI, AtomDomain<T>, AbsoluteDis
 /// `d_in` and `sensitivity` are distances, and `sensitivity` is finite. `threshold` is not NaN.
 /// `limit` is at least 1.
 ///
-/// With `monotonic`, the analyst makes a promise that the code cannot check. Take any two data sets
-/// at distance at most `d_in`. Then either the values of all asked queries are at least as large on
-/// the first data set as on the second, or all values are at most as large. Counts of rows keep the
-/// promise if data sets differ only by added rows, or only by removed rows. If rows can be both
-/// added and removed, or can change, counts of rows break the promise.
+/// With `monotonic`, the analyst makes a promise that the code cannot check. Let `x`, `y` be any
+/// two data sets at distance at most `d_in`. Then either `q(x) >= q(y)` holds for all asked queries
+/// `q`, or `q(x) <= q(y)` holds for all asked queries `q`. Counts of rows keep the promise if data
+/// sets differ only by added rows, or only by removed rows. If rows can be both added and removed,
+/// or can change, counts of rows break the promise.
 ///
 /// # Postcondition
 /// The release is a queryable. A question is a transformation from `input` to a number. A question

@@ -86,7 +86,7 @@ pub fn discrete_laplacian_tail(scale: Scale, t: f64) -> Result<f64> {
 ///
 /// *For `x < 4`*, `Q = 1/2 - phi(x) sum_n x^(2n+1) / (2n+1)!!` (Abramowitz, Stegun 1964, 26.2.11).
 /// All terms are positive. The computation uses the lower end of the enclosure of `phi(x)`, rounds
-/// each term down, and omits the last terms of the sum. So the result is rounded up.
+/// each term down, and adds only finitely many terms. So the result is rounded up.
 ///
 /// *For `x >= 4`*, let `h_n = integral_0^inf u^n / n! phi(x + u) du`, and `h_(-1) = phi(x)`.
 /// Integration by parts gives `h_(n-1) = x h_n + (n + 1) h_(n+1)`. So the ratios

@@ -213,9 +213,9 @@ where
 /// Add noise to each nonzero number, and keep the numbers that reach the threshold. The layout of
 /// the new map depends only on the released keys.
 ///
-/// A map can have had more keys earlier. The capacity of a map and the order of its keys depend on
-/// these earlier keys, and on the order of insertions. The new map has the capacity that the
-/// released keys need. The released keys are inserted in the order of their hashes.
+/// Some keys of a map can have been removed earlier. The capacity of a map and the order of its
+/// keys depend on the removed keys, and on the order of insertions. The new map has the capacity
+/// that the released keys need. The released keys are inserted in the order of their hashes.
 fn reaching<K, V>(
     data: &HashMap<K, V>,
     threshold: V,

@@ -16,8 +16,8 @@ use serde_json::json;
 
 const NAMES: usize = 100_000;
 const THREADS: usize = 16;
-/// The number of names that are resolved several times. After the first resolution, their results
-/// are cached.
+/// The number of names that are resolved several times. The result of the first resolution of a
+/// name is cached.
 const WARM: usize = 1_000;
 /// The number of names that each thread resolves.
 const LOOKUPS: usize = 200_000;
@@ -37,7 +37,7 @@ fn on_core() -> Option<f64> {
     let text = std::fs::read_to_string("/proc/thread-self/schedstat").ok()?;
     Some(text.split_whitespace().next()?.parse::<f64>().ok()? / 1e6)
 }
-/// Return a registry, and how many milliseconds it took to fill it.
+/// Return a filled registry, and the time in milliseconds that was needed to fill the registry.
 fn registered() -> (Registry, f64) {
     // Make the additions before the measured time starts.
     let additions: Vec<Addition> = (0..NAMES).map(numbered).collect();

@@ -19,7 +19,7 @@ use self::build::Builder;
 use self::migrate::Versions;
 use crate::{Registry, json};
 
-/// The newest version of the document format that is read.
+/// The newest version of the document format that this program reads.
 const VERSION: u64 = 1;
 
 /// A pipeline as text: a space, constructors and their arguments.
@@ -67,8 +67,8 @@ impl Document {
     ///
     /// # Errors
     /// `Argument` when the text is not JSON, is nested too deeply, has a key twice in one object,
-    /// or has too many values for its length. The same error when this program does not know the
-    /// version of the format, because the version is newer.
+    /// or has too many values for its length. `Argument` also when the version of the format is
+    /// newer than the versions that this program reads.
     pub fn parse(text: &str) -> Result<Self> {
         weight::check_text(text)?;
         Document::new(json::parse_request(text)?)

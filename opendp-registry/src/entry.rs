@@ -6,7 +6,7 @@ use opendp_core::{Args, Constructed, Kind, Parameter, Registration, Result, Sign
 
 type Construct = Arc<dyn Fn(&Args) -> Result<Constructed> + Send + Sync>;
 
-/// One function at one choice of its type parameters.
+/// One function, with one choice of types for its type parameters.
 pub struct Entry {
     pub(crate) names: Vec<Cow<'static, str>>,
     pub(crate) generics: Vec<Generic>,
@@ -186,7 +186,8 @@ impl fmt::Debug for Entry {
 
 /// A constructor that is added at run time, such as a closure of a binding to another language.
 ///
-/// Its claims have no stated [proof](Entry::proved). Listings show that there is no proof.
+/// The claims of such a constructor have no stated [proof](Entry::proved). Listings show that there
+/// is no proof.
 ///
 /// ```
 /// use opendp_core::{Kind, Made, Named, SymmetricDistance, TheMetric};

@@ -99,7 +99,8 @@ impl<'de> DeserializeSeed<'de> for Node {
         reader.deserialize_any(self)
     }
 }
-/// The JSON reader passes a number with all its digits as a map with this key.
+/// The JSON reader passes a number that is not an integer of 64 bits as a map with this key. The
+/// value in the map is the text of the number, with all digits.
 const NUMBER: &str = "$serde_json::private::Number";
 impl<'de> Visitor<'de> for Node {
     type Value = Json;

@@ -27,7 +27,7 @@ use crate::{Addition, Entry, Request};
 pub struct Registry {
     families: DashMap<String, Arc<Family>>,
     memo: DashMap<u64, Vec<Memo>>,
-    /// The objects that were made from the name of a type alone, by this name.
+    /// The objects that were made from the name of a type alone. The key is this name.
     pub(crate) plain: DashMap<TypeName, Constructed>,
     /// The constructor for each type of domains, metrics or measures. If there are several
     /// constructors, the first by name is used.
@@ -140,8 +140,8 @@ impl Registry {
     /// `Ambiguous` when another function has the same name.
     pub fn add(&self, addition: Addition) -> Result<()> {
         let entry = Arc::new(addition.into_entry());
-        // Before this addition, a request for `clamp` meant `make_clamp`. So a short name can
-        // change the meaning of a request.
+        // If there is no constructor `clamp`, a request for `clamp` means `make_clamp`. So the
+        // addition of a short name can change the meaning of a request.
         let mut shadows = self.families.contains_key(&full_name(entry.name()));
         'added: {
             // If the name is new, this code needs one allocation and no copy.
@@ -164,7 +164,7 @@ impl Registry {
             slot.insert(Arc::new(family));
         }
         self.describe(&entry, false);
-        // If no earlier request could mean this name, all cached results are still right.
+        // If no earlier request could refer to this name, all cached results are still right.
         if shadows {
             self.epoch.fetch_add(1, Ordering::SeqCst);
         }
@@ -199,9 +199,11 @@ impl Registry {
     /// type parameter, such as `"MO": "L1Distance<i32>"`, is a type argument too. Signatures that
     /// do not fit an argument are excluded. If several signatures remain, type parameters take
     /// their defaults. If the remaining signatures read some JSON as different types, each of these
-    /// signatures decodes this JSON. The preferred types are `i32`, `i64`, `f64`, `bool` and
-    /// `String`, in this order. If a number has a point or an exponent, `f64` is preferred over all
-    /// others. JSON with the same type in all signatures has no effect on the choice.
+    /// signatures decodes this JSON. A signature that decodes the JSON is preferred. If several
+    /// such signatures remain, and each has one type parameter, the preferred types are `i32`,
+    /// `i64`, `f64`, `bool` and `String`, in this order. If a number has a point or an exponent,
+    /// `f64` is preferred over all other types. JSON with the same type in all signatures has no
+    /// effect on the choice.
     ///
     /// # Errors
     /// `NotFound` with the nearest names. `Argument` with the parameter that failed. `Ambiguous`
@@ -265,8 +267,8 @@ impl Registry {
     }
     /// Return the kind of object that the constructor with this name makes.
     pub(crate) fn kind(&self, name: &str) -> Option<Kind> {
-        // The reader of documents calls this function for each key. So a name that is not found
-        // must cost little.
+        // The reader of documents calls this function for each key. So the search for an unknown
+        // name must be fast.
         let family = self.named(name).filter(|family| family.conflict().is_none())?;
         family.entries.first().map(|entry| entry.kind)
     }

@@ -10,12 +10,13 @@ use serde_json::Value as Json;
 use crate::{Document, Registry};
 
 impl Document {
-    /// Find the value of a parameter at the boundary of the values at which the map meets a bound.
+    /// Find the last value of a parameter at which the map meets a bound.
     ///
-    /// Among the values at which `map(d_in) <= d_out` holds, the result is the value nearest to the
-    /// boundary. For example, it is the smallest scale or the largest size that the budget allows.
-    /// If the document cannot be built at a value, or the map fails, the value does not meet the
-    /// bound. If a parameter takes only whole numbers, the search uses only whole numbers.
+    /// The values of the parameter at which `map(d_in) <= d_out` holds have a boundary. The result
+    /// is the value nearest to this boundary at which the inequality holds. For example, the result
+    /// is the smallest scale or the largest size that the budget allows. If the document cannot be
+    /// built at a value, or the map fails, the value does not meet the bound. If a parameter takes
+    /// only whole numbers, the search uses only whole numbers.
     ///
     /// The bound `d_out` is read as the exact decimal number in the JSON. It is compared with the
     /// [exact loss](opendp_core::Measurement::exact_map), which is charged to a budget. So five

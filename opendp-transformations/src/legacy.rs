@@ -1,4 +1,5 @@
-//! Constructors under older names. Each constructor calls its target and fixes some arguments:
+//! Constructors under older names. Each constructor calls a newer constructor, the target, and
+//! fixes some arguments:
 //!
 //! | older name | target | fixed |
 //! |---|---|---|

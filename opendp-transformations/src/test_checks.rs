@@ -83,9 +83,9 @@ pub(crate) fn orders<T: Clone>(items: &[T]) -> Vec<Vec<T>> {
     orders(rest).into_iter().flat_map(insert).collect()
 }
 
-/// Check the map of a random transformation. For two close inputs, the outputs must have a suitable
-/// joint distribution: in this distribution, they are always as close as the map states. `outputs`
-/// lists all outputs of an input. All these outputs are equally likely.
+/// Check the map of a random transformation. For two close inputs, there must be a joint
+/// distribution of both outputs in which the outputs are always as close as the map states.
+/// `outputs` lists all outputs of an input. All these outputs are equally likely.
 ///
 /// Repeat each of the two lists of outputs until both lists have the same length. The joint
 /// distribution exists if and only if the repeated lists have a perfect matching of close outputs.

@@ -35,7 +35,7 @@ fn column<T: Atom>(path: &Path, name: &str) -> Result<CsvColumn<VectorDomain<Ato
 /// The hours are 99 for people who do not work.
 ///
 /// # Errors
-/// None: all columns have the same length.
+/// No error is possible, because all columns have the same length.
 pub(crate) fn generate(people: usize, seed: u64) -> Result<Table> {
     let mut random = ChaCha20Rng::seed_from_u64(seed);
     let (mut sex, mut age, mut status) = (Vec::new(), Vec::new(), Vec::new());

@@ -69,9 +69,10 @@
 //!
 //! # Questions that depend on answers
 //!
-//! Each question may depend on earlier answers. A split divides the remaining budget, so the next
-//! question can use what earlier questions left of their shares. After the last planned question,
-//! or if nothing is left, the next question is an error and nothing is run:
+//! Each question may depend on earlier answers. A split divides the remaining budget. So the next
+//! question can also use the part of earlier shares that was not spent. A question after the last
+//! planned question is an error, and nothing is run. The same holds if nothing is left of the
+//! budget:
 //!
 //! ```
 //! # use opendp_analysis::{Budget, Context, PrivacyUnit, Split, Table};
@@ -127,8 +128,8 @@
 //! # Ok::<(), opendp_core::Error>(())
 //! ```
 //!
-//! If a [`Journal`] keeps the record, a plan with an [id](Plan::with_id) is charged only once, even
-//! if the process ends before all answers are used.
+//! If a [`Journal`] keeps the record of all releases, a plan with an [id](Plan::with_id) is charged
+//! only once, even if the process ends before all answers are used.
 //!
 //! # Computing with answers
 //!

@@ -77,12 +77,12 @@ type Choose<MO> = Measurement<VectorDomain<AtomDomain<u64>>, RangeDistance<u64>,
 /// one of two members holds.
 ///
 /// *One row.* The position of each point is a sum over rows. The term of a row is from 0 to 1, and
-/// does not depend on other rows. The term does not decrease from one point to the next point. Look
-/// at a choice between `A` and `B`. Let `w` be the term of a row at `B` minus its term at `A`, and
-/// let `v` be its term at a point minus its term at `A`, so `0 <= v <= w`. The row adds `v - r w`
-/// to the signed distance of the point from the target. So it changes each score by at most
+/// does not depend on other rows. The term does not decrease from one point to the next point. Take
+/// a choice between `A` and `B`. Let `w` be the term of a row at `B` minus its term at `A`, and let
+/// `v` be its term at a point minus its term at `A`, so `0 <= v <= w`. The row adds `v - r w` to
+/// the signed distance of the point from the target. So it changes each score by at most
 /// `w max(r, 1 - r)`, and the range of the changes of all scores is at most `2 w max(r, 1 - r)`.
-/// Scores are cut at the largest integer, which increases no change.
+/// Scores are cut at the largest integer. This cut does not increase a change.
 ///
 /// *One choice.* Let `W` be the sum of `w` over the `d` rows that only one of two members holds. So
 /// the range is at most `2 W max(r, 1 - r)`, and the range over the scale is at most `W / scale`.

@@ -37,8 +37,8 @@ pub(crate) const MOST: f64 = 9_007_199_254_740_992.0;
 /// part of a wanted delta is left over.
 ///
 /// # Arguments
-/// * `input` - maps from keys to integer counts under the distance of changed keys, the sum of the
-///   changes, and the largest change
+/// * `input` - maps from keys to integer counts. A distance has three parts: the number of changed
+///   keys, the sum of the changes, and the largest change
 /// * `scale` - the scale of the noise. At scale 0, no noise is added
 /// * `threshold` - a key is released if its noisy count is at least the threshold. A fraction is
 ///   rounded at random, for each key on its own

@@ -268,7 +268,7 @@ pub(crate) fn member(json: Json, column: Option<&str>, domain: &AnyDomain) -> Re
         Some(name) => pick(json, name)?,
     };
     let value = match domain.read_cells(&[]) {
-        // In this case, the JSON is a single value, and not rows.
+        // Members of this domain have no rows, so the JSON is a single value.
         None => match json {
             Json::Array(_) | Json::Object(_) => None,
             ref atom => domain.read_cells(&[&cell(atom)]),

@@ -50,8 +50,8 @@ fn element(signature: &Json) -> Option<&str> {
     let inner = type_name.trim_end_matches('>').rsplit('<').next()?;
     (!inner.contains([',', '(', ' '])).then_some(inner)
 }
-/// Group signatures by their shapes. In lists of types, replace the type that `element` names by
-/// this name.
+/// Group signatures by their shapes. If `element` is the name of a type parameter, write this name
+/// in lists of types instead of the type.
 fn grouped(mut all: Vec<(Vec<(&str, &str)>, &Json)>, element: Option<&str>) -> Vec<Family> {
     // If all types of a signature differ, their places in the parameters are unambiguous.
     let different = |types: &[(&str, &str)]| {
@@ -151,8 +151,8 @@ impl Family {
         lines
     }
 }
-/// Write one of the types of a signature. In it, replace the type that `element` names by this
-/// name.
+/// Write one of the types of a signature. Inside a type with arguments, write the name `element`
+/// instead of the type that has this name.
 fn shown(type_name: &str, types: &[(&str, &str)], element: Option<&str>) -> String {
     let element: Vec<_> = types.iter().copied().filter(|(name, _)| element == Some(name)).collect();
     match type_name.parse::<TypeName>() {

@@ -91,8 +91,8 @@
 //! A ledger of version 1 is an SQLite database. A ledger of version 1 can be read without a change.
 //! When the file is first opened for writing, it is converted to a ledger of lines, in the same
 //! file. No other process is allowed to have the file open at that time. Open the file by its usual
-//! name, because its log (`-wal`) is beside that name. If the log was damaged before, the damage
-//! cannot be noticed.
+//! name, because its log has this name with `-wal` at the end. If the log was damaged before, the
+//! damage cannot be noticed.
 //!
 //! A spend is a charge to a budget. A durable spend needs a sync, so the disk limits the number of
 //! spends per second. Waiting threads of one process share one sync, so these threads can make many

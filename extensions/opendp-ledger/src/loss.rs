@@ -180,7 +180,7 @@ impl Loss {
     /// State that this loss is the loss of several releases, and state the loss of each release.
     /// The losses must be known before the first release. A budget that composes tightly charges
     /// each loss to its filters, and admits all of them or none. Any other budget charges this
-    /// loss, which must also hold. What a single loss [reserved](Loss::reserving) is dropped.
+    /// loss, which must also hold. A [reserve](Loss::reserving) of a single loss is dropped.
     ///
     /// # Errors
     /// `MeasureMismatch` when a loss is not an epsilon and a delta.

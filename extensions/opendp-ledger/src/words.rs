@@ -14,12 +14,13 @@ const NEAR: f64 = 1e-9;
 /// Write an amount in a few digits, such as `0.2` or `3.1e-7`.
 ///
 /// An amount of at most six digits is written completely. Any other amount is rounded to four
-/// digits. Round a loss up, and round the rest of a budget down. A relative difference of at most
-/// `10^-15`, which is about the rounding of a float, is left out. So the float 0.2 is written
-/// `0.2`. If the difference between the amount and the number of four digits is at most `10^-9` of
-/// the amount, the difference is written as a second part, and is rounded up. So apart from a
-/// relative difference of `10^-15`, no loss is written smaller than it is. A small rounding error
-/// of the arithmetic does not change the fourth digit.
+/// digits: a loss is rounded up, and the rest of a budget is rounded down. A relative difference of
+/// at most `10^-15`, which is about the rounding of a float, is left out. So the float 0.2 is
+/// written `0.2`. If the amount differs from the nearest number of four digits by at most `10^-9`
+/// of the amount, this number is written. If the number alone is on the wrong side of the amount,
+/// the difference is written as a second part, and is rounded up. So a loss is never written too
+/// small, apart from a relative difference of `10^-15`. A small rounding error of the arithmetic
+/// does not change the fourth digit.
 ///
 /// ```
 /// # use opendp_core::arith::Exact;

@@ -94,7 +94,7 @@ impl Callback {
 /// measure has changed the loss.
 fn loss(measure: &AnyMeasure, d_out: &Bound<'_, PyAny>) -> Result<AnyDistance> {
     if let Ok(profile) = d_out.cast::<Profile>() {
-        // The losses of the measure are profiles if it reads a profile.
+        // If the measure can read a profile, the losses of the measure are profiles.
         let read = measure.decode(&json!({"profile": []}))?;
         return read
             .downcast_ref::<PrivacyProfile>()

@@ -235,8 +235,8 @@ where
     let next = AtomicUsize::new(0);
     let fold = || {
         let mut partial = function.start()?;
-        // A copy for this thread. Another thread may write beside the original in memory. Then the
-        // cores would pass the original to each other for each chunk.
+        // This copy is for this thread. Another thread may write to the memory beside the original.
+        // Then the original would move between the caches of the cores for each chunk.
         let rows = rows.clone();
         let mut chunk = Vec::new();
         while let Some(part) = pieces(all.clone(), part_rows).nth(next.fetch_add(1, Relaxed)) {
@@ -270,7 +270,8 @@ struct Chunks<'a, T: Atom> {
     domain: &'a AnyDomain,
     /// The domain of the rows, if the rows can be checked without the erased domain.
     row: Option<&'a AtomDomain<T>>,
-    /// If the size of the domain is known: the domain that the rows of one chunk must belong to.
+    /// The domain that the rows of one chunk must belong to. It is stored only if the size of the
+    /// domain is known.
     sized: Option<AnyDomain>,
 }
 impl<'a, T: Atom> Chunks<'a, T>

@@ -4,7 +4,7 @@ use serde_json::json;
 use super::*;
 
 thread_local! {
-    /// The record of the study runs in this thread.
+    /// The modes of the runs of studies in this thread, in order.
     static RUNS: std::cell::Cell<Vec<Mode>> = const { std::cell::Cell::new(Vec::new()) };
 }
 pub(super) fn note(mode: Mode) {
@@ -105,8 +105,8 @@ fn the_sum_of_a_mean_without_groups_is_centred() {
     for _ in 0..times {
         let outcome = study.ask(read, 0.05).unwrap();
         let answer = &outcome.answers()[0];
-        // Half of the bounds 0 to 100, over half of epsilon. A sum of the ages themselves has the
-        // scale 200.
+        // The bounds 0 and 100 have the distance 50 from their middle, and half of epsilon pays for
+        // the sum. So the scale is 100. A sum of the ages themselves would have the scale 200.
         assert_eq!(answer.scales, [100.0, 2.0]);
         let (value, (low, high)) =
             (answer.cells[0].value.as_f64().unwrap(), answer.cells[0].interval.unwrap());

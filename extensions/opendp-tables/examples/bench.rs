@@ -6,9 +6,10 @@
 //!     --rows 100000000 --runs 3
 //! ```
 //!
-//! All variants run in this process, one after another. The printed table has the time of the first
-//! run of each variant, the median time of the later runs, its ratio to the plain query, and the
-//! peak of resident memory. The peak includes memory that an earlier variant has kept for rows.
+//! All variants run in this process, one after another. For each variant, the printed table has the
+//! time of the first run, the median time of the later runs, the ratio of this median to the median
+//! of the plain query, and the peak of resident memory. The peak includes memory that an earlier
+//! variant has kept for rows.
 #![allow(clippy::unwrap_used, reason = "a benchmark that cannot go on stops")]
 #![allow(clippy::disallowed_methods, reason = "a benchmark measures the time")]
 
@@ -40,7 +41,8 @@ struct Arguments {
     /// The folder of the generated files.
     #[arg(long, default_value = "target/tables-bench")]
     folder: PathBuf,
-    /// Also measure the statements that every engine takes. Limits of ids sort all rows there.
+    /// Also measure the statements that every engine takes. With limits for each id, these
+    /// statements sort all rows.
     #[arg(long)]
     portable: bool,
     /// Only generate the file, and print its path.

@@ -155,8 +155,8 @@ impl Account {
             Account::Durable { composition, .. } => *composition,
         }
     }
-    /// Return the rest of the budget. If it composes tightly, this is the largest loss that one
-    /// more release can have.
+    /// Return the rest of the budget. If the budget composes tightly, return the largest loss that
+    /// one more release can have.
     pub(crate) fn left(&self) -> Result<Loss> {
         match self {
             Account::Memory { budget, spent } => {
@@ -216,8 +216,9 @@ fn charge_tightly(filters: &Mutex<AdaptiveAccount>, loss: &Loss) -> Result<()> {
     *filters = charged;
     Ok(())
 }
-/// Return one of `shares` equal shares of a budget that composes tightly. This many queries of this
-/// loss fit into the budget. The share has a delta if the query needs one.
+/// Return one of `shares` equal shares of a budget that composes tightly. The budget admits
+/// `shares` queries that each have this share as their loss. The share has a delta if the query
+/// needs one.
 pub(crate) fn tight_share(budget: &Loss, shares: u32, with_delta: bool) -> Result<Loss> {
     let fraction = Exact::from_f64(1.0)?.over(&Exact::from_f64(f64::from(shares.max(1)))?);
     let kind = if with_delta { Kind::WithDelta } else { Kind::Pure };

@@ -34,7 +34,7 @@ pub(crate) struct Checked {
     /// The released values, in the order of the aggregates. They are computed from the sums and
     /// buckets of the exact plan.
     pub(crate) outputs: Vec<Output>,
-    /// The weight of each released value, when they share the loss of the query.
+    /// The weight of each released value. The values share the loss of the query by these weights.
     pub(crate) weights: Vec<f64>,
     /// The plan of the whole query. After the release, the released table replaces the aggregate in
     /// this plan.

@@ -9,16 +9,17 @@
 //!
 //! # Limits
 //!
-//! The rows of each id are collected, because the choice depends on all of them: it is a function
-//! of the seed, the id, and the rows of this id as a set, whatever their order is. A choice by the
-//! order in which rows arrive would be as fair, but threads change that order. Then two runs on the
-//! same rows would keep different rows of all ids, and no test could tell that from a wrong limit.
+//! The rows of each id are collected, because the choice depends on all of them. The choice is a
+//! function of the seed, the id, and the rows of this id. It does not depend on the order of these
+//! rows. A choice by the order in which rows arrive would also be fair, but threads change that
+//! order. Then two runs on the same rows would keep different rows of all ids, and no test could
+//! distinguish this from a wrong limit.
 //!
 //! Each thread packs the rows that it reads into few words, and divides them by a hash of their ids
 //! into shards (`packed`, `shards`). If the rows take more memory than the engine may use, the last
-//! shards are dropped, and filled when the rows are read again. Then the rows of each id are
-//! brought together, some are chosen (`people`), and added (`totals`). Rows are sorted (`order`)
-//! only if their id has more rows than limits allow.
+//! shards are dropped. They are filled when the rows are read again. Then the rows of each id are
+//! brought together. Some of these rows are chosen (`people`), and the chosen rows are added
+//! (`totals`). Rows are sorted (`order`) only if their id has more rows than limits allow.
 
 use std::sync::{Mutex, PoisonError};
 
@@ -61,7 +62,7 @@ pub(crate) fn run(plan: &Plan, engine: &DataFusion, seed: &str) -> Option<Result
     let run = Run { plan, engine, layout: &layout, groups: &groups, statement };
     match &plan.bounding {
         Bounding::Trusted { .. } => Some(run.all()),
-        // SQL draws the lots of other ids in another way.
+        // If ids are not integers, SQL draws their lots in another way.
         Bounding::Enforced { id: (_, kind), .. } if *kind != Type::Integer => None,
         Bounding::Enforced { rows, groups, rows_per_group, .. } => {
             let limit = |limit: &Option<u64>| limit.unwrap_or(u64::MAX);
@@ -148,13 +149,15 @@ impl Run<'_> {
 fn locked<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
-/// One pass over the rows. It fills the shards from `first` up to the end that the book states.
+/// One pass over the rows. It fills the shards from `first` on, and ends before the shard `last` of
+/// the book.
 struct Pass<'a, const N: usize> {
     run: &'a Run<'a>,
     limiter: &'a Limiter,
     first: usize,
     book: Mutex<Book>,
-    /// Parts with the rows that were read. A thread takes a part out while it works on a batch.
+    /// The parts, each with rows that were read. While a thread works on a batch, it removes one
+    /// part from this list.
     free: Mutex<Vec<Part<N>>>,
 }
 /// The number of rows of each shard, and the shard before which the pass ends.
@@ -229,9 +232,9 @@ impl<'a, const N: usize> Pass<'a, N> {
 struct Adder<'a> {
     layout: &'a Layout<'a>,
     limiter: &'a Limiter,
-    /// The place of each group in the order of the keys, by the number of the group.
+    /// For each number of a group, the place of this group in the order of the keys.
     ranks: Vec<u32>,
-    /// The number of each group, by its place.
+    /// For each place, the number of the group at this place.
     numbers: Vec<u32>,
 }
 impl<'a> Adder<'a> {

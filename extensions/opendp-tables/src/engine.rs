@@ -42,8 +42,9 @@ pub trait Engine: Send + Sync {
     fn rows_read(&self) -> Option<u64> {
         None
     }
-    /// Return the engine itself, if it is the engine in this process. This engine computes the same
-    /// results without the statements. Other engines keep this default.
+    /// Return this engine, if it is the engine in this process. The exact results are then computed
+    /// without the statements, and are the same. Other engines keep the default, which returns
+    /// `None`.
     fn embedded(&self) -> Option<&DataFusion> {
         None
     }

@@ -18,12 +18,12 @@ pub fn clamp(value: Expr, low: f64, high: f64) -> Expr {
 pub fn quantile(value: Expr, alpha: f64) -> Expr {
     quantile_function().call(vec![value, lit(alpha)])
 }
-/// Give an aggregate a weight, as `weight(x, 2)` does in SQL: it gets a share of the loss of the
-/// query in proportion to this weight. The value stays the same.
+/// Give an aggregate a weight, as `weight(x, 2)` does in SQL. The aggregate gets a share of the
+/// loss of the query in proportion to this weight. The value stays the same.
 pub fn weight(value: Expr, weight: f64) -> Expr {
     weight_function().call(vec![value, lit(weight)])
 }
-/// The function runs only on released values, which it returns.
+/// Make the function `weight`. It runs only on released values, and returns them unchanged.
 pub(crate) fn weight_function() -> ScalarUDF {
     ScalarUDF::new_from_impl(Weight(Signature::any(2, Volatility::Immutable)))
 }

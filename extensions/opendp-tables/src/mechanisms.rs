@@ -38,8 +38,8 @@ pub(crate) struct Mechanisms {
     pub(crate) losses: Vec<Loss>,
     /// The kind of the noise: `Laplace` or `Gaussian`.
     pub(crate) kind: Kind,
-    /// How the errors of the other kind of noise compare. `None` unless the budget is an epsilon
-    /// and a delta, and both kinds are possible.
+    /// How the errors of the other kind of noise compare with the errors of this kind. `None`
+    /// unless the budget is an epsilon and a delta, and both kinds are possible.
     pub(crate) compared: Option<String>,
 }
 /// A release of a quantile of each group.
@@ -48,7 +48,7 @@ pub(crate) struct Choice {
     pub(crate) buckets: usize,
     pub(crate) alpha: (u64, u64),
     pub(crate) noise: Noise,
-    /// The loss for all groups together in which one individual has rows.
+    /// The loss of all groups together in which one individual can have rows.
     pub(crate) loss: Loss,
 }
 
@@ -89,7 +89,8 @@ fn divided(
     let of_sums = sums.iter().flatten().map(|noise| noise.loss.clone());
     let of_choices = choices.iter().map(|choice| choice.loss.clone());
     let of_selection = selection.iter().map(|selection| selection.noise.loss.clone());
-    // A loss with a delta comes first: then a budget that composes tightly keeps room for deltas.
+    // A loss with a delta comes first. With this order, a budget that composes tightly keeps room
+    // for deltas.
     let losses: Vec<Loss> = of_selection.chain(of_sums).chain(of_choices).collect();
     let loss = total(budget.notion(), &losses)?;
     Ok(Mechanisms { sums, choices, selection, loss, losses, kind, compared: None })

@@ -17,7 +17,8 @@ use crate::{Type, Value};
 const MOST: f64 = 9_007_199_254_740_992.0;
 /// The largest magnitude of bounds of floats.
 const MOST_FLOAT: f64 = 1e100;
-/// The least magnitude of the larger bound. Plans do not compute with smaller numbers.
+/// The least allowed magnitude of the bound with the larger magnitude. Plans do not compute with
+/// smaller numbers.
 const LEAST_FLOAT: f64 = 1e-70;
 
 /// The individuals whom a table protects, and limits on the number of rows that one individual

@@ -57,8 +57,8 @@ impl<'a> Question<'a> {
     pub fn spending(self, budget: Budget) -> Self {
         Question { spending: Some(budget), ..self }
     }
-    /// Name a constructor of the registry for the noise of sums, instead of the usual one. The
-    /// constructor takes `input` and `scale`. Its map computes the cost.
+    /// Name a constructor of the registry for the noise of sums, instead of the default
+    /// constructor. The constructor takes `input` and `scale`. Its map computes the cost.
     #[must_use]
     pub fn mechanism(self, name: &str) -> Self {
         Question { mechanism: Some(name.into()), ..self }
@@ -279,8 +279,8 @@ impl<'a> Question<'a> {
         };
         Ok(mechanisms.loss.notion().parts().iter().enumerate().map(part).collect())
     }
-    /// Return the names of the aggregates as they are written in SQL. The engine gives `COUNT(*)`
-    /// the name of a count of ones.
+    /// Return the names of the aggregates as they are written in SQL. The engine changes the name
+    /// of `COUNT(*)` to the name of a count of ones, `count(Int64(1))`.
     fn names(&self) -> Result<Vec<String>> {
         let schema = crate::check::aggregate_schema(&self.checked.query)?;
         let fields = schema.fields().iter().skip(self.checked.plan.keys.len());

@@ -95,7 +95,7 @@ impl Printer<'_> {
     fn keys(&self) -> Vec<String> {
         (0..self.plan.keys.len()).map(|k| format!("k{k}")).collect()
     }
-    /// Return the columns of a row of the stage `rated` besides its id: keys, addends and buckets.
+    /// Return the columns of a row of the stage `rated`, without its id: keys, addends and buckets.
     fn content(&self) -> Vec<String> {
         let sums = (0..self.plan.sums.len()).map(|k| format!("v{k}"));
         let buckets = (0..self.plan.buckets.len()).map(|k| format!("b{k}"));

@@ -53,8 +53,8 @@ struct Pair<'a> {
     lowest_is_best: bool,
 }
 impl Arg {
-    /// Return whether this argument describes a space whose domain has the type `domain` and whose
-    /// metric `views` accepts.
+    /// Return whether this argument describes a space, its domain has the type `domain`, and
+    /// `views` accepts its metric.
     fn accepted(&self, domain: TypeId, views: fn(&AnyMetric) -> bool) -> bool {
         pair_on(self, domain).is_some_and(|pair| views(pair.metric))
     }

@@ -139,8 +139,9 @@ impl<I: Carrier, O: Carrier> Partial<I, O> {
     }
 }
 impl<O: Carrier> Partial<AnyValue, O> {
-    /// Add a chunk of rows to the partial result of an erased function. The chunk has its type, so
-    /// its buffer can be filled again without a check that no other value shares it.
+    /// Add a chunk of rows to the partial result of an erased function. The chunk has its type. So
+    /// the caller can fill the buffer of the chunk again, without a check that no other value
+    /// shares the buffer.
     ///
     /// # Errors
     /// The errors of the stages. `FailedCast` when the function takes rows of another type.

@@ -22,9 +22,9 @@ use crate::{Distance, Error, Measure, Result};
 ///
 /// # What a budget is
 /// A budget is read as a number that a [person wrote](Exact::written): the larger of the float and
-/// its shortest decimal number. The decimal number exceeds the float by less than half of the
-/// spacing of floats at this number. [`budget`](Ledger::budget) returns the budget as a loss,
-/// rounded up. This loss is the bound that a privacy filter states.
+/// its shortest decimal number. The decimal number exceeds the float by at most half of the spacing
+/// of floats at this number. [`budget`](Ledger::budget) returns the budget as a loss, rounded up.
+/// This loss is the bound that a privacy filter states.
 #[derive(Clone)]
 pub struct Ledger<MO: Measure> {
     measure: MO,

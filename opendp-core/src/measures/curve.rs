@@ -15,7 +15,7 @@ type Curve = Arc<dyn Fn(f64) -> Result<f64> + Send + Sync>;
 /// (epsilon, delta)-DP.
 ///
 /// A profile holds at every epsilon at once, and delta does not increase with epsilon. If a profile
-/// contains the whole distribution of the loss, its compositions are tight.
+/// contains the whole distribution of the loss, compositions of this profile are tight.
 #[derive(Clone)]
 pub struct PrivacyProfile {
     delta: Curve,

@@ -126,8 +126,8 @@ mod tests {
         };
         let (sound, loose) = slack(steps);
         assert!(-1e-15 <= sound && 2.0 * upper < loose, "{sound} {upper} {loose}");
-        // The control uses chords in epsilon instead of `e^epsilon`, and delta without the mirror
-        // point.
+        // The first control uses chords in epsilon instead of `e^epsilon`. The second control does
+        // not use the mirror point.
         let straight = |points: &[(f64, f64)], epsilon: f64| {
             let pair = points.windows(2).find(|w| w[0].0 <= epsilon && epsilon < w[1].0);
             pair.map_or(1.0, |w| {

@@ -92,8 +92,8 @@ impl<M: NumberMetric> Metric for OfAnyNumber<M> {
         M::has(metric).then(|| OfAnyNumber::new(metric.clone()))
     }
 }
-/// The check whether a metric fits a domain does not depend on the type of distances. So the check
-/// for `f64` is used.
+/// The type of distances does not affect whether a metric fits a domain. So the check for `f64` is
+/// used.
 impl<D: Domain, M: NumberMetric + MetricOn<D>> MetricOn<D> for OfAnyNumber<M> {
     fn check(&self, domain: &D) -> Result<()> {
         M::default().check(domain)

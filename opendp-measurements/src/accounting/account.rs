@@ -82,7 +82,7 @@ pub(super) enum Side {
 /// error is too long, a coarser grid is used, and the error is larger.
 const TOLERANCE: f64 = 1e-4;
 
-/// From this number of different pairs on, a grid takes too long.
+/// For this number of different pairs or more, a grid takes too long.
 pub(super) const MANY: usize = 16;
 
 impl Account {
@@ -247,7 +247,7 @@ impl Account {
         }
     }
     /// Return the recursion for a few equal releases of vectors of integers, if the account has no
-    /// other releases. The recursion is valid for deltas from about the given delta on.
+    /// other releases. The recursion is valid for deltas of about the given delta or more.
     fn game(&self, delta: f64) -> Option<IntegerGame> {
         let [(pair, count)] = &self.parts[..] else { return None };
         let (square, scale) = pair.integer_gaussian().filter(|_| pair.only_above())?;

@@ -69,7 +69,8 @@ impl Default for Room {
     }
 }
 
-/// An account of an epsilon and a delta for releases that are chosen in view of earlier answers.
+/// An account of an epsilon and a delta for releases that are chosen after earlier answers are
+/// seen.
 ///
 /// The account has several filters at once. Each filter `j` except the Renyi filter has room for
 /// pure losses that add up to `S_j`, and for Gaussian noise whose `mu^2` add up to `B_j^2`. Each
@@ -109,20 +110,21 @@ impl Default for Room {
 /// of randomized response (Kairouz, Oh, Viswanath 2015). The filter charges this bound, which is
 /// called `r_i` for release `i`. The filter admits releases as long as the sum of the `r_i` is at
 /// most a limit `r`, which is fixed in advance. Claim: the divergence of order `a` of the whole
-/// interaction is at most `r` (Feldman, Zrnic 2021). Proof: let ratio `i` be the probability of
-/// answer `i` under the first neighbour, given the earlier answers, divided by its probability
-/// under the second neighbour. Raise the product of the first `i` ratios to the power `a`, and
-/// multiply the result by `e^(-(a - 1) (r_1 + .. + r_i))`. The result is `X_i`. The earlier answers
-/// determine `r_i`. Given the earlier answers, the mean of the power `a` of ratio `i` under the
-/// second neighbour is at most `e^((a - 1) r_i)`. So the mean of `X_i` under the second neighbour
-/// does not increase with `i`, and is at most 1. The sum of all `r_i` is at most `r`, which shows
-/// the claim. The delta of the filter is computed from `r` (Canonne, Kamath, Steinke 2020,
-/// Proposition 12). The order is the best order for normal shifts, so `r` is `a` times
-/// [`concentrated_rho`](super::concentrated_rho). The divergence of every release with a `rho` is
-/// at most `a rho`. So up to rounding, this filter admits each interaction that a zero-concentrated
-/// filter of the same delta admits. One order is enough. A filter of several orders that refuses a
-/// release as soon as one order is exceeded admits less. A filter that refuses a release only if
-/// all orders are exceeded needs a part of delta for each order.
+/// interaction is at most `r` (Feldman, Zrnic 2021). Proof: consider the probability of answer `i`,
+/// given the earlier answers. Let ratio `i` be this probability under the first neighbour, divided
+/// by this probability under the second neighbour. Raise the product of the first `i` ratios to the
+/// power `a`, and multiply the result by `e^(-(a - 1) (r_1 + .. + r_i))`. The result is `X_i`. The
+/// earlier answers determine `r_i`. Given the earlier answers, the mean of the power `a` of ratio
+/// `i` under the second neighbour is at most `e^((a - 1) r_i)`. So the mean of `X_i` under the
+/// second neighbour does not increase with `i`, and is at most 1. The sum of all `r_i` is at most
+/// `r`, which shows the claim. The delta of the filter is computed from `r` (Canonne, Kamath,
+/// Steinke 2020, Proposition 12). The order is the best order for normal shifts, so `r` is `a`
+/// times [`concentrated_rho`](super::concentrated_rho). The divergence of every release with a
+/// `rho` is at most `a rho`. So up to rounding, this filter admits each interaction that a
+/// zero-concentrated filter of the same delta admits. One order is enough. A filter can also have
+/// several orders. If it refuses a release as soon as the limit of one order is exceeded, it admits
+/// less. If it refuses a release only when the limits of all orders are exceeded, it needs a part
+/// of delta for each order.
 ///
 /// *Deltas.* A release that is `(e, d)`-DP reveals all data with probability `d` and is `e`-DP
 /// otherwise (Kairouz, Oh, Viswanath 2015). So the probability that some release reveals all data
@@ -143,8 +145,8 @@ impl Default for Room {
 /// * The account is for a single release: this release gets all of delta.
 /// * The first release is a choice, or it has a pure loss that takes a smaller fraction of the
 ///   Renyi filter than of the Gaussian filter and of the budget's epsilon: `D` gets 2 parts, the
-///   Gaussian filter 24, each mixed filter 1, the simple filter 3, and the Renyi filter 32. In all
-///   other cases, there is no Renyi filter.
+///   Gaussian filter 24, each mixed filter 1, the simple filter 3, and the Renyi filter 32. In the
+///   next two cases, there is no Renyi filter.
 /// * The first release has Gaussian noise, or it has a pure loss that takes a smaller fraction of
 ///   the Gaussian filter than of the budget's epsilon: `D` gets 2 parts, the Gaussian filter 56,
 ///   each mixed filter 1, and the simple filter 3.
@@ -235,7 +237,7 @@ impl AdaptiveAccount {
             let better = match kind {
                 Kind::Gaussian | Kind::Choice => best.mu_squared < room.mu_squared,
                 Kind::Pure => best.epsilon < room.epsilon,
-                // Only the last way has room for the deltas of releases.
+                // The last way has the most room for the deltas of releases.
                 Kind::WithDelta => true,
             };
             if better {
@@ -308,8 +310,8 @@ impl AdaptiveAccount {
         }
     }
     /// Return an epsilon and a delta of all releases so far, rounded up. These two numbers are
-    /// valid if all releases were fixed in advance. If releases were chosen in view of answers,
-    /// only the whole budget is a valid bound.
+    /// valid if all releases were fixed in advance. If releases were chosen after answers were
+    /// seen, only the whole budget is a valid bound.
     ///
     /// # Errors
     /// The errors of the computation.
@@ -327,7 +329,8 @@ impl AdaptiveAccount {
     pub fn budget(&self) -> (&Exact, &Exact) {
         (&self.epsilon, &self.delta)
     }
-    /// Return the way to divide delta that has a Renyi filter.
+    /// If there are three ways to divide delta, return the way with a Renyi filter. Otherwise
+    /// return the first way.
     fn renyi_first(&self) -> Option<&Way> {
         match self.ways.as_slice() {
             [_, renyi, _] => Some(renyi),

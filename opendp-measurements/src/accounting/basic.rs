@@ -12,14 +12,14 @@ use opendp_core::{PrivacyProfile, Result};
 
 use super::elementary::{exp, ln};
 
-/// The largest number of members for which a good split of epsilon is searched. If there are more
-/// members, each member gets the same epsilon.
+/// The largest number of members for which the code searches for a good split of epsilon. If there
+/// are more members, each member gets the same epsilon.
 const MOST: usize = 16;
 /// The maximum number of steps of a search for epsilon.
 const SEARCH: u32 = 32;
 /// The number of guessed points between two evaluated points of a curve.
 const BETWEEN: u32 = 8;
-/// The search for steps (jumps) of a curve treats a smaller delta as 0.
+/// The search for steps (jumps) of a curve treats a delta below this value as 0.
 const NOTHING: f64 = 1e-30;
 
 /// A point of a member's curve: an epsilon, and the member's delta at this epsilon.
@@ -104,8 +104,9 @@ impl Basic {
         members.map(|(i, member)| delta_at(member, epsilon(i))).collect()
     }
     /// Choose a point of each member such that epsilon plus the price times delta is least. All
-    /// members have the same price. Among the prices at which the sums of the epsilons and of the
-    /// deltas satisfy `fits`, use the highest price if `highest` is true, and otherwise the lowest.
+    /// members have the same price. Consider only prices at which the sums of the epsilons and of
+    /// the deltas satisfy `fits`. Use the highest of these prices if `highest` is true, and
+    /// otherwise the lowest.
     fn at_best_price(
         &self,
         points_of: impl Fn(&CurvePoints) -> &Vec<EpsilonDelta>,

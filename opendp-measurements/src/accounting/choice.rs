@@ -33,11 +33,11 @@ use opendp_core::arith::Exact;
 /// *Several choices.* In an adaptive composition, the `mu^2` of the choices add up (Dong, Roth, Su
 /// 2022, Corollary 3.3). The `rho` of the choices also add up.
 ///
-/// If only the pure loss `r` is known, small `r` give `mu = r sqrt(pi / 2)`
+/// If only a small pure loss `r` is known, `mu` is about `r sqrt(pi / 2)`
 /// ([`mu_of_pure`](super::mu_of_pure)). This `mu` is twice the `mu` of a choice.
 ///
 /// # Errors
-/// `Overflow`, but not for a finite `rho`.
+/// Currently there are no errors.
 pub fn mu_squared_of_choices(rho: &Exact) -> Result<Exact> {
     // The nearest float to pi is below pi.
     Ok(rho.times(&Exact::from_f64(std::f64::consts::PI.next_up())?))

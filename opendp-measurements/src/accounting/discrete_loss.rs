@@ -73,14 +73,15 @@ impl DiscreteLoss {
     ///
     /// All outputs of a bucket are replaced by one output; this is post-processing. Then the bucket
     /// has one loss, `z = ln(p / q)`. At each edge, a share of the bucket below and a share of the
-    /// bucket above are joined. Take the mean of `e^-x` over both shares. It corresponds to a loss
-    /// at or above the edge. Both shares are moved down to the edge. A share without a partner
-    /// moves down to the lower edge of its bucket. Outputs below the grid and doubtful outputs are
-    /// dropped. Outputs above the grid get the last edge as their loss.
+    /// bucket above are joined. Take the mean of `e^-x` over both shares. This mean corresponds to
+    /// a loss at or above the edge. Both shares are moved down to the edge. A share without a
+    /// partner moves down to the lower edge of its bucket. Outputs below the grid and doubtful
+    /// outputs are dropped. Outputs above the grid get the last edge as their loss.
     pub(crate) fn below(buckets: &Buckets, grid: &Grid) -> Self {
         let mut down = vec![1.0; grid.count];
-        // Two first moments about the edge between two buckets: `sent` for the share of the
-        // previous bucket that is joined at this edge, and `full` for the whole previous bucket.
+        // Two first moments about the edge between two buckets. `sent` is the moment of the share
+        // of the previous bucket that is joined at this edge. `full` is the moment of the whole
+        // previous bucket.
         let (mut sent, mut full) = (0.0, 0.0);
         for i in 0..grid.count {
             let (p, q) = (buckets.p[i], buckets.q[i]);

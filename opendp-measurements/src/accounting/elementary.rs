@@ -87,7 +87,8 @@ fn tail(r: f64) -> f64 {
 }
 
 /// Round to the nearest integer, for numbers of a magnitude below `2^51`. The sum has no bits for
-/// fractions, and the difference is exact. Older processors have no instruction for this.
+/// fractions, and the difference is exact. Older processors have no instruction that rounds to an
+/// integer.
 #[inline]
 fn nearest(x: f64) -> f64 {
     const NO_FRACTIONS: f64 = 6_755_399_441_055_744.0; // 1.5 * 2^52
@@ -152,7 +153,7 @@ fn two_atanh(s: f64) -> f64 {
 const HALF_PI_HIGH: f64 = f64::from_bits(0x3ff9_21fb_5440_0000);
 const HALF_PI_LOW: f64 = f64::from_bits(0x3dd0_b461_1a62_6331);
 /// A bound on the errors of the cosine and the sine from [`cis`], for arguments up to
-/// [`CIS_LIMIT`]. The constant also bounds the quotient of the error of the sine and the argument.
+/// [`CIS_LIMIT`]. The constant also bounds the error of the sine, divided by the argument.
 pub(crate) const CIS_ERROR: f64 = 8.0 * U;
 /// The largest argument for which the reduction by multiples of `pi / 2` is exact.
 pub(crate) const CIS_LIMIT: f64 = 1_000_000.0;

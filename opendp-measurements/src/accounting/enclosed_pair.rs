@@ -142,8 +142,8 @@ impl EnclosedPair {
         let noise = LogConcaveNoise::DiscreteGaussian { scale };
         EnclosedPair { shift: Some((noise, sensitivity)), ..self }
     }
-    /// Derive another pair. Derive the enclosing pairs of the result in the same way from the
-    /// enclosing pairs of this pair.
+    /// Make a pair with other enclosing pairs. Each of them is `pair_of` of the enclosing pair that
+    /// it replaces.
     fn and_then(
         &self,
         pair_of: impl Fn(&Arc<dyn DominatingPair>) -> Option<Arc<dyn DominatingPair>>,

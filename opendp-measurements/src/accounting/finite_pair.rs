@@ -187,7 +187,8 @@ impl DominatingPair for PrivatePair {
     }
 }
 
-/// A pair with an added event of unbounded loss, as for a threshold that hides rare keys.
+/// A pair with an added event of unbounded loss. An example is noise with a threshold that hides
+/// rare keys.
 #[derive(Clone, Debug)]
 pub struct ThresholdedPair {
     /// The pair without the added event.
@@ -223,8 +224,8 @@ impl DominatingPair for ThresholdedPair {
 
 /// Discrete Laplace noise on one integer: `P[Z = z]` is proportional to `e^(-|z| / scale)`.
 ///
-/// The noise is log-concave. So this pair also dominates noise on vectors under the L1 distance, as
-/// for [`LaplacePair`](super::LaplacePair).
+/// The noise is log-concave. So this pair also dominates noise on vectors under the L1 distance.
+/// The reason is explained at [`LaplacePair`](super::LaplacePair).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct DiscreteLaplacePair {
     /// The sensitivity: the largest difference of the true numbers on two neighbours.
@@ -307,14 +308,14 @@ impl DiscreteGaussianPair {
         let d = f64::from(self.sensitivity);
         d * (d - 2.0 * z) / (2.0 * self.scale * self.scale)
     }
-    /// Return the largest listed magnitude of the noise. It is above 37.4 scales, so the weight
-    /// there is below `w = e^-699.3`.
+    /// Return the largest listed magnitude of the noise. This magnitude is above 37.4 scales, so
+    /// its weight is below `w = e^-699.3`.
     ///
     /// From this magnitude on, each weight is at most `e^(-37.4 / s)` times the weight before it,
     /// where `s` is the scale. So the weights of both signs add up to at most `2 w (1 + s / 37.4)`.
     /// The total of all weights is at least 1 and at least `2 s`. So the probability of all these
-    /// outputs is below `4 w < 10^-303`. The function `exp` treats weights below `e^-700` as 0, and
-    /// these weights are included.
+    /// outputs is below `4 w < 10^-303`. The function `exp` treats weights below `e^-700` as 0. The
+    /// bound also covers these weights.
     fn reach(&self) -> i64 {
         (37.4 * self.scale.min(Self::MAX_SCALE)).ceil() as i64 + 1
     }

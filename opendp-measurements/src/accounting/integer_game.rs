@@ -1,5 +1,5 @@
-//! A few equal releases of vectors of integers with discrete Gaussian noise. An adversary chooses
-//! the shift of each release in view of all losses so far. These choices are called a game.
+//! A few equal releases of vectors of integers with discrete Gaussian noise. An adversary sees all
+//! losses so far, and then chooses the shift of the next release. These choices are called a game.
 
 use super::elementary::{U, exp, exp_m1, ln_1p, sum};
 use super::enclosed_pair::roughness;
@@ -15,22 +15,22 @@ use super::gaussian_pair::deviations;
 /// the shifts of all numbers. So `g^2` divides `D`. The law of `u` is discrete Gaussian of scale
 /// `s sqrt(D)` on the multiples of `g`. This holds up to a factor of at most `1 / (1 - f)`.
 ///
-/// The shifts of a release can be chosen in view of all losses so far. Let `x` be the total loss
-/// minus epsilon, and let `V_0(x)` be `max(0, 1 - e^-x)`. Let `V_(k+1)(x) = max_g E V_k(x + (D + 2
-/// u) / (2 s^2))`, where the step of `u` is `g`. Use induction from the last release to the first.
-/// Because all values are positive, delta of the best choices is at most
-/// `V_m(-epsilon) / (1 - f)^m`. Without the factor, the value is the exact delta of the best
-/// choices. The reason is that a shift exists for each step `g`: `D / g^2` numbers that differ by
-/// `g`.
+/// The shifts of a release can depend on all losses so far. Let `x` be the total loss minus
+/// epsilon, and let `V_0(x)` be `max(0, 1 - e^-x)`. Let
+/// `V_(k+1)(x) = max_g E V_k(x + (D + 2 u) / (2 s^2))`, where the step of `u` is `g`. Use induction
+/// from the last release to the first. Because all values are positive, delta of the best choices
+/// is at most `V_m(-epsilon) / (1 - f)^m`. Without the factor, the value is the exact delta of the
+/// best choices. The reason is that a shift exists for each step `g`: `D / g^2` numbers that differ
+/// by `g`.
 ///
 /// # Proof of the computation
 /// All totals are `(m D + 2 j) / (2 s^2)` for an integer `j`, so the values are listed for all `j`
 /// in a window. The values increase with `j` and are at most 1. So values above the window are
-/// replaced by 1. Values below the window are replaced by the first value of the window. Outputs
-/// `u` beyond a reach (a largest `|u|`) count with the value 1. For each release, only positive
-/// numbers are added, and the result is enlarged by a bound on its relative error. Delta is a
-/// maximum of means of `max(0, 1 - e^epsilon e^-x)`. So delta is convex in `e^epsilon`. So between
-/// two total losses, delta is at most the linear interpolation in `e^epsilon`.
+/// replaced by 1. Values below the window are replaced by the first value of the window. For
+/// outputs `u` beyond a reach (a largest `|u|`), the value 1 is used. For each release, only
+/// positive numbers are added, and the result is enlarged by a bound on its relative error. Delta
+/// is a maximum of means of `max(0, 1 - e^epsilon e^-x)`. So delta is convex in `e^epsilon`. So
+/// between two total losses, delta is at most the linear interpolation in `e^epsilon`.
 #[derive(Clone, Debug)]
 pub(super) struct IntegerGame {
     /// `1 / s^2`, the distance between adjacent total losses.
@@ -55,7 +55,7 @@ const MOST_EXCESS: f64 = 0.01;
 const BEYOND: f64 = 1e-7;
 
 impl IntegerGame {
-    /// Compute all deltas from about `least` on. Return `None` if the computation would take too
+    /// Compute all deltas of about `least` or more. Return `None` if the computation would take too
     /// long, or if the scale is too small for the distance.
     pub(super) fn new(square: u64, scale: f64, count: u64, least: f64) -> Option<IntegerGame> {
         let (distance, times) = (square as f64, count as f64);
@@ -110,8 +110,8 @@ impl IntegerGame {
         if index < 1.0 {
             return self.deltas.first().copied().unwrap_or(1.0);
         }
-        // Take the total losses next to epsilon on both sides. The place can round up to the next
-        // total loss.
+        // Take the total losses next to epsilon on both sides. Rounding can move `place` up to the
+        // next total loss.
         let index = index as usize;
         let (Some(high), Some(low)) = (self.deltas.get(index), self.deltas.get(index - 1)) else {
             return 1.0;

@@ -13,29 +13,31 @@ const MOST_TERMS: f64 = 2e6;
 const FAR: f64 = 90.0;
 
 /// Return an upper bound on the delta of `count` releases of one integer. Neighbours differ by at
-/// most `distance`, a positive integer, and the noise of each release is discrete Gaussian of scale
+/// most `distance`, a positive integer. The noise of each release is discrete Gaussian of scale
 /// `scale`. Return `None` if the scale is too small, or if the sum has too many terms.
 ///
 /// # Theorem
-/// Let `k` be the distance, `s` the scale and `m` the number of releases. The noise and the noise
-/// moved by `k` are a dominating pair of each release ([`DiscreteGaussianPair`]), so their product
-/// dominates all releases, also if these are chosen adaptively. The loss of the product is
-/// `(m k^2 + 2 k S) / (2 s^2)`, where `S` is the sum of all noise.
+/// Let `k` be the distance, `s` the scale and `m` the number of releases. The law of the noise and
+/// the law of the noise moved by `k` are a dominating pair of each release
+/// ([`DiscreteGaussianPair`]). So the product of `m` such pairs dominates all releases, even if the
+/// releases are chosen adaptively. The loss of the product is `(m k^2 + 2 k S) / (2 s^2)`, where
+/// `S` is the sum of all noise.
 ///
-/// By the theorem at [`IntegerVectorPair::enclosed`], applied to `m` equal numbers, the law of `S`
-/// is that of discrete Gaussian noise `U` of the scale `s sqrt(m)`, up to a factor of at most
-/// `1 / (1 - f)`. Here `f` is `m - 1` times the roughness at the variance `s^2 / 2`. By Poisson's
-/// summation, the sum of all weights `e^(-u^2 / (2 m s^2))` is at least the integral
-/// `sqrt(2 pi m s^2)`. So delta at `epsilon` is at most `1 / ((1 - f) sqrt(2 pi m s^2))` times the
-/// sum of `e^(-u^2 / (2 m s^2)) max(0, 1 - e^(epsilon - x))` over all integers `u`. Here `x` is
-/// the loss at `S = u`.
+/// Apply the theorem at [`IntegerVectorPair::enclosed`] to `m` equal numbers. Up to a factor of at
+/// most `1 / (1 - f)`, the law of `S` is the law of discrete Gaussian noise of scale `s sqrt(m)`.
+/// Here `f` is `m - 1` times the roughness at the variance `s^2 / 2`. By Poisson's summation, the
+/// sum of all weights `e^(-u^2 / (2 m s^2))` is at least the integral `sqrt(2 pi m s^2)`. So delta
+/// at `epsilon` is at most `1 / ((1 - f) sqrt(2 pi m s^2))` times the sum of
+/// `e^(-u^2 / (2 m s^2)) max(0, 1 - e^(epsilon - x))` over all integers `u`. Here `x` is the loss
+/// at `S = u`.
 ///
 /// # Proof of the computation
 /// The terms below the first listed `u` are 0. Each weight beyond the last listed `u` is at most
 /// `e^(-u / (m s^2))` times the weight before it. So these weights add up to at most `m s^2 / u`
-/// times the last weight. Losses are rounded up by `16 U` of all numbers in their difference to
-/// epsilon. The exponents are below 700 in magnitude or their weights are negligible, and a sum has
-/// a relative error of `U` for each of its terms.
+/// times the last weight. Let `U` be the unit roundoff. Each loss is increased by `16 U` times the
+/// sum of epsilon and the magnitudes of the terms of the loss. The exponents are below 700 in
+/// magnitude or their weights are negligible, and a sum has a relative error of `U` for each of its
+/// terms.
 ///
 /// [`DiscreteGaussianPair`]: super::DiscreteGaussianPair
 /// [`IntegerVectorPair::enclosed`]: super::IntegerVectorPair::enclosed

@@ -92,9 +92,9 @@ impl IntegerVectorPair {
     /// least 2. So there are at most `log2(sqrt(D))` such additions.
     ///
     /// So the law of one side is `1 - f` times the law of `U + D`, plus `f` times some other law.
-    /// The same holds for the other side and `U`. The steps `g` are the numbers whose squares
-    /// divide `D`. The largest profile of all steps is used. For some `g > 1` there is no vector
-    /// `s`. The bound is then a little too large.
+    /// The law of the other side is `1 - f` times the law of `U`, plus `f` times some other law.
+    /// The steps `g` are the numbers whose squares divide `D`. The largest profile of all steps is
+    /// used. For some `g > 1` there is no vector `s`. The bound is then a little too large.
     ///
     /// # Errors
     /// `Overflow` when a quotient is not finite.

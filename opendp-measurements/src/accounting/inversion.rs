@@ -16,7 +16,7 @@ mod wave_plan;
 
 use wave_plan::WavePlan;
 
-/// The given value: compute delta at an epsilon, or epsilon at a delta.
+/// The given value: an epsilon at which delta is computed, or a delta at which epsilon is computed.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Target {
     Epsilon(f64),
@@ -56,8 +56,8 @@ pub(super) struct Inversion {
     error: f64,
     /// The sum of the moduli of the waves, and the sum of the moduli times their frequencies.
     size: (f64, f64),
-    /// A smaller and a larger tilt than `tilt`. Each of them has an upper bound on `ln M`. This `M`
-    /// is the product for the sketch.
+    /// A smaller and a larger tilt than `tilt`. Each tilt comes with an upper bound on `ln M`. Here
+    /// `M` is the product for the sketch.
     others: [(f64, f64); 2],
     /// A bound on the mass with an infinite loss.
     pub(super) infinite: f64,
@@ -82,12 +82,12 @@ const MOST_SMOOTHED: usize = 16384;
 /// for parts without a [`sketch`]. The second value is for parts with a sketch. A larger variance
 /// saves time.
 const SMOOTHING: (f64, f64) = (5e-5, 2e-4);
-/// From this number of parts on, a [`sketch`] replaces the parts in plans.
+/// For this number of parts or more, a [`sketch`] replaces the parts in plans.
 pub(super) const SKETCHED: usize = 64;
 /// The number of groups of similar parts in a sketch, and the number of parts that stay alone.
 const GROUPS: (usize, usize) = (12, 3);
 
-/// From this number of parts on, several threads compute the losses of parts.
+/// For this number of parts or more, several threads compute the losses of parts.
 pub(super) const PARALLEL: usize = 8;
 
 /// Sort parts by the width of the interval of their losses. The widest interval comes first,
@@ -189,8 +189,8 @@ impl Inversion {
     /// The variance of the additional loss is the share [`SMOOTHING`] of the variance of the total
     /// loss. So epsilon increases by about half of this share. The additional release makes all
     /// high frequencies negligible. If the losses differ, the product of a few transforms is
-    /// already negligible at most other frequencies. The remaining factors are not computed at
-    /// these frequencies.
+    /// already negligible at most of the other frequencies. The remaining factors are not computed
+    /// at these frequencies.
     pub(super) fn smoothed(
         parts: &[PairCount],
         target: Target,
@@ -299,7 +299,7 @@ impl Inversion {
         let error = self.error + 2.0 * (rounding + self.size.1 * far);
         (first + 2.0 * sum, error + 8.0 * U * (first + self.size.0))
     }
-    /// Return the interval of losses in which an epsilon is searched.
+    /// Return the interval of losses in which the search for an epsilon takes place.
     pub(super) fn window(&self) -> (f64, f64) {
         let half = std::f64::consts::PI / self.spacing;
         (self.expected - half, self.expected + half)

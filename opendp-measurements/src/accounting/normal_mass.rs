@@ -12,7 +12,7 @@ use super::normal::{Enclosure, mills};
 /// A bound on the relative error of the results of [`tail`] and [`mass`], for arguments up to
 /// [`LIMIT`].
 pub(crate) const MASS_ERROR: f64 = 1024.0 * U;
-/// From this argument on, the normal tail is below `10^-310` and is treated as zero.
+/// From this argument on, the normal tail is below `10^-307` and is treated as zero.
 pub(crate) const LIMIT: f64 = 37.5;
 
 const INVERSE_SQRT_TWO_PI: f64 = 0.398_942_280_401_432_7;

@@ -120,7 +120,7 @@ mod tests {
 
     #[test]
     fn one_release_of_discrete_gaussian_noise_is_exact_at_every_delta() {
-        // Computed with 60 digits, as the sum over all outputs.
+        // The exact values are sums over all outputs, computed with 60 digits.
         for (scale, delta, exact) in [
             (0.5, 1e-200, 61.999_965_581_926_19),
             (0.5, 1e-120, 46.0),

@@ -32,7 +32,7 @@ const PLANS: usize = 3;
 /// Compute a bound on delta at an epsilon, or on epsilon at a delta.
 ///
 /// The first plan follows a coarse estimate. This estimate can be poor, for example if a large loss
-/// is rare. Then the errors are large, and the next plan follows the bound found first.
+/// is rare. Then the errors are large, and the next plan follows a bound that was already found.
 pub(super) fn on_grid(
     parts: &[PairCount],
     target: Target,
@@ -68,7 +68,7 @@ pub(super) fn on_grid(
     Ok(best)
 }
 
-/// A result, and an epsilon with its delta to plan for next.
+/// A result, and the point for which the next plan is made: an epsilon and its delta.
 struct Found {
     value: f64,
     epsilon: f64,
@@ -102,9 +102,9 @@ struct Plan {
 /// Estimate two properties of delta at an epsilon.
 ///
 /// The first property is the slope of `-ln delta`. The second property is the growth of `ln delta`
-/// for an added loss, divided by the variance of this loss. It is half of the second derivative
-/// minus the first derivative, divided by delta. Derivatives are differences over a distance at
-/// which delta falls noticeably.
+/// for an added loss, divided by the variance of this loss. This quotient is
+/// `(delta'' - delta') / (2 delta)`. Derivatives are differences over a distance at which delta
+/// falls noticeably.
 fn shape(delta: impl Fn(f64) -> f64, epsilon: f64, least: f64) -> (f64, f64) {
     let first = delta(epsilon);
     let slope = ((first - delta(epsilon + least)) / (least * first)).max(0.0);
@@ -112,8 +112,8 @@ fn shape(delta: impl Fn(f64) -> f64, epsilon: f64, least: f64) -> (f64, f64) {
     let (next, last) = (delta(epsilon + by), delta(epsilon + 2.0 * by));
     (slope, (0.5 * ((first - 2.0 * next + last) / by + (first - next)) / (by * first)).max(0.0))
 }
-/// Return the longest distance between two losses of a range and 0. Some pairs compute all buckets
-/// from 0 on.
+/// Return the length of the shortest interval that contains a range of losses and 0, up to a limit.
+/// Some pairs compute all buckets from 0 on.
 fn reach((low, high): (f64, f64)) -> f64 {
     (high.max(0.0) - low.min(0.0)).min(2.0 * Grid::REACH)
 }
@@ -197,7 +197,7 @@ impl Plan {
         let least = least.max(reaches().sum::<f64>() / MOST_BUCKETS);
         let mut step = (width / length as f64).max(fine / 64.0).max(least);
         // The mass of an atom at an edge of the grid stays at this edge. So if the losses of all
-        // atoms are multiples of one step, choose the grid to contain these losses.
+        // atoms are multiples of one step, choose a grid that contains these losses.
         let units: Vec<f64> = parts.iter().filter_map(|(pair, _)| pair.unit()).collect();
         let unit = units.iter().copied().fold(f64::INFINITY, f64::min);
         let multiple = |other: &f64| (other / unit - (other / unit).round()).abs() < 1e-12;
@@ -302,7 +302,8 @@ impl Window {
                     let other = losses.cumulants(tilt + by);
                     sign * ((other.0 - now.0 + needed) / by - now.1)
                 };
-                // Far below the tilted mean, the loss without a tilt can decay faster.
+                // Far below the tilted mean, a tilt of 0, or half of the tilt, can give a narrower
+                // window.
                 let to_zero = [tilt, 0.5 * tilt].into_iter().filter(|by| sign < 0.0 && 0.0 < *by);
                 let shares = [1.3, 1.0, 0.6, 0.3, 0.1].map(|share| share * guess);
                 let best = shares.into_iter().chain(to_zero).map(reach);

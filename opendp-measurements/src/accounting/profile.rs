@@ -119,8 +119,8 @@ impl Account {
             _ => None,
         }
     }
-    /// Return whether no pair is given only by a curve. Pairs with equal `Debug` texts are checked
-    /// once.
+    /// Return `false` if a pair is given only by a curve, and `true` otherwise. Pairs with equal
+    /// `Debug` texts are checked once.
     fn is_known(&self, kinds: &mut HashMap<Arc<str>, bool>) -> bool {
         self.parts().iter().zip(self.names()).all(|((pair, count), name)| {
             let known = || !pair.only_above() || !is_curve(pair, *count);
@@ -162,8 +162,8 @@ fn curve(profile: PrivacyProfile) -> CurvePair {
     let known = delta.clone();
     CurvePair::reaching(move || reach(known), delta)
 }
-/// Return an epsilon from which on a curve is negligible or constant. The relative error of this
-/// epsilon is about an eighth.
+/// Return an epsilon. At this and all larger epsilons, the curve is negligible or constant. The
+/// relative error of this epsilon is about an eighth.
 fn reach(delta: impl Fn(f64) -> f64) -> f64 {
     const MOST: f64 = 128.0;
     let least = delta(MOST).max(NEGLIGIBLE);

@@ -260,7 +260,7 @@ fn root(increasing: impl Fn(f64) -> f64) -> f64 {
 }
 
 /// Search the orders above 1 for a small value of a function of `order - 1`. A coarse search comes
-/// first. A golden-section search near the best order of the coarse search follows.
+/// first. Then a golden-section search follows, near the best order of the coarse search.
 fn best_order(value: impl Fn(f64) -> f64) -> f64 {
     let value_at = |exponent: f64| {
         let found = value(exp(exponent));

@@ -50,8 +50,8 @@ pub(super) fn unmixed(loss: f64, rate: f64) -> f64 {
 /// the profile of an addition is `(1 - r + q r) f(q r / (1 - r + q r))`. Both profiles grow with
 /// `f`. So the pair can first be replaced by a measure on a grid that dominates the losses of the
 /// pair. For a removal, a loss `x` of mass `m` becomes a loss `ln(1 - q + q e^x)` of mass
-/// `m (q + (1 - q) e^-x)`. The mass missing from `Q` has the loss `ln(1 - q)`. For an addition, the
-/// loss becomes `-ln(1 - q + q e^-x)`, and its mass stays `m`.
+/// `m (q + (1 - q) e^-x)`. The mass that is missing from `Q` has the loss `ln(1 - q)`. For an
+/// addition, the loss becomes `-ln(1 - q + q e^-x)`, and its mass stays `m`.
 ///
 /// If all losses are atoms on multiples of one step, a grid of this step contains the losses
 /// exactly. Discrete noise has such losses. Any other grid gives only a bound from above.
@@ -167,8 +167,8 @@ impl DominatingPair for SampledPair {
                 buckets.atom(grid, self.sampled(x), p, q);
             }
         }
-        // If the grid contains the exact losses, it is doubtful whether the missing mass exists.
-        // Otherwise, the missing mass is added as an output.
+        // If the grid contains the exact losses, there is possibly no missing mass. So the missing
+        // mass is added as a possible output. Otherwise, it is added as an output.
         let mut rest = |loss: f64, p: f64, q: f64| match exact {
             true => buckets.doubt(grid, loss, p),
             false => buckets.atom(grid, loss, p, q),
@@ -212,7 +212,7 @@ impl FixedSizePair {
     /// its own reverse.
     pub fn of(pair: Arc<dyn DominatingPair>, rate: f64) -> Self {
         // Each of the two pairs on samples can have enclosing pairs. These enclosing pairs do not
-        // enclose the pair that is made of both, so they are not used.
+        // enclose the pair that is made of these two pairs, so they are not used.
         let sample_of = |removed| {
             let sample = SampledPair::of(pair.clone(), rate, removed);
             match sample.between(1) {

@@ -22,7 +22,7 @@ use super::transform::{Listed, Tilted, Wave};
 /// `M(t) e^(a^2 / 2 + |s| mu a) cos(mu a)^-max(0, -v)`. The sum over multiples of `h`, times `h`,
 /// approximates the integral. The error of this sum is at most twice the bound, divided by
 /// `e^(2 pi a / h) - 1` (Trefethen, Weideman 2014, on the real line). Let `p = 1 - (1 - q) / w`.
-/// Take an output `y` whose modulus exceeds `|v| mu p` at all outputs beyond `y`. Beyond `y`, the
+/// Take an output `y` such that `|y|` exceeds `|v| mu p` at all outputs beyond `y`. Beyond `y`, the
 /// terms fall geometrically.
 ///
 /// The envelope. Let `d(y)` be the density of the loss at the loss of `y`. This density is

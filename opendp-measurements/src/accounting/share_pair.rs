@@ -62,7 +62,8 @@ pub enum SharePair {
     },
     /// Successive choices among candidates by Gumbel noise, or by the exponential mechanism.
     Choices {
-        /// The range of the loss of each choice: the length of the interval of its losses.
+        /// The range of each choice: the length of the interval that contains the losses of the
+        /// choice.
         range: f64,
         /// The number of successive choices.
         count: u32,
@@ -141,8 +142,8 @@ impl SharePair {
     /// up, if one is known.
     ///
     /// # Proof
-    /// A pure loss has the `rho` of [`concentrated_rho_of_pure`], and is admitted by shares of pure
-    /// losses, of choices and of Gaussian noise. A `mu`-GDP release is post-processing of a normal
+    /// A pure loss has the `rho` of [`concentrated_rho_of_pure`]. Shares of pure losses, of choices
+    /// and of Gaussian noise admit pure losses. A `mu`-GDP release is post-processing of a normal
     /// shift (Dong, Roth, Su 2022), so its `rho` is `mu^2 / 2`. A choice of range `r` has the `rho`
     /// `r^2 / 8` (Cesar, Rogers 2021). A share of choices of range `r` also admits a pure loss of
     /// up to `r / 2`, whose `rho` is at most `r^2 / 8`. The number `r^2 / 8` is less than the `rho`
@@ -198,8 +199,9 @@ impl SharePair {
     /// let `a` and `b` be `e^(-1 / scale)` for the smaller and for the larger scale, so `a < b`.
     /// The generating function of the noise is `(1 - a)^2 / ((1 - a z) (1 - a / z))`. Now `(1 - a
     /// z) / (1 - b z) = a / b + (1 - a / b) / (1 - b z)`. Up to a constant factor, this is the
-    /// generating function of a mixture of 0 and a geometric number. The same holds for `1 / z`. So
-    /// noise of the larger scale is noise of the smaller scale plus independent noise.
+    /// generating function of a mixture of 0 and a geometric number. The same holds with `1 / z` in
+    /// the place of `z`. So noise of the larger scale is noise of the smaller scale plus
+    /// independent noise.
     ///
     /// *Discrete Gaussian.* Vectors within a smaller L2 distance are also within the distance of
     /// the share. The scale must be the same: at another scale the losses have other values, and
@@ -331,7 +333,8 @@ impl SharePair {
 /// Return the pair of discrete Gaussian noise on integers. If there is none, return a pair that
 /// reveals all data.
 fn of_integers(square: u32, scale: f64) -> Arc<dyn DominatingPair> {
-    // Up to rounding, the root is the distance. The profile takes the next integer as its square.
+    // Up to rounding, the root of `square` is the distance. The profile computes the integer
+    // `square` from this distance.
     let profile = profile_of_discrete_gaussian_vector(f64::from(square).sqrt(), scale);
     let pair = profile.ok().and_then(|profile| symmetric(&profile));
     pair.unwrap_or_else(|| Arc::new(PrivatePair { epsilon: 0.0, delta: 1.0 }))

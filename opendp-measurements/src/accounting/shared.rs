@@ -40,10 +40,11 @@ use super::{Account, SharePair, concentrated_delta, concentrated_epsilon};
 /// Discrete Gaussian noise on vectors has no single pair, because shifts of one length can have
 /// different losses. [`Account`] bounds these shares by smoothing, or by a recursion over the worst
 /// shift. Both bounds allow a shift that depends on all losses so far, other releases in between,
-/// and releases that are left out. Smoothing goes backward from the last release. Its factor for a
-/// release depends only on the number of later releases of the same kind, and all these factors
-/// together are bounded for any order. A release that is left out is replaced by its normal loss,
-/// which does not reduce delta.
+/// and releases that are left out. Smoothing goes backward from the last release, and multiplies
+/// the bound by a factor for each release. The factor of a release depends only on the number of
+/// later releases of the same kind. The product of all factors is bounded for any order of the
+/// releases. A release that is left out is replaced by its normal loss, which does not reduce
+/// delta.
 ///
 /// For the pair of a Poisson sample, neighbours differ by an added or removed record. The other
 /// pairs are the same in both directions.
@@ -85,8 +86,8 @@ pub struct SharedAccount {
 
 /// [`SharedAccount::factor`] stops if the factor is known up to this relative error.
 const CLOSE: f64 = 1e-6;
-/// The same relative error, if all shares have Gaussian noise. Their composition is computed fast
-/// and exactly.
+/// If all shares have Gaussian noise, [`SharedAccount::factor`] stops at this relative error
+/// instead. The composition of such shares is computed fast and exactly.
 const CLOSER: f64 = 1e-9;
 /// The first factor that [`SharedAccount::factor`] tries, after 1.
 const FIRST: f64 = 1.02;
@@ -157,7 +158,8 @@ impl SharedAccount {
         }
         Ok(low)
     }
-    /// Whether the composition of some shares is within the budget. There are two bounds.
+    /// Return whether the composition of some shares is within the budget. It is enough if one of
+    /// two bounds is within the budget.
     fn fits(&self, shares: &[SharePair]) -> Result<bool> {
         let (epsilon, limit) = (self.epsilon.to_f64_down(), self.delta.to_f64_down());
         if let Some(rho) = total_rho(shares.iter())

@@ -38,7 +38,7 @@ const BELOW: (f64, f64) = (3.0, 0.33);
 impl Simplified {
     /// Replace pairs by their [enclosing](super::Between) pairs. Replace all Gaussian noise by one
     /// release. The `mu` of this release is the root of the sum of all `mu_i^2` (Dong, Roth, Su
-    /// 2022, on their composition).
+    /// 2022, on the composition of Gaussian noise).
     ///
     /// Return `None` if there is no bound from below.
     pub(super) fn of(parts: &[PairCount], side: Side) -> Result<Option<Simplified>> {
@@ -103,7 +103,7 @@ impl Simplified {
         let Smoothing { factor, share, .. } = smoothing;
         Ok(simple.map(|simple| Simplified { factor, share, ..simple }))
     }
-    /// Return whether every other bound for these parts is better by at most a negligible amount.
+    /// Return whether other bounds for these parts can be better only by a negligible amount.
     /// `different` is the number of different pairs.
     pub(super) fn suffices(&self, different: usize) -> bool {
         self.share < if different < MANY { SMALL_SHARE.0 } else { SMALL_SHARE.1 }
@@ -150,9 +150,9 @@ impl Simplified {
             Side::Below => Ok(0.0),
         }
     }
-    /// Convert a delta of the account to a delta of the parts. At the returned delta, the epsilon
-    /// of the parts is a bound on the epsilon of the account at the given delta. Return `None` if
-    /// no such delta exists.
+    /// Convert a delta of the account to a delta of the parts. Take the epsilon of the parts at the
+    /// returned delta. This epsilon is a bound on the epsilon of the account at the given delta.
+    /// Return `None` if no such delta exists.
     pub(super) fn without_failure(&self, delta: f64, side: Side) -> Result<Option<f64>> {
         let share = match side {
             _ if self.failure == 0.0 => delta,

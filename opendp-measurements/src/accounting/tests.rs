@@ -16,7 +16,7 @@ fn sampled(scale: f64, rate: f64) -> SampledGaussianPair {
     SampledGaussianPair { mu: 1.0 / scale, rate, removed: true }
 }
 /// Return whether an interval contains a value that is known up to an error of `slack`. The upper
-/// end of the interval must exceed the value by at most 0.1 %.
+/// end must be at most 0.1 % above the value, and the lower end at most 0.5 % below it.
 fn holds(found: Certified, exact: f64, slack: f64) -> bool {
     found.lower <= exact + slack
         && exact - slack <= found.upper
@@ -204,8 +204,8 @@ fn one_release_of_a_tiny_loss_is_enclosed_narrowly() {
             account_of(replaced, 1).delta(epsilon).unwrap(),
             account_of(sampled(2.0, 0.01), 1).delta(epsilon).unwrap(),
         ] {
-            // The loss is in a narrow interval. An estimate that ignores this fact gives a
-            // difference of 1e-5 or more.
+            // The loss is in a narrow interval. If an estimate ignores this fact, the ends of the
+            // interval for delta differ by 1e-5 or more.
             assert!(found.upper - found.lower < 1e-6 && 0.0 < found.lower, "{epsilon}: {found:?}");
             assert!(found.upper < found.lower * 1.01, "{epsilon}: {found:?}");
         }
@@ -287,7 +287,7 @@ fn the_exponential_mechanism_is_between_its_rivals() {
     let range = account_of(BoundedRangePair { epsilon: 1.0 }, 10).epsilon(1e-6).unwrap();
     let pure = account_of(PrivatePair { epsilon: 1.0, delta: 0.0 }, 10).epsilon(1e-6).unwrap();
     assert!(range.upper < pure.lower);
-    // The exact value is (a - sqrt r)^2 / (a^2 - 1) at a^2 = e, r = 1.
+    // The exact delta is (a - sqrt r)^2 / (a^2 - 1). Here a^2 = e^range = e, and r = e^epsilon = 1.
     let a = 0.5f64.exp();
     let found = account_of(BoundedRangePair { epsilon: 1.0 }, 1).delta(0.0).unwrap();
     check(found, (a - 1.0) * (a - 1.0) / (a * a - 1.0), 1e-12);

@@ -103,7 +103,7 @@ pub(super) struct TiltedEnds {
     atoms: bool,
     /// `tanh(place end)`, with a relative error of `48 u`.
     tanh: f64,
-    /// `M(t)`, up to a constant factor and `cosh(place end)`.
+    /// `M(t) / cosh(place end)`, up to a factor that does not depend on `t`.
     total: f64,
 }
 

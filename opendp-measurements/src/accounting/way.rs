@@ -70,7 +70,7 @@ impl Way {
         let part = match share {
             Share::Fraction(part) => part,
             Share::Amount(epsilon, delta) => {
-                // If the requested delta is a share of the whole delta, grant the same share of
+                // The requested delta is a share of the whole delta. Grant the same share of
                 // `deltas`.
                 let delta = delta.times(&self.deltas).over(all);
                 return Ok(Room { epsilon: epsilon.clone(), delta, ..Room::default() });
@@ -123,8 +123,8 @@ impl Way {
                 if let Some(pot) = simple {
                     delta = pot.failure_left().times(part);
                     let epsilon = pot.pure_left().times(part);
-                    // For a small delta, an admitted `mu` is at most slightly larger than its
-                    // epsilon.
+                    // For a small delta, the `mu` that an epsilon admits is at most slightly larger
+                    // than this epsilon.
                     if largest < epsilon.times(&epsilon) {
                         let mu = joined_mu(0.0, epsilon.to_f64_down(), delta.to_f64_down())?;
                         largest = largest.max(square(mu)?);
@@ -209,8 +209,8 @@ fn sizes(loss: &AdaptiveLoss, order: Option<&Exact>) -> Result<Sizes> {
     let epsilon = loss.epsilon.to_f64_up();
     Ok(Sizes { square: square(mu_of_pure(epsilon)?)?, twice_rho: twice_rho(epsilon, order)? })
 }
-/// Return an upper bound on how much of the Renyi filter a pure loss uses. If `order` is `None`,
-/// bound how much of a concentrated filter without an order it uses.
+/// Return an upper bound on how much of a concentrated filter a pure loss uses. `order` is the
+/// order of the Renyi filter, or `None` for a concentrated filter without an order.
 pub(super) fn twice_rho(epsilon: f64, order: Option<&Exact>) -> Result<Exact> {
     let rho = match order.map(Exact::to_f64_down) {
         Some(order) => divergence_of_pure(order, epsilon).and_then(|all| all.inf_div(order)),

@@ -118,8 +118,9 @@ impl Estimate {
     /// `alpha`. An example is a mean from a sum and a count. If the divisor can be 0, the interval
     /// contains all numbers.
     ///
-    /// Both numbers are in their [`simultaneous`] intervals except with probability `alpha`. Then
-    /// the quotient is between the quotients of the ends of both intervals.
+    /// Both numbers are in their [`simultaneous`] intervals except with probability `alpha`. Divide
+    /// each end of the first interval by each end of the second interval. Then the quotient of the
+    /// true numbers is between the least and the largest of these quotients.
     ///
     /// # Errors
     /// The errors of [`sum_of`].

@@ -59,9 +59,9 @@ impl Placed {
         2.0 * (reach(self.kind, self.scale, log) + more) * self.weight / step
     }
     /// Round `weight * Z` to the multiples of a step. Return a measure on the grid and at infinity.
-    /// Above any number, the mass of this measure is at least the mass of the rounded `weight * Z`.
-    /// Each mass is enlarged by more than its error. Mass far above the grid counts as infinite.
-    /// Mass far below the grid is moved up.
+    /// For every number, this measure has at least as much mass above the number as the rounded
+    /// `weight * Z`. Each mass is enlarged by more than its error. Mass far above the grid counts
+    /// as infinite. Mass far below the grid is moved up.
     ///
     /// [`Rounding::Exact`] requires that the weight of integer noise is a multiple of the step. If
     /// the scale of integer noise is large, real noise replaces the integer noise. The caller must
@@ -95,7 +95,7 @@ impl Placed {
     fn reals(&self, step: f64, log: f64, rounding: Rounding) -> DiscreteLoss {
         let scale = self.scale * self.weight;
         let count = (reach(self.kind, scale, log) / step).ceil().max(1.0) as usize;
-        // At a ratio of 1e6, all values are already within one step of 0.
+        // If a step is 1e6 times the scale, all values are already within one step of 0.
         let ratio = (step / scale).min(1e6);
         let laplace = self.kind.is_laplace();
         let first_half = -exp_m1(-ratio) / 2.0;
@@ -150,8 +150,8 @@ impl Placed {
             let x = k as f64 * (self.weight / step);
             match rounding {
                 Rounding::Exact | Rounding::Nearest => x.round() as i64,
-                // `x` is rounded as a float and can be too low. The small addition prevents a
-                // result that is one step too low.
+                // The computed `x` is rounded to the nearest float, and can be too low. The small
+                // addition prevents a result that is one step too low.
                 Rounding::Up => (x + x.abs() * 1e-15).ceil() as i64,
             }
         };

@@ -82,9 +82,10 @@ impl OnGrid {
             },
         )
     }
-    /// Return the kind of rounding for each term, and an upper bound on the increase of the sum
-    /// from rounding to the nearest place of the grid. The bound is a number of steps, and holds
-    /// except with probability `alpha / 20000`. For other kinds of rounding, the bound is 0.
+    /// Return the kind of rounding. Also return an upper bound on how much the sum increases if
+    /// every uncut noise is rounded to the nearest place of the grid. The bound is a number of
+    /// steps, and holds except with probability `alpha / 20000`. For other kinds of rounding, the
+    /// bound is 0.
     ///
     /// The displacements of uncut noises are independent and have mean 0, by symmetry. Each
     /// displacement is within half a step of 0, and slightly more because of the rounding of
@@ -99,8 +100,8 @@ impl OnGrid {
         let displacement = (n * ln(20_000.0 / alpha) / 2.0).sqrt() * 1.000_001;
         if displacement < n / 2.0 { (displacement, Rounding::Nearest) } else { (0.0, Rounding::Up) }
     }
-    /// Estimate the mean of the sum. For noise that can be cut off, the mean of its positive part
-    /// is used.
+    /// Estimate the mean of the sum. For noise that is cut off, the mean of the positive part is
+    /// used.
     pub(super) fn mean(&self) -> f64 {
         let cut = self.placed.iter().filter(|(placed, _)| placed.cut);
         cut.map(|(placed, count)| {

@@ -93,7 +93,8 @@ pub fn discrete_laplacian_scale_to_accuracy(scale: f64, alpha: f64) -> Result<f6
 /// # Ok::<(), opendp_core::Error>(())
 /// ```
 pub fn accuracy_to_discrete_laplacian_scale(accuracy: f64, alpha: f64) -> Result<f64> {
-    // At this scale, the accuracy is at least the accuracy of continuous noise, because 1 + q <= 2.
+    // At every scale, the accuracy of discrete noise is at least the accuracy of continuous noise,
+    // because 1 + q <= 2. So the scale for continuous noise is an upper bound.
     let upper = accuracy_to_laplacian_scale(accuracy, alpha)?;
     largest(upper, |scale| Ok(discrete_laplacian_scale_to_accuracy(scale, alpha)? <= accuracy))
 }
@@ -178,9 +179,9 @@ pub fn accuracy_to_discrete_gaussian_scale(accuracy: f64, alpha: f64) -> Result<
 
 /// Find a large scale up to `upper` for which a check succeeds. Return 0 if there is no such scale.
 ///
-/// A scale above 0 is returned only if its check succeeded. Suppose that if the check fails at a
-/// scale, it also fails at all larger scales. Then the result is the largest scale for which the
-/// check succeeds.
+/// A scale above 0 is returned only if its check succeeded. For some checks, a failure at one scale
+/// implies a failure at all larger scales. For such a check, the result is the largest scale for
+/// which the check succeeds.
 fn largest(upper: f64, fits: impl Fn(f64) -> Result<bool>) -> Result<f64> {
     if 0.0 < upper && fits(upper)? {
         return Ok(upper);

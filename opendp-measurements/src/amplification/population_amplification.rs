@@ -216,9 +216,9 @@ impl AmplifiableMeasure for SmoothedMaxDivergence {
 }
 
 /// Check that data at distance 0 give the same distribution of releases. Such data can be the same
-/// records in another order. So the common part of two samples gives a common part of the releases.
-/// A delta at distance 0 also applies to records outside the sample. Sampling does not make this
-/// delta smaller.
+/// records in another order. If the check succeeds, the common part of two samples gives a common
+/// part of the releases. A delta at distance 0 also applies to records outside the sample. Sampling
+/// does not make this delta smaller.
 pub(super) fn check_common<DI, MI, MO, TO>(measurement: &Measurement<DI, MI, MO, TO>) -> Result<()>
 where
     DI: Domain,
@@ -279,12 +279,12 @@ where
 /// other part of the second mixture. Coupled samples in `B` and `C` differ by at most `k` replaced
 /// records. Each sample in `B` or `C` is also coupled with a sample of the common part. In the
 /// sample of the common part, other records take the place of the replaced records. These two
-/// samples also differ by at most `k` records. So any two of the three parts are at most the loss
-/// at `d_in` apart. Advanced joint convexity then gives the claim (Balle, Barthe, Gaboardi 2018).
-/// For `k = 1`, the claim is the bound of this article for samples without replacement. The bound
-/// grows with the weight `p`, so `q` can replace `p`. The other bound is `k` times the pure loss at
-/// one replaced record. This bound is group privacy, applied to the release as a mechanism on the
-/// population.
+/// samples also differ by at most `k` records. So the loss between any two of the three parts is at
+/// most the loss at `d_in`. Advanced joint convexity then gives the claim (Balle, Barthe, Gaboardi
+/// 2018). For `k = 1`, the claim is the bound of this article for samples without replacement. The
+/// bound grows with the weight `p`, so `q` can replace `p`. The other bound is `k` times the pure
+/// loss at one replaced record. This bound is group privacy, applied to the release as a mechanism
+/// on the population.
 ///
 /// # Errors
 /// * `MakeMeasurement` when the domain does not fix the size of the sample

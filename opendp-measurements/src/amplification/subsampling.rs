@@ -132,10 +132,10 @@ fn uncounted(metric: &AnyMetric) -> Error {
 /// release without this record. The data of `B` and of `C` have one record more than the data of
 /// `A`. The data of `B` and of `C` differ by one replaced record.
 /// [`profile_of_replaced_sample`](crate::accounting::profile_of_replaced_sample) gives the profile.
-/// The theorem in the documentation of this function also gives the loss as a single pair. Use the
-/// theorem at the order `alpha` where `c e^-a + alpha rate e^-r = rate`. This order is `e` to the
-/// power of the loss above. At this order, the first order of the theorem is `e^a`, and the second
-/// order is `e^r`.
+/// The theorem in the documentation of this function also gives the loss as a single pair. Let `c`
+/// be as in the theorem. Use the theorem at the order `alpha` where
+/// `c e^-a + alpha rate e^-r = rate`. This order is `e` to the power of the loss above. At this
+/// order, the first order of the theorem is `e^a`, and the second order is `e^r`.
 ///
 /// # Errors
 /// * `MakeMeasurement` when the rate is not above 0 and at most 1

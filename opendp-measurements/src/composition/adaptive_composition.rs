@@ -46,8 +46,8 @@ use crate::composition::privacy_filter::within;
 /// The order of `d_mids` does not change the sum.
 ///
 /// # Proof
-/// Let `x`, `y` be `d_in`-close. By induction over the questions, the transcript up to question `i`
-/// has at most the composition of `d_mids[..i]` as its loss. Question `i` is a function of the
+/// Let `x`, `y` be `d_in`-close. By induction over the questions, the loss of the transcript up to
+/// question `i` is at most the composition of `d_mids[..i]`. Question `i` is a function of the
 /// transcript before it. By the claim of question `i`, its loss is at most `map(d_in) <= d_mids[i]`
 /// for every such transcript, as [`compose`](Measure::compose) requires. The losses are fixed
 /// before the first question, so no filter is needed. Interactive answers have two cases. If the

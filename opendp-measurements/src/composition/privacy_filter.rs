@@ -50,10 +50,9 @@ use crate::composition::interactive::register_interactive;
 /// drawn. So this bound also holds if threads interleave in any way, or if an answer fails.
 ///
 /// *Pure.* Let `x`, `y` be `d_in`-close. The probability (or density) of a transcript is a product
-/// over `i`. Factor `i` is the probability of answer `i` given the earlier answers. The reason is
-/// that the analyst's choices depend only on the earlier answers. For `x` and `y`, factor `i`
-/// differs by a factor of at most `exp(b_i)`. So the products differ by at most
-/// `exp(sum_i b_i) <= exp(B)`.
+/// over `i`, because the analyst's choices depend only on the earlier answers. Factor `i` is the
+/// probability of answer `i` given the earlier answers. For `x` and `y`, factor `i` differs by a
+/// factor of at most `exp(b_i)`. So the products differ by at most `exp(sum_i b_i) <= exp(B)`.
 ///
 /// *Approximate.* See Rogers, Roth, Ullman and Vadhan (2016), for sums of epsilon and of delta.
 /// *Renyi divergence of order alpha.* See Feldman and Zrnic (2021). Zero-concentrated divergence is

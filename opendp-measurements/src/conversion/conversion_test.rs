@@ -298,9 +298,9 @@ fn a_sample_loses_less() {
     let found = amplified.map(&2).unwrap();
     assert!((found - 0.4940287080441941).abs() < 1e-13, "{found}");
     assert_eq!(amplified.map(&0).unwrap(), 0.0);
-    // The loss of this measurement does not grow with the distance. A sample contains at least one
-    // of two records about twice as often as one given record. So for two records, the formula for
-    // one record is too small.
+    // The loss of this measurement does not grow with the distance. Take two records. The
+    // probability that a sample contains at least one of them is about twice the probability for
+    // one record. So for two records, the formula for one record is too small.
     assert!(amplified.map(&4).unwrap() > found * 1.5);
     // If the loss grows with the distance, two records have at most twice the loss of one record.
     let linear = pure(|d| f64::from(d) / 2.0);

@@ -62,8 +62,8 @@ impl ProfileMeasure for Approximate<SmoothedMaxDivergence> {
 ///
 /// # Errors
 /// * `MakeMeasurement` when `delta` is not from 0 to 1
-/// * from the map: `FailedMap` when the measurement's own delta exceeds `delta` at every epsilon;
-///   the errors of the measurement's own map
+/// * from the map: `FailedMap` when the loss of the measurement has no epsilon at `delta`; the
+///   errors of the measurement's own map
 ///
 /// # Example
 /// ```

@@ -23,7 +23,7 @@ use opendp_core::{Carrier, Error, Function, Queryable, Result};
 /// error. If a transition fails, the state can be partly changed, and the conversation continues
 /// with this state. If a transition panics, the conversation ends. Some mechanisms, such as a
 /// sequential composition, release one queryable after another. When the next release begins, the
-/// earlier queryable ends, and so does everything that this queryable returned.
+/// earlier queryable ends. Everything that this queryable returned also ends.
 ///
 /// # Trust
 /// After a measurement, the caller promises the precondition. If the value is the data, the caller

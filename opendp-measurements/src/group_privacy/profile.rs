@@ -16,8 +16,7 @@ use crate::accounting::{CurvePair, profile_of};
 /// The number of points of a table above epsilon 0, which is also the number of points below 0. The
 /// number is a power of two, so that sums of points are exact.
 const POINTS: i32 = 256;
-/// A table ends at an epsilon. At all larger epsilons, delta is at most this value, or delta is
-/// constant.
+/// At the end of a table, delta is at most this value, or at most delta at `LARGEST`.
 const NEGLIGIBLE: f64 = 1e-24;
 const LARGEST: f64 = 512.0;
 /// If there are more steps than this number, all steps get the same epsilon.
@@ -38,7 +37,8 @@ pub(super) fn grouped(profile: &PrivacyProfile, steps: u32) -> PrivacyProfile {
             return all;
         }
         let table = table.get_or_init(|| Table::new(&profile));
-        // Beyond the end of the table, the profile of a step is constant or negligible.
+        // The table has no larger epsilons. Delta does not rise with epsilon, so a smaller epsilon
+        // also gives a bound.
         let epsilon = epsilon.min(table.end * f64::from(steps));
         table.divided(epsilon, steps).iter().fold(all.min(same(epsilon)), |least, way| {
             let found = table.add_up(way, epsilon, &profile).unwrap_or(1.0);
@@ -90,9 +90,9 @@ struct Table {
     /// The largest epsilon of the table, a power of two.
     end: f64,
     points: Vec<Point>,
-    /// For each point except the last, the probability `q` of an event after a step such that this
-    /// point and the next point give the same bound `e^epsilon q + delta` on the probability before
-    /// the step.
+    /// For each point except the last, a probability `q` of an event after a step. At this `q`, the
+    /// point and the next point give the same bound `e^epsilon q + delta` on the probability of the
+    /// event before the step.
     falls: Vec<f64>,
 }
 impl Table {

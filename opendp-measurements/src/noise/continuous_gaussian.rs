@@ -41,13 +41,12 @@ use crate::{Gaussian, NoiseLoss, NoiseNumber, Scale};
 /// Let `s` be the scale, and `x`, `y` the numbers of two members, with
 /// `sum_i (x_i - y_i)^2 <= d_in^2`. The real vectors `x + s N` and `y + s N` are `mu`-GDP. Indeed,
 /// after a suitable rotation, both vectors differ in only one coordinate (Dong, Roth, Su 2022, on
-/// the Gaussian mechanism). The release is a function of this vector, and applying a function does
-/// not improve any test (the same article, on post-processing). For floats, the proof of
-/// [`make_gaussian`](crate::make_gaussian) shows that the release is a function of this vector. For
-/// integers, [`rounded_gaussian`] draws `r = floor(s N + 1/2)` exactly. `x_i` is an integer, so
-/// `x_i + r` is `floor(x_i + s N + 1/2)`. Saturation is a function of this sum. The Renyi
-/// divergence is at most the divergence of the real vectors (Bun, Steinke 2016, Proposition 1.6 and
-/// Lemma 2.2).
+/// the Gaussian mechanism). The release of a member is a function of the real vector of this
+/// member, and a function does not improve any test (the same article, on post-processing). For
+/// floats, the proof of [`make_gaussian`](crate::make_gaussian) gives this function. For integers,
+/// [`rounded_gaussian`] draws `r = floor(s N + 1/2)` exactly. `x_i` is an integer, so `x_i + r` is
+/// `floor(x_i + s N + 1/2)`. Saturation is a function of this sum. The Renyi divergence is at most
+/// the divergence of the real vectors (Bun, Steinke 2016, Proposition 1.6 and Lemma 2.2).
 ///
 /// [`rounded_gaussian`]: crate::samplers::rounded_gaussian
 ///

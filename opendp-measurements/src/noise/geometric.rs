@@ -62,11 +62,11 @@ pub trait GeometricNumber: NoiseNumber<Laplace> + Number {
 /// For each number, `n + 3` words are drawn. Comparisons give masks, and masks select values. So
 /// branches and addresses do not depend on data or noise. With probability at most `(n + 2) 2^-64`,
 /// a word does not decide a coin, and more words are drawn. This event depends on these words alone
-/// and not on the data. For each number, take the pair of its release and the count of drawn words.
-/// Compare this pair with the pair of the same release and a constant. The total variation distance
-/// between the two pairs is at most `(n + 2) 2^-64`, less than `2^-56`. *Constant time* means this
-/// bound, and nothing more. A compiler and a processor promise no duration, and the running time
-/// reveals the length of a vector. Nothing is drawn when the bounds are equal.
+/// and not on the data. For each number, take the joint law of the release and the count of drawn
+/// words. Compare this law with the joint law of the same release and a constant. The total
+/// variation distance between the two laws is at most `(n + 2) 2^-64`, less than `2^-56`. *Constant
+/// time* means this bound, and nothing more. A compiler and a processor promise no duration, and
+/// the running time reveals the length of a vector. Nothing is drawn when the bounds are equal.
 ///
 /// # Accuracy
 /// Let `Z` be the noise. The least integer `a` with `P[|Z| > a] <= alpha` bounds the distance

@@ -10,7 +10,7 @@ use opendp_core::random::{NoEntropy, RandomSource};
 /// left, `U < p` is false (Karney 2016, arXiv:1303.6257, section 3). The probability is exact for
 /// every float in `[0, 1]`, also if it is subnormal or next to 1.
 ///
-/// For `p` outside of `[0, 1]`, values up to 0 (and NaN) count as 0 and values from 1 as 1.
+/// A `p` below 0 and NaN count as 0. A `p` above 1 counts as 1.
 ///
 /// Cost: for 0 and 1 nothing is drawn. Otherwise one word is drawn, and a second word with
 /// probability `2^-BITS`.
@@ -46,7 +46,7 @@ pub fn bernoulli<S: RandomSource>(p: f64, source: &mut S) -> Result<bool, NoEntr
 /// word. For `p` of at least `1/2` and words of 64 bits, one word is drawn. The language promises
 /// no duration, so the compiler and the processor can change the timing.
 ///
-/// For `p` outside of `[0, 1]`, values up to 0 (and NaN) count as 0 and values from 1 as 1.
+/// A `p` below 0 and NaN count as 0. A `p` above 1 counts as 1.
 ///
 /// # Errors
 ///

@@ -87,7 +87,7 @@ impl BernoulliLanes {
         Ok(coins.less)
     }
 
-    /// Begin the comparisons for the given lanes. Return `None` if every coin shows true.
+    /// Begin the comparisons, without open lanes. Return `None` if every coin shows true.
     #[inline]
     fn certain(&self) -> Option<Coins> {
         (self.mantissa == 0 || 0 < self.places).then_some(Coins { less: 0, open: 0 })

@@ -91,7 +91,7 @@ fn difference<S: RandomSource>(scale: f64, source: &mut S) -> Result<(bool, u128
 /// Draw a fair sign, and the first digit of a uniform variable. Also return the number of bits of
 /// this digit.
 ///
-/// One word contains both, except for short words in tests.
+/// One word contains the sign and the digit. With the short words of tests, two words are drawn.
 #[inline]
 pub(super) fn signed_digit<S: RandomSource>(source: &mut S) -> Result<(bool, u64, u32), NoEntropy> {
     let word = source.word()?;

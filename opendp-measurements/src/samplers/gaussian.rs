@@ -12,7 +12,8 @@ use opendp_core::random::{NoEntropy, RandomSource};
 /// `|N|` has a density proportional to `e^(-x^2 / 2)`. `|N|` is drawn by rejection from an envelope
 /// that is constant on intervals (the strips). A point is drawn uniformly in a strip. The point is
 /// accepted if a uniform `V` is below the quotient of density and envelope. For 96 % of the points,
-/// the strip and `V` decide the acceptance without the point.
+/// the strip and `V` decide whether the point is accepted, and the place of the point in the strip
+/// is not needed.
 ///
 /// # Exactness
 ///

@@ -197,7 +197,8 @@ impl Rate {
         let zeros = match self {
             Rate::Infinite | Rate::Zero => 0,
             Rate::Float { mantissa, exponent } => -exponent - mantissa.bit_len() as i64,
-            // The rate is at least the probability of success, which bounds the leading zeros.
+            // The rate is at least the probability of success. So the leading zeros of this
+            // probability bound the leading zeros of the rate.
             Rate::Ratio { failures, trials } => {
                 trials.bit_len() as i64 - (trials - failures).bit_len() as i64
             }

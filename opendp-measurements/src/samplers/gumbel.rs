@@ -59,8 +59,8 @@ pub fn gumbel_argmax<T: Score, S: RandomSource>(
     Ok(race::<Gumbel, _, _>(scores, 1, temperature, optimize, source)?.first().copied())
 }
 
-/// Choose the indices of the `k` largest of the sums that [`gumbel_argmax`] maximises, with the
-/// largest first. If there are fewer than `k` scores, return all indices.
+/// Choose the indices of the `k` largest sums, with the largest first. The sums are the numbers
+/// that [`gumbel_argmax`] maximises. If there are fewer than `k` scores, return all indices.
 ///
 /// The result has exactly the distribution of `k` choices by [`gumbel_argmax`]. Each choice is made
 /// among the remaining candidates with fresh noise (Durfee, Rogers 2019, Lemma 4.2). The result has

@@ -56,8 +56,8 @@ use weights::{SHORTFALL, Weights, high_product};
 ///
 /// A draw takes one word, and about 1 ns besides the time of this word. The table covers all noise
 /// except for noise of probability about `2^-40`. If `2^11` entries of 8 bytes are not enough for
-/// this, the probability is about `2^-20`. Draws outside of the table take microseconds. The
-/// preparation of a table takes from 1 to 25 microseconds.
+/// this, the table covers all noise except for noise of probability about `2^-20`. Draws outside of
+/// the table take microseconds. The preparation of a table takes from 1 to 25 microseconds.
 #[derive(Clone, Debug)]
 pub struct IntegerTable {
     urns: Urns,
@@ -228,7 +228,8 @@ impl IntegerTable {
         Ok(accepted.then_some(magnitude))
     }
 
-    /// Decide whether `taken + of V < height w_j`. `V` is a real number, uniform on (0, 1).
+    /// Decide whether `taken + divisor V < height w_j`, with `j` the magnitude. `V` is a real
+    /// number, uniform on (0, 1).
     ///
     /// This function terminates with probability 1. Both sides shrink to points as digits of `V`
     /// are drawn, and these points are equal with probability 0.

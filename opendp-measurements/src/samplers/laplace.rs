@@ -10,8 +10,8 @@ use opendp_core::random::{NoEntropy, RandomSource};
 /// nearest to the real number `x + scale L`, ties upward.
 ///
 /// `|L|` is a standard exponential variable. `|L|` is drawn by rejection from an envelope of `e^-t`
-/// that is constant on intervals (the strips). The digits of `|L|` are drawn as decisions need
-/// them.
+/// that is constant on intervals (the strips). The digits of `|L|` are drawn only when a decision
+/// needs them.
 ///
 /// # Exactness
 ///

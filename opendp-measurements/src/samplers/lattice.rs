@@ -40,8 +40,9 @@ pub(super) fn lattice_point(m: i64, k: i32) -> f64 {
 
 /// Return the float nearest to `m 2^k`, ties to even, clamped to the finite range.
 ///
-/// A longer `m` is first cut to its upper 62 bits. The last of these bits is set if any lower bit
-/// was set (a sticky bit). So the rounding to 53 bits gives the same result as without the cut.
+/// If `m` has more than 62 bits, `m` is first cut to its upper 62 bits. The last of these bits is
+/// set if any lower bit was set (a sticky bit). So the rounding to 53 bits gives the same result as
+/// without the cut.
 pub(super) fn big_lattice_point(m: &IBig, k: i32) -> f64 {
     let (sign, magnitude) = m.clone().into_parts();
     let cut = magnitude.bit_len().saturating_sub(62);

@@ -1,7 +1,7 @@
 //! The sum of a float and exact noise, rounded to a lattice after the addition.
 //!
-//! The noise is a scale times a real number `±E`. The digits of `E` are drawn as a decision needs
-//! them.
+//! The noise is a scale times a real number `±E`. The digits of `E` are drawn only when a decision
+//! needs them.
 
 use super::{
     dyadic::Dyadic,
@@ -11,7 +11,7 @@ use super::{
 use dashu_int::{IBig, Sign, UBig, ops::BitTest};
 use opendp_core::random::{NoEntropy, RandomSource};
 
-/// The type of a rounded sum, made from a lattice point `m 2^k`. The value is the float nearest to
+/// A type of rounded sums. The rounded sum for a lattice point `m 2^k` is the float nearest to
 /// `m 2^k`, or the integer `m`.
 pub(super) trait Landing: PartialEq {
     /// Convert the lattice point `m 2^k`, for an `m` that fits 64 bits.
@@ -34,7 +34,7 @@ impl Landing for f64 {
         if negative { -f64::MAX } else { f64::MAX }
     }
 }
-/// The integer `m` as its sign and its magnitude. The magnitude saturates at `u128::MAX`.
+/// The integer `m`, stored as a sign and a magnitude. The magnitude saturates at `u128::MAX`.
 impl Landing for (bool, u128) {
     #[inline]
     fn near(m: i64, _: i32) -> Self {
@@ -71,8 +71,8 @@ impl Sum {
     /// # Bound
     ///
     /// The product of the scale and `n` is an exact integer of at most 117 bits, in units of
-    /// `2^(k - places)`. The lowest `cut` bits of the product are dropped. The dropped part is less
-    /// than one unit of `2^-places`, and so is the rounding error of `x`. So all possible sums lie
+    /// `2^(k - places)`. The lowest `cut` bits of the product are dropped. The dropped part and the
+    /// rounding error of `x` are each less than one unit of `2^-places`. So all possible sums lie
     /// between `low` and `high`. With `places >= 56` the floor is below `2^62`.
     #[inline]
     pub(super) fn fast_fixed(&self, n: u64) -> Option<i64> {

@@ -112,7 +112,7 @@ fn neg_ln_point(u: u64, zeros: u32) -> f64 {
 ///    12 roundings, including the roundings of `z`, of its powers and of the coefficients. The
 ///    polynomial is then multiplied by `z` and `s` (2 more roundings). The product is at most
 ///    `z * 0.344 < 0.0102` of the result, so this adds `0.15 v`. The last addition adds `v`.
-///    Together with 1 and 2, the error is less than `4.8 v`.
+///    Together with the errors of items 1 and 2, the error is less than `4.8 v`.
 /// 4. *Recombination.* For `k = 0` the products with `k` and both additions are exact. Otherwise
 ///    `|ln m| <= ln(2) / 2 <= |result|`, so the error of `ln m` is at most `4.8 v |result|`.
 ///    `k LN2_HI` is exact. Each of the two additions has a relative error of `v`. The rounded

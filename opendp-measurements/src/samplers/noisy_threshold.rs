@@ -33,7 +33,7 @@ pub struct NoisyThreshold<T> {
 }
 
 impl<T: Score> NoisyThreshold<T> {
-    /// Make a noisy threshold, by drawing its noise.
+    /// Draw the noise of a threshold, and make the noisy threshold.
     ///
     /// # Errors
     ///
@@ -46,7 +46,7 @@ impl<T: Score> NoisyThreshold<T> {
         Ok(Self { threshold, noise: Laplace::draw(scale, source)? })
     }
 
-    /// Add fresh noise to a number, and decide whether it is at least the noisy threshold.
+    /// Add fresh noise to a number, and decide whether the sum is at least the noisy threshold.
     ///
     /// # Errors
     ///

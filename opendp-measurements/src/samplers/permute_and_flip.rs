@@ -16,10 +16,10 @@ use opendp_core::random::{NoEntropy, RandomSource};
 /// A single score is chosen without a draw.
 ///
 /// The index has the distribution of the permute-and-flip mechanism of McKenna and Sheldon (2020).
-/// That mechanism visits the candidates in random order and accepts each with probability
-/// `exp(-(best - score) / scale)`. Both distributions are the same by a theorem of Ding et al.
-/// (2021, "The Permute-and-Flip Mechanism Is Identical to Report-Noisy-Max with Exponential Noise",
-/// arXiv:2105.07260).
+/// That mechanism visits the candidates in random order, and accepts each visited candidate with
+/// probability `exp(-(best - score) / scale)`. The first accepted candidate is chosen. Both
+/// distributions are the same by a theorem of Ding et al. (2021, "The Permute-and-Flip Mechanism Is
+/// Identical to Report-Noisy-Max with Exponential Noise", arXiv:2105.07260).
 ///
 /// # Exactness
 ///

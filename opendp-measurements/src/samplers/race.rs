@@ -13,9 +13,10 @@ use std::cmp::Ordering;
 
 /// Noise that is an increasing or a decreasing function of a standard exponential variable `E`.
 pub(super) trait Noise {
-    /// Convert a rarity to the first digit of `U`, where `E = -ln U`. The rarity of a digit is the
-    /// digit itself, or `2^bits - 1` minus the digit. A smaller rarity means larger noise. The
-    /// noise is at most `-ln(rarity / 2^bits)`.
+    /// Convert a rarity to the first digit of `U`, where `E = -ln U`. If the noise increases with
+    /// `E`, the rarity of a digit is the digit itself. If the noise decreases, the rarity is
+    /// `2^bits - 1` minus the digit. So a smaller rarity means larger noise. The noise is at most
+    /// `-ln(rarity / 2^bits)`.
     fn digit(rarity: u64, bits: u32) -> u64;
     /// Return an upper bound on the noise, for all `E` between the two floats `e`.
     fn upper(e: (f64, f64)) -> f64;
@@ -31,20 +32,21 @@ pub(super) trait Noise {
 ///
 /// Scores and scale have their exact rational values. The noise is a real number whose digits are
 /// drawn lazily. A candidate is dropped only if its upper bound is below the lower bounds of `k`
-/// others. Two candidates are ordered only if their enclosures are disjoint, so the order is
-/// correct. Ties have probability 0, because the noise has a density.
+/// other candidates. Two candidates are ordered only if their enclosures are disjoint, so the order
+/// is correct. Ties have probability 0, because the noise has a density.
 ///
 /// 1. The best score is subtracted from all scores. The subtraction changes no comparison. The bar
 ///    is the `k`-th largest lower bound so far. Some candidates have first digits that give rare,
 ///    large noise. These candidates are found by drawing the gaps between them (see `Hits`). The
-///    noise of all other candidates is then bounded. So most of these candidates are dropped
-///    without a draw, by at most one comparison of scores. For the rest, a rough bound is tried
-///    first. If the rough bound does not decide, the noise is enclosed in floats. Each float
-///    operation is correctly rounded, so the floats next to its result enclose the exact result.
-/// 2. The remaining candidates are ranked by their enclosures. If enclosures overlap and one of
-///    their candidates could be among the `k`, more digits are drawn for these candidates. Big
-///    integers enclose the same expressions more and more narrowly, until all enclosures are
-///    disjoint.
+///    noise of all other candidates is then bounded. Most of the other candidates are dropped
+///    without a draw, by at most one comparison of scores. For each candidate that is not dropped
+///    in this way, a rough bound is tried first. If the rough bound does not decide, the noise is
+///    enclosed in floats. Each float operation is correctly rounded, so the floats next to its
+///    result enclose the exact result.
+/// 2. The remaining candidates are ranked by their enclosures. If the enclosures of some candidates
+///    overlap, and one of these candidates could be among the `k`, more digits are drawn for these
+///    candidates. Big integers enclose the same expressions more and more narrowly, until all
+///    enclosures are disjoint.
 ///
 /// A scale of 0 means `5e-324`, a negative scale means its magnitude, and NaN and infinity mean
 /// `f64::MAX`. With at most one candidate, nothing is drawn.
@@ -204,7 +206,7 @@ impl Survivor {
         let parts = Dyadic::new(scale);
         let (distance, exponent) = &self.distance;
         let exponent = exponent - i64::from(parts.exponent) + precision as i64;
-        // If the exponent is negative, its power of two multiplies the divisor.
+        // If the exponent is negative, the divisor is multiplied by `2^-exponent`.
         let divisor = IBig::from(parts.mantissa) << exponent.min(0).unsigned_abs() as usize;
         let dividend = IBig::from(distance.clone()) << exponent.max(0).unsigned_abs() as usize;
         let floor = &dividend / &divisor;

@@ -98,7 +98,8 @@ impl Strips {
         let density = |m| short_density(shape, m);
         let mut highest: Vec<u128> =
             (0..TAIL).map(|j| density(j.saturating_sub(reach)).1).collect();
-        // The first strip of the tail is drawn with probability 1/2 and is 32 times as wide.
+        // If the tail is drawn, its first strip is drawn with probability 1/2. This strip is 32
+        // times as wide as a strip outside of the tail.
         highest.push(64 * density(TAIL - reach).1);
         // Each of the 256 weights is rounded up, so 512 of the total `2^32` is kept free.
         let room = (1_u128 << 32) - 512;
@@ -250,8 +251,9 @@ pub(super) struct Pick {
     pub(super) surely: bool,
 }
 impl Pick {
-    /// Return the smallest point of the strip whose digits begin with `digit`, which has 64 bits.
-    /// The unit is `2^-61`. The largest such point is larger by 1 unit. Return `None` for the tail.
+    /// Return a lower bound on the points of the strip with digits that begin with the 64 bits of
+    /// `digit`. The unit is `2^-61`. An upper bound on these points is larger by 1 unit. Return
+    /// `None` for the tail.
     #[inline]
     pub(super) fn point(&self, digit: u64) -> Option<u64> {
         (self.entry != TAIL).then_some((self.entry as u64) << 56 | digit >> 8)

@@ -40,8 +40,9 @@ impl Candidate for AnyValue {
 
 /// A privacy measure in which the choice of a candidate has a proven loss.
 ///
-/// An implementation claims that the [parts](Measure::parts) of a loss in the measure are epsilon,
-/// or epsilon and delta, of differential privacy.
+/// An implementation makes a claim about the [parts](Measure::parts) of a loss in the measure. If
+/// there is one part, it is the epsilon of differential privacy. If there are two parts, they are
+/// epsilon and delta.
 pub trait CandidateMeasure: Measure {
     /// Check that the [parts](Measure::parts) of a loss in this measure are epsilon, or epsilon and
     /// delta. Some erased measures have other parts.
@@ -79,7 +80,7 @@ impl CandidateMeasure for AnyMeasure {
 /// # Precondition
 /// `0 <= stop_probability <= 1`, and `threshold` is finite. Losses are measured in max-divergence,
 /// or in approximate max-divergence. The threshold is public. If the threshold depends on the same
-/// data, also count the loss of its computation.
+/// data, also count the loss of the computation of the threshold.
 ///
 /// With a `stop_probability` of 0, the function never gives up. Then the function never returns if
 /// no release of the data can reach the threshold. Under max-divergence, a function that never
@@ -100,12 +101,13 @@ impl CandidateMeasure for AnyMeasure {
 /// # Proof
 /// Let `x`, `y` be neighbours. A round passes if its score reaches the threshold. Let `p` be the
 /// probability that a round passes on `x`, and `q` on `y`. Round `i + 1` takes place if the first
-/// `i` rounds fail and do not give up. [`Geometric`] draws how many rounds come before giving up,
-/// exactly for the rational value of `g`. Rounds are independent. So on `x`, round `i + 1` takes
-/// place with probability `((1 - p)(1 - g))^i`. Take a set `S` of releases. Let `f` be 1 for a pair
-/// in `S` that passes. For a pair that fails, let `f` be `g` if `S` contains the empty release.
-/// Otherwise, let `f` be 0. Let `P` be the mean of `f` in one round on `x`, and `Q` on `y`. Summed
-/// over the rounds, the release is in `S` with probability
+/// `i` rounds fail and do not give up. [`Geometric`] draws the number of rounds before giving up.
+/// Its distribution is exact for the rational value of `g`. Rounds are independent. So on `x`,
+/// round `i + 1` takes place with probability `((1 - p)(1 - g))^i`. Take a set `S` of releases. Let
+/// `f` be 1 for a pair in `S` that passes. For a pair that fails, let `f` be `g` if `S` contains
+/// the empty release. Otherwise, let `f` be 0. Let `P` be the mean of `f` in one round on `x`, and
+/// `Q` on `y`. The sum over the rounds gives the probability that the release is in `S`. This
+/// probability is
 ///
 /// `P / D` on `x`, with `D = 1 - (1 - p)(1 - g) = g + (1 - g) p`, and `Q / E` on `y`, with
 /// `E = g + (1 - g) q`.
@@ -126,7 +128,8 @@ impl CandidateMeasure for AnyMeasure {
 /// `3 e^(2 epsilon) delta / g`.)
 ///
 /// *Conversations.* If the releases answer questions, the proof treats a release as its score and
-/// all its answers to a given analyst. Only the released pair gets questions.
+/// all its answers to a given analyst. The analyst can send questions to the released pair, but not
+/// to the pairs of failed rounds.
 ///
 /// This proof does not apply to other measures. The proof does not cover a release of the number of
 /// rounds, or a threshold that depends on the releases. Other bounds exist for these cases

@@ -17,7 +17,7 @@ use crate::sparse_vector::{Cost, Threshold, rounded};
 ///
 /// # Arguments
 /// * `input` - vectors of numbers under the L-infinity distance
-/// * `threshold` - the number that the numbers are compared with
+/// * `threshold` - the number with which each number of the vector is compared
 /// * `limit` - the maximum number of answers "above"
 /// * `scales` - the scales of the noise on the threshold and of the noise on each number
 ///

@@ -37,7 +37,7 @@ fn law(answers: &[bool], values: &[f64], (s, r): (f64, f64)) -> f64 {
         answers.iter().zip(values).map(factor).product()
     })
 }
-/// List all sequences of answers for `n` queries that have at most `limit` answers `true`.
+/// List all sequences of answers for `n` queries. A sequence has at most `limit` answers `true`.
 fn sequences(n: usize, limit: usize) -> Vec<Vec<bool>> {
     let mut all = vec![vec![]];
     let count = |answers: &[bool]| answers.iter().filter(|above| **above).count();

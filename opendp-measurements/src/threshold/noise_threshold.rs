@@ -79,8 +79,8 @@ mechanisms! {
 ///
 /// # Postcondition
 /// [`make_laplace_threshold`](crate::make_laplace_threshold) or
-/// [`make_gaussian_threshold`](crate::make_gaussian_threshold) makes the same measurement from the
-/// other arguments.
+/// [`make_gaussian_threshold`](crate::make_gaussian_threshold) makes the same measurement from all
+/// arguments except `output_measure`.
 ///
 /// # Map
 /// The map of [`make_laplace_threshold`](crate::make_laplace_threshold) or
@@ -119,7 +119,7 @@ where
     M: MetricOn<MapDomain<AtomDomain<K>, AtomDomain<V>>>,
     MO: NoiseThresholdMeasure<K, V, M>,
 {
-    // A measure has no fields to read.
+    // The type of the measure selects the mechanism. The value has no fields to read.
     let TheMeasure(_) = output_measure;
     MO::make(input, scale, threshold, k)
 }

@@ -160,7 +160,7 @@ fn singletons_are_released_no_more_often_than_delta() {
         let delta = release.map(&(1, 1, 1)).unwrap().1;
         let (rate, slack) = rate(&release, 1);
         assert!((rate - delta).abs() < slack, "{threshold}: {rate} for {delta}");
-        // The control: a delta for `>` instead of `>=`, which OpenDP reports, is too small.
+        // The control: OpenDP reports a delta for `>` instead of `>=`. This delta is too small.
         let control = discrete_laplacian_tail(scale(1.0), f64::from(threshold)).unwrap();
         assert!(control < rate - slack, "{threshold}: {control} goes unnoticed");
     }

@@ -1,8 +1,8 @@
-//! Black-box audits of mechanisms. An audit takes the worst pair of neighbouring data. Half of the
-//! releases find an event, and the other half count this event. The frequencies of the event must
-//! agree with the loss that the map claims. The same audit must detect each mechanism that has half
-//! of its noise. Two kinds of constructors have no audit: constructors that only call another
-//! constructor, and combinators that add up losses.
+//! Black-box audits of mechanisms. An audit takes the worst pair of neighbouring data. The audit
+//! finds an event in half of the releases, and counts this event in the other half. The frequencies
+//! of the event must agree with the loss that the map claims. The same audit must detect each
+//! mechanism that has half of its noise. Two kinds of constructors have no audit: constructors that
+//! only call another constructor, and combinators that add up losses.
 
 use std::collections::HashMap;
 use std::fmt::Debug;
@@ -23,8 +23,8 @@ use opendp_measurements::{
     make_report_noisy_max_gumbel,
 };
 
-/// The number of releases for each of the two data sets. Half of the releases find an event. The
-/// other half count this event.
+/// The number of releases for each of the two data sets. The audit finds an event in half of these
+/// releases, and counts this event in the other half.
 const DRAWS: usize = 1_000_000;
 /// The number of releases for the audit of a mechanism with half of its noise. This number is
 /// enough to detect the mechanism.
@@ -79,7 +79,8 @@ impl Claim for SmoothedMaxDivergence {
     }
 }
 
-/// Compute the fraction of releases in each cell. A cell is a set of releases with the same number.
+/// Compute the fraction of releases in each cell. The function `cell` returns a number for a
+/// release. Releases with the same number are in the same cell.
 fn histogram<DI: Domain, MI: Metric, MO: Measure, R: Carrier>(
     mechanism: &Measurement<DI, MI, MO, R>,
     data: &DI::Carrier,
@@ -157,7 +158,8 @@ fn numbers_with_laplace_noise() {
         Space::new(AtomDomain::<i32>::default(), AbsoluteDistance::<i32>::new()).unwrap();
     let make = |s| make_laplace(integers.clone(), scale(2.0 * s), None);
     audit::<_, _, MaxDivergence, _>(make, (&0, &1), &1, |y| i64::from(*y));
-    // By saturation, a whole tail of the noise is released as the end of the type.
+    // Sums beyond the range of the type saturate. So a whole tail of the noise gives the same
+    // release, the largest number of the type.
     audit::<_, _, MaxDivergence, _>(make, (&i32::MAX, &(i32::MAX - 2)), &2, |y| i64::from(*y));
     let floats = Space::new(AtomDomain::<f64>::non_nan(), AbsoluteDistance::<f64>::new()).unwrap();
     for k in [None, Some(1)] {

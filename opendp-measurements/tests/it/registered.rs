@@ -53,8 +53,8 @@ fn single(name: &str) -> Offer {
     assert_eq!(all.len(), 1, "{name}");
     all.remove(0)
 }
-/// Return the signature under a name that accepts the arguments `args` and whose result type
-/// contains the text `made`. There must be exactly one such signature.
+/// Return the signature that is registered under a name, accepts the arguments `args`, and has the
+/// text `made` in the name of its result type. There must be exactly one such signature.
 fn fitting(name: &str, args: &Args, made: &str) -> Offer {
     let fits = |offer: &Offer| offer.fits(args) && offer.output().contains(made);
     let mut all: Vec<Offer> = named(name).into_iter().filter(fits).collect();

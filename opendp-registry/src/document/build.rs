@@ -16,9 +16,9 @@ use crate::{Entry, Registry};
 /// Builds one document.
 pub(super) struct Builder<'a> {
     pub(super) registry: &'a Registry,
-    /// The current space of each chain around the current node.
+    /// The current spaces of all chains that contain the current node.
     here: Vec<Arg>,
-    /// The objects that were built from the nodes of a foreign document, for repeated nodes.
+    /// The objects from the nodes of a foreign document. Repeated nodes use them.
     pub(super) made: HashMap<Fingerprint, (Constructed, Weight)>,
     /// The weight of the node that was read last.
     pub(super) weight: Weight,
@@ -26,7 +26,7 @@ pub(super) struct Builder<'a> {
     links: usize,
     /// The versions that the document was written for.
     versions: Versions,
-    /// The signature that was used in the call that ended last.
+    /// The signature of the call that ended last.
     pub(super) called: Option<Arc<Entry>>,
 }
 const BY_NAME: &str =
@@ -233,7 +233,7 @@ impl<'a> Builder<'a> {
             _ => ("?", Err(Error::argument("chain", "expected a name or {NAME: {arguments}}"))),
         }
     }
-    /// Run a function with `here` as the space from which chains without their own space start.
+    /// Run a function. While the function runs, chains without their own space start from `here`.
     pub(super) fn inside(
         &mut self,
         here: Option<Arg>,
@@ -254,7 +254,7 @@ impl<'a> Builder<'a> {
         read
     }
 
-    /// Call a constructor. `input` is the default of its parameter `input`.
+    /// Call a constructor. If its parameter `input` has no argument, the argument is `input`.
     pub(super) fn call(
         &mut self,
         request: &str,
@@ -345,8 +345,9 @@ impl<'a> Builder<'a> {
             (read, _) => Ok(read),
         }
     }
-    /// Find the parameter for an unnamed description, as in `{"vector_domain": {"option_domain":
-    /// {...}}}`. Return the only parameter that takes a description and has no argument.
+    /// Find the parameter for an unnamed description, as in
+    /// `{"vector_domain": {"option_domain": {...}}}`. Return the first parameter that does not take
+    /// null and has no argument.
     fn descriptor_parameter(
         &self,
         entries: &[Arc<Entry>],
@@ -377,8 +378,8 @@ impl Call<'_> {
         self.args = std::mem::take(&mut self.args).with(name, arg);
     }
 }
-/// Copy the properties of a value that decide which parameters take it: its kind, and whether it
-/// is empty.
+/// Shorten a value, but keep the properties that decide which parameters take the value. These
+/// properties are the kind of the value, and whether the value is empty.
 fn outline(value: &Json) -> Json {
     match value {
         Json::Array(items) => items.iter().take(1).map(|_| Json::Null).collect(),

@@ -83,8 +83,8 @@ impl Weight {
         let links = self.links.saturating_add(next.links);
         Weight { links, members: self.members.max(next.members) }
     }
-    /// Return the weight of a list after `times` copies of a member with the weight `next` are
-    /// added. Before, the list has this weight.
+    /// Add `times` copies of a member with the weight `next` to a list with this weight. Return the
+    /// new weight of the list.
     pub(super) fn and_members(self, next: Weight, times: usize) -> Result<Weight> {
         // Plain JSON is not a measurement, but repeated JSON takes memory. So each copy of plain
         // JSON counts as one member.

@@ -57,8 +57,8 @@ impl Document {
     }
 }
 
-/// The current space of a link, and the JSON of the domain and of the metric of this space, as
-/// OpenDP writes them.
+/// The current space of a link. `domain` and `metric` are the domain and the metric of this space,
+/// in the JSON of OpenDP.
 #[derive(Clone)]
 struct Start {
     here: Arg,

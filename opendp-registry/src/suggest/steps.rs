@@ -12,7 +12,7 @@ use crate::{Entry, Registry};
 
 /// The parameters of noise. The search finds their values.
 const SOLVED: [&str; 2] = ["scale", "prob"];
-/// The types that are tried for a type parameter that the space and the facts do not determine.
+/// The types to try for a type parameter, if the space and the facts do not determine its type.
 const USUAL: [&str; 2] = ["f64", "i64"];
 /// The largest number of choices of types for one link.
 const CHOICES: usize = 6;
@@ -46,8 +46,8 @@ pub(super) struct Family {
     pub(super) entries: Vec<Arc<Entry>>,
     about: bool,
 }
-/// What the goal is about: the constructor of an obstacle, a chain that the constructor could end,
-/// or neither.
+/// The relation of an obstacle to the goal. The goal is about the constructor of the obstacle, or
+/// about a chain that this constructor could end, or about neither.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum About {
     Neither,
@@ -348,7 +348,7 @@ impl Entry {
         found.map(|parameter| &*parameter.name)
     }
 }
-/// Return the value of a parameter with which a selection takes the lowest score. Return `None` for
+/// Return the value of a parameter that makes a selection take the lowest score. Return `None` for
 /// a parameter that does not decide between the lowest and the highest score.
 fn least(parameter: &str) -> Option<Json> {
     match parameter {

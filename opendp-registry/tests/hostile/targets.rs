@@ -26,7 +26,8 @@ fn readable(error: &Error) {
     let hostile = |c: char| c.is_control() && c != '\n';
     assert!(!message.contains(hostile), "control characters: {message:?}");
 }
-/// Read and build a document, evaluate its map once, and write it as OpenDP writes it.
+/// Build a document, and evaluate the map of the built object once. If the loss is a curve, the map
+/// is not evaluated. Return `None` if the document cannot be built.
 fn ask(document: &Document) -> Option<Constructed> {
     let registry = Registry::global();
     let values: BTreeMap<String, Json> =

@@ -86,7 +86,7 @@ fn check(made: &AnyMeasurement, member: &Member) -> Result<bool, String> {
             }
         }
     }
-    // A map is allowed to return an error, as a constructor is.
+    // A map can return an error. A constructor can also return an error.
     let (Ok(at_0), _) = &bounds[0] else {
         return Ok(bounds.iter().any(|(bound, _)| bound.is_ok()));
     };

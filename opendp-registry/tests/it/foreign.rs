@@ -18,8 +18,8 @@ fn vectors(atom: Json, size: Json) -> Json {
 fn output(chain: &Json, part: &str) -> Json {
     call("core", &format!("transformation_output_{part}"), json!({"this": chain}))
 }
-/// Write a constructor on the output of a transformation, as the Python library of OpenDP writes `a
-/// >> then_b(..)`.
+/// Write the call of a constructor on the output space of a transformation. The Python library of
+/// OpenDP writes `a >> then_b(..)` in this form.
 fn after(first: &Json, combinator: &str, module: &str, function: &str, kwargs: Json) -> Json {
     let mut kwargs = kwargs;
     kwargs["input_domain"] = output(first, "domain");

@@ -1,5 +1,5 @@
-//! Tests every registered measurement. Every member of the domain must give a release, and the
-//! length of the release must reveal nothing.
+//! Tests every registered measurement. Any two members of the domain at a finite distance must both
+//! give a release, or must both give an error. The length of the release must reveal nothing.
 
 use opendp_core::erased::AnyValue;
 use opendp_core::laws::{Draw, Grounds};

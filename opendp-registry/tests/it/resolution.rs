@@ -147,7 +147,8 @@ fn resolution_does_not_depend_on_what_was_asked_before() {
     let args = |bounds| Args::new().with("input", &space().erase()).with("bounds", bounds);
     let first = registry.resolve("make_clamp", &args(json!([0, 1]))).unwrap().to_string();
     for _ in 0..3 {
-        // A cached result equals the first result. A request that gives an error gives it again.
+        // A cached result equals the first result. A request that gives an error also gives an
+        // error when it is repeated.
         assert_eq!(
             registry.resolve("make_clamp", &args(json!([0, 9]))).unwrap().to_string(),
             first

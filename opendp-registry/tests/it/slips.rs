@@ -62,7 +62,8 @@ fn a_type_argument_that_says_more_than_its_type_is_refused() {
         let arguments = json!({"candidates": [0, 1], "alpha": 0.5, "MO": metric});
         integers(json!([{"quantile_score_candidates": arguments}]))
     };
-    // Run the test twice, because resolved requests are cached only by types.
+    // Run the test twice, because the cache of resolved requests compares only the types of
+    // arguments.
     for _ in 0..2 {
         assert!(build(scores(json!({"linf_distance": {"T": "u64"}}))).is_ok());
         let promise = json!({"linf_distance": {"T": "u64", "monotonic": true}});

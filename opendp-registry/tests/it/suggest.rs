@@ -19,7 +19,7 @@ fn named(word: &'static str) -> impl Fn(&Entry) -> bool {
 const PURE: &str = "max_divergence";
 const RHO: &str = "zero_concentrated_divergence";
 
-/// Suggest chains. Check that each suggestion meets the goal, by its document alone.
+/// Suggest chains. Build each suggestion from its document alone, and check that it meets the goal.
 #[track_caller]
 fn suggest(
     space: &Json,

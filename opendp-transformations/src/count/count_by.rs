@@ -11,7 +11,7 @@ use crate::count::table::Table;
 use crate::symmetric::one_in_one;
 use crate::{Key, Tally};
 
-/// Count the records with each value that occurs.
+/// For each value that occurs, count the records with this value.
 ///
 /// # Arguments
 /// Only the type `TV` of the counts.

@@ -10,13 +10,14 @@ use crate::count::key::{Form, Key, LongKey};
 
 /// A map from keys to values.
 ///
-/// Keys that fit one or two words are stored in one array, next to their values. So a lookup costs
-/// one memory access. A lookup of a short text costs a second access, for its bytes. The place of a
-/// key depends on a seed that is drawn for each table. An adversary does not know the seed, so
-/// crafted data cannot make the table slow. The contents of a table do not depend on the seed.
+/// A key that fits one or two words is stored next to its value, in the same array. So a lookup
+/// costs one memory access. A lookup of a short text costs a second access, for its bytes. The
+/// place of a key depends on a seed that is drawn for each table. An adversary does not know the
+/// seed, so crafted data cannot make the table slow. The contents of a table do not depend on the
+/// seed.
 ///
 /// A table does not depend on the type of its keys, but only on the type `L` of its long keys. So
-/// the tables for all number types share one compiled code.
+/// the code of tables is compiled only once for all number types.
 pub(crate) struct Table<L, V> {
     words: Words<u64, V>,
     doubles: Words<u128, V>,

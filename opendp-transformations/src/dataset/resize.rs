@@ -31,11 +31,11 @@ use crate::dataset::resize::sample::Sample;
 ///
 /// If the metric of the input ignores the order, the data can arrive in chunks, and all cores can
 /// work. Each core keeps at most `size` records. If a core gets more records, it keeps a uniform
-/// choice of its records (see `sample.rs`). At the end, the choice is put into a uniform order. The
-/// result has the same distribution as the first `size` records of a uniform order. The proof uses
-/// this second description of the result. If the metric depends on the order, the data can arrive
-/// in chunks, in order, and the first `size` records are kept. In this case there are no partial
-/// results, because partial results are merged in any order.
+/// choice of its records (see `sample.rs`). In the two cases above, the records are put into a
+/// uniform order at the end. The result then has the same distribution as the first `size` records
+/// of a uniform order. The proof uses this second description of the result. If the metric depends
+/// on the order, the data can arrive in chunks, in order, and the first `size` records are kept. In
+/// this case there are no partial results, because partial results are merged in any order.
 ///
 /// # Postcondition
 /// The output has `size` records. Each record of the output is a record of the input or `constant`.
@@ -64,8 +64,8 @@ use crate::dataset::resize::sample::Sample;
 ///
 /// *Unordered input and output.* In the first case, `n + 1 <= size`, so no order is drawn, and one
 /// copy is replaced. In the second case, couple the draws as in the previous paragraph. If
-/// `n = size`, no order is drawn for the smaller data set. The output contains all records of the
-/// smaller data set, which are its first `size` records in every order.
+/// `n = size`, no order is drawn for the smaller data set, and its output contains all its records.
+/// In every order, the first `size` records are also all its records.
 ///
 /// For larger distances, change one record at a time. The couplings of successive data sets combine
 /// into one coupling, and the distances add up.

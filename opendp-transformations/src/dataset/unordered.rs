@@ -39,8 +39,9 @@ impl OrderedMetric for HammingDistance {
 ///
 /// # Proof
 /// Take the insertions and deletions that convert one sequence into another. In the multiset of the
-/// records, these changes add and remove the same number of records. Now take the replacements at
-/// all positions that differ. In the multiset, these changes replace the same number of records.
+/// records, each insertion adds one record, and each deletion removes one record. Now take the
+/// replacements at all positions that differ. In the multiset, each of these replacements replaces
+/// one record.
 ///
 /// # Errors
 /// `MetricSpace` when the metric is not defined on the domain.

@@ -108,7 +108,8 @@ pub(crate) struct Fraction {
 fn exact_fraction(number: f64) -> Option<Fraction> {
     let (mantissa, exponent) = dyadic(number)?;
     let numerator = u64::try_from(mantissa).ok()?;
-    // A float from zero to one has an odd mantissa and an exponent of at most zero.
+    // A float from zero to one has an odd mantissa and an exponent of at most zero. For the float
+    // zero, the mantissa and the exponent are zero.
     let denominator = 1_u64.checked_shl(exponent.unsigned_abs())?;
     Some(Fraction { numerator, denominator })
 }

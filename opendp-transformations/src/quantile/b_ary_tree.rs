@@ -120,7 +120,8 @@ where
     }
 }
 
-/// Register trees whose metric is this norm, for each number type of the distance.
+/// Register the constructor of trees with this norm as the metric, for each number type of the
+/// distance.
 macro_rules! norm_of_any_number {
     ($norm:ident: $($number:ty)*) => {
         register! {
@@ -213,8 +214,8 @@ impl Shape {
         nodes.try_reserve_exact(size).map_err(|_| no_memory(size))?;
         nodes.resize(self.inner, T::zero());
         nodes.extend_from_slice(leaves);
-        // Go upward layer by layer. All nodes to the right of an ancestor of the last leaf are
-        // zero.
+        // Go upward layer by layer. Each layer has one ancestor of the last leaf. All nodes of the
+        // layer to the right of this ancestor are zero.
         let (mut start, mut width) = (self.inner, self.width);
         let mut sums: Option<Vec<i128>> = None;
         while 1 < width {

@@ -26,8 +26,8 @@ pub fn choose_branching_factor(size_guess: u32) -> u32 {
     let size = ln(size_guess);
     let (mut best, mut least) = (2, f64::INFINITY);
     for b in 2..=size_guess {
-        // For this factor and all larger factors, the expression is at least `(b - 5) / 3`, because
-        // `h` is at least one.
+        // For this factor and all larger factors, the minimized expression is at least
+        // `(b - 5) / 3`, because `h` is at least one. So no further factor is better.
         if least < (f64::from(b) - 5.0) / 3.0 {
             break;
         }

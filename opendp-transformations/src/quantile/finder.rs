@@ -28,8 +28,8 @@ enum Search<T> {
     /// No bucket contains two numbers. Each bucket has an entry with a number to compare with. If
     /// the bucket contains a number, the entry has this number. Otherwise the entry has the first
     /// number after the bucket, or the last number if there is no later number. The entry also
-    /// states the cell of the rows that are below its number. The count of buckets is a power of
-    /// two.
+    /// states a cell: the cell of the rows in this bucket that are below the number of the entry.
+    /// The count of buckets is a power of two.
     One(Vec<(T, u32)>),
     Some {
         /// The sorted numbers, followed by repetitions of the last number.
@@ -47,13 +47,13 @@ enum Search<T> {
 /// The number of rows that are searched together, so that their memory accesses overlap.
 pub(crate) const LANES: usize = 64;
 
-/// The number of buckets is one, two or four times the count of numbers, rounded up to a power of
-/// two. If numbers still share a bucket, at least `BUCKETS` buckets are tried. There are at most
-/// `MOST_BUCKETS` buckets, so that the table fits a cache.
+/// The numbers of buckets that are tried are one, two and four times the count of numbers, rounded
+/// up to a power of two. If numbers share a bucket in all three cases, at least `BUCKETS` buckets
+/// are tried. There are at most `MOST_BUCKETS` buckets, so that the table fits a cache.
 const BUCKETS: usize = 1 << 12;
 const MOST_BUCKETS: usize = 1 << 18;
-/// If there are at most `FEW` buckets, rows are counted in the nearest cache. At most `MOST_GROUPS`
-/// groups of rows are counted at a time.
+/// If there are at most `FEW` buckets, rows are counted in an array that fits the first-level
+/// cache. At most `MOST_GROUPS` groups of rows are counted at a time.
 const FEW: usize = 1 << 8;
 const MOST_GROUPS: usize = 1 << 16;
 /// If two consecutive increments use the same counter, the second increment waits for the first. So

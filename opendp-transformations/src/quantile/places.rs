@@ -23,7 +23,7 @@ pub(crate) fn places(
         let bin = cdf.iter().position(|share| alpha <= share)?;
         let left = bin.checked_sub(1).and_then(|before| cdf.get(before)).copied().unwrap_or(0.0);
         let share = (alpha - left) / (cdf.get(bin).copied().unwrap_or(1.0) - left);
-        // In a bin without records, the share is NaN, which becomes zero.
+        // If the bin has no records, `share` is NaN. In this case, the position in the bin is zero.
         Some((bin, if 0.0 < share { share.min(1.0) } else { 0.0 }))
     };
     Ok(alphas.iter().map(place).collect())

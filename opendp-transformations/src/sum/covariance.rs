@@ -163,7 +163,7 @@ struct Rule {
     offsets: (Offset, Offset),
 }
 impl Rule {
-    /// Divide a numerator by the denominator of the covariance. The numerator is the sum of
+    /// Divide `numerator` by the number of records and by `divisor`. `numerator` is the sum of
     /// products of deviations, times the number of records.
     fn result(&self, numerator: UBig) -> Exact {
         let denominator = UBig::from(self.size) * UBig::from(self.divisor);

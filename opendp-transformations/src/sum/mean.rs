@@ -40,9 +40,9 @@ use crate::symmetric::{Aggregate, Records, through_symmetric};
 /// and then rounded up to a float.
 ///
 /// # Proof
-/// Let `L <= U` be the bounds, rounded outward to multiples of the spacing to which records are
-/// rounded. Two data sets of the same size at symmetric distance `d` differ in `floor(d / 2)`
-/// replaced records. So their exact quotients `a >= b` differ by at most
+/// Records are rounded to multiples of a power of two. Let `L <= U` be the bounds, rounded outward
+/// to such multiples. Two data sets of the same size at symmetric distance `d` differ in
+/// `floor(d / 2)` replaced records. So their exact quotients `a >= b` differ by at most
 /// `floor(d / 2) * (U - L) / n`. Rounding toward zero to multiples of `g` moves numbers of
 /// different signs closer together. For numbers of the same sign, rounding increases `a - b` to at
 /// most the next multiple of `g`. The rounded bounds are at most `2^p * g`, for a mantissa of `p`

@@ -302,8 +302,8 @@ fn mutants(bytes: &[u8]) -> Vec<Vec<u8>> {
     };
     numbers.flat_map(with).collect()
 }
-/// Resume a function from every variant of the bytes of a partial result. If a variant resumes,
-/// absorb, merge and finish. These steps must not panic.
+/// Resume a function from every variant of the bytes of a partial result. If the function accepts a
+/// variant, absorb data, merge and finish. These steps must not panic.
 #[track_caller]
 fn withstands<DI: Domain, MI: Metric, DO: Domain, MO: Metric>(
     made: &Transformation<DI, MI, DO, MO>,

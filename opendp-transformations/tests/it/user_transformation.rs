@@ -1,4 +1,4 @@
-//! Tests that the registry finds a function of the user with erased types.
+//! Tests that a registered constructor takes a function of the user whose types are erased.
 
 use opendp_core::erased::AnyValue;
 use opendp_core::{

@@ -69,8 +69,9 @@ fn a_plan_is_charged_once_in_one_entry_and_not_drawn_again_after_a_crash() {
 /// The environment variable with the ledger of a process that crashes.
 const CRASHES: &str = "BUDGET_CRASHES";
 
-/// Plan 101 counts, and keys if `keys` is true. All have weights, so the plan takes the whole
-/// budget. If `crashes` is true, the process ends while the last answer is computed.
+/// Release a plan of 101 counts. If `keys` is true, the plan also asks for keys. All questions have
+/// weights, so the plan takes the whole budget. If `crashes` is true, the process ends while the
+/// last answer is computed.
 fn release_all(context: &Context<survey::Loss>, keys: bool, crashes: bool) -> Result<usize> {
     let (mut plan, goal) = (context.plan().with_id("May"), Goal::Weight(1.0));
     for _ in 0..100 {
@@ -127,7 +128,8 @@ fn a_crash_between_the_reserve_and_the_last_answer_leaves_the_charge_and_draws_n
             (reserved.is_some(), shares.is_some()),
             (name == "keys.ledger", reserved.is_none())
         );
-        // Beside the keys, a little of the budget is left. Then the id of the plan is refused.
+        // If the plan has keys, a little of the budget is left, so the error is about the id of the
+        // plan. Otherwise, nothing is left of the budget.
         let kind = if reserved.is_some() { "Argument" } else { "BudgetExceeded" };
         let refused = release_all(&second, reserved.is_some(), false).unwrap_err();
         assert_eq!(refused.kind(), kind, "{refused}");

@@ -51,7 +51,8 @@ impl Cost {
 /// The part of an unspent budget that a plan reserves for its releases.
 #[derive(Clone, Debug)]
 pub(crate) enum Reserve {
-    /// One filter: a sum of pure losses, and a sum of deltas. Gaussian noise gets the rest.
+    /// One filter. Of the budget, these numbers are reserved for the sum of pure losses and for the
+    /// sum of deltas. The rest of the budget is for Gaussian noise.
     Filter([Exact; 2]),
     /// The pairs of all releases, in the order of the releases. The releases get the whole budget.
     Shares(Vec<SharePair>),

@@ -1,4 +1,4 @@
-//! The books of a context: what was spent, and how releases are charged.
+//! The account and the releases of a context, and how releases are charged.
 
 use std::sync::{Arc, MutexGuard};
 
@@ -57,8 +57,8 @@ impl<MO: Accounted> Context<MO> {
         Ok(self.locked()?.account.clone())
     }
     /// Charge for all releases or for none. Each of `ways` is a reserve, or `None` for no reserve.
-    /// Use the first of them that admits all releases. Write the releases to the journal before
-    /// they are run. A plan with an id is charged only once.
+    /// Use the first way with which the account admits all releases. Write the releases to the
+    /// journal before they are run. A plan with an id is charged only once.
     pub(crate) fn charge<'r>(
         &self,
         plan: Option<&str>,

@@ -41,11 +41,11 @@ pub trait Accounted: Measure + Default {
     const PARTS: &'static [&'static str];
     /// The name of the noise that mechanisms of `Base` add, such as "Laplace".
     const NOISE: &'static str;
-    /// Whether a loss is an epsilon and a delta, and an [`AdaptiveAccount`] composes losses.
-    /// Otherwise each part of the losses adds up.
+    /// Whether a loss is an epsilon and a delta, and an [`AdaptiveAccount`] composes the losses.
+    /// Otherwise, the losses are added up part by part.
     const TIGHT: bool = false;
-    /// Whether a loss is proportional to `1 / scale^2` for noise of scale `scale`, instead of to
-    /// `1 / scale`.
+    /// Whether the loss of noise of scale `scale` is proportional to `1 / scale^2`. Otherwise, this
+    /// loss is proportional to `1 / scale`.
     const SQUARES: bool = false;
     /// Convert a loss in `Base` to a loss in this measure, rounded up.
     ///

@@ -124,10 +124,11 @@ pub(super) fn quantile_bound(choices: usize) -> Bound {
         logarithm.inf_mul(scale.value())
     })
 }
-/// The number of quantiles from which a release of several quantiles has fewer levels of choices
+/// From this number of quantiles on, a release of several quantiles has fewer levels of choices
 /// than quantiles.
 pub(super) const SEVERAL: usize = 3;
-/// Return the number of successive choices with equal ranges for some quantiles, if it is known.
+/// Return the number of successive choices with equal ranges that choose `quantiles` quantiles, if
+/// this number is known.
 pub(super) fn levels_of(quantiles: usize) -> Option<u32> {
     let levels = match quantiles {
         1 => Some(1),
@@ -325,10 +326,10 @@ pub(super) fn gaussian_on_counts(
 /// # Proof of the number of choices
 /// If the number `k` of successive levels of choices is given, each level has the same `rho`, and
 /// the choices on one level do not depend on each other. The range of the loss of one choice is
-/// proportional to the part of the rows that it depends on, and these parts add up to at most all
-/// rows. The ranges of independent choices add up. So the range of each level is at most
-/// the range `r` of a choice from all rows, and the `rho` of the level is stated as `r^2 / 8`. So
-/// `r` is `sqrt(8 rho / k)` for the `rho` of all levels.
+/// proportional to the part of the rows that the choice depends on. These parts add up to at most
+/// all rows. The ranges of independent choices add up. So the range of each level is at most the
+/// range `r` of a choice from all rows, and the `rho` of the level is stated as `r^2 / 8`. So `r`
+/// is `sqrt(8 rho / k)` for the `rho` of all levels.
 pub(super) fn of_choices<D, MO, TO>(
     space: &Space<TableDomain, SymmetricDistance>,
     release: Measurement<D, SymmetricDistance, ZeroConcentratedDivergence, TO>,

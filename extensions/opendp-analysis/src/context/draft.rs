@@ -242,7 +242,7 @@ impl<'c, MO: Accounted, TO: Carrier> Draft<'c, MO, TO> {
         if self.threshold { Kind::WithDelta } else { Kind::Pure }
     }
     fn room(&self, kind: Kind) -> Result<Room> {
-        // Return an error of a step before an error of the budget.
+        // If a step and the budget both have an error, return the error of the step.
         self.build.as_ref().map_err(Error::clone)?;
         self.context.room(self.share.as_ref().map_err(Error::clone)?, kind)
     }
@@ -283,8 +283,8 @@ fn least_threshold(enough: &dyn Fn(f64) -> Result<bool>) -> Result<f64> {
 /// Return a pair that dominates Laplace noise. The noise is on integers if it is not `real`.
 ///
 /// # Proof
-/// `epsilon` is a bound on the L1 distance, divided by the scale. The L1 distance of integers is an
-/// integer, so it is at most the product, rounded down to an integer.
+/// `epsilon` times the scale is a bound on the L1 distance. The L1 distance of integers is an
+/// integer. So it is at most this bound, rounded down to an integer.
 fn laplace_of(epsilon: &Exact, scale: Scale, real: bool) -> Result<SharePair> {
     if real {
         return Ok(SharePair::Laplace { epsilon: epsilon.to_f64_up() });
@@ -302,9 +302,9 @@ const MOST_DISTANCE: f64 = 65536.0;
 /// cost: at scale 0, or at a very large distance.
 ///
 /// # Proof
-/// `rho` is `d^2 / (2 s^2)` for a bound `d` on the L2 distance and the scale `s`, or more. The
-/// square of the L2 distance of integers is an integer. So it is at most `2 rho s^2`, rounded down
-/// to an integer.
+/// Let `d` be a bound on the L2 distance, and `s` the scale. `rho` is at least `d^2 / (2 s^2)`, so
+/// the square of the L2 distance is at most `2 rho s^2`. For integers, this square is an integer.
+/// So it is at most `2 rho s^2`, rounded down to an integer.
 fn discrete_of(rho: &Exact, scale: Scale) -> Result<Option<SharePair>> {
     let scale = scale.value();
     let own = Exact::from_f64(scale)?;

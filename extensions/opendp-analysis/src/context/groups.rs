@@ -34,7 +34,8 @@ use releases::Numbers;
 ///
 /// The statistics of one question share releases. A mean, a variance, a sum and a count take one
 /// release of counts together. If there are counts, sums are released as sums of distances from the
-/// middle of the bounds. The noise of such sums has half of the scale.
+/// middle of the bounds. One row changes such a sum by at most about half of the width of the
+/// bounds, so its noise usually has a smaller scale.
 ///
 /// A row is in at most one group. So the cost of a release about all groups is the cost of a
 /// release about one group (parallel composition).
@@ -197,9 +198,9 @@ impl<'c, MO: Accounted> Groups<'c, MO> {
         releases::found(self.query.clone(), &self.names, &format!("counts by {}", self.by()))
     }
     /// Find the keys of the groups and their statistics in one question. Keys of few people are
-    /// left out. A budget with a delta is necessary. The noise of the keys and of all statistics is
-    /// solved for together, also in a [`Plan`] with other questions. The noisy counts of the keys
-    /// also serve for counts and means. See [`found`](Groups::found) for their intervals.
+    /// left out. A budget with a delta is necessary. One search finds the noise of the keys and of
+    /// all statistics, also in a [`Plan`] with other questions. The noisy counts of the keys also
+    /// serve for counts and means. See [`found`](Groups::found) for their intervals.
     ///
     /// ```
     /// # use opendp_analysis::{Budget, Context, PrivacyUnit, Split, Table};
@@ -222,9 +223,9 @@ impl<'c, MO: Accounted> Groups<'c, MO> {
         self
     }
     /// Use the groups that [`find`](Groups::find) found. The counts of these groups also serve for
-    /// counts, means and variances. An interval misses with the stated probability among all keys,
-    /// found or not. Among the found keys, intervals miss more often, because noise can raise a
-    /// count above the threshold.
+    /// counts, means and variances. The stated probability that an interval misses is for all keys
+    /// together, including keys that were not found. Among the found keys alone, intervals miss
+    /// more often, because noise can raise a count above the threshold.
     ///
     /// # Errors
     /// `FailedCast` when the answer is of another question.
@@ -267,9 +268,9 @@ impl<'c, MO: Accounted> Groups<'c, MO> {
         (self.keys, self.others) = (Keys::Listed(answer.keys.clone()), answer.others);
         Ok(self)
     }
-    /// Suppose that keys will be found, to compute the cost of the other releases. The cost of
-    /// each other release is the cost of a release for one group. The question then has a cost, but
-    /// cannot be answered.
+    /// Leave the keys open, because they will be found later. The question then has a cost, but
+    /// cannot be answered. The cost of each release beside the keys is the cost of a release for
+    /// one group.
     #[must_use]
     pub fn to_be_found(mut self) -> Self {
         self.keys = Keys::Listed(Vec::new());

@@ -32,8 +32,8 @@ use solver::Item;
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Goal {
     /// A weight. The plan minimises the weighted sum of the squares of all errors at
-    /// [`Context::ALPHA`]. If only a few questions get four times the weight, their errors are
-    /// about half as large.
+    /// [`Context::ALPHA`]. If only a few questions get 16 times the weight, their errors are at
+    /// most about half as large. Under a budget of an epsilon, 8 times the weight is enough.
     Weight(f64),
     /// The largest error, except with probability [`Context::ALPHA`]. The error is in the unit of
     /// the answer, or in ranks for a quantile. For several numbers, the goal applies to each
@@ -58,9 +58,9 @@ pub enum Goal {
 /// same division of the budget. If something was spent before, the plan uses the filters that are
 /// still open. It can then need more noise.
 ///
-/// A question about keys that are found has a threshold, which hides the keys of lower counts. If
-/// such a question has a weight, its threshold counts as an error, in addition to the error of the
-/// noise. The scale, the threshold and the part of delta for thresholds are then solved together.
+/// A question that finds keys has a threshold, which hides keys with lower noisy counts. If such a
+/// question has a weight, its threshold counts as an error, in addition to the error of the noise.
+/// The scale, the threshold and the part of delta for thresholds are then solved together.
 ///
 /// The noise is reduced further if the plan takes the whole budget, all its goals are weights, no
 /// question has a threshold, and the noise has at most 16 different losses. The budget is then

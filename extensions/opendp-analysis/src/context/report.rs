@@ -93,9 +93,9 @@ pub trait Journal: Send + Sync {
     fn record_plan(&self, entries: &[Entry]) -> Result<()> {
         entries.iter().try_for_each(|entry| self.record(entry))
     }
-    /// Whether the journal can record that a plan [reserved](Entry::reserved) the budget for its
-    /// own kinds of losses, or divided it into its own [shares](Entry::shares). If not, a plan uses
-    /// the open filters of the account. The plan then needs a little more noise.
+    /// Whether the journal can record the [reserve](Entry::reserved) or the [shares](Entry::shares)
+    /// of a plan. If not, a plan uses the open filters of the account. The plan then needs a little
+    /// more noise.
     fn reserves(&self) -> bool {
         true
     }

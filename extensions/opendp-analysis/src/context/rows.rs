@@ -31,7 +31,8 @@ pub use centred::Centre;
 
 /// The rows of a column, before a statistic of the rows is chosen.
 ///
-/// Steps do not fail. The error of a step is returned when the noise is solved for.
+/// Steps do not return errors themselves. The error of a step is returned later, by the function
+/// that finds the noise.
 pub struct Rows<'c, MO: Accounted, T: Atom> {
     query: Query<'c, MO>,
     name: String,
@@ -215,10 +216,11 @@ impl<'c, MO: Accounted, T: Atom> Rows<'c, MO, T> {
             }))
         };
         // Let `n` be the number of categories. All exponential noise is below `scale ln(n / alpha)`
-        // except with probability `alpha`. Then the count of a chosen category is at most this far
-        // below the count of a category that was not chosen. Gumbel noise makes `k` successive
-        // choices (Durfee, Rogers 2019, Lemma 4.2). The count of each choice is more than `t` below
-        // the best remaining count with probability at most `n exp(-t / scale)`.
+        // except with probability `alpha`. Then the count of a chosen category is at most
+        // `scale ln(n / alpha)` below the count of a category that was not chosen. Gumbel noise
+        // makes `k` successive choices (Durfee, Rogers 2019, Lemma 4.2). The count of each choice
+        // is more than `t` below the best remaining count with probability at most
+        // `n exp(-t / scale)`.
         let chances = choices.saturating_mul(if MO::NOISE == "Laplace" { 1 } else { k.max(1) });
         let mut draft = self.draft(&format!("top {k}"), SELECTION, build);
         draft.error_in = ErrorIn::Counts;

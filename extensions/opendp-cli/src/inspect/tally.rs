@@ -18,7 +18,7 @@ enum Class {
     Float,
     Other,
 }
-/// A type as which cells can be read.
+/// A type of cells, with the function that reads a cell.
 #[derive(Clone, Copy)]
 pub(crate) struct Type {
     name: &'static str,

@@ -8,9 +8,9 @@ use super::Desk;
 
 /// Copy a program by a process of its own.
 ///
-/// A program cannot be started while a process has it open for writing. Suppose that this process
-/// wrote the copy. Then a process that another test starts at that moment would also have the file
-/// open, until that process becomes its own program.
+/// A program cannot be started while a process has its file open for writing. Suppose that this
+/// process wrote the copy itself. Meanwhile, another test can start a process, which inherits the
+/// open file. Then the copy cannot be started until the new process runs its own program.
 fn copy(from: &Path, to: &Path) {
     assert!(Command::new("cp").arg(from).arg(to).status().unwrap().success(), "cp {to:?}");
 }

@@ -9,7 +9,7 @@ use super::{Loss, Notion};
 /// The filters of a budget that composes tightly, for releases that are planned together.
 ///
 /// The filters are stored with the losses. So a program of another version uses the same filters,
-/// and computes none of its own.
+/// and does not compute new filters.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Opening {
     pub(crate) filters: AdaptiveAccount,
@@ -17,7 +17,8 @@ pub(crate) struct Opening {
     pub(crate) charged: bool,
 }
 
-/// The words before filters that charge the planned releases, and before filters that were charged.
+/// The word before filters in a text. The first word means that the planned releases were not
+/// charged to the filters yet. The second word means that they were charged.
 const WORDS: [&str; 2] = ["reserves ", "shares "];
 
 impl Opening {
@@ -38,9 +39,9 @@ impl Opening {
 }
 impl Loss {
     /// Reserve an unspent budget for releases whose kinds are known. `self` is the loss of these
-    /// releases [together](Loss::together), and `total` is the budget. The arguments `pure` and
-    /// `deltas` are at least the sum of their pure losses, and at least the sum of their deltas.
-    /// Gaussian noise gets the rest of the budget.
+    /// releases [together](Loss::together), and `total` is the budget. `pure` is at least the sum
+    /// of their pure losses, and `deltas` is at least the sum of their deltas. Gaussian noise gets
+    /// the rest of the budget.
     ///
     /// A budget that composes tightly then has one filter, instead of filters for all kinds of
     /// releases ([`AdaptiveAccount::reserving`]). So the releases need less noise. The budget

@@ -9,8 +9,8 @@ use super::{Store, Tables};
 use crate::record::{AccountRow, EntryRow};
 use crate::{Account, Entry};
 
-/// The number of the database lock that a writer holds, so only one writer works at a time. The
-/// bytes of this number are "opendpLe".
+/// The number of the database lock. A writer holds this lock, so only one writer works at a time.
+/// The bytes of this number are "opendpLe".
 const TURN: i64 = 0x6f70_656e_6470_4c65;
 
 /// The SQL statements that create the tables.

@@ -172,7 +172,7 @@ fn releases_that_are_charged_together_take_one_entry_and_all_or_none() {
     let forty = Loss::together(vec![share.clone(); 40]).unwrap();
     spend(&ledger, "first plan", &forty).unwrap();
     spend(&ledger, "second plan", &forty).unwrap();
-    // A plan of 40 does not fit, and charges nothing.
+    // A third plan of 40 releases does not fit, and it charges nothing.
     assert_eq!(spend(&ledger, "third plan", &forty).unwrap_err().kind(), "BudgetExceeded");
     let twenty = Loss::together(vec![share.clone(); 20]).unwrap();
     let ledger = Ledger::open(&path).unwrap();
@@ -220,7 +220,8 @@ fn a_plan_spends_a_budget_by_the_distributions_of_its_losses() {
     let (_folder, path, _ledger) = opened();
     share_an_unspent_budget(&|| Ledger::open(&path).unwrap());
 }
-/// Charge a plan by the pairs of its releases to the unspent budget `b`.
+/// Charge a plan to the unspent budget `b`. The shares of the plan are computed from one
+/// `SharePair` for each release.
 pub(crate) fn share_an_unspent_budget(open: &dyn Fn() -> Ledger) {
     let (epsilon, delta) = (exact("1"), exact("1e-6"));
     let counts = [SharePair::DiscreteGaussian { square: 1, scale: 1.0 }; 100];

@@ -83,7 +83,7 @@ def make_report_noisy_max_gumbel(input_domain: Domain, input_metric: Metric, sca
     """Make a measurement that chooses the index of a good score, as [`make_noisy_max`] does."""
 
 def make_sparse_vector(input_domain: Domain, input_metric: Metric, d_in: Any, sensitivity: float, threshold: float, limit: int, scales: Any, monotonic: bool = ..., T: Any = ..., Q: Any = ...) -> Measurement:
-    """Make a measurement that answers which queries exceed a threshold. Only these queries have a"""
+    """Make a measurement that answers which queries exceed a threshold."""
 
 def make_truncated_laplace_threshold(input_domain: Domain, input_metric: Metric, scale: float, threshold: float, K: Any = ..., V: Any = ...) -> Measurement:
     """Make a measurement that adds truncated Laplace noise to counts and hides rare keys."""
@@ -170,7 +170,7 @@ def then_report_noisy_max_gumbel(scale: float, optimize: Any = ..., T: Any = ...
     """Make a measurement that chooses the index of a good score, as [`make_noisy_max`] does."""
 
 def then_sparse_vector(d_in: Any, sensitivity: float, threshold: float, limit: int, scales: Any, monotonic: bool = ..., T: Any = ..., Q: Any = ...) -> Partial:
-    """Make a measurement that answers which queries exceed a threshold. Only these queries have a"""
+    """Make a measurement that answers which queries exceed a threshold."""
 
 def then_truncated_laplace_threshold(scale: float, threshold: float, K: Any = ..., V: Any = ...) -> Partial:
     """Make a measurement that adds truncated Laplace noise to counts and hides rare keys."""

@@ -47,7 +47,7 @@ def make_count(input_domain: Domain, input_metric: Metric, TO: Any = ..., T: Any
     """Count the records."""
 
 def make_count_by(input_domain: Domain, input_metric: Metric, TV: Any = ..., T: Any = ..., M: Any = ...) -> Transformation:
-    """Count the records with each value that occurs."""
+    """For each value that occurs, count the records with this value."""
 
 def make_count_by_categories(input_domain: Domain, input_metric: Metric, categories: Sequence[bool] | Sequence[int] | Sequence[str], null_category: bool = ..., MO: Any = ..., TOA: Any = ..., T: Any = ..., M: Any = ...) -> Transformation:
     """Count the records in each of the given categories."""
@@ -233,7 +233,7 @@ def then_count(TO: Any = ..., T: Any = ..., M: Any = ...) -> Partial:
     """Count the records."""
 
 def then_count_by(TV: Any = ..., T: Any = ..., M: Any = ...) -> Partial:
-    """Count the records with each value that occurs."""
+    """For each value that occurs, count the records with this value."""
 
 def then_count_by_categories(categories: Sequence[bool] | Sequence[int] | Sequence[str], null_category: bool = ..., MO: Any = ..., TOA: Any = ..., T: Any = ..., M: Any = ...) -> Partial:
     """Count the records in each of the given categories."""

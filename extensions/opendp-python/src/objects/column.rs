@@ -9,7 +9,7 @@ use crate::values;
 
 /// A value from Python. Columns of other libraries, and anything with a buffer, are arrays here.
 pub(super) enum Column<'py> {
-    /// A list, a number or another value that is no array.
+    /// A list, a number or another value that is not an array.
     Other(Bound<'py, PyAny>),
     /// Arrays, one after the other.
     Arrays(Vec<Bound<'py, PyAny>>),

@@ -123,7 +123,8 @@ fn keys_of_groups_are_found_under_a_delta_and_their_counts_are_not_paid_twice() 
     let truth = mean(&ages("Lyon"));
     let cell = &outcome.answers()[2].cells[1];
     assert!((cell.value.as_f64().unwrap() - truth).abs() < 1.0, "{cell:?} {truth}");
-    // Control: no age occurs for enough people. The spent budget equals the planned budget.
+    // The control: no age occurs for enough people, so no key is released. The spent budget still
+    // equals the planned budget.
     let budget = || json!({"epsilon": 0.5, "delta": 1e-12});
     let asked = study(budget(), questions("age")).unwrap();
     let (plan, outcome) = (asked.rehearse(0.05).unwrap(), asked.ask(read, 0.05).unwrap());

@@ -1,7 +1,7 @@
 //! The weights with which the aggregates of a query share its loss.
 //!
-//! Weights are public: they come from the query and from metadata. They decide how much noise each
-//! aggregate gets, and never what a release costs in total.
+//! Weights are public, because they come from the query and from metadata. They decide how much
+//! noise each aggregate gets. They never change the total cost of a release.
 
 use datafusion::common::tree_node::{TreeNode, TreeNodeRecursion};
 use datafusion::logical_expr::{Aggregate, Expr, LogicalPlan};

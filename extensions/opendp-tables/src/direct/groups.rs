@@ -110,7 +110,8 @@ impl Groups {
         numbers
     }
     fn of_found(&self, columns: &[Column], public: &[u32]) -> Result<Vec<u32>> {
-        // Most rows of a batch are in a group of an earlier row of the batch. They need no lock.
+        // Most rows of a batch are in a group of an earlier row of the batch. Such rows need no
+        // lock.
         let mut near: HashMap<Vec<u8>, u32> = HashMap::new();
         let mut name = Vec::new();
         let number = |(row, public): (usize, &u32)| {

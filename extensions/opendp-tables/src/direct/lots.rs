@@ -70,10 +70,10 @@ fn power(x: u64) -> u64 {
 /// Return an integer that has the same remainder as the fifth power of `x`. The integer `x` is at
 /// most `2^31 + 2`, and the result is at most `2^32 + 5`.
 ///
-/// The folded square of `x` is below `2^32`. If `x` is below the prime, the reason is that both
-/// terms of the folded square are below `2^31`. Otherwise, `x` is one of the four integers from the
-/// prime to `2^31 + 2`, and the low part of its square is small. The fourth power is folded twice,
-/// so it is at most `2^31 + 4`. The products use only the low 32 bits of both factors, so that a
+/// In both cases, the folded square of `x` is below `2^32`. If `x` is below the prime, both terms
+/// of the folded square are below `2^31`. Otherwise, `x` is one of the four integers from the prime
+/// to `2^31 + 2`, and the low part of its square is small. The fourth power is folded twice, so it
+/// is at most `2^31 + 4`. The products use only the low 32 bits of both factors, so that a
 /// processor computes several products at once.
 fn near_power(x: u64) -> u64 {
     let product = |a: u64, b: u64| u64::from(a as u32) * u64::from(b as u32);
@@ -178,7 +178,8 @@ mod tests {
                 *found.entry(pair).or_insert(0_i64) += 1;
             }
             assert_eq!(found.len(), 10);
-            // Binomial with 200000 and 1/10: 700 is more than five standard deviations.
+            // Each count is binomial, with 200,000 draws and the probability 1/10. A deviation of
+            // 700 is more than five standard deviations.
             assert!(found.values().all(|count| (count - 20_000).abs() < 700), "{found:?}");
         }
     }

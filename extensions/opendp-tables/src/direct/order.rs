@@ -1,6 +1,6 @@
 //! Sorts a few items, without jumps that depend on the items.
 
-/// An item with a key: of two items with different keys, the one with the smaller key comes first.
+/// An item with a key. If two items have different keys, the item with the smaller key comes first.
 pub(crate) trait Keyed: Copy + Ord {
     fn key(&self) -> i32;
 }
@@ -41,11 +41,12 @@ pub(crate) struct Places<const N: usize> {
     pub(crate) of: [i32; N],
 }
 impl<const N: usize> Places<N> {
-    /// Compute the places. A key can be `i32::MAX`, the value of the unused elements of the array:
-    /// unused elements are not counted.
+    /// Compute the places. The unused elements of the array have the value `i32::MAX`. A key can
+    /// also have this value, because unused elements are not counted.
     ///
     /// The place of a key is the number of smaller keys. Comparing all pairs takes less time than
-    /// sorting: a processor compares several keys at once, and no jump depends on the keys.
+    /// sorting. The reason is that a processor compares several keys at once, and no jump depends
+    /// on the keys.
     pub(crate) fn of(keys: impl ExactSizeIterator<Item = i32>) -> Self {
         let count = keys.len();
         let mut all = [i32::MAX; N];

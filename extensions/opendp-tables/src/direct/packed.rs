@@ -5,8 +5,8 @@ use super::order::Keyed;
 
 /// A row: its id, then words with the number of its group and its values.
 ///
-/// The rows of an id are ordered by groups, then by values. This is the order of the statements of
-/// `sql`, because each number has its own bits, and earlier numbers have higher ones.
+/// Each number has its own bits, and earlier numbers have higher bits. So the rows of an id are
+/// ordered by groups, then by values. The statements of `sql` have the same order.
 pub(crate) type Packed<const N: usize> = [u64; N];
 
 /// Return the bits of the id of a row.
@@ -31,8 +31,8 @@ pub(crate) struct Field {
     most: i64,
 }
 impl Field {
-    /// Return the bits of a number. A number out of range becomes the nearest number in range. No
-    /// row has a number out of range. If a row had one, a sum would still change by at most what
+    /// Return the bits of a number. No row has a number out of range. If a row had such a number,
+    /// the nearest number in range would replace it. A sum would then still change by at most what
     /// the ranges allow.
     fn bits(&self, number: i64) -> u64 {
         let inside = number.max(self.least).min(self.most);
@@ -50,7 +50,7 @@ pub(crate) struct Packing {
     group: Field,
     /// The stored values, in their order.
     pub(crate) values: Vec<Field>,
-    /// The number of words of a row, also that of the id.
+    /// The number of words of a row, including the word of the id.
     pub(crate) words: usize,
 }
 impl Packing {
@@ -73,7 +73,8 @@ impl Packing {
         let values = ranges.iter().map(|range| field(*range)).collect();
         Packing { group, values, words: word + 1 }
     }
-    /// Pack rows into memory whose old content is dropped. Values are by column.
+    /// Pack rows into `rows`, and drop the old content. `values` has one list for each stored
+    /// value.
     pub(crate) fn pack<const N: usize>(
         &self,
         ids: &[i64],

@@ -14,8 +14,8 @@ pub(crate) struct Limits {
     pub(crate) groups: u64,
 }
 impl Limits {
-    /// Whether an individual with this many rows certainly keeps all of them. The number of groups
-    /// is at most the number of rows.
+    /// Return whether an individual with this many rows certainly keeps all these rows. The number
+    /// of groups is at most the number of rows.
     fn keep_all(self, rows: usize) -> bool {
         let rows = rows as u64;
         rows <= self.rows && rows <= self.per_group && rows <= self.groups
@@ -312,7 +312,7 @@ mod tests {
         let mut rows: Vec<Row> =
             (0..4000_i64).map(|k| (k * k % 7, (k * k % 4) as u32, k % 13)).collect();
         let limits = Limits { rows: 40, per_group: 15, groups: 3 };
-        // The rows that are kept of each single id, together.
+        // The rows that are kept if each id is alone, for all ids together.
         let mut alone: Vec<(u32, i64)> = (0..7)
             .flat_map(|id| {
                 let own: Vec<_> = rows.iter().copied().filter(|row| row.0 == id).collect();

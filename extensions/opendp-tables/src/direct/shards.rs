@@ -91,8 +91,8 @@ pub(crate) struct Sorter<const N: usize> {
 pub(crate) struct TooMany;
 
 impl<const N: usize> Sorter<N> {
-    /// Pass on the rows of one individual of a shard after the other. First, change each row. The
-    /// rows of an individual are in any order.
+    /// Change each row of a shard by `change`. Then call `individual` for one individual of the
+    /// shard after the other, with all rows of this individual, in any order.
     ///
     /// A row goes to a bucket by the hash of its id, and a bucket has few individuals.
     pub(crate) fn each(
@@ -138,7 +138,8 @@ impl<const N: usize> Sorter<N> {
         Ok(())
     }
 }
-/// Pass on the rows of one individual of a bucket after the other.
+/// Call `individual` for one individual of a bucket after the other, with all rows of this
+/// individual.
 fn by_id<const N: usize>(mut rows: &mut [Packed<N>], mut individual: impl FnMut(&[Packed<N>])) {
     for _ in 0..8 {
         let Some(id) = rows.first().map(id_of) else { return };
@@ -181,12 +182,13 @@ mod tests {
         found.sort();
         found
     }
-    /// Each individual comes once, with all rows, for few and for many rows, also if many
-    /// individuals share a bucket.
+    /// Each individual is passed on once, with all its rows. The test has few and many rows, and
+    /// also buckets that many individuals share.
     #[test]
     fn individuals_come_whole() {
-        // Near hashes are in one bucket. The inverse of the factor turns hashes into ids. Each step
-        // doubles the number of its correct bits, which are 3 first.
+        // Near hashes are in one bucket. The inverse of the factor turns hashes into ids. The first
+        // estimate of the inverse has 3 correct bits, and each step doubles the number of correct
+        // bits.
         let step = |inverse: u64, _| {
             inverse.wrapping_mul(2_u64.wrapping_sub(inverse.wrapping_mul(FACTOR)))
         };

@@ -1,9 +1,9 @@
 //! Memory for the rows of a pass. It is divided into chunks, and each chunk belongs to one shard.
 //!
 //! The name of a chunk is the place of its first row. The system provides each page of new memory
-//! at its first use, and this takes most of the time for filling new memory. So the memory is
-//! requested in large slabs, with large pages if the system has them. After a pass, later passes of
-//! this process use its slabs again.
+//! when the page is first used. This takes most of the time for filling new memory. So the memory
+//! is requested in large slabs, with large pages if the system has them. After a pass, later passes
+//! of this process use its slabs again.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -16,7 +16,7 @@ pub(crate) const CHUNK: usize = 128;
 /// The number of bytes of a slab. The system provides the memory of a slab only when it is used.
 const SLAB: usize = 64 << 20;
 
-/// The slabs that no pass uses, of all engines in this process.
+/// The slabs that no pass uses. All engines in this process share them.
 static IDLE: Idle = Idle(Mutex::new(Vec::new()));
 
 /// Give the memory for rows of ids back to the system, except for the memory of running queries.

@@ -60,8 +60,8 @@ impl<'a> Totals<'a> {
             }
         }
     }
-    /// Add the kept rows of one individual, which are in any order. `numbers` has the number of
-    /// each group by its place in the order of groups.
+    /// Add the kept rows of one individual. The rows are in any order. For each place in the order
+    /// of groups, `numbers` has the number of the group at this place.
     pub(crate) fn add_individual<const N: usize>(
         &mut self,
         kept: &mut [Packed<N>],
@@ -78,7 +78,8 @@ impl<'a> Totals<'a> {
             self.add_rows(rows, group, packing);
         }
     }
-    /// Add rows of one group: all rows of one individual if results count ids.
+    /// Add rows of one group. If results count ids, these are all kept rows of one individual in
+    /// the group.
     fn add_rows<const N: usize>(&mut self, rows: &[Packed<N>], group: u32, packing: &Packing) {
         let layout = self.layout;
         let place = self.reach(group);

@@ -136,7 +136,7 @@ impl<'a> Layout<'a> {
         let known = |row: usize| nulls.as_ref().is_none_or(|nulls| nulls.is_valid(row));
         Ok((0..column.len()).map(|row| i64::from(known(row))).collect())
     }
-    /// `on_lattice`, and then a function of the lattice point.
+    /// Apply `on_lattice`, and then a function of the lattice point.
     fn points(
         &self,
         place: usize,
@@ -220,7 +220,7 @@ impl<'a> Layout<'a> {
     }
 }
 /// Rounds floats to a lattice without jumps, so that a loop is compiled to vector instructions. The
-/// points are those of `on_lattice`.
+/// points are the same as the points of `on_lattice`.
 ///
 /// `on_lattice` rounds a float `x` between the bounds to `floor(x / step + 1/2)`. A float beyond a
 /// bound becomes this bound, which is a point. So the result is the same if `x` is moved to the
@@ -232,8 +232,9 @@ struct Nearest {
     steps: f64,
 }
 impl Nearest {
-    /// Between `2^52` and `2^53`, floats are the integers. So if this number is added to a number
-    /// below `2^51`, the sum is rounded to an integer, and the last bits of the sum have it.
+    /// The floats between `2^52` and `2^53` are the integers. So if this number is added to a
+    /// number below `2^51`, the sum is rounded to an integer. The last bits of the sum contain this
+    /// integer.
     const SHIFT: f64 = 1.5 * (1_u64 << 52) as f64;
 
     /// Return whether all points of a lattice are at most `2^50`, and its step is not extreme. Then

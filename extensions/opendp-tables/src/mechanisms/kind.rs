@@ -157,7 +157,7 @@ fn noises(all: &Mechanisms) -> impl Iterator<Item = &Noise> {
     let choices = all.choices.iter().map(|choice| &choice.noise);
     selection.chain(all.sums.iter().flatten()).chain(choices)
 }
-/// State how the errors of the other kind compare.
+/// State how the errors of the other kind compare with the errors of this kind.
 fn compared(mut all: Mechanisms, other: Option<&Mechanisms>, name: &str) -> Mechanisms {
     let times = other.and_then(|other| ratio(other, &all));
     all.compared = times.map(|times| {

@@ -20,7 +20,7 @@ use crate::sensitivity::Sensitivity;
 /// A release of keys that many individuals have.
 #[derive(Clone, Debug)]
 pub(crate) struct Selection {
-    /// The place, in the list of sums, of the sum that decides which keys are released.
+    /// A place in the list of sums. The sum at this place decides which keys are released.
     pub(crate) sum: usize,
     pub(crate) noise: Noise,
     pub(crate) threshold: f64,
@@ -29,11 +29,11 @@ pub(crate) struct Selection {
 }
 /// The constructor of the release.
 ///
-/// Compare it with `make_laplace_threshold` at the same scale and threshold `T`. Let `q` be
-/// `exp(-1 / scale)`, and let an individual change a count by at most `d`. The delta of one key is
-/// `q^(T - d) (1 - q^d) / (1 + q - 2 q^T)` for this constructor, and `q^(T - d) / (1 + q)` for
-/// `make_laplace_threshold`. The first delta is smaller if `T` exceeds `d`. So this constructor
-/// never needs a larger threshold than `make_laplace_threshold`.
+/// This paragraph compares the constructor with `make_laplace_threshold` at the same scale and
+/// threshold `T`. Let `q` be `exp(-1 / scale)`, and let an individual change a count by at most
+/// `d`. The delta of one key is `q^(T - d) (1 - q^d) / (1 + q - 2 q^T)` for this constructor, and
+/// `q^(T - d) / (1 + q)` for `make_laplace_threshold`. The first delta is smaller if `T` exceeds
+/// `d`. So this constructor never needs a larger threshold than `make_laplace_threshold`.
 const THRESHOLD: &str = "make_truncated_laplace_threshold";
 /// The constructor of the release with Gaussian noise.
 const GAUSSIAN_THRESHOLD: &str = "make_gaussian_threshold";

@@ -42,8 +42,9 @@ pub struct Explanation {
     pub left: Loss,
     /// The limits on the used rows of one individual.
     pub contribution: String,
-    /// The kind of the noise: `Laplace` or `Gaussian`. For an epsilon and a delta, it also states
-    /// how the errors of the other kind compare, if both kinds are possible.
+    /// The kind of the noise: `Laplace` or `Gaussian`. For an epsilon and a delta, this text also
+    /// states how the errors of the other kind compare with the errors of this kind, if both kinds
+    /// are possible.
     pub noise: String,
     /// The noisy releases of the question.
     pub releases: Vec<Explained>,

@@ -14,8 +14,8 @@ use crate::{Dialect, Type};
 /// The text that stands for the secret seed. Statements are shown with this text.
 const SEED: &str = "md5('<seed>'";
 
-/// Put the seed into a statement. In literals and names, quotes are doubled. So they do not contain
-/// the replaced texts.
+/// Put the seed into a statement. In literals and names, quotes are doubled. So literals and names
+/// do not contain the replaced texts.
 pub(crate) fn seeded(statement: &str, seed: &str) -> String {
     let text = statement.replace(SEED, &format!("md5('{}'", seed.replace('\'', "''")));
     let keys = Lots::of_seed(seed).keys();

@@ -1,4 +1,5 @@
-//! The engine in this process computes what the statements for all engines do, bit for bit.
+//! The engine in this process gives the same results as the statements for all engines, bit for
+//! bit.
 
 use super::sensitivity::{Dice, zone_table};
 use super::*;
@@ -96,7 +97,7 @@ fn results_are_those_of_the_portable_statements_on_many_rows() {
         }
     }
 }
-/// With little memory the rows are read once for each shard that fits.
+/// With little memory, the rows are read several times, each time for the shards that fit.
 #[test]
 fn results_do_not_depend_on_the_memory() {
     let rows = rows(2000);
@@ -109,7 +110,8 @@ fn results_do_not_depend_on_the_memory() {
         }
     }
 }
-/// Two runs with different seeds keep different rows: otherwise the comparisons above are empty.
+/// Two runs with different seeds keep different rows. Otherwise, the comparisons above would show
+/// nothing.
 #[test]
 fn the_seed_decides_which_rows_are_kept() {
     let rows = rows(2000);

@@ -4,7 +4,7 @@ use super::sensitivity::{Dice, Person, exact, exceeded, person, query, zone_tabl
 use super::*;
 use crate::ir::{Bounding, Plan};
 
-/// The people, of whom there are publicly eight.
+/// Describe the table of the people. Its number of rows is public, and is eight.
 fn eight(unit: PrivacyUnit) -> Table {
     let age = Column::new(Type::Integer).bounds(0.0, 100.0).complete();
     described(unit).with("age", age).rows(8)
@@ -19,7 +19,8 @@ fn a_public_number_of_rows_is_exact_and_costs_nothing() {
     let sql = "SELECT COUNT(*) AS n, AVG(age) AS mean FROM people";
     let question = session.query(sql).unwrap().spending(Budget::epsilon(1.0).unwrap());
     let explained = question.explain().unwrap();
-    // Only the sum for the mean gets noise: the whole loss, for an exchange of two halves of 100.
+    // Only the sum for the mean gets noise, and it gets the whole loss. Each row adds a number of
+    // magnitude at most 50, so an exchange changes the sum by at most 100.
     let [release] = explained.releases.as_slice() else { panic!("{:?}", explained.releases) };
     assert!((release.scale * release.step - 100.0).abs() < 1e-3, "{release:?}");
     assert!(explained.contribution.contains("exchanged"), "{}", explained.contribution);
@@ -79,7 +80,8 @@ fn exchanged(dice: &mut Dice, rows: usize) -> [Vec<Person>; 2] {
         all
     })
 }
-/// Try random queries, and compare their changes with what `claim` makes of their plans.
+/// Try random queries. Compare the changes of the results with the bounds of the plan that `claim`
+/// returns.
 fn try_exchanges(count: usize, seed: u64, claim: impl Fn(Plan) -> Plan) -> Option<String> {
     let mut dice = Dice::new(seed);
     let mut changed = 0;
@@ -108,7 +110,7 @@ fn no_exchange_changes_exact_results_by_more_than_claimed() {
     let count = std::env::var("OPENDP_TABLES_QUERIES").ok().and_then(|text| text.parse().ok());
     assert_eq!(try_exchanges(count.unwrap_or(100), 21, |plan| plan), None);
 }
-/// Added and removed rows alone do not bound an exchange.
+/// An exchange can exceed the bounds for rows that are only added or only removed.
 #[test]
 fn control_the_bounds_without_an_exchange_are_exceeded() {
     let halved = |mut plan: Plan| {

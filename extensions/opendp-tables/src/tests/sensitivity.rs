@@ -170,7 +170,7 @@ pub(crate) fn query(dice: &mut Dice, with_ids: bool) -> String {
     let source = dice.pick(&sources);
     format!("SELECT {} FROM {source}{}{}", chosen.join(", "), dice.pick(&filters), dice.pick(&keys))
 }
-/// The public table; with a double key, a join multiplies rows.
+/// Make the public table. If `double` is true, a key occurs twice, so a join multiplies rows.
 fn zones(double: bool) -> RecordBatch {
     let names = if double { vec!["a", "a", "b"] } else { vec!["a", "d", "b"] };
     let names = Arc::new(StringArray::from(names)) as ArrayRef;
@@ -181,14 +181,14 @@ pub(crate) fn zone_table() -> Table {
 }
 pub(crate) fn exact(plan: &Plan, described: &Table, people: &[Person], double: bool) -> Exact {
     let engine = DataFusion::new().unwrap();
-    // In two batches, so that parts are added up.
+    // The rows are in two batches, so that the results of two parts are added up.
     let middle = people.len() / 2;
     let batches = vec![batch(&people[..middle]), batch(&people[middle..])];
     engine.register("people", described, Source::Batches(batches)).unwrap();
     engine.register("zones", &zone_table(), Source::Batches(vec![zones(double)])).unwrap();
     let seed = "0123456789abcdef";
     let exact = Exact::run(plan, &engine, seed).unwrap();
-    // The statements for all engines give the same.
+    // The statements for all engines give the same results.
     let portable = Exact::run(plan, &engine.portable(), seed).unwrap();
     assert_eq!((&exact.sums, &exact.buckets), (&portable.sums, &portable.buckets), "{people:?}");
     exact
@@ -279,7 +279,8 @@ fn no_individual_changes_exact_results_by_more_than_claimed() {
     let count = count.unwrap_or(100);
     let (changed, exceeded) = try_queries(count, 7, false, |plan| Some(plan.clone()));
     assert_eq!(exceeded, None);
-    // Most neighbours have different results; otherwise nothing was tried.
+    // More than a third of the neighbours must have different results. Otherwise, the test would
+    // show little.
     assert!(changed * 3 > count, "{changed} of {count}");
 }
 #[test]
@@ -355,7 +356,7 @@ fn joins_are_by_the_key_of_a_public_table() {
         assert_eq!(session.query(sql).unwrap_err().kind(), "NotImplemented", "{sql}");
     }
 }
-/// Each row of an id is as likely to be kept, also among equal rows.
+/// All rows of an id are kept with the same probability, also if some rows are equal.
 #[test]
 fn rows_of_an_id_are_chosen_uniformly() {
     let ids = 3000;
@@ -379,7 +380,8 @@ fn rows_of_an_id_are_chosen_uniformly() {
     let exact = exact(&plan, &described, &rows, false);
     let sums = exact.sums.values().next().unwrap();
     assert_eq!(sums[0], IBig::from(ids));
-    // Binomial with 3000 and 1/3: a deviation of 130 is five standard deviations.
+    // The count is binomial, with 3000 draws and the probability 1/3. A deviation of 130 is more
+    // than five standard deviations.
     let ones: i64 = sums[1].to_string().parse().unwrap();
     assert!((ones - 1000).abs() < 130, "{ones}");
 }

@@ -29,17 +29,17 @@ fn shares_are_in_proportion_to_weights() {
     near(&scales(ask(EVEN)), &[2.0, 200.0]);
     let weighted = "SELECT weight(COUNT(*), 3) AS n, SUM(age) AS years FROM people";
     near(&scales(ask(weighted)), &[4.0 / 3.0, 400.0]);
-    // By the name in the answer, and by the name of the aggregate.
+    // State the weight by the name in the answer, and by the name of the aggregate.
     near(&scales(ask(EVEN).weight("n", 3.0).unwrap()), &[4.0 / 3.0, 400.0]);
     near(&scales(ask(EVEN).weight("count(*)", 3.0).unwrap()), &[4.0 / 3.0, 400.0]);
     near(&scales(ask(EVEN).weight_in("count(*) = 3").unwrap()), &[4.0 / 3.0, 400.0]);
-    // The name wins over the weight in the query.
+    // A weight that is stated by a name replaces the weight in the query.
     near(&scales(ask(weighted).weight("n", 1.0).unwrap()), &[2.0, 200.0]);
 }
 #[test]
 fn a_sum_that_two_aggregates_need_has_the_larger_weight() {
     let session = session(PrivacyUnit::rows(1));
-    // The count of known ages is for both.
+    // Both aggregates need the count of known ages.
     let sql = "SELECT weight(AVG(age), 2) AS mean, weight(COUNT(age), 3) FROM people";
     near(&scales(session.query(sql).unwrap()), &[50.0 * 5.0 / 2.0, 5.0 / 3.0]);
     let sql = "SELECT MEDIAN(age), weight(COUNT(*), 1e-3) FROM people";

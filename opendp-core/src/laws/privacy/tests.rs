@@ -67,8 +67,8 @@ fn draws_refute_a_mechanism_with_less_noise_than_claimed() {
         let (mut x, mut y) = (draw(wrong, 1), draw(wrong, 2));
         let yes: &dyn Fn(&bool) -> bool = &|bit| *bit;
         let events = claim.by_draws(trial, || x(true), || y(false), &[yes]);
-        // `by_releases` chooses the events from draws. Its decision is the same as the decision for
-        // the given event.
+        // `by_releases` chooses the events from draws. It decides as `by_draws` does for the given
+        // event.
         let (mut x, mut y) = (draw(wrong, 3), draw(wrong, 4));
         let found = claim.by_releases(trial, || x(true), || y(false));
         assert_eq!(events.is_ok(), found.is_ok(), "{events:?} {found:?}");

@@ -27,8 +27,8 @@ impl Account {
         delta: f64,
         side: Side,
     ) -> Option<f64> {
-        // The saddle point is a poor estimate of epsilon for very skewed losses. Then a sum that is
-        // planned for the epsilon found first is more exact.
+        // The saddle point is a poor estimate of epsilon for very skewed losses. Then a second sum
+        // is more exact, because it is planned for the epsilon that the first sum found.
         let found = Cell::new(None);
         let epsilon_of = |sum: Inversion| {
             let epsilon = self.epsilon_of_waves(&sum, delta, side);

@@ -234,8 +234,8 @@ fn an_adversary_who_changes_the_kind_in_view_of_answers_stays_within_delta() {
         assert!(0.1 < low, "{low}");
         // The control gives all of delta to the Gaussian filter, and the remaining epsilon to the
         // simple filter. If the second release is fixed in advance, the delta of both releases is
-        // at most `DELTA`. If the adversary chooses the second release in view of the answer, this
-        // delta exceeds `DELTA`.
+        // at most `DELTA`. If the adversary sees the answer before the choice of the second
+        // release, this delta exceeds `DELTA`.
         let all = gaussian_mu(EPSILON, DELTA).unwrap().lower;
         let first = all / f64::from(part as u32).sqrt();
         let rest = (all * all - first * first).sqrt();
@@ -371,7 +371,7 @@ fn noise_after_a_choice_loses_little_room() {
     let room = account.room(&fraction(1), Kind::Gaussian).unwrap();
     let ratio = fresh.over(&room.mu_squared).to_f64_up().sqrt();
     assert!(1.0 < ratio && ratio < 1.045, "{ratio}");
-    // Pure losses still share the whole epsilon, except for the choice.
+    // Pure losses can still take the whole epsilon, except for the small part that the choice took.
     let left = account.room(&fraction(1), Kind::Pure).unwrap().epsilon;
     assert!(exact(0.99) < left && account.admits(&pure(left.to_f64_down(), 0.0)));
 }

@@ -129,7 +129,7 @@ fn sums_of_different_steps_agree() {
                 let gap = (value(&*narrow) - value(&*wide) / turn).norm_sqr().sqrt();
                 assert!(gap < 2e-14, "{mu} {rate} {tilt}: {gap}");
                 assert!(gap <= narrow.wave(5.0).error + wide.wave(5.0).error);
-                // The control: waves at frequencies too high for the step are often wrong.
+                // The control: waves are often wrong if the frequency is too high for the step.
                 let high = |tilted: &dyn Tilted| {
                     let wave = tilted.wave(80.0);
                     Complex::new(wave.re, wave.im).norm_sqr().sqrt()
@@ -142,7 +142,7 @@ fn sums_of_different_steps_agree() {
 }
 #[test]
 fn envelopes_are_above_all_higher_waves() {
-    // In the last pair, most of the mass has losses that differ by less than adjacent floats.
+    // In the last pair, most of the losses are so close that floats cannot distinguish them.
     let wide: [Arc<dyn DominatingPair>; 2] =
         [Arc::new(sampled(7.0, 0.01, true)), Arc::new(sampled(7.0, 1e-6, false))];
     let mut seen = 0;

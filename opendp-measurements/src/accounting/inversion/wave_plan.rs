@@ -4,7 +4,7 @@ use super::super::elementary::{exp, ln};
 use super::super::plan::{PairCount, saddle_point};
 use super::{SHARE, Target, Tilt, omitted};
 
-/// The properties of a tilted sum of losses that plans need.
+/// Plans need these properties of a tilted sum of losses.
 struct Sum {
     tilt: f64,
     all: Tilt,
@@ -104,19 +104,18 @@ impl WavePlan {
         let least = 1.0 / saddle.variance.sqrt();
         let sum = if saddle.tilt < least { Sum::at(parts, least)? } else { saddle };
         let tilt = sum.tilt;
-        // The logarithm of a quotient: the factor by which the errors are multiplied, divided by
-        // delta.
+        // Errors are multiplied by a factor. This is the logarithm of this factor divided by delta.
         let excess = (sum.log.0 - tilt * expected - log_delta).max(0.0);
         let needed = excess - ln(SHARE * tolerance);
         let guess = (2.0 * needed / sum.variance).sqrt();
-        // As the share grows, the length first falls and then grows. For normal losses, 1 is the
-        // best share.
+        // As `share` grows, `length` first falls and then grows. For normal losses, the best
+        // `share` is 1.
         let side = |sign: f64| {
             let reach = |share: f64| {
                 let by = if sign < 0.0 { (share * guess).min(tilt) } else { share * guess };
                 let other = Sum::at(parts, tilt + sign * by)?;
                 let length = (other.log.0 - sum.log.0 - sign * by * expected + needed) / by;
-                // The derivative of the length, times `by`.
+                // The derivative of `length` with respect to `by`, multiplied by `by`.
                 let slope = sign * (other.centre - expected) - length;
                 Some(((length, (other.tilt, other.log.0 + other.log.1)), slope))
             };

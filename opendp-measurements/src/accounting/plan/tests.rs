@@ -27,8 +27,8 @@ fn one_release_on_a_sample_is_within_a_tenth_of_a_percent() {
     }
 }
 
-/// In one direction, the losses of samples end shortly above 0, and only losses near this end
-/// matter. The number of buckets must not depend on the much longer range of all losses.
+/// In one direction, the largest loss on a sample is a little above 0, and only losses near this
+/// loss matter. The number of buckets must not depend on the much longer range of all losses.
 #[test]
 fn few_different_samples_need_few_buckets_in_both_directions() {
     let laplace =

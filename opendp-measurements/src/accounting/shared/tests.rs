@@ -23,10 +23,12 @@ fn fitting(delta: &str, shares: &[SharePair]) -> SharedAccount {
 /// The step of the losses of the independent composition.
 const STEP: f64 = 2e-3;
 
-/// Return the probability of the losses from `a` to `b` under the first distribution of a pair, and
-/// its atoms. These are the formulas of the literature, in plain floats. For a choice, `worst` asks
-/// for the pair that dominates all mechanisms of the range. Otherwise the result is the law of one
-/// mechanism of the range.
+/// Return the law of the loss of a pair under the first distribution of the pair. The law has three
+/// parts. The first part is a function that returns the probability of the losses from `a` to `b`
+/// without atoms. The other parts are the list of atoms, and a limit of the relevant losses. These
+/// are the formulas of the literature, in plain floats. For a choice, `worst` asks for the pair
+/// that dominates all mechanisms of the range. Otherwise the result is the law of one mechanism of
+/// the range.
 fn law(pair: &SharePair, worst: bool) -> (Box<dyn Fn(f64, f64) -> f64>, Vec<(f64, f64)>, f64) {
     match *pair {
         SharePair::Private { epsilon: e, delta: 0.0 } => {
@@ -162,8 +164,8 @@ fn questions_that_depend_on_answers_stay_within_the_product_of_the_shares() {
     for epsilon in [0.0, 0.3, 0.8, 1.5, 2.0] {
         let whole = bound(&shares, epsilon).upper;
         for code in 0..4096_u32 {
-            // The first share is the first or the second one. Each later mechanism depends on the
-            // answers, and so does the order of the other shares.
+            // The adversary begins with the first or with the second share. Each later mechanism
+            // depends on the answers, and so does the order of the other shares.
             let pick = |step: u32| f64::from(code >> (3 * step) & 7) / 8.0;
             let adversary = |answers: &[bool]| {
                 let first = code & 1 == 0;
@@ -271,8 +273,9 @@ fn shares_of_choices_and_of_numbers_get_less_noise_than_filters_give() {
         let rho = filters.room(&tenth(count), Kind::Choice).unwrap().rho.to_f64_up();
         assert!((8.0 * rho).sqrt() * gain < range, "{count}: {rho} {range}");
     }
-    // The control: the noise of a hundred choices is near the limit of two choices with opposite
-    // losses of half of the range, which these choices can be.
+    // The control: a choice can have two opposite losses, each of half of the range. If a hundred
+    // such losses are larger by a fifth, they exceed the budget. So the range of the shares is near
+    // its limit.
     let account = fitting("1e-6", &[choices(1.0, 1); 100]);
     let SharePair::Choices { range, .. } = account.shares()[0] else { panic!() };
     let worst = [private(range / 2.0 * 1.2); 100];

@@ -144,8 +144,8 @@ fn integers_have_the_least_bound_there_is() {
         }
     }
 }
-/// Compute the least bound on a sum of positive parts, on both sides, for noise of scales 5 and
-/// 2.5.
+/// Compute the least `t` with `2 P[S > t] <= alpha`. Here `S` is a sum of positive parts of noise:
+/// `many` noises of scale 5, and one noise of scale 2.5.
 fn cut_exactly(many: usize, alpha: f64) -> f64 {
     let reach = 2000;
     let positive = |weight: i64| {

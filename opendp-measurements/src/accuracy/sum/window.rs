@@ -56,7 +56,8 @@ struct Window<'a> {
     about: f64,
     center: f64,
     width: f64,
-    /// A bound on how much rounding to the nearest places changes the sum, as a number of steps.
+    /// An upper bound on the increase of the sum if noises are rounded to the nearest places. The
+    /// bound is a number of steps.
     displacement: f64,
     rounding: Rounding,
     /// The part of alpha that is left for the sum on the grid.
@@ -171,8 +172,8 @@ impl<'a> Window<'a> {
 fn least(sum: &Convolution, step: f64, alpha: f64) -> Option<f64> {
     let fits = |place: i64| 2.0 * sum.tail_above(place as f64 * step) * (1.0 + 1e-15) <= alpha;
     let (first, count) = sum.places();
-    // The point `good` always satisfies the condition, or it is the highest point, which has the
-    // smallest tail.
+    // At first, `good` is the highest point, which has the smallest tail. During the search below,
+    // `good` always satisfies the condition.
     let (mut bad, mut good) = (first.max(0) - 1, first + count as i64 - 1);
     // Near the end of the window, the bound is loose. So try a point in the middle before the end.
     let middle = bad + (good - bad) / 2;

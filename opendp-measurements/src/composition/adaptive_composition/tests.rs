@@ -43,8 +43,8 @@ fn the_map_is_the_same_in_every_order() {
         (plan.map(&1).unwrap().to_bits(), plan.exact_map(&1).unwrap())
     });
     assert!(totals.iter().all(|total| *total == totals[0]));
-    // The control: a sum of floats that is rounded to nearest at each addition depends on the order
-    // of the losses.
+    // The control: add up the losses as floats, and round each addition to the nearest float. Then
+    // the sum depends on the order of the losses.
     let left = |order: [usize; 4]| order.iter().fold(0.0, |sum, i| sum + mids[*i]);
     assert!(orders.iter().any(|order| left(*order) != left(orders[0])));
 }

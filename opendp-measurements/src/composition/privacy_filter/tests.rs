@@ -74,8 +74,8 @@ fn tenths(count: u32) -> Exact {
 }
 #[test]
 fn any_order_of_tenths_fits_into_one() {
-    // The losses are 0.1, 0.2, 0.4 and three tenths. Three tenths is not the loss of any Laplace
-    // scale, so this loss is stated exactly.
+    // The losses are 0.1, 0.2, 0.4 and three tenths. No Laplace scale has a loss of three tenths,
+    // so the last question states this exact loss directly.
     let questions = [laplace(10.0), laplace(5.0), laplace(2.5), costing_exactly(tenths(3))];
     for code in 0..256_usize {
         let order = [code % 4, code / 4 % 4, code / 16 % 4, code / 64];

@@ -78,8 +78,7 @@ fn the_density_sums_to_one_and_its_hockey_stick_is_delta() {
             largest = largest.max(divergence);
         }
         assert!(delta - tolerance <= largest, "{epsilon} {delta}: {largest}");
-        // The control: the guarantee fails for a larger shift, for a smaller epsilon, and for noise
-        // that ends slightly earlier.
+        // The control: the guarantee fails for a larger shift, and for a smaller epsilon.
         if delta < 1.0 {
             assert!(noise.divergence(epsilon, 1.1) > delta + tolerance);
         }
@@ -91,7 +90,7 @@ fn the_density_sums_to_one_and_its_hockey_stick_is_delta() {
 #[test]
 fn the_distribution_is_the_recursion_of_its_definition() {
     // Compute the quantile of canonical noise at `u`, by Awan, Vadhan 2023, Definition 3.7. The
-    // trade-off function is that of (epsilon, delta)-differential privacy.
+    // function `f` is the trade-off function of (epsilon, delta)-differential privacy.
     fn quantile(u: f64, epsilon: f64, delta: f64) -> f64 {
         let f = |a: f64| {
             let (first, second) =
@@ -190,8 +189,7 @@ fn extreme_parameters_have_noise_too() {
             assert!(noise.add(x, d, &mut source).unwrap().is_finite());
         }
         if 0.25 <= delta {
-            // The noise is within the range of uniform noise, from -1 / (2 delta) to 1
-            // / (2 delta).
+            // The noise is within the range of uniform noise, whose ends are ±1 / (2 delta).
             assert!(noise.add(0.0, 1.0, &mut source).unwrap().abs() <= 0.5 / delta);
         }
     }

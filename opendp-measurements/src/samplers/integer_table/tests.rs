@@ -109,8 +109,8 @@ fn there_are_tables_of_small_scales_only() {
     assert!(IntegerTable::gaussian(387.0).is_none() && IntegerTable::gaussian(386.0).is_some());
 }
 
-/// Find a word with the given sign that selects the last entry, the entry of all units outside of
-/// the table.
+/// Find a word that has the given sign and selects the last entry. The last entry stands for all
+/// units outside of the table.
 fn open_word(table: &IntegerTable, negative: bool) -> u64 {
     let mut source = Seeded::<64>::new(1);
     // The units of the last entry are at the start of the last urn, or at the end of other urns.

@@ -148,7 +148,8 @@ fn parallel_composition_is_made_by_name_for_parts_that_are_written() {
     let error = registration("ZeroConc").construct(&by_age).unwrap_err();
     assert_eq!(error.kind(), "Argument");
     assert!(TheMetric(SymmetricDistance).erased().metric().is_ok());
-    // The code could accept members of another metric, but this signature does not allow it.
+    // The code could accept members of another metric, but this signature does not accept such
+    // members.
     let sequence = Space::new(Rows::default(), opendp_core::InsertDeleteDistance).unwrap();
     let map = PrivacyMap::new(|d: &u32| Ok(f64::from(*d)));
     let other = Measurement::new(sequence, MaxDivergence, Function::map(|_| Ok(0)), map).erase();

@@ -1,4 +1,4 @@
-//! The functions of OpenDP 0.16, and their form in its JSON.
+//! The functions of OpenDP 0.16, and the form of these functions in the JSON of OpenDP.
 
 use opendp_core::{Error, Result, TypeName};
 use serde_json::{Map, Value as Json, json};

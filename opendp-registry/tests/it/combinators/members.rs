@@ -52,7 +52,7 @@ fn of_order(epsilon: f64) -> f64 {
 fn of_first_row(_: f64) -> f64 {
     0.01
 }
-/// Return the epsilon of the mechanism of `of_order`.
+/// Return the epsilon of the randomized response of `of_order`.
 fn ln3() -> f64 {
     3_f64.inf_ln().unwrap()
 }

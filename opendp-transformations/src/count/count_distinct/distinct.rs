@@ -136,7 +136,7 @@ struct Words {
     near: Vec<u64>,
     /// All words without a bit in `near`. None of these words is zero.
     far: Vec<List>,
-    /// Memory for a table with which a list finds its duplicates. All lists share this memory.
+    /// Memory for the table that a list uses to find its duplicates. All lists share this memory.
     shared: Vec<u64>,
     seed: u64,
 }

@@ -30,7 +30,7 @@ impl<T: Atom + Float> Uniform<T> {
         if !(lower < upper) {
             return Err(refuse(lower, upper));
         }
-        // This is the lower of the two exponents, so no shift is negative.
+        // `low` is the lower of the exponents of the two bounds, so no shift is negative.
         let low = e.min(f);
         let shift = |exponent: i32| usize::try_from(exponent - low).unwrap_or(0);
         let (l, u) = (l << shift(e), u << shift(f));
@@ -77,9 +77,9 @@ mod tests {
     const BITS: u32 = 12;
 
     /// Draw a float from each tape, which is a sequence of 12 random bits. Count how often each of
-    /// five adjacent floats occurs. Some tapes end before a float is drawn, so each of these tapes
-    /// can belong to any float. Check that the counts agree with the given probabilities, which are
-    /// stated in eighths.
+    /// five adjacent floats occurs. Some tapes end before a float is drawn. The check allows that
+    /// such a tape belongs to any of the floats. Check that the counts agree with the given
+    /// probabilities, which are stated in eighths.
     fn check(first: f64, eighths: [u64; 5]) -> Result<(), String> {
         let mut last = first;
         for _ in 0..4 {

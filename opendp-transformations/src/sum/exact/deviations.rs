@@ -83,8 +83,8 @@ struct Rule {
     exponent: i64,
 }
 impl Rule {
-    /// Divide a numerator by the denominator of the result. The numerator is the sum of squared
-    /// deviations, times the number of records.
+    /// Divide `numerator` by the number of records and by `divisor`. `numerator` is the sum of
+    /// squared deviations, times the number of records.
     fn result(&self, numerator: UBig) -> Exact {
         let denominator = UBig::from(self.size) * UBig::from(self.divisor);
         Exact { numerator, denominator, exponent: self.exponent }

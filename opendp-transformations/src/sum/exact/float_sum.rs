@@ -33,9 +33,9 @@ use crate::sum::exact::lattice::Lattice;
 use crate::sum::exact::rounding::{Rounding, truncate};
 use crate::symmetric::{Aggregate, Records};
 
-/// The number of bits to which the larger magnitude of the two bounds is rounded up when the size
-/// is unknown. With fewer bits, the map would be larger. With more bits, the contraction of large
-/// sums would begin below `2^(53 - 28)` records.
+/// If the size is unknown, the larger magnitude of the two bounds is rounded up to this many bits.
+/// With fewer bits, the map would be larger. With more bits, sums of fewer than `2^(53 - 28)`
+/// records could be contracted.
 const BOUND_BITS: u32 = 28;
 const MANTISSA: u32 = f64::MANTISSA_DIGITS;
 

@@ -47,7 +47,7 @@ impl Grid {
     pub(crate) fn up<T: Float>(&self, x: &Exact) -> T {
         T::from_dyadic(&ceiling(x, self.exponent).into(), self.exponent, Rounding::Up)
     }
-    /// Round a number with the given sign toward zero, to a multiple of `g`.
+    /// Round the number with magnitude `x` and the given sign toward zero, to a multiple of `g`.
     pub(crate) fn cut<T: Float>(&self, sign: Sign, x: &Exact) -> T {
         let (units, _) = units(x, self.exponent);
         T::from_dyadic(&IBig::from_parts(sign, units), self.exponent, Rounding::TowardZero)

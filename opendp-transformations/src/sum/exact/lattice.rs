@@ -111,8 +111,9 @@ impl Lattice {
             let x = if x < upper { x } else { upper };
             (scale(x) + MAGIC).to_bits()
         };
-        // Additions that wrap around have no order, so the compiler divides this loop into as many
-        // lanes as the processor has. If the lanes are written out, it gathers rows one by one.
+        // Additions that wrap around give the same sum in every order. So the compiler divides this
+        // loop into as many lanes as the processor has. If the code states the lanes explicitly,
+        // the compiler gathers the rows one by one.
         let mut patterns = 0_u64;
         for x in rows {
             patterns = patterns.wrapping_add(pattern(x));

@@ -76,9 +76,9 @@ impl Rounding {
     /// Choose the rule for records whose magnitude is at most `magnitude`. The magnitude is rounded
     /// up to a bound with at most `bound_bits` bits.
     ///
-    /// If rounding does not change the magnitude, `g` is the largest power of two that divides it.
-    /// Then `R` is as large as possible. Otherwise `g` is the value of the last of the `bound_bits`
-    /// bits. Then [`reach`](Rounding::reach) adds a term that is as small as possible.
+    /// If rounding does not change the magnitude, `g` is the largest power of two that divides the
+    /// magnitude. So `R` is as large as possible. Otherwise `g` is the value of the last of the
+    /// `bound_bits` bits. So the term that [`reach`](Rounding::reach) adds is as small as possible.
     ///
     /// No step overflows if `magnitude < 2^52`, `bound_bits <= 28` and `bits <= 53`. Also, no step
     /// overflows if `magnitude` has at most 52 bits and is not rounded.

@@ -1,6 +1,6 @@
 //! The scales of several questions, solved jointly.
 //!
-//! Room is the largest total of losses that a plan may spend: of pure losses, and of `mu^2`.
+//! Room is the largest total that a plan may spend: a total of pure losses, and a total of `mu^2`.
 //!
 //! All numbers here are approximate. The account decides with exact losses.
 
@@ -13,8 +13,8 @@ const MU_OF_PURE: f64 = 1.253_314_137_315_500_3;
 const ROOM: f64 = 1.0 + 1e-8;
 /// The number of trial values for the part of epsilon that pure losses get.
 const TRIALS: u32 = 512;
-/// The room of Gaussian noise is computed at nodes, and interpolated between them. This is the
-/// number of intervals between the nodes.
+/// The number of intervals between nodes. The room of Gaussian noise is computed at the nodes, and
+/// interpolated between them.
 const NODES: u32 = 12;
 
 /// One kind of noise for a question.

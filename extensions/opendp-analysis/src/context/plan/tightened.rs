@@ -9,9 +9,9 @@ use super::super::Accounted;
 use super::endowed::Best;
 use super::{Plan, Setting};
 
-/// The largest number of different losses. More of them take longer to compose.
+/// The largest number of different losses. With more losses, the composition takes longer.
 const MOST_PAIRS: usize = 16;
-/// Noise is changed only if the sum of squared errors becomes smaller by at least this share.
+/// Noise is changed only if the sum of squared errors becomes smaller by at least this fraction.
 const GAIN: f64 = 1e-5;
 /// The noise of each release is larger than the noise of its share by this factor. So the rounding
 /// of losses does not exceed the share.
@@ -27,11 +27,11 @@ impl<MO: Accounted> Plan<'_, MO> {
     /// the whole budget. Return the new noise and the pairs. Return `None` if the plan does not
     /// take the whole budget, a question has a wanted accuracy or a threshold, or there is no gain.
     ///
-    /// The releases of a plan are fixed before the first answer, so their pairs compose. The plan
-    /// may depend on no earlier release, because there is none.
+    /// The releases of a plan are fixed before the first answer, so their pairs compose. There is
+    /// no earlier release that the plan could depend on.
     ///
-    /// Integers with Gaussian noise have two kinds of noise. Continuous noise is rounded. Discrete
-    /// noise is not rounded, so its error is smaller, but its loss is larger by a small share.
+    /// Gaussian noise on integers can be continuous or discrete. Continuous noise is rounded.
+    /// Discrete noise is not rounded, so its error is smaller, but its loss is a little larger.
     pub(super) fn tightened(&self, best: &Best, settings: &[Setting]) -> Result<Option<Tightened>> {
         let weighted = self.items.iter().all(|item| item.weight != 0.0);
         let hides = self.drafts.iter().any(|draft| draft.takes_delta());
@@ -40,7 +40,7 @@ impl<MO: Accounted> Plan<'_, MO> {
             return Ok(None);
         };
         let whole = (epsilon, delta);
-        // A filter of Gaussian noise is exact already.
+        // If all noise is Gaussian, the filter already states the exact loss.
         let mut drafts = self.items.iter().zip(settings);
         let found = match drafts.all(|(item, setting)| setting.gaussian && !item.choice) {
             true => None,
@@ -48,7 +48,8 @@ impl<MO: Accounted> Plan<'_, MO> {
         };
         let now = found.as_ref().map_or(settings, |(settings, _)| settings);
         let discrete = self.discrete(now)?;
-        // Even if discrete noise had the loss of continuous noise, there might be no gain.
+        // Discrete noise of the same scale has a larger loss. If its errors are not smaller even at
+        // this scale, skip it.
         if self.gains(now, &discrete)?
             && let Some(better) = self.better(now, best, &discrete, whole)?
         {
@@ -120,7 +121,7 @@ impl<MO: Accounted> Plan<'_, MO> {
             Ok(Setting { scale, ..*setting })
         };
         let settings = settings.iter().map(less).collect::<Result<Vec<_>>>()?;
-        // A share of discrete noise admits only its own scale.
+        // A share for discrete noise admits only noise of the same scale, so use the new scale.
         let own = self.pairs(best, &settings)?;
         let shares = pairs.iter().zip(own).map(|(pair, own)| match own {
             SharePair::DiscreteGaussian { .. } => own,

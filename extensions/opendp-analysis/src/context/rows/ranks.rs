@@ -38,8 +38,8 @@ impl<'c, MO: Accounted, T: Atom> Rows<'c, MO, T> {
     /// [`make_private_quantiles`](crate::make_private_quantiles). The scale of the noise is for a
     /// median. The accuracy is the distance in ranks between a quantile and the rows that its
     /// candidate represents. These are the rows equal to the candidate, and half of the rows up to
-    /// each neighbour. Repeated values add at most a thirty-second of the rows of one candidate for
-    /// each level of choices.
+    /// each neighbour. If values are repeated, each level of choices adds at most 1/32 of the rows
+    /// of one candidate to this distance.
     pub fn quantiles(self, alphas: &[f64], candidates: Vec<T>) -> Choice<'c, MO, Vec<T>>
     where
         T: Number,

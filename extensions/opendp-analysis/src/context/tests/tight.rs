@@ -178,7 +178,8 @@ fn amounts_spent_as_one_goes_fit_as_often_as_they_say() {
     for _ in 0..10 {
         ask(&context, 0.1, 1e-7).unwrap();
     }
-    // The squares of ten parts of a tenth add up to a tenth of the square of the whole.
+    // Each of the ten parts is a tenth of the whole, so its square is a hundredth of the square of
+    // the whole. Together, the ten squares are a tenth of this square.
     let left = context.remaining().unwrap();
     assert!(0.0 < left.0 && left.0 < 0.97, "{left:?}");
     assert!(composed(&context.report(), 1.0) < 1e-6);
@@ -223,7 +224,8 @@ fn the_report_shows_what_each_question_cost_and_the_total_of_all() {
     let mu = json["releases"][0]["mu"].as_f64().unwrap();
     assert!((mu - 1.0 / report.entries()[0].scale).abs() < 1e-9);
     let (spent, left) = (&report.exact_total()[0].to_f64_up(), &report.left[0].to_f64_up());
-    // Half of the budget for the squares of mu is spent. The composed loss is below the sum.
+    // Half of the budget for the squares of mu is spent. The composed loss is below the sum of the
+    // losses.
     assert!(0.6 < *spent && *spent < 0.75 && 0.6 < *left && *left < 0.75, "{spent} {left}");
     let pure = open(1.0, 1e-6, Split::evenly(2));
     pure.query().count().laplace().unwrap().release().unwrap();

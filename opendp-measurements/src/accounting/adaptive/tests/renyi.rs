@@ -19,7 +19,8 @@ fn the_divergence_of_a_pure_loss_is_that_of_randomized_response() {
             let more = if order * epsilon < 700.0 { 1e-11 } else { 1e-3 };
             assert!(found <= truth * (1.0 + more) + 1e-13, "{order} {epsilon}: {truth} {found}");
         }
-        // A small loss is close to a normal shift, and the formula has no cancellation there.
+        // A small loss is close to a normal shift. For small losses, the formula has no
+        // cancellation.
         for epsilon in [1e-12, 1e-9, 1e-6] {
             let found = divergence_of_pure(order, epsilon).unwrap();
             let normal = order * epsilon * epsilon / 2.0;
@@ -67,7 +68,7 @@ fn many_small_pure_losses_add_up_by_their_divergences() {
         let (epsilon, delta) = account.spent().unwrap();
         assert!(epsilon <= exact(1.000_001) && delta <= exact(DELTA), "{epsilon} {delta}");
     }
-    // Even shares of the budget are as large as the filter admits.
+    // Equal shares of the budget are as large as the filter admits.
     let mut account = account(Some(400));
     for place in 0..400 {
         let room = account.room(&fraction(400 - place), Kind::Pure).unwrap();

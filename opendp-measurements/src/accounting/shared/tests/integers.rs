@@ -22,7 +22,8 @@ fn integers(scale: f64, count: u32, epsilon: f64) -> f64 {
     let weight = |z: i32| (-(f64::from(z) / scale).powi(2) / 2.0).exp();
     let all: f64 = (-reach..=reach).map(weight).sum();
     let single: Vec<f64> = (-reach..=reach).map(|z| weight(z) / all).collect();
-    // The binary digits of the count, from the first: double the number of releases, or add one.
+    // Read the binary digits of the count, beginning with the first digit. For each digit, double
+    // the number of releases. For a digit 1, also add one release.
     let mut law = vec![1.0];
     for digit in (0..count.ilog2() + 1).rev() {
         law = sum_of(&law, &law);
@@ -62,7 +63,8 @@ fn counts_with_discrete_noise_get_nearly_the_noise_of_the_exact_composition() {
     let mut crossed = (0..40).map(|k| f64::from(k) * 0.1);
     let delta = |scale: f64, epsilon| integers(scale, 1, epsilon);
     assert!(crossed.any(|epsilon| delta(1.0, epsilon) < delta(1.05, epsilon)));
-    // It is not dominated by continuous noise of the same scale, and dominates no other kind.
+    // Continuous noise with twice the `mu` of the share does not dominate the share. The share
+    // dominates other kinds of noise only if their loss is 0.
     assert!(!gaussian(4.0 / 9.0).dominates(&share) && !share.dominates(&gaussian(1e-9)));
     assert!(!private(9.0).dominates(&share) && share.dominates(&gaussian(0.0)));
     assert_eq!(SharePair::from_json(&share.to_json()).unwrap(), share);
@@ -73,7 +75,7 @@ fn counts_with_discrete_noise_get_nearly_the_noise_of_the_exact_composition() {
 #[test]
 fn shares_of_vectors_of_integers_bound_every_shift_that_an_adversary_chooses() {
     // Two releases of vectors at a square of 4: the shift is 2 in one number, or 1 in four numbers.
-    // The adversary chooses the shift of the second release in view of the first loss.
+    // The adversary sees the first loss, and then chooses the shift of the second release.
     let (scale, square) = (3.0_f64, 4_u32);
     let law = |step: i32| -> Vec<(f64, f64)> {
         let weight = |u: i32| (-f64::from(u).powi(2) / (2.0 * scale * scale * 4.0)).exp();
@@ -97,7 +99,8 @@ fn shares_of_vectors_of_integers_bound_every_shift_that_an_adversary_chooses() {
         let bound = composed(shares.iter()).delta_above(epsilon).unwrap();
         assert!(adversary <= bound, "{epsilon}: {adversary} {bound}");
         closest = closest.max(adversary / bound);
-        // The control: an adversary who only shifts one number by 2.
+        // The control: an adversary who always shifts one number by 2 has a smaller delta at some
+        // epsilon.
         fixed = fixed.max(adversary / both(&laws[1], &|loss| after(&laws[1], loss)));
     }
     assert!(0.97 < closest && 1.001 < fixed, "{closest} {fixed}");

@@ -75,7 +75,8 @@ fn the_keys_and_the_statistics_divide_the_budget_and_are_charged_before_any_answ
     let report = context.report();
     assert!(report.exact_total()[0].to_f64_up() <= 1.000_001);
     assert!(context.remaining().unwrap().0 < 0.01, "{:?}", context.remaining());
-    // Each release has about half of epsilon: no release takes the whole budget twice.
+    // Each release takes about half of epsilon. Together, the releases do not exceed the whole
+    // epsilon.
     let epsilons: f64 = calls[0].iter().map(|entry| entry.loss[0].to_f64_up()).sum();
     assert!((0.99..1.000_001).contains(&epsilons), "{epsilons}");
     assert!(1.3 < scales[0] && scales[0] < 6.0, "{scales:?}");
@@ -138,7 +139,8 @@ fn a_charge_pays_only_for_a_cost_that_is_not_larger_in_any_part() {
     assert!(charged.is_within(&charged) && normal("0.4", "0.009").is_within(&charged));
     assert!(!normal("0.6", "0.01").is_within(&charged));
     assert!(!normal("0.5", "0.011").is_within(&charged));
-    // A cost without a `mu` is not paid by a charge for one, nor the other way round.
+    // A charge with a `mu` does not pay for a cost without a `mu`, and a charge without a `mu` does
+    // not pay for a cost with a `mu`.
     let plain = Cost { mu_squared: None, ..charged.clone() };
     assert!(plain.is_within(&plain) && !charged.is_within(&plain) && !plain.is_within(&charged));
     // The pair of the charge dominates the pair of the cost.

@@ -62,13 +62,15 @@ fn many_choices_in_a_plan_get_gumbel_noise_and_few_get_exponential_noise() {
         let (delta, rho) = composed(&context, medians);
         assert!(delta <= 1e-6, "{medians} {counts}: {delta}");
         if gumbel {
-            // The plan uses all of the rho, or the distributions of the losses admit even more.
+            // The sum of all `rho` is almost `limit` or more. It can exceed `limit`, because the
+            // distributions of the losses can admit more.
             assert!(0.999 * limit < rho, "{rho} {limit}");
         } else {
             assert!(scales[0] < 1.000_1 * medians as f64, "{scales:?}");
         }
     }
-    // A sum of `mu^2` has room for a smaller rho: the noise would be 14 % more.
+    // If choices were charged by their `mu^2`, the room for `rho` would be smaller, and the noise
+    // would be more than 14 % larger.
     let by_mu = gaussian_mu(1.0, 1e-6).unwrap().upper.powi(2) / std::f64::consts::PI;
     let scale = planned(&one(), 40, 0).0[0];
     let before = (40.0 / 8.0 / by_mu).sqrt();

@@ -33,8 +33,9 @@ fn planned(context: &Context<Tight>, counts: usize) -> f64 {
 
 #[test]
 fn counts_of_a_plan_are_not_worse_than_calibrated_noise() {
-    // Two standard deviations of continuous noise that `dp_accounting` 0.6.0 calibrated for the
-    // same guarantee, without rounding: in the 20 steps of `examples/compare`, and in 30 steps.
+    // These numbers are the standard deviations of continuous noise without rounding.
+    // `dp_accounting` 0.6.0 calibrated this noise for the same guarantee: first in the 20 steps of
+    // `examples/compare`, then in 30 steps.
     for calibrated in [42.247_14, 42.246_789_09] {
         let context = one(Split::as_you_go());
         let scale = planned(&context, 100);

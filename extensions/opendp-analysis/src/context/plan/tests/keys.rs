@@ -18,8 +18,9 @@ fn room_at(pure: f64, delta: f64) -> f64 {
     }
     low
 }
-/// Find the least threshold for truncated Laplace noise if two keys change by two. A fraction of a
-/// threshold divides delta between two whole thresholds.
+/// Find the least threshold for truncated Laplace noise if the counts of two keys each change by
+/// two. If the threshold is a fraction, delta is interpolated between the two nearest whole
+/// thresholds.
 fn least_threshold(scale: f64, delta: f64) -> f64 {
     let q = (-1.0 / scale).exp();
     let delta_at = |threshold: f64| {
