@@ -1,7 +1,7 @@
 //! The space of tables of people, and the columns of these tables.
 //!
-//! All questions under one budget must have the same input space. So questions about several
-//! columns take the whole table.
+//! All questions under one budget must have the same input space. So if questions are about
+//! different columns, the input of each question is the whole table.
 
 use opendp_core::{
     Codec, Domain, Error, Function, Metric, MetricOn, Named, Result, Space, StabilityMap,

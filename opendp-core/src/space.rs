@@ -173,7 +173,8 @@ impl<D, M: PartialEq> PartialEq for Space<D, M> {
     }
 }
 impl PartialEq for Untyped {
-    /// Compare the domains and the metrics. Spaces that differ only in the best score are equal.
+    /// Compare only the domains and the metrics. So equal spaces can differ in the statement that
+    /// the lowest score is the best.
     fn eq(&self, other: &Self) -> bool {
         self.domain == other.domain && self.metric == other.metric
     }

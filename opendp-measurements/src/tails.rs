@@ -134,8 +134,8 @@ pub fn gaussian_tail(scale: Scale, t: f64) -> Result<f64> {
 /// weights. By Poisson's summation, `W = s sqrt(2 pi) (1 + 2 sum_j exp(-2 (pi s j)^2))`. So
 /// `W >= s sqrt(2 pi)`. Also, `W >= w(0) = 1`.
 ///
-/// *Up to `s = 256`.* The first weight is `w(m)`. Each next weight is the previous weight times a
-/// ratio, and each next ratio is the previous ratio times `exp(-1 / s^2)`. All weights and ratios
+/// *Up to `s = 256`.* The first weight is `w(m)`. Each later weight is the previous weight times a
+/// ratio. Each later ratio is the previous ratio times `exp(-1 / s^2)`. All weights and ratios
 /// are rounded up. The ratios decrease. So the sum of the weights after a weight `w` with ratio
 /// `r < 1` is at most `w r / (1 - r)`. For `s < 4`, the sum of the first weights, rounded down, is
 /// a lower bound of `W`. For larger `s`, `s sqrt(2 pi)` is a lower bound, and the relative

@@ -21,7 +21,7 @@ pub(crate) enum Key {
     Space(TypeId, TypeId),
     Descriptor(Kind, TypeId),
     /// The types of the input domain, the input metric and the measure. The measure is needed,
-    /// because each measure has its own conversion.
+    /// because the signature of a constructor, such as a conversion, can depend on the measure.
     Measurement([TypeId; 3]),
     Object(Kind),
     Value(TypeId),

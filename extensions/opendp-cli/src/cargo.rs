@@ -1,4 +1,4 @@
-//! Runs the program `cargo`, which builds the packages that this program writes.
+//! Runs the program `cargo`, which builds the packages that `opendp` writes.
 
 use std::ffi::OsString;
 use std::path::Path;

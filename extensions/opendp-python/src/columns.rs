@@ -33,8 +33,9 @@ use crate::values::outside;
 /// core, so they are still in the cache when they are read again. Of nine numbers from 384 to
 /// 2,048, this number took the least time.
 const ROWS: usize = 768;
-/// The largest number of rows that a thread takes at once. It is an odd number of chunks, so that
-/// the two halves of a part do not begin at the same place of a page.
+/// The largest number of rows in a part. A thread takes one part at a time. This number is an odd
+/// multiple of `ROWS`, so that the two halves of a part begin at different offsets in their pages
+/// of memory.
 const PART_ROWS: usize = 213 * ROWS;
 /// Arrays of at least this many rows are divided among all cores.
 const PARALLEL_ROWS: usize = 1 << 17;

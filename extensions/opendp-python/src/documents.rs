@@ -16,8 +16,9 @@ use crate::objects::{
 use crate::recipe::Recipe;
 
 /// The assumed number of constructors on the longest path through a loaded object. The true number
-/// is not known, but there is a limit on the depth of documents. With the assumed number, a path
-/// through an object can contain one or two loaded objects.
+/// is not known, but there is a limit on the depth of documents. The number of constructors on a
+/// path has a limit, too (`arguments::MAX_LINKS`). With the assumed number, this limit allows at
+/// most two loaded objects on a path.
 const LOADED_LINKS: usize = 100;
 
 /// Build the object of a JSON document, of this library or of OpenDP 0.16.

@@ -157,7 +157,7 @@ impl Recipe {
     }
 }
 impl Call {
-    /// Return the space of the call, if it states one, and the link.
+    /// Return the link of the call. If the call states a space, return the space, too.
     fn link(&self) -> Result<(Option<Json>, Json)> {
         let (mut space, mut args) = (None, Map::new());
         for (name, arg) in self.args.iter() {

@@ -160,9 +160,11 @@ struct Pass<'a, const N: usize> {
     /// part from this list.
     free: Mutex<Vec<Part<N>>>,
 }
-/// The number of rows of each shard, and the shard before which the pass ends.
+/// The state of a pass, which all threads share.
 struct Book {
+    /// The pass ends before the shard with this number.
     last: usize,
+    /// The number of rows of each shard.
     rows: Vec<usize>,
 }
 impl Book {

@@ -201,7 +201,8 @@ pub(crate) enum Addend {
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Sum {
     pub(crate) addend: Addend,
-    /// The column of a condition. Only rows for which the condition is true are added.
+    /// The column of a condition. If there is one, only rows for which the condition is true add a
+    /// number to the sum.
     pub(crate) only: Option<usize>,
 }
 impl Sum {

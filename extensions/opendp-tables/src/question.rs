@@ -87,7 +87,8 @@ impl<'a> Question<'a> {
         }
         Ok(self)
     }
-    /// State a weight in text, as in `mean=2`. The name can contain `=`.
+    /// State a weight by a text that contains the name and the number, such as `mean=2`. The name
+    /// can contain `=`.
     ///
     /// # Errors
     /// `Argument` when the text has another form; the errors of [`weight`](Question::weight).

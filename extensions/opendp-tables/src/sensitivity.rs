@@ -8,7 +8,8 @@
 //! the table protects ids, the plan drops rows without an id, and then applies three limits to each
 //! id. First, it keeps at most `C` rows in each group. Then it keeps the rows of at most `G`
 //! groups. Then it keeps at most `K` rows. For each group, the plan computes sums and counts. A sum
-//! adds an integer of magnitude at most `B` for each row. A count adds 1 for each id.
+//! adds an integer of magnitude at most `B` for each row. A count of rows is such a sum, with
+//! `B = 1`. A count of ids adds 1 for each id.
 //!
 //! *Precondition.* Of two neighbouring tables, one has all rows of the other, and also the rows of
 //! one individual. These are all rows of one id. If the unit is `rows = k`, they are at most `k`

@@ -70,10 +70,11 @@ impl Exact {
     /// Convert a float that a person wrote as a bound. Return the larger of two numbers: the float
     /// itself, and the shortest decimal number that is read as this float.
     ///
-    /// A written `0.3` usually means three tenths. The float 0.3 is smaller than three tenths, so
-    /// the result is the decimal number. A loss of three tenths is then within the bound. A written
-    /// `0.1` can be a copy of a computed loss. This loss is the float 0.1, which is above a tenth.
-    /// The result is then the float, so the computed loss is within the bound too.
+    /// A person who writes `0.3` usually means three tenths. The float 0.3 is smaller than three
+    /// tenths, so the result is the decimal number. A loss of three tenths is then within the
+    /// bound. A person who writes `0.1` can also mean a computed loss. This loss is the float 0.1,
+    /// which is above a tenth. The result is then the float, so the computed loss is within the
+    /// bound too.
     ///
     /// # Errors
     /// `InvalidDistance` when `value` is negative or NaN.

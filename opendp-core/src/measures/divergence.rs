@@ -126,9 +126,9 @@ impl Measure for RenyiDivergence {
         Interaction::Concurrent
     }
     /// Return the number of fixed orders. The parts are the divergences at these orders. At each
-    /// order, the sum of the divergences is a filter (Feldman, Zrnic 2021; Lecuyer 2021). The
-    /// filter is valid even when the mechanisms are interactive and concurrent (Haney and others
-    /// 2023).
+    /// order, a limit on the sum of the divergences is a filter (Feldman, Zrnic 2021; Lecuyer
+    /// 2021). The filter is valid even when the mechanisms are interactive and concurrent (Haney
+    /// and others 2023).
     fn parts(&self) -> Result<usize> {
         Ok(PART_ORDERS.len())
     }

@@ -27,13 +27,13 @@ pub type L1Distance<Q> = LpDistance<1, Q>;
 pub type L2Distance<Q> = LpDistance<2, Q>;
 
 impl<Q> AbsoluteDistance<Q> {
-    /// Measure absolute differences as numbers of type `Q`.
+    /// Make the metric that states absolute differences as numbers of type `Q`.
     pub fn new() -> Self {
         AbsoluteDistance(PhantomData)
     }
 }
 impl<const P: usize, Q> LpDistance<P, Q> {
-    /// Measure `P`-norms as numbers of type `Q`.
+    /// Make the metric that states `P`-norms as numbers of type `Q`.
     pub fn new() -> Self {
         LpDistance(PhantomData)
     }

@@ -1,6 +1,6 @@
 //! The macros that offer functions to the registry.
 
-/// Offer a function to the registry, at every listed choice of its type parameters.
+/// Offer a function to the registry, once for each listed choice of its type parameters.
 ///
 /// ```text
 /// register! {

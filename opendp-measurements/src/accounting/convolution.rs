@@ -35,9 +35,9 @@ pub(crate) struct Convolution {
     infinite: f64,
     /// A shift that must be added to all losses.
     shift: f64,
-    /// For each index `j`, two sums over the losses `x` from `x_j` on. The terms of the first sum
-    /// are the tilted masses times `e^(-t (x - x_j))`. The terms of the second sum are the tilted
-    /// masses times `e^(-(t + 1) (x - x_j))`.
+    /// For each index `j`, two sums over the losses `x >= x_j`. The terms of the first sum are the
+    /// tilted masses times `e^(-t (x - x_j))`. The terms of the second sum are the tilted masses
+    /// times `e^(-(t + 1) (x - x_j))`.
     suffixes: Vec<(f64, f64)>,
 }
 

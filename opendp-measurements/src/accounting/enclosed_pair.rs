@@ -224,8 +224,8 @@ mod tests {
             }
         }
     }
-    /// Continuous noise of the same scale is not a bound. Between two losses of the discrete noise,
-    /// the discrete noise has a larger delta.
+    /// The delta of continuous noise of the same scale is not an upper bound. For an epsilon midway
+    /// between two losses of the discrete noise, the discrete noise can have a larger delta.
     #[test]
     fn continuous_noise_of_the_same_scale_is_no_bound_of_integers() {
         let (shift, scale) = (1.0, 100.0);

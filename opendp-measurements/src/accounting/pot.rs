@@ -35,7 +35,8 @@ pub(super) struct Pot {
 pub(super) struct Sizes {
     /// A bound on `mu^2`.
     pub(super) square: Exact,
-    /// A bound on `2 rho`, or on `2 / a` times the divergence of the order `a` of the filter.
+    /// If the filter has an order `a`, a bound on `2 / a` times the divergence of this order.
+    /// Otherwise, a bound on `2 rho`.
     pub(super) twice_rho: Exact,
 }
 impl Pot {

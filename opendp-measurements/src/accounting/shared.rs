@@ -137,8 +137,8 @@ impl SharedAccount {
             let all = shares.iter().map(|pair| pair.times(factor).checked());
             all.collect::<Result<Vec<_>>>().map_or(Ok(false), |all| empty.fits(&all))
         };
-        // The shares of a plan usually nearly fit already, so start near 1. For factors far from
-        // the result, an account can be slow.
+        // For the shares of a plan, the result is usually near 1, so the search starts at 1. For
+        // factors far from the result, an account can be slow.
         let (mut low, mut high, mut by) = (1.0, FIRST, FIRST);
         while high < FACTORS.end && fits(high)? {
             by = (by * by).min(2.0);

@@ -23,11 +23,12 @@ pub(super) struct Simplified {
     share: f64,
 }
 
-/// If the share of added variance is at most this value, no other bound is needed. The first value
-/// is for a few different parts. The second value is for many different parts, because other bounds
-/// for many parts take long to compute.
+/// If the variance that a bound adds is below this share of the whole variance, no other bound is
+/// needed. The first value is for a few different parts. The second value is for many different
+/// parts, because other bounds for many parts take long to compute.
 const SMALL_SHARE: (f64, f64) = (2e-5, 2e-4);
-/// If the share of added variance is at least this value, the bound is not used.
+/// If the variance that a bound adds exceeds this share of the whole variance, the bound is not
+/// used.
 const LARGE_SHARE: f64 = 0.2;
 /// The maximum number of times that a pair is replaced.
 const MOST: u32 = 8;

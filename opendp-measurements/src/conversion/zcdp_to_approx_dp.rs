@@ -26,12 +26,13 @@ impl ConcentratedMeasure for Approximate<ZeroConcentratedDivergence> {}
 /// `Approximate<SmoothedMaxDivergence>` with the delta of the measurement.
 ///
 /// # Map
-/// The loss is the profile of `rho`, the loss of the measurement at `d_in`. At each epsilon, delta
-/// is the least value of `e^((a - 1)(a rho - epsilon)) / (a - 1) * (1 - 1/a)^a` over all orders
-/// `a > 1`, rounded up. [`make_fix_delta`](crate::make_fix_delta) converts this profile to one of
-/// its points. For Gaussian noise, [`make_gaussian_in`](crate::make_gaussian_in) states the exact
-/// profile, which is lower. This conversion cannot use the exact profile, because `rho` alone does
-/// not imply Gaussian noise.
+/// Let `rho` be the loss of the given measurement at `d_in`. The loss of the result is a profile.
+/// At each epsilon, delta is the least value of
+/// `e^((a - 1)(a rho - epsilon)) / (a - 1) * (1 - 1/a)^a` over all orders `a > 1`, rounded up.
+/// [`make_fix_delta`](crate::make_fix_delta) converts this profile to one of its points. For
+/// Gaussian noise, [`make_gaussian_in`](crate::make_gaussian_in) states the exact profile, which is
+/// lower. This conversion cannot use the exact profile, because `rho` alone does not imply Gaussian
+/// noise.
 ///
 /// # Proof
 /// At every order `a`, the divergence of releases on `d_in`-close data is at most `a rho`. So every

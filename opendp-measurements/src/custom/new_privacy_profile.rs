@@ -7,8 +7,8 @@ use opendp_core::{Error, PrivacyProfile, Result};
 
 /// The maximum number of evaluated points of a curve that are stored for comparisons.
 const MOST_POINTS: usize = 4096;
-/// The relative amount by which computed deltas are allowed to rise. This amount covers rounding
-/// errors of plain floats.
+/// If epsilon increases, delta must not increase by more than this relative amount. Rounding errors
+/// of plain floats can cause smaller increases.
 const WOBBLE: f64 = 1e-9;
 
 /// Make a privacy profile from a curve of deltas.

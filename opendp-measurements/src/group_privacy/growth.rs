@@ -65,7 +65,8 @@ impl GroupMeasure for SmoothedMaxDivergence {
         Growth::Whole(|profile, steps| Ok(grouped(profile, steps)))
     }
 }
-/// Use the function of the inner measure, because the loss is a loss of a mechanism on populations.
+/// A [`Sampled`] loss grows in the same way as a loss in the inner measure, because it is a loss of
+/// a mechanism on populations.
 impl<M: GroupMeasure + Default> GroupMeasure for Sampled<M> {
     fn growth() -> Growth<Self> {
         Growth::Whole(|loss, steps| match M::growth() {

@@ -1,4 +1,4 @@
-//! The growth of privacy profiles with the number of steps.
+//! Computes the privacy profile of a path of several steps from the profile of one step.
 //!
 //! Every way to divide epsilon among the steps gives a bound. A search in a table of the profile
 //! finds a good way. The search computes in plain floats. The bound for this way is then computed

@@ -40,9 +40,9 @@ pub enum Optimize {
 /// leading zeros are found without a draw for each candidate.
 ///
 /// Scores must be finite, and the temperature must be finite and above 0. Other values do not cause
-/// an error. A temperature of 0 means `5e-324`, a negative temperature means its magnitude, and NaN
-/// and infinity mean `f64::MAX`. A score that is NaN or infinite means some number beyond
-/// `f64::MAX`.
+/// an error. A temperature of 0 counts as `5e-324`, a negative temperature counts as its magnitude,
+/// and NaN and infinity count as `f64::MAX`. A score that is NaN or infinite counts as a number
+/// whose magnitude exceeds `f64::MAX`.
 ///
 /// Cost: about a nanosecond for each score, if there are many scores. The time depends on the
 /// scores and on the choice.

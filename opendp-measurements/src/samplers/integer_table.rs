@@ -62,9 +62,9 @@ use weights::{SHORTFALL, Weights, high_product};
 pub struct IntegerTable {
     urns: Urns,
     weights: Weights,
-    /// The number `A` of units of the magnitude 0.
+    /// The magnitude 0 has this number of units, `A`.
     unit: u64,
-    /// The number `t` of units of the tail.
+    /// The tail has this number of units, `t`.
     tail: u64,
     /// The exponent `b`: a block of the tail has `2^b` magnitudes.
     block: u32,

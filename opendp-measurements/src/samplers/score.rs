@@ -203,7 +203,8 @@ mod tests {
         assert_eq!(f64::MAX.away(f64::INFINITY, Optimize::Max), None);
         assert_eq!(f64::MIN.away(1e300, Optimize::Max), None);
         assert_eq!(f32::MIN.away(1.0, Optimize::Max), None);
-        // The control: the difference, rounded to a float, is smaller than the distance.
+        // The control: the float nearest to `1 - 1e-20` is 1, which is not worse than 1. So `away`
+        // returns a smaller float.
         assert!(1.0 - 1e-20 == 1.0 && 1.0_f64.away(1e-20, Optimize::Max) < Some(1.0));
     }
 

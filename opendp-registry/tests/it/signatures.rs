@@ -155,8 +155,8 @@ fn domains(name: &TypeName) -> Vec<Json> {
             inner(0).into_iter().flat_map(sized).collect()
         }
         "DataFrameDomain" => {
-            // Domains of frames: without a schema, and with two columns for all pairs of some
-            // types.
+            // Domains of frames: some without a schema, and some with two columns. In each of the
+            // two columns, each type of cell occurs once.
             let types = ["bool", "i32", "i64", "u32", "u64", "usize", "f32", "f64", "String"];
             let cell = |t: &&str| json!({"atom_domain": {"T": t}});
             let may_lack = |t: &&str| json!({"option_domain": {"element_domain": cell(t)}});

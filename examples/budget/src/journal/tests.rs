@@ -66,7 +66,7 @@ fn a_plan_is_charged_once_in_one_entry_and_not_drawn_again_after_a_crash() {
     assert_eq!(ledger.history(BUDGET).unwrap().len(), 2);
 }
 
-/// The environment variable with the ledger of a process that crashes.
+/// The environment variable that gives the path of the ledger to the process that crashes.
 const CRASHES: &str = "BUDGET_CRASHES";
 
 /// Release a plan of 101 counts. If `keys` is true, the plan also asks for keys. All questions have

@@ -190,107 +190,62 @@ where
 
 /// Make a measurement of tables from a measurement of rows. [`Source`](super::table::Source)
 /// computes the rows 1-stably: distances do not grow.
-pub(super) fn of_table<D, MB, MO, TO>(
+pub(super) fn on_tables<D: Domain, MB: Measure, TO: Carrier>(
     space: &Space<TableDomain, SymmetricDistance>,
     release: Measurement<D, SymmetricDistance, MB, TO>,
     run: impl Fn(&Measurement<D, SymmetricDistance, MB, TO>, &Table) -> Result<TO>
     + Send
     + Sync
     + 'static,
-    lift: fn(MB::Distance) -> Result<MO::Distance>,
-    lift_exact: fn(Vec<Exact>) -> Result<Vec<Exact>>,
-) -> Built<MO, TO>
-where
-    D: Domain,
-    MB: Measure,
-    MO: Accounted,
-    TO: Carrier,
-{
-    let (loss, exact) = (release.clone(), release.clone());
-    let map = PrivacyMap::new(move |d_in| lift(loss.map(d_in)?))
-        .with_exact(move |d_in| lift_exact(exact.exact_map(d_in)?));
-    let measurement = run_on_tables(space, release, run, map);
-    Built { measurement, mu_squared: None, rho: None, choices: None, discrete: None }
+) -> OfTable<MB, TO> {
+    let (measure, map) = (release.measure().clone(), release.privacy_map());
+    let accuracy = release.clone();
+    let function = Function::map(move |table: &Table| run(&release, table));
+    Measurement::new(space.clone(), measure, function, map)
+        .with_accuracy(move |alpha| accuracy.accuracy(alpha))
 }
-pub(super) fn of_base<D, MO, TO>(
-    space: &Space<TableDomain, SymmetricDistance>,
-    release: Measurement<D, SymmetricDistance, MO::Base, TO>,
-    run: impl Fn(&Measurement<D, SymmetricDistance, MO::Base, TO>, &Table) -> Result<TO>
-    + Send
-    + Sync
-    + 'static,
-) -> Built<MO, TO>
-where
-    D: Domain,
-    MO: Accounted,
-    TO: Carrier,
-{
-    of_table(space, release, run, MO::lift, MO::lift_exact)
+/// State the loss of a release in the measure of the budget.
+pub(super) fn of_base<MO: Accounted, TO: Carrier>(release: OfTable<MO::Base, TO>) -> Built<MO, TO> {
+    let (loss, exact) = (release.privacy_map(), release.clone());
+    let map = PrivacyMap::new(move |d_in| MO::lift(loss.eval(d_in)?))
+        .with_exact(move |d_in| MO::lift_exact(exact.exact_map(d_in)?));
+    Built::stated(release.with_loss(MO::default(), map))
 }
-/// Make a measurement of tables from a `mu`-GDP measurement of rows. State its loss as an epsilon
-/// at a delta. The function `squared` computes `mu^2` from `rho`. For Gaussian noise it is
-/// [`squared_of_gaussian`].
-pub(super) fn of_normal<D, MO, TO>(
-    space: &Space<TableDomain, SymmetricDistance>,
-    release: Measurement<D, SymmetricDistance, ZeroConcentratedDivergence, TO>,
+/// State the loss of a `mu`-GDP release as an epsilon at a delta. The function `squared` computes
+/// `mu^2` from `rho`. For Gaussian noise it is [`squared_of_gaussian`].
+pub(super) fn of_normal<MO: Accounted, TO: Carrier>(
+    release: OfTable<ZeroConcentratedDivergence, TO>,
     delta: f64,
     squared: fn(&Exact) -> Result<Exact>,
-    run: impl Fn(
-        &Measurement<D, SymmetricDistance, ZeroConcentratedDivergence, TO>,
-        &Table,
-    ) -> Result<TO>
-    + Send
-    + Sync
-    + 'static,
-) -> Built<MO, TO>
-where
-    D: Domain,
-    MO: Accounted,
-    TO: Carrier,
-{
-    let rho = release.clone();
-    let mu_squared = move |d_in: &u32| squared(&rho_of(&rho, d_in)?);
+) -> Built<MO, TO> {
+    let rho = rho_of(&release);
+    let mu_squared: Square = Arc::new(move |d_in: &u32| squared(&rho(d_in)?));
     let square = mu_squared.clone();
     let map = PrivacyMap::new(move |d_in: &u32| {
         let mu = square(d_in)?.to_f64_up().inf_sqrt()?;
         MO::lift_approximate((joined_epsilon(0.0, mu, delta)?, delta))
     });
-    let measurement = run_on_tables(space, release, run, map);
-    let mu_squared: Option<Square> = Some(Arc::new(mu_squared));
-    Built { measurement, mu_squared, rho: None, choices: None, discrete: None }
+    let built = Built::stated(release.with_loss(MO::default(), map));
+    Built { mu_squared: Some(mu_squared), ..built }
 }
-/// Make a measurement of tables from Gaussian noise on rows. The noise was made by [`gaussian_on`],
-/// or the noise is on integers and was made by [`gaussian_on_counts`]. State its loss as an epsilon
-/// at a delta. The loss of discrete noise is stated by its `rho`.
-pub(super) fn of_gaussian<D, MO, TO>(
-    space: &Space<TableDomain, SymmetricDistance>,
-    release: Measurement<D, SymmetricDistance, ZeroConcentratedDivergence, TO>,
+/// State the loss of Gaussian noise as an epsilon at a delta. The noise was made by
+/// [`gaussian_on`], or the noise is on integers and was made by [`gaussian_on_counts`]. The loss of
+/// discrete noise is stated by its `rho`.
+pub(super) fn of_gaussian<MO: Accounted, TO: Carrier>(
+    release: OfTable<ZeroConcentratedDivergence, TO>,
     (delta, discrete): (f64, bool),
-    run: impl Fn(
-        &Measurement<D, SymmetricDistance, ZeroConcentratedDivergence, TO>,
-        &Table,
-    ) -> Result<TO>
-    + Send
-    + Sync
-    + 'static,
-) -> Built<MO, TO>
-where
-    D: Domain,
-    MO: Accounted,
-    TO: Carrier,
-{
+) -> Built<MO, TO> {
     if !discrete {
-        return of_normal(space, release, delta, squared_of_gaussian, run);
+        return of_normal(release, delta, squared_of_gaussian);
     }
-    let measurement = release.clone();
-    let rho: Square = Arc::new(move |d_in: &u32| rho_of(&measurement, d_in));
+    let rho = rho_of(&release);
     let stated = rho.clone();
     let map = PrivacyMap::new(move |d_in: &u32| {
         let epsilon = concentrated_epsilon(stated(d_in)?.to_f64_up(), delta)?;
         MO::lift_approximate((epsilon, delta))
     });
-    let measurement = run_on_tables(space, release, run, map);
-    Built { measurement, mu_squared: None, rho: None, choices: None, discrete: Some(rho) }
+    let built = Built::stated(release.with_loss(MO::default(), map));
+    Built { discrete: Some(rho), ..built }
 }
 /// Add Gaussian noise to a number. On integers, the noise is discrete or continuous.
 pub(super) fn gaussian_on<MO: Accounted, N: Noisy<MO>>(
@@ -314,8 +269,7 @@ pub(super) fn gaussian_on_counts(
         false => make_continuous_gaussian(counts, dials.scale, None),
     }
 }
-/// Make a measurement of tables from choices by Gumbel noise. State its loss as an epsilon at a
-/// delta.
+/// State the loss of choices by Gumbel noise as an epsilon at a delta.
 ///
 /// # Proof of `mu_squared_of_choices`
 /// A release of choices by Gumbel noise is an adaptive composition of choices. A parallel
@@ -330,36 +284,21 @@ pub(super) fn gaussian_on_counts(
 /// all rows. The ranges of independent choices add up. So the range of each level is at most the
 /// range `r` of a choice from all rows, and the `rho` of the level is stated as `r^2 / 8`. So `r`
 /// is `sqrt(8 rho / k)` for the `rho` of all levels.
-pub(super) fn of_choices<D, MO, TO>(
-    space: &Space<TableDomain, SymmetricDistance>,
-    release: Measurement<D, SymmetricDistance, ZeroConcentratedDivergence, TO>,
+pub(super) fn of_choices<MO: Accounted, TO: Carrier>(
+    release: OfTable<ZeroConcentratedDivergence, TO>,
     (delta, choices): (f64, Option<u32>),
-    run: impl Fn(
-        &Measurement<D, SymmetricDistance, ZeroConcentratedDivergence, TO>,
-        &Table,
-    ) -> Result<TO>
-    + Send
-    + Sync
-    + 'static,
-) -> Built<MO, TO>
-where
-    D: Domain,
-    MO: Accounted,
-    TO: Carrier,
-{
-    let measurement = release.clone();
-    let rho = move |d_in: &u32| rho_of(&measurement, d_in);
-    let built = of_normal(space, release, delta, mu_squared_of_choices, run);
-    Built { rho: Some(Arc::new(rho)), choices, ..built }
+) -> Built<MO, TO> {
+    let rho = rho_of(&release);
+    let built = of_normal(release, delta, mu_squared_of_choices);
+    Built { rho: Some(rho), choices, ..built }
 }
-fn rho_of<D: Domain, TO: Carrier>(
-    release: &Measurement<D, SymmetricDistance, ZeroConcentratedDivergence, TO>,
-    d_in: &u32,
-) -> Result<Exact> {
-    match release.exact_map(d_in)?.as_slice() {
+/// Return the function that computes the `rho` of a release.
+fn rho_of<TO: Carrier>(release: &OfTable<ZeroConcentratedDivergence, TO>) -> Square {
+    let release = release.clone();
+    Arc::new(move |d_in: &u32| match release.exact_map(d_in)?.as_slice() {
         [rho] => Ok(rho.clone()),
         parts => Err(Error::FailedMap(format!("a rho does not have {} parts", parts.len()))),
-    }
+    })
 }
 /// Compute `mu^2` from the `rho` of continuous Gaussian noise.
 ///
@@ -371,24 +310,4 @@ fn rho_of<D: Domain, TO: Carrier>(
 /// composition is at least the sum of the `mu_i^2 / 2`, for the worst split.
 pub(super) fn squared_of_gaussian(rho: &Exact) -> Result<Exact> {
     Ok(rho.plus(rho))
-}
-fn run_on_tables<D, MB, MO, TO>(
-    space: &Space<TableDomain, SymmetricDistance>,
-    release: Measurement<D, SymmetricDistance, MB, TO>,
-    run: impl Fn(&Measurement<D, SymmetricDistance, MB, TO>, &Table) -> Result<TO>
-    + Send
-    + Sync
-    + 'static,
-    map: PrivacyMap<SymmetricDistance, MO>,
-) -> OfTable<MO, TO>
-where
-    D: Domain,
-    MB: Measure,
-    MO: Accounted,
-    TO: Carrier,
-{
-    let accuracy = release.clone();
-    let function = Function::map(move |table: &Table| run(&release, table));
-    Measurement::new(space.clone(), MO::default(), function, map)
-        .with_accuracy(move |alpha| accuracy.accuracy(alpha))
 }

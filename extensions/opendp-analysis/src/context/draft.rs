@@ -38,6 +38,10 @@ pub(crate) struct Built<MO: Accounted, TO: Carrier> {
     pub(crate) discrete: Option<Square>,
 }
 impl<MO: Accounted, TO: Carrier> Built<MO, TO> {
+    /// A measurement whose loss is only stated in the measure of the budget.
+    pub(crate) fn stated(measurement: OfTable<MO, TO>) -> Self {
+        Built { measurement, mu_squared: None, rho: None, choices: None, discrete: None }
+    }
     pub(crate) fn cost(&self, d_in: &u32) -> Result<Cost> {
         let loss_of =
             |square: &Option<Square>| square.as_ref().map(|square| square(d_in)).transpose();

@@ -129,7 +129,8 @@ impl<'c, MO: Accounted> Plan<'c, MO> {
         let (drafts, goals, items) = (Vec::new(), Vec::new(), Vec::new());
         Plan { context, id: None, wanted: None, shares: false, units: None, drafts, goals, items }
     }
-    /// Begin a plan for the releases of one question. Other questions can follow.
+    /// Begin a plan for the releases of one question. The division of the budget stays open for
+    /// later questions, which are not part of this plan.
     pub(super) fn of_one_question(context: &'c Context<MO>, wanted: Option<Vec<Exact>>) -> Self {
         Plan { wanted, shares: true, ..Plan::new(context) }
     }

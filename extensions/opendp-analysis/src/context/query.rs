@@ -8,7 +8,7 @@ use opendp_core::{
 };
 use opendp_transformations::make_count;
 
-use super::chain::{Chain, gaussian_on, of_base, of_gaussian};
+use super::chain::{Chain, gaussian_on, of_base, of_gaussian, on_tables};
 use super::draft::{Build, Draft};
 use super::report::ErrorIn;
 use super::table::Source;
@@ -105,15 +105,18 @@ impl<'c, MO: Accounted> Query<'c, MO> {
                 if let Some(delta) = dials.delta {
                     let release = count.then(|count| gaussian_on::<MO, i64>(count, dials))?;
                     let (kind, source) = ((delta, dials.discrete), source.clone());
-                    return Ok(of_gaussian(&space, release, kind, move |release, table| {
-                        release.invoke(&source.records(table)?)
-                    }));
+                    return Ok(of_gaussian(
+                        on_tables(&space, release, move |release, table| {
+                            release.invoke(&source.records(table)?)
+                        }),
+                        kind,
+                    ));
                 }
                 let release = count.then(|count| <i64 as Noisy<MO>>::noisy(count, dials.scale))?;
                 let source = source.clone();
-                Ok(of_base(&space, release, move |release, table| {
+                Ok(of_base(on_tables(&space, release, move |release, table| {
                     release.invoke(&source.records(table)?)
-                }))
+                })))
             }))
         };
         let build = build();

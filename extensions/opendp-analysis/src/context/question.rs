@@ -85,8 +85,8 @@ impl<'c, MO: Accounted, TO: Carrier> Question<'c, MO, TO> {
     pub fn error_in(&self) -> ErrorIn {
         self.error_in
     }
-    /// Spend the cost of the answer, but release nothing. Call this in a separate context to find
-    /// the noise of later questions.
+    /// Spend the cost of the answer, but release nothing. To find the noise of later questions,
+    /// rehearse the questions in a separate context, and call this instead of `release`.
     ///
     /// # Errors
     /// The errors of [`release`](Question::release).

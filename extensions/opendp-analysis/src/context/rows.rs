@@ -18,9 +18,9 @@ use opendp_transformations::{
 
 use super::chain::{
     Chain, Column, Total, as_euclidean, as_scores, bounded, gaussian_on, gaussian_on_counts,
-    of_base, of_gaussian, of_table, sized, wrong,
+    of_base, of_gaussian, on_tables, sized, wrong,
 };
-use super::draft::{Build, Dials, Draft, SELECTION};
+use super::draft::{Build, Built, Dials, Draft, SELECTION};
 use super::report::ErrorIn;
 use super::{Accounted, Choice, Noisy, Query, Statistic, WithDelta};
 
@@ -172,13 +172,9 @@ impl<'c, MO: Accounted, T: Atom> Rows<'c, MO, T> {
             Ok(Box::new(move |Dials { scale, threshold, .. }| {
                 let release = counts.then(|counts| MO::threshold(counts, scale, threshold))?;
                 let source = source.clone();
-                Ok(of_table(
-                    &space,
-                    release,
-                    move |release, table| release.invoke(&*source.rows(table)?),
-                    Ok,
-                    Ok,
-                ))
+                Ok(Built::stated(on_tables(&space, release, move |release, table| {
+                    release.invoke(&*source.rows(table)?)
+                })))
             }))
         };
         let mut draft = self.draft("counts by", "Laplace, threshold", build);
@@ -210,9 +206,9 @@ impl<'c, MO: Accounted, T: Atom> Rows<'c, MO, T> {
                         Ok(chosen.iter().filter_map(|place| names.get(*place).cloned()).collect())
                     }))
                 })?;
-                Ok(of_base(&space, release, move |release, table| {
+                Ok(of_base(on_tables(&space, release, move |release, table| {
                     release.invoke(&*source.rows(table)?)
-                }))
+                })))
             }))
         };
         // Let `n` be the number of categories. All exponential noise is below `scale ln(n / alpha)`
@@ -246,14 +242,17 @@ impl<'c, MO: Accounted, T: Atom> Rows<'c, MO, T> {
                 if let Some(delta) = dials.delta {
                     let release = total.then(|number| gaussian_on::<MO, N>(number, dials))?;
                     let kind = (delta, dials.discrete);
-                    return Ok(of_gaussian(&space, release, kind, move |release, table| {
-                        release.invoke(&*source.rows(table)?)
-                    }));
+                    return Ok(of_gaussian(
+                        on_tables(&space, release, move |release, table| {
+                            release.invoke(&*source.rows(table)?)
+                        }),
+                        kind,
+                    ));
                 }
                 let release = total.then(|number| N::noisy(number, dials.scale))?;
-                Ok(of_base(&space, release, move |release, table| {
+                Ok(of_base(on_tables(&space, release, move |release, table| {
                     release.invoke(&*source.rows(table)?)
-                }))
+                })))
             }))
         });
         draft.noise = Some(N::noise);
@@ -277,17 +276,20 @@ impl<'c, MO: Accounted, T: Atom> Rows<'c, MO, T> {
                     let noisy = |counts| gaussian_on_counts(counts, dials);
                     let release = counts.then(as_euclidean)?.then(noisy)?;
                     let (kind, source) = ((delta, dials.discrete), source.clone());
-                    return Ok(of_gaussian(&space, release, kind, move |release, table| {
-                        release.invoke(&*source.rows(table)?)
-                    }));
+                    return Ok(of_gaussian(
+                        on_tables(&space, release, move |release, table| {
+                            release.invoke(&*source.rows(table)?)
+                        }),
+                        kind,
+                    ));
                 }
                 let measure = TheMeasure(MO::Base::default());
                 let release =
                     counts.then(|counts| make_noise(counts, measure, dials.scale, None))?;
                 let source = source.clone();
-                Ok(of_base(&space, release, move |release, table| {
+                Ok(of_base(on_tables(&space, release, move |release, table| {
                     release.invoke(&*source.rows(table)?)
-                }))
+                })))
             }))
         });
         draft.noise = Some(<i64 as Noisy<MO>>::noise);

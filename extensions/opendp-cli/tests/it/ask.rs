@@ -279,8 +279,8 @@ fn found_keys_of_a_study_are_charged_to_a_tight_budget_with_their_delta() {
     assert_eq!(members.len(), 3);
     assert!(members.iter().any(|member| member["delta"] != "0"), "{answers}");
 }
-/// A study of one question is one plan, and its noise is solved for the whole budget. The filters
-/// that allow all kinds of later releases do not admit this noise.
+/// A study of one question is one plan, and its noise is solved for the whole budget. A budget with
+/// filters for all kinds of later releases has no room for a release with so little noise.
 #[test]
 fn a_study_of_one_plan_reserves_an_unspent_tight_budget_of_its_size() {
     let sums: Vec<Json> =

@@ -28,7 +28,8 @@ const AMPLE: usize = 1_000_000;
 const REST: usize = 300;
 /// The number of ids in a test without kills. The budget has room for all these ids.
 const CALM_IDS: usize = 200;
-/// The number of ids that a restarted process requests again: its last ids before the kill.
+/// A restarted process begins `AGAIN * PROCESSES` ids before the last id that it reported. So the
+/// process requests its last ids before the kill again.
 const AGAIN: usize = 10;
 /// The number of further requests of a process after a refusal. The further requests must also be
 /// refused.

@@ -30,7 +30,7 @@ const LOST: u64 = 20;
 /// Executors request work from the scheduler. If the scheduler of Ballista 55.0 pushes work
 /// instead, a job whose executor is killed can hang.
 const POLICY: TaskSchedulingPolicy = TaskSchedulingPolicy::PullStaged;
-/// The largest time that an executor waits for its scheduler.
+/// The longest time that an executor waits for its scheduler.
 const PATIENCE: Duration = Duration::from_secs(30);
 /// The size of stacks in bytes. Stacks are large, because plans are read by recursion. Only the
 /// used part of a stack takes memory.

@@ -8,7 +8,7 @@ use opendp_core::{Error, Result};
 
 use crate::Address;
 
-/// The largest time to wait for the answer of a scheduler.
+/// The longest time to wait for the answer of a scheduler.
 const PATIENCE: Duration = Duration::from_secs(5);
 
 /// The state of a scheduler.

@@ -16,8 +16,8 @@ use crate::widest::widest;
 /// subtraction of a constant. The next steps are multiplications by positive constants, and a
 /// rounding to nearest. The lower bound maps to zero, and the upper bound maps to at most `range`.
 /// So all floats within the bounds map to integers from zero to `range`, however the steps are
-/// rounded. `range` is the width of the bounds, rounded up. `range` is at most `2^51`, and at least
-/// the width divided by `2^exponent`.
+/// rounded. `range` is the width of the bounds divided by `2^exponent`, rounded up, and is at most
+/// `2^51`.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Offset {
     bounds: (f64, f64),

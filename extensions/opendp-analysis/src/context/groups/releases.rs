@@ -15,9 +15,9 @@ use opendp_transformations::{
 
 use super::super::chain::{
     Column, as_euclidean, gaussian_on_counts, levels_of, of_base, of_choices, of_gaussian,
-    of_normal, of_table, quantiles_bound, several, squared_of_gaussian, wrong,
+    of_normal, on_tables, quantiles_bound, several, squared_of_gaussian, wrong,
 };
-use super::super::draft::{Build, Dials, Draft, SELECTION};
+use super::super::draft::{Build, Built, Dials, Draft, SELECTION};
 use super::super::report::ErrorIn;
 use super::super::table::Source;
 use super::super::{Accounted, Choice, Noisy, Query, Statistic, WithDelta};
@@ -57,15 +57,18 @@ pub(super) fn counts<'c, MO: Accounted>(
                 let noisy = |counts| gaussian_on_counts(counts, dials);
                 let release = counts.then(as_euclidean)?.then(noisy)?;
                 let kind = (delta, dials.discrete);
-                return Ok(of_gaussian(&space, release, kind, move |release, table| {
-                    release.invoke(&grouping.rows(&source, table)?)
-                }));
+                return Ok(of_gaussian(
+                    on_tables(&space, release, move |release, table| {
+                        release.invoke(&grouping.rows(&source, table)?)
+                    }),
+                    kind,
+                ));
             }
             let measure = TheMeasure(MO::Base::default());
             let release = counts.then(|counts| make_noise(counts, measure, dials.scale, None))?;
-            Ok(of_base(&space, release, move |release, table| {
+            Ok(of_base(on_tables(&space, release, move |release, table| {
                 release.invoke(&grouping.rows(&source, table)?)
-            }))
+            })))
         }))
     };
     let mut draft = query.part(what).draft(what.to_owned(), MO::NOISE, build());
@@ -92,16 +95,16 @@ where
                 let noisy = total.then(|sum| <f64 as Noisy<MO>>::gaussian(sum, scale))?;
                 let release = of_each_group(noisy, grouping.count())?;
                 return Ok(of_normal(
-                    &space,
-                    release,
+                    on_tables(&space, release, move |release, table| release.invoke(&read(table)?)),
                     delta,
                     squared_of_gaussian,
-                    move |release, table| release.invoke(&read(table)?),
                 ));
             }
             let noisy = total.then(|sum| <f64 as Noisy<MO>>::noisy(sum, scale))?;
             let release = of_each_group(noisy, grouping.count())?;
-            Ok(of_base(&space, release, move |release, table| release.invoke(&read(table)?)))
+            Ok(of_base(on_tables(&space, release, move |release, table| {
+                release.invoke(&read(table)?)
+            })))
         }))
     };
     let mut draft = query.part(what).draft(what.to_owned(), MO::NOISE, build());
@@ -129,14 +132,17 @@ pub(super) fn quantiles<'c, MO: Accounted>(
                 let chosen =
                     cells.then(|rows| several(rows, gumbel, &candidates, &alphas, scale))?;
                 let release = of_each_group(chosen, grouping.count())?;
-                return Ok(of_choices(&space, release, (delta, levels), move |release, table| {
-                    release.invoke(&read(table)?)
-                }));
+                return Ok(of_choices(
+                    on_tables(&space, release, move |release, table| release.invoke(&read(table)?)),
+                    (delta, levels),
+                ));
             }
             let measure = MO::Base::default();
             let chosen = cells.then(|rows| several(rows, measure, &candidates, &alphas, scale))?;
             let release = of_each_group(chosen, grouping.count())?;
-            Ok(of_base(&space, release, move |release, table| release.invoke(&read(table)?)))
+            Ok(of_base(on_tables(&space, release, move |release, table| {
+                release.invoke(&read(table)?)
+            })))
         }))
     };
     let mut draft = query.part(what).draft(what.to_owned(), SELECTION, build());
@@ -164,7 +170,7 @@ pub(super) fn found<'c, MO: WithDelta>(
             let run = move |release: &Measurement<Column<String>, _, MO, _>, table: &_| {
                 release.invoke(&texts(&names, &source, table)?)
             };
-            Ok(of_table(&space, release, run, Ok, Ok))
+            Ok(Built::stated(on_tables(&space, release, run)))
         }))
     };
     let mut draft: Draft<'c, MO, _> =

@@ -80,8 +80,8 @@ impl<'c, MO: Accounted> Solved<'c, MO> {
         }
         Ok(Answers::new(answers))
     }
-    /// Spend the cost of all answers, but release nothing. Call this in a separate context to find
-    /// the noise of later questions.
+    /// Spend the cost of all answers, but release nothing. To find the noise of later questions,
+    /// rehearse the questions in a separate context, and call this instead of `release`.
     ///
     /// # Errors
     /// The errors of [`release`](Solved::release).

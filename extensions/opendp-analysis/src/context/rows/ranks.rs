@@ -8,8 +8,8 @@ use opendp_measurements::{Scale, SelectionMeasure};
 use opendp_transformations::Alpha;
 
 use super::super::chain::{
-    ColumnSpace, OfColumn, levels_of, of_base, of_choices, quantile_bound, quantiles_bound,
-    several, wrong,
+    ColumnSpace, OfColumn, levels_of, of_base, of_choices, on_tables, quantile_bound,
+    quantiles_bound, several, wrong,
 };
 use super::super::draft::{Bound, SELECTION};
 use super::super::report::ErrorIn;
@@ -77,16 +77,16 @@ impl<'c, MO: Accounted, T: Atom> Rows<'c, MO, T> {
                 if let Some(delta) = dials.delta {
                     let release = steps.measure(|rows| gumbel(rows, dials.scale))?;
                     return Ok(of_choices(
-                        &space,
-                        release,
+                        on_tables(&space, release, move |release, table| {
+                            release.invoke(&*source.rows(table)?)
+                        }),
                         (delta, levels),
-                        move |release, table| release.invoke(&*source.rows(table)?),
                     ));
                 }
                 let release = steps.measure(|rows| make(rows, dials.scale))?;
-                Ok(of_base(&space, release, move |release, table| {
+                Ok(of_base(on_tables(&space, release, move |release, table| {
                     release.invoke(&*source.rows(table)?)
-                }))
+                })))
             }))
         });
         draft.error_in = ErrorIn::Ranks;

@@ -11,7 +11,7 @@ use crate::store::{Tables, legacy::Legacy};
 /// Append all budgets and releases as lines. Then write the new header over the header of the
 /// database. The header is one sector. Before the new header is on the disk, the file is a
 /// database. Afterwards, the file is a ledger of lines. The inode stays the same, so all names of
-/// the file see the same ledger.
+/// the file lead to the same ledger.
 pub(super) fn upgrade(disk: &mut Disk) -> Result<Header> {
     disk.check_name()?;
     let path = disk.path().to_path_buf();

@@ -10,7 +10,7 @@ use std::time::Duration;
 use opendp_cluster::{Address, Cluster};
 use opendp_tables::Session;
 
-/// The largest time for a statement. After a lost node, Ballista can delay the result further.
+/// The longest time for a statement. After a lost node, Ballista can delay the result further.
 const LIMIT: Duration = Duration::from_secs(100);
 /// Only one cluster runs at a time, because the machine can be small.
 static ONE: Mutex<()> = Mutex::new(());
