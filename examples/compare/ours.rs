@@ -22,7 +22,7 @@ fn noise_of(noised: &[Noised]) -> Json {
     json!({"mechanism": one.map(|one| one.mechanism), "scale": one.map(|one| &one.scales)})
 }
 
-/// The table, and its exact columns for comparison.
+/// The table, and the exact values of its columns, which are compared with the answers.
 struct People {
     table: Table,
     age: Vec<i64>,
@@ -91,7 +91,7 @@ impl People {
         };
         Ok(((0..).zip(asked).map(error).collect::<Result<_>>()?, noise))
     }
-    /// Return the errors of the deciles of the age, as fractions of the rows.
+    /// Return the error of each age decile, as a fraction of the number of rows.
     fn quantiles(&self) -> Errors {
         let context = self.open(Split::evenly(1)?)?;
         let alphas: Vec<f64> = (1..10).map(|k| f64::from(k) / 10.0).collect();

@@ -20,8 +20,8 @@ type Question<T> = Measurement<AnyPeople, SymmetricDistance, MaxDivergence, T>;
 /// A function that returns whether a question is about person `i` of a table.
 type Who = fn(&People, usize) -> bool;
 
-/// The budget divided by the cost of a question. A count costs one twentieth of the budget, and a
-/// sum costs three twentieths.
+/// Each constant is the budget divided by the cost of one question. A count costs one twentieth of
+/// the budget, and a sum costs three twentieths.
 const COUNT: f64 = 20.0;
 const SUM: f64 = 20.0 / 3.0;
 

@@ -61,8 +61,8 @@ pub struct Answer {
 pub enum Accuracy {
     /// The distance is at most this number.
     PlusMinus(f64),
-    /// The distance in rank is at most this number of people, plus the distance in rank of the best
-    /// candidate.
+    /// The distance in rank between the answer and the quantile is at most this number of people,
+    /// plus the least such distance of all candidates.
     Ranks(f64),
     /// No bound on the distance is known.
     Unknown,

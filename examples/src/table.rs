@@ -116,8 +116,8 @@ fn cell(bytes: &[u8]) -> String {
     // Some programs begin a file with a byte order mark.
     text.trim_start_matches('\u{feff}').trim().trim_matches('"').trim().to_owned()
 }
-/// Read the cells of a column as a member of a domain. For a domain of columns, reading always
-/// succeeds.
+/// Read the cells of a column as a member of a domain. If the members of the domain are columns,
+/// reading always succeeds.
 fn column<D: Domain>(domain: &D, cells: &[String]) -> Result<D::Carrier> {
     let cells: Vec<&str> = cells.iter().map(String::as_str).collect();
     let rows = domain.read_cells(&cells);

@@ -25,7 +25,7 @@ pub enum Arg {
     /// A metric space.
     Space(Space<AnyDomain, AnyMetric>),
     /// A domain and a metric from a document. The type of the parameter states the types of both.
-    /// With these types, the parameter can check that the domain and the metric form a space.
+    /// The parameter knows both types, so it can check that the domain and the metric form a space.
     Pair(AnyDomain, AnyMetric),
     /// An object that a registered function made.
     Made(Constructed),
@@ -187,9 +187,9 @@ pub trait Argument: Sized + 'static {
     /// # Errors
     /// `FailedCast` when the argument does not decode.
     fn from_arg(arg: &Arg) -> Result<Self>;
-    /// A function that returns the name of the type of an argument. It returns a name only if
-    /// `Self` stands for several types, as [`AnyDatasetMetric`](crate::AnyDatasetMetric) does. For
-    /// all other types, it returns `None` (the default).
+    /// A function of an argument. If `Self` stands for several types, as
+    /// [`AnyDatasetMetric`](crate::AnyDatasetMetric) does, the function returns the name of the
+    /// argument's type. For all other types, the function returns `None` (the default).
     #[doc(hidden)]
     const STOOD_FOR: fn(&Arg) -> Option<TypeName> = stands_for_none;
 }

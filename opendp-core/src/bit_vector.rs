@@ -8,7 +8,7 @@ use crate::{Codec, Error, Result, carrier, codec::unexpected, named};
 
 /// A vector of bits, 64 per word, with the first bit in the lowest place.
 ///
-/// In the last word, all bits beyond the length of the vector are 0. So equal vectors have equal
+/// The bits of the last word that are not bits of the vector are 0. So equal vectors have equal
 /// words. In JSON, a vector is written as a string of the digits 0 and 1. A JSON array of booleans
 /// is also read as a vector.
 ///
@@ -61,7 +61,7 @@ impl BitVector {
     pub fn count_ones(&self) -> usize {
         self.words.iter().map(|word| word.count_ones() as usize).sum()
     }
-    /// Return the bit at an index, if the index is below the length.
+    /// Return the bit at an index. Return `None` if the index is not below the length.
     pub fn get(&self, index: usize) -> Option<bool> {
         let word = self.words.get(index / WORD)?;
         (index < self.len).then_some(word >> (index % WORD) & 1 == 1)

@@ -39,8 +39,8 @@ pub trait Codec: Sized {
     /// Bind every queryable in this value to a turn. A bound queryable stops answering when the
     /// turn ends.
     ///
-    /// The default does nothing, which is correct for a value without queryables. A type that
-    /// contains values of other types must bind each value that can be a
+    /// The default does nothing. This is correct for a value without queryables. If a type contains
+    /// values of other types, it must bind each of these values that can be a
     /// [`Queryable`](crate::Queryable).
     #[must_use]
     fn bound_to(self, turn: &Turn) -> Self {
@@ -61,7 +61,7 @@ pub fn json_kind(json: &Json) -> &'static str {
     }
 }
 
-/// Make the error for JSON that is not of the expected kind.
+/// Make the error for JSON of another kind than the expected kind.
 #[cold]
 pub fn unexpected(expected: impl Into<String>, json: &Json) -> Error {
     Error::FailedCast(format!("expected {}, found {}", expected.into(), json_kind(json)))
@@ -260,8 +260,8 @@ macro_rules! tuples {
 }
 tuples!(2 (A a, B b) 3 (A a, B b, C c));
 
-/// If the keys are strings, the map is written as an object. Any other map is written as an array
-/// of pairs. The keys are sorted by their text, so equal maps are written identically.
+/// If the keys are strings, the map is written as an object. Otherwise it is written as an array of
+/// pairs. The keys are sorted by their text, so equal maps are written identically.
 impl<K: Codec + Eq + Hash, V: Codec> Codec for HashMap<K, V> {
     const COMPLETE: bool = V::COMPLETE;
     fn to_json(&self) -> Json {

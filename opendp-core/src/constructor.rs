@@ -207,7 +207,7 @@ impl Call {
     }
     /// Check that the arguments were decoded as the parameter types of a function. For a
     /// registration by [`register!`], this is always true. A registration that is written by hand
-    /// can combine the types of one function with a call of another function.
+    /// can be wrong: it can state the types of one function and call another function.
     ///
     /// [`register!`]: crate::register
     fn check(&self, types: &[ArgumentType]) -> Result<()> {
@@ -220,8 +220,8 @@ impl Call {
     /// Return the next argument. The type `A` of this argument was [checked](Call::check) before.
     ///
     /// A function of the C ABI never unwinds. So the caller needs no code that drops the earlier
-    /// arguments. For all lists of arguments together, such code was a twentieth of the code of a
-    /// catalogue.
+    /// arguments after a panic. Without the C ABI, this code was one twentieth of the compiled code
+    /// of a catalogue.
     #[inline(never)]
     extern "C" fn next<A: Argument>(&mut self) -> A {
         if let Some(place) = self.place().downcast_mut::<Option<A>>()
@@ -254,8 +254,8 @@ pub const fn made_of<S, F: Constructor<S>>(_: &F) -> MadeType {
     F::MADE
 }
 
-/// The arguments of a function, as a tuple. Functions with parameters of the same types share the
-/// code that is compiled for their arguments.
+/// The arguments of a function, as a tuple. Two functions with the same types of parameters share
+/// the compiled code for their arguments.
 pub trait Arguments: Sized {
     /// The types of the arguments, in order.
     const TYPES: &'static [ArgumentType];

@@ -6,7 +6,8 @@ const MOST_ZEROS: i64 = 1000;
 /// The number `2^53`: `f64` represents every integer from 0 to this number.
 const MAX_CONSECUTIVE: u64 = 1 << 53;
 
-/// A number in float notation: whether it is an integer, and which integer.
+/// The result of reading a number in float notation. It states whether the number is an integer,
+/// and which integer.
 #[derive(Debug, PartialEq)]
 pub(crate) enum Whole {
     /// A whole number: the stored integer.
@@ -96,7 +97,7 @@ fn signed(text: &str) -> Option<(bool, &str)> {
     })
 }
 /// Read an exponent. If the exponent is too large for the type, return the largest value of the
-/// type. No text has enough digits to compensate for such an exponent.
+/// type. This is right, because no text has enough digits to compensate for such an exponent.
 fn read_exponent(text: &str) -> Option<i64> {
     let (negative, digits) = signed(text)?;
     if digits.is_empty() || !digits.bytes().all(|digit| digit.is_ascii_digit()) {

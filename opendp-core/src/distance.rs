@@ -31,9 +31,8 @@ pub trait Distance: Named + Codec + Clone + Debug + Send + Sync {
     /// distance between two values.
     ///
     /// A number in JSON is read as the nearest `f64`, as in other programs. An integer parameter
-    /// takes only an integer. So a further rounding occurs only for types with less precision than
-    /// `f64`. For all other types, the default is right. The default is the same as
-    /// [`Codec::from_json`].
+    /// takes only an integer. So a second rounding occurs only for types with less precision than
+    /// `f64`. For all other types, the default, which is [`Codec::from_json`], is right.
     ///
     /// # Errors
     /// The errors of [`Codec::from_json`].
@@ -48,7 +47,8 @@ pub trait Distance: Named + Codec + Clone + Debug + Send + Sync {
     fn from_json_down(json: &Json) -> Result<Self> {
         Self::from_json(json)
     }
-    /// Return the numbers in this distance, for distances that consist of one to three numbers.
+    /// Return the numbers in this distance. Only distances of one to three numbers state their
+    /// numbers.
     #[doc(hidden)]
     fn numbers(&self) -> [Option<AnyNumber>; 3] {
         [None; 3]
@@ -140,8 +140,8 @@ macro_rules! tuples {
                 let ($($a,)*) = self;
                 let mut numbers = [None; 3];
                 for (place, [first, second, _]) in numbers.iter_mut().zip([$($a.numbers()),*]) {
-                    // Each place holds one number. If a value of the tuple has several numbers, its
-                    // place is `None`.
+                    // Each place of the result has room for one number. If a part of the tuple
+                    // consists of several numbers, its place is `None`.
                     *place = first.filter(|_| second.is_none());
                 }
                 numbers

@@ -24,14 +24,15 @@ pub trait Domain: Named + Clone + PartialEq + Debug + Send + Sync {
     fn records(&self) -> Option<usize> {
         None
     }
-    /// Restrict this domain to the members with `records` records. Return `None` (the default) when
-    /// the domain cannot state its number of records.
+    /// Restrict this domain to the members that have exactly `records` records. Return `None` (the
+    /// default) when the domain cannot state its number of records.
     fn with_records(&self, records: usize) -> Option<Self> {
         let _ = records;
         None
     }
-    /// Return whether records of members can be combined freely. If so, every data set of such
-    /// records is a member, if it has the size that [`records`](Domain::records) states.
+    /// Return whether records of members can be combined freely. If the result is `true`, every
+    /// data set of such records is a member, provided that it has the size that
+    /// [`records`](Domain::records) states.
     ///
     /// Defaults to `false` (unknown).
     fn recombines(&self) -> bool {
@@ -46,8 +47,8 @@ pub trait Domain: Named + Clone + PartialEq + Debug + Send + Sync {
     /// Read a carrier from a list of texts, such as a column of a table. Each text is one row.
     ///
     /// Every text, readable or not, is read as a value that the domain allows. So an unreadable
-    /// text never changes the number of rows, and never causes an error. Return `None` when members
-    /// of the domain have no rows.
+    /// text never changes the number of rows, and never causes an error. Return `None` when the
+    /// members of the domain do not consist of rows.
     fn read_cells(&self, cells: &[&str]) -> Option<Result<Self::Carrier>> {
         let _ = cells;
         None

@@ -9,7 +9,7 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 
 /// An error that occurs when a computation is constructed or runs.
 ///
-/// There is one variant for each case that a caller can handle. Messages name arguments, types and
+/// Each case that a caller can handle has its own variant. Messages name arguments, types and
 /// parameters. Messages also state what was expected and what was found. Messages never contain
 /// data, because an error must not reveal data that the mechanism protects.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
@@ -167,7 +167,7 @@ impl Error {
         Error::At { place: place.into(), source: Box::new(self) }
     }
     /// Remove the name of an argument from the beginning of a message. Then only the place of the
-    /// error states the name.
+    /// error states this name, and the name is not repeated.
     #[must_use]
     pub(crate) fn without_name(mut self, name: &str) -> Self {
         if let Error::FailedFunction(reason)

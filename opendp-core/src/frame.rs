@@ -91,9 +91,9 @@ impl<K: HashableAtom> DataFrame<K> {
             self.columns = empty.collect();
         }
     }
-    /// Return whether a row of this frame equals a row of another frame: both rows have the same
-    /// cells under the same names. Cells are compared as in dataset metrics: NaN equals NaN,
-    /// and -0.0 equals 0.0.
+    /// Return whether a row of this frame equals a row of another frame. Equal rows have equal
+    /// cells under the same names. Cells are compared as in dataset metrics: NaN equals NaN, and
+    /// -0.0 equals 0.0.
     pub fn same_row(&self, row: usize, other: &DataFrame<K>, other_row: usize) -> bool {
         self.columns.len() == other.columns.len()
             && self.columns.iter().zip(&other.columns).all(|((name, column), (theirs, other))| {

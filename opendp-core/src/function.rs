@@ -34,8 +34,8 @@ use crate::{Carrier, Result};
 /// | [`map`](Function::map) | maps a whole value to a value | steps after a fold, noise |
 ///
 /// Three sequences of stages run in one pass: `rows` after `rows`, a `fold` after `rows`, and any
-/// stage after a `fold`. The pass reads the data in small chunks, and each chunk fits the
-/// cache. So the data is not copied between stages. A function of these three forms runs on all
+/// stage after a `fold`. The pass reads the data in small chunks, and each chunk fits the cache. So
+/// the data is not copied between stages. A function that is one of these sequences runs on all
 /// cores and over a stream. A function that begins with a `map` needs its whole input at once.
 ///
 /// The stages are erased. Only the function has types, for its input and its output. So all code
@@ -63,8 +63,8 @@ impl<I: Carrier, O: Carrier> Function<I, O> {
     /// a buffer.
     ///
     /// The output rows must not depend on the division of the input into chunks. If a fold follows,
-    /// only this function and its clones can merge partial results. This limit does not apply to a
-    /// [`labelled`](Function::labelled) function.
+    /// partial results can be merged only by this function and its clones. This limit does not
+    /// apply to a [`labelled`](Function::labelled) function.
     pub fn rows(
         append: impl for<'a> Fn(I::Chunk<'a>, &mut O) -> Result<()> + Send + Sync + 'static,
     ) -> Self {
@@ -89,7 +89,7 @@ impl<I: Carrier, O: Carrier> Function<I, O> {
     /// value.
     ///
     /// The result is a `fold` and then a `map`. Code that depends on the type of the rows is
-    /// compiled once for all choices of `last`.
+    /// compiled only once, and not once for each function `last`.
     pub fn fold_then<X: Carrier>(fold: impl Fold<I, X>, last: fn(X) -> Result<O>) -> Self {
         Function::of(fold_last(fold_stage(fold), &last))
     }
@@ -132,8 +132,8 @@ impl<I: Carrier, O: Carrier> Function<I, O> {
     }
     /// Append a function: `next` runs on the output of this function.
     ///
-    /// If this function ends with a [`projection`](Function::projection) and `next` is a fold that
-    /// [`projects`](Fold::projects) its rows itself, the projection is removed.
+    /// The projection is removed if this function ends with a [`projection`](Function::projection)
+    /// and `next` is a fold that [`projects`](Fold::projects) its rows itself.
     pub fn then<P: Carrier>(&self, next: &Function<O, P>) -> Function<I, P> {
         match self.stage.then(&next.stage) {
             Some(fused) => Function::of(fused),
@@ -206,7 +206,7 @@ impl<I: Carrier, O: Carrier> Function<I, O> {
 impl<T: Carrier> Function<T, T> {
     /// Make a function that moves each row to the nearest member of `set`.
     ///
-    /// If the next fold moves rows into `set` itself, this stage is skipped. See
+    /// If a fold follows and moves rows into `set` itself, this stage is skipped. See
     /// [`Fold::projects`].
     pub fn projection(
         set: impl Any + Send + Sync,

@@ -15,7 +15,7 @@ pub use turn::{Turn, Turns};
 
 mod sync {
     //! The locks and threads of the interactive mechanisms. `tests/interleavings.rs` replaces this
-    //! module, so that the scheduler of the test controls locks and threads.
+    //! module. Then the scheduler of that test controls all locks and threads.
     pub(super) use std::sync::{Arc, Mutex};
     pub(super) use std::thread;
 }

@@ -20,10 +20,11 @@
 //! # Ok::<(), Error>(())
 //! ```
 //!
-//! For a transformation, [`all`] and [`on`] check every law. [`Grounds`] needs only the name and
-//! the signature of a transformation to check it. For a measurement, a [`Claim`] is the claim of
-//! the privacy map about two neighbours. [`Claim::exactly`] runs the mechanism on every random tape
-//! and compares all probabilities. [`private`] compares the frequencies of random draws.
+//! For a transformation, [`all`] and [`on`] check every law. If you use [`Grounds`], the name and
+//! the signature of a transformation are enough to check it. For a measurement, a [`Claim`] is the
+//! claim of the privacy map about two neighbours. [`Claim::exactly`] runs the mechanism on every
+//! random tape and compares all probabilities. [`private`] compares the frequencies of random
+//! draws.
 
 mod binomial;
 mod grounds;
@@ -149,8 +150,8 @@ where
     Ok(cases)
 }
 
-/// Check that a transformation of rows gives bit for bit the same result, however its rows are
-/// divided. The check divides the rows into parts, runs the parts as a stream, and merges their
+/// Check that a transformation of rows gives bit for bit the same result for every division of its
+/// rows. The check divides the rows into parts, runs the parts as a stream, and merges their
 /// partial results in reverse order. It also writes a partial result as bytes and reads the bytes
 /// back.
 ///
@@ -311,7 +312,7 @@ mod tests {
         assert!(vectors(&[0, 1], 2).contains(&vec![1, 0]));
     }
 
-    /// A count of rows with deliberate mistakes that the laws must find.
+    /// A transformation that counts rows, with deliberate mistakes that the laws must find.
     struct Count {
         merges: bool,
     }

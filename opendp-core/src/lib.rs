@@ -11,7 +11,8 @@
 //! - [`arith`]: arithmetic that rounds toward more privacy loss. [`random`]: the secure source of
 //!   random bits.
 //! - [`erased`]: the same objects with types known only at run time.
-//! - [`register!`], [`Registration`]: a crate offers its constructors by name.
+//! - [`register!`], [`Registration`]: the interface by which a crate offers its constructors by
+//!   name.
 //! - [`laws`]: reusable checks of constructors.
 //!
 //! This crate contains no transformation and no measurement. Other crates of this project contain

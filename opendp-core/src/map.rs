@@ -6,8 +6,8 @@ use crate::arith::{Exact, InfCast, Number};
 use crate::erased::{AnyDistance, AnyMeasure, AnyMetric};
 use crate::{Distance, Measure, Metric, Result};
 
-/// A function of a distance. The operations on such functions are compiled once for each pair of
-/// distance types, and not for each metric and measure.
+/// A function of a distance. Operations on these functions are compiled once for each pair of
+/// distance types. They are not compiled again for each metric and measure.
 trait Bound<I, O>: Send + Sync {
     fn at(&self, d_in: &I) -> Result<O>;
 }
@@ -51,7 +51,8 @@ fn erased<I: Distance, O: Distance>(bound: &Shared<I, O>) -> Shared<AnyDistance,
     let bound = bound.clone();
     Arc::new(move |d: &AnyDistance| Ok(AnyDistance::new(checked(&bound, d.downcast_ref()?)?)))
 }
-/// A map without its types. So code that moves, copies or drops a map is compiled once.
+/// A map whose types are erased. So code that moves, copies or drops a map is compiled only once,
+/// and not for each type of map.
 #[derive(Clone)]
 pub(crate) struct Untyped(Arc<dyn Erased>);
 trait Erased: Any + Send + Sync {
@@ -101,7 +102,7 @@ fn typed<I: Distance, O: Distance>(bound: &Shared<AnyDistance, AnyDistance>) -> 
 /// An upper bound on the distance between outputs, given an upper bound on the distance between
 /// inputs.
 pub struct StabilityMap<MI: Metric, MO: Metric> {
-    /// A `Shared` function from distances of `MI` to distances of `MO`.
+    /// A `Shared` function that takes a distance of `MI` and returns a distance of `MO`.
     pub(crate) untyped: Untyped,
     pub(crate) types: PhantomData<fn(&MI) -> MO>,
 }
@@ -109,10 +110,10 @@ pub struct StabilityMap<MI: Metric, MO: Metric> {
 /// An upper bound on the privacy loss, given an upper bound on the distance between inputs.
 ///
 /// The bound is a [`Distance`](crate::Distance), such as a float, and is rounded up. The map can
-/// also [state](PrivacyMap::with_exact) an exact bound. The exact bound is charged to budgets. So
-/// ten losses of a tenth add up to exactly one.
+/// also [state](PrivacyMap::with_exact) an exact bound. If it does, the exact bound is charged to
+/// budgets. So ten losses of a tenth add up to exactly one.
 pub struct PrivacyMap<MI: Metric, MO: Measure> {
-    /// The `Losses` from distances of `MI` to losses in `MO`.
+    /// A `Losses` whose inputs are distances of `MI` and whose results are losses in `MO`.
     pub(crate) untyped: Untyped,
     pub(crate) types: PhantomData<fn(&MI) -> MO>,
 }

@@ -16,7 +16,7 @@ pub enum Interaction {
     Concurrent,
 }
 
-/// A measure of the distance between two distributions, which is a privacy loss.
+/// A measure of the distance between two distributions. This distance is the privacy loss.
 pub trait Measure: Named + Clone + PartialEq + Debug + Send + Sync {
     /// The type of a privacy loss.
     type Distance: Distance;
@@ -35,8 +35,9 @@ pub trait Measure: Named + Clone + PartialEq + Debug + Send + Sync {
     fn read_loss(&self, loss: Self::Distance) -> Result<Self::Distance> {
         Ok(loss)
     }
-    /// Return an upper bound on the total loss of mechanisms with these losses on the same data. A
-    /// later mechanism can be chosen after seeing earlier answers.
+    /// Return an upper bound on the total loss of several mechanisms on the same data, where
+    /// `losses` has the loss of each mechanism. A later mechanism can be chosen after seeing
+    /// earlier answers.
     ///
     /// # Errors
     /// `NotImplemented` if losses in the measure do not compose. `Overflow` when the total is not
@@ -48,8 +49,8 @@ pub trait Measure: Named + Clone + PartialEq + Debug + Send + Sync {
     /// Return the order in which several interactive mechanisms on the same data may be queried. In
     /// this order, their losses still [compose](Measure::compose).
     ///
-    /// Defaults to [`Interaction::Sequential`], which follows from [`compose`](Measure::compose)
-    /// without another theorem.
+    /// Defaults to [`Interaction::Sequential`]. This order needs only the claim of
+    /// [`compose`](Measure::compose), and no other theorem.
     fn interaction(&self) -> Interaction {
         Interaction::Sequential
     }
@@ -59,10 +60,10 @@ pub trait Measure: Named + Clone + PartialEq + Debug + Send + Sync {
     ///
     /// A measure with parts makes a stronger claim than [`compose`](Measure::compose). In
     /// `compose`, the losses are fixed before the first answer. In a measure with parts, each loss,
-    /// and the decision to continue, can depend on earlier answers. Suppose that every part of the
-    /// sum is at most the corresponding part of a budget. Then the budget bounds the loss of the
-    /// whole interaction. Odometers and privacy filters rely on this claim. A measure with parts
-    /// implements `parts`, [`split`](Measure::split) and [`join`](Measure::join).
+    /// and the decision to continue, can depend on earlier answers. Suppose that, in each part, the
+    /// sum of the losses is at most the same part of a budget. Then the budget bounds the loss of
+    /// the whole interaction. Odometers and privacy filters rely on this claim. A measure with
+    /// parts implements `parts`, [`split`](Measure::split) and [`join`](Measure::join).
     ///
     /// # Errors
     /// `NotImplemented` if the measure does not make this claim.

@@ -28,8 +28,8 @@ pub struct Measurement<DI: Domain, MI: Metric, MO: Measure, TO: Carrier> {
     pub(crate) claims: Claims,
     pub(crate) types: PhantomData<fn(&MI) -> MO>,
 }
-/// The claims that a measurement states, without their types. So code that copies or drops claims
-/// is compiled once.
+/// The claims that a measurement states, with their types erased. So code that copies or drops
+/// claims is compiled only once.
 #[derive(Clone)]
 pub(crate) struct Claims {
     /// The measure of type `MO`.
@@ -124,7 +124,8 @@ impl<DI: Domain, MI: Metric, MO: Measure, TO: Carrier> Measurement<DI, MI, MO, T
         self.privacy_map().eval_exact(self.measure(), d_in)
     }
     /// Return whether another measurement has the same map object, for example because it is a
-    /// clone. If so, one evaluation of the map is enough for both measurements.
+    /// clone. If the map object is the same, one evaluation of the map is enough for both
+    /// measurements.
     pub fn shares_map(&self, other: &Self) -> bool {
         self.claims.map.is(&other.claims.map)
     }
@@ -181,8 +182,8 @@ impl<DI: Domain, MI: Metric, MO: Measure, TO: Carrier> Measurement<DI, MI, MO, T
     }
 }
 
-/// The parts of a measurement, without their types. So code that moves or drops all parts is
-/// compiled once.
+/// The parts of a measurement, with their types erased. So code that moves or drops all parts is
+/// compiled only once.
 pub(crate) struct Parts {
     pub(crate) input: UntypedSpace,
     pub(crate) stage: Stage,

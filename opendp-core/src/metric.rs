@@ -83,12 +83,12 @@ pub trait DistanceOn<D: Domain>: MetricOn<D> {
 
 /// A metric that counts the records in which two data sets differ.
 pub trait DatasetMetric: Metric<Distance = u32> {
-    /// Return whether members at a finite distance have the same number of records.
+    /// Return whether any two members at a finite distance have the same number of records.
     fn sized(&self) -> bool;
     /// Return whether the order of the records matters.
     fn ordered(&self) -> bool;
-    /// Return an upper bound on the symmetric distance between two data sets whose distance in this
-    /// metric is at most `d_in`.
+    /// Let two data sets have a distance of at most `d_in` in this metric. Return an upper bound on
+    /// their symmetric distance.
     ///
     /// # Errors
     /// `Overflow` when the bound exceeds `u32`.

@@ -38,10 +38,10 @@ pub enum Change {
         /// the same as the new constructor. Any other value in a document gives an error.
         only: &'static str,
     },
-    /// An argument is new, or has another default. Earlier documents that do not state the argument
-    /// get a value that keeps their meaning.
+    /// An argument is new, or its default has changed. If an earlier document does not state the
+    /// argument, the reader adds a value that keeps the meaning of the document.
     Defaulted {
-        /// The name of the new argument, or of the argument with another default.
+        /// The name of the new argument, or of the argument whose default has changed.
         argument: &'static str,
         /// The value of the argument, as JSON text, for earlier documents that do not state it.
         value: &'static str,

@@ -1,6 +1,6 @@
-//! Sorting that is compiled once. A sort of the standard library is compiled for each type of
-//! elements and for each comparison, and each compiled sort is a thousand instructions long. These
-//! functions sort indices instead of elements.
+//! Sorting that is compiled once. The compiler compiles a sort of the standard library again for
+//! each type of elements and for each comparison. Each of these copies is a thousand instructions
+//! long. These functions sort indices instead of elements.
 
 use std::cmp::Ordering;
 
@@ -17,8 +17,8 @@ pub fn places(count: usize, compare: &dyn Fn(usize, usize) -> Ordering) -> Vec<u
     places.sort_by(|left, right| compare(*left, *right));
     places
 }
-/// Return the indices of values in ascending order of the values. Equal values keep their order,
-/// and so do values without an order, such as NaN.
+/// Return the indices of values in ascending order of the values. Equal values keep their order.
+/// Values that cannot be compared, such as NaN, count as equal.
 pub fn ascending<T: PartialOrd>(values: &[T]) -> Vec<usize> {
     places(values.len(), &|left, right| {
         values[left].partial_cmp(&values[right]).unwrap_or(Ordering::Equal)

@@ -13,9 +13,9 @@ use crate::{Arg, Args, Argument, Call, Constructed, Kind, MadeType, Result, Spec
 /// One function with one choice of its type arguments, as a constant that the linker collects.
 ///
 /// A registration adds names to a function and contains no logic. [`register!`](crate::register)
-/// writes the registration. The registry of a program finds a registration if the program links its
-/// crate and names that crate in code. Only the fields `construct` and `path` need code of their
-/// own. All other fields are constant data.
+/// writes the registration. The registry of a program finds a registration if the program links the
+/// crate of the registration and names this crate in code. Only the fields `construct` and `path`
+/// need compiled code for each registration. All other fields are constant data.
 #[derive(Clone, Copy)]
 pub struct Registration {
     /// The fields that are the same for all choices of types.
@@ -53,9 +53,9 @@ pub struct Family {
 pub struct Generic {
     /// The name of the type parameter.
     pub name: &'static str,
-    /// The possible types of the type parameter. There are several possible types if the compiled
-    /// type stands for several types, as [`AnyDatasetMetric`](crate::AnyDatasetMetric) does for
-    /// metrics.
+    /// The possible types of the type parameter. If the compiled type stands for several types, as
+    /// [`AnyDatasetMetric`](crate::AnyDatasetMetric) does for metrics, these types are the possible
+    /// types.
     pub types: &'static [fn() -> TypeName],
     /// The name of the type for which the code is compiled.
     pub compiled: fn() -> TypeName,
@@ -201,11 +201,13 @@ impl Registration {
     /// Return the identity of the function: its path in the crate that defines it. Registrations of
     /// the same function by other crates have the same identity.
     pub fn identity(&self) -> &'static str {
-        // Paths are only compared within one program, so one compiler has written all of them.
+        // Paths are compared only within one program. So the same compiler has written all paths
+        // that are compared.
         let path = (self.path)();
         path.split('<').next().unwrap_or(path)
     }
-    /// Return all signatures: one for each choice of the types that the compiled types stand for.
+    /// Return all signatures. A compiled type can stand for several types, and each choice of these
+    /// types gives one signature.
     pub fn signatures(&self) -> Vec<Signature> {
         let parameters = self.types.iter().zip(self.family.specs).map(|(argument, spec)| {
             Parameter::of(*argument, Cow::Borrowed(spec.0), spec.1.map(Cow::Borrowed))

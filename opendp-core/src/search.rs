@@ -1,4 +1,4 @@
-//! Search for the value at which a condition begins to hold.
+//! Search for the value at which a condition changes.
 
 use std::fmt::Debug;
 
@@ -8,11 +8,11 @@ use crate::{Carrier, Domain, Error, Measure, Measurement, Metric, Result, Transf
 pub trait Bisect: Copy + PartialOrd + Debug {
     /// The value from which an unbounded search starts.
     const START: Self;
-    /// List values above the start, at growing distance from it. The last value is the largest
-    /// value of the type.
+    /// List values above the start, in ascending order. The last value is the largest value of the
+    /// type.
     fn above() -> Vec<Self>;
-    /// List values below the start, at growing distance from it. The last value is the smallest
-    /// value of the type.
+    /// List values below the start, in descending order. The last value is the smallest value of
+    /// the type.
     fn below() -> Vec<Self>;
     /// Return a value between `low` and `high`. If there is no such value, return `low` or `high`.
     fn between(low: Self, high: Self) -> Self;
@@ -68,13 +68,13 @@ macro_rules! floats {
 }
 floats!(f32 f64);
 
-/// Find the value nearest to the point where a condition changes, on the side where the condition
-/// holds.
+/// Find the point where a condition changes. Of the two values next to this point, return the value
+/// at which the condition holds.
 ///
 /// The condition must be monotone: it holds on one side of some value, and fails on the other side.
-/// With bounds, the search stays between these bounds. Without bounds, the search starts at zero
-/// and moves in growing steps, first upward and then downward. If the condition returns an error at
-/// a value, the error counts as `false`.
+/// With bounds, the search stays between these bounds. Without bounds, the search starts at zero.
+/// It first moves upward in growing steps. If the condition does not change there, it moves
+/// downward. If the condition returns an error at a value, the error counts as `false`.
 ///
 /// ```
 /// # use opendp_core::search::binary_search;
@@ -203,8 +203,8 @@ impl<DI: Domain, MI: Metric, DO: Domain, MO: Metric> Related for Transformation<
     }
 }
 
-/// Find the parameter of a chain at the boundary of the range where the map at `d_in` is at most
-/// `d_out`.
+/// Find the last parameter of a chain that meets a bound: with this parameter, the map at `d_in` is
+/// at most `d_out`.
 ///
 /// Use this function to find the least noise or the largest sample that meets a budget. The search
 /// evaluates only maps, and uses no data. The search works as [`binary_search`] does. If the chain

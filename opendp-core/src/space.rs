@@ -23,8 +23,8 @@ pub struct Space<D, M> {
     pub(crate) untyped: Untyped,
     pub(crate) types: PhantomData<fn() -> (D, M)>,
 }
-/// A space without its types. So code that moves, copies, compares or drops a space is compiled
-/// once.
+/// A space without the types of its domain and metric. So code that moves, copies, compares or
+/// drops spaces is compiled once for all types.
 #[derive(Clone)]
 pub(crate) struct Untyped {
     pub(crate) domain: AnyDomain,
@@ -63,8 +63,8 @@ impl Untyped {
             Err(error) => Err(error),
         }
     }
-    /// Erase the types. If the metric stands for another metric, replace it by the metric that it
-    /// stands for.
+    /// Erase the types. If the metric stands for another metric, the erased space has the other
+    /// metric.
     pub(crate) fn erased(&self) -> Space<AnyDomain, AnyMetric> {
         let metric = self.metric.real();
         Untyped::new(self.domain.clone(), metric, self.lowest_is_best).typed()
@@ -100,7 +100,8 @@ pub(crate) fn fits<D: Domain, M: MetricOn<D>>(space: &Untyped) -> Result<()> {
     space.metric.known::<M>().check(space.domain.known())
 }
 impl<D, M: Metric> Space<D, M> {
-    /// Make a space from checked parts. The domain must have the type `D`.
+    /// Make a space from a domain and a metric. The caller must have checked that they fit, and
+    /// that the domain has the type `D`.
     pub(crate) fn of(domain: AnyDomain, metric: M) -> Self {
         Untyped::new(domain, AnyMetric::new(metric), false).typed()
     }
@@ -142,8 +143,9 @@ impl<D: Domain, M: Metric> Space<D, M> {
         self.untyped.metric.known()
     }
     /// Restrict this space to data sets of `records` records. Return `None` when the domain cannot
-    /// state its number of records. The metric must fit every domain of known size. All metrics of
-    /// this crate that depend on the size meet this condition.
+    /// state its number of records. The metric must fit every domain of known size, which this
+    /// function does not check. All metrics of this crate that depend on the size meet this
+    /// condition.
     pub fn with_records(&self, records: usize) -> Option<Self> {
         self.untyped.with_records(records).map(Untyped::typed)
     }
@@ -155,8 +157,8 @@ impl<D: Domain, M: Metric> Space<D, M> {
     /// This space must equal `found`, the output space of the first step.
     ///
     /// # Errors
-    /// `DomainMismatch` or `MetricMismatch`. The message has both domains or both metrics in
-    /// document form.
+    /// `DomainMismatch` or `MetricMismatch`. The message contains both domains or both metrics as
+    /// JSON.
     pub fn follows(&self, found: &Space<D, M>) -> Result<()> {
         self.untyped.follows(&found.untyped)
     }

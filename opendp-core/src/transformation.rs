@@ -86,7 +86,7 @@ impl<DI: Domain, MI: Metric, DO: Domain, MO: Metric> Transformation<DI, MI, DO, 
     /// cores.
     ///
     /// # Errors
-    /// The errors of the stages. These errors do not depend on the data.
+    /// The errors of the stages of the function. These errors do not depend on the data.
     pub fn invoke(&self, data: &DI::Carrier) -> Result<DO::Carrier> {
         self.function.eval(data)
     }
@@ -94,8 +94,8 @@ impl<DI: Domain, MI: Metric, DO: Domain, MO: Metric> Transformation<DI, MI, DO, 
     /// domain.
     ///
     /// # Errors
-    /// `NotImplemented` when the function needs its whole input at once. The errors of the stages
-    /// and of the stream.
+    /// `NotImplemented` when the function needs its whole input at once. Also the errors of the
+    /// stages of the function and the errors of the stream.
     pub fn invoke_chunks(
         &self,
         chunks: impl IntoIterator<Item = Result<DI::Carrier>>,
@@ -142,8 +142,8 @@ impl<DI: Domain, MI: Metric, DO: Domain, MO: Metric> Transformation<DI, MI, DO, 
     }
 }
 
-/// The parts of a transformation, without their types. So code that moves or drops all parts is
-/// compiled once.
+/// The parts of a transformation, without the types of domains and metrics. So code that moves or
+/// drops all parts is compiled once for all types.
 pub(crate) struct Parts {
     pub(crate) input: UntypedSpace,
     pub(crate) output: UntypedSpace,

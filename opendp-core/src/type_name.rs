@@ -44,11 +44,12 @@ impl TypeName {
     pub fn plain(head: &'static str) -> Self {
         TypeName { head: Cow::Borrowed(head), args: Vec::new() }
     }
-    /// Name a type with arguments. The head of a tuple is empty.
+    /// Make the name of a type from a head and arguments. The head of a tuple is empty.
     pub fn generic(head: &'static str, args: impl IntoIterator<Item = TypeName>) -> Self {
         TypeName { head: Cow::Borrowed(head), args: args.into_iter().collect() }
     }
-    /// Name a type with arguments. Each argument is given by the function that returns its name.
+    /// Make the name of a type from a head and a list of functions. Each function returns the name
+    /// of one argument.
     pub fn applied(head: &'static str, args: &[fn() -> TypeName]) -> Self {
         TypeName { head: Cow::Borrowed(head), args: args.iter().map(|name| name()).collect() }
     }
@@ -60,7 +61,7 @@ impl TypeName {
     pub fn args(&self) -> &[TypeName] {
         &self.args
     }
-    /// In this name, replace each occurrence of `name` by `by`.
+    /// Return this name with `by` in the place of each occurrence of `name`.
     pub(crate) fn replace(&self, name: &TypeName, by: &TypeName) -> TypeName {
         if self == name {
             return by.clone();

@@ -79,7 +79,8 @@ fn differs(ours: Ours, theirs: Theirs, divides: bool, pairs: usize) -> Option<(I
     }
     None
 }
-/// Return the number of places by which a test shifts. It is computed from `number`.
+/// Compute the number of bits by which a test shifts. The result depends only on `number`, and is
+/// below 300.
 fn places(number: &IBig) -> usize {
     usize::try_from(number.clone().unsigned_abs() % UBig::from(300_u16)).unwrap()
 }
@@ -88,7 +89,8 @@ fn their_places(number: &BigInt) -> usize {
 }
 fn floor(a: &BigInt, b: &BigInt) -> BigInt {
     let (quotient, rest) = (a / b, a % b);
-    // Correct the quotient, because the Euclidean remainder is never negative.
+    // If the remainder is negative, correct the quotient, because the Euclidean remainder is never
+    // negative.
     match rest.sign() {
         TheirSign::Minus if b.sign() == TheirSign::Minus => quotient + 1,
         TheirSign::Minus => quotient - 1,

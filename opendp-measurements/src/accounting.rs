@@ -7,28 +7,28 @@
 //!
 //! # How it computes, and why the bounds hold
 //!
-//! 1. Each pair puts its outputs into buckets by their loss. The mass of a bucket is its
-//!    probability, as a plain float. The pair states a bound on the relative error of its masses.
-//!    The functions that compute masses contain proofs of their error bounds.
-//! 2. For an upper bound, the buckets become a measure on a grid that dominates the loss ("connect
-//!    the dots"). The masses and losses of this measure are enlarged by the errors of step 1. For a
-//!    lower bound, the buckets become a measure that the loss dominates. The masses and losses of
-//!    this measure are reduced by the errors of step 1.
+//! 1. Each pair puts its outputs into buckets. Each bucket is for an interval of losses. The mass
+//!    of a bucket is its probability, as a plain float. The pair states a bound on the relative
+//!    error of its masses. The functions that compute masses contain proofs of their error bounds.
+//! 2. For an upper bound, the buckets become a measure on a grid ("connect the dots"). This measure
+//!    dominates the loss. The masses and losses of this measure are enlarged by the errors of
+//!    step 1. For a lower bound, the buckets become a measure that the loss dominates. The masses
+//!    and losses of this measure are reduced by the errors of step 1.
 //! 3. The measures are tilted (multiplied by `e^(t x)` at each loss `x`). The Fourier transforms of
-//!    the tilted measures are raised to powers, multiplied and transformed back. The error of the
-//!    transforms is bounded from the actual numbers and added to each mass. The result covers an
-//!    interval of losses, the window. Chernoff's inequality bounds the mass outside the window.
-//!    This bound is added to delta. Because of the tilt, these errors are small relative to delta,
-//!    even if delta is tiny.
+//!    the tilted measures are raised to powers, multiplied and transformed back. A bound on the
+//!    error of the transforms is computed from the actual numbers, and is added to each mass. The
+//!    result covers an interval of losses, the window. Chernoff's inequality bounds the mass
+//!    outside the window. This bound is added to delta. Because of the tilt, these errors are small
+//!    relative to delta, even if delta is tiny.
 //! 4. A heuristic chooses the grid, the tilt and the window for the requested epsilon or delta. The
 //!    choice affects how tight the bounds are. The bounds hold for every choice. If a result shows
 //!    that the choice was poor, the parameters are chosen again from this result.
 //!
 //! For pairs with a known transform of their loss ([`DominatingPair::tilted`]), these steps are not
 //! needed. If the transform of the composition decays fast, delta is a sum over a few dozen
-//! frequencies. The omitted frequencies are bounded. If the transform does not decay, the grid is
-//! used. An example of such a transform is the transform of one release with atoms (outputs of
-//! positive probability).
+//! frequencies. The sum over the omitted frequencies is bounded. If the transform does not decay,
+//! the grid is used. For example, the transform of one release with atoms (outputs of positive
+//! probability) does not decay.
 //!
 //! One release with a few thousand outputs, such as discrete noise of a small scale, needs no grid
 //! either. Its delta is a sum over the outputs ([`Outputs`]).
@@ -41,23 +41,23 @@
 //! For 64 or more different pairs, this method is tried first. The added release then has a larger
 //! loss, and increases epsilon by about 0.01 %. The parameters of the computation are chosen for a
 //! few pairs that represent all pairs. For noise on samples and for profiles known only as curves,
-//! the pairs list their losses. One Fourier transform computes the values of such a list at all
-//! frequencies.
+//! the pairs list their losses. One Fourier transform of such a list computes the transform of the
+//! loss at all frequencies.
 //!
 //! Before these steps, some pairs are replaced. Discrete Gaussian noise is replaced by pairs that
 //! [enclose it](Between). Several equal releases are replaced by one release. Noise of a large
 //! scale is replaced by continuous noise. All continuous Gaussian noise is joined into one release.
-//! Some pairs have only a known `rho` (a zero-concentrated loss). All `rho` of such pairs are added
-//! up. If every pair has a `rho`, the sum of all `rho` gives another bound. The smaller bound is
-//! reported.
+//! For some pairs, only `rho` (a zero-concentrated loss) is known. The `rho` of all these pairs are
+//! added up. If a `rho` is known for every pair, the sum of all `rho` gives another bound. The
+//! smaller of the two bounds is reported.
 //!
 //! There is another bound for discrete Gaussian noise. This bound replaces all discrete Gaussian
-//! noise of an account by one release of continuous noise. The loss of this release is larger than
-//! the total loss by a small share. The bound holds for vectors of integers at every distance. For
-//! `m` equal releases of scale `s`, the share is about `0.5 / (m s^2)`, and epsilon grows by at
-//! most this share. So the bound is within 0.1 % of the exact epsilon if `m s^2` is at least 500.
-//! For smaller `m s^2` and distances above the scale, the smaller of this bound and the `rho` bound
-//! is reported.
+//! noise of an account by one release of continuous noise. The loss of this release exceeds the
+//! total loss of the replaced noise by a small share of the total loss. The bound holds for vectors
+//! of integers at every distance. For `m` equal releases of scale `s`, the share is about
+//! `0.5 / (m s^2)`, and epsilon grows by at most this share. So the bound is within 0.1 % of the
+//! exact epsilon if `m s^2` is at least 500. For smaller `m s^2` and distances above the scale, the
+//! smaller of this bound and the `rho` bound is reported.
 //!
 //! Some accounts contain only a few equal releases of vectors of integers. For such accounts, delta
 //! is also computed by recursion. In the recursion, the shift of each release is the worst shift,
@@ -67,15 +67,16 @@
 //! of scale 2 at distance 2 have an epsilon of 19.459 at a delta of 1e-6. Continuous noise has an
 //! epsilon of 19.424.
 //!
-//! Equal releases of one integer each have the simplest bound: the law of the sum of their noise is
-//! known, and delta is a sum over its values. This bound is exact up to rounding.
+//! Equal releases of one integer each have the simplest bound: the law of the total noise is known,
+//! and delta is a sum over the values of the total noise. This bound is exact up to rounding.
 //!
 //! If only the profile of a pair is known, the profile is evaluated once, at 257 epsilons. Such a
 //! pair is composed on a grid.
 //!
 //! An [`AdaptiveAccount`] composes releases that are chosen after earlier answers are seen. A
-//! [`SharedAccount`] does the same for shares of the budget that are fixed in advance. Each share
-//! has a dominating pair, and the account uses the loss distribution of this pair.
+//! [`SharedAccount`] also composes such releases, but each release uses a share of the budget that
+//! is fixed in advance. Each share has a dominating pair, and the account uses the loss
+//! distribution of this pair.
 //!
 //! [`gaussian_delta`] and similar functions need no grid. The results of these functions are
 //! certified to the last digit.

@@ -21,17 +21,17 @@
 //! # How it computes, and why the bounds hold
 //! All noises are symmetric. So weighted sums of noises are symmetric, and
 //! `P[|S| > t] = 2 P[S > t]`. Noise that is cut off at bounds is replaced by its positive part. For
-//! such noise, the equation becomes the bound `P[|S| > t] <= 2 P[S > t]`. Every noise is rounded
-//! *up* to a grid, so the sum can only grow. If there are many noises, each noise is rounded to the
-//! nearest grid point instead. Except with probability `alpha / 10000`, the sum of these rounding
-//! errors is within Hoeffding's bound. If all noises are integers with rational weights, a grid
-//! contains all values, and rounding is not needed. Gaussian noises on real numbers are merged into
-//! one noise. The distributions on the grid are tilted (multiplied by `e^(t x)`), and then
-//! convolved by the transforms of the [accounting](crate::accounting). Every error of the
-//! transform, of the window and of the masses is bounded from above and added. Heuristics choose
-//! the grid, the tilt and the window (an interval of values). These choices affect how tight the
-//! bound is. The bound holds for every choice. The result is at most the union bound, which is the
-//! sum of the quantiles of the `n` noises at `alpha / n`.
+//! a sum with such noise, only the inequality `P[|S| > t] <= 2 P[S > t]` holds. Every noise is
+//! rounded *up* to a grid, so the sum can only grow. If there are many noises, each noise is
+//! rounded to the nearest grid point instead. Then Hoeffding's bound limits the sum of the rounding
+//! errors, except with probability `alpha / 10000`. If all noises are integers with rational
+//! weights, a grid contains all values, and rounding is not needed. Gaussian noises on real numbers
+//! are merged into one noise. The distributions on the grid are tilted (multiplied by `e^(t x)`),
+//! and then convolved by the transforms of the [accounting](crate::accounting). The transform, the
+//! window and the masses have errors. Each error is bounded from above, and the bounds are added.
+//! Heuristics choose the grid, the tilt and the window (an interval of values). These choices
+//! affect how tight the bound is. The bound holds for every choice. The result is at most the union
+//! bound, which is the sum of the quantiles of the `n` noises at `alpha / n`.
 
 pub(crate) mod confidence_interval;
 pub(crate) mod gaussian_accuracy;

@@ -27,7 +27,8 @@ use crate::sparse_vector::rounded;
 /// # Arguments
 /// * `input` - maps from keys to integers. A distance has three parts: the number of changed keys,
 ///   the sum of the changes, and the largest change
-/// * `scale` - the loss for each unit of change. A *larger* scale is less private and more accurate
+/// * `scale` - the privacy loss for each unit of change. A *larger* scale is less private and more
+///   accurate
 /// * `total_limit` - a rough upper limit on the sum of all values. If the sum is larger, answers
 ///   are less accurate
 /// * `value_limit` - the largest value that answers can represent. Larger values get answers of
@@ -60,23 +61,23 @@ use crate::sparse_vector::rounded;
 /// Then each bit of the table is flipped with the probability `p`. `p` is a float that is at least
 /// `1 / (alpha + 2)` and at most `1 / 2`, so `(1 - p) / p <= alpha + 1`.
 ///
-/// The same mechanism can be defined for values that are real numbers. Let one value change such
-/// that `t` stays between `j` and `j + 1`. Let `A` be the probability of the outcome if this key
-/// has the level `j`. Let `B` be the probability if this key has the level `j + 1`. Fix any levels
-/// of the other keys. Then the two tables before the flips differ in at most one bit. So the two
-/// probabilities of the outcome differ by a factor of at most `alpha + 1`. `A` and `B` are the
-/// averages of these probabilities over the levels of the other keys. So `A` and `B` also differ by
-/// at most this factor. The probability of the outcome is `P = (1 - f) A + f B` with `f = t - j`.
-/// The derivative of `P` is `B - A`, and `P >= min(A, B)`, so
+/// The same mechanism can be defined for values that are real numbers. Let the value of one key
+/// change such that its `t` stays between `j` and `j + 1`. Let `A` be the probability of the
+/// outcome if this key has the level `j`. Let `B` be the probability if this key has the level
+/// `j + 1`. Fix any levels of the other keys. Then the two tables before the flips differ in at
+/// most one bit. So the two probabilities of the outcome differ by a factor of at most `alpha + 1`.
+/// `A` and `B` are averages of such probabilities over the levels of the other keys. So `A` and `B`
+/// also differ by at most this factor. The probability of the outcome is `P = (1 - f) A + f B` with
+/// `f = t - j`. The derivative of `P` is `B - A`, and `P >= min(A, B)`, so
 /// `|d ln P / dt| <= |B - A| / min(A, B) <= alpha`. For each unit of `v`, `t` changes by at most
 /// `scale / alpha`, so `ln P` changes by at most `scale`. To go from one map to another, change one
-/// value after another. Then `ln P` changes by at most `scale` times the sum of the changes, which
-/// is at most `scale l1`. (For `scale = 1`, this is the theorem on privacy in the article.) The
-/// proof also holds if keys share positions.
+/// value after another. Then `ln P` changes by at most `scale` times the sum of the changes. This
+/// product is at most `scale l1`. (For `scale = 1`, this is the theorem on privacy in the article.)
+/// The proof also holds if keys share positions.
 ///
 /// # Errors
-/// * `MakeMeasurement` when an argument is out of range, or the table would be too large. Also when
-///   both `value_limit` and the upper bound of the values are missing
+/// * `MakeMeasurement` when an argument is out of range, when the table would be too large, or when
+///   `value_limit` and the upper bound of the values are both missing
 /// * from the map: `FailedMap` when `l1` is infinite, negative or NaN; `Overflow` when the loss
 ///   exceeds all floats
 ///
@@ -165,7 +166,8 @@ fn asked<K: HashableAtom>(table: Table) -> Queryable<K, f64> {
     Queryable::stateless(move |key: &K| Ok(table.estimate(table.hashes.of(key))))
 }
 
-/// `MOST_HASHES` is the maximum number of hash functions. The table has at most `2^MOST_BITS` bits.
+/// The maximum number of hash functions. By the next constant, a table has at most `2^MOST_BITS`
+/// bits.
 const MOST_HASHES: u64 = 1 << 20;
 const MOST_BITS: u32 = 32;
 
@@ -271,7 +273,7 @@ impl Plan {
                 table[place / 64] |= 1 << (place % 64);
             }
         }
-        // A word of the source can have fewer bits than a word of the table.
+        // A word of the random source can have fewer bits than a word of the table.
         let lanes = size.min(1 << S::BITS.clamp(1, 64).ilog2());
         for start in (0..size).step_by(lanes) {
             let open = u64::MAX >> (64 - lanes);
@@ -321,8 +323,8 @@ impl Table {
 #[derive(Clone, Debug)]
 struct Hashes {
     seed: u64,
-    /// The factor and the term of each hash function, for multiply-shift hashing (Dietzfelbinger
-    /// and others 1997).
+    /// For each hash function, the factor and the added number of multiply-shift hashing
+    /// (Dietzfelbinger and others 1997).
     functions: Vec<(u64, u64)>,
     bits: u32,
 }

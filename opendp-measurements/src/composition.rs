@@ -47,9 +47,9 @@ pub use privacy_filter::make_privacy_filter;
 /// other.
 ///
 /// # Map
-/// The loss is the measure's composition of the members' losses at `d_in`. For epsilon or rho, the
-/// result is the exact sum of the members' bounds, rounded up once. For privacy profiles, the
-/// result is the profile of the convolution of the members' losses. The
+/// The loss is the composition, in the measure, of the losses of the members at `d_in`. For epsilon
+/// or rho, the result is the exact sum of the members' bounds, rounded up once. For privacy
+/// profiles, the result is the profile of the convolution of the members' losses. The
 /// [accounting](crate::accounting) computes this profile. The analyst can choose an epsilon or a
 /// delta later.
 ///
@@ -99,7 +99,8 @@ where
     for (other, place) in others.iter().zip(1..) {
         same(first, other).map_err(|error| error.at(format!("measurements[{place}]")))?;
     }
-    // A measure composes all of its losses or none. So an empty list is enough for this check.
+    // A measure composes all of its losses or none. So the composition of an empty list shows
+    // whether the measure composes.
     measure.compose(&[]).map_err(|error| match error {
         Error::NotImplemented(reason) => Error::MakeMeasurement(format!("measurements: {reason}")),
         other => other,
@@ -343,7 +344,8 @@ mod tests {
         let loss = many.loss().unwrap();
         assert!(loss.delta_below(epsilon * 0.999).unwrap() > 1e-5);
         assert!(loss.delta(epsilon).unwrap() < 1.001e-5 && epsilon < 5.0);
-        // A profile that does not contain the distribution of its loss composes by its curve.
+        // If a profile does not contain the distribution of its loss, its composition uses only its
+        // curve.
         let profile = PrivacyProfile::from_points(vec![(0.5, 1e-9)]);
         let other = constant(SmoothedMaxDivergence, profile);
         let both = make_composition(vec![other.clone(), noise(1.0)]).unwrap().map(&1).unwrap();

@@ -19,9 +19,9 @@ pub use path::PathMetric;
 ///
 /// The maps of most measurements accept any distance, and are tighter than the bound of this
 /// constructor. Use this constructor if the map of a measurement accepts only small distances. For
-/// example, the loss can be known only for data that differ by one or a few records. Such
-/// measurements are user-defined measurements, measurements on secret samples, and measurements
-/// with profiles of neighbouring data.
+/// example, the loss can be known only for data that differ by one or a few records. Examples of
+/// such measurements are user-defined measurements, measurements on secret samples, and
+/// measurements whose profile holds only for neighbouring data.
 ///
 /// # Arguments
 /// * `measurement` - the measurement
@@ -29,17 +29,18 @@ pub use path::PathMetric;
 ///
 /// # Precondition
 /// `size` is at least 1. The metric joins members of the domain by [paths](PathMetric). Such a
-/// metric counts records of a domain that [contains all data sets of its
-/// records](Domain::recombines), or it is discrete.
+/// metric is discrete, or it counts records. If it counts records, the domain [contains all data
+/// sets of its records](Domain::recombines).
 ///
 /// # Postcondition
 /// The release and the measure do not change.
 ///
 /// # Map
-/// Let `k` be the smaller of `size` and the number of records in `d_in`. A step has the length
-/// `d_in / size`, rounded up to whole records. Let the loss of a step be the loss of the
-/// measurement at this length. If the number of records is public, and the metric counts added and
-/// removed records, the replacement of one record has length 2. The loss at `d_in` is
+/// A change of one record has length 1. If the number of records is public, and the metric counts
+/// added and removed records, a change replaces one record and has length 2. Let `n` be the number
+/// of changes that `d_in` allows, and `k` the smaller of `size` and `n`. A step consists of
+/// `n / size` changes, rounded up to a whole number. Let the loss of a step be the loss of the
+/// measurement at the length of a step. The loss at `d_in` is
 ///
 /// | measure | loss of a step | loss of `k` steps |
 /// |---|---|---|

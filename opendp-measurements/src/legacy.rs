@@ -1,5 +1,5 @@
-//! Constructors under older names. Each constructor calls the target constructor of the table, with
-//! these fixed arguments:
+//! Constructors under older names. Each constructor calls the constructor in the column `target`.
+//! The column `fixed` lists the arguments that are fixed:
 //!
 //! | older name | target | fixed |
 //! |---|---|---|
@@ -95,8 +95,8 @@ mod tests {
     }
     #[test]
     fn has_the_noise_of_permute_and_flip() {
-        // Two scores differ by one scale. The worse score is chosen with probability 0.18394 by
-        // this constructor, and with probability 0.26894 with Gumbel noise.
+        // The difference of the two scores is equal to the scale. The worse score is chosen with
+        // probability 0.18394 by this constructor, and with probability 0.26894 with Gumbel noise.
         let domain = VectorDomain::new(AtomDomain::<u64>::default());
         let input = Space::new(domain, LInfDistance::<u64>::new(true)).unwrap();
         let scale = Scale::new(2.0).unwrap();

@@ -9,8 +9,8 @@
 //!   threshold.
 //! - [`make_alp_queryable`] makes one release of a map and answers questions about any key.
 //! - [`confidence_interval`] puts an interval around a noisy number. Functions such as
-//!   [`laplacian_scale_to_accuracy`] and [`accuracy_to_laplacian_scale`] relate scale and error.
-//!   These functions use the certified bounds in [`tails`].
+//!   [`laplacian_scale_to_accuracy`] and [`accuracy_to_laplacian_scale`] convert a scale to an
+//!   error, or an error to a scale. These functions use the certified bounds in [`tails`].
 //! - [`make_gumbel_max`] chooses the index of a good score by Gumbel noise.
 //! - [`make_noisy_max`] chooses one good score, and [`make_noisy_top_k`] chooses several good
 //!   scores. Both constructors support two privacy measures. [`make_report_noisy_max_gumbel`] is an
@@ -24,8 +24,8 @@
 //! - [`make_chain_tt`], [`make_chain_mt`] and [`make_chain_pm`] chain two steps.
 //!   [`make_composition`] makes several releases of the same data.
 //! - [`make_fully_adaptive_composition`], [`make_privacy_filter`] and [`make_adaptive_composition`]
-//!   answer questions one after another. The first constructor has no limit. The second has a
-//!   budget. The third has a list of losses that is fixed in advance.
+//!   answer questions one after another. The first constructor does not limit the loss. The second
+//!   constructor has a budget. The third constructor has a list of losses that is fixed in advance.
 //! - [`make_select_private_candidate`] repeats a release until its score is good enough.
 //! - [`make_parallel_composition`] makes a release of each part of a data set. Each record is in at
 //!   most one part. So for one added or removed record, the loss is the loss of one release.
@@ -154,7 +154,7 @@ pub use conversion::{
     make_RDP_to_approxDP, make_approximate, make_fix_delta, make_fixed_approxDP_to_approxDP,
     make_pureDP_to_zCDP, make_zCDP_to_approxDP,
 };
-// Constructors of measurements on random samples, which have a smaller loss.
+// Constructors of measurements on random samples. On a sample, the loss is smaller.
 pub use amplification::{
     AddRemoveMetric, AmplifiableMeasure, PopulationMetric, make_fixed_size_subsampling,
     make_poisson_subsampling, make_population_amplification,

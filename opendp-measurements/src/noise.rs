@@ -56,7 +56,7 @@ pub trait NoiseMeasure<D: Numbers, M: MetricOn<D>>: Measure {
     /// Make the mechanism of additive noise for this measure.
     ///
     /// # Errors
-    /// The errors of the constructor of this mechanism.
+    /// The errors of the constructor that makes this mechanism.
     fn make(
         input: Space<D, M>,
         scale: Scale,
@@ -205,8 +205,8 @@ where
     })
     .with_exact(move |d_in| M::exact_loss(d_in, scale))
 }
-/// Build a measurement that adds independent noise to each number. The caller must prove that its
-/// privacy map is valid.
+/// Build a measurement that adds independent noise to each number. The caller must prove that the
+/// given privacy map is valid for this noise.
 pub(crate) fn add_noise_of<N, D, M, MO>(
     input: Space<D, M>,
     scale: Scale,
@@ -225,8 +225,8 @@ where
     let bound = accuracy_of::<N>(scale, lattice, count);
     Measurement::new(input, MO::default(), function, map).with_accuracy(bound)
 }
-/// Return the accuracy of releases of `count` numbers with noise. This function is compiled once
-/// for each distribution.
+/// Return the function that computes the accuracy for a release of `count` numbers with noise. This
+/// function is compiled once for each distribution.
 pub(crate) fn accuracy_of<N: NoiseDistribution>(
     scale: Scale,
     lattice: Option<i32>,
@@ -299,7 +299,8 @@ pub(crate) fn lattice(
         None => Ok(Some(default_lattice(scale).clamp(finest, coarsest))),
     }
 }
-/// Return the exponent `floor(log2 scale) - 40`, or the finest exponent for subnormal scales and 0.
+/// Return the exponent `floor(log2 scale) - 40`, or the finest exponent if the scale is subnormal
+/// or 0.
 pub(crate) fn default_lattice(scale: Scale) -> i32 {
     let parts = Dyadic::new(scale.value());
     // The mantissa of a normal float is from 2^52 to 2^53. So floor(log2 scale) is the exponent

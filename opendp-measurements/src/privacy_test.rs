@@ -1,6 +1,6 @@
 //! Tests that compare privacy maps with the distributions of releases from two neighbours. If the
 //! distribution is known, the test uses the exact probabilities. Otherwise the test uses draws.
-//! Each test that uses draws must also detect a mechanism that has half of the noise.
+//! Each test that uses draws must also detect a mechanism with a wrong amount of noise.
 
 use opendp_core::arith::Number;
 use opendp_core::{
@@ -25,9 +25,10 @@ fn probabilities(x: i8, s: f64) -> Vec<f64> {
         .map(|r| {
             let distance = (f64::from(r) - f64::from(x)).abs();
             match r {
-                // A release at an end of the type has the probability of a whole tail of the noise.
-                // If the number is also at this end, the tail contains the noise 0. The probability
-                // of such a tail is 1 minus the probability of the other tail.
+                // If the release is the least or the largest `i8`, its probability is a whole tail
+                // of the noise. If the number is also this end of the type, the tail contains the
+                // noise 0. The probability of such a tail is 1 minus the probability of the other
+                // tail.
                 i8::MIN | i8::MAX if distance == 0.0 => 1.0 - tail(1.0, s),
                 i8::MIN | i8::MAX => tail(distance, s),
                 _ => centre * (-distance / s).exp(),
@@ -60,7 +61,7 @@ fn integers_have_their_exact_probabilities() {
         }
         let freedom = if rest.1 < 10.0 { bins - 1.0 } else { bins };
         sum += if rest.1 < 10.0 { 0.0 } else { cell(rest) };
-        // Return approximately by how many standard deviations the statistic exceeds its mean.
+        // Return approximately how many standard deviations the statistic is above its mean.
         (sum - freedom) / (2.0_f64 * freedom).sqrt()
     };
     for (s, x) in [(1.0, 0), (0.5, -7), (12.5, 100), (60.0, -128), (60.0, 127)] {
@@ -93,8 +94,9 @@ fn the_map_bounds_the_exact_divergence_and_is_tight() {
 /// A set of releases.
 type Event<R> = Box<dyn Fn(&R) -> bool>;
 
-/// Compute by how many standard deviations `P[x in S]` exceeds `exp(epsilon) P[y in S]` in the
-/// draws, for the worst event `S`.
+/// Estimate from draws by how many standard deviations `P[x in S]` exceeds
+/// `exp(epsilon) P[y in S]`. Return the largest value for all events `S`, and for both orders of
+/// `x` and `y`.
 fn excess<DI: Domain, MI: Metric, R: opendp_core::Carrier>(
     release: &Measurement<DI, MI, MaxDivergence, R>,
     (x, y): (&DI::Carrier, &DI::Carrier),
@@ -211,8 +213,8 @@ fn draws_of_a_noisy_index_keep_to_the_map() {
         let scale = Scale::new(scale).unwrap();
         make_noisy_max(input.clone(), TheMeasure(MaxDivergence), scale, false).unwrap()
     };
-    // The better of two scores becomes the worse score. For such scores, the loss of
-    // permute-and-flip is the loss that its map states.
+    // Two equal scores change in opposite directions. For these scores, the exact loss of
+    // permute-and-flip equals the loss that the map states.
     let (x, y) = (vec![0, 0], vec![1, -1]);
     let epsilon = choice(2.0).map(&1).unwrap();
     let events: [&dyn Fn(&usize) -> bool; 2] = [&|r| *r == 0, &|r| *r == 1];

@@ -11,10 +11,11 @@
 //! For machine integers, mechanisms draw discrete noise of a small scale from an [`IntegerTable`].
 //! The scale can be up to 146 for Laplace noise and up to 386 for Gaussian noise. The time does not
 //! depend on the noise: every value takes one word, one load and the same instructions. There are
-//! two exceptions. First, a sum can saturate at the end of a narrow type, and this saturation can
-//! be a branch. The release itself also shows that the sum saturated. Second, a few draws from a
-//! table take microseconds. Such a draw happens at most once in 500 000 draws, or once in `2^38`
-//! for scales up to 73. The noise of nearly all these draws is large.
+//! two exceptions. First, the sum of a narrow integer type can saturate, and the compiler can use a
+//! branch for this saturation. But the release itself also shows that the sum saturated. Second, a
+//! few draws from a table take microseconds. Such a draw happens at most once in 500 000 draws. For
+//! scales up to 73, it happens at most once in `2^38` draws. The noise of nearly all these draws is
+//! large.
 //!
 //! **All other samplers leak a little through time.** No loop counts up to the noise. But a draw
 //! takes longer if its first candidate is rejected, or if floats cannot decide. The frequency of

@@ -29,8 +29,8 @@ pub use noisy_top_k::make_noisy_top_k;
 pub use select_private_candidate::{Candidate, CandidateMeasure, make_select_private_candidate};
 pub use temperature::Temperature;
 
-/// Return an error if a caller selects the highest score, but the space states that the lowest
-/// score is the best.
+/// Check the direction of a selection. Return an error if a caller selects the highest score, but
+/// the space states that the lowest score is the best.
 ///
 /// Such a selection would choose the worst candidate. `argument` is the name of the constructor
 /// argument that selects the direction. `right` is the value of this argument that selects the
@@ -60,9 +60,9 @@ fn no_best(argument: &str, right: &str) -> Error {
 
 /// A privacy measure in which a random choice of candidates has a known loss.
 ///
-/// Compare the scores of two data sets. The range of the changes is the largest change minus the
-/// smallest change. An implementation makes this claim: if the range is at most `range` times the
-/// scale, `loss(range, k)` bounds the loss of one call of `choose`.
+/// Each score can change between two data sets. The range of the changes is the largest change
+/// minus the smallest change. An implementation claims that, if this range is at most `range` times
+/// the scale, `loss(range, k)` bounds the loss of one call of `choose`.
 pub trait SelectionMeasure: Measure<Distance = f64> {
     /// Choose `k` different indices, with the best first. If there are fewer scores, choose all
     /// indices. The scale is finite and above 0.

@@ -67,10 +67,10 @@ pub type Query<DI, MI, T, Q> = Transformation<DI, MI, AtomDomain<T>, AbsoluteDis
 /// This proof follows the proof in that article. Let `x`, `y` be `d_in`-close. Fix the analyst and
 /// a sequence of answers. Each query and each refusal is a function of the earlier answers. So the
 /// queries `q_1, ..., q_n` are fixed, too. Let `A` be the set of queries with the answer `true`.
-/// `A` has at most `limit` members. Let `p` be the density of the noise on the threshold `t`, of
-/// scale `s`. Let `K_i` be the independent noise on the queries, of scale `r`. For noise `z` on the
-/// threshold, the real numbers `q_i(x) + K_i` and `t + z` are compared. So the answers have the
-/// probability
+/// `A` has at most `limit` members. Let `t` be the threshold without noise. The noise on the
+/// threshold has scale `s` and density `p`. The noise on the queries is independent, has scale `r`,
+/// and is called `K_i`. For noise `z` on the threshold, the real numbers `q_i(x) + K_i` and `t + z`
+/// are compared. So the answers have the probability
 ///
 /// `P(x) = integral p(z) prod_(i not in A) P[K_i < t + z - q_i(x)]`
 /// `prod_(i in A) P[K_i >= t + z - q_i(x)] dz`.
@@ -80,8 +80,8 @@ pub type Query<DI, MI, T, Q> = Transformation<DI, MI, AtomDomain<T>, AbsoluteDis
 /// `t + z - q_i(x) <= t + z + w - q_i(y)`. So the factor of `x` is at most the factor of `y`. For
 /// `i` in `A`, `t + z + w - q_i(y)` exceeds `t + z - q_i(x)` by at most `2 w`.
 /// `P[K >= a] <= exp(b / r) P[K >= a + b]` for `b >= 0`. So the factor of `x` is at most
-/// `exp(2 w / r)` times the factor of `y`. The integral is over all real `z`, and so over all
-/// `z + w`. So `P(x) <= exp(w / s + limit 2 w / r) P(y)`.
+/// `exp(2 w / r)` times the factor of `y`. The integral is over all real `z`. If `z` runs over all
+/// real numbers, `z + w` also does. So `P(x) <= exp(w / s + limit 2 w / r) P(y)`.
 ///
 /// *Monotonic.* If all `q_i(x) <= q_i(y)`, then `t + z + w - q_i(y)` exceeds `t + z - q_i(x)` by at
 /// most `w` instead of `2 w`. If all `q_i(x) >= q_i(y)`, compare both integrands at `z`. For `i`
@@ -93,16 +93,16 @@ pub type Query<DI, MI, T, Q> = Transformation<DI, MI, AtomDomain<T>, AbsoluteDis
 /// bound holds for every event. The bound does not depend on `n`, so it holds for any number of
 /// answers.
 ///
-/// The proof needs four properties. Queries have noise. The scale of this noise grows with `limit`.
-/// Answers end after `limit` answers `true`. The compared noisy value is not released. Other
-/// versions lack some of these properties (Lyu, Su, Li 2017, Algorithms 3 to 6). Tests show that
-/// the losses of these versions exceed the map.
+/// The proof needs four properties. Queries have noise. The scale of this noise increases with
+/// `limit`. No question is answered after `limit` answers `true`. The compared noisy value is not
+/// released. Other versions lack some of these properties (Lyu, Su, Li 2017, Algorithms 3 to 6).
+/// Tests show that the losses of these versions exceed the map.
 ///
 /// # Errors
 /// * `MakeMeasurement`, `InvalidDistance` or `FailedMap` when an argument does not satisfy the
 ///   precondition
-/// * from the queryable: `BudgetExceeded` after `limit` answers `true`, or when a query is too
-///   sensitive
+/// * from the queryable: `BudgetExceeded` after `limit` answers `true`, or when the stability map
+///   of a query at `d_in` exceeds `sensitivity`
 /// * from the queryable: `DomainMismatch` or `MetricMismatch` when a query does not start from
 ///   `input`; the errors of the query and of its map
 /// * from the map: `FailedMap` when the distance exceeds `d_in`; `Overflow` when the loss exceeds
@@ -201,10 +201,10 @@ register_sparse_vector! {
 /// [`make_above_threshold`](crate::make_above_threshold) is at most `epsilon`.
 ///
 /// Let `m` be `2 limit`, or `limit` for `monotonic` queries. The threshold gets the share
-/// `1 / (1 + m^(2/3))` of epsilon, and the queries get the other share. Consider the difference
-/// between a noisy query and the noisy threshold. These shares nearly minimize the variance of this
-/// difference (Lyu, Su, Li 2017, on the allocation of a budget). Each quotient is rounded so that
-/// the exact loss of these scales is at most `epsilon`.
+/// `1 / (1 + m^(2/3))` of epsilon, and the queries get the rest of epsilon. This division nearly
+/// minimizes the variance of the difference between a noisy query and the noisy threshold (Lyu, Su,
+/// Li 2017, on the allocation of a budget). Each quotient is rounded so that the exact loss of
+/// these scales is at most `epsilon`.
 ///
 /// # Errors
 /// `MakeMeasurement` when `epsilon` or `sensitivity` is not a finite number above 0, or `limit` is
@@ -240,7 +240,7 @@ pub fn sparse_vector_scales(
     Ok((Scale::new(threshold)?, Scale::new(queries)?))
 }
 
-/// A threshold without noise, with the limit of answers and the scales of noise.
+/// A threshold before noise is added, with the limit on answers `true` and the scales of the noise.
 #[derive(Clone, Copy)]
 pub(crate) struct Threshold<T> {
     threshold: T,
@@ -271,7 +271,7 @@ impl<T: Number + Score> Threshold<T> {
     }
 }
 
-/// The limit of answers `true`, and the scales of the noise on the threshold and on each query.
+/// The limit on answers `true`, and the scales of the noise on the threshold and on each query.
 #[derive(Clone, Copy)]
 pub(crate) struct Cost {
     limit: u32,
@@ -314,8 +314,8 @@ pub(crate) struct Answers<T> {
     scale: f64,
 }
 impl<T: Number + Score> Answers<T> {
-    /// Answer whether one noisy number is at least the noisy threshold. The caller checks that
-    /// `left` is not 0.
+    /// Add noise to a number, and return whether the sum is at least the noisy threshold. The
+    /// caller checks that `left` is not 0.
     pub(crate) fn next(&mut self, number: T) -> Result<bool> {
         let (threshold, scale) = (&mut self.threshold, self.scale);
         let above = with_secure(|source| threshold.is_reached(finite(number), scale, source))?;

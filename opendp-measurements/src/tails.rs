@@ -1,11 +1,12 @@
 //! Certified upper bounds on the tails of additive noise.
 //!
 //! Each of the four functions bounds `P[Z >= t]` for noise `Z`. Each bound is for one tail, which
-//! includes `Z = t`. For the continuous distributions, `P[Z > t]` is the same. For the discrete
-//! distributions, `Z` is an integer, and `P[Z > t] = P[Z >= floor(t) + 1]`. A bound is a float that
-//! is never below the probability, down to the least subnormal float. By symmetry, the bound also
-//! holds for `P[Z <= -t]`. `P[|Z| >= t]` is at most twice the bound. For `t < 0`, the bound is 1.
-//! At scale 0, `Z` is 0, so the bound is 0 for `t > 0`.
+//! includes `Z = t`. For the continuous distributions, `P[Z > t]` equals `P[Z >= t]`. For the
+//! discrete distributions, `Z` is an integer, and `P[Z > t] = P[Z >= floor(t) + 1]`. A bound is a
+//! float that is never below the probability. If the probability is positive but below all positive
+//! floats, the bound is at least the least subnormal float. By symmetry, the bound also holds for
+//! `P[Z <= -t]`. `P[|Z| >= t]` is at most twice the bound. For `t < 0`, the bound is 1. At scale 0,
+//! `Z` is 0, so the bound is 0 for `t > 0`.
 
 use dashu_int::ops::UnsignedAbs;
 use dashu_int::{IBig, UBig};
@@ -81,7 +82,7 @@ pub fn discrete_laplacian_tail(scale: Scale, t: f64) -> Result<f64> {
 /// The bound is computed with at least 100 bits and then rounded up to a float.
 ///
 /// # Proof
-/// Let `x` be `t / scale`, rounded down. The rounding only raises the tail. Let `phi` be the
+/// Let `x` be `t / scale`, rounded down. This rounding can only raise the tail. Let `phi` be the
 /// standard normal density and `Q` the tail at `x`.
 ///
 /// *For `x < 4`*, `Q = 1/2 - phi(x) sum_n x^(2n+1) / (2n+1)!!` (Abramowitz, Stegun 1964, 26.2.11).
@@ -127,7 +128,7 @@ pub fn gaussian_tail(scale: Scale, t: f64) -> Result<f64> {
 ///
 /// Up to a scale of 256, the bound is computed with at least 100 bits and then rounded up to a
 /// float. Above 256, the bound exceeds the tail by a relative error below `2^-14`. The computation
-/// above 256 takes no longer than at 256.
+/// of a bound for a scale above 256 takes no longer than for the scale 256.
 ///
 /// # Proof
 /// Let `m = ceil(t) >= 0`, `s` the scale, `w(z) = exp(-z^2 / (2 s^2))`, and `W` the sum of all
@@ -187,9 +188,10 @@ pub fn discrete_gaussian_tail(scale: Scale, t: f64) -> Result<f64> {
     Ok(quotient_up(sum + rest, all_weights(s), k).min(1.0))
 }
 
-/// Return the bound of a tail at once if no series is necessary. If `t` is not finite, return an
-/// error. If `t` is below 0, or if the scale is 0, the bound is 0 or 1. If the ratio of `t` to the
-/// scale is at least `end`, the tail is below all positive floats.
+/// Return the bound of a tail if the bound is known without a series. If `t` is not finite, return
+/// an error. If `t` is below 0, or if the scale is 0, the bound is 0 or 1. If the ratio of `t` to
+/// the scale is at least `end`, the tail is below all positive floats, and the bound is the least
+/// positive float.
 fn at_ends(scale: Scale, t: f64, end: f64) -> Result<Option<f64>> {
     if !t.is_finite() {
         return Err(Error::InvalidDistance(format!("t: expected a finite number, found {t}")));
@@ -262,11 +264,11 @@ fn divisor(x: UBig) -> UBig {
     ratio
 }
 
-/// Compute the sum `W` of all weights of integers, rounded down, in units of `2^-BITS`, for
+/// Compute a lower bound on `W`, the sum of the weights of all integers, in units of `2^-BITS`, for
 /// `s <= SUMMED`.
 fn all_weights(s: f64) -> UBig {
     if 4.0 <= s {
-        // The lower bound of `W` is s sqrt(2 pi) = s / (DENSITY 2^-BITS).
+        // The lower bound on `W` is s sqrt(2 pi) = s / (DENSITY 2^-BITS).
         let s = Dyadic::new(s);
         let bits = (2 * BITS).saturating_sub(s.exponent.unsigned_abs() as usize);
         return (UBig::from(s.mantissa) << bits) / (UBig::from(DENSITY) + 1_u8);
@@ -283,7 +285,8 @@ fn all_weights(s: f64) -> UBig {
     (UBig::ONE << BITS) + (sum << 1_usize)
 }
 
-/// Compute the bound of Euler and Maclaurin on the discrete Gaussian tail, for an integer `m >= 0`.
+/// Compute the upper bound on the discrete Gaussian tail by the formula of Euler and Maclaurin, for
+/// an integer `m >= 0`.
 fn integrated(scale: Scale, m: f64) -> Result<f64> {
     // The constants are sqrt(3) / 216 = 0.008018..., 1 + 4 exp(-3/2) = 1.89252... and sqrt(2 pi) =
     // 2.506628...

@@ -94,9 +94,9 @@ fn no_count() -> Error {
 /// The noise of one threshold mechanism. The trait states the loss of this noise, if the changes of
 /// all numbers are bounded in the `P`-norm.
 ///
-/// Suppose that each of two data sets has an event of probability at least `1 - delta`. Suppose
-/// that, conditioned on these events, the divergence of the releases is at most `loss`. An
-/// implementation claims that the loss is then at most `(loss, delta)`.
+/// Suppose that the release from each of two data sets has an event of probability at least
+/// `1 - delta`. Suppose that the divergence of the releases, conditioned on these events, is at
+/// most `loss`. An implementation claims that, in this case, the loss is at most `(loss, delta)`.
 pub(crate) trait ThresholdNoise<const P: usize>: NoiseDistribution {
     /// The privacy measure of the loss `(loss, delta)`.
     type Measure: Measure<Distance = (f64, f64)> + Default;
@@ -108,8 +108,9 @@ pub(crate) trait ThresholdNoise<const P: usize>: NoiseDistribution {
         Q: Number + InfCast<u32>,
         f64: InfCast<Q>,
         i128: InfCast<Q>;
-    /// Return an upper bound on the probability that noise is at least `t`. The noise is the noise
-    /// for integers, or the unrounded noise for floats.
+    /// Return an upper bound on the probability that the noise is at least `t`. If `integers` is
+    /// true, this noise is the noise on integers. Otherwise, this noise is the noise on floats
+    /// before any rounding.
     fn tail(scale: Scale, t: f64, integers: bool) -> Result<f64>;
 }
 
@@ -156,8 +157,8 @@ where
 {
     kept_of(threshold, noising::<N, V>(scale, k))
 }
-/// A function that adds noise to a slice of numbers. This function is the same for all types of
-/// keys.
+/// A function that adds noise to each number of a slice. The type of the function does not depend
+/// on the type of the keys.
 type Noising<V> = Box<dyn Fn(&mut [V]) -> Result<(), NoEntropy> + Send + Sync>;
 
 fn noising<N, V>(scale: f64, k: i32) -> Noising<V>
@@ -213,9 +214,9 @@ where
 /// Add noise to each nonzero number, and keep the numbers that reach the threshold. The layout of
 /// the new map depends only on the released keys.
 ///
-/// Some keys of a map can have been removed earlier. The capacity of a map and the order of its
-/// keys depend on the removed keys, and on the order of insertions. The new map has the capacity
-/// that the released keys need. The released keys are inserted in the order of their hashes.
+/// The capacity of a map and the order of its keys depend on the order of insertions. The capacity
+/// and the order also depend on keys that were removed earlier. The new map has the capacity that
+/// the released keys need. The released keys are inserted in the order of their hashes.
 fn reaching<K, V>(
     data: &HashMap<K, V>,
     threshold: V,

@@ -6,7 +6,8 @@ use opendp_core::{Arg, TypeName};
 
 use crate::explain::list;
 
-/// Return the type that has this name in another language.
+/// Return the type of this library for the name of a type in another language. Return `None` if the
+/// name is not known.
 pub(crate) fn of_type(name: &str) -> Option<&'static str> {
     let name = name.to_lowercase();
     Some(match name.as_str() {

@@ -25,13 +25,13 @@ const VERSION: u64 = 1;
 /// A pipeline as text: a space, constructors and their arguments.
 ///
 /// The native form has a space and a chain of links. A link is the name of a constructor, with or
-/// without `make_`, and its arguments. The output space of the links so far is called the current
-/// space. The current space is the argument `input` of the next link. An argument can contain three
-/// special forms. `{"constructor": NAME, "types": {...}, "args": {...}}` is one call. `{"chain":
-/// [...]}` is a chain that starts from the current space. In a list, `"repeat": N` next to
-/// `"chain"` stands for N such chains. `{"param": "NAME"}` stands for a number that is given later,
-/// or that a search finds. A document can also be a serialization of OpenDP 0.16 (`{"__function__":
-/// ...}`).
+/// without `make_`, and the arguments of this constructor. The current space is the output space of
+/// the previous link, or the space of the document at the first link. The current space becomes the
+/// argument `input` of the link. An argument can contain three special forms.
+/// `{"constructor": NAME, "types": {...}, "args": {...}}` is one call. `{"chain": [...]}` is a
+/// chain that starts from the current space. In a list, `"repeat": N` next to `"chain"` stands for
+/// N such chains. `{"param": "NAME"}` stands for a number that is given later, or that a search
+/// finds. A document can also be a serialization of OpenDP 0.16 (`{"__function__": ...}`).
 ///
 /// A document keeps its meaning. `version` is the version of the format and of the constructors of
 /// this workspace. `"packages": {"acme-dp": 2}` states the versions of other packages. If a version
@@ -95,7 +95,7 @@ impl Document {
     pub fn json(&self) -> &Json {
         &self.json
     }
-    /// Return the names of the parameters that stand for numbers, in order.
+    /// Return the names of the parameters that stand for numbers, in alphabetical order.
     pub fn parameters(&self) -> Vec<String> {
         let mut names = BTreeSet::new();
         collect(&self.json, &mut names);
@@ -168,7 +168,7 @@ impl Document {
     /// ```
     ///
     /// # Errors
-    /// `Argument` when the document has no parameter with one of the names.
+    /// `Argument` when one of the names in `values` is not a parameter of the document.
     pub fn set(&self, values: &BTreeMap<String, Json>) -> Result<Document> {
         let known = self.parameters();
         if let Some(name) = values.keys().find(|name| !known.contains(name)) {

@@ -47,7 +47,8 @@ impl Entry {
     pub fn generics(&self) -> impl Iterator<Item = (&str, &TypeName)> {
         self.generics.iter().map(|generic| (generic.name, &generic.type_name))
     }
-    /// Return the names and types of the type arguments that a request can leave out.
+    /// Return the type parameters that a request can leave out: their names, and their default
+    /// types.
     pub fn generic_defaults(&self) -> impl Iterator<Item = (&str, &TypeName)> {
         let generics = self.generics.iter();
         generics.filter_map(|generic| Some((generic.name, generic.default.as_ref()?)))
@@ -184,7 +185,8 @@ impl fmt::Debug for Entry {
     }
 }
 
-/// A constructor that is added at run time, such as a closure of a binding to another language.
+/// A constructor that is added at run time, such as a closure that a binding to another language
+/// adds.
 ///
 /// The claims of such a constructor have no stated [proof](Entry::proved). Listings show that there
 /// is no proof.
@@ -204,8 +206,8 @@ impl fmt::Debug for Entry {
 /// ```
 pub struct Addition(Entry);
 impl Addition {
-    /// Begin an addition with a name, the responsible package, the kind of the object, and the name
-    /// of its type.
+    /// Begin an addition. State the name of the constructor, the responsible package, the kind of
+    /// the constructed object, and the name of the type of this object.
     pub fn new(
         name: impl Into<Cow<'static, str>>,
         package: impl Into<Cow<'static, str>>,

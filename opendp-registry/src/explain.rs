@@ -69,7 +69,8 @@ pub(crate) fn ambiguous(request: &Request, left: &[&Arc<Entry>]) -> Error {
     ))
 }
 
-/// Report the parameter that does not fit, in the signatures nearest to the request.
+/// Report why no signature fits. The error names the parameter that does not fit, in the signatures
+/// nearest to the request.
 #[cold]
 pub(crate) fn no_candidate(request: &Request, args: &Args, family: &Family) -> Error {
     // If the name of an argument occurs in no signature, this name is the mistake.

@@ -28,10 +28,10 @@ pub const MAX_BYTES: usize = 1 << 30;
 pub fn parse(text: &str) -> Result<Json> {
     read(text, Node { names: false })
 }
-/// Read JSON as [`parse`] does, but for a text without data: a document or a request.
+/// Read JSON as [`parse`] does, but with more help in errors. The text is a document or a request.
 ///
 /// If a key occurs twice, the error names this key. Keys within `arg` are never named, because
-/// `arg` contains the data of a request.
+/// `arg` is the part of a request that contains data.
 ///
 /// ```
 /// # use opendp_registry::json;
@@ -63,7 +63,7 @@ fn read(text: &str, node: Node) -> Result<Json> {
             // reveal the text.
             _ => message.split(" at line ").next().unwrap_or_default(),
         };
-        // A hint is given only for texts without data.
+        // A hint is given only for documents and requests.
         let syntax = node.names && error.classify() == Category::Syntax;
         let hint = if syntax { hint(&text, error.line(), error.column()) } else { "" };
         let wrong = if error.classify() == Category::Syntax { "not JSON: " } else { "" };
@@ -87,7 +87,7 @@ fn hint(text: &str, line: usize, column: usize) -> &'static str {
     }
 }
 
-/// A JSON value without duplicate keys in its objects.
+/// Reads one JSON value. A key that occurs twice in one object is an error.
 #[derive(Clone, Copy)]
 struct Node {
     /// Whether the error for a repeated key names the key.

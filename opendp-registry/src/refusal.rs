@@ -73,11 +73,12 @@ pub(crate) enum Refusal {
     Type(String, TypeName),
     /// The signature has no parameter of this name.
     NoParameter(String),
-    /// The kind of an argument does not fit the parameter.
+    /// The kind of an argument does not fit the parameter. The second field is the type of the
+    /// parameter.
     Argument(String, TypeName),
 }
 impl Refusal {
-    /// Return the expected type of an argument or of a type parameter.
+    /// Return the expected type, if `name` is the argument or the type parameter that does not fit.
     pub(crate) fn at(&self, name: &str) -> Option<&TypeName> {
         match self {
             Refusal::Argument(argument, expected) | Refusal::Type(argument, expected)

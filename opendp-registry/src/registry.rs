@@ -29,8 +29,9 @@ pub struct Registry {
     memo: DashMap<u64, Vec<Memo>>,
     /// The objects that were made from the name of a type alone. The key is this name.
     pub(crate) plain: DashMap<TypeName, Constructed>,
-    /// The constructor for each type of domains, metrics or measures. If there are several
-    /// constructors, the first by name is used.
+    /// For each type of domains, metrics or measures, a constructor that makes them. An added
+    /// constructor never replaces a linked constructor. Of several linked constructors, the first
+    /// by name is used.
     described: DashMap<TypeName, Arc<Entry>>,
     /// The stated changes of each constructor, by its name.
     pub(crate) migrations: DashMap<String, Arc<[Migration]>>,
@@ -171,7 +172,7 @@ impl Registry {
         Ok(())
     }
 
-    /// List the first name of each constructor, in order.
+    /// List the first name of each constructor, in alphabetical order.
     pub fn names(&self) -> Vec<String> {
         let mut names: Vec<String> = self
             .families
@@ -184,8 +185,8 @@ impl Registry {
         names.sort();
         names
     }
-    /// Return the signatures of a constructor, in order. `name` is any name of the constructor,
-    /// with or without `make_`.
+    /// Return the signatures of a constructor, sorted by their texts. `name` is any name of the
+    /// constructor, with or without `make_`.
     ///
     /// # Errors
     /// `NotFound` with the nearest names. `Ambiguous` when two functions have the name.
@@ -199,11 +200,11 @@ impl Registry {
     /// type parameter, such as `"MO": "L1Distance<i32>"`, is a type argument too. Signatures that
     /// do not fit an argument are excluded. If several signatures remain, type parameters take
     /// their defaults. If the remaining signatures read some JSON as different types, each of these
-    /// signatures decodes this JSON. A signature that decodes the JSON is preferred. If several
-    /// such signatures remain, and each has one type parameter, the preferred types are `i32`,
-    /// `i64`, `f64`, `bool` and `String`, in this order. If a number has a point or an exponent,
-    /// `f64` is preferred over all other types. JSON with the same type in all signatures has no
-    /// effect on the choice.
+    /// signatures tries to decode this JSON. The signatures that can decode the JSON are preferred.
+    /// If several signatures still remain, and each has one type parameter, the preferred types are
+    /// `i32`, `i64`, `f64`, `bool` and `String`, in this order. If a number has a point or an
+    /// exponent, `f64` is preferred over all other types. JSON with the same type in all signatures
+    /// has no effect on the choice.
     ///
     /// # Errors
     /// `NotFound` with the nearest names. `Argument` with the parameter that failed. `Ambiguous`
@@ -277,8 +278,8 @@ impl Registry {
         let all = self.families.iter().flat_map(|family| family.entries.clone());
         all.filter(|entry| entry.kind == kind).collect()
     }
-    /// Find a signature. Also return whether the kinds of the arguments were enough to determine
-    /// the signature.
+    /// Find a signature. Also return whether the kinds of the arguments, the given types and the
+    /// defaults were enough to determine the signature.
     pub(crate) fn find(&self, request: &Request, args: &Args) -> Result<(Arc<Entry>, bool)> {
         let family = self.family(&request.name)?;
         let mut left: Vec<&Arc<Entry>> =

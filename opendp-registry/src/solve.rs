@@ -10,17 +10,17 @@ use serde_json::Value as Json;
 use crate::{Document, Registry};
 
 impl Document {
-    /// Find the last value of a parameter at which the map meets a bound.
+    /// Find the boundary value of a parameter: the last value at which the map meets a bound.
     ///
-    /// The values of the parameter at which `map(d_in) <= d_out` holds have a boundary. The result
-    /// is the value nearest to this boundary at which the inequality holds. For example, the result
-    /// is the smallest scale or the largest size that the budget allows. If the document cannot be
-    /// built at a value, or the map fails, the value does not meet the bound. If a parameter takes
-    /// only whole numbers, the search uses only whole numbers.
+    /// The inequality `map(d_in) <= d_out` holds for the values of the parameter on one side of a
+    /// boundary. The result is the value on this side that is nearest to the boundary. For example,
+    /// the result is the smallest scale or the largest size that the budget allows. If the document
+    /// cannot be built at a value, or the map fails, the value does not meet the bound. If a
+    /// parameter takes only whole numbers, the search uses only whole numbers.
     ///
-    /// The bound `d_out` is read as the exact decimal number in the JSON. It is compared with the
-    /// [exact loss](opendp_core::Measurement::exact_map), which is charged to a budget. So five
-    /// releases of a pipeline that was solved for 0.2 fit a budget of 1.
+    /// The bound `d_out` is read as the exact decimal number in the JSON. This number is compared
+    /// with the [exact loss](opendp_core::Measurement::exact_map), because a budget is charged with
+    /// the exact loss. So five releases of a pipeline that was solved for 0.2 fit a budget of 1.
     ///
     /// # Errors
     /// `Argument` when the document has no such parameter, or has another parameter without a
@@ -67,9 +67,9 @@ impl Document {
             return search::<i64>(build, d_in, d_out).map_err(unmet);
         }
         let found = search::<f64>(&build, d_in, d_out).map_err(unmet)?;
-        // The found value can be the end of the valid values, and not a boundary of the map. At an
-        // end, the next lower float gives an error, and the map still meets the bound at the next
-        // higher float.
+        // The found value can be at the end of the range of valid values, and not at a boundary of
+        // the map. In this case, the next lower float gives an error, and the map does not exceed
+        // the bound at the next higher float.
         let end = f64::from_json(&found)?;
         let meets = |x: f64| build(x.to_json()).and_then(|made| meets(&made, d_in, d_out));
         if end.abs() <= f64::MIN_POSITIVE
@@ -93,8 +93,8 @@ fn search<T: Bisect + Codec>(
     let meets = |value: T| meets(&build(value.to_json())?, d_in, d_out);
     binary_search(meets, None).map(|value| value.to_json())
 }
-/// Return whether a map meets a bound. Compare the floats, and also the exact numbers that budgets
-/// add.
+/// Return whether a map meets a bound. Compare the loss as floats. If there is an exact loss, also
+/// compare the exact numbers, because budgets add the exact numbers.
 fn meets(made: &Constructed, d_in: &Json, d_out: &Json) -> Result<bool> {
     let Constructed::Measurement(measurement) = made else { return made.check(d_in, d_out) };
     if !made.check(d_in, d_out)? {
@@ -105,7 +105,7 @@ fn meets(made: &Constructed, d_in: &Json, d_out: &Json) -> Result<bool> {
         (Ok(loss), Some(bound)) if loss.len() == bound.len() => {
             loss.iter().zip(&bound).all(|(loss, bound)| loss <= bound)
         }
-        // The loss has no exact parts, as for a profile.
+        // There are no exact numbers to compare, for example for a profile.
         _ => true,
     })
 }

@@ -15,9 +15,9 @@ use crate::{Document, Entry, Registry};
 
 /// The goal of a search: the loss that a chain must meet, and the known facts about the data.
 ///
-/// A search uses only stated facts, and never invents bounds, a size or categories. A fact is a
-/// value for all parameters of one name, such as `bounds`. The name `clamp.bounds` limits the fact
-/// to one constructor.
+/// A search uses only stated facts, and never invents bounds, a size or categories. A fact has a
+/// name, such as `bounds`, and states the value of all parameters with this name. A fact with the
+/// name `clamp.bounds` is only for the constructor `make_clamp`.
 pub struct Goal<'a> {
     space: Json,
     measure: Json,
@@ -71,8 +71,8 @@ impl fmt::Debug for Goal<'_> {
 pub struct Limits {
     /// The largest number of links in a chain. Conversions of the measure do not count.
     pub links: usize,
-    /// The largest number of calls of constructors. Calls in bisections of the noise do not count,
-    /// and each result has at most four bisections.
+    /// The largest number of calls of constructors. Calls in bisections of the noise do not count.
+    /// The number of bisections is at most four times `results`.
     pub calls: usize,
     /// The largest number of suggestions.
     pub results: usize,
@@ -98,8 +98,10 @@ pub struct Suggestion {
     /// probability at most 0.05.
     pub accuracy: Vec<Option<f64>>,
 }
-/// A constructor that does not occur in any chain that was found. Either the constructor takes the
-/// data, or the goal is about the constructor.
+/// A constructor that the search could not use. It is listed if it refuses the data, or if the goal
+/// is about it. If no chain was found, noise is also listed if it could end a chain that the goal
+/// is about. If the error of a listed constructor names another obstacle, this obstacle is listed
+/// too.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Obstacle {
     /// The constructor.

@@ -42,8 +42,9 @@ pub use variance::make_variance;
 /// `T`. For floats, let `m` be the larger magnitude of the two bounds. Each float is rounded to a
 /// multiple of about `2^-51 m`. These multiples are added exactly, and the total is rounded toward
 /// zero to an `f64`. If the size is unknown, there is a limit of `2^25 m` (33 million times `m`).
-/// The part of a total above this limit is made a little smaller. The proof of the map requires
-/// this reduction. For bounds with few digits, such as 1 or 1000, the limit is above `10^13 m`.
+/// If a total exceeds this limit, the part above the limit is made a little smaller. The proof of
+/// the map requires this reduction. For bounds with few digits, such as 1 or 1000, the limit is
+/// above `10^13 m`.
 ///
 /// # Postcondition
 /// The output is the sum, never NaN or infinite.
@@ -56,10 +57,10 @@ pub use variance::make_variance;
 /// - known size: `floor(d / 2) * (U - L)`.
 ///
 /// For integers, the map is exact. For floats of unknown size, the map is the smaller of two
-/// numbers. For the first number, `max(|L|, |U|)` is rounded up to 28 significant bits before the
-/// product is computed. For the second number, the value of the last of these 28 bits is added to
-/// the product. For floats of known size, the product is rounded up to the spacing of floats at the
-/// largest possible sum.
+/// numbers. The first number is the product after `max(|L|, |U|)` is rounded up to 28 significant
+/// bits. The second number is the product without this rounding, plus the value of the last of
+/// these 28 bits. For floats of known size, the product is rounded up to the spacing of floats at
+/// the largest possible sum.
 ///
 /// # Proof
 /// A record that is added or removed changes the exact sum by at most `max(|L|, |U|)`. Two data

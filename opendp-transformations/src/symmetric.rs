@@ -41,7 +41,7 @@ pub(crate) fn to_symmetric<M: DatasetMetric>(metric: &M) -> StabilityMap<M, Symm
 }
 
 /// Build the map of a count that changes by at most one for each record that is added or removed.
-/// The map is `d_out = d`, cast and rounded up, where `d` is the symmetric distance.
+/// The map converts the symmetric distance to the type of the output distance, rounded up.
 pub(crate) fn one_each<M: DatasetMetric, MO: Metric>(metric: &M) -> StabilityMap<M, MO>
 where
     MO::Distance: InfCast<u32>,
@@ -61,7 +61,8 @@ pub(crate) fn one_in_one<M: DatasetMetric, T: Tally>(
         Ok((d, count, count))
     })
 }
-/// Make a count that changes by at most one for each record that is added or removed.
+/// Make a transformation from the function `count`. The count must change by at most one for each
+/// record that is added or removed.
 pub(crate) fn counted<T: Atom, M: DatasetMetric, TO: Tally>(
     input: Space<Records<T>, M>,
     count: Function<Vec<T>, TO>,

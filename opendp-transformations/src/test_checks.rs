@@ -60,7 +60,8 @@ pub(crate) fn check_rows<D, M, E, MO>(
 {
     let unsized_ = VectorDomain::new(element.clone());
     for domain in [unsized_.clone(), unsized_.with_size(2)] {
-        // Some metrics require a known size. Without a size, such a metric has no space.
+        // Some metrics require a known size. Without a known size, such a metric gives no space, so
+        // this case is skipped.
         let Ok(input) = Space::new(domain, M::default()) else { continue };
         let made = make(input).unwrap();
         let longest = if 4 < alphabet.len() { 2 } else { 3 };
@@ -83,12 +84,14 @@ pub(crate) fn orders<T: Clone>(items: &[T]) -> Vec<Vec<T>> {
     orders(rest).into_iter().flat_map(insert).collect()
 }
 
-/// Check the map of a random transformation. For two close inputs, there must be a joint
-/// distribution of both outputs in which the outputs are always as close as the map states.
-/// `outputs` lists all outputs of an input. All these outputs are equally likely.
+/// Check the map of a random transformation. For two inputs at distance at most 2, there must be a
+/// joint distribution of both outputs. In this joint distribution, the distance between the outputs
+/// must always be at most the value of the map. `outputs` lists all outputs of an input. All these
+/// outputs are equally likely.
 ///
 /// Repeat each of the two lists of outputs until both lists have the same length. The joint
-/// distribution exists if and only if the repeated lists have a perfect matching of close outputs.
+/// distribution exists if and only if the repeated lists have a perfect matching in which the
+/// distance of each pair is at most the value of the map.
 pub(crate) fn couples<DI, MI, DO, MO>(
     transformation: &Transformation<DI, MI, DO, MO>,
     data: &[DI::Carrier],
@@ -123,8 +126,8 @@ where
     }
     Ok(cases)
 }
-/// Return whether two lists can be matched so that all pairs are near. Both lists are first
-/// repeated until they have the same length.
+/// Return whether the items of two lists can be matched so that `near` holds for all pairs. Both
+/// lists are first repeated until they have the same length.
 fn matches<T>(left: &[T], right: &[T], near: impl Fn(&T, &T) -> bool) -> bool {
     let (n, m) = (left.len(), right.len());
     // This is the smallest common multiple of both lengths.

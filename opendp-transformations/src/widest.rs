@@ -1,6 +1,6 @@
 //! Selects the widest vector instructions of the processor.
 
-/// Run code that is compiled for the widest vector instructions of this processor. The processor is
+/// Run `work`, compiled for the widest vector instructions of this processor. The processor is
 /// detected at run time.
 ///
 /// The result has the same bits on every processor. The compiler does not reorder operations, and

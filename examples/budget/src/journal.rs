@@ -19,7 +19,7 @@ impl Kept {
     /// Open a ledger, and create its budget if it does not exist.
     ///
     /// # Errors
-    /// `Argument` when the existing budget differs; the errors of [`Ledger::open`].
+    /// `Argument` when the budget exists with another amount; the errors of [`Ledger::open`].
     pub(crate) fn open(path: &Path, epsilon: f64, delta: f64) -> Result<Self> {
         let ledger = Ledger::open(path)?;
         let total = Loss::epsilon_delta(&epsilon.to_string(), &delta.to_string())?;
@@ -42,8 +42,9 @@ impl Kept {
         let entries = history.iter().map(|kept| read_all(&kept.release, kept.loss.members()));
         Ok(entries.collect::<Result<Vec<_>>>()?.into_iter().flatten().collect())
     }
-    /// Charge the losses of releases in one entry of the ledger. The entry of a plan has the id of
-    /// the plan. So a ledger contains each plan at most once.
+    /// Charge the losses of one or several releases. One entry of the ledger contains all these
+    /// losses. The entry of a plan has the id of the plan. So a ledger contains each plan at most
+    /// once.
     fn charge(&self, entries: &[Entry]) -> Result<()> {
         let loss = Loss::together(entries.iter().map(loss_of).collect::<Result<_>>()?)?;
         let total = self.0.account(BUDGET)?.total;
@@ -121,7 +122,7 @@ fn write(entry: &Entry) -> Json {
         "left": left,
     })
 }
-/// Read the facts about all releases of an entry of the ledger.
+/// Read the facts about all releases that one ledger entry stores.
 fn read_all(kept: &str, losses: &[Loss]) -> Result<Vec<Entry>> {
     let text: String = serde_json::from_str(kept).map_err(|_| damaged())?;
     let kept = match serde_json::from_str(&text).map_err(|_| damaged())? {

@@ -39,7 +39,7 @@ struct Arguments {
     /// The delta of the budget.
     #[arg(long, value_name = "D", default_value_t = 1e-6)]
     delta: f64,
-    /// Keep the budget in this ledger, so earlier runs of the program stay charged.
+    /// Keep the budget in this ledger, so the losses of earlier runs remain charged.
     #[arg(long, value_name = "FILE")]
     ledger: Option<PathBuf>,
     /// Print the report as JSON.

@@ -47,7 +47,8 @@ pub(crate) fn open_with(
     Ok(context.with_journal(kept))
 }
 
-/// Open a budget in a ledger for plans, which find the noise of all their questions together.
+/// Open a budget in a ledger, for questions in plans. A plan finds the noise of all its questions
+/// together.
 #[cfg(test)]
 pub(crate) fn open_planned(
     table: Table,
@@ -128,8 +129,8 @@ pub(crate) fn ask(context: &Context<Loss>) -> Result<Vec<Line>> {
         question: "sectors".into(),
         answer: format!("{} of them; {shown}", found.len()) + &within(sectors.accuracy, ""),
     });
-    // The last question asks for the sectors with the most women among the released sectors. If the
-    // threshold has hidden all sectors, use the sectors of the classification.
+    // The last question asks which of the released sectors have the most women. If the threshold
+    // has hidden all sectors, use the sectors of the classification.
     if candidates.is_empty() {
         candidates = ('A'..='U').map(String::from).collect();
     }

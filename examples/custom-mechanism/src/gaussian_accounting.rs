@@ -8,13 +8,14 @@ use opendp_core::{
 
 use crate::GaussianTradeoff;
 
-/// A float at or above the square root of pi / 2, 1.25331413731550025...
+/// A float that is at least the square root of pi / 2, which is 1.25331413731550025...
 const ROOT_OF_HALF_PI: f64 = 1.253_314_137_315_500_4;
 
 /// Convert the loss of a pure mechanism to Gaussian differential privacy.
 ///
-/// The composed loss of many mechanisms is smaller in this measure. For `n` equal losses, the
-/// composed loss grows with the root of `n`, but the sum of the epsilons grows with `n`.
+/// For many mechanisms, the composed loss grows more slowly in this measure than in
+/// `MaxDivergence`. For `n` equal losses, the composed loss grows with the root of `n`, but the sum
+/// of the epsilons grows with `n`.
 ///
 /// # Arguments
 /// * `measurement` - a mechanism whose measure is `MaxDivergence`
@@ -37,13 +38,13 @@ const ROOT_OF_HALF_PI: f64 = 1.253_314_137_315_500_4;
 /// (Section 2.2 of the paper). If `Phi(-mu / 2)` is at most `k`, then the curve of mu-GDP is
 /// nowhere above the lines. Then the mechanism is mu-GDP.
 ///
-/// Let `g(t) = ln(Phi(t) / Phi(-t))`, so that `Phi(-t) <= k` means `e <= g(t)` at `t = mu / 2`. Now
-/// `g(0) = 0` and `g'(t) = phi(t) / (Phi(t) Phi(-t))`. For two standard normal variables, the
-/// probability of the square `[-t, t]^2` is at least the probability of the disk inside it: `(2
-/// Phi(t) - 1)^2 >= 1 - exp(-t^2 / 2)`. So `4 Phi(t) Phi(-t) = 1 - (2 Phi(t) - 1)^2 <= exp(-t^2 /
-/// 2)`, and `g'(t) >= 4 phi(0) = 4 / sqrt(2 pi)`. So `g(mu / 2) >= mu * 2 / sqrt(2 pi) = mu /
-/// sqrt(pi / 2)`. The right side equals `e` for `mu = sqrt(pi / 2) e`. A larger `mu` is a weaker
-/// guarantee, so the map may round up.
+/// Let `g(t) = ln(Phi(t) / Phi(-t))`, so that `Phi(-t) <= k` is equivalent to `e <= g(t)`, at `t =
+/// mu / 2`. Now `g(0) = 0` and `g'(t) = phi(t) / (Phi(t) Phi(-t))`. For two independent standard
+/// normal variables, the probability of the square `[-t, t]^2` is at least the probability of the
+/// disk of radius `t` inside it: `(2 Phi(t) - 1)^2 >= 1 - exp(-t^2 / 2)`. So `4 Phi(t) Phi(-t) =
+/// 1 - (2 Phi(t) - 1)^2 <= exp(-t^2 / 2)`, and `g'(t) >= 4 phi(0) = 4 / sqrt(2 pi)`. It follows
+/// that `g(mu / 2) >= mu * 2 / sqrt(2 pi) = mu / sqrt(pi / 2)`. The right side equals `e` for
+/// `mu = sqrt(pi / 2) e`. A larger `mu` is a weaker guarantee, so the map may round up.
 ///
 /// # Errors
 /// `MeasureMismatch` when the measure is not `MaxDivergence`.

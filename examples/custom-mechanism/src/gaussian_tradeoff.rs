@@ -40,9 +40,9 @@ impl Measure for GaussianTradeoff {
     ///
     /// A mu-GDP mechanism is (epsilon, delta)-DP for `delta = Phi(-t) - exp(epsilon) Phi(-t - mu)`
     /// (Corollary 1 of the paper). This delta is at most `Phi(-t)`. Let `x = exp(-t^2 / 2)`. Two
-    /// standard normal variables are in the square `[-t, t]^2` with probability `(1 - 2
-    /// Phi(-t))^2`, and in the disk inside this square with probability `1 - x`. So `2 Phi(-t) <=
-    /// 1 - sqrt(1 - x) <= x`.
+    /// independent standard normal variables are in the square `[-t, t]^2` with probability `(1 - 2
+    /// Phi(-t))^2`, and in the disk of radius `t` inside this square with probability `1 - x`. So
+    /// `2 Phi(-t) <= 1 - sqrt(1 - x) <= x`.
     fn profile(&self, loss: &f64) -> Result<PrivacyProfile> {
         let mu = *loss;
         Ok(PrivacyProfile::new(move |epsilon| {
@@ -86,7 +86,7 @@ mod tests {
         assert_eq!(compose(&[0.1]).unwrap(), 0.1);
         assert_eq!(compose(&[1.0, f64::INFINITY]).unwrap(), f64::INFINITY);
         assert_eq!(compose(&[f64::NAN]).unwrap_err().kind(), "FailedMap");
-        // Losses are rounded up, so the square is at least the exact sum 0.1^2 + 0.1^2.
+        // The composed loss is rounded up, so its square is at least the exact sum 0.1^2 + 0.1^2.
         let both = compose(&[0.1, 0.1]).unwrap();
         assert!(2.0 * 0.1 * 0.1 <= both * both && both < 0.141_421_356_3);
     }

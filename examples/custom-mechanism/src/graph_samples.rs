@@ -1,4 +1,5 @@
-//! Graphs that tests draw. With these graphs, one line tests a transformation from graphs.
+//! Graphs that tests draw. With these graphs, one line of code tests a transformation whose input
+//! is a graph.
 
 use opendp_core::laws::{Draw, Sample};
 
@@ -10,8 +11,8 @@ const FEW_NODES: u32 = 4;
 /// The number of nodes of a larger graph.
 const MORE_NODES: u32 = 12;
 
-/// Edges between the nodes with the largest numbers are drawn, because they show an error at the
-/// end of the domain.
+/// Only edges between the nodes with the largest numbers are drawn. Such edges can show an error at
+/// the end of the domain.
 impl Sample for GraphDomain {
     fn few(&self, _draw: &mut Draw) -> Vec<Graph> {
         let pairs = last_pairs(self, FEW_NODES);
@@ -32,7 +33,7 @@ impl Sample for GraphDomain {
         Graph::new(others.chain(added))
     }
 }
-/// Return the pairs of the last nodes of a domain.
+/// Return all pairs among the last `nodes` nodes of a domain.
 fn last_pairs(domain: &GraphDomain, nodes: u32) -> Vec<(u32, u32)> {
     let first = domain.nodes().saturating_sub(nodes);
     (first..domain.nodes()).flat_map(|v| (first..v).map(move |u| (u, v))).collect()

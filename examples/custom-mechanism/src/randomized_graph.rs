@@ -110,8 +110,8 @@ mod tests {
         let run = |coins: &mut Tape<1>| Ok(randomize(graph, NODES, flip, coins)?.edges().to_vec());
         Chances::of(3 * digits, run).unwrap()
     }
-    /// For each pair of graphs, check that the probabilities of every release differ by at most the
-    /// factor that the map states.
+    /// For each pair of graphs, compare the two probabilities of every release. Check that they
+    /// differ by at most the factor that the map states.
     fn private(flip: f64, digits: u32, map: impl Fn(u32) -> f64) -> Result<usize, Broken> {
         let mut cases = 0;
         for x in graphs() {
@@ -154,9 +154,9 @@ mod tests {
         let (x, y) = (Graph::new([]), Graph::new([(0, 1), (1, 2)]));
         let trial = Trial { draws: 20_000, ..Trial::default() };
         let drawn = laws::private(&release_at(0.25).unwrap(), (&x, &y), trial).unwrap();
-        // The largest epsilon that an event can show is 2.2. Draws do not always find such an
-        // event, because its releases are exactly as likely as the map allows. The best event
-        // that draws find shows an epsilon above 0.9.
+        // By the map, a set of releases can show an epsilon of at most 2.2. The draws do not always
+        // find a set that shows this largest epsilon. The best set that the draws find shows an
+        // epsilon above 0.9.
         assert!(0.9 < drawn.epsilon && drawn.epsilon <= 2.2, "{drawn:?}");
         // Control: releases with a smaller flip break the claim of this map.
         let (claim, cheat) =

@@ -115,8 +115,8 @@ fn accuracies_are_kept_nearly_always() {
         let age = sums::age(&people, 0.1).unwrap().over(&count).statistic("", 0);
         mean_misses += u32::from(error(&age, truth));
     }
-    // If on average 5 in 100 intervals miss the true value, 35 misses in 200 have a probability
-    // below 10^-9.
+    // If on average 5 in 100 intervals miss the true value, the probability of 35 or more misses in
+    // 200 intervals is below 10^-9.
     assert!(count_misses < 35 && mean_misses < 35, "{count_misses}, {mean_misses}");
     assert!(0 < count_misses, "a bound that is never missed is not a tight one");
 }

@@ -15,7 +15,7 @@
 //!
 //! **In what shares.** Choose a [`Split`]: [evenly](Split::evenly) over a number of questions, [by
 //! weights](Split::by_weights), [as you go](Split::as_you_go), or [by kinds of
-//! noise](Split::by_kinds), if these are known in advance.
+//! noise](Split::by_kinds), if these kinds are known in advance.
 //!
 //! ```
 //! use opendp_analysis::{Budget, Context, PrivacyUnit, Split, Table};
@@ -71,8 +71,8 @@
 //!
 //! Each question may depend on earlier answers. A split divides the remaining budget. So the next
 //! question can also use the part of earlier shares that was not spent. A question after the last
-//! planned question is an error, and nothing is run. The same holds if nothing is left of the
-//! budget:
+//! planned question is an error, and nothing is run. A question is also an error, and nothing is
+//! run, if nothing is left of the budget:
 //!
 //! ```
 //! # use opendp_analysis::{Budget, Context, PrivacyUnit, Split, Table};
@@ -134,8 +134,8 @@
 //! # Computing with answers
 //!
 //! Sums, differences, multiples and quotients of answers have intervals, too. These intervals are
-//! tighter than the sums of single intervals, because errors partly cancel. An answer gives its
-//! [estimate](Answer::estimate), a number together with its noise:
+//! tighter than the sums of single intervals, because errors partly cancel.
+//! [`estimate`](Answer::estimate) returns the number of an answer together with its noise:
 //!
 //! ```
 //! # use opendp_analysis::{Budget, Context, PrivacyUnit, Split, Table};
@@ -182,7 +182,7 @@
 //! # How it works
 //!
 //! A query is a chain of transformations, then one measurement with one free parameter. Bisection
-//! finds the parameter for which the exact privacy map fits the share. An account is charged the
+//! finds the parameter for which the exact privacy map fits the share. The account charges the
 //! exact loss before the release is run. Earlier answers can determine the next question. A
 //! [`Journal`] can keep the record after the process ends. In a later process,
 //! [`carry_over`](Context::carry_over) charges for the releases of this record.
@@ -209,8 +209,8 @@
 //! weights of such shares must not depend on answers. Everything else may depend on answers. Two
 //! combinations have no proof and are errors: `count_by` with Gaussian noise, and Laplace noise
 //! under a rho. Under an epsilon and a delta, integers get rounded continuous Gaussian noise,
-//! because discrete Gaussian noise is not exactly `mu`-GDP. A [`Plan`] may depend on all earlier
-//! answers.
+//! because discrete Gaussian noise is not exactly `mu`-GDP. Only a [`Plan`] that takes the whole
+//! budget can use discrete Gaussian noise. A [`Plan`] may depend on all earlier answers.
 
 mod account;
 mod books;

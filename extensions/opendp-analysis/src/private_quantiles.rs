@@ -14,9 +14,10 @@ use crate::private_quantile::sorted;
 
 /// Fractions of ranks are multiples of `1 / UNIT`.
 const UNIT: u64 = 1 << 30;
-/// The largest number of steps in which the rows of one candidate are divided.
+/// The largest number of steps into which the rows of one candidate are divided.
 const MOST_STEPS: usize = 16;
-/// The number of points that candidates are divided into, if there are many candidates.
+/// The largest number of steps of all candidates together. If there are more than 8192 candidates,
+/// this limit is exceeded, and each candidate has two steps.
 const POINTS: usize = 1 << 14;
 
 type Rows<T> = VectorDomain<AtomDomain<T>>;
@@ -161,8 +162,9 @@ register! {
             MO in [MaxDivergence, ZeroConcentratedDivergence];
 }
 
-/// A function from the numbers of rows that candidates represent to the places of the chosen
-/// candidates. This function does not depend on the type of the rows.
+/// A function that chooses candidates. The input is the number of rows that each candidate
+/// represents, in units of half a row. The output is the places of the chosen candidates. This
+/// function does not depend on the type of the rows.
 type Choosing = Box<dyn Fn(&[u64]) -> Result<Vec<usize>> + Send + Sync>;
 fn releasing<T: Atom + Number>(points: Points<T>, choose: Choosing) -> Function<Vec<T>, Vec<T>> {
     Function::map(move |rows: &Vec<T>| {
@@ -313,7 +315,7 @@ fn distances(positions: &[u64], part: u64) -> Vec<u64> {
     positions.iter().map(distance).collect()
 }
 
-/// The candidates, and the number of steps in which the rows of each candidate are divided.
+/// The candidates, and the number of steps into which the rows of each candidate are divided.
 struct Points<T> {
     candidates: Vec<T>,
     steps: usize,

@@ -40,8 +40,8 @@ pub(crate) const MOST: f64 = 9_007_199_254_740_992.0;
 /// * `input` - maps from keys to integer counts. A distance has three parts: the number of changed
 ///   keys, the sum of the changes, and the largest change
 /// * `scale` - the scale of the noise. At scale 0, no noise is added
-/// * `threshold` - a key is released if its noisy count is at least the threshold. A fraction is
-///   rounded at random, for each key on its own
+/// * `threshold` - a key is released if its noisy count is at least the threshold. A threshold that
+///   is not a whole number is rounded at random, separately for each key
 ///
 /// # Precondition
 /// `scale` is finite and not negative. `threshold` is from 1 to `2^53`, and at least `scale`.
@@ -88,10 +88,10 @@ pub(crate) const MOST: f64 = 9_007_199_254_740_992.0;
 /// of the `d_i` smallest numbers. The mass is at most `p_k`, since `d_i <= d`.
 ///
 /// *One count is 0.* The key with the count 0 is not released. The other count has a magnitude of
-/// at most `d`, and is released only if `Z >= T - d = k + 1 - d`, so with probability at most
-/// `p_k`. If `P_i` is the law of this other count, let `H_i` be its part where the key is
-/// released. Otherwise `P_i` never releases the key, and `Q_i` does not release it with
-/// probability at least `1 - p_k`. Then let `H_i` be `p_k` times `P_i`.
+/// at most `d`, and is released only if `Z >= T - d = k + 1 - d`. The probability of this is at
+/// most `p_k`. If `P_i` is the law of this other count, let `H_i` be its part where the key is
+/// released. Otherwise `P_i` never releases the key, and `Q_i` does not release it with probability
+/// at least `1 - p_k`. Then let `H_i` be `p_k` times `P_i`.
 ///
 /// *Together.* At most `l0` counts change. Take the product of all parts. The product of the `G_i`
 /// is at most `exp(sum_i d_i / scale)` times the product of the `Q_i`. The sum is at most `l1`,
@@ -112,8 +112,9 @@ pub(crate) const MOST: f64 = 9_007_199_254_740_992.0;
 /// The magnitude of `Z` is stochastically smaller than the magnitude of Laplace noise without
 /// truncation. So the error of the count of each key is bounded as for Laplace noise. This bound
 /// does not hold for the released keys alone, because keys with a large noise are released more
-/// often. For a sum of several counts with different weights, the probability of an error is at
-/// most the probability for Laplace noise, divided by `1 - 2 q^(k + 1) / (1 + q)` for each count.
+/// often. For a sum of several counts with different weights, the probability that the error
+/// exceeds a number is at most this probability for Laplace noise, divided by `1 - 2 q^(k + 1) /
+/// (1 + q)` once for each count.
 ///
 /// # Errors
 /// * `MakeMeasurement` when the threshold does not fit its precondition
@@ -165,7 +166,7 @@ struct Truncated {
     scale: f64,
     /// The whole part of the threshold.
     least: i64,
-    /// The probability with which the threshold is one larger.
+    /// The probability with which a drawn threshold is `least + 1` instead of `least`.
     more: f64,
 }
 impl Truncated {

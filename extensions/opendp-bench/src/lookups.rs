@@ -8,7 +8,7 @@ use crate::timing::Table;
 
 const TIMES: usize = 100_000;
 
-/// Measure repeated resolution, on one thread and on two threads at once.
+/// Measure repeated lookups of one signature, on one thread and on two threads at once.
 pub fn resolution(table: &mut Table) -> Result<()> {
     let work = "resolve a constructor, warm";
     if !table.wants(work) {

@@ -28,10 +28,10 @@ use opendp_core::Result;
 #[derive(Parser)]
 #[command(version)]
 struct Cli {
-    /// Run only the benchmarks whose name contains this
+    /// Run only the benchmarks whose name contains this text
     #[arg(long, default_value = "")]
     filter: String,
-    /// Rows of the sum that is compared with a plain loop
+    /// The number of rows of the sum that is compared with a plain loop
     #[arg(long, default_value_t = 100_000_000)]
     rows: usize,
     /// The number of runs of each benchmark; the result is the median time of these runs
@@ -40,10 +40,10 @@ struct Cli {
     /// Answer in JSON
     #[arg(long)]
     json: bool,
-    /// Instead, report how much the time of a release depends on its noise
+    /// Instead of the benchmarks, report how much the time of a release depends on its noise
     #[arg(long)]
     leakage: bool,
-    /// Instead, release sums of generated streams of up to this many rows
+    /// Instead of the benchmarks, release sums of generated streams of up to this many rows
     #[arg(long, value_name = "ROWS")]
     stream: Option<u64>,
 }

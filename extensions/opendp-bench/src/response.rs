@@ -7,7 +7,7 @@ use crate::incumbent;
 use crate::scalar::times;
 use crate::timing::{Table, Target};
 
-/// Measure responses about a bit and a bit vector.
+/// Measure randomized response on a bit and on a bit vector.
 pub fn responses(table: &mut Table) -> Result<()> {
     let work = "randomized response, bool";
     if table.wants(work) {

@@ -25,8 +25,8 @@ pub(crate) const ALPHA: f64 = 0.05;
 pub(crate) struct Arguments {
     /// The study: a JSON file with `context` and `questions`, or `-` for standard input
     pub(crate) study: PathBuf,
-    /// The table: CSV with a header, compressed or not, or Parquet; defaults to the file that
-    /// `data` of the study names, in the folder of the study
+    /// The table: CSV with a header, compressed or not, or Parquet; without it, the file that the
+    /// field `data` of the study names, in the folder of the study
     #[arg(long)]
     pub(crate) data: Option<PathBuf>,
     /// The separator of the cells of a CSV table: one character, or `tab`; defaults to a comma
@@ -250,7 +250,7 @@ fn file(arguments: &Arguments, study: &Study) -> Result<PathBuf> {
     }
     Ok(file)
 }
-/// Answer the questions of a study about columns in JSON.
+/// Answer the questions of a study whose columns are given in JSON.
 pub(crate) fn of_json(study: &Json, data: Option<&Json>, alpha: f64) -> Result<Json> {
     let study = Study::parse(study).map_err(|error| error.at("study"))?;
     let outcome = match data {

@@ -30,8 +30,8 @@ pub(crate) enum Command {
         /// Zero-concentrated differential privacy
         #[arg(long, conflicts_with_all = ["epsilon", "delta"], allow_hyphen_values = true)]
         rho: Option<String>,
-        /// The unit of protection: the distance of data that differ in one person, or in one
-        /// record; `run` uses it as --d-in
+        /// The unit of protection: the distance between data sets that differ in one person, or in
+        /// one record; `run` uses this distance as --d-in
         #[arg(long, requires = "metric")]
         unit: Option<u32>,
         /// The metric of --unit, such as symmetric_distance

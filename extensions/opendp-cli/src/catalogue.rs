@@ -27,8 +27,8 @@ impl Selection<'_> {
     }
 }
 
-/// List the names, the kind and the origins of constructors. For each constructor, add the result
-/// of `of` for its signatures.
+/// List the names, the kind and the origins of constructors. For each constructor, call `of` with
+/// its signatures, and add the result.
 fn list_with(
     registry: &Registry,
     selection: &Selection<'_>,

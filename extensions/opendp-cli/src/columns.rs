@@ -67,7 +67,8 @@ fn empty(kind: CellType) -> Cells {
         CellType::Text => Cells::Text(Vec::new()),
     }
 }
-/// Append the cells of a column of a frame. Return `None` if the frame has no such cells.
+/// Append the cells of a column of a frame. Return `None` if the frame has no column with this name
+/// and this type of cells.
 fn append(cells: &mut Cells, frame: &DataFrame<String>, name: &String) -> Option<()> {
     match cells {
         Cells::Integer(cells) => cells.extend_from_slice(frame.cells(name)?),

@@ -108,8 +108,7 @@ impl Source<'_> {
         }
         source
     }
-    /// Check that the SHA-256 of the data file is the SHA-256 that the budget states, if the budget
-    /// states one.
+    /// If the budget states a SHA-256, check that the data file has this SHA-256.
     pub(crate) fn check_digest(&self, expected: Option<&str>) -> Result<()> {
         let Some(expected) = expected else { return Ok(()) };
         if self.is_stdin() {
@@ -259,9 +258,9 @@ fn json(path: &Path, file: File) -> Result<Json> {
 /// the domain. A missing field of an object is an empty cell.
 ///
 /// # Errors
-/// [`outside`] when a value of another domain is not a member, or when the number of rows differs
-/// from the stated number. The error is the same for all such data. `Argument` when no row has the
-/// column.
+/// [`outside`] when the domain does not have rows of atoms and the value is not a member, or when
+/// the number of rows differs from the number that the domain states. The error is the same for all
+/// such data. `Argument` when no row has the column.
 pub(crate) fn member(json: Json, column: Option<&str>, domain: &AnyDomain) -> Result<AnyValue> {
     let json = match column {
         None => json,

@@ -19,15 +19,18 @@ pub(crate) struct Family {
     pub(crate) count: usize,
 }
 
-/// The name of the type of elements, if the signatures have no type parameter for it.
+/// The name of a new type parameter for the type of elements. It is used only if the signatures do
+/// not have a type parameter of this name.
 const ELEMENT: &str = "T";
-/// If there are more groups than this number, the type of elements becomes a type parameter.
+/// If there are more groups than this number, the type of elements becomes a type parameter,
+/// provided that this gives fewer groups.
 const MANY: usize = 4;
 
 /// Group signatures, as `list` writes them, by their shapes.
 ///
 /// Some signatures name a whole domain, such as `VectorDomain<AtomDomain<i32>>`, and also its
-/// element, such as `i32`. If this makes many groups, `T` stands for the element.
+/// element, such as `i32`. If this makes many groups, `T` stands for the element, provided that `T`
+/// gives fewer groups.
 pub(crate) fn of(signatures: &[Json]) -> Vec<Family> {
     let families =
         grouped(signatures.iter().map(|signature| (types(signature), signature)).collect(), None);
@@ -43,7 +46,8 @@ pub(crate) fn of(signatures: &[Json]) -> Vec<Family> {
     let fewer = grouped(signatures.iter().map(with_element).collect(), Some(ELEMENT));
     if fewer.len() < families.len() { fewer } else { families }
 }
-/// Return the innermost type of the first type that has arguments.
+/// Find the first type that has arguments, and return its innermost argument, if this is a single
+/// type.
 fn element(signature: &Json) -> Option<&str> {
     let (_, type_name) =
         types(signature).into_iter().find(|(_, type_name)| type_name.contains('<'))?;
@@ -151,8 +155,8 @@ impl Family {
         lines
     }
 }
-/// Write one of the types of a signature. Inside a type with arguments, write the name `element`
-/// instead of the type that has this name.
+/// Write one of the types of a signature. If `element` is the name of a type parameter, write this
+/// name instead of its type inside a type with arguments.
 fn shown(type_name: &str, types: &[(&str, &str)], element: Option<&str>) -> String {
     let element: Vec<_> = types.iter().copied().filter(|(name, _)| element == Some(name)).collect();
     match type_name.parse::<TypeName>() {

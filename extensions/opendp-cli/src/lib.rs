@@ -95,8 +95,8 @@ enum Command {
     },
     /// Suggest short pipelines from the data to a release within a budget
     ///
-    /// Every suggestion can be built, and its noise is solved for the budget. If bounds, a size or
-    /// categories are missing, the answer names them.
+    /// Every suggestion can be built, and the scale of its noise is computed from the budget. If
+    /// bounds, a size or categories are missing, the answer names them.
     Suggest(Box<suggest::Arguments>),
     /// Print a pipeline in the format of another library
     Convert {
@@ -182,7 +182,7 @@ enum Command {
     /// Make a command and a Python package that also have the constructors of other crates
     ///
     /// A compiled crate can't be loaded at run time, because Rust has no stable binary interface.
-    /// So this writes a program that names the crates, and builds it with `cargo`.
+    /// So this command writes a program that names the crates, and builds the program with `cargo`.
     Bundle(Box<bundle::Arguments>),
     /// Answer requests: JSON lines in, JSON lines out. The exit code is 1 when a request failed
     Batch,
@@ -292,7 +292,7 @@ pub fn main() -> ExitCode {
         Err(error) => fail(&cli, &error),
     }
 }
-/// Print the recommended names for older names in the documents of this run.
+/// Print the recommended name for each older name that the documents of this run use.
 fn say_notes(as_json: bool) {
     for note in Registry::global().take_notes() {
         caution::say(&note, as_json);

@@ -20,7 +20,7 @@ const FOLDERS: [(&str, &str); 6] = [
 pub(crate) enum Source {
     /// A folder.
     Folder(PathBuf),
-    /// A git repository. The reference is the kind `rev`, `branch` or `tag`, and its value.
+    /// A git repository. The reference has a kind, which is `rev`, `branch` or `tag`, and a value.
     Git { url: String, reference: Option<(String, String)> },
 }
 impl Source {
@@ -42,7 +42,7 @@ impl Source {
         });
         Ok(Source::Git { url: url.to_owned(), reference })
     }
-    /// Read the source of a package in the format of `cargo metadata`, which is
+    /// Read the source of a package from a text of `cargo metadata`. The form of the text is
     /// `git+URL?branch=NAME#COMMIT`.
     fn locked(text: &str) -> Option<Self> {
         let text = text.strip_prefix("git+")?;
@@ -66,8 +66,8 @@ impl Source {
             }
         }
     }
-    /// Check that the folder `below` of this folder has a file `Cargo.toml`. Do not check a git
-    /// repository.
+    /// If this place is a folder, check that its subfolder `below` has a file `Cargo.toml`. If this
+    /// place is a git repository, check nothing.
     pub(crate) fn check(&self, what: &str, below: &str) -> Result<()> {
         match self {
             Source::Folder(folder) if !folder.join(below).join("Cargo.toml").is_file() => {

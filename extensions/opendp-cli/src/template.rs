@@ -120,7 +120,8 @@ pub(crate) fn copy(from: &Path, to: &Path) -> Result<()> {
 
 /// Rename the crate and the prefix of its names.
 fn renamed(text: &str, name: &str, prefix: &str) -> String {
-    // The new name can contain an old name. So all old names are replaced by marks first.
+    // The new name can contain an old name. So first replace all old names by control characters,
+    // and then these characters by the new names.
     text.replace("custom-mechanism", "\u{1}")
         .replace("custom_mechanism", "\u{2}")
         .replace("acme", "\u{3}")
@@ -164,7 +165,7 @@ test = true
     ))
 }
 
-/// The examples of the guide are tests.
+/// The doc tests of this package include the examples of the guide.
 #[cfg(doctest)]
 #[doc = include_str!("../../../docs/mechanism-authors.md")]
 struct Guide;

@@ -21,7 +21,8 @@ pub(crate) fn parts(measure: &AnyMeasure) -> &'static [&'static str] {
         &[]
     }
 }
-/// Write a loss in the form that maps return, rounded up: `epsilon 0.2, delta 3.1e-7`.
+/// Write a loss as text, rounded up, such as `epsilon 0.2, delta 3.1e-7`. `loss` has the JSON form
+/// of a loss that a map returns.
 pub(crate) fn loss(loss: &Json, measure: &AnyMeasure) -> String {
     let numbers = match loss {
         Json::Array(numbers) => numbers.iter().map(amount).collect(),
@@ -40,7 +41,7 @@ pub(crate) fn loss(loss: &Json, measure: &AnyMeasure) -> String {
         _ => format!("{loss} in {}", measure.to_json()),
     }
 }
-/// Write an amount of a loss, rounded up. A budget writes exact amounts as texts.
+/// Write an amount of a loss, rounded up. In the JSON of a budget, an exact amount is a string.
 pub(crate) fn amount(json: &Json) -> Option<String> {
     rounded(json, true)
 }
@@ -55,9 +56,9 @@ fn rounded(json: &Json, up: bool) -> Option<String> {
     };
     Some(if exact.is_finite() { say(&exact, up) } else { "infinity".to_owned() })
 }
-/// Write an object of exact amounts, in the form that charges to a budget have.
+/// Write an object of exact amounts. The charges to a budget have this form.
 pub(crate) fn amounts(json: &Json, up: bool) -> String {
-    // The losses of the members of a release are not written.
+    // An array lists the losses of single releases. Do not write an array.
     let parts = json.as_object().into_iter().flatten().filter(|(_, part)| !part.is_array());
     let said = |(name, part): (&String, &Json)| {
         format!("{name} {}", rounded(part, up).unwrap_or_else(|| part.to_string()))

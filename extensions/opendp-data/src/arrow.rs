@@ -142,7 +142,8 @@ impl ArrowDomain for AnyDomain {
     }
 }
 
-/// The chunks of a column of a stream of record batches, as members of a domain of rows.
+/// The chunks of one column, which is read from a stream of record batches. Each chunk is a member
+/// of a domain of rows.
 pub struct ArrowColumn<D> {
     batches: Box<dyn Iterator<Item = Result<RecordBatch, ArrowError>> + Send>,
     place: usize,

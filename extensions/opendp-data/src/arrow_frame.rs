@@ -33,8 +33,8 @@ fn read(domain: &ColumnDomain, array: &ArrayRef) -> Result<Column> {
     Err(Error::argument("data", format!("expected a schema of atoms, found a column of {found}")))
 }
 
-/// The chunks of several columns of a stream of record batches. Each chunk is a member of a domain
-/// of frames with a schema.
+/// The chunks of several columns, which are read from a stream of record batches. Each chunk is a
+/// member of a domain of frames with a schema.
 ///
 /// Each row of a batch is one row of a frame. Every cell becomes a member of the domain of its
 /// column, as in [`ArrowColumn`](crate::ArrowColumn).
@@ -48,7 +48,7 @@ pub struct ArrowFrame {
     ended: bool,
 }
 impl ArrowFrame {
-    /// Read the columns of the schema of the domain.
+    /// Read the columns that the schema of the domain lists.
     ///
     /// # Errors
     /// `Argument` when the domain has no schema. `Argument` when the schema of the batches lacks a

@@ -10,7 +10,8 @@ use crate::{CsvTable, Progress};
 /// The number of rows in one chunk.
 const CHUNK: usize = 1 << 16;
 
-/// The chunks of a column of a CSV table, as members of a domain of rows.
+/// The chunks of one column, which is read from a CSV table. Each chunk is a member of a domain of
+/// rows.
 ///
 /// The first line contains the names of the columns. Every later line is one record, whatever its
 /// content. An empty line is also a record. Quotes have an effect only within a line. So the cell

@@ -10,7 +10,8 @@ use crate::{CsvTable, Progress};
 /// The number of rows in one chunk.
 const CHUNK: usize = 1 << 14;
 
-/// The chunks of several columns of a CSV table, as members of a domain of frames with a schema.
+/// The chunks of several columns, which are read from a CSV table. Each chunk is a member of a
+/// domain of frames with a schema.
 ///
 /// The schema contains the names of the columns to read. The first line of the table determines
 /// their positions. Every later line is one row, as in [`CsvColumn`](crate::CsvColumn). Every cell
@@ -45,7 +46,8 @@ pub struct CsvFrame {
     ended: bool,
 }
 impl CsvFrame {
-    /// Read the columns of a schema. If the separator is not a comma, use [`CsvTable`].
+    /// Read the columns that the schema of the domain lists. If the separator is not a comma, use
+    /// [`CsvTable`].
     ///
     /// # Errors
     /// The errors of [`CsvTable::open`]. `Argument` when the domain has no schema. `Argument` when

@@ -88,7 +88,7 @@ impl CsvTable {
         line.clear();
         self.lines.read_until(b'\n', line).map_err(|_| broken())
     }
-    /// Return the cell of a line at position `place`.
+    /// Return the cell at position `place` of a line.
     pub(crate) fn cell(&mut self, line: &[u8], place: usize) -> String {
         self.cells.nth(line, place)
     }
@@ -124,7 +124,8 @@ mod tests {
             assert_eq!(table.next_row().unwrap().unwrap(), ["1", "2"]);
             assert_eq!(table.next_row().unwrap(), None);
         }
-        // If the header has a comma, other separators in it are text.
+        // If the header has a comma, or if the separator is given, any other separator in the
+        // header is text.
         assert_eq!(CsvTable::open(&b"a;b,c\n"[..], None).unwrap().names(), ["a;b", "c"]);
         assert_eq!(CsvTable::open(&b"a;b\n"[..], Some(b',')).unwrap().names(), ["a;b"]);
         for bad in [b'"', b'\n', b'\r', 0, 0xe9] {

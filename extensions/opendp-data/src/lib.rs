@@ -17,8 +17,8 @@
 //! | is missing, or does not parse | NaN, or the default if the domain has no NaN | `None` |
 //! | is out of the domain's bounds | the nearest bound | `None` |
 //!
-//! An integer can be written as any number without a fraction, such as `47.0`. The default is 0,
-//! `false` or the empty text.
+//! An integer can be written as any number without a fraction, such as `47.0`. The default of a
+//! type is 0, `false` or the empty text.
 //!
 //! Only steps that do not depend on a single record can fail. An error can occur if the file cannot
 //! be opened, if its format is unknown, or if the header or schema lacks a column. An error can

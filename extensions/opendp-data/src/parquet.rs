@@ -41,8 +41,8 @@ fn invalid(_: ParquetError) -> Error {
     Error::argument("data", "the file is not a Parquet file")
 }
 
-/// The chunks of a column of a Parquet file, as members of a domain of rows. Only the pages of this
-/// column are read.
+/// The chunks of one column, which is read from a Parquet file. Each chunk is a member of a domain
+/// of rows. Only the pages of this column are read.
 pub struct ParquetColumn<D>(ArrowColumn<D>);
 impl<D: ArrowDomain> ParquetColumn<D> {
     /// Read a column by its name. The name is optional if there is only one column.

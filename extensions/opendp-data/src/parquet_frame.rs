@@ -8,14 +8,14 @@ use crate::csv_frame::places;
 use crate::parquet::Table;
 use crate::{ArrowFrame, Progress};
 
-/// The chunks of several columns of a Parquet file. Each chunk is a member of a domain of frames
-/// with a schema. Only the pages of these columns are read.
+/// The chunks of several columns, which are read from a Parquet file. Each chunk is a member of a
+/// domain of frames with a schema. Only the pages of these columns are read.
 ///
 /// Each row of the file is one row of a frame. Every cell becomes a member of the domain of its
 /// column, as in [`ParquetColumn`](crate::ParquetColumn).
 pub struct ParquetFrame(ArrowFrame);
 impl ParquetFrame {
-    /// Read the columns of the schema of the domain.
+    /// Read the columns that the schema of the domain lists.
     ///
     /// # Errors
     /// `Argument` when the file is not a Parquet file, or when the domain has no schema. `Argument`

@@ -64,7 +64,7 @@ fn spends_of_processes(path: &Path, processes: usize) -> Result<f64> {
     }
     let start = Instant::now();
     for child in &mut running {
-        // When its input is closed, the child process starts to spend.
+        // The child process waits for the end of its input, and then starts to spend.
         drop(child.stdin.take());
     }
     for mut child in running {

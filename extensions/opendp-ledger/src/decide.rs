@@ -13,7 +13,7 @@ pub(crate) const TOLERANCE: i64 = 1000;
 /// The maximum number of budgets that an error lists.
 const LISTED: usize = 5;
 
-/// Decide whether a request can be charged, given one state of the tables.
+/// Decide from one state of the tables whether a request can be charged.
 pub(crate) fn decide(
     tables: &mut dyn Tables,
     budget: &str,
@@ -100,7 +100,7 @@ pub(crate) fn charge(
 /// Make the error for a loss that is larger than the rest of the budget.
 #[cold]
 fn exceeded(budget: &str, loss: &Loss, left: &Loss) -> Error {
-    // If the loss and the rest of the budget look equal in a few digits, write more digits.
+    // If a few digits do not show that the loss is larger, write more digits.
     let alike = loss.parts().iter().zip(left.parts());
     let alike = alike.into_iter().all(|(x, y)| x <= y || say(x, true) == say(y, false));
     let (cost, left) = match alike {

@@ -108,7 +108,7 @@ impl Ledger {
     /// total loss within the budget. The documentation of [`AdaptiveAccount`] states what is
     /// proved.
     ///
-    /// The filters are computed now, and stored with the budget. If there are many small
+    /// This function computes the filters, and stores them with the budget. If there are many small
     /// pure losses or losses of Gaussian noise ([`Loss::with_mu_squared`]), the composed loss is
     /// less than the sum of the losses. A single release costs the same as in any other budget.
     ///
@@ -150,9 +150,9 @@ impl Ledger {
             })
         })
     }
-    /// Let a budget continue after the correction of a clock that was ahead. The current time of
-    /// the clock is assumed to be right. An entry of zero loss in the history records this call,
-    /// with the time.
+    /// Let a budget continue if the clock was ahead and has been corrected. The current time of the
+    /// clock is assumed to be right. The history gets an entry of zero loss, which records this
+    /// call and the time.
     ///
     /// # Errors
     /// `NotFound` when there is no such budget. `Argument` when the clock is not behind the last
@@ -204,8 +204,8 @@ impl Ledger {
         compute: impl FnOnce() -> Result<T>,
     ) -> Result<Release> {
         check_text("id", &request.id)?;
-        // Refuse requests that cannot succeed before the data are read. The final decision is made
-        // again below.
+        // Before the data are read, refuse a request that cannot succeed. The final decision is
+        // made below.
         let mut before = None;
         self.store.read(&mut |tables| {
             before = match decide(tables, budget, request, &|| self.now())? {

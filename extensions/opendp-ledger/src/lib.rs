@@ -28,9 +28,11 @@
 //! has room, and records the loss **and the release**. [`Ledger::release`] returns the recorded
 //! release only after both are on the disk. So these promises hold:
 //!
-//! - The losses of all releases that were ever returned are in the ledger, and their exact sum is
-//!   at most the budget. The promise holds for any number of processes that share the file under
-//!   any names. The promise also holds if the processes are killed at any time.
+//! - The losses of all releases that were ever returned are in the ledger. Their exact sum is at
+//!   most the budget. If the budget composes tightly, a bound on the total loss is at most the
+//!   budget instead. The promise holds for any number of processes that share the file, and for
+//!   any names by which they open the file. The promise also holds if the processes are killed at
+//!   any time.
 //! - If a crash happens before the transaction is durable, nothing is charged. The release is lost,
 //!   but no caller has received it. If a crash happens later, a retry under the same id returns the
 //!   recorded release. A retry never draws another release: two independent releases for one charge
@@ -41,9 +43,9 @@
 //! - The decision to discard a release depends on ids, losses and the state of the ledger. The
 //!   decision never depends on the release, so it reveals nothing.
 //! - Losses are exact. A decimal number in text is taken exactly as written. A float is taken with
-//!   its exact binary value. Ten charges of `0.1` exhaust a budget of `1`. A budget is the larger
-//!   of its amount and the nearest float. So a budget of delta `1e-5` has room for a loss whose
-//!   delta is the float `1e-5`.
+//!   its exact binary value. Ten charges of `0.1` exhaust a budget of `1`. Each amount of a budget
+//!   becomes the larger of two numbers: the given amount, and the float nearest to it. So a budget
+//!   of delta `1e-5` has room for a loss whose delta is the float `1e-5`.
 //! - A budget of an epsilon and a delta adds up the losses. Alternatively, such a budget composes
 //!   tightly ([`Ledger::create_tight`]): the budget charges a proved bound on the total loss. The
 //!   total loss is then at most the budget, although the sum of the losses can exceed the budget.
@@ -51,10 +53,11 @@
 //!   charged all together or not at all. If the caller runs the releases after the charge, a crash
 //!   in between leaves the charge without the releases. The entry then shows that its id was used,
 //!   so the caller does not draw the releases again.
-//! - The releases of a plan can take an unspent budget that composes tightly, with filters for
-//!   their kinds only ([`Loss::reserving`]), or by the distributions of their losses
-//!   ([`Loss::sharing`]). The filters are stored in the entry of the plan. If a release was charged
-//!   before, the plan is refused and nothing is charged.
+//! - The releases of a plan can take an unspent budget that composes tightly. There are two ways:
+//!   the budget gets filters only for the kinds of these releases ([`Loss::reserving`]), or the
+//!   distributions of the losses of these releases are composed ([`Loss::sharing`]). The filters
+//!   are stored in the entry of the plan. If a release was charged before, the plan is refused and
+//!   nothing is charged.
 //! - A budget can state the unit that it protects, and the data ([`Terms`]). Requests for another
 //!   distance are refused. A distance of 0 is always refused.
 //! - After any fault, the result is an error, and there is no release. Examples of faults are a
@@ -91,8 +94,8 @@
 //! A ledger of version 1 is an SQLite database. A ledger of version 1 can be read without a change.
 //! When the file is first opened for writing, it is converted to a ledger of lines, in the same
 //! file. No other process is allowed to have the file open at that time. Open the file by its usual
-//! name, because its log has this name with `-wal` at the end. If the log was damaged before, the
-//! damage cannot be noticed.
+//! name, because its log has this name with `-wal` at the end. If the log was damaged before the
+//! conversion, the damage cannot be noticed.
 //!
 //! A spend is a charge to a budget. A durable spend needs a sync, so the disk limits the number of
 //! spends per second. Waiting threads of one process share one sync, so these threads can make many

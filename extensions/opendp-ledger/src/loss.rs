@@ -13,7 +13,7 @@ use crate::say;
 pub use accounted::Accounted;
 pub(crate) use opening::Opening;
 
-/// The text between the losses of several releases that are charged together.
+/// The separator of the losses of several releases that are charged together.
 const TOGETHER: &str = "; ";
 
 /// The maximum number of digits of an amount that can be read. Older versions never wrote an amount
@@ -77,7 +77,7 @@ pub struct Loss {
     choice_rho: Option<Exact>,
     /// The losses of several releases that are charged together.
     members: Vec<Loss>,
-    /// The filters of an unspent budget, if the releases were planned for all of it.
+    /// The filters of the budget, if the releases were planned for a whole unspent budget.
     opening: Option<Box<Opening>>,
 }
 impl Loss {
@@ -180,7 +180,8 @@ impl Loss {
     /// State that this loss is the loss of several releases, and state the loss of each release.
     /// The losses must be known before the first release. A budget that composes tightly charges
     /// each loss to its filters, and admits all of them or none. Any other budget charges this
-    /// loss, which must also hold. A [reserve](Loss::reserving) of a single loss is dropped.
+    /// loss. So this loss must also bound the loss of all releases together. A
+    /// [reserve](Loss::reserving) of a single loss is dropped.
     ///
     /// # Errors
     /// `MeasureMismatch` when a loss is not an epsilon and a delta.
@@ -219,8 +220,8 @@ impl Loss {
         let parts = parts.iter().map(|part| Exact::from_f64(*part)).collect::<Result<_>>()?;
         Loss::exact(notion, parts)
     }
-    /// Replace the parts, which are floats, by the exact loss of the mechanism. The floats are this
-    /// exact loss, rounded up.
+    /// Replace the parts of this loss by `parts`, which are the exact loss of the mechanism. The
+    /// replaced parts are floats: the exact loss, rounded up.
     pub(crate) fn exactly(self, parts: Vec<Exact>) -> Self {
         let exact = Loss::exact(self.notion, parts).ok();
         exact.map_or(self.clone(), |exact| Loss { parts: exact.parts, ..self })
@@ -313,8 +314,8 @@ impl Loss {
             return Ok(Loss { opening: opening.map(Box::new), ..whole });
         }
         let mut parts = text.split(' ').map(read).collect::<Result<Vec<Exact>>>()?;
-        // Beside an epsilon and a delta, there can be a `mu^2`, and then a `rho`. Older versions
-        // wrote no `rho`.
+        // After an epsilon and a delta, the text can have a `mu^2`. After a `mu^2`, it can have a
+        // `rho`. Older versions wrote no `rho`.
         let more = if notion == Notion::Approximate { 2 } else { 0 };
         let others = parts.split_off(parts.len().min(notion.parts().len()));
         if others.len() > more {

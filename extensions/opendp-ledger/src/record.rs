@@ -38,8 +38,8 @@ impl Account {
             (Some(_), left) => left.unwrap_or(Loss::zero(self.total.notion())),
         }
     }
-    /// Bound the total loss of all releases. The bound is the sum of the losses, or can be less
-    /// than this sum if the budget composes tightly.
+    /// Bound the total loss of all releases. The bound is the sum of the losses. If the budget
+    /// composes tightly, the bound can be less than this sum.
     pub fn loss(&self) -> Loss {
         let spent = self.filters.as_ref().map(AdaptiveAccount::spent);
         spent.and_then(|spent| tight::loss(spent.ok()?).ok()).unwrap_or(self.spent.clone())
@@ -285,8 +285,8 @@ pub(crate) struct EntryRow {
     pub(crate) seal: String,
 }
 
-/// Check that a history is complete. Every entry must follow the previous entry. The sum of the
-/// losses must be the amount spent that the account states.
+/// Check that a history is complete. Every entry must follow the previous entry. The account states
+/// the amount spent. The sum of the losses must be this amount.
 pub(crate) fn verify(account: &Account, entries: &[Entry]) -> Result<()> {
     let (mut head, mut spent) = (String::new(), Loss::zero(account.total.notion()));
     for (entry, number) in entries.iter().zip(1..) {
@@ -316,8 +316,8 @@ pub(crate) fn digest(text: &str) -> String {
     hexadecimal(Sha256::new().chain_update(text))
 }
 /// Return the SHA-256 of a list of fields. The length of each field is hashed too, so different
-/// lists of fields differ. An empty last field is omitted, because older ledgers do not have this
-/// field.
+/// lists of fields do not give the same input of the hash. An empty last field is omitted, because
+/// older ledgers do not have this field.
 fn sealed(fields: &[&str], last: &str) -> String {
     let last = Some(&last).filter(|last| !last.is_empty());
     let hash = fields.iter().chain(last).fold(Sha256::new(), |hash, field| {

@@ -98,8 +98,8 @@ impl Terms {
     pub fn with_unit(self, unit: Unit) -> Self {
         Terms { unit: Some(unit), ..self }
     }
-    /// State the data of the budget by the SHA-256 of their file. Requests for other data are
-    /// refused.
+    /// State the data of the budget. `digest` is the SHA-256 of the file that contains the data.
+    /// Requests for other data are refused.
     ///
     /// # Errors
     /// `Argument` when the digest does not have 64 hexadecimal digits. The prefix `sha256:` is

@@ -16,13 +16,13 @@ pub(crate) fn open(total: &Loss) -> Result<AdaptiveAccount> {
     let (epsilon, delta) = total.epsilon_and_delta()?;
     AdaptiveAccount::new(&epsilon, &delta, None)
 }
-/// Charge filters for a loss. The loss must be in approximate differential privacy. If the loss was
-/// planned for an unspent budget, replace the filters by the planned filters. After an error, the
-/// filters must not be used.
+/// Charge a loss to filters. The loss must be in approximate differential privacy. If the loss was
+/// planned for an unspent budget, first replace the filters by the planned filters. After an error,
+/// the filters must not be used.
 ///
 /// # Errors
 /// `BudgetExceeded` when the filters do not admit the loss. `BudgetExceeded` also when the loss was
-/// planned for an unspent budget, but the budget is no longer unspent. `Argument` when the loss was
+/// planned for an unspent budget, but another loss was charged before. `Argument` when the loss was
 /// planned for another budget.
 pub(crate) fn charge(filters: &mut AdaptiveAccount, loss: &Loss) -> Result<()> {
     if let Some(Opening { filters: planned, charged }) = loss.opening() {

@@ -6,9 +6,9 @@ use opendp_core::arith::Exact;
 const DIGITS: usize = 4;
 /// The maximum number of digits of an amount that is not rounded.
 const WHOLE: usize = 6;
-/// The largest relative difference that is left out.
+/// A relative difference of at most this number is not written.
 const SAME: f64 = 1e-15;
-/// The largest relative difference that is written as a second part.
+/// A larger relative difference, up to this number, is written as a second part.
 const NEAR: f64 = 1e-9;
 
 /// Write an amount in a few digits, such as `0.2` or `3.1e-7`.
@@ -17,10 +17,10 @@ const NEAR: f64 = 1e-9;
 /// digits: a loss is rounded up, and the rest of a budget is rounded down. A relative difference of
 /// at most `10^-15`, which is about the rounding of a float, is left out. So the float 0.2 is
 /// written `0.2`. If the amount differs from the nearest number of four digits by at most `10^-9`
-/// of the amount, this number is written. If the number alone is on the wrong side of the amount,
-/// the difference is written as a second part, and is rounded up. So a loss is never written too
-/// small, apart from a relative difference of `10^-15`. A small rounding error of the arithmetic
-/// does not change the fourth digit.
+/// of the amount, this number is written. This number can be below a loss, or above the rest of a
+/// budget. In these cases, the difference is written as a second part, and is rounded up. So a loss
+/// is never written too small, apart from a relative difference of `10^-15`. A small rounding error
+/// of the arithmetic does not change the fourth digit.
 ///
 /// ```
 /// # use opendp_core::arith::Exact;
@@ -64,8 +64,9 @@ fn alike(x: &Exact, y: &Exact, most: f64) -> bool {
     let part = Exact::from_f64(most).map_or(Exact::ZERO, |part| low.times(&part));
     *high <= low.plus(&part)
 }
-/// Write an amount as a nearby decimal number and a small difference. Round the difference up. If
-/// the decimal number alone is on the safe side, leave out the difference.
+/// Write an amount as a nearby decimal number and a small difference. Round the difference up.
+/// Leave out the difference if the decimal number is above the amount and `up` is true, or below
+/// the amount and `up` is false.
 fn apart(shown: &Decimal, value: &Exact, amount: &Exact, up: bool) -> Option<String> {
     let (sign, rest) = match (up, value < amount) {
         (true, true) => ('+', amount.minus(value)),

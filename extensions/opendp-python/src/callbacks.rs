@@ -89,8 +89,8 @@ impl Callback {
         }
     }
 }
-/// Read a loss that a map computed. The measure reads a loss as a bound from a user, so it rounds
-/// the loss down. The loss of a map must not be rounded down. So the result is an error if the
+/// Read a loss that a map computed. When a measure reads a loss, it rounds the loss down, as for a
+/// bound from a user. The loss of a map must not be rounded down. So the result is an error if the
 /// measure has changed the loss.
 fn loss(measure: &AnyMeasure, d_out: &Bound<'_, PyAny>) -> Result<AnyDistance> {
     if let Ok(profile) = d_out.cast::<Profile>() {

@@ -1,7 +1,7 @@
-//! Runs on arrays of numpy, without a copy of the whole array.
+//! Runs functions on arrays of numpy, without a copy of the whole array.
 //!
-//! A column can consist of several arrays, its pieces, as in Arrow. The pieces are read in place,
-//! and are not joined first.
+//! As in Arrow, a column can consist of several arrays, which are called pieces. The pieces are
+//! read in place, and are not joined first.
 //!
 //! Rows are copied in chunks that fit the cache, and each row is copied once. Another thread can
 //! change a row during the run. The release still uses only the copied value of the row, and this
@@ -30,8 +30,8 @@ use crate::errors::detached;
 use crate::values::outside;
 
 /// The number of rows that are converted at once. These rows take a fifth of the first cache of a
-/// core, so they are still in the cache when they are read again. Of nine numbers from 384 to
-/// 2,048, this number took the least time.
+/// core, so they are still in the cache when they are read again. Nine numbers from 384 to 2,048
+/// were measured, and this number took the least time.
 const ROWS: usize = 768;
 /// The largest number of rows in a part. A thread takes one part at a time. This number is an odd
 /// multiple of `ROWS`, so that the two halves of a part begin at different offsets in their pages
@@ -40,8 +40,9 @@ const PART_ROWS: usize = 213 * ROWS;
 /// Arrays of at least this many rows are divided among all cores.
 const PARALLEL_ROWS: usize = 1 << 17;
 
-/// Run a function on a column of numbers, if the domain may contain it. The column is an array with
-/// one dimension, or several such arrays. `None` means that the objects are not such arrays.
+/// Run a function on a column of numbers, if the domain may contain the column. The column is an
+/// array with one dimension, or several such arrays. `None` means that the objects are not such
+/// arrays.
 pub(crate) fn run(
     pieces: &[Bound<'_, PyAny>],
     function: &AnyFunction,
@@ -150,7 +151,7 @@ impl<S: Copy> Piece<'_, S> {
 /// The rows of a column: one array, or several arrays one after the other.
 #[derive(Clone)]
 struct Rows<'a, S> {
-    /// Each piece with the number of the first row after it.
+    /// Each piece, with the number of the first row after this piece.
     pieces: Vec<(usize, Piece<'a, S>)>,
 }
 impl<'a, S: Copy> Rows<'a, S> {
@@ -167,9 +168,9 @@ impl<'a, S: Copy> Rows<'a, S> {
     }
     /// Convert two ranges of rows to the rows of a chunk. See [`Convert::fill`].
     ///
-    /// If the column is one array, both ranges are read in the same loop. A core reads two ranges
-    /// that are far apart faster than one range, because it fetches rows ahead only within a page
-    /// of memory.
+    /// If the column is one array, both ranges are read in the same loop. If two ranges are far
+    /// apart, a core reads both together faster than one range. The reason is that a core fetches
+    /// rows ahead only within a page of memory.
     fn fill_both<T: Convert<S>>(&self, ranges: [Range<usize>; 2], chunk: &mut [T]) -> Option<bool> {
         let [first, second] = ranges;
         let (first_rows, second_rows) = chunk.split_at_mut_checked(first.len())?;
@@ -179,7 +180,7 @@ impl<'a, S: Copy> Rows<'a, S> {
         }
         Some(self.fill(first, first_rows)? | self.fill(second, second_rows)?)
     }
-    /// Convert a range of rows to as many rows. See [`Convert::fill`].
+    /// Convert a range of rows, and write the same number of rows to `into`. See [`Convert::fill`].
     fn fill<T: Convert<S>>(&self, range: Range<usize>, mut into: &mut [T]) -> Option<bool> {
         let mut null = false;
         let first = self.pieces.partition_point(|(end, _)| *end <= range.start);
@@ -229,15 +230,16 @@ where
             chunks.member(rows, [piece, 0..0], &mut chunk).map(|()| AnyValue::new(chunk))
         }));
     }
-    // If one thread is slow, the other threads do some of its parts. The result does not depend on
-    // this, because merging is exact and independent of order.
+    // If one thread is slow, the other threads do more parts. The result does not depend on which
+    // thread does a part, because merging is exact and independent of order.
     let threads = rayon::current_num_threads();
     let part_rows = (rows.len() / (4 * threads)).clamp(ROWS, PART_ROWS);
     let next = AtomicUsize::new(0);
     let fold = || {
         let mut partial = function.start()?;
-        // This copy is for this thread. Another thread may write to the memory beside the original.
-        // Then the original would move between the caches of the cores for each chunk.
+        // Each thread has its own copy of `rows`. Another thread may write to the memory beside the
+        // original. If this thread read the original, the original would then move between the
+        // caches of the cores for each chunk.
         let rows = rows.clone();
         let mut chunk = Vec::new();
         while let Some(part) = pieces(all.clone(), part_rows).nth(next.fetch_add(1, Relaxed)) {
@@ -255,8 +257,8 @@ where
     if rows.len() < PARALLEL_ROWS {
         return fold()?.finish();
     }
-    // This runs in the pool of this process: see `errors::detached`. A thread of the pool that gets
-    // no processor delays nothing, because another thread does its parts.
+    // This runs in the pool of this process: see `errors::detached`. If a thread of the pool gets
+    // no processor, this delays nothing, because the other threads do all parts.
     let partials: Vec<_> = (0..threads).into_par_iter().map(|_| fold()).collect();
     let mut partials = partials.into_iter();
     let mut total = partials.next().unwrap_or_else(|| function.start())?;
@@ -284,8 +286,8 @@ where
         let sized = domain.records().and_then(|_| domain.with_records(ROWS));
         Chunks { domain, row: typed.ok().map(VectorDomain::element), sized }
     }
-    /// Convert two ranges of rows to a chunk, and check that a member of the domain may contain
-    /// each row. The memory of the chunk is reused.
+    /// Convert two ranges of rows to a chunk, and check for each row that a member of the domain
+    /// may contain this row. The memory of the chunk is reused.
     fn member<S: Copy>(
         &self,
         rows: &Rows<'_, S>,

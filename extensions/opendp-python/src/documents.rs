@@ -17,13 +17,13 @@ use crate::recipe::Recipe;
 
 /// The assumed number of constructors on the longest path through a loaded object. The true number
 /// is not known, but there is a limit on the depth of documents. The number of constructors on a
-/// path has a limit, too (`arguments::MAX_LINKS`). With the assumed number, this limit allows at
+/// path also has a limit (`arguments::MAX_LINKS`). With the assumed number, `MAX_LINKS` allows at
 /// most two loaded objects on a path.
 const LOADED_LINKS: usize = 100;
 
 /// Build the object of a JSON document, of this library or of OpenDP 0.16.
 ///
-/// A document without a space needs the space as an argument.
+/// If a document states no space, the caller gives the space as an argument.
 #[pyfunction]
 #[pyo3(signature = (text, space = None))]
 pub(crate) fn load(

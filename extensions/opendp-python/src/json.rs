@@ -93,8 +93,9 @@ fn unknown(value: &Bound<'_, PyAny>) -> Error {
     ))
 }
 
-/// Convert JSON to a Python value. A known type decides three cases. An array of pairs is a map or
-/// a list. An array is a tuple or a list. A text is a string, or a number that is not finite.
+/// Convert JSON to a Python value. If the type is known, it decides three questions: whether an
+/// array of pairs is a map or a list, whether an array is a tuple or a list, and whether a text is
+/// a string or a number that is not finite.
 pub(crate) fn to_python<'py>(
     py: Python<'py>,
     json: &Json,

@@ -62,8 +62,8 @@ fn family(name: &str) -> Result<Json> {
         "signatures": entries.iter().map(|entry| entry.to_string()).collect::<Vec<_>>(),
     }))
 }
-/// Return whether a constructor makes measurements of measurements, or an interactive mechanism
-/// about any data.
+/// Return whether a constructor is a combinator. A combinator takes transformations, measurements
+/// or odometers, or makes an interactive mechanism about any data.
 fn combines(entry: &Entry) -> bool {
     let takes = |heads: &[&str]| {
         let mut parameters = entry.parameters().iter();

@@ -27,7 +27,8 @@ macro_rules! classes {
             pub(crate) fn links(&self) -> usize {
                 0
             }
-            /// Return nothing, because a description is written without knowing how it was made.
+            /// Return `Inner::None`. To write a description, it is not necessary to know how it was
+            /// made.
             pub(crate) fn inner(&self) -> Inner {
                 Inner::None
             }
@@ -101,8 +102,8 @@ pub(crate) struct PySpace {
     pub(crate) arg: Arg,
 }
 
-/// Convert an object that a constructor made to a Python object. `output` is the type of the made
-/// object's output, and `recipe` is how the object was made.
+/// Convert an object that a constructor made to a Python object. `output` is the output type of the
+/// object. `recipe` states how the object was made.
 pub(crate) fn to_python(
     py: Python<'_>,
     made: Constructed,

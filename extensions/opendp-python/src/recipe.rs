@@ -8,7 +8,8 @@ use opendp_core::{Result, Space};
 use opendp_registry::{Document, Registry};
 use serde_json::{Map, Value as Json, json};
 
-/// How an object was made. A document is written only when it is asked for. Copies are cheap.
+/// How an object was made. The document of an object is written only when a caller requests it.
+/// Copies are cheap.
 #[derive(Clone)]
 pub(crate) enum Recipe {
     /// A call of a constructor.
@@ -17,7 +18,7 @@ pub(crate) enum Recipe {
     Chain(Arc<Chain>),
     /// A document that was read, in the newest form and without its versions.
     Read(Arc<Json>),
-    /// A document that was read, of OpenDP or of an earlier version.
+    /// A document that was read, and whose format is the format of OpenDP or of an earlier version.
     Kept(Arc<Json>),
     /// No constructor made the object. For example, it is a Python function.
     Unknown,
@@ -31,7 +32,8 @@ pub(crate) struct Call {
 }
 /// How the objects in an argument were made.
 pub(crate) enum Inner {
-    /// The argument has no such objects. The argument alone is enough to write it in a document.
+    /// The argument has no such objects. To write the argument in a document, only its value is
+    /// needed.
     None,
     One(Recipe),
     List(Vec<Inner>),
@@ -88,7 +90,7 @@ impl Recipe {
             _ => Ok(Document::newest(self.write()?, Registry::global())?.json().clone()),
         }
     }
-    /// Write links that start from a space which is not known yet.
+    /// Write recipes as the links of a chain. The input space of the chain is not known yet.
     ///
     /// # Errors
     /// The errors of [`document`](Recipe::document).
@@ -157,7 +159,8 @@ impl Recipe {
     }
 }
 impl Call {
-    /// Return the link of the call. If the call states a space, return the space, too.
+    /// Return the call as a link of a chain. If the call states an input space, return this space,
+    /// too.
     fn link(&self) -> Result<(Option<Json>, Json)> {
         let (mut space, mut args) = (None, Map::new());
         for (name, arg) in self.args.iter() {

@@ -179,8 +179,8 @@ static CODECS: LazyLock<HashMap<String, Codecs>> = LazyLock::new(|| {
 /// domain.
 ///
 /// # Errors
-/// `Argument` when the carrier has no such value. The error is the same for all such data, so it
-/// does not depend on the data.
+/// `Argument` when the carrier has no such value. The error is the same for all values that the
+/// carrier does not have, so it does not depend on the data.
 pub(crate) fn of_domain(value: &Bound<'_, PyAny>, domain: &AnyDomain) -> Result<AnyValue> {
     let carrier = domain.carrier();
     if carrier == AnyValue::type_name() {

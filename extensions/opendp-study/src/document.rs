@@ -136,8 +136,8 @@ struct Grid {
 /// The largest number of candidates in a question.
 const MOST_CANDIDATES: f64 = 1e6;
 impl RankFields {
-    /// Return the candidates of a question. Each number of a grid is computed from its place, so
-    /// errors do not add up.
+    /// Return the candidates of a question. Each number of a grid is computed from its position in
+    /// the grid, so rounding errors do not add up.
     pub(super) fn candidates(&self) -> Result<Vec<f64>> {
         let located = |error: Error| error.at("candidates");
         let Grid { from, to, step } = match &self.candidates {

@@ -107,8 +107,9 @@
 //! | `statistics` | one or more of `{"count"}`, `{"sum"}`, `{"mean"}`, `{"variance"}`, `{"median"}`, `{"quantile"}` and `{"quantiles"}`; or one of these fields beside `group_by` |
 //!
 //! The values of a column of integers can be written as `{"from", "to"}`. If a column has
-//! `"missing": "drop"`, the whole question leaves out the rows with a missing cell in it.
-//! [`Groups`](opendp_analysis::context::Groups) describes the releases that statistics share.
+//! `"missing": "drop"`, the whole question leaves out each row that has a missing cell in this
+//! column. [`Groups`](opendp_analysis::context::Groups) describes the releases that statistics
+//! share.
 
 #![forbid(unsafe_code)]
 #![doc(test(attr(deny(warnings))))]

@@ -249,7 +249,8 @@ where
             cells: Vec::new(),
         }
     }
-    /// Charge for an answer. Also release the answer, unless the study only finds costs and errors.
+    /// Charge for an answer. If the mode is `Mode::Ask`, also release the answer. If the mode is
+    /// `Mode::Rehearse`, only charge.
     pub(super) fn spend<TO: Carrier>(
         &self,
         question: Question<'c, MO, TO>,

@@ -112,7 +112,8 @@ type Run = Box<dyn Fn() -> f64>;
 struct Variant {
     name: &'static str,
     run: Run,
-    /// The time of the first run, which starts without memory that an earlier run has kept.
+    /// The time of the first run. When this run starts, there is no memory that an earlier run has
+    /// kept.
     first: f64,
     seconds: Vec<f64>,
     peak: f64,
@@ -153,7 +154,7 @@ fn plain(path: &Path) -> Run {
         batches.iter().map(RecordBatch::num_rows).sum::<usize>() as f64
     })
 }
-/// Reset the peak of resident memory, so that the next peak is of the next variant.
+/// Reset the peak of resident memory, so that `peak` returns the peak since this call.
 fn forget_peak() {
     let _ = std::fs::write("/proc/self/clear_refs", "5");
 }

@@ -75,7 +75,7 @@ pub(crate) enum Composition {
     Tight,
 }
 impl Composition {
-    /// Read how the budget of metadata composes.
+    /// Read from the metadata how the losses of the budget compose.
     pub(crate) fn read(text: &BudgetText) -> Result<Self> {
         match text.composition.as_deref() {
             None | Some("sum") => Ok(Composition::Sum),

@@ -2,7 +2,7 @@
 //! be made private.
 //!
 //! The checker has a list of allowed nodes, functions and types. Any other node, function or type
-//! is an error that contains its name.
+//! leads to an error. The error contains the name of this node, function or type.
 
 use std::collections::BTreeMap;
 
@@ -119,8 +119,9 @@ impl<'a> Picked<'a> {
             _ => None,
         }
     }
-    /// Return the number of rows that reach the aggregates, if it is public: there are no keys and
-    /// no conditions, and the number of rows of the table is public.
+    /// Return the number of rows that reach the aggregates, if it is public. It is public if there
+    /// are no keys and no conditions, each join keeps all rows, and the number of rows of the table
+    /// is public.
     pub(crate) fn public_rows(&self) -> Option<u64> {
         let all = |branch: &Branch| {
             branch.filters.is_empty() && branch.joins.iter().all(|join| join.keeps_all)

@@ -28,8 +28,8 @@ impl Cell {
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct ReleasedColumn {
     pub(crate) cells: Vec<Cell>,
-    /// The scale of the noise of the first sum that the value depends on, in the unit of the
-    /// values.
+    /// The scale of the noise, in the unit of the values. If the value depends on several sums,
+    /// this is the scale of the noise of the first sum.
     pub(crate) scale: f64,
 }
 

@@ -11,15 +11,15 @@
 //!
 //! The rows of each id are collected, because the choice depends on all of them. The choice is a
 //! function of the seed, the id, and the rows of this id. It does not depend on the order of these
-//! rows. A choice by the order in which rows arrive would also be fair, but threads change that
-//! order. Then two runs on the same rows would keep different rows of all ids, and no test could
-//! distinguish this from a wrong limit.
+//! rows. A choice by the order in which rows arrive would also be fair, but threads change this
+//! order. Then two runs on the same rows would keep different rows of all ids. No test could
+//! distinguish such a difference from the effect of a wrong limit.
 //!
 //! Each thread packs the rows that it reads into few words, and divides them by a hash of their ids
 //! into shards (`packed`, `shards`). If the rows take more memory than the engine may use, the last
-//! shards are dropped. They are filled when the rows are read again. Then the rows of each id are
-//! brought together. Some of these rows are chosen (`people`), and the chosen rows are added
-//! (`totals`). Rows are sorted (`order`) only if their id has more rows than limits allow.
+//! shards are dropped. The dropped shards are filled when the rows are read again. Then the rows of
+//! each id are brought together. Some of these rows are chosen (`people`), and the chosen rows are
+//! added (`totals`). Rows are sorted (`order`) only if their id has more rows than limits allow.
 
 use std::sync::{Mutex, PoisonError};
 
@@ -62,7 +62,8 @@ pub(crate) fn run(plan: &Plan, engine: &DataFusion, seed: &str) -> Option<Result
     let run = Run { plan, engine, layout: &layout, groups: &groups, statement };
     match &plan.bounding {
         Bounding::Trusted { .. } => Some(run.all()),
-        // If ids are not integers, SQL draws their lots in another way.
+        // If ids are not integers, SQL draws their lots in another way. This module does not
+        // support such plans.
         Bounding::Enforced { id: (_, kind), .. } if *kind != Type::Integer => None,
         Bounding::Enforced { rows, groups, rows_per_group, .. } => {
             let limit = |limit: &Option<u64>| limit.unwrap_or(u64::MAX);
@@ -149,8 +150,8 @@ impl Run<'_> {
 fn locked<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
-/// One pass over the rows. It fills the shards from `first` on, and ends before the shard `last` of
-/// the book.
+/// One pass over the rows. It fills the shards from `first` on, and ends before the shard
+/// `Book::last`.
 struct Pass<'a, const N: usize> {
     run: &'a Run<'a>,
     limiter: &'a Limiter,
@@ -168,8 +169,8 @@ struct Book {
     rows: Vec<usize>,
 }
 impl Book {
-    /// Count added rows of each shard. While there are more than `most` rows, leave half of the
-    /// remaining shards to a later pass.
+    /// Add `added` to the numbers of rows of the shards. While this pass has more than `most` rows,
+    /// leave half of the remaining shards to a later pass.
     fn add(&mut self, first: usize, added: &[u32], most: usize) {
         self.rows.iter_mut().zip(added).for_each(|(rows, added)| *rows += *added as usize);
         while first + 1 < self.last {

@@ -42,9 +42,9 @@ pub trait Engine: Send + Sync {
     fn rows_read(&self) -> Option<u64> {
         None
     }
-    /// Return this engine, if it is the engine in this process. The exact results are then computed
-    /// without the statements, and are the same. Other engines keep the default, which returns
-    /// `None`.
+    /// Return this engine, if it is the engine in this process. For this engine, the exact results
+    /// are computed without the statements. They are the same as the results of the statements.
+    /// Other engines keep the default, which returns `None`.
     fn embedded(&self) -> Option<&DataFusion> {
         None
     }

@@ -140,7 +140,7 @@ pub(crate) struct Branch {
 /// The limits on the rows of each individual that reach the aggregates.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Bounding {
-    /// An individual adds or removes at most this many rows. Nothing is enforced.
+    /// An individual adds or removes at most `rows` rows. The plan does not enforce this.
     Trusted {
         /// The number of rows in the union of all branches. For an exchange, these are the removed
         /// and the added rows.
@@ -201,8 +201,8 @@ pub(crate) enum Addend {
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Sum {
     pub(crate) addend: Addend,
-    /// The column of a condition. If there is one, only rows for which the condition is true add a
-    /// number to the sum.
+    /// The column of a condition. If there is a condition, a row adds a number to the sum only if
+    /// the condition is true for this row.
     pub(crate) only: Option<usize>,
 }
 impl Sum {

@@ -48,7 +48,7 @@ pub(crate) struct Choice {
     pub(crate) buckets: usize,
     pub(crate) alpha: (u64, u64),
     pub(crate) noise: Noise,
-    /// The loss of all groups together in which one individual can have rows.
+    /// The total loss over all groups in which one individual can have rows.
     pub(crate) loss: Loss,
 }
 
@@ -95,7 +95,7 @@ fn divided(
     let loss = total(budget.notion(), &losses)?;
     Ok(Mechanisms { sums, choices, selection, loss, losses, kind, compared: None })
 }
-/// Return the share of each sum, and then of each choice. A share has no delta.
+/// Return the shares of all sums, followed by the shares of all choices. A share has no delta.
 ///
 /// The weight of a sum is the largest weight of the outputs that depend on it. The count that only
 /// decides about keys has the weight 1. Weights are public, and shares add up to the whole loss.

@@ -17,7 +17,7 @@ use crate::{Type, Value};
 const MOST: f64 = 9_007_199_254_740_992.0;
 /// The largest magnitude of bounds of floats.
 const MOST_FLOAT: f64 = 1e100;
-/// The least allowed magnitude of the bound with the larger magnitude. Plans do not compute with
+/// At least one of the two bounds must have at least this magnitude. Plans do not compute with
 /// smaller numbers.
 const LEAST_FLOAT: f64 = 1e-70;
 
@@ -26,8 +26,8 @@ const LEAST_FLOAT: f64 = 1e-70;
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PrivacyUnit {
-    /// Protect this many added or removed rows. Nothing enforces this number. The caller states
-    /// that no individual has more rows.
+    /// Protect individuals who add or remove at most this many rows. Nothing enforces this number.
+    /// The caller states that no individual has more rows.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rows: Option<u32>,
     /// Protect all rows with the same value in this column. Rows without a value are dropped.
@@ -180,7 +180,8 @@ pub(crate) fn check_weight(weight: f64) -> Result<()> {
     let reason = format!("expected a number from 0.000001 to 1000000, found {weight}");
     Err(Error::argument("weight", reason))
 }
-/// Check that bounds are finite, ordered, not too large, and not both 0.
+/// Check that bounds are finite, ordered, not too large, and not both 0 or tiny. The bounds of
+/// integers must be whole numbers.
 pub(crate) fn check_bounds(low: f64, high: f64, kind: Type) -> Result<()> {
     let most = if kind == Type::Integer { MOST } else { MOST_FLOAT };
     let fits = low <= high && -most <= low && high <= most;
@@ -215,8 +216,8 @@ pub struct Table {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unit: Option<PrivacyUnit>,
     /// The number of rows, if it is public. Then neighbouring tables have the same number of rows:
-    /// the rows of an individual are exchanged, and not added or removed. So all other aggregates
-    /// change twice as much. The unit must be `rows`.
+    /// the rows of an individual are exchanged, and not added or removed. So all aggregates other
+    /// than the number of rows change twice as much. The unit must be `rows`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rows: Option<u64>,
     /// The columns that queries may use. Queries cannot name other columns.

@@ -1,4 +1,5 @@
-//! Noise from constructors of the registry, with the least scale that a share pays for.
+//! Finds noise from constructors of the registry. The scale of the noise is the least scale whose
+//! cost is at most a share of the loss.
 
 use opendp_core::arith::{Directed, DirectedFloat, Exact};
 use opendp_core::erased::{AnyDistance, AnyMeasurement, AnyValue};
@@ -86,7 +87,7 @@ pub(crate) fn on_sums(
     let amount = share.parts().first().map_or(0.0, Exact::to_f64_down);
     let guess = match share.notion() {
         // Gaussian noise has `rho = (d / scale)^2 / 2`. A pure loss of `epsilon` has a `rho` of at
-        // most `epsilon^2 / 2`, so the same guess serves for Laplace noise.
+        // most `epsilon^2 / 2`, so the guess for Laplace noise is the same.
         Notion::Concentrated => d_in.inf_div(amount.neg_inf_mul(2.0)?.neg_inf_sqrt()?)?,
         _ => d_in.inf_div(amount)?,
     };

@@ -102,7 +102,8 @@ impl<'a> Question<'a> {
         })?;
         self.weight(name, weight)
     }
-    /// Find the aggregates with a name, or that a column of the answer with this name depends on.
+    /// Find the aggregates with this name. If there are none, find the aggregates that the column
+    /// of the answer with this name depends on.
     fn places(&self, name: &str) -> Result<Vec<usize>> {
         let names = self.names()?;
         let of_aggregates = names.iter().zip(0..).filter(|(known, _)| *known == name);
@@ -287,7 +288,8 @@ impl<'a> Question<'a> {
         let fields = schema.fields().iter().skip(self.checked.plan.keys.len());
         Ok(fields.map(|field| field.name().replace("count(Int64(1))", "count(*)")).collect())
     }
-    /// Compute HAVING, ORDER BY, LIMIT and expressions of released values.
+    /// Compute the query above its aggregates from the released values: HAVING, ORDER BY, LIMIT and
+    /// expressions.
     fn post_processed(&self, noisy: &Noisy, columns: &[ReleasedColumn]) -> Result<RecordBatch> {
         let schema = crate::check::aggregate_schema(&self.checked.query)?;
         let types: Vec<DataType> =

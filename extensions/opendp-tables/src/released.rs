@@ -19,11 +19,12 @@ pub(crate) type Group = Vec<String>;
 #[derive(Default)]
 pub(crate) struct Exact {
     pub(crate) sums: BTreeMap<Group, Vec<IBig>>,
-    /// For each quantile, the number of rows in each bucket of each group.
+    /// For each quantile and each group, the number of rows in each bucket.
     pub(crate) buckets: Vec<BTreeMap<Group, Vec<u64>>>,
 }
 impl Exact {
-    /// Run a plan: in this process if possible, and otherwise by its statements.
+    /// Compute the exact results of a plan. If possible, run the plan in this process. Otherwise
+    /// run its SQL statements on the engine.
     pub(crate) fn run(plan: &Plan, engine: &dyn Engine, seed: &str) -> Result<Exact> {
         if let Some(exact) = engine.embedded().and_then(|own| direct::run(plan, own, seed)) {
             return exact;
@@ -72,7 +73,8 @@ pub(crate) struct Noisy {
     pub(crate) groups: Vec<Group>,
     /// The noisy sums: for each sum, one integer for each group.
     pub(crate) sums: Vec<Vec<String>>,
-    /// The chosen candidates: for each choice, the place of one candidate for each group.
+    /// The chosen candidates. For each choice and each group, the number is the place of the chosen
+    /// candidate in the list of candidates.
     pub(crate) choices: Vec<Vec<usize>>,
 }
 
@@ -125,8 +127,8 @@ pub(crate) fn noisy(plan: &Plan, mechanisms: &Mechanisms, exact: &Exact) -> Resu
     let choices = mechanisms.choices.iter().map(choose).collect::<Result<_>>()?;
     Ok(Noisy { groups, sums, choices })
 }
-/// Return the counts that decide which keys are released. In the returned map, the key of each
-/// count is its group as JSON.
+/// Return the counts that decide which keys are released. In the returned map, each count is stored
+/// under its group, which is written as JSON.
 fn selected_counts(plan: &Plan, sum: usize, exact: &Exact) -> Result<HashMap<String, i64>> {
     let counts = exact.sums.iter().filter(|(group, _)| plan_has(plan, group));
     counts
@@ -144,7 +146,8 @@ fn selected_counts(plan: &Plan, sum: usize, exact: &Exact) -> Result<HashMap<Str
 fn plan_has(plan: &Plan, group: &Group) -> bool {
     plan.keys.iter().zip(group).all(|(key, text)| Value::read(text, key.kind).is_some())
 }
-/// Return all combinations of the values of public keys, in the order of these values.
+/// Return the groups of public keys: all combinations of their values. The groups are in the order
+/// in which each key lists its values.
 fn public_groups(keys: &[Key]) -> Vec<Group> {
     keys.iter().fold(vec![Vec::new()], |groups, key| {
         let values: Vec<String> = key.public.iter().flatten().map(Value::printed).collect();

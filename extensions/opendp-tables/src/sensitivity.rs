@@ -1,4 +1,4 @@
-//! Bounds on the change of the exact results of a plan that one individual causes.
+//! Bounds on how much one individual can change the exact results of a plan.
 //!
 //! # Stability of a plan
 //!
@@ -12,38 +12,42 @@
 //! `B = 1`. A count of ids adds 1 for each id.
 //!
 //! *Precondition.* Of two neighbouring tables, one has all rows of the other, and also the rows of
-//! one individual. These are all rows of one id. If the unit is `rows = k`, they are at most `k`
-//! rows. Public tables are equal, and the joined column of each public table has no value twice.
+//! one individual. The rows of an individual are all rows with one id. If the unit is `rows = k`,
+//! an individual has at most `k` rows instead. Public tables are equal, and the joined column of
+//! each public table has no value twice.
 //!
 //! *Postcondition.* Let `x` and `y` be the vectors of one sum over all groups. Groups without rows
 //! have the sum 0. At most `G` entries of `x` and `y` differ, and each entry differs by at most `B
 //! C`. The magnitudes of the differences add up to at most `B K`, and their squares add up to at
-//! most `B^2 S`. Here `S` is the largest sum of the squares of `G` integers from 0 to `C` that add
-//! up to at most `K`. For counts of ids, `C` is 1 and `K` is `G`. For trusted rows, `C = G = K = m
-//! k`.
+//! most `B^2 S`. Consider all lists of `G` integers from 0 to `C` that add up to at most `K`. Here
+//! `S` is the largest sum of squares of such a list. For counts of ids, `C` is 1 and `K` is `G`. If
+//! the unit is `rows = k`, the plan has no limits, and `C = G = K = m k`.
 //!
 //! *Proof.* A row-wise step maps each row to at most one row, independently of the other rows. In
 //! particular, a join finds at most one row of the public table for each row. So the rows before
-//! the limits differ only by rows of one individual. For trusted rows, these are at most `m k`
-//! rows. The limits rank the rows of one id by values of these rows alone. The rank of a row
-//! depends on a lot. The lot depends only on the seed, the id, and the place of the row in the
-//! order of the rows of this id. So the kept rows of other ids do not change. The kept rows of the
-//! one id are at most `C` in each group, are in at most `G` groups, and are at most `K` in total.
-//! Later limits only remove rows, so the earlier limits still hold. Equal rows of an id are
-//! interchangeable. So the multiset of kept rows is a function of the data and the seed. Each kept
-//! row adds an integer of magnitude at most `B` to one group. The reason is that the plan clamps
-//! the value to two bounds by comparisons, and that rounding to the lattice is monotone. Sums are
-//! decimals of 38 digits, and magnitudes are at most `2^53`. So sums are exact for fewer than
-//! `10^22` rows. Let `c_g` be the number of kept rows of the individual in group `g`. The entry of
-//! the group changes by at most `B c_g`. Here `c_g <= C`, `sum c_g <= K`, and at most `G` of the
-//! `c_g` are not 0. The sum of squares is convex. So it is largest when as many `c_g` as possible
-//! are `C`. An id adds at most 1 to the number of ids of each of its groups.
+//! the limits differ only by rows of one individual. If the unit is `rows = k`, these are at most
+//! `m k` rows. The limits rank the rows of one id without the rows of other ids. The rank of a row
+//! depends on a lot. The rows of an id are numbered in the order of their values. The lot of a row
+//! depends only on the seed, the id and this number. So the kept rows of other ids do not change.
+//! The individual has at most `C` kept rows in each group, has kept rows in at most `G` groups, and
+//! has at most `K` kept rows in total. Later limits only remove rows, so the earlier limits still
+//! hold. Equal rows of an id are interchangeable. So the multiset of kept rows is a function of the
+//! data and the seed. Each kept row adds an integer of magnitude at most `B` to one group. The
+//! reason is that the plan clamps the value to two bounds by comparisons, and that rounding to the
+//! lattice is monotone. Sums are decimals of 38 digits, and magnitudes are at most `2^53`. So sums
+//! are exact for fewer than `10^22` rows. Let `c_g` be the number of kept rows of the individual in
+//! group `g`. The entry of the group changes by at most `B c_g`. Here `c_g <= C`, `sum c_g <= K`,
+//! and at most `G` of the `c_g` are not 0. The sum of squares is convex. So it is largest when as
+//! many `c_g` as possible are `C`. For a count of ids, each id adds at most 1 to each group in
+//! which it has kept rows.
 //!
 //! *Exchanges.* If the number of rows of a table is public, neighbours differ by an exchange: at
 //! most `k` rows of one individual are replaced by as many other rows. Consider the table without
-//! these rows. One neighbour has at most `m k` more rows, and so has the other one. So the results
-//! of the neighbours differ by at most the sum of two such differences. In particular, at most `2 m
-//! k` rows are added or removed. So the bounds above hold for `C = G = K = 2 m k`.
+//! these rows. After the joins and filters, each neighbour has at most `m k` rows more than this
+//! table. So the results of each neighbour differ from the results of this table within the bounds
+//! above. The results of the neighbours differ by at most the sum of these two differences. In
+//! particular, at most `2 m k` rows are added or removed. So the bounds above hold for `C = G = K =
+//! 2 m k`.
 
 use opendp_core::Result;
 use opendp_core::arith::{Directed, DirectedFloat, InfCast};
@@ -78,7 +82,8 @@ impl Contribution {
             }
         }
     }
-    /// Find the largest sum of the squares of the numbers of rows in groups.
+    /// Compute `S` of the [module](self): the largest possible sum, over all groups, of the squared
+    /// number of rows.
     fn squares(self) -> u64 {
         let full = (self.rows / self.per_group.max(1)).min(self.groups);
         let rest = match full < self.groups {
@@ -90,7 +95,8 @@ impl Contribution {
     }
 }
 
-/// Bounds on the changes of one sum over all groups.
+/// Bounds on how much one individual changes one sum. The sum has one entry, and so one change, for
+/// each group.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Sensitivity {
     /// The number of groups that change.

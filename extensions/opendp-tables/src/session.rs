@@ -80,14 +80,15 @@ impl Session {
         }
         Session::on(metadata, sources, engine)
     }
-    /// Open a session on sources, by the names of their tables in the metadata.
+    /// Open a session on sources. Each source comes with the name that its table has in the
+    /// metadata.
     ///
     /// # Errors
     /// The errors of the metadata, the sources and the ledger.
     pub fn new(metadata: Metadata, sources: Vec<(String, Source)>) -> Result<Self> {
         Session::on(metadata, sources, Box::new(DataFusion::new()?))
     }
-    /// Open a session on sources that an engine reads.
+    /// Open a session on sources, and let `engine` read them.
     ///
     /// # Errors
     /// The errors of [`new`](Session::new) and of the engine.
@@ -151,7 +152,8 @@ impl Session {
         let frame = self.waiter.wait(self.planner.table(quoted(name)));
         frame.map_err(|_| Error::NotFound(format!("there is no table `{name}`")))
     }
-    /// Ask the question of a data frame. A data frame means the same as an equal plan in SQL.
+    /// Ask the question of a data frame. If a data frame and a text in SQL have the same plan, they
+    /// are the same question.
     ///
     /// # Errors
     /// The errors of [`query`](Session::query).
@@ -170,8 +172,9 @@ impl Session {
     pub fn remaining(&self) -> Result<Loss> {
         self.account.left()
     }
-    /// Return the number of rows that the running exact plan has read, if it is known. The number
-    /// is private, so show it only to people who may see the data.
+    /// Return how many rows the exact plan that is currently running has read so far. Return `None`
+    /// if this number is not known. The number is private, so show it only to people who may see
+    /// the data.
     pub fn rows_read(&self) -> Option<u64> {
         self.engine.rows_read()
     }
@@ -187,7 +190,8 @@ impl Session {
             return Err(Error::argument("query", "expected at most 10000 bytes"));
         }
         let state = self.planner.state();
-        // Use a thread with a large stack, also to drop a plan that is nested too deeply.
+        // Plan on a thread with a large stack. The same thread drops a plan that is nested too
+        // deeply.
         let planned = self.waiter.wait(async {
             let plan = state.create_logical_plan(sql).await?;
             if is_deep(&plan)? {
@@ -205,9 +209,10 @@ impl Session {
         self.waiter.wait(async { self.planner.execute_logical_plan(plan).await?.collect().await })
     }
 }
-/// The largest number of levels of an expression, and of nodes of a plan.
+/// The limit on the levels of an expression, and also on the nodes of a plan.
 const MOST_LEVELS: usize = 200;
-/// Return whether a plan is so deep that other threads could run out of stack.
+/// Return whether a plan has more than [`MOST_LEVELS`] levels or nodes. On such a plan, a thread
+/// with a smaller stack could run out of stack.
 fn is_deep(plan: &LogicalPlan) -> Result<bool, DataFusionError> {
     let (mut nodes, mut levels) = (0, 0);
     plan.apply_with_subqueries(|node| {
@@ -227,7 +232,7 @@ fn depth(expr: &Expr) -> Result<usize, DataFusionError> {
     })?;
     Ok(below + 1)
 }
-/// Make a context with the columns of tables, without rows.
+/// Make a context that has all tables with their columns, but without rows.
 fn planner(tables: &Tables) -> Result<SessionContext> {
     let mut config = SessionConfig::new();
     config.options_mut().sql_parser.dialect = datafusion::common::config::Dialect::PostgreSQL;

@@ -2,10 +2,11 @@
 //!
 //! A plan has one statement for the sums and one statement for each quantile. All statements read
 //! the same bounded rows. Every statement is total: it raises no error that depends on the data.
-//! The cells may have all values that the engine can read with the declared types.
+//! This holds for all cell values that the engine can read as the declared types.
 //!
-//! The choice of the rows of an id depends only on the seed, the id and the rows of this id. The
-//! choice is the same on every engine, and uniform over seeds. See [`limits`].
+//! The choice of the rows of an id depends only on the seed, the id and the rows of this id. With
+//! the same seed, every engine makes the same choice. Over all seeds, all choices are equally
+//! likely. See [`limits`].
 
 use std::fmt::Write as _;
 
@@ -54,8 +55,9 @@ impl Plan {
         let buckets = (0..self.buckets.len()).map(|k| printer.bucket(k)).collect();
         Statements { sums, buckets }
     }
-    /// Print the statement that picks the rows, for the engine in this process. A raw column is
-    /// printed without a change of its values.
+    /// Print a statement for the engine in this process. The statement joins and filters the rows,
+    /// but applies no limits. If an entry of `raw` is true, the statement returns the values of
+    /// this column unchanged.
     pub(crate) fn picked_statement(&self, raw: &[bool]) -> String {
         let printer = Printer { plan: self, dialect: Dialect::DataFusion };
         let picked = self.branches.iter().map(|branch| printer.branch(branch, raw));
@@ -82,7 +84,7 @@ impl Printer<'_> {
         let values = vec![format!("CAST(b{k} AS VARCHAR)"), "CAST(COUNT(*) AS VARCHAR)".into()];
         self.grouped(values, &format!(" WHERE b{k} >= 0"), Some(format!("b{k}")))
     }
-    /// Select values of each group of the bounded rows.
+    /// Print the statement that selects `values` for each group of the bounded rows.
     fn grouped(&self, values: Vec<String>, filter: &str, more: Option<String>) -> String {
         let (stages, last) = self.stages();
         let keys = self.keys();
@@ -95,13 +97,15 @@ impl Printer<'_> {
     fn keys(&self) -> Vec<String> {
         (0..self.plan.keys.len()).map(|k| format!("k{k}")).collect()
     }
-    /// Return the columns of a row of the stage `rated`, without its id: keys, addends and buckets.
+    /// List the columns of the stage `__rated` without the id: the keys, the addends and the
+    /// buckets.
     fn content(&self) -> Vec<String> {
         let sums = (0..self.plan.sums.len()).map(|k| format!("v{k}"));
         let buckets = (0..self.plan.buckets.len()).map(|k| format!("b{k}"));
         self.keys().into_iter().chain(sums).chain(buckets).collect()
     }
-    /// Print the common part of all statements, and name its last stage.
+    /// Print the stages that all statements share. Also return the name of the last of these
+    /// stages.
     fn stages(&self) -> (String, &'static str) {
         let picked: Vec<String> =
             self.plan.branches.iter().map(|branch| self.branch(branch, &[])).collect();
@@ -115,7 +119,8 @@ impl Printer<'_> {
             }
         }
     }
-    /// Print the rows of the private table, joined and filtered, with the columns of the query.
+    /// Print the SELECT of one branch. It joins and filters the rows of the private table, and
+    /// computes the columns of the query.
     fn branch(&self, branch: &Branch, raw: &[bool]) -> String {
         let mut columns = Vec::new();
         if let Bounding::Enforced { id: (id, _), .. } = &self.plan.bounding {
@@ -196,7 +201,8 @@ impl Printer<'_> {
             None => value,
         }
     }
-    /// Print the bucket of a row among candidates, or -1.
+    /// Print the bucket of a row among the candidates. The bucket is -1 if the value is null or the
+    /// row does not meet the condition of the aggregate.
     fn bucket_of(&self, buckets: &Buckets) -> String {
         let column = buckets.column;
         let value = format!("CAST(c{column} AS DOUBLE PRECISION)");

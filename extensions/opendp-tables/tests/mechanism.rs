@@ -12,7 +12,8 @@ use opendp_tables::{Budget, Metadata, Session, Source, datafusion};
 
 type Vectors = VectorDomain<AtomDomain<IBig>>;
 
-/// Make a measurement that adds Laplace noise of half the scale in its argument.
+/// Make a measurement that adds Laplace noise. The scale of the noise is half of the argument
+/// `scale`.
 fn make_half_laplace(
     input: Space<Vectors, L1Distance<f64>>,
     scale: Scale,

@@ -117,8 +117,8 @@ impl Argument for Space<AnyDomain, AnyMetric> {
 }
 /// Make a space from a pair whose types are known only at run time.
 fn checked(domain: &AnyDomain, metric: &AnyMetric) -> Result<Space<AnyDomain, AnyMetric>> {
-    // A pair with a metric or a domain that a user defined is not checked. Such a metric fits every
-    // domain, and such a domain fits every metric.
+    // If a user defined the metric or the domain, the pair is not checked. A metric of a user fits
+    // every domain, and a domain of a user fits every metric.
     if !(domain.is::<UserDomain>() || metric.is::<UserDistance>()) {
         let name = TypeName::generic("Space", [domain.inner_type(), metric.inner_type()]);
         let Some(check) = SPACES.get(&name) else {

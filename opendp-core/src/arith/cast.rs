@@ -97,8 +97,8 @@ macro_rules! integer_to_integer {
     };
 }
 
-// Every bound below is zero or a power of two, possibly negated, so a float represents it exactly.
-// MAX itself is not always an exact float. NaN fails the comparison.
+// Every bound below is zero, a power of two or a negated power of two. So a float represents the
+// bound exactly. MAX itself is not always an exact float. NaN fails the comparison.
 macro_rules! float_to_integer {
     ($value:ident, $round:ident => $to:ty) => {{
         let integral = f64::from($value).$round();

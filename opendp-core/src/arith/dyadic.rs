@@ -68,7 +68,7 @@ impl Format {
         }
         let unit = power.saturating_sub(self.precision).max(self.min_exponent);
         if power < unit {
-            // The magnitude is less than half of the smallest subnormal.
+            // The magnitude of the number is less than half of the smallest subnormal.
             return if direction == Magnitude::Grow { two_to(unit) } else { 0.0 };
         }
         let kept = if exponent >= unit {
@@ -196,7 +196,7 @@ pub(super) fn decode(x: f64) -> Option<(bool, u64, i32)> {
     Some((x.is_sign_negative(), mantissa >> zeros, biased.max(1) - 1075 + zeros as i32))
 }
 
-/// The effect of a rounding direction on the absolute value.
+/// The effect that a rounding direction has on the absolute value of a number.
 #[derive(Clone, Copy, PartialEq)]
 enum Magnitude {
     Grow,

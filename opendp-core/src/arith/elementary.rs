@@ -195,8 +195,8 @@ mod tests {
         }
     }
 
-    /// Check that the two bounds are adjacent floats. `reference` must be within these bounds, or
-    /// at most two floats outside of the bounds.
+    /// Check that the two bounds are adjacent floats. Also check that `reference` is within these
+    /// bounds, or outside by at most two floats.
     fn check(inf: Result<f64>, neg_inf: Result<f64>, reference: f64) -> Result<(), TestCaseError> {
         if reference.abs() >= 1e308 {
             return Ok(());

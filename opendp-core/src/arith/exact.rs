@@ -72,8 +72,8 @@ impl Exact {
     ///
     /// A person who writes `0.3` usually means three tenths. The float 0.3 is smaller than three
     /// tenths, so the result is the decimal number. A loss of three tenths is then within the
-    /// bound. A person who writes `0.1` can also mean a computed loss. This loss is the float 0.1,
-    /// which is above a tenth. The result is then the float, so the computed loss is within the
+    /// bound. A person who writes `0.1` can also mean a computed loss, which is the float 0.1. This
+    /// float is above a tenth, so the result is the float. Then the computed loss is within the
     /// bound too.
     ///
     /// # Errors

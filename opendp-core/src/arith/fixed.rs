@@ -3,7 +3,7 @@
 //!
 //! Every value is an integer that counts units of `2^-bits`. Intermediate results have more bits,
 //! called guard bits. The code counts every truncation and adds the count to the upper bound.
-//! Floats are used only to choose an entry of a table, and the result is correct for every choice.
+//! Floats are used only to choose an entry of a table. The bounds are correct for every entry.
 
 use std::sync::OnceLock;
 
@@ -19,8 +19,8 @@ pub const EXP_MAX: i64 = 20_000;
 /// argument is 1, the enclosure is exactly `(0, 0)`.
 ///
 /// `mantissa` must be positive: `ln(0)` is minus infinity, so no enclosure exists. Debug builds
-/// assert this condition. Release builds replace zero by `2^(-2^63)`, so `hi` is still an upper
-/// bound.
+/// assert this condition. Release builds replace the argument zero by `2^(-2^63)`, so `hi` is still
+/// an upper bound.
 pub fn ln(mantissa: &UBig, exponent: i64, bits: usize) -> (IBig, IBig) {
     debug_assert!(!mantissa.is_zero(), "the logarithm of zero has no enclosure");
     let Some(top) = mantissa.bit_len().checked_sub(1) else {

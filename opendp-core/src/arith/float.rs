@@ -2,9 +2,9 @@
 //! the exact rounding error.
 //!
 //! The code first computes the nearest float to the result, and then its exact error. The sign of
-//! the error decides between this float and the next float. Near the limits of underflow and
-//! overflow, the computed error can be inexact. For such operands, the result is computed with
-//! exact integers.
+//! the error decides between this float and the next float. For operands near the limits of
+//! underflow and overflow, the computed error can be inexact. For these operands, the result is
+//! computed with exact integers.
 
 use dashu_int::{IBig, UBig};
 
@@ -280,9 +280,9 @@ mod tests {
             let (a, b) = (f64::from_bits(a), f64::from_bits(b));
             prop_assume!(a.is_finite() && b.is_finite());
             check(a, b, f64::next_up, f64::next_down)?;
-            // Choose a second operand. Its magnitude is near the magnitude of `a`, near the
-            // reciprocal of `a`, or such that a result is near a limit. These choices reach every
-            // branch.
+            // Choose a second operand. Its magnitude is near the magnitude of `a` or near the
+            // reciprocal of `a`, or it brings the result near underflow or overflow. These choices
+            // reach every branch.
             let (_, _, exponent) = super::super::dyadic::decode(a).unwrap();
             let mantissa = b.to_bits() & ((1 << 52) - 1);
             for centre in [exponent + 52, -exponent - 52, -1000 - exponent, -exponent - 1074,

@@ -154,13 +154,14 @@ macro_rules! impl_float {
             #[inline]
             fn from_f64_toward_zero(value: f64) -> Self {
                 let nearest = value as $t;
-                // For `f64`, the condition is always true. Adding zero turns -0.0 into +0.0.
+                // If this type is `f64`, the condition is always true. Adding zero turns -0.0 into
+                // +0.0.
                 if Float::to_f64(nearest) == value || value.is_nan() {
                     return nearest + 0.0;
                 }
                 let cast = if value > 0.0 { $t::neg_inf_cast(value) } else { $t::inf_cast(value) };
-                // A cast toward zero fails only for infinities and NaN. Every format has infinities
-                // and NaN, so `nearest` is exact for them.
+                // A cast toward zero fails only for infinities and NaN. All float formats have
+                // these values, so `nearest` converts them exactly.
                 cast.unwrap_or(nearest)
             }
             fn from_dyadic(mantissa: &IBig, exponent: i64, rounding: Rounding) -> Self {

@@ -116,8 +116,8 @@ pub(super) fn powi(x: f64, power: i32, format: Format, rounding: Rounding) -> f6
 const TINY: f64 = 1.0 / (1u64 << 60) as f64;
 
 fn ln_of(mantissa: &UBig, exponent: i32, format: Format, rounding: Rounding) -> f64 {
-    // If the argument is a float next to 1, its logarithm is as small as the spacing of floats. So
-    // start with more than twice the precision of the format.
+    // If the argument is a float next to 1, the magnitude of its logarithm is about the spacing of
+    // floats. So start with more than twice the precision of the format.
     converge(2 * format.precision_bits() + 24, format, rounding, |bits| {
         let (lo, hi) = fixed::ln(mantissa, exponent.into(), bits);
         (lo, hi, -(bits as i64))
@@ -160,8 +160,9 @@ fn fraction(x: f64) -> Option<(IBig, usize)> {
     Some((if negative { -numerator } else { numerator }, fraction_bits))
 }
 
-/// Round a number that is close to the float `x`. The difference is much less than the spacing of
-/// floats. The number is above `x` if `above` is true, and below `x` otherwise.
+/// Round a number that is close to the float `x`. The difference between the number and `x` is much
+/// less than the spacing of floats. The number is above `x` if `above` is true, and below `x`
+/// otherwise.
 fn nudge(x: f64, above: bool, format: Format, rounding: Rounding) -> f64 {
     let Some((negative, mantissa, exponent)) = decode(x) else {
         return f64::NAN;
@@ -172,11 +173,12 @@ fn nudge(x: f64, above: bool, format: Format, rounding: Rounding) -> f64 {
     format.round(&mantissa, i64::from(exponent) - 64, rounding)
 }
 
-/// Round a number by its enclosure. Double the precision until both ends round to the same float.
+/// Round a number that is known only by its enclosures. Double the precision of the enclosure until
+/// both ends round to the same float.
 ///
 /// `enclose` returns `(lo, hi, exponent)` such that the result is in `lo * 2^exponent ..= hi *
-/// 2^exponent`. If the rounded ends still differ at the last precision, the upper end is used for
-/// rounding up, and otherwise the lower end.
+/// 2^exponent`. If the rounded ends still differ at the last precision, use the rounded upper end
+/// for rounding up. For other rounding directions, use the rounded lower end.
 fn converge(
     mut bits: usize,
     format: Format,

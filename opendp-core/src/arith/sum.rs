@@ -8,7 +8,7 @@ use crate::{Error, Result};
 /// Sum finite floats exactly and round once toward plus infinity.
 ///
 /// The result is the smallest float that is at least the exact sum. So the result does not depend
-/// on the order of `values`. A sum of zero is `+0.0`, and so is the empty sum.
+/// on the order of `values`. If the sum is zero or there are no values, the result is `+0.0`.
 ///
 /// # Errors
 /// `Overflow` when a value is not finite, or when the sum exceeds the largest float. A partial sum

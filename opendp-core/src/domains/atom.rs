@@ -110,8 +110,8 @@ impl<T: Atom> Domain for AtomDomain<T> {
 }
 impl<T: Atom> AtomDomain<T> {
     /// Convert any external value to a member. A missing or unreadable value becomes NaN. If the
-    /// domain excludes NaN, such a value becomes the default value of the type. A value outside of
-    /// the bounds becomes the nearest bound.
+    /// domain excludes NaN, a missing or unreadable value becomes the default value of the type. A
+    /// value outside of the bounds becomes the nearest bound.
     pub fn admit(&self, value: Option<T>) -> T {
         let value = value.unwrap_or_else(T::unreadable);
         let value = if value.is_null() && !self.nan { T::default() } else { value };

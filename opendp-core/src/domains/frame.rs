@@ -147,9 +147,9 @@ impl Argument for Vec<ColumnDomain> {
 /// columns and the domains of their cells. The number of rows can be known.
 ///
 /// Without a schema, any frame is a member. Then a constructor that needs a column cannot check
-/// that the column exists. The documentation of the constructor states what happens to a row
-/// without the column. The function of the constructed object never fails because of the data. With
-/// a schema, the constructor returns an error for a missing column.
+/// that the column exists. The documentation of each constructor states what happens to a row
+/// without this column. The function of the constructed object never fails because of the data.
+/// With a schema, the constructor returns an error for a missing column.
 ///
 /// ```
 /// # use opendp_core::{AtomDomain, Column, ColumnDomain, DataFrame, DataFrameDomain, Domain};
@@ -200,7 +200,8 @@ impl<K: HashableAtom> DataFrameDomain<K> {
     pub fn size(&self) -> Option<usize> {
         self.size
     }
-    /// Return the columns and the domains of their cells, sorted by name, if the schema is known.
+    /// If the schema is known, return the names of the columns and the domains of their cells,
+    /// sorted by name.
     pub fn schema(&self) -> Option<&[(K, ColumnDomain)]> {
         self.schema.as_deref()
     }

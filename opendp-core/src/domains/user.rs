@@ -14,8 +14,8 @@ use crate::{Domain, Function, Result, TheDomain, named};
 /// In Rust, prefer your own type that implements [`Domain`]. Such a type is compared by its
 /// structure, and its metrics are checked. `UserDomain` is for users who cannot write a Rust type.
 /// No property of a `UserDomain` is checked: it can be paired with any metric. Two domains are
-/// equal if they have the same identifier and the same descriptor, even when their functions
-/// differ.
+/// equal if they have the same identifier and the same descriptor, even if they have different
+/// functions.
 ///
 /// ```
 /// # use opendp_core::{Domain, UserDomain, erased::AnyValue};

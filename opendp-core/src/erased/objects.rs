@@ -218,8 +218,8 @@ impl Constructed {
             other => Err(no_map(other)),
         }
     }
-    /// Check that `d_in` is a valid distance for the map, and that the bounds of the map can be
-    /// compared with `d_out`. The map is not evaluated.
+    /// Check that `d_in` is a valid distance for the map. Also check that the bounds that the map
+    /// returns can be compared with `d_out`. The map is not evaluated.
     ///
     /// # Errors
     /// `FailedCast` when a distance cannot be decoded. `FailedMap` when `d_in` is negative or NaN.

@@ -147,7 +147,7 @@ macro_rules! any {
             pub fn inner_type(&self) -> TypeName {
                 self.0.name()
             }
-            /// Return the identity of the type that was erased. The identity is for quick
+            /// Return the identity of the type that was erased. Use the identity only for quick
             /// comparisons within one program.
             pub fn inner_id(&self) -> TypeId {
                 self.as_any().type_id()
@@ -248,8 +248,8 @@ impl AnyMetric {
     }
 }
 impl AnyMetric {
-    /// If this metric stands for another metric, return the other metric. Otherwise return this
-    /// metric.
+    /// If this metric stands for another metric, return that metric. Otherwise return this metric
+    /// itself.
     pub(crate) fn real(&self) -> AnyMetric {
         self.0.stands_for().unwrap_or_else(|| self.clone())
     }

@@ -320,8 +320,8 @@ impl Carrier for AnyValue {
         if self.0.is_none() {
             self.0 = Some(value.empty());
         }
-        // Rows of another type are never appended to a typed buffer, because each stage has fixed
-        // input and output types.
+        // Each stage has a fixed input type and a fixed output type. So rows of another type are
+        // never appended to a typed buffer.
         if self.unique().is_none_or(|buffer| buffer.append(chunk).is_err()) {
             self.0 = Some(value.copy());
         }

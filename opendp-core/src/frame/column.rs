@@ -100,8 +100,8 @@ impl<T: Cell> Cells for Vec<T> {
 
 /// A column of a frame. Its cells have one type, which is known at run time.
 ///
-/// In JSON, a column has its type, as in `{"f64": [1.0, 2.0]}`. So the type is never guessed from
-/// the data.
+/// In JSON, a column has its type, as in `{"f64": [1.0, 2.0]}`. So a reader never guesses the type
+/// from the data.
 ///
 /// ```
 /// # use opendp_core::{Codec, Column};
@@ -152,7 +152,7 @@ impl Column {
             self.0.pad(rows);
         }
     }
-    /// In a range, copy the cells at which a mask is `true`.
+    /// Of the cells in a range, copy those at which `mask` is `true`.
     pub(super) fn kept(&self, range: Range<usize>, mask: &[bool]) -> Self {
         Column(self.0.kept(range, mask))
     }

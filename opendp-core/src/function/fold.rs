@@ -38,7 +38,7 @@ pub trait Fold<I: Carrier, O: Carrier>: Send + Sync + 'static {
     /// # Errors
     /// An error when the other state belongs to another fold.
     fn merge(&self, state: &mut Self::State, other: Self::State) -> Result<()>;
-    /// Return the value for the rows that a state has absorbed.
+    /// Compute the value of the fold for all rows that a state has absorbed.
     ///
     /// # Errors
     /// An error must not depend on the data.
@@ -47,14 +47,15 @@ pub trait Fold<I: Carrier, O: Carrier>: Send + Sync + 'static {
     /// [`projection`](crate::Function::projection) to `set`. If the result is `true`, the
     /// projection before the fold is skipped.
     ///
-    /// A result of `true` must also be right for rows outside of the fold's domain.
+    /// If the result is `true`, the bits must also be the same for rows outside of the fold's
+    /// domain.
     fn projects(&self, set: &dyn Any) -> bool {
         let _ = set;
         false
     }
     /// Return whether the order of the rows matters. If the order matters, the chunks of a slice or
-    /// a stream are absorbed in order. Such a fold has no partial results, because they could be
-    /// merged in another order.
+    /// a stream are absorbed in order. A fold that depends on the order has no partial results,
+    /// because they could be merged in another order.
     fn in_order(&self) -> bool {
         false
     }
@@ -139,9 +140,9 @@ impl<I: Carrier, O: Carrier> Partial<I, O> {
     }
 }
 impl<O: Carrier> Partial<AnyValue, O> {
-    /// Add a chunk of rows to the partial result of an erased function. The chunk has its type. So
-    /// the caller can fill the buffer of the chunk again, without a check that no other value
-    /// shares the buffer.
+    /// Add a chunk of rows to the partial result of an erased function. The rows are a typed value
+    /// that the caller still owns. So the caller can use the same buffer for the next chunk,
+    /// without a check that no other value shares the buffer.
     ///
     /// # Errors
     /// The errors of the stages. `FailedCast` when the function takes rows of another type.

@@ -25,8 +25,8 @@ enum Part {
     Space(Space<AnyDomain, AnyMetric>),
     /// A text that a function states as its label.
     Words(Arc<dyn Fn() -> String + Send + Sync>, Types),
-    /// A function of rows without a label. A random number replaces the label, and is drawn on
-    /// first use. Only this function and its clones share the number.
+    /// A function of rows without a label. A random number, which is drawn on first use, replaces
+    /// the label. Only this function and its clones have this number.
     Unlabelled(Arc<OnceLock<String>>),
     Fold(Arc<dyn FoldStage>, Types),
 }
@@ -114,7 +114,7 @@ impl Part {
         })
     }
 }
-/// Return the random number of a function without a label, which has 128 bits.
+/// Return the random number of 128 bits that replaces the label of a function.
 fn drawn(number: &OnceLock<String>) -> Result<&str> {
     if number.get().is_none() {
         let fresh = with_secure(|source| Ok::<_, NoEntropy>([source.word()?, source.word()?]))?;

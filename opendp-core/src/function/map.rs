@@ -45,7 +45,8 @@ where
     pub(crate) fn new(function: F) -> Self {
         MapLeaf(function, PhantomData)
     }
-    /// Call the function that a stage holds. The value is not erased for the call.
+    /// Call the function of a stage with a typed value. Neither the input nor the output is erased
+    /// for this call.
     pub(crate) fn eval(stage: &Stage, input: &I) -> Result<O> {
         match stage.leaf().downcast_ref::<Self>() {
             Some(leaf) => (leaf.0)(input),

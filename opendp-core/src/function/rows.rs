@@ -23,8 +23,7 @@ pub(crate) struct Projection<'a> {
 }
 /// One run over the chunks of one input. A run has the buffers between the stages.
 pub(crate) trait Run: Send + Sync {
-    /// Prepare the output: set the type of the buffer. The output must be right even if no chunk
-    /// follows.
+    /// Set the type of the output buffer. The output must be right even if no chunk follows.
     fn begin(&mut self, out: &mut AnyValue) -> Result<()>;
     fn append(&mut self, chunk: AnyChunk<'_>, out: &mut AnyValue) -> Result<()>;
 }
@@ -54,8 +53,8 @@ where
     }
 }
 
-/// A single stage. An initial output without rows can replace the plain buffer. A stage that is a
-/// projection also has a set.
+/// A single stage. If `empty` has a value, the output starts as this value, which has no rows.
+/// Otherwise it starts as a plain buffer. If the stage is a projection, `set` is its set.
 #[derive(Clone)]
 pub(crate) struct RowsLeaf {
     append: Arc<dyn Append>,
@@ -140,8 +139,8 @@ mod tests {
     use super::*;
     use crate::{Fold, Function, erased::AnyValue};
 
-    /// The sum of rows, each clamped to at most `limit`. The fold claims that it projects rows to
-    /// the numbers up to `set`.
+    /// The sum of rows, each clamped to at most `limit`. The fold claims that it moves rows itself
+    /// to the nearest number up to `set`.
     struct Sum {
         limit: i32,
         set: Option<i32>,

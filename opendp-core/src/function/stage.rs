@@ -41,7 +41,7 @@ impl Stage {
         }
     }
     /// Return the function of a `map` stage, which takes a whole value. For any other stage, return
-    /// a unit.
+    /// the unit value `()`.
     pub(super) fn leaf(&self) -> &dyn Any {
         match self {
             Stage::Map(map) => &**map,
@@ -113,7 +113,7 @@ impl Stage {
         }
     }
 }
-/// A run of a stage over chunks, with the result for the chunks so far.
+/// A run of a stage over chunks. It has the result for all chunks that it has received.
 pub(super) enum Sink<'a> {
     Rows(Box<dyn Run>, AnyValue),
     Fold(&'a dyn FoldStage, AnyState),
@@ -168,8 +168,8 @@ pub(super) fn fold_after(
 /// Add all rows of a chunk to a state. If there are many rows and their order is irrelevant, use
 /// all cores.
 ///
-/// Merging is exact and independent of order. So the result does not depend on the division of the
-/// rows into parts.
+/// The merge of states is exact and does not depend on their order. So the result does not depend
+/// on the division of the rows into parts.
 pub(super) fn absorb(fold: &dyn FoldStage, state: &mut dyn Any, all: AnyChunk<'_>) -> Result<()> {
     let rows = all.rows();
     if rows <= CHUNK_ROWS {

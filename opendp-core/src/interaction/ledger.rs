@@ -13,18 +13,18 @@ use crate::{Distance, Error, Measure, Result};
 ///
 /// # What is added
 /// The added loss is the result of [`PrivacyMap::eval_exact`](crate::PrivacyMap::eval_exact). If
-/// the mechanism states an exact bound, such as the fraction `d_in / scale`, this bound is the
-/// result. Otherwise the result is the exact value of the rounded float. A rounded bound is never
-/// replaced by its printed decimal number, because the decimal number can be smaller. A loss has
-/// one or more [parts](Measure::parts). Let `b_i` be the exact bound of query `i` for one part.
-/// Then the added number is at least `b_i`. [`plus_term`](Exact::plus_term) never rounds down, so
-/// the total is at least `sum_i b_i`.
+/// the mechanism states an exact bound, such as the fraction `d_in / scale`, the added loss is this
+/// bound. Otherwise the added loss is the exact value of the float that the map returns, which is
+/// rounded up. A rounded bound is never replaced by its printed decimal number, because the decimal
+/// number can be smaller. A loss has one or more [parts](Measure::parts). Let `b_i` be the exact
+/// bound of query `i` for one part. Then the added number is at least `b_i`.
+/// [`plus_term`](Exact::plus_term) never rounds down, so the total is at least `sum_i b_i`.
 ///
 /// # What a budget is
 /// A budget is read as a number that a [person wrote](Exact::written): the larger of the float and
-/// its shortest decimal number. The decimal number exceeds the float by at most half of the spacing
-/// of floats at this number. [`budget`](Ledger::budget) returns the budget as a loss, rounded up.
-/// This loss is the bound that a privacy filter states.
+/// its shortest decimal number. The decimal number exceeds the float by at most half of the
+/// distance between neighbouring floats at this number. [`budget`](Ledger::budget) returns the
+/// budget as a loss, rounded up. This loss is the bound that a privacy filter states.
 #[derive(Clone)]
 pub struct Ledger<MO: Measure> {
     measure: MO,

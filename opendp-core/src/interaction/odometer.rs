@@ -1,4 +1,4 @@
-//! Mechanisms that have no bound on their loss but report the loss so far.
+//! Mechanisms that have no bound on their loss. They report the loss of all questions so far.
 
 use std::fmt;
 
@@ -36,8 +36,9 @@ impl<DI: Domain, MI: Metric, MO: Measure> Odometer<DI, MI, MO> {
     }
     /// Open a session on a data set. The data set is copied once.
     ///
-    /// [`Session::loss`] returns a bound on the loss so far, at any distance. If a map was
-    /// evaluated in an earlier call at the same distance, it is not evaluated again.
+    /// [`Session::loss`] returns a bound on the loss so far, at any distance. The losses at the
+    /// distances of recent calls are stored. At a stored distance, only the maps of new questions
+    /// are evaluated.
     ///
     /// # Errors
     /// There are currently no errors.
@@ -90,13 +91,13 @@ struct History<MI: Metric, MO: Measure> {
     maps: Vec<PrivacyMap<MI, MO>>,
     accounts: Vec<Account<MI, MO>>,
 }
-/// The loss of the first `counted` questions at one distance.
+/// The total loss of the first `counted` questions, for data sets at one distance.
 struct Account<MI: Metric, MO: Measure> {
     d_in: MI::Distance,
     counted: usize,
     ledger: Ledger<MO>,
 }
-/// The number of distances for which the loss is stored.
+/// The largest number of distances for which the total loss is stored.
 const ACCOUNTS: usize = 8;
 
 impl<MI: Metric, MO: Measure> Allowance<MI, MO> for Record<MI, MO> {

@@ -46,8 +46,9 @@ impl<Q: 'static, A: Carrier> Queryable<Q, A> {
     ///
     /// # Errors
     /// The errors of the answer. `FailedFunction` if the answer to an earlier question panicked.
-    /// `FailedFunction` also if the code of an answer asks the same queryable, or if the privacy
-    /// measure allows no more questions.
+    /// `FailedFunction` also if the code of an answer asks the same queryable, or if the turn of
+    /// this queryable has ended. A turn exists only under a privacy measure that composes
+    /// interactive mechanisms one after the other.
     pub fn ask(&self, query: &Q) -> Result<A> {
         let answer = self.bindings.run(|| (self.answer)(query))?;
         Ok(self.bindings.turns().iter().fold(answer, |answer, turn| answer.bound_to(turn)))

@@ -17,8 +17,9 @@ use crate::{
 /// The implementer is responsible for the claimed loss of the whole session. Several threads can
 /// call an allowance at the same time.
 pub trait Allowance<MI: Metric, MO: Measure>: Send + Sync {
-    /// Charge the loss of a question before the question is answered. `map` is the privacy map of
-    /// the question. The charge is never refunded, even if the answer fails.
+    /// Charge the loss of a question. The session calls this function before it answers the
+    /// question. `map` is the privacy map of the question. The charge is never refunded, even if
+    /// the answer fails.
     ///
     /// # Errors
     /// `BudgetExceeded` when the question must not be answered. In this case, nothing is charged.
@@ -54,7 +55,8 @@ struct Inner<DI: Domain, MI: Metric, MO: Measure> {
     measure: MO,
     data: DI::Carrier,
     allowance: Box<dyn Allowance<MI, MO>>,
-    /// `Some` if the measure composes interactive mechanisms only one after the other.
+    /// The sequence of turns, if the measure composes interactive mechanisms only one after the
+    /// other.
     turns: Option<Turns>,
 }
 
@@ -123,8 +125,8 @@ impl<DI: Domain, MI: Metric, MO: Measure> Session<DI, MI, MO> {
     pub fn left(&self) -> Result<MO::Distance> {
         self.inner()?.allowance.left()
     }
-    /// Convert the session to a queryable. Its questions are measurements, and all its answers have
-    /// the type `TO`.
+    /// Convert the session to a queryable. The questions of the queryable are measurements, and all
+    /// its answers have the type `TO`.
     pub fn queryable<TO: Carrier>(&self) -> Queryable<Measurement<DI, MI, MO, TO>, TO> {
         let session = self.clone();
         Queryable::stateless(move |question| session.ask(question))

@@ -9,10 +9,10 @@ use crate::{Error, Result};
 /// A sequence of turns. Only the last turn is active.
 ///
 /// Some measures compose interactive mechanisms only one after the other. Under such a measure, a
-/// mechanism that starts several interactive mechanisms [begins](Turns::begin) a turn for each of
-/// them. Each release is bound to the turn of its mechanism. A bound release answers questions only
-/// until the next turn begins. All code that runs during a turn holds one lock, so all threads see
-/// the same order of turns.
+/// mechanism can start several interactive mechanisms. It [begins](Turns::begin) a turn for each of
+/// them, and the release of each of them is bound to its turn. A bound release answers questions
+/// only until the next turn begins. All code that runs during a turn holds one lock, so all threads
+/// see the same order of turns.
 #[derive(Clone)]
 pub struct Turns(Arc<Lock<u64>>);
 
@@ -31,8 +31,8 @@ impl Turns {
     }
     /// If `admit` succeeds, begin the next turn and call `run` with it.
     ///
-    /// If the next turn begins, earlier turns end, even if `run` fails. If `admit` fails, nothing
-    /// changes.
+    /// When the next turn begins, all earlier turns end. They do not become active again if `run`
+    /// fails. If `admit` fails, nothing changes.
     ///
     /// # Errors
     /// The errors of `admit` and of `run`. `FailedFunction` when this function is called from

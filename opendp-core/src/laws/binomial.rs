@@ -62,7 +62,7 @@ impl Binomial {
         let mut term = (choices + hits + misses).inf_exp()?;
         let mut sum = term;
         for hits in count..n {
-            // The next term is smaller, and so are all terms after it.
+            // The next term and all terms after it are smaller.
             term *= f64::from(n - hits) / f64::from(hits + 1) * (p / (1.0 - p));
             sum += term;
             if term < sum * 1e-12 {
@@ -83,8 +83,8 @@ mod tests {
         // The event occurs in all ten draws: p^10 = 0.001.
         assert!((ten.at_least(10).unwrap() - 0.001_f64.powf(0.1)).abs() < 1e-4);
         assert_eq!((ten.at_least(0).unwrap(), ten.at_most(10).unwrap()), (0.0, 1.0));
-        // These are values of Clopper and Pearson for 5 occurrences in 10 draws, at 2.5 % on each
-        // side.
+        // These are the bounds of Clopper and Pearson for 5 occurrences in 10 draws. Each bound is
+        // wrong with probability at most 2.5 %.
         let five = Binomial::new(10, 0.025).unwrap();
         assert!((five.at_least(5).unwrap() - 0.1871).abs() < 1e-3);
         assert!((five.at_most(5).unwrap() - 0.8129).abs() < 1e-3);

@@ -38,7 +38,8 @@ use crate::{
 #[derive(Default)]
 pub struct Grounds(HashMap<(TypeId, TypeId), Ground>);
 
-/// The functions that a test needs for one type of domain and one type of metric.
+/// The functions by which a test draws members and computes distances, for one type of domain and
+/// one type of metric.
 #[derive(Clone, Copy)]
 struct Ground {
     few: fn(&AnyDomain, &mut Draw) -> Result<Vec<AnyValue>>,
@@ -130,8 +131,8 @@ impl Grounds {
             .with::<VectorDomain<AtomDomain<T>>, LInfDistance<Q>>()
             .with::<VectorDomain<AtomDomain<T>>, RangeDistance<Q>>()
     }
-    /// Draw members of the domain of a space: all small members over a drawn alphabet, a few larger
-    /// members, and variations of both.
+    /// Draw members of the domain of a space. The result has all small members over a drawn
+    /// alphabet, a few larger members, and variations of members.
     ///
     /// # Errors
     /// A description of the space if it is unknown.
@@ -206,8 +207,8 @@ impl Grounds {
         tried.random = cases.iter().any(|case| case.random);
         Ok(tried)
     }
-    /// Compare each output that is not random with the other outputs, and with the output of the
-    /// divided input.
+    /// Compare the output of each input with the outputs of the other inputs, and with the output
+    /// of the same input in parts. Skip the inputs whose outputs are random.
     fn compare(
         &self,
         transformation: &AnyTransformation,
@@ -276,7 +277,7 @@ impl Grounds {
 fn run(transformation: &AnyTransformation, input: &AnyValue) -> Result<AnyValue, Broken> {
     transformation.invoke(input).map_err(|error| format!("{}: {error}", input.to_json()))
 }
-/// An input, its output, and a flag that records whether another run gave another output.
+/// An input, its output, and whether another run on the same input gave another output.
 struct Case<'a> {
     input: &'a AnyValue,
     output: &'a AnyValue,

@@ -71,8 +71,9 @@ impl Claim {
         }
     }
 
-    /// Compare exact probabilities. The check refutes only false claims. If a tape ended too early,
-    /// its release is unknown. For such a tape, the check allows every possible release.
+    /// Compare exact probabilities. The check refutes only false claims. If a tape ended before the
+    /// mechanism made a release, the release is unknown. For such a tape, the check allows every
+    /// possible release.
     ///
     /// # Errors
     /// A description of the first pair of epsilon and delta that is refuted. A message if more than
@@ -107,9 +108,9 @@ impl Claim {
     ///
     /// The exact tails of the binomial distribution give a lower and an upper bound on the
     /// probability of an event (Clopper, Pearson 1934). The claim is refuted if it is false for all
-    /// probabilities within these bounds. So a true claim is refuted with probability at most
-    /// [`false_alarm`](Trial), over all events and pairs together. To get the same result in each
-    /// run, draw from [`Seeded`](crate::random::Seeded).
+    /// probabilities between the lower and the upper bounds. So a true claim is refuted with
+    /// probability at most [`false_alarm`](Trial), over all events and pairs together. To get the
+    /// same result in each run, draw from [`Seeded`](crate::random::Seeded).
     ///
     /// # Errors
     /// A description of the first event that refutes the claim, or the error of a draw.
@@ -121,7 +122,7 @@ impl Claim {
         events: &[&dyn Fn(&R) -> bool],
     ) -> Result<Drawn, Broken> {
         let comparisons = 2 * events.len() * self.points.len();
-        // A comparison is wrong only if one of its two bounds is wrong.
+        // Each comparison uses two bounds, and it is wrong only if one of them is wrong.
         let each = trial.false_alarm / (2 * comparisons.max(1)) as f64;
         let bounds = Binomial::new(trial.draws, each).map_err(tell)?;
         let (of_x, of_y) =
@@ -150,9 +151,9 @@ impl Claim {
         }
         Ok(drawn)
     }
-    /// Draw releases that have few different values. The first half of the draws determines the
-    /// events: the sets of releases that are too likely for the claim. The second half of the draws
-    /// tests these events.
+    /// Draw releases for both inputs, and compare them. The releases must have few different
+    /// values. The first half of the draws determines the events: the sets of releases that are too
+    /// likely for the claim. The second half of the draws tests these events.
     ///
     /// # Errors
     /// The errors of [`by_draws`](Claim::by_draws).
@@ -170,8 +171,8 @@ impl Claim {
             tally.entry(name(&y().map_err(tell)?)).or_default().1 += 1.0;
         }
         let mut sets: Vec<HashSet<&str>> = Vec::new();
-        // Epsilon 0 is added, because the event that is chosen at epsilon 0 distinguishes the
-        // inputs best.
+        // Epsilon 0 is added to the tried values, because the event that is chosen at epsilon 0
+        // distinguishes the inputs best.
         for epsilon in self.points.iter().map(|(epsilon, _)| *epsilon).chain([0.0]) {
             let factor = epsilon.inf_exp().map_err(tell)?;
             let likely = |much: &dyn Fn(&(f64, f64)) -> bool| {
@@ -269,7 +270,7 @@ impl<R: Eq + Hash> Chances<R> {
         }
         Ok(chances)
     }
-    /// Count the tapes that give a release.
+    /// Return the number of tapes on which the mechanism makes this release.
     pub fn count(&self, release: &R) -> u64 {
         self.counts.get(release).copied().unwrap_or_default()
     }

@@ -36,7 +36,7 @@ impl Draw {
 pub trait Sample: Domain {
     /// Draw a few members that are likely to break a transformation. Examples are the ends of types
     /// and of bounds, signed zeros, subnormals, infinities, NaN, missing values, and empty or
-    /// repeated data. For small data, draw all members over an alphabet.
+    /// repeated data. Also draw all small members over an alphabet.
     fn few(&self, draw: &mut Draw) -> Vec<Self::Carrier>;
     /// Draw a larger member.
     fn one(&self, draw: &mut Draw) -> Option<Self::Carrier> {
@@ -222,8 +222,8 @@ impl<K: SampleAtom + HashableAtom, V: SampleAtom> Sample
     }
 }
 
-/// Define `$t` as the type of cells that has the name `$found`, and run `$run`. The type can be an
-/// `Option`.
+/// Find the type of cells that has the name `$found`. Define `$t` as this type, and run `$run`. The
+/// type can be an `Option`.
 macro_rules! of_cells {
     ($found:expr, $t:ident => $run:expr) => {
         of_cells!(@each $found, $t => $run;

@@ -1,4 +1,4 @@
-//! Runs two releases with the same noise, to compare them.
+//! A function that runs two releases with the same noise, so that a test can compare them.
 
 use crate::{Error, Result, random};
 

@@ -40,9 +40,10 @@ impl<M: Measure> Measure for Approximate<M> {
     /// privacy filter (Rogers, Roth, Ullman, Vadhan 2016). The filter is valid even when the
     /// mechanisms are interactive and concurrent (Haney and others 2023). For zero-concentrated
     /// differential privacy with a delta, the sum of the rhos and the sum of the deltas form a
-    /// filter too (Whitehouse, Ramdas, Rogers, Wu 2023). The proof is as follows. Let `E` be the
-    /// event that no exceptional event of a query occurs. The probability of `E` is at least 1
-    /// minus the sum of the deltas. Conditioned on `E`, the filter of the inner measure applies.
+    /// filter too (Whitehouse, Ramdas, Rogers, Wu 2023). The proof is as follows. The exceptional
+    /// event of a query has probability at most the delta of this query. Let `E` be the event that
+    /// none of the exceptional events occurs. The probability of `E` is at least 1 minus the sum of
+    /// the deltas. Conditioned on `E`, the filter of the inner measure applies.
     fn parts(&self) -> Result<usize> {
         Ok(self.0.parts()? + 1)
     }

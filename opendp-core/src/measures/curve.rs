@@ -26,7 +26,7 @@ pub struct PrivacyProfile {
     tighter: bool,
 }
 
-/// The known distribution of a privacy loss, and its composition with other losses.
+/// A privacy loss whose distribution is known, and its composition with other losses.
 ///
 /// This crate contains no such distribution. A crate for privacy accounting implements this trait.
 pub trait ComposableLoss: Any + Send + Sync {
@@ -67,7 +67,7 @@ const ORDERS: [f64; 8] = [1.25, 1.5, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0];
 
 impl PrivacyProfile {
     /// Make a profile from a function. The caller is responsible for two conditions. The function
-    /// returns upper bounds on delta, and it does not increase with epsilon.
+    /// returns upper bounds on delta, and these bounds do not increase with epsilon.
     pub fn new(delta: impl Fn(f64) -> Result<f64> + Send + Sync + 'static) -> Self {
         PrivacyProfile { delta: Arc::new(delta), epsilon: None, loss: None, tighter: false }
     }
@@ -92,7 +92,7 @@ impl PrivacyProfile {
     ) -> Self {
         PrivacyProfile { epsilon: Some(Arc::new(epsilon)), ..self }
     }
-    /// Return the known distribution of the loss.
+    /// Return the distribution of the loss, if it is known.
     pub fn loss(&self) -> Option<&Arc<dyn ComposableLoss>> {
         self.loss.as_ref()
     }
@@ -194,7 +194,8 @@ impl RenyiCurve {
     /// Make the curve of a mechanism whose divergence is bounded at the given orders.
     ///
     /// Between two points, use the bound at the higher order. The bound is right, because Renyi
-    /// divergence does not decrease with its order. Beyond the last point, the bound is infinite.
+    /// divergence does not decrease with its order. At orders above the last point, the bound is
+    /// infinite.
     pub fn from_points(points: Vec<(f64, f64)>) -> Self {
         RenyiCurve::new(move |alpha| {
             let known = points.iter().filter(|(a, _)| alpha <= *a).map(|(_, epsilon)| *epsilon);
@@ -226,8 +227,8 @@ fn grid(xs: &[f64], curve: impl Fn(f64) -> Result<f64>) -> Json {
     xs.iter().filter_map(|x| Some(json!([x.to_json(), curve(*x).ok()?.to_json()]))).collect()
 }
 
-/// Write a curve as JSON. If the result has no points under `key`, return the error of the curve at
-/// `first`.
+/// Write a curve as JSON. If the curve fails at every point, return its error at the point `first`.
+/// The points are stored under `key`.
 fn written(
     curve: &impl Codec,
     key: &str,

@@ -51,9 +51,9 @@ impl Measure for MaxDivergence {
     fn interaction(&self) -> Interaction {
         Interaction::Concurrent
     }
-    /// Return 1: the only part is epsilon. The sum of epsilons is a privacy filter (Rogers, Roth,
-    /// Ullman, Vadhan 2016). The filter is valid even when the mechanisms are interactive and
-    /// concurrent (Haney and others 2023).
+    /// Return 1: the only part is epsilon. A limit on the sum of the epsilons is a privacy filter
+    /// (Rogers, Roth, Ullman, Vadhan 2016). The filter is valid even when the mechanisms are
+    /// interactive and concurrent (Haney and others 2023).
     fn parts(&self) -> Result<usize> {
         Ok(1)
     }
@@ -82,9 +82,9 @@ impl Measure for ZeroConcentratedDivergence {
     fn interaction(&self) -> Interaction {
         Interaction::Concurrent
     }
-    /// Return 1: the only part is rho. At each order `alpha`, `alpha` times the sum is a privacy
-    /// filter for Renyi divergence (Feldman, Zrnic 2021). The filter is valid even when the
-    /// mechanisms are interactive and concurrent (Haney and others 2023).
+    /// Return 1: the only part is rho. At each order `alpha`, a limit on `alpha` times the sum of
+    /// the rhos is a privacy filter for Renyi divergence (Feldman, Zrnic 2021). The filter is valid
+    /// even when the mechanisms are interactive and concurrent (Haney and others 2023).
     fn parts(&self) -> Result<usize> {
         Ok(1)
     }
@@ -125,19 +125,19 @@ impl Measure for RenyiDivergence {
     fn interaction(&self) -> Interaction {
         Interaction::Concurrent
     }
-    /// Return the number of fixed orders. The parts are the divergences at these orders. At each
-    /// order, a limit on the sum of the divergences is a filter (Feldman, Zrnic 2021; Lecuyer
-    /// 2021). The filter is valid even when the mechanisms are interactive and concurrent (Haney
-    /// and others 2023).
+    /// Return the number of fixed orders. The parts are the divergences at these orders. At each of
+    /// these orders, a limit on the sum of the divergences is a privacy filter (Feldman, Zrnic
+    /// 2021; Lecuyer 2021). The filter is valid even when the mechanisms are interactive and
+    /// concurrent (Haney and others 2023).
     fn parts(&self) -> Result<usize> {
         Ok(PART_ORDERS.len())
     }
     fn split(&self, loss: &RenyiCurve) -> Result<Vec<f64>> {
         PART_ORDERS.iter().map(|alpha| loss.epsilon(*alpha)).collect()
     }
-    /// Return the step function through the parts. The step function is an upper bound, because
-    /// Renyi divergence does not decrease with its order. Beyond the last order, the function is
-    /// infinite.
+    /// Return the curve that is the step function through the parts. The step function is an upper
+    /// bound, because Renyi divergence does not decrease with its order. Beyond the last order, the
+    /// function is infinite.
     fn join(&self, parts: &[f64]) -> Result<RenyiCurve> {
         if parts.len() != PART_ORDERS.len() {
             return Err(wrong_parts(parts));

@@ -10,13 +10,13 @@ impl PrivacyProfile {
     /// Let `P(S)` and `Q(S)` be the probabilities of an event `S` for two neighbours. A profile is
     /// the maximum of the lines `P(S) - e^epsilon Q(S)` over all events and neighbours. So a
     /// profile is a convex function of `e^epsilon`. Between two points, delta is at most the chord
-    /// in the coordinates `(e^epsilon, delta)`, and this function uses the chord. Beyond the last
-    /// point, delta stays constant, because a profile does not increase. The complements of events
-    /// give `delta(-epsilon) = 1 - e^-epsilon (1 - delta(epsilon))`. This equation maps the first
-    /// point to a mirror point at a negative epsilon. Before the first point, delta is on the chord
-    /// between the mirror point and the first point. Without points, delta is 1. All results are
-    /// rounded up. The bound is the best possible: a smaller bound would be wrong for some
-    /// mechanism with these points.
+    /// through these points in the coordinates `(e^epsilon, delta)`. This function uses the chord
+    /// as the bound. Beyond the last point, delta stays constant, because a profile does not
+    /// increase. The complements of events give `delta(-epsilon) = 1 - e^-epsilon (1 -
+    /// delta(epsilon))`. This equation maps the first point to a mirror point at a negative
+    /// epsilon. Before the first point, delta is on the chord between the mirror point and the
+    /// first point. Without points, delta is 1. All results are rounded up. The bound is the best
+    /// possible: for some mechanism with these points, a smaller bound would be wrong.
     ///
     /// # Errors
     /// `InvalidDistance` when an epsilon is negative, is not finite, or does not exceed the

@@ -34,7 +34,7 @@ pub enum AnyDatasetMetric {
 }
 named!(AnyDatasetMetric as "AnyDatasetMetric");
 
-/// Run code with the metric that a value stands for.
+/// Run code with the metric that a value of [`AnyDatasetMetric`] stands for.
 macro_rules! with {
     ($any:expr, $metric:ident => $body:expr) => {
         match $any {

@@ -19,11 +19,11 @@ pub enum AnyNumber {
 }
 named!(AnyNumber as "AnyNumber");
 
-/// A metric that measures the same distances as `M`, as numbers of a type that is chosen at run
-/// time.
+/// A metric that measures the same distances as `M`. The type of the numbers that state these
+/// distances is chosen at run time.
 ///
-/// Registrations use this type, so a constructor is compiled only once, and not for each type of
-/// numbers. When a value of this type is erased, the result is the metric that the value stands
+/// Registrations use this type. So a constructor is compiled only once, and not once for each type
+/// of numbers. When a value of this type is erased, the result is the metric that the value stands
 /// for.
 ///
 /// ```
@@ -92,8 +92,8 @@ impl<M: NumberMetric> Metric for OfAnyNumber<M> {
         M::has(metric).then(|| OfAnyNumber::new(metric.clone()))
     }
 }
-/// The type of distances does not affect whether a metric fits a domain. So the check for `f64` is
-/// used.
+/// The type of distances does not affect whether a metric fits a domain. So the check of the metric
+/// for `f64` is used for all metrics of the family.
 impl<D: Domain, M: NumberMetric + MetricOn<D>> MetricOn<D> for OfAnyNumber<M> {
     fn check(&self, domain: &D) -> Result<()> {
         M::default().check(domain)
@@ -131,7 +131,7 @@ impl AnyDistance {
             _ => Err(not_numbers(self, "a number")),
         }
     }
-    /// Return the three numbers of a distance.
+    /// Return the numbers in a distance that consists of three numbers.
     ///
     /// # Errors
     /// `FailedCast` when the distance does not consist of three numbers.

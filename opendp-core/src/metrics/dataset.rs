@@ -87,8 +87,8 @@ dataset_metrics! {
     ChangeOneDistance: true false twice;
     HammingDistance: true true twice;
 }
-/// Return twice the number `d_in` of replaced records, because a replacement removes one record and
-/// adds one record.
+/// Return twice `d_in`, where `d_in` is the number of replaced records. A replacement removes one
+/// record and adds one record.
 fn twice(d_in: u32) -> Result<u32> {
     d_in.checked_mul(2).ok_or_else(|| {
         Error::Overflow(format!(
@@ -159,7 +159,7 @@ pub(crate) fn same<T: PartialEq + Codec>(x: &T, y: &T) -> bool {
     x == y || (both_hold_nan && same_json(&x.to_json(), &y.to_json()))
 }
 /// Return whether two records of one type are equal as JSON. In JSON, NaN is a string and equals
-/// itself. `-0.0` equals `+0.0`, as for `==`.
+/// itself. `-0.0` equals `+0.0`, as in Rust's `==`.
 fn same_json(x: &Json, y: &Json) -> bool {
     match (x, y) {
         (Json::Array(x), Json::Array(y)) => {

@@ -15,7 +15,8 @@ use crate::{
 /// The largest change of any score as a number of type `Q`: `d(x, x') = max_i |x_i - x'_i|`.
 ///
 /// If `monotonic` is `true`, the user promises that all scores change in the same direction between
-/// neighbours. The privacy loss of a selection from the scores is then half as large.
+/// neighbours. Under this promise, the privacy loss of a selection from the scores is half as
+/// large.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct LInfDistance<Q> {
     monotonic: bool,
@@ -32,8 +33,8 @@ pub struct LInfDistance<Q> {
 pub struct RangeDistance<Q>(PhantomData<fn() -> Q>);
 
 impl<Q> LInfDistance<Q> {
-    /// Measure the largest change. If `monotonic` is `true`, the caller promises changes in one
-    /// direction.
+    /// Measure the largest change of any score. If `monotonic` is `true`, the caller promises that
+    /// all scores change in the same direction.
     pub fn new(monotonic: bool) -> Self {
         LInfDistance { monotonic, distance: PhantomData }
     }
@@ -80,7 +81,8 @@ where
 {
     fn distance(&self, left: &Vec<T>, right: &Vec<T>) -> Result<Option<Q>> {
         let Some((rise, fall)) = rise_and_fall::<T, Q>(left, right)? else { return Ok(None) };
-        // If scores change in both directions, the promise is broken, and the distance is infinite.
+        // If some scores increase and others decrease, the promise is broken, and the distance is
+        // infinite.
         if self.monotonic && Q::zero() < rise && Q::zero() < fall {
             return Ok(None);
         }
@@ -127,7 +129,8 @@ fn less<Q: PartialOrd>(a: (bool, Q), b: (bool, Q)) -> bool {
         (rises, _) => !rises,
     }
 }
-/// Return the largest rise and the largest fall of any score.
+/// Return the largest increase of a score and the largest decrease of a score. Return `None` if the
+/// vectors have different lengths.
 fn rise_and_fall<T: Number, Q>(left: &[T], right: &[T]) -> Result<Option<(Q, Q)>>
 where
     Q: Number + InfCast<T>,

@@ -97,20 +97,21 @@ where
     T: Number,
     Q: Number + InfCast<T>,
 {
-    // This case is needed for equal infinities, because their difference is not a number.
+    // Equal infinities need this case, because infinity minus infinity is NaN.
     if left == right {
         return Ok(Q::zero());
     }
     let (small, large) = if left < right { (left, right) } else { (right, left) };
-    // If the difference fits `T`, the computed difference is exact or rounded up. If the difference
-    // overflows an integer type, a wider type is used. If the wider type overflows too, the
-    // difference is computed in `Q`, after both numbers are rounded outward.
+    // If the type `T` can hold the difference, the computed difference is exact or rounded up. If
+    // the difference overflows an integer type, a wider type is used. If the wider type overflows
+    // too, the difference is computed in `Q`, after both numbers are rounded outward.
     match large.inf_sub(small) {
         Ok(difference) => Q::inf_cast(difference),
         Err(_) => wide(small, large).map_or_else(|| outward(small, large), Ok),
     }
 }
-/// Return the difference of two integers, rounded up once.
+/// Return the difference of two integers, rounded up once. Return `None` if a number or the
+/// difference is too large for this computation.
 fn wide<T: Number, Q: Number>(small: T, large: T) -> Option<Q> {
     let difference = large.to_i128()?.checked_sub(small.to_i128()?)?;
     let near = <Q as NumCast>::from(difference)?;
@@ -125,8 +126,8 @@ where
 {
     match Q::neg_inf_cast(small) {
         Ok(small) => Q::inf_cast(large)?.inf_sub(small),
-        // A negative `small` does not fit an unsigned `Q`. The magnitude of `small`, minus 1,
-        // always fits `T`.
+        // An unsigned `Q` cannot hold a negative `small`. The type `T` can always hold the
+        // magnitude of `small` minus 1.
         Err(_) => {
             let rest = Q::inf_cast(small.inf_add(T::one())?.total_abs()?)?;
             Q::inf_cast(large)?.inf_add(rest)?.inf_add(Q::one())

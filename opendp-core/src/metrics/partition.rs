@@ -13,11 +13,11 @@ use crate::{
     Result, TheMetric, TypeName,
 };
 
-/// The number of changed parts, the `P`-norm of the changes of all parts, and the largest change of
-/// a part. `M` measures the change of a part.
+/// Three numbers: the number of changed parts, the `P`-norm of the changes of all parts, and the
+/// largest change of any part. The metric `M` measures the change of a part.
 ///
-/// The distance is the triple `(l0, lp, linf)` of these three numbers. All three bounds hold at
-/// once.
+/// The distance is the triple `(l0, lp, linf)` of these three numbers. A bound on this distance
+/// bounds all three numbers at once.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct L0PInfDistance<const P: usize, M>(M);
 /// The number of changed parts, the sum of their changes, and the largest change.

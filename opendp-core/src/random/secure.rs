@@ -41,12 +41,12 @@ pub struct SecureSource {
 ///
 /// A `pthread_atfork` handler increments a counter in each forked child, and each call compares
 /// that counter once. So a forked child never continues the stream of its parent, but gets a new
-/// seed. Process numbers are compared too, but only when the buffer is refilled, every 512 words.
-/// The reason is that this comparison needs a system call, which costs more than the rest of a
-/// release. If a program forks by a direct system call, the handler does not run, but the
-/// comparison of process numbers detects the child. A closure must not fork and then draw in both
-/// processes. If a virtual machine is resumed twice from one snapshot, both copies draw the same
-/// words until the next reseed.
+/// seed. Process numbers are compared too. This comparison needs a system call, which costs more
+/// than the rest of a release. So it is made only when the buffer is refilled, which is every 512
+/// words. If a program forks by a direct system call, the handler does not run, but the comparison
+/// of process numbers detects the child. A closure must not fork and then draw in both processes.
+/// If a virtual machine is resumed twice from one snapshot, both copies draw the same words until
+/// the next reseed.
 ///
 /// # Errors
 ///
@@ -129,7 +129,7 @@ impl SecureSource {
         Ok(source)
     }
 
-    /// XOR 32 bytes, which the function `self.seed` supplies, into the key.
+    /// Get 32 bytes from the function `self.seed`, and XOR them into the key.
     fn reseed(&mut self) -> Result<(), NoEntropy> {
         let mut fresh = Zeroizing::new([0; 32]);
         (self.seed)(&mut fresh)?;
@@ -140,7 +140,7 @@ impl SecureSource {
         Ok(())
     }
 
-    /// Fill the buffer with the current key. Replace this key by the next 4 words.
+    /// Fill the buffer with words from the current key. Then replace this key by the next 4 words.
     #[cold]
     #[inline(never)]
     fn refill(&mut self) -> Result<(), NoEntropy> {
@@ -187,8 +187,8 @@ type Seeder = fn(&mut [u8; 32]) -> Result<(), NoEntropy>;
 /// The number of words that the buffer holds. Each key fills the buffer once. The words need 4 KiB.
 const BUFFER: usize = 512;
 
-/// The number of keys between two reseeds by the operating system. These keys give 256 * 4 KiB = 1
-/// MiB of words.
+/// The number of keys that are used between two seeds from the operating system. These keys give
+/// 256 * 4 KiB = 1 MiB of words.
 const REFILLS_PER_SEED: usize = 256;
 
 thread_local! {

@@ -18,8 +18,8 @@ use super::{NoEntropy, RandomSource, uniform_below};
 ///
 /// The number of draws and their ranges depend only on the number of items, and not on the items.
 ///
-/// On average, the draw for an item needs between one and two words. The item that remains at the
-/// end needs no draw.
+/// On average, each draw needs between one and two words. The item that remains at the end needs no
+/// draw.
 ///
 /// # Errors
 ///

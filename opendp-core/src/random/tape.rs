@@ -7,8 +7,7 @@ use rand::{Rng, SeedableRng};
 /// A fixed list of words of `B` bits. Each word is drawn once, and further draws fail.
 ///
 /// A test runs a sampler on all `2^(nB)` tapes of `n` words. The counts of the outputs give exact
-/// probabilities. Only the outputs of tapes that end too early are unknown. Use tapes only in
-/// tests.
+/// probabilities. If a tape ends too early, its output is unknown. Use tapes only in tests.
 #[derive(Clone, Debug)]
 pub struct Tape<const B: u32> {
     words: Vec<u64>,
@@ -81,8 +80,8 @@ impl<const B: u32> RandomSource for Seeded<B> {
 
 /// A source that fails at every draw, and counts the attempts.
 ///
-/// A test uses this source to show that a sampler returns the error. If the count of attempts is 0,
-/// the sampler draws nothing.
+/// A test uses this source to show that a sampler returns the error of the source. If the count of
+/// attempts is 0, the sampler has drawn nothing.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Failing {
     attempts: usize,

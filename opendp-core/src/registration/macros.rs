@@ -1,6 +1,7 @@
 //! The macros that offer functions to the registry.
 
-/// Offer a function to the registry, once for each listed choice of its type parameters.
+/// Offer a function to the registry. Make one registration for each listed choice of its type
+/// parameters.
 ///
 /// ```text
 /// register! {
@@ -18,10 +19,10 @@
 /// The function is compiled once for each choice. If a type stands for several other types, the
 /// function is compiled only for this type. For example, `M in [SymmetricDistance, HammingDistance]
 /// as AnyDatasetMetric` offers two signatures and compiles one function. `make_it via it_at(input)`
-/// compiles `it_at` in place of `make_it`. The form with `via` is for signatures with a type that
-/// stands for other types. `it_at` must take the same type arguments and have the same effect.
-/// `make_it via make_it_in as ["make_it"](input)` offers `make_it_in` under the name `make_it`,
-/// with the doc comment of `make_it`. Some lists of types have names:
+/// compiles `it_at` in place of `make_it`. Use the form with `via` if a type of the signature
+/// stands for other types. `it_at` must take the same type arguments as `make_it` and have the same
+/// effect. `make_it via make_it_in as ["make_it"](input)` offers `make_it_in` under the name
+/// `make_it`, with the doc comment of `make_it`. Some lists of types have names:
 ///
 /// | name | types |
 /// |---|---|

@@ -1,7 +1,8 @@
 //! Fourier transforms of real numbers.
 //!
-//! The transforms of the crate `rustfft` are generic, so every caller would compile these half a
-//! million instructions again. This crate compiles them once, for `f64`, and rarely changes.
+//! The transforms of the crate `rustfft` are generic and have half a million instructions. So every
+//! caller would compile these instructions again. This crate compiles them once, for `f64`, and
+//! rarely changes.
 //!
 //! ```
 //! use opendp_fourier::Transform;
@@ -62,7 +63,8 @@ impl Transform {
     pub fn forward(&self, values: &mut [f64], spectrum: &mut [Complex]) -> Result<(), Failed> {
         self.forward.process(values, spectrum).map_err(|_| Failed)
     }
-    /// Write `n` times the values that have this spectrum. This overwrites the spectrum too.
+    /// Write the values that have this spectrum, each multiplied by `n`. This overwrites the
+    /// spectrum too.
     ///
     /// # Errors
     /// When a list has the wrong length, or when `z_0` is not real. For an even length, also when

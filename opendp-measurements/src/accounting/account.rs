@@ -43,8 +43,9 @@ pub struct Certified {
 #[derive(Clone, Debug)]
 pub struct Account {
     parts: Vec<(Arc<dyn DominatingPair>, u64)>,
-    /// The `Debug` texts of the pairs. `places` maps each text to the index of its pair.
+    /// The name of each pair: its `Debug` text, or its address if the text is empty.
     names: Vec<Arc<str>>,
+    /// The index of the pair that has a name.
     places: HashMap<Arc<str>, usize>,
     tolerance: f64,
 }
@@ -58,7 +59,8 @@ impl Certified {
     }
 }
 
-/// Return the `rho` (zero-concentrated loss) of `count` releases, if only their `rho` is known.
+/// Return the `rho` (zero-concentrated loss) of `count` releases together, if nothing else is known
+/// about the releases.
 fn concentrated(pair: &Arc<dyn DominatingPair>, count: u64) -> Option<f64> {
     let rho = pair.only_above().then(|| pair.concentrated())??;
     let only = pair.between(count).is_none() && pair.integer_gaussian().is_none();
@@ -147,7 +149,8 @@ impl Account {
             }
         }
     }
-    /// Return a `rho` of all releases of the account, if every part has a `rho`.
+    /// Return the sum of the `rho` of all releases, if a `rho` is known for every pair of the
+    /// account.
     pub(super) fn rho(&self) -> Option<f64> {
         self.parts.iter().try_fold(0.0f64, |total, (pair, count)| {
             let all = f64::inf_cast(*count).ok()?.inf_mul(pair.concentrated()?).ok()?;
@@ -218,7 +221,7 @@ impl Account {
         let (upper, lower) = (self.epsilon_above(delta)?, self.epsilon_below(delta)?);
         Ok(Certified { upper, lower: lower.min(upper) })
     }
-    /// Return an upper bound on the smallest epsilon at a delta.
+    /// Return an upper bound on the smallest epsilon at which delta is at most the given delta.
     ///
     /// # Errors
     /// The errors of [`epsilon`](Account::epsilon).
@@ -235,8 +238,8 @@ impl Account {
         let epsilon = known.map_or(epsilon, |known| known.min(epsilon));
         Ok(self.game(delta).map_or(epsilon, |game| game.epsilon(delta).min(epsilon)))
     }
-    /// Return a bound on delta as a sum over the total noise, if all releases are equal releases of
-    /// one integer with discrete Gaussian noise.
+    /// If all releases are equal releases of one integer with discrete Gaussian noise, compute a
+    /// bound on delta at an epsilon. The bound is a sum over the values of the total noise.
     fn of_sum(&self, epsilon: f64) -> Option<f64> {
         let [(pair, count)] = &self.parts[..] else { return None };
         match pair.shift()? {
@@ -247,21 +250,22 @@ impl Account {
         }
     }
     /// Return the recursion for a few equal releases of vectors of integers, if the account has no
-    /// other releases. The recursion is valid for deltas of about the given delta or more.
+    /// other releases. The recursion is valid for deltas that are about the given delta or larger.
     fn game(&self, delta: f64) -> Option<IntegerGame> {
         let [(pair, count)] = &self.parts[..] else { return None };
         let (square, scale) = pair.integer_gaussian().filter(|_| pair.only_above())?;
         let whole = (1.0..1e6).contains(&square) && square.fract() == 0.0;
         whole.then(|| IntegerGame::new(square as u64, scale, *count, delta / 2.0))?
     }
-    /// Return the `rho` of all releases, if only this `rho` is known.
+    /// Return the `rho` of all releases together, if nothing else is known about the releases.
     pub(super) fn only_rho(&self) -> Option<f64> {
         match &self.parts[..] {
             [(pair, count)] => concentrated(pair, *count),
             _ => None,
         }
     }
-    /// Return the largest possible loss by basic composition, which is exact at delta 0.
+    /// Return the largest possible loss of all releases by basic composition. At delta 0, basic
+    /// composition is exact.
     pub(super) fn most(&self) -> f64 {
         let sum = self.parts.iter().try_fold(0.0f64, |total, (pair, count)| {
             let loss = pair.most();
@@ -269,7 +273,7 @@ impl Account {
         });
         sum.unwrap_or(f64::INFINITY)
     }
-    /// Return a lower bound on the smallest epsilon at a delta.
+    /// Return a lower bound on the smallest epsilon at which delta is at most the given delta.
     ///
     /// # Errors
     /// The errors of [`epsilon`](Account::epsilon).
@@ -369,8 +373,8 @@ impl Account {
     }
 }
 
-/// Return whether two bounds are enough: the bound of the smoothed parts (if any), and the bound by
-/// the sum of all `rho`.
+/// Return whether two bounds are enough, so that the original parts need no bound: the bound of the
+/// smoothed parts (if any), and the bound by the sum of all `rho`.
 fn is_enough(parts: &[PairCount], side: Side, smoothed: Option<&Simplified>) -> bool {
     let curve = |(pair, count): &(Arc<dyn DominatingPair>, u64)| {
         pair.integer_gaussian().is_some() && pair.only_above() && pair.between(*count).is_none()

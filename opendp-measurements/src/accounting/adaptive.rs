@@ -69,8 +69,8 @@ impl Default for Room {
     }
 }
 
-/// An account of an epsilon and a delta for releases that are chosen after earlier answers are
-/// seen.
+/// An account with a budget of an epsilon and a delta, for releases that are chosen after earlier
+/// answers are seen.
 ///
 /// The account has several filters at once. Each filter `j` except the Renyi filter has room for
 /// pure losses that add up to `S_j`, and for Gaussian noise whose `mu^2` add up to `B_j^2`. Each
@@ -114,17 +114,17 @@ impl Default for Room {
 /// given the earlier answers. Let ratio `i` be this probability under the first neighbour, divided
 /// by this probability under the second neighbour. Raise the product of the first `i` ratios to the
 /// power `a`, and multiply the result by `e^(-(a - 1) (r_1 + .. + r_i))`. The result is `X_i`. The
-/// earlier answers determine `r_i`. Given the earlier answers, the mean of the power `a` of ratio
-/// `i` under the second neighbour is at most `e^((a - 1) r_i)`. So the mean of `X_i` under the
-/// second neighbour does not increase with `i`, and is at most 1. The sum of all `r_i` is at most
-/// `r`, which shows the claim. The delta of the filter is computed from `r` (Canonne, Kamath,
-/// Steinke 2020, Proposition 12). The order is the best order for normal shifts, so `r` is `a`
-/// times [`concentrated_rho`](super::concentrated_rho). The divergence of every release with a
-/// `rho` is at most `a rho`. So up to rounding, this filter admits each interaction that a
-/// zero-concentrated filter of the same delta admits. One order is enough. A filter can also have
-/// several orders. If it refuses a release as soon as the limit of one order is exceeded, it admits
-/// less. If it refuses a release only when the limits of all orders are exceeded, it needs a part
-/// of delta for each order.
+/// earlier answers determine `r_i`. Raise ratio `i` to the power `a`. Given the earlier answers,
+/// the mean of the result under the second neighbour is at most `e^((a - 1) r_i)`. So the mean of
+/// `X_i` under the second neighbour does not increase with `i`, and is at most 1. The sum of all
+/// `r_i` is at most `r`, which shows the claim. The delta of the filter is computed from `r`
+/// (Canonne, Kamath, Steinke 2020, Proposition 12). The order is the best order for normal shifts,
+/// so `r` is `a` times [`concentrated_rho`](super::concentrated_rho). The divergence of every
+/// release with a `rho` is at most `a rho`. So up to rounding, this filter admits each interaction
+/// that a zero-concentrated filter of the same delta admits. One order is enough. A filter can also
+/// have several orders. If such a filter refuses a release as soon as the limit of one order is
+/// exceeded, it admits less than a filter with one order. If it refuses a release only when the
+/// limits of all orders are exceeded, it needs a part of delta for each order.
 ///
 /// *Deltas.* A release that is `(e, d)`-DP reveals all data with probability `d` and is `e`-DP
 /// otherwise (Kairouz, Oh, Viswanath 2015). So the probability that some release reveals all data
@@ -184,9 +184,9 @@ pub struct AdaptiveAccount {
     /// Three ways to divide delta among the filters. The first release selects one of them. The
     /// first way is for Gaussian noise, and for a pure loss that uses a smaller part of the
     /// Gaussian filter than of epsilon. The second way is for a choice, and for a pure loss that
-    /// uses the smallest part of the Renyi filter. The last way is for all other first releases.
-    /// Accounts of older versions do not have the second way. After the first release is charged,
-    /// the account keeps only the way for this release.
+    /// uses a smaller part of the Renyi filter than of the Gaussian filter and of epsilon. The last
+    /// way is for all other first releases. Accounts of older versions do not have the second way.
+    /// After the first release is charged, the account keeps only the way for this release.
     ways: Vec<Way>,
     began: bool,
     /// Whether the account is for a single release.
@@ -339,9 +339,9 @@ impl AdaptiveAccount {
     }
     /// Choose the way to divide delta. The choice depends on the first release. If this release has
     /// Gaussian noise, choose the way for Gaussian noise. If it is a choice, choose the way with a
-    /// Renyi filter. If it has a pure loss, compute which fractions of the Gaussian filter, of the
-    /// Renyi filter and of the budget's epsilon the loss takes. Choose the way that belongs to the
-    /// smallest fraction.
+    /// Renyi filter. If it has a pure loss, compute three fractions: how much of the Gaussian
+    /// filter, of the Renyi filter and of the budget's epsilon the loss takes. Choose the way that
+    /// belongs to the smallest fraction. In all other cases, choose the last way.
     fn way_of(&self, loss: &AdaptiveLoss) -> Result<Option<&Way>> {
         let (gaussian, others) = (self.ways.first(), self.ways.last());
         if loss.mu_squared.is_some() {

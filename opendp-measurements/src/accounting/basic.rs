@@ -80,8 +80,8 @@ impl Basic {
         let found = self.at_points(|total| total.1 <= delta, false)?;
         let mut high = found.map_or(limit, |total| total.0.min(limit));
         let mut low = 0.0;
-        // If there are too many members, no split is found. One evaluation then shows whether
-        // `high` is large enough.
+        // If there are too many members, no split is found, and `high` is `limit`. One evaluation
+        // of delta then shows whether `high` is large enough.
         if found.is_none() && delta < self.delta(high)? {
             return Ok(high);
         }
@@ -136,7 +136,7 @@ impl Basic {
         }
         Ok(found)
     }
-    /// Choose points in the same way as the function above. Then replace the point of a member by a
+    /// Choose points in the same way as `at_best_price`. Then replace the point of a member by a
     /// better point, if the sums still satisfy `fits`.
     fn at_points(
         &self,
@@ -191,7 +191,8 @@ impl CurvePoints {
 /// Evaluate a curve at about thirty epsilons, and find its steps (jumps) to the last digit.
 ///
 /// If an interval contains a step of the curve, one half of the interval contains the whole height
-/// of the step. One evaluation in the middle shows whether the curve has a step in an interval.
+/// of the step. So one evaluation in the middle shows which half contains the step, or that the
+/// interval contains no step.
 fn points(member: &PrivacyProfile) -> Vec<EpsilonDelta> {
     let point_at = |epsilon: f64| (epsilon, delta_at(member, epsilon));
     let mut list = vec![point_at(0.0)];
@@ -290,7 +291,7 @@ mod tests {
     }
     #[test]
     fn is_never_below_what_the_members_lose() {
-        // Together, the two members are Gaussian noise of this `mu`.
+        // Together, the two members are Gaussian noise whose `mu` is computed from both members.
         for (first, second) in [(0.5f64, 0.5f64), (0.25, 1.0)] {
             let basic = Basic::new(vec![curve(first), curve(second)]);
             let mu = (first * first + second * second).sqrt();

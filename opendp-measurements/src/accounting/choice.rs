@@ -8,8 +8,8 @@ use opendp_core::arith::Exact;
 ///
 /// # Precondition
 /// The release is one choice, or an adaptive composition of choices. A choice has the range `r` if
-/// the losses of all its outputs lie in an interval of length `r`. Its `rho` is `r^2 / 8` (Cesar,
-/// Rogers 2021), and `rho` is the sum over all choices.
+/// the losses of all its outputs lie in an interval of length `r`. The `rho` of one choice is
+/// `r^2 / 8` (Cesar, Rogers 2021). The argument is the sum of the `rho` of all choices.
 /// [`SelectionMeasure`](crate::SelectionMeasure) states this loss.
 ///
 /// # Postcondition

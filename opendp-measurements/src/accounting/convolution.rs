@@ -27,9 +27,9 @@ pub(crate) struct Convolution {
     error: f64,
     /// A bound on the tilted mass outside the window.
     outside: f64,
-    /// The logarithm of the factor that undoes the normalisation of the masses. `scale_error`
-    /// bounds the error of this logarithm.
+    /// The logarithm of the factor that undoes the normalisation of the masses.
     scale: f64,
+    /// A bound on the error of `scale`.
     scale_error: f64,
     /// A bound on the mass with an infinite loss.
     infinite: f64,
@@ -45,8 +45,8 @@ fn failed(_: Failed) -> Error {
     Error::FailedMap("the Fourier transform of a loss distribution failed".into())
 }
 
-/// Return an upper bound on the error of each output of a transform of length `n = 2^m`. The bound
-/// is relative to the sum of the moduli of the inputs.
+/// For a transform of length `n = 2^m`, return an upper bound on the error of each output. The
+/// bound is relative to the sum of the moduli of the inputs.
 ///
 /// Each output is a sum over the inputs along a tree of `m` additions and `m` multiplications by
 /// roots of unity. Let `u` be the unit roundoff. An addition errs by `u`, and a complex product by
@@ -61,7 +61,8 @@ pub(super) fn transform_error(n: usize) -> f64 {
 /// The tilted masses of a part. The total of these masses is 1 up to rounding.
 struct TiltedMasses {
     values: Vec<f64>,
-    /// The logarithm of the factor that normalises the masses. Any value is valid.
+    /// The logarithm of the factor that normalises the masses. The bounds hold for every value of
+    /// this factor.
     log: f64,
     /// A bound on the sum of the errors of all masses.
     error: f64,
@@ -111,7 +112,8 @@ impl Spectra {
             bounds: vec![1.0; bins],
         }
     }
-    /// Multiply by a power of the transform of tilted masses. The first mass has the index `first`.
+    /// Multiply this product by a power of the transform of tilted masses. The first mass has the
+    /// index `first`.
     fn multiply(&mut self, first: i64, tilted: &TiltedMasses, count: u64) -> Result<()> {
         let (n, power) = (self.folded.len(), count as f64);
         let total = sum(&tilted.values);
@@ -255,8 +257,8 @@ impl Convolution {
         let (a, b) = self.suffixes[index as usize];
         let (decay, steeper) = (exp(-self.tilt * gap), exp(-(self.tilt + 1.0) * gap));
         let terms = (self.mass.len() as i64 - index) as f64;
-        // Horner's rule errs by at most 3 u for each step. The ratio of Horner's rule errs by
-        // another 8 u.
+        // Horner's rule errs by at most 3 u for each step. The factor of each step, an exponential,
+        // errs by another 8 u.
         let horizon = terms.min(40.0 / (self.tilt * self.step));
         let rounding = U * (32.0 + 16.0 * horizon) * (decay * a + steeper * b);
         let weight = |t: f64, factor: f64| {
@@ -323,8 +325,8 @@ impl Convolution {
         let inside = sum - rounding - self.error * weights - self.outside;
         (self.factor(epsilon, -1.0) * inside).clamp(0.0, 1.0) * (1.0 - 8.0 * U)
     }
-    /// Return an upper bound on the part of a bound on delta that is caused by rounding, transforms
-    /// and the window.
+    /// Bounds on delta are enlarged by the errors of rounding, of transforms and of the window.
+    /// Return an upper bound on this enlargement at an epsilon.
     pub(crate) fn error(&self, epsilon: f64) -> f64 {
         let (_, rounding, weights) = self.sums(epsilon);
         self.factor(epsilon, 1.0) * (rounding + self.error * weights + self.outside)
@@ -336,7 +338,8 @@ impl Convolution {
     }
 }
 
-/// Raise to a power by squaring. The relative error grows by `sqrt(5) u` for each factor.
+/// Raise a complex number to a power by repeated squaring. The relative error grows by `sqrt(5) u`
+/// for each factor.
 pub(super) fn raise(base: Complex, mut power: u64) -> Complex {
     let (mut result, mut square) = (Complex::new(1.0, 0.0), base);
     loop {

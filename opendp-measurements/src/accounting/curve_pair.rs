@@ -14,9 +14,9 @@ use super::transform::Tilted;
 /// profile at every epsilon. Take the lower convex hull of the values of the given profile at some
 /// epsilons. The true profile is at most this hull, and the hull is the profile of a measure on
 /// these epsilons. For negative epsilon, use
-/// `delta(-epsilon) = 1 - e^-epsilon (1 - delta(epsilon))`. On the right side, `delta(epsilon)` is
-/// the delta at `epsilon` in the opposite direction. The given profile also bounds the opposite
-/// direction.
+/// `delta(-epsilon) = 1 - e^-epsilon (1 - delta(epsilon))`. On the right side of this equation,
+/// `delta(epsilon)` is the delta at `epsilon` in the opposite direction. The given profile also
+/// bounds the opposite direction.
 ///
 /// The profile is evaluated once, at 257 epsilons. Every composition uses these values.
 #[derive(Clone)]
@@ -31,7 +31,7 @@ const PLACES: u32 = 256;
 
 /// The measure whose profile is a convex hull.
 struct Hull {
-    /// Losses, each with the mass of `P` and of `Q`.
+    /// The losses. Each loss has a mass under `P` and a mass under `Q`.
     atoms: Vec<(f64, f64, f64)>,
     /// The mass of `P` with an infinite loss.
     infinite: f64,
@@ -41,7 +41,7 @@ impl CurvePair {
     /// Make a pair from two arguments: the largest epsilon of interest, and a profile that bounds
     /// both directions.
     ///
-    /// If the profile cannot be computed at an epsilon, the function must return 1.
+    /// If the profile cannot be computed at an epsilon, `curve` must return 1 at this epsilon.
     pub fn new(reach: f64, curve: impl Fn(f64) -> f64 + Send + Sync + 'static) -> Self {
         CurvePair::reaching(move || reach, curve)
     }
@@ -101,8 +101,8 @@ impl Hull {
             let p = (ratio * (right - left)).max(0.0);
             atoms.push((loss, p, p / ratio));
         }
-        // Rounding can lower the profile of the measure below the hull. The largest difference is
-        // added to the mass at infinity.
+        // Rounding can lower the profile of the measure below the hull. The largest difference
+        // between the hull and this profile is added to the mass at infinity.
         let (mut p, mut q, mut missing) = (0.0, 0.0, 0.0f64);
         for (&(_, ratio, value), atom) in hull.iter().skip(1).zip(&atoms).rev() {
             missing = missing.max(value - (last + p - ratio * q));
@@ -147,7 +147,7 @@ impl DominatingPair for CurvePair {
     }
 }
 
-/// The methods of a pair type whose pairs are composed by their curve alone.
+/// Define the methods of a pair type. Only the curve of such a pair is composed.
 macro_rules! by_curve {
     () => {
         fn range(&self, tail: f64) -> (f64, f64) {

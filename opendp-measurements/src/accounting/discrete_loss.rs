@@ -9,11 +9,11 @@ use super::pair::{Buckets, Grid};
 ///
 /// The profile of the measure is `infinite + sum_i mass[i] max(0, 1 - e^(epsilon - x_i))`. Measures
 /// are compared by their profiles at all `epsilon`. A measure becomes larger if mass is added or
-/// moved up. A measure also becomes larger if mass is spread over more losses. In this case, the
-/// total of the masses and the total of `e^-x` times mass must stay the same. For convolutions,
-/// `A <= A'` and `B <= B'` imply `A * B <= A' * B'`. The reason is that the profile of `A * B` is
-/// `B(inf) + integral A(epsilon - x) dB(x)`. This profile is monotone in `A` and, by symmetry, in
-/// `B`.
+/// moved up. A measure also becomes larger if mass is spread over more losses. In this case, two
+/// sums over all losses must stay the same: the sum of the masses, and the sum of the masses times
+/// `e^-x`. For convolutions, `A <= A'` and `B <= B'` imply `A * B <= A' * B'`. The reason is that
+/// the profile of `A * B` is `B(inf) + integral A(epsilon - x) dB(x)`. This profile is monotone in
+/// `A` and, by symmetry, in `B`.
 #[derive(Clone, Debug)]
 pub(crate) struct DiscreteLoss {
     pub(crate) step: f64,
@@ -79,9 +79,9 @@ impl DiscreteLoss {
     /// outputs are dropped. Outputs above the grid get the last edge as their loss.
     pub(crate) fn below(buckets: &Buckets, grid: &Grid) -> Self {
         let mut down = vec![1.0; grid.count];
-        // Two first moments about the edge between two buckets. `sent` is the moment of the share
-        // of the previous bucket that is joined at this edge. `full` is the moment of the whole
-        // previous bucket.
+        // Two first moments about the edge between the previous bucket and this bucket. `full` is
+        // the moment of the whole previous bucket. A share of the previous bucket is joined at this
+        // edge, and `sent` is the moment of this share.
         let (mut sent, mut full) = (0.0, 0.0);
         for i in 0..grid.count {
             let (p, q) = (buckets.p[i], buckets.q[i]);
@@ -143,7 +143,8 @@ impl DiscreteLoss {
         let top = self.mass.iter().enumerate().filter(|(_, mass)| 0.0 < **mass);
         let top = top.map(|(i, mass)| t * self.loss(i) + binary_exponent(*mass) * LN_2);
         let top = top.fold(f64::NEG_INFINITY, f64::max);
-        // Relative to the highest power of their block, the powers are the same in every block.
+        // Each power is divided by the highest power of its block. Then the powers are the same in
+        // every block.
         let steepest = if t < 0.0 { 0.0 } else { (BLOCK - 1) as f64 };
         let powers: [f64; BLOCK] =
             std::array::from_fn(|j| exp(t * self.step * (j as f64 - steepest)));

@@ -105,7 +105,8 @@ fn power_of_two(k: i64) -> f64 {
 /// Write `x = 2^k m` with `m` within a factor `sqrt 2` of 1. Then `ln m = 2 atanh(s)` for
 /// `s = (m - 1) / (m + 1)`, and `|s| < 0.1716`. The numerator is exact, and the quotient is off by
 /// `2 u`. The first omitted term of the series is `2 s^25 / 25`, and it is below `2^-60 |s|`. If
-/// `k != 0`, the sum exceeds `|ln m|`, and `k * LN_2_HIGH` is exact.
+/// `k != 0`, the magnitude of the sum `k ln 2 + ln m` exceeds `|ln m|`, and `k * LN_2_HIGH` is
+/// exact.
 #[inline]
 pub(crate) fn ln(x: f64) -> f64 {
     if !(0.0 < x) {
@@ -153,7 +154,8 @@ fn two_atanh(s: f64) -> f64 {
 const HALF_PI_HIGH: f64 = f64::from_bits(0x3ff9_21fb_5440_0000);
 const HALF_PI_LOW: f64 = f64::from_bits(0x3dd0_b461_1a62_6331);
 /// A bound on the errors of the cosine and the sine from [`cis`], for arguments up to
-/// [`CIS_LIMIT`]. The constant also bounds the error of the sine, divided by the argument.
+/// [`CIS_LIMIT`]. The error of the sine, divided by the magnitude of the argument, is also at most
+/// this constant.
 pub(crate) const CIS_ERROR: f64 = 8.0 * U;
 /// The largest argument for which the reduction by multiples of `pi / 2` is exact.
 pub(crate) const CIS_LIMIT: f64 = 1_000_000.0;
@@ -169,7 +171,8 @@ pub(crate) fn cis(x: f64) -> (f64, f64) {
     let r = (x - k * HALF_PI_HIGH) - k * HALF_PI_LOW;
     let z = -r * r;
     let (mut sine, mut cosine) = (0.0, 0.0);
-    // 1 / (2 n + 3)! and 1 / (2 n + 2)!, with the signs in z.
+    // The coefficients are 1 / (n + 3)! and 1 / (n + 2)!. The powers of z, which is -r^2, have the
+    // alternating signs.
     for n in [14, 12, 10, 8, 6, 4, 2, 0] {
         sine = sine * z + INVERSE_FACTORIALS[n + 1];
         cosine = cosine * z + INVERSE_FACTORIALS[n];

@@ -74,7 +74,8 @@ pub(super) fn continuous(more: f64, less: f64, part: f64) -> Result<(GaussianPai
 pub(super) const LEAST_SCALE: f64 = 100.0;
 
 impl EnclosedPair {
-    /// Make a pair from its enclosing pairs, and from its `rho` if it is zero-concentrated.
+    /// Make a pair from its enclosing pairs. If the pair is zero-concentrated, `rho` can also be
+    /// given.
     pub(super) fn new(
         above: Arc<dyn DominatingPair>,
         below: Option<Arc<dyn DominatingPair>>,
@@ -142,8 +143,8 @@ impl EnclosedPair {
         let noise = LogConcaveNoise::DiscreteGaussian { scale };
         EnclosedPair { shift: Some((noise, sensitivity)), ..self }
     }
-    /// Make a pair with other enclosing pairs. Each of them is `pair_of` of the enclosing pair that
-    /// it replaces.
+    /// Make a pair from other enclosing pairs. Apply `pair_of` to each enclosing pair of this pair,
+    /// and use the results as enclosing pairs.
     fn and_then(
         &self,
         pair_of: impl Fn(&Arc<dyn DominatingPair>) -> Option<Arc<dyn DominatingPair>>,
@@ -179,8 +180,8 @@ impl DominatingPair for EnclosedPair {
     fn integer_gaussian(&self) -> Option<(f64, f64)> {
         self.integers
     }
-    /// On a sample, the pair is a mixture of `P` and `Q`. The enclosing pairs are mixed in the same
-    /// way.
+    /// On a sample, one distribution of the pair is a mixture of `P` and `Q`. The distributions of
+    /// the enclosing pairs are mixed in the same way.
     fn on_sample(&self, rate: f64, removed: bool) -> Option<Arc<dyn DominatingPair>> {
         self.and_then(|pair| Some(SampledPair::of(pair.clone(), rate, removed)))
     }

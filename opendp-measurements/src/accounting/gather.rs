@@ -41,7 +41,7 @@ const POINTS: usize = 10;
 /// The number of steps from the first place of an atom to the last place at or below the atom. An
 /// atom has [`POINTS`] places.
 const BEFORE: i64 = 4;
-/// A bound on the sum of the moduli of the weights of an atom.
+/// An upper bound on the sum of the moduli of all weights of one atom.
 const WEIGHTS: f64 = 2.5;
 /// The number of places of the grid, divided by the number of frequencies.
 const FINE: usize = 4;

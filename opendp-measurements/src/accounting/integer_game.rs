@@ -139,7 +139,8 @@ impl IntegerGame {
         let mut by = 1e-14 * (1.0 + last.abs());
         while delta < self.delta(found.max(0.0)) {
             if last <= found {
-                // Up to rounding, the delta at `last` is in the list.
+                // Up to rounding, delta at `last` is an entry of the list, and this entry is at
+                // most `delta`.
                 return last.max(0.0);
             }
             found = (found + by).min(last);

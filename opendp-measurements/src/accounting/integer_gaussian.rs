@@ -58,7 +58,7 @@ impl DominatingPair for IntegerGaussianPair {
 /// at least `D_i v_i / s_i^4` for each `i`. Replace all these releases by one normal loss with
 /// `mu^2 = t^2 + sum D_i / s_i^2`. The result is a new composition. The delta of the original
 /// composition is at most the delta of the new composition times the product of all `1 + r_i`. Here
-/// `1 + r_i` is the bound `e^R` of release `i` below.
+/// `1 + r_i` is the bound `e^R` for release `i`, which the proof below derives.
 ///
 /// # Proof
 /// Equal numbers reveal nothing. If additional numbers of the two vectors differ by 1, the loss
@@ -114,9 +114,10 @@ pub(super) struct Smoothing {
 /// One kind of release: the square of the distance, the scale, and the number of releases.
 pub(super) type IntegerNoise = (f64, f64, u64);
 
-/// Limits for `factor - 1`. The limits are tried in this order until the share of `t^2` is small.
+/// Limits for `factor - 1`. The limits are tried in this order until the share of `t^2` in `mu^2`
+/// is small.
 const EXCESS: [f64; 3] = [1e-9, 1e-6, 2e-4];
-/// A share of `t^2` below this value is small.
+/// A share of `t^2` in `mu^2` is small if it is below this value.
 const SMALL: f64 = 2e-5;
 
 impl Smoothing {
@@ -149,8 +150,8 @@ impl Smoothing {
             smooth = smooth.max(share.inf_mul(variance)?.inf_div(scale)?.inf_div(scale)?);
             log = roughness_of_all(square, scale, variance, count)?.inf_add(log)?;
         }
-        // If equal releases have a small scale, later releases can add more to the factor than the
-        // first release.
+        // If equal releases have a small scale, all later releases together can add more to the
+        // factor than the first release.
         if kinds.is_empty() || !(log <= 2.0 * excess) {
             return Ok(None);
         }
@@ -177,7 +178,8 @@ fn variance(square: f64, scale: f64, excess: f64) -> Option<f64> {
     let joined = own * (found / (own + found));
     (found.is_finite() && 0.25 <= joined * (1.0 - 1e-9)).then_some(found)
 }
-/// Return an upper bound on the sum of all `h` (defined in the proof) of `count` equal releases.
+/// For `count` equal releases, return an upper bound on the sum of all `h`. The proof at
+/// [`Smoothing`] defines `h`.
 fn roughness_of_all(square: f64, scale: f64, variance: f64, count: u64) -> Result<f64> {
     // The bounds decrease from release to release, so each bound also holds for all later releases.
     const ONE_BY_ONE: u64 = 32;

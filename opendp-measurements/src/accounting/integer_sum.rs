@@ -9,7 +9,7 @@ use super::enclosed_pair::roughness;
 const MOST_FAILURE: f64 = 1e-12;
 /// The largest number of terms of the sum.
 const MOST_TERMS: f64 = 2e6;
-/// The sum ends where the weight is below `e^-45` times the first weight.
+/// The sum ends where the weight is below `e^-45` times the largest weight in the sum.
 const FAR: f64 = 90.0;
 
 /// Return an upper bound on the delta of `count` releases of one integer. Neighbours differ by at
@@ -25,11 +25,11 @@ const FAR: f64 = 90.0;
 ///
 /// Apply the theorem at [`IntegerVectorPair::enclosed`] to `m` equal numbers. Up to a factor of at
 /// most `1 / (1 - f)`, the law of `S` is the law of discrete Gaussian noise of scale `s sqrt(m)`.
-/// Here `f` is `m - 1` times the roughness at the variance `s^2 / 2`. By Poisson's summation, the
-/// sum of all weights `e^(-u^2 / (2 m s^2))` is at least the integral `sqrt(2 pi m s^2)`. So delta
-/// at `epsilon` is at most `1 / ((1 - f) sqrt(2 pi m s^2))` times the sum of
-/// `e^(-u^2 / (2 m s^2)) max(0, 1 - e^(epsilon - x))` over all integers `u`. Here `x` is the loss
-/// at `S = u`.
+/// Here `f` is `m - 1` times the result of the function `roughness` for the variance `s^2 / 2`. By
+/// Poisson's summation, the sum of all weights `e^(-u^2 / (2 m s^2))` is at least the integral
+/// `sqrt(2 pi m s^2)`. So delta at `epsilon` is at most `1 / ((1 - f) sqrt(2 pi m s^2))` times the
+/// sum of `e^(-u^2 / (2 m s^2)) max(0, 1 - e^(epsilon - x))` over all integers `u`. Here `x` is the
+/// loss at `S = u`.
 ///
 /// # Proof of the computation
 /// The terms below the first listed `u` are 0. Each weight beyond the last listed `u` is at most

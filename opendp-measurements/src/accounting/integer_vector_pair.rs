@@ -76,20 +76,21 @@ impl IntegerVectorPair {
     /// *The law of `s . Y`.* Let `Y` be the noise. Claim: `s . Y` has the law of `U` at the step
     /// `g`, up to a factor between `1 - f` and its inverse. The numbers of `s` are added one after
     /// the other. Take the first numbers of `s`. Let `A` be the sum of their squares, `h` their
-    /// greatest common divisor, and `T` their sum of `s_i Y_i / h`. Suppose that `T` is discrete
-    /// Gaussian of scale `scale sqrt(A) / h`. Let `k` be the next number, and `h'` the greatest
-    /// common divisor of `h` and `k`. The pairs of integers `(t, y)` with `(h t + k y) / h' = u`
-    /// lie on a line. Number these pairs by all integers `i`. Up to a constant, the logarithm of
-    /// the probability of a pair is `-u^2 h'^2 / (2 scale^2 (A + k^2)) - (i - c)^2 / (2 w)`, with
-    /// some `c` and `w = scale^2 h'^2 A / (h^2 (A + k^2))`. Let `r` be the sum of
-    /// `e^(-2 pi^2 w i^2)` over all integers `i` except 0. By Poisson's summation, the sum of the
-    /// probabilities is the integral over real `i`, times a factor in `[1 - r, 1 + r]`. So the sum
-    /// with the next number is discrete Gaussian of scale `scale sqrt(A + k^2) / h'`, up to a
-    /// factor between `(1 - r) / (1 + r)` and its inverse. The factors of all numbers multiply.
-    /// Begin with the largest number. Then `k^2 <= A`, so `w` is at least `scale^2 / 2` if
-    /// `h' = h`. If `h' < h`, `w` is at least `scale^2 / D`, because `A >= h^2` and `A + k^2 <= D`.
-    /// The first `h` is at most `sqrt(D)`, and each addition with `h' < h` divides `h` by at
-    /// least 2. So there are at most `log2(sqrt(D))` such additions.
+    /// greatest common divisor, and `T` the sum of `s_i Y_i / h` over these numbers. Suppose that
+    /// `T` is discrete Gaussian of scale `scale sqrt(A) / h`. Let `k` be the next number, and `h'`
+    /// the greatest common divisor of `h` and `k`. The pairs of integers `(t, y)` with
+    /// `(h t + k y) / h' = u` lie on a line. Number these pairs by all integers `i`. Up to a
+    /// constant, the logarithm of the probability of a pair is
+    /// `-u^2 h'^2 / (2 scale^2 (A + k^2)) - (i - c)^2 / (2 w)`, with some `c` and
+    /// `w = scale^2 h'^2 A / (h^2 (A + k^2))`. Let `r` be the sum of `e^(-2 pi^2 w i^2)` over all
+    /// integers `i` except 0. By Poisson's summation, the sum of the probabilities is the integral
+    /// over real `i`, times a factor in `[1 - r, 1 + r]`. So the sum with the next number is
+    /// discrete Gaussian of scale `scale sqrt(A + k^2) / h'`, up to a factor between
+    /// `(1 - r) / (1 + r)` and its inverse. The factors of all numbers multiply. Begin with the
+    /// largest number. Then `k^2 <= A`, so `w` is at least `scale^2 / 2` if `h' = h`. If `h' < h`,
+    /// `w` is at least `scale^2 / D`, because `A >= h^2` and `A + k^2 <= D`. The first `h` is at
+    /// most `sqrt(D)`, and each addition with `h' < h` divides `h` by at least 2. So there are at
+    /// most `log2(sqrt(D))` such additions.
     ///
     /// So the law of one side is `1 - f` times the law of `U + D`, plus `f` times some other law.
     /// The law of the other side is `1 - f` times the law of `U`, plus `f` times some other law.

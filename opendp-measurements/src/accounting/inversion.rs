@@ -26,13 +26,14 @@ pub(super) enum Target {
 /// The delta of a composition, as a sum over a few frequencies.
 ///
 /// # Proof
-/// Let `M` be the product of the powers of the transforms of all losses, and `t > 0`. By Fourier,
-/// `D(x) = e^(t x) delta(x)` has the transform `G(s) = M(t + i s) / ((t + i s) (t + 1 + i s))`,
-/// because `integral (1 - e^-d)_+ e^(-z d) dd = 1 / (z (z + 1))` for `Re z > 0`. `D` is continuous
-/// and falls exponentially on both sides. `|G|` is at most `M(t) / s^2`. Let `h` be the spacing of
-/// the frequencies, and let `L = 2 pi / h`. By Poisson's summation, two sums are equal. The first
-/// sum is `h / (2 pi)` times the sum of `G(n h) e^(-i n h x)` over all integers `n`. The second sum
-/// is the sum of `D(x + m L)` over all integers `m`. All terms `D(x + m L)` are positive:
+/// Raise the transform of each loss to a power: the number of releases with this loss. Let `M` be
+/// the product of the results, and let `t > 0`. By Fourier, `D(x) = e^(t x) delta(x)` has the
+/// transform `G(s) = M(t + i s) / ((t + i s) (t + 1 + i s))`, because
+/// `integral (1 - e^-d)_+ e^(-z d) dd = 1 / (z (z + 1))` for `Re z > 0`. `D` is continuous and
+/// falls exponentially on both sides. `|G|` is at most `M(t) / s^2`. Let `h` be the spacing of the
+/// frequencies, and let `L = 2 pi / h`. By Poisson's summation, two sums are equal. The first sum
+/// is `h / (2 pi)` times the sum of `G(n h) e^(-i n h x)` over all integers `n`. The second sum is
+/// the sum of `D(x + m L)` over all integers `m`. All terms `D(x + m L)` are positive:
 /// - The sum bounds `D` from above.
 /// - The terms with `m` not 0 are the repetitions. Divide a term by `e^(t x)`. For `m > 0`, the
 ///   result is `e^(t L m) delta(x + m L) <= M(t') e^(-t' x - (t' - t) m L)` for each `t' > t`. For
@@ -54,7 +55,8 @@ pub(super) struct Inversion {
     waves: Vec<Complex>,
     /// A bound on the error of the sum of the waves.
     error: f64,
-    /// The sum of the moduli of the waves, and the sum of the moduli times their frequencies.
+    /// Two sums over the waves: the sum of the moduli, and the sum of the moduli times the
+    /// frequencies.
     size: (f64, f64),
     /// A smaller and a larger tilt than `tilt`. Each tilt comes with an upper bound on `ln M`. Here
     /// `M` is the product for the sketch.
@@ -155,9 +157,9 @@ impl Tilt {
         }
         exp((log * (1.0 - 1e-12)).max(-690.0))
     }
-    /// Bound the mass with an infinite loss. Let `i` be the mass of one release with an infinite
-    /// loss, and `T` the whole mass of this release. The bound is the sum of all `i`, times the
-    /// product of all `max(1, T)`.
+    /// Bound the mass with an infinite loss. For each release, let `i` be the mass with an infinite
+    /// loss, and `T` the whole mass. The bound is the sum of all `i`, times the product of all
+    /// `max(1, T)`.
     fn infinite(&self) -> f64 {
         let infinite = self.total(|part| part.infinite().0);
         let whole = self.total(|part| ln(part.infinite().1.max(1.0)));

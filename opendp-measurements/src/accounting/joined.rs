@@ -97,8 +97,8 @@ pub fn pure_of_mu(mu: f64) -> Result<f64> {
     }
     Ok(0.0)
 }
-/// Return an upper bound on `T(x)`. Compute in floats. If epsilon is small or `x` is large, compute
-/// with more digits.
+/// Return an upper bound on `T(x)`. If epsilon is small or `x` is large, compute with more digits
+/// than floats have. Otherwise compute in floats.
 fn tail_above(x: f64, epsilon: f64) -> Result<f64> {
     if epsilon < 0.01 || LIMIT < x {
         return Ok(normal_tail(x)?.upper);

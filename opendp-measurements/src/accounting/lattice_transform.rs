@@ -45,7 +45,8 @@ impl TiltedLattice {
     /// Return the logarithmic derivative of the weight of the outputs between the ends, and the
     /// derivative of this logarithmic derivative.
     fn slopes(&self) -> (f64, f64) {
-        // Compute `x coth(w x)`, and the negative of its derivative, `(x / sinh(w x))^2`.
+        // Compute `x coth(w x)`. Also compute the negative of its derivative with respect to `w`,
+        // which is `(x / sinh(w x))^2`.
         let slopes_of = |x: f64| {
             let part = exp_m1(-2.0 * self.place() * x);
             let coth = -(2.0 + part) / part;
@@ -59,8 +60,8 @@ impl TiltedLattice {
             }
         }
     }
-    /// Return an upper bound on the error of a computed `e^(i s x)`, for `x` up to the largest
-    /// loss.
+    /// Return an upper bound on the error of a computed `e^(i s x)`. Here `s` is the frequency, and
+    /// `x` is at most the largest loss.
     fn turn(&self, frequency: f64) -> f64 {
         let far = frequency * (self.end + self.centre().abs());
         if far < CIS_LIMIT { CIS_ERROR + 4.0 * U * far } else { f64::INFINITY }

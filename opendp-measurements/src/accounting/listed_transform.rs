@@ -10,8 +10,8 @@ use super::transform::{Listed, Tilted, Wave};
 /// bound on the error of the losses. A tilted mass `m e^(t x)` has a relative error of at most
 /// `e + 1.01 t b`. The exponential and its argument add a relative error of `(24 + 4 t |x|) u`. The
 /// sum of the tilted masses has the same relative error. So the errors of all normalised masses add
-/// up to at most twice this error. A wave (the transform at a frequency `s`) errs by at most this
-/// sum plus `s b`.
+/// up to at most twice this error. A wave (the transform at a frequency `s`) errs by at most the
+/// sum of the errors of all normalised masses, plus `s b`.
 #[derive(Clone, Debug)]
 pub(super) struct TiltedList {
     log: f64,
@@ -73,8 +73,7 @@ impl TiltedList {
         let error = exp((error - self.log).clamp(-690.0, 0.0)) * (1.0 + 1e-6);
         (error < 1e-11).then_some(TiltedList { error: self.error + 1.01 * error, ..self })
     }
-    /// Set the mass with an infinite loss (the first number) and the whole mass (the second
-    /// number).
+    /// Set two masses: first the mass with an infinite loss, then the whole mass.
     pub(super) fn with_infinite(self, infinite: (f64, f64)) -> TiltedList {
         TiltedList { infinite, ..self }
     }

@@ -129,8 +129,8 @@ pub fn profile_of_discrete_gaussian(sensitivity: f64, scale: f64) -> Result<Priv
 /// continuous noise is used if the scale is at least 20. Below 20, `rho` (the zero-concentrated
 /// loss) is used. In each case, an account of several releases has two more bounds. The first bound
 /// composes all such releases as one release with continuous noise. This bound is tight for many
-/// releases. The second bound composes a few equal releases by the worst choice of shifts. This
-/// bound is tight if the sensitivity is at most 1.3 times the scale.
+/// releases. The second bound composes a few equal releases, with the worst choice of their shifts.
+/// This bound is tight if the sensitivity is at most 1.3 times the scale.
 ///
 /// # Errors
 /// The errors of [`profile_of_laplace`].

@@ -46,7 +46,7 @@ impl Enclosure {
 fn pi(bits: usize) -> Enclosure {
     let guard = 16;
     let w = bits + guard;
-    // The alternating series has n < w terms, and each term is off by less than 2 units.
+    // The alternating series has fewer than w terms, and each term is off by less than 2 units.
     let atan = |inverse: u32| {
         let mut power = (IBig::ONE << w) / inverse;
         let mut sum = power.clone();

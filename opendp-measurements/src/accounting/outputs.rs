@@ -71,8 +71,8 @@ impl Outputs {
     pub(crate) fn epsilon(&self, delta: f64) -> Certified {
         let upper = self.smallest(|epsilon| self.delta(epsilon).upper <= delta);
         let lower = self.smallest(|epsilon| self.delta(epsilon).lower <= delta);
-        // The upper end satisfies its condition. The lower end is the last float that does not
-        // satisfy its own condition.
+        // At the upper end, the upper bound on delta is at most `delta`. The lower end is the
+        // largest float at which the lower bound on delta is above `delta`, or 0.
         Certified { lower: lower.next_down().max(0.0).min(upper), upper }
     }
     /// Find by bisection the smallest epsilon that satisfies a condition. All larger epsilons must

@@ -123,8 +123,8 @@ pub trait DominatingPair: Debug + Send + Sync {
     fn unit(&self) -> Option<f64> {
         None
     }
-    /// Return an upper bound on the loss in both directions, rounded up. Without a finite bound,
-    /// return infinity.
+    /// Return an upper bound on the loss in both directions, rounded up. Return infinity if no
+    /// finite bound is known.
     fn most(&self) -> f64 {
         f64::INFINITY
     }
@@ -213,7 +213,7 @@ impl Buckets {
             shift,
         }
     }
-    /// Add one output, by its loss and its two probabilities.
+    /// Add one output. Its loss and its two probabilities are given.
     pub fn atom(&mut self, grid: &Grid, loss: f64, p: f64, q: f64) {
         if let Some(edge) = grid.at_edge(loss) {
             self.shift = self.shift.max(2.0 * Grid::SNAP * (grid.step + loss.abs()));
@@ -231,7 +231,7 @@ impl Buckets {
             }
         }
     }
-    /// Add a possible output, by its loss and an upper bound on its probability.
+    /// Add a possible output. Its loss and an upper bound on its probability are given.
     pub fn doubt(&mut self, grid: &Grid, loss: f64, p: f64) {
         // Use an edge that is one step higher than needed, so that rounding cannot make the loss
         // too low.
@@ -245,7 +245,8 @@ impl Buckets {
             self.above += p * (1.0 + 2.0 * self.relative);
         }
     }
-    /// Add the mass of a continuous loss between `low` and `high` that lies outside the grid.
+    /// Take the mass of a continuous loss between `low` and `high`. Add the part of this mass that
+    /// lies outside the grid.
     pub(super) fn lose(&mut self, grid: &Grid, low: f64, high: f64, p: impl Fn(f64, f64) -> f64) {
         let (first, last) = (grid.edge(0), grid.edge(grid.count));
         if low < first {

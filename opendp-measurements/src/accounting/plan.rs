@@ -20,9 +20,10 @@ use coarse::{Coarse, Estimate};
 /// A dominating pair, and the number of releases with this pair.
 pub(super) type PairCount = (Arc<dyn DominatingPair>, u64);
 
-/// The length of the shortest Fourier transform, and the length of the longest. A computation with
-/// the longest transform takes about 50 MB.
+/// The length of the shortest Fourier transform.
 const SHORTEST: usize = 1 << 12;
+/// The length of the longest Fourier transform of a plan. A computation with such a transform takes
+/// about 50 MB. If too much mass is outside the window, the length can be doubled once more.
 const LONGEST: usize = 1 << 19;
 /// The largest number of buckets of all pairs.
 const MOST_BUCKETS: f64 = (1 << 20) as f64;
@@ -112,13 +113,13 @@ fn shape(delta: impl Fn(f64) -> f64, epsilon: f64, least: f64) -> (f64, f64) {
     let (next, last) = (delta(epsilon + by), delta(epsilon + 2.0 * by));
     (slope, (0.5 * ((first - 2.0 * next + last) / by + (first - next)) / (by * first)).max(0.0))
 }
-/// Return the length of the shortest interval that contains a range of losses and 0, up to a limit.
-/// Some pairs compute all buckets from 0 on.
+/// Return the length of the shortest interval that contains 0 and a range of losses, but at most a
+/// limit. The interval contains 0, because some pairs compute all buckets from 0 on.
 fn reach((low, high): (f64, f64)) -> f64 {
     (high.max(0.0) - low.min(0.0)).min(2.0 * Grid::REACH)
 }
-/// Return the mass of losses that may become infinite, for each release. This mass is far below
-/// delta.
+/// For each release, return the largest mass of losses that may be treated as infinite. This mass
+/// is far below delta.
 fn tail(delta: f64, count: f64) -> f64 {
     (delta * 1e-7).max(1e-280) / count
 }
@@ -225,7 +226,7 @@ impl Plan {
         let (value, epsilon, delta) = match target {
             Target::Epsilon(epsilon) => (bound(epsilon), epsilon, bound(epsilon)),
             Target::Delta(delta) => {
-                // The bounds are good at a distance of a few `1 / tilt`.
+                // The bounds are good at epsilons within a few `1 / tilt` of the expected epsilon.
                 let step = 0.1 / self.tilt;
                 let epsilon = smallest(bound, delta, side, self.target, sum.window(), step);
                 (epsilon, epsilon.min(sum.window().1), delta)

@@ -53,8 +53,8 @@ pub struct ReplacedPair {
     noise: LogConcaveNoise,
     /// The distance for an added record. For real noise, the distance is divided by the scale.
     added: f64,
-    /// The distance for a replaced record, in the same unit. This distance is at most twice
-    /// `added`.
+    /// The distance for a replaced record, in the same unit as `added`. This distance is at most
+    /// twice `added`.
     replaced: f64,
     rate: f64,
 }
@@ -76,8 +76,8 @@ impl ReplacedPair {
     /// scale must be at most [`MAX_SCALE`](DiscreteGaussianPair::MAX_SCALE). Distances of integers
     /// must be integers up to 65536. The rate must be above 0 and below 1.
     pub fn poisson(noise: LogConcaveNoise, added: f64, replaced: f64, rate: f64) -> Result<Self> {
-        // The scale, the longest distance in units of the scale, and the largest allowed scale of
-        // noise on integers.
+        // Three numbers: the scale, the largest allowed quotient of a distance and the scale, and,
+        // for noise on integers, the largest allowed scale.
         let (scale, longest, limit) = match noise {
             Gaussian | Laplace => (1.0, Self::LONGEST, None),
             DiscreteLaplace { scale } => (scale, Self::LONGEST, Some(f64::INFINITY)),
@@ -101,8 +101,8 @@ impl ReplacedPair {
                  a scale of at most 65536 for discrete Gaussian noise"
             )));
         }
-        // A larger `replaced` gives a larger bound, so it is safe. For Gaussian noise, the search
-        // for outputs fails if `replaced` is much smaller than `added`.
+        // A larger `replaced` gives a larger bound, so it is safe to increase `replaced`. For
+        // Gaussian noise, the search for outputs fails if `replaced` is much smaller than `added`.
         let least = if noise == Gaussian { added / 1024.0 } else { 0.0 };
         Ok(ReplacedPair { noise, added, replaced: replaced.clamp(least, 2.0 * added), rate })
     }
@@ -195,8 +195,8 @@ impl ReplacedPair {
         }
     }
 
-    /// Divide the rate into the two parts of the theorem. Return the first part, the number `k`.
-    /// The result is approximate. Epsilon is at least 0.
+    /// Split the rate into the parts `k` and `l` of the theorem. Return `k`. The result is
+    /// approximate. Epsilon must be at least 0.
     pub(super) fn split(&self, epsilon: f64) -> f64 {
         // Search from the output of loss 0 upward. The search ends at the output of the largest
         // loss, or at an output with negligible noise.

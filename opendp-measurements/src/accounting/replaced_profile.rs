@@ -20,13 +20,13 @@ use super::{
 /// possible. For all other profiles, the curve of the theorem is composed.
 ///
 /// # Theorem
-/// The names are defined at [`ReplacedPair`]. Let `alpha = e^epsilon >= 1` and
-/// `c = (alpha - 1)(1 - q)`. For every split `q = k + l`, the divergence is at most
-/// `k H_(c / k)(M1, M0) + l H_(alpha q / l)(M1, M2)`. If `k > c`, then
-/// `k H_(c / k)(M1, M0) = k - c + c H_(k / c)(M0, M1)`. So every split gives a curve of bounds. For
-/// noise, the split is chosen to give nearly the smallest bound. For all other profiles, the split
-/// is `k = c / alpha'` with `alpha' = 1 + (alpha - 1) / q`. Then both orders are `alpha'` (advanced
-/// joint convexity; Balle, Barthe, Gaboardi 2018, Theorem 2).
+/// The theorem at [`ReplacedPair`] defines the rate `q`, the mechanisms `M0`, `M1` and `M2`, and
+/// the divergence `H_alpha`. Let `alpha = e^epsilon >= 1` and `c = (alpha - 1)(1 - q)`. For every
+/// split `q = k + l`, the divergence is at most `k H_(c / k)(M1, M0) + l H_(alpha q / l)(M1, M2)`.
+/// If `k > c`, then `k H_(c / k)(M1, M0) = k - c + c H_(k / c)(M0, M1)`. So every split gives a
+/// curve of bounds. For noise, the split is chosen to give nearly the smallest bound. For all other
+/// profiles, the split is `k = c / alpha'` with `alpha' = 1 + (alpha - 1) / q`. Then both orders
+/// are `alpha'` (advanced joint convexity; Balle, Barthe, Gaboardi 2018, Theorem 2).
 ///
 /// # Errors
 /// The errors of the profiles.

@@ -27,10 +27,10 @@ pub(super) fn mixed_of(x: f64, ratio: f64, rate: f64) -> f64 {
 
 /// Return the likelihood ratio without sampling, `(e^loss - 1 + q) / q`, from the loss on a sample.
 ///
-/// The loss of the result is within `64 u` of the given loss. An error `e` of the ratio changes the
-/// loss by `q e / e^loss`. If the ratio is below 1, its two parts cancel. If the rate is above 1/2,
-/// the larger part is `e^loss`, and no precision is lost. Otherwise the larger part is `1`, which
-/// is at most `2 e^loss`.
+/// The exact loss on a sample at the returned ratio is within `64 u` of the given loss. An error
+/// `e` of the ratio changes the loss by `q e / e^loss`. If the ratio is below 1, it is computed as
+/// a difference of two parts. If the rate is above 1/2, the larger part is `e^loss`, and no
+/// precision is lost. Otherwise the larger part is `1`, which is at most `2 e^loss`.
 pub(super) fn unmixed(loss: f64, rate: f64) -> f64 {
     if loss < 0.0 && 0.5 < rate {
         (exp(loss) - (1.0 - rate)) / rate
@@ -48,9 +48,9 @@ pub(super) fn unmixed(loss: f64, rate: f64) -> f64 {
 /// Let `f` be the profile of `(P, Q)` as a function of `r = e^epsilon`. For `r` of at least
 /// `1 - q`, the profile of a removal is `q f((r - 1 + q) / q)`. For `r` of at most `1 / (1 - q)`,
 /// the profile of an addition is `(1 - r + q r) f(q r / (1 - r + q r))`. Both profiles grow with
-/// `f`. So the pair can first be replaced by a measure on a grid that dominates the losses of the
-/// pair. For a removal, a loss `x` of mass `m` becomes a loss `ln(1 - q + q e^x)` of mass
-/// `m (q + (1 - q) e^-x)`. The mass that is missing from `Q` has the loss `ln(1 - q)`. For an
+/// `f`. So the pair can first be replaced by a measure on a grid, if the measure dominates the
+/// losses of the pair. For a removal, a loss `x` of mass `m` becomes a loss `ln(1 - q + q e^x)` of
+/// mass `m (q + (1 - q) e^-x)`. The mass that is missing from `Q` has the loss `ln(1 - q)`. For an
 /// addition, the loss becomes `-ln(1 - q + q e^-x)`, and its mass stays `m`.
 ///
 /// If all losses are atoms on multiples of one step, a grid of this step contains the losses
@@ -168,7 +168,7 @@ impl DominatingPair for SampledPair {
             }
         }
         // If the grid contains the exact losses, there is possibly no missing mass. So the missing
-        // mass is added as a possible output. Otherwise, it is added as an output.
+        // mass is added as a possible output. Otherwise, the missing mass is added as an output.
         let mut rest = |loss: f64, p: f64, q: f64| match exact {
             true => buckets.doubt(grid, loss, p),
             false => buckets.atom(grid, loss, p, q),
@@ -198,10 +198,12 @@ impl DominatingPair for SampledPair {
 /// A mechanism on a sample of fixed size, drawn without replacement, for one record replaced.
 ///
 /// Let `(P, Q)` dominate the mechanism under replacement, and let a sample have the share `q` of
-/// the records. At `epsilon >= 0`, the profile is at most the profile of `((1 - q) Q + q P, Q)`. At
-/// `epsilon < 0`, the profile is at most the profile of `(P, (1 - q) P + q Q)` (Zhu, Dong, Wang
-/// 2022, Theorem 11). One measure has both bounds as its profile. This measure has the positive
-/// losses of the first pair and the negative losses of the second pair. The remaining mass is at 0.
+/// the records. At `epsilon >= 0`, the profile of the mechanism on the sample is at most the
+/// profile of `((1 - q) Q + q P, Q)`. At `epsilon < 0`, it is at most the profile of
+/// `(P, (1 - q) P + q Q)` (Zhu, Dong, Wang 2022, Theorem 11). The profile of one measure is equal
+/// to the first bound at `epsilon >= 0` and to the second bound at `epsilon < 0`. This measure has
+/// the positive losses of the first pair and the negative losses of the second pair. The remaining
+/// mass is at 0.
 #[derive(Clone, Debug)]
 pub struct FixedSizePair {
     above: Arc<dyn DominatingPair>,
@@ -211,8 +213,9 @@ impl FixedSizePair {
     /// Make the pair on a sample of fixed size. `pair` bounds the replacement of a record, and is
     /// its own reverse.
     pub fn of(pair: Arc<dyn DominatingPair>, rate: f64) -> Self {
-        // Each of the two pairs on samples can have enclosing pairs. These enclosing pairs do not
-        // enclose the pair that is made of these two pairs, so they are not used.
+        // The pairs for a removed and for an added record can have enclosing pairs. But their
+        // enclosing pairs do not enclose the pair that is made of both pairs, so the enclosing
+        // pairs are not used.
         let sample_of = |removed| {
             let sample = SampledPair::of(pair.clone(), rate, removed);
             match sample.between(1) {

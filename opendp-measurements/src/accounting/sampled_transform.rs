@@ -17,8 +17,8 @@ use super::transform::{Listed, Tilted, Wave};
 /// # Proof
 /// The sum. Take the strip `|Im y| <= a` of the complex plane, with `mu a < pi / 2`. On this strip,
 /// `|arg w| <= mu a`, `|w(y)| <= w(Re y)` and `|w(y)| >= cos(mu a) w(Re y)`. On the strip, the
-/// normal density grows by a factor of at most `e^(a^2 / 2)`. So the integral of the modulus of the
-/// integrand on a horizontal line of the strip is at most
+/// normal density grows by a factor of at most `e^(a^2 / 2)`. Integrate the modulus of the
+/// integrand on a horizontal line of the strip. The result is at most
 /// `M(t) e^(a^2 / 2 + |s| mu a) cos(mu a)^-max(0, -v)`. The sum over multiples of `h`, times `h`,
 /// approximates the integral. The error of this sum is at most twice the bound, divided by
 /// `e^(2 pi a / h) - 1` (Trefethen, Weideman 2014, on the real line). Let `p = 1 - (1 - q) / w`.
@@ -232,8 +232,9 @@ impl TiltedSample {
         let top = self.atoms.iter().map(density).fold(0.0, f64::max);
         let variation = if bent <= 1.0 { 2.0 } else { 4.0 } * top * slack;
         // Between two outputs, the density is at least the smaller of the two densities. A direct
-        // difference of two losses loses precision by cancellation. So the difference is bounded as
-        // an integral of `mu p`, where `ln p` is concave.
+        // difference of two losses loses precision by cancellation. So a bound on the difference is
+        // computed as a bound on the integral of `mu p` between the two outputs. The bound holds
+        // because `ln p` is concave.
         let mut cells = Vec::with_capacity(self.atoms.len());
         let mut place = 0.0;
         for pair in self.atoms.windows(2).rev() {
@@ -268,8 +269,8 @@ impl TiltedSample {
 #[derive(Clone, Debug)]
 struct Shape {
     variation: f64,
-    /// A list of intervals of losses. Each entry contains half of the length of an interval, and
-    /// the share of the mass in a uniform law on this interval.
+    /// A list of intervals of losses. The first number of an entry is half of the length of the
+    /// interval. The second number is the mass of the uniform law on this interval.
     layers: Vec<(f64, f64)>,
 }
 

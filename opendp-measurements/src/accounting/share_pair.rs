@@ -14,11 +14,11 @@ use super::{
     profile_of_discrete_gaussian_vector,
 };
 
-/// A dominating pair of a share of the budget, or of a release.
+/// A dominating pair: for one share of a budget, or for one release.
 ///
 /// [`dominates`](SharePair::dominates) decides whether a release fits a share.
-/// [`SharedAccount`](super::SharedAccount) composes shares. The numbers count as exact. A release
-/// states numbers that are rounded up.
+/// [`SharedAccount`](super::SharedAccount) composes shares. The numbers in a pair are treated as
+/// exact. For a release, these numbers must be rounded up.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum SharePair {
     /// Every release that is `(epsilon, delta)`-DP.
@@ -29,7 +29,7 @@ pub enum SharePair {
         delta: f64,
     },
     /// Laplace noise on real numbers. Noise on integers has the pair
-    /// [`DiscreteLaplace`](SharePair::DiscreteLaplace), which this pair does not dominate.
+    /// [`DiscreteLaplace`](SharePair::DiscreteLaplace). The pair `Laplace` does not dominate it.
     Laplace {
         /// The L1 distance divided by the scale of the noise.
         epsilon: f64,
@@ -95,8 +95,8 @@ impl SharePair {
             "a share: expected finite numbers of at least 0, found {self:?}"
         )))
     }
-    /// Return the pair with `factor` times the loss. A delta, a rate, a sensitivity, a square and a
-    /// number of choices stay the same.
+    /// Return the pair with larger or smaller losses. Multiply an epsilon, a `mu` or a range by
+    /// `factor`, or divide the scale by `factor`. All other numbers of the pair stay the same.
     #[must_use]
     pub fn times(self, factor: f64) -> Self {
         match self {
@@ -119,7 +119,8 @@ impl SharePair {
             }
         }
     }
-    /// Return the largest loss, rounded up. The result is infinite if there is none.
+    /// Return the largest loss, rounded up. The result is infinite if the losses have no upper
+    /// bound.
     pub fn most(&self) -> f64 {
         let largest = match *self {
             SharePair::Private { epsilon, delta: 0.0 } | SharePair::Laplace { epsilon } => {
@@ -138,18 +139,18 @@ impl SharePair {
         };
         largest.unwrap_or(f64::INFINITY)
     }
-    /// Return a `rho` for which every release within the share is `rho`-zero-concentrated, rounded
-    /// up, if one is known.
+    /// Return a `rho`, rounded up: every release within the share is `rho`-zero-concentrated.
+    /// Return `None` if no such `rho` is known.
     ///
     /// # Proof
-    /// A pure loss has the `rho` of [`concentrated_rho_of_pure`]. Shares of pure losses, of choices
-    /// and of Gaussian noise admit pure losses. A `mu`-GDP release is post-processing of a normal
-    /// shift (Dong, Roth, Su 2022), so its `rho` is `mu^2 / 2`. A choice of range `r` has the `rho`
-    /// `r^2 / 8` (Cesar, Rogers 2021). A share of choices of range `r` also admits a pure loss of
-    /// up to `r / 2`, whose `rho` is at most `r^2 / 8`. The number `r^2 / 8` is less than the `rho`
-    /// of the pair of the choices, because this pair dominates all mechanisms of the range at once.
-    /// The `rho` of discrete Gaussian noise is `square / (2 scale^2)` (Canonne, Kamath, Steinke
-    /// 2020, Theorem 4).
+    /// A pure loss has the `rho` of [`concentrated_rho_of_pure`]. A share can be for pure losses,
+    /// for choices or for Gaussian noise. In each of these cases, the share admits releases with a
+    /// pure loss. A `mu`-GDP release is post-processing of a normal shift (Dong, Roth, Su 2022), so
+    /// its `rho` is `mu^2 / 2`. A choice of range `r` has the `rho` `r^2 / 8` (Cesar, Rogers 2021).
+    /// A share of choices of range `r` also admits a pure loss of up to `r / 2`, whose `rho` is at
+    /// most `r^2 / 8`. The dominating pair of the choices has a `rho` above `r^2 / 8`, because this
+    /// pair dominates all mechanisms of the range at once. The `rho` of discrete Gaussian noise is
+    /// `square / (2 scale^2)` (Canonne, Kamath, Steinke 2020, Theorem 4).
     pub(super) fn rho(&self) -> Option<f64> {
         let largest = self.most();
         let rho = match *self {
@@ -170,7 +171,7 @@ impl SharePair {
         };
         rho.ok().filter(|rho| rho.is_finite())
     }
-    /// Return a `mu` for which the release is `mu`-GDP, rounded up. The result is infinite if none
+    /// Return a `mu`, rounded up: the release is `mu`-GDP. The result is infinite if no such `mu`
     /// is known.
     fn mu(&self) -> f64 {
         let pure = || mu_of_pure(self.most()).unwrap_or(f64::INFINITY);
@@ -195,13 +196,14 @@ impl SharePair {
     /// *Laplace.* The noise is log-concave, so shifts by a smaller distance are dominated (Dong,
     /// Roth, Su 2022). See [`LaplacePair`] for vectors.
     ///
-    /// *Discrete Laplace.* The same holds for a smaller distance at one scale. At a larger scale,
-    /// let `a` and `b` be `e^(-1 / scale)` for the smaller and for the larger scale, so `a < b`.
-    /// The generating function of the noise is `(1 - a)^2 / ((1 - a z) (1 - a / z))`. Now `(1 - a
-    /// z) / (1 - b z) = a / b + (1 - a / b) / (1 - b z)`. Up to a constant factor, this is the
-    /// generating function of a mixture of 0 and a geometric number. The same holds with `1 / z` in
-    /// the place of `z`. So noise of the larger scale is noise of the smaller scale plus
-    /// independent noise.
+    /// *Discrete Laplace.* At the same scale, shifts by a smaller distance are dominated, for the
+    /// same reason. At a larger scale, let `a` and `b` be `e^(-1 / scale)` for the smaller and for
+    /// the larger scale, so `a < b`. The generating function of the noise is
+    /// `(1 - a)^2 / ((1 - a z) (1 - a / z))`. Now
+    /// `(1 - a z) / (1 - b z) = a / b + (1 - a / b) / (1 - b z)`. Up to a constant factor, this is
+    /// the generating function of a mixture of 0 and a geometric number. The same holds if `1 / z`
+    /// replaces `z`. So noise of the larger scale is noise of the smaller scale plus independent
+    /// noise.
     ///
     /// *Discrete Gaussian.* Vectors within a smaller L2 distance are also within the distance of
     /// the share. The scale must be the same: at another scale the losses have other values, and
@@ -209,16 +211,16 @@ impl SharePair {
     ///
     /// *Gaussian.* A `mu`-GDP release is post-processing of a shift by `mu`, and a smaller `mu` is
     /// dominated (Dong, Roth, Su 2022). [`mu_of_pure`] gives the `mu` of a pure loss, and
-    /// [`mu_squared_of_choices`](super::mu_squared_of_choices) the `mu` of choices. Gaussian noise
-    /// on a Poisson sample is also dominated. This follows from the next paragraph, because the
-    /// rate 1 means that there is no sampling.
+    /// [`mu_squared_of_choices`](super::mu_squared_of_choices) gives the square of the `mu` of
+    /// choices. Gaussian noise on a Poisson sample is also dominated. This follows from the next
+    /// paragraph, because the rate 1 means that there is no sampling.
     ///
-    /// *Sampled Gaussian.* Let `P = (1 - q) N(0, 1) + q N(m, 1)` and `Q = N(0, 1)`. A smaller rate
-    /// `l q` gives the mixture `l P + (1 - l) Q` in the place of `P`. The divergence `sup_S P(S) -
-    /// e^x Q(S)` is convex in the two distributions together, and is least if they are equal. So a
-    /// smaller rate is dominated, in both directions. For a smaller shift, multiply an output by a
-    /// number below 1 and add independent noise, so that the variance is 1 again. This is
-    /// post-processing of both distributions.
+    /// *Sampled Gaussian.* Let `P = (1 - q) N(0, 1) + q N(m, 1)` and `Q = N(0, 1)`. At a smaller
+    /// rate `l q`, the mixture `l P + (1 - l) Q` replaces `P`. The divergence
+    /// `sup_S P(S) - e^x Q(S)` is convex in the two distributions together. It is least if the two
+    /// distributions are equal. So a smaller rate is dominated, in both directions. For a smaller
+    /// shift, multiply an output by a number below 1 and add independent noise, so that the
+    /// variance is 1 again. This is post-processing of both distributions.
     ///
     /// *Choices.* A shorter interval of losses is contained in a longer interval. If there are
     /// fewer choices, add constants: a constant is a choice of range 0. The losses of an `e`-DP
@@ -330,10 +332,10 @@ impl SharePair {
         pair.checked()
     }
 }
-/// Return the pair of discrete Gaussian noise on integers. If there is none, return a pair that
-/// reveals all data.
+/// Return the pair of discrete Gaussian noise on integers. If this pair cannot be built, return a
+/// pair that reveals all data.
 fn of_integers(square: u32, scale: f64) -> Arc<dyn DominatingPair> {
-    // Up to rounding, the root of `square` is the distance. The profile computes the integer
+    // The distance is the root of `square`, up to rounding. The profile recovers the integer
     // `square` from this distance.
     let profile = profile_of_discrete_gaussian_vector(f64::from(square).sqrt(), scale);
     let pair = profile.ok().and_then(|profile| symmetric(&profile));

@@ -22,8 +22,8 @@ use super::{Account, SharePair, concentrated_delta, concentrated_epsilon};
 ///
 /// *Proof.* Let `A` be a set of shares. Claim: the product of the pairs of `A` dominates every
 /// interaction that uses each share of `A` at most once. The proof is by induction over the size of
-/// `A`. An interaction without releases has equal distributions, which every pair dominates. Let
-/// the first release use the share `s`. Its pair dominates the release
+/// `A`. For an interaction without releases, the two distributions are equal, and every pair
+/// dominates them. Let the first release use the share `s`. Its pair dominates the release
 /// ([`SharePair::dominates`]). Given any answer, the rest of the interaction uses the other shares,
 /// so the product of their pairs dominates the rest. This product is the same for all answers. So
 /// the product of all pairs of `A` dominates the interaction (adaptive composition of dominating
@@ -34,20 +34,20 @@ use super::{Account, SharePair, concentrated_delta, concentrated_epsilon};
 /// There is a second bound. If every release of each share has a known `rho`, the sum of all `rho`
 /// bounds the whole interaction (Bun, Steinke 2016, Lemma 2.3), because each `rho` is the same for
 /// all answers. [`concentrated_delta`] converts the sum. It is enough if one of the two bounds is
-/// within the budget. For many choices the second bound is smaller. The reason is that the pair of
-/// a choice dominates all mechanisms of its range at once.
+/// within the budget. If many releases are choices, the second bound is smaller. The reason is that
+/// the dominating pair of a choice dominates all mechanisms of its range at once.
 ///
 /// Discrete Gaussian noise on vectors has no single pair, because shifts of one length can have
 /// different losses. [`Account`] bounds these shares by smoothing, or by a recursion over the worst
-/// shift. Both bounds allow a shift that depends on all losses so far, other releases in between,
-/// and releases that are left out. Smoothing goes backward from the last release, and multiplies
-/// the bound by a factor for each release. The factor of a release depends only on the number of
-/// later releases of the same kind. The product of all factors is bounded for any order of the
-/// releases. A release that is left out is replaced by its normal loss, which does not reduce
-/// delta.
+/// shift. Both bounds allow that a shift depends on all losses so far. They also allow other
+/// releases in between, and releases that are left out. Smoothing goes backward from the last
+/// release, and multiplies the bound by a factor for each release. The factor of a release depends
+/// only on the number of later releases of the same kind. The product of all factors is bounded for
+/// any order of the releases. If a release is left out, its normal loss takes the place of its
+/// loss. This replacement does not reduce delta.
 ///
-/// For the pair of a Poisson sample, neighbours differ by an added or removed record. The other
-/// pairs are the same in both directions.
+/// For the pair of a Poisson sample, neighbours differ by an added or removed record. All other
+/// pairs give the same delta in both directions.
 ///
 /// | pair of the share | releases that it admits | theorem |
 /// |---|---|---|
@@ -115,8 +115,8 @@ impl SharedAccount {
         let reason = "the shares together exceed the budget; make their losses smaller";
         Err(Error::BudgetExceeded(reason.into()))
     }
-    /// Open an account with shares of given proportions, as large as the budget allows. The losses
-    /// of all `shares` are multiplied by their [factor](SharedAccount::factor).
+    /// Open an account with shares of given proportions, as large as the budget allows. The
+    /// [factor](SharedAccount::factor) of `shares` multiplies the losses of all `shares`.
     ///
     /// # Errors
     /// The errors of [`new`](SharedAccount::new).
@@ -127,7 +127,7 @@ impl SharedAccount {
     }
     /// Find a factor by which the losses of all shares can be [multiplied](SharePair::times), so
     /// that the shares together fit the budget. The factor is within a millionth of the largest
-    /// one, or within a billionth if all shares have Gaussian noise.
+    /// such factor. If all shares have Gaussian noise, it is within a billionth.
     ///
     /// # Errors
     /// The errors of [`new`](SharedAccount::new).
@@ -137,8 +137,8 @@ impl SharedAccount {
             let all = shares.iter().map(|pair| pair.times(factor).checked());
             all.collect::<Result<Vec<_>>>().map_or(Ok(false), |all| empty.fits(&all))
         };
-        // For the shares of a plan, the result is usually near 1, so the search starts at 1. For
-        // factors far from the result, an account can be slow.
+        // For the shares of a plan, the result is usually near 1, so the search starts at 1. An
+        // account of shares with a factor far from the result can be slow.
         let (mut low, mut high, mut by) = (1.0, FIRST, FIRST);
         while high < FACTORS.end && fits(high)? {
             by = (by * by).min(2.0);
@@ -221,9 +221,9 @@ impl SharedAccount {
         self.loss_of(false, Account::epsilon_below)
     }
     /// Return an epsilon and a delta of the used or the unused shares. `bound` computes the epsilon
-    /// of their composition. If the sum of all `rho` is known, it also gives an epsilon. Return the
-    /// smallest of these epsilons and the budget's epsilon. Without shares, delta is 0. Otherwise,
-    /// delta is the budget's delta.
+    /// of their composition. If the sum of all `rho` is known, the conversion of this sum gives a
+    /// second epsilon. Return the smallest of these epsilons and the budget's epsilon. Without
+    /// shares, delta is 0. Otherwise, delta is the budget's delta.
     fn loss_of(
         &self,
         used: bool,
@@ -251,7 +251,8 @@ impl SharedAccount {
         })
     }
     /// Read an account from JSON. The shares are composed again, and must fit the budget. The
-    /// caller must protect the JSON from changes: with another `used`, a share can be used twice.
+    /// caller must protect the JSON from changes. If the field `used` is changed, a share can be
+    /// used twice.
     ///
     /// # Errors
     /// `FailedCast` when the JSON was not written by [`to_json`](SharedAccount::to_json), and the

@@ -32,8 +32,8 @@ const SMALL_SHARE: (f64, f64) = (2e-5, 2e-4);
 const LARGE_SHARE: f64 = 0.2;
 /// The maximum number of times that a pair is replaced.
 const MOST: u32 = 8;
-/// Two numbers for a bound on delta from below. The failure times the first number is subtracted
-/// from delta. The bound is valid if the total failure is below the second number.
+/// Two numbers for a lower bound on delta. For this bound, the failure times the first number is
+/// subtracted from delta. The bound is valid if the total failure is below the second number.
 const BELOW: (f64, f64) = (3.0, 0.33);
 
 impl Simplified {
@@ -83,7 +83,8 @@ impl Simplified {
         Ok(Some(Simplified { parts: others, failure, factor: 1.0, share: 0.0 }))
     }
     /// Return parts that bound these parts from above. Replace all discrete Gaussian noise on
-    /// integers together: see [`Smoothing`]. Return `None` if there is no useful bound.
+    /// integers by one release with Gaussian noise: see [`Smoothing`]. Return `None` if there is no
+    /// useful bound.
     pub(super) fn smoothed(parts: &[PairCount], side: Side) -> Result<Option<Simplified>> {
         if side == Side::Below {
             return Ok(None);
@@ -139,7 +140,8 @@ impl Simplified {
         self.gaussian().map(|mu| gaussian_epsilon(mu, delta))
     }
     /// Return a bound on the delta of the account. The arguments are the delta of the parts and the
-    /// side of the bound. The failure is added or subtracted.
+    /// side of the bound. For an upper bound, the failure is added. For a lower bound, a multiple
+    /// of the failure is subtracted.
     pub(super) fn with_failure(&self, delta: f64, side: Side) -> Result<f64> {
         let delta = if self.factor == 1.0 { delta } else { delta.inf_mul(self.factor)?.min(1.0) };
         match side {
@@ -153,7 +155,7 @@ impl Simplified {
     }
     /// Convert a delta of the account to a delta of the parts. Take the epsilon of the parts at the
     /// returned delta. This epsilon is a bound on the epsilon of the account at the given delta.
-    /// Return `None` if no such delta exists.
+    /// Return `None` if there is no such delta above 0.
     pub(super) fn without_failure(&self, delta: f64, side: Side) -> Result<Option<f64>> {
         let share = match side {
             _ if self.failure == 0.0 => delta,
@@ -168,7 +170,8 @@ impl Simplified {
     }
 }
 
-/// Whether a release reveals everything with probability 1. If so, no grid is needed.
+/// Return whether some release reveals everything with probability 1. In this case, no grid is
+/// needed.
 pub(super) fn reveals(parts: &[PairCount]) -> bool {
     parts.iter().any(|(pair, count)| 0 < *count && pair.revealed() == 1.0)
 }

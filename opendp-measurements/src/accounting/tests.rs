@@ -115,8 +115,8 @@ fn discrete_noise() {
     check(found, 0.46211715726, 1e-11);
 }
 /// The published value is 4.37775327652394. This value is 1.3e-4 above the exact value. The exact
-/// value follows from the mass function of the sum of 100 such variables, which is known to many
-/// digits.
+/// value follows from the mass function of the sum of 100 such variables. This function is known to
+/// many digits.
 #[test]
 fn does_not_reproduce_a_loose_value_for_the_discrete_gaussian() {
     let pair = DiscreteGaussianPair { sensitivity: 1, scale: 10.0 };
@@ -278,7 +278,8 @@ fn samples_of_discrete_noise_are_enclosed_on_both_sides() {
             }
         }
     }
-    // On a sample, a pair that is known only by its curve also has no lower bound.
+    // If a pair is known only by its curve, delta has no positive lower bound. The same holds on a
+    // sample.
     let curve: Arc<dyn DominatingPair> = Arc::new(CurvePair::new(1.0, |_| 0.1));
     assert_eq!(account_of(FixedSizePair::of(curve, 0.1), 1).delta(0.1).unwrap().lower, 0.0);
 }

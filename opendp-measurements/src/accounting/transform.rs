@@ -25,8 +25,8 @@ pub trait Tilted: Debug + Send + Sync {
     /// Return the centre: an estimate of the mean of the tilted loss. Waves are computed for the
     /// loss minus exactly this number.
     fn centre(&self) -> f64;
-    /// Return an estimate of the variance of the tilted loss. Bounds are valid for every value of
-    /// this estimate.
+    /// Return an estimate of the variance of the tilted loss. The bounds on a composition are valid
+    /// for every value of this estimate.
     fn variance(&self) -> f64;
     /// Return the wave at a frequency `s`: the mean of `e^(i s (x - centre))`.
     fn wave(&self, frequency: f64) -> Wave;
@@ -98,7 +98,7 @@ impl Tilted for TiltedGaussian {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct TiltedEnds {
     end: f64,
-    /// The place: `t + 1/2` for the tilt `t`.
+    /// The number `w` at the tilt `t`, which is `t + 1/2`.
     place: f64,
     atoms: bool,
     /// `tanh(place end)`, with a relative error of `48 u`.
@@ -126,8 +126,8 @@ impl Tilted for TiltedEnds {
         let (end, place) = (self.end, self.place);
         let x = place * end;
         if self.atoms {
-            // Use cosh x = e^x (1 + e^(-2 x)) / 2. Each logarithm in the formula for `ln M(t)` is
-            // at most x or e.
+            // Use cosh x = e^x (1 + e^(-2 x)) / 2. In the formula for `ln M(t)`, the absolute value
+            // of each logarithm is at most `x` or at most `end`.
             let cosh = x + ln_1p(exp_m1(-2.0 * x) / 2.0);
             (cosh - end / 2.0 + ln_1p(self.tanh / (2.0 * place)), 128.0 * U * (x + end))
         } else {

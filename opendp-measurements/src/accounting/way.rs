@@ -20,8 +20,9 @@ pub(super) struct Way {
     pub(super) spent: Exact,
     pub(super) pots: Vec<Pot>,
 }
-/// The division of delta into 64 parts. The five numbers are the parts for the deltas of releases,
-/// for the Gaussian filter, for each mixed filter, for the simple filter, and for the Renyi filter.
+/// The division of delta into 64 equal parts. The five numbers are the numbers of parts for the
+/// deltas of releases, for the Gaussian filter, for each mixed filter, for the simple filter, and
+/// for the Renyi filter.
 pub(super) type Parts = [u32; 5];
 pub(super) const GAUSSIAN_FIRST: Parts = [2, 56, 1, 3, 0];
 pub(super) const RENYI_FIRST: Parts = [2, 24, 1, 3, 32];
@@ -70,7 +71,7 @@ impl Way {
         let part = match share {
             Share::Fraction(part) => part,
             Share::Amount(epsilon, delta) => {
-                // The requested delta is a share of the whole delta. Grant the same share of
+                // The requested delta is a fraction of the whole delta. Grant the same fraction of
                 // `deltas`.
                 let delta = delta.times(&self.deltas).over(all);
                 return Ok(Room { epsilon: epsilon.clone(), delta, ..Room::default() });
@@ -80,7 +81,7 @@ impl Way {
         for pot in &self.pots {
             let mu = pot.square_left().times(part).to_f64_down().neg_inf_sqrt()?;
             // The `rho` of a pure loss is at most half of the square of its epsilon. The factor
-            // leaves room for rounding.
+            // below 1 covers the rounding errors.
             let by_rho = mu * (1.0 - 4.0 * f64::EPSILON);
             let epsilon = match &pot.order {
                 Some(order) => pure_of_order(order, &pot.square_left().times(part), by_rho)?,
@@ -165,8 +166,9 @@ impl Way {
             let own = if pot.simple { pot.failure_left() } else { Exact::ZERO };
             return Ok((pure, deltas.plus(&own)));
         }
-        // Take the composition of a pure loss and noise. Its delta is at least half of the delta of
-        // the noise alone. So the delta of the noise alone is at most twice the composed delta.
+        // Compose a pure loss with noise. The delta of this composition is at least half of the
+        // delta of the noise alone. So the delta of the noise alone is at most twice the composed
+        // delta.
         let own = if pure.is_zero() { pot.failure.clone() } else { pot.failure.plus(&pot.failure) };
         let noise = joined_epsilon(0.0, mu, own.to_f64_up())? * (1.0 - 4e-6);
         Ok((pure.plus(&Exact::from_f64(noise)?), deltas.plus(&pot.failure)))

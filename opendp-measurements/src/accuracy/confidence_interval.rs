@@ -24,12 +24,13 @@ pub trait Released: Carrier {
 }
 
 /// Find an interval that contains the true number except with probability `alpha`. For a vector,
-/// find intervals that *all* contain the true numbers except with probability `alpha`.
+/// find one interval for each number. Except with probability `alpha`, *all* these intervals
+/// contain their true numbers.
 ///
 /// The release must come from this measurement. The interval accounts only for the noise of the
 /// measurement. An error from an earlier clamp or sample is not included. The probability is over
-/// the noise, and holds for every true number. The interval is not valid for releases that were
-/// selected by their values. Each of the `n` intervals of a vector can miss its number with
+/// the noise. The claim holds for every true number. If a release was selected because of its
+/// value, the interval is not valid. Each of the `n` intervals of a vector can miss its number with
 /// probability `alpha / n`. By the union bound, the probability that any interval misses its number
 /// is at most `alpha`, even if the noises depend on each other. All ends are rounded outward. A
 /// released float is treated as the interval between its neighbours. An end that exceeds all floats
@@ -157,9 +158,9 @@ mod tests {
     fn space<D: Domain, M: MetricOn<D>>(domain: D, metric: M) -> Space<D, M> {
         Space::new(domain, metric).unwrap()
     }
-    /// Return the fraction of releases whose interval does not contain a number. The interval of a
-    /// release contains the number if and only if the interval around the number contains the
-    /// release.
+    /// Return the fraction of releases for which `miss` is true. The arguments of `miss` are a
+    /// release and `interval`, the interval around a number. The release is in `interval` if and
+    /// only if the interval around the release contains the number.
     fn misses<D, M, MO>(
         release: &Measurement<D, M, MO, D::Carrier>,
         truth: &D::Carrier,
@@ -179,7 +180,7 @@ mod tests {
         number < lower || upper < number
     }
 
-    // For 4000 draws at alpha 0.1, six standard deviations are 0.028.
+    // For 4000 draws at alpha 0.1, six standard deviations of the frequency are 0.028.
     #[test]
     fn intervals_contain_the_true_number_as_often_as_they_say() {
         let numbers = space(AtomDomain::<f64>::non_nan(), AbsoluteDistance::<f64>::new());
@@ -223,8 +224,8 @@ mod tests {
             let intervals = confidence_interval(&release, &truth, 0.1).unwrap();
             let missed = misses(&release, &truth, &intervals, any);
             assert!((missed - 0.096).abs() < 0.028, "{missed}");
-            // If each interval had the full alpha, at least one interval would miss its number with
-            // probability 0.41.
+            // If the alpha were not divided among the intervals, at least one interval would miss
+            // its number with probability 0.41.
             let intervals = confidence_interval_of_each(&release, &truth, 0.1).unwrap();
             let missed = misses(&release, &truth, &intervals, any);
             assert!((missed - 0.41).abs() < 0.047, "{missed}");

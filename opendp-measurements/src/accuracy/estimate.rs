@@ -150,11 +150,13 @@ impl Estimate {
     }
 }
 
-/// Find intervals that *all* contain the true numbers, except with probability `alpha`.
+/// Find one interval for each estimate. Except with probability `alpha`, *all* intervals contain
+/// their true numbers.
 ///
 /// Let `n` be the number of estimates. If no two estimates have a common noise, the estimates are
-/// independent. Then each interval can miss its number with probability `1 - (1 - alpha)^(1/n)`.
-/// Otherwise this probability is `alpha / n`, by the union bound.
+/// independent. Then each interval can miss its number with probability `1 - (1 - alpha)^(1/n)`. If
+/// two estimates have a common noise, each interval can miss its number with probability
+/// `alpha / n`, by the union bound.
 ///
 /// # Errors
 /// The errors of [`sum_of`].

@@ -17,7 +17,7 @@ pub(super) const COARSE: f64 = 16_384.0;
 /// The largest number of grid points of one noise.
 pub(super) const MOST: f64 = 2_097_152.0;
 
-/// The rounding of numbers to the multiples of a step.
+/// How numbers are rounded to the multiples of a step.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Rounding {
     /// The numbers are already multiples of the step.
@@ -53,15 +53,15 @@ impl Placed {
     }
     /// Return the number of grid points of this noise.
     pub(super) fn points(&self, step: f64, log: f64) -> f64 {
-        // The last integers can lie beyond the reach. Points of real noise are always within the
-        // reach.
+        // For integer noise, the last integers can be beyond the reach. For real noise, all points
+        // are within the reach.
         let more = if self.kind.is_discrete() { 2.0 } else { 0.0 };
         2.0 * (reach(self.kind, self.scale, log) + more) * self.weight / step
     }
     /// Round `weight * Z` to the multiples of a step. Return a measure on the grid and at infinity.
-    /// For every number, this measure has at least as much mass above the number as the rounded
-    /// `weight * Z`. Each mass is enlarged by more than its error. Mass far above the grid counts
-    /// as infinite. Mass far below the grid is moved up.
+    /// For every number `x`, the mass of this measure above `x` is at least the probability that
+    /// the rounded `weight * Z` is above `x`. Each mass is enlarged by more than its error. Mass
+    /// far above the grid counts as infinite. Mass far below the grid is moved up.
     ///
     /// [`Rounding::Exact`] requires that the weight of integer noise is a multiple of the step. If
     /// the scale of integer noise is large, real noise replaces the integer noise. The caller must

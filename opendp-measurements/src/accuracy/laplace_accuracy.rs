@@ -29,8 +29,8 @@ pub(crate) fn accuracy(scale: Scale, lattice: Option<i32>, alpha: f64) -> Result
 /// `Overflow` when the bound exceeds all floats.
 pub(crate) fn continuous_accuracy(scale: Scale, k: i32, alpha: f64) -> Result<f64> {
     let noise = negative_ln(alpha)?.inf_mul(scale.value())?;
-    // On the finest lattice, half a step is not a float, so it is rounded up to the least float. If
-    // there is no noise, a number on this lattice is not rounded, and half a step is not needed.
+    // On the finest lattice, half a step is not a float, so it is rounded up to the least float. At
+    // scale 0, a number on this lattice is not rounded, so half a step is not added.
     let half = match power_of_two(k - 1) {
         0.0 if scale.value() == 0.0 => 0.0,
         0.0 => f64::from_bits(1),
@@ -43,10 +43,11 @@ pub(crate) fn continuous_accuracy(scale: Scale, k: i32, alpha: f64) -> Result<f6
 /// with `P[|Z| > a] <= alpha`.
 ///
 /// Let `q = exp(-1 / scale)`. For every integer `m >= 1`, `P[|Z| >= m] = 2 q^m / (1 + q)`. At
-/// `m = a + 1`, this probability is at most `alpha` exactly if `a >= scale (ln 2 - ln alpha -
-/// ln(1 + q)) - 1`. The right side is rounded up. So `a` can be the next integer if the right side
-/// is very close to an integer. The result is rounded up to a float. Saturation only moves a
-/// release closer to the true number. `alpha` must be in `(0, 1]`.
+/// `m = a + 1`, this probability is at most `alpha` if and only if
+/// `a >= scale (ln 2 - ln alpha - ln(1 + q)) - 1`. The right side is rounded up. So if the right
+/// side is very close to an integer, the computed `a` can be too large by 1. The result is rounded
+/// up to a float. Saturation only moves a release closer to the true number. `alpha` must be in
+/// `(0, 1]`.
 ///
 /// # Errors
 /// `Overflow` when the bound exceeds all floats.

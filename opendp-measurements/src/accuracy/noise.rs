@@ -66,8 +66,8 @@ impl Noise {
     /// Then the error of the release is between 0 and the noise. For one release, the quantiles of
     /// the error are at most the quantiles of the noise. In sums, the errors can be one-sided. For
     /// example, if all true numbers are at the lower bound, no error is negative. Then the means of
-    /// the errors add up. The sum of the positive parts of the noises bounds a sum of errors, above
-    /// 0 and below 0. This bound holds for all true numbers.
+    /// the errors add up. The sum of the positive parts of the noises bounds how far a sum of
+    /// errors is above 0, and also how far it is below 0. This bound holds for all true numbers.
     #[must_use]
     pub fn cut_off(mut self) -> Self {
         self.cut = true;

@@ -51,9 +51,9 @@ pub fn accuracy_to_laplacian_scale(accuracy: f64, alpha: f64) -> Result<f64> {
 /// Find an accuracy of discrete Laplace noise: `scale ln(2 / (alpha (1 + exp(-1 / scale))))`.
 ///
 /// Let `q = exp(-1 / scale)`. For every integer `m >= 1`, `P[|Z| >= m] = 2 q^m / (1 + q)`. The
-/// accuracy is the real number `a` at which this formula equals `alpha`. The actual `P[|Z| >= a]`
-/// is the probability at the next integer, which is smaller. At scale 0, the accuracy is the
-/// limit 0.
+/// accuracy is the real number `a` at which this formula equals `alpha`. If `a` is not an integer,
+/// the actual `P[|Z| >= a]` is the value of the formula at the next integer. This value is smaller
+/// than `alpha`. At scale 0, the accuracy is the limit 0.
 ///
 /// # Errors
 /// `InvalidDistance` when the scale is negative or not finite, or `alpha` is not in `(0, 1]`;
@@ -188,7 +188,8 @@ fn largest(upper: f64, fits: impl Fn(f64) -> Result<bool>) -> Result<f64> {
     }
     let (mut good, mut bad) = (0.0_f64, upper);
     loop {
-        // Halve the scale until its check succeeds, so that very small scales are found.
+        // Halve the scale until the check succeeds for it. In this way, very small scales are
+        // found.
         let middle = if good == 0.0 { bad / 2.0 } else { good + (bad - good) / 2.0 };
         if middle <= good || bad <= middle {
             return Ok(good);
@@ -227,7 +228,8 @@ mod tests {
     use super::*;
 
     type Function = fn(f64, f64) -> Result<f64>;
-    /// All pairs of inverse functions in this file.
+    /// All pairs of inverse functions in this file: from scale to accuracy, and from accuracy to
+    /// scale.
     const PAIRS: [(Function, Function); 4] = [
         (laplacian_scale_to_accuracy, accuracy_to_laplacian_scale),
         (discrete_laplacian_scale_to_accuracy, accuracy_to_discrete_laplacian_scale),

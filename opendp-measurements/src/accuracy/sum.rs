@@ -48,9 +48,9 @@ impl Term {
 /// Gaussian noise on real numbers. For other terms, the result exceeds the least `t`. The excess is
 /// about 0.03 % for up to thirty terms, and 0.1 % for a thousand terms. The excess is about 0.4 %
 /// for ten thousand terms, and 3 % for a million terms. For noise that is [cut
-/// off](Noise::cut_off), the result is the one-sided bound at `alpha / 2`. This bound holds for all
-/// true numbers, even if all true numbers are at one end of the bounds. In all cases, the result is
-/// at most the sum of the quantiles of the `n` noises at `alpha / n`.
+/// off](Noise::cut_off), the result is the one-sided bound at `alpha / 2`. This result is valid for
+/// all true numbers, even if every true number is at the same end of its bounds. In all cases, the
+/// result is at most the sum of the quantiles of the `n` noises at `alpha / n`.
 ///
 /// # Errors
 /// `InvalidDistance` when `alpha` is not in `(0, 1]`, or is too small for the number of terms;

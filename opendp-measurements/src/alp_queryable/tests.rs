@@ -61,7 +61,7 @@ fn tables_have_the_probabilities_of_the_proof() {
         };
         assert!(fit(1.0 / 6.0, scale) < 1.0, "{values:?}");
         assert!(1.0 < fit(1.0 / 7.0, scale), "{values:?}: another probability fits");
-        // Values of 0 and large values have the same levels at any scale.
+        // The level of a value of 0 is the same at every scale. The same holds for a large value.
         let certain = [values.0, values.1].iter().all(|value| [0, 40].contains(value));
         assert!(certain || 1.0 < fit(1.0 / 6.0, 0.6), "{values:?}: another scale fits");
     }
@@ -70,7 +70,8 @@ fn tables_have_the_probabilities_of_the_proof() {
 fn the_map_bounds_the_exact_divergence_and_is_tight() {
     let (scale, alpha) = (0.25, 4);
     let (plan, hashes) = small(scale, alpha, 32);
-    // Find the worst loss for each unit of change, over all values.
+    // For all pairs of values, divide the loss by the difference of the values. Find the largest
+    // quotient.
     let worst = |p: f64, levels: &dyn Fn(u32) -> Vec<f64>| {
         let (all, mut worst) = ((0..=40).map(levels).collect::<Vec<_>>(), 0.0_f64);
         for other in [0, 9, 30] {
@@ -99,7 +100,7 @@ fn the_map_bounds_the_exact_divergence_and_is_tight() {
 }
 #[test]
 fn levels_are_rounded_by_exact_fractions() {
-    // At scale 1 and alpha 3, a value of 1 is a third of a level.
+    // At scale 1 and alpha 3, a value of 1 corresponds to 1/3 of a level.
     let plan = Plan::new(1.0, 3, 1, UBig::ONE, UBig::from(100_u8)).unwrap();
     let mut source = Seeded::<64>::new(2);
     let mut level = |value: u64| plan.level(value.into(), &mut source).unwrap();

@@ -21,8 +21,8 @@ use crate::accounting::{
 /// the distance between the samples is at most the distance between data sets that differ by `j`
 /// replaced records.
 pub trait PopulationMetric: Metric {
-    /// Return an upper bound on the number of replaced records between two data sets of the same
-    /// size at this distance.
+    /// For two data sets of the same size at this distance, return an upper bound on the number of
+    /// replaced records.
     ///
     /// # Errors
     /// `NotImplemented` when the metric does not make these claims.
@@ -104,9 +104,9 @@ pub trait AmplifiableMeasure: Measure {
     fn amplified_by_one(share: f64, loss: &Self::Distance) -> Result<Self::Distance> {
         Self::amplified(share, loss)
     }
-    /// Return an upper bound on the loss between `(1 - share) A + share B` and
-    /// `(1 - share) A + share C`, for one replaced record. `B` and `C` are each at most `added`
-    /// from `A`. Any two of `A`, `B` and `C` are at most `replaced` apart. Defaults to
+    /// For one replaced record, return an upper bound on the loss between `(1 - share) A + share B`
+    /// and `(1 - share) A + share C`. `B` and `C` are each at most `added` from `A`. Any two of
+    /// `A`, `B` and `C` are at most `replaced` apart. Defaults to
     /// [`amplified`](AmplifiableMeasure::amplified).
     ///
     /// # Errors
@@ -216,9 +216,9 @@ impl AmplifiableMeasure for SmoothedMaxDivergence {
 }
 
 /// Check that data at distance 0 give the same distribution of releases. Such data can be the same
-/// records in another order. If the check succeeds, the common part of two samples gives a common
-/// part of the releases. A delta at distance 0 also applies to records outside the sample. Sampling
-/// does not make this delta smaller.
+/// records in another order. If the check succeeds, a common part of two distributions of samples
+/// gives a common part of the distributions of the releases. A delta at distance 0 also applies to
+/// records outside the sample. Sampling does not make this delta smaller.
 pub(super) fn check_common<DI, MI, MO, TO>(measurement: &Measurement<DI, MI, MO, TO>) -> Result<()>
 where
     DI: Domain,
@@ -238,7 +238,7 @@ where
     ))
 }
 
-/// Make a measurement on a secret sample that states its loss to the population.
+/// Make a measurement that runs on a secret sample, and states its loss to the population.
 ///
 /// # Arguments
 /// * `measurement` - the measurement on the sample; its measure is `MaxDivergence` or
@@ -259,8 +259,9 @@ where
 ///
 /// # Postcondition
 /// The release does not change. The loss of the release is a loss to the population, in the measure
-/// [`Sampled`]. This measure does not compose, because two releases from one sample share its
-/// secret. For several releases, first compose the measurements, and then amplify the composition.
+/// [`Sampled`]. This measure does not compose, because two releases from one sample depend on the
+/// same secret. For several releases, first compose the measurements, and then amplify the
+/// composition.
 ///
 /// # Map
 /// The distance `d_in` is between populations. Let `n` and `N` be the sizes of the sample and the
@@ -330,7 +331,8 @@ where
     Ok(measurement.with_loss(Sampled(inner), PrivacyMap::new(move |d_in| map.eval(d_in))))
 }
 
-/// Return the map of a measurement on a sample from `size` records, for replaced records.
+/// Return the map of a measurement that runs on a sample from `size` records. The distance counts
+/// replaced records.
 ///
 /// # Errors
 /// `MakeMeasurement`, as for [`make_population_amplification`].

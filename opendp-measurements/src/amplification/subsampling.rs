@@ -17,8 +17,8 @@ use crate::samplers::BernoulliLanes;
 ///
 /// An implementation makes two claims for two data sets at distance `d`. First, the data sets share
 /// all records except at most `changed(d)` records, counted over both data sets. Second, take a
-/// subset of each data set, with the same shared records and any other records. Then the two
-/// subsets are at most `d` apart.
+/// subset of each data set. Let both subsets contain the same shared records, and any of the
+/// records that are not shared. Then the two subsets are at most `d` apart.
 pub trait AddRemoveMetric: PopulationMetric {
     /// Return an upper bound on the number of records that are in only one of the data sets.
     ///
@@ -101,18 +101,18 @@ fn uncounted(metric: &AnyMetric) -> Error {
 /// the loss is at most `k` times the loss at one record.
 ///
 /// With a `size`, `k` is the number of records that `d_in` allows to be replaced: half of `d_in`,
-/// rounded down. One replaced record has a smaller loss than one removed and one added record. Let
-/// the measurement have the loss `(a, delta)` at one added record, and the loss `(r, delta')` at
-/// one replaced record, with `a <= r`. On the sample, one replaced record has the epsilon `ln((1 -
-/// rate + rate e^a) / (1 - rate + rate e^(a - r)))`. The delta is `rate` times the larger of both
-/// deltas.
+/// rounded down. The loss for one replaced record is smaller than the loss for one removed and one
+/// added record. Let the measurement have the loss `(a, delta)` at one added record, and the loss
+/// `(r, delta')` at one replaced record, with `a <= r`. On the sample, one replaced record has the
+/// epsilon `ln((1 - rate + rate e^a) / (1 - rate + rate e^(a - r)))`. The delta is `rate` times the
+/// larger of both deltas.
 ///
-/// A profile keeps the distribution of its loss. In two cases, the sampled profile has the tightest
-/// known composition. The first case is one added or removed record. In this case, the measurement
-/// must add Laplace or Gaussian noise, use randomized response, or be known only as
-/// `(epsilon, delta)`-private. The second case is one replaced record and a measurement that adds
-/// noise. In all other cases, the sampled profile composes as a bound that is the same in both
-/// directions.
+/// If the loss is a profile, the sampled profile also contains the distribution of its loss. In two
+/// cases, the sampled profile has the tightest known composition. The first case is one added or
+/// removed record. In this case, the measurement must add Laplace or Gaussian noise, use randomized
+/// response, or be known only as `(epsilon, delta)`-private. The second case is one replaced record
+/// and a measurement that adds noise. In all other cases, the composition of the sampled profile
+/// uses one bound for both directions.
 ///
 /// # Proof
 /// Let `x`, `y` be `d_in` apart. Keep the same shared records in both samples. Every record that is
@@ -127,15 +127,15 @@ fn uncounted(metric: &AnyMetric) -> Error {
 /// distributions for this case (see [`SampledPair`](crate::accounting::SampledPair)).
 ///
 /// With a size, `x` and `y` have equally many records that are not shared. Make pairs of such
-/// records: one record of `x` and one record of `y`. Keep both records of a pair, or remove
-/// both. So there are `k` random choices instead of `2 k`. For one replaced record, `A` is the
-/// release without this record. The data of `B` and of `C` have one record more than the data of
-/// `A`. The data of `B` and of `C` differ by one replaced record.
+/// records: one record of `x` and one record of `y`. Keep both records of a pair, or remove both.
+/// So there are `k` random choices instead of `2 k`. For one replaced record, `A` is the release
+/// without this record. The data of `B` and of `C` have one record more than the data of `A`. The
+/// data of `B` and of `C` differ by one replaced record.
 /// [`profile_of_replaced_sample`](crate::accounting::profile_of_replaced_sample) gives the profile.
-/// The theorem in the documentation of this function also gives the loss as a single pair. Let `c`
-/// be as in the theorem. Use the theorem at the order `alpha` where
-/// `c e^-a + alpha rate e^-r = rate`. This order is `e` to the power of the loss above. At this
-/// order, the first order of the theorem is `e^a`, and the second order is `e^r`.
+/// The documentation of this function states a theorem. The theorem also gives the loss as a single
+/// pair of epsilon and delta. Let `c` be as in the theorem. Use the theorem at the order `alpha`
+/// where `c e^-a + alpha rate e^-r = rate`. This order is `e` to the power of the epsilon above. At
+/// this order, the first order of the theorem is `e^a`, and the second order is `e^r`.
 ///
 /// # Errors
 /// * `MakeMeasurement` when the rate is not above 0 and at most 1
@@ -265,7 +265,8 @@ where
     }))
 }
 
-/// Return an upper bound on the probability that at least one of some records is in the sample.
+/// Return an upper bound on the probability that a sample contains at least one of `records` given
+/// records.
 fn any_of(records: u32, rate: f64) -> Result<f64> {
     // The power is computed by squaring, and rounded down.
     let (mut none, mut power, mut left) = (1.0_f64, 1.0.neg_inf_sub(rate)?, records);

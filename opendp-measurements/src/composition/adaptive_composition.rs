@@ -22,7 +22,7 @@ use crate::composition::privacy_filter::within;
 /// * `d_mids` - the largest loss of each question, in the order of the questions
 ///
 /// # Precondition
-/// Losses in the measure [compose](Measure::compose), and all distances are valid.
+/// Losses in the measure [compose](Measure::compose). `d_in` and all `d_mids` are valid distances.
 ///
 /// # Postcondition
 /// The release is a [`Session`](opendp_core::Session) that answers as many questions as there are
@@ -49,9 +49,9 @@ use crate::composition::privacy_filter::within;
 /// Let `x`, `y` be `d_in`-close. By induction over the questions, the loss of the transcript up to
 /// question `i` is at most the composition of `d_mids[..i]`. Question `i` is a function of the
 /// transcript before it. By the claim of question `i`, its loss is at most `map(d_in) <= d_mids[i]`
-/// for every such transcript, as [`compose`](Measure::compose) requires. The losses are fixed
-/// before the first question, so no filter is needed. Interactive answers have two cases. If the
-/// measure is sequential, each conversation ends before the next conversation begins. The same
+/// for every such transcript. [`compose`](Measure::compose) requires this bound. The losses are
+/// fixed before the first question, so no filter is needed. Interactive answers have two cases. If
+/// the measure is sequential, each conversation ends before the next conversation begins. The same
 /// induction then holds for whole conversations. If the measure is concurrent, the composition of
 /// the losses bounds the loss of interleaved conversations. For pure divergence, see Vadhan and
 /// Wang (2021). For approximate and Renyi divergence, see Lyu (2022) and Vadhan and Zhang (2023).

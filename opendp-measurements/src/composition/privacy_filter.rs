@@ -23,17 +23,17 @@ use crate::composition::interactive::register_interactive;
 /// # Postcondition
 /// The release is a [`Session`](opendp_core::Session). A question is a measurement. Add the loss of
 /// a question at `d_in` to the losses of all earlier questions. The question is answered if each
-/// part of this sum (for example epsilon and delta) is at most the same part of the budget. The
-/// loss is charged before the answer is drawn, and stays charged if the answer fails. A question
-/// that exceeds the budget is refused with `BudgetExceeded`, and changes nothing. After a refusal,
-/// a question with a smaller loss can still be answered. `left()` is the remaining budget.
+/// part of this sum (for example epsilon and delta) is at most the corresponding part of the
+/// budget. The loss is charged before the answer is drawn, and stays charged if the answer fails. A
+/// question that exceeds the budget is refused with `BudgetExceeded`, and changes nothing. After a
+/// refusal, a question with a smaller loss can still be answered. `left()` is the remaining budget.
 ///
 /// The budget and the sum of the losses are exact numbers. `d_out` states the budget as a float.
-/// The budget is the larger of two numbers: this float, and the shortest decimal number that reads
-/// as this float. So a budget of `0.3` allows three losses of a tenth. If a mechanism states its
-/// exact bound, such as the fraction `d_in / scale`, this fraction is charged. Otherwise the float
-/// that its map returns is charged. The time to charge a question does not depend on the number of
-/// earlier questions.
+/// The budget is the larger of two numbers: this float, and the shortest decimal number that is
+/// converted to this float. So a budget of `0.3` allows three losses of exactly 1/10. If a
+/// mechanism states its exact bound, such as the fraction `d_in / scale`, this fraction is charged.
+/// Otherwise the float that its map returns is charged. The time to charge a question does not
+/// depend on the number of earlier questions.
 ///
 /// Losses in Renyi divergence are compared at 20 orders from 1.125 to 128. The budget is the step
 /// function through its values at these orders.
@@ -51,8 +51,9 @@ use crate::composition::interactive::register_interactive;
 ///
 /// *Pure.* Let `x`, `y` be `d_in`-close. The probability (or density) of a transcript is a product
 /// over `i`, because the analyst's choices depend only on the earlier answers. Factor `i` is the
-/// probability of answer `i` given the earlier answers. For `x` and `y`, factor `i` differs by a
-/// factor of at most `exp(b_i)`. So the products differ by at most `exp(sum_i b_i) <= exp(B)`.
+/// probability of answer `i` given the earlier answers. The values of factor `i` for `x` and for
+/// `y` have a ratio of at most `exp(b_i)`. So the two products have a ratio of at most
+/// `exp(sum_i b_i) <= exp(B)`.
 ///
 /// *Approximate.* See Rogers, Roth, Ullman and Vadhan (2016), for sums of epsilon and of delta.
 /// *Renyi divergence of order alpha.* See Feldman and Zrnic (2021). Zero-concentrated divergence is
@@ -60,13 +61,13 @@ use crate::composition::interactive::register_interactive;
 /// with a delta.* See Whitehouse, Ramdas, Rogers and Wu (2023).
 ///
 /// *Interactive questions.* A question can open a conversation (an interactive release). The
-/// question is charged in full at the beginning, with the bound of its map. The bounds above hold
-/// for interleaved conversations, for (epsilon, delta) and Renyi divergence of each order (Haney,
-/// Shoemate, Tian, Vadhan, Vyrros, Xu, Zhang 2023). For measures without such a theorem, the
-/// session does not interleave conversations.
+/// question is charged in full at the beginning, with the bound that its map states. For (epsilon,
+/// delta), and for Renyi divergence of each order, the bounds above also hold for interleaved
+/// conversations (Haney, Shoemate, Tian, Vadhan, Vyrros, Xu, Zhang 2023). For measures without such
+/// a theorem, the session does not interleave conversations.
 ///
-/// *Refusals.* The refusal of a question depends only on the questions so far, which the analyst
-/// chose.
+/// *Refusals.* The refusal of a question depends only on the questions so far. The analyst chose
+/// these questions.
 ///
 /// # Errors
 /// * `FailedMap` when `d_in` is not a distance; `InvalidDistance` when `d_out` is not a distance
@@ -143,7 +144,7 @@ pub(crate) fn within<Q: Distance>(d_in: &Q, largest: &Q) -> Result<()> {
     )))
 }
 
-/// The allowance of a filter, which is its budget.
+/// The allowance of a filter: the budget that its questions share.
 struct Budget<MI: Metric, MO: Measure> {
     measure: MO,
     d_in: MI::Distance,

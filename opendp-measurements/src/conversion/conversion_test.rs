@@ -185,7 +185,8 @@ fn the_maps_keep_the_laws() {
     let rho = make_pureDP_to_zCDP(laplace(1.0)).unwrap();
     assert_eq!(rho.map(&0.0).unwrap(), 0.0);
     assert!(rising(&|d| rho.map(&d).unwrap()));
-    // The search over all orders finds the same value as the equation for the best order.
+    // The search over all orders finds the same value as a solution of the equation for the best
+    // order.
     let renyi = fixed(make_RDP_to_approxDP(told(RenyiDivergence, line)).unwrap());
     for d in [0.1, 1.0, 3.0] {
         let (first, second) = (renyi.map(&d).unwrap().0, all[0].map(&d).unwrap().0);

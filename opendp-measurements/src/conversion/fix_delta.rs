@@ -9,8 +9,8 @@ use opendp_core::{
 
 /// A measure whose losses have an epsilon at each delta.
 ///
-/// An implementation claims that a mechanism with this loss is (epsilon, delta)-differentially
-/// private at the returned epsilon.
+/// An implementation claims that every mechanism with this loss is (epsilon, delta)-differentially
+/// private for the returned epsilon.
 pub trait ProfileMeasure: Measure {
     /// Return an upper bound on epsilon at a delta, rounded up.
     ///
@@ -35,7 +35,7 @@ impl ProfileMeasure for Approximate<SmoothedMaxDivergence> {
     }
 }
 
-/// Make a measurement that states its loss at one delta, from a measurement with a privacy profile.
+/// Convert a measurement with a privacy profile to a measurement that states its loss at one delta.
 ///
 /// # Arguments
 /// * `measurement` - the measurement, in `SmoothedMaxDivergence` or its approximate version
@@ -54,10 +54,11 @@ impl ProfileMeasure for Approximate<SmoothedMaxDivergence> {
 ///
 /// # Proof
 /// A profile gives a valid pair of epsilon and delta at each of its points. If the loss is
-/// approximate, there is an exceptional event for each of the two data sets, of probability at most
-/// `d`. Enlarge these two events until both have exactly the probability `d`. Let `P'` and `Q'` be
-/// the releases conditioned on the complements of these events. Let `delta' = delta - d`, rounded
-/// down. For every event `S`, `P(S) <= (1 - d) P'(S) + d <= (1 - d)(e^epsilon Q'(S) + delta') + d`
+/// approximate, each of the two data sets has an exceptional event. The probability of each event
+/// is at most `d`. Enlarge these two events until both have exactly the probability `d`. Let `P'`
+/// and `Q'` be the releases conditioned on the complements of these events. Let
+/// `delta' = delta - d`, rounded down. For every event `S`,
+/// `P(S) <= (1 - d) P'(S) + d <= (1 - d)(e^epsilon Q'(S) + delta') + d`
 /// `<= e^epsilon Q(S) + delta' + d`, and `delta' + d <= delta`.
 ///
 /// # Errors

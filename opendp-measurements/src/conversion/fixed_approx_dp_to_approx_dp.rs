@@ -5,8 +5,8 @@ use opendp_core::{Approximate, Carrier, Domain, MaxDivergence, Measurement, Metr
 
 use crate::conversion::profiled::{Profiled, to_profile};
 
-/// A measure of differential privacy whose losses are one epsilon, optionally with an exception of
-/// probability delta.
+/// A measure of differential privacy. A loss is one epsilon. In an approximate version, the loss
+/// does not cover an exceptional event of probability at most delta.
 pub trait FixedMeasure: Profiled {}
 impl FixedMeasure for MaxDivergence {}
 impl FixedMeasure for Approximate<MaxDivergence> {}

@@ -5,7 +5,8 @@ use opendp_core::{Approximate, Carrier, Domain, Measurement, Metric, RenyiDiverg
 
 use crate::conversion::profiled::{Profiled, to_profile};
 
-/// A measure of Renyi differential privacy, optionally with an exception of probability delta.
+/// A measure of Renyi differential privacy. In an approximate version, the loss does not cover an
+/// exceptional event of probability at most delta.
 pub trait RenyiMeasure: Profiled {}
 impl RenyiMeasure for RenyiDivergence {}
 impl RenyiMeasure for Approximate<RenyiDivergence> {}

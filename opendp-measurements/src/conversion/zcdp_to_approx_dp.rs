@@ -7,8 +7,8 @@ use opendp_core::{
 
 use crate::conversion::profiled::{Profiled, to_profile};
 
-/// A measure of zero-concentrated differential privacy, optionally with an exception of probability
-/// delta.
+/// A measure of zero-concentrated differential privacy. In an approximate version, the loss does
+/// not cover an exceptional event of probability at most delta.
 pub trait ConcentratedMeasure: Profiled {}
 impl ConcentratedMeasure for ZeroConcentratedDivergence {}
 impl ConcentratedMeasure for Approximate<ZeroConcentratedDivergence> {}
@@ -30,9 +30,9 @@ impl ConcentratedMeasure for Approximate<ZeroConcentratedDivergence> {}
 /// At each epsilon, delta is the least value of
 /// `e^((a - 1)(a rho - epsilon)) / (a - 1) * (1 - 1/a)^a` over all orders `a > 1`, rounded up.
 /// [`make_fix_delta`](crate::make_fix_delta) converts this profile to one of its points. For
-/// Gaussian noise, [`make_gaussian_in`](crate::make_gaussian_in) states the exact profile, which is
-/// lower. This conversion cannot use the exact profile, because `rho` alone does not imply Gaussian
-/// noise.
+/// Gaussian noise, [`make_gaussian_in`](crate::make_gaussian_in) states the exact profile. The
+/// exact profile is lower. This conversion cannot use the exact profile, because `rho` alone does
+/// not imply Gaussian noise.
 ///
 /// # Proof
 /// At every order `a`, the divergence of releases on `d_in`-close data is at most `a rho`. So every

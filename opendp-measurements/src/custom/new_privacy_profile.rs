@@ -5,7 +5,8 @@ use std::sync::Mutex;
 
 use opendp_core::{Error, PrivacyProfile, Result};
 
-/// The maximum number of evaluated points of a curve that are stored for comparisons.
+/// The maximum number of points to store. Each evaluated point of a curve is compared with the
+/// stored points.
 const MOST_POINTS: usize = 4096;
 /// If epsilon increases, delta must not increase by more than this relative amount. Rounding errors
 /// of plain floats can cause smaller increases.
@@ -30,8 +31,8 @@ const WOBBLE: f64 = 1e-9;
 /// # Trust
 /// The caller promises the precondition. Each evaluation of the curve checks a part of the
 /// precondition. First, the delta must be a number from 0 to 1. Second, the delta is compared with
-/// the earlier evaluations. A delta can exceed the delta of a smaller epsilon by at most the
-/// relative amount `10^-9`.
+/// earlier evaluations. At most 4096 evaluations are stored for this comparison. A delta can exceed
+/// the delta of a smaller epsilon by at most the relative amount `10^-9`.
 ///
 /// # Errors
 /// This function returns no error. From the profile: `FailedMap` when a check of the curve fails;
@@ -66,9 +67,9 @@ pub fn new_privacy_profile(
     }))
 }
 
-/// Compare a point of a curve with its neighbours among the earlier points, and store the point.
-/// The keys of `seen` are the bits of epsilons, because floats that are not negative have the same
-/// order as their bits.
+/// Compare a point of a curve with its neighbours among the stored points. Store the point if fewer
+/// than `MOST_POINTS` points are stored. The keys of `seen` are the bits of epsilons, because
+/// floats that are not negative have the same order as their bits.
 fn compare(seen: &mut BTreeMap<u64, f64>, epsilon: f64, delta: f64) -> Result<()> {
     let key = epsilon.abs().to_bits();
     let rises = |low: (f64, f64), high: (f64, f64)| low.1 * (1.0 + WOBBLE) < high.1;

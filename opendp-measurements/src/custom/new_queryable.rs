@@ -23,12 +23,12 @@ use opendp_core::{Carrier, Error, Function, Queryable, Result};
 /// error. If a transition fails, the state can be partly changed, and the conversation continues
 /// with this state. If a transition panics, the conversation ends. Some mechanisms, such as a
 /// sequential composition, release one queryable after another. When the next release begins, the
-/// earlier queryable ends. Everything that this queryable returned also ends.
+/// earlier queryable ends, together with everything that it returned.
 ///
 /// # Trust
-/// After a measurement, the caller promises the precondition. If the value is the data, the caller
-/// promises that the privacy map bounds the loss of every sequence of questions. Each question can
-/// depend on the earlier answers.
+/// If the function is chained after a measurement, the caller promises the precondition. If the
+/// value is the data, the caller promises that the privacy map bounds the loss of every sequence of
+/// questions. Each question can depend on the earlier answers.
 ///
 /// # Errors
 /// This function returns no error.
@@ -74,15 +74,15 @@ where
 /// The transition uses no information about the data except the state and the question.
 ///
 /// # Postcondition
-/// The function returns a queryable. The state of the queryable begins as the value. After a
-/// measurement, the value is the release, and the conversation is post-processing. In
-/// `make_user_measurement`, the value is the data, and the conversation is an interactive
-/// mechanism. A transition that fails does not change the state.
+/// The function returns a queryable. The state of the queryable begins as the value. If the
+/// function is chained after a measurement, the value is the release, and the conversation is
+/// post-processing. In `make_user_measurement`, the value is the data, and the conversation is an
+/// interactive mechanism. A transition that fails does not change the state.
 ///
 /// # Trust
-/// After a measurement, the caller promises the precondition. If the value is the data, the caller
-/// promises that the privacy map bounds the loss of every sequence of questions. Each question can
-/// depend on the earlier answers.
+/// If the function is chained after a measurement, the caller promises the precondition. If the
+/// value is the data, the caller promises that the privacy map bounds the loss of every sequence of
+/// questions. Each question can depend on the earlier answers.
 ///
 /// # Errors
 /// This function returns no error. From the queryable: `FailedCast` when the transition does not

@@ -25,8 +25,8 @@ pub trait PathMetric: Metric {
     /// `NotImplemented` when the metric does not make the claim for this domain.
     fn unit<D: Domain>(&self, domain: &D) -> Result<NonZeroU32>;
     /// Divide a distance into at most `limit` steps. Return the number of steps, which is at least
-    /// 1, and the length of each step. A longer distance has at least as many steps, and steps of
-    /// at least the same length.
+    /// 1, and the length of each step. For a longer distance, the number of steps is not smaller,
+    /// and the length of a step is not smaller.
     ///
     /// # Errors
     /// The errors of [`unit`](PathMetric::unit).

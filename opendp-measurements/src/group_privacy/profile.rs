@@ -13,15 +13,16 @@ use super::growth::grown_delta;
 use crate::accounting::elementary::exp;
 use crate::accounting::{CurvePair, profile_of};
 
-/// The number of points of a table above epsilon 0, which is also the number of points below 0. The
-/// number is a power of two, so that sums of points are exact.
+/// The number of points of a table with an epsilon above 0. Equally many points have an epsilon
+/// below 0. The number is a power of two, so that sums of points are exact.
 const POINTS: i32 = 256;
-/// At the end of a table, delta is at most this value, or at most delta at `LARGEST`.
+/// At the end of a table, delta is at most the larger of two values: this value, and delta at
+/// `LARGEST`.
 const NEGLIGIBLE: f64 = 1e-24;
 const LARGEST: f64 = 512.0;
 /// If there are more steps than this number, all steps get the same epsilon.
 const MOST_STEPS: u32 = 1024;
-/// A composition uses the profile up to the epsilon at which delta is this value.
+/// A composition uses the profile up to a largest epsilon. At this epsilon, delta is this value.
 const REACH: f64 = 1e-18;
 
 /// Compute the profile of a path with several steps from the profile of one step.
@@ -90,9 +91,9 @@ struct Table {
     /// The largest epsilon of the table, a power of two.
     end: f64,
     points: Vec<Point>,
-    /// For each point except the last, a probability `q` of an event after a step. At this `q`, the
-    /// point and the next point give the same bound `e^epsilon q + delta` on the probability of the
-    /// event before the step.
+    /// One number `q` for each point except the last. If an event has the probability `q` after a
+    /// step, the bound `e^epsilon q + delta` on its probability before the step is the same at this
+    /// point and at the next point.
     falls: Vec<f64>,
 }
 impl Table {

@@ -103,7 +103,7 @@ fn a_pure_loss_adds_up_and_is_reached() {
             let bound = grown(MaxDivergence, epsilon, steps);
             let exact = apart(&laws, steps as usize, pure);
             assert!(exact <= bound + 1e-9 && bound <= exact + 1e-9, "{steps}: {exact} {bound}");
-            // The control: the bound for one step less is too small.
+            // The control: the bound for `steps - 1` steps is too small.
             assert!(bound - epsilon < exact - 1e-3);
         }
     }

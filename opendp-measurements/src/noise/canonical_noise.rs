@@ -19,7 +19,7 @@ type Release = Measurement<AtomDomain<f64>, AbsoluteDistance<f64>, Approximate<M
 ///
 /// # Arguments
 /// * `input` - a number under the absolute distance
-/// * `d_in` - the largest distance between members that the measurement covers
+/// * `d_in` - the largest distance that the map accepts
 /// * `d_out` - the pair of epsilon and delta to spend
 ///
 /// # Precondition
@@ -38,11 +38,11 @@ type Release = Measurement<AtomDomain<f64>, AbsoluteDistance<f64>, Approximate<M
 ///
 /// # Proof
 /// The release is the float nearest to the exact sum `x + d_in N`, where `N` is [`CanonicalNoise`].
-/// So the release is a function of this sum alone. The loss of a function is at most the loss of
-/// its argument (Dwork, Roth 2014, Proposition 2.1). The replacement of infinities does not
-/// increase the distance between two members. So two members differ by `s d_in` with `0 <= s <= 1`.
-/// Compare `N` and `N + s`. `N` is symmetric, so the other order of the members gives the same
-/// bound.
+/// So the release is a function of this sum alone. The loss of a function of this sum is at most
+/// the loss of the sum (Dwork, Roth 2014, Proposition 2.1). If infinities are replaced by finite
+/// numbers, the distance between two members does not increase. So two members differ by `s d_in`
+/// with `0 <= s <= 1`. Compare `N` and `N + s`. `N` is symmetric, so the other order of the members
+/// gives the same bound.
 ///
 /// Let `g` be the density of `N`. Where `|y| < t`, `g(y)` is `D e^(-epsilon m)`, and `m` is the
 /// integer nearest to `|y|`. Elsewhere, `g` is 0. Suppose that `|y| < t` and `|y - s| < t`. Then
@@ -52,9 +52,9 @@ type Release = Measurement<AtomDomain<f64>, AbsoluteDistance<f64>, Approximate<M
 ///
 /// *The end.* This paragraph shows that the outermost interval of length 1 has probability delta.
 /// This interval covers the part `theta` of step `k` and the part `1 - theta` of step `k - 1`. The
-/// notation is the notation of [`CanonicalNoise`]. Consider a distribution whose steps up to
-/// `k - 1` are whole. Let `c_j` be its probability below `-1/2 - j`. Use that `c_0 = c` and
-/// `c_(j+1) = b (c_j - delta)`. For `j` from 1 to `k - 1`, step `j` has probability
+/// letters have the same meaning as in [`CanonicalNoise`]. Consider a distribution whose steps up
+/// to `k - 1` are whole. Let `c_j` be the probability of this distribution below `-1/2 - j`. Then
+/// `c_0 = c` and `c_(j+1) = b (c_j - delta)`. For `j` from 1 to `k - 1`, step `j` has probability
 /// `c_(j-1) - c_j = D b^j`. For `j = 1`, this formula holds because `c - b (c - delta) = D b`. For
 /// larger `j`, the formula follows by induction. Below step `k - 1`, the probability
 /// `c_(k-1) = theta D b^k` is left. This probability fills step `k` up to `theta`. If `k > 1`,

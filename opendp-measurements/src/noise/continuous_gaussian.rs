@@ -13,8 +13,8 @@ use crate::{Gaussian, NoiseLoss, NoiseNumber, Scale};
 /// On floats, [`make_gaussian`](crate::make_gaussian) makes the same measurement. On integers,
 /// `make_gaussian` adds noise of the *discrete* Gaussian distribution. Both kinds of noise have the
 /// same loss in zero-concentrated privacy, but the discrete noise has a larger delta at some
-/// epsilons. The loss of the normal noise is known exactly: this loss is the loss of one shifted
-/// normal number. So compositions of this noise are exact.
+/// epsilons. The loss of the normal noise is known exactly: it is the loss of one shifted normal
+/// number. So the loss of a composition of such releases is also known exactly.
 ///
 /// # Arguments
 /// * `input` - a number under the absolute distance, or a vector under the L2 distance
@@ -78,7 +78,8 @@ where
     M: MetricOn<D> + NoiseLoss<Gaussian, ZeroConcentratedDivergence>,
 {
     let lattice = lattice(<D::Number>::LATTICES, scale, k)?;
-    // `false`: integers get continuous noise too, so they have the map of floats.
+    // The argument `false` selects the map of floats for integers too, because integers also get
+    // continuous noise.
     let map = map_of::<Gaussian, _, _>(scale, false);
     Ok(add_noise_of::<ContinuousGaussian, _, _, _>(input, scale, lattice, map))
 }

@@ -57,7 +57,7 @@ pub trait BigNoiseDistribution: NoiseDistribution {
 
 /// A number type that has noise of the distribution `N`.
 pub trait NoiseNumber<N: NoiseDistribution>: Atom {
-    /// The smallest and the largest exponent of the lattice that releases lie on. `None` for
+    /// The smallest and the largest allowed exponent of the lattice of the releases. `None` for
     /// integers.
     const LATTICES: Option<(i32, i32)>;
     /// Prepare a table for frequent draws of noise of the given scale. Return `None` if no table is
@@ -150,7 +150,7 @@ macro_rules! floats {
 floats!(f32: -149, 127; f64: -1074, 1023;);
 
 /// Laplace noise `Z`. For integers, `P[Z = z]` is proportional to `exp(-|z| / scale)`. For floats,
-/// the density at `z` is proportional to the same number.
+/// the density at `z` is proportional to the same expression.
 #[derive(Clone, Copy, Debug)]
 pub struct Laplace;
 impl NoiseDistribution for Laplace {
@@ -181,7 +181,7 @@ impl BigNoiseDistribution for Laplace {
 }
 
 /// Gaussian noise `Z`. For integers, `P[Z = z]` is proportional to `exp(-z^2 / (2 scale^2))`. For
-/// floats, the density at `z` is proportional to the same number.
+/// floats, the density at `z` is proportional to the same expression.
 #[derive(Clone, Copy, Debug)]
 pub struct Gaussian;
 impl NoiseDistribution for Gaussian {

@@ -63,22 +63,24 @@ use crate::{Gaussian, NoiseLoss, NoiseNumber, Scale};
 /// `a (x_i - y_i)^2 / (2 s^2) + ln(W(c) / W(0)) / (a - 1)`. The last term is at most 0. Indeed, by
 /// Poisson's summation, `W(c)` is a sum of cosines of `c` with positive weights, so `W(c) <= W(0)`.
 /// If `a` is an integer, `c` is an integer, and the last term is 0. Divergences of independent
-/// numbers add up (Bun, Steinke 2016, Lemma 2.2). The sum is at most `a d_in^2 / (2 s^2)` (Canonne,
-/// Kamath, Steinke 2020, Theorem 4 for one number). Saturation is a function of the sums, so the
-/// divergence does not grow (Bun, Steinke 2016, Lemma 2.2). [`discrete_gaussian`] draws the noise
-/// with exactly these probabilities, for the exact rational value of `scale`. For small scales, an
-/// [`IntegerTable`] draws from the same distribution. [`add_noise`] saturates the exact sum.
+/// numbers add up (Bun, Steinke 2016, Lemma 2.2). The sum of the divergences of all numbers is at
+/// most `a d_in^2 / (2 s^2)` (Canonne, Kamath, Steinke 2020, Theorem 4 for one number). Saturation
+/// is a function of the sums of numbers and noise, so the divergence does not grow (Bun, Steinke
+/// 2016, Lemma 2.2). [`discrete_gaussian`] draws the noise with exactly these probabilities, for
+/// the exact rational value of `scale`. For small scales, an [`IntegerTable`] draws from the same
+/// distribution. [`add_noise`] saturates the exact sum.
 ///
-/// *Floats.* The replacement of infinities does not increase any distance between members. The
-/// loss of a release of the real vector `x + s N` would be `d_in^2 / (2 s^2)` (Bun, Steinke 2016,
-/// Proposition 1.6). The computation is the same as above with densities. The integral of the
-/// densities does not depend on `c`. The actual release is a function of this vector. First,
-/// [`gaussian`] returns the lattice point nearest to the *exact* real sum. [`gaussian`] rounds only
-/// after the addition, and uses as many digits of `N` as the rounding needs. Then the result is
-/// converted to the nearest float. Both steps read only the sum, so again the divergence does not
-/// grow, for every `k`. The rounding to the lattice does not increase the loss, because the data
-/// are never rounded before the noise is added. Each release is a point of a fixed lattice, so the
-/// bits of a release reveal only this point (compare Mironov 2012).
+/// *Floats.* The replacement of infinities does not increase any distance between members. If the
+/// real vector `x + s N` were released, the loss would be `d_in^2 / (2 s^2)` (Bun, Steinke 2016,
+/// Proposition 1.6). The computation is the same as for integers, with densities in place of
+/// probabilities. The integral of the densities does not depend on `c`. The actual release is a
+/// function of this vector. First, [`gaussian`] returns the lattice point nearest to the *exact*
+/// real sum. [`gaussian`] rounds only after the addition, and uses as many digits of `N` as the
+/// rounding needs. Then the result is converted to the nearest float. Both steps read only the sum,
+/// so again the divergence does not grow, for every `k`. The rounding to the lattice does not
+/// increase the loss, because the data are never rounded before the noise is added. Each release is
+/// a point of a fixed lattice, so the bits of a release reveal only this point (compare Mironov
+/// 2012).
 ///
 /// *Scale 0.* The release is a function of the data, so equal data give equal releases.
 ///
@@ -128,9 +130,9 @@ where
 /// Make a measurement that adds Gaussian noise to each number and states its loss in the measure
 /// `MO`.
 ///
-/// This function is [`make_gaussian`] for every measure `MO` for which the metric of the input
-/// states the loss ([`NoiseLoss`]). The arguments, the precondition, the noise and the accuracy are
-/// the same as in [`make_gaussian`].
+/// This function does the same as [`make_gaussian`], for every measure `MO` in which the loss of
+/// the noise is known ([`NoiseLoss`]). The arguments, the precondition, the noise and the accuracy
+/// are the same as in [`make_gaussian`].
 ///
 /// # Map
 /// `(d_in / scale)^2 / 2` in [`ZeroConcentratedDivergence`]. In [`SmoothedMaxDivergence`], the map

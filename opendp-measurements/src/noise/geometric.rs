@@ -1,4 +1,4 @@
-//! Two-sided geometric noise on integers. With bounds, the releases lie in an interval and take
+//! Two-sided geometric noise on integers. With bounds, a release lies in an interval and takes
 //! constant time.
 
 use std::hint::black_box;
@@ -15,7 +15,8 @@ use crate::noise::{Numbers, map_of};
 use crate::samplers::CensoredLaplace;
 use crate::{Laplace, NoiseLoss, NoiseNumber, Scale, accuracy, make_laplace};
 
-/// An integer type. A number converts to and from its distance to the lower end of an interval.
+/// An integer type. A number can be converted to its distance from the lower end of an interval,
+/// and back.
 pub trait GeometricNumber: NoiseNumber<Laplace> + Number {
     /// Return this number minus `lower`, or 0 if this number is below `lower`.
     fn above(self, lower: Self) -> u128;
@@ -34,7 +35,7 @@ pub trait GeometricNumber: NoiseNumber<Laplace> + Number {
 ///   distance
 /// * `scale` - the scale of the noise. At scale 0, no noise is added and nothing is drawn
 /// * `bounds` - the lower and the upper end of the releases. Without bounds, the measurement is the
-///   same as the measurement of [`make_laplace`]. Then the time of a release depends on the noise
+///   same as the measurement of [`make_laplace`], and the time of a release depends on the noise
 ///
 /// # Precondition
 /// None on the data. `scale` is finite and not negative. The lower bound is at most the upper
@@ -55,18 +56,19 @@ pub trait GeometricNumber: NoiseNumber<Laplace> + Number {
 /// most `d_in / scale` (Ghosh, Roughgarden, Sundararajan 2012; the proof of [`make_laplace`]). The
 /// release is a function of the sums, so the loss does not grow (Dwork, Roth 2014, Proposition
 /// 2.1). [`CensoredLaplace`] draws the clamped sum with exactly these probabilities, for the exact
-/// rational value of `scale`. [`CensoredLaplace`] counts both the number and the sum from the lower
-/// bound.
+/// rational value of `scale`. [`CensoredLaplace`] represents the number and the sum by their
+/// distances from the lower bound.
 ///
 /// *Time.* Let `w` be the distance between the bounds, and `n` the least integer with `2^n >= w`.
 /// For each number, `n + 3` words are drawn. Comparisons give masks, and masks select values. So
 /// branches and addresses do not depend on data or noise. With probability at most `(n + 2) 2^-64`,
-/// a word does not decide a coin, and more words are drawn. This event depends on these words alone
-/// and not on the data. For each number, take the joint law of the release and the count of drawn
-/// words. Compare this law with the joint law of the same release and a constant. The total
-/// variation distance between the two laws is at most `(n + 2) 2^-64`, less than `2^-56`. *Constant
-/// time* means this bound, and nothing more. A compiler and a processor promise no duration, and
-/// the running time reveals the length of a vector. Nothing is drawn when the bounds are equal.
+/// some word is not enough to decide a coin, and more words are drawn. This event depends on these
+/// words alone and not on the data. For each number, take the joint law of the release and the
+/// count of drawn words. Compare this law with the joint law of the same release and a constant.
+/// The total variation distance between the two laws is at most `(n + 2) 2^-64`, less than `2^-56`.
+/// *Constant time* means this bound, and nothing more. A compiler and a processor promise no
+/// duration, and the running time reveals the length of a vector. Nothing is drawn when the bounds
+/// are equal.
 ///
 /// # Accuracy
 /// Let `Z` be the noise. The least integer `a` with `P[|Z| > a] <= alpha` bounds the distance
@@ -179,9 +181,9 @@ macro_rules! numbers {
         impl GeometricNumber for $t {
             #[inline]
             fn above(self, lower: Self) -> u128 {
-                // The difference of two integers fits the unsigned type of the same size. The mask
-                // is 0 for a negative difference, and replaces a branch. `black_box` hides the mask
-                // from the compiler.
+                // A difference that is not negative fits the unsigned type of the same size. For a
+                // negative difference, the mask is 0, and so is the result. The mask replaces a
+                // branch. `black_box` hides the mask from the compiler.
                 let count = (self as $unsigned).wrapping_sub(lower as $unsigned) as u128;
                 count & black_box(u128::from(lower <= self)).wrapping_neg()
             }

@@ -47,24 +47,25 @@ use crate::{Laplace, NoiseLoss, NoiseNumber, Scale};
 /// # Proof
 /// *Integers.* Let `x`, `y` be the numbers of two members. By the definition of both metrics,
 /// `sum_i |x_i - y_i| <= d_in`. Without saturation the release is `r` with probability
-/// `prod_i c exp(-|r_i - x_i| / scale)`, where `c` does not depend on `x`. Take the ratio of this
-/// probability to the probability of the same `r` for `y`. By the triangle inequality, the ratio is
-/// at most `exp(sum_i |x_i - y_i| / scale) <= exp(d_in / scale)`. This bound holds for every `r`,
-/// so also for every event (Ghosh, Roughgarden, Sundararajan 2012). Saturation is a function of the
-/// sums, so the loss does not grow (Dwork, Roth 2014, Proposition 2.1). [`discrete_laplace`] draws
-/// the noise with exactly these probabilities, for the exact rational value of `scale`. For small
-/// scales, an [`IntegerTable`] draws from the same distribution. [`add_noise`] saturates the exact
-/// sum.
+/// `prod_i c exp(-|r_i - x_i| / scale)`, where `c` does not depend on `x`. For the same `r`, take
+/// the ratio of this probability for `x` to the probability for `y`. By the triangle inequality,
+/// the ratio is at most `exp(sum_i |x_i - y_i| / scale) <= exp(d_in / scale)`. This bound holds for
+/// every `r`, so also for every event (Ghosh, Roughgarden, Sundararajan 2012). Saturation is a
+/// function of the sums, so the loss does not grow (Dwork, Roth 2014, Proposition 2.1).
+/// [`discrete_laplace`] draws the noise with exactly these probabilities, for the exact rational
+/// value of `scale`. For small scales, an [`IntegerTable`] draws from the same distribution.
+/// [`add_noise`] saturates the exact sum.
 ///
-/// *Floats.* The replacement of infinities does not increase any distance between members. Consider
-/// a release of the real vector `x + scale L`. The same computation with densities shows that its
-/// loss is at most `d_in / scale` (Dwork, Roth 2014, Theorem 3.6). The actual release is a function
-/// of this vector. First, [`laplace`] returns the lattice point nearest to the *exact* real sum.
-/// [`laplace`] rounds only after the addition, and uses as many digits of `L` as the rounding
-/// needs. Then the result is converted to the nearest float. Both steps read only the sum, so again
-/// Proposition 2.1 applies, for every `k`. The rounding to the lattice does not increase the loss,
-/// because the data are never rounded before the noise is added. Each release is a point of a fixed
-/// lattice, so the bits of a release reveal only this point (compare Mironov 2012).
+/// *Floats.* The replacement of infinities does not increase any distance between members. If the
+/// real vector `x + scale L` were released, the loss would be at most `d_in / scale`. The proof is
+/// the same as for integers, with densities in place of probabilities (Dwork, Roth 2014, Theorem
+/// 3.6). The actual release is a function of this vector. First, [`laplace`] returns the lattice
+/// point nearest to the *exact* real sum. [`laplace`] rounds only after the addition, and uses as
+/// many digits of `L` as the rounding needs. Then the result is converted to the nearest float.
+/// Both steps read only the sum, so again Proposition 2.1 applies, for every `k`. The rounding to
+/// the lattice does not increase the loss, because the data are never rounded before the noise is
+/// added. Each release is a point of a fixed lattice, so the bits of a release reveal only this
+/// point (compare Mironov 2012).
 ///
 /// *Scale 0.* The release is a function of the data, so equal data give equal releases.
 ///
@@ -114,9 +115,9 @@ where
 /// Make a measurement that adds Laplace noise to each number and states its loss in the measure
 /// `MO`.
 ///
-/// This function is [`make_laplace`] for all measures in which the loss of the noise is known
-/// ([`NoiseLoss`]). The arguments, the precondition, the noise and the accuracy are the same as in
-/// [`make_laplace`].
+/// This function does the same as [`make_laplace`], for every measure `MO` in which the loss of the
+/// noise is known ([`NoiseLoss`]). The arguments, the precondition, the noise and the accuracy are
+/// the same as in [`make_laplace`].
 ///
 /// # Map
 /// `d_in / scale` in [`MaxDivergence`]. In [`SmoothedMaxDivergence`], the map returns the whole

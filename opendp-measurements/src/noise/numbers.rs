@@ -12,7 +12,7 @@ pub trait Numbers: Domain {
     /// Return the count of numbers in a member. If members can have different counts, return
     /// `None`.
     fn count(&self) -> Option<usize>;
-    /// Replace each number of a member, in the order of the numbers.
+    /// Replace each number of a member by the result of `replace`, in the order of the numbers.
     ///
     /// # Errors
     /// The errors of `replace`.

@@ -1,4 +1,4 @@
-//! The quotient of a distance and a scale, which is the loss of many mechanisms.
+//! The quotient of a distance and a scale. For many mechanisms, this quotient is the loss.
 
 use dashu_int::{IBig, UBig};
 
@@ -78,7 +78,8 @@ where
     Ok(Exact::from_f64(d_in)?.over(&Exact::from_f64(divisor)?))
 }
 
-/// Compute as [`half_square_quotient`] does, but round only as [`exact_quotient`] does.
+/// Compute half of the square of `d_in / divisor`, and do not round the result. As in
+/// [`exact_quotient`], an integer distance that equals no float is first rounded up to a float.
 ///
 /// # Errors
 /// `FailedMap` when the distance is not finite.

@@ -34,18 +34,18 @@ type Response<T> = Measurement<AtomDomain<T>, DiscreteDistance, MaxDivergence, T
 /// up, and infinity when `prob` is 1.
 ///
 /// # Proof
-/// The release is the data if a coin shows true, and otherwise the negation of the data.
-/// [`bernoulli`] and [`bernoulli_constant_time`] show true with probability exactly `p = prob`, for
-/// all data. So each release has probability `p` or `1 - p`. For each release, the ratio of its
-/// probabilities on two data sets is at most `p / (1 - p)`. This bound is at least 1, because
-/// `p >= 1/2`. A bound for each release is a bound for every event (Warner 1965; Dwork, Roth 2014,
-/// section 3.2). With `p = 1`, a release is possible for only one of two different data sets, so
-/// the loss is infinite. Data at distance 0 are equal, so their releases have the same
-/// distribution.
+/// If a coin shows true, the release is the data. Otherwise, the release is the negation of the
+/// data. [`bernoulli`] and [`bernoulli_constant_time`] show true with probability exactly
+/// `p = prob`, for all data. So each release has probability `p` or `1 - p`. For each release, the
+/// ratio of its probabilities on two data sets is at most `p / (1 - p)`. This bound is at least 1,
+/// because `p >= 1/2`. A bound for each release is a bound for every event (Warner 1965; Dwork,
+/// Roth 2014, section 3.2). With `p = 1`, each release is possible for only one of two different
+/// data sets, so the loss is infinite. Data at distance 0 are equal, so their releases have the
+/// same distribution.
 ///
 /// *Rounding.* `p / (1 - p)` is a quotient of two integers. The logarithm of this quotient is
-/// rounded up at the 192nd binary digit. This value counts against a budget. The map rounds this
-/// value up to a float.
+/// rounded up at the 192nd binary digit. A budget is charged with the rounded logarithm. The map
+/// rounds this logarithm up once more, to a float.
 ///
 /// *Time.* With `constant_time`, the number of drawn words depends on `prob` alone, and the answer
 /// is the exclusive or of two bits. The language does not guarantee the duration of this operation.
@@ -106,13 +106,13 @@ register! {
 /// category, the release is each category with probability `1 / k`. The probability `1 / k` is the
 /// mean `(p + (k - 1) q) / k`. A mean is between the least and the largest of its terms. So for all
 /// data, every category has a probability between `min(p, q)` and `max(p, q)`. For every category,
-/// the ratio of its probabilities on two data sets is at most `max(p / q, q / p)`. So this bound
-/// also holds for every event (Warner 1965; Kairouz, Oh, Viswanath 2016). Data at distance 0 are
-/// equal, so their releases have the same distribution.
+/// the ratio of its probabilities on two data sets is at most `max(p / q, q / p)`. A bound for each
+/// category is a bound for every event (Warner 1965; Kairouz, Oh, Viswanath 2016). Data at distance
+/// 0 are equal, so their releases have the same distribution.
 ///
 /// *Rounding.* `max(p / q, q / p)` is a quotient of two integers. The logarithm of this quotient is
-/// rounded up at the 192nd binary digit. This value counts against a budget. The map rounds this
-/// value up to a float.
+/// rounded up at the 192nd binary digit. A budget is charged with the rounded logarithm. The map
+/// rounds this logarithm up once more, to a float.
 ///
 /// *Time.* The time to look up a category depends on the data.
 ///
@@ -207,7 +207,8 @@ fn loss(prob: f64, count: u64) -> Result<Exact> {
     let truth = UBig::from(parts.mantissa);
     let all = UBig::ONE << usize::try_from(parts.exponent.unsigned_abs()).unwrap_or_default();
     let (first, second) = (&truth * UBig::from(count - 1), all - truth);
-    // The ratio is the larger of the two numbers divided by the smaller number.
+    // Divide the larger of the two numbers by the smaller number. The loss is the logarithm of this
+    // quotient.
     let (more, less) = if first < second { (second, first) } else { (first, second) };
     if more == less {
         return Ok(Exact::ZERO);

@@ -48,18 +48,20 @@ type Response = Measurement<BitVectorDomain, DiscreteDistance, MaxDivergence, Bi
 /// Without a size, members can have different lengths. A release that reveals the length has
 /// infinite loss.
 ///
-/// *Rounding.* `(2 - f) / f - 1` is a quotient of two floats, rounded up. The dividend `2 - 2f` is
-/// exact for `f` from 1/2, and rounded up for smaller `f`. `ln(1 + x)` increases with `x`. The
-/// logarithm and the product are also rounded up.
+/// *Rounding.* `x = (2 - f) / f - 1` is computed as the quotient `(2 - 2f) / f`, rounded up. The
+/// dividend `2 - 2f` is exact for `f` from 1/2, and rounded up for smaller `f`. `ln(1 + x)`
+/// increases with `x`. The logarithm is rounded up, and the product of `k` and the logarithm is
+/// also rounded up.
 ///
 /// *Time.* The words that decide which bits to flip are drawn independently of the data. The words
 /// are combined with the data by exclusive or. With `constant_time`, the number of words is the
-/// same for every release. Without `constant_time`, the number depends on the words, so the time
-/// can reveal something about which bits were flipped. The language promises no duration.
+/// same for every release. Without `constant_time`, the number of words depends on the values of
+/// the words. So the time can reveal something about which bits were flipped. The language promises
+/// no duration.
 ///
 /// # Errors
-/// `MakeMeasurement` when the domain has no size, or `f` is out of range. A release of data of
-/// another size fails with `FailedFunction`.
+/// `MakeMeasurement` when the domain has no size, or `f` is out of range. The function fails with
+/// `FailedFunction` if the data has another size than the domain.
 ///
 /// # Example
 /// ```
@@ -145,12 +147,12 @@ fn flip<S: RandomSource>(
     Ok(BitVector::from_words(flipped, data.len()))
 }
 
-/// For each place, estimate the number of true vectors with a 1 in this place.
+/// For each place, estimate from the answers how many true vectors have a 1 in this place.
 ///
 /// Suppose that a bit is 1 in `t` of `n` true vectors, and in `y` of the `n` answers. The mean of
 /// `y` is `t + (n - 2t) f / 2` (Erlingsson, Pihur, Korolova 2014). So `(y - n f / 2) / (1 - f)` is
-/// an unbiased estimate of `t`. The estimate is computed only from releases, so it has no loss. The
-/// estimate can be negative, or above `n`.
+/// an unbiased estimate of `t`. The estimate is computed only from releases, so it adds no privacy
+/// loss. The estimate can be negative, or above `n`.
 ///
 /// # Errors
 /// `FailedFunction` when there are no answers, when their lengths differ, or when `f` is negative

@@ -82,8 +82,8 @@ fn expansion(p: f64) -> (u128, i32) {
 /// Return the lowest `bits` bits of `floor(mantissa 2^-places)`.
 ///
 /// These bits are one digit of `p`. After this digit, `p` has `places` more binary places. If
-/// `places` is negative, zeros are appended. A left shift by fewer than `bits <= 64` places keeps
-/// the 53-bit mantissa within 128 bits.
+/// `places` is negative, the digit ends with `-places` zeros. A left shift by fewer than
+/// `bits <= 64` places keeps the 53-bit mantissa within 128 bits.
 fn digit(mantissa: u128, places: i32, bits: u32) -> u64 {
     let shifted = match places {
         128.. => 0,
@@ -99,9 +99,9 @@ fn digit(mantissa: u128, places: i32, bits: u32) -> u64 {
 /// quotient. Long division supplies the digits of the quotient one after another. A quotient of 1
 /// or more counts as 1, also for denominator 0.
 ///
-/// Cost: for 0 and 1 nothing is drawn. Otherwise one word is drawn, and a second word with
-/// probability `2^-BITS`. Each word takes one division if the denominator fits in 64 bits, and
-/// otherwise `BITS` additions.
+/// Cost: for the probabilities 0 and 1 nothing is drawn. Otherwise one word is drawn, and a second
+/// word with probability `2^-BITS`. Each word takes one division if the denominator fits in 64
+/// bits, and otherwise `BITS` additions.
 ///
 /// # Errors
 ///

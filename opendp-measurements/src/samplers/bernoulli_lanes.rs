@@ -22,10 +22,11 @@ pub struct BernoulliLanes {
 }
 
 impl BernoulliLanes {
-    /// Let each coin show true with probability `p = f 2^-halvings`. A coin always shows true if
-    /// `p` is at least 1, and never if `p` is at most 0 or NaN.
+    /// Make a sampler in which each coin shows true with probability `p = f 2^-halvings`. A coin
+    /// always shows true if `p` is at least 1, and never if `p` is at most 0 or NaN.
     ///
-    /// `p` is exact even if no float equals `p`, for example for half of the smallest float.
+    /// `p` is exact even if no float equals `p`. For example, `p` can be half of the least positive
+    /// float.
     pub fn new(f: f64, halvings: u32) -> Self {
         if f.is_nan() || f <= 0.0 {
             return Self { mantissa: 0, places: 0 };
@@ -46,7 +47,7 @@ impl BernoulliLanes {
     /// Flip the coins of `lanes`, a mask of some of the lowest [`RandomSource::BITS`] bits. Other
     /// lanes show 0.
     ///
-    /// Cost: each word decides half of the remaining lanes, so 64 lanes take 7.3 words on average.
+    /// Cost: on average, each word decides half of the undecided lanes, so 64 lanes take 7.3 words.
     /// The number of words is at most the number of binary places of the probability.
     ///
     /// # Errors
@@ -87,20 +88,22 @@ impl BernoulliLanes {
         Ok(coins.less)
     }
 
-    /// Begin the comparisons, without open lanes. Return `None` if every coin shows true.
+    /// Return the state before the first comparison, without any open lane. Return `None` if every
+    /// coin certainly shows true.
     #[inline]
     fn certain(&self) -> Option<Coins> {
         (self.mantissa == 0 || 0 < self.places).then_some(Coins { less: 0, open: 0 })
     }
-    /// Return the binary digit of the probability at a place, copied to all lanes. Places are
-    /// counted from the last digit.
+    /// Return the binary digit of the probability at a place, copied to all lanes. Place 0 is the
+    /// place of the last digit.
     #[inline]
     fn digit(&self, place: u32) -> u64 {
         (self.mantissa.checked_shr(place).unwrap_or(0) & 1).wrapping_neg()
     }
 }
 
-/// The comparisons of uniform variables with a probability, one in each lane.
+/// The state of the comparisons. In each lane, one uniform variable is compared with the
+/// probability.
 struct Coins {
     /// The lanes in which the digits so far decide that the variable is less than the probability.
     less: u64,
@@ -162,7 +165,8 @@ mod tests {
             }
         }
         // The probability 0.3 has many binary places, so a few words do not always decide the coin.
-        // The counts of decided tapes give lower and upper bounds of the probability.
+        // So the counts of the tapes that decide the coin give a lower and an upper bound of the
+        // probability.
         let coins = BernoulliLanes::new(0.3, 0);
         let (counts, open) = enumerate(&coins, 7, BernoulliLanes::flip);
         let both = 0.3 * 0.3 * f64::from(1 << 14);

@@ -5,7 +5,8 @@ use dashu_int::{IBig, Sign, UBig};
 use opendp_core::arith::{dyadic, fixed};
 use opendp_core::random::{NoEntropy, RandomSource, big_uniform_below};
 
-/// Noise `N` that makes `x + N` (epsilon, delta)-differentially private when `x` moves by up to 1.
+/// Noise `N` that makes `x + N` (epsilon, delta)-differentially private if `x` changes by at most 1
+/// between neighbours.
 ///
 /// The distribution of this noise is the canonical noise distribution of this guarantee (Awan,
 /// Vadhan 2023, "Canonical noise distributions and private hypothesis tests", Definition 3.1 and
@@ -17,10 +18,11 @@ use opendp_core::random::{NoEntropy, RandomSource, big_uniform_below};
 /// Let `b = e^-epsilon`, `c = (1 - delta) b / (1 + b)` and `D = 1 - 2c`. Let `t = k - 1/2 + theta`,
 /// with an integer `k` and `theta` from 0 to 1. For `|y| < t`, the density of `N` at `y` is
 /// `D b^m`, where `m = floor(|y| + 1/2)` is the integer nearest to `|y|`. Elsewhere, the density
-/// is 0. `k` and `theta` are such that the outermost interval of length 1 has probability `delta`.
-/// If delta is 0, the noise is unbounded. Let `c_j` be the probability of `y < -1/2 - j`. Then
-/// `c_0 = c`, and `c_(j+1) = b (c_j - delta)` while `c_j > delta`. For the first `j` with
-/// `c_j <= delta`, `k = j + 1` and `theta = c_j / (D b^k)`. The solution is
+/// is 0. `k` and `theta` are such that, on each side, the outermost interval of length 1 has
+/// probability `delta`. If delta is 0, the noise is unbounded. Let `c_j` be the probability of
+/// `y < -1/2 - j`. Then `c_0 = c`, and `c_(j+1) = b (c_j - delta)` while `c_j > delta`. For the
+/// first `j` with `c_j <= delta`, `k = j + 1` and `theta = c_j / (D b^k)`. The solution of these
+/// equations is
 ///
 /// `j = max(0, ceil(ln A / epsilon))`, `A = b + (1 - delta) b (1 - b) / (delta (1 + b))`,
 /// `theta = (1 - delta - delta (b^-j - 1) (1 + b) / (1 - b)) / (1 - b + 2 delta b)`.
@@ -33,15 +35,17 @@ use opendp_core::random::{NoEntropy, RandomSource, big_uniform_below};
 /// # Sampling
 ///
 /// `|N|` is in step `m` if `|N|` rounds to `m`. Within a step, `|N|` is uniform. Steps are drawn
-/// with probability proportional to `b^m`. Every step except step 0 gets a fair sign. In step `k`,
-/// only places up to `theta` are accepted. There are two ways to propose a step. Both ways are
-/// exact, and at least one proposal in three is accepted on average:
+/// with probability proportional to `b^m`. Every step except step 0 gets a fair sign. The place of
+/// `|N|` in its step is a number from 0 to 1. In step `k`, only places up to `theta` are accepted.
+/// There are two ways to propose a step. Both ways are exact, and at least one proposal in three is
+/// accepted on average:
 ///
 /// * If `k epsilon >= 1`: draw two independent geometric numbers, whose trials fail with
 ///   probability `e^-epsilon`. The difference of the two numbers is `z` with probability
 ///   proportional to `b^|z|`. This difference is rejected if `|z| > k`.
-/// * Otherwise: draw `z` uniformly from `-k` to `k`. This `z` is accepted if a geometric number of
-///   the same kind is at least `|z|`. The probability of acceptance is `b^|z|`.
+/// * Otherwise: draw `z` uniformly from `-k` to `k`. Then draw one geometric number, whose trials
+///   also fail with probability `e^-epsilon`. If this number is at least `|z|`, `z` is accepted.
+///   The probability of acceptance is `b^|z|`.
 ///
 /// The place in the step is a uniform real `W`. In step `k`, digits of `W` are drawn until they
 /// decide whether `W < theta`. `theta` is enclosed as narrowly as this decision requires. Then more
@@ -110,9 +114,10 @@ impl CanonicalNoise {
         Some(Self { epsilon, failures, end })
     }
 
-    /// Draw the float nearest to `x + d N`. A sum beyond the largest float gives the largest float.
+    /// Draw the float nearest to `x + d N`. A sum beyond the finite floats is clamped to
+    /// `±f64::MAX`.
     ///
-    /// Both numbers must be finite. Digits of the noise are drawn until all real numbers that begin
+    /// `x` and `d` must be finite. Digits of the noise are drawn until all real numbers that begin
     /// with these digits give the same float. So the result is a function of the exact sum.
     ///
     /// # Errors
@@ -210,7 +215,7 @@ impl CanonicalNoise {
             let (b, d) = (decay(epsilon, &IBig::ONE, w), delta.units(w));
             let odds = odds(&b, &unit);
             let growth = decay(epsilon, &-&full, w);
-            // Each product is shifted right to units of 2^-bits. Lower bounds are rounded down, and
+            // Each product is shifted right to units of 2^-w. Lower bounds are rounded down, and
             // upper bounds are rounded up.
             let lost_hi = odds.1.map(|odds| up(&d * up((growth.1 - &unit) * odds, w), w));
             let lost_lo = (&d * (((growth.0 - &unit) * odds.0) >> w)) >> w;
@@ -245,7 +250,7 @@ fn last_full_step(epsilon: &Positive, delta: &Positive) -> UBig {
         }
         let lo = odds.1.map_or(IBig::ZERO, |odds| &b.0 + &gain * &b.0 / ((&d * odds) << w));
         if unit < lo {
-            // ceil(ln A / epsilon), with ln A in units of 2^-w.
+            // Compute ceil(ln A / epsilon) for ln A in units of 2^-w.
             let quotient = |ln: IBig| {
                 let shift = w as i64 + epsilon.exponent;
                 let count = shift.unsigned_abs() as usize;
@@ -272,7 +277,8 @@ fn decay(epsilon: &Positive, times: &IBig, bits: usize) -> Enclosure {
     let (lo, hi) = fixed::exp(&-(epsilon.units(places) * times), places, bits);
     (lo.into(), hi.into())
 }
-/// Enclose `(1 + b) / (1 - b)`. The upper bound is `None` if the upper bound of `b` is 1.
+/// Enclose `(1 + b) / (1 - b)`. `b` and the result are in units of `1 / unit`. The upper bound is
+/// `None` if the upper bound of `b` is 1.
 fn odds(b: &Enclosure, unit: &IBig) -> (IBig, Option<IBig>) {
     let bits = unit.trailing_zeros().unwrap_or(0);
     let lo = ((unit + &b.0) << bits) / (unit - &b.0);

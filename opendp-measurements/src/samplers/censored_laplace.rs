@@ -27,8 +27,8 @@ use std::hint::black_box;
 ///
 /// So digit `j` is 1 with probability `q^(2^j) / (1 + q^(2^j))`, and `H` is positive with
 /// probability `q^(2^n)`, all independently. `n` is the least integer with `2^n` at least the width
-/// `w`. If `H` is positive, the magnitude exceeds `w`. Every magnitude above `w` moves the sum to
-/// the same end of the interval. Otherwise the magnitude is `1 + L`.
+/// `w`. If `H` is positive, the magnitude exceeds `w`. For each sign, all magnitudes above `w` move
+/// the sum to the same end of the interval. Otherwise the magnitude is `1 + L`.
 ///
 /// The probabilities are irrational, because `e^t` is irrational for every rational `t` except 0
 /// (Lambert 1761). Each coin compares a uniform variable with the probability of the coin. One word
@@ -61,7 +61,7 @@ pub struct CensoredLaplace {
 }
 
 impl CensoredLaplace {
-    /// Compute the coins of a scale and a width. Return `None` at scale 0 and at width 0.
+    /// Make a sampler for a scale and a width. Return `None` at scale 0 and at width 0.
     ///
     /// `None` means that every number of the interval stays as it is, and that nothing is drawn. A
     /// negative scale means its magnitude. An infinite scale or NaN means the largest float, so
@@ -98,7 +98,7 @@ impl CensoredLaplace {
         Ok(select(noise.negative, down, up))
     }
 
-    /// Return the number of words of an addition in which one word decides each coin.
+    /// Return the number of words that an addition draws if one word decides each coin.
     pub fn words(&self) -> usize {
         self.digits.len() + 3
     }

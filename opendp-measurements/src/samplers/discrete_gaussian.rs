@@ -15,33 +15,34 @@ use opendp_core::random::{NoEntropy, RandomSource};
 /// Return whether `k` is negative, and `|k|` saturated at `u128::MAX`. This saturation does not
 /// change a sum of at most 128 bits: see the proof of [`add_noise`](super::add_noise).
 ///
-/// For sigma at least 1, `Strips` is an envelope of `e^(-x^2 / 2)` that is constant on intervals
-/// (the strips). A point `x` is drawn from the envelope, uniform in its strip. Let
+/// For sigma from 1 to below `2^50`, `Strips` is an envelope of `e^(-x^2 / 2)` that is constant on
+/// intervals (the strips). A point `x` is drawn from the envelope, uniform in its strip. Let
 /// `r = floor(sigma x + 1/2)`. The point is accepted if a uniform `V` is below the quotient of
 /// `e^(-r^2 / (2 sigma^2))` and the envelope at `x`. So the density of accepted points does not
-/// depend on the envelope. The points that round to `r` are an interval. For every `r > 0`, this
-/// interval has the same length. For `r = 0`, the interval has half of this length. A random sign
-/// then gives every integer its probability. The distance between `r / sigma` and `x` is at most
-/// `1 / (2 sigma)`. The envelope allows for this distance, so the quotient is at most 1.
+/// depend on the envelope. The points that give one `r` form an interval. All intervals with
+/// `r > 0` have the same length. The interval with `r = 0` has half of this length. A random sign
+/// then gives every integer the stated probability. The distance between `r / sigma` and `x` is at
+/// most `1 / (2 sigma)`. The envelope allows for this distance, so the quotient is at most 1.
 ///
-/// For sigma below 1, a candidate `y` is drawn from the discrete Laplace distribution of scale `t`.
-/// The candidate is accepted with probability `exp(-(|y| - sigma^2 / t)^2 / (2 sigma^2))`, and
-/// otherwise drawn again. Because
+/// For sigma below 1 or from `2^50`, a candidate `y` is drawn from the discrete Laplace
+/// distribution of scale `t`. The candidate is accepted with probability
+/// `exp(-(|y| - sigma^2 / t)^2 / (2 sigma^2))`, and otherwise drawn again. Because
 ///
 /// `|y| / t + (|y| - sigma^2 / t)^2 / (2 sigma^2) = y^2 / (2 sigma^2) + sigma^2 / (2 t^2)`,
 ///
 /// the accepted integers have the stated distribution, for every `t > 0` (Canonne, Kamath, Steinke
 /// 2020, "The discrete Gaussian for differential privacy", arXiv:2004.00010, algorithm 3). Here `t`
-/// is the larger of `sigma` and 1. The article uses `t = floor(sigma) + 1`. With this `t`,
-/// candidates are accepted less often.
+/// is the larger of `sigma` and 1. The article uses `t = floor(sigma) + 1`. With the `t` of the
+/// article, candidates are accepted less often.
 ///
 /// # Exactness
 ///
 /// `sigma` is the rational number that the float represents. The probabilities are exact for every
-/// `sigma` from `5e-324` to `f64::MAX`. The candidate has exactly the stated distribution. The
-/// candidate is accepted if a standard exponential variable `E` exceeds the rational exponent,
-/// because `P[E > x] = e^-x`. If float bounds of `E` and of the exponent do not overlap, the floats
-/// decide. Otherwise more digits of `E` are drawn until exact integers decide.
+/// `sigma` from `5e-324` to `f64::MAX`. A candidate has exactly its discrete Laplace distribution.
+/// A candidate is accepted if a standard exponential variable `E` exceeds the rational number
+/// `(|y| - sigma^2 / t)^2 / (2 sigma^2)`, because `P[E > x] = e^-x`. This number is called the
+/// exponent. If float bounds of `E` and of the exponent do not overlap, the floats decide.
+/// Otherwise more digits of `E` are drawn until exact integers decide.
 ///
 /// Sigma 0 gives 0 and draws nothing. A negative sigma means its magnitude. Infinity or NaN means
 /// some number above `f64::MAX`, so such a mistake adds too much noise.
@@ -92,12 +93,13 @@ const FAST_LIMIT: f64 = (1_u64 << 50) as f64;
 ///
 /// # Bound
 ///
-/// Let `n <= 2^61 x <= n + 1`. The products of the mantissa of sigma and both ends are exact. So
-/// `2 sigma x` is between the two shifted products. If both products have the same floor, this is
-/// also the floor of `2 sigma x`. Then `floor(sigma x + 1/2) = floor((floor(2 sigma x) + 1) / 2)`.
-/// The terms of the exponent `(r / sigma)^2 / 2` are exact. The computation of the exponent rounds
-/// the quotient and then the square. The square doubles the relative error of the quotient. So the
-/// relative error is at most `3.1v`, with `v = 2^-53`.
+/// Let `n <= 2^61 x <= n + 1`. The products of the mantissa of sigma with `n` and with `n + 1` are
+/// exact. So `2 sigma x` is between the two shifted products. If both products have the same floor,
+/// this is also the floor of `2 sigma x`. Then
+/// `floor(sigma x + 1/2) = floor((floor(2 sigma x) + 1) / 2)`. In the exponent `(r / sigma)^2 / 2`,
+/// both `r` and `sigma` are exact floats. The computation of the exponent rounds the quotient and
+/// then the square. The square doubles the relative error of the quotient. So the relative error of
+/// the exponent is at most `3.1v`, with `v = 2^-53`.
 #[inline]
 fn rounded<S: RandomSource>(
     sigma: f64,
@@ -227,16 +229,17 @@ fn accept_candidate<S: RandomSource>(
 ///
 /// The exponent is `d^2 / 2` with `d` as below. Let `v = 2^-53`.
 ///
-/// * `sigma >= 1`: `d = (y - sigma) / sigma` takes two roundings, because both terms are exact.
+/// * `sigma >= 1`: `d = (y - sigma) / sigma` takes two roundings, because `y` and `sigma` are
+///   exact.
 /// * `sigma < 1`, `y = 0`: `d = -sigma` is exact except for its sign.
 /// * `sigma < 1 <= y`: `d = ((y - 1) + (1 - sigma)(1 + sigma)) / sigma`, where no term is negative.
-///   `y - 1` is exact, so the relative error of the numerator is at most `4.1v`, and of `d` at most
-///   `5.2v`.
+///   `y - 1` is exact. So the relative error of the numerator is at most `4.1v`, and the relative
+///   error of `d` is at most `5.2v`.
 ///
-/// So the relative error of `d^2 / 2` is at most `11.5v`. The factors `1 ± 16v` also cover the
-/// rounding of their product. If a value underflows, its error is less than the smallest normal
-/// float. If a value overflows, the true value is above `2^1000`. Every finite upper bound of `E`
-/// is smaller.
+/// So the relative error of `d^2 / 2` is at most `11.5v`. The bounds are `d^2 / 2` times the
+/// factors `1 ± 16v`, widened by the smallest normal float. These factors also cover the rounding
+/// of the two products. If a value underflows, its error is less than the smallest normal float. If
+/// a value overflows, the true value is above `2^1000`. Every finite upper bound of `E` is smaller.
 #[inline]
 fn exponent_bounds(sigma: f64, y: f64) -> (f64, f64) {
     let d = if sigma >= 1.0 {

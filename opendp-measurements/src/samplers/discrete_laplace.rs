@@ -122,11 +122,11 @@ fn floor_of_product<S: RandomSource>(
 ///
 /// # Bound of the fast path
 ///
-/// With `v = 2^-53`, the two roundings of `scale * lo * (1 - 4v)` raise the product by at most
-/// `(1 + v)^2`, and `(1 + v)^2 (1 - 4v) < 1`. So the result is below `scale E`. In the same way,
-/// the upper end is above `scale E`, because `(1 - v)^2 (1 + 4v) > 1`. A subnormal product has a
-/// larger relative error. But then both this product and the exact product are below 1/2, and their
-/// floor is 0.
+/// Let `lo` be the float that bounds `E` from below, and `v = 2^-53`. The two roundings of
+/// `scale * lo * (1 - 4v)` raise the product by at most `(1 + v)^2`, and `(1 + v)^2 (1 - 4v) < 1`.
+/// So the result is below `scale E`. In the same way, the upper end is above `scale E`, because
+/// `(1 - v)^2 (1 + 4v) > 1`. A subnormal product has a larger relative error. But then both this
+/// product and the exact product are below 1/2, and their floor is 0.
 #[inline]
 fn fast_floor(scale: f64, digit: u64, bits: u32) -> Option<u64> {
     let (lo, hi) = neg_ln(digit, bits);
@@ -163,8 +163,8 @@ pub(super) fn signed((negative, magnitude): (bool, UBig)) -> IBig {
     IBig::from_parts(if negative { Sign::Negative } else { Sign::Positive }, magnitude)
 }
 
-/// Draw the sign and the magnitude of noise of a positive scale. The method is the method of
-/// [`discrete_laplace`] for scales from 16.
+/// Draw the sign and the magnitude of noise of a positive scale. For all scales, this function uses
+/// the method that [`discrete_laplace`] uses for scales from 16.
 pub(super) fn big_parts<S: RandomSource>(
     scale: f64,
     source: &mut S,
@@ -202,8 +202,8 @@ pub(super) fn exact_floor<S: RandomSource>(
 ) -> Result<UBig, NoEntropy> {
     let parts = Dyadic::new(scale);
     let exponent = i64::from(parts.exponent);
-    // First, draw all digits that a decision certainly needs. A result far above the limit needs no
-    // more digits.
+    // First, draw all digits that a decision certainly needs. If the scale has far more bits than
+    // the limit, draw no digits here.
     let integer_bits = exponent + parts.mantissa.bit_len() as i64;
     let integer_bits = usize::try_from(integer_bits).unwrap_or(0);
     if integer_bits != 0 && limit.is_none_or(|limit| integer_bits <= limit + 64) {
@@ -276,8 +276,8 @@ mod tests {
 
     #[test]
     fn negative_zero_is_rejected() {
-        // U near 1 gives magnitude 0. The last bit of the word is the sign. With sign 1 the zero is
-        // rejected, and with sign 0 the zero is accepted.
+        // U near 1 gives magnitude 0. The last bit of the word is the sign. If this bit is 1, the
+        // zero is rejected. If this bit is 0, the zero is accepted.
         let mut tape = Tape::<64>::new(vec![u64::MAX, u64::MAX - 1]);
         assert_eq!(discrete_laplace(16.0, &mut tape), Ok((false, 0)));
         assert_eq!(tape.used(), 2);
@@ -328,7 +328,8 @@ mod tests {
 
     #[test]
     fn saturation_begins_exactly_at_two_to_the_128() {
-        // U = 1/2 and scale 2^128 * 1.4 or 1.5: ln 2 * 1.4 < 1 < ln 2 * 1.5.
+        // For U = 1/2, E is ln 2. The two scales are 2^128 times 1.4 and 2^128 times 1.5. The
+        // magnitude saturates only for the second scale, because ln 2 * 1.4 < 1 < ln 2 * 1.5.
         for (factor, saturates) in [(1.4, false), (1.5, true)] {
             let mut tape = Tape::<64>::new(vec![1 << 63, 0, 0, 0]);
             let scale = 2f64.powi(128) * factor;

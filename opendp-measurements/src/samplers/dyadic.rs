@@ -19,9 +19,9 @@ pub struct Dyadic {
 impl Dyadic {
     /// Split a finite float into its parts without error.
     ///
-    /// The exponent bits of an infinity or NaN are read like the exponent bits of a finite float.
-    /// So the result is some number of magnitude `2^1024` or more. With this number, this function
-    /// does not panic and does not loop forever.
+    /// An infinity or NaN does not cause a panic or an endless loop. Its exponent bits are read
+    /// like the exponent bits of a finite float. So the result is some number of magnitude `2^1024`
+    /// or more.
     #[inline]
     pub fn new(x: f64) -> Self {
         let bits = x.to_bits();

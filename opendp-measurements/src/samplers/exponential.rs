@@ -68,8 +68,9 @@ impl LazyExponential {
     ///
     /// `U` is in `[n, n + 1] / 2^b`, where `n` is the integer that the `b` drawn bits represent.
     /// `hi` is an upper bound on `-ln(n / 2^b)`. `lo` follows from `ln((n + 1) / n) <= 1 / n`. The
-    /// width is at most `2^precision / n` plus 4 units of rounding, so the width becomes
-    /// arbitrarily small as `n` and the precision grow.
+    /// difference `hi - lo` is at most `2^precision / n` plus 4 for rounding. So the enclosure of
+    /// `E` is at most `1 / n + 4 / 2^precision` wide. This width becomes arbitrarily small as `n`
+    /// and `precision` grow.
     ///
     /// Cost: one big-integer logarithm, about 2 microseconds at 128 bits.
     pub fn enclose(&self, precision: usize) -> (UBig, Option<UBig>) {

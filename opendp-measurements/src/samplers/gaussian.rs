@@ -11,9 +11,9 @@ use opendp_core::random::{NoEntropy, RandomSource};
 ///
 /// `|N|` has a density proportional to `e^(-x^2 / 2)`. `|N|` is drawn by rejection from an envelope
 /// that is constant on intervals (the strips). A point is drawn uniformly in a strip. The point is
-/// accepted if a uniform `V` is below the quotient of density and envelope. For 96 % of the points,
-/// the strip and `V` decide whether the point is accepted, and the place of the point in the strip
-/// is not needed.
+/// accepted if a uniform `V` is below the quotient of the density and the envelope at the point.
+/// For 96 % of the points, the strip and `V` decide whether the point is accepted, and the place of
+/// the point in the strip is not needed.
 ///
 /// # Exactness
 ///
@@ -22,8 +22,8 @@ use opendp_core::random::{NoEntropy, RandomSource};
 /// the rounding. This method is due to Karney 2016 ("Sampling exactly from the normal
 /// distribution", arXiv:1303.6257). So every decision is a function of the real numbers, and the
 /// result has the distribution of the formula above. In this formula, `x` and `sigma` are the
-/// rational numbers that the floats represent. The sum is rounded once, after the addition. So the
-/// release is a function of the release of the ideal Gaussian mechanism, for every lattice.
+/// rational numbers that the floats represent. The sum is rounded once, after the addition. So, for
+/// every lattice, the release is a function of what the ideal Gaussian mechanism releases.
 ///
 /// A sum beyond the finite floats is clamped to `±f64::MAX`. Zero is always `+0`. `k` is clamped to
 /// `[-1074, 1023]`. The value `x` must be finite. Sigma 0 adds nothing and draws nothing. A

@@ -15,8 +15,8 @@ use opendp_core::random::{NoEntropy, RandomSource};
 /// upper float bound of `E / x` have the same floor, this floor is the result. Otherwise integers
 /// with more digits of `E` and `x` decide the floor. No probability is ever rounded.
 ///
-/// Cost: about 20 ns and one word, for every `x`. With a probability of about `2^-48 / x`, a draw
-/// takes a few microseconds.
+/// Cost: about 20 ns and one word, for every `x`. A draw takes a few microseconds with a
+/// probability of about `2^-48 / x`.
 #[derive(Clone, Debug)]
 pub struct Geometric {
     rate: Rate,
@@ -37,8 +37,8 @@ enum Rate {
 }
 
 impl Geometric {
-    /// Let a trial fail with probability `e^-rate`. A trial always fails if the rate is at most 0
-    /// or NaN.
+    /// Make the distribution for trials that fail with probability `e^-rate`. A trial always fails
+    /// if the rate is at most 0 or NaN.
     pub fn from_rate(rate: f64) -> Self {
         if rate == f64::INFINITY {
             return Self::new(Rate::Infinite);
@@ -51,8 +51,8 @@ impl Geometric {
             _ => Self::new(Rate::Zero),
         }
     }
-    /// Let a trial succeed with probability exactly `p`. A trial always succeeds if `p` is at least
-    /// 1, and never if `p` is at most 0 or NaN.
+    /// Make the distribution for trials that succeed with probability exactly `p`. A trial always
+    /// succeeds if `p` is at least 1, and never if `p` is at most 0 or NaN.
     pub fn from_probability(p: f64) -> Self {
         match dyadic::dyadic(p) {
             _ if 1.0 <= p => Self::new(Rate::Infinite),
@@ -64,8 +64,8 @@ impl Geometric {
             _ => Self::new(Rate::Zero),
         }
     }
-    /// Let a trial succeed with probability `numerator / denominator`. A quotient of 1 or more
-    /// counts as 1, also for denominator 0.
+    /// Make the distribution for trials that succeed with probability `numerator / denominator`. A
+    /// quotient of 1 or more counts as 1, also for denominator 0.
     pub fn from_ratio(numerator: u128, denominator: u128) -> Self {
         Self::from_counts(numerator.into(), denominator.into())
     }
@@ -101,12 +101,13 @@ impl Geometric {
     ///
     /// # Bound of the fast path
     ///
-    /// With `v = 2^-53`, the two roundings of `lo / x_hi * (1 - 4v)` raise the result by at most
-    /// `(1 + v)^2`, and `(1 + v)^2 (1 - 4v) < 1`. So the result is below `E / x`. In the same way,
-    /// the upper end is above `E / x`. A subnormal quotient has a larger relative error. But then
-    /// both this quotient and the exact quotient are below 1/2, and their floor is 0. If the rate
-    /// is below all positive floats, the lower bound of the rate is 0. Then the upper bound of the
-    /// quotient is not below `2^53`, and integers decide.
+    /// Let `lo` be a lower bound of `E`, `x_hi` an upper bound of `x`, and `v = 2^-53`. The two
+    /// roundings of `lo / x_hi * (1 - 4v)` raise the result by at most `(1 + v)^2`, and
+    /// `(1 + v)^2 (1 - 4v) < 1`. So the result is below `E / x`. In the same way, the upper end is
+    /// above `E / x`. A subnormal quotient has a larger relative error. But then both this quotient
+    /// and the exact quotient are below 1/2, and their floor is 0. If the rate is below all
+    /// positive floats, the lower bound of the rate is 0. Then the upper bound of the quotient is
+    /// not below `2^53`, and integers decide.
     #[inline]
     pub fn draw<S: RandomSource>(&self, source: &mut S) -> Result<u128, NoEntropy> {
         match self.fast(source)? {
@@ -118,8 +119,8 @@ impl Geometric {
         }
     }
 
-    /// Draw the number of failures without saturation. Trials that never succeed draw nothing and
-    /// count as `u128::MAX` failures.
+    /// Draw the number of failures without saturation. If trials never succeed, nothing is drawn,
+    /// and the result is `u128::MAX`.
     ///
     /// # Errors
     ///
@@ -169,7 +170,7 @@ impl Geometric {
     ) -> Result<UBig, NoEntropy> {
         let zeros = self.rate.leading_zeros();
         loop {
-            // The precision of the rate is a few bits more than the number of drawn bits of E.
+            // The rate gets a few more significant bits than the number of drawn bits of E.
             let precision = e.bits() + zeros + 16;
             let (rate_lo, rate_hi) = self.rate.enclose(precision);
             let (lo, hi) = e.enclose(precision);
@@ -197,8 +198,8 @@ impl Rate {
         let zeros = match self {
             Rate::Infinite | Rate::Zero => 0,
             Rate::Float { mantissa, exponent } => -exponent - mantissa.bit_len() as i64,
-            // The rate is at least the probability of success. So the leading zeros of this
-            // probability bound the leading zeros of the rate.
+            // The rate is at least the probability of success. So the rate has at most as many
+            // leading zeros as this probability.
             Rate::Ratio { failures, trials } => {
                 trials.bit_len() as i64 - (trials - failures).bit_len() as i64
             }

@@ -10,7 +10,7 @@ use dashu_int::{IBig, UBig};
 use opendp_core::arith::fixed;
 use opendp_core::random::{NoEntropy, RandomSource};
 
-/// Which scores are good: large scores or small scores.
+/// The direction of a choice: whether large scores or small scores are good.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Optimize {
     /// Prefer large scores.
@@ -34,10 +34,10 @@ pub enum Optimize {
 /// # Exactness
 ///
 /// Exact comparisons of the noisy scores decide the choice. So the probabilities are exactly
-/// softmax, for scores of all magnitudes. Let `E = -ln U`, and let `z` be the number of leading
-/// zeros of `1 - U`. Because `E >= 1 - U`, the noise satisfies `G <= -ln(1 - U) <= (z + 1) ln 2`.
-/// So most candidates whose `1 - U` has few leading zeros are excluded. The candidates with many
-/// leading zeros are found without a draw for each candidate.
+/// softmax, for scores of all magnitudes. Let `E = -ln U`, and let `z` be the number of zero bits
+/// at the start of the binary expansion of `1 - U`. Because `E >= 1 - U`, the noise satisfies
+/// `G <= -ln(1 - U) <= (z + 1) ln 2`. So most candidates with a small `z` are excluded. The
+/// candidates with a large `z` are found without a draw for each candidate.
 ///
 /// Scores must be finite, and the temperature must be finite and above 0. Other values do not cause
 /// an error. A temperature of 0 counts as `5e-324`, a negative temperature counts as its magnitude,

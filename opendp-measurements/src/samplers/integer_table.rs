@@ -21,9 +21,9 @@ use weights::{SHORTFALL, Weights, high_product};
 /// # Exactness
 ///
 /// A trial chooses one of `2^63` equally likely units, and a fair sign. Fix an integer `A`. The
-/// magnitude 0 gets `A` units, and each magnitude `j > 0` gets exactly `2 A w_j` units. The number
-/// `2 A w_j` is usually not an integer. Let `K` be the largest magnitude of the table. The units
-/// are divided as follows:
+/// magnitude 0 gets `A` units. Each magnitude `j > 0` gets exactly the probability of `2 A w_j`
+/// units, although `2 A w_j` is usually not an integer. Let `K` be the largest magnitude of the
+/// table. The units are divided as follows:
 ///
 /// * *Table.* For each `j` from 1 to `K`, let `p_j` be an integer with `p_j <= 2 A w_j <= p_j + 2`.
 ///   Then `p_j` units give `j`, and `p_0 = A` units give 0. The `s` other units are one more entry
@@ -32,8 +32,8 @@ use weights::{SHORTFALL, Weights, high_product};
 /// * *Rest.* Each `j` from 1 to `K` has two units. Each unit is accepted with probability
 ///   `(2 A w_j - p_j) / 2`, and otherwise rejected.
 /// * *Tail.* All magnitudes from `K + 1` have `t` units together. These magnitudes are divided into
-///   blocks of `2^b` magnitudes. Block `i` is chosen with probability `2^-(i + 1)`, and each `j`
-///   within it with probability `2^-b`. Then `j` is accepted with probability
+///   blocks of `2^b` magnitudes. Block `i` is chosen with probability `2^-(i + 1)`. Then each `j`
+///   of this block is chosen with probability `2^-b`. Then `j` is accepted with probability
 ///   `2 A w_j / (t 2^-(i + 1 + b))`. This probability is at most 1 for two reasons. First, `b` is
 ///   large enough that `w_(j + 2^b) <= w_j / 2` beyond `K`. Indeed, `x_(j + 2^b) - x_j` is at least
 ///   `0.7 > ln 2` at `j = K + 1` and does not decrease as `j` increases. So `w_j <= 2^-i w_(K + 1)`
@@ -46,25 +46,25 @@ use weights::{SHORTFALL, Weights, high_product};
 /// that is not rejected, the probability of `k` is proportional to `w_|k|` (von Neumann 1951).
 ///
 /// The proof uses only the inequalities. So the distribution does not depend on the choice of `A`,
-/// `p_j`, `t` and `b`. Certified bounds of the weights ensure the inequalities. `Weights::below` is
-/// at least `2^128 w_j - 2^24`, so `p_j` is at least `2 A w_j - (1 + 2^-40)`. In the rest and the
-/// tail, a lazily drawn uniform variable is compared with enclosures of `w_j` (Karney 2016,
-/// arXiv:1303.6257). As many digits as needed are drawn. The scale is the rational number that the
-/// float represents.
+/// `p_j`, `t` and `b`. Certified bounds of the weights ensure the inequalities. For `w_j`,
+/// `Weights::below` returns at least `2^128 w_j - 2^24`, so `p_j` is at least
+/// `2 A w_j - (1 + 2^-40)`. In the rest and the tail, a lazily drawn uniform variable is compared
+/// with enclosures of `w_j` (Karney 2016, arXiv:1303.6257). As many digits as needed are drawn. The
+/// scale is the rational number that the float represents.
 ///
 /// # Cost
 ///
-/// A draw takes one word, and about 1 ns besides the time of this word. The table covers all noise
-/// except for noise of probability about `2^-40`. If `2^11` entries of 8 bytes are not enough for
-/// this, the table covers all noise except for noise of probability about `2^-20`. Draws outside of
-/// the table take microseconds. The preparation of a table takes from 1 to 25 microseconds.
+/// A draw takes one word, and about 1 ns in addition to the time that this word takes. The
+/// probability of noise outside of the table is about `2^-40`. If `2^11` entries of 8 bytes are not
+/// enough for this, the probability is about `2^-20`. Draws outside of the table take microseconds.
+/// The preparation of a table takes from 1 to 25 microseconds.
 #[derive(Clone, Debug)]
 pub struct IntegerTable {
     urns: Urns,
     weights: Weights,
-    /// The magnitude 0 has this number of units, `A`.
+    /// The number `A` of units of the magnitude 0.
     unit: u64,
-    /// The tail has this number of units, `t`.
+    /// The number `t` of units of the tail.
     tail: u64,
     /// The exponent `b`: a block of the tail has `2^b` magnitudes.
     block: u32,
@@ -109,7 +109,8 @@ impl IntegerTable {
         let mut below = weights.below(first as usize);
         // `beyond` is at least 2^128 w_first.
         let beyond = below.pop()? + SHORTFALL;
-        // Add up w_|k| over the table, and 2^(b + 2) w_first, rounded up, in units of 2^-112.
+        // Compute the sum of w_|k| over the table, plus 2^(b + 2) w_first, in units of 2^-112. Each
+        // term is rounded up.
         let up = |bound: u128| (bound >> 16) + 1;
         let window: u128 = below.iter().map(|bound| up(*bound) + (SHORTFALL >> 16)).sum();
         let all = (1 << 112) + 2 * window + (up(beyond) << (block + 2));
@@ -202,8 +203,8 @@ impl IntegerTable {
     /// Choose one of the units outside of the table. Return the magnitude of the unit, or `None` if
     /// the trial is rejected.
     ///
-    /// The number of a block is the number of heads before the first tail of a fair coin. So this
-    /// number is never near `2^48`.
+    /// A fair coin is flipped until it shows tails. The number of flips that show heads is the
+    /// number of the block. So, in practice, this number is never near `2^48`.
     fn slow<S: RandomSource>(&self, source: &mut S) -> Result<Option<u64>, NoEntropy> {
         let first = self.urns.last();
         let unit = uniform_below(self.urns.weight(first), source)?;
@@ -231,8 +232,8 @@ impl IntegerTable {
     /// Decide whether `taken + divisor V < height w_j`, with `j` the magnitude. `V` is a real
     /// number, uniform on (0, 1).
     ///
-    /// This function terminates with probability 1. Both sides shrink to points as digits of `V`
-    /// are drawn, and these points are equal with probability 0.
+    /// This function terminates with probability 1. The enclosures of both sides shrink to points
+    /// as digits of `V` are drawn. These points are equal with probability 0.
     fn accept<S: RandomSource>(
         &self,
         magnitude: u64,

@@ -16,9 +16,9 @@ use opendp_core::random::{NoEntropy, RandomSource};
 /// # Exactness
 ///
 /// `x` and `scale` are the rational numbers that the floats represent. `L` and the sum are real
-/// numbers, and the sum is rounded once. So the release is a function of the release of the ideal
-/// Laplace mechanism (Dwork, McSherry, Nissim, Smith 2006). For every lattice, the loss of the
-/// release is at most the ideal loss `|x - x'| / scale`. There is no extra loss for floats (compare
+/// numbers, and the sum is rounded once. So the release is a function of what the ideal Laplace
+/// mechanism releases (Dwork, McSherry, Nissim, Smith 2006). For every lattice, the loss of the
+/// release is at most the ideal loss `|x - x'| / scale`. The use of floats adds no loss (compare
 /// Mironov 2012, "On significance of the least significant bits for differential privacy").
 ///
 /// A sum beyond the finite floats is clamped to `±f64::MAX`. Zero is always `+0`. `k` is clamped to

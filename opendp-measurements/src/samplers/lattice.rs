@@ -30,8 +30,8 @@ pub(super) fn clamp_exponent(k: i32) -> i32 {
 
 /// Return the float nearest to `m 2^k`, ties to even, clamped to the finite range.
 ///
-/// Rounding happens only when `m` is converted to a float of 53 bits. The product is then an
-/// integer of at most 53 significant bits times `2^k` with `k >= -1074`. So the product is exact,
+/// Rounding happens only when `m` is converted to a float of 53 bits. This float is an integer of
+/// at most 53 significant bits, and `k >= -1074`. So the product of this float and `2^k` is exact,
 /// or exceeds the largest float.
 #[inline]
 pub(super) fn lattice_point(m: i64, k: i32) -> f64 {

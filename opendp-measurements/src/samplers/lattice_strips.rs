@@ -12,9 +12,9 @@ use opendp_core::random::{NoEntropy, RandomSource};
 /// envelope of [`Strips`].
 ///
 /// First, the sign, the point and the uniform variable `V` are drawn. Then the point is accepted or
-/// rejected. In most cases, one comparison decides the acceptance. In other cases, floats decide,
-/// or integers if floats cannot decide. Then the lattice point is computed, in fixed point or in
-/// big integers. For the same digits, all these methods give the same result.
+/// rejected. In most cases, one comparison decides whether the point is accepted. In other cases,
+/// floats decide. If floats cannot decide, integers decide. Then the lattice point is computed, in
+/// fixed point or in big integers. For the same digits, all these methods give the same result.
 #[inline]
 pub(super) fn on_lattice<P: Landing, S: RandomSource>(
     strips: &Strips,
@@ -45,8 +45,8 @@ pub(super) fn on_lattice<P: Landing, S: RandomSource>(
     }
 }
 
-/// Find the lattice point in integers. If the acceptance is not yet known, first decide the
-/// acceptance in integers.
+/// Find the lattice point in integers. If it is not yet known whether the point is accepted, first
+/// decide this in integers.
 #[cold]
 #[inline(never)]
 fn exactly<P: Landing, S: RandomSource>(

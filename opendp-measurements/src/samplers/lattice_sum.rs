@@ -11,8 +11,8 @@ use super::{
 use dashu_int::{IBig, Sign, UBig, ops::BitTest};
 use opendp_core::random::{NoEntropy, RandomSource};
 
-/// A type of rounded sums. The rounded sum for a lattice point `m 2^k` is the float nearest to
-/// `m 2^k`, or the integer `m`.
+/// A type for the rounded sum. For a lattice point `m 2^k`, the type determines whether the rounded
+/// sum is the float nearest to `m 2^k`, or the integer `m`.
 pub(super) trait Landing: PartialEq {
     /// Convert the lattice point `m 2^k`, for an `m` that fits 64 bits.
     fn near(m: i64, k: i32) -> Self;
@@ -128,7 +128,7 @@ impl Sum {
     ) -> Result<P, NoEntropy> {
         let shift = i64::from(self.scale.exponent - self.k);
         let places = i64::from(self.k - self.x.exponent);
-        // First, draw about as many digits as the decision will need.
+        // First, draw approximately the number of digits that the decision needs.
         let integer_bits = shift + self.scale.mantissa.bit_len() as i64;
         e.refine_to(integer_bits.clamp(0, 64) as usize + 8, source)?;
         loop {

@@ -25,8 +25,8 @@
 /// Near `U = 1`, the computation uses the exact integer `2^64 - u`. So `hi` has full relative
 /// precision, and `lo` is smaller only by the width of the interval.
 ///
-/// Cost: about 6 ns in a stream of draws (25 ns of latency). For at least 32 bits, the code has no
-/// branch except for digit 0.
+/// Cost: about 6 ns for each of many independent draws. The latency of one call is 25 ns. For at
+/// least 32 bits, the code has no branch except for digit 0.
 #[inline]
 pub fn neg_ln(digit: u64, bits: u32) -> (f64, f64) {
     if bits >= 32 {
@@ -71,8 +71,8 @@ pub fn ln(x: f64) -> (f64, f64) {
 /// units cover the roundings of its callers.
 const SLACK: f64 = 6.0 * f64::EPSILON;
 
-/// The upper bits of ln 2. The last 17 bits of the mantissa are 0, so the product with |k| < 2^17
-/// is exact.
+/// The upper bits of ln 2. The last 17 bits of the mantissa are 0, so the product with an integer k
+/// is exact for |k| < 2^17.
 const LN2_HI: f64 = f64::from_bits(0x3fe6_2e42_fefa_0000);
 
 /// The remainder `ln 2 - LN2_HI`, with an error of at most 2^-93.
@@ -102,25 +102,27 @@ fn neg_ln_point(u: u64, zeros: u32) -> f64 {
 /// (Abramowitz and Stegun 1964, 4.1.27), `|s| <= 3 - 2 sqrt(2) < 0.1716` and `z < 0.02945`.
 ///
 /// 1. *Argument.* The conversion of `d` has a relative error of `v`. This error changes `s` by at
-///    most `2 unit / (2 unit + d) v <= 1.18 v`. The rounded denominator and quotient add `v` each,
-///    so the sum is `3.18 v`. The condition number of atanh is at most `1 / (1 - z) < 1.031`. So
-///    the error of `ln m` is `3.28 v`.
-/// 2. *Truncation.* The nine terms `c_0 .. c_8` leave out `z^10 / 21 / (1 - z) < 2^-55`, relative
-///    to the leading 1. This is `0.25 v`.
+///    most `2 unit / (2 unit + d) v <= 1.18 v`. The roundings of the denominator and of the
+///    quotient add `v` each. So the relative error of `s` is at most `3.18 v`. The condition number
+///    of atanh is at most `1 / (1 - z) < 1.031`. So the relative error of `ln m` is at most
+///    `3.28 v`.
+/// 2. *Truncation.* The terms after the nine terms `c_0 .. c_8` are omitted. Their sum is at most
+///    `z^10 / 21 / (1 - z) < 2^-55`, relative to the leading 1. `2^-55` is `0.25 v`.
 /// 3. *Evaluation.* All terms of the polynomial are positive. So the relative error of the
 ///    polynomial is at most `1.01 v` times the number of roundings on the longest path. There are
 ///    12 roundings, including the roundings of `z`, of its powers and of the coefficients. The
 ///    polynomial is then multiplied by `z` and `s` (2 more roundings). The product is at most
-///    `z * 0.344 < 0.0102` of the result, so this adds `0.15 v`. The last addition adds `v`.
-///    Together with the errors of items 1 and 2, the error is less than `4.8 v`.
+///    `z * 0.344 < 0.0102` of the result, so its error adds `0.15 v`. The last addition adds `v`.
+///    Together with the errors of items 1 and 2, the relative error of `ln m` is less than `4.8 v`.
 /// 4. *Recombination.* For `k = 0` the products with `k` and both additions are exact. Otherwise
 ///    `|ln m| <= ln(2) / 2 <= |result|`, so the error of `ln m` is at most `4.8 v |result|`.
-///    `k LN2_HI` is exact. Each of the two additions has a relative error of `v`. The rounded
-///    number differs from the result by at most `2^-30 |result|`. The error of `k LN2_LO` is less
-///    than `|k| (2^-93 + 2^-40 v) < 2^-20 v |result|`. The sum is less than `7 v`.
+///    `k LN2_HI` is exact. Each of the two additions has a relative error of `v`. The first sum,
+///    `k LN2_HI + ln m`, differs from the result by at most `2^-30 |result|`. The error of
+///    `k LN2_LO` is less than `|k| (2^-93 + 2^-40 v) < 2^-20 v |result|`. The total error is less
+///    than `7 v |result|`.
 ///
-/// `SQRT_2` is an integer, so `m` can exceed the square roots by `2^-63` of their value. The
-/// rounded constants stay the same.
+/// `SQRT_2` is an integer, so `m` can exceed the bound `sqrt(1/2)` or `sqrt(2)` by `2^-63` of the
+/// bound. The rounded constants of this proof stay the same.
 #[inline]
 fn ln_scaled(significand: u64, top: i32) -> f64 {
     let low = significand < SQRT_2;

@@ -24,8 +24,8 @@ use std::cmp::Ordering;
 /// means its magnitude. Infinity or NaN means some number above `f64::MAX`.
 ///
 /// Cost: about 20 ns and one word for a comparison. With a small probability, a comparison takes
-/// some microseconds. This probability is about `2^-50` times the size of the numbers in units of
-/// the scales.
+/// some microseconds. This probability is about `2^-50` times the magnitude of the numbers, divided
+/// by the scales.
 #[derive(Clone, Debug)]
 pub struct NoisyThreshold<T> {
     threshold: T,
@@ -103,7 +103,7 @@ fn reaches<S: RandomSource>(
     }
 }
 
-/// Decide the comparison in integers. Draw digits of both variables until they decide.
+/// Decide the comparison in integers. Draw digits of both variables until the digits decide it.
 #[cold]
 #[inline(never)]
 fn decide<S: RandomSource>(
@@ -142,8 +142,7 @@ fn decide<S: RandomSource>(
 /// A number `m 2^e`. If `m` is `None`, the number is infinite.
 type Bound = (Option<IBig>, i64);
 
-/// Find the sign of the sum of `plus` minus the sum of `minus`. Return `None` if a number is
-/// infinite.
+/// Compare the sum of `plus` with the sum of `minus`. Return `None` if a number is infinite.
 fn sign(plus: [Bound; 2], minus: [Bound; 2]) -> Option<Ordering> {
     let unit = plus.iter().chain(&minus).map(|(_, exponent)| *exponent).min()?;
     let total = |bounds: [Bound; 2]| {

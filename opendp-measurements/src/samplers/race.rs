@@ -14,9 +14,9 @@ use std::cmp::Ordering;
 /// Noise that is an increasing or a decreasing function of a standard exponential variable `E`.
 pub(super) trait Noise {
     /// Convert a rarity to the first digit of `U`, where `E = -ln U`. If the noise increases with
-    /// `E`, the rarity of a digit is the digit itself. If the noise decreases, the rarity is
-    /// `2^bits - 1` minus the digit. So a smaller rarity means larger noise. The noise is at most
-    /// `-ln(rarity / 2^bits)`.
+    /// `E`, the rarity of a digit is the digit itself. If the noise decreases with `E`, the rarity
+    /// is `2^bits - 1` minus the digit. So a smaller rarity means larger noise. The noise is at
+    /// most `-ln(rarity / 2^bits)`.
     fn digit(rarity: u64, bits: u32) -> u64;
     /// Return an upper bound on the noise, for all `E` between the two floats `e`.
     fn upper(e: (f64, f64)) -> f64;
@@ -36,17 +36,17 @@ pub(super) trait Noise {
 /// is correct. Ties have probability 0, because the noise has a density.
 ///
 /// 1. The best score is subtracted from all scores. The subtraction changes no comparison. The bar
-///    is the `k`-th largest lower bound so far. Some candidates have first digits that give rare,
-///    large noise. These candidates are found by drawing the gaps between them (see `Hits`). The
-///    noise of all other candidates is then bounded. Most of the other candidates are dropped
-///    without a draw, by at most one comparison of scores. For each candidate that is not dropped
-///    in this way, a rough bound is tried first. If the rough bound does not decide, the noise is
-///    enclosed in floats. Each float operation is correctly rounded, so the floats next to its
-///    result enclose the exact result.
+///    is the `k`-th largest lower bound of a noisy score so far. Some candidates have first digits
+///    that give rare, large noise. The numbers of candidates between these candidates are drawn
+///    (see `Hits`). The noise of all other candidates then has a known upper bound. Most of the
+///    other candidates are dropped without a draw, by at most one comparison of scores. For each
+///    candidate that is not dropped in this way, a rough bound is tried first. If the rough bound
+///    does not decide, the noise is enclosed in floats. Each float operation is correctly rounded,
+///    so the floats next to its result enclose the exact result.
 /// 2. The remaining candidates are ranked by their enclosures. If the enclosures of some candidates
-///    overlap, and one of these candidates could be among the `k`, more digits are drawn for these
-///    candidates. Big integers enclose the same expressions more and more narrowly, until all
-///    enclosures are disjoint.
+///    overlap, and one of these candidates could be among the `k` largest, more digits are drawn
+///    for these candidates. Big integers enclose the same expressions more and more narrowly, until
+///    all enclosures are disjoint.
 ///
 /// A scale of 0 means `5e-324`, a negative scale means its magnitude, and NaN and infinity mean
 /// `f64::MAX`. With at most one candidate, nothing is drawn.
@@ -136,8 +136,8 @@ struct Survivor {
     e: LazyExponential,
 }
 
-/// Order a group of candidates until `k` candidates are chosen or no candidate is left. All
-/// candidates have equally many drawn digits.
+/// Append the candidates of a group to `chosen` in their order, until `k` candidates are chosen. At
+/// the start, equally many digits are drawn for each candidate of the group.
 fn order_group<N: Noise, S: RandomSource>(
     group: Vec<Survivor>,
     k: usize,
@@ -145,8 +145,8 @@ fn order_group<N: Noise, S: RandomSource>(
     source: &mut S,
     chosen: &mut Vec<usize>,
 ) -> Result<(), NoEntropy> {
-    // The last group contains the best candidates. The members of a group have equally many drawn
-    // digits.
+    // The last group of the list contains the best candidates. For all members of a group, equally
+    // many digits are drawn.
     let mut groups = vec![group];
     while let Some(mut group) = groups.pop().filter(|_| chosen.len() < k) {
         if let [single] = group.as_slice() {

@@ -6,18 +6,19 @@ use opendp_core::random::{NoEntropy, RandomSource};
 /// Draw the integer nearest to `sigma N`, ties upward. `N` is a real variable of the standard
 /// normal distribution.
 ///
-/// Return whether the integer is negative, and the magnitude of the integer saturated at
-/// `u128::MAX`. This saturation does not change a sum of at most 128 bits: see the proof of
-/// [`add_noise`](super::add_noise).
+/// Return whether the integer is negative, and the magnitude of the integer. The magnitude
+/// saturates at `u128::MAX`. This saturation does not change a sum of at most 128 bits: see the
+/// proof of [`add_noise`](super::add_noise).
 ///
 /// For every integer `x`, the sum `x + floor(sigma N + 1/2)` is `floor(x + sigma N + 1/2)`. So the
 /// sum is a function of `x + sigma N`, the release of the ideal Gaussian mechanism.
 ///
 /// # Exactness
 ///
-/// The proof for [`gaussian`](super::gaussian) at `x = 0` and `k = 0` applies. But the result is
-/// not converted to a float. Sigma 0 gives 0 and draws nothing. A negative sigma is replaced by its
-/// magnitude. An infinite or NaN sigma is replaced by some number above `f64::MAX`.
+/// The proof of [`gaussian`](super::gaussian), for `x = 0` and `k = 0`, also applies to this
+/// function. The only difference is that the result is not converted to a float. Sigma 0 gives 0
+/// and draws nothing. A negative sigma is replaced by its magnitude. An infinite or NaN sigma is
+/// replaced by some number above `f64::MAX`.
 ///
 /// # Errors
 ///

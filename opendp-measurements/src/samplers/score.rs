@@ -99,8 +99,8 @@ unsigned_scores!(u8, u16, u32, u64, u128, usize);
 /// The number `2^128`. All distances between scores of an integer type are below this number.
 const TWO_128: f64 = 18_446_744_073_709_551_616.0 * 18_446_744_073_709_551_616.0;
 
-/// Return the floats just below and just above a correctly rounded number that is not negative.
-/// These floats bound the exact number.
+/// Return the floats just below and just above a number that is correctly rounded and not negative.
+/// These floats bound the exact number. The lower float is at least 0.
 #[inline]
 fn around(rounded: f64) -> (f64, f64) {
     (rounded.next_down().max(0.0), rounded.next_up())

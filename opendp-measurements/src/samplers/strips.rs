@@ -25,8 +25,8 @@ use std::sync::LazyLock;
 /// height is `unit weight / 32 / 2^(i + 1)`. In the tail, `f(x + 1) < f(x) / 2`. So a height above
 /// `f` in the first strip of the tail gives heights above `f` in all strips of the tail.
 ///
-/// Some points are rounded before they are tested. So a height bounds `f` in its strip, and up to
-/// `reach / 32` outside of the strip.
+/// Some points are rounded before they are tested. So each height bounds `f` in its strip, and also
+/// outside of the strip, up to a distance of `reach / 32`.
 #[derive(Debug)]
 pub(super) struct Strips {
     shape: Shape,
@@ -45,8 +45,8 @@ enum Shape {
     HalfNormal,
 }
 
-/// An urn of the alias method (Walker 1977). If 24 more bits are below the threshold, the entry
-/// with the number of the urn is drawn. Otherwise, the entry `other` is drawn.
+/// An urn of the alias method (Walker 1977). If 24 more random bits are below the threshold, the
+/// entry with the same number as the urn is drawn. Otherwise, the entry `other` is drawn.
 #[derive(Clone, Copy, Debug, Default)]
 struct Column {
     threshold: u32,
@@ -99,9 +99,11 @@ impl Strips {
         let mut highest: Vec<u128> =
             (0..TAIL).map(|j| density(j.saturating_sub(reach)).1).collect();
         // If the tail is drawn, its first strip is drawn with probability 1/2. This strip is 32
-        // times as wide as a strip outside of the tail.
+        // times as wide as a strip outside of the tail. So the weight of the tail has the
+        // factor 64.
         highest.push(64 * density(TAIL - reach).1);
-        // Each of the 256 weights is rounded up, so 512 of the total `2^32` is kept free.
+        // Each of the 256 weights is rounded up, so 512 units of the total weight `2^32` are kept
+        // free.
         let room = (1_u128 << 32) - 512;
         let unit = highest.iter().sum::<u128>().div_ceil(room).next_multiple_of(1 << 14);
         let mut weights: Vec<u64> = highest.iter().map(|f| f.div_ceil(unit) as u64).collect();
@@ -149,8 +151,8 @@ impl Strips {
     /// Return a lower and an upper bound on `z`, for `x` from `2^-61 n` to `2^-61 (n + 1)`.
     ///
     /// The ends of the interval of `x` are rounded outward to at most 53 bits. The square and the
-    /// last product each have a relative rounding error of `2^-53`. So factors with eight times
-    /// this error are more than enough.
+    /// last product each have a relative rounding error of `2^-53`. The factors `1 ± 2^-50` are
+    /// more than enough for these errors.
     #[inline]
     pub(super) fn bounds(&self, n: u64) -> (f64, f64) {
         let unit = 0.5_f64.powi(50);
@@ -180,8 +182,8 @@ impl Strips {
     /// # Bound
     ///
     /// `V` accepts the point if `-ln V > z + ln height`. Both terms of the sum are below 64 in
-    /// magnitude, so the error of the sum is less than `2^-47`. The addition of the slack adds at
-    /// most half of this error.
+    /// magnitude, so the error of the sum is less than `2^-47`. The addition of the slack adds an
+    /// error of at most `2^-48`.
     #[inline]
     pub(super) fn judge(&self, pick: &Pick, (lower, upper): (f64, f64)) -> Option<bool> {
         let (low, high) = neg_ln(pick.v, pick.bits);
@@ -251,8 +253,8 @@ pub(super) struct Pick {
     pub(super) surely: bool,
 }
 impl Pick {
-    /// Return a lower bound on the points of the strip with digits that begin with the 64 bits of
-    /// `digit`. The unit is `2^-61`. An upper bound on these points is larger by 1 unit. Return
+    /// Take the points of the strip whose `U` begins with the 64 bits of `digit`. Return a lower
+    /// bound on these points, in units of `2^-61`. The bound plus 1 unit is an upper bound. Return
     /// `None` for the tail.
     #[inline]
     pub(super) fn point(&self, digit: u64) -> Option<u64> {
@@ -307,8 +309,8 @@ impl LazyReal for LazyPoint {
 /// digits of the point.
 ///
 /// This function terminates with probability 1 if the enclosures of `exponent` shrink to one
-/// number. The enclosure of `V` also shrinks to one number. This number equals the quotient with
-/// probability 0.
+/// number. The enclosure of `V` also shrinks to one number. `V` equals the quotient `e^-z / height`
+/// with probability 0.
 pub(super) fn accept<S: RandomSource>(
     point: &mut LazyPoint,
     mut v: LazyUniform,

@@ -16,20 +16,23 @@ use crate::samplers::{Optimize, Score, gumbel_argmax};
 use crate::selection::{check_best, only};
 use crate::{Scale, Temperature, accuracy};
 
-/// A metric on vectors of scores. The metric bounds the loss of a choice by Gumbel noise.
+/// A metric on vectors of scores. A distance in the metric bounds the loss of a choice by Gumbel
+/// noise.
 ///
 /// Let `u` and `v` be two score vectors at distance at most `d_in`. The range of the changes of the
 /// scores is `max_ij |(u_i - v_i) - (u_j - v_j)|`. An implementation claims a bound on this range,
 /// and computes the loss from the bound.
 pub trait ScoreMetric: Metric {
-    /// Return an upper bound on the range of the changes divided by a scale, rounded up.
+    /// Return an upper bound on `range / scale`, rounded up. `range` is the range of the changes of
+    /// the scores.
     ///
-    /// The result is 0 for a range of 0, and infinite for any other range at scale 0. The result is
-    /// the epsilon of a choice by Gumbel noise of this scale. The scale of this noise is also
-    /// called the temperature.
+    /// The result is 0 for a range of 0. At scale 0, the result is infinite for any other range.
+    /// The result is the epsilon of a choice by Gumbel noise of this scale. The scale of Gumbel
+    /// noise is also called the temperature.
     ///
     /// # Errors
-    /// `FailedMap` when `d_in` is not finite; `Overflow` when the bound does not fit a number.
+    /// `FailedMap` when `d_in` is not finite; `Overflow` when the range exceeds the type of `d_in`,
+    /// or the bound exceeds all floats.
     fn loss(&self, d_in: &Self::Distance, scale: Scale) -> Result<f64>;
     /// Return the bound of [`loss`](ScoreMetric::loss) as an exact number. The default
     /// implementation returns the float bound.
@@ -45,8 +48,8 @@ pub trait ScoreMetric: Metric {
 ///
 /// Each score is divided by the temperature, and independent Gumbel noise is added. The release is
 /// the index of the best sum. This is the exponential mechanism. For "max", index `i` is chosen
-/// with probability proportional to `exp(score_i / temperature)`. For "min", the probability is
-/// proportional to `exp(-score_i / temperature)`. The analyst can then look the index up in a
+/// with probability proportional to `exp(score_i / temperature)`. For "min", this probability is
+/// proportional to `exp(-score_i / temperature)`. The analyst can look up the released index in a
 /// public list of candidates.
 ///
 /// # Arguments
@@ -91,21 +94,23 @@ pub trait ScoreMetric: Metric {
 /// The exponent is at most the range of the changes divided by `t`. A bound for every index is a
 /// bound for every event (McSherry, Talwar 2007; for this metric, Medina, Gillenwater 2020).
 ///
-/// *The range.* Under the range distance, the range is `d_in` by definition. If every score changes
-/// by at most `d_in`, two changes differ by at most `2 d_in`. If the changes have the same sign,
-/// they differ by at most `d_in`. The replacement of infinities does not increase any distance
-/// between members. The map rounds the exact quotient up to a float, once.
+/// *The range.* Under the range distance, the range is `d_in` by definition. Under the L-infinity
+/// distance, every score changes by at most `d_in`, so two changes differ by at most `2 d_in`. If
+/// all changes have the same sign, two changes differ by at most `d_in`. The replacement of
+/// infinities does not increase any distance between members. The map rounds the exact quotient up
+/// to a float, once.
 ///
 /// # Accuracy
 /// Let `n` be the number of scores. Except with probability `alpha`, the chosen score differs from
 /// the best score by at most `temperature ln(n / alpha)`, rounded up (McSherry, Talwar 2007; Dwork,
-/// Roth 2014, Theorem 3.11). The accuracy is known if the size is known.
+/// Roth 2014, Theorem 3.11). The accuracy is known if the domain has a known size.
 ///
 /// # Errors
 /// * `Argument` for "max", if the space states that the lowest score is the best
 /// * from the map: `FailedMap` when `d_in` is infinite, negative or NaN; `Overflow` when
 ///   `d_in + d_in` exceeds its type or the loss exceeds all floats
-/// * from the function: `FailedFunction` when there are no scores. The number of scores is public
+/// * from the function: `FailedFunction` when there are no scores. This error reveals only the
+///   number of scores, which is public
 ///
 /// # Example
 /// ```

@@ -22,8 +22,8 @@ use crate::{Scale, SelectionMeasure};
 /// * `input` - vectors of scores under the L-infinity distance or the range distance
 /// * `output_measure` - the measure of the loss: max-divergence or zero-concentrated divergence
 /// * `scale` - the scale of the noise, in the unit of the scores. At scale 0, no noise is added
-/// * `negate` - true if a small score is good, false if a large score is good. Scores of quantile
-///   candidates need true
+/// * `negate` - true if a small score is good, false if a large score is good. For scores of
+///   quantile candidates, `negate` must be true
 ///
 /// # Precondition
 /// The domain excludes NaN, because the metric requires a domain without NaN. `scale` is finite and
@@ -32,22 +32,23 @@ use crate::{Scale, SelectionMeasure};
 /// infinite score counts as the largest or lowest finite number.
 ///
 /// # Postcondition
-/// Any two members at distance at most `d_in` give releases whose divergence, in the measure, is at
-/// most `map(d_in)`. At scale 0 the release is the last of the best scores.
+/// Any two members at distance at most `d_in` give releases whose divergence in `output_measure` is
+/// at most `map(d_in)`. At scale 0 the release is the last of the best scores.
 ///
 /// # Map
 /// Let `r = range / scale`, rounded up. The loss is `r` under the max-divergence. Under
 /// zero-concentrated divergence, the loss is `r^2 / 8`, with each operation rounded up. `range` is
 /// `d_in` under the range distance and under a `monotonic` L-infinity distance. Otherwise `range`
 /// is `d_in + d_in`, rounded up. A range of 0 has the loss 0. At scale 0, any other range has
-/// infinite loss. A budget is charged with the exact bound, which is the fraction without rounding.
+/// infinite loss. A budget is charged with the exact bound. This bound is the same fraction without
+/// any rounding.
 ///
 /// # Proof
-/// Let `s` be the scale, and `u` and `v` the scores of neighbours, negated for `negate`. Negation
-/// changes no distance. The vectors have the same length because `d_in` is finite. Any two of the
-/// changes `u_i - v_i` differ by at most `range`, by the proof of
-/// [`make_gumbel_max`](crate::make_gumbel_max). The replacement of infinities does not increase any
-/// distance between members.
+/// Let `s` be the scale. Let `u` and `v` be the scores of neighbours. If `negate` is true, `u` and
+/// `v` are the negated scores. Negation changes no distance. The vectors have the same length
+/// because `d_in` is finite. Any two of the changes `u_i - v_i` differ by at most `range`, by the
+/// proof of [`make_gumbel_max`](crate::make_gumbel_max). The replacement of infinities does not
+/// increase any distance between members.
 ///
 /// *Max-divergence.* [`permute_and_flip`](crate::samplers::permute_and_flip) returns exactly the
 /// index that maximises `u_i / s + E_i` for independent standard exponential `E_i`. Fix an index
@@ -69,24 +70,26 @@ use crate::{Scale, SelectionMeasure};
 /// divergence of order `a` is `K(a) / (a - 1) <= a r^2 / 8`. By symmetry this bound holds in both
 /// directions, so the loss is `r^2 / 8` (Cesar, Rogers 2021; for the range, Durfee, Rogers 2019).
 /// Permute-and-flip of loss `r` does not satisfy this bound, because the range of its `L_i` is up
-/// to `2 r`. In a test, the loss of permute-and-flip exceeds `r^2 / 8`. So the two measures use
-/// different noise.
+/// to `2 r`. In a test, the loss of permute-and-flip exceeds `r^2 / 8`. So the noise is different
+/// for the two measures.
 ///
 /// *Scale 0.* At distance 0, all scores change by the same number. So the last of the best scores
-/// has the same index, and the releases are equal.
+/// has the same index for both neighbours, and the releases are equal.
 ///
 /// # Accuracy
 /// Let `n` be the number of scores. Except with probability `alpha`, the chosen score differs from
-/// the best score by at most `scale ln(n / alpha)`, rounded up. For exponential noise, the
-/// difference is at most the scale times the largest of the `E_j`. The largest exceeds
+/// the best score by at most `scale ln(n / alpha)`, rounded up. For exponential noise, this
+/// difference is at most the scale times the largest of the `E_j`. The largest of the `E_j` exceeds
 /// `ln(n / alpha)` with probability at most `alpha`. For Gumbel noise, see
-/// [`make_gumbel_max`](crate::make_gumbel_max). The accuracy is known if the size is known.
+/// [`make_gumbel_max`](crate::make_gumbel_max). The accuracy is known if the domain has a known
+/// size.
 ///
 /// # Errors
 /// * `Argument` without `negate`, if the space states that the lowest score is the best
 /// * from the map: `FailedMap` when `d_in` is infinite, negative or NaN; `Overflow` when
 ///   `d_in + d_in` exceeds its type or the loss exceeds all floats
-/// * from the function: `FailedFunction` when there are no scores. The number of scores is public
+/// * from the function: `FailedFunction` when there are no scores. This error reveals only the
+///   number of scores, which is public
 ///
 /// # Example
 /// ```

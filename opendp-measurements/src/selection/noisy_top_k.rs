@@ -20,8 +20,8 @@ use crate::{Scale, SelectionMeasure};
 /// Under zero-concentrated divergence, the release has the distribution of `k` successive choices.
 /// Each choice is made among the remaining candidates with fresh noise. Under the max-divergence,
 /// the distribution is different. The remaining candidates lost to the chosen candidates, so their
-/// noise tends to be smaller. So the next choice tends to be better than a choice with fresh noise,
-/// at the same loss.
+/// noise tends to be smaller. So the next choice tends to be better than a choice with fresh noise.
+/// The loss is the same.
 ///
 /// # Arguments
 /// * `input` - vectors of scores under the L-infinity distance or the range distance
@@ -31,13 +31,13 @@ use crate::{Scale, SelectionMeasure};
 /// * `negate` - true if a small score is good, false if a large score is good
 ///
 /// # Precondition
-/// The precondition of [`make_noisy_max`](crate::make_noisy_max). If the length of the vectors is
-/// known, `k` is at most this length.
+/// The precondition of [`make_noisy_max`](crate::make_noisy_max) holds. If the length of the
+/// vectors is known, `k` is at most this length.
 ///
 /// # Postcondition
-/// Any two members at distance at most `d_in` give releases whose divergence, in the measure, is at
-/// most `map(d_in)`. A release has `k` different indices, or all indices when there are fewer than
-/// `k`.
+/// Any two members at distance at most `d_in` give releases whose divergence in `output_measure` is
+/// at most `map(d_in)`. A release has `k` different indices, or all indices when there are fewer
+/// than `k`.
 ///
 /// # Map
 /// Let `r = range / scale`, rounded up. The loss is `k r` under the max-divergence, and `k r^2 / 8`
@@ -46,10 +46,10 @@ use crate::{Scale, SelectionMeasure};
 /// rounded up. A range of 0 has the loss 0. At scale 0, any other range has infinite loss.
 ///
 /// # Proof
-/// Take neighbours `u` and `v`, divided by the scale and negated for `negate`. The neighbours have
-/// the same length because `d_in` is finite. So both releases have the same number of indices. This
-/// number is at most `k`. Any two of the changes `v_j - u_j` differ by at most `r`. Let `h` be the
-/// largest change.
+/// Let `u` and `v` be the score vectors of neighbours, divided by the scale. If `negate` is true,
+/// `u` and `v` are also negated. The neighbours have the same length because `d_in` is finite. So
+/// both releases have the same number of indices. This number is at most `k`. Any two of the
+/// changes `v_j - u_j` differ by at most `r`. Let `h` be the largest change.
 ///
 /// *Max-divergence.* [`exponential_top_k`](crate::samplers::exponential_top_k) returns exactly the
 /// indices of the largest `u_j + E_j`, in order, for independent standard exponential `E_j`. Fix an
@@ -259,7 +259,7 @@ mod tests {
             let bound = 2.0 * ZeroConcentratedDivergence::loss(range, k).unwrap();
             let found = worst(range, |u| peeled(u, k, softmax), renyi);
             assert!(found <= bound + 1e-12, "{found} exceeds {bound}");
-            // The control: the divergence with exponential noise exceeds this loss.
+            // The control: the divergence with exponential noise exceeds this bound.
             let control = worst(range, |u| joint(u, k), renyi);
             assert!(bound < control, "the wrong noise goes unnoticed: {control}");
         }

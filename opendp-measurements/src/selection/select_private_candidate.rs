@@ -79,17 +79,17 @@ impl CandidateMeasure for AnyMeasure {
 ///
 /// # Precondition
 /// `0 <= stop_probability <= 1`, and `threshold` is finite. Losses are measured in max-divergence,
-/// or in approximate max-divergence. The threshold is public. If the threshold depends on the same
-/// data, also count the loss of the computation of the threshold.
+/// or in approximate max-divergence. The threshold is public. If the threshold is computed from the
+/// same data, also count the loss of this computation.
 ///
-/// With a `stop_probability` of 0, the function never gives up. Then the function never returns if
-/// no release of the data can reach the threshold. Under max-divergence, a function that never
+/// With a `stop_probability` of 0, the function never gives up. So if no release of the data can
+/// reach the threshold, the function never returns. Under max-divergence, a function that never
 /// returns reveals nothing. If the loss is finite, the function either returns for all data, or for
 /// no data. Under approximate max-divergence, a function that never returns can reveal something
 /// about the data. So the map is an error if delta is above 0.
 ///
 /// # Postcondition
-/// Each round runs the measurement anew. The release is the first pair whose score is at least the
+/// Each round runs the measurement again. The release is the first pair whose score is at least the
 /// threshold, or nothing. A NaN score never passes. The map does *not* cover the number of rounds
 /// or the time of the rounds.
 ///
@@ -101,13 +101,13 @@ impl CandidateMeasure for AnyMeasure {
 /// # Proof
 /// Let `x`, `y` be neighbours. A round passes if its score reaches the threshold. Let `p` be the
 /// probability that a round passes on `x`, and `q` on `y`. Round `i + 1` takes place if the first
-/// `i` rounds fail and do not give up. [`Geometric`] draws the number of rounds before giving up.
-/// Its distribution is exact for the rational value of `g`. Rounds are independent. So on `x`,
-/// round `i + 1` takes place with probability `((1 - p)(1 - g))^i`. Take a set `S` of releases. Let
-/// `f` be 1 for a pair in `S` that passes. For a pair that fails, let `f` be `g` if `S` contains
-/// the empty release. Otherwise, let `f` be 0. Let `P` be the mean of `f` in one round on `x`, and
-/// `Q` on `y`. The sum over the rounds gives the probability that the release is in `S`. This
-/// probability is
+/// `i` rounds fail, and the function does not give up after any of these rounds. [`Geometric`]
+/// draws the number of rounds before giving up. The distribution of this number is exact for the
+/// rational value of `g`. Rounds are independent. So on `x`, round `i + 1` takes place with
+/// probability `((1 - p)(1 - g))^i`. Take a set `S` of releases. Let `f` be 1 for a pair in `S`
+/// that passes. For a pair that fails, let `f` be `g` if `S` contains the empty release. In all
+/// other cases, let `f` be 0. Let `P` be the mean of `f` in one round on `x`, and `Q` on `y`. The
+/// sum over the rounds gives the probability that the release is in `S`. This probability is
 ///
 /// `P / D` on `x`, with `D = 1 - (1 - p)(1 - g) = g + (1 - g) p`, and `Q / E` on `y`, with
 /// `E = g + (1 - g) q`.
@@ -124,7 +124,7 @@ impl CandidateMeasure for AnyMeasure {
 /// `= e^epsilon (Q / E) (E / D) + delta / g`
 /// `<= e^(2 epsilon) Q / E + e^epsilon (Q / E) (1 - g) delta / g + delta / g`,
 ///
-/// and the probability `Q / E` is at most 1. (The theorem of the same article has the larger bound
+/// and the probability `Q / E` is at most 1. (The theorem of Liu, Talwar 2019 has the larger bound
 /// `3 e^(2 epsilon) delta / g`.)
 ///
 /// *Conversations.* If the releases answer questions, the proof treats a release as its score and
@@ -215,8 +215,8 @@ register! {
         for DI in [AnyDomain], MI in [AnyMetric], MO in [AnyMeasure], TO in [AnyValue];
 }
 
-/// Compute upper bounds on epsilon, or on epsilon and delta, of the choice from the loss of one
-/// round.
+/// Compute the loss of the choice from the loss of one round. The result contains an upper bound on
+/// epsilon, or upper bounds on epsilon and delta.
 fn repeated(loss: Vec<Exact>, stop_probability: f64) -> Result<Vec<Exact>> {
     let mut parts = loss.into_iter();
     let Some(epsilon) = parts.next() else {

@@ -16,8 +16,9 @@ fn below(a: f64, scale: f64) -> f64 {
         _ => 1.0 - (-a / scale).exp() / 2.0,
     }
 }
-/// Compute the mean of a function of the noise on the threshold, of scale `s`. The exact
-/// probability of each cell is multiplied by the value of the function in the middle of the cell.
+/// Compute the mean of a function of the noise on the threshold. This noise has scale `s`. The
+/// exact probability of each cell is multiplied by the value of the function in the middle of the
+/// cell.
 fn integral(s: f64, weight: impl Fn(f64) -> f64) -> f64 {
     let reach = (40.0 * s * FINE).ceil() as i64;
     let point = |j: i64| {
@@ -145,7 +146,8 @@ fn the_map_is_nearly_attained_by_many_queries() {
     let one_way = loss(&steps(m, 0.0, 2, 0.0), &steps(m, 1.0, 2, 0.0));
     assert!(one_way <= monotonic + 1e-9 && 0.97 * monotonic < one_way, "{one_way} of {monotonic}");
     // The controls: the loss of queries that change in both directions exceeds the map for
-    // monotonic queries. The loss also exceeds each of the two terms of the map alone.
+    // monotonic queries. The loss of queries that change in one direction exceeds each of the two
+    // terms of this map alone.
     assert!(monotonic < both_ways);
     assert!(1.0 / noise.0 < one_way && 2.0 / noise.1 < one_way);
 }
@@ -171,7 +173,7 @@ fn refutes_the_broken_versions_and_not_this_one() {
     let (x, y) = ([0.0, 1.0], [1.0, 0.0]);
     assert_eq!(loss(&[false, true], &x, &y, (2.0, 0.0)), f64::INFINITY);
     assert!(loss(&[false, true], &x, &y, ours(1)) <= 1.0);
-    // Without noise on queries, our map also states an infinite loss.
+    // Without noise on queries, the map of this library also states an infinite loss.
     assert_eq!(stated(1, (2.0, 0.0), false), f64::INFINITY);
     // Algorithm 6: there is no limit.
     let m = 10;
@@ -179,8 +181,8 @@ fn refutes_the_broken_versions_and_not_this_one() {
     let (x, y) = (steps(m, 0.0, m, 1.0), steps(m, 1.0, m, 0.0));
     assert!(4.0 < loss(&answers, &x, &y, (2.0, 2.0)));
     assert!(loss(&answers, &x, &y, ours(m)) <= 1.0 + 1e-9);
-    // Algorithm 3: the noisy number that was compared is released. The test assumes that this
-    // number is 0.
+    // Algorithm 3: the noisy number that was compared with the threshold is released. The test
+    // computes the loss of the release 0.
     let (m, noise) = (20, (2.0, 2.0));
     let value = |others: f64, last: f64| {
         let density = (-(0.0 - last).abs() / noise.1).exp() / (2.0 * noise.1);

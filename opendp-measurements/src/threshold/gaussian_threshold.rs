@@ -60,7 +60,7 @@ use crate::{Gaussian, Scale, ThresholdNumber};
 /// `linf`, and the fact that each change is at most the length `l2` of all changes. Given the
 /// events, both releases are the same function of the noisy numbers at the keys that both members
 /// have. The sum of the squares of the changes is at most `l2^2`. This sum is also at most
-/// `l0 linf^2`, because only `l0` numbers change. By the proof of
+/// `l0 linf^2`, because at most `l0` numbers change. By the proof of
 /// [`make_gaussian`](crate::make_gaussian), the divergence of order `a` is at most `a` times this
 /// sum, divided by `2 scale^2`. This bound is approximate zero-concentrated privacy (Bun, Steinke
 /// 2016, Definition 8.1).
@@ -69,7 +69,7 @@ use crate::{Gaussian, Scale, ThresholdNumber};
 /// product of this float and `l0` is also rounded up. `delta` is computed as for Laplace noise.
 ///
 /// # Accuracy
-/// For each key that has a number, the error of the released number is bounded as for
+/// For each key that has a number in the data, the error of the released number is bounded as for
 /// [`make_gaussian`](crate::make_gaussian), except with probability `alpha`. This bound does not
 /// hold for the released keys alone, because keys with a large noise are released more often.
 ///

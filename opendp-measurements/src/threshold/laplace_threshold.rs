@@ -66,27 +66,27 @@ use crate::{Laplace, Scale, ThresholdNumber};
 /// most `l0` keys of `x` are not keys of `y`. The number of such a key changes to 0. So the
 /// magnitude of this number is at most `linf` and at most `l1`. If the numbers are integers, this
 /// magnitude is an integer. An integer `v <= linf` reaches the threshold `T` if `v + Z >= T`, so
-/// only if `Z >= T - linf`. The release compares with `>=`. The tail also uses `>=`, so it counts
-/// `Z = T - linf`. For a float, the exact sum `v + Z` is rounded to the nearest lattice point, and
-/// then to the nearest float. The float reaches `T` if this result is at least `T`. Then the
-/// lattice point is above the largest float below `T`. Let `T'` be the least lattice point that is
-/// at least `T`. If the lattice is at least as coarse as floats at `T`, the lattice point is at
-/// least `T'`. The sum is at most `2^k / 2` below the lattice point. For a negative threshold,
-/// change all signs. The same bound holds because the noise is symmetric. The noise of different
-/// keys is independent, so `P[E] >= (1 - p)^l0 >= 1 - delta`. The same bound holds for `y` and the
-/// corresponding event `F`.
+/// only if `Z >= T - linf`. The mechanism compares with `>=`. The tail also uses `>=`, so the tail
+/// includes `Z = T - linf`. For a float, the exact sum `v + Z` is rounded to the nearest lattice
+/// point, and then to the nearest float. The float reaches `T` if this result is at least `T`. So
+/// the lattice point is above the largest float that is below `T`. Let `T'` be the least lattice
+/// point that is at least `T`. If the lattice is at least as coarse as floats at `T`, the lattice
+/// point is at least `T'`. The sum is at most `2^k / 2` below the lattice point. For a negative
+/// threshold, change all signs. The same bound holds because the noise is symmetric. The noise of
+/// different keys is independent, so `P[E] >= (1 - p)^l0 >= 1 - delta`. The same bound holds for
+/// `y` and the corresponding event `F`.
 ///
 /// *The loss.* Given `E`, the release from `x` contains only common keys whose noisy numbers reach
 /// the threshold. `E` depends only on the noise of the other keys. So, given `E`, the release from
 /// `x` is a function of the noisy numbers at the common keys. The same statement holds for `y`
 /// given `F`. The sum of the changes of these numbers is at most `l1`. This sum is also at most
-/// `l0 linf`, because only `l0` numbers change. By the proof of
+/// `l0 linf`, because at most `l0` numbers change. By the proof of
 /// [`make_laplace`](crate::make_laplace), the max-divergence of the noisy numbers is at most this
 /// sum divided by the scale. The removal of keys is post-processing.
 ///
-/// *Together.* An independent coin lowers the probability of both events to exactly `1 - delta`.
-/// Then for every set `S` of releases, `P_x[S] <= delta + (1 - delta) P_x[S | E] <= delta +
-/// exp(epsilon) (1 - delta) P_y[S | F] <= delta + exp(epsilon) P_y[S]`. For this kind of
+/// *Together.* For each of the two events, an independent coin lowers the probability to exactly
+/// `1 - delta`. Then for every set `S` of releases, `P_x[S] <= delta + (1 - delta) P_x[S | E] <=
+/// delta + exp(epsilon) (1 - delta) P_y[S | F] <= delta + exp(epsilon) P_y[S]`. For this kind of
 /// approximation, see Bun, Steinke 2016, Section 8. For the mechanism, see Korolova, Kenthapadi,
 /// Mishra, Ntoulas 2009, and Wilson et al. 2020.
 ///
@@ -96,11 +96,11 @@ use crate::{Laplace, Scale, ThresholdNumber};
 ///
 /// *Rounding.* `epsilon` is rounded up once. If `l0 linf` is computed in floats, `epsilon` is
 /// rounded up twice. The tail `p` is a certified bound, and its argument is rounded down. `delta`
-/// is `-(exp(l0 ln(1 - p)) - 1)`, with each function rounded toward a larger result. `delta` is at
-/// most `l0 p`.
+/// is `-(exp(l0 ln(1 - p)) - 1)`. Each function is rounded in the direction that makes `delta`
+/// larger. `delta` is at most `l0 p`.
 ///
 /// # Accuracy
-/// For each key that has a number, the error of the released number is bounded as for
+/// For each key that has a number in the data, the error of the released number is bounded as for
 /// [`make_laplace`](crate::make_laplace), except with probability `alpha`. This bound does not hold
 /// for the released keys alone, because keys with a large noise are released more often.
 ///

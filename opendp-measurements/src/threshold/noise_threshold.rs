@@ -12,8 +12,8 @@ use opendp_core::{
 use crate::threshold::{AnyMapMetric, MapSpace, Release, ThresholdMetric, threshold_of};
 use crate::{Gaussian, Laplace, Scale, ThresholdNumber};
 
-/// A privacy measure that has a mechanism with noise and a threshold. The data of the mechanism are
-/// maps under the metric `M`.
+/// A privacy measure for which there is a mechanism with noise and a threshold. The data of this
+/// mechanism are maps under the metric `M`.
 pub trait NoiseThresholdMeasure<K: HashableAtom, V: ThresholdNumber, M>: Measure
 where
     M: MetricOn<MapDomain<AtomDomain<K>, AtomDomain<V>>>,
@@ -119,7 +119,8 @@ where
     M: MetricOn<MapDomain<AtomDomain<K>, AtomDomain<V>>>,
     MO: NoiseThresholdMeasure<K, V, M>,
 {
-    // The type of the measure selects the mechanism. The value has no fields to read.
+    // The type of `output_measure` selects the mechanism. The value of `output_measure` has no
+    // fields to read.
     let TheMeasure(_) = output_measure;
     MO::make(input, scale, threshold, k)
 }

@@ -29,8 +29,8 @@ fn laplace_f64(s: f64, threshold: f64, k: Option<i32>) -> Release<1, u32, f64, f
 fn gaussian(s: f64, threshold: i32) -> Release<2, u32, i32, i32, Concentrated> {
     make_gaussian_threshold(parts(), scale(s), threshold, None).unwrap()
 }
-/// Check that the first part of a loss is exact, and that delta is equal to or slightly above the
-/// exact delta.
+/// Check that the first part of a loss equals the first part of the exact loss. Check that delta is
+/// equal to the exact delta, or above it by a relative error of at most `slack`.
 #[track_caller]
 fn close(found: Result<(f64, f64)>, (loss, delta): (f64, f64), slack: f64) {
     let found = found.unwrap();
@@ -40,8 +40,8 @@ fn close(found: Result<(f64, f64)>, (loss, delta): (f64, f64), slack: f64) {
 
 #[test]
 fn gives_the_losses_of_the_test_vectors_at_the_tail_of_the_rule() {
-    // The map adds the probabilities of noise from 4 on. OpenDP adds the probabilities only from 5
-    // on.
+    // The map adds the probabilities of all noise values of at least 4. OpenDP adds only the
+    // probabilities of noise values of at least 5.
     close(laplace(1.0, 5).map(&(1, 1, 1)), (1.0, 0.013_389_804_932_698_45), 1e-15);
     let p = 0.013_389_804_932_698_45;
     close(laplace(1.0, 5).map(&(2, 2, 1)), (2.0, p * (2.0 - p) * (1.0 - 1e-15)), 1e-14);
@@ -80,8 +80,8 @@ fn each_bound_on_the_change_helps() {
     let loss_at = |d_in| laplace(1.0, 9).map(&d_in).unwrap();
     assert_eq!(loss_at((2, 100, 3)).0, 6.0);
     assert_eq!(loss_at((2, 5, 3)).0, 5.0);
-    // No single change exceeds the sum of the changes, so the bound of 100 on the largest change
-    // counts as 2.
+    // No single change exceeds the sum of all changes, and this sum is at most 2. So the bound of
+    // 100 on the largest change has the same effect as a bound of 2.
     assert_eq!(loss_at((1, 2, 100)), loss_at((1, 2, 2)));
     assert_eq!(loss_at((u32::MAX, 2, 2)).0, 2.0);
     let loss_at = |d_in| gaussian(1.0, 9).map(&d_in).unwrap();
@@ -160,7 +160,8 @@ fn singletons_are_released_no_more_often_than_delta() {
         let delta = release.map(&(1, 1, 1)).unwrap().1;
         let (rate, slack) = rate(&release, 1);
         assert!((rate - delta).abs() < slack, "{threshold}: {rate} for {delta}");
-        // The control: OpenDP reports a delta for `>` instead of `>=`. This delta is too small.
+        // The control: OpenDP reports the delta of the comparison `>` with the threshold. This
+        // mechanism compares by `>=`, so the delta of OpenDP is too small.
         let control = discrete_laplacian_tail(scale(1.0), f64::from(threshold)).unwrap();
         assert!(control < rate - slack, "{threshold}: {control} goes unnoticed");
     }
@@ -188,8 +189,9 @@ fn delta_covers_what_the_lattice_rounds_up() {
 #[test]
 fn draws_keep_to_the_map_where_keys_come_and_others_change() {
     let (x, y) = (HashMap::from([(1, 1), (2, 4)]), HashMap::from([(2, 3)]));
-    // Compute by how many standard deviations the draws exceed the claim. The result is the larger
-    // excess of two directions: from `x` to `y` and from `y` to `x`.
+    // Compute by how many standard deviations the frequencies of an event exceed the claimed loss.
+    // The event is that key 1 is released, or that key 2 is released with a number of at least 4.
+    // The result is the larger excess of two directions: from `x` to `y` and from `y` to `x`.
     let excess = |release: &Release<1, u32, i32, i32, Pure>, (epsilon, delta): (f64, f64)| {
         let draws = 100_000;
         let often = |data: &HashMap<u32, i32>| {
@@ -208,8 +210,8 @@ fn draws_keep_to_the_map_where_keys_come_and_others_change() {
     };
     let claim = laplace(2.0, 3).map(&(2, 2, 1)).unwrap();
     assert!(excess(&laplace(2.0, 3), claim) < 6.0);
-    // The control claims the loss of threshold 9 for one changed key. This claim has half of the
-    // epsilon, and a delta near 0.
+    // The control claims the loss of a mechanism with threshold 9, for one changed key. The claimed
+    // epsilon is half of the true epsilon, and the claimed delta is near 0.
     let single = laplace(2.0, 9).map(&(1, 1, 1)).unwrap();
     assert!(6.0 < excess(&laplace(2.0, 3), single));
 }

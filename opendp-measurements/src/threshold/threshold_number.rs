@@ -13,13 +13,13 @@ pub trait ThresholdNumber: NoiseNumber<Laplace> + NoiseNumber<Gaussian> + Number
     /// # Errors
     /// `MakeMeasurement` when the threshold is a float that is negative or not finite.
     fn check_threshold(self) -> Result<()>;
-    /// Check that a released number reaches the threshold. A number reaches a negative threshold if
-    /// the number is at most the threshold. A number reaches any other threshold if the number is
-    /// at least the threshold.
+    /// Return whether a released number reaches the threshold. A number reaches a negative
+    /// threshold if the number is at most the threshold. A number reaches any other threshold if
+    /// the number is at least the threshold.
     fn reaches(self, threshold: Self) -> bool;
-    /// Find a bound `t` on the noise. A number of magnitude at most `change` reaches the threshold
-    /// only with noise of at least `t`. For a negative threshold, the number reaches the threshold
-    /// only with noise of at most `-t`. Return `None` if `change` exceeds the magnitude of the
+    /// Return a bound `t` on the noise. A number of magnitude at most `change` reaches a threshold
+    /// of at least 0 only if the noise is at least `t`. Such a number reaches a negative threshold
+    /// only if the noise is at most `-t`. Return `None` if `change` exceeds the magnitude of the
     /// threshold.
     ///
     /// # Errors
@@ -30,7 +30,8 @@ pub trait ThresholdNumber: NoiseNumber<Laplace> + NoiseNumber<Gaussian> + Number
         i128: InfCast<Q>;
 }
 
-/// Return half of the lattice step `2^k`, or the next float above this half.
+/// Return half of the lattice step `2^k`. If this half is below the smallest positive float, return
+/// the smallest positive float.
 fn half_step(k: i32) -> f64 {
     match power_of_two(k - 1) {
         0.0 => f64::from_bits(1),
@@ -53,9 +54,10 @@ macro_rules! integers {
                 }
             }
             /// Return `|threshold| - floor(change)`, computed exactly and then rounded down to a
-            /// float. A saturated sum reaches the threshold if and only if the unsaturated sum
-            /// reaches the threshold. The only exception is the threshold 0 of unsigned numbers.
-            /// For this threshold, every change exceeds the threshold.
+            /// float. The sum of a number and its noise can saturate. The saturated sum reaches the
+            /// threshold if and only if the exact sum reaches the threshold. The only exception is
+            /// the threshold 0 of unsigned types. This threshold is smaller than every change of at
+            /// least 1.
             fn gap<Q: Number>(threshold: Self, change: Q, _: Option<i32>) -> Result<Option<f64>>
             where
                 f64: InfCast<Q>,
@@ -91,11 +93,12 @@ macro_rules! floats {
             fn reaches(self, threshold: Self) -> bool {
                 threshold <= self
             }
-            /// A release that reaches the threshold is the float nearest to a lattice point.
-            /// Rounding keeps the order, so this lattice point is above the largest float below the
-            /// threshold. If floats are at least as dense as the lattice, lattice points are
-            /// floats. Then the release is at least the first lattice point that is not below the
-            /// threshold. The exact sum is at most half a step below the lattice point.
+            /// Each release is the float nearest to a lattice point. Rounding keeps the order. So
+            /// if a release reaches the threshold, its lattice point is above the largest float
+            /// below the threshold. If floats are at least as dense as the lattice, lattice points
+            /// are floats. Then the release is at least the first lattice point that is not below
+            /// the threshold. In both cases, the exact sum is at most half a step below the lattice
+            /// point of the release.
             fn gap<Q: Number>(threshold: Self, change: Q, k: Option<i32>) -> Result<Option<f64>>
             where
                 f64: InfCast<Q>,

@@ -1,8 +1,9 @@
 //! Black-box audits of mechanisms. An audit takes the worst pair of neighbouring data. The audit
 //! finds an event in half of the releases, and counts this event in the other half. The frequencies
-//! of the event must agree with the loss that the map claims. The same audit must detect each
-//! mechanism that has half of its noise. Two kinds of constructors have no audit: constructors that
-//! only call another constructor, and combinators that add up losses.
+//! of the event must agree with the loss that the map claims. As a control, the same audit must
+//! refute this loss for a mechanism with half of the noise, or with another fault. Two kinds of
+//! constructors have no audit: constructors that only call another constructor, and combinators
+//! that add up losses.
 
 use std::collections::HashMap;
 use std::fmt::Debug;
@@ -26,17 +27,17 @@ use opendp_measurements::{
 /// The number of releases for each of the two data sets. The audit finds an event in half of these
 /// releases, and counts this event in the other half.
 const DRAWS: usize = 1_000_000;
-/// The number of releases for the audit of a mechanism with half of its noise. This number is
-/// enough to detect the mechanism.
+/// The number of releases for the audit of a control, which is a mechanism with half of the noise
+/// or with another fault. This number is enough to refute the claim.
 const FEW: usize = 100_000;
 /// The limit of the excess, in standard deviations. An honest mechanism exceeds this limit with
 /// probability 1e-9.
 const SIGMAS: f64 = 6.0;
 
-/// A measure in which a loss bounds delta at each epsilon.
+/// A measure whose losses imply a bound on delta for each epsilon.
 trait Claim: Measure {
     fn delta(loss: &Self::Distance, epsilon: f64) -> f64;
-    /// Choose the epsilon at which the audit compares delta.
+    /// Choose the epsilon for which the audit compares frequencies with the bound on delta.
     fn epsilon(loss: &Self::Distance) -> f64;
 }
 impl Claim for MaxDivergence {
@@ -93,8 +94,9 @@ fn histogram<DI: Domain, MI: Metric, MO: Measure, R: Carrier>(
     }
     counts.into_iter().map(|(cell, count)| (cell, f64::from(count) / draws as f64)).collect()
 }
-/// Choose the event `S` that looks worst on half of the releases. Compute by how many standard
-/// deviations `P[x in S] - exp(epsilon) P[y in S]` exceeds delta, in the worse direction.
+/// In one half of the releases, find the event `S` with the largest value of
+/// `P[x in S] - exp(epsilon) P[y in S]`. In the other half, compute by how many standard deviations
+/// this value exceeds delta. Do the same with `x` and `y` exchanged, and return the larger result.
 fn excess<DI: Domain, MI: Metric, MO: Measure, R: Carrier>(
     mechanism: &Measurement<DI, MI, MO, R>,
     (x, y): (&DI::Carrier, &DI::Carrier),
@@ -115,8 +117,8 @@ fn excess<DI: Domain, MI: Metric, MO: Measure, R: Carrier>(
         let share = |counts| event.iter().map(|cell| share_at(counts, cell)).sum::<f64>();
         let (p, q) = (share(counted[0]), share(counted[1]));
         let variance = p * (1.0 - p) + factor * factor * q * (1.0 - q);
-        // If an event has no releases, the variance is 0. The added term makes a difference of one
-        // release insignificant.
+        // If no release is in the event, the variance is 0. An additional term makes a difference
+        // of one release insignificant.
         let draws = draws as f64 / 2.0;
         let deviation = ((variance + (1.0 + factor * factor) / draws) / draws).sqrt();
         (p - factor * q - delta) / deviation
@@ -158,8 +160,8 @@ fn numbers_with_laplace_noise() {
         Space::new(AtomDomain::<i32>::default(), AbsoluteDistance::<i32>::new()).unwrap();
     let make = |s| make_laplace(integers.clone(), scale(2.0 * s), None);
     audit::<_, _, MaxDivergence, _>(make, (&0, &1), &1, |y| i64::from(*y));
-    // Sums beyond the range of the type saturate. So a whole tail of the noise gives the same
-    // release, the largest number of the type.
+    // Sums beyond the range of the type saturate. So all noise values above a limit give the same
+    // release, which is the largest number of the type.
     audit::<_, _, MaxDivergence, _>(make, (&i32::MAX, &(i32::MAX - 2)), &2, |y| i64::from(*y));
     let floats = Space::new(AtomDomain::<f64>::non_nan(), AbsoluteDistance::<f64>::new()).unwrap();
     for k in [None, Some(1)] {
@@ -173,8 +175,9 @@ fn numbers_with_geometric_noise_within_bounds() {
         Space::new(AtomDomain::<i64>::default(), AbsoluteDistance::<i64>::new()).unwrap();
     let make = |s| make_geometric(integers.clone(), scale(2.0 * s), Some(Bounds::new(0, 10)?));
     for pair in [(&0, &1), (&5, &6), (&10, &9), (&-3, &-2)] {
-        // If both numbers are beyond the same bound, both are clamped to this bound. Then the audit
-        // cannot detect a mechanism with half of the noise.
+        // If both numbers are beyond the same bound, both are clamped to this bound, and their
+        // releases have the same distribution. Then the audit cannot detect a mechanism with half
+        // of the noise.
         if *pair.0 < 0 {
             let honest: Measurement<_, _, MaxDivergence, _> = make(1.0).unwrap();
             assert!(excess(&honest, pair, (0.0, 0.0), DRAWS, &|y| *y) < SIGMAS);
@@ -210,8 +213,9 @@ fn whole_profiles_of_noise() {
 #[test]
 fn numbers_with_canonical_noise() {
     let floats = Space::new(AtomDomain::<f64>::non_nan(), AbsoluteDistance::<f64>::new()).unwrap();
-    // The mechanism for half of `d_in` has half of the noise. The map of this mechanism fails for
-    // the full distance. So the test states the claim for the full noise itself.
+    // The control is the mechanism for half of `d_in`, which has half of the noise. The map of the
+    // control fails for the full distance. So the control is audited with the claim of the
+    // mechanism with the full noise.
     let make = |d_in| make_canonical_noise(floats.clone(), d_in, (0.7, 0.01)).unwrap();
     let claim = make(1.0).map(&1.0).unwrap();
     assert_eq!(claim, (0.7, 0.01));
@@ -315,8 +319,9 @@ fn keys_that_reach_a_threshold() {
     let honest: Measurement<_, _, Approximate<MaxDivergence>, _> = make(1.0).unwrap();
     let (epsilon, delta) = honest.map(&(1, 1, 1)).unwrap();
     assert!(excess(&honest, (&x, &y), (epsilon, delta), DRAWS, &cell) < SIGMAS);
-    // With less noise, a single key is released less often. So one control mechanism has twice the
-    // noise, and another control mechanism has a threshold that is lower by one.
+    // With less noise, a single key is released less often, so half of the noise is not a control.
+    // Instead, one control has twice the noise, and the other control has a threshold that is lower
+    // by one.
     let twice: Measurement<_, _, Approximate<MaxDivergence>, _> = make(2.0).unwrap();
     assert!(excess(&twice, (&x, &y), (epsilon, delta), FEW, &cell) > SIGMAS);
     let low: Measurement<_, _, Approximate<MaxDivergence>, _> =

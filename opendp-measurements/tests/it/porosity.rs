@@ -21,9 +21,9 @@ fn last_bit(y: f64) -> Option<i32> {
     (mantissa != 0).then(|| exponent - 1075 + mantissa.trailing_zeros() as i32)
 }
 /// Compare the distributions of the last set bit of releases. The distribution for the first data
-/// value is compared with the distribution for each other data value. Only releases with a
-/// magnitude from `window / 2` to `window` count. Return the largest difference in standard
-/// deviations.
+/// value is compared with the distribution for each other data value. Releases are ignored if their
+/// magnitude is below `window / 2`, or is at least `window`. Return the largest difference in
+/// standard deviations.
 ///
 /// In this range, all floats have the same spacing. So the last bits of releases do not reveal the
 /// magnitude, which can depend on the data.
@@ -32,8 +32,8 @@ fn last_bit(y: f64) -> Option<i32> {
 /// frequency of the exponent `g`. The second is the frequency of smaller exponents, which is the
 /// frequency of releases that are not multiples of `2^g`.
 fn leaks(window: f64, data: &[f64], release: &mut dyn FnMut(f64) -> f64) -> f64 {
-    // All exponents from `coarse` on are counted together. Their frequencies also depend on the
-    // position of a release in the window.
+    // All exponents of at least `coarse` are counted together. The frequencies of these exponents
+    // also depend on the position of a release in the window.
     let coarse = last_bit(window).unwrap() - 6;
     let mut counts: Vec<HashMap<i32, f64>> = Vec::new();
     for x in data {
@@ -142,7 +142,8 @@ fn a_release_is_a_point_of_its_lattice_wherever_the_data_is() -> Result<()> {
                 }
             }
         }
-        // The control: some releases are not multiples of the next larger power of two.
+        // This check is also the control: some releases are not multiples of the next larger power
+        // of two.
         assert_eq!(finest, exponent, "scale {scale}, k {k:?}");
         // The loss has no extra term for rounding, because the noise is added before the rounding.
         let loss = laplace.map(&1.0)?;

@@ -21,7 +21,7 @@ impl Offer {
     fn output(&self) -> String {
         self.signature.output.to_string()
     }
-    /// Check whether the signature accepts all of these arguments.
+    /// Return whether the signature accepts all of these arguments.
     fn fits(&self, args: &Args) -> bool {
         args.iter().all(|(name, arg)| {
             self.signature.parameters.iter().any(|p| p.name == name && p.accepts(arg))

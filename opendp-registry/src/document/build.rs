@@ -16,9 +16,9 @@ use crate::{Entry, Registry};
 /// Builds one document.
 pub(super) struct Builder<'a> {
     pub(super) registry: &'a Registry,
-    /// The current spaces of all chains that contain the current node.
+    /// The current spaces of the chains around the current node. The innermost chain is the last.
     here: Vec<Arg>,
-    /// The objects from the nodes of a foreign document. Repeated nodes use them.
+    /// The objects built from the nodes of a foreign document. Equal nodes share one object.
     pub(super) made: HashMap<Fingerprint, (Constructed, Weight)>,
     /// The weight of the node that was read last.
     pub(super) weight: Weight,
@@ -180,7 +180,7 @@ impl<'a> Builder<'a> {
         self.weight = weight;
         chain.ok_or_else(|| Error::argument("chain", "expected at least one link"))
     }
-    /// Build one link on the current space `start`. Also return the name of its constructor.
+    /// Build the link after `chain`, or the first link on the space `start`. Also return its name.
     pub(super) fn link<'j>(
         &mut self,
         link: &'j Json,
@@ -345,7 +345,7 @@ impl<'a> Builder<'a> {
             (read, _) => Ok(read),
         }
     }
-    /// Find the parameter for an unnamed description, as in
+    /// Find the parameter for a description without a parameter name, as in
     /// `{"vector_domain": {"option_domain": {...}}}`. Return the first parameter that does not take
     /// null and has no argument.
     fn descriptor_parameter(

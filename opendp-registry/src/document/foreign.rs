@@ -1,8 +1,8 @@
 //! The serialization of OpenDP 0.16: a tree of calls, as the Python library of OpenDP writes it.
 //!
 //! A node is `{"__function__": NAME, "__module__": MODULE, "__kwargs__": {...}, "__version__": V}`.
-//! A chain repeats its beginning in every later step, so the text doubles with each step. This
-//! module builds each different node only once.
+//! Each later step of a chain repeats the text of the steps before it, so the text doubles with
+//! each step. This module builds each different node only once.
 
 use std::borrow::Cow;
 use std::hash::{BuildHasher, RandomState};
@@ -105,8 +105,8 @@ fn chain(
     join(Some(first), second).map(Some)
 }
 
-/// Build the object that another node describes. Return the domain or the metric of its input or
-/// output space.
+/// Build the object that another node describes. Return one part of this object: the domain or the
+/// metric of its input or output space, or its measure.
 fn accessor(
     builder: &mut Builder<'_>,
     name: &str,

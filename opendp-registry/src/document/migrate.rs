@@ -10,7 +10,7 @@ use super::node::same;
 use super::{Document, VERSION};
 use crate::{Entry, Registry};
 
-/// The prefix of the names of the packages of this workspace. The `version` of a document applies
+/// All packages of this workspace have names with this prefix. The `version` of a document applies
 /// to the constructors of these packages.
 const HOUSE: &str = "opendp-";
 
@@ -58,7 +58,8 @@ impl Versions {
             false => self.packages.get(package).copied().unwrap_or(1),
         }
     }
-    /// Check that the stated versions are not newer than the versions of this program.
+    /// Check that the stated versions of other packages are not newer than the versions that this
+    /// program knows.
     pub(super) fn check(&self, registry: &Registry) -> Result<()> {
         for (package, version) in &self.packages {
             let newest = registry.newest(package);
@@ -81,7 +82,7 @@ fn number(name: &str, json: &Json, newest: u64) -> Result<u64> {
     })
 }
 
-/// Convert the arguments of an earlier document to their newest form.
+/// Convert the arguments of a call in an older document to the newest form of the constructor.
 pub(super) fn migrated<'j>(
     registry: &Registry,
     versions: &Versions,
@@ -147,8 +148,8 @@ fn step(
     Ok(())
 }
 
-/// Collect the packages of this document's constructors, except the packages of this workspace. For
-/// each package, add its newest version.
+/// Find the packages of the constructors that a document uses, except the packages of this
+/// workspace. Add each package to `found`, with its newest version.
 fn packages(registry: &Registry, json: &Json, found: &mut BTreeMap<String, u64>) {
     let mut name = |name: &str| {
         if let Some(package) = registry.package(name).filter(|it| !it.starts_with(HOUSE)) {
@@ -166,8 +167,9 @@ fn packages(registry: &Registry, json: &Json, found: &mut BTreeMap<String, u64>)
     }
 }
 impl Document {
-    /// Make a document from JSON that uses the newest form of each constructor. State the newest
-    /// versions, so that the document keeps its meaning when a constructor changes.
+    /// Make a document from JSON. The JSON must use the newest form of each constructor. The
+    /// document states the newest versions, so that it keeps its meaning when a constructor
+    /// changes.
     ///
     /// ```
     /// # use opendp_registry::{Document, Registry};
@@ -253,6 +255,7 @@ impl Registry {
         Some(changes.iter().filter(|migration| own(migration)).copied().collect())
     }
     /// Return the newest version of a package, which is the largest version in its stated changes.
+    /// If the package has stated no change, return 1.
     fn newest(&self, package: &str) -> u64 {
         let version_of = |changes: &[Migration]| {
             let own = changes.iter().filter(|migration| migration.package == package);

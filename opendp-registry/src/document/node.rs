@@ -8,8 +8,9 @@ use serde_json::{Map, Value as Json};
 
 use crate::explain::nearest;
 
-/// Split `{"repeat": N, ...}` in a list into a member and the number of its copies. The member is
-/// the rest of the object, or the value of `measurement`.
+/// Split an item `{"repeat": N, ...}` of a list into a member and the number of copies of this
+/// member. The member is the value of `measurement`, or the rest of the item if there is no
+/// `measurement`. Return `None` if the item does not have this form.
 pub(super) fn repeated(item: &Json) -> Result<Option<(Json, usize)>> {
     let Some((object, times)) = item.as_object().and_then(|o| Some((o, o.get("repeat")?))) else {
         return Ok(None);

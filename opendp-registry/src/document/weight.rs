@@ -12,8 +12,8 @@ const MAX_LINKS_IN_ALL: usize = 1 << 14;
 const MAX_MEMBERS: usize = 100_000;
 
 /// A text with at most this many values is always read. A text with more values must have at least
-/// four bytes for each value. If all values are distinct, their digits make the text long enough
-/// for this limit.
+/// four bytes for each value. If all values are distinct, they have enough digits to make the text
+/// this long.
 const MAX_VALUES: usize = 1 << 18;
 /// The number of plain values that take as much memory as an object.
 const OBJECT: usize = 6;
@@ -21,7 +21,7 @@ const OBJECT: usize = 6;
 /// The deepest nesting that the reader of JSON accepts.
 const DEEPEST: usize = 128;
 
-/// Check that parsed JSON does not need much more memory than its text.
+/// Check that the parsed JSON would not need much more memory than the text.
 pub(super) fn check_text(text: &str) -> Result<()> {
     let (mut values, mut depth, mut in_string, mut escaped) = (1_usize, 0_usize, false, false);
     for byte in text.bytes() {
@@ -60,7 +60,7 @@ pub(super) fn check_text(text: &str) -> Result<()> {
 pub(super) struct Weight {
     /// The number of links on the longest path through the object.
     links: usize,
-    /// The largest number of measurements that a list in the object makes. If the object has a
+    /// The number of measurements that the largest list in the object makes. If the object has a
     /// link, this number is at least 1.
     members: usize,
 }

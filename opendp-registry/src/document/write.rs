@@ -26,7 +26,8 @@ impl Document {
     /// OpenDP reads the result.
     ///
     /// If OpenDP wrote the document, the document is returned unchanged. OpenDP evaluates the
-    /// result with its own maps, whose bounds can be larger than the bounds of this library.
+    /// result with the maps of OpenDP. The bounds of these maps can be larger than the bounds of
+    /// this library.
     ///
     /// ```
     /// # use opendp_registry::{Document, Registry};
@@ -190,8 +191,8 @@ impl Writer<'_> {
             Constructed::Transformation(made) => {
                 known.check(name, &made.input().metric().inner_type())?;
             }
-            // For a quantile, OpenDP accepts only some metrics. For noise, OpenDP accepts only some
-            // measures.
+            // A function with the parameter `output_measure`, as for a quantile, accepts only some
+            // metrics. Any other function, as for noise, accepts only some measures.
             Constructed::Measurement(made) if listed("output_measure") => {
                 known.check(name, &made.input().metric().inner_type())?;
             }
@@ -206,7 +207,7 @@ impl Writer<'_> {
         }
         Ok((function(known.module, known.name, Json::Object(arguments)), made))
     }
-    /// Write the value of one parameter of OpenDP's function. Write nothing if the value is not
+    /// Write the value of one parameter of OpenDP's function. Return `None` if the value is not
     /// determined.
     fn argument(
         &mut self,
@@ -241,7 +242,8 @@ impl Writer<'_> {
         let located = |error: Error| error.at(format!("argument `{parameter}`"));
         self.value(&value, &ours.type_name, start).map(Some).map_err(located)
     }
-    /// Write a value that has the type `type_name`: a description, a pipeline, or plain JSON.
+    /// Write a value whose type is `type_name`. The value is a description, a pipeline, or plain
+    /// JSON.
     fn value(&mut self, value: &Json, type_name: &TypeName, start: Option<&Start>) -> Result<Json> {
         if let Json::Array(items) = value
             && items.iter().any(is_node)

@@ -14,11 +14,11 @@ use crate::{Document, Entry};
 
 /// The largest probability that a bound on the error of an answer fails.
 const ALPHA: f64 = 0.05;
-/// The largest number of bisections for each suggested chain.
+/// The largest number of bisections, divided by the largest number of suggestions.
 const SOLUTIONS: usize = 4;
 /// The largest number of suggested chains for one statistic.
 const ALIKE: usize = 2;
-/// The largest number of conversions of the measure, one after another.
+/// The largest number of conversions of the measure that follow each other in a chain.
 const CONVERSIONS: usize = 2;
 
 impl Search<'_> {
@@ -60,8 +60,8 @@ impl Search<'_> {
             alike.push(noise);
             !same && alike.len() <= ALIKE
         });
-        // Statistics are sorted by the length of their chains. Chains with the same statistic are
-        // sorted by the error of their noise.
+        // Sort the chains by their length. Chains of the same length stay sorted by the error of
+        // their noise.
         found.sort_by_key(|(_, suggestion)| suggestion.names.len());
         let mut found: Vec<Suggestion> =
             found.into_iter().map(|(_, suggestion)| suggestion).collect();
@@ -156,9 +156,9 @@ impl Search<'_> {
 }
 /// The number of digits of a solved float after the first digit.
 const DIGITS: i32 = 5;
-/// Round a solved float to a few digits: to the nearest number, and to the next numbers above and
-/// below. The solved float is the last float within the budget, so one of the rounded numbers is
-/// within the budget, too.
+/// Return three roundings of a solved float to a few digits: the nearest number, and the next
+/// numbers above and below this number. The solved float is the last float within the budget, so
+/// one of the rounded numbers is within the budget, too.
 fn roundings(value: &Json) -> Vec<Json> {
     let number = value.as_number().filter(|number| number.is_f64()).and_then(Number::as_f64);
     let Some(number) = number.filter(|number| *number != 0.0) else { return Vec::new() };

@@ -54,7 +54,7 @@ enum About {
     Chain,
     Constructor,
 }
-/// One way to call a constructor: its arguments, and the same arguments as JSON.
+/// One way to call a constructor: the arguments of the call, and the same arguments as JSON.
 struct Way {
     args: Args,
     written: Map<String, Json>,
@@ -69,7 +69,7 @@ pub(super) struct Search<'a> {
     /// its relation to the goal.
     obstacles: BTreeMap<String, (About, Obstacle)>,
     done: BTreeSet<String>,
-    /// The output spaces and the statistics of earlier chains.
+    /// The output spaces and the statistics of the chains that were found earlier.
     seen: BTreeSet<String>,
     pub(super) calls: usize,
     pub(super) whole: bool,
@@ -232,7 +232,8 @@ impl<'a> Search<'a> {
         let facts = &self.aim.facts;
         facts.get(&format!("{short}.{parameter}")).or_else(|| facts.get(parameter))
     }
-    /// Choose the measure, and the types that the space and the facts do not determine.
+    /// List the ways to call a constructor. The ways differ in the measure, and in the types that
+    /// the space and the facts do not determine.
     fn ways(&self, fits: &[Arc<Entry>], given: Map<String, Json>) -> Vec<Way> {
         let Some(first) = fits.first() else { return Vec::new() };
         let mut ways = vec![given];

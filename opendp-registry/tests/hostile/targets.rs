@@ -26,15 +26,15 @@ fn readable(error: &Error) {
     let hostile = |c: char| c.is_control() && c != '\n';
     assert!(!message.contains(hostile), "control characters: {message:?}");
 }
-/// Build a document, and evaluate the map of the built object once. If the loss is a curve, the map
-/// is not evaluated. Return `None` if the document cannot be built.
+/// Build a document, and evaluate the map of the built object once. If the loss is a privacy
+/// profile, the map is not evaluated. Return `None` if the document cannot be built.
 fn ask(document: &Document) -> Option<Constructed> {
     let registry = Registry::global();
     let values: BTreeMap<String, Json> =
         document.parameters().into_iter().map(|name| (name, json!(1.0))).collect();
     let made = checked(document.build_with(registry, &values))?;
-    // If the loss is a curve, the map computes the whole curve, which takes long for valid
-    // documents too. So this test does not evaluate the map.
+    // If the loss is a privacy profile, the map computes the whole profile, which takes long for
+    // valid documents too. So this test does not evaluate the map.
     let is_curve =
         matches!(&made, Constructed::Measurement(m) if m.measure().is::<SmoothedMaxDivergence>());
     if !is_curve {
@@ -43,7 +43,8 @@ fn ask(document: &Document) -> Option<Constructed> {
     Some(made)
 }
 
-/// Read a text as the name of a type, and use it where a document describes a type.
+/// Read a text as the name of a type. Also use the text in documents, at places where a document
+/// names or describes a type.
 pub(crate) fn type_descriptor(text: &str) {
     if let Some(name) = checked(text.parse::<TypeName>()) {
         let again: TypeName = name.to_string().parse().expect("a printed name is a name");
@@ -81,7 +82,8 @@ pub(crate) fn signature(text: &str) {
 /// The length of the longest document that is also written in the form of OpenDP. The written
 /// document can be many times as long.
 const WRITTEN: usize = 10_000;
-/// Read a text as a document of this project, and write it as OpenDP writes it.
+/// Read a text as a document of this project. If the document can be built, also write it in the
+/// form of OpenDP.
 pub(crate) fn document(text: &str) {
     let Some(document) = checked(Document::parse(text)) else { return };
     if ask(&document).is_some()

@@ -35,8 +35,8 @@ fn members_for(entry: &Entry) -> Result<Vec<Member>, String> {
     of_rows!(bool String i8 i16 i32 i64 i128 u8 u16 u32 u64 u128 usize f32 f64)
 }
 
-/// Return whether a signature takes measurements or odometers. An odometer takes measurements
-/// later.
+/// Return whether a signature takes measurements or odometers. A signature that takes an odometer
+/// counts too, because the odometer takes measurements later.
 fn combines(entry: &Entry) -> bool {
     entry.parameters().iter().any(|parameter| {
         let name = parameter.type_name.to_string();
@@ -116,8 +116,8 @@ fn covers(loss: &Json, truth: Truth) -> bool {
         _ => truth.divergence <= number(loss),
     }
 }
-/// Test one signature with all members. Return two counts: the number of accepted members that have
-/// a loss at distance 0, and the number of other accepted members.
+/// Test one signature with all members. Return two counts of tests in which the map has a bound:
+/// the tests of members with a true loss at distance 0, and all other tests.
 fn test(entry: &Entry, examples: &[Example]) -> Result<(usize, usize), String> {
     let example = examples.iter().find(|example| entry.names().any(|name| name == example.name));
     let Some(example) = example else {

@@ -204,7 +204,8 @@ fn conversations_are_built_from_documents() {
         "d_out": [1.0, 1e-6],
     }}))
     .unwrap();
-    // The written budget is one millionth. The float 1e-6 is below this budget.
+    // The budget in the JSON is exactly one millionth. The float nearest to this number is smaller
+    // than the number.
     assert_eq!(map(&filter, json!(2)), Ok(json!([1.0, 1e-6_f64.next_up()])));
     assert_eq!(map(&filter, json!(3)).unwrap_err().kind(), "FailedMap");
     let opened = filter.measurement().unwrap().invoke(&AnyValue::new(vec![1, 2, 3])).unwrap();
@@ -247,7 +248,7 @@ fn conversations_are_about_any_space_that_is_one() {
         let made = filter(domain, metric, d_in.clone(), json!(0.25)).unwrap();
         assert_eq!(map(&made, d_in), Ok(json!(0.25)));
     }
-    // In the document of a privacy filter, an invalid space is an error too. The metric parses the
+    // A document of a privacy filter gives an error for an invalid space, and for an invalid
     // distance.
     let texts = json!({"vector_domain": {"atom_domain": {"T": "String"}}});
     let error = filter(texts.clone(), json!("hamming_distance"), json!(1), json!(0.25));

@@ -233,7 +233,7 @@ fn threads_resolve_while_others_add() {
 }
 #[test]
 fn a_space_from_a_document_is_checked_where_its_types_are_known() {
-    // Vectors of unknown size have no Hamming distance. Erased spaces are checked too.
+    // Vectors of unknown size have no Hamming distance. Spaces with erased types are checked too.
     fn measures<D: opendp_core::Domain, M: MetricOn<D>>(_: &Space<D, M>) {}
     measures(&space());
     let document = json!({

@@ -24,8 +24,8 @@ fn a_composition_repeats_members_and_is_tight_in_profiles() {
     let d_in = made.input().metric().decode(&json!(1)).unwrap();
     let profile = made.measure().profile(&made.map(&d_in).unwrap()).unwrap();
     let epsilon = profile.epsilon(1e-5).unwrap();
-    // At distance 1, the privacy loss of noise on integers takes only two values. So a binomial sum
-    // gives this epsilon.
+    // At distance 1, the privacy loss of noise on integers is always one of two values. So the loss
+    // of the composition has a binomial distribution, and this distribution gives the epsilon.
     assert!((4.306_791..4.306_82).contains(&epsilon), "{epsilon}");
     for wrong in [json!(-1), json!("two"), json!(1u64 << 40)] {
         assert_eq!(build(document("MaxDivergence", wrong)).unwrap_err().kind(), "Argument");

@@ -89,8 +89,9 @@ const DEADLOCK: std::time::Duration = std::time::Duration::from_secs(120);
 
 #[test]
 fn a_description_may_use_the_registry_that_compares_it() {
-    // Only this constructor makes objects of the type. If a request states the type by an object of
-    // the type, the registry calls this constructor. The call fails, so the result is not cached.
+    // Only this constructor makes objects of the type `MaxDivergence`. A request can state a type
+    // by an object of this type. Then the registry calls this constructor to compare the objects.
+    // The call fails, so the result is not cached.
     let registry = Arc::new(Registry::trusting(&["opendp-measurements"]));
     let calls = Arc::new(AtomicUsize::new(0));
     let (inner, count) = (registry.clone(), calls.clone());

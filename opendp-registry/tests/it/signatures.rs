@@ -69,8 +69,8 @@ pub(crate) fn grounds() -> Grounds {
         .with::<VectorDomain<AtomDomain<IBig>>, L2Distance<f64>>();
     trees(counts(maps(pairs!(grounds; f32 f64))))
 }
-/// Add the spaces of vectors of counts. Such a vector has the leaves of a tree of sums. The type of
-/// distances can differ from the type of leaves.
+/// Add the spaces of vectors of counts. The counts of such a vector are the leaves of a tree of
+/// sums. The type of the distances can differ from the type of the counts.
 fn trees(grounds: Grounds) -> Grounds {
     macro_rules! trees {
         ($($t:ty)*) => {
@@ -187,7 +187,8 @@ fn domains(name: &TypeName) -> Vec<Json> {
         _ => vec![json!(name.to_string())],
     }
 }
-/// Return candidates for an argument. Only the values that its type can parse are used.
+/// Return candidates for the argument of a parameter: all values of a fixed list that the type of
+/// the parameter can parse.
 fn values(parameter: &Parameter) -> Vec<Arg> {
     let pool = json!([
         null,

@@ -62,8 +62,8 @@ fn a_type_argument_that_says_more_than_its_type_is_refused() {
         let arguments = json!({"candidates": [0, 1], "alpha": 0.5, "MO": metric});
         integers(json!([{"quantile_score_candidates": arguments}]))
     };
-    // Run the test twice, because the cache of resolved requests compares only the types of
-    // arguments.
+    // Test each document twice, because the cache of resolved requests compares only the types of
+    // the arguments, and not their content.
     for _ in 0..2 {
         assert!(build(scores(json!({"linf_distance": {"T": "u64"}}))).is_ok());
         let promise = json!({"linf_distance": {"T": "u64", "monotonic": true}});
@@ -122,7 +122,7 @@ fn scores_of_which_the_least_is_best_are_not_chosen_by_the_largest() {
         assert!(build(sized(choice(Some(&right)))).is_ok(), "{name}");
         refused(sized(choice(None)), &[orientation, &said]);
     }
-    // For other scores, a selection can take the largest or the smallest score.
+    // A selection from other scores can take the largest or the smallest score.
     let domain = json!({"vector_domain": {"atom_domain": {"T": "i32"}}});
     let metric = json!({"linf_distance": {"T": "i32"}});
     for largest in [
@@ -144,7 +144,7 @@ fn links_of_chains_within_chains_count() {
     assert!(build(chains(2, 128)).is_ok());
     refused(chains(129, 2), &["256 links", "inner chains"]);
     refused(chains(250, 250), &["256 links"]);
-    // Links inside an argument are on the path too.
+    // The links of a chain inside an argument are on the same path as the call, so they count too.
     let noise = json!({"chain": ["sum", {"laplace": {"scale": 1.0}}]});
     let nested = |before: usize| {
         let mut links = clamps(before);
@@ -154,7 +154,7 @@ fn links_of_chains_within_chains_count() {
     };
     assert!(build(nested(253)).is_ok());
     refused(nested(254), &["256 links"]);
-    // Parallel members are not on the same path, so they count only in the total.
+    // The members of one list are not on the same path, so their links only count in the total.
     let many = |n: usize| {
         let members: Vec<Json> = (0..n).map(|_| noise.clone()).collect();
         let clamp = json!({"clamp": {"bounds": [0, 1]}});

@@ -21,9 +21,9 @@ use crate::{Key, Tally};
 ///
 /// # Postcondition
 /// The keys of the output are the values that occur among the records. The set of keys is private:
-/// only a measurement that accounts for the set may release it. Let `m` be the largest number such
-/// that `TV` represents every integer from 0 to `m`. The count of a key is the number of its
-/// records, or `m` if that number is larger.
+/// only a measurement whose loss covers this release may release the set. Let `m` be the largest
+/// number such that `TV` represents every integer from 0 to `m`. The count of a key is the number
+/// of its records, or `m` if that number is larger.
 ///
 /// # Map
 /// `d_out = (d_in, d_in, d_in)`. The three parts bound the number of counts that change, the sum of

@@ -28,14 +28,15 @@ use crate::{Key, Tally};
 /// part of the output domain. This number is public, because it depends only on the arguments.
 ///
 /// # Map
-/// `d_out = d_in` in both norms, cast to the type of the distance and rounded up.
+/// `d_out = d_in` for `L1Distance` and for `L2Distance`, cast to the type of the distance and
+/// rounded up.
 ///
 /// # Proof
 /// Categories are distinct, so a record is counted in at most one cell. If the record is added or
 /// removed, this cell changes by one, and no other cell changes. Saturation at `m` does not
 /// increase the distance between two counts. So the sum of the changes of all cells is at most the
 /// symmetric distance `d_in`. The Euclidean length of a vector is at most the sum of its absolute
-/// values. So the bound holds in both norms.
+/// values. So the bound holds for both metrics.
 ///
 /// # Errors
 /// `MakeTransformation` when a category occurs twice. The map returns `FailedCast` when `d_in` does
@@ -174,7 +175,7 @@ fn tallies<TOA: Tally>(counts: Vec<u64>) -> Result<Vec<TOA>> {
     Ok(counts.into_iter().map(TOA::saturating_count).collect())
 }
 
-/// The index of the cell of each category in the state. These indices start at one. Cell zero
+/// For each category, the index of its cell in the state. These indices start at one. Cell zero
 /// counts the records in no category.
 enum Places<L> {
     /// A list of the cells of all words in a short range. The range begins with the word `first`.
@@ -200,8 +201,8 @@ impl<L: LongKey> Places<L> {
         Ok(range.unwrap_or(Places::Any(table)))
     }
 }
-/// List the cells of words in a short range. Return `None` if the list is empty, or if the range is
-/// too long for the number of words.
+/// List the cells of `words` if they are in a short range. Return `None` if there are no words, or
+/// if the range is too long for the number of words.
 fn range<L>(words: Vec<u64>) -> Option<Places<L>> {
     let signed = || words.iter().map(|word| word.cast_signed());
     let (first, last) = (signed().min()?, signed().max()?);

@@ -123,7 +123,7 @@ impl Key for String {
         }
     }
 }
-/// Pack at most 15 bytes and their number into two words.
+/// Pack bytes and their number into two words. Return `None` if there are more than 15 bytes.
 #[inline]
 fn halves(bytes: &[u8]) -> Option<(u64, u64)> {
     let length = bytes.len();

@@ -21,7 +21,7 @@ use crate::count::key::{Form, Key, LongKey};
 pub(crate) struct Table<L, V> {
     words: Words<u64, V>,
     doubles: Words<u128, V>,
-    /// The place of the value of each long key.
+    /// For each long key, the index of its value in `values`.
     others: HashMap<L, usize, foldhash::fast::RandomState>,
     values: Vec<V>,
 }
@@ -85,7 +85,8 @@ impl<L: LongKey, V: Default + Copy> Table<L, V> {
             }
         }
     }
-    /// Return the place of the value of a long key.
+    /// Return the index in `values` of the value of a long key. If the key is absent, insert it
+    /// with the default.
     fn place(&mut self, key: &L) -> usize {
         if let Some(place) = self.others.get(key) {
             return *place;
@@ -139,7 +140,7 @@ fn foreign(name: fn() -> TypeName) -> Error {
     ))
 }
 
-/// The form in which a table is written.
+/// The serialized form of a table.
 #[derive(Serialize, Deserialize)]
 struct Saved<L, V> {
     words: Vec<(u64, V)>,
@@ -213,7 +214,8 @@ impl Word for u128 {
 /// A map from words to values, with open addressing and linear probing. At most half of its places
 /// are used.
 struct Words<W, V> {
-    /// The value of the word zero. In `places`, the word zero marks a free place.
+    /// The value of the word zero. This value is not in `places`, because there the word zero marks
+    /// a free place.
     zero: Option<V>,
     /// Pairs of a word and its value. The number of pairs is a power of two.
     places: Vec<(W, V)>,

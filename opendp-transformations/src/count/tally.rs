@@ -3,7 +3,8 @@
 use opendp_core::arith::{InfCast, Number};
 use opendp_core::{Atom, Distance, Result};
 
-/// A number type for counts. The type represents every integer from zero to a largest count.
+/// A number type for counts. There is a largest count. The type represents every integer from zero
+/// to this count.
 pub trait Tally: Atom + Number + Distance + InfCast<u32> {
     /// Return the count. If the count exceeds the largest count of this type, return the largest
     /// count.

@@ -10,9 +10,9 @@ use crate::rows::identity::copy;
 /// A metric of data sets of any size that counts a replaced record as two changes. So for two data
 /// sets of the same size, the distance is twice the number of replaced records.
 ///
-/// `InsertDeleteDistance` is not such a metric. Suppose that a record is deleted at one end, and a
-/// record is inserted at the other end. Then all records between these places move. The distance is
-/// 2, but many positions can differ.
+/// `InsertDeleteDistance` is not such a metric. Suppose that a record is deleted at the beginning
+/// of the data, and a record is inserted at the end. Then all records between these places move.
+/// The distance is 2, but many positions can differ.
 pub trait UnboundedMetric: DatasetMetric {
     /// The metric that counts replaced records.
     type Bounded: DatasetMetric + Default;

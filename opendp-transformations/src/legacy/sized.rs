@@ -270,8 +270,8 @@ register! {
             MO in [RangeDistance<u64>, LInfDistance<u64>] = RangeDistance<u64>;
 }
 
-/// Chain `next` to a space of records within the stated bounds. If the input domain has no bounds,
-/// `make_clamp` first clamps the records.
+/// Build the transformation `next` on records within the stated bounds. If the input domain has no
+/// bounds, `make_clamp` first clamps the records to the stated bounds.
 fn within_bounds<T, M, DO, MO>(
     input: Space<Records<T>, M>,
     stated: Option<Bounds<T>>,

@@ -39,7 +39,8 @@ macro_rules! integer_sums {
     )+};
 }
 
-/// Define sums of floats of type `S::Item`. Each entry has the same form as in `integer_sums`.
+/// Define sums of floats of type `S::Item`. An entry has the same form as an entry of
+/// `integer_sums`.
 macro_rules! float_sums {
     ($(
         $(#[$documentation:meta])*
@@ -145,7 +146,7 @@ integer_sums! {
     pub fn make_sized_bounded_int_monotonic_sum(size: usize, bounds: Bounds<T>)
         on SymmetricDistance = bounded(Some(size), of_one_sign(bounds)?);
 
-    /// Add up an unknown number of bounded integers in order with [`make_sum`].
+    /// Add up a sequence of an unknown number of bounded integers with [`make_sum`].
     ///
     /// # Arguments
     /// * `bounds` - a pair `[lower, upper]`; each record is between these bounds
@@ -161,7 +162,7 @@ integer_sums! {
     pub fn make_bounded_int_ordered_sum(bounds: Bounds<T>)
         on InsertDeleteDistance = bounded(None, bounds);
 
-    /// Add up a known number of bounded integers in order with [`make_sum`].
+    /// Add up a sequence of a known number of bounded integers with [`make_sum`].
     ///
     /// # Arguments
     /// * `size` - the number of records
@@ -178,7 +179,7 @@ integer_sums! {
     pub fn make_sized_bounded_int_ordered_sum(size: usize, bounds: Bounds<T>)
         on InsertDeleteDistance = bounded(Some(size), bounds);
 
-    /// Add up a known number of bounded integers whose sum cannot overflow, with [`make_sum`].
+    /// Add up a known number of bounded integers with [`make_sum`]. The sum cannot overflow.
     ///
     /// # Arguments
     /// * `size` - the number of records
@@ -204,8 +205,8 @@ float_sums! {
     /// Add up an unknown number of bounded floats with [`make_sum`].
     ///
     /// # Arguments
-    /// * `size_limit` - the largest expected number of records. This number has no effect: the sum
-    ///   includes all records
+    /// * `size_limit` - the largest expected number of records. This number does not change the
+    ///   sum: the sum includes all records
     /// * `bounds` - a pair `[lower, upper]`; each record is between these bounds
     ///
     /// The type argument `S` is the name of a summation algorithm, and has no effect.
@@ -244,11 +245,11 @@ float_sums! {
     pub fn make_sized_bounded_float_checked_sum(size: usize, bounds: Bounds<S::Item>)
         on SymmetricDistance = bounded(Some(size), bounds);
 
-    /// Add up an unknown number of bounded floats in order with [`make_sum`].
+    /// Add up a sequence of an unknown number of bounded floats with [`make_sum`].
     ///
     /// # Arguments
-    /// * `size_limit` - the largest expected number of records. This number has no effect: the sum
-    ///   includes all records
+    /// * `size_limit` - the largest expected number of records. This number does not change the
+    ///   sum: the sum includes all records
     /// * `bounds` - a pair `[lower, upper]`; each record is between these bounds
     ///
     /// The type argument `S` is the name of a summation algorithm, and has no effect.
@@ -266,7 +267,7 @@ float_sums! {
     pub fn make_bounded_float_ordered_sum(size_limit: usize, bounds: Bounds<S::Item>)
         on InsertDeleteDistance = bounded(None, within_floats(size_limit, bounds)?);
 
-    /// Add up a known number of bounded floats in order with [`make_sum`].
+    /// Add up a sequence of a known number of bounded floats with [`make_sum`].
     ///
     /// # Arguments
     /// * `size` - the number of records

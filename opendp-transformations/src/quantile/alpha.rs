@@ -64,15 +64,15 @@ impl Alpha {
     pub fn denominator(&self, size: Option<usize>) -> u64 {
         self.for_size(size).denominator
     }
-    /// Return the level as the fraction from which quantile scores are computed.
+    /// Return the level as a fraction. Quantile scores are computed from this fraction.
     pub(crate) fn for_size(&self, size: Option<usize>) -> Fraction {
         self.fraction(match size {
             Some(size) => u64::MAX / u64::try_from(size).unwrap_or(u64::MAX).max(1),
             None => DENOMINATORS,
         })
     }
-    /// Return alpha as a fraction if its denominator is below `limit`. Otherwise round alpha down
-    /// to a multiple of `1 / limit`.
+    /// Return alpha as a fraction, if the denominator of this fraction is below `limit`. Otherwise
+    /// round alpha down to a multiple of `1 / limit`.
     fn fraction(&self, limit: u64) -> Fraction {
         let exact = match self.0 {
             Kind::Number(number) => exact_fraction(number),
@@ -108,8 +108,8 @@ pub(crate) struct Fraction {
 fn exact_fraction(number: f64) -> Option<Fraction> {
     let (mantissa, exponent) = dyadic(number)?;
     let numerator = u64::try_from(mantissa).ok()?;
-    // A float from zero to one has an odd mantissa and an exponent of at most zero. For the float
-    // zero, the mantissa and the exponent are zero.
+    // If the float is above zero, the mantissa is odd, and the exponent is at most zero because the
+    // float is at most one. For the float zero, the mantissa and the exponent are zero.
     let denominator = 1_u64.checked_shl(exponent.unsigned_abs())?;
     Some(Fraction { numerator, denominator })
 }

@@ -107,7 +107,8 @@ where
     f64: InfCast<Q>,
 {
     fn in_tree(leaves: &Q, branching_factor: usize, layers: u32) -> Result<Q> {
-        // The powers of the branching factor are at most the number of leaves, which fits `usize`.
+        // Each power of the branching factor is at most the number of leaves, and this number fits
+        // `usize`.
         let (mut squares, mut power) = (0_u128, 1_u128);
         for _ in 0..layers {
             squares = squares.saturating_add(power);
@@ -221,7 +222,7 @@ impl Shape {
         while 1 < width {
             width /= self.branching_factor;
             start -= width;
-            // There are at most 2^64 counts of 64 bits each, so every sum fits `i128`.
+            // There are at most 2^23 counts of 64 bits each, so every sum fits `i128`.
             let layer = match &sums {
                 None => each_sum(leaves, self.branching_factor, |x| x.to_i128().unwrap_or(0)),
                 Some(sums) => each_sum(sums, self.branching_factor, |x| x),

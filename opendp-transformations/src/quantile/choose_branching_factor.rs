@@ -7,9 +7,9 @@ use opendp_core::arith::DirectedFloat;
 /// Suppose that a noisy tree is made consistent, and that ranges of leaves are estimated from this
 /// tree. The function returns the factor `b`, from 2 to `size_guess`, with the smallest average
 /// variance over all ranges. This factor minimizes `(b - 1) h^3 - 2 (b + 1) h^2 / 3`, where `h` is
-/// the logarithm of the size to the base `b`. (Qardaji, Yang and Li, "Understanding hierarchical
-/// methods for differentially private histograms", 2013.) If `size_guess` is below two, the
-/// function returns `size_guess`.
+/// the logarithm of `size_guess` to the base `b`. (Qardaji, Yang and Li, "Understanding
+/// hierarchical methods for differentially private histograms", 2013.) If `size_guess` is below
+/// two, the function returns `size_guess`.
 ///
 /// The guess must not depend on private data, because the branching factor is public and depends on
 /// the guess.
@@ -27,7 +27,8 @@ pub fn choose_branching_factor(size_guess: u32) -> u32 {
     let (mut best, mut least) = (2, f64::INFINITY);
     for b in 2..=size_guess {
         // For this factor and all larger factors, the minimized expression is at least
-        // `(b - 5) / 3`, because `h` is at least one. So no further factor is better.
+        // `(b - 5) / 3`, because `h` is at least one. If this bound is above the best value, no
+        // larger factor is better.
         if least < (f64::from(b) - 5.0) / 3.0 {
             break;
         }

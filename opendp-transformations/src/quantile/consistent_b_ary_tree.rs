@@ -29,12 +29,13 @@ use opendp_core::{Atom, Error, Function, Result};
 /// The constructor is post-processing, so the privacy loss does not change.
 ///
 /// # Proof
-/// The first pass goes upward. Each node becomes the average of its own count and the sum of its
-/// children, weighted by the inverse of their variances. So each node is the least squares estimate
-/// from its own count and the nodes below it. The second pass goes downward. For each node, take
-/// the difference between the node and the sum of its children. This pass distributes the
-/// difference to the children, in proportion to their variances. The result is the least squares
-/// solution under the condition that the children of each node add up to the node.
+/// The first pass goes upward. Each node becomes a weighted average of two numbers: its own count,
+/// and the sum of its children. The weights are the inverses of the variances of these two numbers.
+/// So each node is the least squares estimate from its own count and the nodes below it. The second
+/// pass goes downward. For each node, take the difference between the node and the sum of its
+/// children. This pass distributes the difference to the children, in proportion to their
+/// variances. The result is the least squares solution under the condition that the children of
+/// each node add up to the node.
 ///
 /// # Errors
 /// `MakeTransformation` when `branching_factor` is below 2.

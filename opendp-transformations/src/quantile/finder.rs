@@ -25,11 +25,11 @@ pub(crate) struct Finder<T> {
 }
 /// The method of the search within a bucket.
 enum Search<T> {
-    /// No bucket contains two numbers. Each bucket has an entry with a number to compare with. If
-    /// the bucket contains a number, the entry has this number. Otherwise the entry has the first
-    /// number after the bucket, or the last number if there is no later number. The entry also
-    /// states a cell: the cell of the rows in this bucket that are below the number of the entry.
-    /// The count of buckets is a power of two.
+    /// No bucket contains two numbers. Each bucket has an entry, which contains a number. The rows
+    /// in the bucket are compared with this number. If the bucket contains a number, the entry has
+    /// this number. Otherwise the entry has the first number after the bucket, or the last number
+    /// if there is no later number. The entry also states the cell of those rows in the bucket that
+    /// are below the number of the entry. The count of buckets is a power of two.
     One(Vec<(T, u32)>),
     Some {
         /// The sorted numbers, followed by repetitions of the last number.
@@ -179,7 +179,7 @@ impl<T: Number> Finder<T> {
         }
         counts
     }
-    /// Find the cells of up to [`LANES`] rows.
+    /// Return the cells of at most [`LANES`] rows.
     ///
     /// The search can read beyond the bucket, into the next buckets, and then into repetitions of
     /// the last number. The result is still correct: the next buckets contain larger numbers, and

@@ -50,9 +50,9 @@ use crate::symmetric::Records;
 /// - unknown size: `d * max(a, b - a)`;
 /// - known size: `floor(d / 2) * b`.
 ///
-/// This bound is the map for `LInfDistance`, which does not promise that all scores change in one
-/// direction. The map for `RangeDistance` is twice this bound. If `alpha` is 0 or 1, the map for
-/// `RangeDistance` equals this bound.
+/// This bound is the map for `LInfDistance`. This metric does not promise that all scores change in
+/// one direction. The map for `RangeDistance` is twice this bound. If `alpha` is 0 or 1, the map
+/// for `RangeDistance` equals this bound.
 ///
 /// # Proof
 /// Let `t(c) = (b - a) * #(x < c) - a * #(x > c)`. The score is `|t(c)|`.

@@ -120,7 +120,8 @@ fn quantile<T: Number>(
 ) -> T {
     let pair = place.and_then(|(bin, share)| Some((edges.get(bin)?, edges.get(bin + 1)?, share)));
     let Some((lower, upper, share)) = pair else {
-        // Either there is only one edge and therefore no bin, or no bin reaches the share.
+        // This case has two causes. If there is only one edge, there is no bin. If there are bins,
+        // the cumulative share of every bin can be below the share of the quantile.
         return edges.last().copied().unwrap_or_else(T::zero);
     };
     if interpolation == Interpolation::Nearest {

@@ -19,7 +19,8 @@ pub(crate) struct QuantileScores<T> {
 }
 
 impl<T: Atom + Number> QuantileScores<T> {
-    /// Score these strictly increasing candidates. There must be at least one candidate.
+    /// Prepare to score these candidates. There must be at least one candidate, and the candidates
+    /// must strictly increase.
     pub(crate) fn new(candidates: Vec<T>, alpha: Fraction) -> Self {
         let finder = Finder::new(&candidates);
         QuantileScores { candidates, alpha, finder }

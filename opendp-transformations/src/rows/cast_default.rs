@@ -1,4 +1,4 @@
-//! Casts each record to another type, or to its default value.
+//! Casts each record to another type, or to the default value of that type.
 
 use opendp_core::{
     Atom, AtomDomain, DatasetMetric, Function, MetricOn, Result, Space, Transformation,

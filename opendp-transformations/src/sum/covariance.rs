@@ -48,25 +48,26 @@ use crate::{Pairwise, Sequential};
 /// # Proof
 /// Use the spacings of the multiples as units. In these units, let `R` and `R'` be the widths of
 /// the bounds, rounded up. The first parts are integers from `0` to `R`, and the second parts are
-/// integers from `0` to `R'`. Each part has a deviation from its mean. Let `C` be the sum of the
-/// products of both deviations of a record. Let one record `(x, y)` be replaced. Let `(m, m')` be
-/// the mean of the other records. Let `C'` be the sum of products of deviations of these other
-/// records. Then `C = C' + (n - 1) / n * (x - m) (y - m')`. The product `(x - m) (y - m')` is
-/// bilinear, so its extremes are at the corners of the range of `(x, y)`. The positive extremes are
-/// `m m'` and `(R - m)(R' - m')`. The negative extremes are `-m (R' - m')` and `-(R - m) m'`. The
-/// difference between a positive and a negative extreme is `m R'`, `(R - m) R'`, `R m'` or
-/// `R (R' - m')`. So this difference is at most `R R'`. If `k` records are replaced, `C` changes by
-/// at most `k (n - 1) / n * R R'`.
+/// integers from `0` to `R'`. Each part has a deviation from its mean. For each record, multiply
+/// the deviations of both parts. Let `C` be the sum of these products. Let one record `(x, y)` be
+/// replaced. Let `(m, m')` be the mean of the other records. Let `C'` be the sum of the same
+/// products for these other records, with deviations from `(m, m')`. Then
+/// `C = C' + (n - 1) / n * (x - m) (y - m')`. The product `(x - m) (y - m')` is bilinear, so its
+/// extremes are at the corners of the range of `(x, y)`. The positive extremes are `m m'` and
+/// `(R - m)(R' - m')`. The negative extremes are `-m (R' - m')` and `-(R - m) m'`. The difference
+/// between a positive and a negative extreme is `m R'`, `(R - m) R'`, `R m'` or `R (R' - m')`. So
+/// this difference is at most `R R'`. If `k` records are replaced, `C` changes by at most
+/// `k (n - 1) / n * R R'`.
 ///
 /// There is a second bound. By the Cauchy-Schwarz inequality, `C^2` is at most the product of the
 /// two sums of squared deviations. Each of these sums is at most `floor(n / 2) ceil(n / 2) / n`
 /// times the square of its range (`deviations.rs`). So the distance between two values of `C` is at
-/// most `2 floor(n / 2) ceil(n / 2) / n * R R'`. Suppose that two results differ by at most a
-/// multiple of `g`. The file `grid.rs` proves that the rounded results also differ by at most this
-/// multiple.
+/// most `2 floor(n / 2) ceil(n / 2) / n * R R'`. Let `h` be a multiple of `g`. If two results
+/// differ by at most `h`, the rounded results also differ by at most `h`. The file `grid.rs` proves
+/// this.
 ///
 /// # Errors
-/// `MakeTransformation` when the size is unknown, or when it is not above `ddof`.
+/// `MakeTransformation` when the size is unknown, or when the size is not above `ddof`.
 /// `MakeTransformation` when the domain of a part has no bounds, contains NaN, or has an infinite
 /// bound. The map returns `Overflow` when its value does not fit `T`.
 ///
@@ -189,7 +190,7 @@ fn overflow(d_in: u32) -> Error {
 }
 
 /// Three exact sums: of the first parts, of the second parts, and of the products of both parts.
-/// Each part is the integer to which [`Offset`] maps it.
+/// [`Offset`] maps each part to an integer before the parts are added or multiplied.
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 struct Products {
     first: u128,

@@ -26,9 +26,10 @@ use crate::symmetric::{Aggregate, Records, through_symmetric};
 /// finite bounds and not NaN: use `make_clamp` first.
 ///
 /// # Function
-/// Let `m` be the larger magnitude of the two bounds. Each record is rounded to a multiple of about
-/// `2^-51 m`. These multiples are added exactly. Let `g` be the spacing of floats of type `T` at
-/// `m`. The sum, divided by the number of records, is rounded toward zero to a multiple of `g`.
+/// Let `m` be the larger magnitude of the two bounds. Each record is rounded to a multiple of a
+/// power of two. This power is about `2^-51 m`. These multiples are added exactly. Let `g` be the
+/// spacing of floats of type `T` at `m`. The sum, divided by the number of records, is rounded
+/// toward zero to a multiple of `g`.
 ///
 /// # Postcondition
 /// The output is the mean, with the rounding described above. The output is never NaN or infinite.
@@ -42,13 +43,14 @@ use crate::symmetric::{Aggregate, Records, through_symmetric};
 /// # Proof
 /// Records are rounded to multiples of a power of two. Let `L <= U` be the bounds, rounded outward
 /// to such multiples. Two data sets of the same size at symmetric distance `d` differ in
-/// `floor(d / 2)` replaced records. So their exact quotients `a >= b` differ by at most
-/// `floor(d / 2) * (U - L) / n`. Rounding toward zero to multiples of `g` moves numbers of
-/// different signs closer together. For numbers of the same sign, rounding increases `a - b` to at
-/// most the next multiple of `g`. The rounded bounds are at most `2^p * g`, for a mantissa of `p`
-/// bits. So each rounded quotient is a float, or it exceeds the largest float. A quotient that
-/// exceeds the largest float is replaced by the largest float. The replacement does not increase
-/// the distance between two quotients.
+/// `floor(d / 2)` replaced records. Let `a >= b` be the exact sums of the rounded records of the
+/// two data sets, divided by `n`. Then `a` and `b` differ by at most `floor(d / 2) * (U - L) / n`.
+/// Rounding toward zero to multiples of `g` moves numbers of different signs closer together. For
+/// numbers of the same sign, the distance between the rounded numbers is at most `a - b`, rounded
+/// up to a multiple of `g`. The magnitudes of the rounded bounds are at most `2^p * g`, for a
+/// mantissa of `p` bits. So each rounded quotient is a float, or it exceeds the largest float. A
+/// quotient that exceeds the largest float is replaced by the largest float. The replacement does
+/// not increase the distance between two quotients.
 ///
 /// # Errors
 /// `MakeTransformation` when the size is unknown or zero, or when a bound is infinite.
@@ -121,8 +123,8 @@ impl Grid {
         }
         let smallest = T::from_dyadic(&1_i32.to_ibig(), i64::MIN / 2, Rounding::Up).to_f64();
         let lowest = dyadic(smallest).map_or(0, |(_, exponent)| i64::from(exponent));
-        // Choose the smallest spacing for which a mantissa can represent the larger magnitude of
-        // the two bounds.
+        // Let `p` be the number of bits of a mantissa. Choose the smallest spacing `g` for which
+        // `2^p * g` is at least the larger magnitude of the two bounds.
         let bits = u64::BITS - lattice.magnitude().saturating_sub(1).leading_zeros();
         let lattice = i64::from(lattice.exponent());
         let exponent = (lattice + i64::from(bits) - i64::from(T::MANTISSA_BITS)).max(lowest);

@@ -24,9 +24,10 @@ use crate::{Pairwise, Sequential};
 ///
 /// # Function
 /// Let `w` be the width of the bounds. The distance between each record and the lower bound is
-/// rounded to a multiple of about `2^-51 w`. The sum of squared deviations of these multiples is a
-/// quotient of integers. Let `g` be the spacing of floats of type `T` at the largest possible
-/// result. The quotient is rounded toward zero to a multiple of `g`.
+/// rounded to a multiple of a power of two. This power is about `2^-51 w`. The sum of squared
+/// deviations of these multiples is a quotient of integers. Let `g` be the spacing of floats of
+/// type `T` at the largest possible result. The quotient is rounded toward zero to a multiple of
+/// `g`.
 ///
 /// # Postcondition
 /// The output is the sum of squared deviations, with the rounding described above. The output is

@@ -14,7 +14,7 @@ pub struct Sequential<T>(PhantomData<fn() -> T>);
 /// The name of a summation algorithm. Documents can choose the algorithm.
 ///
 /// The rounding errors of summation algorithms grow differently with the number of records. In this
-/// crate, sums are computed exactly, so the choice has no effect.
+/// crate, sums are computed exactly, so the choice of an algorithm has no effect.
 pub trait Summation: 'static {
     /// The type of the floats that are added.
     type Item;

@@ -27,9 +27,9 @@ use crate::{Pairwise, Sequential};
 ///
 /// # Function
 /// Let `w` be the width of the bounds. The distance between each record and the lower bound is
-/// rounded to a multiple of about `2^-51 w`. The variance of these multiples is a quotient of
-/// integers. Let `g` be the spacing of floats of type `T` at the largest possible variance. The
-/// quotient is rounded toward zero to a multiple of `g`.
+/// rounded to a multiple of a power of two. This power is about `2^-51 w`. The variance of these
+/// multiples is a quotient of integers. Let `g` be the spacing of floats of type `T` at the largest
+/// possible variance. The quotient is rounded toward zero to a multiple of `g`.
 ///
 /// # Postcondition
 /// The output is the variance, with the rounding described above. The output is never negative, NaN
@@ -47,9 +47,9 @@ use crate::{Pairwise, Sequential};
 /// range of the multiples is the width of the bounds, rounded up. Take the sums of squared
 /// deviations of the multiples. The file `deviations.rs` proves that these sums differ by at most
 /// `a (n - a) / n` times the square of this range. The file also proves that no smaller bound
-/// holds. Division by a public number scales the sums and the bound by the same factor. Suppose
-/// that two results differ by at most a multiple of `g`. The file `grid.rs` proves that the rounded
-/// results also differ by at most this multiple.
+/// holds. Division by the public number `n - ddof` scales these sums and this bound by the same
+/// factor. Suppose that two results differ by at most a multiple of `g`. The file `grid.rs` proves
+/// that the rounded results also differ by at most this multiple.
 ///
 /// # Errors
 /// `MakeTransformation` when the size is unknown, zero, or not above `ddof`. `MakeTransformation`

@@ -40,8 +40,9 @@ fn orders(rows: &[f64]) -> Vec<Vec<f64>> {
 /// Compare the sums of neighbouring data. Return the number of comparisons. If two sums differ by
 /// more than the map allows, return an error that contains the data.
 ///
-/// The given rows are compared with all their orders. If `sized` is true, the given rows are also
-/// compared with the same rows after one row is replaced. Otherwise, one or two rows are removed.
+/// For each data set, the sum is compared with the sums of all orders of its rows. If `sized` is
+/// true, the sum is also compared with the sums after one row is replaced. Otherwise, it is
+/// compared with the sums after one or two rows are removed.
 fn attack(
     data: &[Vec<f64>],
     sum: impl Fn(&[f64]) -> f64,

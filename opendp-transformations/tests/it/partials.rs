@@ -23,8 +23,8 @@ fn records<T: Atom>() -> Records<T> {
 fn bounds<T: Atom>(lower: T, upper: T) -> Bounds<T> {
     Bounds::new(lower, upper).unwrap()
 }
-/// Return whether another function accepts a partial result. The test merges the partial result,
-/// and resumes it from bytes.
+/// Return whether `taker` accepts a partial result of `giver`. The check merges the partial result,
+/// and also resumes it from bytes. Both attempts must agree.
 #[track_caller]
 fn taken<I: Carrier, O: Carrier>(giver: &Function<I, O>, taker: &Function<I, O>) -> bool {
     let state = giver.start().unwrap();
@@ -80,7 +80,7 @@ fn states_of_sums_of_other_columns_are_refused() {
         column.then(make_sum).unwrap()
     };
     all_differ(&[&|| sum("x"), &|| sum("y")]);
-    // If the merge were accepted, the result would be a sum of both columns.
+    // If this merge were accepted, the result would be a sum over two different columns.
     let frame = |x, y| {
         let columns = [("x", x), ("y", y)].map(|(n, cell)| (n.to_owned(), Column::new(vec![cell])));
         DataFrame::new(columns).unwrap()
@@ -170,7 +170,8 @@ fn a_closure_without_a_label_knows_only_its_own_states() {
     let bytes = first.start().unwrap().to_bytes().unwrap();
     assert_eq!(bytes, first.clone().start().unwrap().to_bytes().unwrap());
     assert_ne!(bytes, other.start().unwrap().to_bytes().unwrap());
-    // Each construction from a custom row function gives a different function.
+    // If a row function has no label, two calls of the constructor give functions that reject the
+    // partial results of each other.
     let third = || {
         let third = make_row_by_row(records(), AtomDomain::default(), |row: &i32| row / 3);
         counted(&third.unwrap())

@@ -1,4 +1,4 @@
-//! Tests that a registered constructor takes a function of the user whose types are erased.
+//! Tests that a registered constructor takes a user's function with erased types.
 
 use opendp_core::erased::AnyValue;
 use opendp_core::{
@@ -52,7 +52,7 @@ fn pairs_of_the_house_are_checked_though_their_types_are_erased() {
         construct(&args(pair(domain(), metric), Arg::from(&rows().erase())))
     };
     assert!(with(TheMetric(SymmetricDistance).erased()).is_ok());
-    // The Hamming distance requires a known size, but the size of the data is not known.
+    // The Hamming distance requires a known size, but this domain states no size.
     let error = with(TheMetric(HammingDistance).erased()).unwrap_err();
     assert_eq!(error.kind(), "MetricSpace", "{error}");
     assert!(with(TheMetric(UserDistance::new("rows")).erased()).is_ok());

@@ -1,4 +1,5 @@
-//! The account of a context: a sum of losses, or a tight account of an epsilon and a delta.
+//! The account of a context: a sum of losses, a tight account of an epsilon and a delta, or an
+//! account with shares that are fixed in advance.
 
 use opendp_core::arith::{DirectedFloat, Exact};
 use opendp_core::{Error, Ledger, Result};
@@ -17,10 +18,10 @@ pub(crate) struct Cost {
     pub(crate) parts: Vec<Exact>,
     /// The square of `mu`, if the release is also `mu`-GDP.
     pub(crate) mu_squared: Option<Exact>,
-    /// The `rho` of choices by Gumbel noise.
+    /// The `rho` of the release, if it chooses among candidates by Gumbel noise.
     pub(crate) rho: Option<Exact>,
     /// A pair of distributions that dominates the release, if such a pair is known. The other
-    /// fields also hold.
+    /// fields are also valid statements about the loss.
     pub(crate) pair: Option<SharePair>,
 }
 impl Cost {
@@ -51,10 +52,11 @@ impl Cost {
 /// The part of an unspent budget that a plan reserves for its releases.
 #[derive(Clone, Debug)]
 pub(crate) enum Reserve {
-    /// One filter. Of the budget, these numbers are reserved for the sum of pure losses and for the
-    /// sum of deltas. The rest of the budget is for Gaussian noise.
+    /// One filter. The first number is the part of epsilon that is reserved for the sum of pure
+    /// losses. The second number is the part of delta that is reserved for the sum of deltas. The
+    /// rest of the budget is for Gaussian noise.
     Filter([Exact; 2]),
-    /// The pairs of all releases, in the order of the releases. The releases get the whole budget.
+    /// Shares of the whole budget: the pairs of all releases, in the order of the releases.
     Shares(Vec<SharePair>),
 }
 /// The largest cost that a query may have.
@@ -82,7 +84,7 @@ impl Room {
     fn of(parts: Vec<Exact>) -> Self {
         Room { parts, mu_squared: Exact::ZERO, rho: Exact::ZERO, share: None }
     }
-    /// Return the room of a share that was fixed in advance.
+    /// Return the largest costs that fit a share that was fixed in advance.
     fn of_share(account: &SharedAccount, place: usize) -> Result<Self> {
         let Some(pair) = account.shares().get(place).copied() else {
             return Err(Error::BudgetExceeded(format!("the budget has no share {place}")));
@@ -199,8 +201,8 @@ impl<MO: Accounted> Account<MO> {
     pub(crate) fn may_reserve(&self) -> bool {
         matches!(self, Account::Tight(account) if !account.has_begun())
     }
-    /// Return the largest losses and the delta that each filter of the account admits within a
-    /// share.
+    /// For each filter of the account, return two values: the largest losses that it admits within
+    /// a share, and the delta that it admits within the share.
     pub(crate) fn endowments(&self, wanted: &Wanted) -> Result<Vec<(Endowment, Exact)>> {
         if let Account::Shares(account) = self {
             return Err(without_share(account));
@@ -250,9 +252,9 @@ impl<MO: Accounted> Account<MO> {
         }
     }
 }
-/// Return mixtures of pure losses and Gaussian noise that an amount pays for. Cut each mixture to
-/// the largest losses that each filter can still admit. The first release decides which filters
-/// remain, so a plan tries every filter.
+/// Return several ways to spend an amount on pure losses and on Gaussian noise. For each filter,
+/// reduce the losses of each way to the largest losses that this filter can still admit. The first
+/// release decides which filters remain open, so a plan tries every filter.
 fn amounts(
     account: &AdaptiveAccount,
     (epsilon, delta): (Exact, Exact),
@@ -262,7 +264,8 @@ fn amounts(
     let largest = account.room(&share, Kind::Gaussian)?.mu_squared.to_f64_down();
     let (filters, epsilon) = (account.filters(), epsilon.to_f64_down());
     let joined = joined_delta(0.0, largest.sqrt(), epsilon)?;
-    // Before the first release, the delta for thresholds depends on the filter that will remain.
+    // Before the first release, it is not known which filter will remain open. So each filter has
+    // its own delta for thresholds.
     let all = account.budget().1;
     let part = |room: &accounting::Room| match account.has_begun() || all.is_zero() {
         true => own.clone().min(room.delta.clone()),

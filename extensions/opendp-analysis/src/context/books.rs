@@ -94,7 +94,8 @@ impl<MO: Accounted> Context<MO> {
         books.account = account;
         let entries = entries(books.account.left()?, reserved);
         books.entries.extend(entries.iter().cloned());
-        // Write under the lock, so the journal has the order of the charges.
+        // Write while the lock is held, so the entries of the journal are in the order of the
+        // charges.
         let write = |journal: &Arc<dyn Journal>| match (plan, entries.as_slice()) {
             (None, [only]) => journal.record(only),
             _ => journal.record_plan(&entries),

@@ -113,22 +113,21 @@ fn sorted<T: Atom>() -> Result<Function<Vec<T>, Vec<T>>> {
 /// # Proof
 /// [`make_private_quantile`](crate::make_private_quantile) documents the bound for one candidate.
 /// By the union bound, the error of each chosen candidate is at most this bound, except with
-/// probability `alpha` for all candidates together. Sorting keeps this bound. Each of the first `i`
-/// chosen candidates is at most the bound above the `i`-th quantile. So the `i`-th smallest
-/// candidate is also at most the bound above the `i`-th quantile. Each candidate from the `i`-th on
-/// is at most the bound below the `i`-th quantile. So the `i`-th smallest candidate is also at most
-/// the bound below the `i`-th quantile.
+/// probability `alpha` for all candidates together. Sorting keeps this bound. In ranks, none of the
+/// first `i` chosen candidates exceeds the `i`-th quantile by more than this bound. So the `i`-th
+/// smallest candidate does not exceed this quantile by more than the bound. None of the chosen
+/// candidates from the `i`-th on is below the `i`-th quantile by more than this bound. So the
+/// `i`-th smallest candidate is not below this quantile by more than the bound.
 pub(super) fn quantile_bound(choices: usize) -> Bound {
     Arc::new(move |scale: Scale, alpha: f64| {
         let logarithm = f64::inf_cast(choices)?.inf_ln()?.inf_sub(alpha.neg_inf_ln()?)?;
         logarithm.inf_mul(scale.value())
     })
 }
-/// From this number of quantiles on, a release of several quantiles has fewer levels of choices
-/// than quantiles.
+/// The least number of quantiles for which one release has fewer levels of choices than quantiles.
 pub(super) const SEVERAL: usize = 3;
-/// Return the number of successive choices with equal ranges that choose `quantiles` quantiles, if
-/// this number is known.
+/// Return how many successive choices with equal ranges are necessary to choose `quantiles`
+/// quantiles, if this number is known.
 pub(super) fn levels_of(quantiles: usize) -> Option<u32> {
     let levels = match quantiles {
         1 => Some(1),
@@ -269,21 +268,22 @@ pub(super) fn gaussian_on_counts(
         false => make_continuous_gaussian(counts, dials.scale, None),
     }
 }
-/// State the loss of choices by Gumbel noise as an epsilon at a delta.
+/// State the loss of a release that chooses among candidates by Gumbel noise. The loss is stated as
+/// an epsilon at a delta.
 ///
 /// # Proof of `mu_squared_of_choices`
-/// A release of choices by Gumbel noise is an adaptive composition of choices. A parallel
-/// composition is also an adaptive composition of choices, for each split of the rows between its
-/// parts. The `rho` of the parallel composition is at least the sum of the `rho` of all parts for
-/// the worst split. So `mu_squared_of_choices` bounds `mu^2`.
+/// A release of choices by Gumbel noise is an adaptive composition of choices. For each split of
+/// the rows between its parts, a parallel composition is also an adaptive composition of choices.
+/// For every split, the sum of the `rho` of all parts is at most the `rho` of the parallel
+/// composition. So `mu_squared_of_choices` bounds `mu^2`.
 ///
 /// # Proof of the number of choices
 /// If the number `k` of successive levels of choices is given, each level has the same `rho`, and
 /// the choices on one level do not depend on each other. The range of the loss of one choice is
 /// proportional to the part of the rows that the choice depends on. These parts add up to at most
 /// all rows. The ranges of independent choices add up. So the range of each level is at most the
-/// range `r` of a choice from all rows, and the `rho` of the level is stated as `r^2 / 8`. So `r`
-/// is `sqrt(8 rho / k)` for the `rho` of all levels.
+/// range `r` of one choice that depends on all rows. The `rho` of the level is stated as `r^2 / 8`.
+/// Let `rho` be the sum for all `k` levels. Then `r` is `sqrt(8 rho / k)`.
 pub(super) fn of_choices<MO: Accounted, TO: Carrier>(
     release: OfTable<ZeroConcentratedDivergence, TO>,
     (delta, choices): (f64, Option<u32>),
@@ -306,8 +306,8 @@ fn rho_of<TO: Carrier>(release: &OfTable<ZeroConcentratedDivergence, TO>) -> Squ
 /// By the postcondition of `make_continuous_gaussian`, its release is `mu`-GDP, and its `rho` is
 /// exactly `mu^2 / 2`. Other releases here are parallel compositions of such releases. Let `mu_i`
 /// be the `mu` of part `i`. For each split of the rows between the `k` parts, the composition is
-/// `sqrt(mu_1^2 + ... + mu_k^2)`-GDP (Dong, Roth, Su 2022, Corollary 3.3). The `rho` of the
-/// composition is at least the sum of the `mu_i^2 / 2`, for the worst split.
+/// `sqrt(mu_1^2 + ... + mu_k^2)`-GDP (Dong, Roth, Su 2022, Corollary 3.3). For every split, the
+/// `rho` of the composition is at least the sum of the `mu_i^2 / 2`.
 pub(super) fn squared_of_gaussian(rho: &Exact) -> Result<Exact> {
     Ok(rho.plus(rho))
 }

@@ -17,12 +17,13 @@ use crate::truncated_threshold::MOST;
 
 /// A measurement whose input is a table.
 pub(crate) type OfTable<MO, TO> = Measurement<TableDomain, SymmetricDistance, MO, TO>;
-/// Make the measurement of a query from its free parameters.
+/// A function that makes the measurement of a query from its free parameters.
 pub(crate) type Build<MO, TO> = Box<dyn Fn(Dials) -> Result<Built<MO, TO>> + Send + Sync>;
-/// Bound the error of answers from the scale of noise, for measurements that do not state a bound
-/// on their error.
+/// A function that computes a bound on the error of an answer, from the scale of its noise and from
+/// `alpha`. It is used if the measurement itself does not state a bound on its error.
 pub(crate) type Bound = Arc<dyn Fn(Scale, f64) -> Result<f64> + Send + Sync>;
-/// Compute the square of `mu` of a release, or its `rho`, at an input distance.
+/// A function that computes one loss of a release at an input distance: the square of its `mu`, or
+/// its `rho`.
 pub(crate) type Square = Arc<dyn Fn(&u32) -> Result<Exact> + Send + Sync>;
 
 /// A measurement of a table. A `mu`-GDP measurement also has its loss in Gaussian differential
@@ -30,11 +31,11 @@ pub(crate) type Square = Arc<dyn Fn(&u32) -> Result<Exact> + Send + Sync>;
 pub(crate) struct Built<MO: Accounted, TO: Carrier> {
     pub(crate) measurement: OfTable<MO, TO>,
     pub(crate) mu_squared: Option<Square>,
-    /// The `rho` of choices by Gumbel noise.
+    /// The `rho` of the release, if it chooses among candidates by Gumbel noise.
     pub(crate) rho: Option<Square>,
     /// The number of successive choices with equal ranges, if it is known.
     pub(crate) choices: Option<u32>,
-    /// The `rho` of discrete Gaussian noise on integers.
+    /// The `rho` of the release, if it has discrete Gaussian noise on integers.
     pub(crate) discrete: Option<Square>,
 }
 impl<MO: Accounted, TO: Carrier> Built<MO, TO> {
@@ -73,7 +74,7 @@ pub(crate) struct Dials {
     /// Whether Gaussian noise on integers is discrete. Otherwise it is continuous and rounded.
     pub(crate) discrete: bool,
 }
-/// The stated kind of discrete Gaussian noise.
+/// The kind of noise that answers and reports state for discrete Gaussian noise.
 pub(crate) const DISCRETE: &str = "discrete Gaussian";
 /// The stated kind of noise for a choice among candidates.
 pub(crate) const SELECTION: &str = "selection";
@@ -141,7 +142,7 @@ impl<'c, MO: Accounted, TO: Carrier> Draft<'c, MO, TO> {
             let (built, d_in) = (self.build(dials(scale)?)?, self.context.unit().distance());
             let square = built.mu_squared(&d_in)?;
             if let Some(pair) = room.share {
-                // Without noise, there is no cost to compare.
+                // Without noise, the loss is infinite and is not compared.
                 return Ok(square.is_finite() && pair.dominates(&built.cost(&d_in)?.pair()));
             }
             match &built.rho {
@@ -185,7 +186,8 @@ impl<'c, MO: Accounted, TO: Carrier> Draft<'c, MO, TO> {
         let cost = self.cost(&built, dials)?;
         Ok(self.priced(dials, (built, cost)))
     }
-    /// Return the cost of a release. Laplace noise on numbers also has a dominating pair.
+    /// Return the cost of a release. For Laplace noise on numbers and for discrete Gaussian noise,
+    /// the cost also states a dominating pair.
     fn cost(&self, built: &Built<MO, TO>, dials: Dials) -> Result<Cost> {
         let cost = built.cost(&self.context.unit().distance())?;
         let plain = dials.delta.is_none() && !self.threshold && MO::NOISE == "Laplace";
@@ -272,7 +274,8 @@ impl Dials {
         Ok(Dials { scale, threshold: HIGH, delta: None, discrete: false })
     }
 }
-/// Return whether each of the first `parts` parts of a loss is at most the same part of a share.
+/// Compare the first `parts` parts of a loss with the same parts of a share. Return whether each
+/// part of the loss is at most the part of the share.
 fn fits(loss: &[Exact], share: &[Exact], parts: usize) -> bool {
     loss.iter().zip(share).take(parts).all(|(loss, share)| loss <= share)
 }
@@ -300,10 +303,10 @@ fn laplace_of(epsilon: &Exact, scale: Scale, real: bool) -> Result<SharePair> {
         SharePair::Private { epsilon: epsilon.to_f64_up(), delta: 0.0 }
     })
 }
-/// From this distance on, noise on integers is charged for its epsilon.
+/// From this distance on, Laplace noise on integers is charged as a pure loss, by its epsilon.
 const MOST_DISTANCE: f64 = 65536.0;
-/// Return the pair of discrete Gaussian noise on integers. Return `None` if the noise has another
-/// cost: at scale 0, or at a very large distance.
+/// Return the pair of discrete Gaussian noise on integers. At scale 0, or if the square of the
+/// distance exceeds `u32`, return `None`. Then the cost of the noise is not stated by such a pair.
 ///
 /// # Proof
 /// Let `d` be a bound on the L2 distance, and `s` the scale. `rho` is at least `d^2 / (2 s^2)`, so
@@ -325,7 +328,8 @@ fn choices_of(rho: &Exact, count: u32) -> Result<SharePair> {
     let each = rho.to_f64_up().inf_mul(8.0)?.inf_div(f64::from(count))?;
     Ok(SharePair::Choices { range: each.inf_sqrt()?, count })
 }
-/// If no noise fits a share that was fixed in advance, say so.
+/// If the share was fixed in advance, replace the error that the budget is exceeded. The new error
+/// states that no amount of this noise fits the share.
 fn of_share(error: Error, room: &Room) -> Error {
     match (error, room.share) {
         (Error::BudgetExceeded(_), Some(share)) => Error::BudgetExceeded(format!(

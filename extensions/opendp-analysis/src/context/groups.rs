@@ -1,4 +1,4 @@
-//! Statistics of each of several groups of rows.
+//! Statistics of several groups of rows.
 
 mod answer;
 mod asked;
@@ -24,13 +24,13 @@ pub use asked::{AskedGroups, SolvedGroups};
 use keys::Keys;
 use releases::Numbers;
 
-/// Statistics of each of several groups of rows, before their noise is known.
+/// Statistics of several groups of rows, before their noise is known.
 ///
-/// A group is one combination of values of some columns. The list of the combinations that have a
-/// group is public. [`keys`](Groups::keys) lists the values of each column, and
-/// [`groups`](Groups::groups) lists combinations. [`find`](Groups::find) finds the combinations of
-/// many people under a delta. [`others`](Groups::others) adds a group of all other rows. Without
-/// this call, other rows are left out.
+/// A group is one combination of values of some columns. The list of all groups is public.
+/// [`keys`](Groups::keys) lists the values of each column, and [`groups`](Groups::groups) lists
+/// combinations. [`find`](Groups::find) finds the combinations of many people under a delta.
+/// [`others`](Groups::others) adds a group of all other rows. Without this call, other rows are
+/// left out.
 ///
 /// The statistics of one question share releases. A mean, a variance, a sum and a count take one
 /// release of counts together. If there are counts, sums are released as sums of distances from the
@@ -65,7 +65,8 @@ pub struct Groups<'c, MO: Accounted> {
     found: Option<Released>,
     /// Whether the keys will be found later, and only the cost is computed now.
     rehearsed: bool,
-    /// The question that finds the keys, if they are found as a part of this question.
+    /// The function that makes the question for the keys, if the keys are found as a part of this
+    /// question.
     finder: Option<Finder<'c, MO>>,
     missing: BTreeMap<String, f64>,
     asked: Vec<What>,
@@ -223,12 +224,12 @@ impl<'c, MO: Accounted> Groups<'c, MO> {
         self
     }
     /// Use the groups that [`find`](Groups::find) found. The counts of these groups also serve for
-    /// counts, means and variances. The stated probability that an interval misses is for all keys
-    /// together, including keys that were not found. Among the found keys alone, intervals miss
-    /// more often, because noise can raise a count above the threshold.
+    /// counts, means and variances. An interval misses with the stated probability if all keys are
+    /// considered, including the keys that were not found. Among the found keys alone, intervals
+    /// miss more often, because noise can raise a count above the threshold.
     ///
     /// # Errors
-    /// `FailedCast` when the answer is of another question.
+    /// `FailedCast` when the answer is not an answer to a question of [`find`](Groups::find).
     pub fn found(mut self, answer: &Answer<MO, HashMap<String, i64>>) -> Result<Self> {
         let (keys, counts) = counts_of(answer)?;
         (self.keys, self.found) = (Keys::Listed(keys), Some(counts));
@@ -269,8 +270,8 @@ impl<'c, MO: Accounted> Groups<'c, MO> {
         Ok(self)
     }
     /// Leave the keys open, because they will be found later. The question then has a cost, but
-    /// cannot be answered. The cost of each release beside the keys is the cost of a release for
-    /// one group.
+    /// cannot be answered. Apart from the release of the keys, the cost of each release is the cost
+    /// of a release for one group.
     #[must_use]
     pub fn to_be_found(mut self) -> Self {
         self.keys = Keys::Listed(Vec::new());
@@ -343,10 +344,11 @@ impl<'c, MO: Accounted> Groups<'c, MO>
 where
     f64: Noisy<MO>,
 {
-    /// Find the noise of all releases, within the share of the budget for this question. Each of
-    /// the question's [`releases`](Groups::releases) has the share of one query. If the budget is
-    /// spent as you go, the share of the question is the amount of [`spending`](Query::spending),
-    /// or the whole remaining budget. Nothing is spent.
+    /// Find the noise of all releases, within the share of the budget for this question. The
+    /// question makes several [`releases`](Groups::releases), and each of them gets the share of
+    /// one query. If the budget is spent as you go, the share of the question is the amount of
+    /// [`spending`](Query::spending), or the whole remaining budget if no amount was set. Nothing
+    /// is spent.
     ///
     /// # Errors
     /// The errors of the steps; `BudgetExceeded` when nothing is left.

@@ -60,15 +60,16 @@ pub enum Goal {
 ///
 /// A question that finds keys has a threshold, which hides keys with lower noisy counts. If such a
 /// question has a weight, its threshold counts as an error, in addition to the error of the noise.
-/// The scale, the threshold and the part of delta for thresholds are then solved together.
+/// In this case, the plan finds the scale, the threshold and the part of delta for thresholds
+/// together.
 ///
 /// The noise is reduced further if the plan takes the whole budget, all its goals are weights, no
-/// question has a threshold, and the noise has at most 16 different losses. The budget is then
-/// divided into shares with the pairs of all releases
-/// ([`SharedAccount`](opendp_measurements::accounting::SharedAccount)), and the distributions of
-/// their losses compose. So plans with choices need less noise. Integers with Gaussian noise then
-/// get discrete Gaussian noise, if it makes the errors smaller. Continuous noise is rounded, which
-/// adds 1/12 to the mean square error of each number.
+/// question has a threshold, and the noise has at most 16 different losses. Then each release gets
+/// a share of the budget, and a pair of distributions defines this share
+/// ([`SharedAccount`](opendp_measurements::accounting::SharedAccount)). The account composes the
+/// distributions of the losses. So plans with choices need less noise. Integers with Gaussian noise
+/// then get discrete Gaussian noise, if it makes the errors smaller. Continuous noise is rounded,
+/// which adds 1/12 to the mean square error of each number.
 ///
 /// ```
 /// # use opendp_analysis::{Budget, Context, Goal, PrivacyUnit, Split, Table};

@@ -37,14 +37,14 @@ impl<'c, MO: Accounted, TO: Carrier> Question<'c, MO, TO> {
     pub fn mechanism(&self) -> &'static str {
         self.mechanism
     }
-    /// Return the threshold that the noisy count of a key must reach, if there is one. A fraction
-    /// is rounded at random, for each key on its own.
+    /// Return the threshold that the noisy count of a key must reach, if there is one. A threshold
+    /// that is not a whole number is rounded at random, separately for each key.
     pub fn threshold(&self) -> Option<f64> {
         self.threshold
     }
-    /// Return the cost that the answer would have as the only release, rounded up. If the budget
-    /// is an epsilon and a delta, the composed cost is less than the sum of the costs.
-    /// [`Context::remaining`] returns the budget that is left.
+    /// Return the cost that the answer would have as the only release, rounded up. If the budget is
+    /// an epsilon and a delta, the composed cost of several answers is less than the sum of their
+    /// costs. [`Context::remaining`] returns the budget that is left.
     ///
     /// # Errors
     /// The errors of the map.
@@ -86,7 +86,8 @@ impl<'c, MO: Accounted, TO: Carrier> Question<'c, MO, TO> {
         self.error_in
     }
     /// Spend the cost of the answer, but release nothing. To find the noise of later questions,
-    /// rehearse the questions in a separate context, and call this instead of `release`.
+    /// first ask all questions in a separate context. There, call this function instead of
+    /// `release`.
     ///
     /// # Errors
     /// The errors of [`release`](Question::release).

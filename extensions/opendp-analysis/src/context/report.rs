@@ -54,9 +54,9 @@ pub struct Entry {
     /// are present if a [plan](super::Plan) opened a tight account with this release and reserved
     /// the epsilon and the delta.
     pub reserved: Option<[Exact; 2]>,
-    /// The pairs of all releases of a [plan](super::Plan) that took the whole budget. Only the
-    /// entry of the first of these releases has this list. The budget was divided into these
-    /// shares.
+    /// The pairs of all releases of a [plan](super::Plan) that took the whole budget. The whole
+    /// budget was divided into these pairs, and each pair is the share of one release. Only the
+    /// entry of the first release of the plan has this list.
     pub shares: Option<Vec<SharePair>>,
     /// A bound on the distance between the answer and the true answer. The bound holds except with
     /// probability [`Context::ALPHA`].
@@ -75,11 +75,11 @@ impl Entry {
     }
 }
 
-/// A record of releases that outlives the process.
+/// A record of releases that remains after the process ends.
 pub trait Journal: Send + Sync {
     /// Record a release after its charge and before its run. The release is run only if the
-    /// recording succeeds. Other releases wait until the recording ends, so the journal has the
-    /// order of the charges. An implementation must not call the context.
+    /// recording succeeds. Other releases wait until the recording ends, so the entries of the
+    /// journal are in the order of the charges. An implementation must not call the context.
     ///
     /// # Errors
     /// Any error when the record could not be written. Then nothing is released.

@@ -127,7 +127,7 @@ impl<'c, MO: Accounted, T: Atom> Rows<'c, MO, T> {
         })
     }
     /// Count the rows of each category, and leave out the rows that have no category. The
-    /// categories are public. [`Query::group_by`] gives the same counts as rows with labels.
+    /// categories are public. [`Query::group_by`] returns the same counts, in rows with labels.
     pub fn histogram(self, categories: Vec<T>) -> Statistic<'c, MO, Vec<i64>>
     where
         T: Key,

@@ -31,9 +31,9 @@ pub enum ShareKind {
     /// Gaussian noise. With a weight of `w`, the loss is a `mu` of `w`.
     Gaussian,
     /// A number of successive choices among candidates. A quantile takes one choice, and `n`
-    /// quantiles in one question take `1 + floor(log2(n))` choices. With a weight of `w`, all `k`
-    /// choices together have the `rho` of a `mu` of `w`: each choice has a range of
-    /// `2 w / sqrt(k)`.
+    /// quantiles in one question take `1 + floor(log2(n))` choices. With a weight of `w`, each of
+    /// the `k` choices has a range of `2 w / sqrt(k)`. So all choices together have a `rho` of `w^2
+    /// / 2`. Gaussian noise with a `mu` of `w` has the same `rho`.
     Choices(u32),
     /// Counts by keys that are found. All such shares together get a quarter of delta. With a
     /// weight of `w`, the loss is an epsilon of `w`.
@@ -68,11 +68,11 @@ impl Split {
     /// All losses are multiplied by one factor, so that together they use the whole budget. The
     /// distribution of the loss of each kind is known, so choices and Laplace noise on floats need
     /// less noise than with [`evenly`](Split::evenly). The shares are computed when the context is
-    /// opened, and another version can compute slightly other shares. So carry releases over only
-    /// to a context of the same version. See
+    /// opened, and another version of this crate can compute slightly different shares. So carry
+    /// releases over only to a context of the same version. See
     /// [`SharedAccount`](opendp_measurements::accounting::SharedAccount), which also states what is
     /// proved. The unused part of a share is lost. A query of another kind is an error, unless its
-    /// loss is surely within its share.
+    /// loss is certainly within the share.
     ///
     /// ```
     /// # use opendp_analysis::{Budget, Context, PrivacyUnit, ShareKind, Split, Table};

@@ -48,7 +48,8 @@ pub(crate) trait Cells: Any + Send + Sync {
     /// Return the cells as floats, if they are numbers.
     fn numbers(&self) -> Option<Vec<f64>>;
 }
-/// A function from the cells of a column to the places of the cells in a list of keys.
+/// A function that finds the cells of a column in a list of keys. It returns the place of each cell
+/// in the list.
 pub(crate) type Places = Arc<dyn Fn(&dyn Cells) -> Result<Vec<Option<usize>>> + Send + Sync>;
 impl<T: Atom> Cells for Vec<T> {
     fn nullable(&self) -> bool {

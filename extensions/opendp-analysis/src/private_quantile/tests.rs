@@ -63,8 +63,8 @@ fn releases_the_quantile_itself_without_noise_whatever_the_order_of_candidates()
 #[test]
 fn the_noise_is_in_units_of_rows() {
     // With four rows of 0, candidate 0 is 0 rows from the a-quantile, and candidate 1 is 4 (1 - a)
-    // rows from the a-quantile. Let two candidates be g scales apart. Permute-and-flip chooses the
-    // worse candidate with probability exp(-g) / 2.
+    // rows from the a-quantile. Let the scores of two candidates differ by g times the noise scale.
+    // Permute-and-flip chooses the worse candidate with probability exp(-g) / 2.
     fn worse<MO: SelectionMeasure>(measure: MO, alpha: (u64, u64), scale: f64) -> f64 {
         let made = quantile::<SymmetricDistance, _>((None, measure), &[0, 1], alpha, scale);
         let draws = 40_000;
@@ -73,8 +73,8 @@ fn the_noise_is_in_units_of_rows() {
     }
     for (alpha, gap) in [((1, 2), 2.0_f64), ((1, 4), 3.0), ((9, 10), 0.4)] {
         let pure = (-gap / 4.0).exp() / 2.0;
-        // Six standard deviations are below 0.015. With another noise scale, the observed frequency
-        // would be farther away.
+        // Six standard deviations of the observed frequency are below 0.015. With another noise
+        // scale, the observed frequency would be farther from the expected probability.
         assert!((worse(MaxDivergence, alpha, 4.0) - pure).abs() < 0.015, "{alpha:?}");
         let softmax = 1.0 / (1.0 + (gap / 4.0).exp());
         assert!((worse(ZeroConcentratedDivergence, alpha, 4.0) - softmax).abs() < 0.015);

@@ -4,7 +4,7 @@ use serde_json::{Value as Json, json};
 
 use crate::{Desk, requests};
 
-/// A table in which three ages are missing, and a study of it.
+/// A table in which three ages are missing, and a study of this table.
 fn desk(budget: Json) -> Desk {
     let desk = Desk::new();
     let cell = |i: i32| if i % 100 == 7 { String::new() } else { format!("{}.0", i % 90) };
@@ -260,7 +260,7 @@ fn a_tight_budget_charges_each_release_of_a_study() {
     assert_eq!(answers("b.ledger:tight", "one")["answers"], first["answers"]);
     let history = desk.says(&["budget", "history", "b.ledger:tight"]);
     assert!(history.contains("epsilon 1, delta 1e-6") && !history.contains("["), "{history}");
-    // The control: a budget without `--tight` is charged the whole budget of each study.
+    // The control: without `--tight`, each study costs its whole budget.
     let sum = answers("b.ledger:sum", "one");
     assert!(sum["charge"]["charged"]["members"].is_null(), "{sum}");
     assert!(desk.fails(&ask("b.ledger:sum", "two"), 1).contains("BudgetExceeded"));
@@ -279,8 +279,9 @@ fn found_keys_of_a_study_are_charged_to_a_tight_budget_with_their_delta() {
     assert_eq!(members.len(), 3);
     assert!(members.iter().any(|member| member["delta"] != "0"), "{answers}");
 }
-/// A study of one question is one plan, and its noise is solved for the whole budget. A budget with
-/// filters for all kinds of later releases has no room for a release with so little noise.
+/// A study of one question is one plan, and its noise is solved for the whole budget. The noise of
+/// this plan is small. A budget with filters for all kinds of later releases would have no room for
+/// the plan.
 #[test]
 fn a_study_of_one_plan_reserves_an_unspent_tight_budget_of_its_size() {
     let sums: Vec<Json> =
@@ -301,7 +302,7 @@ fn a_study_of_one_plan_reserves_an_unspent_tight_budget_of_its_size() {
         assert!(first["charge"]["charged"]["filters"].is_object(), "{keys}: {}", first["charge"]);
         assert_eq!(read("one")["answers"], first["answers"]);
         assert!(desk.fails(&ask("b.ledger:x", "two"), 1).contains("BudgetExceeded"));
-        // The control: after any other release, nothing can be reserved.
+        // The control: after any other release, the plan cannot reserve the budget.
         desk.file("sum.json", crate::sum(1e6).to_string());
         desk.file("x.csv", "x\n1\n");
         let run = ["run", "-p", "sum.json", "--data", "x.csv", "--d-in", "1", "--id", "a"];

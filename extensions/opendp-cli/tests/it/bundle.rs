@@ -1,5 +1,5 @@
-//! Tests of the files for a command and a wheel from a list of crates. `.ci/template` also builds
-//! both.
+//! Tests of the files that `opendp bundle` writes for a list of crates. A command and a wheel can
+//! be built from these files. `.ci/template` also builds both.
 
 use crate::Desk;
 

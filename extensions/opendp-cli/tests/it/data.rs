@@ -1,4 +1,5 @@
-//! Realistic data: cells, formats and sizes. Errors must reveal nothing about the data.
+//! Tests with realistic cells, formats and sizes of data. Errors must reveal nothing about the
+//! data.
 
 use std::io::Write;
 use std::process::{Command, Output, Stdio};
@@ -11,7 +12,8 @@ use crate::{Desk, sum};
 fn read(text: &str) -> Json {
     serde_json::from_str(text).unwrap()
 }
-/// The exact sum of a column, bounded by 0 and 100.
+/// Return a pipeline that clamps the numbers of a column to 0 and 100, and releases their exact
+/// sum.
 fn exact(t: &str) -> String {
     let domain = json!({"vector_domain": {"atom_domain": {"T": t}}});
     json!({
@@ -235,7 +237,7 @@ fn a_size_that_the_data_do_not_have_is_charged_kept_and_told_in_one_way() {
     let charged = |entry: &Json| entry["loss"].clone();
     let all = history.as_array().unwrap();
     assert!(all.iter().all(|entry| charged(entry) == charged(&all[0])), "{history}");
-    // A value that is not a row gives the same answer in every request.
+    // If the value in the file is not a list of rows, the answer is the same as for a wrong size.
     desk.file("x.json", r#"{"a": 5}"#);
     let charge = ["--d-in", "2", "--budget", "l.db:b", "--id", "ID"];
     assert_eq!(desk.fails(&run("sum.json", "x.json", &charge), 1), told[0]);

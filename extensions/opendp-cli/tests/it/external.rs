@@ -1,4 +1,4 @@
-//! Tests of queries on tables, which another program answers.
+//! Tests of queries on tables. Another program answers these queries.
 
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
@@ -6,11 +6,12 @@ use std::process::{Command, Output};
 
 use super::Desk;
 
-/// Copy a program by a process of its own.
+/// Copy a program. A separate process makes the copy.
 ///
-/// A program cannot be started while a process has its file open for writing. Suppose that this
-/// process wrote the copy itself. Meanwhile, another test can start a process, which inherits the
-/// open file. Then the copy cannot be started until the new process runs its own program.
+/// A program cannot be started while a process has the file of the program open for writing.
+/// Suppose that this process wrote the copy itself. Meanwhile, another test can start a process.
+/// The new process inherits the open file. Then the copy cannot be started until the new process
+/// runs its own program.
 fn copy(from: &Path, to: &Path) {
     assert!(Command::new("cp").arg(from).arg(to).status().unwrap().success(), "cp {to:?}");
 }

@@ -80,9 +80,9 @@ fn a_frame_reads_the_columns_that_it_names() {
 #[test]
 fn a_cell_is_read_by_the_rule_of_its_column() {
     let desk = Desk::new();
-    // For ages as numbers, a cell that does not parse is 0. The same holds for ages as text after a
-    // cast. For ages within bounds, a cell that does not parse is the lower bound, and a value
-    // above the bounds is the upper bound.
+    // If the cells of ages are numbers, a cell that does not parse is 0. If the cells are text and
+    // are cast to numbers later, such a cell is also 0. If the ages have bounds, a cell that does
+    // not parse is the lower bound, and a value above the bounds is the upper bound.
     let ages = |cells: Json, rest: Json| {
         let mut chain = vec![json!({"select_column": {"key": "age", "TOA": "i64"}})];
         chain.extend(rest.as_array().unwrap().clone());

@@ -46,7 +46,8 @@ fn counts_what_the_cells_of_each_column_are() {
     let report = inspect(&desk, &["people.csv"]);
     let types: Vec<&Json> =
         report["columns"].as_array().unwrap().iter().map(|column| &column["type"]).collect();
-    // One age in five and one flag in five do not parse. These cells are too many for a guess.
+    // One age in five and one flag in five do not parse. With this many such cells, the command
+    // does not guess another type than `String`.
     assert_eq!(types, ["String", "f64", "String", "String"]);
     assert!(report.get("warning").is_none());
 }

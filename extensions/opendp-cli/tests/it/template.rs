@@ -21,7 +21,8 @@ fn a_new_crate_is_the_example_under_another_name() {
     assert!(read("src/graph.rs").contains("named!(Graph as \"edge::Graph\");"));
     assert!(read("tests/it/main.rs").contains("use edge_dp::{EdgeDistance"));
     assert!(read("documents/edge_count.json").contains("edge::graph_domain"));
-    // The lock file is the lock file of the framework, so its versions were tested.
+    // The new crate has the lock file of the framework. The framework was tested with the versions
+    // in this file.
     assert_eq!(read("Cargo.lock"), std::fs::read_to_string(format!("{ROOT}/Cargo.lock")).unwrap());
     let mut texts = Vec::new();
     texts_below(&desk.0.path().join("edge-dp"), &mut texts);

@@ -1,4 +1,4 @@
-//! The terms of a budget, the meaning of an id, and the losses that are errors.
+//! The terms of a budget, the meaning of an id, and the losses that the command refuses.
 
 use serde_json::{Value as Json, json};
 

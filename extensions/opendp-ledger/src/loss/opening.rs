@@ -17,8 +17,9 @@ pub(crate) struct Opening {
     pub(crate) charged: bool,
 }
 
-/// The word before filters in a text. The first word means that the planned releases were not
-/// charged to the filters yet. The second word means that they were charged.
+/// The words with which a text about filters can begin. The first word means that the planned
+/// releases were not charged to the filters yet. The second word means that the planned releases
+/// were charged to the filters.
 const WORDS: [&str; 2] = ["reserves ", "shares "];
 
 impl Opening {
@@ -78,7 +79,7 @@ impl Loss {
         filters.charge(&AdaptiveLoss { epsilon, delta, mu_squared: None, rho: None })?;
         Ok(Loss { opening: Some(Box::new(Opening { filters, charged: true })), ..self })
     }
-    /// Return the filters that the loss opens.
+    /// Return the filters of the planned releases, if the loss was planned for an unspent budget.
     pub(crate) fn opening(&self) -> Option<&Opening> {
         self.opening.as_deref()
     }

@@ -78,7 +78,7 @@ fn losses_together_are_written_with_each_member() {
     assert_eq!(both.within(Notion::Approximate).unwrap(), both);
     assert_eq!(gaussian.members(), std::slice::from_ref(&gaussian));
     assert_eq!(Loss::together(vec![gaussian.clone()]).unwrap(), gaussian);
-    // The whole loss can be smaller than the sum of the members.
+    // The loss of all members together can be smaller than the sum of their losses.
     let whole = Loss::epsilon_delta("0.6", "1e-9").unwrap();
     for members in [vec![gaussian.clone()], vec![gaussian.clone(), both.clone()]] {
         let count = members.iter().map(|member| member.members().len()).sum::<usize>();

@@ -38,7 +38,8 @@ pub(crate) struct LogFile {
 struct Writer {
     disk: Disk,
     header: Header,
-    /// Whether a sync failed, so that the content of the disk is unknown.
+    /// Whether a sync failed, or a partial write could not be cut off. Then the content of the disk
+    /// is unknown.
     lost: bool,
 }
 
@@ -155,7 +156,7 @@ impl Store for LogFile {
 fn append(disk: &mut Disk, header: Header, pending: &Pending, lost: &mut bool) -> Result<()> {
     let Pending { from, lines, mark, .. } = pending;
     if let Err(error) = disk.write(*from, lines) {
-        // A part of the lines can be in the file. Cut off this part.
+        // The file can contain a part of the new lines. Cut off this part.
         *lost = disk.cut(*from).is_err();
         return Err(error);
     }

@@ -162,7 +162,8 @@ fn an_id_stands_for_its_data_and_columns() {
         assert_eq!(error.kind(), "Argument");
         assert!(error.to_string().contains("another data or column"), "{error}");
     }
-    // If no data were recorded for an id, a request that states its data is also refused.
+    // If an id was recorded without data, a later request for this id that states data is also
+    // refused.
     let open = Request::of_loss("open", epsilon("0.1"));
     ledger.release("b", &open, || Ok(1)).unwrap();
     let request = open.source(&json!({"data": "people.csv"}));

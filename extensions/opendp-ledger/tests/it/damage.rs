@@ -26,7 +26,7 @@ fn spent(releases: i32) -> (TempDir, Vec<(String, Vec<u8>)>) {
     drop(ledger);
     (folder, files)
 }
-/// Write the files to a folder, and replace the bytes of the file number `changed`.
+/// Write the files to a folder. The file with the index `changed` gets the content `bytes` instead.
 fn place(folder: &Path, files: &[(String, Vec<u8>)], changed: usize, bytes: &[u8]) -> PathBuf {
     for (at, (name, whole)) in files.iter().enumerate() {
         std::fs::write(folder.join(name), if at == changed { bytes } else { whole }).unwrap();
@@ -130,7 +130,7 @@ fn the_part_of_a_line_that_a_crash_leaves_is_cut_off_and_a_whole_line_counts() {
         let retry = ledger.release("b", &request("3"), || Ok(1003)).unwrap();
         assert_eq!(retry.repeated(), whole, "{kept} bytes");
         assert_eq!(ledger.history("b").unwrap().len(), 4);
-        // A complete line is not counted if it was written after a different last line.
+        // A complete line is not counted if its seal was computed from a different last line.
         let other = [&before[..], &after[before.len()..]].concat();
         std::fs::write(&path, other).unwrap();
         assert_eq!(Ledger::open_existing(&path).unwrap().history("b").unwrap().len(), 3);

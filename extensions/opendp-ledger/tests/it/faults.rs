@@ -144,7 +144,7 @@ fn a_read_only_file_releases_nothing() {
         if root || is_root(&path) {
             helper.uid(65534).gid(65534);
         }
-        // A process of another test can have the copy open for writing for a moment.
+        // For a moment, a process of another test can have the copy open for writing.
         let busy = |error: &std::io::Error| error.kind() == ErrorKind::ExecutableFileBusy;
         let mut output = helper.output();
         while output.as_ref().is_err_and(busy) {

@@ -48,8 +48,8 @@ fn a_tight_budget_admits_the_same_releases_after_each_restart() {
     let (_folder, path, first) = opened();
     let loss = gaussian(&first, 100);
     drop(first);
-    // Each of a hundred counts gets noise whose scale is 42.5. The sum of their epsilons is far
-    // above 1.
+    // A hundred counts each get noise whose scale is 42.5. The sum of the epsilons of these counts
+    // is far above 1.
     let scale = loss.mu_squared().unwrap().to_f64_down().sqrt().recip();
     assert!(scale < 42.7, "{scale}");
     let epsilons = loss.parts()[0].times(&exact("100"));
@@ -88,7 +88,7 @@ fn many_pure_losses_cost_less_than_their_sum() {
     let small = Loss::epsilon("0.02").unwrap();
     let admitted =
         (0..1000).take_while(|number| spend(&ledger, &number.to_string(), &small).is_ok()).count();
-    // Basic composition admits 50 of these releases, and Gaussian differential privacy 88.
+    // Basic composition admits 50 of these releases, and Gaussian differential privacy admits 88.
     assert!((112..119).contains(&admitted), "{admitted}");
 }
 #[test]
@@ -262,7 +262,7 @@ fn a_plan_for_an_unspent_budget_is_refused_after_any_release_and_by_another_budg
     // The same releases without a reserve are admitted.
     spend(&ledger, "late", &both).unwrap();
     assert_eq!(Ledger::open(&path).unwrap().history("b").unwrap().len(), 2);
-    // A release that is charged together with others does not open filters of its own.
+    // If a release is charged together with other releases, its own reserve is dropped.
     let alone = small.clone().reserving(&total(), &exact("0.5"), &exact("1e-7")).unwrap();
     assert_ne!(alone, small);
     assert_eq!(Loss::together(vec![alone, small]).unwrap(), both);

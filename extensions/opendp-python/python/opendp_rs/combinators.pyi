@@ -29,7 +29,7 @@ def make_composition(measurements: Sequence[Measurement]) -> Measurement:
     """Make a measurement that releases the answers of several measurements on the same data."""
 
 def make_fix_delta(measurement: Measurement, delta: float, MO: Any = ...) -> Measurement:
-    """Make a measurement that states its loss at one delta, from a measurement with a privacy profile."""
+    """Convert a measurement with a privacy profile to a measurement that states its loss at one delta."""
 
 def make_fixed_approxDP_to_approxDP(measurement: Measurement, MO: Any = ...) -> Measurement:
     """Convert the loss of a measurement with one epsilon and delta to a delta for each epsilon."""
@@ -50,7 +50,7 @@ def make_poisson_subsampling(measurement: Measurement, rate: float, size: int | 
     """Make a measurement that runs on a Poisson sample of the data."""
 
 def make_population_amplification(measurement: Measurement, population_size: int, MO: Any = ...) -> Measurement:
-    """Make a measurement on a secret sample that states its loss to the population."""
+    """Make a measurement that runs on a secret sample, and states its loss to the population."""
 
 def make_privacy_filter(odometer: Odometer, d_in: Any, d_out: Any) -> Measurement:
     """Make a measurement that answers questions as long as their total loss is within a budget."""
@@ -92,7 +92,7 @@ def then_composition(measurements: Sequence[Measurement]) -> Measurement:
     """Make a measurement that releases the answers of several measurements on the same data."""
 
 def then_fix_delta(measurement: Measurement, delta: float, MO: Any = ...) -> Measurement:
-    """Make a measurement that states its loss at one delta, from a measurement with a privacy profile."""
+    """Convert a measurement with a privacy profile to a measurement that states its loss at one delta."""
 
 def then_fixed_approxDP_to_approxDP(measurement: Measurement, MO: Any = ...) -> Measurement:
     """Convert the loss of a measurement with one epsilon and delta to a delta for each epsilon."""
@@ -113,7 +113,7 @@ def then_poisson_subsampling(measurement: Measurement, rate: float, size: int | 
     """Make a measurement that runs on a Poisson sample of the data."""
 
 def then_population_amplification(measurement: Measurement, population_size: int, MO: Any = ...) -> Measurement:
-    """Make a measurement on a secret sample that states its loss to the population."""
+    """Make a measurement that runs on a secret sample, and states its loss to the population."""
 
 def then_privacy_filter(odometer: Odometer, d_in: Any, d_out: Any) -> Measurement:
     """Make a measurement that answers questions as long as their total loss is within a budget."""

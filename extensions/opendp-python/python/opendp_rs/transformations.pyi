@@ -11,13 +11,13 @@ def make_bounded_float_checked_sum(size_limit: int, bounds: tuple[float, float],
     """Add up an unknown number of bounded floats with [`make_sum`]."""
 
 def make_bounded_float_ordered_sum(size_limit: int, bounds: tuple[float, float], S: Any = ...) -> Transformation:
-    """Add up an unknown number of bounded floats in order with [`make_sum`]."""
+    """Add up a sequence of an unknown number of bounded floats with [`make_sum`]."""
 
 def make_bounded_int_monotonic_sum(bounds: tuple[int, int], T: Any = ...) -> Transformation:
     """Add up an unknown number of bounded integers of one sign with [`make_sum`]."""
 
 def make_bounded_int_ordered_sum(bounds: tuple[int, int], T: Any = ...) -> Transformation:
-    """Add up an unknown number of bounded integers in order with [`make_sum`]."""
+    """Add up a sequence of an unknown number of bounded integers with [`make_sum`]."""
 
 def make_bounded_int_split_sum(bounds: tuple[int, int], T: Any = ...) -> Transformation:
     """Add up an unknown number of bounded integers of either sign with [`make_sum`]."""
@@ -134,16 +134,16 @@ def make_sized_bounded_float_checked_sum(size: int, bounds: tuple[float, float],
     """Add up a known number of bounded floats with [`make_sum`]."""
 
 def make_sized_bounded_float_ordered_sum(size: int, bounds: tuple[float, float], S: Any = ...) -> Transformation:
-    """Add up a known number of bounded floats in order with [`make_sum`]."""
+    """Add up a sequence of a known number of bounded floats with [`make_sum`]."""
 
 def make_sized_bounded_int_checked_sum(size: int, bounds: tuple[int, int], T: Any = ...) -> Transformation:
-    """Add up a known number of bounded integers whose sum cannot overflow, with [`make_sum`]."""
+    """Add up a known number of bounded integers with [`make_sum`]. The sum cannot overflow."""
 
 def make_sized_bounded_int_monotonic_sum(size: int, bounds: tuple[int, int], T: Any = ...) -> Transformation:
     """Add up a known number of bounded integers of one sign with [`make_sum`]."""
 
 def make_sized_bounded_int_ordered_sum(size: int, bounds: tuple[int, int], T: Any = ...) -> Transformation:
-    """Add up a known number of bounded integers in order with [`make_sum`]."""
+    """Add up a sequence of a known number of bounded integers with [`make_sum`]."""
 
 def make_sized_bounded_int_split_sum(size: int, bounds: tuple[int, int], T: Any = ...) -> Transformation:
     """Add up a known number of bounded integers of either sign with [`make_sum`]."""
@@ -197,13 +197,13 @@ def then_bounded_float_checked_sum(size_limit: int, bounds: tuple[float, float],
     """Add up an unknown number of bounded floats with [`make_sum`]."""
 
 def then_bounded_float_ordered_sum(size_limit: int, bounds: tuple[float, float], S: Any = ...) -> Transformation:
-    """Add up an unknown number of bounded floats in order with [`make_sum`]."""
+    """Add up a sequence of an unknown number of bounded floats with [`make_sum`]."""
 
 def then_bounded_int_monotonic_sum(bounds: tuple[int, int], T: Any = ...) -> Transformation:
     """Add up an unknown number of bounded integers of one sign with [`make_sum`]."""
 
 def then_bounded_int_ordered_sum(bounds: tuple[int, int], T: Any = ...) -> Transformation:
-    """Add up an unknown number of bounded integers in order with [`make_sum`]."""
+    """Add up a sequence of an unknown number of bounded integers with [`make_sum`]."""
 
 def then_bounded_int_split_sum(bounds: tuple[int, int], T: Any = ...) -> Transformation:
     """Add up an unknown number of bounded integers of either sign with [`make_sum`]."""
@@ -320,16 +320,16 @@ def then_sized_bounded_float_checked_sum(size: int, bounds: tuple[float, float],
     """Add up a known number of bounded floats with [`make_sum`]."""
 
 def then_sized_bounded_float_ordered_sum(size: int, bounds: tuple[float, float], S: Any = ...) -> Transformation:
-    """Add up a known number of bounded floats in order with [`make_sum`]."""
+    """Add up a sequence of a known number of bounded floats with [`make_sum`]."""
 
 def then_sized_bounded_int_checked_sum(size: int, bounds: tuple[int, int], T: Any = ...) -> Transformation:
-    """Add up a known number of bounded integers whose sum cannot overflow, with [`make_sum`]."""
+    """Add up a known number of bounded integers with [`make_sum`]. The sum cannot overflow."""
 
 def then_sized_bounded_int_monotonic_sum(size: int, bounds: tuple[int, int], T: Any = ...) -> Transformation:
     """Add up a known number of bounded integers of one sign with [`make_sum`]."""
 
 def then_sized_bounded_int_ordered_sum(size: int, bounds: tuple[int, int], T: Any = ...) -> Transformation:
-    """Add up a known number of bounded integers in order with [`make_sum`]."""
+    """Add up a sequence of a known number of bounded integers with [`make_sum`]."""
 
 def then_sized_bounded_int_split_sum(size: int, bounds: tuple[int, int], T: Any = ...) -> Transformation:
     """Add up a known number of bounded integers of either sign with [`make_sum`]."""

@@ -12,12 +12,13 @@ pub(super) trait Convert<S: Copy>: Sized {
     fn is_nan(&self) -> bool {
         false
     }
-    /// Convert numbers to as many rows. Return whether a number is NaN. `None` means that a number
-    /// cannot be converted.
+    /// Convert `numbers`, and write the results to `rows`, which has the same length. Return
+    /// whether a number is NaN. `None` means that a number cannot be converted.
     fn fill(numbers: &[S], rows: &mut [Self]) -> Option<bool> {
         fill(numbers.iter().copied(), rows)
     }
-    /// Convert two slices of numbers, each to as many rows. See [`Convert::fill`].
+    /// Convert two slices of numbers, and write the results to two slices of rows of the same
+    /// lengths. See [`Convert::fill`].
     fn fill_both(numbers: [&[S]; 2], rows: [&mut [Self]; 2]) -> Option<bool> {
         let ([first, second], [first_rows, second_rows]) = (numbers, rows);
         Some(Self::fill(first, first_rows)? | Self::fill(second, second_rows)?)

@@ -54,8 +54,8 @@ macro_rules! shifts {
 }
 shifts!(Transformation Measurement);
 
-/// Append the object `right` to a transformation or a measurement. `None` means that `right` cannot
-/// follow it.
+/// Append the object `next` to the transformation or measurement `first`. `None` means that an
+/// object of this kind cannot follow `first`.
 #[pyfunction]
 pub(crate) fn then(
     py: Python<'_>,

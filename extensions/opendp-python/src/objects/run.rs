@@ -44,7 +44,7 @@ macro_rules! runs {
             fn map<'py>(&self, d_in: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
                 bound(d_in, self.made.input().metric(), |d_in| self.made.map(d_in))
             }
-            /// Return whether the map meets a bound.
+            /// Return whether the map proves the bound `d_out` at the distance `d_in`.
             fn check(&self, d_in: &Bound<'_, PyAny>, d_out: &Bound<'_, PyAny>) -> PyResult<bool> {
                 check(Constructed::from(self.made.clone()), d_in, d_out)
             }

@@ -52,8 +52,8 @@ impl Cluster {
         ready(scheduler, Duration::ZERO)?;
         // The client polls the state of its job, so the client notices when the scheduler is lost.
         // The cache of file statistics is off, because the scheduler could have outdated
-        // statistics. The adaptive planner of Ballista 55.0 loses the order that numbered rows
-        // need. With this planner, plans with limits for each id would be errors.
+        // statistics. Some plans number rows in a stated order. The adaptive planner of Ballista
+        // 55.0 loses this order. With this planner, plans with limits for each id would be errors.
         let config = SessionConfig::new_with_ballista()
             .set_bool("ballista.scheduler.share_file_statistics_cache", false)
             .set_bool("ballista.client.pull", true)
@@ -75,7 +75,8 @@ impl Cluster {
         state.write().config_mut().options_mut().execution.target_partitions = parts.get();
         self
     }
-    /// Run a statement on the cluster, then remove its files there.
+    /// Run a statement on the cluster. Then request that the cluster removes the files of the
+    /// statement.
     async fn ask(&self, statement: &str) -> Result<Vec<RecordBatch>, Failure> {
         let context = self.local.context();
         let planned = async { context.sql(statement).await?.create_physical_plan().await };

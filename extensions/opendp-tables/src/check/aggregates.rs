@@ -12,14 +12,15 @@ use crate::Type;
 use crate::ir::{Addend, Bounding, Buckets, Lattice, Row, Sum};
 use crate::metadata::check_bounds;
 
-/// The largest magnitudes on lattices, in bits. With 2^40 steps, the error of rounding is far below
-/// any useful noise. The squares of magnitudes up to 2^25 have at most 51 bits.
+/// The largest magnitudes on lattices, in bits: for floats, for integers, and for numbers that are
+/// squared. With 2^40 steps, the error of rounding is far below any useful noise. The squares of
+/// magnitudes up to 2^25 have at most 51 bits.
 const BITS: i32 = 40;
 const WHOLE_BITS: i32 = 53;
 const SQUARE_BITS: i32 = 25;
 
-/// The quantile level of MIN. The level of MAX is one minus this level. The true extreme is the
-/// value of one individual, so a private answer cannot be near it.
+/// The quantile level of MIN. The quantile level of MAX is one minus this level. The true minimum
+/// or maximum is the value of one individual, so a private answer cannot be near it.
 const EXTREME: f64 = 0.005;
 
 /// The value that is released for an aggregate, computed from noisy sums.
@@ -49,7 +50,7 @@ impl Output {
             Output::Public { .. } | Output::Quantile { .. } => Vec::new(),
         }
     }
-    /// Return the buckets and the level that the value is chosen by.
+    /// If the value is a quantile, return the place of its buckets, and its level as a fraction.
     pub(crate) fn choice(&self) -> Option<(usize, (u64, u64))> {
         match self {
             Output::Quantile { buckets, alpha } => {

@@ -52,7 +52,8 @@ fn column_of<'a>(output: &Output, picked: &'a Picked<'_>) -> Option<&'a Row> {
     };
     picked.branches.first()?.columns.get(column?)
 }
-/// Find all calls of `weight` above the aggregate, with the places of their aggregates.
+/// Find all calls of `weight` above the aggregate. Return the place of each weighted aggregate, and
+/// its weight.
 fn stated(query: &LogicalPlan, aggregate: &Aggregate) -> Result<Vec<(usize, f64)>> {
     let mut calls: Vec<(Expr, f64)> = Vec::new();
     let mut wrong = None;

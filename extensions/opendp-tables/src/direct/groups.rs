@@ -36,8 +36,8 @@ struct Found {
 }
 /// The numbers of public keys.
 enum Public {
-    /// Integers in a short range: the first integer of the range, and a list of the numbers of all
-    /// integers of the range.
+    /// Integers in a short range. The first field is the first integer of the range. The second
+    /// field is a list with the number of each integer of the range.
     Dense(i64, Vec<u32>),
     Whole(HashMap<i64, u32>),
     Text(HashMap<String, u32>),
@@ -90,8 +90,9 @@ impl Groups {
         let public = self.of_public(&read, rows);
         if self.complete { Ok(public) } else { self.of_found(&read, &public) }
     }
-    /// Return the numbers that public keys give, or [`NO_GROUP`] for a row with a key that is not
-    /// public.
+    /// Return [`NO_GROUP`] for each row with a key that is not in the list of public keys of its
+    /// column. For any other row, return the number of its group if all keys are public, and
+    /// otherwise 0.
     fn of_public(&self, columns: &[Column], rows: usize) -> Vec<u32> {
         let mut numbers = vec![0_u32; rows];
         for (key, column) in self.public.iter().zip(columns) {
@@ -110,8 +111,7 @@ impl Groups {
         numbers
     }
     fn of_found(&self, columns: &[Column], public: &[u32]) -> Result<Vec<u32>> {
-        // Most rows of a batch are in a group of an earlier row of the batch. Such rows need no
-        // lock.
+        // For most rows, an earlier row of the batch is in the same group. Such rows need no lock.
         let mut near: HashMap<Vec<u8>, u32> = HashMap::new();
         let mut name = Vec::new();
         let number = |(row, public): (usize, &u32)| {

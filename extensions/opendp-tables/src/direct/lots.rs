@@ -133,8 +133,8 @@ mod tests {
             assert_eq!(root, x);
         }
     }
-    /// The folded integers stay within their bounds. Lots are equal to the lots that plain
-    /// remainders give.
+    /// The folded integers stay within their bounds. A computation with plain remainders gives the
+    /// same lots.
     #[test]
     fn lots_are_those_of_plain_remainders() {
         let whole = |x: u64| u128::from(x) % u128::from(PRIME.cast_unsigned());

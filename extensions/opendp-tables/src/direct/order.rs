@@ -42,7 +42,7 @@ pub(crate) struct Places<const N: usize> {
 }
 impl<const N: usize> Places<N> {
     /// Compute the places. The unused elements of the array have the value `i32::MAX`. A key can
-    /// also have this value, because unused elements are not counted.
+    /// also have this value. Its place is still right, because unused elements are not counted.
     ///
     /// The place of a key is the number of smaller keys. Comparing all pairs takes less time than
     /// sorting. The reason is that a processor compares several keys at once, and no jump depends
@@ -63,8 +63,8 @@ impl<const N: usize> Places<N> {
         }
         Places { of }
     }
-    /// Whether the first `count` keys are all different. Then their places are the integers from 0
-    /// to `count - 1`.
+    /// Return whether the first `count` keys are all different. If they are, their places are the
+    /// integers from 0 to `count - 1`.
     pub(crate) fn differ(&self, count: usize) -> bool {
         let taken = self.of.iter().take(count).fold(0_u64, |taken, place| taken | 1 << place);
         taken == (1 << count) - 1

@@ -312,7 +312,7 @@ mod tests {
         let mut rows: Vec<Row> =
             (0..4000_i64).map(|k| (k * k % 7, (k * k % 4) as u32, k % 13)).collect();
         let limits = Limits { rows: 40, per_group: 15, groups: 3 };
-        // The rows that are kept if each id is alone, for all ids together.
+        // Choose the rows of each id alone, and collect the kept rows of all ids.
         let mut alone: Vec<(u32, i64)> = (0..7)
             .flat_map(|id| {
                 let own: Vec<_> = rows.iter().copied().filter(|row| row.0 == id).collect();

@@ -23,7 +23,8 @@ static IDLE: Idle = Idle(Mutex::new(Vec::new()));
 ///
 /// A query that enforces limits for each id needs memory for its rows. After the query, this
 /// process keeps the memory for the next query, because the system needs a long time to provide new
-/// memory. The process keeps as much memory as all queries that ran at the same time have needed.
+/// memory. If queries ran at the same time, the process keeps as much memory as these queries
+/// together have needed.
 pub fn release_memory() {
     IDLE.slabs().clear();
 }
@@ -57,11 +58,12 @@ pub(crate) struct Slabs<const N: usize> {
     slabs: Vec<MmapMut>,
     /// The chunks that no shard uses any more.
     free: Vec<usize>,
-    /// The number of rows of all chunks that were ever used.
+    /// The total length of all chunks that were ever used, in rows.
     used: usize,
 }
 impl<const N: usize> Slabs<N> {
-    /// The largest power of two of rows that fit a slab. It is a multiple of [`CHUNK`].
+    /// The number of rows of a slab. It is the largest power of two that fits, and it is a multiple
+    /// of [`CHUNK`].
     const ROWS: usize = 1 << (SLAB / size_of::<Packed<N>>()).ilog2();
 
     /// Return a chunk that no shard uses.
@@ -96,7 +98,7 @@ impl<const N: usize> Slabs<N> {
             to.copy_from_slice(bytemuck::cast_slice(row));
         }
     }
-    /// Return the number of rows of all chunks that were ever used.
+    /// Return the total length of all chunks that were ever used, in rows.
     #[cfg(test)]
     pub(crate) fn used(&self) -> usize {
         self.used

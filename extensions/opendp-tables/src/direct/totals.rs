@@ -78,7 +78,7 @@ impl<'a> Totals<'a> {
             self.add_rows(rows, group, packing);
         }
     }
-    /// Add rows of one group. If results count ids, these are all kept rows of one individual in
+    /// Add rows of one group. If a sum counts ids, `rows` has all kept rows of one individual in
     /// the group.
     fn add_rows<const N: usize>(&mut self, rows: &[Packed<N>], group: u32, packing: &Packing) {
         let layout = self.layout;

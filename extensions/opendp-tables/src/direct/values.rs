@@ -293,7 +293,7 @@ fn moderate(x: f64) -> f64 {
 mod tests {
     use super::*;
 
-    /// Return the point as `on_lattice` states it.
+    /// Return the lattice point of `x` by the definition in `on_lattice`.
     fn stated(x: f64, lattice: &Lattice) -> i64 {
         let steps = 2f64.powi(-lattice.exponent);
         match x {

@@ -113,7 +113,7 @@ impl DataFusion {
         *self.running.lock().unwrap_or_else(PoisonError::into_inner) = Some(plan.clone());
         Ok(plan)
     }
-    /// Run a statement. When a batch arrives, pass it to `each`. Several threads do this.
+    /// Run a statement, and pass each batch to `each`. Several threads call `each`.
     pub(crate) fn scan(
         &self,
         statement: &str,

@@ -107,7 +107,7 @@ fn joint(checked: &Checked, mechanism: Option<&str>, budget: &Loss) -> Result<Me
     }
     let of_keys = delta.minus(&Exact::from_f64(of_noise)?);
     let most = epsilon.to_f64_down();
-    // Sums of exact losses can be rounded up, so some room is left.
+    // Sums of exact losses can be rounded up, so `rho` is a little less than the budget allows.
     let rho = concentrated_rho(most, of_noise)? * (1.0 - 1e-12);
     let whole = Loss::exact(Notion::Concentrated, vec![Exact::from_f64(rho)?])?;
     let mut all = divided(checked, mechanism, Kind::Gaussian, &whole, Some(&of_keys))?;

@@ -1,9 +1,10 @@
 //! Print the limits of each id as window functions.
 //!
-//! The rows of an id are numbered by places, in the order of their values. Each place has a lot.
-//! Rows with equal values are interchangeable. So the choice of rows depends on the seed, the id
-//! and its rows, and not on the order in which rows arrive. All choices are equally likely. The
-//! module `lots` computes the lots of ids that are integers. The lots of other ids are hashes.
+//! The rows of an id are sorted by their values. The place of a row is its number in this order.
+//! Each place has a lot, and the limits rank the rows by their lots. Rows with equal values are
+//! interchangeable. So the choice of rows depends on the seed, the id and its rows, and not on the
+//! order in which rows arrive. All choices are equally likely. The module `lots` computes the lots
+//! of ids that are integers. The lots of other ids are hashes.
 
 use std::fmt::Write as _;
 
@@ -28,7 +29,8 @@ fn integer(value: i64) -> String {
     format!("CAST('{value}' AS BIGINT)")
 }
 
-/// Print the stages that enforce the limits on `__rated`; the last one is `__bounded`.
+/// Print the stages that enforce the limits on the rows of `__rated`. The last of these stages is
+/// `__bounded`.
 pub(super) fn stages(plan: &Plan, dialect: Dialect, content: &[String]) -> String {
     let Bounding::Enforced { id: (_, kind), rows, groups, rows_per_group } = &plan.bounding else {
         return String::new();
@@ -72,7 +74,8 @@ pub(super) fn stages(plan: &Plan, dialect: Dialect, content: &[String]) -> Strin
     let _ = write!(text, ",\n__bounded AS (SELECT {} FROM {last})", printer.columns);
     text
 }
-/// The order of the rows of an id: by keys, then by values. Text is ordered by its bytes.
+/// List the columns by which the rows of an id are sorted: first the keys, then the other columns.
+/// Keys that are text are sorted by their bytes.
 fn order(plan: &Plan, dialect: Dialect, content: &[String]) -> Vec<String> {
     let kinds = plan.keys.iter().map(|Key { kind, .. }| Some(*kind)).chain(std::iter::repeat(None));
     let printed = |(column, kind): (&String, Option<Type>)| match (kind, dialect) {
@@ -83,23 +86,25 @@ fn order(plan: &Plan, dialect: Dialect, content: &[String]) -> Vec<String> {
 }
 
 struct Limits {
-    /// The id, the keys, the addends and the buckets.
+    /// The names of these columns: the id, the keys, the addends and the buckets.
     columns: String,
-    /// The order of the rows of an id.
+    /// The columns by which the rows of an id are sorted.
     order: Vec<String>,
     keys: Vec<String>,
     /// Whether the number of groups has a limit.
     grouped: bool,
 }
 impl Limits {
-    /// List all columns, and the columns `more`. If groups are limited, also list `of_groups`.
+    /// List `columns`, the places and the columns `more`. If the number of groups is limited, also
+    /// list the columns `of_groups`.
     fn with(&self, more: &[&str], of_groups: &[&str]) -> String {
         let of_groups = if self.grouped { of_groups } else { &[] };
         let places = if self.grouped { &["place", "group_place"][..] } else { &["place"] };
         let more = places.iter().chain(more).chain(of_groups);
         more.fold(self.columns.clone(), |all, column| format!("{all}, {column}"))
     }
-    /// Number the rows and the groups of each id.
+    /// Print the stage that numbers the rows of each id. If the number of groups is limited, the
+    /// stage also numbers the groups of each id.
     fn placed(&self) -> String {
         let place = |rank: &str, order: &[String]| {
             format!("CAST({rank}() OVER (PARTITION BY id ORDER BY {}) AS BIGINT)", order.join(", "))
@@ -111,7 +116,8 @@ impl Limits {
         };
         format!(",\n__placed AS (SELECT {}, {rows} AS place{groups} FROM __rated)", self.columns)
     }
-    /// Draw the lots of ids that are integers, as `Lots` does.
+    /// Append the stages that compute the lots of integer ids. The lots are the same as those of
+    /// [`Lots`].
     fn whole_lots(&self, text: &mut String) {
         let prime = integer(PRIME);
         let power = |x: &str| {
@@ -154,7 +160,8 @@ impl Limits {
             last = name;
         }
     }
-    /// Draw the lots of other ids: hashes of the seed, the id and the place.
+    /// Append the stage that computes the lots of all other ids. Each lot is a hash of the seed,
+    /// the id and the place.
     fn other_lots(&self, text: &mut String) {
         let lot = |place: &str, end: &str| {
             let id = "CAST(id AS VARCHAR)";
@@ -193,8 +200,8 @@ mod tests {
         for seed in ["plain", "it's", "') FROM u; --", "''", "CAST('<seed 0>' AS BIGINT)"] {
             let put = seeded(&statement, seed);
             assert_eq!(literal(&put), seed, "{put}");
-            // Quotes in the seed do not change the text after the literal. Only the key is
-            // replaced.
+            // Quotes in the seed do not change the text after the literal. In this text, only the
+            // placeholder of the key is replaced.
             assert!(put.contains(" || '|' || id), CAST('"), "{put}");
             assert!(!put.ends_with(&format!("{} FROM t", key_at(0))), "{put}");
         }

@@ -78,13 +78,13 @@ pub(crate) fn print(row: &Row, dialect: Dialect) -> String {
 }
 /// Move a float into bounds. Null stays null, although `greatest` and `least` ignore nulls.
 fn clamped(value: &str, low: f64, high: f64) -> String {
-    // A sum with null is null. For other values, adding zero has no effect.
+    // The condition keeps a null value null.
     let inner = format!("least({value}, {})", float(high));
     format!("CASE WHEN {value} IS NULL THEN NULL ELSE greatest({inner}, {}) END", float(low))
 }
 /// Print arithmetic of floats that cannot fail. Some servers raise an error where others return
-/// infinity or zero. So no result may overflow or underflow. If a result could, its operands are
-/// moved to moderate magnitudes first.
+/// infinity or zero. So no result may overflow or underflow. If a result could overflow or
+/// underflow, its operands are moved to moderate magnitudes first.
 fn arithmetic(operator: Operator, x: &Row, y: &Row, dialect: Dialect) -> String {
     let safe = Magnitude::of(operator, Magnitude::of_row(x), Magnitude::of_row(y)).is_safe();
     let operand = |row: &Row| match safe {
@@ -99,13 +99,13 @@ fn arithmetic(operator: Operator, x: &Row, y: &Row, dialect: Dialect) -> String 
         Operator::Divide => format!("({x} / NULLIF({y}, {}))", float(0.0)),
     }
 }
-/// Move a float to a moderate magnitude. Null stays null.
+/// Move a float to a moderate magnitude, as `unchecked_moderate` does. Null stays null.
 fn moderate(value: &str) -> String {
     let moved = unchecked_moderate(value);
     format!("(CASE WHEN {value} IS NULL THEN NULL ELSE {moved} END)")
 }
-/// Move a float that is not null. For null the result would be wrong, because `greatest` and
-/// `least` ignore nulls.
+/// Move a float that is not null to a moderate magnitude. The printed text is wrong for null,
+/// because `greatest` and `least` ignore nulls.
 fn unchecked_moderate(value: &str) -> String {
     // Except for tiny values, adding and subtracting 1e-100 is exact.
     let (tiny, most, least) = (float(1e-100), float(1e100), float(-1e100));
@@ -127,7 +127,8 @@ impl Magnitude {
     fn either(self, other: Magnitude) -> Magnitude {
         Magnitude { least: self.least.min(other.least), most: self.most.max(other.most) }
     }
-    /// Bound the result of arithmetic. A difference is a multiple of the last place of an operand.
+    /// Bound the magnitude of the result of an operator. A sum or a difference that is not 0 is at
+    /// least one unit in the last place of an operand.
     fn of(operator: Operator, x: Magnitude, y: Magnitude) -> Magnitude {
         let (least, most) = match operator {
             Operator::Add | Operator::Subtract => (x.least.min(y.least) * 1e-17, x.most + y.most),
@@ -173,8 +174,9 @@ impl Magnitude {
     }
 }
 
-/// Print a column as a number of steps: its value is moved into bounds, rounded to a lattice, and
-/// reduced by the centre. A null gives 0.
+/// Print the value of a column as a whole number of lattice steps. The value is moved into the
+/// bounds and rounded to the lattice, and the centre is subtracted. If `square` is true, the number
+/// is squared. A null gives 0.
 pub(crate) fn on_lattice(
     column: usize,
     kind: Option<Type>,
@@ -197,8 +199,8 @@ pub(crate) fn on_lattice(
             Dialect::PostgreSql => "CAST",
         };
         let bound = |point: i64| float(point as f64 * step);
-        // Every step is monotone, so the outer bounds have no effect. The outer bounds protect
-        // against engines with a step that is not monotone.
+        // Every operation is monotone, so the outer bounds have no effect. They protect against
+        // engines with an operation that is not monotone.
         let inside =
             format!("greatest(least({cast}({scaled} AS BIGINT), {}), {})", point(high), point(low));
         (bound(low), bound(high), inside)
@@ -216,7 +218,8 @@ pub(crate) fn on_lattice(
         from(inside)
     )
 }
-/// Print the place of a value among candidates: `2 k` before candidate `k`, `2 k + 1` at it.
+/// Print the place of a value among candidates. If the value equals candidate `k`, the place is `2
+/// k + 1`. Otherwise the place is `2 k`, where `k` is the number of candidates below the value.
 pub(crate) fn search(value: &str, candidates: &[f64], first: usize) -> String {
     let middle = candidates.len() / 2;
     let Some(candidate) = candidates.get(middle) else { return (2 * first).to_string() };

@@ -14,7 +14,7 @@ fn tight(epsilon: f64, delta: f64) -> Metadata {
 fn open(metadata: Metadata) -> opendp_core::Result<Session> {
     Session::new(metadata, vec![("people".into(), Source::Batches(vec![people()]))])
 }
-/// Count the releases of a loss that an account admits.
+/// Count how many releases with the loss `loss` an account admits.
 fn admitted(account: &Account, loss: &Loss) -> usize {
     let release = |number: &usize| {
         let request = Request::of_loss(&number.to_string(), loss.clone());
@@ -70,7 +70,7 @@ fn all_queries_of_a_tight_budget_are_answered_and_no_more() {
             let answer = session.query(sql).unwrap().release();
             assert!(answer.is_ok(), "{number}: {:?}", answer.err());
         }
-        // The filters can have some room left, because shares are rounded down.
+        // A small part of the budget can remain, because shares are rounded down.
         let more = (0..8).take_while(|_| session.query(sql).unwrap().release().is_ok()).count();
         assert!(more < 3, "{more}");
     }

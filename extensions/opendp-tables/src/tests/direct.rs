@@ -97,7 +97,8 @@ fn results_are_those_of_the_portable_statements_on_many_rows() {
         }
     }
 }
-/// With little memory, the rows are read several times, each time for the shards that fit.
+/// With little memory, the engine reads the rows several times. Each time, it keeps the shards that
+/// fit into the memory.
 #[test]
 fn results_do_not_depend_on_the_memory() {
     let rows = rows(2000);
@@ -122,7 +123,7 @@ fn the_seed_decides_which_rows_are_kept() {
     assert_eq!(run("1"), run("1"));
     assert_ne!(run("1"), run("2"));
 }
-/// If ids are text, the plan runs as statements, and the lots are hashes.
+/// If ids are text, the engine runs the statements of the plan, and the lots are hashes.
 #[test]
 fn ids_that_are_text_are_limited_too() {
     let mut described = described(PrivacyUnit::id("town", 3).per_group(2, 2));
@@ -134,6 +135,7 @@ fn ids_that_are_text_are_limited_too() {
     let session = Session::with_engine(metadata, Box::new(engine)).unwrap();
     let sql = "SELECT COUNT(*) AS n, COUNT(DISTINCT town) AS ids FROM people";
     let answer = session.query(sql).unwrap().spending(plenty()).release().unwrap();
-    // Seven towns, each with at most two rows in the only group.
+    // There are seven towns. The query has only one group, and each town keeps two rows in this
+    // group.
     assert_eq!(numbers(&answer.table), [[14.0, 7.0]]);
 }

@@ -4,7 +4,7 @@ use super::sensitivity::{Dice, Person, exact, exceeded, person, query, zone_tabl
 use super::*;
 use crate::ir::{Bounding, Plan};
 
-/// Describe the table of the people. Its number of rows is public, and is eight.
+/// Describe the table of the people. Its number of rows is eight and is public.
 fn eight(unit: PrivacyUnit) -> Table {
     let age = Column::new(Type::Integer).bounds(0.0, 100.0).complete();
     described(unit).with("age", age).rows(8)
@@ -93,7 +93,7 @@ fn try_exchanges(count: usize, seed: u64, claim: impl Fn(Plan) -> Plan) -> Optio
         let idle = Box::new(crate::DataFusion::new().unwrap());
         let session = Session::with_engine(metadata, idle).unwrap();
         let sql = query(&mut dice, false);
-        // A query for which nothing is private is refused.
+        // If all results of a query are public, the query is refused.
         let Ok(checked) = session.checked(&sql) else { continue };
         let pair = exchanged(&mut dice, rows);
         let [left, right] = pair.map(|rows| exact(&checked.plan, &described, &rows, false));
@@ -110,7 +110,7 @@ fn no_exchange_changes_exact_results_by_more_than_claimed() {
     let count = std::env::var("OPENDP_TABLES_QUERIES").ok().and_then(|text| text.parse().ok());
     assert_eq!(try_exchanges(count.unwrap_or(100), 21, |plan| plan), None);
 }
-/// An exchange can exceed the bounds for rows that are only added or only removed.
+/// The bounds for added or removed rows are smaller. An exchange can exceed them.
 #[test]
 fn control_the_bounds_without_an_exchange_are_exceeded() {
     let halved = |mut plan: Plan| {

@@ -1,4 +1,4 @@
-//! Gaussian noise, also under an epsilon and a delta.
+//! Gaussian noise, mostly for budgets of an epsilon and a delta.
 
 use opendp_core::IBig;
 use opendp_measurements::accounting::gaussian_delta;
@@ -25,7 +25,8 @@ fn spread() -> PrivacyUnit {
 fn found(session: &Session, sql: &str, kind: Kind, budget: &Budget) -> Mechanisms {
     mechanisms(&session.checked(sql).unwrap(), None, kind, budget.amount()).unwrap()
 }
-/// Return the `mu` of the Gaussian noise of all sums together.
+/// Compute `mu` of the Gaussian noise of all sums together: add the squares of sensitivity divided
+/// by scale, and take the root.
 fn mu(session: &Session, sql: &str, mechanisms: &Mechanisms) -> f64 {
     let plan = session.checked(sql).unwrap().plan;
     let noises = plan.sums.iter().zip(&mechanisms.sums);
@@ -35,8 +36,8 @@ fn mu(session: &Session, sql: &str, mechanisms: &Mechanisms) -> f64 {
     };
     noises.map(square).sum::<f64>().sqrt()
 }
-/// The noise of all sums together is within the epsilon and the delta. The test uses the exact
-/// formula for Gaussian noise, which the calibration does not use. The control has less noise.
+/// All sums together have a loss within the epsilon and the delta. The test uses the exact formula
+/// for Gaussian noise, which the calibration does not use. The control has less noise.
 #[test]
 fn noise_of_all_sums_keeps_the_epsilon_and_the_delta() {
     for (epsilon, delta) in [(0.1, 1e-9), (1.0, 1e-6), (4.0, 1e-4)] {
@@ -48,7 +49,7 @@ fn noise_of_all_sums_keeps_the_epsilon_and_the_delta() {
         assert!(parts[0].to_f64_up() > 0.999 * epsilon, "{}", all.loss);
         let mu = mu(&session, SUMS, &all);
         assert!(gaussian_delta(mu, epsilon).unwrap().upper <= delta);
-        // The control: with noise that is smaller by a third, the delta is exceeded.
+        // The control: if the scale of the noise is a third smaller, the delta is exceeded.
         assert!(gaussian_delta(mu * 1.5, epsilon).unwrap().lower > delta);
         // Each release alone loses less.
         for noise in all.sums.iter().flatten() {
@@ -90,7 +91,7 @@ fn answers_have_the_stated_cost_and_intervals() {
         let answer = question.release().unwrap();
         let left: Vec<f64> =
             session.remaining().unwrap().parts().iter().map(|part| part.to_f64_up()).collect();
-        // A threshold is a whole number, so a part of the delta of keys can be left.
+        // A threshold is a whole number, so a part of the delta for keys can remain unspent.
         assert!(left[0] < 0.01 && left[1] < 2e-7, "{left:?} {cost}");
         assert!(answer.document["releases"][0]["mechanism"].as_str().unwrap().contains("gaussian"));
         // Nearly the whole budget is spent.
@@ -160,7 +161,7 @@ fn each_kind_of_budget_has_its_kinds_of_noise() {
     let both = Budget::epsilon_delta(1.0, 1e-6).unwrap();
     let found = kinds.map(|kind| of(kind, &both).unwrap());
     assert_eq!(found[1..], [Kind::Laplace, Kind::Gaussian]);
-    // A question that may cost no delta gets Laplace noise.
+    // If a question may spend only an epsilon, it gets Laplace noise.
     let pure = Budget::epsilon(1.0).unwrap();
     let session = open(spread(), 1.0, 1e-6);
     let ask = || session.query(SUMS).unwrap().spending(pure.clone());

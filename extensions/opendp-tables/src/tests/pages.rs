@@ -13,7 +13,7 @@ fn a_page_has_charts_the_budget_and_the_plan() {
             && html.contains("<h2>avg(people.age)</h2>"),
         "{html}"
     );
-    // The mean of the group without rows has no bar.
+    // One group has no rows, so its mean has no bar.
     assert_eq!(html.matches("<rect class=\"bar\" x=").count(), 5 + 1, "two charts and a budget");
     assert!(html.contains("noise added; 95 % interval"));
     assert!(html.contains("GROUP BY k0") && html.contains("make_laplace"));

@@ -31,8 +31,8 @@ fn keys_of_few_individuals_stay_hidden() {
     assert!(0.99e-6 < delta && delta <= 1e-6, "{}", explained.loss);
     assert_eq!(question.release().unwrap().table.num_rows(), 0);
 }
-/// Check that a key of one individual is released with probability at most delta. A control with a
-/// lower threshold is detected.
+/// Check that a key of one individual is released with probability at most delta. The control: a
+/// key of three individuals is released more often.
 #[test]
 fn one_individual_reveals_a_key_with_probability_delta() {
     let budget = Budget::epsilon_delta(1.0, 0.02).unwrap();
@@ -52,7 +52,8 @@ fn one_individual_reveals_a_key_with_probability_delta() {
     exact.sums.insert(vec!["here".into()], vec![IBig::from(3)]);
     assert!(released(&exact) > 150);
 }
-/// Return the least whole threshold of Laplace noise without truncation, at the same scale.
+/// For Laplace noise of the same scale without truncation, return the least whole threshold that
+/// keeps delta.
 fn untruncated(scale: f64, changes: (u32, f64, f64), delta: f64) -> f64 {
     use opendp_core::{AbsoluteDistance, AtomDomain, L01InfDistance, MapDomain, Space};
     use opendp_measurements::{Scale, make_laplace_threshold};
@@ -103,7 +104,8 @@ fn keys_that_many_have_are_released_with_all_aggregates() {
     let found = numbers(&answer.table);
     assert_eq!((found[0][1], found[1][1]), (190.0, 90.0));
 }
-/// Check that the scores from counts equal the scores of the constructor on the rows.
+/// Compute scores from the counts of the buckets. Check that the constructor computes the same
+/// scores from the rows.
 #[test]
 fn scores_from_counts_are_those_of_the_constructor() {
     use opendp_core::{AtomDomain, RangeDistance, Space, SymmetricDistance, VectorDomain};

@@ -240,7 +240,8 @@ pub(crate) fn exceeded(claimed: &Plan, left: &Exact, right: &Exact) -> Option<St
     }
     None
 }
-/// Try random queries. `change` turns the claimed plan into the plan that is run.
+/// Try random queries, and stop if a bound is exceeded. The bounds are those of the claimed plan,
+/// and `change` turns the claimed plan into the plan that runs.
 fn try_queries(
     count: usize,
     seed: u64,

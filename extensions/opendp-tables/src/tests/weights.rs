@@ -6,7 +6,7 @@ use datafusion::prelude::{col, ident, lit};
 use super::*;
 use crate::Question;
 
-/// Return the scale of each release, for an epsilon of 1.
+/// Return the scale of each release in the units of the answer, for an epsilon of 1.
 #[track_caller]
 fn scales(question: Question<'_>) -> Vec<f64> {
     let explained = question.spending(Budget::epsilon(1.0).unwrap()).explain().unwrap();

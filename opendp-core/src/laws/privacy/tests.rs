@@ -21,7 +21,7 @@ fn a_true_claim_is_accepted_and_a_smaller_one_refused() {
     assert_eq!(Claim::epsilon(ln(3.0)).exactly(&x, &y), Ok(4));
     let refused = Claim::epsilon(ln(3.0) * 0.999_999).exactly(&x, &y).unwrap_err();
     assert!(refused.contains("x and y"), "{refused}");
-    // The inputs are tested in both orders. The check finds the larger loss in both orders.
+    // The two inputs are tested in both orders. In each order, the check finds the larger loss.
     let (sure, unsure) = (chances(0).0, chances(8).0);
     for (first, second) in [(&sure, &unsure), (&unsure, &sure)] {
         assert!(Claim::epsilon(30.0).exactly(first, second).is_err());
@@ -67,8 +67,8 @@ fn draws_refute_a_mechanism_with_less_noise_than_claimed() {
         let (mut x, mut y) = (draw(wrong, 1), draw(wrong, 2));
         let yes: &dyn Fn(&bool) -> bool = &|bit| *bit;
         let events = claim.by_draws(trial, || x(true), || y(false), &[yes]);
-        // `by_releases` chooses the events from draws. It decides as `by_draws` does for the given
-        // event.
+        // `by_releases` chooses the events from draws. For this mechanism, it gives the same
+        // verdict as `by_draws` with the event `yes`.
         let (mut x, mut y) = (draw(wrong, 3), draw(wrong, 4));
         let found = claim.by_releases(trial, || x(true), || y(false));
         assert_eq!(events.is_ok(), found.is_ok(), "{events:?} {found:?}");

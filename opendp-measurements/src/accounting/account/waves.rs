@@ -38,9 +38,10 @@ impl Account {
         let again = || self.inverted(parts, Target::Epsilon(found.get()?), side, epsilon_of);
         self.inverted(parts, Target::Delta(delta), side, epsilon_of).or_else(again)
     }
-    /// Try the sum of waves for the parts. If there are many parts, also try the sum of waves for
-    /// the smoothed parts (the parts and a small Gaussian release). For very many parts, try the
-    /// smoothed parts first, because they take less time. Do the same for many parts on samples.
+    /// Try the sum of waves for the parts. For an upper bound with many parts, also try the sum of
+    /// waves for the smoothed parts (the parts and a small Gaussian release). Try the smoothed
+    /// parts first in two cases, because they take less time: if there are very many parts, or if
+    /// there are many parts and a part lists its losses.
     fn inverted(
         &self,
         parts: &[PairCount],

@@ -28,7 +28,7 @@ fn pure(epsilon: f64, delta: f64) -> AdaptiveLoss {
     AdaptiveLoss { epsilon, delta, mu_squared: None, rho: None }
 }
 /// Make the loss of a Gaussian release from its `mu^2`. The loss also contains the epsilon of the
-/// release at a delta.
+/// release at the given delta.
 fn gaussian(square: &Exact, delta: &Exact) -> AdaptiveLoss {
     let mu = square.to_f64_up().inf_sqrt().unwrap();
     let delta = delta.to_f64_down();
@@ -89,8 +89,8 @@ fn a_few_pure_losses_share_epsilon_and_many_share_mu() {
 }
 #[test]
 fn amounts_add_up_to_the_budget() {
-    // Spend ten tenths of the budget in three cases: on Gaussian noise, on losses with a delta, and
-    // on a mixture of both.
+    // Spend a tenth of the budget ten times. Do this in three cases: for Gaussian noise, for losses
+    // with a delta, and for both in turn.
     let tenth = Share::Amount("0.1".parse().unwrap(), "1e-7".parse().unwrap());
     for kinds in [[Kind::Gaussian; 2], [Kind::WithDelta; 2], [Kind::WithDelta, Kind::Gaussian]] {
         let mut account = account(None);
@@ -200,8 +200,8 @@ fn shifted(mu: f64, epsilon: f64) -> f64 {
     tail(epsilon / mu - mu / 2.0) - epsilon.exp() * tail(epsilon / mu + mu / 2.0)
 }
 /// Compute the delta of two releases that an adversary chooses. The adversary first requests a
-/// release with noise of `mu`. The adversary sees the answer and then requests a release with a
-/// pure loss, or with noise of `more`.
+/// release with Gaussian noise of `mu`. The adversary sees the answer and then requests a release
+/// with the loss `pure`, or with Gaussian noise whose `mu` is `more`.
 fn game(mu: f64, pure: f64, more: f64) -> f64 {
     let p = 1.0 / (1.0 + (-pure).exp());
     let steps = 600;
@@ -245,8 +245,8 @@ fn an_adversary_who_changes_the_kind_in_view_of_answers_stays_within_delta() {
     }
 }
 /// Compute the delta of an adversary who first requests a choice with the losses `first` and
-/// `-first`. The adversary sees the answer and then requests one of three: a pure loss, noise of
-/// `mu`, or many more choices, which together are close to noise of `more`.
+/// `-first`. The adversary sees the answer and then requests a release with a pure loss, a release
+/// with noise of `mu`, or many more choices. Together, these choices are close to noise of `more`.
 fn game_of_choices(first: f64, pure: f64, mu: f64, more: f64) -> f64 {
     let p = 1.0 / (1.0 + (-first).exp());
     let part = |mass: f64, loss: f64| {
@@ -350,8 +350,8 @@ fn many_choices_share_rho_and_get_less_noise_than_by_mu() {
         }
         let best = concentrated_rho(EPSILON, DELTA).unwrap();
         assert!(sum <= best * (1.0 + 1e-9) && best < sum * 1.07, "{releases}: {sum} {best}");
-        // If choices are charged `mu^2 = pi rho`, the whole delta has room for a smaller sum of
-        // `rho`.
+        // A Gaussian filter with the whole delta admits a smaller sum of `rho`, because it charges
+        // `mu^2 = pi rho` for choices.
         assert!(all * all / std::f64::consts::PI * 1.28 < sum, "{releases}: {sum}");
         assert!(account.charge(&choice(&exact(1e-6), &exact(1e-9))).is_err());
         assert!(composed(&losses) <= DELTA, "{releases}");

@@ -32,8 +32,8 @@ fn projected(shift: &[i64], scale: f64) -> Law {
         convolve(&law, &noise(scale).into_iter().map(|(z, p)| (s * z, p)).collect())
     })
 }
-/// Compute delta of a shift at `epsilon`. At the integer `u` of its law, the loss is
-/// `(square + 2 u) / (2 scale^2)`.
+/// Compute delta of a shift at `epsilon`. `law` contains the probability of each integer `u`. The
+/// loss at `u` is `(square + 2 u) / (2 scale^2)`.
 fn exact(law: &Law, square: i64, scale: f64, epsilon: f64) -> f64 {
     let term = |(u, p): (&i64, &f64)| {
         let loss = (square as f64 + 2.0 * *u as f64) / (2.0 * scale * scale);
@@ -41,7 +41,8 @@ fn exact(law: &Law, square: i64, scale: f64, epsilon: f64) -> f64 {
     };
     law.iter().map(term).sum()
 }
-/// Return all shifts of a square, with their numbers in descending order.
+/// Return all shifts whose numbers are from 1 to `limit` and have squares that add up to `square`.
+/// The numbers of each shift are in descending order.
 fn shifts(square: i64, limit: i64) -> Vec<Vec<i64>> {
     if square == 0 {
         return vec![Vec::new()];

@@ -44,7 +44,7 @@ fn pairs() -> Vec<Arc<dyn DominatingPair>> {
         Arc::new(DiscreteLaplacePair { sensitivity: 40, scale: 30.0 }),
     ]
 }
-/// The same pair without a transform, so it is composed on a grid.
+/// A pair without its transform. So an account composes the pair on a grid.
 #[derive(Debug)]
 struct OnGrid(Arc<dyn DominatingPair>);
 impl DominatingPair for OnGrid {

@@ -115,7 +115,7 @@ impl Coarse {
             (low + k * loss.loss(0), high + k * loss.loss(loss.mass.len() - 1))
         })
     }
-    /// Return the largest step of the grids, but at least 0.001.
+    /// Return the largest step of the grids, or 0.001 if all steps are smaller.
     pub(super) fn step(&self) -> f64 {
         self.losses.iter().map(|(loss, _)| loss.step).fold(1e-3, f64::max)
     }
@@ -143,8 +143,9 @@ impl Coarse {
         let steepest = 1e7 / self.ranges.iter().map(|range| reach(*range)).fold(1e-12, f64::max);
         loop {
             found = state_at(high);
-            // If the second condition holds, the tilted sum is concentrated at the largest loss. If
-            // the third condition holds, a larger tilt has a large rounding error.
+            // The second condition holds if the tilted sum is concentrated at the largest loss. The
+            // third condition holds if the tilt is so large that a larger tilt has a large rounding
+            // error.
             if enough(&found) || highest - found.centre < 1e-3 * finest || steepest <= high {
                 break;
             }

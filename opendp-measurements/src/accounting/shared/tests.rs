@@ -23,12 +23,12 @@ fn fitting(delta: &str, shares: &[SharePair]) -> SharedAccount {
 /// The step of the losses of the independent composition.
 const STEP: f64 = 2e-3;
 
-/// Return the law of the loss of a pair under the first distribution of the pair. The law has three
+/// Take the loss of a pair under its first distribution. Return the law of this loss, in three
 /// parts. The first part is a function that returns the probability of the losses from `a` to `b`
-/// without atoms. The other parts are the list of atoms, and a limit of the relevant losses. These
-/// are the formulas of the literature, in plain floats. For a choice, `worst` asks for the pair
-/// that dominates all mechanisms of the range. Otherwise the result is the law of one mechanism of
-/// the range.
+/// without atoms. The other parts are the list of atoms, and a limit: losses beyond this limit are
+/// negligible. These are the formulas of the literature, in plain floats. For a choice, `worst`
+/// selects the pair that dominates all mechanisms of the range. Without `worst`, the result is the
+/// law of one mechanism of the range.
 fn law(pair: &SharePair, worst: bool) -> (Box<dyn Fn(f64, f64) -> f64>, Vec<(f64, f64)>, f64) {
     match *pair {
         SharePair::Private { epsilon: e, delta: 0.0 } => {
@@ -112,7 +112,7 @@ fn fitted_shares_are_the_largest_that_an_independent_composition_admits() {
         assert!(lower <= limit, "{shapes:?}: {lower}");
         let upper = independent(account.shares(), 1.0, (true, true));
         assert!(limit * 0.97 < upper, "{shapes:?}: {upper}");
-        // The control: shares that are larger by a twentieth exceed the budget, and are refused.
+        // The control: shares with losses larger by 1/20 exceed the budget, and are refused.
         let larger: Vec<_> = account.shares().iter().map(|share| share.times(1.05)).collect();
         assert!(limit < independent(&larger, 1.0, (false, true)), "{shapes:?}");
         let refused = SharedAccount::new(&exact("1"), &exact(delta), &larger).unwrap_err();
@@ -188,8 +188,8 @@ fn questions_that_depend_on_answers_stay_within_the_product_of_the_shares() {
         }
     }
     assert!(0.9 < closest, "{closest}");
-    // The control: shares with a smaller range do not bound an adversary of the larger range. So a
-    // release must not exceed the pair of its share.
+    // The control: shares with a smaller range do not bound an adversary that uses the larger
+    // range. So the pair of a share must dominate the release.
     let smaller = [choices(range * 0.6, 1), choices(other, 1), private(pure)];
     let adversary = |answers: &[bool]| match answers {
         [] => Some(choice(range, range * 0.5)),
@@ -273,9 +273,9 @@ fn shares_of_choices_and_of_numbers_get_less_noise_than_filters_give() {
         let rho = filters.room(&tenth(count), Kind::Choice).unwrap().rho.to_f64_up();
         assert!((8.0 * rho).sqrt() * gain < range, "{count}: {rho} {range}");
     }
-    // The control: a choice can have two opposite losses, each of half of the range. If a hundred
-    // such losses are larger by a fifth, they exceed the budget. So the range of the shares is near
-    // its limit.
+    // The control: a choice can have two opposite losses, each as large as half of the range. Take
+    // one hundred such choices with losses that are larger by 1/5. They exceed the budget. So the
+    // range of the shares is near the largest possible range.
     let account = fitting("1e-6", &[choices(1.0, 1); 100]);
     let SharePair::Choices { range, .. } = account.shares()[0] else { panic!() };
     let worst = [private(range / 2.0 * 1.2); 100];
@@ -306,7 +306,7 @@ fn a_share_is_used_once_and_an_account_continues_where_it_stopped() {
     account.charge(1, &second).unwrap();
     assert_eq!(account.next_share(), Some(0));
     assert!(account.charge(1, &second).unwrap_err().to_string().contains("used before"));
-    // Another kind of noise has another distribution of its loss.
+    // For another kind of noise, the loss has another distribution.
     let before = account.clone();
     assert_eq!(account.charge(0, &gaussian(1e-3)).unwrap_err().kind(), "BudgetExceeded");
     assert_eq!(account.charge(7, &first).unwrap_err().kind(), "BudgetExceeded");

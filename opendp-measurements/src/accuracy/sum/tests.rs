@@ -22,7 +22,7 @@ fn root(tail: impl Fn(f64) -> f64, alpha: f64) -> f64 {
     }
     high
 }
-/// Return whether a bound is at least the exact value, and is close to this value.
+/// Return whether a bound is at least the exact value and close to the exact value.
 fn certain(found: f64, exact: f64, by: f64) -> bool {
     exact * (1.0 - 1e-12) <= found && found <= exact * (1.0 + by)
 }
@@ -144,8 +144,8 @@ fn integers_have_the_least_bound_there_is() {
         }
     }
 }
-/// Compute the least `t` with `2 P[S > t] <= alpha`. Here `S` is a sum of positive parts of noise:
-/// `many` noises of scale 5, and one noise of scale 2.5.
+/// Compute the least `t` with `2 P[S > t] <= alpha`. Here `S` is the sum of the positive parts of
+/// several noises: `many` noises of scale 5, and one noise of scale 2.5.
 fn cut_exactly(many: usize, alpha: f64) -> f64 {
     let reach = 2000;
     let positive = |weight: i64| {
@@ -170,7 +170,7 @@ fn noises_that_are_cut_off_may_all_be_on_one_side() {
     for alpha in [0.5, 0.05, 1e-4, 1e-8] {
         let (found, exact) = (sum_of(&terms, alpha).unwrap(), cut_exactly(10, alpha));
         assert!((found - exact).abs() < 1e-9, "{alpha}: {found} {exact}");
-        // The controls: for the same noise without the cut, the bound is much smaller. The union
+        // The controls: if the same noise is not cut off, the bound is much smaller. The union
         // bound is much larger.
         assert!(alpha < 0.01 || sum_of(&uncut, alpha).unwrap() < 0.9 * exact);
         assert!(found < 0.8 * together(&terms, alpha).unwrap(), "{alpha}: {found}");

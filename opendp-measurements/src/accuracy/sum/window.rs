@@ -14,13 +14,13 @@ use crate::accuracy::grid::{MOST, Rounding};
 use crate::accuracy::on_grid::OnGrid;
 use crate::accuracy::sum::{Term, count};
 
-/// Three limits: the length of the longest transform, the length of the shortest transform, and the
-/// total length of the transforms of all terms.
+/// The length of the longest transform. The next two constants limit the length of a transform from
+/// below, and the total length of the transforms of all terms.
 const LONGEST: usize = 1 << 20;
 const SHORTEST: usize = 1 << 10;
 const LONGEST_OF_ALL: usize = 1 << 25;
-/// The wanted bound on the relative error from rounding up to the grid. If a grid that keeps this
-/// bound is too long, the error is larger.
+/// The wanted bound on the relative error from rounding up to the grid. If a grid with this error
+/// has too many points, the grid is coarser, and the error is larger.
 const TOLERANCE: f64 = 1e-4;
 /// The allowed probability that the sum is outside the window of the transform.
 const OUTSIDE: f64 = 1e-9;
@@ -46,13 +46,12 @@ struct Window<'a> {
     /// The number of noises in the sum.
     n: f64,
     /// The logarithm of `1 / p`, where `p` is the probability that a noise is beyond its reach (a
-    /// largest distance from 0). Values of the noise beyond its reach count as infinite.
+    /// largest distance from 0). If a noise is beyond its reach, its value counts as infinite.
     log: f64,
     /// The length of the longest transform that is allowed for this number of terms.
     length: usize,
     tilt: f64,
-    /// Three numbers: an estimate of the quantile, the center of the window, and the width of the
-    /// window.
+    /// An estimate of the quantile. The next two fields are the center and the width of the window.
     about: f64,
     center: f64,
     width: f64,
@@ -175,7 +174,8 @@ fn least(sum: &Convolution, step: f64, alpha: f64) -> Option<f64> {
     // At first, `good` is the highest point, which has the smallest tail. During the search below,
     // `good` always satisfies the condition.
     let (mut bad, mut good) = (first.max(0) - 1, first + count as i64 - 1);
-    // Near the end of the window, the bound is loose. So try a point in the middle before the end.
+    // Near the end of the window, the bound on the tail is loose. So first try a point in the
+    // middle, and then the end.
     let middle = bad + (good - bad) / 2;
     if bad < middle && fits(middle) {
         good = middle;

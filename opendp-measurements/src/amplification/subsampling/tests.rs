@@ -139,7 +139,7 @@ fn two_poisson_samples_compose_direction_by_direction_to_the_exact_divergence() 
         let (bound, exact) = (profile.delta(epsilon).unwrap(), either(&p, &q, epsilon));
         assert!(exact <= bound + 1e-12, "{epsilon}: {exact} > {bound}");
         assert!(bound <= exact * 1.001 + 1e-9, "{epsilon}: {exact} is far below {bound}");
-        // The loss in one direction alone is too small.
+        // The control: the smaller divergence of the two directions is below the exact loss.
         let less = divergence(&p, &q, epsilon).min(divergence(&q, &p, epsilon));
         assert!(less < 0.999 * exact, "{epsilon}: {less} {exact}");
     }

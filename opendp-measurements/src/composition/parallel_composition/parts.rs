@@ -7,7 +7,8 @@ use serde_json::{Value as Json, json};
 
 type Place<T> = Arc<dyn Fn(&T) -> Option<usize> + Send + Sync>;
 
-/// A partition of rows into parts. The parts have indices from 0 on. A row can also have no part.
+/// A partition of rows into parts. The indices of the parts begin at 0. A row can also have no
+/// part.
 ///
 /// The part of a row depends only on this row. In documents, a partition is `{"categories": [...]}`
 /// or `{"edges": [...]}`.

@@ -74,7 +74,7 @@ fn tenths(count: u32) -> Exact {
 }
 #[test]
 fn any_order_of_tenths_fits_into_one() {
-    // The losses are 0.1, 0.2, 0.4 and three tenths. No Laplace scale has a loss of three tenths,
+    // The losses are 0.1, 0.2, 0.4 and 3/10. No scale of Laplace noise has a loss of exactly 3/10,
     // so the last question states this exact loss directly.
     let questions = [laplace(10.0), laplace(5.0), laplace(2.5), costing_exactly(tenths(3))];
     for code in 0..256_usize {

@@ -54,8 +54,8 @@ fn no_ratio_of_exact_probabilities_exceeds_the_map_and_one_reaches_it() {
 }
 #[test]
 fn all_tapes_together_give_each_release_its_exact_probability() {
-    // A word of two bits flips two coins, so three bits take two rounds of words. The second coin
-    // of the last round is not needed and draws nothing.
+    // A word of two bits flips two coins, so three bits take two rounds of words. In the last
+    // round, the second coin is not needed, so no word is drawn for this coin alone.
     for (f, places) in [(1.0, 1), (0.5, 2)] {
         let coins = BernoulliLanes::new(f, 1);
         let words = 2 * places;
@@ -92,7 +92,7 @@ fn every_bit_is_flipped_as_often_as_claimed_also_the_last() {
             }
         }
         // For flips of probability 1/4, 6.5 standard deviations of a count are 398. For flips of
-        // probability 0.27, the mean count differs by 400.
+        // probability 0.28, the mean count would be larger by 600.
         let fits = |p: f64| flips.iter().all(|n| (f64::from(*n) - 2e4 * p).abs() < 398.0);
         assert!(fits(0.25), "{len}: {flips:?}");
         assert!(!fits(0.28));

@@ -40,8 +40,9 @@ impl Floats {
         let points = self.breaks().into_iter().filter(|x| *x < y).chain([y]).collect();
         Self::integral(points, |x| self.at(x))
     }
-    /// Compute the hockey-stick divergence of order `e^epsilon` of the noise from the noise plus
-    /// `shift`.
+    /// Let `f` be the density of the noise. Compute the integral of the positive part of
+    /// `f(y) - e^epsilon f(y - shift)`. This integral is the hockey-stick divergence of order
+    /// `e^epsilon` of the noise from the noise plus `shift`.
     fn divergence(&self, epsilon: f64, shift: f64) -> f64 {
         let breaks = self.breaks();
         let moved = breaks.iter().map(|y| y + shift);

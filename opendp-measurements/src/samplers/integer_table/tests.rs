@@ -124,8 +124,8 @@ fn open_word(table: &IntegerTable, negative: bool) -> u64 {
     ends.chain(random).find(open).unwrap() & !1 | u64::from(negative)
 }
 
-/// Compute the first 128 binary places of `(2 A w_j - taken) 2^times / divisor`. Unless `times` is
-/// 0, `taken` is 0.
+/// Compute the first 128 binary places of `(2 A w_j - taken) 2^times / divisor`. If `times` is 0,
+/// `taken` is the weight of the magnitude in the table. Otherwise, `taken` is 0.
 fn threshold(table: &IntegerTable, magnitude: u64, divisor: u64, times: usize) -> u128 {
     let taken = if times == 0 { table.urns.weight(magnitude) } else { 0 };
     let (lo, _) = share(table, &table.weights, magnitude);
@@ -264,7 +264,7 @@ fn adds_what_it_draws_and_saturates() {
         let noise = table.draw(&mut first).unwrap();
         assert_eq!(table.add(i128::MIN + 7, &mut second), Ok(add_noise(i128::MIN + 7, noise)));
     }
-    // Releases end at 127 with probability P[Z >= 27], which is about e^-0.27 / 2 = 0.38.
+    // A release saturates at 127 with probability P[Z >= 27], which is about e^-0.27 / 2 = 0.38.
     assert!((7000..8400).contains(&ends), "{ends}");
     let open = [open_word(&table, true), 8, 0, 0, 0];
     assert_eq!(table.add(-125_i8, &mut Tape::<64>::new(open.to_vec())), Ok(-128));

@@ -2,19 +2,19 @@
 
 use std::hint::select_unpredictable;
 
-/// Urns of the alias method. The urns give an entry below `2^bits` with probability exactly
-/// `weight / 2^63` from 63 bits of a word.
+/// Urns of the alias method. The urns select one of `2^bits` entries from 63 bits of a word. Each
+/// entry is selected with probability exactly `weight / 2^63`.
 ///
 /// The alias method is due to Walker (1977), "An efficient method for generating discrete random
 /// variables with general distributions". The urns are filled by the method of Vose (1991), in
 /// integers. Each of `2^bits` urns contains `2^(63 - bits)` units. The first units of an urn belong
-/// to the entry with the number of the urn. The other units belong to one other entry. The first
-/// `bits` bits of a word choose an urn, and the next `63 - bits` bits choose a unit. The last bit
-/// is not used.
+/// to the entry that has the same number as the urn. The other units belong to one other entry. The
+/// first `bits` bits of a word choose an urn, and the next `63 - bits` bits choose a unit. The last
+/// bit is not used.
 ///
-/// An urn is stored as one word. Let `t` be the number of first units of the urn. The upper part of
-/// the word is `2 t`. The factor 2 is necessary because a drawn word has one more bit after the
-/// bits of the unit. The last `bits` bits of the word are the other entry.
+/// An urn is stored as one word. Let the urn have `t` first units. The upper part of the word is
+/// `2 t`. The factor 2 is necessary because a drawn word has one more bit after the bits of the
+/// unit. The last `bits` bits of the word are the other entry.
 #[derive(Clone, Debug)]
 pub(super) struct Urns {
     urns: Box<[u64]>,
@@ -28,8 +28,8 @@ impl Urns {
     ///
     /// Each step takes an entry with too little weight for its urn. The rest of the urn is filled
     /// from an entry with too much weight. The sum of the remaining weights stays `2^(63 - bits)`
-    /// times the number of remaining urns. So at the end, each remaining entry has exactly enough
-    /// weight.
+    /// times the number of remaining urns. So at the end, each remaining entry has exactly the
+    /// weight that fills its urn.
     pub(super) fn new(bits: u32, mut weights: Vec<u64>) -> Self {
         let full = 1_u64 << (63 - bits);
         // At the start, an urn has no first units, and its other entry is its own number. So all

@@ -9,7 +9,7 @@ use opendp_core::arith::fixed;
 #[derive(Clone, Debug)]
 pub(super) struct Weights {
     shape: Shape,
-    /// The numerator of the rate, which is `numerator / denominator`.
+    /// The numerator of the rate. The rate is `numerator / denominator`.
     numerator: UBig,
     denominator: UBig,
 }
@@ -71,10 +71,10 @@ impl Weights {
 
     /// Return a lower and an upper bound on `2^precision x_j`. The bounds are consecutive integers.
     ///
-    /// If the exponent `-x_j` is at most 0, a change of the exponent changes the exponential by at
-    /// most the same amount. So the error of these integers changes the result of
-    /// [`enclose`](Self::enclose) by at most `2^-8`. Each end of the result is within 2 of the
-    /// exact value.
+    /// The exponent `-x_j` is at most 0. So a change of the exponent changes the exponential by at
+    /// most the same amount. So the error of these integers changes the bounds of
+    /// [`enclose`](Self::enclose) by at most `2^-8`. The difference between each of these bounds
+    /// and the exact value is at most 2.
     fn exponent(&self, j: u64, precision: usize) -> (IBig, IBig) {
         let lower = IBig::from(((&self.numerator * self.f(j)) << precision) / &self.denominator);
         let upper = &lower + IBig::ONE;
@@ -91,9 +91,9 @@ impl Weights {
     /// of their product is at most the sum of the errors of the two numbers, plus 1 for the dropped
     /// bits. So the error of `q^2` is at most 5. Let `r_i = w_(i + 1) / w_i`. For Laplace weights,
     /// the error of `r_i = q` is at most 2. For Gaussian weights, the error of `r_0 = q` is at most
-    /// 2, and the error of `r_(i + 1) = r_i q^2` is larger by at most 6. Each step from `w_i` to
-    /// `w_(i + 1) = w_i r_i` adds at most `3 + 6 i` to the error. So all errors are at most
-    /// `3 count^2 < 2^24`.
+    /// 2, and the error of `r_(i + 1) = r_i q^2` exceeds the error of `r_i` by at most 6. Each step
+    /// from `w_i` to `w_(i + 1) = w_i r_i` adds at most `3 + 6 i` to the error. So all errors are
+    /// at most `3 count^2 < 2^24`.
     pub(super) fn below(&self, count: usize) -> Vec<u128> {
         let bits = 128 + 8;
         let (_, upper) = self.exponent(1, bits + 8);

@@ -20,7 +20,8 @@ pub(super) trait Field {
     /// excluded. The gate must be worse than the best score by at least `distance`. If no such gate
     /// can be computed, exclude no score. Return whether there is a gate.
     fn shut(&mut self, distance: f64) -> bool;
-    /// Find the first score that is better than the gate, in a range of places within a block.
+    /// Find the place of the first score that is better than the gate. Search only a range of
+    /// places within one block.
     fn find(&self, some: Range<usize>, block: usize) -> Option<usize>;
 }
 
@@ -116,8 +117,9 @@ fn difference((m, e): (IBig, i64), (n, f): (IBig, i64)) -> (UBig, i64) {
     (distance, exponent)
 }
 
-/// Return the numbers and ranges of the blocks. The `FIRST` blocks with approximately the best
-/// scores come first. Any order is correct, so the distances of the blocks can be rounded floats.
+/// Return the number of each block and its range of places. The `FIRST` blocks whose best scores
+/// are approximately the best come first. Any order is correct, so the distances of the blocks can
+/// be rounded floats.
 pub(super) fn ordered(field: &dyn Field) -> impl Iterator<Item = (usize, Range<usize>)> + use<> {
     let scores = field.count();
     let mut order: Vec<(f64, usize)> = field.distances_of_blocks().into_iter().zip(0..).collect();

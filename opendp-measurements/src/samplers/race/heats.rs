@@ -22,8 +22,8 @@ enum Open {
     None,
 }
 
-/// The state of the first draws: the candidates whose first digits are drawn, and the bar for the
-/// other candidates.
+/// The state of the first draws: the candidates that are kept after their first digits are drawn,
+/// and the bar for all later candidates.
 pub(super) struct Heats<'a, F> {
     field: &'a mut F,
     scale: f64,
@@ -107,8 +107,8 @@ impl<'a, F: Field> Heats<'a, F> {
             return;
         }
         let Some((near, far)) = self.field.distance(index) else { return };
-        // Rounding is monotone. So if the exact difference is at least the height, the rounded
-        // difference is also at least the height.
+        // Rounding is monotone. So if `cap` minus the exact lower bound of the distance divided by
+        // the scale is at least the height, the rounded difference is also at least the height.
         if cap - (near * self.inverse - f64::MIN_POSITIVE) < self.height {
             return;
         }
@@ -137,9 +137,9 @@ impl<'a, F: Field> Heats<'a, F> {
 
     /// Update which candidates can reach the bar without a hit.
     ///
-    /// Without a hit, the noise is at most the noise of the smallest digit that is not a hit. Let
-    /// `r` be this noise minus the height of the bar, rounded up. If the distance of a candidate to
-    /// the best score is at least `r scale`, the candidate stays below the bar.
+    /// Without a hit, the noise is largest for the smallest digit that is not a hit. Let `r` be an
+    /// upper bound on this noise, minus the height of the bar, rounded up. If the distance of a
+    /// candidate to the best score is at least `r scale`, the candidate stays below the bar.
     fn gate<S: RandomSource>(&mut self) -> Open {
         let largest = neg_ln_cap(1 << (S::BITS - prefix::<S>()), S::BITS);
         let reach = (largest - self.height).next_up();
@@ -283,7 +283,7 @@ mod tests {
             gate(best as i16, scale, height);
             if let Some(gate) = gate(best as u64, scale, height) {
                 gates += 1;
-                // The control: the check fails for a gate that is nearer to the best score by 2.
+                // The control: the check fails if the gate is moved by 2 towards the best score.
                 assert!(!is_shut((gate + 2).min(best as u64), best as u64, scale, height));
             }
         }

@@ -1,5 +1,5 @@
-//! Rare events among many candidates. The search for the candidates with such an event does not
-//! need a draw for each candidate.
+//! Rare events among many candidates. The candidates with such an event are found without a draw
+//! for each candidate.
 
 use crate::samplers::{exponential::LazyExponential, ln, neg_ln};
 use dashu_int::UBig;
@@ -17,8 +17,8 @@ pub(super) struct Hits {
     pace: (f64, f64),
 }
 
-/// Return the number `b` of bits that are 0 in a hit. `b` is 8, or the number of bits of a word if
-/// words are shorter (only in tests).
+/// Return `b`, the number of bits at the start of a digit that are 0 in a hit. `b` is 8, or the
+/// number of bits of a word if words are shorter (only in tests).
 pub(super) const fn prefix<S: RandomSource>() -> u32 {
     if S::BITS < 8 { S::BITS } else { 8 }
 }
@@ -32,10 +32,10 @@ impl Hits {
 
     /// Count the misses before the next hit, up to a limit.
     ///
-    /// The number `G` has `P[G >= m] = (1 - p)^m`. Let `E` be a standard exponential variable and
-    /// `l = -ln(1 - p)`. Then `P[E >= m l]` is the same probability, so `G` can be the integer part
-    /// of `E / l`. A float enclosure nearly always decides `G`. Otherwise an exact enclosure
-    /// decides `G`, with as many digits of `E` as needed.
+    /// Let `G` be the number of misses before the next hit, so `P[G >= m] = (1 - p)^m`. Let `E` be
+    /// a standard exponential variable and `l = -ln(1 - p)`. `P[E >= m l]` is also `(1 - p)^m`, so
+    /// `G` can be the integer part of `E / l`. A float enclosure nearly always decides `G`.
+    /// Otherwise an exact enclosure decides `G`, with as many digits of `E` as needed.
     #[inline]
     pub(super) fn misses<S: RandomSource>(
         &self,
@@ -73,8 +73,8 @@ impl Hits {
 
 /// Find the integer part of `E / l`, up to a limit.
 ///
-/// This function terminates with probability 1. The enclosure shrinks to a point, and this point is
-/// an integer with probability 0.
+/// This function terminates with probability 1. The enclosure of `E / l` shrinks to a point, and
+/// this point is an integer with probability 0.
 #[cold]
 #[inline(never)]
 fn exact_misses<S: RandomSource>(

@@ -41,8 +41,8 @@ fn critical(freedom: f64) -> f64 {
 #[test]
 fn critical_values_match_the_tables() {
     // The reference values use the closed form of the tail for even degrees of freedom, and `erfc`
-    // for one degree. The approximation is too large, so the test accepts too often. The error of
-    // the approximation is largest for one degree.
+    // for one degree. The approximate quantile is too large, so the chi-square test accepts too
+    // often. The error of the approximation is largest for one degree.
     for (freedom, quantile, excess) in
         [(1.0, 37.3249, 0.26), (4.0, 47.8795, 0.1), (10.0, 62.9455, 0.05), (100.0, 209.3176, 0.004)]
     {
@@ -60,8 +60,8 @@ fn a_fair_die_passes_and_a_loaded_one_does_not() {
 
 #[test]
 fn thin_bins_are_pooled() {
-    // If bins were not merged, the 50 bins with the expected count 1 would cause a rejection. The
-    // merged bin has exactly its expected count.
+    // Without the merging of bins, the 50 bins with the expected count 1 would cause a rejection.
+    // The merged bin has exactly its expected count.
     let expected = [[1.0; 50], [19.0; 50]].concat();
     let observed = [[0; 49].as_slice(), &[50], &[19; 50]].concat();
     assert!(chi_square(&observed, &expected) < 1.0);

@@ -14,7 +14,8 @@ fn fixed_point(x: f64) -> IBig {
     shift_floor(m, e + PRECISION as i64)
 }
 
-/// Divide a distance in fixed point by `2^-52` times the float `value`.
+/// Return a distance in units of `2^-52` times the float `value`. The distance is given in fixed
+/// point.
 fn in_ulps(distance: IBig, value: f64) -> f64 {
     let unit = fixed_point(value.abs());
     let thousandths: IBig = (distance << 52usize) * IBig::from(1000) / unit;
@@ -95,8 +96,8 @@ fn short_digits_are_enclosed_too() {
         for digit in 0..1 << bits {
             let (lo, hi) = neg_ln(digit, bits);
             let (exact_lo, exact_hi) = LazyExponential::from_first(digit, bits).enclose(PRECISION);
-            // The lower bound that integers compute is lower than the lower bound in floats. So the
-            // test compares with the exact logarithm.
+            // The lower bound from integers is lower than the lower bound from floats. So the test
+            // compares with the exact logarithm.
             let end = fixed::ln(&UBig::from(digit + 1), -i64::from(bits), PRECISION).1;
             assert!(fixed_point(lo) <= -end);
             assert!(IBig::from(exact_lo) <= fixed_point(hi.min(100.0)));

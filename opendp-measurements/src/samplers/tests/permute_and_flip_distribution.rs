@@ -94,10 +94,10 @@ fn equal_scores_are_chosen_equally_often() {
         right_and_not_wrong(&fits);
     }
 }
-/// Compute the probability that one of `ahead` equal best scores is chosen. There are `behind` more
-/// scores, which are lower by `gap` times the scale. Each lower score is accepted with probability
-/// `p`, if it is visited. So a binomial number of the lower scores is accepted. All accepted scores
-/// have equal chances.
+/// Compute the probability that the chosen score is a best score. There are `ahead` equal best
+/// scores, and `behind` other scores, which are lower by `gap` times the scale. Each lower score is
+/// accepted with probability `p`, if it is visited. So a binomial number of the lower scores is
+/// accepted. All accepted scores have equal chances.
 fn of_the_first_class(ahead: f64, behind: i32, gap: f64) -> f64 {
     let p = (-gap).exp();
     let (mut probability, mut sum) = ((1.0 - p).powi(behind), 0.0);

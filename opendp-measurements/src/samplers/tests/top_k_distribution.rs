@@ -46,10 +46,10 @@ pub(crate) fn peeled(exponents: &[f64], k: usize, winner: impl Fn(&[f64]) -> Vec
 /// standard exponential variable `E_i`.
 ///
 /// Imagine that item `i` begins to wait at time `x_i = exponents[i]` and leaves at time
-/// `x_i + E_i`. The chosen items are the last to leave. The times `x_i` divide time into spans.
-/// Suppose that an item waits at the beginning of a span of length `t`. This item leaves within the
-/// span with probability `1 - e^-t`, independently of the other items. The order of the items that
-/// leave within one span is uniformly random.
+/// `x_i + E_i`. The chosen items are the last to leave. The times `x_i` divide the time line into
+/// spans. Suppose that an item is still waiting at the beginning of a span of length `t`. This item
+/// leaves within the span with probability `1 - e^-t`, independently of the other items. The order
+/// of the items that leave within one span is uniformly random.
 pub(crate) fn joint(exponents: &[f64], k: usize) -> Law {
     let n = exponents.len();
     let mut cuts = exponents.to_vec();
@@ -130,8 +130,8 @@ fn the_laws_are_distributions_and_agree_where_they_must() {
     for (order, p) in joint(&SCORES, 1) {
         assert!((p - flipped[order[0]]).abs() < 1e-12);
     }
-    // The expected probability was computed by hand. With probability exp(-1) / 6, item 2 leaves
-    // first, then item 1, then item 0.
+    // The expected probability was computed by hand: with probability exp(-1) / 6, item 2 leaves
+    // first, then item 1, and then item 0.
     let law = joint(&[0.0, -1.0, 0.0], 2);
     let (_, p) = law.iter().find(|(order, _)| *order == [0, 1]).unwrap();
     assert!((p - (-1.0_f64).exp() / 6.0).abs() < 1e-15);

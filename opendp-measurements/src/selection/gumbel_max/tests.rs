@@ -92,8 +92,8 @@ fn the_score_is_rarely_worse_than_the_accuracy_says() {
     let bound = choice.accuracy(0.1).unwrap()[0].unwrap();
     let exact = 2.0 * 40.0_f64.ln();
     assert!(exact <= bound && bound <= exact * (1.0 + 1e-15));
-    // The worst case for the bound on the error has one best candidate, and three candidates just
-    // beyond the bound.
+    // The bound on the error is tested in its worst case. There is one best candidate, and the
+    // scores of three other candidates differ from the best score by slightly more than the bound.
     let worse = -(bound.ceil() as i32);
     let draws = 20_000;
     let bad = (0..draws).filter(|_| choice.invoke(&vec![worse, 0, worse, worse]).unwrap() != 1);

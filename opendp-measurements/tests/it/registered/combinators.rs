@@ -33,7 +33,7 @@ fn count() -> Transformation<Rows, SymmetricDistance, Numbers, AbsoluteDistance<
     let function = Function::map(|rows: &Vec<i32>| Ok(i32::try_from(rows.len()).unwrap()));
     Transformation::new(rows(), numbers(), function, StabilityMap::from_constant(1))
 }
-/// Make a measurement of rows whose privacy map returns a given loss.
+/// Make a measurement of rows. Its privacy map is `loss`.
 fn told<M, MO>(
     metric: M,
     measure: MO,
@@ -48,8 +48,8 @@ where
     let map = PrivacyMap::new(move |d: &u32| loss(*d));
     Measurement::new(space, measure, Function::map(|rows: &Vec<i32>| Ok(rows.iter().sum())), map)
 }
-/// Call a registered function. If the function is registered in several measures, choose the
-/// registration for the given measure.
+/// Call a registered function. If the function is registered once for each of several measures,
+/// choose the registration for the given measure.
 fn call(name: &str, measure: &str, told: AnyMeasurement, args: Args) -> Result<AnyMeasurement> {
     let found = named(name)
         .into_iter()
@@ -148,8 +148,8 @@ fn parallel_composition_is_made_by_name_for_parts_that_are_written() {
     let error = registration("ZeroConc").construct(&by_age).unwrap_err();
     assert_eq!(error.kind(), "Argument");
     assert!(TheMetric(SymmetricDistance).erased().metric().is_ok());
-    // The code could accept members of another metric, but this signature does not accept such
-    // members.
+    // The constructor itself could take members with another metric, but the registered signatures
+    // do not accept such members.
     let sequence = Space::new(Rows::default(), opendp_core::InsertDeleteDistance).unwrap();
     let map = PrivacyMap::new(|d: &u32| Ok(f64::from(*d)));
     let other = Measurement::new(sequence, MaxDivergence, Function::map(|_| Ok(0)), map).erase();
@@ -196,7 +196,8 @@ fn every_conversion_is_registered_at_erased_types() {
     assert!(step.measure().is::<SmoothedMaxDivergence>());
     let pair = call("make_approximate", types, rho.clone(), Args::new()).unwrap();
     assert!(pair.measure().is::<Approximate<ZeroConcentratedDivergence>>());
-    // A conversion gives an error if the measurement has another measure.
+    // A conversion gives an error if the measure of the measurement is not the measure that it
+    // converts.
     let error = call("make_pureDP_to_zCDP", "", rho, Args::new()).unwrap_err();
     assert_eq!(error.kind(), "Argument");
     let sample = told(SymmetricDistance, MaxDivergence, 10, |d| Ok(f64::from(d.min(1)))).erase();
@@ -226,8 +227,8 @@ fn group_privacy_is_registered_and_composes() {
     let twice = make_composition(vec![four.clone(), four]).unwrap();
     let loss = twice.map(&AnyDistance::new(4_u32)).unwrap();
     assert_eq!(*loss.downcast_ref::<f64>().unwrap(), 16.0);
-    // The measurement applies to a secret random sample of a data set of a known size. The loss of
-    // one replaced record is known.
+    // The loss of this measurement is known for at most one replaced record. The measurement is
+    // then applied to a secret random sample of 5 of 50 records.
     let single = told(ChangeOneDistance, Approximate(MaxDivergence), 5, |d| {
         once(d, (0.0, 0.0), (1.0, 1e-6))
     });

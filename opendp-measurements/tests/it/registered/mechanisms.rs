@@ -25,8 +25,8 @@ fn numbers<T: Atom, Q: Distance + Number>() -> Space<AtomDomain<T>, AbsoluteDist
 #[test]
 fn laplace_noise_is_registered_at_every_type_under_three_names() {
     let all = named("make_base_discrete_laplace");
-    // There are signatures for numbers and for vectors, in two measures. Two number types have only
-    // float distances.
+    // There are signatures for numbers and for vectors, and for each of two measures. Two number
+    // types have only float distances.
     assert_eq!(all.len(), 2 * 2 * (12 * 2 - 1 + 2));
     let first = &all[0];
     assert!(all.iter().all(|offer| offer.names() == first.names()
@@ -64,7 +64,7 @@ fn laplace_noise_is_registered_at_every_type_under_three_names() {
 #[test]
 fn gaussian_noise_is_registered_at_every_type_under_three_names() {
     let all = named("make_base_discrete_gaussian");
-    // There are signatures for numbers and for vectors, in two measures.
+    // There are signatures for numbers and for vectors, and for each of two measures.
     assert_eq!(all.len(), 2 * 2 * (12 * 2 - 1 + 2));
     let first = &all[0];
     assert!(all.iter().all(|offer| offer.names() == first.names()
@@ -102,7 +102,7 @@ fn gaussian_noise_is_registered_at_every_type_under_three_names() {
 #[test]
 fn geometric_noise_is_registered_by_both_names_for_integers_only() {
     let all = named("make_geometric");
-    // There are signatures for ten integer types, two distance types for each integer type, and
+    // Ten integer types have signatures. Each type has signatures for two distance types, and for
     // numbers and vectors.
     assert_eq!((all.len(), named("make_base_geometric").len()), (40, 40));
     assert!(

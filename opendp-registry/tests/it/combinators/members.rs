@@ -18,10 +18,10 @@ pub(super) struct Member {
     /// Two possible rows of the data that the measurement takes.
     pub(super) rows: Json,
 }
-/// A lower bound on the true loss. `delta` is a bound on delta for each epsilon, and `divergence`
-/// is a bound on the divergence of every order of at least 1. Let `d` be the limit of delta for
-/// large epsilon. The bound on the divergence also holds if events of probability less than `d` are
-/// excepted.
+/// A lower bound on the true loss at distance 0. The function `delta` gives a lower bound on delta
+/// for each epsilon. The number `divergence` is a lower bound on the divergence of every order of
+/// at least 1. Let `d` be the limit of `delta` for large epsilon. The bound `divergence` also holds
+/// if events of probability less than `d` are left out.
 #[derive(Clone, Copy)]
 pub(super) struct Truth {
     delta: fn(f64) -> f64,
@@ -52,7 +52,7 @@ fn of_order(epsilon: f64) -> f64 {
 fn of_first_row(_: f64) -> f64 {
     0.01
 }
-/// Return the epsilon of the randomized response of `of_order`.
+/// Return ln 3, which is the epsilon of randomized response with probability 3/4 (see `of_order`).
 fn ln3() -> f64 {
     3_f64.inf_ln().unwrap()
 }
@@ -94,8 +94,9 @@ where
             all.push(Member { made, told, truth: $truth, rows: rows.clone() });
         })*};
     }
-    // The divergence of order 1 is 3/4 ln 3 - 1/4 ln 3. If an outcome is possible for one data set
-    // and impossible for the other, the divergence is infinite.
+    // Randomized response with probability 3/4 has the divergence 3/4 ln 3 - 1/4 ln 3 of order 1.
+    // If an outcome is possible for one data set and impossible for the other, the divergence is
+    // infinite.
     let order = Some(Truth { delta: of_order, divergence: 0.5 * ln3() * (1.0 - 1e-9) });
     let first = Some(Truth { delta: of_first_row, divergence: f64::INFINITY });
     let rho = ln3() * ln3() / 2.0;

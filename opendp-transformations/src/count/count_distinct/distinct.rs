@@ -12,27 +12,28 @@ const FEW: usize = 1 << 13;
 /// Each word that is at least `-NEAR` and below `NEAR` is stored as one bit. Words are read as
 /// signed numbers in two's complement.
 const NEAR: u64 = 1 << 20;
-/// Words without a bit are divided among `LISTS` lists.
+/// Words that are not stored as bits are divided among `LISTS` lists.
 const LISTS: usize = 1 << 8;
 /// The initial capacity of a list, in words.
 const FIRST: usize = 1 << 8;
 /// A list that was joined with other lists drops its duplicates when it contains more words than
 /// `JOINED` times its capacity.
 const JOINED: usize = 4;
-/// If a set has at least `PARALLEL` words, the count uses all cores.
+/// If the lists of a set have at least `PARALLEL` words, all cores count them.
 const PARALLEL: usize = 1 << 17;
 
 /// A set of keys.
 ///
-/// Access to new memory, or to memory in random order, makes a large set slow. So a set keeps its
-/// words in a [`Table`] only while they are few. Otherwise, small numbers are stored as bits of a
-/// bit field, and all other words are appended to lists. A function of the word and a seed chooses
-/// the list, so equal words are in the same list. A full list drops its duplicates, with the help
-/// of a table that all lists share. If less than half of the list is free afterwards, its capacity
-/// becomes twice the number of its words. So each row is read only a few times, and always from the
-/// cache. The capacity of a list is its initial capacity, or at most twice the number of its
-/// distinct words. Sets with the same seed are joined list by list, without reading the words.
-/// Counting uses all cores. The results do not depend on the seed.
+/// A large set is slow if it uses new memory, or memory in random order. So a set keeps its words
+/// in a [`Table`] only while they are few. Otherwise, small numbers are stored as bits of a bit
+/// field, and all other words are appended to lists. A function of the word and a seed chooses the
+/// list, so equal words are in the same list. A full list drops its duplicates, with the help of a
+/// table that all lists share. If less than half of the list is free afterwards, its capacity
+/// becomes twice the number of its words. So each row is read only a few times, and each time from
+/// the cache. The capacity of a list is its initial capacity, or at most twice the number of its
+/// distinct words. Sets with the same seed are joined list by list. The words are read only if a
+/// joined list becomes too long. Counting the words of a large set uses all cores. The results do
+/// not depend on the seed.
 pub(crate) struct Set<L> {
     few: Table<L, ()>,
     many: Option<Box<Words>>,
@@ -91,7 +92,7 @@ impl<L: LongKey> Set<L> {
         many
     }
 }
-/// The form in which a set is written. A word can occur twice.
+/// The serialized form of a set. A word can occur twice.
 #[derive(Serialize, Deserialize)]
 struct Saved<L> {
     words: Vec<u64>,
@@ -134,7 +135,7 @@ impl<'de, L: LongKey> Deserialize<'de> for Set<L> {
 struct Words {
     /// A bit for each word that is at least `-NEAR` and below `NEAR`.
     near: Vec<u64>,
-    /// All words without a bit in `near`. None of these words is zero.
+    /// The lists of all words that have no bit in `near`. None of these words is zero.
     far: Vec<List>,
     /// Memory for the table that a list uses to find its duplicates. All lists share this memory.
     shared: Vec<u64>,
@@ -324,7 +325,7 @@ mod tests {
     }
     #[test]
     fn a_word_far_away_is_not_taken_for_one_near() {
-        // These words would be equal in a bit field that ignores the high bits.
+        // If a bit field ignored the high bits, these words would have the bits of smaller words.
         let mut set = Set::new(seed());
         set.extend(&(0..2 * FEW as u64).collect::<Vec<_>>());
         set.extend(&[1 << 40, 5 + (1 << 40), u64::MAX << 21]);

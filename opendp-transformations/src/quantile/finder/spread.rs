@@ -8,8 +8,8 @@ pub(super) enum Spread {
     /// A linear function of the number after conversion to a float, or of the bits of this float.
     /// The bits grow like the logarithm of the number.
     Float(Place),
-    /// A linear function of the number after conversion to an integer, for numbers whose distances
-    /// are below `2^51`.
+    /// A linear function of the number after conversion to an integer. The distances between the
+    /// numbers are below `2^51`.
     Near(Near),
     /// A linear function of the number after conversion to an integer.
     Whole(Whole),
@@ -169,9 +169,9 @@ impl Place {
         let factor = last / (places.next_back().unwrap_or(origin) - origin);
         Place { origin, factor: if factor.is_finite() { factor } else { 0.0 }, ..unit }
     }
-    /// Convert a number to a float. A larger number never gives a smaller float, for two reasons.
-    /// Conversion to the nearest float is monotone. In the logarithmic case, the bits of this float
-    /// become a signed integer that increases with the float.
+    /// Convert a number to a float. A larger number never gives a smaller float, because conversion
+    /// to the nearest float is monotone. In the logarithmic case, the bits of this float become a
+    /// signed integer that increases with the float.
     #[inline(always)]
     fn place<T: Number>(self, number: T) -> f64 {
         // The result is never `None`, because every number type converts to a float.

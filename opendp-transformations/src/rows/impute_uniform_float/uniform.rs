@@ -30,7 +30,8 @@ impl<T: Atom + Float> Uniform<T> {
         if !(lower < upper) {
             return Err(refuse(lower, upper));
         }
-        // `low` is the lower of the exponents of the two bounds, so no shift is negative.
+        // Each bound has an exponent. `low` is the smaller of the two exponents, so no shift is
+        // negative.
         let low = e.min(f);
         let shift = |exponent: i32| usize::try_from(exponent - low).unwrap_or(0);
         let (l, u) = (l << shift(e), u << shift(f));

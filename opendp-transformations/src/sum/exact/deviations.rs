@@ -1,10 +1,10 @@
 //! Computes exact sums of squared deviations from the mean, in one pass.
 //!
-//! **Function.** Each record is rounded separately to an integer `I` from `0` to `R`. This integer
-//! counts multiples of a power of two above the lower bound; see `offset.rs`. Let `A` be the sum of
-//! these integers, and `B` the sum of their squares. Both sums are exact in any order. The sum of
-//! squared deviations of `n` records is `(n B - A^2) / n`. This quotient of integers is rounded
-//! toward zero once, to a float; see `grid.rs`.
+//! **Function.** The distance of each record from the lower bound is rounded to `I` times a power
+//! of two, where `I` is an integer from `0` to `R`; see `offset.rs`. Let `A` be the sum of these
+//! integers, and `B` the sum of their squares. Both sums are exact in any order. The sum of squared
+//! deviations of `n` records is `(n B - A^2) / n`. This quotient of integers is rounded toward zero
+//! once, to a float; see `grid.rs`.
 //!
 //! **Sensitivity.** Let `x` be `n >= 1` numbers between `0` and `R`, and let `V(x)` be the sum of
 //! their squared deviations.

@@ -1,4 +1,4 @@
-//! Rounds exact quotients toward zero to floats that are multiples of a power of two.
+//! Rounds exact quotients toward zero. The results are floats and multiples of a power of two.
 
 use dashu_int::ops::{BitTest, DivRem};
 use dashu_int::{IBig, Sign, UBig};
@@ -13,15 +13,15 @@ pub(crate) struct Exact {
     pub(crate) exponent: i64,
 }
 
-/// The multiples of a power of two `g`. The largest multiple is `2^p * g`, for a mantissa of `p`
-/// bits.
+/// The multiples of `g` with magnitudes up to `2^p * g`. Here `g` is a power of two, and `p` is the
+/// number of bits of a mantissa.
 ///
 /// **Lemma.** Let two numbers be at most `s` apart, and let their magnitudes be at most the largest
 /// multiple. Round both numbers toward zero to multiples, and round `s` up to a multiple. Then the
 /// distance between the rounded numbers is at most the rounded `s`. *Proof.* Use `g` as the unit.
 /// Rounding brings numbers of different signs closer together. For `a >= b >= 0`,
-/// `floor(a) - floor(b)` is an integer below `a + 1 - b <= s + 1`. So this integer is at most `s`
-/// rounded up to an integer. Negative numbers follow by symmetry.
+/// `floor(a) - floor(b)` is an integer below `a + 1 - b <= s + 1`. So this integer is at most
+/// `ceil(s)`. Negative numbers follow by symmetry.
 ///
 /// Every such multiple is a float, or it exceeds the largest float. A multiple that exceeds the
 /// largest float is replaced by the largest float. The replacement does not increase the distance
@@ -117,8 +117,7 @@ mod tests {
                 attained |= (fx - fy).abs() * 3.0 > x.abs_diff(*y) as f64;
             }
         }
-        // Check that the exact distance between two numbers is not always a bound on the distance
-        // between the rounded numbers.
+        // Check that rounding increases the distance between some numbers.
         assert!(attained);
     }
 }

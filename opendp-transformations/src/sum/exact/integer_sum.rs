@@ -55,7 +55,7 @@ fn overflow<T: Atom + Integer>(d_in: u32, bounds: &Bounds<T>) -> Error {
     ))
 }
 
-/// If the magnitudes of the bounds are at most `SHORT`, up to `BLOCK` rows are added within 64
+/// If the magnitudes of both bounds are at most `SHORT`, the sum of at most `BLOCK` rows fits 64
 /// bits.
 const BLOCK: usize = 1 << 12;
 const SHORT: u128 = 1 << 50;
@@ -76,7 +76,7 @@ impl Total {
     fn add(&mut self, high: i64, low: u128) {
         let (sum, carry) = self.low.overflowing_add(low);
         self.low = sum;
-        // The number leaves the range of `high` only after 2^63 additions.
+        // The value of `high` leaves the range of `i64` only after 2^63 additions.
         self.high = self.high.saturating_add(high).saturating_add(carry.into());
     }
     /// Add a signed number. Its sign is extended to the width of the sum.

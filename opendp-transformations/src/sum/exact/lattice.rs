@@ -1,5 +1,5 @@
-//! Adds floats exactly, and as fast as memory allows. A multiple of a power of two represents each
-//! float.
+//! Rounds each float to a multiple of a power of two, and adds the multiples exactly. The speed of
+//! the sum is limited only by the memory.
 
 use std::any::Any;
 
@@ -8,14 +8,14 @@ use opendp_core::{Atom, Bounds, Error, Result};
 use crate::symmetric::row_count;
 use crate::widest::widest;
 
-/// The number of bits of the largest multiple. Thousands of such multiples can be added within 64
-/// bits.
+/// The magnitude of each multiple is at most `2^BITS`. Thousands of such multiples can be added
+/// within 64 bits.
 pub(crate) const BITS: i32 = 51;
 /// `2^LOWEST` is the smallest power of two that is a float.
 pub(crate) const LOWEST: i32 = -1074;
 /// The constant `1.5 * 2^52`, which rounds a float of magnitude at most `2^51` to an integer. The
 /// sum of the float and the constant is in a range where floats have spacing one. So the bit
-/// pattern of the sum is the bit pattern of the constant plus the integer.
+/// pattern of the sum is equal to the bit pattern of the constant, increased by the integer.
 pub(crate) const MAGIC: f64 = 6_755_399_441_055_744.0;
 /// The number of rows that are added within 64 bits: `2^11 * 2^51 < 2^63`.
 pub(crate) const BLOCK: usize = 1 << 11;
@@ -24,8 +24,9 @@ pub(crate) const BLOCK: usize = 1 << 11;
 ///
 /// A float `x` maps to `round(x * 2^-exponent)`, computed by a sequence of monotone steps. The
 /// steps are a clamp to the bounds, multiplications by positive constants, and a rounding to
-/// nearest. So floats within the bounds map to integers between the integers of the bounds, however
-/// the steps are rounded. All these integers are between `lower` and `upper`.
+/// nearest. So a float within the bounds maps to an integer between the integers to which the two
+/// bounds map. The rounding of the steps does not change this. All these integers are between
+/// `lower` and `upper`.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Lattice {
     bounds: (f64, f64),
@@ -88,7 +89,8 @@ impl Lattice {
         let (first, second) = self.scale;
         let mut total = 0;
         for block in rows.chunks(BLOCK) {
-            // The second factor is one, except if all numbers are subnormal or nearly subnormal.
+            // The second factor differs from one only if both bounds are subnormal or nearly
+            // subnormal.
             total += i128::from(if second == 1.0 {
                 widest(
                     #[inline(always)]
@@ -118,9 +120,9 @@ impl Lattice {
         for x in rows {
             patterns = patterns.wrapping_add(pattern(x));
         }
-        // Each pattern is the pattern of the constant plus an integer. The sum of the patterns can
-        // wrap around. The sum of the integers fits 64 bits, so the sum of the integers is still
-        // correct.
+        // Each pattern is the pattern of the constant `MAGIC`, increased by an integer. The sum of
+        // the patterns can wrap around. The sum of the integers fits 64 bits, so the difference
+        // below is still correct.
         let constants = row_count(rows).wrapping_mul(MAGIC.to_bits());
         patterns.wrapping_sub(constants).cast_signed()
     }

@@ -1,5 +1,5 @@
-//! Adds floats and their squares exactly. A multiple of a power of two represents the distance
-//! between each float and a lower bound.
+//! Adds the distances of floats from a lower bound, and the squares of these distances. Each
+//! distance is rounded to a multiple of a power of two. Both sums of the multiples are exact.
 
 use dashu_int::UBig;
 use opendp_core::arith::Directed;
@@ -12,12 +12,12 @@ use crate::widest::widest;
 /// The multiples of a power of two that represent the distances between floats and a lower bound.
 ///
 /// A float `x` maps to the integer `round((x - lower) / 2^exponent)`, computed by a sequence of
-/// monotone steps. The first steps are a clamp to the bounds, sometimes a halving, and a
+/// monotone steps. The first steps are a clamp to the bounds, a multiplication by `half`, and a
 /// subtraction of a constant. The next steps are multiplications by positive constants, and a
 /// rounding to nearest. The lower bound maps to zero, and the upper bound maps to at most `range`.
-/// So all floats within the bounds map to integers from zero to `range`, however the steps are
-/// rounded. `range` is the width of the bounds divided by `2^exponent`, rounded up, and is at most
-/// `2^51`.
+/// So all floats within the bounds map to integers from zero to `range`. The rounding of the steps
+/// does not change this. `range` is the width of the bounds, divided by `2^exponent` and rounded
+/// up. `range` is at most `2^51`.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Offset {
     bounds: (f64, f64),
@@ -25,7 +25,7 @@ pub(crate) struct Offset {
     /// the width of the bounds exceeds the largest float, and otherwise one.
     half: f64,
     exponent: i32,
-    /// The product of these two factors is `2^-exponent`, if `half` is one.
+    /// The product of `half` and these two factors is `2^-exponent`.
     scale: (f64, f64),
     range: u64,
 }
@@ -81,7 +81,8 @@ impl Offset {
     pub(crate) fn moments<T: Copy + Into<f64>>(&self, rows: &[T], moments: &mut Moments) {
         let (lower, scale) = (self.bounds.0, self.scale.0);
         for block in rows.chunks(BLOCK) {
-            // Only huge numbers are halved, and only huge or subnormal numbers are scaled twice.
+            // Numbers are halved only if the width of the bounds is huge. The second factor differs
+            // from one only if this width is subnormal or nearly subnormal.
             if self.half == 1.0 && self.scale.1 == 1.0 {
                 widest(
                     #[inline(always)]
@@ -94,7 +95,8 @@ impl Offset {
     }
 }
 
-/// Two exact sums: the sum of integers of at most 51 bits, and the sum of their squares.
+/// Two exact sums: the sum of integers from zero to `2^51`, and the sum of the squares of these
+/// integers.
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Moments {
     sum: u128,
@@ -110,8 +112,8 @@ impl Moments {
         for (place, row) in multiples.iter_mut().zip(rows) {
             *place = multiple(row);
         }
-        // Both sums fit their types: there are 2^11 integers below 2^52, and their squares are
-        // below 2^104.
+        // Both sums fit their types. There are at most 2^11 integers. The integers are below 2^52,
+        // and their squares are below 2^104.
         let (mut sum, mut squares) = (0_u64, [0_u128; 2]);
         for pair in multiples[..rows.len().min(BLOCK).next_multiple_of(2)].chunks_exact(2) {
             for lane in 0..2 {
@@ -132,8 +134,8 @@ impl Moments {
     pub(crate) fn deviations(&self, size: usize) -> UBig {
         let (squares, sum) = (self.squares.to_ubig() * UBig::from(size), UBig::from(self.sum));
         let mean = &sum * &sum;
-        // By the Cauchy-Schwarz inequality, the difference is not negative if `size` is the number
-        // of integers.
+        // By the Cauchy-Schwarz inequality, `squares - mean` is not negative if `size` is the
+        // number of integers.
         if mean <= squares { squares - mean } else { UBig::ZERO }
     }
 }
@@ -151,7 +153,7 @@ impl Wide {
     pub(crate) fn add(&mut self, other: Wide) {
         let (low, carry) = self.low.overflowing_add(other.low);
         self.low = low;
-        // Only a sum of more than 2^88 squares or products can be outside the range of `high`.
+        // A sum of at most 2^88 squares or products is within the range of `high`.
         self.high = self.high.saturating_add(other.high).saturating_add(carry.into());
     }
     pub(crate) fn to_ubig(self) -> UBig {

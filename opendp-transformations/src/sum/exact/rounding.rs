@@ -1,14 +1,15 @@
-//! Rounds an exact sum of unlimited size to a float without increasing its sensitivity.
+//! Rounds an exact sum of unlimited size to a float. The sum and the float have the same bound on
+//! the sensitivity.
 //!
 //! If two numbers at distance `s` are truncated to their leading `p` bits, their distance can
 //! increase. The map of a sum must then include this increase. With the rounding in this file, the
 //! distance stays at most `s`.
 //!
-//! **Setting.** All numbers are integers. The integers count multiples of the spacing of a lattice;
-//! see `lattice.rs`. Let `g` be a power of two, let `B` be a multiple of `g`, and let `s = d * B`
-//! for an integer `d >= 1`. The function `T` keeps the leading `p` bits of a number, so it rounds
-//! toward zero. The values of `T` form a grid. This grid has spacing one up to `2^p`, then spacing
-//! two up to `2^(p+1)`, and so on. Let `R = 2^p * g`. Below `R`, the spacing is at most `g`.
+//! **Setting.** All numbers are integers, in units of the spacing of a lattice; see `lattice.rs`.
+//! Let `g` be a power of two, let `B` be a multiple of `g`, and let `s = d * B` for an integer
+//! `d >= 1`. The function `T` keeps the leading `p` bits of a number, so it rounds toward zero. The
+//! values of `T` form a grid. This grid has spacing one up to `2^p`, then spacing two up to
+//! `2^(p+1)`, and so on. Let `R = 2^p * g`. Below `R`, the spacing is at most `g`.
 //!
 //! **Lemma.** If `|S|, |S'| <= R` and `|S - S'| <= s`, then `|T(S) - T(S')| <= s`.
 //!
@@ -36,30 +37,30 @@
 //! `g`. Also `a <= S`, so `a - s <= S'`. So `a - s` is a multiple of `g` that is at most `R`. If
 //! `a - s` is positive, it is on the grid. So `a - s <= T(S')`.
 //!
-//! *If `S'` is in zone `j >= 1`:* all slopes above `S'` are at most `1 - c_j`, so
+//! *If `S'` is in zone `j >= 1`:* all slopes of `phi` above `S'` are at most `1 - c_j`, so
 //! `phi(S) - phi(S') <= (1 - c_j) s`. If `c_j = 1`, then `phi(S) = phi(S')`. Otherwise `T` lowers
-//! `phi(S')` by less than `2^j g = c_j B <= c_j s`, and does not raise `phi(S)`. So the difference
-//! is less than `s`.
+//! `phi(S')` by less than `2^j g = c_j B <= c_j s`, and does not raise `phi(S)`. So
+//! `T(phi(S)) - T(phi(S'))` is less than `s`.
 //!
 //! **Corollary.** Let `B` be a number `M`, rounded up to a multiple of `g`. If `|S - S'| <= d * M`,
 //! then `|T(phi(S)) - T(phi(S'))| <= d * M + g`. For `d >= 2`, this bound can be less than `d * B`.
 //!
 //! *Proof.* The argument of the lemma covers numbers of opposite signs. Now let `0 <= S' <= S`.
 //!
-//! *If `S' <= R`:* `T(phi(S)) <= S`, and `T` lowers `S'` by less than `g`. So the difference is
-//! less than `d * M + g`.
+//! *If `S' <= R`:* `T(phi(S)) <= S`, and `T` lowers `S'` by less than `g`. So the distance between
+//! the results is less than `d * M + g`.
 //!
 //! *If `S'` is in zone `j >= 1`:* after truncation to multiples of `g`, the two numbers differ by a
 //! multiple `t` of `g`, and `t < d * M + g`. Let `u` be the smallest multiple of `g` that is at
-//! least `d * M`. Then `t <= u`, and `B <= u`. As in the theorem, the distance between the results
-//! is less than `(1 - c_j) t + c_j B`. This bound grows with `t`, and it is at most `t` for
-//! `t >= B`. So the distance is less than `u`.
+//! least `d * M`. Then `t <= u`, and `B <= u`. As in the proof of the theorem, the distance between
+//! the results is less than `(1 - c_j) t + c_j B`. This bound grows with `t`, and it is at most `t`
+//! for `t >= B`. So the distance is less than `u`.
 //!
 //! In zones where `c_i = 1`, the sum saturates. The code rounds `phi` down to a multiple of `g`.
 //! This step does not change the result, because above `R` the grid of `T` contains only multiples
 //! of `g`.
 
-/// The rounding rule for sums whose records have magnitude at most `bound`.
+/// The rounding rule for sums of records with magnitudes of at most `B`.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Rounding {
     /// The number of bits of a mantissa, called `p` in the proof at the top of this file.
@@ -68,7 +69,7 @@ pub(crate) struct Rounding {
     step: u32,
     /// The quotient `B / g`.
     ratio: u128,
-    /// The number `i` of the last zone with `2^i g <= B`, or zero.
+    /// The largest integer `i` with `2^i g <= B`. If it is not zero, it is the number of a zone.
     last: u32,
 }
 
@@ -77,8 +78,8 @@ impl Rounding {
     /// up to a bound with at most `bound_bits` bits.
     ///
     /// If rounding does not change the magnitude, `g` is the largest power of two that divides the
-    /// magnitude. So `R` is as large as possible. Otherwise `g` is the value of the last of the
-    /// `bound_bits` bits. So the term that [`reach`](Rounding::reach) adds is as small as possible.
+    /// magnitude. So `R` is as large as possible. Otherwise `g` is the value of the last bit that
+    /// rounding keeps. So the term that [`reach`](Rounding::reach) adds is as small as possible.
     ///
     /// No step overflows if `magnitude < 2^52`, `bound_bits <= 28` and `bits <= 53`. Also, no step
     /// overflows if `magnitude` has at most 52 bits and is not rounded.
@@ -91,11 +92,12 @@ impl Rounding {
             (u64::BITS - magnitude.leading_zeros()).saturating_sub(bound_bits)
         };
         let ratio = u128::from(bound >> step);
-        // After the last zone, the slope is zero. In the last zone, the slope can already be zero.
+        // After zone `last`, the slope of `phi` is zero. In zone `last`, the slope can already be
+        // zero.
         Rounding { bits, step, ratio, last: ratio.ilog2() }
     }
-    /// Return an upper bound on the distance between two rounded sums whose exact sums are at most
-    /// `d * magnitude` apart. The rule must be made for this `magnitude`.
+    /// Return an upper bound on the distance between two rounded sums, if the exact sums are at
+    /// most `d * magnitude` apart. The rule must be made by `new` for the same `magnitude`.
     pub(crate) fn reach(&self, d: u32, magnitude: u64) -> u128 {
         if magnitude == 0 {
             return 0;
@@ -104,7 +106,7 @@ impl Rounding {
         let (exact, step) = (d * u128::from(magnitude), 1 << self.step);
         (d * (self.ratio << self.step)).min(exact + step)
     }
-    /// Round a sum to a number with at most `bits` bits.
+    /// Round a sum to a number with at most `bits` significant bits.
     pub(crate) fn round(&self, sum: u128) -> u128 {
         if sum >> self.bits >> self.step == 0 {
             return truncate(sum, self.bits);
@@ -114,7 +116,7 @@ impl Rounding {
         let mut contracted = 0;
         for zone in 1..=self.last {
             let start = 1 << (self.bits + zone - 1);
-            // Add `c_i` times the part of the sum in this zone, times `ratio`.
+            // Multiply the part of the sum in zone `i` by `c_i * ratio`, and add the product.
             contracted += (sum.clamp(start, 2 * start) - start) << zone;
         }
         truncate(sum - contracted.div_ceil(self.ratio), self.bits) << self.step
@@ -154,8 +156,7 @@ mod tests {
         let rounded: Vec<i64> = (-reach..=reach).map(signed).collect();
         let mut worst = i64::MIN;
         for (i, right) in rounded.iter().enumerate() {
-            // The rule is monotone, so the maximum is at the largest distance between the exact
-            // sums.
+            // The rule is monotone, so only exact sums at distance `s` have to be compared.
             assert!(i == 0 || rounded[i - 1] <= *right);
             let left = rounded[i.saturating_sub(usize::try_from(s).unwrap())];
             worst = worst.max(right - left);
@@ -188,7 +189,7 @@ mod tests {
                 }
             }
         }
-        // Check that some rounded sums are more than `s` apart.
+        // Check that some rounded sums are more than `s` apart, although their exact sums are not.
         assert!(attained > 0);
     }
     #[test]

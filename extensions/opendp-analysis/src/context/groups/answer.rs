@@ -43,8 +43,8 @@ impl Moments {
             most: lower.abs().max(upper.abs()),
         };
         let middle = lower + (upper - lower) / 2.0;
-        // The centre is a multiple of `1 / units`. This fraction is at most 2^-20 of the width of
-        // the bounds, or it is 2^-40.
+        // The centre is a multiple of `1 / units`. The fraction `1 / units` is at most 2^-20 of the
+        // width of the bounds. If the width is too small for this, the fraction is 2^-40.
         let (mut unit, mut units) = (1_i64, 1.0);
         while units * (upper - lower) < 2.0_f64.powi(20) && unit < 1 << 40 {
             (unit, units) = (unit * 2, units * 2.0);
@@ -58,16 +58,18 @@ impl Moments {
         let weight = Weight::new(numerator as i64, unit)?;
         Ok(Moments { of, centre, weight, bounds: (-farthest, farthest), most: farthest })
     }
-    /// Convert a weight for errors in units of `size` to a weight for the errors themselves. `size`
-    /// is the largest change that one row causes in a release.
+    /// Convert the weight of a goal. The given weight is for errors in units of `size`, and the new
+    /// weight is for the errors themselves. `size` is the largest change that one row causes in a
+    /// release.
     pub(super) fn goal(goal: Goal, size: f64) -> Goal {
         match goal {
             Goal::Weight(weight) if 0.0 < size => Goal::Weight(weight / size / size),
             goal => goal,
         }
     }
-    /// Find a goal for the noise of the sums. With this goal, the mean of each group is within
-    /// `error`, except with probability `alpha`. The counts of the groups were released.
+    /// Find a goal for the noise of the sums, after the counts of the groups were released. With
+    /// this goal, the error of the mean of each group is at most `error`, except with probability
+    /// `alpha`.
     ///
     /// Let a group have `n` rows, the released count `N >= 1`, and the sum `s` of distances. Each
     /// distance is at most `most`, so `|s| <= most n`. The sum is released with noise `z`. Then the
@@ -75,9 +77,9 @@ impl Moments {
     /// probability `alpha / 2`, `|n - N|` is at most the accuracy `c` of the count. So it is enough
     /// that `|z|` is at most `error N - most c`, except with probability `alpha / 2`.
     ///
-    /// But a goal bounds `|z|` except with probability `alpha`. So the bound is divided by the
-    /// ratio of two quantiles of Laplace noise: the quantile at `alpha / 2`, and the quantile at
-    /// `alpha`. For Gaussian noise, this ratio is smaller.
+    /// But a goal bounds `|z|` except with probability `alpha`. So the bound on `|z|` is divided by
+    /// the ratio of two quantiles of Laplace noise: the quantile at `alpha / 2`, and the quantile
+    /// at `alpha`. For Gaussian noise, this ratio is smaller.
     pub(in super::super) fn within(
         &self,
         error: f64,

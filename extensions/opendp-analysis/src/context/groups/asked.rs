@@ -186,13 +186,14 @@ where
     /// have a wanted accuracy. This statistic is a count, a sum or quantiles.
     ///
     /// Errors of means and variances depend on the numbers of rows. If these numbers were released
-    /// before, a mean can have a wanted accuracy, too: see [`counted`](Groups::counted). Then the
-    /// mean of each group with rows is within this accuracy of the mean of the clamped rows, except
-    /// with probability [`Context::ALPHA`]. The accuracy includes the errors of the counts.
+    /// before, a mean can have a wanted accuracy, too: see [`counted`](Groups::counted). Then, for
+    /// each group that has rows, the distance between the answer and the mean of the clamped rows
+    /// is at most this accuracy, except with probability [`Context::ALPHA`]. The accuracy includes
+    /// the errors of the counts.
     ///
     /// If the question [finds its keys](Groups::find_keys), the keys are released first, and the
-    /// other releases are about these keys. All releases are charged before the first one. A
-    /// weight then also applies to the errors of the keys.
+    /// other releases are about these keys. All releases are charged before the first release is
+    /// run. In this case, a weight also applies to the question that finds the keys.
     ///
     /// # Errors
     /// The errors of the steps of the query, and of [`ask`](Plan::ask).

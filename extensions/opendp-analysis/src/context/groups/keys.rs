@@ -29,7 +29,7 @@ pub(super) enum Keys {
 pub(super) struct Grouping {
     columns: Vec<(String, Places)>,
     /// The place of each group in the list of groups. A key of this map has one number for each
-    /// column: the place of the group's value in the list of values of the column.
+    /// column. This number is the place of the group's value in the list of the column's values.
     groups: Arc<HashMap<Vec<usize>, usize>>,
     /// The place of the group of all other records, if there is such a group.
     others: Option<usize>,
@@ -196,7 +196,7 @@ pub(super) fn label(key: &[Json]) -> String {
     let words = |value: &Json| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
     key.iter().map(words).collect::<Vec<_>>().join(", ")
 }
-/// Order keys: numbers by their size, texts by their letters.
+/// Order keys. Compare integers by their values, and texts by the code points of their characters.
 fn order(left: &[Json], right: &[Json]) -> std::cmp::Ordering {
     let integer = |json: &Json| i128::from_json(json).ok();
     let both = left.iter().zip(right).map(|(left, right)| {

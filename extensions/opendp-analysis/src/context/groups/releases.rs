@@ -31,7 +31,7 @@ type OfPairs<MO, TO> = Measurement<Pairs, SymmetricDistance, MO, TO>;
 #[derive(Clone)]
 pub(super) struct Numbers {
     pub(super) column: String,
-    /// The replacement of missing numbers, before the shift.
+    /// The number that replaces missing numbers before the shift.
     pub(super) missing: Option<f64>,
     /// The function that computes the number from a cell.
     pub(super) number: Arc<dyn Fn(f64) -> f64 + Send + Sync>,
@@ -222,7 +222,7 @@ fn of_cells<MO: Accounted>(
         None => Ok(cells),
     }
 }
-/// Drop the group of each row, because all rows are of one group.
+/// Drop the place of the group from each row, because all rows belong to one group.
 fn cells_alone() -> Result<Transformation<Pairs, SymmetricDistance, Column<f64>, SymmetricDistance>>
 {
     let group = PairDomain::new(AtomDomain::default(), AtomDomain::default());

@@ -227,7 +227,8 @@ fn a_mean_shares_the_count_and_needs_half_of_the_noise() {
     let alone = scales(groups().mean("years", bounds));
     let together = scales(groups().count().mean("years", bounds).sum("years", bounds));
     assert_eq!(alone, together);
-    // Each release gets half of epsilon, and the largest distance is 45.
+    // Each release gets half of epsilon. The largest distance of a value from the middle of the
+    // bounds is 45.
     assert!((alone[0] - 2.0).abs() < 1e-6 && (alone[1] - 90.0).abs() < 1e-4, "{alone:?}");
     // Without a count, the sum is a sum of the numbers themselves. An additional release of a
     // count would increase the cost.

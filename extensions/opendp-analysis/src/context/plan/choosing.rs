@@ -14,8 +14,8 @@ const MOST_TRIALS: usize = 256;
 impl<MO: Accounted> Plan<'_, MO> {
     /// Describe the questions to the solver, with their thresholds. A threshold hides smaller
     /// counts. So for a question with a weight, the threshold counts as a second error, in addition
-    /// to the noise. A threshold is about proportional to the scale of the noise. The factor is
-    /// computed for an even division of epsilon.
+    /// to the noise. A threshold is approximately the scale of the noise times a factor. This
+    /// factor is computed for an even division of epsilon.
     fn with_thresholds(&self, endowed: &Endowed) -> Result<Vec<Item>> {
         let mut items = self.items.clone();
         let Some((epsilon, delta)) = endowed.even(items.len())? else { return Ok(items) };
@@ -31,8 +31,8 @@ impl<MO: Accounted> Plan<'_, MO> {
         }
         Ok(items)
     }
-    /// Return the divisions of delta between thresholds and Gaussian noise to try. Thresholds get a
-    /// quarter if no question about keys has a weight.
+    /// Return the divisions of delta between thresholds and Gaussian noise that the plan tries.
+    /// Thresholds get a quarter if no question about keys has a weight.
     fn divisions(&self) -> Result<Vec<Endowed>> {
         let endowed = self.endowed()?;
         let mut drafts = self.drafts.iter().zip(&self.items);

@@ -74,12 +74,12 @@ impl Units {
         Ok((unit, largest.map(|error| error / unit / lattice)))
     }
 }
-/// Find a scale of discrete Laplace noise with at most this error. The scale is close to the
-/// largest possible scale, or 0.
+/// Find a scale at which the error of discrete Laplace noise is at most `error`, except with
+/// probability `alpha`. The scale is close to the largest possible scale, or 0.
 ///
-/// Let `k` be the whole part of the error and `a = e^(-1 / scale)`. The noise exceeds `k` with
-/// probability `2 a^(k + 1) / (1 + a)`. First try the fixed point, where this probability is
-/// `alpha`.
+/// Let `k` be the whole part of the error and `a = e^(-1 / scale)`. The magnitude of the noise
+/// exceeds `k` with probability `2 a^(k + 1) / (1 + a)`. First try the scale at which this
+/// probability is `alpha`. This scale is found by a fixed-point iteration.
 fn discrete_laplace(error: f64, alpha: f64) -> f64 {
     let within = |scale: f64| {
         let noise = Noise::discrete_laplace(Scale::new(scale)?);
@@ -134,17 +134,17 @@ pub(super) trait Drafted<MO: Accounted> {
         delta: &Exact,
         stated: f64,
     ) -> Result<Box<dyn Ready + 'a>>;
-    /// Return the place of the question that finds the keys of this question, if they are not
-    /// known before.
+    /// If the keys of this question are not known before, return the place of the question that
+    /// finds them.
     fn finds(&self) -> Option<usize> {
         None
     }
-    /// Answer the question about keys that were found. The noise has the form of
-    /// [`ready`](Drafted::ready), `found` is the answer with the keys, and `charged` is the cost
-    /// that was charged.
+    /// Answer the question about keys that were found. `noise` contains the three arguments of
+    /// [`ready`](Drafted::ready). `found` is the answer with the keys. `charged` is the cost that
+    /// was charged.
     ///
     /// # Errors
-    /// `FailedMap` when the question costs more; the errors of the release.
+    /// `FailedMap` when the question costs more than `charged`; the errors of the release.
     fn answer(
         &self,
         noise: (Setting, &Exact, f64),

@@ -33,7 +33,8 @@ pub(crate) struct Endowed {
 const QUARTER: u32 = 4;
 /// A way to divide the budget of a plan among losses and kinds of noise.
 pub(super) struct Best {
-    /// The weighted sum of squared errors, then the part of the room that wanted accuracies take.
+    /// Two numbers: the weighted sum of squared errors, and the part of the room that wanted
+    /// accuracies take.
     pub(super) value: (f64, f64),
     pub(super) mode: Mode,
     pub(super) room: Endowment,
@@ -82,8 +83,8 @@ impl Endowed {
         }
         self
     }
-    /// Return one copy for each possible part of delta for thresholds, from the largest part to the
-    /// smallest. Only a plan that opens the account can choose this part.
+    /// Return a copy of the plan's budget for each possible part of delta for thresholds, from the
+    /// largest part to the smallest. Only a plan that opens the account can choose this part.
     pub(super) fn divisions(&self) -> Vec<Endowed> {
         match &self.open {
             Some((_, delta, _)) if 0 < self.thresholds && !delta.is_zero() => {
@@ -92,8 +93,9 @@ impl Endowed {
             _ => vec![self.clone()],
         }
     }
-    /// Return the epsilon of each of `count` questions in an even division, and the delta of each
-    /// threshold, if the plan opens the account.
+    /// Divide the budget of the plan evenly among `count` questions. Return the epsilon of each
+    /// question, and the delta of each threshold. Return `None` if the plan does not open the
+    /// account.
     pub(super) fn even(&self, count: usize) -> Result<Option<(f64, Exact)>> {
         let Some((epsilon, all, part)) = &self.open else { return Ok(None) };
         let each = epsilon.times(part).to_f64_down() / count as f64;

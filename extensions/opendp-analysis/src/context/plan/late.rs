@@ -15,7 +15,8 @@ use super::drafted::{Drafted, Ready, Units};
 use super::solver::Item;
 use super::{Goal, Setting};
 
-/// A function that makes the draft of a question from the keys that were found, with their counts.
+/// A function that makes the draft of a question. The input is the keys that were found, with their
+/// counts.
 pub(crate) type OfKeys<'c, MO, TO> =
     Box<dyn Fn(&HashMap<String, i64>) -> Result<Draft<'c, MO, TO>> + 'c>;
 

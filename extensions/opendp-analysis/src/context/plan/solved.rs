@@ -81,7 +81,8 @@ impl<'c, MO: Accounted> Solved<'c, MO> {
         Ok(Answers::new(answers))
     }
     /// Spend the cost of all answers, but release nothing. To find the noise of later questions,
-    /// rehearse the questions in a separate context, and call this instead of `release`.
+    /// first ask all questions in a separate context. There, call this function instead of
+    /// `release`.
     ///
     /// # Errors
     /// The errors of [`release`](Solved::release).
@@ -101,7 +102,8 @@ impl<'c, MO: Accounted> Solved<'c, MO> {
         let ready = ready.map(|(draft, setting)| draft.ready(*setting, &self.delta, self.stated));
         let ready = ready.collect::<Result<Vec<_>>>()?;
         let costs: Vec<_> = ready.iter().map(|question| question.cost()).collect();
-        // If some budget is left, filters for all kinds of later questions are more useful.
+        // If some budget can be left after the plan, first try to charge without a reserve. Then
+        // the filters for all kinds of later questions stay open.
         let reserved = self.reserved.as_ref();
         let ways: &[_] = match reserved {
             Some(_) if !self.spares => &[reserved],

@@ -11,7 +11,7 @@ use opendp_measurements::accounting::joined_mu;
 const MU_OF_PURE: f64 = 1.253_314_137_315_500_3;
 /// The factor that leaves room for the rounding of losses.
 const ROOM: f64 = 1.0 + 1e-8;
-/// The number of trial values for the part of epsilon that pure losses get.
+/// The number of steps between the trial values for the part of epsilon that pure losses get.
 const TRIALS: u32 = 512;
 /// The number of intervals between nodes. The room of Gaussian noise is computed at the nodes, and
 /// interpolated between them.
@@ -124,10 +124,10 @@ impl Demand {
     /// and the part of the room that wanted accuracies take. Return `None` when the room is too
     /// small.
     ///
-    /// Let `c` be the weight times the squares of the error and the size. By Lagrange multipliers,
-    /// the sum of `c / epsilon^2` is least for epsilons in proportion to the third roots of `c`. In
-    /// the same way, the sum of `c / mu^2` is least for `mu^2` in proportion to the square roots of
-    /// `c`.
+    /// For each question, let `c` be its weight times `(error * size)^2`, where `error` and `size`
+    /// are fields of its [`Way`]. By Lagrange multipliers, the sum of `c / epsilon^2` is least for
+    /// epsilons in proportion to the third roots of `c`. In the same way, the sum of `c / mu^2` is
+    /// least for `mu^2` in proportion to the square roots of `c`.
     pub(super) fn value(&self, room: Endowment) -> Option<(f64, f64)> {
         let part = |taken: f64, weight: f64, room: f64, power: i32| {
             if taken == 0.0 && weight == 0.0 {
@@ -172,10 +172,11 @@ fn third(x: f64) -> f64 {
     root
 }
 
-/// The room for Gaussian noise if pure losses take a part of epsilon, at a fixed delta.
+/// The room for Gaussian noise, depending on the part of epsilon that pure losses take. The delta
+/// is fixed.
 pub(super) struct Frontier {
     epsilon: f64,
-    /// The pure loss at each node, and the largest `mu` beside this loss.
+    /// For each node, a pure loss, and the largest `mu` that can be spent in addition to this loss.
     nodes: Vec<(f64, f64)>,
 }
 impl Frontier {
@@ -190,7 +191,8 @@ impl Frontier {
         let nodes = (0..=count).map(node).collect::<Result<_>>()?;
         Ok(Frontier { epsilon, nodes })
     }
-    /// Return the room for many trial values of the part of epsilon that pure losses get.
+    /// Try many values for the part of epsilon that pure losses get. Return the room for each
+    /// value.
     pub(super) fn trials(&self) -> impl Iterator<Item = Endowment> + '_ {
         let ends = self.nodes.len() == 2;
         (0..=TRIALS).filter(move |k| !ends || [0, TRIALS].contains(k)).map(|k| {

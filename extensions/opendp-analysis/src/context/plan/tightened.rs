@@ -13,8 +13,8 @@ use super::{Plan, Setting};
 const MOST_PAIRS: usize = 16;
 /// Noise is changed only if the sum of squared errors becomes smaller by at least this fraction.
 const GAIN: f64 = 1e-5;
-/// The noise of each release is larger than the noise of its share by this factor. So the rounding
-/// of losses does not exceed the share.
+/// The noise of each release is larger than the noise of its share by this factor. So each loss
+/// fits its share even after it is rounded up.
 const SLACK: f64 = 1.0 + 1e-9;
 /// The mean square error of rounding to an integer.
 const ROUNDING: f64 = 1.0 / 12.0;
@@ -23,9 +23,9 @@ const ROUNDING: f64 = 1.0 / 12.0;
 type Tightened = (Vec<Setting>, Vec<SharePair>);
 
 impl<MO: Accounted> Plan<'_, MO> {
-    /// Divide all noise by one factor, so that the composition of the pairs of all releases meets
-    /// the whole budget. Return the new noise and the pairs. Return `None` if the plan does not
-    /// take the whole budget, a question has a wanted accuracy or a threshold, or there is no gain.
+    /// Divide all noise by one factor, so that the pairs of all releases compose to the whole
+    /// budget. Return the new noise and the pairs. Return `None` if the plan does not take the
+    /// whole budget, a question has a wanted accuracy or a threshold, or there is no gain.
     ///
     /// The releases of a plan are fixed before the first answer, so their pairs compose. There is
     /// no earlier release that the plan could depend on.
@@ -49,7 +49,7 @@ impl<MO: Accounted> Plan<'_, MO> {
         let now = found.as_ref().map_or(settings, |(settings, _)| settings);
         let discrete = self.discrete(now)?;
         // Discrete noise of the same scale has a larger loss. If its errors are not smaller even at
-        // this scale, skip it.
+        // this scale, skip the discrete noise.
         if self.gains(now, &discrete)?
             && let Some(better) = self.better(now, best, &discrete, whole)?
         {
@@ -57,7 +57,7 @@ impl<MO: Accounted> Plan<'_, MO> {
         }
         Ok(found)
     }
-    /// Return whether the second noise has smaller errors than the first.
+    /// Return whether the noise `other` has smaller errors than the noise `now`.
     fn gains(&self, now: &[Setting], other: &[Setting]) -> Result<bool> {
         Ok(self.error(other)? < self.error(now)? * (1.0 - GAIN))
     }

@@ -1,4 +1,4 @@
-//! Sums of distances from the middle of bounds, for means of an unknown number of rows.
+//! Sums of distances from the middle of bounds. They give means if the number of rows is unknown.
 
 use opendp_core::{
     AtomDomain, Bounds, Function, MaxDivergence, Result, Space, StabilityMap, VectorDomain,
@@ -45,8 +45,8 @@ impl Centre {
     pub fn of(lower: f64, upper: f64) -> Result<Self> {
         Moments::new((lower, upper), true).map(Centre)
     }
-    /// Return the mean and its interval, from the estimates of a sum of distances and of a count.
-    /// The interval contains the true mean of the clamped rows except with probability `alpha`.
+    /// Compute the mean and its interval from two estimates: a sum of distances, and a count. The
+    /// interval contains the true mean of the clamped rows except with probability `alpha`.
     ///
     /// # Errors
     /// `InvalidDistance` when `alpha` is not in `(0, 1]`.
@@ -86,10 +86,10 @@ where
         rows.number("sum", |_, chain| chain.total(make_sum))
     }
 }
-/// Subtract a number from each row.
+/// Subtract the centre from each row.
 ///
 /// # Proof
-/// The function acts on each row alone, so distances do not grow. The number is finite, and rows
+/// The function acts on each row alone, so distances do not grow. The centre is finite, and rows
 /// are not NaN. So differences are not NaN.
 fn distances(rows: ColumnSpace<f64>, centre: f64) -> Result<Step<f64>> {
     let domain = VectorDomain::new(AtomDomain::non_nan());

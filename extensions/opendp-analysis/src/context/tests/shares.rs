@@ -103,7 +103,7 @@ fn many_choices_and_sums_get_less_noise_than_by_filters() {
     let (fixed, filters) = (open(&[(ShareKind::Laplace, 1.0); 20]), even(20));
     let scale = |context: &Context<Loss>| incomes(context).sum().laplace().unwrap().scale();
     assert!(scale(&fixed) * 1.08 < scale(&filters));
-    // A hundred counts have the noise of one release.
+    // A hundred counts need only as much noise as one release of all counts.
     let fixed = open(&[(ShareKind::Gaussian, 1.0); 100]);
     let scale = fixed.query().count().gaussian().unwrap().scale();
     let best = super::tight::least_sigma(100.0, 1.0, 1e-6);

@@ -86,8 +86,8 @@ fn a_hundred_counts_get_the_noise_of_their_composition_and_not_of_their_shares()
 #[test]
 fn a_thousand_questions_chosen_in_view_of_answers_are_within_a_twentieth_of_the_best_filter() {
     let context = open(1.0, 1e-6, Split::evenly(1000));
-    // The best filter of Gaussian noise adds up mu^2 (Smith, Thakurta 2022). No filter needs less
-    // noise than one release of all counts.
+    // The best filter for Gaussian noise adds up mu^2 (Smith, Thakurta 2022). Under every filter,
+    // the counts need at least the noise of one release of all counts.
     let best = least_sigma(1000.0, 1.0, 1e-6);
     let (mut low, mut high) = (0, 100);
     for _ in 0..1000 {

@@ -12,7 +12,8 @@ use opendp_core::{Error, Result};
 /// The number of attempts to get the lock. All attempts and pauses together take 60 seconds.
 const ATTEMPTS: u32 = 120_000;
 const PAUSE: Duration = Duration::from_micros(500);
-/// The number of first attempts with a short pause. If the disk is fast, these attempts are enough.
+/// The first attempts up to this number are followed by a short pause. If the disk is fast, these
+/// attempts are enough.
 const SOON: u32 = 200;
 const SHORT_PAUSE: Duration = Duration::from_micros(50);
 

@@ -21,7 +21,7 @@ pub(super) const LEGACY: &[u8] = b"SQLite format 3\0";
 /// The version of this layout. Version 1 is an SQLite database.
 pub(super) const VERSION: u32 = 2;
 
-/// The position of the mark of a ledger.
+/// The header of a ledger, which states the position of the mark.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Header {
     /// The position of the mark. The lines begin one sector after this position.

@@ -82,7 +82,7 @@ impl View {
         for line in bytes.split_inclusive(|byte| *byte == b'\n') {
             let Some((seal, text)) = read_line(&self.state.mark.seal, line) else { break };
             if self.state.apply(text, seal, line.len()).is_none() {
-                // This program never writes such a line, and the line must not be skipped.
+                // This program never writes such a line. Do not skip the line, but return an error.
                 let what = format!("line {} cannot be read", self.state.mark.lines + 1);
                 let error = damaged(self.disk.path(), &what);
                 self.failed = Some(error.clone());
@@ -93,9 +93,9 @@ impl View {
         Ok(taken)
     }
     /// Apply the lines after the mark. The writer of these lines was killed, or lost power, before
-    /// the mark was on the disk. Complete lines count. The release of a partial line was never
-    /// returned. If `header` is given, this process holds the write lock, and also repairs the
-    /// file.
+    /// the mark was on the disk. All complete lines are applied. A partial line is not applied,
+    /// because its release was never returned. If `header` is given, this process holds the write
+    /// lock, and also repairs the file.
     pub(super) fn recover(&mut self, header: Option<Header>, disk: &mut Disk) -> Result<()> {
         let (from, length) = (self.state.mark.end, disk.length()?);
         if length < from {

@@ -20,7 +20,7 @@ pub(super) struct State {
 pub(super) struct Budget {
     pub(super) account: Account,
     pub(super) places: Vec<Place>,
-    /// For each id, the index of its position in `places`.
+    /// For each id, the index in `places` of the entry with this id.
     pub(super) ids: HashMap<String, usize>,
 }
 /// The position of a line that was read before, and the seals that it must have.

@@ -187,7 +187,7 @@ fn a_damaged_page_of_the_older_kind_releases_nothing() {
         bytes[page * 4096..(page + 1) * 4096].fill(0);
         std::fs::write(&path, bytes).unwrap();
         match Ledger::open_existing(&path) {
-            // The damaged page is an index, which is no longer used.
+            // The damaged page belongs to an index. This version does not use the index.
             Ok(ledger) => assert!(!spend(&ledger, "1").unwrap(), "page {page}"),
             Err(_) => refused += 1,
         }

@@ -85,7 +85,7 @@ fn tables_must_be_files_that_executors_can_read() {
     refused(Source::Csv("https://example.org/t.csv".into()), "is no file");
     refused(Source::Parquet("nowhere.parquet".into()), "No such file");
 }
-/// An engine that already has its tables, as a database server has.
+/// An engine that already has its tables. For example, a database server has its tables.
 struct Filled;
 impl Engine for Filled {
     fn name(&self) -> String {

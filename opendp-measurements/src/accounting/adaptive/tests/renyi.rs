@@ -68,7 +68,7 @@ fn many_small_pure_losses_add_up_by_their_divergences() {
         let (epsilon, delta) = account.spent().unwrap();
         assert!(epsilon <= exact(1.000_001) && delta <= exact(DELTA), "{epsilon} {delta}");
     }
-    // Equal shares of the budget are as large as the filter admits.
+    // After the budget is spent in equal shares, the filter has no room for one more such loss.
     let mut account = account(Some(400));
     for place in 0..400 {
         let room = account.room(&fraction(400 - place), Kind::Pure).unwrap();

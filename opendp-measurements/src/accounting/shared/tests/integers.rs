@@ -2,8 +2,8 @@
 
 use super::*;
 
-/// Return the law of the sum of two independent numbers. Each list is centred at 0. Values that are
-/// negligible beside a delta of `1e-6` are left out on both sides.
+/// Return the law of the sum of two independent numbers. Each list is centred at 0. At both ends,
+/// values are left out if their probability is negligible compared with a delta of `1e-6`.
 fn sum_of(first: &[f64], other: &[f64]) -> Vec<f64> {
     let mut law = vec![0.0; first.len() + other.len() - 1];
     for (place, p) in first.iter().enumerate() {
@@ -56,7 +56,8 @@ fn counts_with_discrete_noise_get_nearly_the_noise_of_the_exact_composition() {
         let refused = SharedAccount::new(&"1".parse().unwrap(), &"1e-6".parse().unwrap(), &less);
         assert_eq!(refused.unwrap_err().kind(), "BudgetExceeded");
     }
-    // A share admits a smaller distance, and no other scale: the profiles cross.
+    // A share admits a release with a smaller distance at the same scale. It admits no other scale,
+    // because the profiles cross.
     let share = discrete(4, 9.0);
     assert!(share.dominates(&share) && share.dominates(&discrete(1, 9.0)));
     assert!(!share.dominates(&discrete(9, 9.0)) && !share.dominates(&discrete(4, 9.1)));
@@ -74,8 +75,9 @@ fn counts_with_discrete_noise_get_nearly_the_noise_of_the_exact_composition() {
 }
 #[test]
 fn shares_of_vectors_of_integers_bound_every_shift_that_an_adversary_chooses() {
-    // Two releases of vectors at a square of 4: the shift is 2 in one number, or 1 in four numbers.
-    // The adversary sees the first loss, and then chooses the shift of the second release.
+    // Take two releases of vectors. The square of the L2 distance is 4, so the shift is 2 in one
+    // number, or 1 in each of four numbers. The adversary sees the first loss, and then chooses the
+    // shift of the second release.
     let (scale, square) = (3.0_f64, 4_u32);
     let law = |step: i32| -> Vec<(f64, f64)> {
         let weight = |u: i32| (-f64::from(u).powi(2) / (2.0 * scale * scale * 4.0)).exp();

@@ -7,12 +7,12 @@ use super::*;
 const ROUNDS: u64 = 100;
 const STEPS: u64 = 64;
 
-/// The questions of all threads, which are charged to one budget of 100 twentieths.
+/// What all threads spend of one budget. The budget is 100 times 1/20.
 struct Spending {
     /// The number of questions that the outer session answered.
     answered: usize,
-    /// The inner filters that were opened, each with the number of questions that it answered. Each
-    /// inner filter has a budget of four twentieths.
+    /// The opened inner filters. For each inner filter, the second number is the number of
+    /// questions that it answered. The budget of an inner filter is 4 times 1/20.
     opened: Vec<(Talk<MaxDivergence>, usize)>,
 }
 impl Spending {

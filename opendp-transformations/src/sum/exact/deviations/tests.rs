@@ -67,8 +67,8 @@ fn obeys_the_laws_under_every_metric() {
     check_all(-0.0, 0.0, &[-0.0, 0.0]);
 }
 
-/// Compute the exact sum of squared deviations of multiples of `2^-2`, times the number of records,
-/// in units of `2^-4`.
+/// Compute `n` times the sum of squared deviations of `n` records, exactly. The records are
+/// multiples of `2^-2`. The unit of the result is `2^-4`.
 fn exact(data: &[f64]) -> i128 {
     let quarters: Vec<i128> = data.iter().map(|x| (x * 4.0) as i128).collect();
     let (sum, n): (i128, i128) = (quarters.iter().sum(), data.len().try_into().unwrap());
@@ -76,7 +76,8 @@ fn exact(data: &[f64]) -> i128 {
 }
 #[test]
 fn holds_where_two_passes_in_floats_do_not() {
-    // There are 1024 records with bounds (2^50, 2^50 + 1). One record changes by a quarter.
+    // There are 1024 records with bounds (2^50, 2^50 + 1). One record changes by one to four
+    // quarters.
     let base = 2_f64.powi(50);
     let spread = ssd(base, base + 1.0, 1024);
     let claimed = spread.map(&2).unwrap();
@@ -131,7 +132,7 @@ fn the_map_is_the_largest_change_for_every_number_of_replacements() {
             }
             let n = size as f64;
             let claimed = spread.map(&d_in).unwrap() * 16.0 * n;
-            // The bound is attained, except for the rounding of the last digit.
+            // The bound is attained, up to a relative error of 1e-12.
             assert!(worst as f64 <= claimed * (1.0 + 1e-15), "{size} {replaced}");
             assert!(claimed <= worst as f64 * (1.0 + 1e-12), "{size} {replaced} {worst} {claimed}");
         }
@@ -141,7 +142,8 @@ fn the_map_is_the_largest_change_for_every_number_of_replacements() {
 fn maps_as_the_catalogue_lists_or_less() {
     let spread = ssd(0.0, 10.0, 10);
     assert_eq!([0, 1, 2, 3].map(|d| spread.map(&d).unwrap()), [0.0, 0.0, 90.0, 90.0]);
-    // For twice the number of replaced records, the bound is less than twice as large.
+    // At distance 4, two records are replaced, and the bound is less than twice the bound for one
+    // replaced record.
     assert_eq!(spread.map(&4), Ok(160.0));
     assert_eq!(spread.map(&1000), Ok(250.0));
     let d_out = |ddof| variance(0.0, 10.0, 10, ddof).map(&2).unwrap();

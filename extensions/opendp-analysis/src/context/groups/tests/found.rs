@@ -23,7 +23,8 @@ fn keys_and_all_statistics_of_their_groups_are_one_question() {
     let people = plan.ask(context.query().count(), Goal::Weight(1.0)).unwrap();
     let asked = plan.ask_groups(everything(&context, &["educ", "sex"]), Goal::Weight(1.0)).unwrap();
     let mut answers = plan.solve().unwrap().release().unwrap();
-    // The keys, the sums, the sums of squares and the quantiles, and the count of all rows.
+    // There are five releases: the keys, the sums, the sums of squares, the quantiles, and the
+    // count of all rows.
     assert_eq!(context.report().entries().len(), 5);
     assert!((answers.take(people).unwrap().value - 1000).abs() <= 1);
     let rows = answers.take_groups(asked).unwrap().rows(0.05).unwrap();
@@ -48,7 +49,7 @@ fn keys_and_all_statistics_of_their_groups_are_one_question() {
 }
 #[test]
 fn the_keys_and_the_statistics_divide_the_budget_and_are_charged_before_any_answer() {
-    /// A journal that keeps the number of entries of each call.
+    /// A journal that keeps the entries of each call.
     struct Calls(Arc<Mutex<Vec<Vec<Entry>>>>);
     impl Journal for Calls {
         fn record(&self, _: &Entry) -> opendp_core::Result<()> {

@@ -48,8 +48,8 @@ fn means_of_counted_groups_are_within_their_goal() {
         tight += i32::from(error(&context, share, 4.0) <= 1.0);
     }
     // Each of the three means misses its goal with probability at most 0.05. So all three are
-    // within the goal with probability at least 0.85, which gives 127.5 of 150 trials. 110 is four
-    // standard deviations lower.
+    // within the goal with probability at least 0.85, which gives 127.5 of 150 trials. The limit of
+    // 110 is four standard deviations below 127.5.
     assert!(110 <= pure && 110 <= tight, "{pure} {tight}");
 }
 #[test]
@@ -91,7 +91,7 @@ fn a_mean_without_groups_is_within_its_goal() {
         assert!(low <= mean && mean <= high);
         within += i32::from((mean - truth).abs() <= 0.8);
     }
-    // 95 % of 150 are 142, and 132 is four standard deviations lower.
+    // 95 % of 150 trials are about 142 trials. The limit of 132 is four standard deviations lower.
     assert!(132 <= within, "{within}");
 }
 #[test]

@@ -29,9 +29,9 @@ fn planned(context: &Context<Tight>, medians: usize, counts: usize) -> (Vec<f64>
     (scales, context.report().entries()[0].rho.is_some())
 }
 
-/// Compose the releases of a report. For a choice of range `r`, use the losses `r / 2` and
-/// `-r / 2`: one mechanism of this range has these losses. Return a lower bound on delta, and the
-/// sum of all `rho`.
+/// Compose the releases of a report. For a choice of range `r`, use the losses `r / 2` and `-r /
+/// 2`, because a mechanism of range `r` can have exactly these losses. Return a lower bound on
+/// delta, and the sum of all `rho`.
 fn composed(context: &Context<Tight>, medians: usize) -> (f64, f64) {
     let (mut reference, mut rho) = (Reference::new(), 0.0);
     for (place, entry) in context.report().entries().iter().enumerate() {
@@ -62,8 +62,8 @@ fn many_choices_in_a_plan_get_gumbel_noise_and_few_get_exponential_noise() {
         let (delta, rho) = composed(&context, medians);
         assert!(delta <= 1e-6, "{medians} {counts}: {delta}");
         if gumbel {
-            // The sum of all `rho` is almost `limit` or more. It can exceed `limit`, because the
-            // distributions of the losses can admit more.
+            // The sum of all `rho` is at least 0.999 times `limit`. It can exceed `limit`, because
+            // an account of the distributions of the losses can admit more.
             assert!(0.999 * limit < rho, "{rho} {limit}");
         } else {
             assert!(scales[0] < 1.000_1 * medians as f64, "{scales:?}");

@@ -43,7 +43,8 @@ fn counts_of_a_plan_are_not_worse_than_calibrated_noise() {
         // The control: continuous noise on integers is worse, because it is rounded.
         let best = 10.0 / gaussian_mu(1.0, 1e-6).unwrap().upper;
         assert!(calibrated < (best * best + 1.0 / 12.0).sqrt(), "{best}");
-        // The releases compose to the budget, and noise that is a little smaller exceeds it.
+        // With this noise, the composition of the releases is within the budget. With a little less
+        // noise, the composition exceeds the budget.
         let delta = |scale: f64| {
             let pair = Arc::new(DiscreteGaussianPair { sensitivity: 1, scale });
             Reference::new().with(pair, 100).delta(1.0).unwrap()
@@ -63,14 +64,14 @@ fn discrete_noise_is_charged_for_the_distance_of_integers() {
     let share = entries[0].share.unwrap();
     assert_eq!(share, SharePair::DiscreteGaussian { square: 4, scale });
     assert!(entries.iter().all(|entry| entry.mu_squared.is_none() && entry.share == Some(share)));
-    // The answers have intervals of the discrete noise, and the entries restore the account.
+    // The entries restore the account in a later context.
     let later = tight();
     for entry in &entries {
         later.carry_over(entry.clone()).unwrap();
     }
     assert_eq!(later.remaining().unwrap(), (0.0, 0.0));
-    // An entry without its share is charged for a pure loss, which no share of discrete noise
-    // admits.
+    // An entry without its share is charged for a pure loss. A share of discrete noise does not
+    // admit a pure loss.
     let other = tight();
     let older = entries.iter().map(|entry| Entry { share: None, ..entry.clone() });
     assert!(older.into_iter().any(|entry| other.carry_over(entry).is_err()));

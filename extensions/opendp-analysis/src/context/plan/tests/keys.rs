@@ -7,8 +7,8 @@ use super::*;
 
 type Loss = Approximate<MaxDivergence>;
 
-/// Find the largest `mu` of a release with Gaussian noise that composes with a pure loss to at most
-/// epsilon 1 and `delta`. Compute in plain floats.
+/// Find the largest `mu` for which a pure loss and a release with Gaussian noise of this `mu`
+/// compose to at most epsilon 1 and `delta`. Compute in plain floats.
 fn room_at(pure: f64, delta: f64) -> f64 {
     let p = 1.0 / (1.0 + (-pure).exp());
     let (mut low, mut high) = (1e-9, 1.0);
