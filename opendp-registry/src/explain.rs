@@ -80,8 +80,8 @@ pub(crate) fn no_candidate(request: &Request, args: &Args, family: &Family) -> E
     let refusals: Vec<Refusal> =
         family.entries.iter().filter_map(|entry| entry.refuses(request, args)).collect();
     // Type arguments are checked first. So a signature that refuses an argument is nearer to the
-    // request than a signature that refuses a type. A name that is unknown in every signature is
-    // reported earlier.
+    // request than a signature that refuses a type. An argument whose name occurs in no signature
+    // was already reported above.
     let rank = |refusal: &Refusal| match refusal {
         Refusal::Argument(..) => 0,
         Refusal::Type(..) => 1,

@@ -114,7 +114,8 @@ impl Column {
         let (bounds, keys, candidates) = (None, None, None);
         Column { kind, bounds, keys, candidates, weight: None, complete: false }
     }
-    /// State the bounds to which numbers are moved.
+    /// State the bounds of the column. Before aggregation, a number outside the bounds is replaced
+    /// by the nearest bound.
     #[must_use]
     pub fn bounds(self, low: f64, high: f64) -> Self {
         Column { bounds: Some([low, high]), ..self }

@@ -113,8 +113,9 @@ fn shape(delta: impl Fn(f64) -> f64, epsilon: f64, least: f64) -> (f64, f64) {
     let (next, last) = (delta(epsilon + by), delta(epsilon + 2.0 * by));
     (slope, (0.5 * ((first - 2.0 * next + last) / by + (first - next)) / (by * first)).max(0.0))
 }
-/// Return the length of the shortest interval that contains 0 and a range of losses, but at most a
-/// limit. The interval contains 0, because some pairs compute all buckets from 0 on.
+/// Take the shortest interval that contains 0 and a range of losses. Return its length, or
+/// `2 * Grid::REACH` if the length is greater. The interval contains 0, because some pairs compute
+/// all buckets from 0 on.
 fn reach((low, high): (f64, f64)) -> f64 {
     (high.max(0.0) - low.min(0.0)).min(2.0 * Grid::REACH)
 }

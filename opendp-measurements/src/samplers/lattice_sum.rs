@@ -73,7 +73,8 @@ impl Sum {
     /// The product of the scale and `n` is an exact integer of at most 117 bits, in units of
     /// `2^(k - places)`. The lowest `cut` bits of the product are dropped. The dropped part and the
     /// rounding error of `x` are each less than one unit of `2^-places`. So all possible sums lie
-    /// between `low` and `high`. With `places >= 56` the floor is below `2^62`.
+    /// between `low` and `high`. If `places >= 56`, the magnitude of `low >> places` is below
+    /// `2^62`.
     #[inline]
     pub(super) fn fast_fixed(&self, n: u64) -> Option<i64> {
         let places = 61 + self.k - self.scale.exponent;

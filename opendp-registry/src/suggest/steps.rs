@@ -27,7 +27,8 @@ struct Chain {
     links: Vec<Json>,
     names: Vec<String>,
     made: Option<AnyTransformation>,
-    /// Whether the goal is about one of the links.
+    /// Whether the goal's condition `about` holds for the constructor of one of the links. It is
+    /// also `true` if the goal has no such condition.
     about: bool,
     /// The statistic of the chain: the names, in order, of the constructors whose output does not
     /// consist of rows.

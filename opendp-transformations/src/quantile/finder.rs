@@ -47,9 +47,10 @@ enum Search<T> {
 /// The number of rows that are searched together, so that their memory accesses overlap.
 pub(crate) const LANES: usize = 64;
 
-/// The numbers of buckets that are tried are one, two and four times the count of numbers, rounded
-/// up to a power of two. If numbers share a bucket in all three cases, at least `BUCKETS` buckets
-/// are tried. There are at most `MOST_BUCKETS` buckets, so that the table fits a cache.
+/// Three counts of buckets are tried: the count of numbers, twice this count, and four times this
+/// count. Each of them is rounded up to a power of two. If numbers share a bucket in all three
+/// cases, at least `BUCKETS` buckets are tried. There are at most `MOST_BUCKETS` buckets, so that
+/// the table fits a cache.
 const BUCKETS: usize = 1 << 12;
 const MOST_BUCKETS: usize = 1 << 18;
 /// If there are at most `FEW` buckets, rows are counted in an array that fits the first-level
@@ -156,8 +157,9 @@ impl<T: Number> Finder<T> {
             counts.add(cells.iter().copied());
         }
     }
-    /// Each bucket has `TURNS` groups of counters, and the rows alternate between these groups. A
-    /// group counts the rows below, equal to, and above the number in the entry of the bucket. A
+    /// Each bucket has `TURNS` groups of counters, and the rows alternate between these groups. The
+    /// entry of a bucket contains a number. Each group of the bucket has three counters: one for
+    /// the rows below this number, one for the rows equal to it, and one for the rows above it. A
     /// group has four places, so shifts compute the index of a counter.
     #[inline(always)]
     fn places(&self, entries: &[(T, u32)], groups: &[[T; LANES]]) -> [u32; PLACES] {

@@ -71,11 +71,12 @@ impl Moments {
     /// this goal, the error of the mean of each group is at most `error`, except with probability
     /// `alpha`.
     ///
-    /// Let a group have `n` rows, the released count `N >= 1`, and the sum `s` of distances. Each
-    /// distance is at most `most`, so `|s| <= most n`. The sum is released with noise `z`. Then the
-    /// error of the mean is `|(s + z) / N - s / n| <= (|z| + most |n - N|) / N`. Except with
-    /// probability `alpha / 2`, `|n - N|` is at most the accuracy `c` of the count. So it is enough
-    /// that `|z|` is at most `error N - most c`, except with probability `alpha / 2`.
+    /// Let a group have `n` rows, and let `N >= 1` be its released count. Let `s` be the sum of the
+    /// distances of its values from the centre. The magnitude of each distance is at most `most`,
+    /// so `|s| <= most n`. The sum is released with noise `z`. Then the error of the mean is
+    /// `|(s + z) / N - s / n| <= (|z| + most |n - N|) / N`. Except with probability `alpha / 2`,
+    /// `|n - N|` is at most the accuracy `c` of the count. So it is enough that `|z|` is at most
+    /// `error N - most c`, except with probability `alpha / 2`.
     ///
     /// But a goal bounds `|z|` except with probability `alpha`. So the bound on `|z|` is divided by
     /// the ratio of two quantiles of Laplace noise: the quantile at `alpha / 2`, and the quantile
