@@ -226,6 +226,7 @@ mod rows;
 mod split;
 mod statistic;
 mod table;
+mod terms;
 mod unit;
 
 use std::fmt;

@@ -1,6 +1,7 @@
 //! Chains from a column to a statistic of its rows, and measurements of a column applied to a
 //! table.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use opendp_core::arith::{Directed, DirectedFloat, Exact, InfCast, Number};
@@ -17,7 +18,7 @@ use opendp_measurements::{
 };
 use opendp_transformations::{Alpha, Norm};
 
-use super::draft::{Bound, Built, Dials, OfTable, Square};
+use super::draft::{Bound, Built, Dials, Losses, OfTable, Square, TableMap};
 use super::{Accounted, Noisy, Table, TableDomain};
 use crate::private_quantiles::{levels, rank_bound};
 use crate::{make_private_quantile, make_private_quantiles};
@@ -26,8 +27,7 @@ pub(super) type Column<T> = VectorDomain<AtomDomain<T>>;
 pub(super) type ColumnSpace<T> = Space<Column<T>, SymmetricDistance>;
 pub(super) type Step<T> =
     Transformation<Column<T>, SymmetricDistance, Column<T>, SymmetricDistance>;
-pub(super) type Total<T, TO> =
-    Transformation<Column<T>, SymmetricDistance, AtomDomain<TO>, AbsoluteDistance<TO>>;
+pub(super) type OfRows<T, DO, M> = Transformation<Column<T>, SymmetricDistance, DO, M>;
 pub(super) type OfColumn<T, MO, TO> = Measurement<Column<T>, SymmetricDistance, MO, TO>;
 
 /// The steps from a column to the rows of a statistic.
@@ -51,8 +51,8 @@ impl<T: Atom> Chain<T> {
     }
     pub(super) fn total<DO: Domain, M: Metric>(
         &self,
-        next: impl FnOnce(ColumnSpace<T>) -> Result<Transformation<Column<T>, SymmetricDistance, DO, M>>,
-    ) -> Result<Transformation<Column<T>, SymmetricDistance, DO, M>> {
+        next: impl FnOnce(ColumnSpace<T>) -> Result<OfRows<T, DO, M>>,
+    ) -> Result<OfRows<T, DO, M>> {
         match self {
             Chain::Start(space) => next(space.clone()),
             Chain::Steps(steps) => steps.then(next),
@@ -187,64 +187,87 @@ where
     Ok(Transformation::new(counts, euclidean, same, StabilityMap::new(|d_in| Ok(*d_in))))
 }
 
-/// Make a measurement of tables from a measurement of rows. [`Source`](super::table::Source)
-/// computes the rows 1-stably: distances do not grow.
-pub(super) fn on_tables<D: Domain, MB: Measure, TO: Carrier>(
+/// A transformation whose input is a table.
+pub(super) type TableTotal<DO, M> = Transformation<TableDomain, SymmetricDistance, DO, M>;
+
+/// Make a transformation of tables from a transformation of rows. `read` computes the rows of a
+/// table. Each method of [`Source`](super::table::Source) that computes rows is 1-stable: distances
+/// do not grow.
+pub(super) fn total_of_tables<D: Domain, DO: Domain, M: Metric>(
+    space: &Space<TableDomain, SymmetricDistance>,
+    total: Transformation<D, SymmetricDistance, DO, M>,
+    read: impl for<'a> Fn(&'a Table) -> Result<Cow<'a, D::Carrier>> + Send + Sync + 'static,
+) -> TableTotal<DO, M> {
+    let (output, map) = (total.output().clone(), total.stability_map().clone());
+    let function = Function::map(move |table: &Table| total.invoke(&*read(table)?));
+    Transformation::new(space.clone(), output, function, map)
+}
+/// Make a measurement of tables from a measurement of rows, as [`total_of_tables`] does for a
+/// transformation.
+pub(super) fn release_of_tables<D: Domain, MB: Measure, TO: Carrier>(
     space: &Space<TableDomain, SymmetricDistance>,
     release: Measurement<D, SymmetricDistance, MB, TO>,
-    run: impl Fn(&Measurement<D, SymmetricDistance, MB, TO>, &Table) -> Result<TO>
-    + Send
-    + Sync
-    + 'static,
+    read: impl for<'a> Fn(&'a Table) -> Result<Cow<'a, D::Carrier>> + Send + Sync + 'static,
 ) -> OfTable<MB, TO> {
     let (measure, map) = (release.measure().clone(), release.privacy_map());
     let accuracy = release.clone();
-    let function = Function::map(move |table: &Table| run(&release, table));
+    let function = Function::map(move |table: &Table| release.invoke(&*read(table)?));
     Measurement::new(space.clone(), measure, function, map)
         .with_accuracy(move |alpha| accuracy.accuracy(alpha))
 }
 /// State the loss of a release in the measure of the budget.
-pub(super) fn of_base<MO: Accounted, TO: Carrier>(release: OfTable<MO::Base, TO>) -> Built<MO, TO> {
-    let (loss, exact) = (release.privacy_map(), release.clone());
-    let map = PrivacyMap::new(move |d_in| MO::lift(loss.eval(d_in)?))
-        .with_exact(move |d_in| MO::lift_exact(exact.exact_map(d_in)?));
-    Built::stated(release.with_loss(MO::default(), map))
+pub(super) fn of_base<MO: Accounted, TO: Carrier>(
+    release: &OfTable<MO::Base, TO>,
+) -> Built<MO, TO> {
+    Built::new(release, lifted(release.privacy_map()))
+}
+fn lifted<MO: Accounted>(base: TableMap<MO::Base>) -> Losses<MO> {
+    let exact = base.clone();
+    let map = PrivacyMap::new(move |d_in| MO::lift(base.eval(d_in)?))
+        .with_exact(move |d_in| MO::lift_exact(exact.eval_exact(&MO::Base::default(), d_in)?));
+    Losses::stated(map)
 }
 /// State the loss of a `mu`-GDP release as an epsilon at a delta. The function `squared` computes
 /// `mu^2` from `rho`. For Gaussian noise it is [`squared_of_gaussian`].
 pub(super) fn of_normal<MO: Accounted, TO: Carrier>(
-    release: OfTable<ZeroConcentratedDivergence, TO>,
+    release: &OfTable<ZeroConcentratedDivergence, TO>,
     delta: f64,
     squared: fn(&Exact) -> Result<Exact>,
 ) -> Built<MO, TO> {
-    let rho = rho_of(&release);
+    Built::new(release, normal(rho_of(release.privacy_map()), delta, squared))
+}
+fn normal<MO: Accounted>(
+    rho: Square,
+    delta: f64,
+    squared: fn(&Exact) -> Result<Exact>,
+) -> Losses<MO> {
     let mu_squared: Square = Arc::new(move |d_in: &u32| squared(&rho(d_in)?));
     let square = mu_squared.clone();
     let map = PrivacyMap::new(move |d_in: &u32| {
         let mu = square(d_in)?.to_f64_up().inf_sqrt()?;
         MO::lift_approximate((joined_epsilon(0.0, mu, delta)?, delta))
     });
-    let built = Built::stated(release.with_loss(MO::default(), map));
-    Built { mu_squared: Some(mu_squared), ..built }
+    Losses { mu_squared: Some(mu_squared), ..Losses::stated(map) }
 }
 /// State the loss of Gaussian noise as an epsilon at a delta. The noise was made by
 /// [`gaussian_on`], or the noise is on integers and was made by [`gaussian_on_counts`]. The loss of
 /// discrete noise is stated by its `rho`.
 pub(super) fn of_gaussian<MO: Accounted, TO: Carrier>(
-    release: OfTable<ZeroConcentratedDivergence, TO>,
+    release: &OfTable<ZeroConcentratedDivergence, TO>,
     (delta, discrete): (f64, bool),
 ) -> Built<MO, TO> {
     if !discrete {
         return of_normal(release, delta, squared_of_gaussian);
     }
-    let rho = rho_of(&release);
+    Built::new(release, concentrated(rho_of(release.privacy_map()), delta))
+}
+fn concentrated<MO: Accounted>(rho: Square, delta: f64) -> Losses<MO> {
     let stated = rho.clone();
     let map = PrivacyMap::new(move |d_in: &u32| {
         let epsilon = concentrated_epsilon(stated(d_in)?.to_f64_up(), delta)?;
         MO::lift_approximate((epsilon, delta))
     });
-    let built = Built::stated(release.with_loss(MO::default(), map));
-    Built { discrete: Some(rho), ..built }
+    Losses { discrete: Some(rho), ..Losses::stated(map) }
 }
 /// Add Gaussian noise to a number. On integers, the noise is discrete or continuous.
 pub(super) fn gaussian_on<MO: Accounted, N: Noisy<MO>>(
@@ -285,19 +308,20 @@ pub(super) fn gaussian_on_counts(
 /// range `r` of one choice that depends on all rows. The `rho` of the level is stated as `r^2 / 8`.
 /// Let `rho` be the sum for all `k` levels. Then `r` is `sqrt(8 rho / k)`.
 pub(super) fn of_choices<MO: Accounted, TO: Carrier>(
-    release: OfTable<ZeroConcentratedDivergence, TO>,
+    release: &OfTable<ZeroConcentratedDivergence, TO>,
     (delta, choices): (f64, Option<u32>),
 ) -> Built<MO, TO> {
-    let rho = rho_of(&release);
-    let built = of_normal(release, delta, mu_squared_of_choices);
-    Built { rho: Some(rho), choices, ..built }
+    let rho = rho_of(release.privacy_map());
+    let losses = normal(rho.clone(), delta, mu_squared_of_choices);
+    Built::new(release, Losses { rho: Some(rho), choices, ..losses })
 }
 /// Return the function that computes the `rho` of a release.
-fn rho_of<TO: Carrier>(release: &OfTable<ZeroConcentratedDivergence, TO>) -> Square {
-    let release = release.clone();
-    Arc::new(move |d_in: &u32| match release.exact_map(d_in)?.as_slice() {
-        [rho] => Ok(rho.clone()),
-        parts => Err(Error::FailedMap(format!("a rho does not have {} parts", parts.len()))),
+fn rho_of(map: TableMap<ZeroConcentratedDivergence>) -> Square {
+    Arc::new(move |d_in: &u32| {
+        match map.eval_exact(&ZeroConcentratedDivergence, d_in)?.as_slice() {
+            [rho] => Ok(rho.clone()),
+            parts => Err(Error::FailedMap(format!("a rho does not have {} parts", parts.len()))),
+        }
     })
 }
 /// Compute `mu^2` from the `rho` of continuous Gaussian noise.

@@ -182,7 +182,7 @@ impl<'c, MO: Accounted> Plan<'c, MO> {
         question: impl Planned<'c, MO, TO>,
         goal: Goal,
     ) -> Result<Asked<TO>> {
-        self.add(question.draft(), goal)
+        self.add(Box::new(question.draft()), goal)
     }
     /// Add a question whose keys an earlier question finds.
     pub(super) fn ask_later<TO: Carrier>(
@@ -190,9 +190,13 @@ impl<'c, MO: Accounted> Plan<'c, MO> {
         question: Late<'c, MO, TO>,
         goal: Goal,
     ) -> Result<Asked<TO>> {
-        self.add(question, goal)
+        self.add(Box::new(question), goal)
     }
-    fn add<TO: Carrier>(&mut self, draft: impl Drafted<MO> + 'c, goal: Goal) -> Result<Asked<TO>> {
+    fn add<TO>(&mut self, draft: Box<dyn Drafted<MO> + 'c>, goal: Goal) -> Result<Asked<TO>> {
+        self.push(draft, goal).map(|place| Asked(place, PhantomData))
+    }
+    /// Add a draft, and return its place.
+    fn push(&mut self, draft: Box<dyn Drafted<MO> + 'c>, goal: Goal) -> Result<usize> {
         let (Goal::Weight(amount) | Goal::Within(amount)) = goal;
         if !(0.0 < amount && amount.is_finite()) {
             let reason = format!("expected a positive number, found {amount}");
@@ -204,8 +208,8 @@ impl<'c, MO: Accounted> Plan<'c, MO> {
         };
         self.items.push(draft.item(goal, &units)?);
         self.goals.push(goal);
-        self.drafts.push(Box::new(draft));
-        Ok(Asked(self.drafts.len() - 1, PhantomData))
+        self.drafts.push(draft);
+        Ok(self.drafts.len() - 1)
     }
     /// Return the budget that reaches all wanted accuracies. For an epsilon and a delta, return
     /// the epsilon at the delta of the context's budget.

@@ -1,18 +1,26 @@
 //! The start of a query: the largest cost of the query, and the rows that the query uses.
 
+use std::borrow::Cow;
+use std::collections::HashMap;
 use std::fmt;
 
 use opendp_core::arith::Exact;
 use opendp_core::{
-    Atom, AtomDomain, Carrier, Error, Result, Space, SymmetricDistance, VectorDomain,
+    AbsoluteDistance, Atom, AtomDomain, Carrier, Error, HashableAtom, L01InfDistance, MapDomain,
+    Result, Space, SymmetricDistance, TheMeasure, VectorDomain,
 };
+use opendp_measurements::make_noise;
 use opendp_transformations::make_count;
 
-use super::chain::{Chain, gaussian_on, of_base, of_gaussian, on_tables};
-use super::draft::{Build, Draft};
+use super::chain::{
+    Chain, Column, TableTotal, as_euclidean, gaussian_on, gaussian_on_counts, of_base, of_gaussian,
+    total_of_tables,
+};
+use super::draft::{Build, Built, Dials, Draft, Losses};
 use super::report::ErrorIn;
 use super::table::Source;
-use super::{Accounted, Budget, Context, Groups, Noisy, Rows, Statistic};
+use super::terms::Terms;
+use super::{Accounted, Budget, Context, Groups, Noisy, Rows, Statistic, WithDelta};
 
 /// The start of a query: the largest cost of the query, and the rows that the query uses.
 pub struct Query<'c, MO: Accounted> {
@@ -96,33 +104,78 @@ impl<'c, MO: Accounted> Query<'c, MO> {
     }
     /// Count the rows of the table.
     pub fn count(self) -> Statistic<'c, MO, i64> {
-        let source = self.source.clone();
-        let build = || -> Result<Build<MO, i64>> {
+        let total = || -> Result<Number<i64>> {
             let rows = VectorDomain::new(AtomDomain::<bool>::default());
-            let count = make_count::<_, _, i64>(Space::new(rows, SymmetricDistance)?)?;
-            let space = self.context.space().clone();
-            Ok(Box::new(move |dials| {
-                if let Some(delta) = dials.delta {
-                    let release = count.then(|count| gaussian_on::<MO, i64>(count, dials))?;
-                    let (kind, source) = ((delta, dials.discrete), source.clone());
-                    return Ok(of_gaussian(
-                        on_tables(&space, release, move |release, table| {
-                            release.invoke(&source.records(table)?)
-                        }),
-                        kind,
-                    ));
-                }
-                let release = count.then(|count| <i64 as Noisy<MO>>::noisy(count, dials.scale))?;
-                let source = source.clone();
-                Ok(of_base(on_tables(&space, release, move |release, table| {
-                    release.invoke(&source.records(table)?)
-                })))
+            let count = make_count(Space::new(rows, SymmetricDistance)?)?;
+            let source = self.source.clone();
+            Ok(total_of_tables(self.context.space(), count, move |table| {
+                source.records(table).map(Cow::Owned)
             }))
         };
-        let build = build();
-        let mut draft = self.draft("count".to_owned(), MO::NOISE, build);
-        draft.noise = Some(<i64 as Noisy<MO>>::noise);
+        let total = total();
+        self.number("count".to_owned(), total)
+    }
+    /// Add noise to a number.
+    pub(super) fn number<N: Noisy<MO>>(
+        self,
+        what: String,
+        total: Result<Number<N>>,
+    ) -> Statistic<'c, MO, N> {
+        let build = total.map(|total| -> Build<MO, N> {
+            Box::new(move |dials| match dials.delta {
+                Some(delta) => {
+                    let release = total.then(|number| gaussian_on::<MO, N>(number, dials))?;
+                    Ok(of_gaussian(&release, (delta, dials.discrete)))
+                }
+                None => Ok(of_base(&total.then(|number| N::noisy(number, dials.scale))?)),
+            })
+        });
+        let mut draft = self.draft(what, MO::NOISE, build);
+        draft.terms.noise = Some(N::noise);
         Statistic::new(draft)
+    }
+    /// Add noise to counts.
+    pub(super) fn counts(
+        self,
+        what: String,
+        counts: Result<Counts<MO>>,
+    ) -> Statistic<'c, MO, Vec<i64>> {
+        let build = counts.map(|counts| -> Build<MO, Vec<i64>> {
+            Box::new(move |dials| match dials.delta {
+                Some(delta) => {
+                    let noisy = |counts| gaussian_on_counts(counts, dials);
+                    let release = counts.then(as_euclidean)?.then(noisy)?;
+                    Ok(of_gaussian(&release, (delta, dials.discrete)))
+                }
+                None => {
+                    let measure = TheMeasure(MO::Base::default());
+                    let noisy = |counts| make_noise(counts, measure, dials.scale, None);
+                    Ok(of_base(&counts.then(noisy)?))
+                }
+            })
+        });
+        let mut draft = self.draft(what, MO::NOISE, build);
+        draft.terms.noise = Some(<i64 as Noisy<MO>>::noise);
+        Statistic::new(draft)
+    }
+    /// Add noise to the counts of keys that are not public, and release the keys above a threshold.
+    pub(super) fn counts_of_keys<K: HashableAtom>(
+        self,
+        what: String,
+        counts: Result<CountsOfKeys<K>>,
+    ) -> Draft<'c, MO, HashMap<K, i64>>
+    where
+        MO: WithDelta,
+    {
+        let build = counts.map(|counts| -> Build<MO, HashMap<K, i64>> {
+            Box::new(move |Dials { scale, threshold, .. }| {
+                let release = counts.then(|counts| MO::threshold(counts, scale, threshold))?;
+                Ok(Built::new(&release, Losses::stated(release.privacy_map())))
+            })
+        });
+        let mut draft = self.draft(what, "Laplace, threshold", build);
+        draft.terms.threshold = true;
+        draft
     }
     pub(super) fn draft<TO: Carrier>(
         self,
@@ -130,7 +183,7 @@ impl<'c, MO: Accounted> Query<'c, MO> {
         mechanism: &'static str,
         build: Result<Build<MO, TO>>,
     ) -> Draft<'c, MO, TO> {
-        Draft {
+        let terms = Terms {
             share: self.context.share(self.wanted.as_deref()),
             context: self.context,
             words: self.title.unwrap_or_else(|| what + &self.about),
@@ -139,10 +192,18 @@ impl<'c, MO: Accounted> Query<'c, MO> {
             threshold: false,
             noise: None,
             bound: None,
-            build: self.failed.map_or(build, Err),
-        }
+        };
+        Draft { terms, build: self.failed.map_or(build, Err) }
     }
 }
+/// A number that is computed from a table, before its noise.
+pub(super) type Number<N> = TableTotal<AtomDomain<N>, AbsoluteDistance<N>>;
+/// Counts that are computed from a table, before their noise.
+pub(super) type Counts<MO> = TableTotal<Column<i64>, <MO as Accounted>::Norm>;
+/// The counts of keys that are computed from a table, before their noise.
+pub(super) type CountsOfKeys<K> =
+    TableTotal<MapDomain<AtomDomain<K>, AtomDomain<i64>>, L01InfDistance<AbsoluteDistance<i64>>>;
+
 impl<MO: Accounted> fmt::Debug for Query<'_, MO> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Query").finish_non_exhaustive()

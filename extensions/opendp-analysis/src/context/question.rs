@@ -9,38 +9,31 @@ use opendp_measurements::accuracy::{Estimate, Noise};
 use opendp_measurements::{Released, Scale, confidence_interval};
 
 use super::account::Cost;
-use super::draft::{Bound, DISCRETE, OfTable};
+use super::draft::{Bound, OfTable};
 use super::report::{Entry, ErrorIn};
+use super::terms::DISCRETE;
 use super::{Accounted, Context};
 
 /// A question that is ready to be asked. The noise of the question fits its share of the budget,
 /// and nothing has been spent.
 pub struct Question<'c, MO: Accounted, TO: Carrier> {
-    pub(super) context: &'c Context<MO>,
+    pub(super) known: Known<'c, MO>,
     pub(super) measurement: OfTable<MO, TO>,
-    pub(super) words: String,
-    pub(super) mechanism: &'static str,
-    pub(super) scale: Scale,
-    pub(super) threshold: Option<f64>,
-    pub(super) error_in: ErrorIn,
-    pub(super) bound: Option<Bound>,
-    pub(super) noise: Option<fn(Scale, bool) -> Noise>,
-    pub(super) cost: Cost,
 }
-impl<'c, MO: Accounted, TO: Carrier> Question<'c, MO, TO> {
+impl<MO: Accounted, TO: Carrier> Question<'_, MO, TO> {
     /// Return the scale of the noise.
     pub fn scale(&self) -> f64 {
-        self.scale.value()
+        self.known.scale.value()
     }
     /// Return the kind of noise: "Laplace", "Gaussian", "discrete Gaussian", or the kind of a
     /// selection.
     pub fn mechanism(&self) -> &'static str {
-        self.mechanism
+        self.known.mechanism
     }
     /// Return the threshold that the noisy count of a key must reach, if there is one. A threshold
     /// that is not a whole number is rounded at random, separately for each key.
     pub fn threshold(&self) -> Option<f64> {
-        self.threshold
+        self.known.threshold
     }
     /// Return the cost that the answer would have as the only release, rounded up. If the budget is
     /// an epsilon and a delta, the composed cost of several answers is less than the sum of their
@@ -49,12 +42,12 @@ impl<'c, MO: Accounted, TO: Carrier> Question<'c, MO, TO> {
     /// # Errors
     /// The errors of the map.
     pub fn loss(&self) -> Result<MO::Distance> {
-        self.measurement.map(&self.context.unit().distance())
+        self.measurement.map(&self.known.context.unit().distance())
     }
     /// Return the exact cost that the answer would have as the only release: one number for each
     /// part.
     pub fn exact_loss(&self) -> &[Exact] {
-        &self.cost.parts
+        &self.known.cost.parts
     }
     /// Return the measurement that a release runs.
     pub fn measurement(&self) -> &OfTable<MO, TO> {
@@ -67,23 +60,11 @@ impl<'c, MO: Accounted, TO: Carrier> Question<'c, MO, TO> {
     /// # Errors
     /// `InvalidDistance` when `alpha` is not in `(0, 1]`; `NotImplemented` when no bound is known.
     pub fn accuracy(&self, alpha: f64) -> Result<f64> {
-        if !(0.0 < alpha && alpha <= 1.0) {
-            return Err(Error::InvalidDistance(format!(
-                "alpha: expected a probability above 0 and at most 1, found {alpha}"
-            )));
-        }
-        let known = self.measurement.accuracy(alpha)?;
-        if let Some(bound) = &self.bound {
-            return bound(self.scale, alpha);
-        }
-        let worst = known.into_iter().try_fold(0.0, |worst: f64, each| Some(worst.max(each?)));
-        worst.ok_or_else(|| {
-            Error::NotImplemented(format!("no bound on the error is known for: {}", self.words))
-        })
+        self.known.accuracy(alpha, &|alpha| self.measurement.accuracy(alpha))
     }
     /// Return the unit of the [accuracy](Question::accuracy).
     pub fn error_in(&self) -> ErrorIn {
-        self.error_in
+        self.known.error_in
     }
     /// Spend the cost of the answer, but release nothing. To find the noise of later questions,
     /// first ask all questions in a separate context. There, call this function instead of
@@ -92,9 +73,7 @@ impl<'c, MO: Accounted, TO: Carrier> Question<'c, MO, TO> {
     /// # Errors
     /// The errors of [`release`](Question::release).
     pub fn forgo(self) -> Result<()> {
-        let accuracy = self.accuracy(Context::<MO>::ALPHA).ok();
-        self.context
-            .charge(None, &[&self.cost], &[None], &|left, _| vec![self.entry(accuracy, left)])
+        self.known.charge(self.accuracy(Context::<MO>::ALPHA).ok())
     }
     /// Spend the cost of the answer, then answer.
     ///
@@ -105,9 +84,68 @@ impl<'c, MO: Accounted, TO: Carrier> Question<'c, MO, TO> {
     ///   the charge stays
     pub fn release(self) -> Result<Answer<MO, TO>> {
         let accuracy = self.accuracy(Context::<MO>::ALPHA).ok();
-        self.context
-            .charge(None, &[&self.cost], &[None], &|left, _| vec![self.entry(accuracy, left)])?;
+        self.known.charge(accuracy)?;
         self.answer(accuracy)
+    }
+    /// Run the measurement after its cost was charged.
+    pub(super) fn answer(self, accuracy: Option<f64>) -> Result<Answer<MO, TO>> {
+        let Question { known, measurement } = self;
+        let value = measurement.invoke(known.context.table())?;
+        // At `alpha` = 1 the bound is only the error of rounding.
+        let noise = known.noise_with(measurement.accuracy(1.0).ok());
+        let (mechanism, scale) = (known.mechanism, known.scale);
+        let estimates = Arc::new(OnceLock::new());
+        Ok(Answer { value, accuracy, measurement, mechanism, scale, noise, estimates })
+    }
+}
+impl<MO: Accounted, TO: Carrier> fmt::Debug for Question<'_, MO, TO> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Question")
+            .field("query", &self.known.words)
+            .field("scale", &self.known.scale)
+            .field("threshold", &self.known.threshold)
+            .finish_non_exhaustive()
+    }
+}
+
+/// The known properties of a question before its release. They do not depend on the type of its
+/// answer.
+pub(crate) struct Known<'c, MO: Accounted> {
+    pub(super) context: &'c Context<MO>,
+    pub(super) words: String,
+    pub(super) mechanism: &'static str,
+    pub(super) scale: Scale,
+    pub(super) threshold: Option<f64>,
+    pub(super) error_in: ErrorIn,
+    pub(super) bound: Option<Bound>,
+    pub(super) noise: Option<fn(Scale, bool) -> Noise>,
+    pub(super) cost: Cost,
+}
+impl<MO: Accounted> Known<'_, MO> {
+    /// Bound the distance of the answer from the truth. `stated` is the accuracy that the
+    /// measurement states.
+    fn accuracy(
+        &self,
+        alpha: f64,
+        stated: &dyn Fn(f64) -> Result<Vec<Option<f64>>>,
+    ) -> Result<f64> {
+        if !(0.0 < alpha && alpha <= 1.0) {
+            return Err(Error::InvalidDistance(format!(
+                "alpha: expected a probability above 0 and at most 1, found {alpha}"
+            )));
+        }
+        let stated = stated(alpha)?;
+        if let Some(bound) = &self.bound {
+            return bound(self.scale, alpha);
+        }
+        let worst = stated.into_iter().try_fold(0.0, |worst: f64, each| Some(worst.max(each?)));
+        worst.ok_or_else(|| {
+            Error::NotImplemented(format!("no bound on the error is known for: {}", self.words))
+        })
+    }
+    fn charge(&self, accuracy: Option<f64>) -> Result<()> {
+        let entries = &|left, _| vec![self.entry(accuracy, left)];
+        self.context.charge(None, &[&self.cost], &[None], entries)
     }
     pub(super) fn entry(&self, accuracy: Option<f64>, left: Vec<Exact>) -> Entry {
         Entry {
@@ -127,29 +165,15 @@ impl<'c, MO: Accounted, TO: Carrier> Question<'c, MO, TO> {
             left,
         }
     }
-    /// Run the measurement after its cost was charged.
-    pub(super) fn answer(self, accuracy: Option<f64>) -> Result<Answer<MO, TO>> {
-        let value = self.measurement.invoke(self.context.table())?;
+    /// Return the distribution of the noise on each number. `bounds` are the bounds on the error of
+    /// rounding.
+    fn noise_with(&self, bounds: Option<Vec<Option<f64>>>) -> Option<Noise> {
         let noise = self.noise.map(|noise| match self.mechanism {
             DISCRETE => Noise::discrete_gaussian(self.scale),
             mechanism => noise(self.scale, mechanism == "Gaussian"),
         });
-        // At `alpha` = 1 the bound is only the error of rounding.
-        let slack = self.measurement.accuracy(1.0).ok().and_then(|bounds| bounds.first().copied());
-        let noise = noise.zip(slack.flatten()).map(|(noise, slack)| noise.and_at_most(slack));
-        let estimates = Arc::new(OnceLock::new());
-        let (measurement, mechanism) = (self.measurement, self.mechanism);
-        let scale = self.scale;
-        Ok(Answer { value, accuracy, measurement, mechanism, scale, noise, estimates })
-    }
-}
-impl<MO: Accounted, TO: Carrier> fmt::Debug for Question<'_, MO, TO> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Question")
-            .field("query", &self.words)
-            .field("scale", &self.scale)
-            .field("threshold", &self.threshold)
-            .finish_non_exhaustive()
+        let slack = bounds.and_then(|bounds| bounds.first().copied());
+        noise.zip(slack.flatten()).map(|(noise, slack)| noise.and_at_most(slack))
     }
 }
 
@@ -181,26 +205,34 @@ impl<MO: Accounted, TO: Carrier> Answer<MO, TO> {
     pub(super) fn noise(&self) -> Option<Noise> {
         self.noise
     }
-    /// Combine released numbers with their noise. Each number is given as an interval of floats.
     fn estimates_of(&self, numbers: &[(f64, f64)]) -> Result<&[Estimate]> {
-        let Some(noise) = self.noise else {
-            return Err(Error::NotImplemented(
-                "the error of this answer has no distribution that could be added to others".into(),
-            ));
-        };
-        if let Some(made) = self.estimates.get() {
-            return Ok(made);
-        }
-        let made = numbers.iter().map(|(low, high)| {
-            let value = low + (high - low) / 2.0;
-            // A released float stands for all numbers that are rounded to this float.
-            let rounding = high.inf_sub(value)?.max(value.inf_sub(*low)?);
-            let rounding = noise.slack().inf_add(rounding)?;
-            Ok(Estimate::released(value, noise.and_at_most(rounding)))
-        });
-        let made = made.collect::<Result<Vec<_>>>()?;
-        Ok(self.estimates.get_or_init(|| made))
+        estimates_of(self.noise, &self.estimates, numbers)
     }
+}
+/// Combine released numbers with their noise, or return the estimates that were `made` before. Each
+/// number is given as an interval of floats.
+fn estimates_of<'a>(
+    noise: Option<Noise>,
+    made: &'a OnceLock<Vec<Estimate>>,
+    numbers: &[(f64, f64)],
+) -> Result<&'a [Estimate]> {
+    let Some(noise) = noise else {
+        return Err(Error::NotImplemented(
+            "the error of this answer has no distribution that could be added to others".into(),
+        ));
+    };
+    if let Some(made) = made.get() {
+        return Ok(made);
+    }
+    let estimates = numbers.iter().map(|(low, high)| {
+        let value = low + (high - low) / 2.0;
+        // A released float stands for all numbers that are rounded to this float.
+        let rounding = high.inf_sub(value)?.max(value.inf_sub(*low)?);
+        let rounding = noise.slack().inf_add(rounding)?;
+        Ok(Estimate::released(value, noise.and_at_most(rounding)))
+    });
+    let estimates = estimates.collect::<Result<Vec<_>>>()?;
+    Ok(made.get_or_init(|| estimates))
 }
 impl<MO: Accounted, TO: Released<Intervals = (f64, f64)>> Answer<MO, TO> {
     /// Return the number together with its noise, as an estimate for further computations. Sums,

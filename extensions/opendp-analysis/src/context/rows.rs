@@ -4,12 +4,9 @@ use std::collections::HashMap;
 use std::fmt;
 use std::sync::Arc;
 
-use opendp_core::arith::{Directed, DirectedFloat, Float, InfCast, Number};
-use opendp_core::{
-    Atom, Bounds, Carrier, Distance, Function, L1Distance, Result, SymmetricDistance, TheMeasure,
-    Transformation,
-};
-use opendp_measurements::{Scale, make_noise, make_noisy_top_k};
+use opendp_core::arith::{self, Directed, DirectedFloat, Float, InfCast};
+use opendp_core::{Atom, Bounds, Distance, Domain, Error, Function, Metric, Result, TheMeasure};
+use opendp_measurements::{Scale, make_noisy_top_k};
 use opendp_transformations::{
     Key, Summand, make_clamp, make_count, make_count_by, make_count_by_categories, make_filter,
     make_find_bin, make_impute_constant, make_mean, make_resize, make_sized_bounded_variance,
@@ -17,11 +14,12 @@ use opendp_transformations::{
 };
 
 use super::chain::{
-    Chain, Column, Total, as_euclidean, as_scores, bounded, gaussian_on, gaussian_on_counts,
-    of_base, of_gaussian, on_tables, sized, wrong,
+    Chain, OfRows, TableTotal, as_scores, bounded, of_base, sized, total_of_tables, wrong,
 };
-use super::draft::{Build, Built, Dials, Draft, SELECTION};
+use super::draft::Build;
+use super::query::{Counts, Number};
 use super::report::ErrorIn;
+use super::terms::SELECTION;
 use super::{Accounted, Choice, Noisy, Query, Statistic, WithDelta};
 
 mod centred;
@@ -61,7 +59,7 @@ impl<'c, MO: Accounted, T: Atom> Rows<'c, MO, T> {
     #[must_use]
     pub fn clamp(self, lower: T, upper: T) -> Self
     where
-        T: Number,
+        T: arith::Number,
     {
         self.step(|name, chain| {
             if chain.space().domain().element().nan() {
@@ -90,7 +88,8 @@ impl<'c, MO: Accounted, T: Atom> Rows<'c, MO, T> {
     }
     /// Count the rows.
     pub fn count(self) -> Statistic<'c, MO, i64> {
-        self.number("count", |_, chain| chain.total(make_count))
+        let total = self.total(|chain| chain.total(make_count));
+        self.number("count", total)
     }
     /// Sum the rows. The sum needs bounds.
     pub fn sum(self) -> Statistic<'c, MO, T::Total>
@@ -98,21 +97,23 @@ impl<'c, MO: Accounted, T: Atom> Rows<'c, MO, T> {
         T: Summand,
         T::Total: Noisy<MO>,
     {
-        self.number("sum", |name, chain| {
-            bounded("sum", name, chain)?;
+        let total = self.total(|chain| {
+            bounded("sum", &self.name, chain)?;
             chain.total(make_sum)
-        })
+        });
+        self.number("sum", total)
     }
     /// Take the mean of the rows. The mean needs bounds and a known number of rows.
     pub fn mean(self) -> Statistic<'c, MO, T>
     where
         T: Float + Distance + Into<f64> + Noisy<MO>,
     {
-        self.number("mean", |name, chain| {
-            bounded("mean", name, chain)?;
+        let total = self.total(|chain| {
+            bounded("mean", &self.name, chain)?;
             sized("mean", chain)?;
             chain.total(make_mean)
-        })
+        });
+        self.number("mean", total)
     }
     /// Take the variance of a sample: divide by one less than the number of rows. The variance
     /// needs bounds and a known number of rows.
@@ -120,11 +121,12 @@ impl<'c, MO: Accounted, T: Atom> Rows<'c, MO, T> {
     where
         T: Float + Distance + Into<f64> + Noisy<MO>,
     {
-        self.number("variance", |name, chain| {
-            bounded("variance", name, chain)?;
+        let total = self.total(|chain| {
+            bounded("variance", &self.name, chain)?;
             sized("variance", chain)?;
             chain.total(|rows| make_sized_bounded_variance(rows, None, None, 1))
-        })
+        });
+        self.number("variance", total)
     }
     /// Count the rows of each category, and leave out the rows that have no category. The
     /// categories are public. [`Query::group_by`] returns the same counts, in rows with labels.
@@ -132,9 +134,9 @@ impl<'c, MO: Accounted, T: Atom> Rows<'c, MO, T> {
     where
         T: Key,
     {
-        self.counts("histogram", |chain| {
-            chain.total(|rows| make_count_by_categories(rows, categories, false))
-        })
+        let counts = self
+            .total(|chain| chain.total(|rows| make_count_by_categories(rows, categories, false)));
+        self.counts("histogram", counts)
     }
     /// Count the rows of each category, as [`histogram`](Rows::histogram) does. The last count is
     /// of the rows without a category.
@@ -142,22 +144,23 @@ impl<'c, MO: Accounted, T: Atom> Rows<'c, MO, T> {
     where
         T: Key,
     {
-        self.counts("histogram", |chain| {
-            chain.total(|rows| make_count_by_categories(rows, categories, true))
-        })
+        let counts = self
+            .total(|chain| chain.total(|rows| make_count_by_categories(rows, categories, true)));
+        self.counts("histogram", counts)
     }
     /// Count the rows below the first edge, between each two adjacent edges, and from the last edge
     /// up. The edges are public.
     pub fn histogram_between(self, edges: Vec<T>) -> Statistic<'c, MO, Vec<i64>>
     where
-        T: Number,
+        T: arith::Number,
     {
-        self.counts("histogram", |chain| {
+        let counts = self.total(|chain| {
             let bins: Vec<usize> = (0..=edges.len()).collect();
             chain
                 .total(|rows| make_find_bin(rows, edges))?
                 .then(|bin| make_count_by_categories(bin, bins, false))
-        })
+        });
+        self.counts("histogram", counts)
     }
     /// Count the rows of each key, without a list of keys. Keys that few people have are left out.
     /// A budget with a delta is necessary.
@@ -166,20 +169,9 @@ impl<'c, MO: Accounted, T: Atom> Rows<'c, MO, T> {
         T: Key,
         MO: WithDelta,
     {
-        let build = |query: &Query<'c, MO>, chain: &Chain<T>| -> Result<Build<MO, _>> {
-            let counts = chain.total(make_count_by::<_, _, i64>)?;
-            let (space, source) = (query.context.space().clone(), query.source.clone());
-            Ok(Box::new(move |Dials { scale, threshold, .. }| {
-                let release = counts.then(|counts| MO::threshold(counts, scale, threshold))?;
-                let source = source.clone();
-                Ok(Built::stated(on_tables(&space, release, move |release, table| {
-                    release.invoke(&*source.rows(table)?)
-                })))
-            }))
-        };
-        let mut draft = self.draft("counts by", "Laplace, threshold", build);
-        draft.threshold = true;
-        Statistic::new(draft)
+        let counts = self.total(|chain| chain.total(make_count_by::<_, _, i64>));
+        let what = format!("counts by `{}`", self.name);
+        Statistic::new(self.query.counts_of_keys(what, counts))
     }
     /// Choose the `k` categories with the most rows, in descending order. The categories are
     /// public.
@@ -187,30 +179,22 @@ impl<'c, MO: Accounted, T: Atom> Rows<'c, MO, T> {
     where
         T: Key,
     {
-        let choices = categories.len();
-        let build = |query: &Query<'c, MO>, chain: &Chain<T>| -> Result<Build<MO, Vec<T>>> {
-            let (names, space) = (categories.clone(), query.context.space().clone());
-            let source = query.source.clone();
-            let counts = chain
-                .total(|rows| {
-                    make_count_by_categories::<_, _, L1Distance<i64>, i64>(rows, categories, false)
-                })?
-                .then(as_scores)?;
-            Ok(Box::new(move |dials| {
+        let (choices, names) = (categories.len(), categories.clone());
+        let scores = self.total(|chain| {
+            chain.total(|rows| make_count_by_categories(rows, categories, false))?.then(as_scores)
+        });
+        let build = scores.map(|scores| -> Build<MO, Vec<T>> {
+            Box::new(move |dials| {
                 let measure = TheMeasure(MO::Base::default());
-                let chosen = counts
+                let chosen = scores
                     .then(|scores| make_noisy_top_k(scores, measure, k, dials.scale, false))?;
-                let (names, source) = (names.clone(), source.clone());
-                let release = chosen.then(|| {
-                    Ok(Function::map(move |chosen: &Vec<usize>| {
-                        Ok(chosen.iter().filter_map(|place| names.get(*place).cloned()).collect())
-                    }))
-                })?;
-                Ok(of_base(on_tables(&space, release, move |release, table| {
-                    release.invoke(&*source.rows(table)?)
-                })))
-            }))
-        };
+                let names = names.clone();
+                let names_of = Function::map(move |chosen: &Vec<usize>| {
+                    Ok(chosen.iter().filter_map(|place| names.get(*place).cloned()).collect())
+                });
+                Ok(of_base(&chosen.then(|| Ok(names_of))?))
+            })
+        });
         // Let `n` be the number of categories. All exponential noise is below `scale ln(n / alpha)`
         // except with probability `alpha`. Then the count of a chosen category is at most
         // `scale ln(n / alpha)` below the count of a category that was not chosen. Gumbel noise
@@ -218,95 +202,29 @@ impl<'c, MO: Accounted, T: Atom> Rows<'c, MO, T> {
         // is more than `t` below the best remaining count with probability at most
         // `n exp(-t / scale)`.
         let chances = choices.saturating_mul(if MO::NOISE == "Laplace" { 1 } else { k.max(1) });
-        let mut draft = self.draft(&format!("top {k}"), SELECTION, build);
-        draft.error_in = ErrorIn::Counts;
-        draft.bound = Some(Arc::new(move |scale: Scale, alpha: f64| {
+        let what = format!("top {k} of `{}`", self.name);
+        let mut draft = self.query.draft(what, SELECTION, build);
+        draft.terms.error_in = ErrorIn::Counts;
+        draft.terms.bound = Some(Arc::new(move |scale: Scale, alpha: f64| {
             let logarithm = f64::inf_cast(chances)?.inf_ln()?.inf_sub(alpha.neg_inf_ln()?)?;
             logarithm.max(0.0).inf_mul(scale.value())
         }));
         Choice::new(draft)
     }
 
-    /// Add noise to a number.
-    fn number<N: Noisy<MO>>(
-        self,
-        what: &str,
-        total: impl FnOnce(&str, &Chain<T>) -> Result<Total<T, N>>,
-    ) -> Statistic<'c, MO, N> {
-        let name = self.name.clone();
-        let mut draft = self.draft(what, MO::NOISE, |query, chain| {
-            let (space, source) = (query.context.space().clone(), query.source.clone());
-            let total = total(&name, chain)?;
-            Ok(Box::new(move |dials| {
-                let source = source.clone();
-                if let Some(delta) = dials.delta {
-                    let release = total.then(|number| gaussian_on::<MO, N>(number, dials))?;
-                    let kind = (delta, dials.discrete);
-                    return Ok(of_gaussian(
-                        on_tables(&space, release, move |release, table| {
-                            release.invoke(&*source.rows(table)?)
-                        }),
-                        kind,
-                    ));
-                }
-                let release = total.then(|number| N::noisy(number, dials.scale))?;
-                Ok(of_base(on_tables(&space, release, move |release, table| {
-                    release.invoke(&*source.rows(table)?)
-                })))
-            }))
-        });
-        draft.noise = Some(N::noise);
-        Statistic::new(draft)
+    /// Make a transformation of tables from the steps of the rows and from one more step.
+    fn total<DO: Domain, M: Metric>(
+        &self,
+        next: impl FnOnce(&Chain<T>) -> Result<OfRows<T, DO, M>>,
+    ) -> Result<TableTotal<DO, M>> {
+        let total = next(self.chain.as_ref().map_err(Error::clone)?)?;
+        Ok(total_of_tables(self.query.context.space(), total, self.query.source.reader()))
     }
-    /// Add noise to counts.
-    fn counts(
-        self,
-        what: &str,
-        counts: impl FnOnce(
-            &Chain<T>,
-        ) -> Result<
-            Transformation<Column<T>, SymmetricDistance, Column<i64>, MO::Norm>,
-        >,
-    ) -> Statistic<'c, MO, Vec<i64>> {
-        let mut draft = self.draft(what, MO::NOISE, |query, chain| {
-            let (space, source) = (query.context.space().clone(), query.source.clone());
-            let counts = counts(chain)?;
-            Ok(Box::new(move |dials| {
-                if let Some(delta) = dials.delta {
-                    let noisy = |counts| gaussian_on_counts(counts, dials);
-                    let release = counts.then(as_euclidean)?.then(noisy)?;
-                    let (kind, source) = ((delta, dials.discrete), source.clone());
-                    return Ok(of_gaussian(
-                        on_tables(&space, release, move |release, table| {
-                            release.invoke(&*source.rows(table)?)
-                        }),
-                        kind,
-                    ));
-                }
-                let measure = TheMeasure(MO::Base::default());
-                let release =
-                    counts.then(|counts| make_noise(counts, measure, dials.scale, None))?;
-                let source = source.clone();
-                Ok(of_base(on_tables(&space, release, move |release, table| {
-                    release.invoke(&*source.rows(table)?)
-                })))
-            }))
-        });
-        draft.noise = Some(<i64 as Noisy<MO>>::noise);
-        Statistic::new(draft)
+    fn number<N: Noisy<MO>>(self, what: &str, total: Result<Number<N>>) -> Statistic<'c, MO, N> {
+        self.query.number(format!("{what} of `{}`", self.name), total)
     }
-    fn draft<TO: Carrier>(
-        self,
-        what: &str,
-        mechanism: &'static str,
-        build: impl FnOnce(&Query<'c, MO>, &Chain<T>) -> Result<Build<MO, TO>>,
-    ) -> Draft<'c, MO, TO> {
-        let build = self.chain.and_then(|chain| build(&self.query, &chain));
-        let what = match mechanism.starts_with("Laplace,") {
-            true => format!("{what} `{}`", self.name),
-            false => format!("{what} of `{}`", self.name),
-        };
-        self.query.draft(what, mechanism, build)
+    fn counts(self, what: &str, counts: Result<Counts<MO>>) -> Statistic<'c, MO, Vec<i64>> {
+        self.query.counts(format!("{what} of `{}`", self.name), counts)
     }
 }
 impl<MO: Accounted, T: Atom> fmt::Debug for Rows<'_, MO, T> {

@@ -317,6 +317,14 @@ impl Source {
         let kept = rows.iter().zip(self.kept(table)?).filter(|(_, kept)| *kept);
         Ok(Cow::Owned(kept.map(|(row, _)| row.clone()).collect()))
     }
+    /// Return the function that computes the [rows](Source::rows) of a table.
+    #[allow(clippy::owned_cow, reason = "functions take whole vectors")]
+    pub(crate) fn reader<T: Atom>(
+        &self,
+    ) -> impl for<'a> Fn(&'a Table) -> Result<Cow<'a, Vec<T>>> + Send + Sync + use<T> {
+        let source = self.clone();
+        move |table| source.rows(table)
+    }
     /// Return one row for each record that is kept.
     pub(crate) fn records(&self, table: &Table) -> Result<Vec<bool>> {
         let mut kept = self.kept(table)?;

@@ -1,26 +1,28 @@
 //! The releases that answer questions about groups.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::sync::Arc;
 
 use opendp_core::{
     AtomDomain, Bounds, Carrier, Function, Measure, Measurement, PairDomain, Result, Space,
-    StabilityMap, SymmetricDistance, TheMeasure, Transformation, VectorDomain,
-    ZeroConcentratedDivergence,
+    StabilityMap, SymmetricDistance, Transformation, VectorDomain, ZeroConcentratedDivergence,
 };
-use opendp_measurements::{Parts, make_noise, make_parallel_composition};
+use opendp_measurements::{Parts, make_parallel_composition};
 use opendp_transformations::{
     make_clamp, make_count_by, make_count_by_categories, make_impute_constant, make_sum,
 };
 
 use super::super::chain::{
-    Column, as_euclidean, gaussian_on_counts, levels_of, of_base, of_choices, of_gaussian,
-    of_normal, on_tables, quantiles_bound, several, squared_of_gaussian, wrong,
+    Column, levels_of, of_base, of_choices, of_normal, quantiles_bound, release_of_tables, several,
+    squared_of_gaussian, total_of_tables, wrong,
 };
-use super::super::draft::{Build, Built, Dials, Draft, SELECTION};
+use super::super::draft::{Build, Dials};
+use super::super::query::{Counts, CountsOfKeys};
 use super::super::report::ErrorIn;
 use super::super::table::Source;
-use super::super::{Accounted, Choice, Noisy, Query, Statistic, WithDelta};
+use super::super::terms::SELECTION;
+use super::super::{Accounted, Choice, Noisy, Query, Statistic, Table, WithDelta};
 use super::keys::{Grouping, no_numbers, texts};
 
 /// Rows. Each row is a pair: the place of its group, and a number.
@@ -45,35 +47,16 @@ pub(super) fn counts<'c, MO: Accounted>(
     grouping: &Grouping,
     what: &str,
 ) -> Statistic<'c, MO, Vec<i64>> {
-    let (source, grouping) = (query.source.clone(), grouping.clone());
-    let space = query.context.space().clone();
-    let build = || -> Result<Build<MO, Vec<i64>>> {
+    let counts = || -> Result<Counts<MO>> {
         let rows = Space::new(VectorDomain::new(AtomDomain::default()), SymmetricDistance)?;
         let groups = (0..grouping.count()).collect();
-        let counts = make_count_by_categories::<_, _, MO::Norm, i64>(rows, groups, false)?;
-        Ok(Box::new(move |dials| {
-            let (source, grouping) = (source.clone(), grouping.clone());
-            if let Some(delta) = dials.delta {
-                let noisy = |counts| gaussian_on_counts(counts, dials);
-                let release = counts.then(as_euclidean)?.then(noisy)?;
-                let kind = (delta, dials.discrete);
-                return Ok(of_gaussian(
-                    on_tables(&space, release, move |release, table| {
-                        release.invoke(&grouping.rows(&source, table)?)
-                    }),
-                    kind,
-                ));
-            }
-            let measure = TheMeasure(MO::Base::default());
-            let release = counts.then(|counts| make_noise(counts, measure, dials.scale, None))?;
-            Ok(of_base(on_tables(&space, release, move |release, table| {
-                release.invoke(&grouping.rows(&source, table)?)
-            })))
+        let counts = make_count_by_categories(rows, groups, false)?;
+        let (source, grouping) = (query.source.clone(), grouping.clone());
+        Ok(total_of_tables(query.context.space(), counts, move |table| {
+            grouping.rows(&source, table).map(Cow::Owned)
         }))
     };
-    let mut draft = query.part(what).draft(what.to_owned(), MO::NOISE, build());
-    draft.noise = Some(<i64 as Noisy<MO>>::noise);
-    Statistic::new(draft)
+    query.part(what).counts(what.to_owned(), counts())
 }
 /// Sum numbers of the rows of each group.
 pub(super) fn sums<'c, MO: Accounted>(
@@ -94,21 +77,16 @@ where
             if let Some(delta) = delta {
                 let noisy = total.then(|sum| <f64 as Noisy<MO>>::gaussian(sum, scale))?;
                 let release = of_each_group(noisy, grouping.count())?;
-                return Ok(of_normal(
-                    on_tables(&space, release, move |release, table| release.invoke(&read(table)?)),
-                    delta,
-                    squared_of_gaussian,
-                ));
+                let release = release_of_tables(&space, release, read);
+                return Ok(of_normal(&release, delta, squared_of_gaussian));
             }
             let noisy = total.then(|sum| <f64 as Noisy<MO>>::noisy(sum, scale))?;
             let release = of_each_group(noisy, grouping.count())?;
-            Ok(of_base(on_tables(&space, release, move |release, table| {
-                release.invoke(&read(table)?)
-            })))
+            Ok(of_base(&release_of_tables(&space, release, read)))
         }))
     };
     let mut draft = query.part(what).draft(what.to_owned(), MO::NOISE, build());
-    draft.noise = Some(<f64 as Noisy<MO>>::noise);
+    draft.terms.noise = Some(<f64 as Noisy<MO>>::noise);
     Statistic::new(draft)
 }
 /// Choose candidates for several quantiles of each group.
@@ -132,22 +110,18 @@ pub(super) fn quantiles<'c, MO: Accounted>(
                 let chosen =
                     cells.then(|rows| several(rows, gumbel, &candidates, &alphas, scale))?;
                 let release = of_each_group(chosen, grouping.count())?;
-                return Ok(of_choices(
-                    on_tables(&space, release, move |release, table| release.invoke(&read(table)?)),
-                    (delta, levels),
-                ));
+                let release = release_of_tables(&space, release, read);
+                return Ok(of_choices(&release, (delta, levels)));
             }
             let measure = MO::Base::default();
             let chosen = cells.then(|rows| several(rows, measure, &candidates, &alphas, scale))?;
             let release = of_each_group(chosen, grouping.count())?;
-            Ok(of_base(on_tables(&space, release, move |release, table| {
-                release.invoke(&read(table)?)
-            })))
+            Ok(of_base(&release_of_tables(&space, release, read)))
         }))
     };
     let mut draft = query.part(what).draft(what.to_owned(), SELECTION, build());
-    draft.error_in = ErrorIn::Ranks;
-    draft.bound = Some(bound);
+    draft.terms.error_in = ErrorIn::Ranks;
+    draft.terms.bound = Some(bound);
     Choice::new(draft)
 }
 /// Count the rows of each key that enough people have.
@@ -156,34 +130,30 @@ pub(super) fn found<'c, MO: WithDelta>(
     names: &[String],
     what: &str,
 ) -> Statistic<'c, MO, HashMap<String, i64>> {
-    let (source, names) = (query.source.clone(), names.to_vec());
-    let space = query.context.space().clone();
-    let build = || -> Result<Build<MO, HashMap<String, i64>>> {
+    let counts = || -> Result<CountsOfKeys<String>> {
         let rows = VectorDomain::new(AtomDomain::<String>::default());
-        let counts = make_count_by::<_, _, i64>(Space::new(rows, SymmetricDistance)?)?;
-        for name in &names {
+        let counts = make_count_by(Space::new(rows, SymmetricDistance)?)?;
+        for name in names {
             super::keys::refuse_nullable(name, query.context.table().cells(name)?.nullable())?;
         }
-        Ok(Box::new(move |Dials { scale, threshold, .. }| {
-            let release = counts.then(|counts| MO::threshold(counts, scale, threshold))?;
-            let (source, names) = (source.clone(), names.clone());
-            let run = move |release: &Measurement<Column<String>, _, MO, _>, table: &_| {
-                release.invoke(&texts(&names, &source, table)?)
-            };
-            Ok(Built::stated(on_tables(&space, release, run)))
+        let (source, names) = (query.source.clone(), names.to_vec());
+        Ok(total_of_tables(query.context.space(), counts, move |table| {
+            texts(&names, &source, table).map(Cow::Owned)
         }))
     };
-    let mut draft: Draft<'c, MO, _> =
-        query.part(what).draft(what.to_owned(), "Laplace, threshold", build());
-    draft.threshold = true;
-    draft.noise = Some(<i64 as Noisy<MO>>::noise);
+    let mut draft = query.part(what).counts_of_keys(what.to_owned(), counts());
+    draft.terms.noise = Some(<i64 as Noisy<MO>>::noise);
     Statistic::new(draft)
 }
 
-type Reader = Arc<dyn Fn(&super::super::Table) -> Result<Vec<(usize, f64)>> + Send + Sync>;
-fn reader(source: &Source, grouping: &Grouping, numbers: &Numbers) -> Reader {
+/// Return the function that computes the rows with their numbers from a table.
+fn reader(
+    source: &Source,
+    grouping: &Grouping,
+    numbers: &Numbers,
+) -> impl for<'a> Fn(&'a Table) -> Result<Cow<'a, Vec<(usize, f64)>>> + Send + Sync + use<> {
     let (source, grouping, numbers) = (source.clone(), grouping.clone(), numbers.clone());
-    Arc::new(move |table| grouping.numbers(&source, table, &numbers.column, &*numbers.number))
+    move |table| grouping.numbers(&source, table, &numbers.column, &*numbers.number).map(Cow::Owned)
 }
 /// Run a measurement on the rows of each group. A row is in at most one group.
 fn of_each_group<MO, TO>(release: OfPairs<MO, TO>, groups: usize) -> Result<OfPairs<MO, Vec<TO>>>

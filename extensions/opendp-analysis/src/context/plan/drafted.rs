@@ -12,6 +12,7 @@ use super::super::account::Cost;
 use super::super::draft::{Dials, Draft};
 use super::super::question::Question;
 use super::super::report::{Entry, ErrorIn};
+use super::super::terms::{LossesAt, Terms};
 use super::super::{Accounted, Choice, Context, Statistic};
 use super::Goal;
 use super::Setting;
@@ -166,6 +167,30 @@ pub(super) trait Ready {
 }
 impl<MO: Accounted, TO: Carrier> Drafted<MO> for Draft<'_, MO, TO> {
     fn item(&self, goal: Goal, units: &Units) -> Result<Item> {
+        self.terms.item(goal, units, &|dials| self.losses(dials))
+    }
+    fn takes_delta(&self) -> bool {
+        self.terms.threshold
+    }
+    fn is_of_integers(&self) -> Result<bool> {
+        self.terms.is_of_integers()
+    }
+    fn threshold(&self, scale: f64, delta: &Exact) -> Result<f64> {
+        self.terms.threshold_within(Dials::at(scale)?, delta, &|dials| self.losses(dials))
+    }
+    fn ready<'a>(
+        &'a self,
+        setting: Setting,
+        delta: &Exact,
+        stated: f64,
+    ) -> Result<Box<dyn Ready + 'a>> {
+        let noise = (setting, delta, stated);
+        let dials = self.terms.dials(noise, &|dials| self.losses(dials))?;
+        Ok(Box::new(self.question(dials)?))
+    }
+}
+impl<MO: Accounted> Terms<'_, MO> {
+    fn item(&self, goal: Goal, units: &Units, losses: &LossesAt<'_, MO>) -> Result<Item> {
         let (wanted, weight) = match goal {
             Goal::Weight(weight) => (None, weight),
             Goal::Within(error) => (Some(error), 0.0),
@@ -176,7 +201,7 @@ impl<MO: Accounted, TO: Carrier> Drafted<MO> for Draft<'_, MO, TO> {
             self.noise.map(|noise_of| noise_of(unit_scale, true)),
         );
         let d_in = self.context.unit().distance();
-        let loss = self.build(Dials::at(1.0)?)?.measurement.exact_map(&d_in)?;
+        let loss = losses(Dials::at(1.0)?)?.exact(&d_in)?;
         let loss = loss.first().map_or(0.0, Exact::to_f64_up);
         let (error, fixed) = match (&self.bound, plain) {
             (Some(bound), _) => {
@@ -199,13 +224,13 @@ impl<MO: Accounted, TO: Carrier> Drafted<MO> for Draft<'_, MO, TO> {
         item.choice = self.noise.is_none() && !self.threshold;
         if MO::TIGHT && item.choice {
             let dials = Dials { delta: Some(0.5), ..Dials::at(1.0)? };
-            let square = self.build(dials)?.mu_squared(&d_in);
+            let square = losses(dials)?.mu_squared(&d_in);
             let way = |square: Exact| Way { size: square.to_f64_up().sqrt(), error, fixed };
             item.gaussian = square.ok().map(way).filter(usable);
         }
         if let (true, false, Some(noise)) = (MO::TIGHT, self.threshold, gaussian) {
             let dials = Dials { delta: Some(0.5), ..Dials::at(1.0)? };
-            let square = self.build(dials)?.mu_squared(&d_in)?.to_f64_up();
+            let square = losses(dials)?.mu_squared(&d_in)?.to_f64_up();
             let rounded = plain == Some(Noise::discrete_laplace(unit_scale));
             let (error, fixed) = units.of(noise, rounded, wanted)?;
             item.gaussian = Some(Way { size: square.sqrt(), error, fixed }).filter(usable);
@@ -216,33 +241,24 @@ impl<MO: Accounted, TO: Carrier> Drafted<MO> for Draft<'_, MO, TO> {
         }
         Ok(item)
     }
-    fn takes_delta(&self) -> bool {
-        self.threshold
-    }
-    fn is_of_integers(&self) -> Result<bool> {
-        Draft::is_of_integers(self)
-    }
-    fn threshold(&self, scale: f64, delta: &Exact) -> Result<f64> {
-        self.threshold_within(Dials::at(scale)?, delta)
-    }
-    fn ready<'a>(
-        &'a self,
-        setting: Setting,
-        delta: &Exact,
-        stated: f64,
-    ) -> Result<Box<dyn Ready + 'a>> {
+    /// Return the parameters of the noise that [`ready`](Drafted::ready) sets.
+    fn dials(
+        &self,
+        (setting, delta, stated): (Setting, &Exact, f64),
+        losses: &LossesAt<'_, MO>,
+    ) -> Result<Dials> {
         let mut dials = Dials::at(setting.scale.value())?;
         dials.delta = setting.gaussian.then_some(stated);
         dials.discrete = setting.discrete;
         if self.threshold {
-            dials.threshold = self.threshold_within(dials, delta)?;
+            dials.threshold = self.threshold_within(dials, delta, losses)?;
         }
-        Ok(Box::new(self.question(dials)?))
+        Ok(dials)
     }
 }
 impl<MO: Accounted, TO: Carrier> Ready for Question<'_, MO, TO> {
     fn cost(&self) -> &Cost {
-        &self.cost
+        &self.known.cost
     }
     fn accuracy(&self) -> Result<f64> {
         Question::accuracy(self, Context::<MO>::ALPHA)
@@ -252,15 +268,15 @@ impl<MO: Accounted, TO: Carrier> Ready for Question<'_, MO, TO> {
     }
     fn noised(&self, alpha: f64) -> Result<Noised> {
         Ok(Noised {
-            query: self.words.clone(),
-            mechanism: self.mechanism,
+            query: self.known.words.clone(),
+            mechanism: self.known.mechanism,
             scales: vec![self.scale()],
             accuracy: Question::accuracy(self, alpha).ok(),
-            error_in: self.error_in,
+            error_in: self.known.error_in,
         })
     }
     fn entry(&self, left: Vec<Exact>) -> Entry {
-        Question::entry(self, Ready::accuracy(self).ok(), left)
+        self.known.entry(Ready::accuracy(self).ok(), left)
     }
     fn run(self: Box<Self>) -> Result<Box<dyn Any + Send>> {
         let accuracy = Ready::accuracy(&*self).ok();

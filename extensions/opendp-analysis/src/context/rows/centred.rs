@@ -83,7 +83,8 @@ where
             let near = chain.step(|rows| distances(rows, centre))?;
             near.step(|rows| make_clamp(rows, Bounds::new(lower, upper)?))
         });
-        rows.number("sum", |_, chain| chain.total(make_sum))
+        let total = rows.total(|chain| chain.total(make_sum));
+        rows.number("sum", total)
     }
 }
 /// Subtract the centre from each row.

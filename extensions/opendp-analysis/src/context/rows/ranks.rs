@@ -3,16 +3,17 @@
 use std::sync::Arc;
 
 use opendp_core::arith::Number;
-use opendp_core::{Atom, Carrier, Result, TheMeasure, ZeroConcentratedDivergence};
+use opendp_core::{Atom, Carrier, Error, Result, TheMeasure, ZeroConcentratedDivergence};
 use opendp_measurements::{Scale, SelectionMeasure};
 use opendp_transformations::Alpha;
 
 use super::super::chain::{
-    ColumnSpace, OfColumn, levels_of, of_base, of_choices, on_tables, quantile_bound,
-    quantiles_bound, several, wrong,
+    Chain, ColumnSpace, OfColumn, levels_of, of_base, of_choices, quantile_bound, quantiles_bound,
+    release_of_tables, several, wrong,
 };
-use super::super::draft::{Bound, SELECTION};
+use super::super::draft::{Bound, Build};
 use super::super::report::ErrorIn;
+use super::super::terms::SELECTION;
 use super::super::{Accounted, Choice};
 use super::Rows;
 use crate::make_private_quantile;
@@ -62,36 +63,35 @@ impl<'c, MO: Accounted, T: Atom> Rows<'c, MO, T> {
         gumbel: impl Fn(ColumnSpace<T>, Scale) -> Result<Chosen<T, TO>> + Send + Sync + 'static,
     ) -> Choice<'c, MO, TO> {
         let levels = levels_of(quantiles);
-        let mut draft = self.draft(what, SELECTION, |query, chain| {
-            if chain.space().domain().element().nan() {
-                return Err(wrong(
-                    "a quantile needs an order, in which missing values (NaN) have no place: add \
-                     `.impute(value)` before it"
-                        .into(),
-                ));
-            }
-            let steps = chain.clone();
-            let (space, source) = (query.context.space().clone(), query.source.clone());
-            Ok(Box::new(move |dials| {
-                let source = source.clone();
-                if let Some(delta) = dials.delta {
+        let build = self.steps_without_nan().map(|steps| -> Build<MO, TO> {
+            let (space, source) = (self.query.context.space().clone(), self.query.source.clone());
+            Box::new(move |dials| match dials.delta {
+                Some(delta) => {
                     let release = steps.measure(|rows| gumbel(rows, dials.scale))?;
-                    return Ok(of_choices(
-                        on_tables(&space, release, move |release, table| {
-                            release.invoke(&*source.rows(table)?)
-                        }),
-                        (delta, levels),
-                    ));
+                    let release = release_of_tables(&space, release, source.reader());
+                    Ok(of_choices(&release, (delta, levels)))
                 }
-                let release = steps.measure(|rows| make(rows, dials.scale))?;
-                Ok(of_base(on_tables(&space, release, move |release, table| {
-                    release.invoke(&*source.rows(table)?)
-                })))
-            }))
+                None => {
+                    let release = steps.measure(|rows| make(rows, dials.scale))?;
+                    Ok(of_base(&release_of_tables(&space, release, source.reader())))
+                }
+            })
         });
-        draft.error_in = ErrorIn::Ranks;
-        draft.bound = Some(bound);
+        let mut draft = self.query.draft(format!("{what} of `{}`", self.name), SELECTION, build);
+        draft.terms.error_in = ErrorIn::Ranks;
+        draft.terms.bound = Some(bound);
         Choice::new(draft)
+    }
+    fn steps_without_nan(&self) -> Result<Chain<T>> {
+        let chain = self.chain.as_ref().map_err(Error::clone)?;
+        if chain.space().domain().element().nan() {
+            return Err(wrong(
+                "a quantile needs an order, in which missing values (NaN) have no place: add \
+                 `.impute(value)` before it"
+                    .into(),
+            ));
+        }
+        Ok(chain.clone())
     }
     /// Choose the median among public candidates.
     pub fn median(self, candidates: Vec<T>) -> Choice<'c, MO, T>

@@ -49,7 +49,7 @@ fn many_quantiles_under_a_delta_take_gumbel_noise_and_stay_within_the_budget() {
     let (mut reference, mut ranges) = (Reference::new(), Vec::new());
     for _ in 0..16 {
         let median = choose().unwrap();
-        let (range, square) = (range_of(&median), median.cost.mu_squared.clone().unwrap());
+        let (range, square) = (range_of(&median), median.known.cost.mu_squared.clone().unwrap());
         let expected = std::f64::consts::PI * range * range / 8.0;
         assert!((square.to_f64_up() / expected - 1.0).abs() < 1e-9, "{range}");
         // Exponential noise gets a sixteenth of epsilon.
@@ -73,5 +73,5 @@ fn many_quantiles_under_a_delta_take_gumbel_noise_and_stay_within_the_budget() {
     // For a few questions, exponential noise has the smaller error.
     let few = open(2);
     let median = ages_of(&few).median((0..100).collect()).choose().unwrap();
-    assert!(median.cost.mu_squared.is_none() && (range_of(&median) - 0.5).abs() < 1e-9);
+    assert!(median.known.cost.mu_squared.is_none() && (range_of(&median) - 0.5).abs() < 1e-9);
 }

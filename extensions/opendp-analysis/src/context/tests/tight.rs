@@ -138,10 +138,10 @@ fn gaussian_noise_on_numbers_integers_and_vectors_is_exactly_mu_gdp() {
     };
     let sum = incomes(&context).sum().gaussian().unwrap();
     let change = 9_900.3;
-    assert!(square(sum.cost.mu_squared.as_ref().unwrap(), change, sum.scale()));
+    assert!(square(sum.known.cost.mu_squared.as_ref().unwrap(), change, sum.scale()));
     sum.release().unwrap();
     let cells = incomes(&context).histogram_between(vec![0.0, 5000.0]).gaussian().unwrap();
-    assert!(square(cells.cost.mu_squared.as_ref().unwrap(), 1.0, cells.scale()));
+    assert!(square(cells.known.cost.mu_squared.as_ref().unwrap(), 1.0, cells.scale()));
     let (epsilon, delta) = cells.loss().unwrap();
     assert!(0.0 < delta && delta < 3e-6 && 0.0 < epsilon && epsilon < 1.5);
     let answer = cells.release().unwrap();

@@ -1,0 +1,281 @@
+//! The search for the noise of a query.
+
+use opendp_core::arith::Exact;
+use opendp_core::search::binary_search;
+use opendp_core::{Error, Result};
+use opendp_measurements::Scale;
+use opendp_measurements::accounting::{Kind, SharePair};
+use opendp_measurements::accuracy::Noise;
+
+use super::account::{Cost, Room, Wanted};
+use super::draft::{Bound, Dials, Losses};
+use super::question::Known;
+use super::report::ErrorIn;
+use super::{Accounted, Context};
+use crate::truncated_threshold::MOST;
+
+/// The kind of noise that answers and reports state for discrete Gaussian noise.
+pub(crate) const DISCRETE: &str = "discrete Gaussian";
+/// The stated kind of noise for a choice among candidates.
+pub(crate) const SELECTION: &str = "selection";
+/// A threshold that hides all keys and needs almost no delta.
+const HIGH: f64 = MOST;
+/// A function that computes the losses of a query from its free parameters.
+pub(crate) type LossesAt<'a, MO> = dyn Fn(Dials) -> Result<Losses<MO>> + 'a;
+
+/// The parts of a draft that do not depend on the type of its answer. They find the noise. So this
+/// code is compiled once for all types of answers.
+pub(crate) struct Terms<'c, MO: Accounted> {
+    pub(crate) context: &'c Context<MO>,
+    pub(crate) share: Result<Wanted>,
+    pub(crate) words: String,
+    pub(crate) mechanism: &'static str,
+    pub(crate) error_in: ErrorIn,
+    /// Whether the query also needs a threshold for keys.
+    pub(crate) threshold: bool,
+    /// The distribution of the noise on each number, if the answer is a number with noise.
+    pub(crate) noise: Option<fn(Scale, bool) -> Noise>,
+    pub(crate) bound: Option<Bound>,
+}
+impl<'c, MO: Accounted> Terms<'c, MO> {
+    /// Find the least noise that fits the query's share of the budget.
+    pub(crate) fn solve(&self, losses: &LossesAt<'_, MO>) -> Result<Dials> {
+        let room = self.room(self.kind())?;
+        let share = &room.parts;
+        let parts = if self.threshold { 1 } else { share.len() };
+        let scale = least_scale(&|scale| {
+            let dials = Dials::at(scale)?;
+            match room.share {
+                Some(pair) if !self.threshold => {
+                    Ok(pair.dominates(&self.cost(&losses(dials)?, dials)?.pair()))
+                }
+                _ => Ok(fits(&self.loss(&losses(dials)?)?, share, parts)),
+            }
+        });
+        let scale = scale.map_err(|error| of_share(error, &room))?;
+        let mut dials = self.admitted(Dials::at(scale)?, losses)?;
+        if self.threshold {
+            dials.threshold = least_threshold(&|threshold| {
+                let loss = self.loss(&losses(Dials { threshold, ..dials })?)?;
+                Ok(fits(&loss, share, share.len()))
+            })?;
+        }
+        Ok(dials)
+    }
+    /// Find the least Gaussian noise that fits the query's share of an epsilon and a delta.
+    pub(crate) fn solve_gaussian(&self, losses: &LossesAt<'_, MO>) -> Result<Dials> {
+        if self.threshold {
+            return Err(Error::NotImplemented(
+                "keys that are not public are counted with Laplace noise: write `.laplace()`"
+                    .into(),
+            ));
+        }
+        let choice = self.mechanism == SELECTION;
+        let room = self.room(if choice { Kind::Choice } else { Kind::Gaussian })?;
+        let delta = room.stated(&self.context.account()?.budget());
+        if !(0.0 < delta) || room.mu_squared.is_zero() && room.share.is_none() {
+            return Err(Error::BudgetExceeded(
+                "Gaussian noise needs some delta, and this query has none left; nothing was run. Or \
+                 write `.laplace()`, which needs no delta"
+                    .into(),
+            ));
+        }
+        let dials =
+            |scale: f64| -> Result<Dials> { Ok(Dials { delta: Some(delta), ..Dials::at(scale)? }) };
+        let enough = |scale: f64| {
+            let (losses, d_in) = (losses(dials(scale)?)?, self.context.unit().distance());
+            let square = losses.mu_squared(&d_in)?;
+            if let Some(pair) = room.share {
+                // Without noise, the loss is infinite and is not compared.
+                return Ok(square.is_finite() && pair.dominates(&losses.cost(&d_in)?.pair()));
+            }
+            match &losses.rho {
+                Some(rho) => Ok(rho(&d_in)? <= room.rho),
+                None => Ok(square <= room.mu_squared),
+            }
+        };
+        let scale = least_scale(&enough).map_err(|error| of_share(error, &room))?;
+        self.admitted(dials(scale)?, losses)
+    }
+    /// Use the noise scale that the analyst gives, if the cost of this noise fits the query's
+    /// share.
+    pub(crate) fn of_scale(&self, scale: f64, losses: &LossesAt<'_, MO>) -> Result<Dials> {
+        let room = self.room(self.kind())?;
+        let share = &room.parts;
+        let mut dials = Dials::at(scale)?;
+        let loss = |dials| self.loss(&losses(dials)?);
+        if self.threshold {
+            let enough =
+                |threshold| Ok(fits(&loss(Dials { threshold, ..dials })?, share, share.len()));
+            // If no threshold is high enough, the check below rejects the highest threshold.
+            dials.threshold = least_threshold(&enough).unwrap_or(HIGH);
+        }
+        let cost = loss(dials)?;
+        let within = match room.share {
+            Some(pair) => pair.dominates(&self.cost(&losses(dials)?, dials)?.pair()),
+            None => fits(&cost, share, share.len()),
+        };
+        if within {
+            return Ok(dials);
+        }
+        Err(Error::BudgetExceeded(format!(
+            "noise of scale {scale} costs {}, and the share of this query is {}; nothing was run",
+            show::<MO>(&cost, Exact::to_f64_up),
+            show::<MO>(share, Exact::to_f64_down),
+        )))
+    }
+    /// Return the cost of a release. For Laplace noise on numbers and for discrete Gaussian noise,
+    /// the cost also states a dominating pair.
+    fn cost(&self, losses: &Losses<MO>, dials: Dials) -> Result<Cost> {
+        let cost = losses.cost(&self.context.unit().distance())?;
+        let plain = dials.delta.is_none() && !self.threshold && MO::NOISE == "Laplace";
+        if let Some(rho) = &losses.discrete {
+            let rho = rho(&self.context.unit().distance())?;
+            return Ok(Cost { pair: discrete_of(&rho, dials.scale)?, ..cost });
+        }
+        match (self.noise, cost.parts.first()) {
+            (Some(noise), Some(epsilon)) if plain && dials.scale.value() != 0.0 => {
+                let real = noise(dials.scale, false) == Noise::laplace(dials.scale);
+                let pair = laplace_of(epsilon, dials.scale, real)?;
+                Ok(Cost { pair: Some(pair), ..cost })
+            }
+            _ => Ok(cost),
+        }
+    }
+    /// State the known properties of the question with this noise.
+    pub(crate) fn known(&self, dials: Dials, losses: &Losses<MO>) -> Result<Known<'c, MO>> {
+        Ok(Known {
+            context: self.context,
+            words: self.words.clone(),
+            mechanism: match dials.delta {
+                Some(_) if dials.discrete => DISCRETE,
+                Some(_) if self.mechanism != SELECTION => "Gaussian",
+                _ => self.mechanism,
+            },
+            scale: dials.scale,
+            threshold: self.threshold.then_some(dials.threshold),
+            error_in: self.error_in,
+            bound: self.bound.clone(),
+            noise: self.noise,
+            cost: self.cost(losses, dials)?,
+        })
+    }
+    /// Find the least threshold that costs at most `delta`.
+    pub(crate) fn threshold_within(
+        &self,
+        dials: Dials,
+        delta: &Exact,
+        losses: &LossesAt<'_, MO>,
+    ) -> Result<f64> {
+        least_threshold(&|threshold| {
+            let loss = self.loss(&losses(Dials { threshold, ..dials })?)?;
+            Ok(loss.get(1).is_none_or(|part| part <= delta))
+        })
+    }
+    /// Return whether the answer is integers with noise, without a threshold.
+    pub(crate) fn is_of_integers(&self) -> Result<bool> {
+        let unit = Scale::new(1.0)?;
+        let plain = self.noise.map(|noise| noise(unit, false));
+        Ok(!self.threshold && plain == Some(Noise::discrete_laplace(unit)))
+    }
+    fn loss(&self, losses: &Losses<MO>) -> Result<Vec<Exact>> {
+        losses.exact(&self.context.unit().distance())
+    }
+    fn kind(&self) -> Kind {
+        if self.threshold { Kind::WithDelta } else { Kind::Pure }
+    }
+    fn room(&self, kind: Kind) -> Result<Room> {
+        self.context.room(self.share.as_ref().map_err(Error::clone)?, kind)
+    }
+    /// If the account rounds the loss up, increase the noise a little to compensate.
+    fn admitted(&self, mut dials: Dials, losses: &LossesAt<'_, MO>) -> Result<Dials> {
+        let mut trials = 0;
+        loop {
+            let cost = self.cost(&losses(dials)?, dials)?;
+            if trials == 64 || self.context.account()?.charge(&cost).is_ok() {
+                return Ok(dials);
+            }
+            dials.scale = Scale::new(dials.scale.value().next_up())?;
+            trials += 1;
+        }
+    }
+}
+/// Compare the first `parts` parts of a loss with the same parts of a share. Return whether each
+/// part of the loss is at most the part of the share.
+fn fits(loss: &[Exact], share: &[Exact], parts: usize) -> bool {
+    loss.iter().zip(share).take(parts).all(|(loss, share)| loss <= share)
+}
+/// Find the least noise scale for which `enough` returns `true`.
+fn least_scale(enough: &dyn Fn(f64) -> Result<bool>) -> Result<f64> {
+    if enough(0.0)? { Ok(0.0) } else { binary_search(enough, None).map_err(too_small) }
+}
+/// Find the least threshold for which `enough` returns `true`.
+fn least_threshold(enough: &dyn Fn(f64) -> Result<bool>) -> Result<f64> {
+    binary_search(enough, Some((1.0, HIGH))).map_err(|_| no_delta())
+}
+/// Return a pair that dominates Laplace noise. The noise is on integers if it is not `real`.
+///
+/// # Proof
+/// `epsilon` times the scale is a bound on the L1 distance. The L1 distance of integers is an
+/// integer. So it is at most this bound, rounded down to an integer.
+fn laplace_of(epsilon: &Exact, scale: Scale, real: bool) -> Result<SharePair> {
+    if real {
+        return Ok(SharePair::Laplace { epsilon: epsilon.to_f64_up() });
+    }
+    let distance = epsilon.times(&Exact::from_f64(scale.value())?).to_f64_up().floor();
+    Ok(if distance < MOST_DISTANCE {
+        SharePair::DiscreteLaplace { sensitivity: distance as u32, scale: scale.value() }
+    } else {
+        SharePair::Private { epsilon: epsilon.to_f64_up(), delta: 0.0 }
+    })
+}
+/// From this distance on, Laplace noise on integers is charged as a pure loss, by its epsilon.
+const MOST_DISTANCE: f64 = 65536.0;
+/// Return the pair of discrete Gaussian noise on integers. At scale 0, or if the square of the
+/// distance exceeds `u32`, return `None`. Then the cost of the noise is not stated by such a pair.
+///
+/// # Proof
+/// Let `d` be a bound on the L2 distance, and `s` the scale. `rho` is at least `d^2 / (2 s^2)`, so
+/// the square of the L2 distance is at most `2 rho s^2`. For integers, this square is an integer.
+/// So it is at most `2 rho s^2`, rounded down to an integer.
+fn discrete_of(rho: &Exact, scale: Scale) -> Result<Option<SharePair>> {
+    let scale = scale.value();
+    let own = Exact::from_f64(scale)?;
+    let square = rho.plus(rho).times(&own).times(&own).to_f64_up().floor();
+    let fits = 0.0 < scale && square <= f64::from(u32::MAX);
+    Ok(fits.then_some(SharePair::DiscreteGaussian { square: square as u32, scale }))
+}
+/// If the share was fixed in advance, replace the error that the budget is exceeded. The new error
+/// states that no amount of this noise fits the share.
+fn of_share(error: Error, room: &Room) -> Error {
+    match (error, room.share) {
+        (Error::BudgetExceeded(_), Some(share)) => Error::BudgetExceeded(format!(
+            "this share of the budget was fixed as {share:?}, and no amount of this noise is \
+             within it; nothing was run. Ask for the noise of the share, or state another kind in \
+             `Split::by_kinds`"
+        )),
+        (error, _) => error,
+    }
+}
+fn too_small(error: Error) -> Error {
+    match error {
+        Error::Search(_) => Error::BudgetExceeded(
+            "the part of the budget for this query is too small for any amount of noise; nothing was \
+             run"
+                .into(),
+        ),
+        other => other,
+    }
+}
+fn no_delta() -> Error {
+    Error::BudgetExceeded(
+        "a count by keys that are not public needs some delta, and this query has too little left; \
+         nothing was run. Or list the keys, which needs no delta: `.histogram(keys)`"
+            .into(),
+    )
+}
+/// Write a loss as text, with the names of its parts.
+pub(crate) fn show<MO: Accounted>(parts: &[Exact], float: fn(&Exact) -> f64) -> String {
+    let named = MO::PARTS.iter().zip(parts).map(|(name, part)| format!("{name} {}", float(part)));
+    named.collect::<Vec<_>>().join(", ")
+}
