@@ -227,14 +227,7 @@ fn answer_of(asked: &QuestionFields, known: &Noised) -> StudyAnswer {
         Some(name) => format!("{name}: {}", known.query),
         None => asked.about(format!("{} by {by}", known.query)),
     };
-    StudyAnswer {
-        question,
-        mechanism: known.mechanism.to_owned(),
-        scales: known.scales.clone(),
-        error: known.accuracy,
-        error_in: known.error_in,
-        cells: Vec::new(),
-    }
+    StudyAnswer::before(question, known.clone())
 }
 /// Write a number, without a fraction if it is whole.
 fn number(value: f64) -> Json {

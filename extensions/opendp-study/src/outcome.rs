@@ -8,7 +8,7 @@ use serde_json::{Value as Json, json};
 
 use super::document::from_json;
 
-use opendp_analysis::context::{Accounted, Entry, ErrorIn, Report, short};
+use opendp_analysis::context::{Accounted, Entry, ErrorIn, Noised, Report, short};
 
 /// One released value of an answer: a number, a category or a candidate.
 #[derive(Clone, Debug, Default)]
@@ -155,6 +155,17 @@ impl Outcome {
     }
 }
 impl StudyAnswer {
+    /// Describe an answer before its release.
+    pub(super) fn before(question: String, known: Noised) -> Self {
+        StudyAnswer {
+            question,
+            mechanism: known.mechanism.to_owned(),
+            scales: known.scales,
+            error: known.accuracy,
+            error_in: known.error_in,
+            cells: Vec::new(),
+        }
+    }
     fn to_json(&self) -> Json {
         let cell = |cell: &Cell| {
             let mut json = json!({

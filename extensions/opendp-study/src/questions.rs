@@ -89,7 +89,7 @@ where
         let centre = Centre::of(lower, upper)?;
         let cells = self.numbers(asked, &mean.column)?;
         let sum = MO::add_noise(cells.sum_around(&centre), asked.noise)?;
-        let mut answer = self.answer_of(&sum, asked);
+        let mut answer = StudyAnswer::before(asked.title(), sum.noised(self.alpha));
         let sum = self.spend(sum)?;
         let rows = self.query(asked, &[&mean.column])?;
         let count = MO::add_noise(rows.count(), asked.noise)?;
@@ -151,7 +151,7 @@ where
     fn keys<T: Key>(&self, asked: &QuestionFields, column: &str) -> Result<StudyAnswer> {
         let cells = self.query(asked, &[column])?.column::<T>(column);
         let question = MO::count_by(cells)?;
-        let mut answer = self.answer_of(&question, asked);
+        let mut answer = StudyAnswer::before(asked.title(), question.noised(self.alpha));
         if let Some(counts) = self.spend(question)? {
             let (keys, counts): (Vec<T>, Vec<i64>) = counts.value.into_iter().unzip();
             answer.cells.extend(order::ascending(&keys).into_iter().map(|place| {
@@ -178,7 +178,7 @@ where
     fn top<T: Key>(&self, asked: &QuestionFields, top: &TopFields) -> Result<StudyAnswer> {
         let cells = self.query(asked, &[&top.column])?.column::<T>(&top.column);
         let question = cells.top_k(top.k, atoms(&top.categories)?).choose()?;
-        let mut answer = self.answer_of(&question, asked);
+        let mut answer = StudyAnswer::before(asked.title(), question.noised(self.alpha));
         if let Some(chosen) = self.spend(question)? {
             answer.cells.extend(chosen.value.iter().enumerate().map(|(place, category)| Cell {
                 label: Some(format!("{}", place + 1)),
@@ -198,7 +198,7 @@ where
     where
         TO: Released<Intervals = (f64, f64)> + Codec,
     {
-        let mut answer = self.answer_of(&question, asked);
+        let mut answer = StudyAnswer::before(asked.title(), question.noised(self.alpha));
         let measurement = question.measurement().clone();
         if let Some(released) = self.spend(question)? {
             let interval = confidence_interval_of_each(&measurement, &released.value, self.alpha);
@@ -217,7 +217,7 @@ where
         asked: &QuestionFields,
         labels: &[String],
     ) -> Result<StudyAnswer> {
-        let mut answer = self.answer_of(&question, asked);
+        let mut answer = StudyAnswer::before(asked.title(), question.noised(self.alpha));
         let measurement = question.measurement().clone();
         if let Some(released) = self.spend(question)? {
             let interval = confidence_interval_of_each(&measurement, &released.value, self.alpha);
@@ -234,21 +234,6 @@ where
         Ok(answer)
     }
 
-    /// Describe the known properties of an answer before its release.
-    pub(super) fn answer_of<TO: Carrier>(
-        &self,
-        question: &Question<'c, MO, TO>,
-        asked: &QuestionFields,
-    ) -> StudyAnswer {
-        StudyAnswer {
-            question: asked.title(),
-            mechanism: question.mechanism().to_owned(),
-            scales: vec![question.scale()],
-            error: question.accuracy(self.alpha).ok(),
-            error_in: question.error_in(),
-            cells: Vec::new(),
-        }
-    }
     /// Charge for an answer. If the mode is `Mode::Ask`, also release the answer. If the mode is
     /// `Mode::Rehearse`, only charge.
     pub(super) fn spend<TO: Carrier>(

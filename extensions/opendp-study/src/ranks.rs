@@ -23,7 +23,7 @@ where
         let alpha = alpha.ok_or_else(|| Error::argument("alpha", missing))?;
         let cells = self.numbers(asked, &rank.column)?;
         let question = cells.quantile(alpha, rank.candidates()?).choose()?;
-        let mut answer = self.answer_of(&question, asked);
+        let mut answer = StudyAnswer::before(asked.title(), question.noised(self.alpha));
         if let Some(chosen) = self.spend(question)? {
             answer.cells.push(Cell { value: chosen.value.to_json(), ..Cell::default() });
         }
@@ -33,7 +33,7 @@ where
         let alphas = ranks.alphas()?;
         let cells = self.numbers(asked, &ranks.column)?;
         let question = cells.quantiles(alphas, ranks.candidates()?).choose()?;
-        let mut answer = self.answer_of(&question, asked);
+        let mut answer = StudyAnswer::before(asked.title(), question.noised(self.alpha));
         if let Some(chosen) = self.spend(question)? {
             let chosen = alphas.iter().zip(&chosen.value);
             answer.cells.extend(chosen.map(|(alpha, chosen)| Cell {

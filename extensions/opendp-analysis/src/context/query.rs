@@ -183,6 +183,11 @@ impl<'c, MO: Accounted> Query<'c, MO> {
         mechanism: &'static str,
         build: Result<Build<MO, TO>>,
     ) -> Draft<'c, MO, TO> {
+        let (terms, failed) = self.terms(what, mechanism);
+        Draft { terms, build: failed.map_or(build, Err) }
+    }
+    /// Return the terms of the query, and the error of an earlier step.
+    fn terms(self, what: String, mechanism: &'static str) -> (Terms<'c, MO>, Option<Error>) {
         let terms = Terms {
             share: self.context.share(self.wanted.as_deref()),
             context: self.context,
@@ -193,7 +198,7 @@ impl<'c, MO: Accounted> Query<'c, MO> {
             noise: None,
             bound: None,
         };
-        Draft { terms, build: self.failed.map_or(build, Err) }
+        (terms, self.failed)
     }
 }
 /// A number that is computed from a table, before its noise.

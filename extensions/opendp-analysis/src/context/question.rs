@@ -12,7 +12,7 @@ use super::account::Cost;
 use super::draft::{Bound, OfTable};
 use super::report::{Entry, ErrorIn};
 use super::terms::DISCRETE;
-use super::{Accounted, Context};
+use super::{Accounted, Context, Noised};
 
 /// A question that is ready to be asked. The noise of the question fits its share of the budget,
 /// and nothing has been spent.
@@ -65,6 +65,11 @@ impl<MO: Accounted, TO: Carrier> Question<'_, MO, TO> {
     /// Return the unit of the [accuracy](Question::accuracy).
     pub fn error_in(&self) -> ErrorIn {
         self.known.error_in
+    }
+    /// Describe the noise of the question. A bound on the error, if one is known, holds except with
+    /// probability `alpha`.
+    pub fn noised(&self, alpha: f64) -> Noised {
+        self.known.noised(self.accuracy(alpha).ok())
     }
     /// Spend the cost of the answer, but release nothing. To find the noise of later questions,
     /// first ask all questions in a separate context. There, call this function instead of
@@ -142,6 +147,15 @@ impl<MO: Accounted> Known<'_, MO> {
         worst.ok_or_else(|| {
             Error::NotImplemented(format!("no bound on the error is known for: {}", self.words))
         })
+    }
+    fn noised(&self, accuracy: Option<f64>) -> Noised {
+        Noised {
+            query: self.words.clone(),
+            mechanism: self.mechanism,
+            scales: vec![self.scale.value()],
+            accuracy,
+            error_in: self.error_in,
+        }
     }
     fn charge(&self, accuracy: Option<f64>) -> Result<()> {
         let entries = &|left, _| vec![self.entry(accuracy, left)];

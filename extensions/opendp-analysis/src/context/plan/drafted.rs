@@ -161,7 +161,7 @@ pub(super) trait Ready {
     fn cost(&self) -> &Cost;
     fn accuracy(&self) -> Result<f64>;
     fn threshold(&self) -> Option<f64>;
-    fn noised(&self, alpha: f64) -> Result<Noised>;
+    fn noised(&self, alpha: f64) -> Noised;
     fn entry(&self, left: Vec<Exact>) -> Entry;
     fn run(self: Box<Self>) -> Result<Box<dyn Any + Send>>;
 }
@@ -266,14 +266,8 @@ impl<MO: Accounted, TO: Carrier> Ready for Question<'_, MO, TO> {
     fn threshold(&self) -> Option<f64> {
         Question::threshold(self)
     }
-    fn noised(&self, alpha: f64) -> Result<Noised> {
-        Ok(Noised {
-            query: self.known.words.clone(),
-            mechanism: self.known.mechanism,
-            scales: vec![self.scale()],
-            accuracy: Question::accuracy(self, alpha).ok(),
-            error_in: self.known.error_in,
-        })
+    fn noised(&self, alpha: f64) -> Noised {
+        Question::noised(self, alpha)
     }
     fn entry(&self, left: Vec<Exact>) -> Entry {
         self.known.entry(Ready::accuracy(self).ok(), left)

@@ -93,7 +93,7 @@ impl<'c, MO: Accounted> Solved<'c, MO> {
     pub fn noises(&self, alpha: f64) -> Result<Vec<Noised>> {
         let mut all = Vec::with_capacity(self.drafts.len());
         for (draft, setting) in self.drafts.iter().zip(&self.settings) {
-            all.push(draft.ready(*setting, &self.delta, self.stated)?.noised(alpha)?);
+            all.push(draft.ready(*setting, &self.delta, self.stated)?.noised(alpha));
         }
         Ok(all)
     }
