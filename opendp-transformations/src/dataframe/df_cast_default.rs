@@ -1,13 +1,15 @@
 //! Casts a column of a frame to another type.
 
+use std::sync::Arc;
+
 use opendp_core::{
-    Atom, AtomDomain, ColumnDomain, DataFrameDomain, DatasetMetric, HashableAtom, MetricOn, Result,
-    Space, Transformation, TypeName,
+    Atom, AtomDomain, Column, ColumnDomain, DataFrameDomain, DatasetMetric, FrameChunk,
+    HashableAtom, MetricOn, Result, Space, Transformation, TypeName,
 };
 use serde_json::Value as Json;
 
 use crate::RoundCast;
-use crate::dataframe::replaced::{Words, cast_cells, replaced};
+use crate::dataframe::replaced::{cast_cells, has, replaced};
 use crate::rows::each::call;
 
 /// Cast a column of a frame to another type, or to the default value of that type.
@@ -61,8 +63,8 @@ where
     TOA: Atom + RoundCast<TIA>,
 {
     let made = ColumnDomain::new(AtomDomain::<TOA>::default());
-    let label = label(column_name.to_json(), TIA::type_name(), TOA::type_name());
-    replaced(input, column_name, made, label, cast_cells::<TIA, TOA>)
+    let types = [TIA::type_name, TOA::type_name];
+    cast(input, column_name, made, types, (cast_cells::<K, TIA, TOA>, has::<K, TIA>))
 }
 
 register! {
@@ -73,9 +75,24 @@ register! {
             TOA in castable_atoms;
 }
 
-fn label(column_name: Json, from: TypeName, to: TypeName) -> Words {
-    let types = Json::from([from, to].map(|name| name.to_string()).to_vec());
-    Box::new(call("df_cast_default", [column_name, types]))
+type Cast<K> = fn(FrameChunk<'_, K>, &K) -> Result<Column>;
+type Check<K> = fn(&DataFrameDomain<K>, &K) -> Result<()>;
+/// Replace the cells of a column by their casts. This function is compiled once for all types of
+/// cells.
+fn cast<K, M>(
+    input: Space<DataFrameDomain<K>, M>,
+    column_name: K,
+    made: ColumnDomain,
+    types: [fn() -> TypeName; 2],
+    (cells, check): (Cast<K>, Check<K>),
+) -> Result<Transformation<DataFrameDomain<K>, M, DataFrameDomain<K>, M>>
+where
+    K: HashableAtom,
+    M: DatasetMetric + MetricOn<DataFrameDomain<K>>,
+{
+    let types = Json::from(types.map(|name| name().to_string()).to_vec());
+    let label = call("df_cast_default", [column_name.to_json(), types]);
+    replaced(input, column_name, made, Box::new(label), Arc::new(cells), check)
 }
 
 #[cfg(test)]

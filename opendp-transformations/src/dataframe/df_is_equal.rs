@@ -1,11 +1,13 @@
 //! Compares the cells of a column with a value.
 
+use std::sync::Arc;
+
 use opendp_core::{
-    Atom, AtomDomain, Codec, Column, ColumnDomain, DataFrameDomain, DatasetMetric, HashableAtom,
-    MetricOn, Result, Space, Transformation,
+    Atom, AtomDomain, Chunk, Codec, Column, ColumnDomain, DataFrameDomain, DatasetMetric,
+    FrameChunk, HashableAtom, MetricOn, Result, Space, Transformation,
 };
 
-use crate::dataframe::replaced::replaced;
+use crate::dataframe::replaced::{has, replaced};
 use crate::rows::each::call;
 
 /// Test whether each cell of a column equals a value.
@@ -59,11 +61,14 @@ where
     let flags = ColumnDomain::new(AtomDomain::<bool>::default());
     let atom = TIA::type_name().to_string();
     let label = call("df_is_equal", [column_name.to_json(), atom.to_json(), value.to_json()]);
-    let equal = move |cells: Option<&[TIA]>, rows| {
-        let Some(cells) = cells else { return Ok(Column::new(vec![false; rows])) };
-        Ok(Column::new(cells.iter().map(|cell| *cell == value).collect()))
+    let equal = move |rows: FrameChunk<'_, K>, name: &K| {
+        let Some(cells) = rows.cells(name) else {
+            return Ok(Column::new(vec![false; rows.rows()]));
+        };
+        Ok(Column::new(cells.iter().map(|cell: &TIA| *cell == value).collect()))
     };
-    replaced(input, column_name, flags, Box::new(label), equal)
+    let label = Box::new(label);
+    replaced(input, column_name, flags, label, Arc::new(equal), has::<K, TIA>)
 }
 
 register! {

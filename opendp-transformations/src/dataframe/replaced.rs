@@ -13,48 +13,34 @@ use crate::rows::round_cast::{RoundCast, defaults};
 /// A function that returns the label of a function of rows.
 pub(crate) type Words = Box<dyn Fn() -> String + Send + Sync>;
 
-/// Replace a column. Each new cell depends only on the old cell of the same row. The arguments of
-/// `cells` are the old cells of a chunk and the number of rows of the chunk. If the column is
-/// absent or has another type, the first argument is `None`.
-pub(crate) fn replaced<K, M, T>(
-    input: Space<DataFrameDomain<K>, M>,
-    name: K,
-    made: ColumnDomain,
-    label: Words,
-    cells: impl Fn(Option<&[T]>, usize) -> Result<Column> + Send + Sync + 'static,
-) -> Result<Transformation<DataFrameDomain<K>, M, DataFrameDomain<K>, M>>
-where
-    K: HashableAtom,
-    M: DatasetMetric + MetricOn<DataFrameDomain<K>>,
-    T: Cell,
-{
-    let column_of = move |rows: FrameChunk<'_, K>, name: &K| cells(rows.cells(name), rows.rows());
-    put(input, name, made, label, Arc::new(column_of), has::<K, T>)
-}
-/// Cast the cells of a column. If there are no cells, return default values.
-pub(crate) fn cast_cells<I, O>(cells: Option<&[I]>, rows: usize) -> Result<Column>
-where
-    O: Atom + RoundCast<I>,
-{
-    let mut made: Vec<O> = Vec::with_capacity(rows);
-    defaults(cells.unwrap_or_default(), &mut made)?;
-    made.resize(rows, O::default());
-    Ok(Column::new(made))
-}
+/// A function that computes the new cells of a column from the rows of a chunk and the name of the
+/// column. Each new cell must depend only on the old cell of the same row.
+pub(crate) type NewCells<K> = Arc<dyn Fn(FrameChunk<'_, K>, &K) -> Result<Column> + Send + Sync>;
 
-/// A function that makes a column from the rows of a chunk and the name of a column.
-type Made<K> = Arc<dyn Fn(FrameChunk<'_, K>, &K) -> Result<Column> + Send + Sync>;
-
-fn has<K: HashableAtom, T: Cell>(domain: &DataFrameDomain<K>, name: &K) -> Result<()> {
+/// Check that a column can have cells of type `T`.
+pub(crate) fn has<K: HashableAtom, T: Cell>(domain: &DataFrameDomain<K>, name: &K) -> Result<()> {
     column::<K, T>(domain, name, "column_name").map(|_| ())
 }
-/// Replace a column by the result of `make`. This function is compiled once for all types of cells.
-fn put<K, M>(
+/// Cast the cells of a column. If the column is absent or has another type, return default values.
+pub(crate) fn cast_cells<K, I, O>(rows: FrameChunk<'_, K>, name: &K) -> Result<Column>
+where
+    K: HashableAtom,
+    I: Cell,
+    O: Atom + RoundCast<I>,
+{
+    let mut made: Vec<O> = Vec::with_capacity(rows.rows());
+    defaults(rows.cells(name).unwrap_or_default(), &mut made)?;
+    made.resize(rows.rows(), O::default());
+    Ok(Column::new(made))
+}
+/// Replace a column. `made` is the domain of the new cells. `check` checks the old column. This
+/// function is compiled once for all types of cells.
+pub(crate) fn replaced<K, M>(
     input: Space<DataFrameDomain<K>, M>,
     name: K,
     made: ColumnDomain,
     label: Words,
-    column: Made<K>,
+    cells: NewCells<K>,
     check: fn(&DataFrameDomain<K>, &K) -> Result<()>,
 ) -> Result<Transformation<DataFrameDomain<K>, M, DataFrameDomain<K>, M>>
 where
@@ -66,7 +52,7 @@ where
     let empty = domain.empty();
     let output = Space::new(domain, input.metric().clone())?;
     let replace = move |rows: FrameChunk<'_, K>, out: &mut DataFrame<K>| {
-        out.append(rows.with_column(&name, column(rows, &name)?)?);
+        out.append(rows.with_column(&name, cells(rows, &name)?)?);
         Ok(())
     };
     let function = Function::rows_onto(empty, replace).labelled(label);
