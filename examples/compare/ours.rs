@@ -22,7 +22,7 @@ fn noise_of(noised: &[Noised]) -> Json {
     json!({"mechanism": one.map(|one| one.mechanism), "scale": one.map(|one| &one.scales)})
 }
 
-/// The table, and the exact values of its columns, which are compared with the answers.
+/// The table, and a copy of its columns. The true answers are computed from this copy.
 struct People {
     table: Table,
     age: Vec<i64>,

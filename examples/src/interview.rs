@@ -30,8 +30,8 @@ const SUM: f64 = 20.0 / 3.0;
 pub struct Line {
     /// The title of the question.
     pub question: &'static str,
-    /// The answer, with a bound on its error that holds except with probability at most [`ALPHA`].
-    /// If there is no answer, the field contains the reason.
+    /// The answer, and a bound on its error. The bound holds except with probability at most
+    /// [`ALPHA`]. If there is no answer, the field contains the reason.
     pub answer: Result<(f64, f64), String>,
     /// The budget that remains after the question.
     pub left: f64,
@@ -39,9 +39,9 @@ pub struct Line {
 
 /// Ask a dozen questions, and then one question for which the budget is too small.
 ///
-/// Each question is an ordinary measurement. The filter calls the map of each measurement, and adds
-/// up the losses. The analyst spends the whole budget before the last question, so the last
-/// question gives an error.
+/// Each question is an ordinary measurement. A privacy filter calls the map of each measurement,
+/// and adds up the losses. The analyst spends the whole budget before the last question, so the
+/// last question gives an error.
 ///
 /// # Errors
 /// `Argument` when `epsilon` is not a positive number, `NoEntropy` without random bits.
@@ -142,7 +142,7 @@ impl Analyst {
         Ok(value)
     }
 }
-/// Return the people that a question is about.
+/// Return the row numbers of the people that a question is about.
 fn among(table: &People, who: Who) -> impl Iterator<Item = usize> {
     (0..table.age.len()).filter(move |i| who(table, *i))
 }

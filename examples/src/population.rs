@@ -40,8 +40,9 @@ fn age(draw: &mut Draw) -> i64 {
     };
     start + i64::from(draw.below(width))
 }
-/// Levels of education, from no schooling to a doctorate. An entry has the level, its frequency per
-/// thousand people, and the typical income in thousands of dollars in mid-career.
+/// Levels of education, from no schooling to a doctorate. An entry has three numbers: the level,
+/// the number of people with this level among a thousand people, and their typical income in
+/// mid-career. The income is in thousands of dollars.
 const LEVELS: [(i32, u32, i32); 16] = [
     (1, 33, 9),
     (2, 14, 10),
@@ -60,8 +61,9 @@ const LEVELS: [(i32, u32, i32); 16] = [
     (15, 24, 78),
     (16, 13, 76),
 ];
-/// Draw a level of education and its typical income. Fewer old people have high levels. Fewer young
-/// people have high levels too, because many have not finished their education.
+/// Draw a level of education and its typical income. High levels are less frequent among old
+/// people. They are also less frequent among young people, because many young people have not
+/// finished their education.
 fn education(age: i64, draw: &mut Draw) -> (i32, i32) {
     let weights = LEVELS.map(|(level, weight, typical)| {
         let weight = match age {
@@ -73,7 +75,7 @@ fn education(age: i64, draw: &mut Draw) -> (i32, i32) {
     });
     draw.choose(&weights)
 }
-/// Return the number of married people among a thousand people.
+/// Return the number of married people among a thousand people of this age.
 fn married(age: i64) -> u32 {
     match age {
         ..=19 => 40,

@@ -45,12 +45,12 @@ pub struct Statistic {
 /// One answer.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Answer {
-    /// The name of the answer among the answers of the statistic. The name is empty when the
-    /// statistic has only one answer.
+    /// The name that distinguishes the answer from the other answers of the statistic. The name is
+    /// empty when the statistic has only one answer.
     pub label: String,
     /// The answer. The value is missing if the noise permits no valid answer.
     pub value: Option<f64>,
-    /// The number of decimals of the answer that are meaningful.
+    /// The number of meaningful decimals of the answer.
     pub decimals: usize,
     /// A bound on the distance between this answer and the true answer. The bound fails with
     /// probability at most [`ALPHA`].
@@ -61,8 +61,8 @@ pub struct Answer {
 pub enum Accuracy {
     /// The distance is at most this number.
     PlusMinus(f64),
-    /// The distance in rank between the answer and the quantile is at most this number of people,
-    /// plus the least such distance of all candidates.
+    /// Each candidate has a distance in rank from the quantile, in people. The distance of the
+    /// answer exceeds the least distance of all candidates by at most this number.
     Ranks(f64),
     /// No bound on the distance is known.
     Unknown,
@@ -90,7 +90,7 @@ pub fn census(people: &People, epsilon: f64) -> Result<Census> {
         Ok(statistics)
     };
     let statistics = all().map_err(|error| match error {
-        // No finite amount of noise is enough.
+        // No finite scale of noise makes the loss small enough.
         Error::Search(reason) => Error::argument("epsilon", format!("too small: {reason}")),
         other => other,
     })?;

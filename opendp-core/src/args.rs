@@ -24,8 +24,9 @@ pub enum Arg {
     Json(Json),
     /// A metric space.
     Space(Space<AnyDomain, AnyMetric>),
-    /// A domain and a metric from a document. The type of the parameter states the types of both.
-    /// The parameter knows both types, so it can check that the domain and the metric form a space.
+    /// A domain and a metric from a document. The type of the parameter states the types of the
+    /// domain and the metric. So the code of the parameter can check that the domain and the metric
+    /// form a space.
     Pair(AnyDomain, AnyMetric),
     /// An object that a registered function made.
     Made(Constructed),
@@ -128,8 +129,8 @@ impl Args {
     /// JSON text.
     ///
     /// # Errors
-    /// `Argument` when the argument is missing or does not decode. If the decoded object is
-    /// invalid, the error of its constructor.
+    /// `Argument` when the argument is missing or does not decode. The error of its constructor
+    /// when the decoded object is invalid.
     pub fn decode<A: Argument>(&self, name: &str, default: Option<&str>) -> Result<A> {
         let Some(arg) = self.find(name, default) else {
             return Err(missing(name, &A::type_name()));
@@ -187,9 +188,9 @@ pub trait Argument: Sized + 'static {
     /// # Errors
     /// `FailedCast` when the argument does not decode.
     fn from_arg(arg: &Arg) -> Result<Self>;
-    /// A function of an argument. If `Self` stands for several types, as
+    /// A function that names the type of an argument. If `Self` stands for several types, as
     /// [`AnyDatasetMetric`](crate::AnyDatasetMetric) does, the function returns the name of the
-    /// argument's type. For all other types, the function returns `None` (the default).
+    /// type that the argument has. For any other `Self`, the function returns `None` (the default).
     #[doc(hidden)]
     const STOOD_FOR: fn(&Arg) -> Option<TypeName> = stands_for_none;
 }

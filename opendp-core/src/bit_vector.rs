@@ -8,9 +8,8 @@ use crate::{Codec, Error, Result, carrier, codec::unexpected, named};
 
 /// A vector of bits, 64 per word, with the first bit in the lowest place.
 ///
-/// The bits of the last word that are not bits of the vector are 0. So equal vectors have equal
-/// words. In JSON, a vector is written as a string of the digits 0 and 1. A JSON array of booleans
-/// is also read as a vector.
+/// The unused bits of the last word are 0. So equal vectors have equal words. In JSON, a vector is
+/// written as a string of the digits 0 and 1. A JSON array of booleans is also read as a vector.
 ///
 /// ```
 /// # use opendp_core::{BitVector, Codec};

@@ -51,8 +51,8 @@ impl<T: Atom> Bounds<T> {
     pub fn contains(&self, value: &T) -> bool {
         self.lower <= *value && *value <= self.upper
     }
-    /// Return the value of the interval that is nearest to `value`. NaN stays NaN. This case does
-    /// not occur for clamped data, because the domains of such data exclude NaN.
+    /// Return the value of the interval that is nearest to `value`. NaN stays NaN. The domains of
+    /// clamped data exclude NaN, so this case does not occur for clamped data.
     #[must_use]
     #[inline]
     pub fn clamp(&self, value: T) -> T {

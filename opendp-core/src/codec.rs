@@ -66,8 +66,8 @@ pub fn json_kind(json: &Json) -> &'static str {
 pub fn unexpected(expected: impl Into<String>, json: &Json) -> Error {
     Error::FailedCast(format!("expected {}, found {}", expected.into(), json_kind(json)))
 }
-/// Make the error for JSON that is not a number. The advice depends only on the kind of the JSON,
-/// so it shows no part of a text.
+/// Make the error for JSON that is not a number. The message depends only on the expected form and
+/// the kind of the JSON, so it shows no part of a text.
 #[cold]
 fn no_number(expected: &str, json: &Json) -> Error {
     let quotes = if json.is_string() { "; write numbers without quotes" } else { "" };

@@ -31,8 +31,8 @@ pub trait Distance: Named + Codec + Clone + Debug + Send + Sync {
     /// distance between two values.
     ///
     /// A number in JSON is read as the nearest `f64`, as in other programs. An integer parameter
-    /// takes only an integer. So a second rounding occurs only for types with less precision than
-    /// `f64`. For all other types, the default, which is [`Codec::from_json`], is right.
+    /// takes only an integer. So the number is rounded again only for types with less precision
+    /// than `f64`. For all other types, the default is right. The default is [`Codec::from_json`].
     ///
     /// # Errors
     /// The errors of [`Codec::from_json`].
@@ -47,8 +47,8 @@ pub trait Distance: Named + Codec + Clone + Debug + Send + Sync {
     fn from_json_down(json: &Json) -> Result<Self> {
         Self::from_json(json)
     }
-    /// Return the numbers in this distance. Only distances of one to three numbers state their
-    /// numbers.
+    /// Return the numbers in this distance. Only distances that consist of one to three numbers
+    /// return their numbers.
     #[doc(hidden)]
     fn numbers(&self) -> [Option<AnyNumber>; 3] {
         [None; 3]

@@ -30,8 +30,8 @@ pub trait Domain: Named + Clone + PartialEq + Debug + Send + Sync {
         let _ = records;
         None
     }
-    /// Return whether records of members can be combined freely. If the result is `true`, every
-    /// data set of such records is a member, provided that it has the size that
+    /// Return whether records of members can be combined freely. Suppose that the result is `true`.
+    /// Then every data set that consists of records of members is a member, if it has the size that
     /// [`records`](Domain::records) states.
     ///
     /// Defaults to `false` (unknown).

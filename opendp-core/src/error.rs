@@ -10,8 +10,10 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 /// An error that occurs when a computation is constructed or runs.
 ///
 /// Each case that a caller can handle has its own variant. Messages name arguments, types and
-/// parameters. Messages also state what was expected and what was found. Messages never contain
-/// data, because an error must not reveal data that the mechanism protects.
+/// parameters. Messages also state what was expected and what was found. The messages of a release
+/// never contain data, because an error must not reveal data that the mechanism protects. Some
+/// functions of [`arith`](crate::arith) show their operands in a message. Do not pass on such a
+/// message when an operand is private.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
@@ -166,8 +168,8 @@ impl Error {
     pub fn at(self, place: impl Into<String>) -> Self {
         Error::At { place: place.into(), source: Box::new(self) }
     }
-    /// Remove the name of an argument from the beginning of a message. Then only the place of the
-    /// error states this name, and the name is not repeated.
+    /// Remove the name of an argument from the beginning of a message. The place of the error
+    /// states this name, so the message does not repeat it.
     #[must_use]
     pub(crate) fn without_name(mut self, name: &str) -> Self {
         if let Error::FailedFunction(reason)
@@ -188,8 +190,9 @@ impl Error {
 
 /// The largest length of a part of a message, in characters.
 const LONGEST: usize = 1000;
-/// Cut a part of a message, and escape its control characters. The message can quote a text from
-/// an untrusted source, and a terminal executes control characters.
+/// Cut a part of a message to `longest` characters, and escape its control characters except line
+/// breaks. The message can quote a text from an untrusted source, and a terminal executes control
+/// characters.
 fn shown(text: &str, longest: usize) -> Cow<'_, str> {
     let control = |c: char| c.is_control() && c != '\n';
     // The usual case: a short text without control characters.

@@ -1,5 +1,5 @@
-//! Functions that consist of stages. One definition of a function runs on a slice, on all cores,
-//! and over a stream.
+//! Functions that consist of stages. One definition of a function runs on a slice and over a
+//! stream. A fold of rows can also run on all cores.
 
 mod fold;
 mod label;
@@ -35,12 +35,13 @@ use crate::{Carrier, Result};
 ///
 /// Three sequences of stages run in one pass: `rows` after `rows`, a `fold` after `rows`, and any
 /// stage after a `fold`. The pass reads the data in small chunks, and each chunk fits the cache. So
-/// the data is not copied between stages. A function that is one of these sequences runs on all
-/// cores and over a stream. A function that begins with a `map` needs its whole input at once.
+/// the data is not copied between stages. A function that is one of these sequences runs over a
+/// stream. If the function has a fold that does not depend on the order of the rows, it also runs
+/// on all cores. A function that begins with a `map` needs its whole input at once.
 ///
-/// The stages are erased. Only the function has types, for its input and its output. So all code
-/// that fuses and runs stages is compiled once. Types are looked up once per chunk of
-/// [`CHUNK_ROWS`](crate::CHUNK_ROWS) rows.
+/// The types of the stages are erased. Only the function states the types of its input and its
+/// output. So all code that fuses and runs stages is compiled once. Types are looked up once per
+/// chunk of [`CHUNK_ROWS`](crate::CHUNK_ROWS) rows.
 ///
 /// ```
 /// # use opendp_core::Function;
@@ -63,8 +64,8 @@ impl<I: Carrier, O: Carrier> Function<I, O> {
     /// a buffer.
     ///
     /// The output rows must not depend on the division of the input into chunks. If a fold follows,
-    /// partial results can be merged only by this function and its clones. This limit does not
-    /// apply to a [`labelled`](Function::labelled) function.
+    /// only this function and its clones can merge partial results. This limit does not apply if
+    /// this function is [`labelled`](Function::labelled).
     pub fn rows(
         append: impl for<'a> Fn(I::Chunk<'a>, &mut O) -> Result<()> + Send + Sync + 'static,
     ) -> Self {
@@ -104,8 +105,8 @@ impl<I: Carrier, O: Carrier> Function<I, O> {
     }
     /// Set the label of this function of rows. The label is a text that describes the function and
     /// its arguments. The new label replaces any earlier label. Partial results are distinguished
-    /// by their labels. So two different functions must have different labels. The label of a
-    /// function must be the same in every process.
+    /// by the labels of their functions. So two different functions must have different labels. The
+    /// label of a function must be the same in every process.
     ///
     /// A function made by [`rows`](Function::rows) has no label at first. Without a label, partial
     /// results can be merged and resumed only in the same process, by this function and its clones.
@@ -148,7 +149,8 @@ impl<I: Carrier, O: Carrier> Function<I, O> {
         Function::erased(self.stage.clone())
     }
 
-    /// Run the function on a value. If the value has many rows, run on all cores.
+    /// Run the function on a value. If the function folds many rows and their order is irrelevant,
+    /// run on all cores.
     ///
     /// # Errors
     /// The errors of the stages.

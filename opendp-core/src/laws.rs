@@ -1,10 +1,10 @@
 //! Reusable checks of transformations and measurements. The checks test the claims of a constructor
 //! on small data.
 //!
-//! Use these checks to test constructors in this project and in any other crate. A check, also
-//! called a law, returns the number of cases that it tried. So a test can check that this number is
-//! not zero. If a case breaks a law, the check returns the first such case with its data. Because
-//! this result contains data, a release must never call these checks.
+//! Use these checks to test constructors in this project and in any other crate. A check tests one
+//! or more laws, and returns the number of cases that it tried. So a test can check that this
+//! number is not zero. If a case breaks a law, the check returns a description of the first such
+//! case with its data. This description contains data, so a release must never call these checks.
 //!
 //! ```
 //! use opendp_core::*;
@@ -76,7 +76,7 @@ pub fn frames<K: HashableAtom>(alphabet: &[DataFrame<K>], longest: usize) -> Vec
 }
 
 /// Check the stability map on all pairs of the given data. Let `d_in` be the distance between two
-/// inputs. The distance between their outputs must be at most the map at `d_in`.
+/// inputs. The distance between the two outputs must be at most the value of the map at `d_in`.
 ///
 /// Data outside of the input domain is skipped. If the map gives an error for a pair, the map makes
 /// no claim, so the pair is skipped.

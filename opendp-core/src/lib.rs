@@ -3,8 +3,8 @@
 //! - [`Domain`]: a set of values. [`Metric`]: a distance on a set. [`Space`]: a checked pair of a
 //!   domain and a metric.
 //! - [`Measure`]: a distance between two distributions. It measures privacy loss.
-//! - [`Function`]: the code that runs on the data. Its stages are fused, and run in parallel or
-//!   over streams.
+//! - [`Function`]: the code that runs on the data. Its stages are fused. Functions of rows and
+//!   folds run over streams, and folds can also run in parallel.
 //! - [`StabilityMap`], [`PrivacyMap`]: the proved bounds of a function.
 //! - [`Transformation`], [`Measurement`]: a function and its map. [`Transformation::then`] chains
 //!   them.

@@ -51,8 +51,8 @@ fn erased<I: Distance, O: Distance>(bound: &Shared<I, O>) -> Shared<AnyDistance,
     let bound = bound.clone();
     Arc::new(move |d: &AnyDistance| Ok(AnyDistance::new(checked(&bound, d.downcast_ref()?)?)))
 }
-/// A map whose types are erased. So code that moves, copies or drops a map is compiled only once,
-/// and not for each type of map.
+/// A map whose types are erased. Because the types are erased, code that moves, copies or drops a
+/// map is compiled only once, and not for each type of map.
 #[derive(Clone)]
 pub(crate) struct Untyped(Arc<dyn Erased>);
 trait Erased: Any + Send + Sync {
@@ -110,8 +110,8 @@ pub struct StabilityMap<MI: Metric, MO: Metric> {
 /// An upper bound on the privacy loss, given an upper bound on the distance between inputs.
 ///
 /// The bound is a [`Distance`](crate::Distance), such as a float, and is rounded up. The map can
-/// also [state](PrivacyMap::with_exact) an exact bound. If it does, the exact bound is charged to
-/// budgets. So ten losses of a tenth add up to exactly one.
+/// also [state](PrivacyMap::with_exact) an exact bound. If the map states an exact bound, budgets
+/// are charged with this exact bound. So ten losses of a tenth add up to exactly one.
 pub struct PrivacyMap<MI: Metric, MO: Measure> {
     /// A `Losses` whose inputs are distances of `MI` and whose results are losses in `MO`.
     pub(crate) untyped: Untyped,

@@ -28,8 +28,8 @@ pub struct Measurement<DI: Domain, MI: Metric, MO: Measure, TO: Carrier> {
     pub(crate) claims: Claims,
     pub(crate) types: PhantomData<fn(&MI) -> MO>,
 }
-/// The claims that a measurement states, with their types erased. So code that copies or drops
-/// claims is compiled only once.
+/// The claims that a measurement states, with their types erased. Because the types are erased,
+/// code that copies or drops claims is compiled only once.
 #[derive(Clone)]
 pub(crate) struct Claims {
     /// The measure of type `MO`.
@@ -81,7 +81,8 @@ impl<DI: Domain, MI: Metric, MO: Measure, TO: Carrier> Measurement<DI, MI, MO, T
     pub fn function(&self) -> &Function<DI::Carrier, TO> {
         &self.function
     }
-    /// Draw one release. If the data has many rows, use all cores.
+    /// Draw one release. If the function folds many rows and their order is irrelevant, use all
+    /// cores.
     ///
     /// # Errors
     /// `NoEntropy` when the operating system gives no random bits. Then nothing is released.
@@ -102,7 +103,8 @@ impl<DI: Domain, MI: Metric, MO: Measure, TO: Carrier> Measurement<DI, MI, MO, T
     /// once.
     ///
     /// # Errors
-    /// `NotImplemented` if the function does not fold its rows.
+    /// `NotImplemented` if the function does not fold its rows, or if the order of the rows
+    /// matters.
     pub fn start(&self) -> Result<Partial<DI::Carrier, TO>> {
         self.function.start()
     }
@@ -182,8 +184,8 @@ impl<DI: Domain, MI: Metric, MO: Measure, TO: Carrier> Measurement<DI, MI, MO, T
     }
 }
 
-/// The parts of a measurement, with their types erased. So code that moves or drops all parts is
-/// compiled only once.
+/// The parts of a measurement, with their types erased. Because the types are erased, code that
+/// moves or drops all parts is compiled only once.
 pub(crate) struct Parts {
     pub(crate) input: UntypedSpace,
     pub(crate) stage: Stage,

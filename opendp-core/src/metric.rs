@@ -57,8 +57,8 @@ pub trait Metric: Named + Clone + PartialEq + Debug + Send + Sync {
     note = "to let your own metric measure this domain, write `impl MetricOn<{D}> for {Self}`"
 )]
 pub trait MetricOn<D: Domain>: Metric {
-    /// Check that the metric and the domain form a metric space. The check can depend on their
-    /// descriptors.
+    /// Check that the metric and the domain form a metric space. The check can depend on the
+    /// descriptors of the metric and the domain.
     ///
     /// # Errors
     /// `MetricSpace` when they do not form a metric space.

@@ -3,8 +3,9 @@
 /// A change of a registered constructor.
 ///
 /// A document states the version that it was written for. The reader of the document applies all
-/// later changes, so the document keeps its meaning. Authors write [`migrate!`](crate::migrate)
-/// below the changed constructor, which defines a constant of this type.
+/// later changes, so the document keeps its meaning. Authors write the macro
+/// [`migrate!`](crate::migrate) below the changed constructor. The macro defines a constant of this
+/// type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Migration {
     /// The package of the constructor. Versions are counted for each package.
@@ -34,8 +35,8 @@ pub enum Change {
     Removed {
         /// The name of the removed argument in earlier documents.
         argument: &'static str,
-        /// A value of the removed argument, as JSON text. With this value, the old constructor does
-        /// the same as the new constructor. Any other value in a document gives an error.
+        /// The value of the removed argument, as JSON text, with which the old constructor does the
+        /// same as the new constructor. Any other value in a document gives an error.
         only: &'static str,
     },
     /// An argument is new, or its default has changed. If an earlier document does not state the

@@ -4,8 +4,8 @@
 
 use std::cmp::Ordering;
 
-/// Return the indices from 0 to `count - 1` in the order of a comparison of two indices. Equal
-/// indices keep their order.
+/// Sort the indices from 0 to `count - 1` by a function that compares two indices. Equal indices
+/// keep their order.
 ///
 /// ```
 /// let words = ["three", "one", "seven"];

@@ -14,8 +14,8 @@ use crate::{Arg, Args, Argument, Call, Constructed, Kind, MadeType, Result, Spec
 ///
 /// A registration adds names to a function and contains no logic. [`register!`](crate::register)
 /// writes the registration. The registry of a program finds a registration if the program links the
-/// crate of the registration and names this crate in code. Only the fields `construct` and `path`
-/// need compiled code for each registration. All other fields are constant data.
+/// crate of the registration and names the crate in its code. Only the fields `construct` and
+/// `path` need compiled code for each registration. All other fields are constant data.
 #[derive(Clone, Copy)]
 pub struct Registration {
     /// The fields that are the same for all choices of types.
@@ -54,8 +54,8 @@ pub struct Generic {
     /// The name of the type parameter.
     pub name: &'static str,
     /// The possible types of the type parameter. If the compiled type stands for several types, as
-    /// [`AnyDatasetMetric`](crate::AnyDatasetMetric) does for metrics, these types are the possible
-    /// types.
+    /// [`AnyDatasetMetric`](crate::AnyDatasetMetric) does for metrics, this list has the types for
+    /// which it stands.
     pub types: &'static [fn() -> TypeName],
     /// The name of the type for which the code is compiled.
     pub compiled: fn() -> TypeName,
@@ -201,8 +201,8 @@ impl Registration {
     /// Return the identity of the function: its path in the crate that defines it. Registrations of
     /// the same function by other crates have the same identity.
     pub fn identity(&self) -> &'static str {
-        // Paths are compared only within one program. So the same compiler has written all paths
-        // that are compared.
+        // Paths are compared only within one program. So the same compiler wrote all of these
+        // paths.
         let path = (self.path)();
         path.split('<').next().unwrap_or(path)
     }

@@ -23,8 +23,8 @@ macro_rules! integers {
             const START: Self = 0;
             fn above() -> Vec<Self> {
                 let bands = (0..$t::BITS / 4).filter_map(|band| (1 as $t).checked_shl(4 * band));
-                // The limits of types with fewer bits are included, because a condition can fail
-                // beyond these limits.
+                // The limits of types with fewer bits are included, because a condition can return
+                // an error beyond these limits.
                 let ends = [7, 8, 15, 16, 31, 32, 53, 63].into_iter();
                 let ends = ends.filter_map(|bits| (1 as $t).checked_shl(bits)?.checked_sub(1));
                 let mut all: Vec<$t> = bands.chain(ends).filter(|x| 0 < *x).collect();
@@ -203,12 +203,13 @@ impl<DI: Domain, MI: Metric, DO: Domain, MO: Metric> Related for Transformation<
     }
 }
 
-/// Find the last parameter of a chain that meets a bound: with this parameter, the map at `d_in` is
-/// at most `d_out`.
+/// Find a parameter with which a chain meets a bound. The bound is met if the map of the chain at
+/// `d_in` is at most `d_out`. On one side of this parameter, the next parameter does not meet the
+/// bound.
 ///
 /// Use this function to find the least noise or the largest sample that meets a budget. The search
-/// evaluates only maps, and uses no data. The search works as [`binary_search`] does. If the chain
-/// cannot be constructed with a parameter, this parameter does not meet the budget.
+/// evaluates only maps, and uses no data. The search uses [`binary_search`]. If the chain cannot be
+/// constructed with a parameter, this parameter does not meet the budget.
 ///
 /// ```
 /// # use opendp_core::{*, search::binary_search_param};
@@ -282,8 +283,8 @@ mod tests {
         assert_eq!(binary_search(|x: u8| Ok(x > 254), None).unwrap(), 255);
         assert_eq!(binary_search(|x: i8| Ok(x > -128), None).unwrap(), -127);
         assert_eq!(binary_search(|x: i128| Ok(x > i128::MAX - 1), None).unwrap(), i128::MAX);
-        // This condition gives errors for values outside of a smaller type. The search still finds
-        // the point where the condition changes.
+        // This condition returns an error for each value that is not an `i32`. The search still
+        // finds the point where the condition changes.
         let narrow = |x: i64| match i32::try_from(x) {
             Ok(x) => Ok(2_000_000_000 <= x),
             Err(_) => Err(Error::MakeMeasurement("threshold".into())),

@@ -63,13 +63,14 @@ impl Untyped {
             Err(error) => Err(error),
         }
     }
-    /// Erase the types. If the metric stands for another metric, the erased space has the other
+    /// Erase the types. A metric can stand for another metric. The erased space then has this other
     /// metric.
     pub(crate) fn erased(&self) -> Space<AnyDomain, AnyMetric> {
         let metric = self.metric.real();
         Untyped::new(self.domain.clone(), metric, self.lowest_is_best).typed()
     }
-    /// State the types of the domain and the metric. The caller must have checked the types.
+    /// Return the space with the types `D` and `M`. The caller must have checked that the domain
+    /// has the type `D` and the metric has the type `M`.
     pub(crate) fn typed<D, M>(self) -> Space<D, M> {
         Space { untyped: self, types: PhantomData }
     }
@@ -111,8 +112,8 @@ impl<D, M> Space<D, M> {
     /// from a quantile are such scores. On such a space, a constructor that selects the highest
     /// score returns an error.
     ///
-    /// The constructor of the next step can read this statement. Two spaces that differ only in
-    /// this statement are equal.
+    /// A constructor of a step on this space can read this statement. Two spaces that differ only
+    /// in this statement are equal.
     #[must_use]
     pub fn with_lowest_best(self) -> Self {
         let untyped = Untyped { lowest_is_best: true, ..self.untyped };
@@ -143,8 +144,8 @@ impl<D: Domain, M: Metric> Space<D, M> {
         self.untyped.metric.known()
     }
     /// Restrict this space to data sets of `records` records. Return `None` when the domain cannot
-    /// state its number of records. The metric must fit every domain of known size, which this
-    /// function does not check. All metrics of this crate that depend on the size meet this
+    /// state its number of records. The metric must fit every domain of known size. This function
+    /// does not check this condition. All metrics of this crate that depend on the size meet this
     /// condition.
     pub fn with_records(&self, records: usize) -> Option<Self> {
         self.untyped.with_records(records).map(Untyped::typed)

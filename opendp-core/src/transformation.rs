@@ -61,7 +61,7 @@ impl<DI: Domain, MI: Metric, DO: Domain, MO: Metric> Transformation<DI, MI, DO, 
             map: self.map.untyped,
         }
     }
-    /// State the label of the function, which is a text that describes the function. See
+    /// Set the label of the function. The label is a text that describes the function. See
     /// [`Function::labelled`]. If a function is made of closures, other processes can merge its
     /// partial results only if the function has a label.
     #[must_use]
@@ -102,7 +102,7 @@ impl<DI: Domain, MI: Metric, DO: Domain, MO: Metric> Transformation<DI, MI, DO, 
     ) -> Result<DO::Carrier> {
         self.function.eval_chunks(chunks)
     }
-    /// Begin a partial result. It can be merged with other partial results, and is then finished
+    /// Begin a partial result. The caller can merge partial results. The merged result is finished
     /// once.
     ///
     /// # Errors

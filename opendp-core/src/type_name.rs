@@ -71,7 +71,8 @@ impl TypeName {
     }
     /// Replace names of older versions and of other languages by current names.
     fn modern(mut self) -> TypeName {
-        // The size or the null value is now an argument of the inner domain.
+        // In older versions, these two types wrapped a domain, to add a size or a null value. Now
+        // the size or the null value is an argument of the wrapped domain itself.
         if matches!(&*self.head, "SizedDomain" | "InherentNullDomain") && self.args.len() == 1 {
             return self.args.remove(0);
         }
@@ -95,7 +96,8 @@ impl TypeName {
             "List" | "list" => "Vec",
             "Optional" => "Option",
             "Dict" | "dict" => "HashMap",
-            // A tuple without parts has no name.
+            // The head of a tuple is empty. A tuple without parts has no name, so its head is not
+            // replaced.
             "Tuple" | "tuple" if !self.args.is_empty() => "",
             _ => return self,
         };

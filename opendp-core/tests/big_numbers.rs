@@ -79,8 +79,8 @@ fn differs(ours: Ours, theirs: Theirs, divides: bool, pairs: usize) -> Option<(I
     }
     None
 }
-/// Compute the number of bits by which a test shifts. The result depends only on `number`, and is
-/// below 300.
+/// Compute the number of bits by which a test shifts another number. The result depends only on
+/// `number`, and is below 300.
 fn places(number: &IBig) -> usize {
     usize::try_from(number.clone().unsigned_abs() % UBig::from(300_u16)).unwrap()
 }

@@ -1,8 +1,8 @@
 //! Tests of the locks and turns of sessions under many interleavings of threads.
 //!
-//! The test compiles the sources of the locks and the turns again, with locks and threads that a
-//! scheduler controls. The scheduler runs thousands of schedules, which are drawn at random from a
-//! seed.
+//! The test compiles the source files of the locks and the turns a second time. In this copy, a
+//! scheduler controls the locks and the threads. The scheduler runs thousands of schedules, which
+//! are drawn at random from a seed.
 #![allow(
     clippy::unwrap_used,
     dead_code,

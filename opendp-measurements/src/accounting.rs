@@ -24,13 +24,13 @@
 //!    choice affects how tight the bounds are. The bounds hold for every choice. If a result shows
 //!    that the choice was poor, the parameters are chosen again from this result.
 //!
-//! For pairs with a known transform of their loss ([`DominatingPair::tilted`]), these steps are not
-//! needed. If the transform of the composition decays fast, delta is a sum over a few dozen
-//! frequencies. The sum over the omitted frequencies is bounded. If the transform does not decay,
-//! the grid is used. For example, the transform of one release with atoms (outputs of positive
-//! probability) does not decay.
+//! Some pairs have a known transform of their loss ([`DominatingPair::tilted`]). For such pairs,
+//! these steps are not needed if the transform of the composition decays fast. Delta is then a sum
+//! over a few dozen frequencies. The sum over the omitted frequencies is bounded. If the transform
+//! does not decay, the grid is used. For example, the transform of one release with atoms (outputs
+//! of positive probability) does not decay.
 //!
-//! One release with a few thousand outputs, such as discrete noise of a small scale, needs no grid
+//! One release with at most `2^17` outputs, such as discrete noise of a small scale, needs no grid
 //! either. Its delta is a sum over the outputs ([`Outputs`]).
 //!
 //! Some accounts have 16 or more different pairs whose transforms do not decay. An example is an
@@ -40,24 +40,24 @@
 //!
 //! For 64 or more different pairs, this method is tried first. The added release then has a larger
 //! loss, and increases epsilon by about 0.01 %. The parameters of the computation are chosen for a
-//! few pairs that represent all pairs. For noise on samples and for profiles known only as curves,
-//! the pairs list their losses. One Fourier transform of such a list computes the transform of the
-//! loss at all frequencies.
+//! few pairs that represent all pairs. Pairs for noise on samples, and pairs for profiles known
+//! only as curves, list their losses. One Fourier transform of such a list computes the transform
+//! of the loss at all frequencies.
 //!
 //! Before these steps, some pairs are replaced. Discrete Gaussian noise is replaced by pairs that
-//! [enclose it](Between). Several equal releases are replaced by one release. Noise of a large
-//! scale is replaced by continuous noise. All continuous Gaussian noise is joined into one release.
-//! For some pairs, only `rho` (a zero-concentrated loss) is known. The `rho` of all these pairs are
-//! added up. If a `rho` is known for every pair, the sum of all `rho` gives another bound. The
-//! smaller of the two bounds is reported.
+//! [enclose it](Between). Several equal releases of such noise are replaced by one release. Such
+//! noise of a large scale is replaced by continuous noise. All continuous Gaussian noise is joined
+//! into one release. For some pairs, only `rho` (a zero-concentrated loss) is known. The `rho` of
+//! all these pairs are added up. If a `rho` is known for every pair, the sum of all `rho` gives
+//! another bound. The smaller of the two bounds is reported.
 //!
 //! There is another bound for discrete Gaussian noise. This bound replaces all discrete Gaussian
 //! noise of an account by one release of continuous noise. The loss of this release exceeds the
-//! total loss of the replaced noise by a small share of the total loss. The bound holds for vectors
-//! of integers at every distance. For `m` equal releases of scale `s`, the share is about
+//! total loss of the replaced noise by a small share of this total loss. The bound holds for
+//! vectors of integers at every distance. For `m` equal releases of scale `s`, the share is about
 //! `0.5 / (m s^2)`, and epsilon grows by at most this share. So the bound is within 0.1 % of the
-//! exact epsilon if `m s^2` is at least 500. For smaller `m s^2` and distances above the scale, the
-//! smaller of this bound and the `rho` bound is reported.
+//! exact epsilon if `m s^2` is at least 500. If `m s^2` is smaller and the distance is above the
+//! scale, the smaller of this bound and the `rho` bound is reported.
 //!
 //! Some accounts contain only a few equal releases of vectors of integers. For such accounts, delta
 //! is also computed by recursion. In the recursion, the shift of each release is the worst shift,
@@ -67,16 +67,17 @@
 //! of scale 2 at distance 2 have an epsilon of 19.459 at a delta of 1e-6. Continuous noise has an
 //! epsilon of 19.424.
 //!
-//! Equal releases of one integer each have the simplest bound: the law of the total noise is known,
-//! and delta is a sum over the values of the total noise. This bound is exact up to rounding.
+//! The simplest bound is for equal releases, if each release contains one integer. The law of the
+//! total noise is then known, and delta is a sum over the values of the total noise. This bound is
+//! exact up to rounding.
 //!
 //! If only the profile of a pair is known, the profile is evaluated once, at 257 epsilons. Such a
 //! pair is composed on a grid.
 //!
 //! An [`AdaptiveAccount`] composes releases that are chosen after earlier answers are seen. A
-//! [`SharedAccount`] also composes such releases, but each release uses a share of the budget that
-//! is fixed in advance. Each share has a dominating pair, and the account uses the loss
-//! distribution of this pair.
+//! [`SharedAccount`] also composes such releases, but the share of the budget for each release is
+//! fixed in advance. Each share has a dominating pair, and the account uses the loss distribution
+//! of this pair.
 //!
 //! [`gaussian_delta`] and similar functions need no grid. The results of these functions are
 //! certified to the last digit.

@@ -48,7 +48,7 @@ impl Kept {
     fn charge(&self, entries: &[Entry]) -> Result<()> {
         let loss = Loss::together(entries.iter().map(loss_of).collect::<Result<_>>()?)?;
         let total = self.0.account(BUDGET)?.total;
-        // The first entry of a plan states what the plan reserves.
+        // The first entry of a plan states the reserve or the shares of the plan.
         let planned = entries.first().map(|first| (&first.reserved, &first.shares));
         let loss = match planned {
             Some((_, Some(shares))) => loss.sharing(&total, shares)?,
@@ -74,7 +74,7 @@ impl Kept {
             number += 1;
             match release(&format!("question {number}")) {
                 Ok(release) if !release.repeated() => return Ok(()),
-                // Another process has already used this number for a question.
+                // Another process has already charged a question with this number.
                 Ok(_) => {}
                 Err(error) if error.kind() == "Argument" => {}
                 Err(error) => return Err(error),
@@ -101,7 +101,7 @@ fn loss_of(entry: &Entry) -> Result<Loss> {
     Ok(loss)
 }
 
-/// Write the facts about a question that the ledger keeps. The ledger does not contain the answer,
+/// Write the facts that the ledger keeps about a question. The ledger does not contain the answer,
 /// because the noise of the answer is drawn afterwards.
 fn write(entry: &Entry) -> Json {
     let left: Vec<String> = entry.left.iter().map(Exact::to_string).collect();
@@ -122,7 +122,7 @@ fn write(entry: &Entry) -> Json {
         "left": left,
     })
 }
-/// Read the facts about all releases that one ledger entry stores.
+/// Read the facts that one entry of the ledger stores about its releases.
 fn read_all(kept: &str, losses: &[Loss]) -> Result<Vec<Entry>> {
     let text: String = serde_json::from_str(kept).map_err(|_| damaged())?;
     let kept = match serde_json::from_str(&text).map_err(|_| damaged())? {

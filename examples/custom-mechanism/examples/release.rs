@@ -1,4 +1,5 @@
-//! A release from JSON: a document, data, and the distance between neighbours.
+//! Makes a release from two JSON files, a document and data, and from the distance between
+//! neighbours.
 //!
 //! ```text
 //! cargo run --example release -- documents/edge_count.json documents/graph.json 1

@@ -13,7 +13,7 @@ use crate::{EdgeDistance, Graph, GraphDomain};
 /// None.
 ///
 /// # Precondition
-/// The input is a space of graphs. Its metric counts the edges added or removed.
+/// The input is a space of graphs. The metric counts the edges that are added or removed.
 ///
 /// # Postcondition
 /// The output is the number of edges, between 0 and the number of pairs of nodes.
@@ -22,8 +22,8 @@ use crate::{EdgeDistance, Graph, GraphDomain};
 /// `d_out = d_in`.
 ///
 /// # Proof
-/// An edge added or removed changes the number of edges by one. The nodes of a member are below
-/// `nodes`, and no edge is repeated. So the number of edges is at most the number of pairs.
+/// If one edge is added or removed, the number of edges changes by one. The nodes of a member are
+/// below `nodes`, and no edge is repeated. So the number of edges is at most the number of pairs.
 ///
 /// # Errors
 /// None.

@@ -154,9 +154,9 @@ mod tests {
         let (x, y) = (Graph::new([]), Graph::new([(0, 1), (1, 2)]));
         let trial = Trial { draws: 20_000, ..Trial::default() };
         let drawn = laws::private(&release_at(0.25).unwrap(), (&x, &y), trial).unwrap();
-        // By the map, a set of releases can show an epsilon of at most 2.2. The draws do not always
-        // find a set that shows this largest epsilon. The best set that the draws find shows an
-        // epsilon above 0.9.
+        // The map states a loss of at most 2.2, and no set of releases can show a larger epsilon.
+        // The draws do not always find a set that shows this largest epsilon. The best set that the
+        // draws find shows an epsilon above 0.9.
         assert!(0.9 < drawn.epsilon && drawn.epsilon <= 2.2, "{drawn:?}");
         // Control: releases with a smaller flip break the claim of this map.
         let (claim, cheat) =

@@ -27,7 +27,7 @@ const MAX_TIMES: u32 = 1000;
 ///
 /// # Proof
 /// The releases come from `times` mechanisms with independent randomness. Each mechanism has a loss
-/// of at most `map(d_in)`. The measure composes the list of these losses to the joint loss.
+/// of at most `map(d_in)`. The measure computes the joint loss from the list of these losses.
 ///
 /// # Errors
 /// `MakeMeasurement` when `times` is out of range or the measure does not compose.

@@ -47,7 +47,7 @@ fn tells_what_is_wrong_and_fails() {
     check(&["--data", "no/such/file.csv"], "no/such/file.csv");
     check(&["--epsilon", "0"], "`epsilon`");
     check(&["--html", "no/such/folder/page.html"], "--html no/such/folder/page.html");
-    // This manifest is a file without a table of people.
+    // The file `Cargo.toml` exists, but contains no table of people.
     let manifest = concat!(env!("CARGO_MANIFEST_DIR"), "/Cargo.toml");
     check(&["--data", manifest], "`age`: no column of this name");
 }

@@ -71,8 +71,8 @@
 //!
 //! Each question may depend on earlier answers. A split divides the remaining budget. So the next
 //! question can also use the part of earlier shares that was not spent. A question after the last
-//! planned question is an error, and nothing is run. A question is also an error, and nothing is
-//! run, if nothing is left of the budget:
+//! planned question returns an error. A question also returns an error if nothing is left of the
+//! budget. In both cases, nothing is run:
 //!
 //! ```
 //! # use opendp_analysis::{Budget, Context, PrivacyUnit, Split, Table};
@@ -91,9 +91,9 @@
 //! # The best noise
 //!
 //! Under an epsilon and a delta, [`best`](Statistic::best) chooses between Laplace and Gaussian
-//! noise. Many questions get Gaussian noise, because its losses compose tightly. A hundred counts
-//! get noise of scale 42.5. If epsilon and delta were divided into a hundred even parts instead,
-//! the scale would be 416.
+//! noise. If there are many questions, they get Gaussian noise, because its losses compose tightly.
+//! A hundred counts get noise of scale 42.5. If epsilon and delta were divided into a hundred even
+//! parts instead, the scale would be 416.
 //!
 //! ```
 //! # use opendp_analysis::{Budget, Context, PrivacyUnit, Split, Table};
@@ -134,7 +134,7 @@
 //! # Computing with answers
 //!
 //! Sums, differences, multiples and quotients of answers have intervals, too. These intervals are
-//! tighter than the sums of single intervals, because errors partly cancel.
+//! narrower than the sums of the intervals of the single answers, because errors partly cancel.
 //! [`estimate`](Answer::estimate) returns the number of an answer together with its noise:
 //!
 //! ```
@@ -168,8 +168,9 @@
 //! # Ok::<(), opendp_core::Error>(())
 //! ```
 //!
-//! The compiler rejects a query that the budget cannot pay for. Examples are Gaussian noise for an
-//! epsilon, Laplace noise for a rho, and the keys of a column without a delta:
+//! The compiler rejects a query that the budget cannot pay for. Examples are Gaussian noise under a
+//! budget of an epsilon, Laplace noise under a budget of a rho, and the keys of a column under a
+//! budget without a delta:
 //!
 //! ```compile_fail
 //! # use opendp_analysis::{Budget, Context, PrivacyUnit, Split, Table};
@@ -181,11 +182,11 @@
 //!
 //! # How it works
 //!
-//! A query is a chain of transformations, then one measurement with one free parameter. Bisection
-//! finds the parameter for which the exact privacy map fits the share. The account charges the
-//! exact loss before the release is run. Earlier answers can determine the next question. A
-//! [`Journal`] can keep the record after the process ends. In a later process,
-//! [`carry_over`](Context::carry_over) charges for the releases of this record.
+//! A query is a chain of transformations and then one measurement. The measurement has one free
+//! parameter. Bisection finds a value of this parameter for which the loss by the exact privacy map
+//! fits the share. The account charges the exact loss before the release is run. Earlier answers
+//! can determine the next question. A [`Journal`] can keep the record after the process ends. In a
+//! later process, [`carry_over`](Context::carry_over) charges for the releases of this record.
 //!
 //! # What is proved
 //!
@@ -302,7 +303,7 @@ impl<MO: Accounted> Context<MO> {
     }
     /// Report the cost of each release.
     pub fn report(&self) -> Report<MO> {
-        // Code under this lock leaves no partial state. So a poisoned lock is safe to use.
+        // Code that holds this lock leaves no partial state. So a poisoned lock is safe to use.
         let books = self.books.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
         Report {
             unit: self.unit,

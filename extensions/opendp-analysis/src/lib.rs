@@ -1,4 +1,4 @@
-//! Ready-made chains of a transformation and a measurement, under one name.
+//! Ready-made chains. Each chain has one name, and consists of a transformation and a measurement.
 //!
 //! The catalogues of transformations and of measurements do not depend on each other. Code that
 //! needs both is here.

@@ -30,7 +30,7 @@ type Choose<MO> = Measurement<VectorDomain<AtomDomain<u64>>, RangeDistance<u64>,
 ///
 /// The measurement first chooses the middle one of the quantiles. This choice divides the rows into
 /// two parts. Then it chooses the other quantiles in the two parts, in the same way. So each row
-/// affects about `log2(n)` of the choices of `n` quantiles, instead of all choices.
+/// affects only about `log2(n)` choices, if there are `n` quantiles.
 ///
 /// # Arguments
 /// * `input` - vectors of numbers under a dataset metric, of known or unknown size
@@ -45,12 +45,12 @@ type Choose<MO> = Measurement<VectorDomain<AtomDomain<u64>>, RangeDistance<u64>,
 /// are different. `scale` is finite and not negative.
 ///
 /// # Function
-/// *Points.* Sort the candidates. A candidate represents the rows that are equal to it, half of
-/// the rows up to each neighbour, and all rows beyond it if it has no neighbour on this side. The
-/// represented rows of each candidate are divided into `t` equal steps, and rows are divisible. So
-/// a candidate has `t + 1` points. The position of a point is the number of rows below it, from 0
-/// for the first point to the number of rows for the last point. Here `t` is 16, or less if there
-/// are more than 1024 candidates, but at least 2.
+/// *Points.* Sort the candidates. A candidate represents the rows that are equal to it, half of the
+/// rows up to each neighbour, and all rows beyond it if it has no neighbour on this side. The
+/// represented rows of each candidate are divided into `t` equal steps, so a candidate has `t + 1`
+/// points. A step can contain a fraction of a row. The position of a point is the number of rows
+/// below it, from 0 for the first point to the number of rows for the last point. Here `t` is 16,
+/// or less if there are more than 1024 candidates, but at least 2.
 ///
 /// *Choices.* Let two points `A` and `B` have the levels `l` and `h`. To choose the quantiles
 /// between the two points, take the middle one of these quantiles. Let `a` be its level and
@@ -86,9 +86,9 @@ type Choose<MO> = Measurement<VectorDomain<AtomDomain<u64>>, RangeDistance<u64>,
 /// Scores are cut at the largest integer. This cut does not increase a change.
 ///
 /// *One choice.* Let `W` be the sum of `w` over the `d` rows that only one of two members holds. So
-/// the range is at most `2 W max(r, 1 - r)`, and the range over the scale is at most `W / scale`.
-/// By the proof of [`make_noisy_max`](opendp_measurements::make_noisy_max), the loss of the choice
-/// is `W / scale`, or `(W / scale)^2 / 8`.
+/// the range is at most `2 W max(r, 1 - r)`, and the range divided by the scale of the noise is at
+/// most `W / scale`. By the proof of [`make_noisy_max`](opendp_measurements::make_noisy_max), the
+/// loss of the choice is `W / scale`, or `(W / scale)^2 / 8`.
 ///
 /// *One level.* The first choice is level 1. The next two choices are level 2, and so on. Given
 /// the points that were chosen on all earlier levels, the choices on one level are independent,
@@ -99,8 +99,8 @@ type Choose<MO> = Measurement<VectorDomain<AtomDomain<u64>>, RangeDistance<u64>,
 ///
 /// *All levels.* The levels are an adaptive composition, and each level has the same bound for all
 /// earlier choices. So the losses of the `k` levels add up (Dwork, Roth 2014, Theorem 3.16; Bun,
-/// Steinke 2016, Lemma 2.3). The candidates of points are post-processing. Recursion over
-/// quantiles is also in Kaplan, Schnapp, Stemmer 2022. Their algorithm drops the rows that are
+/// Steinke 2016, Lemma 2.3). The step from chosen points to candidates is post-processing. Kaplan,
+/// Schnapp, Stemmer 2022 also choose quantiles recursively. Their algorithm drops the rows that are
 /// equal to a chosen quantile. Here such rows are divided, so repeated values do not move other
 /// quantiles.
 ///
@@ -208,8 +208,9 @@ impl<MO: SelectionMeasure> Chooser<MO> {
 
 /// Return a bound on the distance in ranks between a quantile and the rows that its released
 /// candidate represents. The bound holds except with probability `alpha` for all quantiles
-/// together. The bound is for scale 1. The steps of points add at most `1 / 32` of the rows of one
-/// candidate for each level of choices.
+/// together. The bound is for scale 1. It does not include the distance between a target and the
+/// nearest point. For each level of choices, this distance adds at most `1 / (2 t)` of the rows of
+/// one candidate, where `t` is the number of steps. For up to 1024 candidates, this is `1 / 32`.
 ///
 /// Let `E` be the distance between a chosen point and its quantile. The target of a choice between
 /// `A` and `B` is a mean of `A` and `B`. So the distance between the target and the quantile is at
@@ -258,7 +259,7 @@ fn scores() -> Result<Space<VectorDomain<AtomDomain<u64>>, RangeDistance<u64>>> 
 struct Node<MO: SelectionMeasure> {
     /// The place of the quantile among all quantiles.
     place: usize,
-    /// The position of the level of the quantile between the levels of both ends: 0 at the lower
+    /// The level of the quantile, as a position between the levels of the two ends: 0 at the lower
     /// end, and `UNIT` at the upper end.
     part: u64,
     choice: Choose<MO>,

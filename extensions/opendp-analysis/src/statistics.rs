@@ -1,9 +1,10 @@
 //! Functions that return one statistic in one call, for a program with a single question.
 //!
-//! Each function answers under an epsilon. A function returns the number, an interval and the loss.
-//! The interval contains the true number in 95 of 100 releases. By default the number of rows is
-//! private: one of two neighbours has one row more. With [`PublicSize`] the number of rows is
-//! public, and neighbours differ in the values of one row.
+//! The caller states an epsilon, and the loss of the answer is at most this epsilon. A function
+//! returns the number, the loss and, if an interval is known, an interval. The interval contains
+//! the true number in 95 of 100 releases. By default the number of rows is private: one of two
+//! neighbours has one row more. With [`PublicSize`] the number of rows is public, and neighbours
+//! differ in the values of one row.
 //!
 //! ```
 //! use opendp_analysis::statistics::{PublicSize, count, mean, median};

@@ -61,9 +61,9 @@ pub(crate) const MOST: f64 = 9_007_199_254_740_992.0;
 ///
 /// # Map
 /// Let `d_in = (l0, l1, linf)`, and let `d` be the smaller one of `l1` and `linf`. Let
-/// `q = exp(-1 / scale)`, and let `p_k = q^(k + 1 - d) (1 - q^d) / (1 + q - 2 q^(k + 1))` be the
-/// probability that `Z` is at least `k + 1 - d`. `p_k` is 1 if `d` is above `k`. The loss has two
-/// parts:
+/// `q = exp(-1 / scale)`. Let `p_k` be the probability that `Z` is at least `k + 1 - d`:
+/// `p_k = q^(k + 1 - d) (1 - q^d) / (1 + q - 2 q^(k + 1))`, or 1 if `d` is above `k`. The loss has
+/// two parts:
 /// * `epsilon = min(l1, l0 d) / scale`, rounded up
 /// * `delta = 1 - (1 - p)^l0`, rounded up, where `p = (1 - w) p_(t - 1) + w p_t`
 ///
@@ -83,9 +83,10 @@ pub(crate) const MOST: f64 = 9_007_199_254_740_992.0;
 /// *Both counts are positive or negative.* The release is a function of the noisy counts. If both
 /// laws give a noisy count a positive probability, the ratio of the two probabilities is at most
 /// `exp(d_i / scale)`, because the laws of `Z` are equal and have the same divisor. Let `H_i` be
-/// the part of the law `P_i` where the law of the other noisy count is zero. These noisy counts are
-/// beyond one end of the range of the other law. So `Z` is one of the `d_i` largest numbers, or one
-/// of the `d_i` smallest numbers. The mass is at most `p_k`, since `d_i <= d`.
+/// the part of the law `P_i` that comes from noisy counts with probability zero on the other
+/// member. These noisy counts are beyond one end of the range of noisy counts on the other member.
+/// So `Z` is one of the `d_i` largest numbers, or one of the `d_i` smallest numbers. The mass is at
+/// most `p_k`, since `d_i <= d`.
 ///
 /// *One count is 0.* The key with the count 0 is not released. The other count has a magnitude of
 /// at most `d`, and is released only if `Z >= T - d = k + 1 - d`. The probability of this is at
@@ -94,9 +95,9 @@ pub(crate) const MOST: f64 = 9_007_199_254_740_992.0;
 /// at least `1 - p_k`. Then let `H_i` be `p_k` times `P_i`.
 ///
 /// *Together.* At most `l0` counts change. Take the product of all parts. The product of the `G_i`
-/// is at most `exp(sum_i d_i / scale)` times the product of the `Q_i`. The sum is at most `l1`,
-/// and at most `l0 d`. The remaining mass is at most `1 - (1 - p)^l0`. So for every set `S` of
-/// releases, `P[S] <= exp(epsilon) Q[S] + delta`.
+/// is at most `exp(sum_i d_i / scale)` times the product of the `Q_i`. The sum of the `d_i` is at
+/// most `l1`, and at most `l0 d`. The remaining mass is at most `1 - (1 - p)^l0`. So for every set
+/// `S` of releases, `P[S] <= exp(epsilon) Q[S] + delta`.
 ///
 /// For a single changed count of 1, this is the truncated geometric mechanism of Desfontaines,
 /// Voss, Gipson, Mandayam 2022. If the threshold is a whole number, that mechanism releases each
@@ -112,12 +113,12 @@ pub(crate) const MOST: f64 = 9_007_199_254_740_992.0;
 /// The magnitude of `Z` is stochastically smaller than the magnitude of Laplace noise without
 /// truncation. So the error of the count of each key is bounded as for Laplace noise. This bound
 /// does not hold for the released keys alone, because keys with a large noise are released more
-/// often. For a sum of several counts with different weights, the probability that the error
-/// exceeds a number is at most this probability for Laplace noise, divided by `1 - 2 q^(k + 1) /
-/// (1 + q)` once for each count.
+/// often. Take a sum of several counts with different weights, and the probability that its error
+/// exceeds a given number. This probability is at most the same probability for Laplace noise
+/// without truncation, divided by `1 - 2 q^(k + 1) / (1 + q)` once for each count.
 ///
 /// # Errors
-/// * `MakeMeasurement` when the threshold does not fit its precondition
+/// * `MakeMeasurement` when the threshold does not meet the precondition
 /// * from the map: `FailedMap` when a part of the distance is negative; `Overflow` when the loss
 ///   exceeds all floats
 ///

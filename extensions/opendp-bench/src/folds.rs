@@ -255,8 +255,8 @@ fn counts(table: &mut Table, rows: usize, pools: &Pools) -> Result<()> {
         let (data, names) = (keys().map(name).collect(), (0..100).map(name).collect());
         categories(table, &work, data, names, 3.0, pools)?;
     }
-    // The integers of the first case are small. The integers of the other cases are large, and the
-    // last case has at most 10,000 different integers.
+    // The first benchmark below has small integers. The other two benchmarks have large integers.
+    // The last benchmark has at most 10,000 different integers.
     let far = |i: i64| i.wrapping_mul(0x1E37_79B9_7F4A_7C15);
     distinct(table, &format!("count distinct, {rows} i64"), || integers(rows), pools)?;
     let data = || integers(rows).into_iter().map(far).collect();

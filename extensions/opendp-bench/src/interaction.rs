@@ -30,8 +30,8 @@ pub fn talks(table: &mut Table) -> Result<()> {
     compositions(table)
 }
 
-/// Convert zero-concentrated to approximate privacy, and find the noise scale for an approximate
-/// loss.
+/// Measure two computations: the epsilon of a zero-concentrated loss at a delta, and the scale of
+/// noise for an epsilon and a delta.
 fn conversions(table: &mut Table) -> Result<()> {
     let space = Space::new(AtomDomain::<f64>::non_nan(), AbsoluteDistance::<f64>::new())?;
     let work = "zcdp to epsilon at a delta";

@@ -48,8 +48,8 @@ impl Report {
 /// Measure the times of draws, for each mechanism whose name contains the filter.
 ///
 /// The slowest 2 % of the draws are left out, because interrupts slow these draws. An attacker can
-/// also recognise interrupts. The control draws the magnitude by Bernoulli trials, as slow exact
-/// samplers do. The test must find a leak in the control.
+/// recognise interrupts, too, and leave out such draws. The control draws the magnitude by
+/// Bernoulli trials, as slow exact samplers do. The test must find a leak in the control.
 pub fn report(filter: &str) -> Result<Report> {
     let integers = Space::new(AtomDomain::<i64>::default(), AbsoluteDistance::<i64>::new())?;
     let floats = Space::new(AtomDomain::<f64>::non_nan(), AbsoluteDistance::<f64>::new())?;

@@ -1,9 +1,10 @@
 //! Benchmarks that compare this project with its peers in one process.
 //!
 //! In each of several runs, all contestants do the same work on the same input, one after another.
-//! A line of the table has the median time of a contestant in nanoseconds for each item. The line
-//! also has the ratio to the first line of the same work, and the target. The peers are the crate
-//! `opendp`, in its fastest form, and `rand_distr` with our cipher.
+//! Each line of the table has the median time of one contestant, in nanoseconds for each item. The
+//! line also has the target, and the ratio of this time to the time in the first line of the same
+//! work. The peers are the crate `opendp`, in its fastest form, and `rand_distr` with the cipher of
+//! this project.
 #![forbid(unsafe_code)]
 
 mod folds;

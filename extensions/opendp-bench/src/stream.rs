@@ -14,9 +14,9 @@ const CHUNK: u64 = 1 << 16;
 /// The measurements for one length of a stream.
 struct Line {
     rows: u64,
-    /// The time for each row to make the rows and to release their sum, in nanoseconds.
+    /// The time to make the rows and to release their sum, in nanoseconds for each row.
     time: f64,
-    /// The time for each row only to make the rows, in nanoseconds.
+    /// The time only to make the rows, in nanoseconds for each row.
     making: f64,
     /// The peak of memory so far, in KiB, if the system reports it.
     peak: Option<u64>,

@@ -25,8 +25,8 @@ pub(crate) const ALPHA: f64 = 0.05;
 pub(crate) struct Arguments {
     /// The study: a JSON file with `context` and `questions`, or `-` for standard input
     pub(crate) study: PathBuf,
-    /// The table: CSV with a header, compressed or not, or Parquet; without it, the file that the
-    /// field `data` of the study names, in the folder of the study
+    /// The table: CSV with a header, compressed or not, or Parquet; the default is the path in the
+    /// field `data` of the study, relative to the folder of the study
     #[arg(long)]
     pub(crate) data: Option<PathBuf>,
     /// The separator of the cells of a CSV table: one character, or `tab`; defaults to a comma
@@ -46,7 +46,7 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "FILE:NAME", requires = "id", conflicts_with = "dry_run")]
     pub(crate) budget: Option<budget::Place>,
     /// The id of the answers: the same id gives the same answers, and is charged once. The id
-    /// identifies the study, the data as named here, and the probability
+    /// identifies the study, the path of the data as written here, and the probability
     #[arg(long, requires = "budget")]
     pub(crate) id: Option<String>,
     /// The name of the person who asks, for the ledger

@@ -59,7 +59,7 @@ pub(crate) enum Command {
         #[arg(value_name = "FILE:NAME")]
         place: Place,
     },
-    /// Continue a budget that waits because a clock was ahead and was corrected
+    /// Let a budget continue after a clock was ahead and has been corrected
     SettleClock {
         /// The file of the ledger and the name of the budget, as FILE:NAME
         #[arg(value_name = "FILE:NAME")]
@@ -167,7 +167,7 @@ pub(crate) fn answer(command: &Command, as_json: bool) -> Result<String> {
     }
 }
 
-/// Collect the terms of a budget, without its amount.
+/// Read the unit, the SHA-256 and the size of a budget from the arguments of the command.
 fn terms(command: &Command) -> Result<Terms> {
     let Command::Create { unit, metric, contributions, digest, size, .. } = command else {
         return Ok(Terms::new());

@@ -14,7 +14,7 @@ const ONE_FRAMEWORK: &str = "State the same framework in each Cargo.toml, and wi
 fn program() -> Command {
     Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()))
 }
-/// Return a call of `cargo` with a command and the path of a Cargo.toml.
+/// Return a command that calls `cargo` with a subcommand and the path of a Cargo.toml.
 pub(crate) fn cargo(command: &str, manifest: &Path, offline: bool) -> Command {
     let mut run = program();
     run.arg(command).arg("--manifest-path").arg(manifest);
@@ -68,7 +68,7 @@ pub(crate) fn metadata(manifest: &Path, offline: bool) -> Result<Json> {
     })
 }
 
-/// Return a program with its first argument.
+/// Return the name of a program and its first argument, for an error message.
 fn named(command: &Command) -> String {
     let first = command.get_args().next().map(|text| text.to_string_lossy().into_owned());
     let program = Path::new(command.get_program()).file_stem().map(OsString::from);
@@ -81,8 +81,9 @@ fn unstarted(name: &str, error: &std::io::Error) -> Error {
     ))
 }
 
-/// Check that all crates share one copy of the core crate. Two copies define two different types
-/// of registrations. So the list would not contain constructors of a crate with another copy.
+/// Check that all crates share one copy of the core crate. Two copies define two different types of
+/// registrations. So the list of constructors would not contain the constructors of a crate that
+/// uses another copy.
 ///
 /// # Errors
 /// `FailedFunction` when there are several copies. The error lists the copies, and the crates that

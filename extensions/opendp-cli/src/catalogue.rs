@@ -87,8 +87,8 @@ pub(crate) fn describe(registry: &Registry, name: &str) -> Result<Json> {
     Ok(described)
 }
 
-/// Return one signature of each registered function. Signatures of one module share their
-/// documentation. Each read of the documentation searches a source file.
+/// Return one signature of each registered function. All signatures of one module have the same
+/// documentation. One signature is enough to read it, and each read searches a source file.
 fn functions(signatures: &[std::sync::Arc<Entry>]) -> Vec<&Entry> {
     let mut one_each: Vec<&Entry> = Vec::new();
     for entry in signatures {

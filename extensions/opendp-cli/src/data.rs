@@ -168,8 +168,8 @@ enum What<'a> {
     Frame(&'a DataFrameDomain<String>),
 }
 
-/// Open data by the extension of the file. The data are the rows of one column, the rows of the
-/// columns in the domain of a frame, or JSON.
+/// Open a file of data. The extension of its name states the kind of the file. The data are JSON,
+/// the rows of one column, or the rows of the columns that the domain of a frame names.
 pub(crate) fn open(source: &Source<'_>, domain: &AnyDomain, progress: bool) -> Result<Data> {
     if source.is_stdin() {
         return table(source.csv(io::stdin())?, what(source.column, domain)?).map(Data::Rows);
@@ -283,7 +283,8 @@ pub(crate) fn member(json: Json, column: Option<&str>, domain: &AnyDomain) -> Re
     let value = value.unwrap_or_else(|| domain.decode(&json)).map_err(|_| outside())?;
     if domain.member(&value) { Ok(value) } else { Err(outside()) }
 }
-/// Return the text of an atom in a table. A null or nested value has no text and does not parse.
+/// Return the text of an atom in a table. A null or nested value has the empty text, like an empty
+/// cell.
 fn cell(json: &Json) -> String {
     match json {
         Json::String(text) => text.clone(),

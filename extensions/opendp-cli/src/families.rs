@@ -22,15 +22,15 @@ pub(crate) struct Family {
 /// The name of a new type parameter for the type of elements. It is used only if the signatures do
 /// not have a type parameter of this name.
 const ELEMENT: &str = "T";
-/// If there are more groups than this number, the type of elements becomes a type parameter,
-/// provided that this gives fewer groups.
+/// If there are more groups than this number, and a type parameter for the type of elements gives
+/// fewer groups, the signatures get this type parameter.
 const MANY: usize = 4;
 
 /// Group signatures, as `list` writes them, by their shapes.
 ///
 /// Some signatures name a whole domain, such as `VectorDomain<AtomDomain<i32>>`, and also its
-/// element, such as `i32`. If this makes many groups, `T` stands for the element, provided that `T`
-/// gives fewer groups.
+/// element, such as `i32`. Then there can be many groups. In this case, `T` stands for the element
+/// if this gives fewer groups.
 pub(crate) fn of(signatures: &[Json]) -> Vec<Family> {
     let families =
         grouped(signatures.iter().map(|signature| (types(signature), signature)).collect(), None);
@@ -54,10 +54,11 @@ fn element(signature: &Json) -> Option<&str> {
     let inner = type_name.trim_end_matches('>').rsplit('<').next()?;
     (!inner.contains([',', '(', ' '])).then_some(inner)
 }
-/// Group signatures by their shapes. If `element` is the name of a type parameter, write this name
-/// in lists of types instead of the type.
+/// Group signatures by their shapes. If `element` is the name of a type parameter, the lists of
+/// types contain this name instead of the type of the parameter.
 fn grouped(mut all: Vec<(Vec<(&str, &str)>, &Json)>, element: Option<&str>) -> Vec<Family> {
-    // If all types of a signature differ, their places in the parameters are unambiguous.
+    // If all types of a signature differ, their places in the parameters are unambiguous. So a
+    // signature with more different types comes first.
     let different = |types: &[(&str, &str)]| {
         let mut names: Vec<&str> = types.iter().map(|(_, type_name)| *type_name).collect();
         names.sort_unstable();
@@ -155,8 +156,8 @@ impl Family {
         lines
     }
 }
-/// Write one of the types of a signature. If `element` is the name of a type parameter, write this
-/// name instead of its type inside a type with arguments.
+/// Write one of the types of a signature. If `element` is the name of a type parameter and the
+/// written type has arguments, write this name instead of the type of the parameter.
 fn shown(type_name: &str, types: &[(&str, &str)], element: Option<&str>) -> String {
     let element: Vec<_> = types.iter().copied().filter(|(name, _)| element == Some(name)).collect();
     match type_name.parse::<TypeName>() {
@@ -164,7 +165,7 @@ fn shown(type_name: &str, types: &[(&str, &str)], element: Option<&str>) -> Stri
         _ => type_name.to_owned(),
     }
 }
-/// Write a type. In it, replace the types of the signature by type parameters.
+/// Write a type, and replace each type of the signature in this text by its type parameter.
 fn generalize(name: &TypeName, types: &[(&str, &str)]) -> String {
     let text = name.to_string();
     if let Some((parameter, _)) = types.iter().find(|(_, type_name)| *type_name == text) {

@@ -12,8 +12,8 @@ use crate::{catalogue, families};
 
 /// Documents that together name every constructor of this workspace.
 const EXAMPLES: &str = include_str!("../../../opendp-registry/examples.json");
-/// The sections that a page leaves out. The arguments are in a table, and the proofs are beside the
-/// code.
+/// The sections that a page leaves out. The arguments are in a table instead. The proofs are only
+/// in the source code.
 const LEFT_OUT: [&str; 4] = ["Arguments", "Proof", "Example", "Examples"];
 
 /// Write all pages into a folder, and return a message about the pages.
@@ -49,7 +49,7 @@ fn pages(registry: &Registry) -> Result<BTreeMap<String, String>> {
 const GENERATED: &str = "Generated from the registry by `opendp reference`; do not edit. \
                          [All constructors](README.md).";
 
-/// Return the topic of a constructor: its crate, and the module below it.
+/// Return the topic of a constructor: its crate and, if there is one, the first module of its path.
 fn topic(described: &Json) -> String {
     let origin = &described["origins"][0];
     let module = origin["module"].as_str().unwrap_or_default();

@@ -48,7 +48,7 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "FILE:NAME", requires = "id")]
     pub(crate) budget: Option<budget::Place>,
     /// The id of the release: the same id gives the same release, and is charged once. The id
-    /// identifies the pipeline, the data as named here, the column and the distance
+    /// identifies the pipeline, the path of the data as written here, the column and the distance
     #[arg(long, requires = "budget")]
     pub(crate) id: Option<String>,
     /// The name of the person who asks, for the ledger
@@ -201,8 +201,9 @@ impl Run<'_> {
         in_domain().or_else(in_budget)
     }
 
-    /// Check that the size of the pipeline equals the size of the budget, if both count the same
-    /// unit. Both sizes are public. The actual size of the data is not tested.
+    /// Check that the number of rows of the pipeline equals the number of people of the budget, if
+    /// both are stated and the unit of the budget has at most one row for each person. Both numbers
+    /// are public. The actual number of rows is not checked.
     fn check_size(&self, measurement: &AnyMeasurement, terms: &Terms) -> Result<()> {
         let records = measurement.input().domain().records();
         let one_each = terms.unit().is_some() && {
@@ -219,8 +220,8 @@ impl Run<'_> {
             _ => Ok(()),
         }
     }
-    /// Release for a budget. If the data are outside of the domain, the outcome is also charged to
-    /// the budget and kept, like a release. Otherwise, a user could test facts about the data
+    /// Release for a budget. If a failure may depend on the records, this outcome is also charged
+    /// to the budget and kept, like a release. Otherwise, a user could test facts about the data
     /// without a charge.
     fn outcome(&self, measurement: &AnyMeasurement) -> Result<Json> {
         match self.invoke(measurement) {

@@ -4,12 +4,12 @@
 //!
 //! *Function.* A plan reads the rows of one private table. It evaluates expressions on each row
 //! alone, and drops rows by conditions. It can add columns from public tables. A row then matches
-//! at most one row of each public table. The plan can unite `m` such branches of the same table. If
-//! the table protects ids, the plan drops rows without an id, and then applies three limits to each
-//! id. First, it keeps at most `C` rows in each group. Then it keeps the rows of at most `G`
-//! groups. Then it keeps at most `K` rows. For each group, the plan computes sums and counts. A sum
-//! adds an integer of magnitude at most `B` for each row. A count of rows is such a sum, with
-//! `B = 1`. A count of ids adds 1 for each id.
+//! at most one row of each public table. These steps form a branch. The plan can unite `m` branches
+//! of the same table. If the table protects ids, the plan drops rows without an id, and then
+//! applies three limits to each id. First, it keeps at most `C` rows in each group. Then it keeps
+//! the rows of at most `G` groups. Then it keeps at most `K` rows. For each group, the plan
+//! computes sums and counts. A sum adds an integer of magnitude at most `B` for each row. A count
+//! of rows is such a sum, with `B = 1`. A count of ids adds 1 for each id.
 //!
 //! *Precondition.* Of two neighbouring tables, one has all rows of the other, and also the rows of
 //! one individual. The rows of an individual are all rows with one id. If the unit is `rows = k`,
@@ -19,35 +19,37 @@
 //! *Postcondition.* Let `x` and `y` be the vectors of one sum over all groups. Groups without rows
 //! have the sum 0. At most `G` entries of `x` and `y` differ, and each entry differs by at most `B
 //! C`. The magnitudes of the differences add up to at most `B K`, and their squares add up to at
-//! most `B^2 S`. Consider all lists of `G` integers from 0 to `C` that add up to at most `K`. Here
-//! `S` is the largest sum of squares of such a list. For counts of ids, `C` is 1 and `K` is `G`. If
-//! the unit is `rows = k`, the plan has no limits, and `C = G = K = m k`.
+//! most `B^2 S`. The number `S` is defined as follows. Consider all lists of `G` integers from 0 to
+//! `C` that add up to at most `K`. For each list, add up the squares of its integers. `S` is the
+//! largest of these sums. For counts of ids, `C` is 1 and `K` is `G`. If the unit is `rows = k`,
+//! the plan has no limits, and `C = G = K = m k`.
 //!
 //! *Proof.* A row-wise step maps each row to at most one row, independently of the other rows. In
-//! particular, a join finds at most one row of the public table for each row. So the rows before
-//! the limits differ only by rows of one individual. If the unit is `rows = k`, these are at most
-//! `m k` rows. The limits rank the rows of one id without the rows of other ids. The rank of a row
-//! depends on a lot. The rows of an id are numbered in the order of their values. The lot of a row
-//! depends only on the seed, the id and this number. So the kept rows of other ids do not change.
-//! The individual has at most `C` kept rows in each group, has kept rows in at most `G` groups, and
-//! has at most `K` kept rows in total. Later limits only remove rows, so the earlier limits still
-//! hold. Equal rows of an id are interchangeable. So the multiset of kept rows is a function of the
-//! data and the seed. Each kept row adds an integer of magnitude at most `B` to one group. The
-//! reason is that the plan clamps the value to two bounds by comparisons, and that rounding to the
-//! lattice is monotone. Sums are decimals of 38 digits, and magnitudes are at most `2^53`. So sums
-//! are exact for fewer than `10^22` rows. Let `c_g` be the number of kept rows of the individual in
-//! group `g`. The entry of the group changes by at most `B c_g`. Here `c_g <= C`, `sum c_g <= K`,
-//! and at most `G` of the `c_g` are not 0. The sum of squares is convex. So it is largest when as
-//! many `c_g` as possible are `C`. For a count of ids, each id adds at most 1 to each group in
-//! which it has kept rows.
+//! particular, a join finds at most one row of the public table for each row. So, before the
+//! limits, the rows of the two tables differ only by rows of one individual. If the unit is `rows =
+//! k`, they differ by at most `m k` rows. The limits rank the rows of one id without the rows of
+//! other ids. The rows of an id are numbered in the order of their values. The seed gives each row
+//! a value, the lot of the row. The rank of a row depends on its lot. The lot of a row depends only
+//! on the seed, the id and the number of the row. So the kept rows of other ids do not change. The
+//! individual has at most `C` kept rows in each group, has kept rows in at most `G` groups, and has
+//! at most `K` kept rows in total. Later limits only remove rows, so the earlier limits still hold.
+//! Equal rows of an id are interchangeable. So the multiset of kept rows is a function of the data
+//! and the seed. Each kept row adds an integer of magnitude at most `B` to the sum of one group.
+//! The reason is that the plan clamps the value to two bounds by comparisons, and that rounding to
+//! the lattice is monotone. Sums are decimals of 38 digits, and magnitudes are at most `2^53`. So
+//! sums are exact for fewer than `10^22` rows. Let `c_g` be the number of kept rows of the
+//! individual in group `g`. The entry of the group changes by at most `B c_g`. Here `c_g <= C`,
+//! `sum c_g <= K`, and at most `G` of the `c_g` are not 0. The sum of squares is convex. So the sum
+//! of squares is largest when as many `c_g` as possible are `C`. For a count of ids, each id adds
+//! at most 1 to each group in which it has kept rows.
 //!
 //! *Exchanges.* If the number of rows of a table is public, neighbours differ by an exchange: at
-//! most `k` rows of one individual are replaced by as many other rows. Consider the table without
-//! these rows. After the joins and filters, each neighbour has at most `m k` rows more than this
-//! table. So the results of each neighbour differ from the results of this table within the bounds
-//! above. The results of the neighbours differ by at most the sum of these two differences. In
-//! particular, at most `2 m k` rows are added or removed. So the bounds above hold for `C = G = K =
-//! 2 m k`.
+//! most `k` rows of one individual are replaced by the same number of other rows. Let `t` be the
+//! table of the rows that are not replaced. After the joins and filters, each neighbour has at most
+//! `m k` rows more than `t`. So the results of each neighbour differ from the results of `t` within
+//! the bounds above. The results of the neighbours differ by at most the sum of these two
+//! differences. In particular, at most `2 m k` rows are added or removed. So the bounds above hold
+//! for `C = G = K = 2 m k`.
 
 use opendp_core::Result;
 use opendp_core::arith::{Directed, DirectedFloat, InfCast};
@@ -95,8 +97,8 @@ impl Contribution {
     }
 }
 
-/// Bounds on how much one individual changes one sum. The sum has one entry, and so one change, for
-/// each group.
+/// Bounds on how much one individual changes one sum. The sum has one entry for each group, so
+/// there is one change for each group.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Sensitivity {
     /// The number of groups that change.

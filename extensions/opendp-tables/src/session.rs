@@ -112,8 +112,8 @@ impl Session {
         }
         Session::with_engine(metadata, engine)
     }
-    /// Open a session on an engine that already has the tables. The tables have the described
-    /// columns with their declared types.
+    /// Open a session on an engine that already has the tables. The tables of the engine must have
+    /// the columns that the metadata describes, with the declared types.
     ///
     /// # Errors
     /// The errors of the metadata and the ledger.
@@ -142,8 +142,8 @@ impl Session {
     pub fn query(&self, sql: &str) -> Result<Question<'_>> {
         Question::new(self, sql, self.checked(sql)?)
     }
-    /// Begin a question in Rust: a data frame with the columns of a table. The frame has no rows,
-    /// so collecting it reveals nothing. Filter, aggregate and sort it, then call
+    /// Begin a question in Rust. Return a data frame with the columns of a table. The frame has no
+    /// rows, so collecting it reveals nothing. Filter, aggregate and sort it, then call
     /// [`ask`](Session::ask).
     ///
     /// # Errors
@@ -211,8 +211,8 @@ impl Session {
 }
 /// The limit on the levels of an expression, and also on the nodes of a plan.
 const MOST_LEVELS: usize = 200;
-/// Return whether a plan has more than [`MOST_LEVELS`] levels or nodes. On such a plan, a thread
-/// with a smaller stack could run out of stack.
+/// Return whether a plan has more than [`MOST_LEVELS`] levels or nodes. The planning thread has a
+/// large stack. On such a plan, a thread with a smaller stack could run out of stack.
 fn is_deep(plan: &LogicalPlan) -> Result<bool, DataFusionError> {
     let (mut nodes, mut levels) = (0, 0);
     plan.apply_with_subqueries(|node| {

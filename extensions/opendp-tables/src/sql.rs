@@ -1,8 +1,8 @@
 //! Print exact plans as SQL.
 //!
 //! A plan has one statement for the sums and one statement for each quantile. All statements read
-//! the same bounded rows. Every statement is total: it raises no error that depends on the data.
-//! This holds for all cell values that the engine can read as the declared types.
+//! the same bounded rows. Every statement is total: if the engine can read all cell values as the
+//! declared types, the statement raises no error that depends on the data.
 //!
 //! The choice of the rows of an id depends only on the seed, the id and the rows of this id. With
 //! the same seed, every engine makes the same choice. Over all seeds, all choices are equally
@@ -56,8 +56,8 @@ impl Plan {
         Statements { sums, buckets }
     }
     /// Print a statement for the engine in this process. The statement joins and filters the rows,
-    /// but applies no limits. If an entry of `raw` is true, the statement returns the values of
-    /// this column unchanged.
+    /// but applies no limits. If `raw[k]` is true and column `k` is a column of a table, the
+    /// statement returns the values of this column unchanged.
     pub(crate) fn picked_statement(&self, raw: &[bool]) -> String {
         let printer = Printer { plan: self, dialect: Dialect::DataFusion };
         let picked = self.branches.iter().map(|branch| printer.branch(branch, raw));
@@ -119,8 +119,8 @@ impl Printer<'_> {
             }
         }
     }
-    /// Print the SELECT of one branch. It joins and filters the rows of the private table, and
-    /// computes the columns of the query.
+    /// Print the SELECT of one branch. The SELECT joins and filters the rows of the private table,
+    /// and computes the columns of the query.
     fn branch(&self, branch: &Branch, raw: &[bool]) -> String {
         let mut columns = Vec::new();
         if let Bounding::Enforced { id: (id, _), .. } = &self.plan.bounding {
@@ -158,7 +158,8 @@ impl Printer<'_> {
         text
     }
     /// Print the keys, the integers to add, and the buckets of each row. Leave out rows outside of
-    /// public groups.
+    /// public groups. If the keys are not public, leave out rows with a null key. If the plan has
+    /// limits, leave out rows without an id.
     fn rated(&self) -> String {
         let mut columns = Vec::new();
         let mut filters = Vec::new();
@@ -201,8 +202,8 @@ impl Printer<'_> {
             None => value,
         }
     }
-    /// Print the bucket of a row among the candidates. The bucket is -1 if the value is null or the
-    /// row does not meet the condition of the aggregate.
+    /// Print the bucket of a row. The candidates separate the buckets. The bucket is -1 if the
+    /// value is null or the row does not meet the condition of the aggregate.
     fn bucket_of(&self, buckets: &Buckets) -> String {
         let column = buckets.column;
         let value = format!("CAST(c{column} AS DOUBLE PRECISION)");

@@ -4,7 +4,7 @@ use opendp_core::{Error, Result};
 use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
 
-/// The type of a column. A cell of another type is null.
+/// The type of a column. A cell that cannot be read as this type is null.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Type {
@@ -44,7 +44,7 @@ pub enum Value {
     Integer(i64),
     /// A finite float.
     Float(f64),
-    /// A text without the character of code 0.
+    /// A text without the character with code 0.
     Text(String),
 }
 impl Value {
@@ -71,7 +71,8 @@ impl Value {
             Error::argument("keys", format!("expected keys of type {expected}, found {json}"))
         })
     }
-    /// Make a text. A text with the character of code 0 gives `None`, because servers reject it.
+    /// Make a text. A text that contains the character with code 0 gives `None`, because servers
+    /// reject this character.
     pub(crate) fn text(text: &str) -> Option<Value> {
         (!text.contains('\0')).then(|| Value::Text(text.to_owned()))
     }

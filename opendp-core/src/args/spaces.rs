@@ -53,8 +53,8 @@ struct Pair<'a> {
     lowest_is_best: bool,
 }
 impl Arg {
-    /// Return whether this argument describes a space, its domain has the type `domain`, and
-    /// `views` accepts its metric.
+    /// Return whether this argument describes a space, the domain of this space has the type
+    /// `domain`, and `views` accepts the metric of this space.
     fn accepted(&self, domain: TypeId, views: fn(&AnyMetric) -> bool) -> bool {
         pair_on(self, domain).is_some_and(|pair| views(pair.metric))
     }
@@ -89,9 +89,10 @@ impl Arg {
     }
 }
 
-/// A space of any types. A pair of a domain and a metric from a document is unchecked. Only code
-/// that is compiled for the types `D` and `M` of the pair can check it. So the check uses the
-/// parameter type `Space<D, M>` of some registered function.
+/// A space whose domain and metric have any types. A pair of a domain and a metric from a document
+/// is unchecked. Let `D` and `M` be the types of the pair. Only code that is compiled for `D` and
+/// `M` can check the pair. So the check uses a registered function with a parameter of the type
+/// `Space<D, M>`.
 impl Argument for Space<AnyDomain, AnyMetric> {
     fn type_name() -> TypeName {
         TypeName::generic("Space", [AnyDomain::type_name(), AnyMetric::type_name()])

@@ -28,7 +28,7 @@ pub trait InfCast<T>: Sized {
 
 /// Conversion without changing the value.
 pub trait ExactCast<T>: Sized {
-    /// Convert a value that both types represent.
+    /// Convert a value exactly. Both types must represent the value.
     ///
     /// # Errors
     /// `FailedCast` when the target type cannot represent the value exactly. `-0.0` counts as zero.
@@ -98,7 +98,7 @@ macro_rules! integer_to_integer {
 }
 
 // Every bound below is zero, a power of two or a negated power of two. So a float represents the
-// bound exactly. MAX itself is not always an exact float. NaN fails the comparison.
+// bound exactly. A float cannot always represent MAX exactly. NaN fails the comparison.
 macro_rules! float_to_integer {
     ($value:ident, $round:ident => $to:ty) => {{
         let integral = f64::from($value).$round();
@@ -110,9 +110,9 @@ macro_rules! float_to_integer {
     }};
 }
 
-// Convert only the leading bits of the integer, which is exact. If other bits are dropped, the
-// result is nearer to zero than the integer. If the rounding direction is away from zero, then move
-// to the next float.
+// Convert only the leading bits of the integer. This conversion is exact. If other bits are
+// dropped, the result is nearer to zero than the integer. If the rounding direction is away from
+// zero, then move to the next float.
 macro_rules! integer_to_float {
     ($value:ident, $up:literal => $to:ident) => {{
         // This line uses `cmp`, because lints reject `$value < 0` for unsigned types.

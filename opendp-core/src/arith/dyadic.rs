@@ -72,8 +72,8 @@ impl Format {
             return if direction == Magnitude::Grow { two_to(unit) } else { 0.0 };
         }
         let kept = if exponent >= unit {
-            // The shifted magnitude has at most `precision` bits. So the shift is short, and the
-            // conversion is exact.
+            // The shifted magnitude has at most `precision` bits. So the shift is by fewer than
+            // `precision` bits, and the conversion to `u64` is exact.
             u64::try_from(magnitude << (exponent - unit) as usize).unwrap_or(0)
         } else {
             let drop = (unit - exponent) as usize;
@@ -88,8 +88,8 @@ impl Format {
             };
             kept + u64::from(grow)
         };
-        // kept <= 2^precision, so the conversion of kept is exact. A product below 2^max_power is
-        // exact too.
+        // kept <= 2^precision, so the conversion of kept to a float is exact. The product of kept
+        // and 2^unit is also exact if it is below 2^max_power.
         let rounded = scale(kept as f64, unit);
         if rounded >= two_to_or_infinity(self.max_power) {
             return self.overflow(direction);
@@ -170,8 +170,7 @@ pub fn round_ratio(num: &IBig, den: &UBig, format: Format, rounding: Rounding) -
         };
     }
     let (sign, magnitude) = num.clone().into_parts();
-    // The shift gives a quotient of at least 64 bits, which is more than the mantissa of any
-    // format.
+    // The shift gives a quotient of at least 64 bits. The mantissa of every format has fewer bits.
     let shift = (64 + den.bit_len()).saturating_sub(magnitude.bit_len());
     let (quotient, remainder) = (magnitude << shift).div_rem(den);
     // Append one bit to the quotient. The bit states whether the quotient is inexact. This one bit

@@ -35,12 +35,12 @@ struct Fraction {
     twos: usize,
 }
 
-/// The largest number of bits of the odd part of a denominator in a running total.
+/// In a running total, the odd part of the denominator has at most this number of bits.
 const MOST_BITS: usize = 256;
 /// The largest length of a text that is read as a number. The texts of all floats and running
 /// totals are shorter.
 const MOST_CHARACTERS: usize = 4096;
-/// The largest number of decimals of a number that is written as a decimal number.
+/// A number with more decimals than this is not written as a decimal number.
 const MOST_DECIMALS: usize = 64;
 
 impl Exact {
@@ -110,8 +110,8 @@ impl Exact {
         let Some(x) = self.times(self).0 else { return Exact::INFINITY };
         Exact(Some(Fraction { twos: x.twos + 1, ..x }.reduced()))
     }
-    /// Write the number for people, with at most 12 decimals, rounded up or down. An ellipsis marks
-    /// omitted digits.
+    /// Write the number for people. A text of at most 20 characters is exact. Any other number is
+    /// rounded up or down to 12 decimals, and an ellipsis marks the omitted digits.
     pub fn show(&self, up: bool) -> String {
         let exact = self.to_string();
         let Some(x) = self.0.as_ref().filter(|_| 20 < exact.len()) else { return exact };
@@ -137,7 +137,7 @@ impl Exact {
     /// The odd part of a number is the number without its factors of 2. The sum is exact if the
     /// denominators of all terms have few different odd parts. The odd part of a denominator is 1
     /// for floats and a power of 5 for decimals. The odd part of the common denominator has at most
-    /// 256 bits. If a term would exceed this limit, the term is first rounded up to a float. So the
+    /// 256 bits. If a sum would exceed this limit, the term is first rounded up to a float. So the
     /// total is never too small.
     #[must_use]
     pub fn plus_term(&self, term: &Self) -> Self {
@@ -192,8 +192,8 @@ impl Fraction {
         &self.odd << self.twos
     }
     /// Write two fractions with a common denominator. Return both numerators, the odd part of the
-    /// denominator, and the power of two in the denominator. Return `None` when the odd part has
-    /// more than `max_bits` bits.
+    /// denominator, and the exponent of the power of two in the denominator. Return `None` when the
+    /// odd part has more than `max_bits` bits.
     fn aligned(&self, other: &Self, max_bits: usize) -> Option<(UBig, UBig, UBig, usize)> {
         let twos = self.twos.max(other.twos);
         let (mut x, mut y) =

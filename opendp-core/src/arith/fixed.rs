@@ -1,9 +1,10 @@
 //! Certified enclosures of the logarithm and the exponential in fixed-point arithmetic. An
 //! enclosure is a pair of bounds.
 //!
-//! Every value is an integer that counts units of `2^-bits`. Intermediate results have more bits,
-//! called guard bits. The code counts every truncation and adds the count to the upper bound.
-//! Floats are used only to choose an entry of a table. The bounds are correct for every entry.
+//! Every value is an integer that counts units of `2^-bits`. Intermediate results have additional
+//! bits, called guard bits. The code counts every truncation and widens the enclosure by this
+//! count. Floats are used only to choose an entry of a table. The bounds are correct for every
+//! choice of the entry.
 
 use std::sync::OnceLock;
 
@@ -137,8 +138,9 @@ pub fn exp_scaled(numerator: &IBig, fraction_bits: usize, bits: usize) -> (UBig,
     let (k, r) = x.div_rem_euclid(IBig::from(ln_centre(STEPS, w)));
     let k = i64::try_from(k).unwrap_or(0);
     let (j, s) = subtract_centre(r, w);
-    // Replace r by s = r - ln c. The error of the computed s is less than the sum of three parts:
-    // one unit from x, two units for each multiple of ln 2, and two units from ln c.
+    // Replace r by s = r - ln c. The computed s is too small by less than one unit from x, and too
+    // large by less than two units from ln c. The k multiples of ln 2 change s by less than 2 |k|
+    // units, all in one direction. So the error is less than 2 |k| + 2 units.
     let drift = 2 * k.unsigned_abs() + 2;
 
     // Sum the Taylor series of exp(s) for 0 <= s < 2^w ln 2, with all truncations downward. Let

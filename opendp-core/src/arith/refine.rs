@@ -146,8 +146,9 @@ fn enclose_power(base: u64, power: u32, bits: usize) -> (UBig, UBig, i64) {
     (lo, hi, scale)
 }
 
-/// Replace a very large finite argument by a smaller argument. The exponentials of both arguments
-/// are outside of the range of floats.
+/// Move a finite argument into `[-2000, 2000]`. If an argument is moved, its exponential and the
+/// exponential of the result are outside of the range of floats. Return NaN for all other
+/// arguments.
 fn clamp(x: f64) -> f64 {
     if x.is_finite() { x.clamp(-2000.0, 2000.0) } else { f64::NAN }
 }
@@ -177,8 +178,9 @@ fn nudge(x: f64, above: bool, format: Format, rounding: Rounding) -> f64 {
 /// both ends round to the same float.
 ///
 /// `enclose` returns `(lo, hi, exponent)` such that the result is in `lo * 2^exponent ..= hi *
-/// 2^exponent`. If the rounded ends still differ at the last precision, use the rounded upper end
-/// for rounding up. For other rounding directions, use the rounded lower end.
+/// 2^exponent`. The largest precision is 32 times the first precision. If the rounded ends still
+/// differ at this precision, use the rounded upper end for rounding up. For other rounding
+/// directions, use the rounded lower end.
 fn converge(
     mut bits: usize,
     format: Format,

@@ -29,9 +29,9 @@ pub fn neg_inf_sum(values: &[f64]) -> Result<f64> {
 
 /// The number of digits of the accumulator. Digit `i` is a number of units of `2^(32 i - 1074)`.
 ///
-/// The lowest bit of an odd mantissa is at position 2097 or below, which is in digit 65 or below.
-/// The mantissa extends into at most two more digits. Digits are `i64`, so carries can be delayed
-/// for `CARRY_PERIOD` additions.
+/// Let `2^(p - 1074)` be the value of the bit at position `p`. The lowest bit of an odd mantissa is
+/// at position 2097 or below. This position is in digit 65 or below. The mantissa extends into at
+/// most two more digits. Digits are `i64`, so carries can be delayed for `CARRY_PERIOD` additions.
 const DIGITS: usize = 68;
 
 /// The number of additions between carries. Each addition changes a digit by less than 2^32. So the

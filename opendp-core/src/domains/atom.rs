@@ -109,9 +109,9 @@ impl<T: Atom> Domain for AtomDomain<T> {
     }
 }
 impl<T: Atom> AtomDomain<T> {
-    /// Convert any external value to a member. A missing or unreadable value becomes NaN. If the
-    /// domain excludes NaN, a missing or unreadable value becomes the default value of the type. A
-    /// value outside of the bounds becomes the nearest bound.
+    /// Convert any external value to a member. If the domain has NaN, a missing or unreadable value
+    /// becomes NaN. Otherwise, NaN and a missing or unreadable value become the default value of
+    /// the type. After this step, a value outside of the bounds becomes the nearest bound.
     pub fn admit(&self, value: Option<T>) -> T {
         let value = value.unwrap_or_else(T::unreadable);
         let value = if value.is_null() && !self.nan { T::default() } else { value };
@@ -130,7 +130,8 @@ named!(AtomDomain<T> as "AtomDomain");
 ///
 /// # Arguments
 /// * `bounds` - a pair `[lower, upper]`; without it, all values are members
-/// * `nan` - whether NaN is a member; defaults to `true` for a float type without bounds
+/// * `nan` - whether NaN is a member; defaults to `true` for a float type without bounds, and to
+///   `false` in all other cases
 ///
 /// # Errors
 /// `MakeDomain` when the lower bound exceeds the upper bound, or when `nan` is `true` for a type

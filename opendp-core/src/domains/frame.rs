@@ -146,8 +146,8 @@ impl Argument for Vec<ColumnDomain> {
 /// The set of all frames, or of the frames with a given schema. A schema has the names of the
 /// columns and the domains of their cells. The number of rows can be known.
 ///
-/// Without a schema, any frame is a member. Then a constructor that needs a column cannot check
-/// that the column exists. The documentation of each constructor states what happens to a row
+/// Without a schema, any frame is a member. In this case, a constructor that needs a column cannot
+/// check that the column exists. The documentation of each constructor states what happens to a row
 /// without this column. The function of the constructed object never fails because of the data.
 /// With a schema, the constructor returns an error for a missing column.
 ///
@@ -209,8 +209,8 @@ impl<K: HashableAtom> DataFrameDomain<K> {
     pub fn column(&self, name: &K) -> Option<&ColumnDomain> {
         self.schema()?.iter().find(|(known, _)| known == name).map(|(_, column)| column)
     }
-    /// Replace the domain of the column with this name, or add the column. Without a schema,
-    /// nothing changes.
+    /// Replace the domain of the column `name`, or add this column. Without a schema, nothing
+    /// changes.
     #[must_use]
     pub fn with_column(mut self, name: K, column: ColumnDomain) -> Self {
         if let Some(schema) = self.schema.take() {

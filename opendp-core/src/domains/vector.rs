@@ -66,8 +66,8 @@ impl<D: Domain> Domain for VectorDomain<D> {
     }
     fn to_json(&self) -> Json {
         // In documents, the argument for the domain of the elements is always called `atom_domain`.
-        // If the elements are atoms, its value has the arguments of the atom domain, without the
-        // name of that domain.
+        // If the elements are atoms, the value of this argument has only the arguments of the atom
+        // domain, and not the name of the atom domain.
         let element = self.element.to_json();
         let inner = element.get("atom_domain").cloned().unwrap_or(element);
         descriptor(

@@ -98,7 +98,7 @@ fn unread<T>() -> Result<T> {
         "JSON does not state the type of a distance; decode it by the metric or the measure".into(),
     ))
 }
-/// Every method returns an error, so a `Written` is never used as a distance.
+/// The methods `at_most` and `check` return errors, so a `Written` is never used as a distance.
 impl Distance for Written {
     fn at_most(&self, _: &Self) -> Result<bool> {
         unread()

@@ -33,7 +33,7 @@ pub trait Fold<I: Carrier, O: Carrier>: Send + Sync + 'static {
     /// # Errors
     /// An error must not depend on the data.
     fn absorb(&self, state: &mut Self::State, rows: I::Chunk<'_>) -> Result<()>;
-    /// Merge the state `other` into `state`. Then `state` has absorbed the rows of both.
+    /// Merge the state `other` into `state`. Then `state` has absorbed the rows of both states.
     ///
     /// # Errors
     /// An error when the other state belongs to another fold.
@@ -70,8 +70,8 @@ pub trait Fold<I: Carrier, O: Carrier>: Send + Sync + 'static {
 /// A partial result contains the label of its function. The label has the spaces of all steps, the
 /// steps before the fold with their arguments, and the fold. Only a function with the same label
 /// accepts the partial result. Steps after the fold are not in the label. So another process can
-/// resume the partial result if it builds the same chain. If a step of the chain is made of a
-/// closure, this step needs its own label. See [`labelled`](crate::Function::labelled).
+/// resume the partial result if it builds the same chain. If the code of a step is a closure, this
+/// step needs its own label. See [`labelled`](crate::Function::labelled).
 ///
 /// ```
 /// # use opendp_core::{Fold, Function, Result};
@@ -114,7 +114,7 @@ impl<I: Carrier, O: Carrier> Partial<I, O> {
         absorb(&*self.fold, &mut *self.state, AnyChunk::of(rows))
     }
     /// Merge another partial result of the same function into this partial result. Then this
-    /// partial result covers the rows of both.
+    /// partial result covers the rows of both partial results.
     ///
     /// # Errors
     /// `FailedFunction` when `other` belongs to another function.
@@ -141,8 +141,8 @@ impl<I: Carrier, O: Carrier> Partial<I, O> {
 }
 impl<O: Carrier> Partial<AnyValue, O> {
     /// Add a chunk of rows to the partial result of an erased function. The rows are a typed value
-    /// that the caller still owns. So the caller can use the same buffer for the next chunk,
-    /// without a check that no other value shares the buffer.
+    /// that the caller still owns. So the caller can use the same buffer for the next chunk. No
+    /// check is necessary that no other value shares the buffer.
     ///
     /// # Errors
     /// The errors of the stages. `FailedCast` when the function takes rows of another type.
@@ -162,7 +162,7 @@ pub(crate) type AnyState = Box<dyn Any + Send + Sync>;
 /// The definition of a fold, shared by all runs. Code that uses a `FoldStage` is compiled once.
 /// Only [`Leaf`] depends on types.
 ///
-/// If a state belongs to another fold, a method returns an error.
+/// If a method gets a state of another fold, the method returns an error.
 pub(crate) trait FoldStage: Send + Sync {
     /// See [`Fold::label`].
     fn label(&self) -> String;
@@ -263,8 +263,8 @@ pub(crate) fn load(fold: &dyn FoldStage, label: &Label, bytes: &[u8]) -> Result<
     if saved.fold != label.text()? {
         return Err(label.foreign());
     }
-    // Merge the saved state into an empty state. The result is equal to the saved state. If the
-    // saved state does not have the right form, this merge gives an error.
+    // Merge the saved state into an empty state. The result is equal to the saved state. The merge
+    // gives an error if the saved state does not have the right form.
     let mut state = fold.start();
     fold.merge(&mut *state, fold.load(&saved.state)?)?;
     Ok(state)

@@ -14,8 +14,8 @@ pub(crate) trait RowsStage: Send + Sync {
         None
     }
 }
-/// The projection at the end of a function of rows, which moves each row to the nearest member of a
-/// set.
+/// The projection at the end of a function of rows. A projection moves each row to the nearest
+/// member of a set.
 pub(crate) struct Projection<'a> {
     pub(crate) set: &'a (dyn Any + Send + Sync),
     /// The stages before the projection, if there are any.
@@ -23,7 +23,8 @@ pub(crate) struct Projection<'a> {
 }
 /// One run over the chunks of one input. A run has the buffers between the stages.
 pub(crate) trait Run: Send + Sync {
-    /// Set the type of the output buffer. The output must be right even if no chunk follows.
+    /// Set the type of the output buffer. If no chunk follows, this buffer is already the whole
+    /// output.
     fn begin(&mut self, out: &mut AnyValue) -> Result<()>;
     fn append(&mut self, chunk: AnyChunk<'_>, out: &mut AnyValue) -> Result<()>;
 }
@@ -54,7 +55,8 @@ where
 }
 
 /// A single stage. If `empty` has a value, the output starts as this value, which has no rows.
-/// Otherwise it starts as a plain buffer. If the stage is a projection, `set` is its set.
+/// Otherwise the output starts as an empty buffer. If the stage is a projection, `set` is the set
+/// of the projection.
 #[derive(Clone)]
 pub(crate) struct RowsLeaf {
     append: Arc<dyn Append>,
@@ -139,8 +141,8 @@ mod tests {
     use super::*;
     use crate::{Fold, Function, erased::AnyValue};
 
-    /// The sum of rows, each clamped to at most `limit`. The fold claims that it moves rows itself
-    /// to the nearest number up to `set`.
+    /// The sum of rows, each clamped to at most `limit`. If `set` has a value, the fold claims that
+    /// it moves each row itself to the nearest number that is at most `set`.
     struct Sum {
         limit: i32,
         set: Option<i32>,

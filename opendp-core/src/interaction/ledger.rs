@@ -7,24 +7,26 @@ use crate::{Distance, Error, Measure, Result};
 
 /// An account of losses in a measure, with or without a budget.
 ///
-/// Totals are exact, so ten losses of a tenth exhaust a budget of 1, in any order. Totals are
-/// rounded only for display. The time to add a loss does not depend on the number of earlier
-/// losses.
+/// Totals are exact, so ten losses of a tenth exhaust a budget of 1, in any order. There is one
+/// exception: if the denominator of a total would become too large, a loss is [rounded
+/// up](Exact::plus_term). Totals are rounded only for display. The time to add a loss does not
+/// depend on the number of earlier losses.
 ///
 /// # What is added
 /// The added loss is the result of [`PrivacyMap::eval_exact`](crate::PrivacyMap::eval_exact). If
 /// the mechanism states an exact bound, such as the fraction `d_in / scale`, the added loss is this
 /// bound. Otherwise the added loss is the exact value of the float that the map returns, which is
 /// rounded up. A rounded bound is never replaced by its printed decimal number, because the decimal
-/// number can be smaller. A loss has one or more [parts](Measure::parts). Let `b_i` be the exact
-/// bound of query `i` for one part. Then the added number is at least `b_i`.
-/// [`plus_term`](Exact::plus_term) never rounds down, so the total is at least `sum_i b_i`.
+/// number can be smaller. A loss has one or more [parts](Measure::parts). Take one part, and let
+/// `b_i` be the exact bound of query `i` for this part. Then the number that query `i` adds to this
+/// part is at least `b_i`. [`plus_term`](Exact::plus_term) never rounds down, so the total is at
+/// least `sum_i b_i`.
 ///
 /// # What a budget is
 /// A budget is read as a number that a [person wrote](Exact::written): the larger of the float and
-/// its shortest decimal number. The decimal number exceeds the float by at most half of the
-/// distance between neighbouring floats at this number. [`budget`](Ledger::budget) returns the
-/// budget as a loss, rounded up. This loss is the bound that a privacy filter states.
+/// its shortest decimal number. If the decimal number is the larger one, it exceeds the float by at
+/// most half of the distance between this float and the next float. [`budget`](Ledger::budget)
+/// returns the budget as a loss, rounded up. This loss is the bound that a privacy filter states.
 #[derive(Clone)]
 pub struct Ledger<MO: Measure> {
     measure: MO,

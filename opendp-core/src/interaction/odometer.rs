@@ -123,7 +123,8 @@ impl<MI: Metric, MO: Measure> Allowance<MI, MO> for Record<MI, MO> {
                 account.counted += 1;
             }
             let total = account.ledger.total();
-            // Remove the account that has been unused for the longest time.
+            // If the list of accounts is full, remove the account that has been unused for the
+            // longest time.
             accounts.truncate(ACCOUNTS - 1);
             accounts.insert(0, account);
             total

@@ -11,8 +11,8 @@ use crate::{Carrier, Codec, Error, Function, Named, Result, TypeName, Whole};
 
 /// A release that answers questions of type `Q` with answers of type `A`.
 ///
-/// Clones share one conversation. Any number of threads can ask questions, which are answered one
-/// at a time. If an answer panics, all later questions get an error.
+/// Clones share one conversation. Any number of threads can ask questions. A queryable with a state
+/// answers them one at a time. If one of its answers panics, all later questions get an error.
 ///
 /// ```
 /// # use opendp_core::Queryable;
@@ -45,10 +45,10 @@ impl<Q: 'static, A: Carrier> Queryable<Q, A> {
     /// Ask a question.
     ///
     /// # Errors
-    /// The errors of the answer. `FailedFunction` if the answer to an earlier question panicked.
-    /// `FailedFunction` also if the code of an answer asks the same queryable, or if the turn of
-    /// this queryable has ended. A turn exists only under a privacy measure that composes
-    /// interactive mechanisms one after the other.
+    /// The errors of the answer. `FailedFunction` if the turn of this queryable has ended. If this
+    /// queryable has a state or a turn, `FailedFunction` also if the answer to an earlier question
+    /// panicked, or if the code of an answer asks the same queryable. A turn exists only under a
+    /// privacy measure that composes interactive mechanisms one after the other.
     pub fn ask(&self, query: &Q) -> Result<A> {
         let answer = self.bindings.run(|| (self.answer)(query))?;
         Ok(self.bindings.turns().iter().fold(answer, |answer, turn| answer.bound_to(turn)))

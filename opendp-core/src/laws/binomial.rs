@@ -80,7 +80,7 @@ mod tests {
     #[test]
     fn the_bounds_are_those_of_the_tails() {
         let ten = Binomial::new(10, 0.001).unwrap();
-        // The event occurs in all ten draws: p^10 = 0.001.
+        // The event occurs in all ten draws, so the bound `p` satisfies p^10 = 0.001.
         assert!((ten.at_least(10).unwrap() - 0.001_f64.powf(0.1)).abs() < 1e-4);
         assert_eq!((ten.at_least(0).unwrap(), ten.at_most(10).unwrap()), (0.0, 1.0));
         // These are the bounds of Clopper and Pearson for 5 occurrences in 10 draws. Each bound is

@@ -170,7 +170,7 @@ impl Grounds {
         (ground.distance)(space.metric(), left, right).map_err(|error| error.to_string())
     }
     /// Test a transformation on all small inputs over a drawn alphabet, on a few larger inputs, and
-    /// on variations of both.
+    /// on variations of these inputs.
     ///
     /// The test checks four properties. The transformation gives no error on a member, because an
     /// error would reveal information about the data. Outputs are members of the output domain. The
@@ -207,8 +207,8 @@ impl Grounds {
         tried.random = cases.iter().any(|case| case.random);
         Ok(tried)
     }
-    /// Compare the output of each input with the outputs of the other inputs, and with the output
-    /// of the same input in parts. Skip the inputs whose outputs are random.
+    /// Compare the output of each input with the outputs of the other inputs. Also compare it with
+    /// the output for the same input in chunks. Skip the inputs whose outputs are random.
     fn compare(
         &self,
         transformation: &AnyTransformation,
@@ -239,8 +239,9 @@ impl Grounds {
         }
         Ok(())
     }
-    /// Check that the distance between two outputs is at most the bound of the map. Return 0 if the
-    /// map makes no claim.
+    /// Check that the distance between two outputs is at most the bound of the map. Return 1 if
+    /// this is true. Return 0 if the map makes no claim, or if the distance between the inputs is
+    /// infinite or cannot be computed.
     fn close(
         &self,
         transformation: &AnyTransformation,
@@ -284,8 +285,8 @@ struct Case<'a> {
     random: bool,
 }
 impl Case<'_> {
-    /// Check again, with more runs, whether the output varies. A random function with few outcomes
-    /// can repeat an output by chance.
+    /// Check with more runs whether the output varies. A random function with few outcomes can give
+    /// the same output twice by chance.
     fn turns_out_random(&mut self, transformation: &AnyTransformation) -> Result<bool, Broken> {
         self.random = self.random || varies(transformation, self.input, self.output, 64)?;
         Ok(self.random)

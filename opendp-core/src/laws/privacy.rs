@@ -107,8 +107,8 @@ impl Claim {
     /// Draw releases for both inputs, and count how often each event occurs.
     ///
     /// The exact tails of the binomial distribution give a lower and an upper bound on the
-    /// probability of an event (Clopper, Pearson 1934). The claim is refuted if it is false for all
-    /// probabilities between the lower and the upper bounds. So a true claim is refuted with
+    /// probability of an event (Clopper, Pearson 1934). The claim is refuted if no probabilities
+    /// between the lower and the upper bounds satisfy it. So a true claim is refuted with
     /// probability at most [`false_alarm`](Trial), over all events and pairs together. To get the
     /// same result in each run, draw from [`Seeded`](crate::random::Seeded).
     ///
@@ -122,7 +122,8 @@ impl Claim {
         events: &[&dyn Fn(&R) -> bool],
     ) -> Result<Drawn, Broken> {
         let comparisons = 2 * events.len() * self.points.len();
-        // Each comparison uses two bounds, and it is wrong only if one of them is wrong.
+        // Each comparison uses two bounds. A comparison is wrong only if one of its bounds is
+        // wrong.
         let each = trial.false_alarm / (2 * comparisons.max(1)) as f64;
         let bounds = Binomial::new(trial.draws, each).map_err(tell)?;
         let (of_x, of_y) =
@@ -152,8 +153,8 @@ impl Claim {
         Ok(drawn)
     }
     /// Draw releases for both inputs, and compare them. The releases must have few different
-    /// values. The first half of the draws determines the events: the sets of releases that are too
-    /// likely for the claim. The second half of the draws tests these events.
+    /// values. The first half of the draws determines the events. An event is a set of releases
+    /// that seem too likely for the claim. The second half of the draws tests these events.
     ///
     /// # Errors
     /// The errors of [`by_draws`](Claim::by_draws).

@@ -38,7 +38,7 @@ pub trait Sample: Domain {
     /// and of bounds, signed zeros, subnormals, infinities, NaN, missing values, and empty or
     /// repeated data. Also draw all small members over an alphabet.
     fn few(&self, draw: &mut Draw) -> Vec<Self::Carrier>;
-    /// Draw a larger member.
+    /// Draw a larger member. The default draws one of the members of [`few`](Sample::few).
     fn one(&self, draw: &mut Draw) -> Option<Self::Carrier> {
         let few = self.few(draw);
         draw.pick(&few).cloned()
@@ -244,7 +244,8 @@ macro_rules! of_cells {
         }
     )*};
 }
-/// Draw a cell that is likely to break a transformation. Return the cell as a column of one row.
+/// Draw a cell that is likely to break a transformation. Return the cell as a column of one row. If
+/// no cell can be drawn, return a column without rows.
 fn cell(domain: &ColumnDomain, draw: &mut Draw) -> Column {
     of_cells!(domain.cell_type(), T => {
         let cell = domain.cell::<T>().and_then(|cells| cells.one(draw));
@@ -257,8 +258,8 @@ fn any_cell(column: &Column) -> Option<ColumnDomain> {
     of_cells!(column.cell_type(), T => Some(ColumnDomain::new(<T as crate::Cell>::Domain::default())));
     None
 }
-/// Draw a schema with the columns `a` and `b`, or with only one of them. Also draw the type of each
-/// column.
+/// Draw a schema with the columns `a` and `b`, or with only the column `a`. Also draw the type of
+/// each column.
 fn some_schema(draw: &mut Draw) -> Option<DataFrameDomain<String>> {
     let types = [
         ColumnDomain::new(AtomDomain::<bool>::default()),

@@ -100,9 +100,9 @@ impl PrivacyProfile {
     /// all releases together.
     ///
     /// If a profile contains the distribution of its loss, the function [`ComposableLoss::compose`]
-    /// of this distribution composes all profiles. Otherwise, use basic composition. If each of `k`
-    /// mechanisms is `(epsilon / k, delta_i)`-private, all together are `(epsilon, sum_i
-    /// delta_i)`-private (Dwork, Roth 2014, on basic composition).
+    /// of this distribution composes all profiles. Otherwise, use basic composition. Suppose that
+    /// mechanism `i` of `k` mechanisms is `(epsilon / k, delta_i)`-private. Then all mechanisms
+    /// together are `(epsilon, sum_i delta_i)`-private (Dwork, Roth 2014, on basic composition).
     ///
     /// # Errors
     /// The errors of the loss.
@@ -148,7 +148,7 @@ impl PrivacyProfile {
         let delta = (self.delta)(epsilon)?;
         Ok(delta.clamp(0.0, 1.0))
     }
-    /// Find the smallest epsilon, rounded up, at which delta is at most the given value.
+    /// Return an upper bound on the smallest epsilon at which delta is at most the given value.
     ///
     /// # Errors
     /// `InvalidDistance` when delta is not in `[0, 1]`.

@@ -57,7 +57,8 @@ impl PrivacyProfile {
     }
 }
 
-/// Return the bound on delta at an epsilon between points.
+/// Return the bound on delta at an epsilon: before the first point, between two points, or beyond
+/// the last point.
 fn joined(points: &[(f64, f64)], epsilon: f64) -> Result<f64> {
     let (known, further) = points.split_at(points.partition_point(|point| point.0 <= epsilon));
     match (known.last(), further.first()) {
@@ -77,7 +78,8 @@ fn joined(points: &[(f64, f64)], epsilon: f64) -> Result<f64> {
 fn gap(x: f64, y: f64) -> Result<f64> {
     Ok(-x.neg_inf_sub(y)?.neg_inf_exp_m1()?)
 }
-/// Interpolate linearly between `delta` and the larger number `above`, rounded up.
+/// Interpolate linearly between `delta` and the larger number `above`, rounded up. A `share` of 0
+/// gives `delta`, and a `share` of 1 gives `above`.
 fn raised(delta: f64, above: f64, share: f64) -> Result<f64> {
     Ok(above.inf_sub(delta)?.inf_mul(share)?.inf_add(delta)?.min(above))
 }
@@ -86,7 +88,8 @@ fn raised(delta: f64, above: f64, share: f64) -> Result<f64> {
 mod tests {
     use super::*;
 
-    /// Return the profile of two distributions on a few outcomes, in both directions.
+    /// Return the profile of two distributions on a few outcomes at `epsilon`. The result is the
+    /// larger value of the two directions.
     fn exact(p: &[f64], q: &[f64], epsilon: f64) -> f64 {
         let divergence = |p: &[f64], q: &[f64]| -> f64 {
             p.iter().zip(q).map(|(p, q)| (p - epsilon.exp() * q).max(0.0)).sum()

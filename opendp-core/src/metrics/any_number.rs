@@ -9,10 +9,10 @@ use super::partition::L0PInfDistance;
 use crate::erased::{AnyDistance, AnyMetric};
 use crate::{Distance, Domain, Error, Metric, MetricOn, Named, Result, TypeName, named};
 
-/// A distance of any numeric type except `u128`, stored exactly.
+/// A distance that is one number, stored exactly.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum AnyNumber {
-    /// An integer of any type except `u128`.
+    /// An integer. A `u128` must fit into `i128`.
     Integer(i128),
     /// A float.
     Float(f64),
@@ -124,7 +124,7 @@ impl AnyDistance {
     /// Return the distance as one number.
     ///
     /// # Errors
-    /// `FailedCast` when the distance is not a single number, or is a `u128`.
+    /// `FailedCast` when the distance is not a single number, or exceeds the largest `i128`.
     pub fn number(&self) -> Result<AnyNumber> {
         match self.numbers() {
             [Some(number), None, None] => Ok(number),

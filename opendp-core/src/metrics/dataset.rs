@@ -191,7 +191,7 @@ pub(super) fn symmetric<T>(left: &[T], right: &[T], same: fn(&T, &T) -> bool) ->
 }
 pub(super) fn insert_delete<T>(left: &[T], right: &[T], same: fn(&T, &T) -> bool) -> Result<u32> {
     // Entry `j` is the length of a longest common subsequence of two sequences: the records of
-    // `left` so far, and the first `j` records of `right`.
+    // `left` that were already visited, and the first `j` records of `right`.
     let mut longest = vec![0_usize; right.len() + 1];
     for x in left {
         let mut diagonal = 0;

@@ -12,9 +12,9 @@ use zeroize::{Zeroize, Zeroizing};
 /// The keys are replaced as in a fast-key-erasure generator (Bernstein 2017, "Fast-key-erasure
 /// random-number generators"):
 ///
-/// * each refill makes 4 more words than the buffer holds. These 4 words become the next key. The
-///   old key is zeroed at once, and every word is zeroed when it is drawn. So an attacker who reads
-///   the memory later does not learn the earlier words;
+/// * each refill makes 4 more words than the buffer holds. The first 4 words become the next key.
+///   The old key is zeroed at once, and every word is zeroed when it is drawn. So an attacker who
+///   reads the memory later does not learn the earlier words;
 /// * after 1 MiB of output, the next key is XORed with 32 fresh bytes of the operating system. The
 ///   new key is unpredictable if *either* of the two XORed values is unpredictable. So the stream
 ///   also recovers from a past leak;
@@ -41,12 +41,13 @@ pub struct SecureSource {
 ///
 /// A `pthread_atfork` handler increments a counter in each forked child, and each call compares
 /// that counter once. So a forked child never continues the stream of its parent, but gets a new
-/// seed. Process numbers are compared too. This comparison needs a system call, which costs more
-/// than the rest of a release. So it is made only when the buffer is refilled, which is every 512
-/// words. If a program forks by a direct system call, the handler does not run, but the comparison
-/// of process numbers detects the child. A closure must not fork and then draw in both processes.
-/// If a virtual machine is resumed twice from one snapshot, both copies draw the same words until
-/// the next reseed.
+/// seed. Process numbers are compared too. The comparison of process numbers needs a system call,
+/// which costs more than the rest of a release. So this comparison is made only when the buffer is
+/// refilled, after every 512 words. If a program forks by a direct system call, the handler does
+/// not run. The comparison of process numbers detects the child at the next refill. Until then, the
+/// child draws the same words as its parent. A closure must not fork and then draw in both
+/// processes. If a virtual machine is resumed twice from one snapshot, both copies draw the same
+/// words until the next reseed.
 ///
 /// # Errors
 ///
@@ -140,7 +141,8 @@ impl SecureSource {
         Ok(())
     }
 
-    /// Fill the buffer with words from the current key. Then replace this key by the next 4 words.
+    /// Generate words from the current key. The first 4 words replace this key. The other words
+    /// fill the buffer.
     #[cold]
     #[inline(never)]
     fn refill(&mut self) -> Result<(), NoEntropy> {

@@ -18,8 +18,8 @@ use super::{NoEntropy, RandomSource, uniform_below};
 ///
 /// The number of draws and their ranges depend only on the number of items, and not on the items.
 ///
-/// On average, each draw needs between one and two words. The item that remains at the end needs no
-/// draw.
+/// With words of 64 bits, each draw needs between one and two words on average. The item that
+/// remains at the end needs no draw.
 ///
 /// # Errors
 ///

@@ -16,13 +16,14 @@
 /// macro only defines a constant. Place the macro outside of any function, right below the named
 /// function.
 ///
-/// The function is compiled once for each choice. If a type stands for several other types, the
-/// function is compiled only for this type. For example, `M in [SymmetricDistance, HammingDistance]
-/// as AnyDatasetMetric` offers two signatures and compiles one function. `make_it via it_at(input)`
-/// compiles `it_at` in place of `make_it`. Use the form with `via` if a type of the signature
-/// stands for other types. `it_at` must take the same type arguments as `make_it` and have the same
-/// effect. `make_it via make_it_in as ["make_it"](input)` offers `make_it_in` under the name
-/// `make_it`, with the doc comment of `make_it`. Some lists of types have names:
+/// The function is compiled once for each choice. If a type after `as` stands for several other
+/// types, the function is compiled only for the type after `as`. For example, `M in
+/// [SymmetricDistance, HammingDistance] as AnyDatasetMetric` offers two signatures and compiles one
+/// function. `make_it via it_at(input)` compiles `it_at` in place of `make_it`. Use the form with
+/// `via` if a type of the signature stands for other types. `it_at` must take the same type
+/// arguments as `make_it` and have the same effect. `make_it via make_it_in as ["make_it"](input)`
+/// offers `make_it_in` under the name `make_it`, with the doc comment of `make_it`. Some lists of
+/// types have names:
 ///
 /// | name | types |
 /// |---|---|
@@ -156,9 +157,9 @@ macro_rules! __register {
 }
 /// Use the same functions and types as [`register!`](crate::register), but register nothing.
 ///
-/// Unit tests of the catalogue crates use this macro instead of `register!`. The reason is that
-/// unit tests do not resolve names, and that registrations take long to compile. The macro uses the
-/// functions and types, so that the compiler does not warn about unused code.
+/// Unit tests of the catalogue crates use this macro instead of `register!`. Unit tests do not
+/// resolve names, and registrations take long to compile. This macro uses the functions and types,
+/// so that the compiler does not warn about unused code.
 #[macro_export]
 macro_rules! mention {
     ($file:literal : $f:ident as [$($names:tt)*] $($rest:tt)*) => {

@@ -19,7 +19,7 @@ mod waves;
 /// A certified interval. It contains the exact delta or epsilon of the dominating pairs.
 ///
 /// A privacy map reports the upper end of the interval. The distance between the two ends bounds
-/// the error of computation.
+/// the error of the computation.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Certified {
     /// The lower end: at most the exact value.
@@ -29,7 +29,7 @@ pub struct Certified {
 }
 
 /// The composition of releases on the same data. A dominating pair bounds the loss of each release.
-/// The relative error of delta can be chosen.
+/// The caller can choose the relative error of delta: see [`tolerating`](Account::tolerating).
 ///
 /// ```
 /// use opendp_measurements::accounting::{Account, LaplacePair};
@@ -80,8 +80,8 @@ pub(super) enum Side {
     Below,
 }
 
-/// The default for the largest relative error of delta that the grid causes. If a grid with this
-/// error is too long, a coarser grid is used, and the error is larger.
+/// The default tolerance: the largest relative error of delta that a grid may cause. If a grid with
+/// this error is too long, a coarser grid is used, and the error is larger.
 const TOLERANCE: f64 = 1e-4;
 
 /// For this number of different pairs or more, a grid takes too long.
@@ -250,7 +250,8 @@ impl Account {
         }
     }
     /// Return the recursion for a few equal releases of vectors of integers, if the account has no
-    /// other releases. The recursion is valid for deltas that are about the given delta or larger.
+    /// other releases. The recursion computes deltas of about the given delta and larger deltas.
+    /// For smaller deltas, its bounds are too large.
     fn game(&self, delta: f64) -> Option<IntegerGame> {
         let [(pair, count)] = &self.parts[..] else { return None };
         let (square, scale) = pair.integer_gaussian().filter(|_| pair.only_above())?;
@@ -373,8 +374,8 @@ impl Account {
     }
 }
 
-/// Return whether two bounds are enough, so that the original parts need no bound: the bound of the
-/// smoothed parts (if any), and the bound by the sum of all `rho`.
+/// Return whether the original parts need no bound of their own. The bound of the smoothed parts
+/// (if any) and the bound from the sum of all `rho` are then enough.
 fn is_enough(parts: &[PairCount], side: Side, smoothed: Option<&Simplified>) -> bool {
     let curve = |(pair, count): &(Arc<dyn DominatingPair>, u64)| {
         pair.integer_gaussian().is_some() && pair.only_above() && pair.between(*count).is_none()

@@ -24,8 +24,8 @@ pub struct AdaptiveLoss {
     /// `mu^2` is known. This number is known for Gaussian noise, and for choices by Gumbel noise:
     /// see [`mu_squared_of_choices`](super::mu_squared_of_choices).
     pub mu_squared: Option<Exact>,
-    /// A `rho` for which the release is also `rho`-zero-concentrated. It is stated only if it is
-    /// below half of `mu_squared`, as for choices by Gumbel noise. The field `rho` is ignored if
+    /// A `rho` for which the release is also `rho`-zero-concentrated. A `rho` is stated only if it
+    /// is below half of `mu_squared`, as for choices by Gumbel noise. The field `rho` is ignored if
     /// `mu_squared` is not known.
     pub rho: Option<Exact>,
 }
@@ -93,15 +93,16 @@ impl Default for Room {
 /// response of loss `s`. Let `N(b)` be the pair of a standard normal distribution and its shift by
 /// `b`. Claim: if filter `j` admits a whole interaction, the product of `R(S)` and `N(B)` dominates
 /// this interaction. The proof is by induction over the number of releases. Let the first release
-/// lose `e` of `S`. Given any answer, the product of `R(S - e)` and `N(B)` dominates the later
-/// releases. This product is the same for all answers. So the product of `R(e)`, `R(S - e)` and
-/// `N(B)` dominates the whole interaction (adaptive composition of dominating pairs: Zhu, Dong,
-/// Wang 2022, Theorem 10). The product of `R(e)` and `R(S - e)` is `S`-DP, so `R(S)` dominates this
-/// product (Kairouz, Oh, Viswanath 2015). The first release can lose `m` of `B^2` instead. Then the
-/// same holds with `N(sqrt m)` and `N(sqrt(B^2 - m))`. The product of both shifts is `N(B)` (Dong,
-/// Roth, Su 2022, on their composition). If all noise is Gaussian, this filter is the filter of
-/// Smith, Thakurta 2022 (also: Koskela, Tobaben, Honkela 2023). An interaction can have any number
-/// of releases. Its delta is the supremum of the deltas after finitely many releases.
+/// have the pure loss `e`, which the filter takes from `S`. Given any answer, the product of
+/// `R(S - e)` and `N(B)` dominates the later releases. This product is the same for all answers. So
+/// the product of `R(e)`, `R(S - e)` and `N(B)` dominates the whole interaction (adaptive
+/// composition of dominating pairs: Zhu, Dong, Wang 2022, Theorem 10). The product of `R(e)` and
+/// `R(S - e)` is `S`-DP, so `R(S)` dominates this product (Kairouz, Oh, Viswanath 2015). The filter
+/// can take `m` from `B^2` for the first release instead. Then the same holds with `N(sqrt m)` and
+/// `N(sqrt(B^2 - m))`. The product of both shifts is `N(B)` (Dong, Roth, Su 2022, on their
+/// composition). If all noise is Gaussian, this filter is the filter of Smith, Thakurta 2022 (also:
+/// Koskela, Tobaben, Honkela 2023). An interaction can have any number of releases. Its delta is
+/// the supremum of the deltas after finitely many releases.
 ///
 /// *The Renyi filter.* This filter adds up Renyi divergences of one order `a > 1`, which is fixed
 /// in advance. A `mu`-GDP release is post-processing of a normal shift of `mu` (Dong, Roth, Su
@@ -140,16 +141,18 @@ impl Default for Room {
 ///
 /// Delta is divided into `D` and the `H_j` when the first release is charged. The division depends
 /// on the kind and the size of this release, and on whether it is the only release. There are no
-/// answers at that time, so the division cannot depend on an answer. Delta has 64 parts:
+/// answers at that time, so the division cannot depend on an answer. A pure loss takes a fraction
+/// of the Renyi filter, a fraction of the Gaussian filter, and a fraction of the budget's epsilon.
+/// Delta has 64 parts:
 ///
 /// * The account is for a single release: this release gets all of delta.
-/// * The first release is a choice, or it has a pure loss that takes a smaller fraction of the
-///   Renyi filter than of the Gaussian filter and of the budget's epsilon: `D` gets 2 parts, the
-///   Gaussian filter 24, each mixed filter 1, the simple filter 3, and the Renyi filter 32. In the
-///   next two cases, there is no Renyi filter.
-/// * The first release has Gaussian noise, or it has a pure loss that takes a smaller fraction of
-///   the Gaussian filter than of the budget's epsilon: `D` gets 2 parts, the Gaussian filter 56,
-///   each mixed filter 1, and the simple filter 3.
+/// * The first release is a choice, or it has a pure loss whose fraction of the Renyi filter is
+///   smaller than each of its two other fractions: `D` gets 2 parts, the Gaussian filter 24, each
+///   mixed filter 1, the simple filter 3, and the Renyi filter 32. In the next two cases, there is
+///   no Renyi filter.
+/// * The first release has Gaussian noise, or it has a pure loss whose fraction of the Gaussian
+///   filter is smaller than its fraction of the budget's epsilon: `D` gets 2 parts, the Gaussian
+///   filter 56, each mixed filter 1, and the simple filter 3.
 /// * Otherwise: `D` gets 40 parts, the Gaussian filter 4, each mixed filter 4, and the simple
 ///   filter 8.
 ///
@@ -181,12 +184,13 @@ impl Default for Room {
 pub struct AdaptiveAccount {
     epsilon: Exact,
     delta: Exact,
-    /// Three ways to divide delta among the filters. The first release selects one of them. The
-    /// first way is for Gaussian noise, and for a pure loss that uses a smaller part of the
-    /// Gaussian filter than of epsilon. The second way is for a choice, and for a pure loss that
-    /// uses a smaller part of the Renyi filter than of the Gaussian filter and of epsilon. The last
-    /// way is for all other first releases. Accounts of older versions do not have the second way.
-    /// After the first release is charged, the account keeps only the way for this release.
+    /// Three ways to divide delta among the filters. The first release selects one of them. A pure
+    /// loss takes a fraction of the Gaussian filter, a fraction of the Renyi filter, and a fraction
+    /// of epsilon. The second way is for a choice, and for a pure loss whose fraction of the Renyi
+    /// filter is the smallest. The first way is for Gaussian noise, and for other pure losses whose
+    /// fraction of the Gaussian filter is smaller than their fraction of epsilon. The last way is
+    /// for all other first releases. Accounts of older versions do not have the second way. After
+    /// the first release is charged, the account keeps only the way for this release.
     ways: Vec<Way>,
     began: bool,
     /// Whether the account is for a single release.
@@ -260,8 +264,9 @@ impl AdaptiveAccount {
         (self.ways, self.began) = (vec![way], true);
         Ok(())
     }
-    /// Open an account with a single filter, for releases of known kinds. The arguments are the sum
-    /// of the pure losses and the sum of the deltas. Gaussian noise gets the remaining budget.
+    /// Open an account with a single filter, for releases of known kinds. `pure` is the sum of the
+    /// pure losses, and `deltas` is the sum of the deltas. Gaussian noise gets the remaining
+    /// budget.
     ///
     /// # Errors
     /// The errors of [`new`](AdaptiveAccount::new); `BudgetExceeded` when a sum exceeds the budget.
@@ -281,6 +286,7 @@ impl AdaptiveAccount {
         AdaptiveAccount { began: true, ..AdaptiveAccount::of(epsilon, delta) }.with(vec![way])
     }
     /// For each filter that has admitted all releases so far, return its remaining room for losses.
+    /// The field `rho` of each result is 0.
     pub fn filters(&self) -> Vec<Room> {
         let ways = self.ways.iter().flat_map(|way| way.pots.iter().map(move |pot| (way, pot)));
         let room = |(way, pot): (&Way, &Pot)| Room {
@@ -317,8 +323,8 @@ impl AdaptiveAccount {
     /// The errors of the computation.
     pub fn spent(&self) -> Result<(Exact, Exact)> {
         match self.ways.first() {
-            // Each remaining filter is within its limits. So the epsilon of the filter is at most
-            // the budget's epsilon.
+            // Each remaining filter is within its limits. So the epsilon of each of these filters
+            // is at most the budget's epsilon.
             Some(way) if self.began => {
                 way.total().map(|(epsilon, delta)| (epsilon.min(self.epsilon.clone()), delta))
             }
@@ -339,9 +345,10 @@ impl AdaptiveAccount {
     }
     /// Choose the way to divide delta. The choice depends on the first release. If this release has
     /// Gaussian noise, choose the way for Gaussian noise. If it is a choice, choose the way with a
-    /// Renyi filter. If it has a pure loss, compute three fractions: how much of the Gaussian
-    /// filter, of the Renyi filter and of the budget's epsilon the loss takes. Choose the way that
-    /// belongs to the smallest fraction. In all other cases, choose the last way.
+    /// Renyi filter. If it has a pure loss and the account is not for a single release, compute
+    /// three fractions. They are the fractions of the Gaussian filter, of the Renyi filter and of
+    /// the budget's epsilon that the loss takes. Choose the way that belongs to the smallest
+    /// fraction. In all other cases, choose the last way.
     fn way_of(&self, loss: &AdaptiveLoss) -> Result<Option<&Way>> {
         let (gaussian, others) = (self.ways.first(), self.ways.last());
         if loss.mu_squared.is_some() {

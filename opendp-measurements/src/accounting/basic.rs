@@ -45,8 +45,9 @@ impl Basic {
     }
     /// Return an upper bound on delta at an epsilon.
     ///
-    /// Evaluate each member's delta twice: at an equal part of epsilon for each member, and at an
-    /// optimised part for each member. Return the smaller sum of deltas.
+    /// Compute three sums of the members' deltas: at an equal part of epsilon for each member, at
+    /// already evaluated points of the curves, and at an optimised part of epsilon for each member.
+    /// Return the smallest sum.
     pub(super) fn delta(&self, epsilon: f64) -> Result<f64> {
         if epsilon == f64::INFINITY {
             return inf_sum(&self.deltas(|_| epsilon));
@@ -97,8 +98,8 @@ impl Basic {
     fn count(&self) -> f64 {
         self.members.len().max(1) as f64
     }
-    /// Return the delta of each member `i` at `epsilon(i)`. If the curve of a member fails, its
-    /// delta is 1.
+    /// Return the delta of each member `i` at `epsilon(i)`. If the curve of a member fails, the
+    /// delta of this member is 1.
     fn deltas(&self, epsilon: impl Fn(usize) -> f64) -> Vec<f64> {
         let members = self.members.iter().enumerate();
         members.map(|(i, member)| delta_at(member, epsilon(i))).collect()
@@ -137,7 +138,8 @@ impl Basic {
         Ok(found)
     }
     /// Choose points in the same way as `at_best_price`. Then replace the point of a member by a
-    /// better point, if the sums still satisfy `fits`.
+    /// point with a smaller delta, or by a point with a smaller epsilon if `highest` is false. Do
+    /// this only if the sums still satisfy `fits`.
     fn at_points(
         &self,
         fits: impl Fn(EpsilonDelta) -> bool,
@@ -291,7 +293,7 @@ mod tests {
     }
     #[test]
     fn is_never_below_what_the_members_lose() {
-        // Together, the two members are Gaussian noise whose `mu` is computed from both members.
+        // Together, the two members have the loss of Gaussian noise with the variable `mu` below.
         for (first, second) in [(0.5f64, 0.5f64), (0.25, 1.0)] {
             let basic = Basic::new(vec![curve(first), curve(second)]);
             let mu = (first * first + second * second).sqrt();

@@ -34,7 +34,7 @@ use opendp_core::arith::Exact;
 /// 2022, Corollary 3.3). The `rho` of the choices also add up.
 ///
 /// If only a small pure loss `r` is known, `mu` is about `r sqrt(pi / 2)`
-/// ([`mu_of_pure`](super::mu_of_pure)). This `mu` is twice the `mu` of a choice.
+/// ([`mu_of_pure`](super::mu_of_pure)). This `mu` is twice the `mu` of a choice of range `r`.
 ///
 /// # Errors
 /// Currently there are no errors.
@@ -84,7 +84,8 @@ mod tests {
                 closest = closest.max(apart / mu(range));
             }
         }
-        // The control: small ranges attain the bound, so a smaller constant is not a bound.
+        // The control: small ranges come within 0.1 % of the bound. So a constant that is smaller
+        // by 0.1 % is not a bound.
         assert!(0.999 < closest, "{closest}");
     }
     #[test]

@@ -147,7 +147,8 @@ impl DominatingPair for CurvePair {
     }
 }
 
-/// Define the methods of a pair type. Only the curve of such a pair is composed.
+/// Define `range`, `buckets` and `only_above` for a pair type with a field `curve`. Only the curve
+/// of such a pair is composed.
 macro_rules! by_curve {
     () => {
         fn range(&self, tail: f64) -> (f64, f64) {

@@ -79,9 +79,9 @@ impl DiscreteLoss {
     /// outputs are dropped. Outputs above the grid get the last edge as their loss.
     pub(crate) fn below(buckets: &Buckets, grid: &Grid) -> Self {
         let mut down = vec![1.0; grid.count];
-        // Two first moments about the edge between the previous bucket and this bucket. `full` is
-        // the moment of the whole previous bucket. A share of the previous bucket is joined at this
-        // edge, and `sent` is the moment of this share.
+        // `full` and `sent` are first moments about the edge between the previous bucket and this
+        // bucket. `full` is the moment of the whole previous bucket. `sent` is the moment of the
+        // share of the previous bucket that is joined at this edge.
         let (mut sent, mut full) = (0.0, 0.0);
         for i in 0..grid.count {
             let (p, q) = (buckets.p[i], buckets.q[i]);
@@ -100,8 +100,8 @@ impl DiscreteLoss {
                 down[i - 1] = 1.0;
                 0.0
             };
-            // If both buckets give the same share to the edge, `even` is the share that keeps the
-            // mean at or above the edge.
+            // Let both buckets give the same share to their lower edges. Then `even` is the
+            // smallest share that keeps the mean at or above the edge.
             let even = if full > 0.0 { full / (full + p * room) } else { 0.0 };
             down[i] = even.max(needed).min(1.0);
             full = p * (exp(grid.edge(i + 1)) * q / p - 1.0).max(0.0);

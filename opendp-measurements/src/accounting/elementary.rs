@@ -66,8 +66,8 @@ pub(crate) fn exp(x: f64) -> f64 {
 
 /// Compute `e^x - 1`.
 ///
-/// For `|x| < 0.35` the polynomial starts at `x`, with a relative error below `4 u`. For larger
-/// `|x|`, the error of [`exp`] is multiplied by at most `e^0.35 / (e^0.35 - 1) < 3.4`.
+/// For `|x| < 0.35`, the first term of the sum is `x`, and the relative error is below `4 u`. For
+/// larger `|x|`, the error of [`exp`] is multiplied by at most `e^0.35 / (e^0.35 - 1) < 3.4`.
 #[inline]
 pub(crate) fn exp_m1(x: f64) -> f64 {
     if x.abs() < 0.35 { x + x * x * tail(x) } else { exp(x) - 1.0 }
@@ -86,9 +86,9 @@ fn tail(r: f64) -> f64 {
     even + r * odd
 }
 
-/// Round to the nearest integer, for numbers of a magnitude below `2^51`. The sum has no bits for
-/// fractions, and the difference is exact. Older processors have no instruction that rounds to an
-/// integer.
+/// Round to the nearest integer, for numbers of a magnitude below `2^51`. The sum
+/// `x + NO_FRACTIONS` has no bits for fractions, and the difference is exact. Older processors have
+/// no instruction that rounds to an integer.
 #[inline]
 fn nearest(x: f64) -> f64 {
     const NO_FRACTIONS: f64 = 6_755_399_441_055_744.0; // 1.5 * 2^52

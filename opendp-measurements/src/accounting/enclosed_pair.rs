@@ -57,7 +57,7 @@ pub(super) fn roughness(variance: f64) -> f64 {
 /// Return the difference between the variance of the noise and the variance of each enclosing pair.
 /// The scale must be at least 20.
 ///
-/// A larger variance makes the failure smaller. At a variance of 40, the failure is negligible.
+/// A larger difference makes the failure smaller. At a difference of 40, the failure is negligible.
 pub(super) fn smoothing(scale: f64) -> f64 {
     (scale * 1e-6 * scale).clamp(3.0, 40.0)
 }
@@ -74,8 +74,8 @@ pub(super) fn continuous(more: f64, less: f64, part: f64) -> Result<(GaussianPai
 pub(super) const LEAST_SCALE: f64 = 100.0;
 
 impl EnclosedPair {
-    /// Make a pair from its enclosing pairs. If the pair is zero-concentrated, `rho` can also be
-    /// given.
+    /// Make a pair from its enclosing pairs. `rho` is the zero-concentrated loss of the pair, if it
+    /// is known.
     pub(super) fn new(
         above: Arc<dyn DominatingPair>,
         below: Option<Arc<dyn DominatingPair>>,
@@ -113,8 +113,8 @@ impl EnclosedPair {
     /// variable of variance `s^2 + v`. The second factor is
     /// `sum_y e^(-(y - y0)^2 / (2 t)) / sqrt(2 pi t)`. The third factor is the inverse of
     /// `W / sqrt(2 pi s^2)`. Here `t = s^2 v / (s^2 + v) >= w`, `y0` depends on `x` and `c`, and
-    /// `W` is the sum of `e^(-y^2 / (2 s^2))`. Both quotients are in `[1 - h, 1 + h]`, and the
-    /// quotient with `W` is at least 1.
+    /// `W` is the sum of `e^(-y^2 / (2 s^2))`. The second factor and `W / sqrt(2 pi s^2)` are in
+    /// `[1 - h, 1 + h]`, and `W / sqrt(2 pi s^2)` is at least 1.
     ///
     /// The failures of independent numbers add up. Without failures, the noise is normal noise on a
     /// vector whose length is at most the distance. The loss of this noise equals the loss of noise

@@ -91,7 +91,8 @@ impl DominatingPair for FinitePair {
         Outputs::of(self.list(), 4.0 * U, Self::SHIFT, 0.0)
     }
     fn unit(&self) -> Option<f64> {
-        // Check whether all losses are multiples of one loss. In randomized response, this is true.
+        // Check whether all finite losses are multiples of the largest finite loss. In randomized
+        // response, this is true.
         let (low, high) = self.range(0.0);
         let on = |loss: f64| {
             let place = loss / high;
@@ -200,8 +201,8 @@ impl DominatingPair for ThresholdedPair {
     fn range(&self, tail: f64) -> (f64, f64) {
         self.noise.range(tail)
     }
-    /// The event has probability at most delta under `P`. The remaining measure is at most the
-    /// measure of `noise`.
+    /// The event has probability at most delta under `P`. Without the event, the measure of the
+    /// losses is at most the measure for `noise`.
     fn buckets(&self, grid: &Grid) -> Buckets {
         let mut buckets = self.noise.buckets(grid);
         buckets.above += self.delta;

@@ -201,7 +201,8 @@ pub fn gaussian_tradeoff(mu: f64, alpha: f64) -> Result<Certified> {
             break;
         }
     }
-    // Round the differences of two floats outward by one ulp.
+    // The differences `mu - low` and `mu - high` are rounded. So move both outward by a bound on
+    // this error.
     let slack = (mu.abs() + low.abs().max(high.abs())) * f64::EPSILON;
     let lower = normal_tail(mu - low + slack)?.lower;
     Ok(Certified { lower, upper: normal_tail(mu - high - slack)?.upper })
@@ -238,8 +239,8 @@ fn smallest(holds: impl Fn(f64) -> Result<bool>) -> Result<f64> {
     }
 }
 
-/// Try smaller and smaller numbers. Return the first number that satisfies a condition. If no tried
-/// number satisfies the condition, return 0.
+/// Try numbers below `from`, in descending order. Return the first of them that satisfies a
+/// condition. If none of them satisfies the condition, return 0.
 fn step_back(from: f64, holds: impl Fn(f64) -> Result<bool>) -> Result<f64> {
     let mut by = f64::EPSILON / 2.0;
     while by < 1.0 {

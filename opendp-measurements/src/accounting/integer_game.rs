@@ -19,9 +19,9 @@ use super::gaussian_pair::deviations;
 /// epsilon, and let `V_0(x)` be `max(0, 1 - e^-x)`. Let
 /// `V_(k+1)(x) = max_g E V_k(x + (D + 2 u) / (2 s^2))`, where the step of `u` is `g`. Use induction
 /// from the last release to the first. Because all values are positive, delta of the best choices
-/// is at most `V_m(-epsilon) / (1 - f)^m`. Without the factor, the value is the exact delta of the
-/// best choices. The reason is that a shift exists for each step `g`: `D / g^2` numbers that differ
-/// by `g`.
+/// is at most `V_m(-epsilon) / (1 - f)^m`. Without the factor `1 / (1 - f)^m`, this bound is the
+/// exact delta of the best choices. The reason is that a shift exists for each step `g`: `D / g^2`
+/// numbers of the shift are `g`, and all others are 0.
 ///
 /// # Proof of the computation
 /// All totals are `(m D + 2 j) / (2 s^2)` for an integer `j`, so the values are listed for all `j`

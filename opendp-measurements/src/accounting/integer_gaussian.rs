@@ -12,7 +12,8 @@ use super::curve_pair::by_curve;
 use super::elementary::{exp, ln};
 use super::pair::{Buckets, DominatingPair, Grid};
 
-/// Discrete Gaussian noise on a vector of integers. Neighbours differ by at most an L2 distance.
+/// Discrete Gaussian noise on a vector of integers. Neighbours differ by at most a given L2
+/// distance.
 ///
 /// A single release is bounded by its `rho` (zero-concentrated loss). An account also uses another
 /// bound, which is described at [`Smoothing`].
@@ -114,8 +115,8 @@ pub(super) struct Smoothing {
 /// One kind of release: the square of the distance, the scale, and the number of releases.
 pub(super) type IntegerNoise = (f64, f64, u64);
 
-/// Limits for `factor - 1`. The limits are tried in this order until the share of `t^2` in `mu^2`
-/// is small.
+/// Targets for `factor - 1`, which can be about twice its target. The targets are tried in this
+/// order until the share of `t^2` in `mu^2` is small.
 const EXCESS: [f64; 3] = [1e-9, 1e-6, 2e-4];
 /// A share of `t^2` in `mu^2` is small if it is below this value.
 const SMALL: f64 = 2e-5;
@@ -151,7 +152,7 @@ impl Smoothing {
             log = roughness_of_all(square, scale, variance, count)?.inf_add(log)?;
         }
         // If equal releases have a small scale, all later releases together can add more to the
-        // factor than the first release.
+        // factor than the first release. So check the sum.
         if kinds.is_empty() || !(log <= 2.0 * excess) {
             return Ok(None);
         }

@@ -5,11 +5,12 @@ use std::f64::consts::PI;
 use super::elementary::{U, exp, exp_m1};
 use super::enclosed_pair::roughness;
 
-/// The largest allowed `f` of the theorem.
+/// The largest allowed `f` of the theorem at [`delta_of_sum`].
 const MOST_FAILURE: f64 = 1e-12;
 /// The largest number of terms of the sum.
 const MOST_TERMS: f64 = 2e6;
-/// The sum ends where the weight is below `e^-45` times the largest weight in the sum.
+/// The sum ends where the weights are below `e^-45` times the largest weight. This number is twice
+/// 45.
 const FAR: f64 = 90.0;
 
 /// Return an upper bound on the delta of `count` releases of one integer. Neighbours differ by at
@@ -35,9 +36,8 @@ const FAR: f64 = 90.0;
 /// The terms below the first listed `u` are 0. Each weight beyond the last listed `u` is at most
 /// `e^(-u / (m s^2))` times the weight before it. So these weights add up to at most `m s^2 / u`
 /// times the last weight. Let `U` be the unit roundoff. Each loss is increased by `16 U` times the
-/// sum of epsilon and the magnitudes of the terms of the loss. The exponents are below 700 in
-/// magnitude or their weights are negligible, and a sum has a relative error of `U` for each of its
-/// terms.
+/// sum of epsilon and the magnitudes of the terms of the loss. Each exponent is below 700 in
+/// magnitude, or its weight is negligible. A sum has a relative error of `U` for each of its terms.
 ///
 /// [`DiscreteGaussianPair`]: super::DiscreteGaussianPair
 /// [`IntegerVectorPair::enclosed`]: super::IntegerVectorPair::enclosed

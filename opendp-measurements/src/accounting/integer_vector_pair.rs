@@ -16,11 +16,11 @@ use super::pair::{Buckets, DominatingPair, Grid};
 /// The bound holds except for a failure: see `enclosed`.
 ///
 /// For a step `g`, let `U` have `P[u]` proportional to `e^(-u^2 / (2 s^2 D))` on the multiples of
-/// `g`. A move of `U` by `D` has the loss `(D + 2 u) / (2 s^2)` at `u + D`. So the losses of all
-/// steps are on one lattice. Between the points of the lattice, each profile is linear in
-/// `e^epsilon`. The maximum of the profiles at the points is convex. The linear interpolation of
-/// this maximum is the profile of a measure on the lattice. This profile is at least the profile of
-/// each step.
+/// `g`. The pair of the laws of `U + D` and `U` has the loss `(D + 2 u) / (2 s^2)` at the output
+/// `u + D`. So the losses of all steps are on one lattice. Between the points of the lattice, each
+/// profile is linear in `e^epsilon`. The maximum of the profiles at the points is convex. The
+/// linear interpolation of this maximum is the profile of a measure on the lattice. This profile is
+/// at least the profile of each step.
 #[derive(Clone)]
 pub struct IntegerVectorPair {
     /// `D`, the square of the L2 distance.
@@ -63,24 +63,24 @@ impl IntegerVectorPair {
     /// difference of two neighbours is a vector of integers whose squares add up to at most
     /// `square`. `square` is at least 1.
     ///
-    /// Return `None` if the distance exceeds the scale by more than a small margin, or if too many
-    /// losses must be listed.
+    /// Return `None` if the scale is too small, if the distance exceeds the scale by more than a
+    /// small margin, or if too many losses must be listed.
     ///
     /// # Theorem
     /// Let `x` and `x + s` be two vectors of integers. Equal numbers reveal nothing. If additional
     /// numbers of the two vectors differ by 1, the loss does not become smaller. So let `m` numbers
-    /// differ, and let the sum of squares of `s` be `D = square`. Then `m <= D`. Let `g` be the
-    /// greatest common divisor of the numbers in `s`, so `g^2` divides `D`. The loss
+    /// differ, and let the squares of the numbers in `s` add up to `D = square`. Then `m <= D`. Let
+    /// `g` be the greatest common divisor of the numbers in `s`, so `g^2` divides `D`. The loss
     /// `(2 s . y - D) / (2 scale^2)` of the noise `y` about `s` depends on `s . y` alone.
     ///
     /// *The law of `s . Y`.* Let `Y` be the noise. Claim: `s . Y` has the law of `U` at the step
     /// `g`, up to a factor between `1 - f` and its inverse. The numbers of `s` are added one after
-    /// the other. Take the first numbers of `s`. Let `A` be the sum of their squares, `h` their
-    /// greatest common divisor, and `T` the sum of `s_i Y_i / h` over these numbers. Suppose that
-    /// `T` is discrete Gaussian of scale `scale sqrt(A) / h`. Let `k` be the next number, and `h'`
-    /// the greatest common divisor of `h` and `k`. The pairs of integers `(t, y)` with
-    /// `(h t + k y) / h' = u` lie on a line. Number these pairs by all integers `i`. Up to a
-    /// constant, the logarithm of the probability of a pair is
+    /// the other. Take the numbers of `s` that are already added. Let `A` be the sum of their
+    /// squares, `h` their greatest common divisor, and `T` the sum of `s_i Y_i / h` over these
+    /// numbers. Suppose that `T` is discrete Gaussian of scale `scale sqrt(A) / h`. Let `k` be the
+    /// next number, and `h'` the greatest common divisor of `h` and `k`. The pairs of integers
+    /// `(t, y)` with `(h t + k y) / h' = u` lie on a line. Number these pairs by all integers `i`.
+    /// Up to a constant, the logarithm of the probability of a pair is
     /// `-u^2 h'^2 / (2 scale^2 (A + k^2)) - (i - c)^2 / (2 w)`, with some `c` and
     /// `w = scale^2 h'^2 A / (h^2 (A + k^2))`. Let `r` be the sum of `e^(-2 pi^2 w i^2)` over all
     /// integers `i` except 0. By Poisson's summation, the sum of the probabilities is the integral
@@ -192,7 +192,7 @@ struct Lattice {
 }
 
 /// The values of a profile at the points of a lattice: delta, and the difference `rest`, which is
-/// delta minus `1 - r`.
+/// `delta - (1 - r)`.
 ///
 /// At high losses delta is small, and at low losses `rest` is small. Computing with the smaller
 /// number avoids cancellation.
@@ -211,8 +211,8 @@ impl Lattice {
     }
     /// Return the profile of the masses of `Q` at each point. Every term of the sums is positive.
     /// From a point to the previous point, delta grows by the distance of the two points times the
-    /// mass of `Q` above them. From a point to the next point, `rest` grows by the distance times
-    /// the mass of `Q` below.
+    /// mass of `Q` above the lower point. From a point to the next point, `rest` grows by the
+    /// distance of the two points times the mass of `Q` below the higher point.
     fn profile(&self, masses: &[f64]) -> Profile {
         let (mut delta, mut above, mut rest, mut below) = (0.0, 0.0, 0.0, 0.0);
         let points = self.ratios.iter().zip(masses);

@@ -34,7 +34,7 @@ pub(super) enum Target {
 /// frequencies, and let `L = 2 pi / h`. By Poisson's summation, two sums are equal. The first sum
 /// is `h / (2 pi)` times the sum of `G(n h) e^(-i n h x)` over all integers `n`. The second sum is
 /// the sum of `D(x + m L)` over all integers `m`. All terms `D(x + m L)` are positive:
-/// - The sum bounds `D` from above.
+/// - The second sum bounds `D` from above.
 /// - The terms with `m` not 0 are the repetitions. Divide a term by `e^(t x)`. For `m > 0`, the
 ///   result is `e^(t L m) delta(x + m L) <= M(t') e^(-t' x - (t' - t) m L)` for each `t' > t`. For
 ///   `m < 0`, the same holds for each `t'` from 0 to `t`. The reason is that
@@ -67,7 +67,7 @@ pub(super) struct Inversion {
     /// listed losses.
     #[cfg(test)]
     work: (usize, usize),
-    /// An estimate of the given or requested epsilon.
+    /// The given epsilon, or an estimate of the requested epsilon.
     pub(super) expected: f64,
 }
 
@@ -167,7 +167,8 @@ impl Tilt {
     }
 }
 
-/// Bound the sum of all waves from the `n`-th wave on. The envelope bounds each of these waves.
+/// Bound the sum of all waves after the `n`-th wave, at positive and negative frequencies. The
+/// envelope at the `n`-th frequency bounds each product of transforms in this sum.
 fn omitted(all: &Tilt, n: usize, spacing: f64) -> f64 {
     let place = n as f64 * spacing;
     2.0 * all.envelope(place) / (spacing * place) * (1.0 + 1e-9)
@@ -190,9 +191,9 @@ impl Inversion {
     ///
     /// The variance of the additional loss is the share [`SMOOTHING`] of the variance of the total
     /// loss. So epsilon increases by about half of this share. The additional release makes all
-    /// high frequencies negligible. If the losses differ, the product of a few transforms is
-    /// already negligible at most of the other frequencies. The remaining factors are not computed
-    /// at these frequencies.
+    /// high frequencies negligible. If the losses differ, the product of the transforms of a few
+    /// parts is already negligible at most of the other frequencies. At these frequencies, the
+    /// transforms of the remaining parts are not computed.
     pub(super) fn smoothed(
         parts: &[PairCount],
         target: Target,
@@ -227,8 +228,8 @@ impl Inversion {
         let mut product = Product::new(spacing, many, negligible, limit == MOST_SMOOTHED);
         let (mut all, mut rest, mut next) = (Tilt(Vec::with_capacity(parts.len())), parts, 1);
         // Tilt one group of parts after the other. The product of the earlier groups is negligible
-        // above some frequency. So later groups need only lower frequencies, and their sums have
-        // fewer terms.
+        // above some frequency. So later groups need only lower frequencies, and the sums that
+        // compute their transforms have fewer terms.
         while let Some((group, others)) = rest.split_at_checked(next.min(rest.len()))
             && !group.is_empty()
         {

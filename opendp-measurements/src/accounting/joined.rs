@@ -24,8 +24,8 @@ const LIMIT: f64 = 37.0;
 /// Above this epsilon, `e^epsilon` can exceed all floats.
 const FAR: f64 = 700.0;
 
-/// Return an upper bound on the least `mu` for which every `epsilon`-DP mechanism is `mu`-GDP. This
-/// `mu` satisfies `T(mu / 2) = 1 / (1 + e^epsilon)`.
+/// Return an upper bound on the least `mu` for which every `epsilon`-DP mechanism is `mu`-GDP. The
+/// least `mu` satisfies `T(mu / 2) = 1 / (1 + e^epsilon)`.
 ///
 /// # Proof
 /// The worst `epsilon`-DP mechanism is randomized response (Kairouz, Oh, Viswanath 2015). The

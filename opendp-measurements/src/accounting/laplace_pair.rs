@@ -18,8 +18,9 @@ pub(super) const ERROR: f64 = 256.0 * U;
 /// The pair for one number also dominates noise on vectors under the L1 distance. Let `T_a` be the
 /// trade-off function of a shift by `a`. For a log-concave density, the trade-off function of the
 /// shift by `a + b` is `T_b(1 - T_a)`. For shifts by `a` and `b` in two coordinates, the same
-/// expression is a lower bound. The reason is that a test of one coordinate can be followed by a
-/// test of the other coordinate (compare Dong, Roth, Su 2022, on log-concave noise).
+/// expression is a lower bound on the trade-off function. The reason is that a test of one
+/// coordinate can be followed by a test of the other coordinate (compare Dong, Roth, Su 2022, on
+/// log-concave noise).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct LaplacePair {
     /// The sensitivity divided by the scale of the noise.
@@ -247,8 +248,8 @@ impl DominatingPair for SampledLaplacePair {
         Some(Box::new(list.with_error(error(SIZES[size]))?))
     }
     fn most(&self) -> f64 {
-        // By the convexity of the exponential, the loss of a removed record is the larger of the
-        // two losses.
+        // By the convexity of the exponential, the largest loss of a removed record is at least the
+        // largest loss of an added record.
         self.sampled(self.epsilon) * (1.0 + 256.0 * U)
     }
     fn reverse(&self) -> Option<Arc<dyn DominatingPair>> {

@@ -8,11 +8,11 @@ use super::transform::{Tilted, Wave};
 /// The tilted loss of discrete Laplace noise of scale `1 / a` on integers that differ by `d`.
 /// Randomized response is the case `d = 1`.
 ///
-/// Let `M(z)` be the transform at `z`, `e = d a` and `w = z + 1/2`. Divide all weights by
-/// `e^(w e)`. Then the outputs at the two ends have the weight `1 + e^(-2 w e)`. All outputs
-/// between the ends together have the weight
+/// Let `M(z)` be the transform at `z`, `c = d a` and `w = z + 1/2`. Divide all weights by
+/// `e^(w c)`. Then the outputs at the two ends together have the weight `1 + e^(-2 w c)`. All
+/// outputs between the ends together have the weight
 /// `(1 - e^-a) e^(-2 w a) (1 - e^(-2 w (d - 1) a)) / (1 - e^(-2 w a))`. The sum of both weights is
-/// `M(z) (1 + e^-a) e^(-z e)`. The case `d = 1` is randomized response with the loss `a`.
+/// `M(z) (1 + e^-a) e^(-z c)`. The case `d = 1` is randomized response with the loss `a`.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct TiltedLattice {
     rate: f64,

@@ -6,9 +6,9 @@ use super::transform::{Listed, Tilted, Wave};
 /// A tilted loss whose atoms are listed.
 ///
 /// # Error
-/// Let `u` be the unit roundoff. Let `e` be a bound on the relative error of the masses, and `b` a
+/// Let `u` be the unit roundoff. Let `c` be a bound on the relative error of the masses, and `b` a
 /// bound on the error of the losses. A tilted mass `m e^(t x)` has a relative error of at most
-/// `e + 1.01 t b`. The exponential and its argument add a relative error of `(24 + 4 t |x|) u`. The
+/// `c + 1.01 t b`. The exponential and its argument add a relative error of `(24 + 4 t |x|) u`. The
 /// sum of the tilted masses has the same relative error. So the errors of all normalised masses add
 /// up to at most twice this error. A wave (the transform at a frequency `s`) errs by at most the
 /// sum of the errors of all normalised masses, plus `s b`.

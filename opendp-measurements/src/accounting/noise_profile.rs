@@ -31,7 +31,7 @@ fn degenerate(sensitivity: f64, scale: f64) -> Option<PrivacyProfile> {
     }
 }
 
-/// Return the profile of Laplace noise on real numbers within an L1 distance.
+/// Return the profile of Laplace noise on real numbers, for neighbours within an L1 distance.
 ///
 /// One release has `delta = 1 - e^((epsilon - s) / 2)`, where `s` is the sensitivity divided by the
 /// scale (Balle, Barthe, Gaboardi 2018, Theorem 3). So `epsilon = s + 2 ln(1 - delta)`.
@@ -56,7 +56,7 @@ pub fn profile_of_laplace(sensitivity: f64, scale: f64) -> Result<PrivacyProfile
     Ok(profile_of(LaplacePair { epsilon: largest }).with_delta(delta).with_epsilon(epsilon))
 }
 
-/// Return the profile of discrete Laplace noise on integers within an L1 distance.
+/// Return the profile of discrete Laplace noise on integers, for neighbours within an L1 distance.
 ///
 /// Two integers differ by an integer, so the sensitivity is rounded down. For a very large
 /// sensitivity, the result is the profile of pure differential privacy with the same epsilon.
@@ -75,7 +75,7 @@ pub fn profile_of_discrete_laplace(sensitivity: f64, scale: f64) -> Result<Priva
     profile_of_private(epsilon, 0.0)
 }
 
-/// Return the profile of Gaussian noise on real numbers within an L2 distance.
+/// Return the profile of Gaussian noise on real numbers, for neighbours within an L2 distance.
 ///
 /// # Errors
 /// The errors of [`profile_of_laplace`].
@@ -92,7 +92,8 @@ pub fn profile_of_gaussian(sensitivity: f64, scale: f64) -> Result<PrivacyProfil
 ///
 /// For scales of at least 100, profiles of continuous noise enclose this profile: see
 /// [`EnclosedPair`](super::EnclosedPair). If the scale is smaller and the sensitivity is at least
-/// 20 times the scale, the profile is the profile of `rho` (the zero-concentrated loss).
+/// 20 times the scale, the result is the profile that follows from `rho` (the zero-concentrated
+/// loss).
 ///
 /// # Errors
 /// The errors of [`profile_of_laplace`].
@@ -118,7 +119,7 @@ pub fn profile_of_discrete_gaussian(sensitivity: f64, scale: f64) -> Result<Priv
     }
 }
 
-/// Return the profile of discrete Gaussian noise on integers within an L2 distance.
+/// Return the profile of discrete Gaussian noise on integers, for neighbours within an L2 distance.
 ///
 /// Two vectors of integers differ by integers. So the square of the sensitivity is an integer, and
 /// is rounded down. If the sensitivity is the float nearest to the root of an integer, this integer

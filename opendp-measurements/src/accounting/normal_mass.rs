@@ -23,7 +23,8 @@ const TERMS: usize = 16;
 
 /// Compute the normal density with a relative error below `24 u`.
 ///
-/// The square of `x` is split so that it has no error. The leading part of `x` has 26 bits.
+/// The square of `x` is split into two parts, so that squaring causes no error. The leading part of
+/// `x` has 26 bits.
 #[inline]
 fn density(x: f64) -> f64 {
     let high = f64::from_bits(x.to_bits() & !0x7ff_ffff);
@@ -58,8 +59,8 @@ fn coefficients(node: usize) -> &'static [f64; TERMS] {
 
 /// Compute `P[N >= x]` for `x >= 0`.
 ///
-/// The coefficients alternate in sign and fall like `(1 / 8 max(1, x))^n`. So Horner's rule and the
-/// omitted terms have an error below `8 u m(x)`.
+/// The coefficients alternate in sign, and the terms fall like `(1 / (8 max(1, x)))^n`. So Horner's
+/// rule and the omitted terms have an error below `8 u m(x)`.
 #[inline]
 pub(crate) fn tail(x: f64) -> f64 {
     if !(x < LIMIT) {

@@ -1,4 +1,5 @@
-//! The exact profile of one release whose outputs are listed. Its computation needs no grid.
+//! The exact profile of one release whose outputs are listed. No grid is needed to compute this
+//! profile.
 
 use super::account::Certified;
 use super::elementary::{U, exp_m1};
@@ -56,7 +57,7 @@ impl Outputs {
         let lower = self.sum(epsilon, -self.shift) * (1.0 - error);
         Certified { lower: lower.clamp(0.0, 1.0), upper: (upper * (1.0 + 4.0 * U)).min(1.0) }
     }
-    /// Return the sum of the theorem, after `shift` is added to all losses.
+    /// Return the sum of the theorem at [`Outputs`], after `shift` is added to all losses.
     fn sum(&self, epsilon: f64, shift: f64) -> f64 {
         let mut total = 0.0;
         for (loss, p, _) in &self.list {
@@ -145,7 +146,7 @@ mod tests {
         let pair = || FinitePair::new(vec![0.625, 0.25, 0.125], vec![0.25, 0.25, 0.5]).unwrap();
         for epsilon in [0.0, 0.25, 0.5, 0.9, 1.0, 2.0] {
             let e = f64::exp(epsilon);
-            // The reverse has the larger loss, ln 4.
+            // The largest loss is ln 2.5 in one direction, and ln 4 in the reverse direction.
             let exact = (0.625 - e * 0.25).max(0.5 - e * 0.125).max(0.0);
             close(once(pair()).delta(epsilon).unwrap(), exact);
             if 0.0 < exact {

@@ -109,7 +109,7 @@ pub enum LogConcaveNoise {
 /// sign, `sup_S M(x)(S) - e^epsilon M(y)(S) <= sup_S P(S) - e^epsilon Q(S)`. So the product of the
 /// pairs dominates an adaptive composition (Zhu, Dong, Wang 2022, Theorem 10).
 ///
-/// Two pairs with the same `Debug` text are treated as equal.
+/// Two pairs with the same `Debug` text are treated as equal, unless the text is empty.
 pub trait DominatingPair: Debug + Send + Sync {
     /// Return an interval of losses. On each side of the interval, `P` has a mass of at most about
     /// `tail`.
@@ -150,8 +150,8 @@ pub trait DominatingPair: Debug + Send + Sync {
     fn revealed(&self) -> f64 {
         0.0
     }
-    /// Return the square of the L2 distance, rounded up, and the scale, for releases of integers
-    /// with discrete Gaussian noise. The releases can also be vectors of integers.
+    /// If the mechanism releases integers, or vectors of integers, with discrete Gaussian noise,
+    /// return two numbers: the square of the L2 distance, rounded up, and the scale.
     ///
     /// An account also composes all such releases as one release.
     fn integer_gaussian(&self) -> Option<(f64, f64)> {
@@ -245,8 +245,8 @@ impl Buckets {
             self.above += p * (1.0 + 2.0 * self.relative);
         }
     }
-    /// Take the mass of a continuous loss between `low` and `high`. Add the part of this mass that
-    /// lies outside the grid.
+    /// Add the mass of a continuous loss between `low` and `high`, but only the mass that lies
+    /// outside the grid. `p(a, b)` is the mass between `a` and `b`.
     pub(super) fn lose(&mut self, grid: &Grid, low: f64, high: f64, p: impl Fn(f64, f64) -> f64) {
         let (first, last) = (grid.edge(0), grid.edge(grid.count));
         if low < first {

@@ -25,15 +25,16 @@ const SHORTEST: usize = 1 << 12;
 /// The length of the longest Fourier transform of a plan. A computation with such a transform takes
 /// about 50 MB. If too much mass is outside the window, the length can be doubled once more.
 const LONGEST: usize = 1 << 19;
-/// The largest number of buckets of all pairs.
+/// The largest number of buckets of all pairs together.
 const MOST_BUCKETS: f64 = (1 << 20) as f64;
 /// The maximum number of plans for one result.
 const PLANS: usize = 3;
 
 /// Compute a bound on delta at an epsilon, or on epsilon at a delta.
 ///
-/// The first plan follows a coarse estimate. This estimate can be poor, for example if a large loss
-/// is rare. Then the errors are large, and the next plan follows a bound that was already found.
+/// The first plan is made from a coarse estimate. This estimate can be poor, for example if a large
+/// loss is rare. Then the errors are large, and the next plan is made from a bound that was already
+/// found.
 pub(super) fn on_grid(
     parts: &[PairCount],
     target: Target,
@@ -76,8 +77,8 @@ struct Found {
     delta: f64,
     /// The second property of [`shape`].
     sharpness: f64,
-    /// An estimate of the error that is due to the plan. It is relative to delta or to epsilon. The
-    /// smaller of the two relative errors is used.
+    /// An estimate of the error that is due to the plan. It is the smaller of two relative errors:
+    /// relative to delta, and relative to epsilon.
     error: f64,
 }
 
@@ -119,7 +120,7 @@ fn shape(delta: impl Fn(f64) -> f64, epsilon: f64, least: f64) -> (f64, f64) {
 fn reach((low, high): (f64, f64)) -> f64 {
     (high.max(0.0) - low.min(0.0)).min(2.0 * Grid::REACH)
 }
-/// For each release, return the largest mass of losses that may be treated as infinite. This mass
+/// Return the largest mass of the losses of one release that may be treated as infinite. This mass
 /// is far below delta.
 fn tail(delta: f64, count: f64) -> f64 {
     (delta * 1e-7).max(1e-280) / count

@@ -27,11 +27,12 @@ pub(super) struct Pot {
     /// order, instead of `2 rho`. For Gaussian noise, this charge is also `mu^2`. Filters of older
     /// versions have no order.
     pub(super) order: Option<Exact>,
-    /// Whether the limits are planned for known releases. Then the filter charges a pure loss as a
-    /// pure loss, and not as a `mu^2`, if the loss fits.
+    /// Whether the limits are planned for known releases. If they are, the filter charges a pure
+    /// loss as a pure loss whenever the loss fits, and otherwise as a `mu^2`.
     pub(super) planned: bool,
 }
-/// The sizes of one loss in the filters.
+/// The amounts that one loss adds to the sums of filters, unless a filter charges it as a pure
+/// loss.
 pub(super) struct Sizes {
     /// A bound on `mu^2`.
     pub(super) square: Exact,

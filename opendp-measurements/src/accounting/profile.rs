@@ -91,8 +91,8 @@ impl ComposableLoss for Account {
     }
 }
 
-/// Return the smaller of two bounds: the bound of an account, and the bound of the basic
-/// composition of its members.
+/// Return a profile that uses the smaller of two bounds: the bound of an account, and the bound of
+/// the basic composition of `members`.
 fn or_basic(
     profile: PrivacyProfile,
     total: Arc<Account>,
@@ -210,8 +210,9 @@ pub(super) fn is_nothing(profile: &PrivacyProfile) -> bool {
     account(profile).is_some_and(|account| account.parts().is_empty())
 }
 
-/// Return the curve on a sample, `q delta(ln(1 + (e^epsilon - 1) / q))`, rounded up, and the
-/// inverse of this curve. Here `q` is the rate, and `delta` is the curve without sampling.
+/// Return the profile of an account with another curve: the curve on a sample,
+/// `q delta(ln(1 + (e^epsilon - 1) / q))`, rounded up. The profile also has the inverse of this
+/// curve. Here `q` is the rate, and `delta` is the curve without sampling.
 fn diluted(account: Account, profile: &PrivacyProfile, rate: f64) -> PrivacyProfile {
     let (whole, inverse) = (profile.clone(), profile.clone());
     let delta = move |epsilon: f64| {

@@ -151,11 +151,11 @@ pub fn concentrated_rho(epsilon: f64, delta: f64) -> Result<f64> {
 }
 
 /// Compute an upper bound on the Renyi divergence of an order `a > 1` of every mechanism that is
-/// `epsilon`-differentially private. Unless the exponents are very large, this is the smallest such
-/// bound, up to rounding.
+/// `epsilon`-differentially private. If an exponential overflows, the result is epsilon. Otherwise,
+/// this is the smallest such bound, up to rounding.
 ///
-/// Randomized response dominates the mechanism: see [`concentrated_rho_of_pure`]. It keeps its bit
-/// with probability `p = e^epsilon / (1 + e^epsilon)`. So the divergence is
+/// Randomized response dominates the mechanism: see [`concentrated_rho_of_pure`]. This response
+/// keeps its bit with probability `p = e^epsilon / (1 + e^epsilon)`. So the divergence is
 /// `ln(p^a (1 - p)^(1 - a) + (1 - p)^a p^(1 - a)) / (a - 1)`. The argument of the logarithm is
 /// `1 + (e^(a epsilon) - 1) (1 - e^(-(a - 1) epsilon)) / (1 + e^epsilon)`. This form has no
 /// cancellation. The divergence is also at most `epsilon`.
@@ -171,7 +171,7 @@ pub(super) fn divergence_of_pure(order: f64, epsilon: f64) -> Result<f64> {
         let both = epsilon.neg_inf_exp_m1()?.neg_inf_add(2.0)?;
         grown.inf_mul(fallen)?.inf_div(both)?.inf_ln_1p()?.inf_div(below)
     };
-    // For large exponents, the bound `epsilon` is close to the divergence.
+    // If an exponential overflows, the bound `epsilon` is close to the divergence.
     Ok(divergence().map_or(epsilon, |divergence: f64| divergence.min(epsilon)))
 }
 

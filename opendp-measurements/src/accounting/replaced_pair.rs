@@ -15,7 +15,7 @@ mod noises;
 
 /// Noise on a sample of the records, for one replaced record.
 ///
-/// Noise is added to a value. Two distances bound the change of this value by one record. The
+/// Noise is added to a value. Two distances bound how much one record can change this value. The
 /// distance `added` applies if the record joins the sample. The distance `replaced` applies if
 /// another record replaces the record in the sample. `replaced` is at most twice `added`. For some
 /// sums, `replaced` is smaller. For a histogram under the L2 distance, `replaced` is `sqrt(2)`
@@ -42,7 +42,8 @@ mod noises;
 /// records: `H_alpha(P, Q) = 1 - alpha + alpha H_(1 / alpha)(Q, P)`. So this pair consists of three
 /// parts. The first part is the positive losses of the two mixtures. The second part is the mirror
 /// image of the first part. The third part is the remaining mass, at the loss 0. This remaining
-/// mass is `1 - q` times the noise within `added - replaced / 2`.
+/// mass is `1 - q` times the probability that the magnitude of the noise is at most
+/// `added - replaced / 2`.
 ///
 /// For one release of one number, this is the smallest possible bound. If `replaced` is twice
 /// `added`, this pair is the pair of two mixtures. Then this pair is also the smallest bound for
@@ -76,8 +77,8 @@ impl ReplacedPair {
     /// scale must be at most [`MAX_SCALE`](DiscreteGaussianPair::MAX_SCALE). Distances of integers
     /// must be integers up to 65536. The rate must be above 0 and below 1.
     pub fn poisson(noise: LogConcaveNoise, added: f64, replaced: f64, rate: f64) -> Result<Self> {
-        // Three numbers: the scale, the largest allowed quotient of a distance and the scale, and,
-        // for noise on integers, the largest allowed scale.
+        // Three numbers: the scale, the largest allowed quotient of a distance and the scale, and
+        // the largest allowed scale (only for noise on integers).
         let (scale, longest, limit) = match noise {
             Gaussian | Laplace => (1.0, Self::LONGEST, None),
             DiscreteLaplace { scale } => (scale, Self::LONGEST, Some(f64::INFINITY)),

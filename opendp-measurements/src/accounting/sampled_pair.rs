@@ -28,7 +28,7 @@ pub(super) fn mixed_of(x: f64, ratio: f64, rate: f64) -> f64 {
 /// Return the likelihood ratio without sampling, `(e^loss - 1 + q) / q`, from the loss on a sample.
 ///
 /// The exact loss on a sample at the returned ratio is within `64 u` of the given loss. An error
-/// `e` of the ratio changes the loss by `q e / e^loss`. If the ratio is below 1, it is computed as
+/// `d` of the ratio changes the loss by `q d / e^loss`. If the ratio is below 1, it is computed as
 /// a difference of two parts. If the rate is above 1/2, the larger part is `e^loss`, and no
 /// precision is lost. Otherwise the larger part is `1`, which is at most `2 e^loss`.
 pub(super) fn unmixed(loss: f64, rate: f64) -> f64 {
@@ -199,11 +199,11 @@ impl DominatingPair for SampledPair {
 ///
 /// Let `(P, Q)` dominate the mechanism under replacement, and let a sample have the share `q` of
 /// the records. At `epsilon >= 0`, the profile of the mechanism on the sample is at most the
-/// profile of `((1 - q) Q + q P, Q)`. At `epsilon < 0`, it is at most the profile of
-/// `(P, (1 - q) P + q Q)` (Zhu, Dong, Wang 2022, Theorem 11). The profile of one measure is equal
-/// to the first bound at `epsilon >= 0` and to the second bound at `epsilon < 0`. This measure has
-/// the positive losses of the first pair and the negative losses of the second pair. The remaining
-/// mass is at 0.
+/// profile of `((1 - q) Q + q P, Q)`. At `epsilon < 0`, the profile of the mechanism on the sample
+/// is at most the profile of `(P, (1 - q) P + q Q)` (Zhu, Dong, Wang 2022, Theorem 11). The profile
+/// of one measure is equal to the first bound at `epsilon >= 0` and to the second bound at
+/// `epsilon < 0`. This measure has the positive losses of the first pair and the negative losses of
+/// the second pair. The remaining mass is at 0.
 #[derive(Clone, Debug)]
 pub struct FixedSizePair {
     above: Arc<dyn DominatingPair>,
@@ -213,9 +213,9 @@ impl FixedSizePair {
     /// Make the pair on a sample of fixed size. `pair` bounds the replacement of a record, and is
     /// its own reverse.
     pub fn of(pair: Arc<dyn DominatingPair>, rate: f64) -> Self {
-        // The pairs for a removed and for an added record can have enclosing pairs. But their
-        // enclosing pairs do not enclose the pair that is made of both pairs, so the enclosing
-        // pairs are not used.
+        // The pairs for a removed and for an added record can have enclosing pairs. But these
+        // enclosing pairs do not enclose a `FixedSizePair`. So pairs without enclosing pairs are
+        // used.
         let sample_of = |removed| {
             let sample = SampledPair::of(pair.clone(), rate, removed);
             match sample.between(1) {

@@ -22,15 +22,15 @@ use super::transform::{Listed, Tilted, Wave};
 /// `M(t) e^(a^2 / 2 + |s| mu a) cos(mu a)^-max(0, -v)`. The sum over multiples of `h`, times `h`,
 /// approximates the integral. The error of this sum is at most twice the bound, divided by
 /// `e^(2 pi a / h) - 1` (Trefethen, Weideman 2014, on the real line). Let `p = 1 - (1 - q) / w`.
-/// Take an output `y` such that `|y|` exceeds `|v| mu p` at all outputs beyond `y`. Beyond `y`, the
-/// terms fall geometrically.
+/// Take an output `y` so far from 0 that each output beyond `y` has a magnitude above its
+/// `|v| mu p`. Beyond `y`, the terms fall geometrically.
 ///
-/// The envelope. Let `d(y)` be the density of the loss at the loss of `y`. This density is
-/// `w^v dN(y) / |loss'(y)|`. The second derivative of `ln d` is `-1 + (v + 1) mu^2 p (1 - p)`.
-/// Interpolate `ln d` linearly between multiples of `h`. The error is at most
-/// `(1 + |v + 1| mu^2 / 4) h^2 / 8`. The first derivative of `ln d` is `-y - mu + (v + 1) mu p`.
-/// This derivative has at most three zeros, because `p` is first convex and then concave. There is
-/// only one zero if the second derivative of `ln d` has one sign.
+/// The envelope. Let `d(y)` be the density of the loss, evaluated at the loss of the output `y`.
+/// This density is `w^v dN(y) / |loss'(y)|`. The second derivative of `ln d` is
+/// `-1 + (v + 1) mu^2 p (1 - p)`. Interpolate `ln d` linearly between multiples of `h`. The error
+/// is at most `(1 + |v + 1| mu^2 / 4) h^2 / 8`. The first derivative of `ln d` is
+/// `-y - mu + (v + 1) mu p`. This derivative has at most three zeros, because `p` is first convex
+/// and then concave. There is only one zero if the second derivative of `ln d` has one sign.
 /// - By integration by parts, the modulus of a wave is at most the variation of `d` divided by `s`.
 ///   The variation is 2 or 4 times the maximum of `d`.
 /// - A histogram below `d` is a sum of layers. Each layer is constant on an interval `I` of losses.
@@ -152,8 +152,8 @@ struct Terms {
 }
 
 impl TiltedSample {
-    /// Tilt by `tilt`, for frequencies up to `highest`. Return `None` if the sum needs too many
-    /// terms.
+    /// Tilt the loss by `tilt`. The result is for frequencies up to `highest`. Return `None` if the
+    /// sum needs too many terms.
     pub(super) fn new(
         mu: f64,
         rate: f64,
@@ -189,8 +189,9 @@ impl TiltedSample {
         let mut atoms: Vec<Atom> = Vec::with_capacity(terms.len());
         for term in &terms {
             let mass = exp(term.log - top);
-            // Add the errors of exp, of the argument of exp, and of the two parts of this argument.
-            // One of the two parts contains the error of the loss.
+            // Add the errors of exp and of its argument, and the errors of the two parts of the
+            // argument: `power * loss` and `y^2 / 2`. The first part contains the error of the
+            // loss.
             let bent = power * term.loss;
             let made = (term.log - top).abs() + 4.0 * bent.abs() + 4.0 * (bent - term.log);
             rounding += mass * (U * (16.0 + made) + power.abs() * term.blur);
@@ -223,7 +224,7 @@ impl TiltedSample {
             shape: OnceLock::new(),
         })
     }
-    /// Find the variation of the density, and the uniform laws that the law contains.
+    /// Find the variation of the density, and the layers of the histogram (see the proof).
     fn shape(&self) -> Shape {
         let (mu, step) = (self.law.mu, self.step);
         let bent = (self.law.power + 1.0) * mu * mu / 4.0;
@@ -265,7 +266,7 @@ impl TiltedSample {
     }
 }
 
-/// Properties of the density of a loss that bound its waves.
+/// Properties of the density of a loss. They bound the waves of this loss.
 #[derive(Clone, Debug)]
 struct Shape {
     variation: f64,

@@ -56,8 +56,8 @@ fn a_plan_is_charged_once_in_one_entry_and_not_drawn_again_after_a_crash() {
     let (refused, same) = release("May");
     assert!(refused.unwrap_err().to_string().contains("`May` was charged before"));
     assert_eq!(same, spent);
-    // A process that opened the ledger before the plan was charged does not answer the plan
-    // again either.
+    // One process opens the ledger before another process charges the plan. The first process does
+    // not answer the plan again either.
     let early = life().unwrap();
     release("June").0.unwrap();
     let mut late = early.plan().with_id("June");
@@ -94,7 +94,7 @@ fn life(path: &Path) -> Context<survey::Loss> {
     let table = workers::generate(2_000, 1).unwrap();
     survey::open_planned(table, 1.0, 1e-6, Kept::open(path, 1.0, 1e-6).unwrap()).unwrap()
 }
-/// A process that ends within a plan. It is started by the next test.
+/// A process that ends before its plan is finished. The next test starts this process.
 #[test]
 fn helper_that_crashes_within_a_plan() {
     let Ok(path) = std::env::var(CRASHES) else { return };
@@ -129,7 +129,7 @@ fn a_crash_between_the_reserve_and_the_last_answer_leaves_the_charge_and_draws_n
             (name == "keys.ledger", reserved.is_none())
         );
         // If the plan has keys, a little of the budget is left, so the error is about the id of the
-        // plan. Otherwise, nothing is left of the budget.
+        // plan. Otherwise, nothing is left of the budget, so the error is about the budget.
         let kind = if reserved.is_some() { "Argument" } else { "BudgetExceeded" };
         let refused = release_all(&second, reserved.is_some(), false).unwrap_err();
         assert_eq!(refused.kind(), kind, "{refused}");

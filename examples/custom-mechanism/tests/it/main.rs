@@ -1,4 +1,4 @@
-//! Tests of the crate through the registry, only with documents.
+//! Tests that use the crate only through the registry, with documents.
 #![allow(clippy::unwrap_used, reason = "tests fail by a panic")]
 
 mod laws;
@@ -35,7 +35,7 @@ fn loss(measurement: &AnyMeasurement, d_in: u32) -> f64 {
     let d_in = measurement.input().metric().decode(&json!(d_in)).unwrap();
     *measurement.map(&d_in).unwrap().downcast_ref().unwrap()
 }
-/// Release from a path of three edges.
+/// Make a release for a graph that is a path of three edges.
 fn release(measurement: &AnyMeasurement) -> AnyValue {
     let path = json!([[0, 1], [1, 2], [2, 3]]);
     measurement.invoke(&measurement.input().domain().decode(&path).unwrap()).unwrap()
@@ -87,7 +87,7 @@ fn a_function_of_ours_follows_a_mechanism_of_ours() {
     ]));
     let estimate = build(&document).unwrap();
     assert!((loss(&estimate, 1) - 1.098_612_288_668).abs() < 1e-12);
-    // The release has some number `k` of the six pairs as edges. The estimate is (k - 1.5) / 0.5.
+    // Let `k` of the six pairs be edges in the release. The estimate is (k - 1.5) / 0.5.
     let found: f64 = release(&estimate).downcast().unwrap();
     assert!((0..=6).any(|k| f64::from(2 * k - 3) == found), "{found}");
 }
@@ -141,8 +141,8 @@ fn measures_that_differ_do_not_compose() {
     let error = build(&on_graphs(json!([{"composition": {"measurements": [count, gaussian]}}])));
     assert_eq!(error.unwrap_err().kind(), "MeasureMismatch");
 }
-// Another crate that needs this type can contain the same registration. The request below is still
-// not ambiguous.
+// Another crate that needs this type can contain the same registration. A document that uses the
+// constructor for this type is still not ambiguous.
 register! {
     "main.rs": make_clamp(input, bounds) for T in [isize], M in [SymmetricDistance];
 }

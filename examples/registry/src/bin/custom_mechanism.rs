@@ -39,7 +39,8 @@ fn main() -> ExitCode {
 fn tour() -> Result<Vec<String>> {
     let mut text = Vec::new();
     let mut say = |line: &str| text.push(line.to_owned());
-    // Make friendships of people in a ring. Each person is a friend of the next four people.
+    // Make friendships between people who are arranged in a ring. Each person is a friend of the
+    // next four people.
     let friends = Graph::new((0..NODES).flat_map(|u| (1..=4).map(move |k| (u, (u + k) % NODES))));
     let graphs = Space::new(GraphDomain::new(NODES)?, EdgeDistance)?;
 

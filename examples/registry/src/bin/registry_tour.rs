@@ -111,8 +111,8 @@ fn describe(measurement: &AnyMeasurement) -> Result<Vec<String>> {
     }
     Ok(text)
 }
-/// Make an addition to the registry: a function of a release, from a closure and its description. A
-/// binding, or a plugin that is loaded at run time, adds functions in the same way.
+/// Make an addition to the registry. It is a function of a release, made from a closure and a
+/// description. A binding, or a plugin that is loaded at run time, adds functions in the same way.
 fn round_to() -> Addition {
     let output = <Function<f64, f64> as Made>::type_name();
     Addition::new("tour::make_round_to", "opendp-examples", Kind::Function, output)

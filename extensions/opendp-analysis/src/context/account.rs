@@ -20,8 +20,8 @@ pub(crate) struct Cost {
     pub(crate) mu_squared: Option<Exact>,
     /// The `rho` of the release, if it chooses among candidates by Gumbel noise.
     pub(crate) rho: Option<Exact>,
-    /// A pair of distributions that dominates the release, if such a pair is known. The other
-    /// fields are also valid statements about the loss.
+    /// A pair of distributions that dominates the release, if such a pair is known. The statements
+    /// of the other fields about the loss are valid, too.
     pub(crate) pair: Option<SharePair>,
 }
 impl Cost {
@@ -56,7 +56,8 @@ pub(crate) enum Reserve {
     /// losses. The second number is the part of delta that is reserved for the sum of deltas. The
     /// rest of the budget is for Gaussian noise.
     Filter([Exact; 2]),
-    /// Shares of the whole budget: the pairs of all releases, in the order of the releases.
+    /// The whole budget, divided into shares. The share of each release is a pair, and the pairs
+    /// are in the order of the releases.
     Shares(Vec<SharePair>),
 }
 /// The largest cost that a query may have.
@@ -135,7 +136,7 @@ impl<MO: Accounted> Account<MO> {
             (_, None) => Ok(Account::Sum(Ledger::with_budget(MO::default(), &budget.amount)?)),
         }
     }
-    /// Find the largest costs of a release of kind `kind` that the account can still pay.
+    /// Find the largest costs that a release of kind `kind` may have within the share `wanted`.
     pub(crate) fn room(&self, wanted: &Wanted, kind: Kind) -> Result<Room> {
         match (self, wanted) {
             (Account::Sum(ledger), Wanted::Fraction(part)) => {
@@ -201,8 +202,8 @@ impl<MO: Accounted> Account<MO> {
     pub(crate) fn may_reserve(&self) -> bool {
         matches!(self, Account::Tight(account) if !account.has_begun())
     }
-    /// For each filter of the account, return two values: the largest losses that it admits within
-    /// a share, and the delta that it admits within the share.
+    /// For each filter of the account, return two values: the largest losses that the filter admits
+    /// within a share, and the delta that the filter admits within this share.
     pub(crate) fn endowments(&self, wanted: &Wanted) -> Result<Vec<(Endowment, Exact)>> {
         if let Account::Shares(account) = self {
             return Err(without_share(account));
@@ -252,9 +253,9 @@ impl<MO: Accounted> Account<MO> {
         }
     }
 }
-/// Return several ways to spend an amount on pure losses and on Gaussian noise. For each filter,
-/// reduce the losses of each way to the largest losses that this filter can still admit. The first
-/// release decides which filters remain open, so a plan tries every filter.
+/// Return several ways to spend an amount on pure losses and on Gaussian noise. For each filter, a
+/// way contains at most the largest losses that this filter can still admit. The first release
+/// decides which filters remain open, so a plan tries every filter.
 fn amounts(
     account: &AdaptiveAccount,
     (epsilon, delta): (Exact, Exact),

@@ -35,7 +35,7 @@ pub trait Accounted: Measure + Default {
         + Default
         + NoiseMeasure<AtomDomain<i64>, AbsoluteDistance<i64>>
         + NoiseMeasure<VectorDomain<AtomDomain<i64>>, Self::Norm>;
-    /// The norm in which changes of several counts are bounded.
+    /// The norm that bounds the changes of several counts.
     type Norm: Norm + Metric<Distance = i64> + MetricOn<VectorDomain<AtomDomain<i64>>>;
     /// The names of the parts of a loss, such as epsilon and delta.
     const PARTS: &'static [&'static str];

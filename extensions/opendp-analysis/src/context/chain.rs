@@ -93,8 +93,8 @@ pub(super) fn sized<T: Atom>(what: &str, chain: &Chain<T>) -> Result<()> {
 ///
 /// # Proof
 /// The range of the changes of all counts is at most the sum of the magnitudes of these changes. If
-/// the largest and the smallest change have the same sign, the range is at most the larger
-/// magnitude. Otherwise the range is the sum of the two magnitudes.
+/// the largest and the smallest change have the same sign, the range is at most the larger of their
+/// magnitudes. Otherwise the range is the sum of their magnitudes.
 pub(super) fn as_scores(
     counts: Space<Column<i64>, L1Distance<i64>>,
 ) -> Result<Transformation<Column<i64>, L1Distance<i64>, Column<i64>, RangeDistance<i64>>> {
@@ -108,7 +108,7 @@ fn sorted<T: Atom>() -> Result<Function<Vec<T>, Vec<T>>> {
     Ok(Function::map(|chosen: &Vec<T>| Ok(order::sorted(chosen))))
 }
 /// Bound the error in rank of one of several quantiles: `scale ln(n / alpha)`. Here `n` is the
-/// number of candidates of all quantiles together.
+/// number of candidates times the number of quantiles.
 ///
 /// # Proof
 /// [`make_private_quantile`](crate::make_private_quantile) documents the bound for one candidate.
@@ -295,10 +295,10 @@ pub(super) fn gaussian_on_counts(
 /// an epsilon at a delta.
 ///
 /// # Proof of `mu_squared_of_choices`
-/// A release of choices by Gumbel noise is an adaptive composition of choices. For each split of
-/// the rows between its parts, a parallel composition is also an adaptive composition of choices.
-/// For every split, the sum of the `rho` of all parts is at most the `rho` of the parallel
-/// composition. So `mu_squared_of_choices` bounds `mu^2`.
+/// A release of choices by Gumbel noise is an adaptive composition of choices. A parallel
+/// composition divides the rows between its parts. For each division of the rows, it is also an
+/// adaptive composition of choices, and the sum of the `rho` of all parts is at most the `rho` of
+/// the parallel composition. So `mu_squared_of_choices` bounds `mu^2`.
 ///
 /// # Proof of the number of choices
 /// If the number `k` of successive levels of choices is given, each level has the same `rho`, and

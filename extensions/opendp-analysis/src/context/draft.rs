@@ -140,8 +140,8 @@ impl<'c, MO: Accounted, TO: Carrier> Draft<'c, MO, TO> {
         }
     }
 }
-/// Return a pair that dominates `count` successive choices with equal ranges. Choices with a range
-/// of `r` have a `rho` of `r^2 / 8`.
+/// Return a pair that dominates `count` successive choices with equal ranges. Each choice with a
+/// range of `r` has a `rho` of `r^2 / 8`.
 fn choices_of(rho: &Exact, count: u32) -> Result<SharePair> {
     if !rho.is_finite() {
         return Ok(SharePair::Choices { range: f64::INFINITY, count });

@@ -28,14 +28,14 @@ use releases::Numbers;
 ///
 /// A group is one combination of values of some columns. The list of all groups is public.
 /// [`keys`](Groups::keys) lists the values of each column, and [`groups`](Groups::groups) lists
-/// combinations. [`find`](Groups::find) finds the combinations of many people under a delta.
-/// [`others`](Groups::others) adds a group of all other rows. Without this call, other rows are
-/// left out.
+/// combinations. [`find`](Groups::find) finds the combinations that many people have, and needs a
+/// budget with a delta. [`others`](Groups::others) adds a group of all other rows. Without this
+/// call, other rows are left out.
 ///
-/// The statistics of one question share releases. A mean, a variance, a sum and a count take one
-/// release of counts together. If there are counts, sums are released as sums of distances from the
-/// middle of the bounds. One row changes such a sum by at most about half of the width of the
-/// bounds, so its noise usually has a smaller scale.
+/// The statistics of one question share releases. For a mean, a variance, a sum and a count
+/// together, only one release of counts is made. If there are counts, sums are released as sums of
+/// distances from the middle of the bounds. One row changes such a sum by at most about half of the
+/// width of the bounds, so its noise usually has a smaller scale.
 ///
 /// A row is in at most one group. So the cost of a release about all groups is the cost of a
 /// release about one group (parallel composition).
@@ -200,8 +200,9 @@ impl<'c, MO: Accounted> Groups<'c, MO> {
     }
     /// Find the keys of the groups and their statistics in one question. Keys of few people are
     /// left out. A budget with a delta is necessary. One search finds the noise of the keys and of
-    /// all statistics, also in a [`Plan`] with other questions. The noisy counts of the keys also
-    /// serve for counts and means. See [`found`](Groups::found) for their intervals.
+    /// all statistics. In a [`Plan`], the same search also finds the noise of the other questions.
+    /// Counts and means are also computed from the noisy counts of the keys.
+    /// [`found`](Groups::found) states what their intervals guarantee.
     ///
     /// ```
     /// # use opendp_analysis::{Budget, Context, PrivacyUnit, Split, Table};
@@ -223,10 +224,11 @@ impl<'c, MO: Accounted> Groups<'c, MO> {
         self.finder = Some(Groups::find);
         self
     }
-    /// Use the groups that [`find`](Groups::find) found. The counts of these groups also serve for
-    /// counts, means and variances. An interval misses with the stated probability if all keys are
-    /// considered, including the keys that were not found. Among the found keys alone, intervals
-    /// miss more often, because noise can raise a count above the threshold.
+    /// Use the groups that [`find`](Groups::find) found. Counts, means and variances are also
+    /// computed from the counts of these groups. An interval misses the true number with the stated
+    /// probability. This statement is about all keys, including the keys that were not found. Among
+    /// the found keys alone, intervals miss more often, because noise can raise a count above the
+    /// threshold.
     ///
     /// # Errors
     /// `FailedCast` when the answer is not an answer to a question of [`find`](Groups::find).
@@ -269,9 +271,9 @@ impl<'c, MO: Accounted> Groups<'c, MO> {
         (self.keys, self.others) = (Keys::Listed(answer.keys.clone()), answer.others);
         Ok(self)
     }
-    /// Leave the keys open, because they will be found later. The question then has a cost, but
-    /// cannot be answered. Apart from the release of the keys, the cost of each release is the cost
-    /// of a release for one group.
+    /// Do not set the keys, because they will be found later. The question then has a cost, but
+    /// cannot be answered. The cost of each release, except the release of the keys, is the cost of
+    /// a release for one group.
     #[must_use]
     pub fn to_be_found(mut self) -> Self {
         self.keys = Keys::Listed(Vec::new());
@@ -296,7 +298,8 @@ impl<'c, MO: Accounted> Groups<'c, MO> {
         let missing = self.missing.get(column).copied();
         Numbers { column: column.to_owned(), missing, number, bounds }
     }
-    /// Check that the question has statistics that can be answered, and that the goal fits them.
+    /// Check that the question has statistics, that they can be answered, and that the goal fits
+    /// them.
     fn check(&self, goal: Goal) -> Result<()> {
         let alone = |what: &What| matches!(what, What::Count | What::Sum(..) | What::Quantiles(..));
         let fits = match (goal, self.asked.as_slice()) {

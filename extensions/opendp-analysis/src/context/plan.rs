@@ -31,9 +31,10 @@ use solver::Item;
 /// The goal for the answer to a question of a [`Plan`].
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Goal {
-    /// A weight. The plan minimises the weighted sum of the squares of all errors at
-    /// [`Context::ALPHA`]. If only a few questions get 16 times the weight, their errors are at
-    /// most about half as large. Under a budget of an epsilon, 8 times the weight is enough.
+    /// A weight. Each answer has a bound on its error that holds except with probability
+    /// [`Context::ALPHA`]. The plan minimises the weighted sum of the squares of these bounds. If
+    /// only a few questions get 16 times the weight, their errors are at most about half as large.
+    /// Under a budget of an epsilon, 8 times the weight is enough.
     Weight(f64),
     /// The largest error, except with probability [`Context::ALPHA`]. The error is in the unit of
     /// the answer, or in ranks for a quantile. For several numbers, the goal applies to each
@@ -211,8 +212,8 @@ impl<'c, MO: Accounted> Plan<'c, MO> {
         self.drafts.push(draft);
         Ok(self.drafts.len() - 1)
     }
-    /// Return the budget that reaches all wanted accuracies. For an epsilon and a delta, return
-    /// the epsilon at the delta of the context's budget.
+    /// Return the budget that is needed for all wanted accuracies. For an epsilon and a delta,
+    /// return the epsilon at the delta of the context's budget.
     ///
     /// # Errors
     /// `Argument` when a question has a weight instead of a wanted accuracy.

@@ -55,7 +55,7 @@ impl<MO: Accounted, TO: Carrier> Question<'_, MO, TO> {
     }
     /// Bound the distance of the answer from the truth, except with probability `alpha`. For
     /// several numbers, the bound holds for each number separately. For a quantile, the bound is in
-    /// ranks, in addition to the error of the best candidate. This function spends nothing.
+    /// ranks, and does not include the error of the best candidate. This function spends nothing.
     ///
     /// # Errors
     /// `InvalidDistance` when `alpha` is not in `(0, 1]`; `NotImplemented` when no bound is known.
@@ -283,8 +283,9 @@ impl<MO: Accounted, TO: Released<Intervals = Vec<(f64, f64)>>> Answer<MO, TO> {
 }
 impl<MO: Accounted, TO: Released> Answer<MO, TO> {
     /// Return an interval that contains the true number except with probability `alpha`. For
-    /// several numbers, all intervals hold together. Intervals include the error of noise, and
-    /// exclude the error of clamping.
+    /// several numbers, all intervals contain their true numbers except with probability `alpha`
+    /// for all of them together. Intervals include the error of noise, and exclude the error of
+    /// clamping.
     ///
     /// # Errors
     /// The errors of [`confidence_interval`].

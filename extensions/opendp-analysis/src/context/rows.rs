@@ -115,8 +115,8 @@ impl<'c, MO: Accounted, T: Atom> Rows<'c, MO, T> {
         });
         self.number("mean", total)
     }
-    /// Take the variance of a sample: divide by one less than the number of rows. The variance
-    /// needs bounds and a known number of rows.
+    /// Take the sample variance. The divisor is the number of rows minus 1. The variance needs
+    /// bounds and a known number of rows.
     pub fn variance(self) -> Statistic<'c, MO, T>
     where
         T: Float + Distance + Into<f64> + Noisy<MO>,
@@ -197,9 +197,9 @@ impl<'c, MO: Accounted, T: Atom> Rows<'c, MO, T> {
         });
         // Let `n` be the number of categories. All exponential noise is below `scale ln(n / alpha)`
         // except with probability `alpha`. Then the count of a chosen category is at most
-        // `scale ln(n / alpha)` below the count of a category that was not chosen. Gumbel noise
-        // makes `k` successive choices (Durfee, Rogers 2019, Lemma 4.2). The count of each choice
-        // is more than `t` below the best remaining count with probability at most
+        // `scale ln(n / alpha)` below the count of a category that was not chosen. With Gumbel
+        // noise, there are `k` successive choices (Durfee, Rogers 2019, Lemma 4.2). In each choice,
+        // the chosen count is more than `t` below the best remaining count with probability at most
         // `n exp(-t / scale)`.
         let chances = choices.saturating_mul(if MO::NOISE == "Laplace" { 1 } else { k.max(1) });
         let what = format!("top {k} of `{}`", self.name);

@@ -19,10 +19,10 @@ enum Kind {
     AsYouGo,
     Fixed(Vec<(ShareKind, f64)>),
 }
-/// The kind of noise that a share of the budget is fixed for. See [`Split::by_kinds`].
+/// The kind of noise for which a share of the budget is fixed in advance. See [`Split::by_kinds`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ShareKind {
-    /// Any noise without a delta: a count with Laplace noise, for example. With a weight of `w`,
+    /// Any noise whose loss has no delta, such as Laplace noise on a count. With a weight of `w`,
     /// the loss is an epsilon of `w`.
     Pure,
     /// Laplace noise on a sum or a mean of floats. Laplace noise on integers takes a share of the
@@ -99,8 +99,8 @@ impl Split {
         Split::by_weights(&weights)?;
         Ok(Split(Kind::Fixed(shares.to_vec())))
     }
-    /// Return the pairs of shares that are fixed in advance, for a budget with this delta. The
-    /// account then multiplies all losses by one factor.
+    /// Return the pair of each share, if the shares are fixed in advance. The argument is the delta
+    /// of the budget. The account then multiplies all losses by one factor.
     pub(crate) fn pairs(&self, delta: f64) -> Option<Vec<SharePair>> {
         let Kind::Fixed(shares) = &self.0 else { return None };
         let keys = shares.iter().filter(|(kind, _)| *kind == ShareKind::Keys).count();
@@ -187,7 +187,7 @@ impl Split {
             _ => self.share(asked, wanted),
         }
     }
-    /// Check that the next `count` queries are among the planned ones.
+    /// Check that the split has shares for the next `count` queries.
     pub(crate) fn admit(&self, asked: usize, count: usize) -> Result<()> {
         match self.queries() {
             Some(queries) if queries < asked + count => Err(self.over()),

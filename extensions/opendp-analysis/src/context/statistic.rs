@@ -71,8 +71,8 @@ impl<'c, MO: Accounted, TO: Carrier> Statistic<'c, MO, TO> {
     }
     /// Find the least Gaussian noise that fits the query's share of the budget.
     ///
-    /// Under an epsilon and a delta, the loss is a `mu` in Gaussian differential privacy. The share
-    /// is a part of the `mu^2` that the budget has room for.
+    /// Under an epsilon and a delta, the loss is a `mu` in Gaussian differential privacy. The
+    /// budget has room for a sum of `mu^2`, and the share is a part of this room.
     /// [`AdaptiveAccount`](opendp_measurements::accounting::AdaptiveAccount) states what is proved.
     /// Integers get continuous Gaussian noise, rounded to an integer.
     ///

@@ -12,7 +12,8 @@ use opendp_core::{
 use opendp_measurements::Parts;
 use serde_json::{Value as Json, json};
 
-/// A table in memory: named columns of typed rows. Row `i` of each column is the same record.
+/// A table in memory: named columns of typed rows. The rows with the same index in all columns
+/// belong to one record.
 ///
 /// A clone of a table shares the columns of the table.
 ///
@@ -273,7 +274,8 @@ carrier!(Table);
 /// A filter of the rows that a query uses.
 type Keep = Arc<dyn Fn(&Table, &mut [bool]) -> Result<()> + Send + Sync>;
 
-/// The source of the rows of a query: a column or the bare records, after filters.
+/// The source of the rows of a query. Filters select records, and the rows are the cells of a
+/// column, or the selected records themselves.
 ///
 /// # Proof
 /// Filters and columns look at one record at a time. So one more record in the table gives at most

@@ -14,9 +14,9 @@ use super::report::ErrorIn;
 use super::{Accounted, Context};
 use crate::truncated_threshold::MOST;
 
-/// The kind of noise that answers and reports state for discrete Gaussian noise.
+/// The name of discrete Gaussian noise in answers and reports.
 pub(crate) const DISCRETE: &str = "discrete Gaussian";
-/// The stated kind of noise for a choice among candidates.
+/// The name that answers and reports give to a choice among candidates.
 pub(crate) const SELECTION: &str = "selection";
 /// A threshold that hides all keys and needs almost no delta.
 const HIGH: f64 = MOST;
@@ -86,7 +86,7 @@ impl<'c, MO: Accounted> Terms<'c, MO> {
             let (losses, d_in) = (losses(dials(scale)?)?, self.context.unit().distance());
             let square = losses.mu_squared(&d_in)?;
             if let Some(pair) = room.share {
-                // Without noise, the loss is infinite and is not compared.
+                // At scale 0, the loss is infinite, and the pairs are not compared.
                 return Ok(square.is_finite() && pair.dominates(&losses.cost(&d_in)?.pair()));
             }
             match &losses.rho {

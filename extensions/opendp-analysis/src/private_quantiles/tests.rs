@@ -73,7 +73,8 @@ fn law(data: &[i32], candidates: &[i32], alphas: &[f64], scale: f64) -> HashMap<
     let points = Points { candidates: candidates.to_vec(), steps: 2 };
     let positions = positions(&points.halves(data), points.steps);
     let mut all = HashMap::new();
-    // The ends of the choice, its levels, and the chosen points so far.
+    // Compute the law of the points that are chosen between the points `low` and `high`. `ends` are
+    // the levels of these two points.
     fn one(
         (positions, scale): (&[u64], f64),
         alphas: &[f64],

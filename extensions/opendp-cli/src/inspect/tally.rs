@@ -38,8 +38,8 @@ fn float<T: Atom + Into<f64>>(cell: &str) -> Reading {
     match T::from_cell(cell).map(Into::into) {
         None => Reading::Unreadable,
         Some(value) if value.is_nan() => Reading::Nan,
-        // An infinite value is valid only if the cell is a word, such as `inf`. A number with
-        // digits that reads as infinite is out of range.
+        // An infinite value is valid only if the cell is a word, such as `inf`. If a cell contains
+        // digits and the value is infinite, the number is out of range.
         Some(value) if value.is_infinite() && cell.contains(|c: char| c.is_ascii_digit()) => {
             Reading::OutOfRange
         }

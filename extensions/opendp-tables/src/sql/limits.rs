@@ -1,10 +1,11 @@
 //! Print the limits of each id as window functions.
 //!
 //! The rows of an id are sorted by their values. The place of a row is its number in this order.
-//! Each place has a lot, and the limits rank the rows by their lots. Rows with equal values are
-//! interchangeable. So the choice of rows depends on the seed, the id and its rows, and not on the
-//! order in which rows arrive. All choices are equally likely. The module `lots` computes the lots
-//! of ids that are integers. The lots of other ids are hashes.
+//! The seed and the id give each place a value, the lot of the place. The limits rank the rows by
+//! their lots. Rows with equal values are interchangeable. So the choice of rows depends on the
+//! seed, the id and its rows, and not on the order in which rows arrive. All choices are equally
+//! likely. The module `lots` computes the lots of ids that are integers. The lots of other ids are
+//! hashes.
 
 use std::fmt::Write as _;
 
@@ -15,8 +16,9 @@ use crate::{Dialect, Type};
 /// The text that stands for the secret seed. Statements are shown with this text.
 const SEED: &str = "md5('<seed>'";
 
-/// Put the seed into a statement. In literals and names, quotes are doubled. So literals and names
-/// do not contain the replaced texts.
+/// Replace the placeholders of the seed and of its keys in a statement. Each placeholder contains
+/// single quotes. In literals, single quotes are doubled, and names contain no single quotes. So
+/// literals and names do not contain a placeholder.
 pub(crate) fn seeded(statement: &str, seed: &str) -> String {
     let text = statement.replace(SEED, &format!("md5('{}'", seed.replace('\'', "''")));
     let keys = Lots::of_seed(seed).keys();
@@ -86,7 +88,7 @@ fn order(plan: &Plan, dialect: Dialect, content: &[String]) -> Vec<String> {
 }
 
 struct Limits {
-    /// The names of these columns: the id, the keys, the addends and the buckets.
+    /// The names of the columns for the id, the keys, the addends and the buckets.
     columns: String,
     /// The columns by which the rows of an id are sorted.
     order: Vec<String>,
@@ -200,8 +202,8 @@ mod tests {
         for seed in ["plain", "it's", "') FROM u; --", "''", "CAST('<seed 0>' AS BIGINT)"] {
             let put = seeded(&statement, seed);
             assert_eq!(literal(&put), seed, "{put}");
-            // Quotes in the seed do not change the text after the literal. In this text, only the
-            // placeholder of the key is replaced.
+            // Quotes in the seed do not change the text after the literal. Only the placeholder of
+            // the key in this text is replaced.
             assert!(put.contains(" || '|' || id), CAST('"), "{put}");
             assert!(!put.ends_with(&format!("{} FROM t", key_at(0))), "{put}");
         }

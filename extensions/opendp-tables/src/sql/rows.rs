@@ -83,7 +83,7 @@ fn clamped(value: &str, low: f64, high: f64) -> String {
     format!("CASE WHEN {value} IS NULL THEN NULL ELSE greatest({inner}, {}) END", float(low))
 }
 /// Print arithmetic of floats that cannot fail. Some servers raise an error where others return
-/// infinity or zero. So no result may overflow or underflow. If a result could overflow or
+/// infinity or zero. So no operation may overflow or underflow. If an operation could overflow or
 /// underflow, its operands are moved to moderate magnitudes first.
 fn arithmetic(operator: Operator, x: &Row, y: &Row, dialect: Dialect) -> String {
     let safe = Magnitude::of(operator, Magnitude::of_row(x), Magnitude::of_row(y)).is_safe();
@@ -107,7 +107,7 @@ fn moderate(value: &str) -> String {
 /// Move a float that is not null to a moderate magnitude. The printed text is wrong for null,
 /// because `greatest` and `least` ignore nulls.
 fn unchecked_moderate(value: &str) -> String {
-    // Except for tiny values, adding and subtracting 1e-100 is exact.
+    // Except for tiny values, the result of adding and then subtracting 1e-100 is the same value.
     let (tiny, most, least) = (float(1e-100), float(1e100), float(-1e100));
     format!("((greatest(least({value}, {most}), {least}) + {tiny}) - {tiny})")
 }
@@ -127,8 +127,8 @@ impl Magnitude {
     fn either(self, other: Magnitude) -> Magnitude {
         Magnitude { least: self.least.min(other.least), most: self.most.max(other.most) }
     }
-    /// Bound the magnitude of the result of an operator. A sum or a difference that is not 0 is at
-    /// least one unit in the last place of an operand.
+    /// Bound the magnitude of the result of an operator. The magnitude of a sum or a difference
+    /// that is not 0 is at least one unit in the last place of an operand.
     fn of(operator: Operator, x: Magnitude, y: Magnitude) -> Magnitude {
         let (least, most) = match operator {
             Operator::Add | Operator::Subtract => (x.least.min(y.least) * 1e-17, x.most + y.most),

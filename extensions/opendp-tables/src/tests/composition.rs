@@ -14,7 +14,7 @@ fn tight(epsilon: f64, delta: f64) -> Metadata {
 fn open(metadata: Metadata) -> opendp_core::Result<Session> {
     Session::new(metadata, vec![("people".into(), Source::Batches(vec![people()]))])
 }
-/// Count how many releases with the loss `loss` an account admits.
+/// Count how many releases with the loss `loss` an account admits, up to 2000.
 fn admitted(account: &Account, loss: &Loss) -> usize {
     let release = |number: &usize| {
         let request = Request::of_loss(&number.to_string(), loss.clone());

@@ -17,8 +17,8 @@ fn covered(session: &Session, sql: &str, halved: bool) -> Vec<usize> {
         mechanisms(&checked, None, Kind::Best, budget.amount()).unwrap()
     };
     let mechanisms: Mechanisms = stated(1.0);
-    // With an epsilon of 1e11, `truth` has practically no noise. The control draws noise of four
-    // times the stated scale.
+    // For `truth`, epsilon is 1e11, so there is practically no noise. The control draws noise with
+    // four times the stated scale.
     let truth = noisy(&checked.plan, &stated(1e11), &exact).unwrap();
     let truth = columns(&checked, &stated(1e11), &truth).unwrap();
     let drawn = if halved { stated(0.25) } else { mechanisms.clone() };

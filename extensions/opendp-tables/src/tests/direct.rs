@@ -9,7 +9,7 @@ use crate::released::Exact;
 
 const SEED: &str = "fedcba9876543210fedcba9876543210";
 
-/// Rows of many ids: some have far more rows than others, and many rows are equal.
+/// Rows of many ids. Some ids have far more rows than other ids, and many rows are equal.
 fn rows(count: usize) -> Vec<RecordBatch> {
     let mut dice = Dice::new(5);
     let batch = |dice: &mut Dice, count: usize| {

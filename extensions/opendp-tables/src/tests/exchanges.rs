@@ -4,7 +4,7 @@ use super::sensitivity::{Dice, Person, exact, exceeded, person, query, zone_tabl
 use super::*;
 use crate::ir::{Bounding, Plan};
 
-/// Describe the table of the people. Its number of rows is eight and is public.
+/// Describe the table of the people. The table has eight rows, and this number is public.
 fn eight(unit: PrivacyUnit) -> Table {
     let age = Column::new(Type::Integer).bounds(0.0, 100.0).complete();
     described(unit).with("age", age).rows(8)
@@ -19,8 +19,8 @@ fn a_public_number_of_rows_is_exact_and_costs_nothing() {
     let sql = "SELECT COUNT(*) AS n, AVG(age) AS mean FROM people";
     let question = session.query(sql).unwrap().spending(Budget::epsilon(1.0).unwrap());
     let explained = question.explain().unwrap();
-    // Only the sum for the mean gets noise, and it gets the whole loss. Each row adds a number of
-    // magnitude at most 50, so an exchange changes the sum by at most 100.
+    // Only the sum for the mean gets noise, and the whole loss is spent on this sum. Each row adds
+    // a number of magnitude at most 50, so an exchange changes the sum by at most 100.
     let [release] = explained.releases.as_slice() else { panic!("{:?}", explained.releases) };
     assert!((release.scale * release.step - 100.0).abs() < 1e-3, "{release:?}");
     assert!(explained.contribution.contains("exchanged"), "{}", explained.contribution);

@@ -18,15 +18,15 @@ fn open(unit: PrivacyUnit, epsilon: f64, delta: f64) -> Session {
     let sources = vec![("people".into(), Source::Batches(vec![people()]))];
     Session::new(metadata, sources).unwrap()
 }
-/// A privacy unit: all rows of an id, which can be in many groups.
+/// A privacy unit: all rows of an id. These rows can be in many groups.
 fn spread() -> PrivacyUnit {
     PrivacyUnit::id("pid", 40).per_group(40, 1)
 }
 fn found(session: &Session, sql: &str, kind: Kind, budget: &Budget) -> Mechanisms {
     mechanisms(&session.checked(sql).unwrap(), None, kind, budget.amount()).unwrap()
 }
-/// Compute `mu` of the Gaussian noise of all sums together: add the squares of sensitivity divided
-/// by scale, and take the root.
+/// Compute `mu` of the Gaussian noise of all sums together. For each sum, divide the sensitivity by
+/// the scale, and square the quotient. Add these squares, and take the root.
 fn mu(session: &Session, sql: &str, mechanisms: &Mechanisms) -> f64 {
     let plan = session.checked(sql).unwrap().plan;
     let noises = plan.sums.iter().zip(&mechanisms.sums);
@@ -57,8 +57,8 @@ fn noise_of_all_sums_keeps_the_epsilon_and_the_delta() {
         }
     }
 }
-/// If an individual is in many groups, the errors of Gaussian noise are smaller. If an individual
-/// is in one group, Laplace noise is better.
+/// If an individual is in many groups, the errors of Gaussian noise are smaller than the errors of
+/// Laplace noise. If an individual is in one group, the errors of Laplace noise are smaller.
 #[test]
 fn the_better_noise_is_chosen_and_explained() {
     let one = PrivacyUnit::id("pid", 1);
@@ -114,8 +114,8 @@ fn with_little_noise_answers_are_exact() {
         assert!((found - exact).abs() < 0.01, "{found} {exact}");
     }
 }
-/// A key of one individual is released with probability at most delta, and a key of several
-/// individuals more often.
+/// A key of one individual is released with probability at most delta. A key of several individuals
+/// is released more often.
 #[test]
 fn one_individual_reveals_a_key_with_probability_delta() {
     let budget = Budget::epsilon_delta(1.0, 0.04).unwrap();
@@ -169,8 +169,8 @@ fn each_kind_of_budget_has_its_kinds_of_noise() {
     let reason = ask().noise(Kind::Gaussian).explain().unwrap_err().to_string();
     assert!(reason.contains("Gaussian noise needs a delta"), "{reason}");
 }
-/// A budget that composes tightly also admits Gaussian noise, for each of the three planned
-/// queries.
+/// A budget with tight composition also admits Gaussian noise. Each of the three planned queries
+/// can have Gaussian noise.
 #[test]
 fn a_tight_budget_admits_gaussian_noise() {
     let mut metadata = metadata(described(spread()));

@@ -22,7 +22,8 @@ fn a_budget_of_a_ledger_is_spent_once_for_each_id() {
     let again = ask(&session, "week 1").unwrap();
     assert_eq!(first.values, again.values);
     let left = |session: &Session| session.remaining().unwrap().show(false);
-    // The first share is a third of the budget, and it is rounded.
+    // The query makes three noisy sums. Each sum gets a third of the epsilon 0.4, and the thirds
+    // are rounded.
     assert!(left(&session).starts_with("epsilon 0.6"), "{}", left(&session));
     ask(&session, "week 2").unwrap();
     let before = left(&session);

@@ -52,7 +52,7 @@ fn one_individual_reveals_a_key_with_probability_delta() {
     exact.sums.insert(vec!["here".into()], vec![IBig::from(3)]);
     assert!(released(&exact) > 150);
 }
-/// For Laplace noise of the same scale without truncation, return the least whole threshold that
+/// Return the least whole threshold at which Laplace noise of scale `scale` without truncation
 /// keeps delta.
 fn untruncated(scale: f64, changes: (u32, f64, f64), delta: f64) -> f64 {
     use opendp_core::{AbsoluteDistance, AtomDomain, L01InfDistance, MapDomain, Space};

@@ -1,6 +1,6 @@
-//! Check that the claimed sensitivity is never exceeded. The tables and the queries are random, and
-//! so are the neighbours, which differ in one individual. `OPENDP_TABLES_QUERIES` sets the number
-//! of queries.
+//! Check that the claimed sensitivity is never exceeded. The tables, the queries and the neighbours
+//! are random. Neighbours differ in one individual. `OPENDP_TABLES_QUERIES` sets the number of
+//! queries.
 
 use std::collections::BTreeMap;
 
@@ -240,8 +240,8 @@ pub(crate) fn exceeded(claimed: &Plan, left: &Exact, right: &Exact) -> Option<St
     }
     None
 }
-/// Try random queries, and stop if a bound is exceeded. The bounds are those of the claimed plan,
-/// and `change` turns the claimed plan into the plan that runs.
+/// Try random queries, and stop if a bound is exceeded. The claimed plan states the bounds, and
+/// `change` turns the claimed plan into the plan that runs.
 fn try_queries(
     count: usize,
     seed: u64,

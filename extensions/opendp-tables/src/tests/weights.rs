@@ -29,11 +29,11 @@ fn shares_are_in_proportion_to_weights() {
     near(&scales(ask(EVEN)), &[2.0, 200.0]);
     let weighted = "SELECT weight(COUNT(*), 3) AS n, SUM(age) AS years FROM people";
     near(&scales(ask(weighted)), &[4.0 / 3.0, 400.0]);
-    // State the weight by the name in the answer, and by the name of the aggregate.
+    // State the weight of an aggregate by its name in the answer, by its own name, and in a text.
     near(&scales(ask(EVEN).weight("n", 3.0).unwrap()), &[4.0 / 3.0, 400.0]);
     near(&scales(ask(EVEN).weight("count(*)", 3.0).unwrap()), &[4.0 / 3.0, 400.0]);
     near(&scales(ask(EVEN).weight_in("count(*) = 3").unwrap()), &[4.0 / 3.0, 400.0]);
-    // A weight that is stated by a name replaces the weight in the query.
+    // A weight that is stated outside of the query replaces the weight in the query.
     near(&scales(ask(weighted).weight("n", 1.0).unwrap()), &[2.0, 200.0]);
 }
 #[test]

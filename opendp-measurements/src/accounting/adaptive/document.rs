@@ -65,7 +65,8 @@ fn write_pot(pot: &Pot) -> Json {
     if let Some(order) = &pot.order {
         json["order"] = order.to_string().into();
     }
-    // Accounts of older versions have no concentrated and no planned filters.
+    // Accounts of older versions have no concentrated and no planned filters. So their JSON
+    // contains neither of these two names.
     for (name, set) in [("concentrated", pot.concentrated), ("planned", pot.planned)] {
         if set {
             json[name] = true.into();

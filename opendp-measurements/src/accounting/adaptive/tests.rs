@@ -105,7 +105,7 @@ fn amounts_add_up_to_the_budget() {
                 .unwrap();
         }
     }
-    // In the next accounts, the first release spends the whole budget.
+    // For three kinds of releases, open a new account. Its first release spends the whole budget.
     let all = Share::Amount(exact(EPSILON), exact(DELTA));
     for kind in [Kind::Gaussian, Kind::Pure, Kind::WithDelta] {
         let mut account = account(None);
@@ -246,7 +246,8 @@ fn an_adversary_who_changes_the_kind_in_view_of_answers_stays_within_delta() {
 }
 /// Compute the delta of an adversary who first requests a choice with the losses `first` and
 /// `-first`. The adversary sees the answer and then requests a release with a pure loss, a release
-/// with noise of `mu`, or many more choices. Together, these choices are close to noise of `more`.
+/// with Gaussian noise of `mu`, or many more choices. Together, these choices are close to Gaussian
+/// noise whose `mu` is `more`.
 fn game_of_choices(first: f64, pure: f64, mu: f64, more: f64) -> f64 {
     let p = 1.0 / (1.0 + (-first).exp());
     let part = |mass: f64, loss: f64| {
@@ -268,13 +269,13 @@ fn an_adversary_who_asks_for_other_kinds_after_a_choice_stays_within_delta() {
         let mut low = account.room(&fraction(1), Kind::Pure).unwrap().epsilon.to_f64_down();
         low *= 1.0 - 1e-9;
         assert!(account.admits(&pure(low, 0.0)), "{part}");
-        // A choice of range `r` has `rho = r^2 / 8`. Many small choices are close to noise of
-        // `mu^2 = 2 rho`.
+        // A choice of range `r` has `rho = r^2 / 8`. Many small choices are close to Gaussian noise
+        // of `mu^2 = 2 rho`.
         let half = |rho: &Exact| (8.0 * rho.to_f64_down()).sqrt() / 2.0;
         let more = (2.0 * rho.to_f64_down()).sqrt();
         let delta = game_of_choices(half(&first.rho), low, mu.to_f64_down().sqrt(), more);
         assert!(delta <= DELTA, "{part}: {delta}");
-        // The control: a filter with twice the room for choices.
+        // The control: with choices of four times the admitted `rho`, delta exceeds `DELTA`.
         let twice = game_of_choices(half(&first.rho), low, 0.0, 2.0 * more);
         assert!(DELTA < twice, "{part}: {twice}");
     }
@@ -357,8 +358,8 @@ fn many_choices_share_rho_and_get_less_noise_than_by_mu() {
         assert!(composed(&losses) <= DELTA, "{releases}");
         let (epsilon, delta) = account.spent().unwrap();
         assert!(epsilon <= exact(1.000_001) && delta <= exact(DELTA), "{epsilon} {delta}");
-        // The control: twice as many choices exceed the budget. A single choice loses at most half
-        // of its range.
+        // The control: twice as many choices exceed the budget. This is not checked for a single
+        // choice. Two choices that lose at most half of their range can stay within the budget.
         losses.extend(losses.clone());
         assert!(releases == 1 || DELTA < composed(&losses), "{releases}");
     }

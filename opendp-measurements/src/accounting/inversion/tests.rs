@@ -259,7 +259,7 @@ fn a_thousand_different_scales_need_a_bounded_number_of_waves() {
     assert!(Inversion::of(&parts, Target::Delta(1e-6), 1e-4, MOST).is_none());
     let sum = Inversion::smoothed(&parts, Target::Delta(1e-6), 1e-4).unwrap();
     assert!(sum.waves.len() < 4096, "{}", sum.waves.len());
-    // The account returns the value of the waves, without a grid of a thousand pairs.
+    // The account returns the epsilon of this sum, without a grid of a thousand pairs.
     let account = parts.iter().fold(Account::new(), |all, part| all.with(part.0.clone(), 1));
     let found = account.epsilon_above(1e-6).unwrap();
     assert!(sum.delta_above(found) <= 1e-6 && 1e-6 < sum.delta_above(found * (1.0 - 1e-9)));
@@ -292,7 +292,7 @@ fn a_smoothed_sum_is_a_bound_within_a_tenth_of_a_percent() {
 fn answer(parts: &[(Arc<dyn DominatingPair>, u64)], delta: f64) -> (Inversion, f64) {
     let sum = Inversion::smoothed(parts, Target::Delta(delta), 1e-4).unwrap();
     let account = parts.iter().fold(Account::new(), |all, part| all.with(part.0.clone(), 1));
-    // The account returns the value of the waves, for the worse direction.
+    // The account returns the epsilon of the sum for the worse direction.
     let found = account.epsilon_above(delta).unwrap();
     assert!(sum.delta_above(found) <= delta);
     (sum, found)

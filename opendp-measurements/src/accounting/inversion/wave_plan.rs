@@ -4,7 +4,7 @@ use super::super::elementary::{exp, ln};
 use super::super::plan::{PairCount, saddle_point};
 use super::{SHARE, Target, Tilt, omitted};
 
-/// Plans need these properties of a tilted sum of losses.
+/// A tilted sum of losses, with the properties that a plan needs.
 struct Sum {
     tilt: f64,
     all: Tilt,
@@ -30,9 +30,9 @@ impl Sum {
 /// valid bounds.
 ///
 /// For an epsilon, the search compares centres. For a delta, the search compares square roots of
-/// `-ln delta`. For normal losses, both numbers are linear in the tilt. So the search follows lines
-/// through two known points. A step multiplies the tilt by at most 4, because losses can be very
-/// skewed.
+/// `-ln delta`. For normal losses, both numbers are linear in the tilt. So the search computes each
+/// next tilt from a line through two known points. A step multiplies the tilt by at most 4, because
+/// losses can be very skewed.
 fn saddle(parts: &[PairCount], target: Target) -> Option<Sum> {
     let height = |sum: &Sum| match target {
         Target::Epsilon(_) => sum.centre,

@@ -67,8 +67,8 @@ impl Coarse {
     /// Return narrower ranges, or `None` if no range becomes much narrower.
     ///
     /// The mass below a range is moved up to the low end of the range. This multiplies the moment
-    /// generating function `M(t)` at the tilt `t` by at most `1 + e`, for a small `e`. So the moved
-    /// mass adds at most `e M(t) e^(-t epsilon)` to delta. If the tilt is large, only the highest
+    /// generating function `M(t)` at the tilt `t` by at most `1 + b`, for a small `b`. So the moved
+    /// mass adds at most `b M(t) e^(-t epsilon)` to delta. If the tilt is large, only the highest
     /// losses matter.
     fn narrowed(&self, tilt: f64, tolerance: f64) -> Option<Vec<(f64, f64)>> {
         let count: f64 = self.losses.iter().map(|(_, count)| *count as f64).sum();
@@ -90,8 +90,8 @@ impl Coarse {
         let ranges = self.losses.iter().zip(&self.ranges).map(narrow).collect();
         much.then_some(ranges)
     }
-    /// Return the logarithm of `e M(t)` for a tilt `t`. Here `1 + e` bounds the factor that is
-    /// explained at [`narrowed`](Coarse::narrowed).
+    /// Return the logarithm of `b M(t)` for a tilt `t`. The number `b` is defined at
+    /// [`narrowed`](Coarse::narrowed).
     pub(super) fn moved(&self, tilt: f64) -> f64 {
         let share = |((loss, count), below): (&(DiscreteLoss, u64), &f64)| {
             *count as f64 * below * exp((tilt * loss.loss(0) - loss.cumulant(tilt).0).min(690.0))

@@ -29,14 +29,15 @@ pub(super) enum Keys {
 pub(super) struct Grouping {
     columns: Vec<(String, Places)>,
     /// The place of each group in the list of groups. A key of this map has one number for each
-    /// column. This number is the place of the group's value in the list of the column's values.
+    /// column: the place of the group's value in the list of all values of this column.
     groups: Arc<HashMap<Vec<usize>, usize>>,
     /// The place of the group of all other records, if there is such a group.
     others: Option<usize>,
     count: usize,
 }
 impl Grouping {
-    /// Find the groups of keys, for tables with the same columns as `table`.
+    /// Make the function from each record to its group, for the groups `keys` and for tables with
+    /// the same columns as `table`.
     pub(super) fn new(
         table: &Table,
         names: &[String],
@@ -100,7 +101,7 @@ impl Grouping {
         };
         Ok((0..table.size()).map(key_of).collect())
     }
-    /// Return the place of the group of each record that the filters keep. Leave out records
+    /// For each record that the filters keep, return the place of its group. Leave out records
     /// without a group.
     pub(super) fn rows(&self, source: &Source, table: &Table) -> Result<Vec<usize>> {
         let kept = source.kept(table)?.into_iter().zip(self.places(table)?);
@@ -136,7 +137,7 @@ fn read(text: &str) -> Result<Vec<Json>> {
         _ => Err(Error::FailedCast("expected the key of a group".into())),
     }
 }
-/// Read the keys of counts, and put them in order.
+/// Read the keys of a map of counts. Return the keys and their counts, in the order of the keys.
 pub(super) fn sorted(counts: &HashMap<String, i64>) -> Result<Vec<(Vec<Json>, i64)>> {
     let keys = counts.iter().map(|(key, count)| Ok((read(key)?, *count)));
     let mut keys = keys.collect::<Result<Vec<_>>>()?;

@@ -29,11 +29,11 @@ use super::keys::{Grouping, no_numbers, texts};
 type Pairs = VectorDomain<PairDomain<AtomDomain<usize>, AtomDomain<f64>>>;
 type OfPairs<MO, TO> = Measurement<Pairs, SymmetricDistance, MO, TO>;
 
-/// The shifted and clamped numbers of a column.
+/// The numbers that are computed from the cells of a column.
 #[derive(Clone)]
 pub(super) struct Numbers {
     pub(super) column: String,
-    /// The number that replaces missing numbers before the shift.
+    /// The number that replaces missing numbers before `number` is applied.
     pub(super) missing: Option<f64>,
     /// The function that computes the number from a cell.
     pub(super) number: Arc<dyn Fn(f64) -> f64 + Send + Sync>,
@@ -124,7 +124,7 @@ pub(super) fn quantiles<'c, MO: Accounted>(
     draft.terms.bound = Some(bound);
     Choice::new(draft)
 }
-/// Count the rows of each key that enough people have.
+/// Count the rows of each key, and leave out keys that few people have.
 pub(super) fn found<'c, MO: WithDelta>(
     query: Query<'c, MO>,
     names: &[String],

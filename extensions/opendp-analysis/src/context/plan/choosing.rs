@@ -31,8 +31,9 @@ impl<MO: Accounted> Plan<'_, MO> {
         }
         Ok(items)
     }
-    /// Return the divisions of delta between thresholds and Gaussian noise that the plan tries.
-    /// Thresholds get a quarter if no question about keys has a weight.
+    /// Return all divisions of delta that the plan tries. A division gives one part to thresholds,
+    /// and the other part to Gaussian noise. Thresholds get a quarter of delta if no question about
+    /// keys has a weight.
     fn divisions(&self) -> Result<Vec<Endowed>> {
         let endowed = self.endowed()?;
         let mut drafts = self.drafts.iter().zip(&self.items);

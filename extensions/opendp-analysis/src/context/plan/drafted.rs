@@ -135,8 +135,8 @@ pub(super) trait Drafted<MO: Accounted> {
         delta: &Exact,
         stated: f64,
     ) -> Result<Box<dyn Ready + 'a>>;
-    /// If the keys of this question are not known before, return the place of the question that
-    /// finds them.
+    /// If another question of the plan finds the keys of this question, return the place of that
+    /// other question.
     fn finds(&self) -> Option<usize> {
         None
     }

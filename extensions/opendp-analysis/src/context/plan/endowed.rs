@@ -151,7 +151,7 @@ impl Endowed {
         }
         Ok(found)
     }
-    /// Find the room in a filter that the plan opens.
+    /// Open a filter for a division of the budget, and compute the exact room of this filter.
     fn opened(
         &self,
         items: &[Item],
@@ -160,7 +160,8 @@ impl Endowed {
     ) -> Result<Option<Best>> {
         let stated = self.stated(items.len());
         let pure = Exact::from_f64(room.pure)?.over(part);
-        // In the last trial, pure losses get the whole epsilon, up to rounding.
+        // The last trial gives the whole epsilon to pure losses. Rounding can have changed this
+        // number a little, so replace it by the exact epsilon.
         let pure = if epsilon <= &pure { epsilon.clone() } else { pure };
         let near = pure.to_f64_up() * (1.0 + 1e-12);
         let pure = if epsilon.to_f64_down() <= near { epsilon.clone() } else { pure };
@@ -181,7 +182,7 @@ impl Endowed {
         let whole = *part == Exact::from_f64(1.0)?;
         Ok(Some(Best { value, mode, room, delta_of_each, stated, reserved, whole }))
     }
-    /// Return the factor by which wanted accuracies must grow to fit the room.
+    /// Return the factor by which all wanted errors must be multiplied so that they fit a room.
     pub(super) fn stretch(&self, items: &[Item]) -> Result<f64> {
         let demands = self.demands(items);
         let mut least = f64::INFINITY;

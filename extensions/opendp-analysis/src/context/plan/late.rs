@@ -26,7 +26,8 @@ pub(crate) type OfKeys<'c, MO, TO> =
 /// for one group. By parallel composition, the cost is the same for all keys. Releases of a plan
 /// compose adaptively, so the question may depend on the keys that were released before.
 pub(crate) struct Late<'c, MO: Accounted, TO: Carrier> {
-    /// The question about one group without rows.
+    /// The same question about one group without rows. This draft determines the noise and the cost
+    /// of the question.
     pub(crate) rehearsed: Draft<'c, MO, TO>,
     /// The place of the question that finds the keys.
     pub(crate) finds: usize,

@@ -7,14 +7,16 @@
 use opendp_core::Result;
 use opendp_measurements::accounting::joined_mu;
 
-/// The largest ratio of the `mu` of a pure loss to the pure loss: `sqrt(pi / 2)`.
+/// A mechanism with a pure loss `e` is also `mu`-GDP. The largest ratio `mu / e` is `sqrt(pi / 2)`.
 const MU_OF_PURE: f64 = 1.253_314_137_315_500_3;
-/// The factor that leaves room for the rounding of losses.
+/// This factor keeps a small part of each room free, so that losses still fit after they are
+/// rounded up.
 const ROOM: f64 = 1.0 + 1e-8;
-/// The number of steps between the trial values for the part of epsilon that pure losses get.
+/// Several values are tried for the part of epsilon that pure losses get. This is the number of
+/// steps from the first value to the last value.
 const TRIALS: u32 = 512;
-/// The number of intervals between nodes. The room of Gaussian noise is computed at the nodes, and
-/// interpolated between them.
+/// The number of intervals into which epsilon is divided. The ends of the intervals are called
+/// nodes. The room for Gaussian noise is computed at the nodes, and interpolated between them.
 const NODES: u32 = 12;
 
 /// One kind of noise for a question.
@@ -54,7 +56,10 @@ pub(super) struct Mode {
     /// Whether a pure loss is charged to the room for `mu^2`, as the `mu^2` of this loss.
     pub(super) by_mu: bool,
 }
-/// The demand of all questions for each kind of room.
+/// The sums over all questions from which the noise is computed. `pure` and `square` are the parts
+/// of the room that wanted accuracies take. For questions with weights, `pure_weight` is the sum of
+/// the third roots of `c`, and `square_weight` is the sum of the square roots of `c`, where `c` is
+/// defined in [`value`](Demand::value).
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Demand {
     pub(super) pure: f64,
@@ -125,9 +130,10 @@ impl Demand {
     /// small.
     ///
     /// For each question, let `c` be its weight times `(error * size)^2`, where `error` and `size`
-    /// are fields of its [`Way`]. By Lagrange multipliers, the sum of `c / epsilon^2` is least for
-    /// epsilons in proportion to the third roots of `c`. In the same way, the sum of `c / mu^2` is
-    /// least for `mu^2` in proportion to the square roots of `c`.
+    /// are fields of its [`Way`]. By Lagrange multipliers, for a given sum of the epsilons, the sum
+    /// of `c / epsilon^2` is least if each epsilon is proportional to the third root of its `c`. In
+    /// the same way, for a given sum of the `mu^2`, the sum of `c / mu^2` is least if each `mu^2`
+    /// is proportional to the square root of its `c`.
     pub(super) fn value(&self, room: Endowment) -> Option<(f64, f64)> {
         let part = |taken: f64, weight: f64, room: f64, power: i32| {
             if taken == 0.0 && weight == 0.0 {
@@ -142,7 +148,7 @@ impl Demand {
         let square = part(self.square, self.square_weight, room.square, 1)?;
         Some((pure.0 + square.0, pure.1.max(square.1)))
     }
-    /// Return the factor by which wanted accuracies must grow to fit the room.
+    /// Return the factor by which all wanted errors must be multiplied so that they fit the room.
     pub(super) fn stretch(&self, room: Endowment) -> f64 {
         let pure = if self.pure == 0.0 { 0.0 } else { self.pure / room.pure };
         let square = if self.square == 0.0 { 0.0 } else { (self.square / room.square).sqrt() };
@@ -181,7 +187,7 @@ pub(super) struct Frontier {
 }
 impl Frontier {
     pub(super) fn new(epsilon: f64, delta: f64, demands: &[Demand]) -> Result<Self> {
-        // If no demand needs both kinds of room, the two end nodes are enough.
+        // If no demand needs both kinds of room, the first and the last node are enough.
         let ends = demands.iter().all(Demand::takes_only_one_kind);
         let count = if ends { 1 } else { NODES };
         let node = |k: u32| {

@@ -71,8 +71,8 @@ fn delta_of(mu: f64, epsilon: f64) -> f64 {
     };
     tail(epsilon / mu - mu / 2.0) - epsilon.exp() * tail(epsilon / mu + mu / 2.0)
 }
-/// Find the largest `mu` for which a pure loss and a release with Gaussian noise of this `mu`
-/// compose to at most epsilon 1 and delta 1e-6. Compute in plain floats.
+/// Compose the pure loss `pure` with a release with Gaussian noise. Find the largest `mu` of the
+/// noise for which the composed loss is at most epsilon 1 and delta 1e-6. Compute in plain floats.
 fn room(pure: f64) -> f64 {
     let p = 1.0 / (1.0 + (-pure).exp());
     let (mut low, mut high) = (1e-9, 1.0);

@@ -1,4 +1,5 @@
-//! Less noise for a plan that takes the whole budget, by the distributions of its losses.
+//! Reduces the noise of a plan that takes the whole budget: the distributions of its losses are
+//! composed.
 
 use opendp_core::Result;
 use opendp_core::arith::Exact;

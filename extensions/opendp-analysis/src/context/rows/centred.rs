@@ -1,4 +1,5 @@
-//! Sums of distances from the middle of bounds. They give means if the number of rows is unknown.
+//! Sums of distances from the middle of bounds. Means are computed from these sums if the number of
+//! rows is private.
 
 use opendp_core::{
     AtomDomain, Bounds, Function, MaxDivergence, Result, Space, StabilityMap, VectorDomain,
@@ -11,7 +12,7 @@ use super::super::groups::Moments;
 use super::super::{Accounted, Context, Goal, Noisy, Statistic};
 use super::Rows;
 
-/// The middle of the bounds of a column, and means that are computed from distances to it.
+/// The middle of the bounds of a column. Means are computed from the distances to this middle.
 ///
 /// Suppose that the number of rows is private. Then a mean is a quotient of a noisy sum and a noisy
 /// count. One row changes a sum of numbers from `lower` to `upper` by at most the larger magnitude

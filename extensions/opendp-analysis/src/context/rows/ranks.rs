@@ -33,14 +33,15 @@ impl<'c, MO: Accounted, T: Atom> Rows<'c, MO, T> {
     }
     /// Choose the candidates nearest to several quantiles, in increasing order, in one release.
     ///
-    /// Three or more quantiles are chosen in turn: the middle quantile first. Its choice divides
-    /// the rows into two parts, and the other quantiles are chosen in these parts in the same way.
-    /// So nine quantiles cost as much as four choices. See
+    /// If there are three or more quantiles, the middle quantile is chosen first. This choice
+    /// divides the rows into two parts, and the other quantiles are chosen in these parts in the
+    /// same way. So nine quantiles cost as much as four choices. See
     /// [`make_private_quantiles`](crate::make_private_quantiles). The stated scale of the noise is
     /// the scale for a median. The accuracy is the distance in ranks between a quantile and the
-    /// rows that its candidate represents. These are the rows equal to the candidate, and half of
-    /// the rows up to each neighbour. If values are repeated, each level of choices adds at most
-    /// 1/32 of the rows of one candidate to this distance.
+    /// rows that its candidate represents. A candidate represents the rows equal to it, half of the
+    /// rows up to each neighbour, and all rows beyond it if it has no neighbour on this side. If
+    /// values are repeated, each level of choices adds at most 1/32 of the rows of one candidate to
+    /// this distance, or at most 1/4 if there are more than 1024 candidates.
     pub fn quantiles(self, alphas: &[f64], candidates: Vec<T>) -> Choice<'c, MO, Vec<T>>
     where
         T: Number,

@@ -58,8 +58,8 @@ fn many_quantiles_under_a_delta_take_gumbel_noise_and_stay_within_the_budget() {
         median.release().unwrap();
     }
     assert_eq!(choose().unwrap_err().kind(), "BudgetExceeded");
-    // An independent account: a pair of distributions that dominates each choice whose scores have
-    // this range.
+    // This computation is independent of the account. The pair of distributions dominates each
+    // choice with this range.
     let pair = |range: f64| Arc::new(BoundedRangePair { epsilon: range });
     for range in &ranges {
         reference = reference.with(pair(*range), 1);

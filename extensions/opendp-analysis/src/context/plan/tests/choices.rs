@@ -103,7 +103,8 @@ fn a_plan_that_took_the_whole_budget_is_carried_over_as_a_whole() {
     let other = one();
     let older = entries.iter().map(|entry| Entry { shares: None, ..entry.clone() });
     assert!(older.into_iter().any(|entry| other.carry_over(entry).is_err()));
-    // If a budget was used before, a plan cannot divide it into its own shares.
+    // If a part of a budget was spent before, the budget cannot be divided into the shares of a
+    // plan.
     let used = one();
     let spend = used.query().spending(amount()).count().laplace();
     spend.unwrap().release().unwrap();

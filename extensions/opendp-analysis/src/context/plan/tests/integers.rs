@@ -34,8 +34,9 @@ fn planned(context: &Context<Tight>, counts: usize) -> f64 {
 #[test]
 fn counts_of_a_plan_are_not_worse_than_calibrated_noise() {
     // These numbers are the standard deviations of continuous noise without rounding.
-    // `dp_accounting` 0.6.0 calibrated this noise for the same guarantee: first in the 20 steps of
-    // `examples/compare`, then in 30 steps.
+    // `dp_accounting` 0.6.0 calibrated this noise for the same guarantee. The first number is the
+    // result of the 20 steps of bisection in `examples/compare`. The second number is the result of
+    // 30 steps.
     for calibrated in [42.247_14, 42.246_789_09] {
         let context = one(Split::as_you_go());
         let scale = planned(&context, 100);
@@ -70,8 +71,8 @@ fn discrete_noise_is_charged_for_the_distance_of_integers() {
         later.carry_over(entry.clone()).unwrap();
     }
     assert_eq!(later.remaining().unwrap(), (0.0, 0.0));
-    // An entry without its share is charged for a pure loss. A share of discrete noise does not
-    // admit a pure loss.
+    // Without its share, an entry is charged for its epsilon and its delta. A share of discrete
+    // noise does not admit such a charge.
     let other = tight();
     let older = entries.iter().map(|entry| Entry { share: None, ..entry.clone() });
     assert!(older.into_iter().any(|entry| other.carry_over(entry).is_err()));

@@ -7,8 +7,8 @@ use super::*;
 
 type Loss = Approximate<MaxDivergence>;
 
-/// Find the largest `mu` for which a pure loss and a release with Gaussian noise of this `mu`
-/// compose to at most epsilon 1 and `delta`. Compute in plain floats.
+/// Compose the pure loss `pure` with a release with Gaussian noise. Find the largest `mu` of the
+/// noise for which the composed loss is at most epsilon 1 and `delta`. Compute in plain floats.
 fn room_at(pure: f64, delta: f64) -> f64 {
     let p = 1.0 / (1.0 + (-pure).exp());
     let (mut low, mut high) = (1e-9, 1.0);
@@ -63,7 +63,7 @@ fn scale_and_threshold_are_solved_together_and_are_as_good_as_an_independent_opt
         let solved = plan.solve().unwrap();
         let reached = value(&solved, &counts, found, weight);
         // A person has two rows, so a count moves by 2. The noise of the keys has the scale
-        // `2 / epsilon`. If two keys change, the release of each of them takes half of the delta.
+        // `2 / epsilon`. If two keys change, each of the two changes takes half of the delta.
         let rest = f64::from(number);
         let mut best = f64::INFINITY;
         for sixteenths in 1..16 {
