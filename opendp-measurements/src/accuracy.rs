@@ -5,8 +5,9 @@
 //! Releases can be added, subtracted and multiplied by rational numbers. The result is the true
 //! result plus a weighted sum of independent noises. [`sum_of`] bounds the quantiles of such a sum.
 //! The bound is certain, and far tighter than the sum of the quantiles of all noises.
-//! [`largest_of`] gives one bound for several errors together. An [`Estimate`] stores a number
-//! together with its noises. So a noise that is added twice counts as one noise with weight 2.
+//! [`largest_of`] gives one bound that holds for several errors together. An [`Estimate`] stores a
+//! number together with the noises in it. So a noise that is added twice counts as one noise with
+//! weight 2.
 //!
 //! ```
 //! use opendp_measurements::Scale;
@@ -25,13 +26,14 @@
 //! rounded *up* to a grid, so the sum can only grow. If there are many noises, each noise is
 //! rounded to the nearest grid point instead. Then Hoeffding's bound limits the sum of the rounding
 //! errors, except with probability `alpha / 10000`. If all noises are integers with rational
-//! weights, a grid contains all values, and rounding is not needed. Gaussian noises on real numbers
-//! are merged into one noise. The distributions on the grid are tilted (multiplied by `e^(t x)`),
-//! and then convolved by the transforms of the [accounting](crate::accounting). The transform, the
-//! window and the masses have errors. Each error is bounded from above, and the bounds are added.
-//! Heuristics choose the grid, the tilt and the window (an interval of values). These choices
-//! affect how tight the bound is. The bound holds for every choice. The result is at most the union
-//! bound, which is the sum of the quantiles of the `n` noises at `alpha / n`.
+//! weights, a grid contains all values, and rounding is not needed. If no noise is discrete or cut
+//! off, all Gaussian noises are merged into one noise. The distributions on the grid are tilted
+//! (multiplied by `e^(t x)`), and then convolved by the transforms of the
+//! [accounting](crate::accounting). The transform, the window and the masses have errors. Each
+//! error is bounded from above, and the bounds are added. Heuristics choose the grid, the tilt and
+//! the window (an interval of values). These choices affect how tight the bound is. The bound holds
+//! for every choice. The result is at most the union bound, which is the sum of the quantiles of
+//! the `n` noises at `alpha / n`.
 
 pub(crate) mod confidence_interval;
 pub(crate) mod gaussian_accuracy;
@@ -52,8 +54,8 @@ pub use weight::Weight;
 
 use opendp_core::{Error, Result};
 
-/// The maximum number of bounds to list. A document can state an arbitrarily large size, even if
-/// there is no data of this size.
+/// The maximum number of bounds to list. The number of bounds is limited, because a document can
+/// state an arbitrarily large size without data of this size.
 const MOST_BOUNDS: usize = 1 << 20;
 
 /// Check that `alpha` is above 0 and at most 1.

@@ -56,24 +56,24 @@ use crate::sparse_vector::rounded;
 ///
 /// Let `v` be the value of a key, or 0 for a missing key. Let `t = max(v, 0) scale / alpha`,
 /// limited to the number `m` of hash functions. The key has the level `floor(t)`, or the next level
-/// with probability `t - floor(t)`. The probability of the next level is a rational number, and big
-/// integers draw the level exactly. A key of level `j` sets the bits at its first `j` positions.
-/// Then each bit of the table is flipped with the probability `p`. `p` is a float that is at least
-/// `1 / (alpha + 2)` and at most `1 / 2`, so `(1 - p) / p <= alpha + 1`.
+/// with probability `t - floor(t)`. The probability of the next level is a rational number, so the
+/// level is drawn exactly, with big integers. A key of level `j` sets the bits at its first `j`
+/// positions. Then each bit of the table is flipped with the probability `p`. `p` is a float that
+/// is at least `1 / (alpha + 2)` and at most `1 / 2`, so `(1 - p) / p <= alpha + 1`.
 ///
 /// The same mechanism can be defined for values that are real numbers. Let the value of one key
 /// change such that its `t` stays between `j` and `j + 1`. Let `A` be the probability of the
-/// outcome if this key has the level `j`. Let `B` be the probability if this key has the level
-/// `j + 1`. Fix any levels of the other keys. Then the two tables before the flips differ in at
-/// most one bit. So the two probabilities of the outcome differ by a factor of at most `alpha + 1`.
-/// `A` and `B` are averages of such probabilities over the levels of the other keys. So `A` and `B`
-/// also differ by at most this factor. The probability of the outcome is `P = (1 - f) A + f B` with
-/// `f = t - j`. The derivative of `P` is `B - A`, and `P >= min(A, B)`, so
-/// `|d ln P / dt| <= |B - A| / min(A, B) <= alpha`. For each unit of `v`, `t` changes by at most
-/// `scale / alpha`, so `ln P` changes by at most `scale`. To go from one map to another, change one
-/// value after another. Then `ln P` changes by at most `scale` times the sum of the changes. This
-/// product is at most `scale l1`. (For `scale = 1`, this is the theorem on privacy in the article.)
-/// The proof also holds if keys share positions.
+/// outcome if this key has the level `j`. Let `B` be the probability of the outcome if this key has
+/// the level `j + 1`. Fix any levels of the other keys. Then the tables for the levels `j` and
+/// `j + 1` differ in at most one bit before the flips. So the probabilities of the outcome for
+/// these two tables differ by a factor of at most `alpha + 1`. `A` and `B` are averages of such
+/// probabilities over the levels of the other keys. So `A` and `B` also differ by at most this
+/// factor. The probability of the outcome is `P = (1 - f) A + f B` with `f = t - j`. The derivative
+/// of `P` is `B - A`, and `P >= min(A, B)`, so `|d ln P / dt| <= |B - A| / min(A, B) <= alpha`. For
+/// each unit of `v`, `t` changes by at most `scale / alpha`, so `ln P` changes by at most `scale`.
+/// To go from one map to another, change one value after another. Then `ln P` changes by at most
+/// `scale` times the sum of the changes. This product is at most `scale l1`. (For `scale = 1`, this
+/// bound is the theorem on privacy in the article.) The proof also holds if keys share positions.
 ///
 /// # Errors
 /// * `MakeMeasurement` when an argument is out of range, when the table would be too large, or when
@@ -148,8 +148,8 @@ where
     PrivacyMap::new(move |(_, l1, _): &(u32, V, V)| rounded(&loss(*l1, scale)?))
         .with_exact(move |(_, l1, _)| Ok(vec![loss(*l1, scale)?]))
 }
-/// Compute `scale l1` without rounding. But an integer `l1` that equals no float is first rounded
-/// up to a float.
+/// Compute the product `scale l1` without rounding. Only an integer `l1` that equals no float is
+/// rounded up to a float before the multiplication.
 fn loss<Q: Number>(l1: Q, scale: f64) -> Result<Exact>
 where
     f64: InfCast<Q>,
@@ -166,18 +166,19 @@ fn asked<K: HashableAtom>(table: Table) -> Queryable<K, f64> {
     Queryable::stateless(move |key: &K| Ok(table.estimate(table.hashes.of(key))))
 }
 
-/// The maximum number of hash functions. By the next constant, a table has at most `2^MOST_BITS`
-/// bits.
+/// The maximum number of hash functions.
 const MOST_HASHES: u64 = 1 << 20;
+/// A table has at most `2^MOST_BITS` bits.
 const MOST_BITS: u32 = 32;
 
 /// The size of a table, the number of hash functions, and the unit of values.
 #[derive(Clone, Debug)]
 struct Plan {
-    /// The numerator of the fraction `number / over`, which equals `scale / alpha`.
+    /// The numerator of the fraction `number / over`. This fraction equals `scale / alpha`.
     number: UBig,
+    /// The denominator of the fraction.
     over: UBig,
-    /// The number of hash functions, which is the highest level.
+    /// The number of hash functions. This number is also the highest level of a key.
     highest: usize,
     /// The table has `2^bits` bits.
     bits: u32,
@@ -297,7 +298,8 @@ struct Table {
     unit: f64,
 }
 impl Table {
-    /// Draw hash functions. Then draw a table from the hashes and the values of the keys.
+    /// Draw hash functions. Then draw a table for the values of the keys. Each key is given by its
+    /// hash.
     fn draw(plan: &Plan, values: impl FnOnce(&Hashes) -> Vec<(u64, UBig)>) -> Result<Self> {
         let hashes = plan.hashes()?;
         let values = values(&hashes);
@@ -354,9 +356,9 @@ fn is_set(table: &[u64], place: usize) -> bool {
 }
 
 /// Estimate the level of a key from the bits at the positions of the key. The score of a place is
-/// a difference: the number of set bits before the place, minus the number of unset bits before it.
-/// The estimate is the place with the largest score. If several places have the largest score,
-/// return their mean.
+/// the number of set bits before the place, minus the number of unset bits before the place. The
+/// estimate is the place with the largest score. If several places have the largest score, return
+/// their mean.
 fn estimate(bits: impl Iterator<Item = bool>) -> f64 {
     let (mut height, mut highest) = (0_i64, 0_i64);
     let (mut sum, mut count) = (0_u64, 1_u64);

@@ -7,8 +7,8 @@ use opendp_core::{
 
 /// Chain a transformation after another transformation.
 ///
-/// [`Transformation::then`] has the same effect, but its argument is a function that makes the
-/// second step.
+/// [`Transformation::then`] has the same effect. The argument of `then` is a function that makes
+/// the second step.
 ///
 /// # Arguments
 /// * `transformation1` - the second step, which gets the output of the first step
@@ -69,8 +69,8 @@ register! {
 
 /// Chain a measurement after a transformation.
 ///
-/// [`Transformation::then`] has the same effect, but its argument is a function that makes the
-/// measurement.
+/// [`Transformation::then`] has the same effect. The argument of `then` is a function that makes
+/// the measurement.
 ///
 /// # Arguments
 /// * `measurement1` - the second step
@@ -132,7 +132,7 @@ register! {
 
 /// Chain a function of the release after a measurement.
 ///
-/// [`Measurement::then`] has the same effect, but its argument is a function that makes the
+/// [`Measurement::then`] has the same effect. The argument of `then` is a function that makes the
 /// post-processing.
 ///
 /// # Arguments
@@ -141,14 +141,14 @@ register! {
 ///
 /// # Precondition
 /// The function accepts the release of the measurement. For erased objects, the type of the release
-/// is checked when the function runs. The function has no access to the data.
+/// is checked only when the function runs. The function has no access to the data.
 ///
 /// # Postcondition
 /// The function runs the measurement and then the post-processing. The accuracy of the new
 /// measurement is unknown.
 ///
 /// # Map
-/// The map is the map of the measurement.
+/// The map of the new measurement is the map of `measurement0`.
 ///
 /// # Proof
 /// The new release is a function of the first release. The loss of a function of a release is at

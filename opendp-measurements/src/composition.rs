@@ -37,8 +37,8 @@ pub use privacy_filter::make_privacy_filter;
 ///
 /// # Postcondition
 /// The release is the list of the releases of all members. Each member draws its noise
-/// independently. The bounds on accuracy are listed in the same order. Each bound holds for its
-/// member alone, except with probability `alpha`.
+/// independently. The accuracy is the list of the members' bounds, in the same order. Each bound
+/// holds for a single member, except with probability `alpha`.
 ///
 /// If concurrent composition is proved for the [measure](Measure::interaction), interactive members
 /// answer in any order. Otherwise only the last member answers.
@@ -47,11 +47,11 @@ pub use privacy_filter::make_privacy_filter;
 /// other.
 ///
 /// # Map
-/// The loss is the composition, in the measure, of the losses of the members at `d_in`. For epsilon
-/// or rho, the result is the exact sum of the members' bounds, rounded up once. For privacy
-/// profiles, the result is the profile of the convolution of the members' losses. The
-/// [accounting](crate::accounting) computes this profile. The analyst can choose an epsilon or a
-/// delta later.
+/// Take the losses of the members at `d_in`. The loss is the composition of these losses in the
+/// measure. For epsilon or rho, the result is the exact sum of the members' bounds, rounded up
+/// once. For privacy profiles, the result is the profile of the convolution of the members' losses.
+/// The [accounting](crate::accounting) computes this profile. The analyst can choose an epsilon or
+/// a delta later.
 ///
 /// # Proof
 /// Let `x`, `y` be `d_in`-close members of the common input domain. By the claim of member `i`, its
@@ -99,8 +99,8 @@ where
     for (other, place) in others.iter().zip(1..) {
         same(first, other).map_err(|error| error.at(format!("measurements[{place}]")))?;
     }
-    // A measure composes all of its losses or none. So the composition of an empty list shows
-    // whether the measure composes.
+    // Either all losses in a measure compose, or none of them. So the composition of an empty list
+    // shows whether losses in this measure compose.
     measure.compose(&[]).map_err(|error| match error {
         Error::NotImplemented(reason) => Error::MakeMeasurement(format!("measurements: {reason}")),
         other => other,
@@ -124,8 +124,8 @@ register! {
         for DI in [AnyDomain], MI in [AnyMetric], MO in [AnyMeasure], TO in [AnyValue];
 }
 
-/// Compose the rounded losses of the members. If losses in the measure add up, also compose the
-/// exact losses.
+/// Return the map that composes the rounded losses of the members. If losses in the measure add up,
+/// the map also has an exact version, which adds up the exact losses.
 fn total<DI, MI, MO, TO>(
     measure: &MO,
     measurements: &Arc<[Measurement<DI, MI, MO, TO>]>,
@@ -176,10 +176,11 @@ where
     Ok(losses)
 }
 
-/// Run the members of a composition one after the other on the same data.
+/// Run the given functions one after the other, and list their answers. Each function runs one
+/// member of a composition.
 ///
 /// If interactive members can only be used one after the other, each new member ends all earlier
-/// members. So only the last member answers.
+/// members. Then only the last member answers questions.
 pub(crate) fn in_turn<TO: Carrier>(
     interaction: Interaction,
     members: impl Iterator<Item = impl FnOnce() -> Result<TO>>,
@@ -250,7 +251,8 @@ mod tests {
     fn noise(scale: f64) -> Noise {
         make_laplace(numbers(), Scale::new(scale).unwrap(), None).unwrap()
     }
-    /// Make a measurement with a constant release and a given loss, in any measure.
+    /// Make a measurement in any measure. Its release is constant, and its loss is the given loss
+    /// at every distance.
     fn constant<MO: Measure>(
         measure: MO,
         loss: MO::Distance,
@@ -339,13 +341,14 @@ mod tests {
         };
         let many = make_composition(vec![noise(10.0); 100]).unwrap().map(&1).unwrap();
         let epsilon = many.epsilon(1e-5).unwrap();
-        // At an epsilon that is 0.1 % smaller, the exact delta exceeds the given delta. So the
-        // error of the reported epsilon is at most 0.1 %. Basic composition gives an epsilon of 10.
+        // At an epsilon that is 0.1 % smaller than the reported epsilon, the exact delta exceeds
+        // the given delta. So the error of the reported epsilon is at most 0.1 %. For comparison,
+        // basic composition gives an epsilon of 10.
         let loss = many.loss().unwrap();
         assert!(loss.delta_below(epsilon * 0.999).unwrap() > 1e-5);
         assert!(loss.delta(epsilon).unwrap() < 1.001e-5 && epsilon < 5.0);
-        // If a profile does not contain the distribution of its loss, its composition uses only its
-        // curve.
+        // If a profile does not contain the distribution of the loss, only the curve of this
+        // profile is used in a composition.
         let profile = PrivacyProfile::from_points(vec![(0.5, 1e-9)]);
         let other = constant(SmoothedMaxDivergence, profile);
         let both = make_composition(vec![other.clone(), noise(1.0)]).unwrap().map(&1).unwrap();

@@ -14,14 +14,14 @@ use opendp_core::{
 pub use growth::{GroupMeasure, Growth};
 pub use path::PathMetric;
 
-/// Make a measurement that states its loss at larger distances. These distances are divided into
-/// steps.
+/// Make a measurement that states its loss at larger distances than the given measurement. A larger
+/// distance is divided into steps.
 ///
 /// The maps of most measurements accept any distance, and are tighter than the bound of this
 /// constructor. Use this constructor if the map of a measurement accepts only small distances. For
-/// example, the loss can be known only for data that differ by one or a few records. Examples of
-/// such measurements are user-defined measurements, measurements on secret samples, and
-/// measurements whose profile holds only for neighbouring data.
+/// example, the loss of a user-defined measurement, or of a measurement on a secret sample, can be
+/// known only for data that differ by one or a few records. Another example is a measurement whose
+/// profile holds only for neighbouring data.
 ///
 /// # Arguments
 /// * `measurement` - the measurement
@@ -29,8 +29,8 @@ pub use path::PathMetric;
 ///
 /// # Precondition
 /// `size` is at least 1. The metric joins members of the domain by [paths](PathMetric). Such a
-/// metric is discrete, or it counts records. If it counts records, the domain [contains all data
-/// sets of its records](Domain::recombines).
+/// metric is discrete, or it counts records. If the metric counts records, the domain [contains all
+/// data sets of its records](Domain::recombines).
 ///
 /// # Postcondition
 /// The release and the measure do not change.
@@ -53,14 +53,14 @@ pub use path::PathMetric;
 /// rounded up. If the parts of the loss of a step are exact, the parts of the result are exact. For
 /// each order of the result, the curve `r` in Renyi divergence is evaluated at most 1024 times. If
 /// `k` exceeds 1024, the orders `k a - i` are divided into at most 1024 blocks of neighbouring
-/// orders, and the orders of a block are rounded up to the largest one. [`Sampled`] losses are
-/// losses of a mechanism on populations, and grow in the same way.
+/// orders. All orders of a block are then rounded up to the largest order of the block. [`Sampled`]
+/// losses are losses of a mechanism on populations, and grow in the same way.
 ///
 /// # Proof
 /// Let `x`, `y` be `d_in`-close. By the claim of [`PathMetric`], there are members
 /// `x = z_0, ..., z_k = y`, and consecutive members are at most one step apart. Let `P_i` be the
-/// law of the release on `z_i`, and `S` an event. The loss of a step holds in both directions. So
-/// the bounds below also hold in both directions.
+/// law of the release on `z_i`, and `S` an event. The loss of a step holds in both directions of
+/// the step. So the bounds below also hold in both directions of the path.
 ///
 /// *Approximate, and pure with `delta = 0`.* `P_0(S) <= e^epsilon P_1(S) + delta`. Insert
 /// `P_1(S) <= e^epsilon P_2(S) + delta`, and continue up to `P_k`. The result is `P_0(S) <= e^(k
@@ -69,8 +69,8 @@ pub use path::PathMetric;
 /// *Profiles.* The same argument holds with a different epsilon for each step. An epsilon can be
 /// negative: the complement of `S` gives `P_0(S) <= e^-x P_1(S) + 1 - e^-x (1 - delta(x))`. Every
 /// choice of epsilons with a sum of at most epsilon gives a bound. The search for a good choice of
-/// epsilons affects only how tight the bound is. (The `k`-fold composition of the trade-off curve
-/// gives the smallest of these bounds: Dong, Roth, Su 2022, on group privacy.)
+/// epsilons affects only how tight the bound is. (The smallest of these bounds comes from the
+/// `k`-fold composition of the trade-off curve: Dong, Roth, Su 2022, on group privacy.)
 ///
 /// *Renyi.* Let `s_i = k a (a - 1) / (k (a - 1) + i)`, which decreases from `s_0 = a` to
 /// `s_k = a - 1`. Let `t_i = s_i - s_(i+1)`. All `t_i` add up to 1. Let `b_i = s_i / t_i`. Then
@@ -79,8 +79,8 @@ pub use path::PathMetric;
 /// because for `0 < i < k` the power of `p_i` is `s_i - s_i = 0`. Hölder's inequality for the
 /// weights `t_i` gives `(a - 1) D_a(P_0 | P_k) <= sum_i t_i (b_i - 1) D_(b_i)(P_i | P_(i+1))`. So
 /// `D_a(P_0 | P_k) <= sum_i k a / (k (a - 1) + i + 1) r(b_i)`. The right side equals the sum in the
-/// table; the terms are in reverse order. Divergence does not decrease with its order, so orders
-/// can be rounded up.
+/// table; the terms are in reverse order. Renyi divergence does not decrease if its order
+/// increases, so orders can be rounded up.
 ///
 /// *Zero-concentrated.* With `r(a) = rho a`, each of the `k` terms is `k a rho`. (Bun, Steinke
 /// 2016, on group privacy.)

@@ -1,5 +1,5 @@
-//! Constructors under older names. Each constructor calls the constructor in the column `target`.
-//! The column `fixed` lists the arguments that are fixed:
+//! Constructors with older names. Each of them calls the constructor in the column `target`. The
+//! column `fixed` lists the arguments that have a fixed value in this call:
 //!
 //! | older name | target | fixed |
 //! |---|---|---|

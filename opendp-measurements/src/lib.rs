@@ -1,16 +1,18 @@
 //! Private mechanisms, exact samplers for these mechanisms, and combinators that join mechanisms.
 //!
 //! - [`make_laplace`] and [`make_gaussian`] add noise to a number or to each number of a vector.
-//! - [`make_geometric`] adds Laplace noise to integers in constant time, on an interval.
-//! - [`make_canonical_noise`] adds noise that spends a given epsilon and delta in full.
+//! - [`make_geometric`] adds discrete Laplace noise to integers. On an interval, a release takes
+//!   constant time.
+//! - [`make_canonical_noise`] adds noise that uses the whole of a given epsilon and delta.
 //! - [`make_noise`] adds Laplace or Gaussian noise, depending on the privacy measure.
 //! - [`make_laplace_threshold`], [`make_gaussian_threshold`] and [`make_noise_threshold`] add noise
 //!   to the numbers of a map. These mechanisms release the keys whose noisy numbers reach a
 //!   threshold.
 //! - [`make_alp_queryable`] makes one release of a map and answers questions about any key.
-//! - [`confidence_interval`] puts an interval around a noisy number. Functions such as
-//!   [`laplacian_scale_to_accuracy`] and [`accuracy_to_laplacian_scale`] convert a scale to an
-//!   error, or an error to a scale. These functions use the certified bounds in [`tails`].
+//! - [`confidence_interval`] puts an interval around a noisy number.
+//!   [`laplacian_scale_to_accuracy`] and similar functions convert a scale to an error.
+//!   [`accuracy_to_laplacian_scale`] and similar functions convert an error to a scale. These
+//!   functions use the certified bounds in [`tails`].
 //! - [`make_gumbel_max`] chooses the index of a good score by Gumbel noise.
 //! - [`make_noisy_max`] chooses one good score, and [`make_noisy_top_k`] chooses several good
 //!   scores. Both constructors support two privacy measures. [`make_report_noisy_max_gumbel`] is an
@@ -24,17 +26,19 @@
 //! - [`make_chain_tt`], [`make_chain_mt`] and [`make_chain_pm`] chain two steps.
 //!   [`make_composition`] makes several releases of the same data.
 //! - [`make_fully_adaptive_composition`], [`make_privacy_filter`] and [`make_adaptive_composition`]
-//!   answer questions one after another. The first constructor does not limit the loss. The second
-//!   constructor has a budget. The third constructor has a list of losses that is fixed in advance.
+//!   answer questions one after another. The first constructor does not limit the total loss. The
+//!   second constructor has a budget for the total loss. The third constructor has a list of
+//!   losses, one for each question, which is fixed in advance.
 //! - [`make_select_private_candidate`] repeats a release until its score is good enough.
 //! - [`make_parallel_composition`] makes a release of each part of a data set. Each record is in at
-//!   most one part. So for one added or removed record, the loss is the loss of one release.
+//!   most one part. So for one added or removed record, the loss is the largest loss of a single
+//!   release.
 //! - [`accounting`] composes losses as tightly as theory allows.
-//! - [`samplers`] draws the noise, with exactly the probabilities that the proofs assume.
+//! - [`samplers`] draws the noise with exactly the probabilities that the proofs assume.
 //!
 //! The documentation of each constructor contains its proof. Each constructor is registered under
-//! its name. A program that links this crate and uses one of its items finds the constructors in
-//! the registry.
+//! its name. If a program links this crate and uses one of its items, the constructors are in the
+//! registry of the program.
 //!
 //! ```
 //! use opendp_core::*;
@@ -74,8 +78,9 @@
     )
 )]
 
-/// Add a function to the registry, as [`opendp_core::register!`] does. Unit tests are compiled
-/// without registrations. The tests in `tests/it` call the registered constructors by name.
+/// Add a function to the registry, as [`opendp_core::register!`] does. When unit tests are
+/// compiled, nothing is registered. The tests in `tests/it` call the registered constructors by
+/// name.
 #[cfg(not(test))]
 macro_rules! register {
     ($($registration:tt)*) => { opendp_core::register! { $($registration)* } };
@@ -112,7 +117,8 @@ pub use noise::{
     make_continuous_gaussian, make_gaussian, make_gaussian_in, make_geometric, make_laplace,
     make_laplace_in, make_noise,
 };
-// Mechanisms that add noise to the numbers of a map. A threshold hides rare keys.
+// Mechanisms that add noise to the numbers of a map. Keys whose noisy numbers are below a threshold
+// are not released.
 pub use threshold::{
     NoiseThresholdMeasure, ThresholdNumber, make_gaussian_threshold, make_laplace_threshold,
     make_noise_threshold,

@@ -50,8 +50,8 @@ pub use loss::NoiseLoss;
 pub use numbers::Numbers;
 pub use scale::Scale;
 
-/// A privacy measure that has a mechanism of additive noise for the members of `D` under the metric
-/// `M`.
+/// A privacy measure for which a mechanism of additive noise is known, on the domain `D` with the
+/// metric `M`.
 pub trait NoiseMeasure<D: Numbers, M: MetricOn<D>>: Measure {
     /// Make the mechanism of additive noise for this measure.
     ///
@@ -173,8 +173,8 @@ macro_rules! register_at {
 }
 each_number!(register_at);
 
-/// Build a measurement that adds noise of the distribution `N` to each number. The noise of
-/// integers is discrete. The metric of the input states the privacy loss.
+/// Build a measurement that adds noise of the distribution `N` to each number. Integers get
+/// discrete noise. The metric of the input computes the privacy loss.
 pub(crate) fn noise_in<N, D, M, MO>(
     input: Space<D, M>,
     scale: Scale,
@@ -191,8 +191,8 @@ where
     let map = map_of::<N, _, _>(scale, lattice.is_none());
     Ok(add_noise_of::<N, _, _, _>(input, scale, lattice, map))
 }
-/// Build the privacy map. All integer types have the same map, and all float types have the same
-/// map.
+/// Build the privacy map. The map is the same for all integer types, and the same for all float
+/// types.
 pub(crate) fn map_of<N, M, MO>(scale: Scale, integers: bool) -> PrivacyMap<M, MO>
 where
     N: NoiseDistribution,
@@ -261,9 +261,9 @@ where
         Ok(released?)
     })
 }
-/// A noise table. The first release prepares the table before it draws noise. So the time of a
-/// release does not depend on the noise, even if a mechanism is used only once. A program that only
-/// evaluates maps does not wait for the preparation.
+/// A noise table. The first release prepares the table before it draws noise. So even if a
+/// mechanism is used only once, the time of the release does not depend on the noise. A program
+/// that only evaluates maps never prepares the table, and does not wait for it.
 pub(crate) struct Prepared {
     scale: f64,
     prepare: fn(f64) -> Option<IntegerTable>,

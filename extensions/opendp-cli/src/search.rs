@@ -1,6 +1,6 @@
 //! The words with which users search for constructors.
 
-/// Words of common usage, and the parts of names with the same meaning.
+/// Common words. For each word, the parts of constructor names that have the same meaning.
 const USAGE: &[(&str, &[&str])] = &[
     ("average", &["mean"]),
     ("bin", &["find_bin"]),
@@ -34,8 +34,8 @@ const USAGE: &[(&str, &[&str])] = &[
     ("unique", &["distinct"]),
 ];
 
-/// Return whether a constructor matches a word. One of its names or its summary contains the word,
-/// or a name contains a part with the same meaning.
+/// Return whether a constructor matches a word. The constructor matches if one of its names or its
+/// summary contains the word, or if a name contains a part with the same meaning.
 pub(crate) fn matches<'a>(
     word: &str,
     mut names: impl Iterator<Item = &'a str>,

@@ -82,7 +82,8 @@ impl Source {
             _ => Ok(()),
         }
     }
-    /// Write, in the form of Cargo.toml, a dependency on a crate of the framework at this place.
+    /// Write the entry of Cargo.toml for a dependency on a crate of the framework. The framework is
+    /// at this place.
     pub(crate) fn framework(&self, name: &str) -> Result<String> {
         let folder = FOLDERS.iter().find(|(known, _)| *known == name).map_or(name, |found| found.1);
         match self {
@@ -90,7 +91,7 @@ impl Source {
             Source::Git { .. } => self.dependency(name),
         }
     }
-    /// Write, in the form of Cargo.toml, a dependency on a crate whose source is this place.
+    /// Write the entry of Cargo.toml for a dependency on a crate. The crate is at this place.
     pub(crate) fn dependency(&self, name: &str) -> Result<String> {
         let place = match self {
             Source::Folder(folder) => format!("path = {}", quoted(&utf8(folder)?)),

@@ -60,7 +60,8 @@ pub(crate) struct Arguments {
     count: u8,
 }
 
-/// Suggest chains, for readers or for programs.
+/// Suggest chains. If `as_json` is true, write them as JSON for programs. Otherwise, write a text
+/// for readers.
 pub(crate) fn answer(arguments: &Arguments, registry: &Registry, as_json: bool) -> Result<String> {
     let word = arguments.word.as_deref();
     let about = |entry: &Entry| word.is_none_or(|word| search::matches(word, entry.names(), ""));
@@ -140,7 +141,8 @@ pub(crate) fn parse_object(text: &str) -> Result<Json, String> {
     json::parse_request(text).map_err(|error| error.to_string())
 }
 
-/// Return the names of the constructors that take a space and lead to a measure.
+/// Return the names of the constructors that take a space. If a measure is given, return only the
+/// names of those that lead to this measure. If no space is given, return `None`.
 pub(crate) fn among(
     registry: &Registry,
     space: Option<&Json>,

@@ -58,7 +58,7 @@ fn rounded(json: &Json, up: bool) -> Option<String> {
 }
 /// Write an object of exact amounts. The charges to a budget have this form.
 pub(crate) fn amounts(json: &Json, up: bool) -> String {
-    // An array lists the losses of single releases. Do not write an array.
+    // A part that is an array lists the losses of single releases. Leave out such a part.
     let parts = json.as_object().into_iter().flatten().filter(|(_, part)| !part.is_array());
     let said = |(name, part): (&String, &Json)| {
         format!("{name} {}", rounded(part, up).unwrap_or_else(|| part.to_string()))

@@ -33,7 +33,7 @@ pub trait ArrowDomain: Domain {
 trait ArrowAtom: Atom {
     /// The Arrow type of a column that is read directly, without a conversion to text.
     const NATIVE: DataType;
-    /// The Arrow types whose values all convert to `NATIVE` exactly.
+    /// Other Arrow types. Every value of these types converts to `NATIVE` exactly.
     const NARROWER: &'static [DataType] = &[];
     /// Read a column whose type is `NATIVE`.
     fn read(array: &ArrayRef) -> Option<Vec<Option<Self>>>;

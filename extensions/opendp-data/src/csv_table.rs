@@ -12,8 +12,8 @@ use crate::format::{Source, check_header, text};
 use crate::progress::broken;
 use crate::{CsvColumn, CsvFrame};
 
-/// The largest length of a header, in bytes. With this limit, data without line ends are not read
-/// into memory.
+/// The largest length of a header, in bytes. Without this limit, data without line ends would be
+/// read into memory completely.
 const LONGEST_HEADER: u64 = 1 << 20;
 
 /// A CSV table whose header was read. The source is text, which can be compressed by gzip or zstd.

@@ -7,9 +7,9 @@
 //! larger than memory.
 //!
 //! Reading is **total**: each record of the table gives exactly one row, whatever the content of
-//! its cell. The row is a member of the domain. If a cell does not parse, this is a fact about the
-//! data of one person. An error or a missing row would reveal whether the cell parses. So the
-//! domain determines the row by these rules:
+//! its cell. The row is a member of the domain. Whether a cell parses is a fact about the data of
+//! one person. An error or a missing row would reveal this fact. So the domain determines the row
+//! by these rules:
 //!
 //! | cell | `AtomDomain` | `OptionDomain` |
 //! |---|---|---|
@@ -22,10 +22,10 @@
 //!
 //! Only steps that do not depend on a single record can fail. An error can occur if the file cannot
 //! be opened, if its format is unknown, or if the header or schema lacks a column. An error can
-//! also occur if a read is interrupted. There is an error if the number of records differs from the
-//! size in the domain ([`outside`]). The error about the size is intended for domains whose size is
-//! public. No error shows the content of the file or the names of its columns. In a file without a
-//! header, a record takes the place of the names.
+//! also occur if a read is interrupted. If the domain states a size, and the number of records
+//! differs from this size, the result is the error [`outside`]. This error is intended for domains
+//! whose size is public. No error shows the content of the file or the names of its columns. If a
+//! file has no header, its first record is read as the names.
 //!
 //! CSV can be compressed by gzip or zstd. The compression is detected from the first bytes. If the
 //! separator is not a comma, use [`CsvTable`].

@@ -74,7 +74,7 @@ pub(crate) fn place(names: &[String], column: Option<&str>) -> Result<usize> {
         (None, _) => Err(absent("column", names.len(), name, "")),
     }
 }
-/// A hint that states where the names of the columns are.
+/// A hint for errors. It states where the names of the columns are.
 const WHERE: &str =
     "The first line of CSV is its header; the curator sees it with `opendp inspect`";
 
@@ -87,8 +87,9 @@ pub(crate) fn absent(argument: &str, columns: usize, name: &str, rule: &str) -> 
 }
 /// Make the error for data that are not a member of the expected domain.
 ///
-/// The error is the same for all such data. The error reveals that the data are not a member. No
-/// privacy loss is charged for this error. So show the error only to people who may see the data.
+/// The error is the same for all data that are not a member. The error reveals that the data are
+/// not a member, and no privacy loss is charged for it. So show the error only to people who may
+/// see the data.
 #[cold]
 pub fn outside() -> Error {
     Error::argument(

@@ -9,7 +9,7 @@ use ruzstd::decoding::{BlockDecodingStrategy, FrameDecoder};
 pub(crate) struct Zstd<R> {
     source: R,
     decoder: FrameDecoder,
-    /// Whether the reader is within a frame, which has begun and has not ended.
+    /// Whether a frame has begun and has not ended.
     within: bool,
 }
 impl<R: BufRead> Zstd<R> {
@@ -36,7 +36,7 @@ impl<R: BufRead> Zstd<R> {
             false => Err(io::ErrorKind::UnexpectedEof.into()),
         }
     }
-    /// Compare the checksum of a finished frame with its content, if the frame has a checksum.
+    /// If the finished frame has a checksum, compare this checksum with the content of the frame.
     fn end(&self) -> io::Result<()> {
         let stated = self.decoder.get_checksum_from_data();
         if stated.is_some() && stated != self.decoder.get_calculated_checksum() {

@@ -31,8 +31,9 @@ const HOSTILE: [&[u8]; 16] = [
     b"#1,0.9",
 ];
 
-/// Check a law for a reader of a column `x`. Each line must give one row, and this row must be a
-/// member. The row must be the same as in a table with only this line.
+/// Check a law for the function `read`, which reads the column `x` of a table. Each line must give
+/// one row, and this row must be a member. In a table with only this line, the row must be the
+/// same.
 fn law<T: Clone + Debug + PartialEq>(
     read: impl Fn(&[u8]) -> Result<Vec<T>>,
     member: impl Fn(&T) -> bool,

@@ -7,13 +7,14 @@ use crate::store::Tables;
 use crate::{Account, Entry, Loss, Request, say};
 
 /// The maximum number of milliseconds by which the clock can be behind the last entry, for example
-/// after a correction of the clock. The new entry then gets the time of the last entry.
+/// after a correction of the clock. If the clock is behind by at most this time, the new entry gets
+/// the time of the last entry.
 pub(crate) const TOLERANCE: i64 = 1000;
 
 /// The maximum number of budgets that an error lists.
 const LISTED: usize = 5;
 
-/// Decide from one state of the tables whether a request can be charged.
+/// Decide whether a request can be charged. The decision uses one consistent state of the tables.
 pub(crate) fn decide(
     tables: &mut dyn Tables,
     budget: &str,
@@ -100,7 +101,7 @@ pub(crate) fn charge(
 /// Make the error for a loss that is larger than the rest of the budget.
 #[cold]
 fn exceeded(budget: &str, loss: &Loss, left: &Loss) -> Error {
-    // If a few digits do not show that the loss is larger, write more digits.
+    // If the rounded amounts do not show that the loss is larger, write more digits.
     let alike = loss.parts().iter().zip(left.parts());
     let alike = alike.into_iter().all(|(x, y)| x <= y || say(x, true) == say(y, false));
     let (cost, left) = match alike {

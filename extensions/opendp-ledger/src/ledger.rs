@@ -102,15 +102,16 @@ impl Ledger {
     pub fn create_with(&self, name: &str, total: &Loss, terms: &Terms) -> Result<()> {
         self.create_of(name, total, terms, None)
     }
-    /// Create a budget of an epsilon and a delta that composes tightly. Such a budget charges a
-    /// proved bound on the total loss, which can be less than the sum of the losses. A filter is a
-    /// rule that admits or refuses the next release. The filters of an [`AdaptiveAccount`] keep the
-    /// total loss within the budget. The documentation of [`AdaptiveAccount`] states what is
-    /// proved.
+    /// Create a budget that composes tightly. The budget is an epsilon and a delta. Such a budget
+    /// limits a proved bound on the total loss, instead of the sum of the losses. The bound can be
+    /// less than the sum. A filter is a rule that admits or refuses the next release. The filters
+    /// of an [`AdaptiveAccount`] keep the total loss within the budget. The documentation of
+    /// [`AdaptiveAccount`] states what is proved.
     ///
-    /// This function computes the filters, and stores them with the budget. If there are many small
-    /// pure losses or losses of Gaussian noise ([`Loss::with_mu_squared`]), the composed loss is
-    /// less than the sum of the losses. A single release costs the same as in any other budget.
+    /// This function computes the filters, and stores them with the budget. The composed loss is
+    /// less than the sum of the losses if there are many small losses that are pure or from
+    /// Gaussian noise ([`Loss::with_mu_squared`]). A single release costs the same as in any other
+    /// budget.
     ///
     /// # Errors
     /// The errors of [`create`](Ledger::create). `Argument` when the budget is not an epsilon and a
@@ -150,9 +151,9 @@ impl Ledger {
             })
         })
     }
-    /// Let a budget continue if the clock was ahead and has been corrected. The current time of the
-    /// clock is assumed to be right. The history gets an entry of zero loss, which records this
-    /// call and the time.
+    /// Accept requests to a budget again after the clock was ahead and has been corrected. The
+    /// current time of the clock is assumed to be right. The history gets an entry of zero loss,
+    /// which records this call and the time.
     ///
     /// # Errors
     /// `NotFound` when there is no such budget. `Argument` when the clock is not behind the last
@@ -295,8 +296,9 @@ impl Ledger {
         Ok(json!({"version": 1, "budgets": budgets}))
     }
 
-    /// Wait until a job is done. Threads lock `turn` one after the other. The first thread writes
-    /// the jobs of all waiting threads, with one sync.
+    /// Return the answer to a job. Threads lock `turn` one after the other. If another thread has
+    /// already written the job, the answer is ready. Otherwise, this thread writes the jobs of all
+    /// waiting threads, with one sync.
     fn answer(&self, job: &Job) -> Result<(Entry, bool)> {
         let _turn = self.turn.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(answer) = lock(&job.answer).take() {

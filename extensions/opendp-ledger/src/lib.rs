@@ -50,14 +50,15 @@
 //!   tightly ([`Ledger::create_tight`]): the budget charges a proved bound on the total loss. The
 //!   total loss is then at most the budget, although the sum of the losses can exceed the budget.
 //! - Several releases of known losses can be charged in one entry ([`Loss::together`]). They are
-//!   charged all together or not at all. If the caller runs the releases after the charge, a crash
-//!   in between leaves the charge without the releases. The entry then shows that its id was used,
-//!   so the caller does not draw the releases again.
-//! - The releases of a plan can take an unspent budget that composes tightly. There are two ways:
-//!   the budget gets filters only for the kinds of these releases ([`Loss::reserving`]), or the
-//!   distributions of the losses of these releases are composed ([`Loss::sharing`]). The filters
-//!   are stored in the entry of the plan. If a release was charged before, the plan is refused and
-//!   nothing is charged.
+//!   charged all together or not at all. The caller can run the releases after the charge. If a
+//!   crash happens after the charge and before the releases, the charge stays and there are no
+//!   releases. The entry then shows that its id was used, so the caller does not draw the releases
+//!   again.
+//! - The releases of a plan can use a whole unspent budget that composes tightly. There are two
+//!   ways. With [`Loss::reserving`], the budget gets filters only for the kinds of releases in the
+//!   plan. With [`Loss::sharing`], the privacy loss distributions of the planned releases are
+//!   composed. The filters are stored in the entry of the plan. If a release was charged before,
+//!   the plan is refused and nothing is charged.
 //! - A budget can state the unit that it protects, and the data ([`Terms`]). Requests for another
 //!   distance are refused. A distance of 0 is always refused.
 //! - After any fault, the result is an error, and there is no release. Examples of faults are a
@@ -67,11 +68,11 @@
 //!   call.
 //!
 //! # Damage
-//! Each release is a line with a seal: a hash of the content of the line and of the seal of the
-//! previous line. Every process that opens the file checks all seals. A mark at the beginning of
-//! the file counts the lines. The mark is written when the lines are durable. So any changed byte
-//! and any cut in the written file is noticed, and then nothing is released. The file has no index
-//! that could be damaged, and it needs no other file.
+//! Each release is a line with a seal. The seal is a hash of two texts: the content of the line,
+//! and the seal of the previous line. Every process that opens the file checks all seals. A mark at
+//! the beginning of the file counts the lines. The mark is written when the lines are durable. So
+//! any changed byte and any cut in the written file is noticed, and then nothing is released. The
+//! file has no index that could be damaged, and it needs no other file.
 //!
 //! Three kinds of damage are not noticed. First, a forgery is not noticed, because seals are not
 //! signatures. Second, the whole file can be replaced by an older copy while no process has it

@@ -16,16 +16,16 @@ pub(crate) use opening::Opening;
 /// The separator of the losses of several releases that are charged together.
 const TOGETHER: &str = "; ";
 
-/// The maximum number of digits of an amount that can be read. Older versions never wrote an amount
-/// with so many digits.
+/// The maximum number of digits of an amount that can be read. Older versions never wrote more
+/// digits.
 const MOST_DIGITS: usize = 10_000;
 
 /// The measures of budgets.
 ///
-/// In each measure, the parts of losses add up over all releases. The sum is a bound even if
-/// earlier answers determine the choice of each release. For proofs, see Dwork, McSherry, Nissim,
-/// Smith 2006 (epsilon), Rogers, Roth, Ullman, Vadhan 2016 (epsilon and delta), and Feldman, Zrnic
-/// 2021 (rho).
+/// In each measure, the parts of losses add up over all releases. The sum is a bound on the total
+/// loss, even if each release is chosen depending on earlier answers. For proofs, see Dwork,
+/// McSherry, Nissim, Smith 2006 (epsilon), Rogers, Roth, Ullman, Vadhan 2016 (epsilon and delta),
+/// and Feldman, Zrnic 2021 (rho).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Notion {
     /// Pure differential privacy, `MaxDivergence`: epsilon.
@@ -73,11 +73,11 @@ pub struct Loss {
     parts: Vec<Exact>,
     /// The value `mu^2`, if the release also has `mu`-Gaussian differential privacy.
     mu_squared: Option<Exact>,
-    /// A `rho`, if the release is also zero-concentrated and has a `mu^2`.
+    /// The value `rho`, if the loss has a `mu^2` and the release is `rho`-zero-concentrated.
     choice_rho: Option<Exact>,
     /// The losses of several releases that are charged together.
     members: Vec<Loss>,
-    /// The filters of the budget, if the releases were planned for a whole unspent budget.
+    /// The new filters of the budget, if the releases were planned for a whole unspent budget.
     opening: Option<Box<Opening>>,
 }
 impl Loss {
@@ -132,7 +132,7 @@ impl Loss {
     /// State that the release also has `mu`-Gaussian differential privacy. The argument is `mu^2`.
     /// A release with continuous Gaussian noise has this property. A budget that composes tightly
     /// ([`Ledger::create_tight`](crate::Ledger::create_tight)) then charges `mu^2`. Any other
-    /// budget ignores `mu^2`. The epsilon and the delta of the loss must also hold.
+    /// budget ignores `mu^2`. The release must also have the epsilon and the delta of the loss.
     ///
     /// # Errors
     /// `InvalidDistance` when `mu^2` is not finite, or when the loss is not an epsilon and a delta.
@@ -143,8 +143,8 @@ impl Loss {
         }
         Ok(Loss { mu_squared: Some(mu_squared), ..self })
     }
-    /// State that a release with a [`mu^2`](Loss::with_mu_squared) is also
-    /// `rho`-zero-concentrated, for a `rho` below half of `mu^2`. A release that chooses outputs by
+    /// State that the release is also `rho`-zero-concentrated, for a `rho` below half of `mu^2`.
+    /// The loss must have a [`mu^2`](Loss::with_mu_squared). A release that chooses outputs by
     /// Gumbel noise has this property. A budget that composes tightly can then charge `rho`. Any
     /// other budget ignores `rho`.
     ///
@@ -157,9 +157,9 @@ impl Loss {
         }
         Ok(Loss { choice_rho: Some(rho), ..self })
     }
-    /// Make the loss of several releases that are charged together, in this order. The losses must
-    /// be known before the first release. A budget that composes tightly charges each loss to its
-    /// filters, and admits all of them or none. Any other budget charges their sum.
+    /// Make the loss of several releases that are charged together, in the order of `losses`. The
+    /// losses must be known before the first release. A budget that composes tightly charges each
+    /// loss to its filters, and admits all of them or none. Any other budget charges their sum.
     ///
     /// # Errors
     /// `MeasureMismatch` when a loss is not an epsilon and a delta. `Argument` when there is no
@@ -180,8 +180,8 @@ impl Loss {
     /// State that this loss is the loss of several releases, and state the loss of each release.
     /// The losses must be known before the first release. A budget that composes tightly charges
     /// each loss to its filters, and admits all of them or none. Any other budget charges this
-    /// loss. So this loss must also bound the loss of all releases together. A
-    /// [reserve](Loss::reserving) of a single loss is dropped.
+    /// loss. So this loss must also bound the loss of all releases together. If a single loss
+    /// [reserves](Loss::reserving) a budget, its reserve is dropped.
     ///
     /// # Errors
     /// `MeasureMismatch` when a loss is not an epsilon and a delta.
@@ -201,7 +201,7 @@ impl Loss {
     pub fn members(&self) -> &[Loss] {
         if self.members.is_empty() { std::slice::from_ref(self) } else { &self.members }
     }
-    /// Return the `rho` that was stated beside a `mu^2`.
+    /// Return the `rho` of [`with_rho`](Loss::with_rho), if it is stated.
     pub fn choice_rho(&self) -> Option<&Exact> {
         self.choice_rho.as_ref()
     }
@@ -277,7 +277,8 @@ impl Loss {
     pub(crate) fn is_zero(&self) -> bool {
         self.parts.iter().all(Exact::is_zero)
     }
-    /// Check that the written loss can be read again. Very long numbers cannot be read.
+    /// Check that the loss can be read again after it is written. A very long number cannot be
+    /// read.
     pub(crate) fn check_text(&self) -> Result<()> {
         let comes_back = |part: &Exact| part.to_string().parse().is_ok_and(|read| *part == read);
         let all =
@@ -314,8 +315,8 @@ impl Loss {
             return Ok(Loss { opening: opening.map(Box::new), ..whole });
         }
         let mut parts = text.split(' ').map(read).collect::<Result<Vec<Exact>>>()?;
-        // After an epsilon and a delta, the text can have a `mu^2`. After a `mu^2`, it can have a
-        // `rho`. Older versions wrote no `rho`.
+        // The text of an epsilon and a delta can continue with a `mu^2`, and then with a `rho`.
+        // Older versions wrote no `rho`.
         let more = if notion == Notion::Approximate { 2 } else { 0 };
         let others = parts.split_off(parts.len().min(notion.parts().len()));
         if others.len() > more {
@@ -357,8 +358,8 @@ impl Loss {
         parts.map(|(name, part)| format!("{name} {}", written(part))).collect::<Vec<_>>().join(", ")
     }
 }
-/// Read an amount. Older versions wrote some amounts with too many digits for the usual parser, so
-/// `long` reads these amounts.
+/// Read an amount. Older versions wrote some amounts with more digits than the usual parser
+/// accepts. The function `long` reads these amounts.
 fn read(text: &str) -> Result<Exact> {
     text.parse().or_else(|error| {
         let (number, below) = text.split_once('/').unwrap_or((text, "1"));

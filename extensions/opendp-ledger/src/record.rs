@@ -100,8 +100,8 @@ impl Account {
         self.head = entry.seal();
         Ok(())
     }
-    /// Return the limit of the sum of all charges. Each part is the larger of the stated amount and
-    /// its nearest float.
+    /// Return the largest allowed sum of all charges. Each part of it is the larger of the stated
+    /// amount and its nearest float.
     pub(crate) fn limit(&self) -> Loss {
         self.total.or_its_float()
     }
@@ -109,9 +109,9 @@ impl Account {
     pub(crate) fn filters_text(&self) -> String {
         self.filters.as_ref().map_or(String::new(), |filters| filters.to_json().to_string())
     }
-    /// Return the seal of the row. A version that does not know filters rejects the row of a budget
-    /// that composes tightly, because the seal differs. So such a version cannot charge the budget
-    /// without its filters.
+    /// Return the seal of the row. If a budget composes tightly, the seal also covers its filters.
+    /// An older version that does not support filters computes another seal, so it rejects the row.
+    /// So the older version cannot charge the budget without the filters.
     pub(crate) fn seal(&self) -> String {
         let (terms, filters) = (self.terms.to_text(), self.filters_text());
         let (total, spent) = (self.total.to_text(), self.spent.to_text());
@@ -180,8 +180,8 @@ pub struct Entry {
     pub id: String,
     /// The person who made the request, as stated by the caller.
     pub by: String,
-    /// The time of the charge, in milliseconds since 1970. The times of consecutive entries
-    /// decrease only after [a clock was settled](crate::Ledger::settle_clock).
+    /// The time of the charge, in milliseconds since 1970. An entry has an earlier time than the
+    /// previous entry only after a call of [`settle_clock`](crate::Ledger::settle_clock).
     pub at: i64,
     /// The pipeline document of the release.
     pub pipeline: String,
@@ -285,8 +285,8 @@ pub(crate) struct EntryRow {
     pub(crate) seal: String,
 }
 
-/// Check that a history is complete. Every entry must follow the previous entry. The account states
-/// the amount spent. The sum of the losses must be this amount.
+/// Check that a history is complete. Every entry must follow the previous entry. The sum of the
+/// losses must equal the amount spent that the account states.
 pub(crate) fn verify(account: &Account, entries: &[Entry]) -> Result<()> {
     let (mut head, mut spent) = (String::new(), Loss::zero(account.total.notion()));
     for (entry, number) in entries.iter().zip(1..) {

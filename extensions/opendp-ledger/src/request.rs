@@ -73,8 +73,8 @@ impl Request {
         self.pipeline = document.to_string();
         self
     }
-    /// Set the data that are read: their names, their columns, their digest. The id then also
-    /// belongs to these data.
+    /// State which data are read, for example by their names, columns and digest. The id of the
+    /// request then belongs to these data, too.
     #[must_use]
     pub fn source(mut self, source: &Json) -> Self {
         self.source = source.to_string();

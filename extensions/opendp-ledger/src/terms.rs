@@ -25,7 +25,8 @@ impl Unit {
         }
         Ok(Unit { metric, unit, contributions: None })
     }
-    /// State that a person has at most `contributions` records. Each record counts as one unit.
+    /// State that a person has at most `contributions` records. Each record adds one unit to the
+    /// distance.
     ///
     /// # Errors
     /// `InvalidDistance` when `contributions` is zero or too large.

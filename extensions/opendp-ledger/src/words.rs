@@ -8,7 +8,7 @@ const DIGITS: usize = 4;
 const WHOLE: usize = 6;
 /// A relative difference of at most this number is not written.
 const SAME: f64 = 1e-15;
-/// A larger relative difference, up to this number, is written as a second part.
+/// A relative difference above `SAME` and at most this number is written as a second part.
 const NEAR: f64 = 1e-9;
 
 /// Write an amount in a few digits, such as `0.2` or `3.1e-7`.
@@ -16,11 +16,12 @@ const NEAR: f64 = 1e-9;
 /// An amount of at most six digits is written completely. Any other amount is rounded to four
 /// digits: a loss is rounded up, and the rest of a budget is rounded down. A relative difference of
 /// at most `10^-15`, which is about the rounding of a float, is left out. So the float 0.2 is
-/// written `0.2`. If the amount differs from the nearest number of four digits by at most `10^-9`
-/// of the amount, this number is written. This number can be below a loss, or above the rest of a
-/// budget. In these cases, the difference is written as a second part, and is rounded up. So a loss
-/// is never written too small, apart from a relative difference of `10^-15`. A small rounding error
-/// of the arithmetic does not change the fourth digit.
+/// written `0.2`. Consider the nearest decimal number with four digits. If it differs from the
+/// amount by at most `10^-9` of the amount, this decimal number is written. The decimal number can
+/// be below a loss, or above the rest of a budget. In these two cases, the difference is written as
+/// a second part, and is rounded up. So a loss is never written too small, apart from a relative
+/// difference of `10^-15`. A small rounding error of the arithmetic does not change the fourth
+/// digit.
 ///
 /// ```
 /// # use opendp_core::arith::Exact;
@@ -64,9 +65,9 @@ fn alike(x: &Exact, y: &Exact, most: f64) -> bool {
     let part = Exact::from_f64(most).map_or(Exact::ZERO, |part| low.times(&part));
     *high <= low.plus(&part)
 }
-/// Write an amount as a nearby decimal number and a small difference. Round the difference up.
-/// Leave out the difference if the decimal number is above the amount and `up` is true, or below
-/// the amount and `up` is false.
+/// Write an amount as a nearby decimal number and a small difference. Round the difference up. If
+/// `up` is true and the decimal number is above the amount, leave out the difference. If `up` is
+/// false and the decimal number is below the amount, also leave out the difference.
 fn apart(shown: &Decimal, value: &Exact, amount: &Exact, up: bool) -> Option<String> {
     let (sign, rest) = match (up, value < amount) {
         (true, true) => ('+', amount.minus(value)),
@@ -103,7 +104,7 @@ impl Decimal {
         let zeros = digits.len() - digits.trim_end_matches('0').len();
         let digits = &digits[..digits.len() - zeros];
         let power = self.power + zeros as i32;
-        // The power of ten of the first digit: 0 for units, -1 for tenths.
+        // The exponent of the power of ten of the first digit. It is 0 for units and -1 for tenths.
         let first = power + digits.len() as i32 - 1;
         if !(-4..9).contains(&first) {
             let (head, tail) = digits.split_at(1);

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import json
 import math
+import shutil
 import subprocess
 import sys
 from collections import Counter
@@ -154,6 +155,8 @@ def compare(command: str, document: dict[str, Any], seen: Counter[str]) -> None:
 
 def main() -> int:
     command = sys.argv[1] if len(sys.argv) > 1 else "opendp"
+    if shutil.which(command) is None:
+        sys.exit(f"there is no command `{command}`: build it, and give its path as the argument")
     dp.enable_features("contrib", "idealized-numerics", "honest-but-curious")
     examples = json.loads((ROOT / "opendp-registry" / "examples.json").read_text())
     seen: Counter[str] = Counter()

@@ -11,8 +11,8 @@ use crate::objects::{
 };
 use crate::recipe::Inner;
 
-/// The largest number of nested constructors on a path through an object. Each nested constructor
-/// adds a frame to the stack when the function or the map runs.
+/// The largest number of constructors on a path through an object. Each nested constructor adds a
+/// frame to the stack when the function or the map runs.
 const MAX_LINKS: usize = 256;
 
 /// Arguments of a constructor.

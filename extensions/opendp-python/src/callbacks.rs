@@ -89,12 +89,12 @@ impl Callback {
         }
     }
 }
-/// Read a loss that a map computed. When a measure reads a loss, it rounds the loss down, as for a
-/// bound from a user. The loss of a map must not be rounded down. So the result is an error if the
-/// measure has changed the loss.
+/// Read a loss that a map computed. A measure rounds every loss down when it reads the loss. This
+/// is right for a bound that a user states, but the loss of a map must not be rounded down. So if
+/// the measure has changed the loss, the result is an error.
 fn loss(measure: &AnyMeasure, d_out: &Bound<'_, PyAny>) -> Result<AnyDistance> {
     if let Ok(profile) = d_out.cast::<Profile>() {
-        // If the measure can read a profile, the losses of the measure are profiles.
+        // If the measure can read an empty profile, its losses are profiles.
         let read = measure.decode(&json!({"profile": []}))?;
         return read
             .downcast_ref::<PrivacyProfile>()

@@ -41,8 +41,7 @@ const PART_ROWS: usize = 213 * ROWS;
 const PARALLEL_ROWS: usize = 1 << 17;
 
 /// Run a function on a column of numbers, if the domain may contain the column. The column is an
-/// array with one dimension, or several such arrays. `None` means that the objects are not such
-/// arrays.
+/// array with one dimension, or several such arrays. Return `None` if `pieces` are not such arrays.
 pub(crate) fn run(
     pieces: &[Bound<'_, PyAny>],
     function: &AnyFunction,
@@ -168,9 +167,9 @@ impl<'a, S: Copy> Rows<'a, S> {
     }
     /// Convert two ranges of rows to the rows of a chunk. See [`Convert::fill`].
     ///
-    /// If the column is one array, both ranges are read in the same loop. If two ranges are far
-    /// apart, a core reads both together faster than one range. The reason is that a core fetches
-    /// rows ahead only within a page of memory.
+    /// If the column is one array, both ranges are read in the same loop. This is faster if the
+    /// ranges are far apart: a core fetches rows ahead only within a page of memory, so it then
+    /// fetches rows of two pages ahead.
     fn fill_both<T: Convert<S>>(&self, ranges: [Range<usize>; 2], chunk: &mut [T]) -> Option<bool> {
         let [first, second] = ranges;
         let (first_rows, second_rows) = chunk.split_at_mut_checked(first.len())?;
@@ -202,8 +201,9 @@ fn pieces(range: Range<usize>, size: usize) -> impl Iterator<Item = Range<usize>
     range.clone().step_by(size).map(move |start| start..range.end.min(start + size))
 }
 
-/// Run a function on rows. If the function folds rows in any order and there are many rows, use all
-/// cores. If the function needs all rows at once, pass all rows. Otherwise pass chunks in order.
+/// Run a function on rows. If the function accepts rows in any order and there are many rows, use
+/// all cores. If the function needs all rows at once, pass all rows at once. Otherwise, pass the
+/// rows in chunks, in their order.
 fn fold<S, T>(rows: &Rows<'_, S>, function: &AnyFunction, domain: &AnyDomain) -> Result<AnyValue>
 where
     S: Copy + Send + Sync,
@@ -230,16 +230,17 @@ where
             chunks.member(rows, [piece, 0..0], &mut chunk).map(|()| AnyValue::new(chunk))
         }));
     }
-    // If one thread is slow, the other threads do more parts. The result does not depend on which
-    // thread does a part, because merging is exact and independent of order.
+    // If one thread is slow, the other threads process more parts. The result does not depend on
+    // the thread that processes a part, because partial results are merged exactly and in any
+    // order.
     let threads = rayon::current_num_threads();
     let part_rows = (rows.len() / (4 * threads)).clamp(ROWS, PART_ROWS);
     let next = AtomicUsize::new(0);
     let fold = || {
         let mut partial = function.start()?;
-        // Each thread has its own copy of `rows`. Another thread may write to the memory beside the
-        // original. If this thread read the original, the original would then move between the
-        // caches of the cores for each chunk.
+        // Each thread has its own copy of `rows`. Another thread may write to memory that is next
+        // to the original `rows`. If the threads read the original, its memory would move between
+        // the caches of the cores for each chunk.
         let rows = rows.clone();
         let mut chunk = Vec::new();
         while let Some(part) = pieces(all.clone(), part_rows).nth(next.fetch_add(1, Relaxed)) {
@@ -257,8 +258,8 @@ where
     if rows.len() < PARALLEL_ROWS {
         return fold()?.finish();
     }
-    // This runs in the pool of this process: see `errors::detached`. If a thread of the pool gets
-    // no processor, this delays nothing, because the other threads do all parts.
+    // These threads belong to the pool of this process: see `errors::detached`. If a thread of the
+    // pool gets no processor, this delays nothing, because the other threads do all parts.
     let partials: Vec<_> = (0..threads).into_par_iter().map(|_| fold()).collect();
     let mut partials = partials.into_iter();
     let mut total = partials.next().unwrap_or_else(|| function.start())?;
@@ -268,13 +269,13 @@ where
     total.finish()
 }
 
-/// A converter and checker of chunks of rows of a domain.
+/// Converts chunks of rows, and checks them against a domain.
 struct Chunks<'a, T: Atom> {
     domain: &'a AnyDomain,
     /// The domain of the rows, if the rows can be checked without the erased domain.
     row: Option<&'a AtomDomain<T>>,
-    /// The domain that the rows of one chunk must belong to. It is stored only if the size of the
-    /// domain is known.
+    /// The domain of the rows of one chunk. It is stored only if the domain of the column has a
+    /// known size.
     sized: Option<AnyDomain>,
 }
 impl<'a, T: Atom> Chunks<'a, T>

@@ -16,9 +16,9 @@ use crate::objects::{
 use crate::recipe::Recipe;
 
 /// The assumed number of constructors on the longest path through a loaded object. The true number
-/// is not known, but there is a limit on the depth of documents. The number of constructors on a
-/// path also has a limit (`arguments::MAX_LINKS`). With the assumed number, `MAX_LINKS` allows at
-/// most two loaded objects on a path.
+/// is not known, but the depth of documents is limited. The number of constructors on a path is
+/// limited by `arguments::MAX_LINKS`. With the assumed number, this limit allows at most two loaded
+/// objects on a path.
 const LOADED_LINKS: usize = 100;
 
 /// Build the object of a JSON document, of this library or of OpenDP 0.16.
@@ -63,7 +63,7 @@ enum Loaded {
     Made(Constructed),
     Space(AnyDomain, AnyMetric),
 }
-/// Return whether a document is a chain that waits for its space.
+/// Return whether a document is a chain that does not state its input space.
 #[pyfunction]
 pub(crate) fn is_partial(py: Python<'_>, text: &str) -> PyResult<bool> {
     let document = Document::parse(text).or_raise(py)?;
@@ -90,7 +90,7 @@ fn called(description: Json) -> Json {
     }
 }
 /// Return the type of the object of a document, as far as it is known without building the object.
-/// A function that is a single call has a known input.
+/// If a document is one call that makes a function, the input type of the function is known.
 fn output(document: &Json) -> TypeName {
     let unknown = || TypeName::plain("Function");
     let Some(name) = document.get("constructor").and_then(Json::as_str) else { return unknown() };
@@ -144,8 +144,8 @@ pub(crate) fn write(py: Python<'_>, object: &Bound<'_, PyAny>) -> PyResult<Strin
     let reason = format!("expected an object of this library, found a value of type {name}");
     Err(crate::errors::exception(py, &Error::argument("dp_obj", reason)))
 }
-/// Write constructors that wait for their input space, each as a name and its arguments. A part
-/// without a name is an object, or the text of a document.
+/// Write a chain of constructors without an input space. Each part of the chain has the name of a
+/// constructor and its arguments. A part without a name is an object, or the text of a document.
 #[pyfunction]
 pub(crate) fn write_partial(
     py: Python<'_>,

@@ -77,7 +77,7 @@ impl OdometerQueryable {
         let left = detached(py, move || session.left())?;
         json::distance(py, &left.to_json())
     }
-    /// State the space of the data sets, so that the loss so far can be bounded.
+    /// State the space of the data sets. The loss of the questions so far can then be bounded.
     fn within(&self, py: Python<'_>, space: &Bound<'_, PySpace>) -> PyResult<Self> {
         let metric = space.get().parts(py)?.1;
         Ok(OdometerQueryable::new(self.session.clone(), Some(metric.get().made.clone())))

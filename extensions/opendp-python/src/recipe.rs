@@ -32,8 +32,8 @@ pub(crate) struct Call {
 }
 /// How the objects in an argument were made.
 pub(crate) enum Inner {
-    /// The argument has no such objects. To write the argument in a document, only its value is
-    /// needed.
+    /// There are no such objects in the argument. Its value is enough to write the argument in a
+    /// document.
     None,
     One(Recipe),
     List(Vec<Inner>),
@@ -44,7 +44,7 @@ pub(crate) struct Chain {
     next: Recipe,
     /// The input space of the first object.
     space: Space<AnyDomain, AnyMetric>,
-    /// The constructor that joins the two objects, and its parameters.
+    /// The name of the constructor that joins the two objects, and the names of its two parameters.
     by: [&'static str; 3],
 }
 
@@ -69,8 +69,8 @@ impl Recipe {
         }
         Recipe::Read(Arc::new(newest))
     }
-    /// Join two recipes. `by` has the name of the constructor that joins the objects, and the
-    /// parameters for the first and the second object.
+    /// Join two recipes. `by` has three names: the constructor that joins the objects, its
+    /// parameter for the first object, and its parameter for the second object.
     pub(crate) fn then(
         &self,
         next: &Recipe,
@@ -129,8 +129,8 @@ impl Recipe {
             },
         }
     }
-    /// Return the space and the links of a chain. `None` means that a document of OpenDP is among
-    /// the links. Such a document can be an argument, but it cannot be a link.
+    /// Return the space and the links of a chain. Return `None` if a link is a document of OpenDP.
+    /// Such a document can be an argument, but not a link.
     fn links(&self) -> Result<Option<(Option<Json>, Vec<Json>)>> {
         match self {
             Recipe::Unknown => Err(unknown()),

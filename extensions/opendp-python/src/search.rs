@@ -67,8 +67,8 @@ where
     let found = exponential_bounds_search(|value: T| condition.holds(value));
     condition.result(found)
 }
-/// Find the float nearest to the point where a condition changes, on the side where the condition
-/// holds.
+/// Find the float that is nearest to the point where a condition changes. The condition holds at
+/// this float.
 #[pyfunction]
 #[pyo3(signature = (condition, bounds = None))]
 pub(crate) fn search_float(
@@ -77,8 +77,8 @@ pub(crate) fn search_float(
 ) -> PyResult<f64> {
     search(condition, bounds)
 }
-/// Find the whole number nearest to the point where a condition changes, on the side where the
-/// condition holds.
+/// Find the whole number that is nearest to the point where a condition changes. The condition
+/// holds at this number.
 #[pyfunction]
 #[pyo3(signature = (condition, bounds = None))]
 pub(crate) fn search_int(condition: Bound<'_, PyAny>, bounds: Option<(i64, i64)>) -> PyResult<i64> {

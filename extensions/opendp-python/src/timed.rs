@@ -30,8 +30,8 @@ impl RustRelease {
         let (py, rows) = (rows.py(), rows.to_vec()?);
         Ok(RustRelease { release: release().or_raise(py)?, rows })
     }
-    /// Release once, and return the seconds that this took. If `checked` is true, first check that
-    /// the rows are a member of the domain, as each release from Python does.
+    /// Release once, and return how many seconds the release took. If `checked` is true, first
+    /// check that the rows are a member of the domain, as each release from Python does.
     #[allow(clippy::disallowed_methods, reason = "the release does not depend on this time")]
     fn seconds(&self, py: Python<'_>, checked: bool) -> PyResult<f64> {
         detached(py, || {

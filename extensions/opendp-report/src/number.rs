@@ -20,8 +20,8 @@ pub fn number(value: f64, error: Option<f64>) -> String {
         return format!("{value:.3e}");
     }
     let known = error.filter(|error| error.is_finite() && 0.0 < *error);
-    // The last digit that is written is one place after the first digit of the error. If the error
-    // is unknown, write about five digits.
+    // Write decimals up to one place after the first digit of the error. If the error is at least
+    // 10, write no decimals. If the error is unknown, write about five digits.
     let decimals = match known {
         Some(error) => f64::from(1 - exponent(error)),
         None if value.fract() == 0.0 => 0.0,

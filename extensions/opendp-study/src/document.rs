@@ -125,7 +125,7 @@ pub(super) struct RankFields {
     pub(super) alphas: Option<Vec<f64>>,
     pub(super) candidates: Json,
 }
-/// The numbers from `from` to `to`, at equal distances `step`.
+/// The numbers from `from` to `to`, where the distance of consecutive numbers is `step`.
 #[derive(Clone, Copy, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Grid {

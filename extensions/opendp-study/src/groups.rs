@@ -21,8 +21,7 @@ struct Range {
     to: i64,
 }
 impl QuestionFields {
-    /// Return the fields of each statistic of the question. The answer has these statistics for
-    /// each group.
+    /// Return the fields of each statistic that the answer has for each group.
     fn of_groups(&self) -> Result<Vec<Wanted<'_>>> {
         match &self.statistics {
             None => Ok(vec![self.wanted()?]),

@@ -45,15 +45,15 @@
 //! | `data` | optionally the file of the data; the caller reads the file |
 //!
 //! `missing` is the replacement of a cell that is empty or unreadable. It is a value, or `"drop"`.
-//! With `"drop"`, every question about this column leaves the row out. A column of numbers needs
-//! `missing`.
+//! With `"drop"`, every question about this column leaves out the row of such a cell. A column of
+//! numbers needs `missing`.
 //!
 //! # The questions
 //!
 //! Each question has one statistic, and optionally a `name`, a `noise` (`"laplace"` or
-//! `"gaussian"`) and conditions. An example of conditions is
-//! `"where": {"age": {"at_least": 18, "below": 65}, "city": {"in": ["Lyon"]}}`. A single value
-//! instead of an object means that the cell must equal the value.
+//! `"gaussian"`) and conditions. For example, conditions are written as
+//! `"where": {"age": {"at_least": 18, "below": 65}, "city": {"in": ["Lyon"]}}`. If a condition is a
+//! single value instead of an object, the cell must equal this value.
 //!
 //! | statistic | fields | answer |
 //! |---|---|---|
@@ -210,8 +210,8 @@ impl Study {
     /// spent.
     ///
     /// # Errors
-    /// The errors of the questions; `Argument` when the noise depends on an unstated public number
-    /// of rows.
+    /// The errors of the questions; `Argument` when the number of rows is public and is not stated,
+    /// because the noise may depend on this number.
     pub fn rehearse(&self, alpha: f64) -> Result<Outcome> {
         if self.unit.size_is_public() && self.rows.is_none() {
             let reason = "state the public number of rows, on which the noise may depend";
@@ -236,9 +236,8 @@ impl Study {
             let reason = "name at least one column of the table: rows are counted by its cells";
             return Err(Error::argument("columns", reason).at("context"));
         }
-        // The noise does not depend on private data. So find a wrong question before reading a
-        // large file. If only the file contains the public number of rows, a wrong question is
-        // found later.
+        // The noise does not depend on private data. So wrong questions are found before a large
+        // file is read. If the public number of rows is not stated, the file must be read first.
         let told = self.unit.size_is_public() && self.rows.is_none();
         if !told {
             self.rehearse(alpha)?;

@@ -16,7 +16,7 @@ pub(super) trait Mechanisms: Accounted {
         statistic: Statistic<'_, Self, TO>,
         noise: Option<NoiseFields>,
     ) -> Result<Question<'_, Self, TO>>;
-    /// Count the rows of each key, for keys that are not public.
+    /// Count the rows of each key. The keys are not public.
     fn count_by<T: Key>(rows: Rows<'_, Self, T>) -> Result<Question<'_, Self, HashMap<T, i64>>> {
         let _ = rows;
         Err(Error::argument(
@@ -25,8 +25,8 @@ pub(super) trait Mechanisms: Accounted {
              {\"histogram\": {\"column\", \"categories\"}}",
         ))
     }
-    /// Find the keys of groups that enough people have. The keys and the statistics of their groups
-    /// are in one plan.
+    /// Find the keys of groups to which enough people belong. One plan releases the keys and the
+    /// statistics of these groups.
     fn find_keys<'c>(groups: Groups<'c, Self>) -> Result<Groups<'c, Self>> {
         let _ = groups;
         Err(Error::argument(

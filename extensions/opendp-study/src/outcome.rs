@@ -24,7 +24,8 @@ pub struct Cell {
     /// known.
     pub interval: Option<(f64, f64)>,
 }
-/// The answer to one question, or its known properties before the release.
+/// The answer to one question. Before the release, it has only the properties that are already
+/// known.
 #[derive(Clone, Debug)]
 pub struct StudyAnswer {
     /// The title of the question.
@@ -33,8 +34,8 @@ pub struct StudyAnswer {
     pub mechanism: String,
     /// The scales of the noise, one for each release.
     pub scales: Vec<f64>,
-    /// A bound on the error of each number with the stated probability, if it is known before the
-    /// release.
+    /// A bound that the error of a number does not exceed with the stated probability, if the bound
+    /// is known before the release.
     pub error: Option<f64>,
     /// The unit of `error`.
     pub error_in: ErrorIn,

@@ -15,7 +15,7 @@ use super::table::{as_float, known};
 use opendp_analysis::Context;
 use opendp_analysis::context::{Accounted, Answer, Centre, Noisy, Query, Question, Rows};
 
-/// Whether to release, or only to find the cost and the error of a release.
+/// The mode of a run: make the releases, or only find the costs and the errors of the releases.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Mode {
     Rehearse,

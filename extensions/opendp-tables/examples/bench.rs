@@ -6,10 +6,10 @@
 //!     --rows 100000000 --runs 3
 //! ```
 //!
-//! All variants run in this process, one after another. For each variant, the printed table has the
-//! time of the first run, the median time of the later runs, the ratio of this median to the median
-//! of the plain query, and the peak of resident memory. The peak includes memory that an earlier
-//! variant has kept for rows.
+//! All variants run in this process, one after another. For each variant, the printed table has
+//! four numbers: the time of the first run, the median time of the later runs, the median divided
+//! by the median of the plain query, and the peak of resident memory. The peak includes memory that
+//! an earlier variant has kept for rows.
 #![allow(clippy::unwrap_used, reason = "a benchmark that cannot go on stops")]
 #![allow(clippy::disallowed_methods, reason = "a benchmark measures the time")]
 
@@ -112,8 +112,7 @@ type Run = Box<dyn Fn() -> f64>;
 struct Variant {
     name: &'static str,
     run: Run,
-    /// The time of the first run. When this run starts, there is no memory that an earlier run has
-    /// kept.
+    /// The time of the first run. Earlier runs have kept no memory for this run.
     first: f64,
     seconds: Vec<f64>,
     peak: f64,

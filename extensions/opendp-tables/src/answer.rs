@@ -31,7 +31,7 @@ pub struct Answer {
     /// release.
     pub(crate) shown: Shown,
 }
-/// The facts that the page of an answer needs in addition to the tables of the answer.
+/// The facts that the page of an answer needs. They are not in the tables of the answer.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Shown {
     /// The number of values in the key of each group.
@@ -39,7 +39,8 @@ pub(crate) struct Shown {
     /// The title of the chart of each aggregate. If a column of the answer shows the aggregate, the
     /// title is the name of this column.
     pub(crate) titles: Vec<String>,
-    /// For each row of the released values, whether its interval contains all possible values.
+    /// For each row of the table of released values, whether the interval of the row contains all
+    /// possible values.
     pub(crate) vague: Vec<bool>,
     pub(crate) limits: String,
     pub(crate) accounts: Vec<opendp_report::Account>,

@@ -71,7 +71,7 @@ impl Budget {
 pub(crate) enum Composition {
     /// Losses add up.
     Sum,
-    /// The filters of an [`AdaptiveAccount`] admit releases.
+    /// Losses compose tightly: the filters of an [`AdaptiveAccount`] admit or refuse each release.
     Tight,
 }
 impl Composition {
@@ -217,8 +217,7 @@ fn charge_tightly(filters: &Mutex<AdaptiveAccount>, loss: &Loss) -> Result<()> {
     Ok(())
 }
 /// Return one of `shares` equal shares of a budget that composes tightly. The budget admits
-/// `shares` queries that each have this share as their loss. The share has a delta if the query
-/// needs one.
+/// `shares` queries whose loss is this share. If `with_delta` is true, the share has a delta.
 pub(crate) fn tight_share(budget: &Loss, shares: u32, with_delta: bool) -> Result<Loss> {
     let fraction = Exact::from_f64(1.0)?.over(&Exact::from_f64(f64::from(shares.max(1)))?);
     let kind = if with_delta { Kind::WithDelta } else { Kind::Pure };

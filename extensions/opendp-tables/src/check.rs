@@ -34,7 +34,8 @@ pub(crate) struct Checked {
     /// The released values, in the order of the aggregates. They are computed from the sums and
     /// buckets of the exact plan.
     pub(crate) outputs: Vec<Output>,
-    /// The weight of each released value. The values share the loss of the query by these weights.
+    /// The weight of each released value. The values share the loss of the query in proportion to
+    /// these weights.
     pub(crate) weights: Vec<f64>,
     /// The plan of the whole query. After the release, the released table replaces the aggregate in
     /// this plan.
@@ -90,8 +91,8 @@ impl<'a> Picked<'a> {
         let (keys, sums, buckets) = (Vec::new(), Vec::new(), Vec::new());
         Ok(Picked { tables, branches, bounding, keys, sums, buckets })
     }
-    /// Return the position of a column. Add the column if it is new. `rows` has one expression for
-    /// each branch.
+    /// Return the position of a column. If the column is new, add it. `rows` has the expression of
+    /// the column in each branch.
     pub(crate) fn column(&mut self, rows: Vec<Row>) -> usize {
         let count = self.branches.first().map_or(0, |branch| branch.columns.len());
         let same = |k: &usize| {
@@ -132,7 +133,8 @@ impl<'a> Picked<'a> {
         let rows = self.tables.get(&self.branches.first()?.table)?.rows?;
         rows.checked_mul(self.branches.len() as u64)
     }
-    /// Return whether an expression has a value in every row, as far as metadata state it.
+    /// Return whether an expression has a value in every row. Return false if this does not follow
+    /// from the metadata.
     pub(crate) fn is_complete(&self, branch: usize, row: &Row) -> bool {
         match row {
             Row::Column { source: 0, .. } => {
@@ -183,7 +185,8 @@ fn bounding(branches: &[Branch], tables: &Tables) -> Result<Bounding> {
     let number = |limit: Option<u32>| limit.map(u64::from);
     match unit {
         PrivacyUnit { rows: Some(rows), .. } => {
-            // Every branch of a union reads the same rows. So each row counts once for each branch.
+            // All branches of a union read the same table. So each row of the table counts once for
+            // each branch.
             let rows = u64::from(*rows) * branches.len() as u64;
             // An exchange removes rows and adds the same number of rows.
             let exchanged = table.rows.is_some();

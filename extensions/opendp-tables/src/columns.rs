@@ -150,8 +150,8 @@ impl Reader<'_> {
         };
         Ok(Cell::within(value, interval, bounds))
     }
-    /// Compute a variance: the mean of squares minus the square of the mean. The squares and the
-    /// mean are of differences from the centre.
+    /// Compute a variance: the mean of squares minus the square of the mean. Both are computed from
+    /// the differences between the values and the centre.
     fn variance(
         &self,
         [squares, sum, count]: [usize; 3],
@@ -203,7 +203,7 @@ fn rooted(cell: Cell) -> Cell {
 fn of(lattice: &Lattice) -> (f64, f64) {
     (lattice.low as f64 * lattice.step(), lattice.high as f64 * lattice.step())
 }
-/// Bound the quotient of a number and a count of at least 1. The number and the count are given as
+/// Bound the quotient of a number and a count, where the count is at least 1. Both are given as
 /// intervals. Return `None` when the whole interval of the count is below 1.
 fn quotient(sum: (f64, f64), count: (f64, f64)) -> Option<(f64, f64)> {
     if count.1 < 1.0 {

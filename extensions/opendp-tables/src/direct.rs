@@ -4,16 +4,16 @@
 //! The engine picks the rows: it reads, joins and filters them, and evaluates the expressions of
 //! the query. While the rows arrive, this module computes the rest: the integers to add, the limits
 //! of ids, and the sums. With the same seed, the results equal the results of the statements of the
-//! module `sql`, bit for bit. The sensitivity harness compares both. So the bound and the proof of
-//! the module `sensitivity` also hold here.
+//! module `sql`, bit for bit. The sensitivity harness compares the results of both. So the bound
+//! and the proof of the module `sensitivity` also hold for this module.
 //!
 //! # Limits
 //!
 //! The rows of each id are collected, because the choice depends on all of them. The choice is a
 //! function of the seed, the id, and the rows of this id. It does not depend on the order of these
-//! rows. A choice by the order in which rows arrive would also be fair, but threads change this
-//! order. Then two runs on the same rows would keep different rows of all ids. No test could
-//! distinguish such a difference from the effect of a wrong limit.
+//! rows. A choice by the order in which rows arrive would also be fair, but this order depends on
+//! threads. So with such a choice, two runs on the same rows could keep different rows of every id.
+//! A test could not distinguish this difference from the effect of a wrong limit.
 //!
 //! Each thread packs the rows that it reads into few words, and divides them by a hash of their ids
 //! into shards (`packed`, `shards`). If the rows take more memory than the engine may use, the last
@@ -62,8 +62,8 @@ pub(crate) fn run(plan: &Plan, engine: &DataFusion, seed: &str) -> Option<Result
     let run = Run { plan, engine, layout: &layout, groups: &groups, statement };
     match &plan.bounding {
         Bounding::Trusted { .. } => Some(run.all()),
-        // If ids are not integers, SQL draws their lots in another way. This module does not
-        // support such plans.
+        // If ids are not integers, the statements in SQL compute lots in another way. This module
+        // does not support such plans.
         Bounding::Enforced { id: (_, kind), .. } if *kind != Type::Integer => None,
         Bounding::Enforced { rows, groups, rows_per_group, .. } => {
             let limit = |limit: &Option<u64>| limit.unwrap_or(u64::MAX);
@@ -77,7 +77,7 @@ pub(crate) fn run(plan: &Plan, engine: &DataFusion, seed: &str) -> Option<Result
         }
     }
 }
-/// A plan, and what is needed to run it.
+/// A plan, and the data that are needed to run it.
 struct Run<'a> {
     plan: &'a Plan,
     engine: &'a DataFusion,
@@ -150,7 +150,7 @@ impl Run<'_> {
 fn locked<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
-/// One pass over the rows. It fills the shards from `first` on, and ends before the shard
+/// One pass over the rows. It fills the shards from the shard `first` to the shard before
 /// `Book::last`.
 struct Pass<'a, const N: usize> {
     run: &'a Run<'a>,
@@ -163,7 +163,7 @@ struct Pass<'a, const N: usize> {
 }
 /// The state of a pass, which all threads share.
 struct Book {
-    /// The pass ends before the shard with this number.
+    /// The number of the first shard that this pass does not fill.
     last: usize,
     /// The number of rows of each shard.
     rows: Vec<usize>,
@@ -237,7 +237,7 @@ struct Adder<'a> {
     limiter: &'a Limiter,
     /// For each number of a group, the place of this group in the order of the keys.
     ranks: Vec<u32>,
-    /// For each place, the number of the group at this place.
+    /// For each place in the order of the keys, the number of the group at this place.
     numbers: Vec<u32>,
 }
 impl<'a> Adder<'a> {

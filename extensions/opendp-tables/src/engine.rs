@@ -42,8 +42,8 @@ pub trait Engine: Send + Sync {
     fn rows_read(&self) -> Option<u64> {
         None
     }
-    /// Return this engine, if it is the engine in this process. For this engine, the exact results
-    /// are computed without the statements. They are the same as the results of the statements.
+    /// Return this engine, if it is the engine [`DataFusion`] in this process. With this engine,
+    /// exact results are computed without statements. The results are the same as with statements.
     /// Other engines keep the default, which returns `None`.
     fn embedded(&self) -> Option<&DataFusion> {
         None

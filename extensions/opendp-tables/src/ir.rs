@@ -142,8 +142,8 @@ pub(crate) struct Branch {
 pub(crate) enum Bounding {
     /// An individual adds or removes at most `rows` rows. The plan does not enforce this.
     Trusted {
-        /// The number of rows in the union of all branches. For an exchange, these are the removed
-        /// and the added rows.
+        /// The number of rows of an individual in the union of all branches. If rows are exchanged,
+        /// the removed and the added rows are both counted.
         rows: u64,
         /// Whether the rows of an individual are exchanged, because the number of rows is public.
         exchanged: bool,
@@ -189,7 +189,8 @@ pub(crate) enum Addend {
     One,
     /// One if the column is not null.
     Known(usize),
-    /// The column moved into bounds and rounded to the lattice, minus the centre; 0 if null.
+    /// The value of the column, moved into bounds and rounded to the lattice, minus the centre. A
+    /// null gives 0.
     Value(usize, Lattice),
     /// The square of the number that `Value` adds.
     Square(usize, Lattice),
@@ -201,8 +202,8 @@ pub(crate) enum Addend {
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Sum {
     pub(crate) addend: Addend,
-    /// The column of a condition. If there is a condition, a row adds a number to the sum only if
-    /// the condition is true for this row.
+    /// The column of the condition of the sum, if it has one. Then only the rows for which the
+    /// condition is true add a number to the sum.
     pub(crate) only: Option<usize>,
 }
 impl Sum {
@@ -228,7 +229,7 @@ impl Lattice {
     /// Choose a lattice for numbers within bounds, so that magnitudes have at most `bits` bits.
     pub(crate) fn of(low: f64, high: f64, whole: bool, bits: i32) -> Lattice {
         let most = low.abs().max(high.abs());
-        // This is the exponent of the least power of two above the magnitude.
+        // `above` is the exponent of the least power of two that is larger than the magnitude.
         let above = (0..=700).map(|k| k - 350).find(|k| most < 2f64.powi(*k)).unwrap_or(350);
         let exponent = if whole { (above - bits).max(0) } else { above - bits };
         let steps = |x: f64| (x * 2f64.powi(-exponent) + 0.5).floor() as i64;
@@ -240,7 +241,7 @@ impl Lattice {
     }
 }
 
-/// The distribution of a column over candidates, for a quantile.
+/// The counts of the values of a column at and between candidates, for a quantile.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Buckets {
     pub(crate) column: usize,

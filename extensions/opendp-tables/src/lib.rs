@@ -41,12 +41,12 @@
 //! A session protects the privacy unit of each table, up to the budget of the session. There are
 //! two conditions: the engine computes SQL correctly, and public metadata are not taken from the
 //! data. The module `sensitivity` proves a bound on the change that one individual causes in the
-//! exact results. Constructors of the registry compute the losses and have their own proofs. Losses
-//! within one query and of several queries add up, even if questions depend on answers (Rogers,
-//! Roth, Ullman, Vadhan 2016).
+//! exact results. Constructors of the registry compute the losses and have their own proofs. The
+//! losses of the releases of a query add up, and so do the losses of several queries. This holds
+//! even if a question depends on earlier answers (Rogers, Roth, Ullman, Vadhan 2016).
 //!
-//! All tables of a budget should protect the same individuals. The loss of an individual in several
-//! tables is the sum of all losses. The budget bounds this sum.
+//! All tables of a budget should protect the same individuals. If an individual has rows in several
+//! tables, the losses of these tables add up for this individual. The budget bounds their sum.
 //!
 //! The README of this package lists the allowed parts of a query, and the limits of the protection.
 #![forbid(unsafe_code)]

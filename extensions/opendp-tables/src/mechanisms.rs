@@ -33,8 +33,8 @@ pub(crate) struct Mechanisms {
     pub(crate) selection: Option<Selection>,
     /// The loss of all mechanisms together.
     pub(crate) loss: Loss,
-    /// The losses to charge to a budget that composes tightly: one loss for each mechanism, or one
-    /// loss for all mechanisms together.
+    /// The losses that a budget that composes tightly must charge. The list has one loss for each
+    /// mechanism, or only one loss for all mechanisms together.
     pub(crate) losses: Vec<Loss>,
     /// The kind of the noise: `Laplace` or `Gaussian`.
     pub(crate) kind: Kind,
@@ -52,8 +52,9 @@ pub(crate) struct Choice {
     pub(crate) loss: Loss,
 }
 
-/// Find mechanisms that divide a loss among themselves by the weights of the aggregates. `of_keys`
-/// is the delta for the release of keys. If it is `None`, the loss itself must contain this delta.
+/// Find the mechanisms of a query. They share the loss `budget` in proportion to the weights of the
+/// aggregates. `of_keys` is the delta for the release of keys. If `of_keys` is `None`, `budget`
+/// must contain this delta.
 fn divided(
     checked: &Checked,
     mechanism: Option<&str>,
@@ -89,16 +90,17 @@ fn divided(
     let of_sums = sums.iter().flatten().map(|noise| noise.loss.clone());
     let of_choices = choices.iter().map(|choice| choice.loss.clone());
     let of_selection = selection.iter().map(|selection| selection.noise.loss.clone());
-    // A loss with a delta comes first. With this order, a budget that composes tightly keeps room
-    // for deltas.
+    // The loss of the release of keys comes first, because it can have a delta. With this order, a
+    // budget that composes tightly keeps room for deltas.
     let losses: Vec<Loss> = of_selection.chain(of_sums).chain(of_choices).collect();
     let loss = total(budget.notion(), &losses)?;
     Ok(Mechanisms { sums, choices, selection, loss, losses, kind, compared: None })
 }
 /// Return the shares of all sums, followed by the shares of all choices. A share has no delta.
 ///
-/// The weight of a sum is the largest weight of the outputs that depend on it. The count that only
-/// decides about keys has the weight 1. Weights are public, and shares add up to the whole loss.
+/// The weight of a sum is the largest weight of the outputs that depend on it. If a count is used
+/// only to decide which keys are released, it has the weight 1. Weights are public. The shares add
+/// up to the whole loss.
 fn shares(checked: &Checked, wanted: &[(usize, (u64, u64))], budget: &Loss) -> Result<Vec<Loss>> {
     let weight = |uses: &dyn Fn(&Output) -> bool| {
         let outputs = checked.outputs.iter().zip(&checked.weights);
@@ -127,15 +129,16 @@ fn public_count(plan: &Plan) -> Option<usize> {
     let count = |count: usize, key: &crate::ir::Key| Some(count * key.public.as_ref()?.len());
     plan.keys.iter().try_fold(1, count)
 }
-/// If some keys are not public, add the sum that decides which keys are released.
+/// If some keys are not public, add to the plan the sum that decides which keys are released. If
+/// the plan already has this sum, add nothing.
 pub(crate) fn add_selecting_sum(plan: &mut Plan) {
     let deciding = deciding(plan);
     if plan.keys.iter().any(|key| key.public.is_none()) && !plan.sums.contains(&deciding) {
         plan.sums.push(deciding);
     }
 }
-/// Return the count that decides which keys are released. This count is of ids, or of rows if the
-/// unit is rows.
+/// Return the count that decides which keys are released. It counts ids, or rows if the privacy
+/// unit is a number of rows.
 fn deciding(plan: &Plan) -> Sum {
     let addend = match plan.bounding {
         crate::ir::Bounding::Enforced { .. } => Addend::Id,
@@ -170,7 +173,8 @@ pub(crate) fn fraction(alpha: f64) -> (u64, u64) {
     (number / a, 10_000 / a)
 }
 /// Find the noise of a quantile of each group. An individual has at most `C` rows in each of at
-/// most `G` groups. The maps give the loss of one group for `C` rows. The losses of groups add up.
+/// most `G` groups. The maps give the loss of one group for a change by `C` rows. The losses of the
+/// `G` groups add up.
 fn choose(plan: &Plan, buckets: usize, alpha: (u64, u64), pure: &Loss) -> Result<Choice> {
     let contribution = Contribution::of(plan);
     let count = plan.buckets.get(buckets).map_or(0, |buckets| buckets.candidates.len());
@@ -227,8 +231,8 @@ impl Choice {
     }
 }
 impl Noise {
-    /// Release the place of a candidate, chosen by noisy scores. A candidate with a low score is
-    /// more likely.
+    /// Choose a candidate by noisy scores, and release its place in the list of candidates. A
+    /// candidate with a lower score is more likely.
     pub(crate) fn choose(&self, scores: Vec<u64>) -> Result<usize> {
         self.measurement.invoke(&AnyValue::new(scores))?.downcast::<usize>()
     }

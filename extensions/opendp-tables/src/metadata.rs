@@ -17,8 +17,8 @@ use crate::{Type, Value};
 const MOST: f64 = 9_007_199_254_740_992.0;
 /// The largest magnitude of bounds of floats.
 const MOST_FLOAT: f64 = 1e100;
-/// At least one of the two bounds must have at least this magnitude. Plans do not compute with
-/// smaller numbers.
+/// The larger of the magnitudes of the two bounds must be at least this number. Plans do not
+/// compute with smaller numbers.
 const LEAST_FLOAT: f64 = 1e-70;
 
 /// The individuals whom a table protects, and limits on the number of rows that one individual
@@ -30,7 +30,8 @@ pub struct PrivacyUnit {
     /// The caller states that no individual has more rows.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rows: Option<u32>,
-    /// Protect all rows with the same value in this column. Rows without a value are dropped.
+    /// Protect each value in this column as one individual. The rows of the individual are all rows
+    /// with this value. Rows without a value are dropped.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub id: Option<String>,
     /// Use at most this many rows of an id. The engine leaves out further rows.
@@ -48,7 +49,8 @@ impl PrivacyUnit {
     pub fn rows(rows: u32) -> Self {
         PrivacyUnit { rows: Some(rows), ..PrivacyUnit::default() }
     }
-    /// Protect all rows with the same value in a column, and use at most `max_rows` of them.
+    /// Protect each value in a column as one individual, and use at most `max_rows` rows with the
+    /// same value.
     pub fn id(column: &str, max_rows: u32) -> Self {
         let (id, max_rows) = (Some(column.to_owned()), Some(max_rows));
         PrivacyUnit { id, max_rows, ..PrivacyUnit::default() }
@@ -98,13 +100,15 @@ pub struct Column {
     /// Candidates for quantiles, in increasing order.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub candidates: Option<Vec<f64>>,
-    /// The weight of aggregates of this column when they share the loss of a query. The default is
-    /// 1. A larger weight gives less noise to these aggregates, and more noise to the others.
+    /// The weight of aggregates of this column. The aggregates of a query share its loss in
+    /// proportion to their weights. The default is 1. A larger weight gives less noise to the
+    /// aggregates of this column, and more noise to the other aggregates.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub weight: Option<f64>,
-    /// Whether every row has a value in this column. If the number of rows is public too, means
-    /// of this column are divided by the public number. A missing value then counts as the middle
-    /// of the bounds. The privacy of a release does not depend on this statement.
+    /// Whether every row has a value in this column. If the number of rows is public too, a mean of
+    /// this column is computed with the public number, and not with a noisy count. A missing value
+    /// then counts as the middle of the bounds. The privacy of a release does not depend on this
+    /// statement.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub complete: bool,
 }
@@ -217,8 +221,9 @@ pub struct Table {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unit: Option<PrivacyUnit>,
     /// The number of rows, if it is public. Then neighbouring tables have the same number of rows:
-    /// the rows of an individual are exchanged, and not added or removed. So all aggregates other
-    /// than the number of rows change twice as much. The unit must be `rows`.
+    /// the rows of an individual are exchanged, and not added or removed. So the bound on the
+    /// change of every aggregate is twice as large, except for the number of rows. The unit must be
+    /// `rows`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rows: Option<u64>,
     /// The columns that queries may use. Queries cannot name other columns.
@@ -239,7 +244,8 @@ impl Table {
         self.columns.insert(name.into(), column);
         self
     }
-    /// State the public number of rows. Then individuals are exchanged, and not added or removed.
+    /// State the public number of rows. Then the rows of an individual are exchanged, and not added
+    /// or removed.
     #[must_use]
     pub fn rows(self, rows: u64) -> Self {
         Table { rows: Some(rows), ..self }

@@ -1,5 +1,5 @@
-//! Finds noise from constructors of the registry. The scale of the noise is the least scale whose
-//! cost is at most a share of the loss.
+//! Finds the least noise for a share of the loss. The noise is made by a constructor of the
+//! registry, with the least scale for which its cost is at most the share.
 
 use opendp_core::arith::{Directed, DirectedFloat, Exact};
 use opendp_core::erased::{AnyDistance, AnyMeasurement, AnyValue};
@@ -55,8 +55,8 @@ pub(crate) fn usual(kind: Kind) -> &'static str {
 /// of integers.
 ///
 /// The mechanism is a constructor of the registry with the arguments `input` and `scale`. Its input
-/// is vectors of integers. The metric is the L1 distance for Laplace noise, and the L2 distance for
-/// Gaussian noise. The map of the mechanism computes the cost.
+/// domain contains vectors of integers. The input metric is the L1 distance for Laplace noise, and
+/// the L2 distance for Gaussian noise. The privacy map of the mechanism computes the cost.
 pub(crate) fn on_sums(
     mechanism: Option<&str>,
     kind: Kind,

@@ -51,28 +51,29 @@ impl<'a> Question<'a> {
         let noise = Kind::default();
         Ok(Question { session, text, checked, spending, mechanism, noise, id, by })
     }
-    /// State the largest cost of the question. By default, the largest cost is the budget divided
-    /// by the number of `queries` in the metadata.
+    /// State the largest cost of the question. The default is the budget divided by the number
+    /// `queries` in the metadata.
     #[must_use]
     pub fn spending(self, budget: Budget) -> Self {
         Question { spending: Some(budget), ..self }
     }
     /// Name a constructor of the registry for the noise of sums, instead of the default
-    /// constructor. The constructor takes `input` and `scale`. Its map computes the cost.
+    /// constructor. The constructor takes the arguments `input` and `scale`. The privacy map of the
+    /// mechanism computes the cost.
     #[must_use]
     pub fn mechanism(self, name: &str) -> Self {
         Question { mechanism: Some(name.into()), ..self }
     }
     /// Choose the kind of the noise. The default is `NoiseKind::Best`. If the budget composes
-    /// tightly, the default is Laplace noise.
+    /// tightly, `NoiseKind::Best` means Laplace noise.
     #[must_use]
     pub fn noise(self, noise: Kind) -> Self {
         Question { noise, ..self }
     }
-    /// State the weight of a column of aggregates when they share the loss of the question. The
-    /// name is the name of the aggregate, such as `count(*)`, or its name in the answer. The
-    /// default is the weight in the query, then the weight of the aggregated column in the
-    /// metadata, then 1.
+    /// State the weight of an aggregate. The aggregates of the question share its loss in
+    /// proportion to their weights. `name` is the name of the aggregate, such as `count(*)`, or its
+    /// name in the answer. The default is the weight in the query. If the query states none, the
+    /// default is the weight of the aggregated column in the metadata, and otherwise 1.
     ///
     /// # Errors
     /// `NotFound` when no aggregate has this name; `Argument` when the weight is not a positive
@@ -102,8 +103,8 @@ impl<'a> Question<'a> {
         })?;
         self.weight(name, weight)
     }
-    /// Find the aggregates with this name. If there are none, find the aggregates that the column
-    /// of the answer with this name depends on.
+    /// Find the aggregates with this name. If there are none, find the column of the answer with
+    /// this name. Return the aggregates that this column depends on.
     fn places(&self, name: &str) -> Result<Vec<usize>> {
         let names = self.names()?;
         let of_aggregates = names.iter().zip(0..).filter(|(known, _)| *known == name);
@@ -233,8 +234,8 @@ impl<'a> Question<'a> {
         }
         Ok(())
     }
-    /// Return an id that no other release has. So a question that is asked again without an id is a
-    /// new release.
+    /// Return an id that no other release has. A question without an id gets such an id, so a
+    /// repeated question without an id is a new release.
     fn usual_id(&self) -> Result<String> {
         Ok(format!("sql {:.16} {}", self.digest(), seed()?))
     }
@@ -282,7 +283,7 @@ impl<'a> Question<'a> {
         Ok(mechanisms.loss.notion().parts().iter().enumerate().map(part).collect())
     }
     /// Return the names of the aggregates as they are written in SQL. The engine changes the name
-    /// of `COUNT(*)` to the name of a count of ones, `count(Int64(1))`.
+    /// of `COUNT(*)` to `count(Int64(1))`, so this function changes it back.
     fn names(&self) -> Result<Vec<String>> {
         let schema = crate::check::aggregate_schema(&self.checked.query)?;
         let fields = schema.fields().iter().skip(self.checked.plan.keys.len());
@@ -353,7 +354,7 @@ fn scales(mechanisms: &Mechanisms) -> Json {
     let all = sums.chain(choices).chain(selection.map(|noise| (&noise.request, noise.scale)));
     all.map(|(request, scale)| json!([request, scale])).collect()
 }
-/// Return the loss of the noise in an aggregate.
+/// Return the loss of all noise that an aggregate depends on.
 fn loss_of(mechanisms: &Mechanisms, output: &Output) -> Vec<Amount> {
     let of = |sum: &usize| match (&mechanisms.selection, mechanisms.sums.get(*sum)) {
         (Some(selection), _) if selection.sum == *sum => Some(&selection.noise.loss),

@@ -71,7 +71,7 @@ fn grouped(row: Cells, keys: usize) -> Result<(Group, Vec<String>)> {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Noisy {
     pub(crate) groups: Vec<Group>,
-    /// The noisy sums: for each sum, one integer for each group.
+    /// The noisy sums: for each sum, one integer for each group, as text.
     pub(crate) sums: Vec<Vec<String>>,
     /// The chosen candidates. For each choice and each group, the number is the place of the chosen
     /// candidate in the list of candidates.
@@ -127,8 +127,8 @@ pub(crate) fn noisy(plan: &Plan, mechanisms: &Mechanisms, exact: &Exact) -> Resu
     let choices = mechanisms.choices.iter().map(choose).collect::<Result<_>>()?;
     Ok(Noisy { groups, sums, choices })
 }
-/// Return the counts that decide which keys are released. In the returned map, each count is stored
-/// under its group, which is written as JSON.
+/// Return the counts that decide which keys are released. The keys of the returned map are the
+/// groups as JSON, and its values are the counts.
 fn selected_counts(plan: &Plan, sum: usize, exact: &Exact) -> Result<HashMap<String, i64>> {
     let counts = exact.sums.iter().filter(|(group, _)| plan_has(plan, group));
     counts

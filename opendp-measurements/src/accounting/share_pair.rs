@@ -18,7 +18,7 @@ use super::{
 ///
 /// [`dominates`](SharePair::dominates) decides whether a release fits a share.
 /// [`SharedAccount`](super::SharedAccount) composes shares. The numbers in a pair are treated as
-/// exact. For a release, these numbers must be rounded up.
+/// exact. So the numbers in the pair of a release must be rounded up.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum SharePair {
     /// Every release that is `(epsilon, delta)`-DP.
@@ -29,7 +29,8 @@ pub enum SharePair {
         delta: f64,
     },
     /// Laplace noise on real numbers. Noise on integers has the pair
-    /// [`DiscreteLaplace`](SharePair::DiscreteLaplace). The pair `Laplace` does not dominate it.
+    /// [`DiscreteLaplace`](SharePair::DiscreteLaplace). The pair `Laplace` does not dominate the
+    /// noise on integers.
     Laplace {
         /// The L1 distance divided by the scale of the noise.
         epsilon: f64,
@@ -41,7 +42,8 @@ pub enum SharePair {
         /// The scale of the noise.
         scale: f64,
     },
-    /// Discrete Gaussian noise on an integer, or on a vector of integers. It is not `mu`-GDP.
+    /// Discrete Gaussian noise on an integer, or on a vector of integers. A release with this noise
+    /// is not `mu`-GDP.
     DiscreteGaussian {
         /// The square of the L2 distance.
         square: u32,
@@ -139,17 +141,17 @@ impl SharePair {
         };
         largest.unwrap_or(f64::INFINITY)
     }
-    /// Return a `rho`, rounded up: every release within the share is `rho`-zero-concentrated.
+    /// Return a `rho`, rounded up: every release that this pair admits is `rho`-zero-concentrated.
     /// Return `None` if no such `rho` is known.
     ///
     /// # Proof
-    /// A pure loss has the `rho` of [`concentrated_rho_of_pure`]. A share can be for pure losses,
-    /// for choices or for Gaussian noise. In each of these cases, the share admits releases with a
-    /// pure loss. A `mu`-GDP release is post-processing of a normal shift (Dong, Roth, Su 2022), so
-    /// its `rho` is `mu^2 / 2`. A choice of range `r` has the `rho` `r^2 / 8` (Cesar, Rogers 2021).
-    /// A share of choices of range `r` also admits a pure loss of up to `r / 2`, whose `rho` is at
-    /// most `r^2 / 8`. The dominating pair of the choices has a `rho` above `r^2 / 8`, because this
-    /// pair dominates all mechanisms of the range at once. The `rho` of discrete Gaussian noise is
+    /// A pure loss has the `rho` of [`concentrated_rho_of_pure`]. Shares for pure losses, for
+    /// choices and for Gaussian noise also admit releases with a pure loss. A `mu`-GDP release is
+    /// post-processing of a normal shift (Dong, Roth, Su 2022), so its `rho` is `mu^2 / 2`. A
+    /// choice of range `r` has the `rho` `r^2 / 8` (Cesar, Rogers 2021). A share of choices of
+    /// range `r` also admits a pure loss of up to `r / 2`, whose `rho` is at most `r^2 / 8`. The
+    /// dominating pair of the choices has a `rho` above `r^2 / 8`, because this pair dominates all
+    /// mechanisms of the range at once. The `rho` of discrete Gaussian noise is
     /// `square / (2 scale^2)` (Canonne, Kamath, Steinke 2020, Theorem 4).
     pub(super) fn rho(&self) -> Option<f64> {
         let largest = self.most();
@@ -171,8 +173,8 @@ impl SharePair {
         };
         rho.ok().filter(|rho| rho.is_finite())
     }
-    /// Return a `mu`, rounded up: the release is `mu`-GDP. The result is infinite if no such `mu`
-    /// is known.
+    /// Return a `mu`, rounded up: a release with this pair is `mu`-GDP. The result is infinite if
+    /// no such `mu` is known.
     fn mu(&self) -> f64 {
         let pure = || mu_of_pure(self.most()).unwrap_or(f64::INFINITY);
         match *self {
@@ -193,13 +195,13 @@ impl SharePair {
     /// *Private.* An `(e, d)`-DP release with `e <= epsilon` and `d <= delta` is post-processing of
     /// this pair (Kairouz, Oh, Viswanath 2015).
     ///
-    /// *Laplace.* The noise is log-concave, so shifts by a smaller distance are dominated (Dong,
-    /// Roth, Su 2022). See [`LaplacePair`] for vectors.
+    /// *Laplace.* The noise is log-concave, so this pair dominates shifts by a smaller distance
+    /// (Dong, Roth, Su 2022). See [`LaplacePair`] for vectors.
     ///
-    /// *Discrete Laplace.* At the same scale, shifts by a smaller distance are dominated, for the
-    /// same reason. At a larger scale, let `a` and `b` be `e^(-1 / scale)` for the smaller and for
-    /// the larger scale, so `a < b`. The generating function of the noise is
-    /// `(1 - a)^2 / ((1 - a z) (1 - a / z))`. Now
+    /// *Discrete Laplace.* At the same scale, this pair dominates shifts by a smaller distance,
+    /// because the discrete noise is also log-concave. At a larger scale, let `a` be
+    /// `e^(-1 / scale)` for the smaller scale, and `b` the same expression for the larger scale. So
+    /// `a < b`. The generating function of the noise is `(1 - a)^2 / ((1 - a z) (1 - a / z))`. Now
     /// `(1 - a z) / (1 - b z) = a / b + (1 - a / b) / (1 - b z)`. Up to a constant factor, this is
     /// the generating function of a mixture of 0 and a geometric number. The same holds if `1 / z`
     /// replaces `z`. So noise of the larger scale is noise of the smaller scale plus independent
@@ -217,10 +219,11 @@ impl SharePair {
     ///
     /// *Sampled Gaussian.* Let `P = (1 - q) N(0, 1) + q N(m, 1)` and `Q = N(0, 1)`. At a smaller
     /// rate `l q`, the mixture `l P + (1 - l) Q` replaces `P`. The divergence
-    /// `sup_S P(S) - e^x Q(S)` is convex in the two distributions together. It is least if the two
-    /// distributions are equal. So a smaller rate is dominated, in both directions. For a smaller
-    /// shift, multiply an output by a number below 1 and add independent noise, so that the
-    /// variance is 1 again. This is post-processing of both distributions.
+    /// `sup_S P(S) - e^x Q(S)` is convex in the two distributions together. The divergence is least
+    /// if the two distributions are equal. So this pair dominates the pair of a smaller rate, in
+    /// both directions. For a smaller shift, multiply an output by a number below 1 and add
+    /// independent noise, so that the variance is 1 again. This is post-processing of both
+    /// distributions.
     ///
     /// *Choices.* A shorter interval of losses is contained in a longer interval. If there are
     /// fewer choices, add constants: a constant is a choice of range 0. The losses of an `e`-DP

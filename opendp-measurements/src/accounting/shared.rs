@@ -33,21 +33,21 @@ use super::{Account, SharePair, concentrated_delta, concentrated_epsilon};
 ///
 /// There is a second bound. If every release of each share has a known `rho`, the sum of all `rho`
 /// bounds the whole interaction (Bun, Steinke 2016, Lemma 2.3), because each `rho` is the same for
-/// all answers. [`concentrated_delta`] converts the sum. It is enough if one of the two bounds is
-/// within the budget. If many releases are choices, the second bound is smaller. The reason is that
-/// the dominating pair of a choice dominates all mechanisms of its range at once.
+/// all answers. [`concentrated_delta`] converts the sum. The shares fit the budget if one of the
+/// two bounds is within the budget. If many releases are choices, the second bound is smaller,
+/// because the dominating pair of a choice dominates all mechanisms of its range at once.
 ///
 /// Discrete Gaussian noise on vectors has no single pair, because shifts of one length can have
 /// different losses. [`Account`] bounds these shares by smoothing, or by a recursion over the worst
-/// shift. Both bounds allow that a shift depends on all losses so far. They also allow other
-/// releases in between, and releases that are left out. Smoothing goes backward from the last
+/// shift. Both bounds hold if a shift depends on all losses so far. Both bounds also hold if other
+/// releases come in between, or if releases are left out. Smoothing goes backward from the last
 /// release, and multiplies the bound by a factor for each release. The factor of a release depends
 /// only on the number of later releases of the same kind. The product of all factors is bounded for
-/// any order of the releases. If a release is left out, its normal loss takes the place of its
-/// loss. This replacement does not reduce delta.
+/// any order of the releases. If a release is left out, the proof gives it the loss of normal
+/// noise. This added loss does not reduce delta.
 ///
-/// For the pair of a Poisson sample, neighbours differ by an added or removed record. All other
-/// pairs give the same delta in both directions.
+/// For the pair of a Poisson sample, neighbours differ by an added or removed record. So delta can
+/// depend on the direction. All other pairs give the same delta in both directions.
 ///
 /// | pair of the share | releases that it admits | theorem |
 /// |---|---|---|
@@ -115,8 +115,9 @@ impl SharedAccount {
         let reason = "the shares together exceed the budget; make their losses smaller";
         Err(Error::BudgetExceeded(reason.into()))
     }
-    /// Open an account with shares of given proportions, as large as the budget allows. The
-    /// [factor](SharedAccount::factor) of `shares` multiplies the losses of all `shares`.
+    /// Open an account whose shares have the given proportions, and are as large as the budget
+    /// allows. The [factor](SharedAccount::factor) of `shares` multiplies the losses of all
+    /// `shares`.
     ///
     /// # Errors
     /// The errors of [`new`](SharedAccount::new).
@@ -126,8 +127,9 @@ impl SharedAccount {
         SharedAccount::new(epsilon, delta, &shares)
     }
     /// Find a factor by which the losses of all shares can be [multiplied](SharePair::times), so
-    /// that the shares together fit the budget. The factor is within a millionth of the largest
-    /// such factor. If all shares have Gaussian noise, it is within a billionth.
+    /// that the shares together fit the budget. The relative difference from the largest such
+    /// factor is at most a millionth. If all shares have Gaussian noise, the difference is at most
+    /// a billionth.
     ///
     /// # Errors
     /// The errors of [`new`](SharedAccount::new).
@@ -137,8 +139,8 @@ impl SharedAccount {
             let all = shares.iter().map(|pair| pair.times(factor).checked());
             all.collect::<Result<Vec<_>>>().map_or(Ok(false), |all| empty.fits(&all))
         };
-        // For the shares of a plan, the result is usually near 1, so the search starts at 1. An
-        // account of shares with a factor far from the result can be slow.
+        // For the shares of a plan, the result is usually near 1, so the search starts at 1. The
+        // composition can be slow at a factor that is far from the result.
         let (mut low, mut high, mut by) = (1.0, FIRST, FIRST);
         while high < FACTORS.end && fits(high)? {
             by = (by * by).min(2.0);
@@ -158,7 +160,7 @@ impl SharedAccount {
         }
         Ok(low)
     }
-    /// Return whether the composition of some shares is within the budget. It is enough if one of
+    /// Return whether the composition of some shares is within the budget. The shares fit if one of
     /// two bounds is within the budget.
     fn fits(&self, shares: &[SharePair]) -> Result<bool> {
         let (epsilon, limit) = (self.epsilon.to_f64_down(), self.delta.to_f64_down());
@@ -221,9 +223,9 @@ impl SharedAccount {
         self.loss_of(false, Account::epsilon_below)
     }
     /// Return an epsilon and a delta of the used or the unused shares. `bound` computes the epsilon
-    /// of their composition. If the sum of all `rho` is known, the conversion of this sum gives a
-    /// second epsilon. Return the smallest of these epsilons and the budget's epsilon. Without
-    /// shares, delta is 0. Otherwise, delta is the budget's delta.
+    /// of the composition of these shares. If the sum of all `rho` is known, the conversion of this
+    /// sum gives a second epsilon. Return the smallest of these epsilons and the budget's epsilon.
+    /// If there are no such shares, delta is 0. Otherwise, delta is the budget's delta.
     fn loss_of(
         &self,
         used: bool,
@@ -278,7 +280,7 @@ fn total_rho<'p>(mut shares: impl Iterator<Item = &'p SharePair>) -> Option<f64>
     shares.try_fold(0.0_f64, |total, share| total.inf_add(share.rho()?).ok())
 }
 fn composed<'p>(shares: impl Iterator<Item = &'p SharePair>) -> Account {
-    // Adding many equal pairs one by one is slow.
+    // Equal neighbouring pairs are added together, because it is slow to add many pairs one by one.
     let shares: Vec<&SharePair> = shares.collect();
     shares.chunk_by(|a, b| a == b).fold(Account::new(), |account, equal| match equal {
         [share, ..] => share.add_to(account, equal.len() as u64),

@@ -19,21 +19,21 @@ pub(super) struct Simplified {
     pub(super) failure: f64,
     /// The upper bound on delta is the delta of the parts times this factor, plus the failure.
     pub(super) factor: f64,
-    /// The variance that the bound adds to the loss, as a share of the whole variance.
+    /// The variance that the replacements add to the loss, divided by the whole variance.
     share: f64,
 }
 
-/// If the variance that a bound adds is below this share of the whole variance, no other bound is
-/// needed. The first value is for a few different parts. The second value is for many different
-/// parts, because other bounds for many parts take long to compute.
+/// If a bound adds less variance than this share of the whole variance, no other bound is needed.
+/// The first value is for a few different parts. The second value is for many different parts,
+/// because other bounds for many parts take long to compute.
 const SMALL_SHARE: (f64, f64) = (2e-5, 2e-4);
-/// If the variance that a bound adds exceeds this share of the whole variance, the bound is not
-/// used.
+/// If a bound adds more variance than this share of the whole variance, the bound is not used.
 const LARGE_SHARE: f64 = 0.2;
 /// The maximum number of times that a pair is replaced.
 const MOST: u32 = 8;
-/// Two numbers for a lower bound on delta. For this bound, the failure times the first number is
-/// subtracted from delta. The bound is valid if the total failure is below the second number.
+/// Two numbers for a lower bound on delta. The lower bound is delta minus the product of the
+/// failure and the first number. This bound is valid if the total failure is below the second
+/// number.
 const BELOW: (f64, f64) = (3.0, 0.33);
 
 impl Simplified {
@@ -105,8 +105,8 @@ impl Simplified {
         let Smoothing { factor, share, .. } = smoothing;
         Ok(simple.map(|simple| Simplified { factor, share, ..simple }))
     }
-    /// Return whether other bounds for these parts can be better only by a negligible amount.
-    /// `different` is the number of different pairs.
+    /// Return whether these parts give a bound that is tight enough. Then other bounds are better
+    /// by a negligible amount at most. `different` is the number of different pairs.
     pub(super) fn suffices(&self, different: usize) -> bool {
         self.share < if different < MANY { SMALL_SHARE.0 } else { SMALL_SHARE.1 }
     }
@@ -140,8 +140,8 @@ impl Simplified {
         self.gaussian().map(|mu| gaussian_epsilon(mu, delta))
     }
     /// Return a bound on the delta of the account. The arguments are the delta of the parts and the
-    /// side of the bound. For an upper bound, the failure is added. For a lower bound, a multiple
-    /// of the failure is subtracted.
+    /// side of the bound. First multiply the delta by the factor. Then add the failure for an upper
+    /// bound, or subtract a multiple of the failure for a lower bound.
     pub(super) fn with_failure(&self, delta: f64, side: Side) -> Result<f64> {
         let delta = if self.factor == 1.0 { delta } else { delta.inf_mul(self.factor)?.min(1.0) };
         match side {
@@ -153,9 +153,9 @@ impl Simplified {
             Side::Below => Ok(0.0),
         }
     }
-    /// Convert a delta of the account to a delta of the parts. Take the epsilon of the parts at the
-    /// returned delta. This epsilon is a bound on the epsilon of the account at the given delta.
-    /// Return `None` if there is no such delta above 0.
+    /// Convert a delta of the account to a delta of the parts. At the returned delta, the epsilon
+    /// of the parts is a bound on the epsilon of the account at the given delta. Return `None` if
+    /// there is no such delta above 0.
     pub(super) fn without_failure(&self, delta: f64, side: Side) -> Result<Option<f64>> {
         let share = match side {
             _ if self.failure == 0.0 => delta,
@@ -176,8 +176,8 @@ pub(super) fn reveals(parts: &[PairCount]) -> bool {
     parts.iter().any(|(pair, count)| 0 < *count && pair.revealed() == 1.0)
 }
 
-/// Add Gaussian noise to the Gaussian noise found so far. The result has three values: the last
-/// pair, the number of releases, and the sum of all `mu^2`.
+/// Combine Gaussian noise with the Gaussian noise that was found so far. The result has three
+/// values: the last pair, the number of releases, and the sum of all `mu^2`.
 fn join(
     found: Option<(GaussianPair, u64, f64)>,
     mu: f64,

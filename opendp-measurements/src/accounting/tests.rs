@@ -16,7 +16,7 @@ fn sampled(scale: f64, rate: f64) -> SampledGaussianPair {
     SampledGaussianPair { mu: 1.0 / scale, rate, removed: true }
 }
 /// Return whether an interval contains a value that is known up to an error of `slack`. The upper
-/// end must be at most 0.1 % above the value, and the lower end at most 0.5 % below it.
+/// end must be at most 0.1 % above the value. The lower end must be at most 0.5 % below the value.
 fn holds(found: Certified, exact: f64, slack: f64) -> bool {
     found.lower <= exact + slack
         && exact - slack <= found.upper
@@ -115,8 +115,8 @@ fn discrete_noise() {
     check(found, 0.46211715726, 1e-11);
 }
 /// The published value is 4.37775327652394. This value is 1.3e-4 above the exact value. The exact
-/// value follows from the mass function of the sum of 100 such variables. This function is known to
-/// many digits.
+/// value is computed from the distribution of the sum of 100 discrete Gaussian numbers. The
+/// probabilities of this distribution are known to many digits.
 #[test]
 fn does_not_reproduce_a_loose_value_for_the_discrete_gaussian() {
     let pair = DiscreteGaussianPair { sensitivity: 1, scale: 10.0 };
@@ -188,8 +188,8 @@ fn a_sample_of_fixed_size_costs_more_than_a_poisson_sample() {
     let fixed = account_of(pair(0.01), 1000).epsilon(1e-5).unwrap();
     let poisson = account_of(sampled(1.0, 0.01), 1000).epsilon(1e-5).unwrap();
     assert!(poisson.upper < fixed.lower && fixed.upper < fixed.lower * 1.001);
-    // For one release at epsilon >= 0, the profile of a sample of fixed size equals the profile of
-    // a Poisson sample for a removed record.
+    // Take one release and an epsilon of at least 0. For a removed record, the profile of a Poisson
+    // sample equals the profile of a sample of fixed size.
     let (first, second) = (
         account_of(pair(0.1), 1).delta(0.5).unwrap(),
         account_of(sampled(1.0, 0.1), 1).delta(0.5).unwrap(),
@@ -204,8 +204,8 @@ fn one_release_of_a_tiny_loss_is_enclosed_narrowly() {
             account_of(replaced, 1).delta(epsilon).unwrap(),
             account_of(sampled(2.0, 0.01), 1).delta(epsilon).unwrap(),
         ] {
-            // The loss is in a narrow interval. If an estimate ignores this fact, the ends of the
-            // interval for delta differ by 1e-5 or more.
+            // All losses are in a narrow interval. If a computation does not use this interval, the
+            // two bounds on delta differ by 1e-5 or more.
             assert!(found.upper - found.lower < 1e-6 && 0.0 < found.lower, "{epsilon}: {found:?}");
             assert!(found.upper < found.lower * 1.01, "{epsilon}: {found:?}");
         }
@@ -272,13 +272,14 @@ fn samples_of_discrete_noise_are_enclosed_on_both_sides() {
                 let (found, exact) = (account.delta(epsilon).unwrap(), of_rate(rate, epsilon));
                 assert!(found.lower <= exact + 1e-14 && exact <= found.upper + 1e-14, "{found:?}");
                 assert!(found.upper - found.lower < 0.01 * exact, "{found:?} {exact}");
-                // The control: delta at another rate is outside the interval.
+                // The control: the exact delta at another rate is outside the interval that was
+                // found.
                 assert!(found.upper < of_rate(1.1 * rate, epsilon));
                 assert!(of_rate(0.9 * rate, epsilon) < found.lower);
             }
         }
     }
-    // If a pair is known only by its curve, delta has no positive lower bound. The same holds on a
+    // If only the curve of a pair is known, delta has no positive lower bound. The same holds for a
     // sample.
     let curve: Arc<dyn DominatingPair> = Arc::new(CurvePair::new(1.0, |_| 0.1));
     assert_eq!(account_of(FixedSizePair::of(curve, 0.1), 1).delta(0.1).unwrap().lower, 0.0);
@@ -311,7 +312,7 @@ fn concentrated_privacy_converts_as_published() {
         (concentrated_delta(0.0, 1.0).unwrap(), concentrated_epsilon(0.0, 0.1).unwrap()),
         (0.0, 0.0)
     );
-    // Renyi divergences that are constant for orders up to 32.
+    // The Renyi divergences are constant for orders up to 32, and unknown above 32.
     let curve = |order: f64| {
         if order <= 32.0 { Ok(1.1) } else { Err(opendp_core::Error::FailedMap("order".into())) }
     };

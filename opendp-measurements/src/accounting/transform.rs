@@ -38,15 +38,16 @@ pub trait Tilted: Debug + Send + Sync {
     fn listed(&self) -> Option<Listed> {
         None
     }
-    /// Return two upper bounds. The first bound is on the mass that `P` gives to an infinite loss.
-    /// The second bound is on the whole mass of `P`. The transform contains only the finite losses.
+    /// Return two upper bounds. The first bound is on the probability of an infinite loss under
+    /// `P`. The second bound is on the whole mass of `P`. The transform does not contain the
+    /// infinite loss.
     fn infinite(&self) -> (f64, f64) {
         (0.0, 1.0)
     }
 }
 
 /// Atoms whose losses are relative to the [centre](Tilted::centre). The wave at a frequency `s` is
-/// the sum of all `mass e^(i s loss)`, up to `error + s blur`.
+/// the sum of all `mass e^(i s loss)`, up to an error of `error + s blur`.
 #[derive(Clone, Debug)]
 pub struct Listed {
     /// The atoms: each has a loss and a mass. The masses add up to 1.
@@ -91,10 +92,10 @@ impl Tilted for TiltedGaussian {
 
 /// A loss between two ends `-e` and `e`, with density proportional to `e^(x / 2)` between them.
 ///
-/// Let `w = z + 1/2`. For Laplace noise, the two ends together have the weight `cosh(w e)`, and the
-/// interval between the ends has the weight `sinh(w e) / (2 w)`. So
-/// `M(z) e^(e / 2) = cosh(w e) + sinh(w e) / (2 w)`. If the atoms at the ends are left out, the
-/// loss is the loss of the exponential mechanism, with `M(z) 2 sinh(e / 2) = sinh(w e) / w`.
+/// Let `z` be a complex number, and `w = z + 1/2`. For Laplace noise, the two ends together have
+/// the weight `cosh(w e)`, and the interval between the ends has the weight `sinh(w e) / (2 w)`. So
+/// `M(z) e^(e / 2) = cosh(w e) + sinh(w e) / (2 w)`. Without the atoms at the ends, the loss is the
+/// loss of the exponential mechanism. Then `M(z) 2 sinh(e / 2) = sinh(w e) / w`.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct TiltedEnds {
     end: f64,
@@ -115,7 +116,8 @@ impl TiltedEnds {
         let total = if atoms { 1.0 + tanh / (2.0 * place) } else { tanh / place };
         TiltedEnds { end, place, atoms, tanh, total }
     }
-    /// Return the factors of `sinh(w e) / w` and of `cosh(w e)` in the transform.
+    /// Return two factors of the transform: the factor of `sinh(w e) / w`, and the factor of
+    /// `cosh(w e)`.
     fn shares(&self) -> (f64, f64) {
         if self.atoms { (0.5, 1.0) } else { (1.0, 0.0) }
     }

@@ -15,7 +15,7 @@ use super::renyi::{
 /// One way to divide delta, with the resulting filters.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Way {
-    /// The part of delta that is kept for the deltas of releases without Gaussian noise.
+    /// The part of delta that is reserved for the deltas of releases without Gaussian noise.
     pub(super) deltas: Exact,
     pub(super) spent: Exact,
     pub(super) pots: Vec<Pot>,
@@ -71,8 +71,8 @@ impl Way {
         let part = match share {
             Share::Fraction(part) => part,
             Share::Amount(epsilon, delta) => {
-                // The requested delta is a fraction of the whole delta. Grant the same fraction of
-                // `deltas`.
+                // The requested delta is a fraction of the whole delta. The release gets the same
+                // fraction of `deltas`.
                 let delta = delta.times(&self.deltas).over(all);
                 return Ok(Room { epsilon: epsilon.clone(), delta, ..Room::default() });
             }
@@ -80,8 +80,9 @@ impl Way {
         let mut largest = Exact::ZERO;
         for pot in &self.pots {
             let mu = pot.square_left().times(part).to_f64_down().neg_inf_sqrt()?;
-            // The `rho` of a pure loss is at most half of the square of its epsilon. The factor
-            // below 1 covers the rounding errors.
+            // The `rho` of a pure loss is at most half of the square of its epsilon. So an epsilon
+            // of `mu` has a `rho` of at most `mu^2 / 2`. The factor below 1 covers the rounding
+            // errors.
             let by_rho = mu * (1.0 - 4.0 * f64::EPSILON);
             let epsilon = match &pot.order {
                 Some(order) => pure_of_order(order, &pot.square_left().times(part), by_rho)?,
@@ -94,7 +95,7 @@ impl Way {
         let delta = self.deltas.minus(&self.spent).times(part);
         Ok(Room { epsilon: largest, delta, ..Room::default() })
     }
-    /// Find the largest losses of choices by Gumbel noise.
+    /// Find the largest losses that the filters admit for choices by Gumbel noise.
     pub(super) fn choices(&self, share: &Share, all: &Exact) -> Result<Room> {
         let room = self.gaussian(share, all)?;
         let mut rho = rho_of_choices(&room.mu_squared)?;
@@ -125,7 +126,8 @@ impl Way {
                     delta = pot.failure_left().times(part);
                     let epsilon = pot.pure_left().times(part);
                     // For a small delta, the `mu` that an epsilon admits is at most slightly larger
-                    // than this epsilon.
+                    // than this epsilon. So this `mu` is computed only if the epsilon exceeds the
+                    // largest `mu` so far.
                     if largest < epsilon.times(&epsilon) {
                         let mu = joined_mu(0.0, epsilon.to_f64_down(), delta.to_f64_down())?;
                         largest = largest.max(square(mu)?);
@@ -166,9 +168,9 @@ impl Way {
             let own = if pot.simple { pot.failure_left() } else { Exact::ZERO };
             return Ok((pure, deltas.plus(&own)));
         }
-        // Compose a pure loss with noise. The delta of this composition is at least half of the
-        // delta of the noise alone. So the delta of the noise alone is at most twice the composed
-        // delta.
+        // Consider the composition of a pure loss and noise. The delta of this composition is at
+        // least half of the delta of the noise alone. So the delta of the noise alone is at most
+        // twice the delta of the composition.
         let own = if pure.is_zero() { pot.failure.clone() } else { pot.failure.plus(&pot.failure) };
         let noise = joined_epsilon(0.0, mu, own.to_f64_up())? * (1.0 - 4e-6);
         Ok((pure.plus(&Exact::from_f64(noise)?), deltas.plus(&pot.failure)))
@@ -222,7 +224,7 @@ pub(super) fn twice_rho(epsilon: f64, order: Option<&Exact>) -> Result<Exact> {
     if rho.is_finite() { twice(rho) } else { Ok(Exact::INFINITY) }
 }
 /// Find a pure loss that uses at most `room` of the Renyi filter of the given order. The result is
-/// close to the largest such loss. The argument `low` must be such a loss.
+/// close to the largest such loss. The search starts at `low`, which must also use at most `room`.
 fn pure_of_order(order: &Exact, room: &Exact, low: f64) -> Result<f64> {
     let fits = |epsilon: f64| Ok::<_, Error>(twice_rho(epsilon, Some(order))? <= *room);
     let (mut low, mut high) = (low, low * 2.0);

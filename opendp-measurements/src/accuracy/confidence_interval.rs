@@ -19,22 +19,23 @@ pub trait Released: Carrier {
     /// or one bound for all numbers.
     ///
     /// # Errors
-    /// `NotImplemented` when a bound is not known; `InvalidDistance` when there are too few bounds.
+    /// `NotImplemented` when a bound is not known; `InvalidDistance` when the number of bounds is
+    /// neither 1 nor the number of released numbers.
     fn intervals(&self, bounds: &[Option<f64>]) -> Result<Self::Intervals>;
 }
 
-/// Find an interval that contains the true number except with probability `alpha`. For a vector,
-/// find one interval for each number. Except with probability `alpha`, *all* these intervals
-/// contain their true numbers.
+/// Find an interval that contains the true number, except with probability `alpha`. For a vector,
+/// find one interval for each number. Except with probability `alpha`, *each* true number is in its
+/// interval.
 ///
 /// The release must come from this measurement. The interval accounts only for the noise of the
-/// measurement. An error from an earlier clamp or sample is not included. The probability is over
-/// the noise. The claim holds for every true number. If a release was selected because of its
-/// value, the interval is not valid. Each of the `n` intervals of a vector can miss its number with
-/// probability `alpha / n`. By the union bound, the probability that any interval misses its number
-/// is at most `alpha`, even if the noises depend on each other. All ends are rounded outward. A
-/// released float is treated as the interval between its neighbours. An end that exceeds all floats
-/// becomes infinite.
+/// measurement. An error from an earlier clamp or sample is not included. The probability `alpha`
+/// is over the noise. The claim holds for every true number. If a release was selected because of
+/// its value, the interval is not valid. Each of the `n` intervals of a vector can miss its number
+/// with probability `alpha / n`. By the union bound, the probability that any interval misses its
+/// number is at most `alpha`, even if the noises depend on each other. All ends are rounded
+/// outward. A released float is treated as the interval between its neighbours. An end that exceeds
+/// all floats becomes infinite.
 ///
 /// # Errors
 /// `InvalidDistance` when `alpha` is not in `(0, 1]`; `NotImplemented` when the accuracy of the
@@ -79,9 +80,9 @@ where
 /// Find an interval for each released number. Each interval contains its true number except with
 /// probability `alpha`.
 ///
-/// If there are many intervals, some of them are expected not to contain their number. For a single
-/// number, this function does the same as [`confidence_interval`]. The remarks on that function
-/// also apply to this function.
+/// If there are many intervals, expect that some of them do not contain their true number. For a
+/// single number, this function does the same as [`confidence_interval`]. The remarks on that
+/// function also apply to this function.
 ///
 /// # Errors
 /// The errors of [`confidence_interval`].
@@ -159,8 +160,8 @@ mod tests {
         Space::new(domain, metric).unwrap()
     }
     /// Return the fraction of releases for which `miss` is true. The arguments of `miss` are a
-    /// release and `interval`, the interval around a number. The release is in `interval` if and
-    /// only if the interval around the release contains the number.
+    /// release and `interval`. Here `interval` is the interval around some number. The release is
+    /// in `interval` if and only if the interval around the release contains this number.
     fn misses<D, M, MO>(
         release: &Measurement<D, M, MO, D::Carrier>,
         truth: &D::Carrier,
@@ -194,7 +195,7 @@ mod tests {
         let interval = confidence_interval(&release, &10.5, 0.1).unwrap();
         let missed = misses(&release, &10.5, &interval, miss);
         assert!((missed - 0.1).abs() < 0.028, "{missed}");
-        // The control: another number is outside the interval more often.
+        // The control: releases for another true number are outside the interval more often.
         assert!(0.128 < misses(&release, &12.5, &interval, miss));
         // For integer noise Z, P[|Z| > 6] is just below 0.1.
         let integers = space(AtomDomain::<i64>::default(), AbsoluteDistance::<i64>::new());

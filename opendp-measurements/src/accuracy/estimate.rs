@@ -10,7 +10,8 @@ use super::noise::Noise;
 use super::sum::{Term, sum_of};
 use super::weight::Weight;
 
-/// A released number, or a number computed from released numbers, together with its noises.
+/// A number that is released, or computed from released numbers, together with the noises in this
+/// number.
 ///
 /// Each [`released`](Estimate::released) number has its own noise. Sums, differences and multiples
 /// store the total weight of every noise. So a noise that is added twice has the weight 2. A noise
@@ -47,7 +48,7 @@ impl Estimate {
     pub fn public(value: f64) -> Self {
         Estimate { value, noises: Vec::new(), rounding: 0.0 }
     }
-    /// Return the released or computed number, without its noises.
+    /// Return only the released or computed number, and not the distributions of its noises.
     pub fn value(&self) -> f64 {
         self.value
     }
@@ -94,7 +95,7 @@ impl Estimate {
     pub fn sum<'a>(all: impl IntoIterator<Item = &'a Estimate>) -> Result<Self> {
         all.into_iter().try_fold(Estimate::public(0.0), |sum, each| sum.plus(each))
     }
-    /// Return an upper bound on the distance between the number and the true number. The bound
+    /// Return an upper bound on the distance between this number and the true number. The bound
     /// holds except with probability `alpha`.
     ///
     /// # Errors
@@ -115,8 +116,8 @@ impl Estimate {
         Ok((lower, self.value.inf_add(bound).unwrap_or(f64::INFINITY)))
     }
     /// Find an interval that contains the quotient of the true numbers except with probability
-    /// `alpha`. An example is a mean from a sum and a count. If the divisor can be 0, the interval
-    /// contains all numbers.
+    /// `alpha`. For example, the quotient of a sum and a count is a mean. If the divisor can be 0,
+    /// the interval contains all numbers.
     ///
     /// Both numbers are in their [`simultaneous`] intervals except with probability `alpha`. Divide
     /// each end of the first interval by each end of the second interval. Then the quotient of the

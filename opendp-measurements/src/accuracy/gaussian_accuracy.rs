@@ -48,20 +48,20 @@ pub(crate) fn continuous_accuracy(scale: Scale, k: i32, alpha: f64) -> Result<f6
 /// # Errors
 /// `Overflow` when the bound exceeds all floats.
 pub(crate) fn discrete_accuracy(scale: Scale, alpha: f64) -> Result<f64> {
-    // For integers that floats represent exactly, the subtraction of 1 is exact. For very large
-    // floats, the subtraction has no effect.
+    // Up to 2^53, the subtraction of 1 is exact. For larger floats, the difference is rounded up,
+    // so it is still a bound.
     beyond(scale, alpha)?.inf_sub(1.0)
 }
 
 /// Find by bisection the least integer `m >= 1` for which `P[|Z| >= m] <= alpha` is certain. The
 /// result is rounded up to a float.
 ///
-/// The search begins at an integer that is large enough. Let `N` be standard normal. For every
-/// integer `m >= 1`, `P[Z >= m] <= P[scale N >= m - 1]` (Canonne, Kamath, Steinke 2020, Proposition
-/// 25). The proof has two steps. Each weight `exp(-k^2 / (2 scale^2))` with `k >= m` is at most the
-/// mean of the weight function over `[k - 1, k]`. All weights together are at least
-/// `scale sqrt(2 pi)`, by Poisson's summation. The search moves down only to integers whose tail is
-/// certain to be small enough.
+/// The search begins at an integer whose tail is small enough. Let `N` be standard normal. For
+/// every integer `m >= 1`, `P[Z >= m] <= P[scale N >= m - 1]` (Canonne, Kamath, Steinke 2020,
+/// Proposition 25). The proof has two steps. First, each weight `exp(-k^2 / (2 scale^2))` with
+/// `k >= m` is at most the mean of the weight function over `[k - 1, k]`. Second, the sum of all
+/// weights is at least `scale sqrt(2 pi)`, by Poisson's summation. The search moves down only to
+/// integers whose tail is certain to be small enough.
 ///
 /// # Errors
 /// `Overflow` when the bound exceeds all floats.
@@ -85,9 +85,9 @@ pub(crate) fn beyond(scale: Scale, alpha: f64) -> Result<f64> {
 ///
 /// The search begins at `sqrt(2 ln(1 / alpha))` and moves down only to a `t` whose tail is certain
 /// to be small enough. The first value is such a `t`, because `P[|N| > t] <= exp(-t^2 / 2)` for all
-/// `t >= 0`. Proof: the right side minus the left side is 0 at `t = 0` and in the limit. The
-/// derivative of this difference is `(sqrt(2 / pi) - t) exp(-t^2 / 2)`. This derivative is first
-/// positive and then negative.
+/// `t >= 0`. Proof: the right side minus the left side is 0 at `t = 0` and in the limit of large
+/// `t`. The derivative of this difference is `(sqrt(2 / pi) - t) exp(-t^2 / 2)`. As `t` grows, this
+/// derivative is first positive and then negative.
 pub(crate) fn quantile(alpha: f64) -> Result<f64> {
     let unit = Scale::new(1.0)?;
     let mut good = negative_ln(alpha)?.inf_mul(2.0)?.inf_sqrt()?;

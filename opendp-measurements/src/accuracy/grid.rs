@@ -6,13 +6,14 @@ use crate::accounting::normal_mass::{mass, tail};
 
 use super::noise::Kind;
 
-/// The factor by which each mass is enlarged. The factor covers the relative error of the mass.
-/// Exponents are at most 1400 and are computed with three roundings. The functions that compute
-/// masses have errors below `2^-42`.
+/// Each mass is multiplied by this factor. The factor covers the relative error of the mass. The
+/// arguments of the exponential function are at most 1400, and are computed with three roundings.
+/// The functions that compute masses have errors below `2^-42`.
 const WIDEN: f64 = 1.0 + 1e-11;
-/// A bound on the mass that is lost because a function returns 0 for small values.
+/// A bound on the mass that is lost if a function returns 0 instead of a tiny mass.
 const LOST: f64 = 1e-300;
-/// Above this scale, real noise plus 1 is used as a bound on integer noise.
+/// If the scale of integer noise is above this number, real noise plus 1 is used as a bound on the
+/// integer noise.
 pub(super) const COARSE: f64 = 16_384.0;
 /// The largest number of grid points of one noise.
 pub(super) const MOST: f64 = 2_097_152.0;
@@ -36,12 +37,12 @@ pub(super) struct Placed {
     pub(super) scale: f64,
     /// Whether only the positive part of the noise counts.
     pub(super) cut: bool,
-    /// The weight, divided by the unit of the grid.
+    /// The magnitude of the weight, divided by the unit of the grid.
     pub(super) weight: f64,
 }
 
-/// Return the largest relevant distance of `Z` from 0. The probability of larger distances is about
-/// `e^-log`.
+/// Return the reach of `Z`: the largest distance from 0 that the grid must cover. The probability
+/// of a larger distance is about `e^-log`.
 fn reach(kind: Kind, scale: f64, log: f64) -> f64 {
     scale * if kind.is_laplace() { log } else { (2.0 * log).sqrt() }
 }
@@ -60,13 +61,14 @@ impl Placed {
     }
     /// Round `weight * Z` to the multiples of a step. Return a measure on the grid and at infinity.
     /// For every number `x`, the mass of this measure above `x` is at least the probability that
-    /// the rounded `weight * Z` is above `x`. Each mass is enlarged by more than its error. Mass
-    /// far above the grid counts as infinite. Mass far below the grid is moved up.
+    /// the rounded `weight * Z` is above `x`. Each mass is enlarged by more than its error. Mass of
+    /// values above the grid is moved to infinity. Mass of values below the grid is moved up to the
+    /// lowest point of the grid.
     ///
     /// [`Rounding::Exact`] requires that the weight of integer noise is a multiple of the step. If
     /// the scale of integer noise is large, real noise replaces the integer noise. The caller must
-    /// then add 1 for each noise. Let `R` be real noise of the same scale. For all integers `m`,
-    /// `P[Z >= m] <= P[R + 1 >= m]`, up to a relative error below `10^-300`:
+    /// then add `weight` for each noise. Let `R` be real noise of the same scale. For all integers
+    /// `m`, `P[Z >= m] <= P[R + 1 >= m]`, up to a relative error below `10^-300`:
     ///
     /// - Laplace: let `q = exp(-1 / scale)`. For `m >= 1` the claim is
     ///   `q^m / (1 + q) <= q^(m-1) / 2`. For `m <= 0` the claim is
@@ -101,7 +103,7 @@ impl Placed {
         let first_half = -exp_m1(-ratio) / 2.0;
         // The place where positive numbers begin, as a number of steps.
         let begin = if rounding == Rounding::Nearest { 0.5 } else { 0.0 };
-        // For each `m`, the mass at a distance between `m` and `m + 1` steps from `begin`.
+        // For each `m`, the mass of the numbers between `m + begin` and `m + 1 + begin` steps.
         let half: Vec<f64> = (0..count)
             .map(|m| {
                 let m = m as f64 + begin;
@@ -137,8 +139,9 @@ impl Placed {
             let weights = (0..=last).map(|k| top * exp(-(k as f64) * ratio)).collect();
             (weights, exp(-((last + 1) as f64) * ratio) / (1.0 + exp(-ratio)))
         } else {
-            // A mass is a weight divided by the total. The computed total omits some weights. So
-            // the computed masses are larger than the exact masses, and the bound holds.
+            // A mass is a weight divided by the sum of all weights. The computed sum omits some
+            // weights. So the computed masses are larger than the exact masses, and the bound
+            // holds.
             let ratio = ratio.min(1e3);
             let weight = |k: i64| exp(-(k as f64 * ratio) * (k as f64 * ratio) / 2.0);
             let weights: Vec<f64> = (0..=last).map(weight).collect();

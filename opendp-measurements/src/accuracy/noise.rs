@@ -64,17 +64,18 @@ impl Noise {
     /// must be within the bounds.
     ///
     /// Then the error of the release is between 0 and the noise. For one release, the quantiles of
-    /// the error are at most the quantiles of the noise. In sums, the errors can be one-sided. For
-    /// example, if all true numbers are at the lower bound, no error is negative. Then the means of
-    /// the errors add up. The sum of the positive parts of the noises bounds how far a sum of
-    /// errors is above 0, and also how far it is below 0. This bound holds for all true numbers.
+    /// the error are at most the quantiles of the noise. In a sum, all errors can have the same
+    /// sign. For example, if all true numbers are at the lower bound, no error is negative. Then
+    /// the means of the errors do not cancel, but add up. A sum of errors is at most the sum of the
+    /// positive parts of the noises. By symmetry, the distribution of this sum also bounds the
+    /// negative of the sum of errors. This bound holds for all true numbers.
     #[must_use]
     pub fn cut_off(mut self) -> Self {
         self.cut = true;
         self
     }
-    /// Add an error of at most this size, for example from rounding to a lattice. This error can
-    /// depend on the noise.
+    /// Add an error whose magnitude is at most `slack`, for example an error from rounding to a
+    /// lattice. This error can depend on the noise.
     #[must_use]
     pub fn and_at_most(mut self, slack: f64) -> Self {
         self.slack = slack.abs();
@@ -112,7 +113,7 @@ impl Noise {
             return Ok(0.0);
         }
         let scale = Scale::new(self.scale)?;
-        // If `t` is so large that `t + 1` is not a float, `t` exceeds all relevant values.
+        // If `t + 1` is not a float, it is rounded down. Such a `t` exceeds all relevant values.
         let next = t.floor().neg_inf_add(1.0)?;
         let tail = match self.kind {
             Kind::Laplace => laplacian_tail(scale, t)?,

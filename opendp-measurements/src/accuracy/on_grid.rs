@@ -19,7 +19,8 @@ pub(super) struct OnGrid {
     pub(super) exact: bool,
 }
 impl OnGrid {
-    /// Put integer noises with rational weights on a lattice that contains all their values.
+    /// Put integer noises with rational weights on a lattice that contains all their values. Return
+    /// `None` if some noise is not discrete, or if a number is too large.
     pub(super) fn lattice(noises: &[Term]) -> Result<Option<Self>> {
         if !noises.iter().all(|term| term.noise.kind.is_discrete()) {
             return Ok(None);
@@ -50,7 +51,8 @@ impl OnGrid {
         let unit = f64::inf_cast(common)?.inf_div(f64::neg_inf_cast(denominator)?)?;
         Ok(placed.map(|placed| OnGrid { placed, unit, exact: true }))
     }
-    /// Put any noises on a grid whose unit is a power of two, close to the largest scale.
+    /// Put any noises on a grid whose unit is a power of two, close to the largest scale. Return
+    /// `None` if a number is out of range.
     pub(super) fn anywhere(noises: &[Term]) -> Result<Option<Self>> {
         let mut largest = 0.0_f64;
         for term in noises {
@@ -82,15 +84,15 @@ impl OnGrid {
             },
         )
     }
-    /// Return the kind of rounding. Also return an upper bound on how much the sum increases if
-    /// every uncut noise is rounded to the nearest place of the grid. The bound is a number of
-    /// steps, and holds except with probability `alpha / 20000`. For other kinds of rounding, the
-    /// bound is 0.
+    /// Return a bound and the kind of rounding. The bound is an upper bound on the increase of the
+    /// sum if every uncut noise is rounded to the nearest point of the grid. This bound is a number
+    /// of steps, and holds except with probability `alpha / 20000`. For other kinds of rounding,
+    /// the bound is 0.
     ///
-    /// The displacements of uncut noises are independent and have mean 0, by symmetry. Each
-    /// displacement is within half a step of 0, and slightly more because of the rounding of
-    /// floats. The bound is from Hoeffding (1963). If there are few noises, rounding up is better.
-    /// On average, rounding up adds half a step for each noise.
+    /// The rounding errors of uncut noises are independent and have mean 0, by symmetry. Each
+    /// rounding error is at most slightly more than half a step, because floats are also rounded.
+    /// The bound is from Hoeffding (1963). If there are few noises, rounding up is better. On
+    /// average, rounding up adds half a step for each noise.
     pub(super) fn displacement(&self, alpha: f64) -> (f64, Rounding) {
         if self.exact {
             return (0.0, Rounding::Exact);
@@ -110,8 +112,8 @@ impl OnGrid {
         })
         .sum()
     }
-    /// Return Chernoff's bound on the sum for continuous noise, and the best parameter of this
-    /// bound. Both values are approximate.
+    /// Return the best parameter of Chernoff's bound on the sum, and this bound. Both values are
+    /// approximate, and are computed for continuous noise.
     pub(super) fn chernoff(&self, alpha: f64) -> (f64, f64) {
         let scales: Vec<_> = self
             .placed

@@ -1,9 +1,9 @@
 //! Conversion between the scale of noise and its accuracy.
 //!
-//! An accuracy `a` at `alpha` means that noise `Z` has `P[|Z| >= a] <= alpha`. Every accuracy is
-//! rounded up, and every scale is rounded down. So an accuracy is never too small, and a scale is
-//! never too large. For discrete and for continuous noise, the time of a computation does not
-//! depend on the scale.
+//! Noise `Z` has the accuracy `a` at `alpha` if `P[|Z| >= a] <= alpha`. Every accuracy is rounded
+//! up, and every scale is rounded down. So an accuracy is never too small, and a scale is never too
+//! large. For both discrete and continuous noise, the time of a conversion does not depend on the
+//! scale.
 
 use opendp_core::arith::{Directed, DirectedFloat};
 use opendp_core::{Error, Result};
@@ -72,7 +72,7 @@ pub fn discrete_laplacian_scale_to_accuracy(scale: f64, alpha: f64) -> Result<f6
         return Ok(0.0);
     }
     // Use a lower bound on q. If the inverse of the scale exceeds all floats, q is below all
-    // positive floats.
+    // positive floats, and the lower bound is 0.
     let q = 1.0.inf_div(scale).and_then(|inverse| (-inverse).neg_inf_exp()).unwrap_or(0.0);
     let logarithm = 2.0.inf_ln()?.inf_add(negative_ln(alpha)?)?.inf_sub(q.neg_inf_ln_1p()?)?;
     Ok(logarithm.inf_mul(scale)?.max(0.0))
@@ -94,7 +94,7 @@ pub fn discrete_laplacian_scale_to_accuracy(scale: f64, alpha: f64) -> Result<f6
 /// ```
 pub fn accuracy_to_discrete_laplacian_scale(accuracy: f64, alpha: f64) -> Result<f64> {
     // At every scale, the accuracy of discrete noise is at least the accuracy of continuous noise,
-    // because 1 + q <= 2. So the scale for continuous noise is an upper bound.
+    // because 1 + q <= 2. So the scale of continuous noise with this accuracy is an upper bound.
     let upper = accuracy_to_laplacian_scale(accuracy, alpha)?;
     largest(upper, |scale| Ok(discrete_laplacian_scale_to_accuracy(scale, alpha)? <= accuracy))
 }
@@ -177,7 +177,8 @@ pub fn accuracy_to_discrete_gaussian_scale(accuracy: f64, alpha: f64) -> Result<
     largest(upper, |scale| Ok(2.0 * discrete_gaussian_tail(Scale::new(scale)?, accuracy)? <= alpha))
 }
 
-/// Find a large scale up to `upper` for which a check succeeds. Return 0 if there is no such scale.
+/// Search for the largest scale up to `upper` for which a check succeeds. Return 0 if no such scale
+/// is found.
 ///
 /// A scale above 0 is returned only if its check succeeded. For some checks, a failure at one scale
 /// implies a failure at all larger scales. For such a check, the result is the largest scale for

@@ -43,14 +43,14 @@ impl Term {
 
 /// Find a `t` with `P[|S| > t] <= alpha` for the weighted sum `S` of independent noises.
 ///
-/// The result is never below the least such `t`. If all terms are integers with rational weights of
-/// a small common denominator, the result is the least `t` up to rounding. The same holds for
-/// Gaussian noise on real numbers. For other terms, the result exceeds the least `t`. The excess is
-/// about 0.03 % for up to thirty terms, and 0.1 % for a thousand terms. The excess is about 0.4 %
-/// for ten thousand terms, and 3 % for a million terms. For noise that is [cut
+/// The result is never below the least such `t`. If all noises are integers, and their weights have
+/// a small common denominator, the result is the least `t` up to rounding. The same holds if all
+/// noises are Gaussian noise on real numbers. For other terms, the result exceeds the least `t`.
+/// The excess is about 0.03 % for up to thirty terms, and 0.1 % for a thousand terms. The excess is
+/// about 0.4 % for ten thousand terms, and 3 % for a million terms. For noise that is [cut
 /// off](Noise::cut_off), the result is the one-sided bound at `alpha / 2`. This result is valid for
-/// all true numbers, even if every true number is at the same end of its bounds. In all cases, the
-/// result is at most the sum of the quantiles of the `n` noises at `alpha / n`.
+/// all true numbers, even if all true numbers are at the lower bounds, or all at the upper bounds.
+/// In all cases, the result is at most the sum of the quantiles of the `n` noises at `alpha / n`.
 ///
 /// # Errors
 /// `InvalidDistance` when `alpha` is not in `(0, 1]`, or is too small for the number of terms;
@@ -114,12 +114,12 @@ pub fn sum_of(terms: &[Term], alpha: f64) -> Result<f64> {
     bound.map_or(together, |bound| bound.min(together)).inf_add(slack)
 }
 
-/// Merge Gaussian noises on real numbers into one noise. Return `None` if some noise is discrete or
-/// cut off.
+/// Merge Gaussian noises on real numbers into one noise. Return `None` if there is no such noise,
+/// or if some noise is discrete or cut off.
 ///
 /// The scale of the merged noise is rounded up. All noises are symmetric and unimodal, so their sum
-/// is also symmetric and unimodal (Wintner). So additional independent Gaussian noise can only
-/// increase `P[|S| > t]` for each `t` (Anderson).
+/// is also symmetric and unimodal (Wintner). So additional independent Gaussian noise does not
+/// decrease `P[|S| > t]` for any `t` (Anderson).
 fn merged(noises: &[Term]) -> Option<Vec<Term>> {
     let (real, other): (Vec<Term>, Vec<Term>) =
         noises.iter().partition(|term| term.noise.kind == Kind::Gaussian && !term.noise.cut);
@@ -163,7 +163,7 @@ fn share(noises: &[Term], alpha: f64) -> Result<f64> {
 /// `w`.
 ///
 /// The result is close to the least such `t`. The noises are independent. So the probability that
-/// all `|w Z|` are at most `t` is a product over the noises.
+/// all `|w Z|` are at most `t` is the product of the probabilities for the single noises.
 ///
 /// # Errors
 /// The errors of [`sum_of`].

@@ -22,8 +22,8 @@ fn levels(value: u32, scale: f64, alpha: u32, highest: usize) -> Vec<f64> {
     let t = (f64::from(value) * scale / f64::from(alpha)).min(highest as f64);
     (0..=highest).map(|level| (1.0 - (t - level as f64).abs()).max(0.0)).collect()
 }
-/// Compute the probability of each of the 16 tables for two keys. For each key, `both` has the
-/// probability of each level. A bit is flipped with probability `p`.
+/// Compute the probability of each of the 16 tables for two keys. For each key, `both` lists the
+/// probabilities of the levels of the key. Each bit is flipped with probability `p`.
 fn law(hashes: &Hashes, both: [&[f64]; 2], p: f64) -> Vec<f64> {
     let mut law = vec![0.0; 16];
     for (first, a) in both[0].iter().enumerate() {
@@ -61,7 +61,8 @@ fn tables_have_the_probabilities_of_the_proof() {
         };
         assert!(fit(1.0 / 6.0, scale) < 1.0, "{values:?}");
         assert!(1.0 < fit(1.0 / 7.0, scale), "{values:?}: another probability fits");
-        // The level of a value of 0 is the same at every scale. The same holds for a large value.
+        // At both scales, a value of 0 has the lowest level, and a value of 40 has the highest
+        // level. So such values also fit the other scale.
         let certain = [values.0, values.1].iter().all(|value| [0, 40].contains(value));
         assert!(certain || 1.0 < fit(1.0 / 6.0, 0.6), "{values:?}: another scale fits");
     }
@@ -89,8 +90,8 @@ fn the_map_bounds_the_exact_divergence_and_is_tight() {
     let ours = |value| levels(value, scale, alpha, plan.highest);
     let loss = worst(1.0 / 6.0, &ours);
     assert!(loss <= scale + 1e-9 && 0.85 * scale < loss, "{loss} for {scale}");
-    // The controls have a larger loss. In one control, the table has fewer flips. In the other
-    // control, levels are rounded to the nearest integer.
+    // The two controls have a larger loss. In the first control, bits are flipped less often. In
+    // the second control, levels are rounded to the nearest integer.
     assert!(1.05 * scale < worst(1.0 / 8.0, &ours));
     let nearest = |value: u32| {
         let level = (f64::from(value) * scale / f64::from(alpha)).round().min(2.0) as usize;
@@ -111,7 +112,7 @@ fn levels_are_rounded_by_exact_fractions() {
     }
     assert!(chi_square(&counts, &[200_000.0 / 3.0, 100_000.0 / 3.0]) < 1.0);
     assert!(1.0 < chi_square(&counts, &[65_000.0, 35_000.0]));
-    // The least positive scale sets a bit with a probability that is too small to observe.
+    // At the least positive scale, a bit is set with a probability that is too small to observe.
     let plan = Plan::new(5e-324, 4, 50, UBig::ONE, UBig::ONE).unwrap();
     assert_eq!((plan.highest, plan.bits, plan.level(UBig::ONE, &mut source)), (1, 0, Ok(0)));
 }

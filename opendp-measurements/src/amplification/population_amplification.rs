@@ -21,8 +21,8 @@ use crate::accounting::{
 /// the distance between the samples is at most the distance between data sets that differ by `j`
 /// replaced records.
 pub trait PopulationMetric: Metric {
-    /// For two data sets of the same size at this distance, return an upper bound on the number of
-    /// replaced records.
+    /// Return an upper bound on the number of replaced records between two data sets of the same
+    /// size at the distance `d_in`.
     ///
     /// # Errors
     /// `NotImplemented` when the metric does not make these claims.
@@ -73,7 +73,8 @@ macro_rules! population {
         }
     };
 }
-// In the first two metrics, a replaced record counts as one removed record and one added record.
+// In the first two metrics, a replaced record counts as one removed record and one added record, so
+// its distance is 2.
 population!(SymmetricDistance 2, InsertDeleteDistance 2, ChangeOneDistance 1);
 #[cold]
 fn uncounted(metric: &AnyMetric) -> Error {
@@ -95,9 +96,9 @@ pub trait AmplifiableMeasure: Measure {
     /// # Errors
     /// `Overflow` when the bound exceeds all floats.
     fn amplified(share: f64, loss: &Self::Distance) -> Result<Self::Distance>;
-    /// Return an upper bound on the loss between the same two mixtures if `B` or `C` equals `A`.
-    /// One removed or added record gives such mixtures. Defaults to
-    /// [`amplified`](AmplifiableMeasure::amplified).
+    /// Return an upper bound on the loss between the two mixtures of
+    /// [`amplified`](AmplifiableMeasure::amplified) if `B` or `C` equals `A`. Such mixtures come
+    /// from one removed or added record. Defaults to [`amplified`](AmplifiableMeasure::amplified).
     ///
     /// # Errors
     /// `Overflow` when the bound exceeds all floats.
@@ -152,8 +153,8 @@ impl AmplifiableMeasure for MaxDivergence {
         }
         let loss = || {
             let with = share.inf_mul(added.inf_exp_m1()?)?.inf_ln_1p()?;
-            // In the worst case, one of the two records makes an outcome more likely, and the other
-            // record makes this outcome less likely.
+            // In the worst case, one record of the replacement makes an outcome more likely, and
+            // the other record makes this outcome less likely.
             let less = -added.neg_inf_sub(replaced)?.neg_inf_exp_m1()?;
             with.inf_sub((-share.inf_mul(less)?).neg_inf_ln_1p()?)
         };
@@ -216,9 +217,10 @@ impl AmplifiableMeasure for SmoothedMaxDivergence {
 }
 
 /// Check that data at distance 0 give the same distribution of releases. Such data can be the same
-/// records in another order. If the check succeeds, a common part of two distributions of samples
-/// gives a common part of the distributions of the releases. A delta at distance 0 also applies to
-/// records outside the sample. Sampling does not make this delta smaller.
+/// records in another order. Suppose that the check succeeds, and that the distributions of two
+/// samples have a common part. Then the distributions of the releases also have a common part. A
+/// delta at distance 0 also applies to records outside the sample. Sampling does not make this
+/// delta smaller.
 pub(super) fn check_common<DI, MI, MO, TO>(measurement: &Measurement<DI, MI, MO, TO>) -> Result<()>
 where
     DI: Domain,
@@ -238,7 +240,8 @@ where
     ))
 }
 
-/// Make a measurement that runs on a secret sample, and states its loss to the population.
+/// Make a measurement that runs on a secret sample, and states the loss of its release to the
+/// population.
 ///
 /// # Arguments
 /// * `measurement` - the measurement on the sample; its measure is `MaxDivergence` or
@@ -253,9 +256,9 @@ where
 /// measurement with a loss at distance 0 is refused, even if the loss is only a delta. So fix a
 /// delta, as [`make_fix_delta`](crate::make_fix_delta) does, only after amplification.
 ///
-/// The code cannot check two more conditions. The caller is responsible for these conditions.
-/// First, the data must be a *simple random sample without replacement* of the population. Second,
-/// the members of the sample must be a secret of the curator.
+/// The caller is responsible for two more conditions, which the code cannot check. First, the data
+/// must be a *simple random sample without replacement* of the population. Second, only the curator
+/// may know which members of the population are in the sample.
 ///
 /// # Postcondition
 /// The release does not change. The loss of the release is a loss to the population, in the measure
@@ -274,18 +277,18 @@ where
 /// # Proof
 /// Let `x`, `y` be populations that differ by `k` replaced records. A sample of `x` contains at
 /// least one of these records with probability `p <= k n / N`. Couple this sample with the sample
-/// of `y` that contains the records at the same places. So both releases are mixtures. The common
-/// part of both mixtures has the weight `1 - p`. The common part consists of the releases from
-/// samples without replaced records. Let `B` be the other part of the first mixture, and `C` the
-/// other part of the second mixture. Coupled samples in `B` and `C` differ by at most `k` replaced
-/// records. Each sample in `B` or `C` is also coupled with a sample of the common part. In the
-/// sample of the common part, other records take the place of the replaced records. These two
-/// samples also differ by at most `k` records. So the loss between any two of the three parts is at
-/// most the loss at `d_in`. Advanced joint convexity then gives the claim (Balle, Barthe, Gaboardi
-/// 2018). For `k = 1`, the claim is the bound of this article for samples without replacement. The
-/// bound grows with the weight `p`, so `q` can replace `p`. The other bound is `k` times the pure
-/// loss at one replaced record. This bound is group privacy, applied to the release as a mechanism
-/// on the population.
+/// of `y` that contains the records at the same places. So both distributions of releases are
+/// mixtures with a common part. The common part is the distribution of releases from samples
+/// without replaced records, and has the weight `1 - p`. Let `B` be the other part of the first
+/// mixture, and `C` the other part of the second mixture. Coupled samples in `B` and `C` differ by
+/// at most `k` replaced records. Each sample in `B` or `C` is also coupled with a sample of the
+/// common part. The coupled sample contains other records instead of the replaced records. So these
+/// two samples also differ by at most `k` replaced records. It follows that the loss between any
+/// two of the common part, `B` and `C` is at most the loss at `d_in`. Advanced joint convexity then
+/// gives the claim (Balle, Barthe, Gaboardi 2018). For `k = 1`, the claim is the bound of this
+/// article for samples without replacement. The bound grows with the weight `p`, so `q` can replace
+/// `p`. The other bound is `k` times the pure loss at one replaced record. This bound is group
+/// privacy for the release, if the release is considered as a mechanism on the population.
 ///
 /// # Errors
 /// * `MakeMeasurement` when the domain does not fix the size of the sample
@@ -331,8 +334,8 @@ where
     Ok(measurement.with_loss(Sampled(inner), PrivacyMap::new(move |d_in| map.eval(d_in))))
 }
 
-/// Return the map of a measurement that runs on a sample from `size` records. The distance counts
-/// replaced records.
+/// Return the map of a measurement that runs on a sample from `size` records. The distances of the
+/// map count replaced records.
 ///
 /// # Errors
 /// `MakeMeasurement`, as for [`make_population_amplification`].
@@ -376,7 +379,8 @@ where
         let single = || MO::amplified(share(1)?, &inner.map(&distance)?);
         match metric.replaced(d_in)? {
             0 => MO::amplified(0.0, &inner.map(&unchanged)?),
-            // Two data sets of the same size differ by a whole number of replaced records.
+            // Data sets of the same size differ by a whole number of replaced records. So at each
+            // `d_in` that allows one replaced record, the loss is the loss at one replaced record.
             1 => single(),
             records => {
                 let loss = MO::amplified(share(records)?, &inner.map(d_in)?)?;

@@ -15,17 +15,17 @@ use crate::samplers::BernoulliLanes;
 
 /// A metric on data sets of any size, in which samples of close data sets can be coupled.
 ///
-/// An implementation makes two claims for two data sets at distance `d`. First, the data sets share
-/// all records except at most `changed(d)` records, counted over both data sets. Second, take a
-/// subset of each data set. Let both subsets contain the same shared records, and any of the
-/// records that are not shared. Then the two subsets are at most `d` apart.
+/// An implementation makes two claims for two data sets at distance `d`. First, the total number of
+/// records that are in only one of the data sets is at most `changed(d)`. All other records are
+/// shared. Second, take a subset of each data set. Let both subsets contain the same shared
+/// records, and any of the records that are not shared. Then the two subsets are at most `d` apart.
 pub trait AddRemoveMetric: PopulationMetric {
     /// Return an upper bound on the number of records that are in only one of the data sets.
     ///
     /// # Errors
     /// `NotImplemented` when the metric does not make these claims.
     fn changed(&self, d_in: &Self::Distance) -> Result<u32>;
-    /// Return the distance between two data sets that differ by one additional record.
+    /// Return the distance between two data sets if one of them has one additional record.
     ///
     /// # Errors
     /// `NotImplemented` when the metric does not make these claims.
@@ -89,18 +89,18 @@ fn uncounted(metric: &AnyMetric) -> Error {
 /// # Postcondition
 /// The input domain is the domain of the measurement. If `size` is given, the input domain contains
 /// only data with `size` records. The release is the measurement's release on the sample. The
-/// records of the sample keep their order. Each record is in the sample with exactly the rational
-/// probability of the float `rate`. The new measurement can read the data as a stream if
-/// `measurement` can.
+/// records of the sample keep their order. Each record is in the sample with a probability of
+/// exactly the rational number that the float `rate` represents. The new measurement can read the
+/// data as a stream if `measurement` can.
 ///
 /// # Map
-/// Let `k` be the number of records that `d_in` allows to be added and removed, and
+/// Let `k` be the total number of added and removed records that `d_in` allows. Let
 /// `q = 1 - (1 - rate)^k`, rounded up. If the measurement has the loss `(epsilon, delta)` at
 /// `d_in`, the loss on the sample is `(ln(1 + q (e^epsilon - 1)), q delta)`, rounded up. This bound
 /// holds for each point of a profile, or for a single pair of epsilon and delta. Without a delta,
 /// the loss is at most `k` times the loss at one record.
 ///
-/// With a `size`, `k` is the number of records that `d_in` allows to be replaced: half of `d_in`,
+/// If `size` is given, `k` is the number of replaced records that `d_in` allows: half of `d_in`,
 /// rounded down. The loss for one replaced record is smaller than the loss for one removed and one
 /// added record. Let the measurement have the loss `(a, delta)` at one added record, and the loss
 /// `(r, delta')` at one replaced record, with `a <= r`. On the sample, one replaced record has the
@@ -115,27 +115,28 @@ fn uncounted(metric: &AnyMetric) -> Error {
 /// uses one bound for both directions.
 ///
 /// # Proof
-/// Let `x`, `y` be `d_in` apart. Keep the same shared records in both samples. Every record that is
+/// Let `x`, `y` be `d_in`-close. Keep the same shared records in both samples. Every record that is
 /// not shared is in the sample of its data set with probability `rate`. With probability at least
 /// `(1 - rate)^k`, both samples contain shared records only. So for each choice of shared records,
 /// the releases are mixtures `(1 - q) A + q B` and `(1 - q) A + q C`. Here `A` is the release on
-/// the kept shared records alone. `B` and `C` are releases on data that are at most `d_in` from the
-/// data of `A` and from each other. Advanced joint convexity (Balle, Barthe, Gaboardi 2018, Theorem
-/// 2) gives the bound for each choice. The joint convexity of the hockey-stick divergence then
-/// gives the bound for all choices together. The bound grows with `q`. If one record is removed or
-/// added, `B` or `C` equals `A`. Theorem 11 of Zhu, Dong, Wang 2022 gives the pairs of
-/// distributions for this case (see [`SampledPair`](crate::accounting::SampledPair)).
+/// the kept shared records alone. `B` and `C` are releases on the kept shared records with some
+/// other records. The data of `A`, `B` and `C` are at most `d_in` apart. Advanced joint convexity
+/// (Balle, Barthe, Gaboardi 2018, Theorem 2) gives the bound for each choice. The joint convexity
+/// of the hockey-stick divergence then gives the bound for all choices together. The bound grows
+/// with `q`. If one record is removed or added, `B` or `C` equals `A`. Theorem 11 of Zhu, Dong,
+/// Wang 2022 gives the pairs of distributions for this case (see
+/// [`SampledPair`](crate::accounting::SampledPair)).
 ///
-/// With a size, `x` and `y` have equally many records that are not shared. Make pairs of such
-/// records: one record of `x` and one record of `y`. Keep both records of a pair, or remove both.
-/// So there are `k` random choices instead of `2 k`. For one replaced record, `A` is the release
-/// without this record. The data of `B` and of `C` have one record more than the data of `A`. The
-/// data of `B` and of `C` differ by one replaced record.
+/// If `size` is given, `x` and `y` have equally many records that are not shared. Make pairs of
+/// such records: one record of `x` and one record of `y`. Keep both records of a pair, or remove
+/// both. So there are `k` random choices instead of `2 k`. For one replaced record, `A` is the
+/// release without this record. The data of `B` and of `C` have one record more than the data of
+/// `A`. The data of `B` and of `C` differ by one replaced record.
 /// [`profile_of_replaced_sample`](crate::accounting::profile_of_replaced_sample) gives the profile.
 /// The documentation of this function states a theorem. The theorem also gives the loss as a single
 /// pair of epsilon and delta. Let `c` be as in the theorem. Use the theorem at the order `alpha`
-/// where `c e^-a + alpha rate e^-r = rate`. This order is `e` to the power of the epsilon above. At
-/// this order, the first order of the theorem is `e^a`, and the second order is `e^r`.
+/// for which `c e^-a + alpha rate e^-r = rate`. This `alpha` is `e` to the power of the epsilon
+/// above. For this `alpha`, the first order of the theorem is `e^a`, and the second order is `e^r`.
 ///
 /// # Errors
 /// * `MakeMeasurement` when the rate is not above 0 and at most 1
@@ -230,7 +231,8 @@ where
     Ok(Measurement::new(input, measurement.measure().clone(), function, map))
 }
 
-/// Return the map for a Poisson sample of data of fixed or unknown size.
+/// Return the map of a measurement on a Poisson sample. `fixed` states whether the data have a
+/// fixed size.
 fn poisson_map<DI, MI, MO, TO>(
     inner: &Measurement<DI, MI, MO, TO>,
     rate: f64,
@@ -265,10 +267,10 @@ where
     }))
 }
 
-/// Return an upper bound on the probability that a sample contains at least one of `records` given
-/// records.
+/// Return an upper bound on the probability that a sample contains at least one of some given
+/// records. The number of given records is `records`.
 fn any_of(records: u32, rate: f64) -> Result<f64> {
-    // The power is computed by squaring, and rounded down.
+    // The power `(1 - rate)^records` is computed by squaring, and rounded down.
     let (mut none, mut power, mut left) = (1.0_f64, 1.0.neg_inf_sub(rate)?, records);
     while left > 0 {
         if left % 2 == 1 {
@@ -282,8 +284,8 @@ fn any_of(records: u32, rate: f64) -> Result<f64> {
 
 /// Make a measurement that runs on a sample of fixed size, drawn without replacement.
 ///
-/// The size of the data is known. Each release draws a new sample, which stays secret. So these
-/// releases compose like other releases. (If the data is already a sample, see
+/// The number of records of the data is public. Each release draws a new sample, which stays
+/// secret. So these releases compose like other releases. (If the data is already a sample, see
 /// [`make_population_amplification`](crate::make_population_amplification).)
 ///
 /// # Arguments
@@ -299,8 +301,8 @@ fn any_of(records: u32, rate: f64) -> Result<f64> {
 ///
 /// # Postcondition
 /// The input domain is the domain of the measurement with `size` records. The release is the
-/// measurement's release on a sample. The records of the sample keep their order. All samples are
-/// equally likely.
+/// measurement's release on a sample. The records of the sample keep their order. All samples of
+/// this size are equally likely.
 ///
 /// # Map
 /// Let `n` be the size of the sample, `k` the number of records that `d_in` can replace, and
@@ -311,9 +313,9 @@ fn any_of(records: u32, rate: f64) -> Result<f64> {
 /// and composes tightly.
 ///
 /// # Proof
-/// The proof of `make_population_amplification` applies; `x` and `y` are the data. The sample is
-/// secret because the measurement draws it and never releases it. The loss composes because the
-/// next sample is drawn independently.
+/// The proof of `make_population_amplification` applies, with the data in place of the populations
+/// `x` and `y`. The sample is secret because the measurement draws it and never releases it. The
+/// loss composes because the next sample is drawn independently.
 ///
 /// # Errors
 /// * `MakeMeasurement` when the domain does not fix the size of the sample

@@ -29,16 +29,16 @@ use crate::composition::privacy_filter::within;
 /// `d_mids`. Question `i` is a measurement on the input space, and can depend on all earlier
 /// answers. The session answers question `i` if `map(d_in)` is at most `d_mids[i]`. A question with
 /// a larger loss is refused with `BudgetExceeded`. After the last question, every further question
-/// is also refused. A refused question changes nothing. A question whose answer fails still uses
-/// its place in `d_mids`.
+/// is also refused. A refused question changes nothing. If an answer fails, the question has still
+/// used its place in `d_mids`.
 ///
 /// An answer can be a conversation (an interactive release). Conversations can be interleaved if
 /// [the measure](Measure::interaction) allows it. Otherwise, each question ends all conversations
 /// that earlier questions opened, directly or indirectly.
 ///
-/// Losses in Renyi divergence are functions of the order. Such losses are compared only at the
-/// orders of [their parts](Measure::parts). Each loss in `d_mids` is replaced by the step function
-/// through its values at these orders.
+/// Losses in Renyi divergence are functions of the order. Such losses are compared only at a list
+/// of orders, the orders of [their parts](Measure::parts). Each loss in `d_mids` is replaced by the
+/// step function with the same values at these orders.
 ///
 /// # Map
 /// For all distances up to `d_in`, the loss is the composition of all `d_mids` in the measure. A
@@ -49,13 +49,13 @@ use crate::composition::privacy_filter::within;
 /// Let `x`, `y` be `d_in`-close. By induction over the questions, the loss of the transcript up to
 /// question `i` is at most the composition of `d_mids[..i]`. Question `i` is a function of the
 /// transcript before it. By the claim of question `i`, its loss is at most `map(d_in) <= d_mids[i]`
-/// for every such transcript. [`compose`](Measure::compose) requires this bound. The losses are
-/// fixed before the first question, so no filter is needed. Interactive answers have two cases. If
-/// the measure is sequential, each conversation ends before the next conversation begins. The same
-/// induction then holds for whole conversations. If the measure is concurrent, the composition of
-/// the losses bounds the loss of interleaved conversations. For pure divergence, see Vadhan and
-/// Wang (2021). For approximate and Renyi divergence, see Lyu (2022) and Vadhan and Zhang (2023).
-/// Only the questions determine which conversations end.
+/// for every such transcript. This bound is the condition of [`compose`](Measure::compose). The
+/// losses are fixed before the first question, so no filter is needed. Interactive answers have two
+/// cases. If the measure is sequential, each conversation ends before the next conversation begins.
+/// The same induction then holds for whole conversations. If the measure is concurrent, the
+/// composition of the losses bounds the loss of interleaved conversations. For pure divergence, see
+/// Vadhan and Wang (2021). For approximate and Renyi divergence, see Lyu (2022) and Vadhan and
+/// Zhang (2023). Only the questions determine which conversations end.
 ///
 /// # Errors
 /// * `MakeMeasurement` when there are no `d_mids`, or losses in the measure do not compose
@@ -135,7 +135,8 @@ fn comparable<MO: Measure>(measure: &MO, d_mid: MO::Distance) -> Result<MO::Dist
     }
 }
 
-/// The plan for a sequence of questions: the distance, and the largest loss of each question.
+/// The plan for a sequence of questions: the measure, the distance, and the largest loss of each
+/// question.
 #[derive(Clone)]
 struct Plan<MI: Metric, MO: Measure> {
     measure: MO,

@@ -26,15 +26,15 @@ use crate::composition::interactive::register_interactive;
 ///
 /// # Map
 /// An odometer has no map, because the number of questions is unbounded. `loss(d_in)` of the
-/// session is the exact sum of the losses so far, for each part separately, rounded up once. The
-/// time of a call of `loss` is proportional to the number of questions since the last call at the
-/// same distance.
+/// session is the sum of the losses so far. Each part of the losses is added exactly, and the sum
+/// is rounded up once. The time of a call of `loss` is proportional to the number of questions
+/// since the last call of `loss` at the same distance.
 ///
 /// # Proof
 /// Let the questions be `M_1, M_2, ...`. Each question is chosen after the answers to the earlier
 /// questions. Let `L_t` be the session's sum of the bounds `map_i(d_in)`, `i <= t`. `L_t` is never
 /// less than the exact sum (see [`Ledger`](opendp_core::Ledger)). An odometer makes one claim for
-/// each number `b`. If the analyst stops before `L_t` exceeds `b`, the loss is at most `b`. A
+/// each loss `b`: if the analyst stops before `L_t` exceeds `b`, the total loss is at most `b`. A
 /// privacy filter with the budget `b` makes the same claim. The proof is at
 /// [`make_privacy_filter`](crate::make_privacy_filter). The claim holds for all `b` together,
 /// because the odometer's bound depends only on the questions.

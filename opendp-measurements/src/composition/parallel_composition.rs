@@ -1,5 +1,5 @@
 //! Parallel composition: one release for each part of a data set. If one record is added or
-//! removed, the loss of all releases together is the largest loss of a single release.
+//! removed, the total loss of all releases is the largest loss of a single release.
 
 mod members;
 mod parts;
@@ -40,11 +40,12 @@ pub use parts::Parts;
 /// parts are released, including parts without rows.
 ///
 /// # Map
-/// For `d_in = 1`, the loss is the largest of `map_i(1)`. In general, split `d_in` into
-/// `d_1 + ... + d_k`, and compose `map_i(d_i)` over the parts with `d_i > 0`. The loss is the
-/// largest such composition over all splits. If there are too many splits to search, the loss is
-/// the composition of the `min(k, d_in)` largest of the losses `map_i(d_in)`. This bound is at
-/// least as large as the exact maximum.
+/// Let `k` be the number of parts. For `d_in = 1`, the loss is the largest of the losses
+/// `map_i(1)`. In general, split `d_in` into `d_1 + ... + d_k`, and compose the losses `map_i(d_i)`
+/// of the parts with `d_i > 0`. The loss is the largest such composition over all splits. If there
+/// are too many splits to search, list the losses `map_i(d_in)` of all parts. The loss is then the
+/// composition of the `min(k, d_in)` largest losses in this list. This bound is at least as large
+/// as the exact maximum.
 ///
 /// # Proof
 /// Let `x`, `y` be `d_in`-close, and let `x_i`, `y_i` be their parts. Under the symmetric distance,
@@ -54,16 +55,18 @@ pub use parts::Parts;
 /// both cases, the distances `d_i = d(x_i, y_i)` add up to at most `d_in`. A part with `d_i = 0`
 /// has the same multiset (or sequence) of rows in `x` and in `y`. The loss of this part is
 /// `map_i(0) = 0`. The constructor checks this loss. The check is needed for releases that depend
-/// on the order of rows. Under the symmetric distance, such releases have a loss in every part. At
-/// most `min(k, d_in)` parts remain. The loss of the release of each remaining part is at most
-/// `map_i(d_i)`. The releases draw independent randomness. So their total loss is at most the
-/// composition of these losses in the measure. The bound of each part is the largest of
-/// `map_i(1), ..., map_i(d_i)`. So splits with sums below `d_in` are also covered. (McSherry 2009,
-/// on parallel composition, for pure differential privacy and `d_in = 1`.)
+/// on the order of rows. Under the symmetric distance, such releases have a loss in every part,
+/// even in parts with `d_i = 0`. At most `min(k, d_in)` parts remain. The loss of the release of
+/// each remaining part is at most `map_i(d_i)`. The releases draw independent randomness. So their
+/// total loss is at most the composition of these losses in the measure. For each part, the code
+/// uses the largest of `map_i(1), ..., map_i(d_i)`. So the bound also covers splits whose sum is
+/// below `d_in`. (McSherry 2009, on parallel composition, for pure differential privacy and
+/// `d_in = 1`.)
 ///
 /// The maximum over splits is computed part by part. For the first `i` parts and `d` rows, the
-/// worst loss is a maximum over `j`. For each `j`, compose the worst loss of the first `i - 1`
-/// parts and `d - j` rows with `map_i(j)`. Each composition is rounded up.
+/// worst loss is a maximum over the number `j` of rows in part `i`. For each `j`, take the worst
+/// loss of the first `i - 1` parts and `d - j` rows, and compose this loss with `map_i(j)`. Each
+/// composition is rounded up.
 ///
 /// # Errors
 /// * `MakeMeasurement` when there are no measurements, or when their number differs from the number
@@ -277,7 +280,7 @@ fn loss_of(member: &AnyMeasurement, d_in: u32) -> Result<f64> {
 /// The type of a function that composes losses in a measure.
 type Compose = dyn Fn(&[f64]) -> Result<f64> + Send + Sync;
 
-/// The maps of the members of a parallel composition, and the composition of losses.
+/// The members of a parallel composition, and the function that composes losses.
 #[derive(Clone)]
 struct Losses {
     members: Arc<Vec<AnyMeasurement>>,
@@ -292,6 +295,7 @@ impl Losses {
         }
     }
     /// Return the exact map of the parallel composition, for a measure whose losses are one number.
+    /// At distances other than 1, the result is the rounded loss.
     fn worst_exact(self) -> impl Fn(&u32) -> Result<Vec<Exact>> {
         let (members, worst) = (self.members.clone(), self.worst());
         move |d_in| match d_in {
@@ -344,7 +348,7 @@ fn worst_split(
     }
     let nothing = compose(&[])?;
     let rows = usize::try_from(d_in).unwrap_or(usize::MAX);
-    // For each number of rows, the list contains the worst loss of the parts that are already
+    // For each number of rows, `worst` contains the worst loss of the parts that are already
     // processed.
     let mut worst = vec![nothing; rows + 1];
     for place in 0..parts {

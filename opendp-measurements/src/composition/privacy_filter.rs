@@ -21,16 +21,17 @@ use crate::composition::interactive::register_interactive;
 /// `d_in` and `d_out` are not negative and not NaN.
 ///
 /// # Postcondition
-/// The release is a [`Session`](opendp_core::Session). A question is a measurement. Add the loss of
-/// a question at `d_in` to the losses of all earlier questions. The question is answered if each
-/// part of this sum (for example epsilon and delta) is at most the corresponding part of the
-/// budget. The loss is charged before the answer is drawn, and stays charged if the answer fails. A
-/// question that exceeds the budget is refused with `BudgetExceeded`, and changes nothing. After a
-/// refusal, a question with a smaller loss can still be answered. `left()` is the remaining budget.
+/// The release is a [`Session`](opendp_core::Session). A question is a measurement. For each
+/// question, add its loss at `d_in` to the charged losses of the earlier questions. The question is
+/// answered if each part of this sum (for example epsilon and delta) is at most the corresponding
+/// part of the budget. The loss is charged before the answer is drawn, and stays charged if the
+/// answer fails. A question that exceeds the budget is refused with `BudgetExceeded`, and changes
+/// nothing. After a refusal, a question with a smaller loss can still be answered. `left()` is the
+/// remaining budget.
 ///
 /// The budget and the sum of the losses are exact numbers. `d_out` states the budget as a float.
-/// The budget is the larger of two numbers: this float, and the shortest decimal number that is
-/// converted to this float. So a budget of `0.3` allows three losses of exactly 1/10. If a
+/// The budget is the larger of two numbers: this float, and the shortest decimal number whose
+/// nearest float is this float. So a budget of `0.3` allows three losses of exactly 1/10. If a
 /// mechanism states its exact bound, such as the fraction `d_in / scale`, this fraction is charged.
 /// Otherwise the float that its map returns is charged. The time to charge a question does not
 /// depend on the number of earlier questions.
@@ -51,8 +52,8 @@ use crate::composition::interactive::register_interactive;
 ///
 /// *Pure.* Let `x`, `y` be `d_in`-close. The probability (or density) of a transcript is a product
 /// over `i`, because the analyst's choices depend only on the earlier answers. Factor `i` is the
-/// probability of answer `i` given the earlier answers. The values of factor `i` for `x` and for
-/// `y` have a ratio of at most `exp(b_i)`. So the two products have a ratio of at most
+/// probability of answer `i` given the earlier answers. The ratio of factor `i` for `x` to factor
+/// `i` for `y` is at most `exp(b_i)`. So the ratio of the two products is at most
 /// `exp(sum_i b_i) <= exp(B)`.
 ///
 /// *Approximate.* See Rogers, Roth, Ullman and Vadhan (2016), for sums of epsilon and of delta.
@@ -60,8 +61,8 @@ use crate::composition::interactive::register_interactive;
 /// a special case, because the loss at every order is `alpha rho`. *Zero-concentrated divergence
 /// with a delta.* See Whitehouse, Ramdas, Rogers and Wu (2023).
 ///
-/// *Interactive questions.* A question can open a conversation (an interactive release). The
-/// question is charged in full at the beginning, with the bound that its map states. For (epsilon,
+/// *Interactive questions.* A question can open a conversation (an interactive release). When the
+/// conversation begins, the whole bound that the question's map states is charged. For (epsilon,
 /// delta), and for Renyi divergence of each order, the bounds above also hold for interleaved
 /// conversations (Haney, Shoemate, Tian, Vadhan, Vyrros, Xu, Zhang 2023). For measures without such
 /// a theorem, the session does not interleave conversations.
@@ -144,7 +145,7 @@ pub(crate) fn within<Q: Distance>(d_in: &Q, largest: &Q) -> Result<()> {
     )))
 }
 
-/// The allowance of a filter: the budget that its questions share.
+/// The allowance of a filter: one budget for all questions to a session.
 struct Budget<MI: Metric, MO: Measure> {
     measure: MO,
     d_in: MI::Distance,

@@ -7,7 +7,7 @@ use opendp_core::{
     RenyiDivergence, Result, SmoothedMaxDivergence, ZeroConcentratedDivergence,
 };
 
-/// Convert the loss of a measurement to an approximate loss with delta = 0.
+/// Make a measurement that states the loss of `measurement` as an approximate loss with delta = 0.
 ///
 /// The new measurement composes with approximate measurements.
 ///
@@ -25,8 +25,9 @@ use opendp_core::{
 /// an exact loss, the new loss is also exact.
 ///
 /// # Proof
-/// A loss in [`Approximate`] holds outside of exceptional events of probability at most delta. For
-/// the new measurement, the exceptional events have probability 0.
+/// A loss in [`Approximate`] holds outside of exceptional events of probability at most delta. The
+/// loss of the given measurement holds without exceptional events. So it also holds with
+/// exceptional events of probability 0.
 ///
 /// # Errors
 /// From the map: the errors of the measurement's map.

@@ -45,8 +45,8 @@ fn told<MO: Measure>(
     let map = PrivacyMap::new(move |d: &f64| Ok(loss(*d)));
     Measurement::new(floats(), measure, Function::map(|x: &f64| Ok(*x)), map)
 }
-/// Return whether a bound is at least the exact value, and exceeds this value by a relative error
-/// of at most 10^-9.
+/// Return whether a bound is at least the exact value, and at most a relative amount of 10^-9 above
+/// the exact value.
 fn safe(found: f64, exact: f64) -> bool {
     exact.next_down() <= found && found <= exact * (1.0 + 1e-9) + 1e-300
 }
@@ -98,8 +98,8 @@ fn the_rho_of_a_pure_loss_agrees_with_many_digits() {
     assert!(concentrated_rho_of_pure(1e-200).unwrap() > 0.0);
     assert!(concentrated_rho_of_pure(f64::NAN).is_err());
 }
-/// Check that the map bounds the Renyi divergence of randomized response at every order. The check
-/// must fail for a smaller `rho`.
+/// Check that the `rho` of a pure loss bounds the Renyi divergence of randomized response at
+/// several orders. The check must fail for a smaller `rho`.
 #[test]
 fn the_rho_of_a_pure_loss_bounds_randomized_response_and_is_tight() {
     for epsilon in [0.1_f64, 1.0, 3.0] {
@@ -185,8 +185,8 @@ fn the_maps_keep_the_laws() {
     let rho = make_pureDP_to_zCDP(laplace(1.0)).unwrap();
     assert_eq!(rho.map(&0.0).unwrap(), 0.0);
     assert!(rising(&|d| rho.map(&d).unwrap()));
-    // The search over all orders finds the same value as a solution of the equation for the best
-    // order.
+    // One conversion searches for the best order. The other conversion solves an equation for the
+    // best order. Both conversions find the same epsilon.
     let renyi = fixed(make_RDP_to_approxDP(told(RenyiDivergence, line)).unwrap());
     for d in [0.1, 1.0, 3.0] {
         let (first, second) = (renyi.map(&d).unwrap().0, all[0].map(&d).unwrap().0);
@@ -231,7 +231,7 @@ fn the_profile_of_a_pair_is_that_of_four_outcomes() {
     }
     assert!(profile_of_private(-1.0, 0.0).is_err() && profile_of_private(1.0, 1.1).is_err());
     assert_eq!(profile_of_private(f64::INFINITY, 0.0).unwrap().delta(9.0).unwrap(), 1.0);
-    // The loss of a composition is smaller than the sum of the losses.
+    // The epsilon of a composition is smaller than the sum of the epsilons.
     let single = make_fixed_approxDP_to_approxDP(laplace(10.0)).unwrap();
     let many = make_composition(vec![single; 50]).unwrap().map(&1.0).unwrap();
     assert!(many.epsilon(1e-6).unwrap() < 4.0);
@@ -299,11 +299,12 @@ fn a_sample_loses_less() {
     let found = amplified.map(&2).unwrap();
     assert!((found - 0.4940287080441941).abs() < 1e-13, "{found}");
     assert_eq!(amplified.map(&0).unwrap(), 0.0);
-    // The loss of this measurement does not grow with the distance. Take two records. The
-    // probability that a sample contains at least one of them is about twice the probability for
-    // one record. So for two records, the formula for one record is too small.
+    // The loss of this measurement is the same at all distances above 0. Take two replaced records.
+    // The probability that a sample contains at least one of them is about twice the probability
+    // for one record. So for two records, the formula for one record is too small.
     assert!(amplified.map(&4).unwrap() > found * 1.5);
-    // If the loss grows with the distance, two records have at most twice the loss of one record.
+    // If the loss of the measurement is proportional to the distance, the amplified loss of two
+    // records is at most twice the amplified loss of one record.
     let linear = pure(|d| f64::from(d) / 2.0);
     let linear = make_population_amplification(linear, 100).unwrap();
     assert!(linear.map(&4).unwrap() <= 2.0 * linear.map(&2).unwrap() * (1.0 + 1e-15));
@@ -315,8 +316,8 @@ fn a_sample_loses_less() {
     check(epsilon, (0.1 * 1_f64.exp_m1()).ln_1p());
     check(delta, 1e-7);
 }
-/// Compare the map with the exact law: sample one bit of a population, and release it by randomized
-/// response.
+/// Compare the map with the exact loss of a mechanism that samples one bit of a population and
+/// releases this bit by randomized response.
 #[test]
 fn the_amplified_loss_bounds_the_exact_one() {
     let (population, epsilon) = (5.0, 1.5_f64);

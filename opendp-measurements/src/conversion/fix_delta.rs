@@ -9,8 +9,8 @@ use opendp_core::{
 
 /// A measure whose losses have an epsilon at each delta.
 ///
-/// An implementation claims that every mechanism with this loss is (epsilon, delta)-differentially
-/// private for the returned epsilon.
+/// An implementation claims that every mechanism with the given loss is (epsilon,
+/// delta)-differentially private for the returned epsilon.
 pub trait ProfileMeasure: Measure {
     /// Return an upper bound on epsilon at a delta, rounded up.
     ///
@@ -53,10 +53,10 @@ impl ProfileMeasure for Approximate<SmoothedMaxDivergence> {
 /// the delta of this loss.
 ///
 /// # Proof
-/// A profile gives a valid pair of epsilon and delta at each of its points. If the loss is
-/// approximate, each of the two data sets has an exceptional event. The probability of each event
-/// is at most `d`. Enlarge these two events until both have exactly the probability `d`. Let `P'`
-/// and `Q'` be the releases conditioned on the complements of these events. Let
+/// Each point of a profile is a valid pair of epsilon and delta. If the loss is approximate, let
+/// `d` be its delta. Each of the two data sets then has an exceptional event. The probability of
+/// each event is at most `d`. Enlarge these two events until both have exactly the probability `d`.
+/// Let `P'` and `Q'` be the releases conditioned on the complements of these events. Let
 /// `delta' = delta - d`, rounded down. For every event `S`,
 /// `P(S) <= (1 - d) P'(S) + d <= (1 - d)(e^epsilon Q'(S) + delta') + d`
 /// `<= e^epsilon Q(S) + delta' + d`, and `delta' + d <= delta`.

@@ -1,4 +1,5 @@
-//! Conversion of one pair of epsilon and delta to a delta for each epsilon.
+//! Conversion of a single pair of epsilon and delta to a privacy profile, which has a delta for
+//! each epsilon.
 
 use opendp_core::erased::{AnyDomain, AnyMetric, AnyValue};
 use opendp_core::{Approximate, Carrier, Domain, MaxDivergence, Measurement, Metric, Result};
@@ -11,7 +12,8 @@ pub trait FixedMeasure: Profiled {}
 impl FixedMeasure for MaxDivergence {}
 impl FixedMeasure for Approximate<MaxDivergence> {}
 
-/// Convert the loss of a measurement with one epsilon and delta to a delta for each epsilon.
+/// Convert the loss of a measurement from a single pair of epsilon and delta to a delta for each
+/// epsilon.
 ///
 /// # Arguments
 /// * `measurement` - the measurement, in `Approximate<MaxDivergence>`, or in `MaxDivergence` with
@@ -30,12 +32,12 @@ impl FixedMeasure for Approximate<MaxDivergence> {}
 /// distribution of its loss, so compositions are tight.
 ///
 /// # Proof
-/// Take any pair of distributions that is `(epsilon, delta)`-close in both directions. A randomized
-/// function computes this pair from the outcome of a mechanism with four outcomes. With probability
-/// delta, the outcome reveals everything. Otherwise, a randomized response of loss epsilon gives
-/// the outcome (Kairouz, Oh, Viswanath 2015, the dominating mechanism of their composition
-/// theorem). The profile above is the profile of this mechanism. A function of an outcome cannot
-/// increase the profile.
+/// Take any pair of distributions that is `(epsilon, delta)`-close in both directions. Consider a
+/// mechanism with four outcomes. With probability delta, the outcome reveals everything. Otherwise,
+/// the outcome is a randomized response with the loss epsilon. A randomized function of the outcome
+/// has this pair of distributions (Kairouz, Oh, Viswanath 2015, the dominating mechanism of their
+/// composition theorem). The profile above is the profile of this mechanism. A function of an
+/// outcome cannot increase the profile.
 ///
 /// # Errors
 /// From the map: the errors of the measurement's map.

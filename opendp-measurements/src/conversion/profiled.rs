@@ -47,8 +47,8 @@ impl Profiled for RenyiDivergence {
 }
 macro_rules! approximate {
     ($($inner:ty),*) => {$(
-        /// Keep the exceptional events, and convert the inner loss. The inner loss holds outside of
-        /// these events.
+        /// Keep the delta of the exceptional events, and convert the inner loss, which holds
+        /// outside of these events.
         impl Profiled for Approximate<$inner> {
             type Profile = Approximate<SmoothedMaxDivergence>;
             fn profiled((loss, delta): &Self::Distance) -> Result<(PrivacyProfile, f64)> {

@@ -31,8 +31,8 @@ impl RenyiMeasure for Approximate<RenyiDivergence> {}
 /// order, this order is ignored.
 ///
 /// # Proof
-/// Every order gives a bound (Canonne, Kamath, Steinke 2020, Proposition 12). So the bound holds
-/// for any order that the search finds.
+/// Every order gives a bound (Canonne, Kamath, Steinke 2020, Proposition 12). So the result is a
+/// bound for any order that the search finds.
 ///
 /// # Errors
 /// From the map: the errors of the measurement's map.

@@ -6,17 +6,18 @@ use std::sync::Mutex;
 use opendp_core::{Error, PrivacyProfile, Result};
 
 /// The maximum number of points to store. Each evaluated point of a curve is compared with the
-/// stored points.
+/// nearest stored points.
 const MOST_POINTS: usize = 4096;
-/// If epsilon increases, delta must not increase by more than this relative amount. Rounding errors
-/// of plain floats can cause smaller increases.
+/// If epsilon increases, delta must not increase by more than this relative amount. Smaller
+/// increases are allowed, because rounding errors of plain floats can cause them.
 const WOBBLE: f64 = 1e-9;
 
 /// Make a privacy profile from a curve of deltas.
 ///
 /// The profile is a loss in `SmoothedMaxDivergence`. The map of a user-defined measurement can
-/// return such a profile. Only programs can use a curve. A document writes such a loss as points,
-/// `{"profile": [[epsilon, delta], ...]}`, and [`PrivacyProfile::from_table`] joins the points.
+/// return such a profile. Only programs can use a curve. A document states such a loss as a list of
+/// points, `{"profile": [[epsilon, delta], ...]}`, and [`PrivacyProfile::from_table`] joins the
+/// points.
 ///
 /// # Arguments
 /// * `curve` - the delta for each epsilon of at least 0
@@ -31,8 +32,8 @@ const WOBBLE: f64 = 1e-9;
 /// # Trust
 /// The caller promises the precondition. Each evaluation of the curve checks a part of the
 /// precondition. First, the delta must be a number from 0 to 1. Second, the delta is compared with
-/// earlier evaluations. At most 4096 evaluations are stored for this comparison. A delta can exceed
-/// the delta of a smaller epsilon by at most the relative amount `10^-9`.
+/// the deltas of earlier evaluations. At most 4096 evaluations are stored for this comparison. The
+/// relative excess over the delta of a smaller epsilon must be at most `10^-9`.
 ///
 /// # Errors
 /// This function returns no error. From the profile: `FailedMap` when a check of the curve fails;
@@ -68,8 +69,8 @@ pub fn new_privacy_profile(
 }
 
 /// Compare a point of a curve with its neighbours among the stored points. Store the point if fewer
-/// than `MOST_POINTS` points are stored. The keys of `seen` are the bits of epsilons, because
-/// floats that are not negative have the same order as their bits.
+/// than `MOST_POINTS` points are stored. The keys of `seen` are the bits of the epsilons. For
+/// floats that are not negative, the order of the bits is the order of the floats.
 fn compare(seen: &mut BTreeMap<u64, f64>, epsilon: f64, delta: f64) -> Result<()> {
     let key = epsilon.abs().to_bits();
     let rises = |low: (f64, f64), high: (f64, f64)| low.1 * (1.0 + WOBBLE) < high.1;
@@ -135,10 +136,10 @@ mod tests {
             assert!(!failed.is_empty(), "{order:?}");
             assert!(failed.iter().all(|error| error.to_string().contains("must not rise")));
         }
-        // The search for an epsilon evaluates enough points to detect the increase.
+        // The search for an epsilon evaluates enough points of the curve to find that delta rises.
         let rising = new_privacy_profile(|epsilon: f64| Ok(1.0 - 0.5 / (1.0 + epsilon))).unwrap();
         assert!(rising.epsilon(0.25).is_err());
-        // A curve in plain floats can have rounding errors.
+        // The increases of this curve are as small as rounding errors, so they are allowed.
         let wobbles = |epsilon: f64| Ok(0.5 * (1.0 + 1e-15 * (1e3 * epsilon).sin()));
         let wobbles = new_privacy_profile(wobbles).unwrap();
         assert!((0..1000).all(|i| wobbles.delta(f64::from(i)).is_ok()));

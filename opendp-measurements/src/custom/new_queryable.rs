@@ -19,11 +19,11 @@ use opendp_core::{Carrier, Error, Function, Queryable, Result};
 ///
 /// # Postcondition
 /// The function returns a [`Queryable`]. The state of the queryable begins as a copy of the value.
-/// Questions are answered one at a time. A question that is asked from inside a transition gets an
-/// error. If a transition fails, the state can be partly changed, and the conversation continues
-/// with this state. If a transition panics, the conversation ends. Some mechanisms, such as a
-/// sequential composition, release one queryable after another. When the next release begins, the
-/// earlier queryable ends, together with everything that it returned.
+/// Questions are answered one at a time. If a transition asks the same queryable a question, this
+/// question gets an error. If a transition fails, it can have changed a part of the state. The
+/// conversation then continues with this state. If a transition panics, the conversation ends. Some
+/// mechanisms, such as a sequential composition, release one queryable after another. When the next
+/// release begins, the earlier queryable ends. All queryables that it returned also end.
 ///
 /// # Trust
 /// If the function is chained after a measurement, the caller promises the precondition. If the
@@ -76,8 +76,8 @@ where
 /// # Postcondition
 /// The function returns a queryable. The state of the queryable begins as the value. If the
 /// function is chained after a measurement, the value is the release, and the conversation is
-/// post-processing. In `make_user_measurement`, the value is the data, and the conversation is an
-/// interactive mechanism. A transition that fails does not change the state.
+/// post-processing. If the function is given to `make_user_measurement`, the value is the data, and
+/// the conversation is an interactive mechanism. A transition that fails does not change the state.
 ///
 /// # Trust
 /// If the function is chained after a measurement, the caller promises the precondition. If the
@@ -133,8 +133,8 @@ mod tests {
     fn map() -> PrivacyMap<DiscreteDistance, MaxDivergence> {
         PrivacyMap::new(|_: &u32| Ok(1.0))
     }
-    /// Make a measurement that answers the second question with the truth, and all other questions
-    /// with nothing.
+    /// Make a measurement that answers the question 2 with the truth. The answer to every other
+    /// question is `None`.
     fn at_last()
     -> Measurement<AtomDomain<bool>, DiscreteDistance, MaxDivergence, Queryable<i32, Option<bool>>>
     {

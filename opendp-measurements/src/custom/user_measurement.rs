@@ -5,7 +5,8 @@ use opendp_core::{
     Carrier, Domain, Function, Measure, Measurement, Metric, PrivacyMap, Result, Space, TheMeasure,
 };
 
-/// Make a measurement from a function and a privacy map. The caller is responsible for both.
+/// Make a measurement from a function and a privacy map. The caller is responsible for the function
+/// and for the map.
 ///
 /// # Arguments
 /// * `input` - the input space
@@ -14,7 +15,7 @@ use opendp_core::{
 /// * `privacy_map` - the bound on the loss of a release, given a distance of inputs
 ///
 /// # Precondition
-/// Every call of the function draws fresh randomness of good quality, and succeeds for every member
+/// Every call of the function draws new randomness of good quality, and succeeds for every member
 /// of the input domain.
 ///
 /// # Postcondition

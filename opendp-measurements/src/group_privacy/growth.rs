@@ -8,8 +8,8 @@ use opendp_core::{
 
 use super::profile::grouped;
 
-/// A function that bounds the loss of a path of steps from the loss of a single step. The second
-/// argument is the number of steps, which is at least 1.
+/// A function that computes a bound on the loss of a path of steps from the loss of a single step.
+/// The second argument of the function is the number of steps, which is at least 1.
 #[derive(Debug)]
 pub enum Growth<MO: Measure> {
     /// The function maps the [parts](Measure::parts) of the loss of a step to the parts of the loss
@@ -19,7 +19,7 @@ pub enum Growth<MO: Measure> {
     Whole(fn(&MO::Distance, u32) -> Result<MO::Distance>),
 }
 
-/// A measure that bounds the loss over a path of steps by the loss of each step.
+/// A measure in which the loss of each step gives a bound on the loss of a whole path.
 ///
 /// An implementation makes one claim for every sequence of distributions. Let any two neighbours in
 /// the sequence be at most a given loss apart, in both directions. Then the loss between the first
@@ -86,8 +86,9 @@ fn count(steps: u32) -> Exact {
 fn all_times(parts: Vec<Exact>, factor: &Exact) -> Vec<Exact> {
     parts.into_iter().map(|part| part.times(factor)).collect()
 }
-/// Compute `delta (1 + e^epsilon + ... + e^((steps - 1) epsilon))`, rounded up, and at most 1. The
-/// sum equals `(e^(k epsilon) - 1) / (e^epsilon - 1)` and grows with epsilon.
+/// Compute `delta (1 + e^epsilon + ... + e^((steps - 1) epsilon))`, rounded up, and at most 1. With
+/// `k = steps`, the sum in parentheses equals `(e^(k epsilon) - 1) / (e^epsilon - 1)`. This sum
+/// grows with epsilon.
 pub(super) fn grown_delta(epsilon: f64, delta: &Exact, steps: u32) -> Exact {
     if delta.is_zero() {
         return Exact::ZERO;
@@ -104,7 +105,8 @@ pub(super) fn grown_delta(epsilon: f64, delta: &Exact, steps: u32) -> Exact {
     Exact::from_f64(grown.min(1.0)).unwrap_or(Exact::INFINITY)
 }
 
-/// For one order of the result, the curve of a step is evaluated at this number of orders at most.
+/// The maximum number of orders at which the curve of a step is evaluated, for one order of the
+/// result.
 const MOST_ORDERS: u32 = 1024;
 
 /// Compute the sum over `i < k` of `k a / (k a - i) r(k a - i)`, rounded up. Here `k` is the number

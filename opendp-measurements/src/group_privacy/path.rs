@@ -13,10 +13,10 @@ use opendp_core::{
 /// An implementation makes the following claim. Let [`unit`](PathMetric::unit) succeed, and let
 /// [`path`](PathMetric::path) return `(k, step)` for a distance. Take any two members within this
 /// distance. Then there are members `z_0, ..., z_k` that begin with the first member and end with
-/// the second member. For each `i`, `z_i` and `z_(i+1)` are at most `step` apart. Division of a
-/// distance into equal parts does not prove this claim. For example, take two data sets of three
-/// records that differ in one record. The symmetric distance between these data sets is 2. A path
-/// with steps of length 1 does not exist, because two data sets of three records never have
+/// the second member. For each `i`, `z_i` and `z_(i+1)` are at most `step` apart. This claim does
+/// not follow if a distance is only divided into equal parts. For example, take two data sets of
+/// three records that differ in one record. The symmetric distance between these data sets is 2. A
+/// path with steps of length 1 does not exist, because two data sets of three records never have
 /// distance 1.
 pub trait PathMetric: Metric {
     /// Return the unit of a domain: the length of the shortest step between two different members.
@@ -25,8 +25,8 @@ pub trait PathMetric: Metric {
     /// `NotImplemented` when the metric does not make the claim for this domain.
     fn unit<D: Domain>(&self, domain: &D) -> Result<NonZeroU32>;
     /// Divide a distance into at most `limit` steps. Return the number of steps, which is at least
-    /// 1, and the length of each step. For a longer distance, the number of steps is not smaller,
-    /// and the length of a step is not smaller.
+    /// 1, and the length of each step. If the distance increases, neither the number of steps nor
+    /// the length of a step decreases.
     ///
     /// # Errors
     /// The errors of [`unit`](PathMetric::unit).
@@ -44,10 +44,10 @@ fn divide(unit: NonZeroU32, d_in: u32, limit: u32) -> (u32, u32) {
     let (units, limit) = (d_in / unit, limit.max(1));
     (units.clamp(1, limit), units.div_ceil(limit) * unit.get())
 }
-/// A metric that counts records. A path leads from one multiset (or sequence) to another. First,
-/// remove the records that only the first multiset contains, one by one. Then insert the records
-/// that only the second multiset contains, one by one. If the number of records is fixed, one step
-/// removes a record and inserts a record.
+/// A metric that counts records. A path leads from a first multiset (or sequence) to a second one.
+/// First, remove the records that only the first multiset contains, one by one. Then insert the
+/// records that only the second multiset contains, one by one. If the number of records is fixed,
+/// one step removes a record and inserts a record.
 macro_rules! counting {
     ($($metric:ident $sized:literal),*) => {$(
         impl PathMetric for $metric {

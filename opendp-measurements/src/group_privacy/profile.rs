@@ -1,8 +1,8 @@
 //! Computes the privacy profile of a path of several steps from the profile of one step.
 //!
-//! Every way to divide epsilon among the steps gives a bound. A search in a table of the profile
-//! finds a good way. The search computes in plain floats. The bound for this way is then computed
-//! only from certified bounds, and rounded up.
+//! Every division of epsilon among the steps gives a bound. A search in a table of the profile
+//! finds a good division. The search computes in plain floats. The bound for the division that was
+//! found is then computed only from certified bounds, and rounded up.
 
 use std::sync::OnceLock;
 
@@ -13,16 +13,17 @@ use super::growth::grown_delta;
 use crate::accounting::elementary::exp;
 use crate::accounting::{CurvePair, profile_of};
 
-/// The number of points of a table with an epsilon above 0. Equally many points have an epsilon
-/// below 0. The number is a power of two, so that sums of points are exact.
+/// The number of points of a table with an epsilon above 0. The same number of points have an
+/// epsilon below 0. This number is a power of two, so that sums of the epsilons of points are
+/// exact.
 const POINTS: i32 = 256;
-/// At the end of a table, delta is at most the larger of two values: this value, and delta at
-/// `LARGEST`.
+/// A table ends at an epsilon where delta is at most this value, or at most delta at `LARGEST`.
 const NEGLIGIBLE: f64 = 1e-24;
+/// The largest possible epsilon of a table.
 const LARGEST: f64 = 512.0;
 /// If there are more steps than this number, all steps get the same epsilon.
 const MOST_STEPS: u32 = 1024;
-/// A composition uses the profile up to a largest epsilon. At this epsilon, delta is this value.
+/// A composition uses the profile up to the epsilon at which delta is this value.
 const REACH: f64 = 1e-18;
 
 /// Compute the profile of a path with several steps from the profile of one step.
@@ -38,8 +39,8 @@ pub(super) fn grouped(profile: &PrivacyProfile, steps: u32) -> PrivacyProfile {
             return all;
         }
         let table = table.get_or_init(|| Table::new(&profile));
-        // The table has no larger epsilons. Delta does not rise with epsilon, so a smaller epsilon
-        // also gives a bound.
+        // The epsilons of points of the table add up to at most this limit. Delta does not rise
+        // with epsilon, so the delta at a smaller epsilon is also a bound.
         let epsilon = epsilon.min(table.end * f64::from(steps));
         table.divided(epsilon, steps).iter().fold(all.min(same(epsilon)), |least, way| {
             let found = table.add_up(way, epsilon, &profile).unwrap_or(1.0);
@@ -91,9 +92,9 @@ struct Table {
     /// The largest epsilon of the table, a power of two.
     end: f64,
     points: Vec<Point>,
-    /// One number `q` for each point except the last. If an event has the probability `q` after a
-    /// step, the bound `e^epsilon q + delta` on its probability before the step is the same at this
-    /// point and at the next point.
+    /// One number `q` for each point except the last. Let an event have the probability `q` after a
+    /// step. The bound on its probability before the step is `e^epsilon q + delta`. This bound is
+    /// the same at this point and at the next point.
     falls: Vec<f64>,
 }
 impl Table {
@@ -107,8 +108,8 @@ impl Table {
         let points: Vec<Point> = (-POINTS..=POINTS)
             .map(|place| {
                 let epsilon = f64::from(place) * gap;
-                // If the ratio is unknown (NaN), every result that depends on the ratio is NaN or
-                // an error.
+                // A ratio that exceeds all floats counts as infinite. Bounds that depend on an
+                // infinite ratio are not used.
                 let ratio = epsilon.inf_exp().unwrap_or(f64::INFINITY);
                 Point { epsilon, ratio, delta: delta_at(epsilon) }
             })
@@ -120,8 +121,9 @@ impl Table {
         Table { end, points, falls }
     }
     /// Go backward through the steps. Begin with the probability of an event after the last step.
-    /// For each step, take the point with the least bound on the probability before the step. Call
-    /// `visit` with the place of each chosen point. Return the sum of the epsilons of these points.
+    /// For each step, choose the point that gives the least bound on the probability before the
+    /// step. Call `visit` with the place of each chosen point. Return the sum of the epsilons of
+    /// these points.
     fn walk(&self, mut probability: f64, steps: u32, mut visit: impl FnMut(usize)) -> f64 {
         let mut total = 0.0;
         for _ in 0..steps {

@@ -13,7 +13,7 @@ use crate::{Scale, make_laplace};
 type Rows = VectorDomain<AtomDomain<bool>>;
 type Told<MI, MO> = Measurement<Rows, MI, MO, i32>;
 
-/// Make a measurement that states its loss only at the distance of neighbours.
+/// Make a measurement that states its loss only for neighbours, and at distance 0.
 fn told<MI, MO>(metric: MI, measure: MO, size: Option<usize>, loss: MO::Distance) -> Told<MI, MO>
 where
     MI: MetricOn<Rows> + opendp_core::Metric<Distance = u32>,
@@ -54,7 +54,7 @@ fn geometric(epsilon: f64) -> Vec<Vec<f64>> {
     ends.clone().map(law).collect()
 }
 /// Return the laws of noisy counts. The noise `z` on integers has the weights
-/// `exp(-(z / s)^2 / 2)`. The range is so wide that the omitted weights are negligible.
+/// `exp(-(z / s)^2 / 2)`. The weights outside of the range are negligible, and are left out.
 fn gaussian(s: f64) -> Vec<Vec<f64>> {
     let law = |true_count: i32| -> Vec<f64> {
         let weight = |told: i32| (-(f64::from(told - true_count) / s).powi(2) / 2.0).exp();
@@ -64,8 +64,8 @@ fn gaussian(s: f64) -> Vec<Vec<f64>> {
     };
     (0..=5).map(law).collect()
 }
-/// Return distributions of two events. From each distribution to the next, the probability of the
-/// first event grows as much as a loss of (epsilon, delta) permits.
+/// Return distributions on two outcomes. From each distribution to the next, the probability of the
+/// first outcome grows as much as a loss of (epsilon, delta) permits.
 fn leaking(epsilon: f64, delta: f64) -> Vec<Vec<f64>> {
     let mut p = 1e-3;
     let mut laws = vec![vec![p, 1.0 - p]];
@@ -160,8 +160,8 @@ fn renyi_divergences_at_larger_orders_bound_those_of_groups() {
             }
         }
     }
-    // Gaussian noise attains the bound. For this noise, the sum of the divergences of all steps at
-    // the same order is too small.
+    // For Gaussian noise, the bound equals the exact divergence. The control: the sum of the
+    // divergences of all steps at the same order is too small.
     let line = RenyiCurve::new(|order| Ok(order / 32.0));
     for steps in [2, 5, 1024, 5000] {
         let bound = grown(RenyiDivergence, line.clone(), steps);
@@ -220,8 +220,8 @@ fn profiles_of_small_mechanisms_grow_no_less_than_those_of_groups() {
             }
         }
     }
-    // A pair of epsilon and delta has a profile. At `steps` times the epsilon of the pair, the
-    // bound from this profile is at most the bound from the pair.
+    // Take the profile of a pair of epsilon and delta. At three times the epsilon of the pair, the
+    // bound for three steps from this profile is at most the bound from the pair.
     let pair = grown(SmoothedMaxDivergence, profile_of_private(0.5, 1e-6).unwrap(), 3);
     let (_, delta) = grown(Approximate(MaxDivergence), (0.5, 1e-6), 3);
     assert!(pair.delta(1.5).unwrap() <= delta * (1.0 + 1e-12));
@@ -259,8 +259,8 @@ fn a_distance_is_divided_and_never_loses_less_than_a_shorter_one() {
     let four = make_group_privacy(single, 4).unwrap();
     assert_eq!([1, 2, 3, 4].map(|d| four.map(&d).unwrap()), [0.25, 0.5, 0.75, 1.0]);
     assert_eq!(four.map(&5).unwrap_err().kind(), "FailedMap");
-    // This map also accepts larger distances than 1. Seven records are divided into four steps of
-    // at most two records.
+    // The map of `any` also accepts larger distances than 1. Seven records are divided into four
+    // steps of at most two records.
     let any = |_: &u32| Ok(0.25);
     let measure = MaxDivergence;
     let any = four.with_loss(measure, PrivacyMap::new(any));

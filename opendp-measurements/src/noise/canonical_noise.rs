@@ -1,4 +1,4 @@
-//! A measurement with canonical noise. The noise spends a given epsilon and delta in full.
+//! A measurement with canonical noise. The noise uses the whole of a given epsilon and delta.
 
 use opendp_core::random::with_secure;
 use opendp_core::{
@@ -20,12 +20,12 @@ type Release = Measurement<AtomDomain<f64>, AbsoluteDistance<f64>, Approximate<M
 /// # Arguments
 /// * `input` - a number under the absolute distance
 /// * `d_in` - the largest distance that the map accepts
-/// * `d_out` - the pair of epsilon and delta to spend
+/// * `d_out` - the pair of epsilon and delta that the noise uses
 ///
 /// # Precondition
 /// None on the data. An infinity in the data counts as the largest or lowest finite number. `d_in`
-/// is finite and not negative. Epsilon is finite and above 0. Delta is from 0 to 1. Each float
-/// stands for its exact rational value.
+/// is finite and not negative. Epsilon is finite and above 0. Delta is from 0 to 1. Each float is
+/// treated as its exact rational value.
 ///
 /// # Postcondition
 /// Let `x` and `y` be two members at distance at most `d`. Let `M(x)` and `M(y)` be their releases,
@@ -38,11 +38,11 @@ type Release = Measurement<AtomDomain<f64>, AbsoluteDistance<f64>, Approximate<M
 ///
 /// # Proof
 /// The release is the float nearest to the exact sum `x + d_in N`, where `N` is [`CanonicalNoise`].
-/// So the release is a function of this sum alone. The loss of a function of this sum is at most
-/// the loss of the sum (Dwork, Roth 2014, Proposition 2.1). If infinities are replaced by finite
-/// numbers, the distance between two members does not increase. So two members differ by `s d_in`
-/// with `0 <= s <= 1`. Compare `N` and `N + s`. `N` is symmetric, so the other order of the members
-/// gives the same bound.
+/// So the release is a function of this sum alone. The loss of this function is at most the loss of
+/// the sum (Dwork, Roth 2014, Proposition 2.1). If infinities are replaced by finite numbers, the
+/// distance between two members does not increase. So after this replacement, two members differ by
+/// `s d_in` with `0 <= s <= 1`. Compare `N` and `N + s`. `N` is symmetric, so the bound is the same
+/// if the two members are exchanged.
 ///
 /// Let `g` be the density of `N`. Where `|y| < t`, `g(y)` is `D e^(-epsilon m)`, and `m` is the
 /// integer nearest to `|y|`. Elsewhere, `g` is 0. Suppose that `|y| < t` and `|y - s| < t`. Then
@@ -51,10 +51,11 @@ type Release = Measurement<AtomDomain<f64>, AbsoluteDistance<f64>, Approximate<M
 /// So for each event `S`, `P[N in S] - e^epsilon P[N + s in S] <= P[N <= s - t] <= P[N <= 1 - t]`.
 ///
 /// *The end.* This paragraph shows that the outermost interval of length 1 has probability delta.
-/// This interval covers the part `theta` of step `k` and the part `1 - theta` of step `k - 1`. The
-/// letters have the same meaning as in [`CanonicalNoise`]. Consider a distribution whose steps up
-/// to `k - 1` are whole. Let `c_j` be the probability of this distribution below `-1/2 - j`. Then
-/// `c_0 = c` and `c_(j+1) = b (c_j - delta)`. For `j` from 1 to `k - 1`, step `j` has probability
+/// The steps are the intervals on which the density is constant. The outermost interval covers the
+/// part `theta` of step `k` and the part `1 - theta` of step `k - 1`. The letters have the same
+/// meaning as in [`CanonicalNoise`]. Consider a distribution whose steps up to `k - 1` are whole.
+/// Let `c_j` be the probability of this distribution below `-1/2 - j`. Then `c_0 = c` and
+/// `c_(j+1) = b (c_j - delta)`. For `j` from 1 to `k - 1`, step `j` has probability
 /// `c_(j-1) - c_j = D b^j`. For `j = 1`, this formula holds because `c - b (c - delta) = D b`. For
 /// larger `j`, the formula follows by induction. Below step `k - 1`, the probability
 /// `c_(k-1) = theta D b^k` is left. This probability fills step `k` up to `theta`. If `k > 1`,
@@ -159,8 +160,8 @@ mod tests {
     }
     #[test]
     fn releases_at_the_largest_distance_obey_the_guarantee_and_no_smaller_one() {
-        // The density of the noise is symmetric and decreases on both sides. So the events with the
-        // largest delta are half lines.
+        // The density of the noise is symmetric and does not increase away from 0. So the events
+        // with the largest delta are half lines.
         let (epsilon, delta) = (0.7_f64, 0.05);
         let release = make_canonical_noise(space(), 3.0, (epsilon, delta)).unwrap();
         let draws = 50_000;

@@ -1,5 +1,5 @@
-//! Gaussian noise of the continuous normal distribution, for all number types. The sum of a number
-//! and its noise is rounded.
+//! Noise of the continuous normal distribution, for all number types. The sum of a number and its
+//! noise is rounded.
 
 use opendp_core::{Measurement, MetricOn, Result, Space, ZeroConcentratedDivergence};
 
@@ -13,8 +13,9 @@ use crate::{Gaussian, NoiseLoss, NoiseNumber, Scale};
 /// On floats, [`make_gaussian`](crate::make_gaussian) makes the same measurement. On integers,
 /// `make_gaussian` adds noise of the *discrete* Gaussian distribution. Both kinds of noise have the
 /// same loss in zero-concentrated privacy, but the discrete noise has a larger delta at some
-/// epsilons. The loss of the normal noise is known exactly: it is the loss of one shifted normal
-/// number. So the loss of a composition of such releases is also known exactly.
+/// epsilons. The loss of the normal noise is known exactly: it is the loss of a single normal
+/// number that is shifted. So the loss of a composition of releases with normal noise is also known
+/// exactly.
 ///
 /// # Arguments
 /// * `input` - a number under the absolute distance, or a vector under the L2 distance
@@ -28,10 +29,10 @@ use crate::{Gaussian, NoiseLoss, NoiseNumber, Scale};
 ///
 /// # Postcondition
 /// Let `mu = d_in / scale`. Any two members at distance at most `d_in` give releases that are
-/// `mu`-GDP. This property bounds all tests between the releases. Each test has at most the power
-/// of the best test between `N(0, 1)` and `N(mu, 1)` (Dong, Roth, Su 2022). In particular, for
-/// every order `a > 1`, the Renyi divergence of the releases is at most `a map(d_in)`. Releases of
-/// integers saturate at the ends of their type.
+/// `mu`-GDP. This property bounds the power of every test that distinguishes the two releases. Each
+/// test has at most the power of the best test between `N(0, 1)` and `N(mu, 1)` (Dong, Roth, Su
+/// 2022). In particular, for every order `a > 1`, the Renyi divergence of the releases is at most
+/// `a map(d_in)`. Releases of integers saturate at the ends of their type.
 ///
 /// # Map
 /// `d_out = mu^2 / 2`, rounded up once. The exact value is `(d_in / scale)^2 / 2`. At scale 0, any
@@ -39,8 +40,8 @@ use crate::{Gaussian, NoiseLoss, NoiseNumber, Scale};
 ///
 /// # Proof
 /// Let `s` be the scale, and `x`, `y` the numbers of two members, with
-/// `sum_i (x_i - y_i)^2 <= d_in^2`. The real vectors `x + s N` and `y + s N` are `mu`-GDP. Indeed,
-/// after a suitable rotation, both vectors differ in only one coordinate (Dong, Roth, Su 2022, on
+/// `sum_i (x_i - y_i)^2 <= d_in^2`. The real vectors `x + s N` and `y + s N` are `mu`-GDP, because
+/// after a suitable rotation, `x` and `y` differ in only one coordinate (Dong, Roth, Su 2022, on
 /// the Gaussian mechanism). The release of a member is a function of the real vector of this
 /// member, and a function does not improve any test (the same article, on post-processing). For
 /// floats, the proof of [`make_gaussian`](crate::make_gaussian) gives this function. For integers,
@@ -78,8 +79,8 @@ where
     M: MetricOn<D> + NoiseLoss<Gaussian, ZeroConcentratedDivergence>,
 {
     let lattice = lattice(<D::Number>::LATTICES, scale, k)?;
-    // The argument `false` selects the map of floats for integers too, because integers also get
-    // continuous noise.
+    // Integers also get continuous noise, so the argument `false` selects the map of floats for all
+    // number types.
     let map = map_of::<Gaussian, _, _>(scale, false);
     Ok(add_noise_of::<ContinuousGaussian, _, _, _>(input, scale, lattice, map))
 }
@@ -111,7 +112,8 @@ mod tests {
         let tail = |edge: f64| normal_tail(edge / scale).unwrap().lower;
         for (place, count) in seen.into_iter().enumerate() {
             let low = place as f64 - 3.5;
-            // Releases saturate at the end of the type. So the last count includes all larger sums.
+            // Releases saturate at the largest integer of the type. So the last count includes all
+            // larger sums.
             let beyond = if place == 6 { 0.0 } else { tail(low + 1.0) };
             let above = if place == 0 { 1.0 } else { tail(low) };
             let expected = f64::from(draws) * (above - beyond);

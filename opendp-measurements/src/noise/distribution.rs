@@ -20,10 +20,10 @@ use crate::samplers::{
 
 /// A family of symmetric noise distributions, one for each scale. Its samplers are exact.
 ///
-/// At scale 0 no noise is added and nothing is drawn, so the source of random words can be empty.
+/// At scale 0, no noise is added and nothing is drawn, so a source without random words is enough.
 pub trait NoiseDistribution: sealed::Sealed + 'static {
-    /// Prepare a table for frequent draws of integer noise. Return `None` if no table is faster
-    /// than [`integer`](Self::integer).
+    /// Prepare a table for many draws of integer noise. Return `None` if a table would not be
+    /// faster than [`integer`](Self::integer).
     fn table(scale: f64) -> Option<IntegerTable>;
     /// Draw the noise that is added to an integer. Return whether the noise is negative, and the
     /// magnitude of the noise.
@@ -60,8 +60,8 @@ pub trait NoiseNumber<N: NoiseDistribution>: Atom {
     /// The smallest and the largest allowed exponent of the lattice of the releases. `None` for
     /// integers.
     const LATTICES: Option<(i32, i32)>;
-    /// Prepare a table for frequent draws of noise of the given scale. Return `None` if no table is
-    /// faster than single draws.
+    /// Prepare a table for many draws of noise of the given scale. Return `None` if a table would
+    /// not be faster than single draws.
     fn table(scale: f64) -> Option<IntegerTable>;
     /// Add exact noise to the number. If a table was prepared for this scale, the noise is drawn
     /// from the table. An integer saturates at the ends of its type. A float is rounded to the
@@ -211,8 +211,8 @@ impl BigNoiseDistribution for Gaussian {
     }
 }
 
-/// The continuous normal distribution, for integers too. The sum of an integer and real noise is
-/// rounded to the nearest integer, ties upward.
+/// The continuous normal distribution, for floats and also for integers. The sum of an integer and
+/// the real noise is rounded to the nearest integer, ties upward.
 #[derive(Clone, Copy, Debug)]
 pub struct ContinuousGaussian;
 impl NoiseDistribution for ContinuousGaussian {

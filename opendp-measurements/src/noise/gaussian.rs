@@ -60,20 +60,20 @@ use crate::{Gaussian, NoiseLoss, NoiseNumber, Scale};
 /// `a (r - x_i)^2 + (1 - a) (r - y_i)^2 = (r - c)^2 - a (a - 1) (x_i - y_i)^2`.
 ///
 /// So the divergence of order `a`, `ln(sum_r P[r]^a Q[r]^(1 - a)) / (a - 1)`, equals
-/// `a (x_i - y_i)^2 / (2 s^2) + ln(W(c) / W(0)) / (a - 1)`. The last term is at most 0. Indeed, by
-/// Poisson's summation, `W(c)` is a sum of cosines of `c` with positive weights, so `W(c) <= W(0)`.
-/// If `a` is an integer, `c` is an integer, and the last term is 0. Divergences of independent
-/// numbers add up (Bun, Steinke 2016, Lemma 2.2). The sum of the divergences of all numbers is at
-/// most `a d_in^2 / (2 s^2)` (Canonne, Kamath, Steinke 2020, Theorem 4 for one number). Saturation
-/// is a function of the sums of numbers and noise, so the divergence does not grow (Bun, Steinke
-/// 2016, Lemma 2.2). [`discrete_gaussian`] draws the noise with exactly these probabilities, for
-/// the exact rational value of `scale`. For small scales, an [`IntegerTable`] draws from the same
-/// distribution. [`add_noise`] saturates the exact sum.
+/// `a (x_i - y_i)^2 / (2 s^2) + ln(W(c) / W(0)) / (a - 1)`. The last term is at most 0: by
+/// Poisson's summation, `W(c)` is a sum of cosines of multiples of `c` with positive weights, so
+/// `W(c) <= W(0)`. If `a` is an integer, `c` is an integer, and the last term is 0. Divergences of
+/// independent numbers add up (Bun, Steinke 2016, Lemma 2.2). The sum of the divergences of all
+/// numbers is at most `a d_in^2 / (2 s^2)` (Canonne, Kamath, Steinke 2020, Theorem 4 for one
+/// number). Saturation is a function of the sums of numbers and noise, so the divergence does not
+/// grow (Bun, Steinke 2016, Lemma 2.2). [`discrete_gaussian`] draws the noise with exactly these
+/// probabilities, for the exact rational value of `scale`. For small scales, an [`IntegerTable`]
+/// draws from the same distribution. [`add_noise`] saturates the exact sum.
 ///
 /// *Floats.* The replacement of infinities does not increase any distance between members. If the
 /// real vector `x + s N` were released, the loss would be `d_in^2 / (2 s^2)` (Bun, Steinke 2016,
 /// Proposition 1.6). The computation is the same as for integers, with densities in place of
-/// probabilities. The integral of the densities does not depend on `c`. The actual release is a
+/// probabilities. The integral in place of `W(c)` does not depend on `c`. The actual release is a
 /// function of this vector. First, [`gaussian`] returns the lattice point nearest to the *exact*
 /// real sum. [`gaussian`] rounds only after the addition, and uses as many digits of `N` as the
 /// rounding needs. Then the result is converted to the nearest float. Both steps read only the sum,
@@ -95,8 +95,9 @@ use crate::{Gaussian, NoiseLoss, NoiseNumber, Scale};
 /// # Accuracy
 /// For floats, `scale t + 2^k / 2` bounds the error of a release, apart from the rounding to a
 /// float. Here, `t` is slightly above the least value with `P[|N| > t] <= alpha`. For integers, the
-/// bound is `scale t`, rounded up to an integer. The result has one bound for each number. If a
-/// vector has unknown length or is very long, the result has a single bound.
+/// bound is the least integer `a` for which `P[|Z| > a] <= alpha` is certain. The accuracy of a
+/// vector is a list with one bound for each number. If the length of a vector is unknown or very
+/// large, the accuracy is a single bound.
 ///
 /// # Errors
 /// * `MakeMeasurement` when `k` is given for integers and is not 0

@@ -1,5 +1,5 @@
-//! Two-sided geometric noise on integers. With bounds, a release lies in an interval and takes
-//! constant time.
+//! Two-sided geometric noise on integers. With bounds, a release lies in an interval, and the time
+//! of a release is constant.
 
 use std::hint::black_box;
 
@@ -16,7 +16,7 @@ use crate::samplers::CensoredLaplace;
 use crate::{Laplace, NoiseLoss, NoiseNumber, Scale, accuracy, make_laplace};
 
 /// An integer type. A number can be converted to its distance from the lower end of an interval,
-/// and back.
+/// and such a distance can be converted back.
 pub trait GeometricNumber: NoiseNumber<Laplace> + Number {
     /// Return this number minus `lower`, or 0 if this number is below `lower`.
     fn above(self, lower: Self) -> u128;
@@ -28,7 +28,7 @@ pub trait GeometricNumber: NoiseNumber<Laplace> + Number {
 ///
 /// The noise is `z` with probability proportional to `exp(-|z| / scale)`. With bounds, each number
 /// is clamped to the bounds, noise is added, and the sum is clamped again. The steps and the number
-/// of random bits are the same for all data and all noise.
+/// of random bits are then the same for all data and all noise.
 ///
 /// # Arguments
 /// * `input` - an integer under the absolute distance, or a vector of integers under the L1
@@ -62,13 +62,13 @@ pub trait GeometricNumber: NoiseNumber<Laplace> + Number {
 /// *Time.* Let `w` be the distance between the bounds, and `n` the least integer with `2^n >= w`.
 /// For each number, `n + 3` words are drawn. Comparisons give masks, and masks select values. So
 /// branches and addresses do not depend on data or noise. With probability at most `(n + 2) 2^-64`,
-/// some word is not enough to decide a coin, and more words are drawn. This event depends on these
-/// words alone and not on the data. For each number, take the joint law of the release and the
-/// count of drawn words. Compare this law with the joint law of the same release and a constant.
-/// The total variation distance between the two laws is at most `(n + 2) 2^-64`, less than `2^-56`.
-/// *Constant time* means this bound, and nothing more. A compiler and a processor promise no
-/// duration, and the running time reveals the length of a vector. Nothing is drawn when the bounds
-/// are equal.
+/// some word is not enough to decide a random bit, and more words are drawn. Whether this happens
+/// depends on the drawn words alone, and not on the data. For each number, take the joint law of
+/// the release and the count of drawn words. Compare this law with the joint law of the same
+/// release and a constant. The total variation distance between the two laws is at most
+/// `(n + 2) 2^-64`, less than `2^-56`. *Constant time* means this bound, and nothing more. A
+/// compiler and a processor do not guarantee how long the steps take, and the running time reveals
+/// the length of a vector. Nothing is drawn when the bounds are equal.
 ///
 /// # Accuracy
 /// Let `Z` be the noise. The least integer `a` with `P[|Z| > a] <= alpha` bounds the distance
@@ -136,8 +136,7 @@ where
         Ok(released?)
     })
 }
-/// Call `make_geometric`. A measurement that is stored as a document can also state the type
-/// argument `MO`.
+/// Call `make_geometric`. A document can then also state the type argument `MO`.
 #[allow(clippy::extra_unused_type_parameters, reason = "documents state the only measure")]
 fn geometric_at<D, M, MO>(
     input: Space<D, M>,
@@ -182,7 +181,7 @@ macro_rules! numbers {
             #[inline]
             fn above(self, lower: Self) -> u128 {
                 // A difference that is not negative fits the unsigned type of the same size. For a
-                // negative difference, the mask is 0, and so is the result. The mask replaces a
+                // negative difference, the mask is 0, so the result is 0. The mask replaces a
                 // branch. `black_box` hides the mask from the compiler.
                 let count = (self as $unsigned).wrapping_sub(lower as $unsigned) as u128;
                 count & black_box(u128::from(lower <= self)).wrapping_neg()

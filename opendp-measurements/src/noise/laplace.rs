@@ -47,14 +47,14 @@ use crate::{Laplace, NoiseLoss, NoiseNumber, Scale};
 /// # Proof
 /// *Integers.* Let `x`, `y` be the numbers of two members. By the definition of both metrics,
 /// `sum_i |x_i - y_i| <= d_in`. Without saturation the release is `r` with probability
-/// `prod_i c exp(-|r_i - x_i| / scale)`, where `c` does not depend on `x`. For the same `r`, take
-/// the ratio of this probability for `x` to the probability for `y`. By the triangle inequality,
-/// the ratio is at most `exp(sum_i |x_i - y_i| / scale) <= exp(d_in / scale)`. This bound holds for
-/// every `r`, so also for every event (Ghosh, Roughgarden, Sundararajan 2012). Saturation is a
-/// function of the sums, so the loss does not grow (Dwork, Roth 2014, Proposition 2.1).
-/// [`discrete_laplace`] draws the noise with exactly these probabilities, for the exact rational
-/// value of `scale`. For small scales, an [`IntegerTable`] draws from the same distribution.
-/// [`add_noise`] saturates the exact sum.
+/// `prod_i c exp(-|r_i - x_i| / scale)`, where `c` does not depend on `x`. For the same `r`, divide
+/// the probability for `x` by the probability for `y`. By the triangle inequality, this ratio is at
+/// most `exp(sum_i |x_i - y_i| / scale) <= exp(d_in / scale)`. This bound holds for every `r`, so
+/// also for every event (Ghosh, Roughgarden, Sundararajan 2012). Saturation is a function of the
+/// sums, so the loss does not grow (Dwork, Roth 2014, Proposition 2.1). [`discrete_laplace`] draws
+/// the noise with exactly these probabilities, for the exact rational value of `scale`. For small
+/// scales, an [`IntegerTable`] draws from the same distribution. [`add_noise`] saturates the exact
+/// sum.
 ///
 /// *Floats.* The replacement of infinities does not increase any distance between members. If the
 /// real vector `x + scale L` were released, the loss would be at most `d_in / scale`. The proof is

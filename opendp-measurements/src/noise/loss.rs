@@ -17,13 +17,13 @@ use crate::noise::quotient::{
 };
 use crate::{Gaussian, Laplace, NoiseDistribution, Scale};
 
-/// A metric on numbers. For noise of the distribution `N`, the metric states the privacy loss in
-/// the measure `MO`.
+/// A metric on numbers that computes the privacy loss, in the measure `MO`, of noise of the
+/// distribution `N`.
 ///
 /// An implementation assumes a bound on the differences of the [numbers](crate::Numbers) of
-/// `d_in`-close members, and computes the loss from this bound. For [`Laplace`] noise, the numbers
-/// differ by at most `d_in` in total. For [`Gaussian`] noise, the squares of the differences add up
-/// to at most the square of `d_in`.
+/// `d_in`-close members, and computes the loss from this bound. For [`Laplace`] noise, the absolute
+/// differences add up to at most `d_in`. For [`Gaussian`] noise, the squares of the differences add
+/// up to at most the square of `d_in`.
 pub trait NoiseLoss<N: NoiseDistribution, MO: Measure>: Metric {
     /// Return an upper bound on the loss of noise of the given scale at the distance `d_in`,
     /// rounded up.
@@ -31,8 +31,9 @@ pub trait NoiseLoss<N: NoiseDistribution, MO: Measure>: Metric {
     /// # Errors
     /// `FailedMap` when `d_in` is not finite; `Overflow` when the bound does not fit a float.
     fn loss(d_in: &Self::Distance, scale: Scale) -> Result<MO::Distance>;
-    /// Return the bound of [`loss`](Self::loss) without rounding. The result has one number for
-    /// each [part](Measure::parts) of a loss. The default implementation returns the rounded bound.
+    /// Return the bound that [`loss`](Self::loss) computes, but without rounding. The result has
+    /// one number for each [part](Measure::parts) of a loss. The default implementation returns the
+    /// rounded bound.
     ///
     /// # Errors
     /// The errors of [`loss`](Self::loss).

@@ -5,7 +5,8 @@ use std::borrow::Cow;
 use opendp_core::arith::Number;
 use opendp_core::{Atom, AtomDomain, Domain, VectorDomain};
 
-/// A domain of one number, or of several numbers in a public order.
+/// A domain whose members contain one number, or several numbers. The order of the numbers is
+/// public.
 pub trait Numbers: Domain {
     /// The type of the numbers of a member.
     type Number: Atom;
@@ -63,8 +64,8 @@ pub(crate) fn finite<T: Number>(number: T) -> T {
 
 /// Replace every infinity as [`finite`] does.
 pub(crate) fn all_finite<T: Number>(numbers: &[T]) -> Cow<'_, [T]> {
-    // Each block of numbers is compared without an early exit, so that the processor compares
-    // several numbers at once. For NaN both comparisons are false.
+    // Each block of numbers is compared without an early exit, so that the processor can compare
+    // several numbers at once. For NaN, both comparisons are false.
     let within = |number: &T| (T::FINITE_MIN <= *number) & (*number <= T::FINITE_MAX);
     let all_within = |block: &[T]| block.iter().fold(true, |all, number| all & within(number));
     if numbers.chunks(512).all(all_within) {

@@ -26,7 +26,7 @@ where
     if above == f64::neg_inf_cast(d_in)? {
         return divide(above, divisor);
     }
-    // A distance of a type without floats is an integer, so this conversion is exact.
+    // A distance that equals no float is an integer, so this conversion is exact.
     divide_integer(i128::inf_cast(d_in)?, divisor)
 }
 
@@ -49,7 +49,7 @@ where
         let parts = Dyadic::new(above);
         (IBig::from(parts.mantissa), parts.exponent)
     } else {
-        // As in `quotient`, a distance of a type without floats is an integer.
+        // As in `quotient`, a distance that equals no float is an integer.
         (IBig::from(i128::inf_cast(d_in)?), 0)
     };
     if number.is_zero() {
@@ -111,14 +111,16 @@ fn divide(d_in: f64, divisor: f64) -> Result<f64> {
     }
 }
 
-/// Divide an integer that is not 0. A conversion to a float before the division would round twice.
+/// Divide an integer that is not 0. If the integer were first converted to a float, the result
+/// would be rounded twice.
 fn divide_integer(d_in: i128, divisor: f64) -> Result<f64> {
     let parts = Dyadic::new(divisor);
     let (dividend, mantissa) = (IBig::from(d_in), UBig::from(parts.mantissa));
     ratio(dividend, mantissa, -parts.exponent, || format!("{d_in} / {divisor}"))
 }
 
-/// Round `2^shift dividend / divisor` up to a float, once. Dividing by 0 gives infinity.
+/// Compute `2^shift dividend / divisor`, rounding up to a float once. If `divisor` is 0, the result
+/// is infinity.
 fn ratio(dividend: IBig, divisor: UBig, shift: i32, describe: impl Fn() -> String) -> Result<f64> {
     let bits = usize::try_from(shift.unsigned_abs()).unwrap_or_default();
     let by_zero = divisor.is_zero();

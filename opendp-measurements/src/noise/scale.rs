@@ -9,7 +9,7 @@ use crate::Temperature;
 /// The scale of a noise distribution. A scale is a finite number that is at least 0. The scale 0
 /// means no noise.
 ///
-/// The scale is exactly the rational number that its float represents.
+/// The scale is exactly the rational number that the float represents.
 ///
 /// ```
 /// # use opendp_measurements::Scale;

@@ -231,7 +231,8 @@ impl<'c, MO: Accounted> Groups<'c, MO> {
     /// threshold.
     ///
     /// # Errors
-    /// `FailedCast` when the answer is not an answer to a question of [`find`](Groups::find).
+    /// `FailedCast` when a key of the answer is not a list of values, and `NotImplemented` when the
+    /// answer states no noise. Answers to questions of [`find`](Groups::find) give neither error.
     pub fn found(mut self, answer: &Answer<MO, HashMap<String, i64>>) -> Result<Self> {
         let (keys, counts) = counts_of(answer)?;
         (self.keys, self.found) = (Keys::Listed(keys), Some(counts));

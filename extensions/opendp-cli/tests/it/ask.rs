@@ -231,8 +231,9 @@ fn a_table_is_read_once_for_all_columns() {
     let csv = desk.says(&["ask", "study.json", "--data", "pipe.csv", "--csv"]);
     assert!(csv.contains("people,,300,"), "{csv}");
 }
-/// Two studies of epsilon 1 cost an epsilon of 2 if their losses are added, and about 1.5 if the
-/// losses of their Gaussian noise are composed.
+/// Each of two studies has an epsilon of 1. If their losses are added, the studies cost an epsilon
+/// of 2. If the losses of their Gaussian noise are composed, the studies cost an epsilon of about
+/// 1.5.
 #[test]
 fn a_tight_budget_charges_each_release_of_a_study() {
     let rows = |upper: i32| json!({"where": {"age": {"below": upper}}, "count": {}});
@@ -279,9 +280,9 @@ fn found_keys_of_a_study_are_charged_to_a_tight_budget_with_their_delta() {
     assert_eq!(members.len(), 3);
     assert!(members.iter().any(|member| member["delta"] != "0"), "{answers}");
 }
-/// A study of one question is one plan, and its noise is solved for the whole budget. The noise of
-/// this plan is small. A budget with filters for all kinds of later releases would have no room for
-/// the plan.
+/// A study of one question is one plan. The scale of its noise is the least scale that the whole
+/// budget allows. This noise is small. If the budget had filters for all kinds of later releases,
+/// it would have no room for the plan.
 #[test]
 fn a_study_of_one_plan_reserves_an_unspent_tight_budget_of_its_size() {
     let sums: Vec<Json> =

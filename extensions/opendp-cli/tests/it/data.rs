@@ -237,7 +237,8 @@ fn a_size_that_the_data_do_not_have_is_charged_kept_and_told_in_one_way() {
     let charged = |entry: &Json| entry["loss"].clone();
     let all = history.as_array().unwrap();
     assert!(all.iter().all(|entry| charged(entry) == charged(&all[0])), "{history}");
-    // If the value in the file is not a list of rows, the answer is the same as for a wrong size.
+    // If the value in the file is not a list of rows, the error is the same as for a wrong number
+    // of rows.
     desk.file("x.json", r#"{"a": 5}"#);
     let charge = ["--d-in", "2", "--budget", "l.db:b", "--id", "ID"];
     assert_eq!(desk.fails(&run("sum.json", "x.json", &charge), 1), told[0]);

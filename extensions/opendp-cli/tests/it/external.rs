@@ -8,10 +8,10 @@ use super::Desk;
 
 /// Copy a program. A separate process makes the copy.
 ///
-/// A program cannot be started while a process has the file of the program open for writing.
-/// Suppose that this process wrote the copy itself. Meanwhile, another test can start a process.
-/// The new process inherits the open file. Then the copy cannot be started until the new process
-/// runs its own program.
+/// A program cannot be started while a process has the file of the program open for writing. So the
+/// copy is written by the program `cp`. If this process wrote the copy itself, another test could
+/// start a process at the same time. The new process would inherit the open file, and the copy
+/// could not be started until the new process runs its own program.
 fn copy(from: &Path, to: &Path) {
     assert!(Command::new("cp").arg(from).arg(to).status().unwrap().success(), "cp {to:?}");
 }

@@ -22,13 +22,13 @@ fn blocks(page: &str) -> Vec<Block<'_>> {
     }
     found
 }
-/// Check that each block is a test, or is a part of the file that the line above it names. Return
-/// the number of quotes, or an error for the first wrong block.
+/// Check that each block is a test or a quote. The line above a quote names a file, and this file
+/// must contain the quote. Return the number of quotes, or an error for the first wrong block.
 fn stray(page: &str) -> Result<usize, String> {
     let mut quotes = 0;
     for block in blocks(page) {
         match block.language {
-            // Blocks in `rust` are tests of this crate, and `.ci/template` runs the commands.
+            // Rustdoc tests the blocks in `rust`, and `.ci/template` runs the blocks in `sh`.
             // Rustdoc does not test blocks in `rs`.
             "rust" | "sh" => continue,
             "rs" | "json" | "python" => {}

@@ -4,8 +4,8 @@ use serde_json::{Value as Json, json};
 
 use crate::{Desk, sum};
 
-/// Chains with an unknown scale. With each chain, this function returns the option that states its
-/// budget.
+/// Return chains with an unknown scale. Each chain is returned with the option of the command that
+/// states a budget for this chain.
 fn chains() -> Vec<(Json, &'static str)> {
     let open = json!({"param": "scale"});
     let mean = |upper: f64, noise: &str| {
@@ -26,8 +26,8 @@ fn chains() -> Vec<(Json, &'static str)> {
         (total, "--epsilon"),
         (mean(77.7, "laplace"), "--epsilon"),
         concentrated(100.0),
-        // The float 0.2 is above a fifth. An earlier version solved for a scale at which the loss
-        // was at most this float. With this scale, the loss of these chains was above a fifth.
+        // The float 0.2 is above a fifth. An earlier version found a scale at which the loss is at
+        // most the float 0.2. At this scale, the loss of these chains was above a fifth.
         concentrated(1.1),
         concentrated(123.456),
     ]

@@ -54,7 +54,7 @@ fn run_examples(page: &str) -> usize {
     }
     commands.len()
 }
-/// Return the names in the first column of the table below a heading.
+/// Find the table below a heading. Return the names in its first column.
 fn fields(heading: &str) -> BTreeSet<String> {
     let start =
         DOCUMENTS.find(&format!("\n### {heading}\n")).unwrap_or_else(|| panic!("{heading}"));
@@ -62,7 +62,7 @@ fn fields(heading: &str) -> BTreeSet<String> {
     let rows = section.lines().filter_map(|line| line.strip_prefix("| `"));
     rows.map(|row| row.split('`').next().unwrap().to_owned()).collect()
 }
-/// Return the names in backticks after `word`, which begins a list of known names.
+/// Return the names in backticks that a message lists after `word`. The list has the known names.
 fn known(message: &str, word: &str) -> BTreeSet<String> {
     let list = message.split_once(word).unwrap_or_else(|| panic!("{message}")).1;
     list.split('`').skip(1).step_by(2).map(str::to_owned).collect()
@@ -70,7 +70,7 @@ fn known(message: &str, word: &str) -> BTreeSet<String> {
 fn message(request: Json) -> String {
     requests(&[request])[0]["error"]["message"].as_str().unwrap().to_owned()
 }
-/// Return the error of the parser of studies for a document.
+/// Parse a document as a study, and return the error.
 fn of_study(context: Json, question: Json) -> String {
     let mut whole = json!({
         "unit": {"person": 1}, "budget": {"epsilon": 1}, "columns": {"x": {"T": "i64", "missing": 0}},

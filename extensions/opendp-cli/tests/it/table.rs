@@ -25,8 +25,8 @@ fn document(table: &Json, row: &Json) -> Option<String> {
     }
     text(row, "text").map(str::to_owned)
 }
-/// Run the command with the mistake of a row. Return the answer up to the first empty line. The
-/// text after this line is the usage.
+/// Run the command with the mistake of a row. Return the answer up to the first empty line, because
+/// the text after this line is the usage of the command.
 fn answer(table: &Json, row: &Json) -> Option<String> {
     let document = document(table, row);
     let command = text(row, "command");

@@ -17,9 +17,8 @@ pub(crate) struct Opening {
     pub(crate) charged: bool,
 }
 
-/// The words with which a text about filters can begin. The first word means that the planned
-/// releases were not charged to the filters yet. The second word means that the planned releases
-/// were charged to the filters.
+/// The first words of a text about filters. A text begins with the first word if the planned
+/// releases were not charged to the filters yet, and with the second word if they were charged.
 const WORDS: [&str; 2] = ["reserves ", "shares "];
 
 impl Opening {
@@ -40,9 +39,9 @@ impl Opening {
 }
 impl Loss {
     /// Reserve an unspent budget for releases whose kinds are known. `self` is the loss of these
-    /// releases [together](Loss::together), and `total` is the budget. `pure` is at least the sum
-    /// of their pure losses, and `deltas` is at least the sum of their deltas. Gaussian noise gets
-    /// the rest of the budget.
+    /// releases [together](Loss::together), and `total` is the budget. `pure` must be at least the
+    /// sum of the pure losses of the releases. `deltas` must be at least the sum of the deltas of
+    /// the releases. The rest of the budget is for Gaussian noise.
     ///
     /// A budget that composes tightly then has one filter, instead of filters for all kinds of
     /// releases ([`AdaptiveAccount::reserving`]). So the releases need less noise. The budget
@@ -50,23 +49,24 @@ impl Loss {
     /// filter. Any other budget ignores the reserve.
     ///
     /// # Errors
-    /// `Argument` when the budget is not an epsilon and a delta; `BudgetExceeded` when the reserve
-    /// exceeds the budget.
+    /// `Argument` when the budget is not an epsilon and a delta, or when its delta is 0;
+    /// `BudgetExceeded` when the reserve exceeds the budget.
     pub fn reserving(self, total: &Loss, pure: &Exact, deltas: &Exact) -> Result<Self> {
         let (epsilon, delta) = total.epsilon_and_delta()?;
         let filters = AdaptiveAccount::reserving(&epsilon, &delta, pure, deltas)?;
         Ok(Loss { opening: Some(Box::new(Opening { filters, charged: false })), ..self })
     }
-    /// Spend an unspent budget on releases with known pairs. `self` is the loss of these releases
-    /// [together](Loss::together), and `total` is the budget. Pair `i` dominates release `i`.
+    /// Spend a whole unspent budget on releases with known dominating pairs. `self` is the loss of
+    /// these releases [together](Loss::together), and `total` is the budget. Pair `i` of `pairs`
+    /// dominates release `i`.
     ///
     /// The pairs compose to at most the budget ([`SharedAccount`]). A budget that composes tightly
     /// refuses the loss if any release was charged before, and admits no release afterwards. Any
     /// other budget ignores the pairs.
     ///
     /// # Errors
-    /// `Argument` when the budget is not an epsilon and a delta, or when there is not one pair for
-    /// each release; the errors of [`SharedAccount::new`].
+    /// `Argument` when the budget is not an epsilon and a delta, when its delta is 0, or when there
+    /// is not one pair for each release; the errors of [`SharedAccount::new`].
     pub fn sharing(self, total: &Loss, pairs: &[SharePair]) -> Result<Self> {
         let (epsilon, delta) = total.epsilon_and_delta()?;
         if pairs.len() != self.members().len() {

@@ -71,7 +71,8 @@ fn a_budget_has_room_for_the_loss_it_names() {
         ledger.release(delta, &request, || Ok(1)).unwrap();
         let hair = Request::of_loss("b", measure.account(&(0.5, 5e-324)).unwrap());
         let more = ledger.release(delta, &hair, || Ok(1));
-        // If the float is below the decimal number, their difference remains in the budget.
+        // If the float is below the decimal number, the difference of the two numbers remains in
+        // the budget.
         let exact = Loss::epsilon_delta("1", delta).unwrap().parts()[1].clone();
         let below = opendp_core::arith::Exact::from_f64(float).unwrap() < exact;
         assert_eq!(more.is_ok(), below, "{delta}");

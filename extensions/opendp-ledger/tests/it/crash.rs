@@ -29,9 +29,9 @@ const REST: usize = 300;
 /// The number of ids in a test without kills. The budget has room for all these ids.
 const CALM_IDS: usize = 200;
 /// A restarted process begins `AGAIN * PROCESSES` ids before the last id that it reported. So the
-/// process requests its last ids before the kill again.
+/// process requests again the last ids that it requested before the kill.
 const AGAIN: usize = 10;
-/// The number of further requests of a process after a refusal. The further requests must also be
+/// After a request is refused, the process makes this many more requests. They must also be
 /// refused.
 const IN_VAIN: usize = 25;
 
@@ -45,7 +45,7 @@ fn helper_spender() {
     let ids = number("LEDGER_IDS");
     let ledger = Ledger::open_existing(&path).unwrap();
     // Two processes share a list of ids. After a restart, a process requests its last ids again.
-    // The broken ledger of the control test returns releases before they are charged. In the
+    // The control test uses a broken ledger, which returns releases before it charges them. In the
     // control test, each process has its own list, so only a kill can show the fault.
     let (first, step) = match broken {
         true => (lane, PROCESSES),
@@ -137,8 +137,8 @@ impl Spender {
         self.child.wait().unwrap().signal() == Some(SIGKILL)
     }
 }
-/// Make one charge, after which the budget has room for only `places` releases. Other processes
-/// also charge at this time.
+/// Make one large charge. After this charge, the budget has room for only `places` releases. Other
+/// processes also charge at this time.
 fn take_all_but(places: usize, ledger: &Ledger) {
     let rest: Exact = format!("{}", places as f64 / 10.0).parse().unwrap();
     for attempt in 0..100 {

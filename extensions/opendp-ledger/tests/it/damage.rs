@@ -26,7 +26,8 @@ fn spent(releases: i32) -> (TempDir, Vec<(String, Vec<u8>)>) {
     drop(ledger);
     (folder, files)
 }
-/// Write the files to a folder. The file with the index `changed` gets the content `bytes` instead.
+/// Write the files to a folder, and return the path of the ledger. The file with the index
+/// `changed` gets the content `bytes` instead of its own content.
 fn place(folder: &Path, files: &[(String, Vec<u8>)], changed: usize, bytes: &[u8]) -> PathBuf {
     for (at, (name, whole)) in files.iter().enumerate() {
         std::fs::write(folder.join(name), if at == changed { bytes } else { whole }).unwrap();

@@ -68,7 +68,7 @@ fn damage_is_noticed_wherever_it_is() {
         for beside in ["damaged-wal", "damaged-shm"] {
             let _ = std::fs::remove_file(folder.path().join(beside));
         }
-        // After any damage, the rest of the budget must not be larger than before.
+        // Any damage must be noticed, or must leave the rest of the budget as it is.
         let outcome = Ledger::open_existing(&damaged).and_then(|ledger| {
             ledger.export()?;
             spend(&ledger, "second")?;

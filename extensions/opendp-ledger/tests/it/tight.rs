@@ -7,8 +7,8 @@ use opendp_measurements::accounting::{
     AdaptiveAccount, Kind, Share, SharePair, SharedAccount, joined_epsilon,
 };
 
-/// The delta of the losses in these tests. Gaussian noise has an epsilon for each delta, and the
-/// tests use the epsilon for this delta.
+/// The delta of the losses in these tests. Gaussian noise has a different epsilon for each delta.
+/// The tests use its epsilon for this delta.
 const DELTA: &str = "1e-9";
 
 fn file() -> (tempfile::TempDir, std::path::PathBuf) {
@@ -48,8 +48,8 @@ fn a_tight_budget_admits_the_same_releases_after_each_restart() {
     let (_folder, path, first) = opened();
     let loss = gaussian(&first, 100);
     drop(first);
-    // A hundred counts each get noise whose scale is 42.5. The sum of the epsilons of these counts
-    // is far above 1.
+    // Each of a hundred counts gets noise of the scale 42.5. The sum of the epsilons of these
+    // counts is far above 1.
     let scale = loss.mu_squared().unwrap().to_f64_down().sqrt().recip();
     assert!(scale < 42.7, "{scale}");
     let epsilons = loss.parts()[0].times(&exact("100"));
@@ -185,7 +185,8 @@ fn releases_that_are_charged_together_take_one_entry_and_all_or_none() {
     ledger.export().unwrap();
 }
 
-/// Return the largest `mu^2` of a budget that is reserved for Gaussian noise only.
+/// Reserve the whole budget for Gaussian noise. Return the sum of all `mu^2` for which it then has
+/// room.
 fn reserved() -> Exact {
     let none = exact("0");
     let filters = AdaptiveAccount::reserving(&exact("1"), &exact("1e-6"), &none, &none).unwrap();
@@ -201,7 +202,8 @@ pub(crate) fn reserve_an_unspent_budget(open: &dyn Fn() -> Ledger) {
     let mu_squared = reserved().over(&exact("100"));
     let share = Loss::epsilon_delta("0.2", DELTA).unwrap().with_mu_squared(mu_squared).unwrap();
     let plan = Loss::together(vec![share.clone(); 100]).unwrap();
-    // The control: without the reserve, the filters for all kinds do not admit this noise.
+    // The control: without the reserve, the budget has filters for all kinds of releases. These
+    // filters do not admit this noise.
     assert_eq!(spend(&open(), "open", &plan).unwrap_err().kind(), "BudgetExceeded");
     let plan = plan.reserving(&total(), &exact("0"), &exact("0")).unwrap();
     spend(&open(), "plan", &plan).unwrap();
@@ -228,7 +230,7 @@ pub(crate) fn share_an_unspent_budget(open: &dyn Fn() -> Ledger) {
     let shares = SharedAccount::fitting(&epsilon, &delta, &counts).unwrap().shares().to_vec();
     let share = Loss::epsilon_delta("0.2", DELTA).unwrap();
     let plan = Loss::together(vec![share.clone(); 100]).unwrap();
-    // The controls: larger shares, and a wrong number of shares.
+    // The controls: too large shares, and a wrong number of shares.
     let larger: Vec<_> = shares.iter().map(|share| share.times(1.001)).collect();
     let error = plan.clone().sharing(&total(), &larger).unwrap_err();
     assert_eq!(error.kind(), "BudgetExceeded");

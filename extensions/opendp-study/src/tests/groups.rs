@@ -123,8 +123,8 @@ fn keys_of_groups_are_found_under_a_delta_and_their_counts_are_not_paid_twice() 
     let truth = mean(&ages("Lyon"));
     let cell = &outcome.answers()[2].cells[1];
     assert!((cell.value.as_f64().unwrap() - truth).abs() < 1.0, "{cell:?} {truth}");
-    // The control: no age occurs for enough people, so no key is released. The spent budget still
-    // equals the planned budget.
+    // The control: too few people have the same age, so no key is released. The amount spent still
+    // equals the planned amount.
     let budget = || json!({"epsilon": 0.5, "delta": 1e-12});
     let asked = study(budget(), questions("age")).unwrap();
     let (plan, outcome) = (asked.rehearse(0.05).unwrap(), asked.ask(read, 0.05).unwrap());
@@ -148,8 +148,8 @@ fn a_rehearsal_of_groups_spends_what_the_answers_then_cost() {
             assert!(plan.cells.is_empty() && !answer.cells.is_empty());
         }
         assert_eq!(plan.to_json()["spent"], outcome.to_json()["spent"]);
-        // The four releases of the first question divide the share of the question. The count is
-        // one release and has the whole share of its question.
+        // The first question has four releases, which divide its share. The second question is a
+        // count. It has one release, which gets the whole share.
         assert_eq!(study.steps().unwrap()[..], [0.25, 0.25, 0.25, 0.25, 1.0][..]);
     }
 }

@@ -52,8 +52,8 @@ impl Cluster {
         ready(scheduler, Duration::ZERO)?;
         // The client polls the state of its job, so the client notices when the scheduler is lost.
         // The cache of file statistics is off, because the scheduler could have outdated
-        // statistics. Some plans number rows in a stated order. The adaptive planner of Ballista
-        // 55.0 loses this order. With this planner, plans with limits for each id would be errors.
+        // statistics. Plans with limits for each id number rows in a stated order. The adaptive
+        // planner of Ballista 55.0 loses this order, so such plans would fail with it.
         let config = SessionConfig::new_with_ballista()
             .set_bool("ballista.scheduler.share_file_statistics_cache", false)
             .set_bool("ballista.client.pull", true)
@@ -67,8 +67,8 @@ impl Cluster {
         let local = DataFusion::on(SessionContext::new_with_state(upgraded))?;
         Ok(Cluster { scheduler: scheduler.clone(), limit, local })
     }
-    /// Divide each step of a plan into `parts` parts, instead of 16. Together, the executors
-    /// compute one part on each core at a time.
+    /// Divide each step of a plan into `parts` parts, instead of 16. Each core of the executors
+    /// computes one part at a time.
     #[must_use]
     pub fn divided(self, parts: NonZeroUsize) -> Self {
         let state = self.local.context().state_ref();

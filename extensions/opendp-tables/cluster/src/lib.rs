@@ -2,9 +2,9 @@
 //!
 //! A [`Cluster`] is an engine of a session of `opendp-tables`. The engine sends exact plans to a
 //! scheduler of Ballista, and the scheduler divides the plans among executors. Plans use only
-//! built-in functions, so nodes need no code for privacy. Nodes compute plain SQL. The client draws
-//! all noise after the last aggregate arrived. If a node is lost, the result is a retry or an
-//! error. A retry or an error does not change the scale of the noise.
+//! built-in functions, so nodes need no code for privacy. Nodes compute plain SQL. After the client
+//! has received the last aggregate, it draws all noise. If a node is lost, the cluster tries the
+//! plan again or returns an error. In both cases, the scale of the noise stays the same.
 //!
 //! ```no_run
 //! use std::time::Duration;

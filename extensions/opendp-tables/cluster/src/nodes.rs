@@ -63,8 +63,8 @@ impl Default for Scheduler {
     }
 }
 impl Scheduler {
-    /// Run until the process or `stop` ends. Pass the address to `started` before the first
-    /// request.
+    /// Run until the future `stop` ends, or until the process ends. Call `started` with the address
+    /// before the first request.
     ///
     /// # Errors
     /// `Argument` when other machines could reach the scheduler without [`Network::Trusted`];
@@ -140,9 +140,9 @@ impl Executor {
         let (host, network) = (Ipv4Addr::LOCALHOST.into(), Network::Loopback);
         Executor { scheduler, host, network, cores: None, memory: None, folder: None }
     }
-    /// Run until the process gets a signal to end, or `stop` ends. If the scheduler is lost, wait
-    /// until it answers again. Pass the port to `started`. At the end, remove the intermediate
-    /// results.
+    /// Run until the future `stop` ends, or until the process gets a signal to end. If the
+    /// scheduler is lost, wait until it answers again. Call `started` with the port. At the end,
+    /// remove the intermediate results.
     ///
     /// # Errors
     /// `Argument` when other machines could reach the executor without [`Network::Trusted`];

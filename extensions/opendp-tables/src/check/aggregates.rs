@@ -12,9 +12,9 @@ use crate::Type;
 use crate::ir::{Addend, Bounding, Buckets, Lattice, Row, Sum};
 use crate::metadata::check_bounds;
 
-/// The largest magnitudes on lattices, in bits: for floats, for integers, and for numbers that are
-/// squared. With 2^40 steps, the error of rounding is far below any useful noise. The squares of
-/// magnitudes up to 2^25 have at most 51 bits.
+/// The largest magnitudes on lattices, in bits. `BITS` is for floats: with 2^40 steps, the rounding
+/// error is far below any useful noise. `WHOLE_BITS` is for integers. `SQUARE_BITS` is for numbers
+/// that are squared: the squares of magnitudes up to 2^25 have at most 51 bits.
 const BITS: i32 = 40;
 const WHOLE_BITS: i32 = 53;
 const SQUARE_BITS: i32 = 25;
@@ -50,7 +50,8 @@ impl Output {
             Output::Public { .. } | Output::Quantile { .. } => Vec::new(),
         }
     }
-    /// If the value is a quantile, return the place of its buckets, and its level as a fraction.
+    /// If the value is a quantile, return the place of its buckets in the plan, and the level of
+    /// the quantile as a fraction.
     pub(crate) fn choice(&self) -> Option<(usize, (u64, u64))> {
         match self {
             Output::Quantile { buckets, alpha } => {
@@ -140,7 +141,7 @@ fn condition(filter: &Expr, source: &Relation, picked: &mut Picked<'_>) -> Resul
     }
     Ok(picked.column(rows))
 }
-/// Read a mean. If the number of its rows is public, it needs no count.
+/// Read a mean. If the number of its rows is public, do not add a count for this mean to the plan.
 fn mean(
     arg: &Expr,
     source: &Relation,

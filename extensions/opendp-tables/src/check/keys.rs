@@ -63,7 +63,7 @@ fn public_keys(rows: &[Row], picked: &Picked<'_>) -> Result<Option<Vec<Value>>> 
     }
     Ok(Some(all))
 }
-/// Return the values that an expression can have, without null. Return `None` if these values are
+/// Return all values that an expression can have, except null. Return `None` if these values are
 /// not public.
 fn keys_of(branch: usize, row: &Row, picked: &Picked<'_>) -> Result<Option<Vec<Value>>> {
     Ok(match row {

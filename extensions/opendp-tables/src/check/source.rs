@@ -10,8 +10,8 @@ use super::{Tables, node_name, refused};
 use crate::Type;
 use crate::ir::{Branch, Joined, Row};
 
-/// Rows of a private table, in one branch or in a union of several branches, and the names of
-/// columns.
+/// Rows of a private table, and the names of their columns. The rows are in one branch, or in a
+/// union of several branches.
 pub(crate) struct Relation {
     pub(crate) branches: Vec<Branch>,
     pub(crate) schema: DFSchemaRef,
@@ -194,7 +194,8 @@ fn joined(join: &Join, tables: &Tables) -> Result<Relation> {
     }
     Ok(Relation { branches, schema: join.schema.clone() })
 }
-/// Check that a join uses the key of a public table. Return the private side of the equality.
+/// Check that the condition of a join is an equality with the key of a public table. Return the
+/// other side of the equality, which is private, and the key.
 fn key_of<'a>(
     join: &'a Join,
     public: &LogicalPlan,

@@ -21,8 +21,8 @@ pub(crate) const NO_GROUP: u32 = u32::MAX;
 pub(crate) struct Groups {
     kinds: Vec<Type>,
     /// For each column of public keys: the numbers of the keys, and a factor. If all keys are
-    /// public, the number of a group is the sum of the numbers of its keys, each multiplied by its
-    /// factor.
+    /// public, multiply the number of each key of a group by the factor of its column. The sum of
+    /// these products is the number of the group.
     public: Vec<Option<(Public, u32)>>,
     /// Whether all keys are public.
     complete: bool,

@@ -7,8 +7,8 @@
 //! (MiMC) study such permutations. All steps are additions, products and remainders of integers
 //! below `2^63`, so SQL computes the same lots on every engine.
 //!
-//! Privacy does not depend on lots. The bound on the change by an individual holds for all lots.
-//! Lots only make the choice of rows fair.
+//! Privacy does not depend on lots. The bound on the change that an individual causes holds for all
+//! lots. Lots only make the choice of rows fair.
 
 use sha2::{Digest, Sha256};
 
@@ -16,7 +16,8 @@ use sha2::{Digest, Sha256};
 pub(crate) const PRIME: i64 = (1 << 31) - 1;
 /// The number of keys.
 pub(crate) const KEYS: usize = 6;
-/// Lots are drawn for this many places together, because this takes less time.
+/// Lots are computed for this many places together. This takes less time than for one place after
+/// the other.
 pub(crate) const BLOCK: usize = 4;
 
 /// The keys of the lots of one query.
@@ -37,7 +38,7 @@ impl Lots {
     pub(crate) fn keys(&self) -> [i64; KEYS] {
         self.0
     }
-    /// Compute the part that is the same for all lots of an id.
+    /// Compute the part of the lots that is the same for all places of an id.
     pub(crate) fn of_id(&self, id: i64) -> u64 {
         let part = |part: i64, k: usize| (part % PRIME + PRIME + self.0[k]).cast_unsigned();
         let (low, high) = (part(id, 0), part(id / PRIME, 1));
@@ -70,10 +71,10 @@ fn power(x: u64) -> u64 {
 /// Return an integer that has the same remainder as the fifth power of `x`. The integer `x` is at
 /// most `2^31 + 2`, and the result is at most `2^32 + 5`.
 ///
-/// In both cases, the folded square of `x` is below `2^32`. If `x` is below the prime, both terms
-/// of the folded square are below `2^31`. Otherwise, `x` is one of the four integers from the prime
-/// to `2^31 + 2`, and the low part of its square is small. The fourth power is folded twice, so it
-/// is at most `2^31 + 4`. The products use only the low 32 bits of both factors, so that a
+/// The folded square of `x` is below `2^32`, in two cases. First, if `x` is below the prime, both
+/// terms of the folded square are below `2^31`. Second, if `x` is one of the four integers from the
+/// prime to `2^31 + 2`, the low part of its square is small. The fourth power is folded twice, so
+/// it is at most `2^31 + 4`. The products use only the low 32 bits of both factors, so that a
 /// processor computes several products at once.
 fn near_power(x: u64) -> u64 {
     let product = |a: u64, b: u64| u64::from(a as u32) * u64::from(b as u32);

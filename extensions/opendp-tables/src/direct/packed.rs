@@ -32,8 +32,8 @@ pub(crate) struct Field {
 }
 impl Field {
     /// Return the bits of a number. No row has a number out of range. If a row had such a number,
-    /// the nearest number in range would replace it. A sum would then still change by at most what
-    /// the ranges allow.
+    /// this function would use the nearest number in range. So one row could still not change a sum
+    /// by more than the range allows.
     fn bits(&self, number: i64) -> u64 {
         let inside = number.max(self.least).min(self.most);
         inside.wrapping_sub(self.least).cast_unsigned() << self.shift
@@ -54,8 +54,8 @@ pub(crate) struct Packing {
     pub(crate) words: usize,
 }
 impl Packing {
-    /// Assign bits to the number of the group, and then to values in these ranges. `groups` is the
-    /// number of groups, if it is known.
+    /// Assign bits to the number of the group, and then to the values. `ranges` has the range of
+    /// each value. `groups` is the number of groups, if it is known.
     pub(crate) fn new(groups: Option<u32>, ranges: &[(i64, i64)]) -> Packing {
         let last = groups.map_or(NO_GROUP, |groups| groups.saturating_sub(1));
         let (mut word, mut used) = (1, 0);

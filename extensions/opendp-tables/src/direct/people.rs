@@ -31,7 +31,7 @@ impl Keyed for Drawn {
         (self.0 >> 32) as i32
     }
 }
-/// Memory for the lots of rows or groups, among which the smallest are chosen.
+/// Memory for the lots of rows or groups. The rows or groups with the smallest lots are chosen.
 #[derive(Default)]
 struct Draw {
     drawn: Vec<Drawn>,
@@ -39,8 +39,8 @@ struct Draw {
 }
 impl Draw {
     /// Among the items from the position `start` on, keep the `limit` items with the smallest lots.
-    /// The order stays the same. `place` returns the place of an item, given its number and the
-    /// item. `lots` returns the lots of places.
+    /// The order stays the same. `place` takes the number of an item and the item, and returns its
+    /// place. `lots` takes places, and returns their lots.
     fn keep<T: Copy>(
         &mut self,
         items: &mut Vec<T>,
@@ -56,7 +56,7 @@ impl Draw {
         };
         let count = rest.len();
         let first = place(0, first);
-        // The places are in ascending order. So this condition shows that they are consecutive.
+        // The places are in ascending order. So if the condition holds, they are consecutive.
         if (place(count as u32 - 1, last) - first) as usize == count - 1
             && let Some(chosen) = smallest_of(count, limit, first, &lots)
         {
@@ -126,7 +126,8 @@ fn smallest<const N: usize>(
     let chosen = places.of.iter().enumerate().map(bit).fold(0, |all, bit| all | bit);
     places.differ(count).then_some(chosen)
 }
-/// Chooses rows, for one individual after the other.
+/// Chooses which rows of an individual are kept. The same memory is used for one individual after
+/// the other.
 pub(crate) struct Choice<T> {
     limits: Limits,
     lots: Lots,

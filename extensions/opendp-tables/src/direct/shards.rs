@@ -91,8 +91,8 @@ pub(crate) struct Sorter<const N: usize> {
 pub(crate) struct TooMany;
 
 impl<const N: usize> Sorter<N> {
-    /// Change each row of a shard by `change`. Then call `individual` for one individual of the
-    /// shard after the other, with all rows of this individual, in any order.
+    /// Change each row of a shard by `change`. Then call `individual` once for each individual of
+    /// the shard, with all rows of the individual in any order.
     ///
     /// A row goes to a bucket by the hash of its id, and a bucket has few individuals.
     pub(crate) fn each(
@@ -118,8 +118,9 @@ impl<const N: usize> Sorter<N> {
         }
         // All rows are overwritten below. So the rows of an earlier shard have no effect.
         self.rows.resize(count, [0; N]);
-        // Each row that is placed moves the start of its bucket by one. In the end, the start of a
-        // bucket is at the end of this bucket, where the next bucket begins.
+        // When a row is written to its bucket, the entry of this bucket in `starts` grows by one.
+        // After all rows are written, this entry is the end of the bucket, which is the start of
+        // the next bucket.
         for rows in rows() {
             for row in rows {
                 let next = &mut self.starts[bucket_of(id_of(row), bits)];
@@ -138,8 +139,7 @@ impl<const N: usize> Sorter<N> {
         Ok(())
     }
 }
-/// Call `individual` for one individual of a bucket after the other, with all rows of this
-/// individual.
+/// Call `individual` once for each individual of a bucket, with all rows of the individual.
 fn by_id<const N: usize>(mut rows: &mut [Packed<N>], mut individual: impl FnMut(&[Packed<N>])) {
     for _ in 0..8 {
         let Some(id) = rows.first().map(id_of) else { return };
@@ -182,13 +182,13 @@ mod tests {
         found.sort();
         found
     }
-    /// Each individual is passed on once, with all its rows. The test has few and many rows, and
-    /// also buckets that many individuals share.
+    /// `individual` is called once for each individual, with all its rows. The test has few and
+    /// many rows, and also buckets that many individuals share.
     #[test]
     fn individuals_come_whole() {
-        // Near hashes are in one bucket. The inverse of the factor turns hashes into ids. The first
-        // estimate of the inverse has 3 correct bits, and each step doubles the number of correct
-        // bits.
+        // Ids with near hashes are in one bucket. The inverse of the factor turns hashes into ids.
+        // The inverse is computed in steps. The first estimate has 3 correct bits, and each step
+        // doubles the number of correct bits.
         let step = |inverse: u64, _| {
             inverse.wrapping_mul(2_u64.wrapping_sub(inverse.wrapping_mul(FACTOR)))
         };

@@ -1,9 +1,9 @@
 //! Memory for the rows of a pass. It is divided into chunks, and each chunk belongs to one shard.
 //!
 //! The name of a chunk is the place of its first row. The system provides each page of new memory
-//! when the page is first used. This takes most of the time for filling new memory. So the memory
-//! is requested in large slabs, with large pages if the system has them. After a pass, later passes
-//! of this process use its slabs again.
+//! when the page is first used. Providing these pages takes most of the time that is needed to fill
+//! new memory. So the memory is requested in large slabs, with large pages if the system has them.
+//! After a pass, later passes of this process use its slabs again.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -19,7 +19,8 @@ const SLAB: usize = 64 << 20;
 /// The slabs that no pass uses. All engines in this process share them.
 static IDLE: Idle = Idle(Mutex::new(Vec::new()));
 
-/// Give the memory for rows of ids back to the system, except for the memory of running queries.
+/// Give back to the system the memory that earlier queries used for rows of ids. Running queries
+/// keep their memory.
 ///
 /// A query that enforces limits for each id needs memory for its rows. After the query, this
 /// process keeps the memory for the next query, because the system needs a long time to provide new

@@ -15,7 +15,8 @@ pub(crate) struct Totals<'a> {
     sums: Vec<i128>,
     /// For each quantile and group, the number of rows in each bucket.
     buckets: Vec<Vec<Vec<u64>>>,
-    /// Whether a sum counts ids. Then the rows of an individual in a group are added at once.
+    /// Whether a sum counts ids. If it does, all rows of an individual in a group are added
+    /// together.
     by_ids: bool,
 }
 impl<'a> Totals<'a> {
@@ -24,7 +25,7 @@ impl<'a> Totals<'a> {
         let by_ids = layout.sums.iter().any(|slot| matches!(slot, Slot::Ids | Slot::IdsWith(_)));
         Totals { layout, rows: Vec::new(), sums: Vec::new(), buckets, by_ids }
     }
-    /// Make room for all groups up to this number. Return the number as a place.
+    /// Make room for all groups up to the number `group`. Return the place of this group.
     fn reach(&mut self, group: u32) -> usize {
         let place = group as usize;
         if self.rows.len() <= place {

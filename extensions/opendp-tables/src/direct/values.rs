@@ -1,7 +1,7 @@
 //! The integers that rows add to sums, and the buckets of quantiles.
 //!
-//! These numbers equal the numbers that the statements of `sql` compute, bit for bit. The comment
-//! of a function states the SQL expression, or the function of `sql`, that it replaces.
+//! These numbers equal the numbers that the statements of `sql` compute, bit for bit. A function
+//! here replaces an SQL expression or a function of `sql`, which its comment names.
 
 use datafusion::arrow::array::{Array, ArrayRef, AsArray, BooleanArray, PrimitiveArray};
 use datafusion::arrow::datatypes::{ArrowPrimitiveType, DataType, Float64Type, Int64Type};
@@ -16,10 +16,12 @@ use crate::ir::{Addend, Buckets, Lattice, Plan, Row, Sum};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Picked {
     pub(crate) kind: Type,
-    /// Whether floats are unchanged values of the table. For example, NaN is not yet null.
+    /// Whether the column has floats that are read from a table without a change. In such a column,
+    /// NaN is not replaced by null yet.
     pub(crate) raw: bool,
 }
-/// Describe the picked columns, if all branches agree.
+/// Describe the picked columns. Return `None` if the type of a column is unknown, or if two
+/// branches have different types for it.
 pub(crate) fn picked(plan: &Plan) -> Option<Vec<Picked>> {
     let first = plan.branches.first()?;
     let describe = |place: usize| {
@@ -41,7 +43,7 @@ pub(crate) enum Slot {
     Stored(usize),
     /// Each id adds 1.
     Ids,
-    /// Each id adds 1 if a stored value is not 0.
+    /// Each id adds 1 to a group if a stored value is 1 in one of its rows in this group.
     IdsWith(usize),
 }
 /// The values that are stored with each row: first the values of sums, then the buckets.
@@ -223,8 +225,9 @@ impl<'a> Layout<'a> {
 /// points are the same as the points of `on_lattice`.
 ///
 /// `on_lattice` rounds a float `x` between the bounds to `floor(x / step + 1/2)`. A float beyond a
-/// bound becomes this bound, which is a point. So the result is the same if `x` is moved to the
-/// nearest bound first. A division by the step is exact, because the step is a power of two.
+/// bound becomes this bound, which is a point. So the result is the same if a float beyond a bound
+/// is first replaced by this bound. A division by the step is exact, because the step is a power of
+/// two.
 #[derive(Clone, Copy)]
 struct Nearest {
     least: f64,

@@ -87,14 +87,16 @@ impl DataFusion {
         Ok(DataFusion { context, runtime, running, portable: true, memory: MEMORY })
     }
     /// Run plans as statements that every engine accepts. The results are the same, bit for bit.
-    /// But a run takes longer, and needs memory for sorting if limits of ids are enforced.
+    /// But a run takes longer. If limits for each id are enforced, the run also needs memory to
+    /// sort the rows.
     #[must_use]
     pub fn portable(self) -> Self {
         DataFusion { portable: true, ..self }
     }
-    /// Let the rows of individuals take about this many bytes, instead of 3 GiB. If they need more,
-    /// the rows are read several times, each time for some of the individuals. Later queries use
-    /// the same memory again. See [`release_memory`](crate::release_memory).
+    /// Let the rows of individuals take about this many bytes, instead of 3 GiB. If the rows need
+    /// more, they are read several times. Each time, only the rows of some of the individuals are
+    /// kept. Later queries use the same memory again. See
+    /// [`release_memory`](crate::release_memory).
     #[must_use]
     pub fn with_memory(self, bytes: usize) -> Self {
         DataFusion { memory: bytes, ..self }

@@ -82,15 +82,15 @@ pub(crate) fn mechanisms(
 ///
 /// # Proof
 /// If all keys are public, the mechanisms have losses `rho_1, ..., rho_n` in zero-concentrated
-/// privacy. So together they have the loss `rho`, the sum of these losses (Bun, Steinke 2016,
+/// privacy. Together they have a loss `rho`, which is the sum of these losses (Bun, Steinke 2016,
 /// Lemma 1.7). `concentrated_delta` proves an epsilon and a delta for this `rho`.
 ///
 /// If keys are private, the mechanism that releases keys has the loss `rho_s` except on events of
-/// probability `delta_s`. Let `rho` be the sum of all losses, including `rho_s`. So all mechanisms
-/// together have the loss `rho` except on these events (the same article, Section 8). If the events
-/// do not occur, `concentrated_delta` proves an epsilon and a `delta_n` for this `rho`. So the loss
-/// of all mechanisms together is this epsilon and `delta_n + delta_s`. The part `delta_n` is half
-/// of the delta of the budget.
+/// probability `delta_s`. Let `rho` be the sum of the losses of all mechanisms, including `rho_s`.
+/// All mechanisms together have the loss `rho` except on these events (the same article, Section
+/// 8). If the events do not occur, `concentrated_delta` proves an epsilon and a `delta_n` for this
+/// `rho`. So the loss of all mechanisms together is this epsilon and `delta_n + delta_s`. The part
+/// `delta_n` is half of the delta of the budget.
 fn joint(checked: &Checked, mechanism: Option<&str>, budget: &Loss) -> Result<Mechanisms> {
     let [epsilon, delta] = budget.parts() else {
         return Err(Error::argument("budget", "expected an epsilon and a delta"));
@@ -111,7 +111,8 @@ fn joint(checked: &Checked, mechanism: Option<&str>, budget: &Loss) -> Result<Me
     let rho = concentrated_rho(most, of_noise)? * (1.0 - 1e-12);
     let whole = Loss::exact(Notion::Concentrated, vec![Exact::from_f64(rho)?])?;
     let mut all = divided(checked, mechanism, Kind::Gaussian, &whole, Some(&of_keys))?;
-    // Convert the loss of some of the mechanisms to an epsilon and a delta.
+    // Convert a loss in zero-concentrated privacy to an epsilon and a delta. Add `of_keys` to the
+    // delta.
     let converted = |loss: &Loss, of_keys: &Exact| {
         let rho = loss.within(Notion::Concentrated)?;
         let rho = rho.parts().first().map_or(f64::INFINITY, Exact::to_f64_up);

@@ -24,24 +24,24 @@ pub(crate) struct Selection {
     pub(crate) sum: usize,
     pub(crate) noise: Noise,
     pub(crate) threshold: f64,
-    /// The delta of the release of keys.
+    /// The delta that the release of keys costs.
     pub(crate) delta: Exact,
 }
 /// The constructor of the release.
 ///
-/// This paragraph compares the constructor with `make_laplace_threshold` at the same scale and
-/// threshold `T`. Let `q` be `exp(-1 / scale)`, and let an individual change a count by at most
-/// `d`. The delta of one key is `q^(T - d) (1 - q^d) / (1 + q - 2 q^T)` for this constructor, and
-/// `q^(T - d) / (1 + q)` for `make_laplace_threshold`. The first delta is smaller if `T` exceeds
-/// `d`. So this constructor never needs a larger threshold than `make_laplace_threshold`.
+/// The following compares this constructor with `make_laplace_threshold`, for the same scale and
+/// the same threshold `T`. Let `q` be `exp(-1 / scale)`, and let an individual change a count by at
+/// most `d`. The delta of one key is `q^(T - d) (1 - q^d) / (1 + q - 2 q^T)` for this constructor,
+/// and `q^(T - d) / (1 + q)` for `make_laplace_threshold`. The first delta is smaller if `T`
+/// exceeds `d`. So this constructor never needs a larger threshold than `make_laplace_threshold`.
 const THRESHOLD: &str = "make_truncated_laplace_threshold";
-/// The constructor of the release with Gaussian noise.
+/// The constructor for the release of keys with Gaussian noise.
 const GAUSSIAN_THRESHOLD: &str = "make_gaussian_threshold";
 /// A threshold at which the delta is practically 0.
 const FAR: f64 = (1_u64 << 52) as f64;
 
-/// Find the least scale whose epsilon is at most a share, and then the least threshold whose delta
-/// is at most the delta of the budget.
+/// Find the least scale for which the epsilon is at most the epsilon of `share`. Then find the
+/// least threshold for which the delta is at most the delta of `budget`.
 pub(super) fn select(
     sum: usize,
     bound: Sensitivity,
@@ -88,8 +88,9 @@ pub(super) fn select(
     let delta = loss.parts().get(1).cloned().unwrap_or(Exact::ZERO);
     Ok(Selection { sum, noise: Noise { measurement, loss, ..noise }, threshold, delta })
 }
-/// Find the least Gaussian noise whose rho is at most a share, and then the least threshold whose
-/// delta is at most `delta`. The loss that is stored with the noise is its rho, without the delta.
+/// Find the least Gaussian noise for which rho is at most `share`. Then find the least threshold
+/// for which the delta is at most `delta`. The loss that is stored with the noise is only this rho,
+/// without the delta.
 pub(super) fn select_gaussian(
     sum: usize,
     bound: Sensitivity,
@@ -128,7 +129,7 @@ pub(super) fn select_gaussian(
     }
     Ok(Selection { sum, noise: Noise { measurement, loss, ..noise }, threshold, delta: spent })
 }
-/// Return the least integer that is at least a bound on a change.
+/// Round a bound on a change up to an integer.
 fn at_least(bound: f64) -> Result<i64> {
     // The cast is exact up to 2^53.
     match bound.ceil() {

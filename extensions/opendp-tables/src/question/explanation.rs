@@ -20,13 +20,14 @@ pub struct Explained {
     pub what: String,
     /// The name of the constructor that makes the mechanism.
     pub mechanism: String,
-    /// The scale of the noise, in steps of the released integers or in scores.
+    /// The scale of the noise. The unit is a step of the released integers, or a score for a
+    /// quantile.
     pub scale: f64,
     /// The length of one step of the released integers, in the unit of the values.
     pub step: f64,
     /// The 95 % bound on the error, in the unit of the values, or in ranks for a quantile.
     pub accuracy: Option<f64>,
-    /// A bound on the change that one individual can cause, in steps or in scores.
+    /// A bound on the change that one individual can cause, in the same unit as `scale`.
     pub sensitivity: Option<f64>,
     /// The threshold that the noisy count of a key must reach, if keys are not public.
     pub threshold: Option<f64>,
@@ -42,9 +43,9 @@ pub struct Explanation {
     pub left: Loss,
     /// The limits on the used rows of one individual.
     pub contribution: String,
-    /// The kind of the noise: `Laplace` or `Gaussian`. For an epsilon and a delta, this text also
-    /// states how the errors of the other kind compare with the errors of this kind, if both kinds
-    /// are possible.
+    /// The kind of the noise: `Laplace` or `Gaussian`. If the budget is an epsilon and a delta, and
+    /// both kinds are possible, this text also compares the errors of the other kind with the
+    /// errors of this kind.
     pub noise: String,
     /// The noisy releases of the question.
     pub releases: Vec<Explained>,
@@ -129,7 +130,7 @@ fn of(what: String, noise: &Noise, step: f64) -> Explained {
         loss: noise.loss.to_json(),
     }
 }
-/// Name a sum by the aggregates that depend on it.
+/// Return a name for a sum. The name lists the aggregates that depend on the sum.
 fn sum_name(question: &Question<'_>, sum: usize) -> String {
     let names = question.names().unwrap_or_default();
     let part = |(name, output): (&String, &Output)| match output {

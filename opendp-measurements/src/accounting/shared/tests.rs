@@ -20,15 +20,15 @@ fn fitting(delta: &str, shares: &[SharePair]) -> SharedAccount {
     SharedAccount::fitting(&exact("1"), &exact(delta), shares).unwrap()
 }
 
-/// The step of the losses of the independent composition.
+/// The step of the grid of losses in [`independent`].
 const STEP: f64 = 2e-3;
 
 /// Take the loss of a pair under its first distribution. Return the law of this loss, in three
-/// parts. The first part is a function that returns the probability of the losses from `a` to `b`
-/// without atoms. The other parts are the list of atoms, and a limit: losses beyond this limit are
-/// negligible. These are the formulas of the literature, in plain floats. For a choice, `worst`
-/// selects the pair that dominates all mechanisms of the range. Without `worst`, the result is the
-/// law of one mechanism of the range.
+/// parts. The first part is a function that returns the probability of the losses from `a` to `b`,
+/// without the atoms. The second part is the list of atoms. The third part is a limit, and losses
+/// beyond this limit are negligible. The formulas come from the literature, and are computed in
+/// plain floats. For a choice, `worst` selects the pair that dominates all mechanisms of the range.
+/// Without `worst`, the result is the law of one mechanism of the range.
 fn law(pair: &SharePair, worst: bool) -> (Box<dyn Fn(f64, f64) -> f64>, Vec<(f64, f64)>, f64) {
     match *pair {
         SharePair::Private { epsilon: e, delta: 0.0 } => {
@@ -124,7 +124,7 @@ fn fitted_shares_are_the_largest_that_an_independent_composition_admits() {
 type Coin = (f64, f64);
 
 /// Return all transcripts of an interaction, with their probabilities on the two neighbours. The
-/// adversary sees the answers so far and returns the next share and mechanism, or `None`.
+/// adversary sees the answers so far. The adversary returns the next mechanism, or `None` to stop.
 fn transcripts(adversary: &dyn Fn(&[bool]) -> Option<Coin>) -> Vec<(f64, f64)> {
     let mut done = Vec::new();
     let mut open = vec![(Vec::new(), 1.0, 1.0)];
@@ -165,7 +165,7 @@ fn questions_that_depend_on_answers_stay_within_the_product_of_the_shares() {
         let whole = bound(&shares, epsilon).upper;
         for code in 0..4096_u32 {
             // The adversary begins with the first or with the second share. Each later mechanism
-            // depends on the answers, and so does the order of the other shares.
+            // depends on the answers. The order of the other shares also depends on the answers.
             let pick = |step: u32| f64::from(code >> (3 * step) & 7) / 8.0;
             let adversary = |answers: &[bool]| {
                 let first = code & 1 == 0;
@@ -247,7 +247,7 @@ fn a_pair_dominates_another_only_if_its_profile_is_nowhere_lower() {
                 assert_eq!(above, 0, "{a:?} does not dominate {b:?}");
                 dominated += usize::from(a != b);
             } else {
-                // The controls: the profiles of these pairs cross.
+                // The controls: if a pair does not dominate another pair, their profiles can cross.
                 apart += usize::from(0 < above);
             }
         }
@@ -274,8 +274,8 @@ fn shares_of_choices_and_of_numbers_get_less_noise_than_filters_give() {
         assert!((8.0 * rho).sqrt() * gain < range, "{count}: {rho} {range}");
     }
     // The control: a choice can have two opposite losses, each as large as half of the range. Take
-    // one hundred such choices with losses that are larger by 1/5. They exceed the budget. So the
-    // range of the shares is near the largest possible range.
+    // one hundred such choices, and make their losses larger by 1/5. Then the choices exceed the
+    // budget. So the range of the shares is near the largest possible range.
     let account = fitting("1e-6", &[choices(1.0, 1); 100]);
     let SharePair::Choices { range, .. } = account.shares()[0] else { panic!() };
     let worst = [private(range / 2.0 * 1.2); 100];
@@ -285,7 +285,8 @@ fn shares_of_choices_and_of_numbers_get_less_noise_than_filters_give() {
     let filters = AdaptiveAccount::new(&exact("1"), &exact("1e-6"), Some(20)).unwrap();
     let room = filters.room(&tenth(20), Kind::Pure).unwrap().epsilon.to_f64_up();
     assert!(room * 1.08 < epsilon, "{room} {epsilon}");
-    // All shares have Gaussian noise: they are one release of the whole budget.
+    // All shares have Gaussian noise, so together they are one release with Gaussian noise that
+    // uses the whole budget.
     let account = fitting("1e-6", &[gaussian(1.0); 100]);
     let SharePair::Gaussian { mu } = account.shares()[0] else { panic!() };
     let best = super::super::gaussian_mu(1.0, 1e-6).unwrap();
@@ -306,7 +307,8 @@ fn a_share_is_used_once_and_an_account_continues_where_it_stopped() {
     account.charge(1, &second).unwrap();
     assert_eq!(account.next_share(), Some(0));
     assert!(account.charge(1, &second).unwrap_err().to_string().contains("used before"));
-    // For another kind of noise, the loss has another distribution.
+    // A share of Laplace noise does not admit Gaussian noise, because the loss of Gaussian noise
+    // has another distribution.
     let before = account.clone();
     assert_eq!(account.charge(0, &gaussian(1e-3)).unwrap_err().kind(), "BudgetExceeded");
     assert_eq!(account.charge(7, &first).unwrap_err().kind(), "BudgetExceeded");

@@ -97,7 +97,8 @@ fn thousands_of_noises_are_rounded_to_nearly_nothing() {
     assert!(exact - 0.5 <= found && found <= exact * 1.003, "{found} {exact}");
 }
 
-/// Compute the masses of the product of a noise and an integer, for all values in -reach..=reach.
+/// Compute the distribution of the product of a noise and an integer weight. The result contains
+/// the masses of all values in -reach..=reach.
 fn masses(gaussian: bool, s: f64, weight: i64, reach: i64) -> Vec<f64> {
     let mass = |k: i64| {
         let x = k as f64 / s;
@@ -175,13 +176,13 @@ fn noises_that_are_cut_off_may_all_be_on_one_side() {
         assert!(alpha < 0.01 || sum_of(&uncut, alpha).unwrap() < 0.9 * exact);
         assert!(found < 0.8 * together(&terms, alpha).unwrap(), "{alpha}: {found}");
     }
-    // For noise that is cut off, the bound for one release is the quantile of the noise. The bound
-    // for the largest error of several releases is the quantile of the largest noise.
+    // For one release with noise that is cut off, the bound is the quantile of the noise without
+    // the cut. For the largest error of several releases, the bound is the same as without the cut.
     let single = sum_of(&[cut], 0.05).unwrap();
     assert_eq!(single, Noise::discrete_laplace(scale(5.0)).quantile(0.05).unwrap());
     let largest = [uncut[0], cut.times(10)].map(|term| largest_of(&[term], 0.05).unwrap());
     assert_eq!(largest[0], largest[1]);
-    // Check very many terms of real noise that is cut off, together with noise that is not cut off.
+    // Check a sum of very many real noises that are cut off and a few noises that are not cut off.
     let real = |noise: Noise| {
         let cut = Term::new(noise.cut_off()).times(3000);
         sum_of(&[cut, term(Noise::laplace, 200.0).times(3)], 0.05).unwrap()

@@ -1,7 +1,7 @@
 //! The quantile of a sum by convolution: the grid, the tilt and the window of the transform.
 //!
-//! The choices here are heuristics. These choices decide how tight a bound is. The bound holds for
-//! every choice, because [`Convolution`] bounds its own errors.
+//! This file chooses these three by heuristics. The choices affect how tight a bound is. The bound
+//! holds for every choice, because [`Convolution`] bounds its own errors.
 
 use opendp_core::Result;
 use opendp_core::arith::Directed;
@@ -14,19 +14,20 @@ use crate::accuracy::grid::{MOST, Rounding};
 use crate::accuracy::on_grid::OnGrid;
 use crate::accuracy::sum::{Term, count};
 
-/// The length of the longest transform. The next two constants limit the length of a transform from
-/// below, and the total length of the transforms of all terms.
+/// The length of the longest transform.
 const LONGEST: usize = 1 << 20;
+/// The length of the shortest transform.
 const SHORTEST: usize = 1 << 10;
+/// The limit for the total length of the transforms of all terms.
 const LONGEST_OF_ALL: usize = 1 << 25;
 /// The wanted bound on the relative error from rounding up to the grid. If a grid with this error
-/// has too many points, the grid is coarser, and the error is larger.
+/// would have too many points, a coarser grid with a larger error is used.
 const TOLERANCE: f64 = 1e-4;
 /// The allowed probability that the sum is outside the window of the transform.
 const OUTSIDE: f64 = 1e-9;
 
 /// Compute an upper bound on the quantile of the sum by convolution. Return `None` if there are too
-/// many terms.
+/// many terms, or if only the union bound is possible.
 pub(super) fn convolved(noises: &[Term], alpha: f64) -> Result<Option<f64>> {
     if noises.iter().any(|term| 1 << 31 < term.count) || noises.len() > 4096 {
         return Ok(None);
@@ -45,18 +46,21 @@ struct Window<'a> {
     on_grid: &'a OnGrid,
     /// The number of noises in the sum.
     n: f64,
-    /// The logarithm of `1 / p`, where `p` is the probability that a noise is beyond its reach (a
-    /// largest distance from 0). If a noise is beyond its reach, its value counts as infinite.
+    /// The logarithm of `1 / p`. Here `p` is the probability that a noise is beyond its reach,
+    /// which is the largest distance from 0 that the grid must cover. Values above the reach count
+    /// as infinite.
     log: f64,
     /// The length of the longest transform that is allowed for this number of terms.
     length: usize,
     tilt: f64,
-    /// An estimate of the quantile. The next two fields are the center and the width of the window.
+    /// An estimate of the quantile.
     about: f64,
+    /// The center of the window.
     center: f64,
+    /// The width of the window.
     width: f64,
-    /// An upper bound on the increase of the sum if noises are rounded to the nearest places. The
-    /// bound is a number of steps.
+    /// An upper bound on the increase of the sum if noises are rounded to the nearest points of the
+    /// grid. The bound is a number of steps.
     displacement: f64,
     rounding: Rounding,
     /// The part of alpha that is left for the sum on the grid.
@@ -66,8 +70,8 @@ impl<'a> Window<'a> {
     fn new(on_grid: &'a OnGrid, noises: &[Term], alpha: f64) -> Result<Self> {
         let n = count(noises)?;
         let (best, about) = on_grid.chernoff(alpha);
-        // A smaller tilt gives a narrower window. If alpha is not small, the errors stay small at
-        // this tilt.
+        // A smaller tilt gives a narrower window. If alpha is not small, the errors stay small even
+        // at 0.4 of the best tilt.
         let tilt = best * if alpha < 1e-6 { 0.9 } else { 0.4 };
         let variances = on_grid.placed.iter().zip(noises).map(|((placed, count), term)| {
             *count as f64 * term.noise.variance() * placed.weight * placed.weight
@@ -137,7 +141,8 @@ impl<'a> Window<'a> {
         let shift = self.on_grid.shift()?;
         let mut best = None;
         for _ in 0..8 {
-            // For a sum that is too wide for a transform, only the union bound is possible.
+            // If the sum is too wide for a transform, use the best bound so far. Without such a
+            // bound, only the union bound is possible.
             let Ok(sum) = self.sum(step, size) else { return Ok(ControlFlow::Break(best)) };
             let longest = exact && 2 * LONGEST <= size;
             let fits = sum.outside() <= 2.0 * OUTSIDE || longest;
@@ -153,8 +158,8 @@ impl<'a> Window<'a> {
             };
             let moved = found.inf_add(self.displacement.inf_mul(step)?)?;
             best = Some(moved.inf_add(shift)?.inf_mul(unit)?);
-            // For a large alpha, the quantile is far below its estimate. Then a finer grid gives a
-            // better bound.
+            // For a large alpha, the quantile is far below the estimate `about`. Then a finer grid
+            // gives a better bound.
             let finer = self.step(found);
             if exact || step <= finer || found == 0.0 {
                 return Ok(ControlFlow::Break(best));
@@ -174,8 +179,8 @@ fn least(sum: &Convolution, step: f64, alpha: f64) -> Option<f64> {
     // At first, `good` is the highest point, which has the smallest tail. During the search below,
     // `good` always satisfies the condition.
     let (mut bad, mut good) = (first.max(0) - 1, first + count as i64 - 1);
-    // Near the end of the window, the bound on the tail is loose. So first try a point in the
-    // middle, and then the end.
+    // Near the highest point of the window, the bound on the tail is loose. So first try the middle
+    // point, and then the highest point.
     let middle = bad + (good - bad) / 2;
     if bad < middle && fits(middle) {
         good = middle;

@@ -53,8 +53,9 @@ where
     sum.then(|sums| make_laplace_in(sums, Scale::new(1.0)?, None)).unwrap()
 }
 
-/// Compute the probabilities of the values from -60 to 60 of a noisy sum. This sum is over a random
-/// subset of the rows, plus noise of scale 1.
+/// Compute the probabilities of the values from -60 to 60 of a noisy sum. The noisy sum is the sum
+/// over a random subset of the rows, plus noise of scale 1. `chosen` returns the probability of a
+/// subset.
 fn law(rows: &[i32], chosen: impl Fn(usize) -> f64) -> Vec<f64> {
     let mut law = vec![0.0; 121];
     let whole = (1.0 - (-1.0_f64).exp()) / (1.0 + (-1.0_f64).exp());
@@ -139,7 +140,7 @@ fn two_poisson_samples_compose_direction_by_direction_to_the_exact_divergence() 
         let (bound, exact) = (profile.delta(epsilon).unwrap(), either(&p, &q, epsilon));
         assert!(exact <= bound + 1e-12, "{epsilon}: {exact} > {bound}");
         assert!(bound <= exact * 1.001 + 1e-9, "{epsilon}: {exact} is far below {bound}");
-        // The control: the smaller divergence of the two directions is below the exact loss.
+        // The control: the smaller divergence of the two directions is below the exact delta.
         let less = divergence(&p, &q, epsilon).min(divergence(&q, &p, epsilon));
         assert!(less < 0.999 * exact, "{epsilon}: {less} {exact}");
     }
@@ -170,8 +171,8 @@ fn poisson_samples_of_data_of_one_size_bound_replaced_records_exactly() {
         }
     }
     assert!(refused > 20, "{refused}");
-    // If the data contain only the record that is replaced, the loss of the worst pair is exact,
-    // for one release and for two releases.
+    // If the data contain only the record that is replaced, the map is tight, for one release and
+    // for two releases.
     let both = make_composition(vec![sampled.clone(); 2]).unwrap().map(&2).unwrap();
     let (first, second) = (poisson(&[1], rate), poisson(&[-1], rate));
     let alone = sampled.map(&2).unwrap();
@@ -190,8 +191,8 @@ fn poisson_samples_of_data_of_one_size_bound_replaced_records_exactly() {
             twice <= found + 1e-12 && found <= twice * 1.001 + 1e-7,
             "{epsilon}: {twice} {found}"
         );
-        // The loss at one added record is too small, and the loss at two added or removed records
-        // is too large.
+        // For a replaced record, the loss at one added record is too small, and the loss at two
+        // added or removed records is too large.
         let [less, more] = [1, 2].map(|d_in| added.map(&d_in).unwrap().delta(epsilon).unwrap());
         tight += u32::from(less < exact && exact * 1.01 < more);
     }

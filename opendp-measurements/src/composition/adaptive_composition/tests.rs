@@ -43,8 +43,8 @@ fn the_map_is_the_same_in_every_order() {
         (plan.map(&1).unwrap().to_bits(), plan.exact_map(&1).unwrap())
     });
     assert!(totals.iter().all(|total| *total == totals[0]));
-    // The control: add up the losses as floats, and round each addition to the nearest float. Then
-    // the sum depends on the order of the losses.
+    // The control: if the losses are added as floats, and each sum is rounded to the nearest float,
+    // the total depends on the order of the losses.
     let left = |order: [usize; 4]| order.iter().fold(0.0, |sum, i| sum + mids[*i]);
     assert!(orders.iter().any(|order| left(*order) != left(orders[0])));
 }
@@ -90,8 +90,8 @@ fn renyi_losses_are_planned_at_the_orders_of_their_parts() {
     let plan = plan(RenyiDivergence, vec![linear(0.5), linear(0.25)]);
     let total = plan.map(&1).unwrap();
     assert_eq!(total.epsilon(2.0).unwrap(), 1.5);
-    // Questions are compared only at the listed orders. So between two listed orders, the bound at
-    // the larger order applies.
+    // Questions are compared only at the listed orders. So between two listed orders, the total has
+    // the value of the larger order.
     assert_eq!(total.epsilon(2.25).unwrap(), 0.75 * 2.5);
     let session = plan.invoke(&7).unwrap();
     assert_eq!(session.ask(&question(0.75)).unwrap_err().kind(), "BudgetExceeded");

@@ -9,7 +9,7 @@ use opendp_core::{
     VectorDomain,
 };
 
-/// Measurements of rows, one for each part, with checked types.
+/// A list of measurements of rows, one for each part. The types of the measurements are checked.
 pub(super) struct Members<E, M, MO, TO> {
     pub(super) members: Vec<AnyMeasurement>,
     types: PhantomData<fn() -> (E, M, MO, TO)>,
@@ -68,7 +68,7 @@ fn members_of(
     }
     Ok(members)
 }
-/// Return the type of the first member.
+/// Return the type of a list of members. The first member determines this type.
 fn first(arg: &Arg) -> Option<TypeName> {
     let Arg::List(items) = arg else { return None };
     let Arg::Made(Constructed::Measurement(made)) = items.first()? else { return None };

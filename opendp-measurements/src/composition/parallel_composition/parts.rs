@@ -60,8 +60,8 @@ impl<T: Atom> Parts<T> {
         Ok(Parts { place: Arc::new(place), count, written })
     }
     /// Make parts between edges. The first part contains the rows below the first edge. Each next
-    /// part starts at an edge and ends below the next edge. The last part contains the rows from
-    /// the last edge on. NaN is in no part.
+    /// part starts at an edge and ends below the next edge. The last part contains the rows that
+    /// are equal to or above the last edge. NaN is in no part.
     ///
     /// # Errors
     /// `MakeMeasurement` when the edges do not increase.

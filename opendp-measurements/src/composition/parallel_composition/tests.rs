@@ -57,8 +57,8 @@ fn ten_tenths_of_parts_are_one() {
     let tenths = make_parallel_composition(rows(), last_digit(), tenths).unwrap();
     let ten = crate::make_composition(vec![tenths.clone(); 10]).unwrap();
     assert_eq!(ten.exact_map(&1).unwrap(), ["1".parse().unwrap()]);
-    // The control: two changed rows can be in two parts. Then the losses of two parts are added as
-    // floats.
+    // The control: two changed rows can be in two parts. At distance 2, the losses of the two parts
+    // are added as floats, so the exact map returns this float.
     let two = tenths.exact_map(&2).unwrap();
     assert_eq!(two, [Exact::from_f64(tenths.map(&2).unwrap()).unwrap()]);
 }
@@ -70,8 +70,8 @@ fn looks_at_all_splits() {
     let parts = make_parallel_composition(rows(), last_digit(), members).unwrap();
     let losses = [0, 1, 2, 3].map(|d| parts.map(&d).unwrap());
     assert_eq!(losses, [0.0, 1.0, 2.0, 2.0]);
-    // A map can decrease with the distance. Then the loss can be larger if a split changes fewer
-    // rows of a part.
+    // A map can decrease with the distance. Then the loss of a part can be larger if fewer rows of
+    // this part change.
     let members = vec![costing(&[0.0, 2.0, 1.0]), costing(&[0.0, 0.5, 0.25])];
     let parts = make_parallel_composition(rows(), last_digit(), members).unwrap();
     assert_eq!(parts.map(&2).unwrap(), 2.5);

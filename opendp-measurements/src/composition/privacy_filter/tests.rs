@@ -63,8 +63,8 @@ fn ten_tenths_exhaust_one_and_an_eleventh_is_refused() {
     refused(session.ask(&laplace(1e300)));
     // A question without loss is answered, even if no budget remains.
     session.ask(&costing(MaxDivergence, 0.0)).unwrap();
-    // The control: as floats, the sum of the same losses exceeds 1, so only nine of these losses
-    // are within the budget.
+    // The control: the float 0.1 is above 1/10, so ten losses of this float exceed 1. Only nine
+    // such losses are within the budget.
     let floats = self::session(1.0);
     let fit = (0..11).filter(|_| floats.ask(&costing(MaxDivergence, 0.1)).is_ok()).count();
     assert_eq!(fit, 9);
@@ -94,7 +94,7 @@ fn compositions_and_gaussians_are_exact_too() {
     session(1.0).ask(&both).unwrap();
     let eighth: Question<ZeroConcentratedDivergence, i32> =
         make_gaussian(numbers(), Scale::new(5.0).unwrap(), None).unwrap();
-    // Each question has the loss 1/50, which is not exactly a float.
+    // Each question has the loss 1/50. No float equals this loss.
     let session = filter(ZeroConcentratedDivergence, 0.1).invoke(&7).unwrap();
     for _ in 0..5 {
         session.ask(&eighth).unwrap();
@@ -226,8 +226,8 @@ fn a_conversation_is_charged_in_full_when_it_begins() {
     refused(sibling.ask(&laplace(8.0)));
 }
 
-/// Make a question that opens a conversation. The answers in this conversation are also
-/// conversations, up to a given depth of nesting.
+/// Make a question that opens a conversation. Each answer in this conversation is again a
+/// conversation, up to the given depth of nesting.
 fn nest<MO: Measure>(measure: MO, loss: MO::Distance, depth: u32) -> Question<MO, AnyValue> {
     fn level(depth: u32) -> AnyValue {
         match depth {
@@ -299,7 +299,8 @@ fn erased_questions_are_answered_too() {
 }
 #[test]
 fn a_question_takes_as_long_after_many_as_after_few() {
-    // The time of a question depends on the size of the account, and this size does not grow.
+    // The time of a question depends on the size of the account. The size does not grow with the
+    // number of questions.
     let account = |questions: u32| {
         let session = session(1e9);
         for i in 0..questions {

@@ -1,6 +1,7 @@
 //! Reference values, to 20 digits, for epsilons and deltas under zero-concentrated privacy.
 
-/// Epsilons for some `rho` and delta. The values have 20 digits, from a computation with 60 digits.
+/// Epsilons for some `rho` and delta. The values are computed with 60 digits, and are listed with
+/// 20 digits.
 pub(super) const EPSILONS: [(f64, [(f64, f64); 6]); 6] = [
     (
         1e-06,

@@ -190,8 +190,8 @@ fn releases_have_the_spread_that_the_map_assumes() {
     let released: Vec<f64> = released.into_iter().map(f64::from).collect();
     for released in [released, floats.invoke(&vec![7.0; draws]).unwrap()] {
         let (mean, variance) = spread(&released);
-        // The limits are six standard deviations. Noise of half the scale exceeds these limits by
-        // far.
+        // The limits are six standard deviations. If the noise had half the scale, the differences
+        // would be far above these limits.
         assert!((mean - 7.0).abs() < 6.0 * 3.0 / (draws as f64).sqrt(), "{mean}");
         assert!((variance - 9.0).abs() < 6.0 * 9.0 * (2.0 / draws as f64).sqrt(), "{variance}");
     }
@@ -296,8 +296,8 @@ where
     let all = make_composition(vec![single; count]).unwrap();
     all.map(&d_in).unwrap().epsilon(1e-6).unwrap()
 }
-/// If a composition only adds up the losses `rho`, its epsilon is 15.33. An earlier bound of this
-/// library gave 20.33.
+/// From the sum of the losses `rho` alone, the epsilon of the composition is 15.33. An earlier
+/// bound of this library gave 20.33.
 #[test]
 fn histograms_of_integers_compose_as_tightly_as_those_of_floats() {
     let total_epsilon =
@@ -330,7 +330,7 @@ fn integers_of_any_distance_and_scale_have_a_profile() {
             let single: Measurement<_, _, SmoothedMaxDivergence, _> =
                 make_gaussian_in(vectors::<i64, f64>(None), scale(noise), None).unwrap();
             let Ok(profile) = single.map(&d_in) else {
-                // The square of the quotient of distance and scale exceeds all floats.
+                // The square of the quotient `d_in / noise` exceeds all floats.
                 assert!(1e150 < d_in / noise);
                 continue;
             };

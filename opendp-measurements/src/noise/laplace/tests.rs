@@ -48,7 +48,7 @@ fn maps_the_distance_to_its_quotient() {
     assert_eq!(loss_at(3.0, 1.0).unwrap(), 0.333_333_333_333_333_37);
     assert_eq!((loss_at(0.0, 0.0).unwrap(), loss_at(0.0, 1.0).unwrap()), (0.0, f64::INFINITY));
     assert_eq!(loss_at(5e-324, 1.0).unwrap_err().kind(), "Overflow");
-    // Integers have the same quotient as floats.
+    // The map for integers is the same quotient as the map for floats.
     let integers = make_laplace(atoms::<i32, i32>(), scale(2.0), None).unwrap();
     assert_eq!([1, 3].map(|d| integers.map(&d).unwrap()), [0.5, 1.5]);
     let integers = make_laplace(atoms::<i32, f64>(), scale(2.0), Some(0)).unwrap();

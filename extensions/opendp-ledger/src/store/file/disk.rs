@@ -12,8 +12,8 @@ use opendp_core::{Error, Result};
 /// The number of attempts to get the lock. All attempts and pauses together take 60 seconds.
 const ATTEMPTS: u32 = 120_000;
 const PAUSE: Duration = Duration::from_micros(500);
-/// The first attempts up to this number are followed by a short pause. If the disk is fast, these
-/// attempts are enough.
+/// The number of first attempts to get the lock that are followed by a short pause. If the disk is
+/// fast, these attempts are enough.
 const SOON: u32 = 200;
 const SHORT_PAUSE: Duration = Duration::from_micros(50);
 
@@ -71,7 +71,7 @@ impl Disk {
         }
         Err(damaged(&self.path, "the file is empty"))
     }
-    /// Do some work while this process holds the lock. If `alone` is true, no other process holds
+    /// Call `work` while this process holds the lock. If `alone` is true, no other process holds
     /// the lock. If `alone` is false, other processes can read, but not write. The lock belongs to
     /// the inode, so it covers every name of the file.
     pub(super) fn locked<T>(

@@ -32,7 +32,7 @@ impl View {
         self.state.mark.clone()
     }
     /// Read the new lines up to the mark. If `writing` is true, this process holds the write lock.
-    /// If the mark then counts fewer lines than this process has read, the result is an error.
+    /// In this case, a mark that counts fewer lines than this process has read is an error.
     pub(super) fn refresh(&mut self, writing: bool) -> Result<()> {
         if let Some(error) = &self.failed {
             return Err(error.clone());

@@ -87,8 +87,8 @@ fn mixed(number: u64) -> u64 {
     let number = (number ^ (number >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
     number ^ (number >> 31)
 }
-/// Return the exact results of a query, in an order that does not depend on the engine. All
-/// sessions use the same seed here, so they choose the same rows.
+/// Return the exact results of a query. The order of the results does not depend on the engine.
+/// This function uses the same seed for all sessions, so they choose the same rows.
 pub(crate) fn exact(session: &Session, engine: &dyn Engine, sql: &str) -> Vec<Vec<Cells>> {
     let statements = session.statements(sql, Dialect::DataFusion).unwrap().with_seed("0");
     let all = statements.sums.iter().chain(&statements.buckets);

@@ -27,7 +27,7 @@ fn left(config: &Path) -> String {
     Session::open(config).unwrap().remaining().unwrap().show(false)
 }
 const ALL: &str = "epsilon 10000000000000";
-/// The budget that remains after one question. The share of a question is rounded.
+/// The budget that remains after one question. The amount spent by the question is rounded.
 const LESS: &str = "epsilon 9999000000000";
 /// Ask on a thread, and run a function as soon as an executor has intermediate results.
 fn meanwhile(

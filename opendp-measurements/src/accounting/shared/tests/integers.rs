@@ -2,8 +2,9 @@
 
 use super::*;
 
-/// Return the law of the sum of two independent numbers. Each list is centred at 0. At both ends,
-/// values are left out if their probability is negligible compared with a delta of `1e-6`.
+/// Return the law of the sum of two independent numbers. Each list contains the probabilities of a
+/// range of integers with the centre 0. Probabilities at both ends are left out if they are
+/// negligible compared with a delta of `1e-6`.
 fn sum_of(first: &[f64], other: &[f64]) -> Vec<f64> {
     let mut law = vec![0.0; first.len() + other.len() - 1];
     for (place, p) in first.iter().enumerate() {
@@ -14,9 +15,10 @@ fn sum_of(first: &[f64], other: &[f64]) -> Vec<f64> {
     let far = law.iter().position(|p| 1e-25 < *p).unwrap();
     law[far..law.len() - far].to_vec()
 }
-/// Compute delta of `count` releases of one integer that changes by 1, with discrete Gaussian
-/// noise. The total loss depends only on the sum of all noise. The law of this sum is computed from
-/// the definition, by convolution. All terms are positive, so rounding errors stay small.
+/// Compute the delta of `count` releases with discrete Gaussian noise. Each release is of one
+/// integer that changes by 1. The total loss depends only on the sum of all noise. The law of this
+/// sum is computed from the definition, by convolution. All terms are positive, so rounding errors
+/// stay small.
 fn integers(scale: f64, count: u32, epsilon: f64) -> f64 {
     let reach = (11.0 * scale).ceil() as i32;
     let weight = |z: i32| (-(f64::from(z) / scale).powi(2) / 2.0).exp();
@@ -56,8 +58,8 @@ fn counts_with_discrete_noise_get_nearly_the_noise_of_the_exact_composition() {
         let refused = SharedAccount::new(&"1".parse().unwrap(), &"1e-6".parse().unwrap(), &less);
         assert_eq!(refused.unwrap_err().kind(), "BudgetExceeded");
     }
-    // A share admits a release with a smaller distance at the same scale. It admits no other scale,
-    // because the profiles cross.
+    // A share admits a release with a smaller distance at the same scale. The share admits no
+    // release at another scale, because the profiles cross.
     let share = discrete(4, 9.0);
     assert!(share.dominates(&share) && share.dominates(&discrete(1, 9.0)));
     assert!(!share.dominates(&discrete(9, 9.0)) && !share.dominates(&discrete(4, 9.1)));
@@ -75,7 +77,7 @@ fn counts_with_discrete_noise_get_nearly_the_noise_of_the_exact_composition() {
 }
 #[test]
 fn shares_of_vectors_of_integers_bound_every_shift_that_an_adversary_chooses() {
-    // Take two releases of vectors. The square of the L2 distance is 4, so the shift is 2 in one
+    // Take two releases of vectors. The square of the L2 distance is 4, so a shift can be 2 in one
     // number, or 1 in each of four numbers. The adversary sees the first loss, and then chooses the
     // shift of the second release.
     let (scale, square) = (3.0_f64, 4_u32);

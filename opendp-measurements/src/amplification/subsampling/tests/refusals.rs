@@ -52,8 +52,9 @@ fn a_loss_to_the_order_of_records_is_not_hidden_by_a_sample() {
         |d| PrivacyProfile::from_points(vec![(f64::from(d), 1e-6)]),
     );
 }
-/// Without the refusal, the map would be `(0, 1e-6)` at distance 0. At distance 1, the map would be
-/// `(1.04, 1e-8)`. This delta would be too small, because the distance can also be 0.
+/// Without the refusal, the map would be `(0, 1e-6)` at distance 0, and `(1.04, 1e-8)` at distance
+/// 1. The delta at distance 1 would be too small, because data at distance 0 are also within
+/// distance 1.
 #[test]
 fn a_delta_that_is_lost_at_distance_0_is_refused() {
     let counts = Space::new(AtomDomain::<f64>::non_nan(), AbsoluteDistance::<f64>::new()).unwrap();
@@ -98,7 +99,8 @@ fn maps_do_not_fall_after_a_distance_that_no_data_of_one_size_have() {
     for made in [fixed, poisson] {
         let losses: Vec<f64> = (0..12).map(|d| made.map(&d).unwrap()).collect();
         assert!(losses.is_sorted(), "{losses:?}");
-        // Two data sets that differ by one replaced record have distance 2.
+        // Two data sets that differ by one replaced record have distance 2, so an odd distance
+        // allows no further replaced record.
         assert_eq!((losses[1], losses[3]), (0.0, losses[2]));
     }
     let any = noisy::<_, SmoothedMaxDivergence>(bits(), SymmetricDistance, 1);

@@ -2,17 +2,18 @@
 
 use super::*;
 
-/// With 16 threads and 64 steps for each thread, 100 rounds are about 10^5 steps. These steps are
-/// interleaved at random.
+/// The number of rounds. With 16 threads in each round, all rounds have about 10^5 steps. The steps
+/// of a round are interleaved at random.
 const ROUNDS: u64 = 100;
+/// The number of steps of each thread in a round.
 const STEPS: u64 = 64;
 
-/// What all threads spend of one budget. The budget is 100 times 1/20.
+/// The part of one budget that all threads together used. The whole budget is 100 times 1/20.
 struct Spending {
     /// The number of questions that the outer session answered.
     answered: usize,
-    /// The opened inner filters. For each inner filter, the second number is the number of
-    /// questions that it answered. The budget of an inner filter is 4 times 1/20.
+    /// The inner filters that were opened. The number in each pair is the number of questions that
+    /// the inner filter answered. The budget of an inner filter is 4 times 1/20.
     opened: Vec<(Talk<MaxDivergence>, usize)>,
 }
 impl Spending {
@@ -81,7 +82,8 @@ fn threads_never_overspend_through_nested_conversations() {
         }
     }
 }
-/// A wrong allowance: it first checks the remaining budget, and charges later in a second step.
+/// A wrong allowance. It first checks the remaining budget, and charges the loss later, in a second
+/// step.
 struct Late(AtomicUsize);
 impl Allowance<Change, MaxDivergence> for Late {
     fn charge(&self, map: &PrivacyMap<Change, MaxDivergence>) -> Result<()> {
