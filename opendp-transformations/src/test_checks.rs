@@ -60,8 +60,8 @@ pub(crate) fn check_rows<D, M, E, MO>(
 {
     let unsized_ = VectorDomain::new(element.clone());
     for domain in [unsized_.clone(), unsized_.with_size(2)] {
-        // Some metrics require a known size. Without a known size, such a metric gives no space, so
-        // this case is skipped.
+        // Some metrics require a known size. Without a known size, there is no space with such a
+        // metric, so this case is skipped.
         let Ok(input) = Space::new(domain, M::default()) else { continue };
         let made = make(input).unwrap();
         let longest = if 4 < alphabet.len() { 2 } else { 3 };

@@ -121,7 +121,7 @@ fn no_order_and_no_neighbour_moves_a_sum_further_than_its_map_says() {
         let (eval, map) = sum(bounds, None);
         assert!(attack(&data_sets(150, |i| i as usize % 6), eval, map, false).unwrap() > 3000);
     }
-    // With these bounds, every sum of four records is a float.
+    // With these bounds, no sum of four records exceeds the largest float.
     for bounds in [(-BIG, BIG), (-BIG, 0.1), (BIG, BIG + 2.0), (5e-324, 0.1)] {
         let (eval, map) = sum(bounds, Some(4));
         assert!(attack(&data_sets(60, |_| 4), eval, map, true).unwrap() > 3000);
@@ -130,15 +130,15 @@ fn no_order_and_no_neighbour_moves_a_sum_further_than_its_map_says() {
 #[test]
 fn usual_sums_are_moved_further() {
     let clamped = |(lower, upper): (f64, f64), x: f64| x.clamp(lower, upper);
-    // Add floats one by one, and claim the map of an exact sum.
+    // This sum adds floats one by one, but its stated map is the map of an exact sum.
     for bounds in [(-BIG, BIG), (-8e307, 8e307), (-BIG, 0.1)] {
         let fold = |rows: &[f64]| rows.iter().map(|x| clamped(bounds, *x)).sum();
         let claim = |d| f64::from(d) * bounds.0.abs().max(bounds.1);
         let found = attack(&data_sets(150, |i| i as usize % 6), fold, claim, false).unwrap_err();
         assert!(found.contains("at distance"), "{found}");
     }
-    // Round once, to the nearest float, and claim the map of an exact sum. Rounding can increase
-    // the distance between two sums by half of the spacing.
+    // This sum is rounded once, to the nearest float, but its stated map is the map of an exact
+    // sum. Rounding can increase the distance between two sums by half of the spacing.
     let bounds = (BIG, BIG + 2.0);
     let nearest = |rows: &[f64]| {
         let total: f64 = rows.iter().map(|x| clamped(bounds, *x) - BIG).sum();

@@ -170,8 +170,8 @@ fn a_closure_without_a_label_knows_only_its_own_states() {
     let bytes = first.start().unwrap().to_bytes().unwrap();
     assert_eq!(bytes, first.clone().start().unwrap().to_bytes().unwrap());
     assert_ne!(bytes, other.start().unwrap().to_bytes().unwrap());
-    // If a row function has no label, two calls of the constructor give functions that reject the
-    // partial results of each other.
+    // If a row function has no label, two calls of the constructor give two different functions.
+    // Each of them rejects the partial results of the other function.
     let third = || {
         let third = make_row_by_row(records(), AtomDomain::default(), |row: &i32| row / 3);
         counted(&third.unwrap())
@@ -271,8 +271,8 @@ fn a_label_is_the_same_text_in_every_build() {
     assert_eq!(saved["fold"].as_str().unwrap(), label);
 }
 
-/// Make variants of the bytes of a partial result. In each variant, one number of the state is
-/// changed or removed.
+/// Make variants of the bytes of a partial result. In each variant, another text replaces one
+/// number of the state.
 fn mutants(bytes: &[u8]) -> Vec<Vec<u8>> {
     const OTHERS: [&str; 16] = [
         "0",

@@ -37,7 +37,8 @@ impl Grid {
         let smallest = T::from_dyadic(&IBig::ONE, i64::MIN / 2, Rounding::Up).to_f64();
         let lowest = dyadic(smallest).map_or(0, |(_, exponent)| i64::from(exponent));
         let ceiling = ceiling(largest, largest.exponent);
-        // Count the bits of the ceiling minus one, because a power of two needs no extra bit.
+        // Subtract one from the ceiling before its bits are counted. So a power of two needs no
+        // extra bit.
         let below = if ceiling.is_zero() { ceiling } else { ceiling - UBig::ONE };
         let bits = i64::try_from(below.bit_len()).unwrap_or(i64::MAX / 2);
         let exponent = largest.exponent + bits - i64::from(T::MANTISSA_BITS);
@@ -54,7 +55,8 @@ impl Grid {
     }
 }
 
-/// Divide a number by `2^unit`. Return the integer quotient, and whether the remainder is zero.
+/// Divide a number by `2^unit`. Return the quotient rounded down, and whether the remainder is
+/// zero.
 fn units(x: &Exact, unit: i64) -> (UBig, bool) {
     let shift = x.exponent - unit;
     let by = usize::try_from(shift.unsigned_abs()).unwrap_or(usize::MAX);

@@ -79,7 +79,7 @@ impl Total {
         // The value of `high` leaves the range of `i64` only after 2^63 additions.
         self.high = self.high.saturating_add(high).saturating_add(carry.into());
     }
-    /// Add a signed number. Its sign is extended to the width of the sum.
+    /// Extend the sign of a number to the width of the sum, and add the number.
     fn add_wide(&mut self, value: i128) {
         self.add(if value < 0 { -1 } else { 0 }, value.cast_unsigned());
     }

@@ -13,9 +13,9 @@ use crate::widest::widest;
 pub(crate) const BITS: i32 = 51;
 /// `2^LOWEST` is the smallest power of two that is a float.
 pub(crate) const LOWEST: i32 = -1074;
-/// The constant `1.5 * 2^52`, which rounds a float of magnitude at most `2^51` to an integer. The
-/// sum of the float and the constant is in a range where floats have spacing one. So the bit
-/// pattern of the sum is equal to the bit pattern of the constant, increased by the integer.
+/// The constant `1.5 * 2^52`. If it is added to a float of magnitude at most `2^51`, the sum is in
+/// a range where floats have spacing one. So the addition rounds the float to an integer. The bit
+/// pattern of the sum is equal to the bit pattern of the constant, increased by this integer.
 pub(crate) const MAGIC: f64 = 6_755_399_441_055_744.0;
 /// The number of rows that are added within 64 bits: `2^11 * 2^51 < 2^63`.
 pub(crate) const BLOCK: usize = 1 << 11;
@@ -24,9 +24,9 @@ pub(crate) const BLOCK: usize = 1 << 11;
 ///
 /// A float `x` maps to `round(x * 2^-exponent)`, computed by a sequence of monotone steps. The
 /// steps are a clamp to the bounds, multiplications by positive constants, and a rounding to
-/// nearest. So a float within the bounds maps to an integer between the integers to which the two
-/// bounds map. The rounding of the steps does not change this. All these integers are between
-/// `lower` and `upper`.
+/// nearest. Let the lower bound map to `a`, and the upper bound to `b`. Then a float within the
+/// bounds maps to an integer between `a` and `b`. Rounding errors in the steps do not change this.
+/// All these integers are between `lower` and `upper`.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Lattice {
     bounds: (f64, f64),
@@ -121,15 +121,15 @@ impl Lattice {
             patterns = patterns.wrapping_add(pattern(x));
         }
         // Each pattern is the pattern of the constant `MAGIC`, increased by an integer. The sum of
-        // the patterns can wrap around. The sum of the integers fits 64 bits, so the difference
-        // below is still correct.
+        // the patterns can wrap around. The sum of the integers fits 64 bits. So the difference of
+        // the two sums of patterns is still correct.
         let constants = row_count(rows).wrapping_mul(MAGIC.to_bits());
         patterns.wrapping_sub(constants).cast_signed()
     }
 }
 
-/// Return the base-2 logarithm of the smallest power of two that is at least `x`. The smallest
-/// result is -1023.
+/// Return the base-2 logarithm of the smallest power of two that is at least `x`. If this logarithm
+/// is below -1023, return -1023.
 pub(crate) fn power_above(x: f64) -> i32 {
     // The sign bit is zero, so these are eleven bits, and the cast is exact.
     match (x.to_bits() >> 52) as i32 {

@@ -15,14 +15,14 @@ use crate::widest::widest;
 /// monotone steps. The first steps are a clamp to the bounds, a multiplication by `half`, and a
 /// subtraction of a constant. The next steps are multiplications by positive constants, and a
 /// rounding to nearest. The lower bound maps to zero, and the upper bound maps to at most `range`.
-/// So all floats within the bounds map to integers from zero to `range`. The rounding of the steps
-/// does not change this. `range` is the width of the bounds, divided by `2^exponent` and rounded
-/// up. `range` is at most `2^51`.
+/// So all floats within the bounds map to integers from zero to `range`. Rounding errors in the
+/// steps do not change this. `range` is the width of the bounds, divided by `2^exponent` and
+/// rounded up. `range` is at most `2^51`.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Offset {
     bounds: (f64, f64),
-    /// The factor for numbers before the subtraction of the lower bound. The factor is one half if
-    /// the width of the bounds exceeds the largest float, and otherwise one.
+    /// A number and the lower bound are multiplied by this factor before they are subtracted. The
+    /// factor is one half if the width of the bounds exceeds the largest float, and otherwise one.
     half: f64,
     exponent: i32,
     /// The product of `half` and these two factors is `2^-exponent`.
@@ -103,7 +103,8 @@ pub(crate) struct Moments {
     squares: Wide,
 }
 impl Moments {
-    /// Add at most `BLOCK` integers and their squares to the two sums.
+    /// Convert at most `BLOCK` rows to integers with `multiple`. Add the integers and their squares
+    /// to the two sums.
     #[inline(always)]
     fn add<T>(&mut self, rows: &[T], multiple: impl Fn(&T) -> u64) {
         // The first loop only rounds the rows, with float vectors. The second loop only computes
@@ -134,8 +135,8 @@ impl Moments {
     pub(crate) fn deviations(&self, size: usize) -> UBig {
         let (squares, sum) = (self.squares.to_ubig() * UBig::from(size), UBig::from(self.sum));
         let mean = &sum * &sum;
-        // By the Cauchy-Schwarz inequality, `squares - mean` is not negative if `size` is the
-        // number of integers.
+        // If `size` is the number of integers, the square of their sum is at most `size` times the
+        // sum of their squares, by the Cauchy-Schwarz inequality.
         if mean <= squares { squares - mean } else { UBig::ZERO }
     }
 }

@@ -69,7 +69,8 @@ pub(crate) struct Rounding {
     step: u32,
     /// The quotient `B / g`.
     ratio: u128,
-    /// The largest integer `i` with `2^i g <= B`. If it is not zero, it is the number of a zone.
+    /// The largest integer `i` with `2^i g <= B`. The slope of `phi` is zero above zone `i`, or
+    /// above `R` if `i` is zero.
     last: u32,
 }
 
@@ -116,7 +117,8 @@ impl Rounding {
         let mut contracted = 0;
         for zone in 1..=self.last {
             let start = 1 << (self.bits + zone - 1);
-            // Multiply the part of the sum in zone `i` by `c_i * ratio`, and add the product.
+            // Add the part of the sum in zone `i`, multiplied by `c_i * ratio`. This factor is
+            // `2^i`.
             contracted += (sum.clamp(start, 2 * start) - start) << zone;
         }
         truncate(sum - contracted.div_ceil(self.ratio), self.bits) << self.step
@@ -139,8 +141,8 @@ fn round_up(value: u64, bits: u32) -> u64 {
 mod tests {
     use super::*;
 
-    /// Take two sums at most `d * bound` apart, and round both sums. Compute how much the distance
-    /// between the rounded sums can exceed `d * bound`.
+    /// Compute the largest distance between two rounded sums whose exact sums are at most
+    /// `d * bound` apart. Return this distance minus `d * bound`.
     fn excess(bound: u64, bits: u32, d: i64, round: impl Fn(&Rounding, u128) -> u128) -> i64 {
         let s = d * i64::try_from(bound).unwrap();
         furthest(Rounding::new(bound, u64::BITS, bits), bits, s, round) - s

@@ -92,7 +92,7 @@ fn an_adversary_who_asks_for_other_kinds_after_a_pure_loss_stays_within_delta() 
         let more = (2.0 * rho.to_f64_down()).sqrt();
         let delta = game_of_choices(1.0 / part, low, mu.to_f64_down().sqrt(), more);
         assert!(delta <= DELTA, "{part}: {delta}");
-        // The control: twice the room.
+        // The control: four times the rho, which is twice the mu.
         assert!(DELTA < game_of_choices(1.0 / part, low, 0.0, 2.0 * more), "{part}");
     }
 }

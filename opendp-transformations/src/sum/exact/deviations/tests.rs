@@ -91,7 +91,7 @@ fn holds_where_two_passes_in_floats_do_not() {
         let run = |moved| spread.invoke(&data(moved)).unwrap();
         for moved in [0.25, 0.5, 0.75, 1.0] {
             worst = worst.max((run(0.0) - run(moved)).abs());
-            // The output is the exact result, rounded to the grid.
+            // The output is the exact result, up to the last rounding.
             let truth = exact(&data(moved)) as f64 / 16.0 / 1024.0;
             assert!((run(moved) - truth).abs() <= 2_f64.powi(-43), "{high} {moved}");
         }
@@ -101,7 +101,7 @@ fn holds_where_two_passes_in_floats_do_not() {
         let mean = data.iter().sum::<f64>() / 1024.0;
         data.iter().map(|x| (x - mean) * (x - mean)).sum::<f64>()
     };
-    // The claimed bound does not hold for a computation in two passes with floats.
+    // A computation in two passes with floats exceeds the bound `claimed`.
     let data = |last: f64| {
         let rest = [vec![base + 1.0; 511], vec![base; 512]].concat();
         [rest, vec![last]].concat()
