@@ -76,8 +76,8 @@ fn warm(registry: &Registry, threads: usize, adding: bool) -> f64 {
         let start = Instant::now();
         if adding {
             (NAMES..NAMES + 1_000).for_each(|number| {
-                // In later rounds, the names already exist, so `add` returns an error. Such a call
-                // takes the same time.
+                // In later rounds, the names already exist, so `add` returns an error. A call that
+                // returns this error takes the same time as a call that adds a name.
                 let _ = registry.add(numbered(number));
             });
         }

@@ -25,19 +25,21 @@ const VERSION: u64 = 1;
 /// A pipeline as text: a space, constructors and their arguments.
 ///
 /// The native form has a space and a chain of links. A link is the name of a constructor, with or
-/// without `make_`, and the arguments of this constructor. The current space is the output space of
-/// the previous link, or the space of the document at the first link. The current space becomes the
-/// argument `input` of the link. An argument can contain three special forms.
-/// `{"constructor": NAME, "types": {...}, "args": {...}}` is one call. `{"chain": [...]}` is a
-/// chain that starts from the current space. In a list, `"repeat": N` next to `"chain"` stands for
-/// N such chains. `{"param": "NAME"}` stands for a number that is given later, or that a search
-/// finds. A document can also be a serialization of OpenDP 0.16 (`{"__function__": ...}`).
+/// without `make_`, and the arguments of this constructor. At the first link, the current space is
+/// the space of the document. At each later link, the current space is the output space of the
+/// previous link. The current space becomes the argument `input` of the link. An argument can
+/// contain three special forms. The form `{"constructor": NAME, "types": {...}, "args": {...}}` is
+/// one call. The form `{"chain": [...]}` is a chain that starts from the current space. The form
+/// `{"param": "NAME"}` stands for a number that is given later, or that a search finds. In a list,
+/// `"repeat": N` next to `"chain"` makes N copies of the chain. A document can also be a
+/// serialization of OpenDP 0.16 (`{"__function__": ...}`).
 ///
-/// A document keeps its meaning. `version` is the version of the format and of the constructors of
-/// this workspace. `"packages": {"acme-dp": 2}` states the versions of other packages. If a version
-/// is not stated, it is 1. If the arguments of a constructor change, the author of the constructor
-/// [states](opendp_core::migrate) the change. This change is then applied to documents of earlier
-/// versions. [`take_notes`](Registry::take_notes) returns advice to authors of such documents.
+/// A document keeps its meaning when constructors change. `version` is the version of the format
+/// and of the constructors of this workspace. `"packages": {"acme-dp": 2}` states the versions of
+/// other packages. If a version is not stated, it is 1. If the arguments of a constructor change,
+/// the author of the constructor [states](opendp_core::migrate) the change. This change is then
+/// applied to documents of earlier versions. [`take_notes`](Registry::take_notes) returns advice to
+/// the authors of documents of earlier versions.
 ///
 /// ```
 /// use opendp_registry::{Document, Registry};
@@ -82,7 +84,8 @@ impl Document {
         let versions = Versions::of(&json, VERSION)?;
         Ok(Document { json, versions })
     }
-    /// Read a space in document form. Do not check whether its domain and metric fit.
+    /// Read a space in document form. Do not check whether its domain and its metric fit each
+    /// other.
     pub(crate) fn space(registry: &Registry, json: &Json) -> Result<Arg> {
         Builder::new(registry).space(json).map_err(|error| error.at("space"))
     }
@@ -133,8 +136,8 @@ impl Document {
         self.versions.check(registry)?;
         Builder::new(registry).written_for(self.versions.clone()).top(&filled.json)
     }
-    /// Build the object that the document describes, on a space. A chain that does not state a
-    /// space starts from this space.
+    /// Build the object that the document describes. A chain that does not state a space starts
+    /// from `space`.
     ///
     /// ```
     /// # use opendp_core::{AtomDomain, SymmetricDistance, VectorDomain, Space};

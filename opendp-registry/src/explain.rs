@@ -69,8 +69,8 @@ pub(crate) fn ambiguous(request: &Request, left: &[&Arc<Entry>]) -> Error {
     ))
 }
 
-/// Report why no signature fits. The error names the parameter that does not fit, in the signatures
-/// nearest to the request.
+/// Report why no signature fits. The error names the parameter that does not fit. Only the
+/// signatures nearest to the request decide which parameter is named.
 #[cold]
 pub(crate) fn no_candidate(request: &Request, args: &Args, family: &Family) -> Error {
     // If the name of an argument occurs in no signature, this name is the mistake.
@@ -79,9 +79,10 @@ pub(crate) fn no_candidate(request: &Request, args: &Args, family: &Family) -> E
     }
     let refusals: Vec<Refusal> =
         family.entries.iter().filter_map(|entry| entry.refuses(request, args)).collect();
-    // Type arguments are checked first. So a signature that refuses an argument is nearer to the
-    // request than a signature that refuses a type. An argument whose name occurs in no signature
-    // was already reported above.
+    // The type arguments of the request are checked first. So if a signature refuses an argument,
+    // the type arguments of the request fit this signature. It is nearer to the request than a
+    // signature that refuses a type. An argument whose name occurs in no signature was already
+    // reported above.
     let rank = |refusal: &Refusal| match refusal {
         Refusal::Argument(..) => 0,
         Refusal::Type(..) => 1,

@@ -55,8 +55,8 @@ fn read(text: &str, node: Node) -> Result<Json> {
         let message = error.to_string();
         let reason = match error.classify() {
             Category::Eof => "the text ends too early",
-            // Remove the place from the message of `Node`, because the returned error states the
-            // place too.
+            // An error of `Node` contains the place of the mistake. Remove the place here, because
+            // the returned error states it too.
             Category::Data => message.split(" at line ").next().unwrap_or_default(),
             _ if message.contains("recursion limit") => "nested more than 128 levels deep",
             // Keep the part of the message that states the expected grammar. This part does not

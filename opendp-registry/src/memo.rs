@@ -7,7 +7,7 @@ use serde_json::Value as Json;
 
 use crate::Entry;
 
-/// A resolved request, with all properties of the request that determined the result.
+/// A resolved request. It contains all properties of the request that determined the signature.
 pub(crate) struct Memo {
     pub(crate) epoch: u64,
     request: String,

@@ -29,9 +29,9 @@ pub struct Registry {
     memo: DashMap<u64, Vec<Memo>>,
     /// The objects that were made from the name of a type alone. The key is this name.
     pub(crate) plain: DashMap<TypeName, Constructed>,
-    /// For each type of domains, metrics or measures, a constructor that makes them. An added
-    /// constructor never replaces a linked constructor. Of several linked constructors, the first
-    /// by name is used.
+    /// For each type of domains, metrics or measures, a constructor that makes objects of this
+    /// type. An added constructor never replaces a linked constructor. Of several linked
+    /// constructors, the first by name is used.
     described: DashMap<TypeName, Arc<Entry>>,
     /// The stated changes of each constructor, by its name.
     pub(crate) migrations: DashMap<String, Arc<[Migration]>>,
@@ -47,7 +47,7 @@ pub struct Registry {
 /// The largest number of cached results. Without a limit, a user with many different requests could
 /// fill the memory.
 const MOST_REMEMBERED: usize = 1 << 16;
-/// All signatures under one name, sorted by their texts.
+/// All signatures under one name, sorted by their printed texts.
 #[derive(Clone, Default)]
 pub(crate) struct Family {
     pub(crate) entries: Vec<Arc<Entry>>,
@@ -246,7 +246,7 @@ impl Registry {
         self.resolve(request, args)?.construct(args)
     }
 
-    /// Find the family of a name. The name may lack the prefix `make_`.
+    /// Find the signatures under a name. If the name is unknown, complete it by [`full_name`].
     fn named(&self, name: &str) -> Option<Arc<Family>> {
         let get = |name: &str| self.families.get(name).map(|family| family.value().clone());
         get(name).or_else(|| get(&full_name(name)))
@@ -314,7 +314,8 @@ impl Registry {
                 if left.len() == 1 {
                     break;
                 }
-                // If the JSON fits several types, take the usual type.
+                // If the JSON fits several types, take the first usual type that exactly one
+                // signature has.
                 let count = left.iter().filter(|entry| entry.names_type(name)).count();
                 if count == 1 && left.iter().all(|entry| entry.generics.len() == 1) {
                     left.retain(|entry| entry.names_type(name));
@@ -364,7 +365,8 @@ pub(crate) fn full_name(name: &str) -> String {
 }
 
 impl Family {
-    /// Return two signatures that belong to different functions.
+    /// Return two signatures that belong to different functions, or `None` if all signatures belong
+    /// to one function.
     fn conflict(&self) -> Option<[&Entry; 2]> {
         let first = self.entries.first()?;
         let other = self.entries.iter().find(|entry| entry.identity != first.identity)?;

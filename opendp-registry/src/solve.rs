@@ -24,8 +24,9 @@ impl Document {
     ///
     /// # Errors
     /// `Argument` when the document has no such parameter, or has another parameter without a
-    /// value. `Search` when no value meets the bound, or when all values meet the bound, even
-    /// without noise. The error of the document when the document cannot be built at any value.
+    /// value. `Search` when no value meets the bound, or when all values meet the bound, even a
+    /// value that means no noise. The error of the document when the document cannot be built at
+    /// any value.
     pub fn solve(
         &self,
         registry: &Registry,
@@ -67,9 +68,10 @@ impl Document {
             return search::<i64>(build, d_in, d_out).map_err(unmet);
         }
         let found = search::<f64>(&build, d_in, d_out).map_err(unmet)?;
-        // The found value can be at the end of the range of valid values, and not at a boundary of
-        // the map. In this case, the next lower float gives an error, and the map does not exceed
-        // the bound at the next higher float.
+        // The found value can be the end of the range of valid values, and not a boundary of the
+        // map. In this case, the magnitude of the value is at most the smallest normal float, the
+        // next lower float gives an error, and the map does not exceed the bound at the next higher
+        // float.
         let end = f64::from_json(&found)?;
         let meets = |x: f64| build(x.to_json()).and_then(|made| meets(&made, d_in, d_out));
         if end.abs() <= f64::MIN_POSITIVE

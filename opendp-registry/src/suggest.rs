@@ -98,10 +98,11 @@ pub struct Suggestion {
     /// probability at most 0.05.
     pub accuracy: Vec<Option<f64>>,
 }
-/// A constructor that the search could not use. It is listed if it refuses the data, or if the goal
-/// is about it. If no chain was found, noise is also listed if it could end a chain that the goal
-/// is about. If the error of a listed constructor names another obstacle, this obstacle is listed
-/// too.
+/// A constructor that the search could not use. If the goal has no condition `about`, a constructor
+/// is listed if it refuses the data. If the goal has this condition, a constructor is listed if the
+/// condition holds for it. If the condition holds for a link of a chain, noise that could end this
+/// chain is listed too, but only if no chain was found. If the error of a listed constructor names
+/// another obstacle, this obstacle is listed too.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Obstacle {
     /// The constructor.
@@ -137,9 +138,9 @@ impl Registry {
     /// Suggest chains from a space to a release within a budget.
     ///
     /// Every suggestion was built, and its loss was checked. If a chain has noise, a search finds
-    /// the parameter of the noise. The search does not use constructors without a stated proof, and
-    /// it does not use older names. If several chains compute the same statistic, only the shortest
-    /// are suggested.
+    /// the parameter of the noise. The search uses constructors without a stated proof only if the
+    /// goal allows them. The search does not use older names. If several chains compute the same
+    /// statistic, only the shortest are suggested.
     ///
     /// ```
     /// use opendp_measurements as _;

@@ -105,7 +105,7 @@ where
 
 /// The fold of `make_count`. The state is the number of rows that were read.
 struct Count {
-    /// A function that returns the name of the type of the count.
+    /// A function that returns the type name of the count.
     output_type: fn() -> TypeName,
 }
 impl<T: Atom> Fold<Vec<T>, u64> for Count {

@@ -1,6 +1,6 @@
 //! Tables of text, and frames of named columns.
 
-// Constructors that together lead from a text to a column.
+// Together, these constructors convert a text into a column.
 mod create_dataframe;
 mod df_cast_default;
 mod df_is_equal;

@@ -1,5 +1,5 @@
-//! Constructors under older names. Each constructor calls a newer constructor, which is called the
-//! target, and fixes some arguments of the target:
+//! Constructors under older names. Each constructor calls a newer constructor, the target, and
+//! fixes some arguments of the target:
 //!
 //! | older name | target | fixed |
 //! |---|---|---|

@@ -17,7 +17,8 @@
 //! - Single numbers: [`make_lipschitz_float_mul`].
 //! - Counts: [`make_count`], [`make_count_distinct`], [`make_count_by`],
 //!   [`make_count_by_categories`].
-//! - Sums and means, exact for any order or split of the rows: [`make_sum`], [`make_mean`].
+//! - Sums and means, which do not depend on the order or the division of the rows: [`make_sum`],
+//!   [`make_mean`].
 //! - Measures of spread, computed exactly: [`make_variance`], [`make_sum_of_squared_deviations`],
 //!   [`make_covariance`].
 //! - Trees of counts: [`make_b_ary_tree`], [`choose_branching_factor`].
@@ -28,8 +29,9 @@
 //!   [`make_split_dataframe`].
 //! - Frames of named columns: [`make_select_column`], [`make_df_cast_default`],
 //!   [`make_df_is_equal`], [`make_subset_by`].
-//! - Older names of sums, means, variances, covariances and scores. Each older name calls a
-//!   constructor above. Examples are [`make_sized_bounded_sum`] and [`make_bounded_int_split_sum`].
+//! - Older names of sums, means, variances, covariances and scores. A constructor with an older
+//!   name calls a constructor above. Examples are [`make_sized_bounded_sum`] and
+//!   [`make_bounded_int_split_sum`].
 //!
 //! The first argument of a constructor is the input space, so `then` can chain constructors:
 //!

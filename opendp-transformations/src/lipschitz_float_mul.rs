@@ -24,24 +24,25 @@ use opendp_core::{
 ///
 /// # Map
 /// Let `c` be the absolute value of the constant, and `d` the smaller of `d_in` and the width of
-/// the bounds. Then `d_out = c * d + u`, rounded up. Here `u` is the distance from the largest
-/// product to the next float toward zero. The term `u` is dropped when `d` is zero. The term `u` is
-/// also dropped when `c` is zero or a power of two of at least 1. Such products are exact.
+/// the bounds. Then `d_out = c * d + u`, rounded up. Here `u` is the distance from `m` to the next
+/// float toward zero, and `m` is the largest magnitude of a product, rounded up and limited to the
+/// largest float. The term `u` is dropped when `d` is zero. The term `u` is also dropped when `c`
+/// is zero or a power of two of at least 1. Such products are exact.
 ///
 /// # Proof
 /// Clamping does not increase the distance between two numbers. After clamping, this distance is at
 /// most the width of the bounds. Let `g` be the exact product, saturated at the ends of the finite
 /// floats. Saturation does not increase distances, so `g` has the Lipschitz constant `c`. The
 /// output is `g` rounded to nearest. Suppose that a product exceeds the largest float by less than
-/// half of the spacing of floats. Then the product rounds to the largest float. If the product is
-/// larger, rounding gives an infinity, and the function replaces the infinity by the largest float.
-/// Let `m` be the largest product, rounded up and limited to the largest float. The magnitude of
-/// `g` is at most `m`, and `u` is the spacing of floats below `m`. So the two floats around `g` are
-/// at most `u` apart, also if these floats are subnormal. Each output differs from its exact
-/// product `g` by at most `u / 2`. So the distance between two outputs exceeds the distance between
-/// their exact products by at most `u`. Equal inputs have equal outputs. Multiplication by a power
-/// of two of at least 1 only shifts the exponent, also for a subnormal number. So such a product is
-/// exact, or it exceeds the largest float.
+/// half of the spacing of floats below the largest float. Then the product rounds to the largest
+/// float. If the product is larger, rounding gives an infinity, and the function replaces the
+/// infinity by the largest float. The magnitude of `g` is at most `m`, and `u` is the spacing of
+/// floats below `m`. So the two floats around `g` are at most `u` apart, also if these floats are
+/// subnormal. Each output differs from its exact product `g` by at most `u / 2`. So the distance
+/// between two outputs exceeds the distance between their exact products by at most `u`. Equal
+/// inputs have equal outputs. Multiplication by a power of two of at least 1 only shifts the
+/// exponent, also for a subnormal number. So such a product is exact, or it exceeds the largest
+/// float.
 ///
 /// # Errors
 /// `MakeTransformation` when the constant or a bound is infinite or NaN. The map returns `Overflow`

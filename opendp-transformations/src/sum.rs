@@ -27,8 +27,9 @@ pub use variance::make_variance;
 
 /// Add up the records.
 ///
-/// The sum is computed exactly and rounded once at the end. So the sum does not depend on the order
-/// of the records, or on their division among cores and machines.
+/// Integers are added exactly. Floats are first rounded to multiples of a power of two, these
+/// multiples are added exactly, and the total is rounded once at the end. So the sum does not
+/// depend on the order of the records, or on their division among cores and machines.
 ///
 /// # Arguments
 /// None. The sum of integers of type `T` has type `T`. The sum of floats has type `f64`, because an
@@ -42,12 +43,12 @@ pub use variance::make_variance;
 /// `T`. For floats, let `m` be the larger magnitude of the two bounds. Each float is rounded to a
 /// multiple of about `2^-51 m`. These multiples are added exactly, and the total is rounded toward
 /// zero to an `f64`. If the size is unknown, there is a limit of `2^25 m` (33 million times `m`).
-/// If a total exceeds this limit, the part above the limit is made a little smaller. The proof of
-/// the map requires this reduction. For bounds with few digits, such as 1 or 1000, the limit is
-/// above `10^13 m`.
+/// If the magnitude of a total exceeds this limit, the part above the limit is made a little
+/// smaller. The proof of the map requires this reduction. For bounds with few digits, such as 1 or
+/// 1000, the limit is above `10^13 m`.
 ///
 /// # Postcondition
-/// The output is the sum, never NaN or infinite.
+/// The output is the sum as computed above. The output is never NaN or infinite.
 ///
 /// # Map
 /// Let `[L, U]` be the bounds. If the metric counts replaced records, let `d` be `2 * d_in`.
@@ -59,15 +60,15 @@ pub use variance::make_variance;
 /// For integers, the map is exact. For floats of unknown size, the map is the smaller of two
 /// numbers. The first number is the product after `max(|L|, |U|)` is rounded up to 28 significant
 /// bits. The second number is the product without this rounding, plus the value of the last of
-/// these 28 bits. For floats of known size, the product is rounded up to the spacing of floats at
-/// the largest possible sum.
+/// these 28 bits. For floats of known size, the product is rounded up to a multiple of the spacing
+/// of floats at the largest possible sum.
 ///
 /// # Proof
 /// A record that is added or removed changes the exact sum by at most `max(|L|, |U|)`. Two data
-/// sets of the same size differ by `floor(d / 2)` replaced records. Each replaced record changes
-/// the exact sum by at most `U - L`. Saturation at the ends of `T` does not increase the distance
-/// between two integers. The source files `float_sum.rs` and `rounding.rs` prove that the map
-/// covers the rounding of floats.
+/// sets of the same size differ by at most `floor(d / 2)` replaced records. Each replaced record
+/// changes the exact sum by at most `U - L`. Saturation at the ends of `T` does not increase the
+/// distance between two integers. The source files `float_sum.rs` and `rounding.rs` prove that the
+/// map covers the rounding of floats.
 ///
 /// # Errors
 /// `MakeTransformation` when the input domain has no bounds or contains NaN, or when a bound is

@@ -29,8 +29,9 @@ fn laplace_f64(s: f64, threshold: f64, k: Option<i32>) -> Release<1, u32, f64, f
 fn gaussian(s: f64, threshold: i32) -> Release<2, u32, i32, i32, Concentrated> {
     make_gaussian_threshold(parts(), scale(s), threshold, None).unwrap()
 }
-/// Check that the first part of a loss equals the first part of the exact loss. Check that delta is
-/// equal to the exact delta, or above it by a relative error of at most `slack`.
+/// Check that the first part of a loss, which is epsilon or rho, equals its exact value. Check that
+/// the second part, which is delta, is at least its exact value, and exceeds it by a relative error
+/// of at most `slack`.
 #[track_caller]
 fn close(found: Result<(f64, f64)>, (loss, delta): (f64, f64), slack: f64) {
     let found = found.unwrap();
@@ -54,12 +55,13 @@ fn gives_the_losses_of_the_test_vectors_at_the_tail_of_the_rule() {
         let exact = (d - 10.0_f64).exp() / 2.0;
         close(laplace_f64(1.0, 10.0, None).map(&(1, d, d)), (d, exact * (1.0 - 1e-15)), 1e-11);
     }
-    // The tail of the discrete Laplace distribution at 10 - d is exp(-(10 - d)) / (1 + 1 / e).
+    // The probability that discrete Laplace noise is at least 10 - d is exp(-(10 - d)) / (1 + 1 /
+    // e).
     for d in [1, 2, 3] {
         let exact = (f64::from(d) - 10.0).exp() / (1.0 + (-1.0_f64).exp());
         close(laplace(1.0, 10).map(&(1, d, d)), (f64::from(d), exact * (1.0 - 1e-15)), 1e-14);
     }
-    // The tail of the discrete Gaussian distribution at 9.
+    // The probability that discrete Gaussian noise of scale 1 is at least 9.
     let exact = 1.028_054_299_771_316_6e-18;
     close(gaussian(1.0, 10).map(&(1, 1, 1)), (0.5, exact), 1e-15);
     close(gaussian(1.0, 10).map(&(4, 2, 1)), (2.0, 4.0 * exact), 1e-15);
@@ -160,8 +162,9 @@ fn singletons_are_released_no_more_often_than_delta() {
         let delta = release.map(&(1, 1, 1)).unwrap().1;
         let (rate, slack) = rate(&release, 1);
         assert!((rate - delta).abs() < slack, "{threshold}: {rate} for {delta}");
-        // The control: OpenDP reports the delta of the comparison `>` with the threshold. This
-        // mechanism compares by `>=`, so the delta of OpenDP is too small.
+        // The control: in OpenDP, delta is the probability that a number is above the threshold.
+        // This mechanism also releases a number that equals the threshold, so the delta of OpenDP
+        // is too small.
         let control = discrete_laplacian_tail(scale(1.0), f64::from(threshold)).unwrap();
         assert!(control < rate - slack, "{threshold}: {control} goes unnoticed");
     }
@@ -191,7 +194,7 @@ fn draws_keep_to_the_map_where_keys_come_and_others_change() {
     let (x, y) = (HashMap::from([(1, 1), (2, 4)]), HashMap::from([(2, 3)]));
     // Compute by how many standard deviations the frequencies of an event exceed the claimed loss.
     // The event is that key 1 is released, or that key 2 is released with a number of at least 4.
-    // The result is the larger excess of two directions: from `x` to `y` and from `y` to `x`.
+    // Do this from `x` to `y` and from `y` to `x`, and return the larger number.
     let excess = |release: &Release<1, u32, i32, i32, Pure>, (epsilon, delta): (f64, f64)| {
         let draws = 100_000;
         let often = |data: &HashMap<u32, i32>| {
@@ -210,8 +213,8 @@ fn draws_keep_to_the_map_where_keys_come_and_others_change() {
     };
     let claim = laplace(2.0, 3).map(&(2, 2, 1)).unwrap();
     assert!(excess(&laplace(2.0, 3), claim) < 6.0);
-    // The control claims the loss of a mechanism with threshold 9, for one changed key. The claimed
-    // epsilon is half of the true epsilon, and the claimed delta is near 0.
+    // The control makes a wrong claim: the loss of a mechanism with threshold 9, for one changed
+    // key. The claimed epsilon is half of the true epsilon, and the claimed delta is near 0.
     let single = laplace(2.0, 9).map(&(1, 1, 1)).unwrap();
     assert!(6.0 < excess(&laplace(2.0, 3), single));
 }

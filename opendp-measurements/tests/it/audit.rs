@@ -95,8 +95,9 @@ fn histogram<DI: Domain, MI: Metric, MO: Measure, R: Carrier>(
     counts.into_iter().map(|(cell, count)| (cell, f64::from(count) / draws as f64)).collect()
 }
 /// In one half of the releases, find the event `S` with the largest value of
-/// `P[x in S] - exp(epsilon) P[y in S]`. In the other half, compute by how many standard deviations
-/// this value exceeds delta. Do the same with `x` and `y` exchanged, and return the larger result.
+/// `P[x in S] - exp(epsilon) P[y in S]`. Here `P[x in S]` is the share of the releases from `x`
+/// that are in `S`. In the other half, compute by how many standard deviations this value exceeds
+/// delta. Do the same with `x` and `y` exchanged, and return the larger result.
 fn excess<DI: Domain, MI: Metric, MO: Measure, R: Carrier>(
     mechanism: &Measurement<DI, MI, MO, R>,
     (x, y): (&DI::Carrier, &DI::Carrier),
@@ -117,8 +118,8 @@ fn excess<DI: Domain, MI: Metric, MO: Measure, R: Carrier>(
         let share = |counts| event.iter().map(|cell| share_at(counts, cell)).sum::<f64>();
         let (p, q) = (share(counted[0]), share(counted[1]));
         let variance = p * (1.0 - p) + factor * factor * q * (1.0 - q);
-        // If no release is in the event, the variance is 0. An additional term makes a difference
-        // of one release insignificant.
+        // If no release is in the event, the variance is 0. So the deviation has an additional
+        // term, which makes a difference of one release insignificant.
         let draws = draws as f64 / 2.0;
         let deviation = ((variance + (1.0 + factor * factor) / draws) / draws).sqrt();
         (p - factor * q - delta) / deviation
@@ -246,8 +247,8 @@ fn choices_by_noisy_scores() {
     audit(make, (&vec![0; 2], &vec![-4, 4]), &4, cell);
     let range = || Space::new(VectorDomain::default(), RangeDistance::<i32>::new()).unwrap();
     let make = |s| make_gumbel_max(range(), Temperature::new(2.0 * s)?, Optimize::Min);
-    // One score is much worse than the other score. So the ratio of the probabilities is close to
-    // its bound.
+    // One score is much worse than the other score. So for one choice, the ratio of its
+    // probabilities for the two inputs is close to the bound that the map claims.
     audit(make, (&vec![0, 8], &vec![0, 4]), &4, cell);
     let make = |s| make_noisy_top_k(input(), TheMeasure(MaxDivergence), 2, scale(4.0 * s), false);
     audit(make, (&x, &y), &1, |y| (y[0] * 10 + y[1]) as i64);
@@ -300,7 +301,8 @@ fn randomized_responses() {
     for pair in [(&1, &2), (&3, &1)] {
         audit(make, pair, &1, |y| i64::from(*y));
     }
-    // The ones are at both ends of the first byte, and in the second byte.
+    // Each vector has a single one: at the first or the last bit of the first byte, or in the
+    // second byte.
     let bits = |ones: &[usize]| (0..9).map(|i| ones.contains(&i)).collect::<BitVector>();
     let domain = BitVectorDomain::default().with_size(9).with_max_weight(1);
     let input = Space::new(domain, DiscreteDistance).unwrap();
@@ -319,9 +321,9 @@ fn keys_that_reach_a_threshold() {
     let honest: Measurement<_, _, Approximate<MaxDivergence>, _> = make(1.0).unwrap();
     let (epsilon, delta) = honest.map(&(1, 1, 1)).unwrap();
     assert!(excess(&honest, (&x, &y), (epsilon, delta), DRAWS, &cell) < SIGMAS);
-    // With less noise, a single key is released less often, so half of the noise is not a control.
-    // Instead, one control has twice the noise, and the other control has a threshold that is lower
-    // by one.
+    // With less noise, a single key is released less often, so the mechanism with half of the noise
+    // is not a control. Instead, one control has twice the noise, and the other control has a
+    // threshold that is lower by one.
     let twice: Measurement<_, _, Approximate<MaxDivergence>, _> = make(2.0).unwrap();
     assert!(excess(&twice, (&x, &y), (epsilon, delta), FEW, &cell) > SIGMAS);
     let low: Measurement<_, _, Approximate<MaxDivergence>, _> =

@@ -20,13 +20,13 @@ fn last_bit(y: f64) -> Option<i32> {
     };
     (mantissa != 0).then(|| exponent - 1075 + mantissa.trailing_zeros() as i32)
 }
-/// Compare the distributions of the last set bit of releases. The distribution for the first data
-/// value is compared with the distribution for each other data value. Releases are ignored if their
-/// magnitude is below `window / 2`, or is at least `window`. Return the largest difference in
-/// standard deviations.
+/// For each data value, draw releases and count the exponents of their last set bits. Compare the
+/// distribution of these exponents for the first data value with the distribution for each other
+/// data value. Releases are ignored if their magnitude is below `window / 2`, or is at least
+/// `window`. Return the largest difference in standard deviations.
 ///
-/// In this range, all floats have the same spacing. So the last bits of releases do not reveal the
-/// magnitude, which can depend on the data.
+/// All floats with a magnitude of at least `window / 2` and below `window` have the same spacing.
+/// So the last bits of releases do not reveal the magnitude, which can depend on the data.
 ///
 /// For each likely exponent `g` of the last set bit, two frequencies are compared. The first is the
 /// frequency of the exponent `g`. The second is the frequency of smaller exponents, which is the
@@ -142,8 +142,8 @@ fn a_release_is_a_point_of_its_lattice_wherever_the_data_is() -> Result<()> {
                 }
             }
         }
-        // This check is also the control: some releases are not multiples of the next larger power
-        // of two.
+        // This check is also the control: some releases are multiples of `2^exponent`, but not of
+        // `2^(exponent + 1)`.
         assert_eq!(finest, exponent, "scale {scale}, k {k:?}");
         // The loss has no extra term for rounding, because the noise is added before the rounding.
         let loss = laplace.map(&1.0)?;

@@ -180,7 +180,7 @@ impl<'a> Builder<'a> {
         self.weight = weight;
         chain.ok_or_else(|| Error::argument("chain", "expected at least one link"))
     }
-    /// Build the link after `chain`, or the first link on the space `start`. Also return its name.
+    /// Build the link after `chain`, or the first link on `start`. Also return the link's name.
     pub(super) fn link<'j>(
         &mut self,
         link: &'j Json,
@@ -254,7 +254,7 @@ impl<'a> Builder<'a> {
         read
     }
 
-    /// Call a constructor. If its parameter `input` has no argument, the argument is `input`.
+    /// Call a constructor. If `given` states no input space, `input` becomes the argument `input`.
     pub(super) fn call(
         &mut self,
         request: &str,
@@ -345,7 +345,7 @@ impl<'a> Builder<'a> {
             (read, _) => Ok(read),
         }
     }
-    /// Find the parameter for a description without a parameter name, as in
+    /// Find the parameter for a description that does not name its parameter, as in
     /// `{"vector_domain": {"option_domain": {...}}}`. Return the first parameter that does not take
     /// null and has no argument.
     fn descriptor_parameter(

@@ -58,7 +58,7 @@ impl Builder<'_> {
     }
     /// Read a domain, a metric or a measure. The JSON is the name of a function, with or without
     /// arguments, or the name of a type. If the name of the parameter is also the name of a
-    /// function, the JSON can be the arguments alone.
+    /// function, the JSON can consist of only the arguments of this function.
     pub(super) fn descriptor(
         &mut self,
         json: &Json,

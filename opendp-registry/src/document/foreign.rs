@@ -36,8 +36,8 @@ pub(super) fn call(builder: &mut Builder<'_>, node: &Map<String, Json>) -> Resul
         return Ok(made.clone());
     }
     if let Some(domain) = start(name, arguments) {
-        // The result is not kept for reuse, because the same text has another meaning on another
-        // space.
+        // The object is not stored in `made`, because the same text describes another object on
+        // another space.
         let input = match builder.here() {
             Some(here) if !starts_from_text(name) => here,
             _ => builder.space(&json!({"domain": domain, "metric": "symmetric_distance"}))?,
@@ -105,8 +105,9 @@ fn chain(
     join(Some(first), second).map(Some)
 }
 
-/// Build the object that another node describes. Return one part of this object: the domain or the
-/// metric of its input or output space, or its measure.
+/// Build the transformation or the measurement that the argument `this` describes, and return one
+/// part of it. A part is a domain or a metric of the input or output space, or the measure. Return
+/// `None` if `name` begins with neither `transformation_` nor `measurement_`.
 fn accessor(
     builder: &mut Builder<'_>,
     name: &str,

@@ -217,9 +217,9 @@ impl Registry {
         changes.sort_by_key(|migration| migration.since);
         *slot = changes.into();
     }
-    /// Take the notes about older documents, except the notes that were already taken. For example,
-    /// a note states the new name of an argument. Each registry returns each note once, even if
-    /// several documents cause the note.
+    /// Return the notes about older documents, except the notes that were returned before. For
+    /// example, a note states the new name of an argument. Each registry returns each note once,
+    /// even if several documents cause the note.
     ///
     /// ```
     /// # use opendp_registry::{Document, Registry};

@@ -2,20 +2,22 @@
 
 use opendp_core::{Error, Result};
 
-/// The largest number of links on a path through a document. The links of nested chains count too.
-/// When a function or a map runs, each of these links uses stack memory.
+/// The largest number of links on a path through a document. A path contains the links of a chain,
+/// and the links in the arguments of these links. Of the members of one list, a path contains only
+/// one. When a function or a map runs, each of these links uses stack memory.
 pub(super) const MAX_LINKS: usize = 256;
 /// The largest number of links in a whole document. Each link uses memory.
 const MAX_LINKS_IN_ALL: usize = 1 << 14;
-/// The largest number of measurements that `repeat` can make. A member inside a repeated member
-/// counts once for each copy. While a composition is made, each member takes about 500 bytes.
+/// The largest number of measurements in a list, with each copy that `repeat` makes. A member
+/// inside a repeated member counts once for each copy. While a composition is made, each member
+/// takes about 500 bytes.
 const MAX_MEMBERS: usize = 100_000;
 
 /// A text with at most this many values is always read. A text with more values must have at least
-/// four bytes for each value. If all values are distinct, they have enough digits to make the text
-/// this long.
+/// four bytes for each value. If all values of a text are distinct, the text satisfies this
+/// condition, because the values have enough digits.
 const MAX_VALUES: usize = 1 << 18;
-/// The number of plain values that take as much memory as an object.
+/// The number of plain values that together take as much memory as one object.
 const OBJECT: usize = 6;
 
 /// The deepest nesting that the reader of JSON accepts.
@@ -34,7 +36,8 @@ pub(super) fn check_text(text: &str) -> Result<()> {
             b'[' | b'{' => {
                 values += if byte == b'{' { OBJECT } else { 1 };
                 depth += 1;
-                // The reader of JSON returns an error for this nesting.
+                // The reader of JSON returns an error for this nesting, so the number of values is
+                // not checked.
                 if DEEPEST < depth {
                     return Ok(());
                 }
@@ -83,11 +86,11 @@ impl Weight {
         let links = self.links.saturating_add(next.links);
         Weight { links, members: self.members.max(next.members) }
     }
-    /// Add `times` copies of a member with the weight `next` to a list with this weight. Return the
-    /// new weight of the list.
+    /// Return the weight of a list after `times` copies of a member are added. The list has this
+    /// weight, and the member has the weight `next`.
     pub(super) fn and_members(self, next: Weight, times: usize) -> Result<Weight> {
-        // Plain JSON is not a measurement, but repeated JSON takes memory. So each copy of plain
-        // JSON counts as one member.
+        // Plain JSON is not a measurement, but repeated JSON takes memory. So each copy of repeated
+        // plain JSON counts as one member.
         let each = if times == 1 { next.members } else { next.members.max(1) };
         let members = each.checked_mul(times).and_then(|all| all.checked_add(self.members));
         match members.filter(|members| *members <= MAX_MEMBERS) {

@@ -26,8 +26,8 @@ impl Document {
     /// OpenDP reads the result.
     ///
     /// If OpenDP wrote the document, the document is returned unchanged. OpenDP evaluates the
-    /// result with the maps of OpenDP. The bounds of these maps can be larger than the bounds of
-    /// this library.
+    /// result with its own maps. The bounds of these maps can be larger than the bounds of this
+    /// library.
     ///
     /// ```
     /// # use opendp_registry::{Document, Registry};
@@ -191,8 +191,9 @@ impl Writer<'_> {
             Constructed::Transformation(made) => {
                 known.check(name, &made.input().metric().inner_type())?;
             }
-            // A function with the parameter `output_measure`, as for a quantile, accepts only some
-            // metrics. Any other function, as for noise, accepts only some measures.
+            // A function with the parameter `output_measure`, such as `make_private_quantile`,
+            // accepts only some metrics. Any other function, such as `make_laplace`, accepts only
+            // some measures.
             Constructed::Measurement(made) if listed("output_measure") => {
                 known.check(name, &made.input().metric().inner_type())?;
             }
@@ -290,7 +291,7 @@ fn name_of(link: &Json) -> &str {
     let name = link.as_str().or_else(|| link.get("constructor")?.as_str());
     name.or_else(|| Some(link.as_object()?.keys().next()?.as_str())).unwrap_or("?")
 }
-/// Write two parts of a chain as one.
+/// Write the chain of two parts as one call.
 fn chained(before: Json, first: &Constructed, next: Json, last: &Constructed) -> Json {
     let (name, arguments) = match (first, last) {
         (Constructed::Transformation(_), Constructed::Transformation(_)) => {

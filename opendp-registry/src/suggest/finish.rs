@@ -157,8 +157,8 @@ impl Search<'_> {
 /// The number of digits of a solved float after the first digit.
 const DIGITS: i32 = 5;
 /// Return three roundings of a solved float to a few digits: the nearest number, and the next
-/// numbers above and below this number. The solved float is the last float within the budget, so
-/// one of the rounded numbers is within the budget, too.
+/// numbers above and below this number. The solved float is at the boundary of the values within
+/// the budget, so one of the rounded numbers is within the budget, too.
 fn roundings(value: &Json) -> Vec<Json> {
     let number = value.as_number().filter(|number| number.is_f64()).and_then(Number::as_f64);
     let Some(number) = number.filter(|number| *number != 0.0) else { return Vec::new() };

@@ -27,8 +27,8 @@ struct Chain {
     links: Vec<Json>,
     names: Vec<String>,
     made: Option<AnyTransformation>,
-    /// Whether the goal's condition `about` holds for the constructor of one of the links. It is
-    /// also `true` if the goal has no such condition.
+    /// Whether the goal's condition `about` holds for the constructor of one of the links. This
+    /// field is also `true` if the goal has no such condition.
     about: bool,
     /// The statistic of the chain: the names, in order, of the constructors whose output does not
     /// consist of rows.
@@ -47,8 +47,8 @@ pub(super) struct Family {
     pub(super) entries: Vec<Arc<Entry>>,
     about: bool,
 }
-/// The relation of an obstacle to the goal. The goal is about the constructor of the obstacle, or
-/// about a chain that this constructor could end, or about neither.
+/// The relation of an obstacle to the condition `about` of the goal. The condition holds for the
+/// constructor of the obstacle, or for a chain that this constructor could end, or for neither.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum About {
     Neither,
@@ -122,8 +122,9 @@ impl<'a> Search<'a> {
         may
     }
 
-    /// Append to a chain each constructor that takes the output space of the chain. Add the longer
-    /// chains to `next`.
+    /// Extend a chain by each constructor that takes the output space of the chain. Add the longer
+    /// chains of transformations to `next`, and the chains that end in a measurement to the
+    /// releases.
     fn grow(&mut self, chain: &Chain, next: &mut Vec<Chain>) {
         let here = match &chain.made {
             None => self.aim.start.clone(),
@@ -222,7 +223,7 @@ impl<'a> Search<'a> {
             } else if parameter.default.is_none() && parameter.accepts(&Arg::Json(json!(0))) {
                 missing.push(name.to_owned());
             } else if parameter.default.is_none() && entry.measure_parameter() != Some(name) {
-                // Facts cannot be objects, such as the members of a composition.
+                // Facts cannot state such an argument, for example the members of a composition.
                 return Err(Vec::new());
             }
         }
@@ -254,7 +255,7 @@ impl<'a> Search<'a> {
                 _ => USUAL.map(str::to_owned).into_iter().filter(|t| types.contains(t)).collect(),
             };
             // If a type parameter takes its default, the type is not written into the document. But
-            // if a parameter takes the measure, the measure is always written.
+            // if the constructor takes the measure as an argument, the measure is always written.
             let default = generic.default.as_ref().map(ToString::to_string);
             let plain = default.filter(|_| first.measure_parameter().is_none());
             let choose = |way: &Map<String, Json>| -> Vec<Map<String, Json>> {
@@ -292,7 +293,8 @@ impl<'a> Search<'a> {
         Some(Way { args: filled(args, &written, None), written })
     }
 
-    /// Record the missing facts of a constructor, or of noise that could end a chain.
+    /// Record the missing facts of a constructor. If the constructor adds noise, `noise` is the
+    /// chain that it could end.
     fn miss(&mut self, name: &str, about: bool, noise: Option<&Chain>, missing: Vec<String>) {
         if !missing.is_empty() {
             let chain = noise.is_some_and(|chain| chain.about && self.aim.goal.about.is_some());
@@ -318,10 +320,8 @@ impl<'a> Search<'a> {
         let known = known.or_insert_with(|| (about, obstacle));
         known.0 = known.0.max(about);
     }
-    /// Keep the relevant obstacles. An obstacle is relevant if the goal is about its constructor.
-    /// If no chain was found, constructors that could end a chain are relevant too. If the error of
-    /// a relevant obstacle names another constructor, the obstacle of that constructor is relevant
-    /// too.
+    /// Return the obstacles to list, as [`Obstacle`] states. `nothing` is `true` if no chain was
+    /// found.
     pub(super) fn kept(&self, nothing: bool) -> Vec<Obstacle> {
         let named = self.aim.goal.about.is_some();
         let matters = |(name, (about, obstacle)): &(&String, &(About, Obstacle))| {

@@ -1,5 +1,5 @@
-//! Short documents whose maps need an account of privacy losses. The account is computed on a grid,
-//! or from a list of outputs. The grid and the list can be long.
+//! Short documents whose maps need privacy accounting. The accounting computes with a grid of
+//! privacy losses, or with a list of outputs. The grid and the list can be long.
 
 use serde_json::{Value as Json, json};
 

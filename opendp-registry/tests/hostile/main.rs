@@ -66,8 +66,8 @@ fn cost(name: &str, ask: fn(&str), text: String) -> Cost {
     Cost { time, memory: MEMORY.peak_usage().saturating_sub(before) }
 }
 /// Wait until no other test runs, because the memory of the whole process is measured. Then resolve
-/// each name once. This step fills the caches that every program needs, so the cost of the caches
-/// is not part of the measured cost of a text.
+/// some names, and call each function with short texts. These calls fill the caches that every
+/// program needs, so the cost of the caches is not part of the measured cost of a text.
 fn alone() -> MutexGuard<'static, ()> {
     static ONE: Mutex<()> = Mutex::new(());
     let guard = ONE.lock().unwrap_or_else(PoisonError::into_inner);

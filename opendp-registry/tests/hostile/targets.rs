@@ -26,8 +26,9 @@ fn readable(error: &Error) {
     let hostile = |c: char| c.is_control() && c != '\n';
     assert!(!message.contains(hostile), "control characters: {message:?}");
 }
-/// Build a document, and evaluate the map of the built object once. If the loss is a privacy
-/// profile, the map is not evaluated. Return `None` if the document cannot be built.
+/// Build a document with the value 1 for each parameter. Evaluate the map of the built object at
+/// distance 1, except if the loss is a privacy profile. Return `None` if the document cannot be
+/// built.
 fn ask(document: &Document) -> Option<Constructed> {
     let registry = Registry::global();
     let values: BTreeMap<String, Json> =
@@ -80,7 +81,7 @@ pub(crate) fn signature(text: &str) {
     ask(&checked(document).expect("it has no version"));
 }
 /// The length of the longest document that is also written in the form of OpenDP. The written
-/// document can be many times as long.
+/// document can be many times as long as the text.
 const WRITTEN: usize = 10_000;
 /// Read a text as a document of this project. If the document can be built, also write it in the
 /// form of OpenDP.

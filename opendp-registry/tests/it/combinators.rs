@@ -43,8 +43,8 @@ fn combines(entry: &Entry) -> bool {
         name.contains("Measurement") || name.contains("Odometer")
     })
 }
-/// Return whether one loss is at most another. Compare each number. Compare each curve on its
-/// written grid, and allow for the errors of computed curves.
+/// Return whether one loss is at most another. Compare the losses number by number, and curves at
+/// the points that their JSON contains. The comparison of curves allows for errors of computation.
 fn at_most(less: &Json, more: &Json) -> bool {
     match (less, more) {
         (Json::Array(less), Json::Array(more)) => {
@@ -73,8 +73,8 @@ fn points(curve: &Json) -> Vec<(f64, f64)> {
 }
 const EPSILONS: [f64; 7] = [0.0, 0.01, 0.3, 0.7, 1.0, 2.0, 6.0];
 
-/// Check the map of the object that a combinator made from a member. Return whether the map has any
-/// bound.
+/// Check the map of the object that a combinator made from a member. Return whether the map returns
+/// a loss for any of the tested distances.
 fn check(made: &AnyMeasurement, member: &Member) -> Result<bool, String> {
     let ds = [0, 1, 2, 3, 4, 5, 10, 100].map(AnyDistance::new::<u32>);
     let bounds = ds.map(|d| (made.map(&d), d));
@@ -116,8 +116,9 @@ fn covers(loss: &Json, truth: Truth) -> bool {
         _ => truth.divergence <= number(loss),
     }
 }
-/// Test one signature with all members. Return two counts of tests in which the map has a bound:
-/// the tests of members with a true loss at distance 0, and all other tests.
+/// Test one signature with all members. Count the tests in which the map returns a loss. The first
+/// count is for members with a known true loss at distance 0, and the second is for all other
+/// members.
 fn test(entry: &Entry, examples: &[Example]) -> Result<(usize, usize), String> {
     let example = examples.iter().find(|example| entry.names().any(|name| name == example.name));
     let Some(example) = example else {

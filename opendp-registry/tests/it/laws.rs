@@ -83,7 +83,7 @@ impl Fold<AnyValue, u64> for Count {
     }
 }
 /// Return whether `taker` accepts the partial result of `giver`. If a transformation does not fold
-/// its rows, append a count. Return `None` if there are no partial results.
+/// its rows, append the fold [`Count`] to it. Return `None` if there are no partial results.
 fn takes(giver: &AnyTransformation, taker: &AnyTransformation) -> Option<bool> {
     let counted = |chain: &AnyTransformation| chain.function().then(&Function::fold(Count));
     let bytes = counted(giver).start().ok()?.to_bytes().unwrap();

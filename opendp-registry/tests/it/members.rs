@@ -20,12 +20,13 @@ fn length(release: &AnyValue) -> usize {
         Err(_) => release.chunk().rows(),
     }
 }
-/// Invoke one signature three times on each of many members. Take any two members at a finite
-/// distance. Both must have a release, or both must have an error. The lengths of their releases
-/// must be equal.
+/// Invoke each measurement that a signature makes three times on each of many members. Take any two
+/// members at a finite distance. Both must have a release, or both must have an error. The lengths
+/// of their releases must be equal.
 ///
-/// So an error is allowed for an empty list of scores if the metric makes the number of scores
-/// public. An error is never allowed for a number or for a data set of people.
+/// If the metric makes the number of scores public, an empty list of scores is at a finite distance
+/// only from itself. So an error is allowed for this list. An error is never allowed for a number
+/// or for a data set of people.
 fn test(entry: &Entry, grounds: &Grounds, seed: u64) -> Result<(), String> {
     let mut draw = Draw::new(seed);
     let (mut released, mut pairs) = (0, 0);

@@ -14,8 +14,8 @@ use crate::clock::spent;
 use crate::valid_documents::documents;
 
 /// The longest processor time for all operations on one document. Tests are compiled with little
-/// optimisation, so the accounting is slower by a factor of about 5. The limit includes another
-/// factor of 2 for slow machines.
+/// optimisation, so the computation of losses is slower by a factor of about 5. The limit includes
+/// another factor of 2 for slow machines.
 const TOO_LONG: Duration = Duration::from_secs(if cfg!(debug_assertions) { 20 } else { 2 });
 /// After this time, the answer counts as missing.
 const NEVER: Duration = Duration::from_secs(120);

@@ -66,8 +66,8 @@ fn sampled_steps_compose_to_what_accountants_say() {
     }
 }
 /// Check values that come from a simple Fourier transform. The query is a sum of records from -1 to
-/// 1, and one record is replaced. A sample of one data set is compared with a sample of the other
-/// data set.
+/// 1, and one record is replaced. The loss compares a sample of one data set with a sample of the
+/// other data set.
 #[test]
 fn sampled_steps_of_data_of_one_size_count_replaced_records() {
     let rows = |size: Json| {

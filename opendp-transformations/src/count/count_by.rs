@@ -21,9 +21,9 @@ use crate::{Key, Tally};
 ///
 /// # Postcondition
 /// The keys of the output are the values that occur among the records. The set of keys is private:
-/// only a measurement whose loss covers this release may release the set. Let `m` be the largest
-/// number such that `TV` represents every integer from 0 to `m`. The count of a key is the number
-/// of its records, or `m` if that number is larger.
+/// only a measurement whose loss covers the release of the set may release it. Let `m` be the
+/// largest number such that `TV` represents every integer from 0 to `m`. The count of a key is the
+/// number of its records, or `m` if that number is larger.
 ///
 /// # Map
 /// `d_out = (d_in, d_in, d_in)`. The three parts bound the number of counts that change, the sum of
@@ -33,9 +33,9 @@ use crate::{Key, Tally};
 /// A value without a key has count zero. If a record is added or removed, the count of its value
 /// changes by one, and no other count changes. In `d` such steps, at most `d` counts change, and
 /// the changes add up to at most `d`. So each count changes by at most `d`. Saturation at `m` does
-/// not increase the distance between two counts, and equal counts stay equal. The first two bounds
-/// are attained by `d` records of `d` different values. The last bound is attained by `d` records
-/// of one value.
+/// not increase the distance between two counts, and equal counts stay equal. If `d` records of `d`
+/// different values are added, the first two bounds are attained. If `d` records of one value are
+/// added, the last bound is attained.
 ///
 /// # Errors
 /// The map returns `FailedCast` when `d_in` does not fit `TV`.
@@ -80,7 +80,7 @@ register! {
 
 /// The fold of `make_count_by`. The state is the count of each value that occurred.
 struct CountBy {
-    /// A function that returns the name of the type of the counts.
+    /// A function that returns the type name of the counts.
     output_type: fn() -> TypeName,
 }
 impl<T: Key> Fold<Vec<T>, Vec<(T, u64)>> for CountBy {

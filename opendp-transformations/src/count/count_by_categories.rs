@@ -178,7 +178,8 @@ fn tallies<TOA: Tally>(counts: Vec<u64>) -> Result<Vec<TOA>> {
 /// For each category, the index of its cell in the state. These indices start at one. Cell zero
 /// counts the records in no category.
 enum Places<L> {
-    /// A list of the cells of all words in a short range. The range begins with the word `first`.
+    /// For each word of a short range, the index of its cell. The range begins with the word
+    /// `first`.
     Range {
         first: u64,
         places: Vec<usize>,
@@ -201,8 +202,8 @@ impl<L: LongKey> Places<L> {
         Ok(range.unwrap_or(Places::Any(table)))
     }
 }
-/// List the cells of `words` if they are in a short range. Return `None` if there are no words, or
-/// if the range is too long for the number of words.
+/// If all `words` are in a short range, list the cell of each word in this range. Return `None` if
+/// there are no words, or if the range is too long for the number of words.
 fn range<L>(words: Vec<u64>) -> Option<Places<L>> {
     let signed = || words.iter().map(|word| word.cast_signed());
     let (first, last) = (signed().min()?, signed().max()?);

@@ -30,8 +30,8 @@ use crate::{Key, count::table};
 /// # Proof
 /// Each step adds or removes one record. A step changes at most one value from absent to present,
 /// or from present to absent. Two data sets at symmetric distance `d` are `d` such steps apart. So
-/// their numbers of values differ by at most `d`. If each of two numbers is limited to at most `m`,
-/// the distance between them does not increase.
+/// their numbers of distinct values differ by at most `d`. If each of two numbers is limited to at
+/// most `m`, the distance between them does not increase.
 ///
 /// If the size is known, a smaller bound holds: `d` is even, `d / 2` records are replaced, and each
 /// replacement changes the count by at most one. The map does not use this bound; see `make_count`.
@@ -71,7 +71,7 @@ register! {
 /// share one seed, so they merge faster.
 struct Distinct {
     seed: u64,
-    /// A function that returns the name of the type of the count.
+    /// A function that returns the type name of the count.
     output_type: fn() -> TypeName,
 }
 impl<T: Key> Fold<Vec<T>, u64> for Distinct {

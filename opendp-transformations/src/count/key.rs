@@ -5,15 +5,15 @@ use std::hash::Hash;
 use opendp_core::HashableAtom;
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
-/// An atom that can be a key of a table, and that can be written with a partial result.
+/// An atom that can be a key of a table, and that can be serialized as a part of a partial result.
 ///
 /// A table stores a key in one of three [forms](Form). Code for tables is compiled once for all
 /// types with the same type `Long`. If no value of a type has a word or a double word, the type
 /// states `type Long = Self`. Then `form` returns `Form::Long(self)`, and `from_form` returns the
 /// key in such a form.
 pub trait Key: HashableAtom + Serialize + DeserializeOwned {
-    /// The type of keys without a word and without a double word. It is [`NoLongKey`] if each value
-    /// has a word or a double word.
+    /// The type of keys without a word and without a double word. This type is [`NoLongKey`] if
+    /// each value has a word or a double word.
     type Long: LongKey;
     /// Whether each value has a word.
     const HAS_WORD: bool = false;
@@ -54,7 +54,7 @@ macro_rules! words {
             const HAS_WORD: bool = true;
             #[inline]
             fn form(&self) -> Form<&NoLongKey> {
-                // These casts keep the value. A negative value becomes its two's complement.
+                // These casts lose no information. A negative value becomes its two's complement.
                 Form::Word(*self as $wide as u64)
             }
             #[inline]
@@ -89,7 +89,7 @@ macro_rules! double_words {
             type Long = NoLongKey;
             #[inline]
             fn form(&self) -> Form<&NoLongKey> {
-                // This cast keeps the value. A negative value becomes its two's complement.
+                // This cast loses no information. A negative value becomes its two's complement.
                 Form::Double(*self as u128)
             }
             #[inline]

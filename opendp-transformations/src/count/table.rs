@@ -11,13 +11,13 @@ use crate::count::key::{Form, Key, LongKey};
 /// A map from keys to values.
 ///
 /// A key that fits one or two words is stored next to its value, in the same array. So a lookup
-/// costs one memory access. A lookup of a short text costs a second access, for its bytes. The
-/// place of a key depends on a seed that is drawn for each table. An adversary does not know the
-/// seed, so crafted data cannot make the table slow. The contents of a table do not depend on the
-/// seed.
+/// costs one memory access. A lookup of a short text costs a second access, for the bytes of the
+/// text. The place of a key depends on a seed that is drawn for each table. An adversary does not
+/// know the seed, so crafted data cannot make the table slow. The contents of a table do not depend
+/// on the seed.
 ///
-/// A table does not depend on the type of its keys, but only on the type `L` of its long keys. So
-/// the code of tables is compiled only once for all number types.
+/// The type of a table does not contain the type of its keys, but only the type `L` of its long
+/// keys. So the code of tables is compiled only once for all number types.
 pub(crate) struct Table<L, V> {
     words: Words<u64, V>,
     doubles: Words<u128, V>,
@@ -32,8 +32,8 @@ impl<L: LongKey, V: Default + Copy> Table<L, V> {
         Table::with_bits(FIRST_BITS, FIRST_BITS)
     }
     /// Make an empty table that has few collisions while it contains at most `keys` keys.
-    /// `have_words` states whether the keys fit one word. This must hold for all keys or for no
-    /// key.
+    /// `have_words` states whether the keys fit one word. Either all keys or no keys must fit one
+    /// word.
     pub(crate) fn with_room(keys: usize, have_words: bool) -> Self {
         let bits = (usize::BITS - keys.saturating_mul(8).leading_zeros()).max(FIRST_BITS);
         let (words, doubles) = if have_words { (bits, FIRST_BITS) } else { (FIRST_BITS, bits) };
@@ -85,8 +85,8 @@ impl<L: LongKey, V: Default + Copy> Table<L, V> {
             }
         }
     }
-    /// Return the index in `values` of the value of a long key. If the key is absent, insert it
-    /// with the default.
+    /// Find the value of a long key, and return the index of this value in `values`. If the key is
+    /// absent, insert it with the default.
     fn place(&mut self, key: &L) -> usize {
         if let Some(place) = self.others.get(key) {
             return *place;

@@ -3,7 +3,7 @@
 use opendp_core::arith::{InfCast, Number};
 use opendp_core::{Atom, Distance, Result};
 
-/// A number type for counts. There is a largest count. The type represents every integer from zero
+/// A number type for counts. The type has a largest count, and represents every integer from zero
 /// to this count.
 pub trait Tally: Atom + Number + Distance + InfCast<u32> {
     /// Return the count. If the count exceeds the largest count of this type, return the largest

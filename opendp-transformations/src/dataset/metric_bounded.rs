@@ -12,7 +12,7 @@ use crate::rows::identity::copy;
 ///
 /// `InsertDeleteDistance` is not such a metric. Suppose that a record is deleted at the beginning
 /// of the data, and a record is inserted at the end. Then all records between these places move.
-/// The distance is 2, but many positions can differ.
+/// The distance is 2, but the records at many positions can differ.
 pub trait UnboundedMetric: DatasetMetric {
     /// The metric that counts replaced records.
     type Bounded: DatasetMetric + Default;

@@ -39,9 +39,9 @@ impl UnorderedMetric for ChangeOneDistance {
 ///
 /// # Proof
 /// The output is random, so the claim is about distributions. For two close inputs, there is a
-/// joint distribution of two orders `(o, o')` with two properties: each order is uniform, and the
-/// outputs are close for every draw. A mechanism that reads the output has a proved loss for each
-/// pair of close data sets. The same bound on the loss then holds for mixtures of such pairs,
+/// joint distribution of two orders `(o, o')` with two properties: each order is uniform, and for
+/// every draw the two outputs are close. A mechanism that reads the output has a proved loss for
+/// each pair of close data sets. The same bound on the loss then holds for mixtures of such pairs,
 /// because the divergences are jointly quasi-convex. For Renyi divergences of all orders, see van
 /// Erven and Harremoes 2014, "Renyi Divergence and Kullback-Leibler Divergence", Theorem 13. For
 /// approximate privacy, `P(E) - e^eps * Q(E)` is linear in the pair of distributions `(P, Q)`. So

@@ -1,8 +1,8 @@
 //! Sums under the names of older strategies. Each constructor builds its own input space.
 //!
-//! [`make_sum`] adds exactly and rounds once, so all strategies give the same result. The order of
-//! the records does not matter. If a sum is out of the range of the integer type, the result is the
-//! nearest integer of this type.
+//! [`make_sum`] adds exactly, so all strategies give the same result, and the order of the records
+//! does not matter. If a sum is out of the range of the integer type, the result is the nearest
+//! integer of this type.
 
 use opendp_core::arith::{Directed, InfCast, Integer};
 use opendp_core::{

@@ -30,8 +30,8 @@ use opendp_core::{
 ///
 /// # Postcondition
 /// The output contains the layers from the root down, and each layer from left to right. The output
-/// ends with the last leaf of the input. The length of the output depends only on the length of the
-/// input. If the length of the input is public, the length of the output is also public.
+/// ends with the last leaf that has a count. The length of the output depends only on the length of
+/// the input. If the length of the input is public, the length of the output is also public.
 ///
 /// # Map
 /// For `L1Distance`, `d_out = layers * d_in`. For `L2Distance`,
@@ -121,8 +121,7 @@ where
     }
 }
 
-/// Register the constructor of trees with this norm as the metric, for each number type of the
-/// distance.
+/// Register `make_b_ary_tree` with the metric `$norm`, for each number type of the distance.
 macro_rules! norm_of_any_number {
     ($norm:ident: $($number:ty)*) => {
         register! {
@@ -215,8 +214,8 @@ impl Shape {
         nodes.try_reserve_exact(size).map_err(|_| no_memory(size))?;
         nodes.resize(self.inner, T::zero());
         nodes.extend_from_slice(leaves);
-        // Go upward layer by layer. Each layer has one ancestor of the last leaf. All nodes of the
-        // layer to the right of this ancestor are zero.
+        // Go upward layer by layer. In each layer, one node is above the last leaf that has a
+        // count. All nodes of the layer to the right of this node are zero.
         let (mut start, mut width) = (self.inner, self.width);
         let mut sums: Option<Vec<i128>> = None;
         while 1 < width {

@@ -10,7 +10,7 @@ use opendp_core::{Atom, Error, Function, Result};
 /// The leaves, and all sums of leaves, then have the least variance. The method is from Hay,
 /// Rastogi, Miklau and Suciu, "Boosting the accuracy of differentially private histograms through
 /// consistency", 2010, theorem 3. Here, the method is extended to trees in which some leaves are
-/// missing. The variances of the nodes determine the weights.
+/// missing. The weights of the nodes are computed from their variances.
 ///
 /// # Arguments
 /// * `branching_factor` - the number of children of each node, at least 2
@@ -166,7 +166,7 @@ fn upward(own: &mut [f64], layer: &Layer, children: &[f64], below: &Layer, b: us
         let sum = sum(children);
         *node = sum + layer.variance * (*node - sum);
     }
-    // At most one of the other nodes has leaves. Nodes without leaves are zero.
+    // At most one of the incomplete nodes has leaves. Nodes without leaves are zero.
     for (node, own) in own.iter_mut().enumerate().take(layer.width).skip(layer.full) {
         let first = (node * b).min(children.len());
         let last = first.saturating_add(b).min(children.len()).min(below.width);

@@ -17,8 +17,9 @@ use spread::{Kind, Spread};
 /// numbers best; see [`Spread`]. If no function spreads the numbers well, a bucket contains many
 /// numbers. The search then takes about as many steps as a search without buckets.
 ///
-/// The work for a row is the computation of its bucket, one access to a table, two comparisons, and
-/// one increment. The table has 16 bytes for each bucket.
+/// If no bucket contains two numbers, the work for a row is the computation of its bucket, one
+/// access to a table, two comparisons, and one increment. In this case, the table has at most 16
+/// bytes for each bucket if a number has at most 64 bits.
 pub(crate) struct Finder<T> {
     spread: Spread,
     search: Search<T>,
@@ -28,8 +29,8 @@ enum Search<T> {
     /// No bucket contains two numbers. Each bucket has an entry, which contains a number. The rows
     /// in the bucket are compared with this number. If the bucket contains a number, the entry has
     /// this number. Otherwise the entry has the first number after the bucket, or the last number
-    /// if there is no later number. The entry also states the cell of those rows in the bucket that
-    /// are below the number of the entry. The count of buckets is a power of two.
+    /// if there is no later number. The entry also states a cell, which is the cell of the rows
+    /// that are in the bucket and below this number. The count of buckets is a power of two.
     One(Vec<(T, u32)>),
     Some {
         /// The sorted numbers, followed by repetitions of the last number.

@@ -133,9 +133,10 @@ register! {
 pub trait ScoreDistance:
     Metric<Distance = u64> + Default + MetricOn<VectorDomain<AtomDomain<u64>>>
 {
-    /// Return an upper bound on the distance, given the largest change of any score.
-    /// `in_one_direction` states three facts. The changes are sums of steps. In each step, all
-    /// scores change in one direction. The largest changes of the steps add up to at most `change`.
+    /// Return an upper bound on the distance, given the largest change of any score. If
+    /// `in_one_direction` is `true`, three facts hold. The changes are sums of steps. In each step,
+    /// all scores change in one direction. The largest changes of the steps add up to at most
+    /// `change`.
     ///
     /// # Errors
     /// `Overflow` when the bound does not fit `u64`.

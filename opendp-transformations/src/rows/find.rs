@@ -20,8 +20,8 @@ use foldhash::fast::RandomState;
 ///
 /// # Postcondition
 /// The output has one index for each record, in the same order. Indices start at zero. The output
-/// is null for a record that is not a category. `make_impute_constant` can replace null by the
-/// number of categories, which is the index of one more category. The size does not change.
+/// is null for a record that is not a category. To treat these records as one more category, use
+/// `make_impute_constant` with the number of categories. The size does not change.
 ///
 /// # Map
 /// `d_out = d_in`.

@@ -27,7 +27,7 @@ use crate::rows::each::{call, each, rows};
 /// output, at the same place. If the old and the new record have the same output, a replacement
 /// does not change the output. Now take a shortest sequence of changes from one input to another,
 /// in any dataset metric. This sequence gives a sequence of changes from one output to the other.
-/// The new sequence is at most as long.
+/// The second sequence is not longer than the first sequence.
 ///
 /// # Errors
 /// `MetricSpace` when the metric is not defined on the output domain. Every dataset metric of this

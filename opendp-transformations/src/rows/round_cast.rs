@@ -15,7 +15,7 @@ use opendp_core::{Atom, Result};
 /// | `String` | `bool` | `true` if the text is not empty |
 ///
 /// Equal values have equal results. Metrics treat `0.0` and `-0.0` as equal, and all NaN as equal.
-/// Therefore a text never shows the sign of zero.
+/// Therefore a cast to a text never writes the sign of zero.
 pub trait RoundCast<TI>: Sized {
     /// Cast a value, or return `None` when no value of this type represents the result.
     fn round_cast(value: &TI) -> Option<Self>;

@@ -61,8 +61,8 @@ use crate::{Pairwise, Sequential};
 ///
 /// There is a second bound. By the Cauchy-Schwarz inequality, `C^2` is at most the product of the
 /// two sums of squared deviations. Each of these sums is at most `floor(n / 2) ceil(n / 2) / n`
-/// times the square of its range (`deviations.rs`). So the distance between two values of `C` is at
-/// most `2 floor(n / 2) ceil(n / 2) / n * R R'`. Let `h` be a multiple of `g`. If two results
+/// times the square of `R` or of `R'` (`deviations.rs`). So the distance between two values of `C`
+/// is at most `2 floor(n / 2) ceil(n / 2) / n * R R'`. Let `h` be a multiple of `g`. If two results
 /// differ by at most `h`, the rounded results also differ by at most `h`. The file `grid.rs` proves
 /// this.
 ///

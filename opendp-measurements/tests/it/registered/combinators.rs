@@ -1,5 +1,5 @@
 //! Tests that call combinators by their registered names. Only the combinators that split rows are
-//! registered at typed signatures. All other combinators are registered at erased types.
+//! registered with typed signatures. All other combinators are registered with erased types.
 
 use opendp_core::arith::Exact;
 use opendp_core::erased::{AnyDistance, AnyFunction, AnyMeasurement, AnyTransformation, AnyValue};
@@ -196,8 +196,7 @@ fn every_conversion_is_registered_at_erased_types() {
     assert!(step.measure().is::<SmoothedMaxDivergence>());
     let pair = call("make_approximate", types, rho.clone(), Args::new()).unwrap();
     assert!(pair.measure().is::<Approximate<ZeroConcentratedDivergence>>());
-    // A conversion gives an error if the measure of the measurement is not the measure that it
-    // converts.
+    // A conversion gives an error if it does not convert the measure of the measurement.
     let error = call("make_pureDP_to_zCDP", "", rho, Args::new()).unwrap_err();
     assert_eq!(error.kind(), "Argument");
     let sample = told(SymmetricDistance, MaxDivergence, 10, |d| Ok(f64::from(d.min(1)))).erase();

@@ -205,9 +205,9 @@ fn every_registered_mechanism_is_compared() {
         "make_pureDP_to_zCDP",
         "make_user_measurement",
         "make_zCDP_to_approxDP",
-        // These mechanisms draw random numbers. They take measurements, or their questions are
-        // transformations. The registered signatures take such measurements and transformations
-        // only with an erased input domain and an erased input metric.
+        // These mechanisms draw random numbers. They take measurements as arguments, or answer
+        // questions that are transformations. In the registered signatures, these measurements and
+        // transformations have an erased input domain and an erased input metric.
         "make_fixed_size_subsampling",
         "make_select_private_candidate",
         "make_sparse_vector",

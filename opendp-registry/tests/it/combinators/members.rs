@@ -94,7 +94,7 @@ where
             all.push(Member { made, told, truth: $truth, rows: rows.clone() });
         })*};
     }
-    // Randomized response with probability 3/4 has the divergence 3/4 ln 3 - 1/4 ln 3 of order 1.
+    // The divergence of order 1 of randomized response with probability 3/4 is 3/4 ln 3 - 1/4 ln 3.
     // If an outcome is possible for one data set and impossible for the other, the divergence is
     // infinite.
     let order = Some(Truth { delta: of_order, divergence: 0.5 * ln3() * (1.0 - 1e-9) });

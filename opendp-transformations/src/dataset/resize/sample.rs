@@ -9,12 +9,13 @@ use serde_json::Value as Json;
 /// *Claim.* Suppose that `n` rows were read. If `n` is at most `size`, `kept` contains all `n`
 /// rows. Otherwise `kept` contains `size` rows, and each set of `size` rows is equally likely.
 ///
-/// *Rows* (Waterman; Vitter 1985, "Random Sampling with a Reservoir", Algorithm R). Row number
-/// `n + 1` must be chosen with probability `size / (n + 1)`. If the row is not chosen, the choice
-/// must be uniform among the first `n` rows. If the row is chosen, the other rows must be a uniform
-/// choice of `size - 1` of the first `n`. A uniform index below `n + 1` is below `size` with the
-/// required probability. If the row is chosen, a uniformly chosen row is dropped from a uniform
-/// choice of `size` rows. The rest is a uniform choice of `size - 1` rows.
+/// *Rows* (Waterman; Vitter 1985, "Random Sampling with a Reservoir", Algorithm R). Suppose that
+/// `n` rows were read, where `n` is at least `size`. Row number `n + 1` must be chosen with
+/// probability `size / (n + 1)`. If the row is not chosen, the choice must be uniform among the
+/// first `n` rows. If the row is chosen, the other rows must be a uniform choice of `size - 1` of
+/// the first `n`. A uniform index below `n + 1` is below `size` with the required probability. If
+/// the row is chosen, a uniformly chosen row is dropped from a uniform choice of `size` rows. The
+/// rest is a uniform choice of `size - 1` rows.
 ///
 /// *Merging.* A merge joins two choices, which are called sides. Let the sides have read `n` and
 /// `m` rows. Draw rows one at a time from all `n + m` rows, without replacement. For each draw,
@@ -62,7 +63,8 @@ impl<T: Clone> Sample<T> {
     ) -> Result<()> {
         let total = self.seen.saturating_add(other.seen);
         if u64::try_from(size).is_ok_and(|size| size < total) {
-            // If a partial result is invalid, both sides together can have fewer than `size` rows.
+            // If a partial result is invalid, both sides together can have kept fewer than `size`
+            // rows.
             let mut chosen = Vec::with_capacity(size.min(self.kept.len() + other.kept.len()));
             let (mut here, mut there) = (self.seen, other.seen);
             while chosen.len() < size {
