@@ -1,6 +1,7 @@
 //! Tests that compare privacy maps with the distributions of releases from two neighbours. If the
-//! distribution is known, the test uses the exact probabilities. Otherwise the test uses draws.
-//! Each test that uses draws must also detect a mechanism with a wrong amount of noise.
+//! exact probabilities of the releases are known, a test uses these probabilities. Otherwise the
+//! test uses draws. Each test that uses draws must also detect a mechanism with a wrong amount of
+//! noise.
 
 use opendp_core::arith::Number;
 use opendp_core::{
@@ -25,10 +26,10 @@ fn probabilities(x: i8, s: f64) -> Vec<f64> {
         .map(|r| {
             let distance = (f64::from(r) - f64::from(x)).abs();
             match r {
-                // If the release is the least or the largest `i8`, its probability is a whole tail
-                // of the noise. If the number is also this end of the type, the tail contains the
-                // noise 0. The probability of such a tail is 1 minus the probability of the other
-                // tail.
+                // The least and the largest `i8` are the ends of the type. The probability of a
+                // release at an end is the probability of a whole tail of the noise. If the number
+                // is at the same end, this tail contains the noise 0. Then its probability is 1
+                // minus the probability of the other tail.
                 i8::MIN | i8::MAX if distance == 0.0 => 1.0 - tail(1.0, s),
                 i8::MIN | i8::MAX => tail(distance, s),
                 _ => centre * (-distance / s).exp(),
@@ -61,7 +62,7 @@ fn integers_have_their_exact_probabilities() {
         }
         let freedom = if rest.1 < 10.0 { bins - 1.0 } else { bins };
         sum += if rest.1 < 10.0 { 0.0 } else { cell(rest) };
-        // Return approximately how many standard deviations the statistic is above its mean.
+        // Return approximately by how many standard deviations `sum` exceeds its mean.
         (sum - freedom) / (2.0_f64 * freedom).sqrt()
     };
     for (s, x) in [(1.0, 0), (0.5, -7), (12.5, 100), (60.0, -128), (60.0, 127)] {
@@ -94,8 +95,9 @@ fn the_map_bounds_the_exact_divergence_and_is_tight() {
 /// A set of releases.
 type Event<R> = Box<dyn Fn(&R) -> bool>;
 
+/// For an event `S`, let `P[x in S]` be the probability that the release from `x` is in `S`.
 /// Estimate from draws by how many standard deviations `P[x in S]` exceeds
-/// `exp(epsilon) P[y in S]`. Return the largest value for all events `S`, and for both orders of
+/// `exp(epsilon) P[y in S]`. Return the largest estimate over all given events and both orders of
 /// `x` and `y`.
 fn excess<DI: Domain, MI: Metric, R: opendp_core::Carrier>(
     release: &Measurement<DI, MI, MaxDivergence, R>,

@@ -11,19 +11,19 @@
 //! For machine integers, mechanisms draw discrete noise of a small scale from an [`IntegerTable`].
 //! The scale can be up to 146 for Laplace noise and up to 386 for Gaussian noise. The time does not
 //! depend on the noise: every value takes one word, one load and the same instructions. There are
-//! two exceptions. First, the sum of a narrow integer type can saturate, and the compiler can use a
+//! two exceptions. First, a sum in a narrow integer type can saturate, and the compiler can use a
 //! branch for this saturation. But the release itself also shows that the sum saturated. Second, a
-//! few draws from a table take microseconds. Such a draw happens at most once in 500 000 draws. For
-//! scales up to 73, it happens at most once in `2^38` draws. The noise of nearly all these draws is
-//! large.
+//! few draws from a table take microseconds. On average, at most one in 500 000 draws is such a
+//! draw. For scales up to 73, on average at most one in `2^38` draws is such a draw. The noise of
+//! nearly all these draws is large.
 //!
-//! **All other samplers leak a little through time.** No loop counts up to the noise. But a draw
-//! takes longer if its first candidate is rejected, or if floats cannot decide. The frequency of
-//! such draws depends on the value of the noise. `opendp-bench --leakage` times 30 000 releases of
-//! a number and leaves out the slowest 2 %. Then the benchmark correlates the ranks of the times
-//! with the ranks of the magnitudes of the noise. If time and noise are independent, the root mean
-//! square of this correlation is 0.006. The table shows medians of 18 reports, on a busy machine
-//! with 2 cores:
+//! **All other samplers leak a little through time.** No loop runs once for each unit of the noise.
+//! But a draw takes longer if its first candidate is rejected, or if floats cannot decide. The
+//! frequency of such draws depends on the value of the noise. `opendp-bench --leakage` times 30 000
+//! releases of a number and leaves out the slowest 2 % of the releases. Then the benchmark computes
+//! the rank correlation of the times and the magnitudes of the noise. If time and noise are
+//! independent, the root mean square of this correlation is 0.006. The table shows the median of
+//! this correlation over 18 reports, on a busy machine with 2 cores:
 //!
 //! | noise | correlation |
 //! |---|---|

@@ -68,17 +68,18 @@ pub type Query<DI, MI, T, Q> = Transformation<DI, MI, AtomDomain<T>, AbsoluteDis
 /// a sequence of answers. Each query and each refusal is a function of the earlier answers. So the
 /// queries `q_1, ..., q_n` are fixed, too. Let `A` be the set of queries with the answer `true`.
 /// `A` has at most `limit` members. Let `t` be the threshold without noise. The noise on the
-/// threshold has scale `s` and density `p`. The noise on the queries is independent, has scale `r`,
-/// and is called `K_i`. For noise `z` on the threshold, the real numbers `q_i(x) + K_i` and `t + z`
-/// are compared. So the answers have the probability
+/// threshold has scale `s` and density `p`. The noise on query `q_i` has scale `r` and is called
+/// `K_i`. All noise is independent. For noise `z` on the threshold, the real numbers `q_i(x) + K_i`
+/// and `t + z` are compared. So the answers have the probability
 ///
 /// `P(x) = integral p(z) prod_(i not in A) P[K_i < t + z - q_i(x)]`
 /// `prod_(i in A) P[K_i >= t + z - q_i(x)] dz`.
 ///
 /// Let `w` be the sensitivity, so `|q_i(x) - q_i(y)| <= w`. Compare the integrand of `x` at `z`
-/// with the integrand of `y` at `z + w`. First, `p(z) <= exp(w / s) p(z + w)`. For `i` not in `A`,
-/// `t + z - q_i(x) <= t + z + w - q_i(y)`. So the factor of `x` is at most the factor of `y`. For
-/// `i` in `A`, `t + z + w - q_i(y)` exceeds `t + z - q_i(x)` by at most `2 w`.
+/// with the integrand of `y` at `z + w`. First, `p(z) <= exp(w / s) p(z + w)`. Each query gives one
+/// other factor of each integrand. For `i` not in `A`, `t + z - q_i(x) <= t + z + w - q_i(y)`. So
+/// the factor of `x` is at most the factor of `y`. For `i` in `A`, `t + z + w - q_i(y)` exceeds
+/// `t + z - q_i(x)` by at most `2 w`. Laplace noise `K` of scale `r` satisfies
 /// `P[K >= a] <= exp(b / r) P[K >= a + b]` for `b >= 0`. So the factor of `x` is at most
 /// `exp(2 w / r)` times the factor of `y`. The integral is over all real `z`. If `z` runs over all
 /// real numbers, `z + w` also does. So `P(x) <= exp(w / s + limit 2 w / r) P(y)`.

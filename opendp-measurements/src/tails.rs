@@ -30,7 +30,8 @@ const GAUSSIAN_END: f64 = 40.0;
 /// If the ratio of `t` to the scale is at least this number, a Laplace tail is below all positive
 /// floats.
 const LAPLACE_END: f64 = 800.0;
-/// The largest scale for which the discrete Gaussian tail is a sum of weights.
+/// The largest scale for which the bound on the discrete Gaussian tail is computed as a sum of
+/// weights.
 const SUMMED: f64 = 256.0;
 
 /// Return an upper bound on `P[Z >= t] = exp(-t / scale) / 2` for `Z` of density
@@ -136,11 +137,11 @@ pub fn gaussian_tail(scale: Scale, t: f64) -> Result<f64> {
 /// `W >= s sqrt(2 pi)`. Also, `W >= w(0) = 1`.
 ///
 /// *Up to `s = 256`.* The first weight is `w(m)`. Each later weight is the previous weight times a
-/// ratio. Each later ratio is the previous ratio times `exp(-1 / s^2)`. All weights and ratios
-/// are rounded up. The ratios decrease. So the sum of the weights after a weight `w` with ratio
-/// `r < 1` is at most `w r / (1 - r)`. For `s < 4`, the sum of the first weights, rounded down, is
-/// a lower bound of `W`. For larger `s`, `s sqrt(2 pi)` is a lower bound, and the relative
-/// difference is less than `2^-400`.
+/// ratio. Each later ratio is the previous ratio times `exp(-1 / s^2)`. All weights and ratios are
+/// rounded up. The ratios decrease. So the sum of the weights after a weight `w` with ratio `r < 1`
+/// is at most `w r / (1 - r)`. For `s < 4`, the sum of the first weights, rounded down, is a lower
+/// bound of `W`. For larger `s`, `s sqrt(2 pi)` is a lower bound of `W`. The relative difference of
+/// this bound and `W` is less than `2^-400`.
 ///
 /// *Above `s = 256`.* By the formula of Euler and Maclaurin, the sum of `w(z)` over `z >= m` is
 /// `integral_m^inf w + w(m) / 2 - w'(m) / 12 + R`. Here
@@ -189,9 +190,9 @@ pub fn discrete_gaussian_tail(scale: Scale, t: f64) -> Result<f64> {
 }
 
 /// Return the bound of a tail if the bound is known without a series. If `t` is not finite, return
-/// an error. If `t` is below 0, or if the scale is 0, the bound is 0 or 1. If the ratio of `t` to
-/// the scale is at least `end`, the tail is below all positive floats, and the bound is the least
-/// positive float.
+/// an error. If `t` is below 0, the bound is 1. If the scale is 0, the bound is 1 for `t = 0`, and
+/// 0 for `t > 0`. If the ratio of `t` to the scale is at least `end`, the tail is below all
+/// positive floats, and the bound is the least positive float.
 fn at_ends(scale: Scale, t: f64, end: f64) -> Result<Option<f64>> {
     if !t.is_finite() {
         return Err(Error::InvalidDistance(format!("t: expected a finite number, found {t}")));

@@ -94,9 +94,10 @@ fn no_count() -> Error {
 /// The noise of one threshold mechanism. The trait states the loss of this noise, if the changes of
 /// all numbers are bounded in the `P`-norm.
 ///
-/// Suppose that the release from each of two data sets has an event of probability at least
-/// `1 - delta`. Suppose that the divergence of the releases, conditioned on these events, is at
-/// most `loss`. An implementation claims that, in this case, the loss is at most `(loss, delta)`.
+/// Take the releases from two data sets, and one event for each release. Suppose that both events
+/// have probability at least `1 - delta`. Suppose that the divergence of the releases, conditioned
+/// on these events, is at most `loss`. An implementation claims that the loss is then at most
+/// `(loss, delta)`.
 pub(crate) trait ThresholdNoise<const P: usize>: NoiseDistribution {
     /// The privacy measure of the loss `(loss, delta)`.
     type Measure: Measure<Distance = (f64, f64)> + Default;

@@ -23,7 +23,7 @@ type Response<T> = Measurement<AtomDomain<T>, DiscreteDistance, MaxDivergence, T
 /// * `constant_time` - whether to draw and combine bits without a branch on the bits or on the data
 ///
 /// # Precondition
-/// `prob` is from 1/2 to 1, and stands for exactly the rational value of the float.
+/// `prob` is from 1/2 to 1, and is exactly the rational number that the float represents.
 ///
 /// # Postcondition
 /// Any two members at distance at most `d_in` give releases whose max-divergence is at most
@@ -48,8 +48,8 @@ type Response<T> = Measurement<AtomDomain<T>, DiscreteDistance, MaxDivergence, T
 /// rounds this logarithm up once more, to a float.
 ///
 /// *Time.* With `constant_time`, the number of drawn words depends on `prob` alone, and the answer
-/// is the exclusive or of two bits. The language does not guarantee the duration of this operation.
-/// `constant_time` does not apply to the rest of the program.
+/// is the exclusive or of the data and the negation of the coin. The language does not guarantee
+/// the duration of this operation. `constant_time` does not apply to the rest of the program.
 ///
 /// # Errors
 /// `MakeMeasurement` when `prob` is not from 1/2 to 1.
@@ -88,7 +88,7 @@ register! {
 ///
 /// # Precondition
 /// There are `k >= 2` different categories. `prob` is at most 1, and at least `1 / k` rounded down
-/// to a float. `prob` stands for exactly the rational value of the float.
+/// to a float. `prob` is exactly the rational number that the float represents.
 ///
 /// # Postcondition
 /// Any two members at distance at most `d_in` give releases whose max-divergence is at most
@@ -104,11 +104,11 @@ register! {
 /// category with probability exactly `p`, by [`bernoulli`]. Otherwise [`uniform_below`] chooses one
 /// of the other categories uniformly, so each of them has probability `q`. If the data is not a
 /// category, the release is each category with probability `1 / k`. The probability `1 / k` is the
-/// mean `(p + (k - 1) q) / k`. A mean is between the least and the largest of its terms. So for all
-/// data, every category has a probability between `min(p, q)` and `max(p, q)`. For every category,
-/// the ratio of its probabilities on two data sets is at most `max(p / q, q / p)`. A bound for each
-/// category is a bound for every event (Warner 1965; Kairouz, Oh, Viswanath 2016). Data at distance
-/// 0 are equal, so their releases have the same distribution.
+/// mean `(p + (k - 1) q) / k`. A mean is between the least and the largest of the averaged numbers.
+/// So for all data, every category has a probability between `min(p, q)` and `max(p, q)`. For every
+/// category, the ratio of its probabilities on two data sets is at most `max(p / q, q / p)`. A
+/// bound for each category is a bound for every event (Warner 1965; Kairouz, Oh, Viswanath 2016).
+/// Data at distance 0 are equal, so their releases have the same distribution.
 ///
 /// *Rounding.* `max(p / q, q / p)` is a quotient of two integers. The logarithm of this quotient is
 /// rounded up at the 192nd binary digit. A budget is charged with the rounded logarithm. The map
@@ -202,7 +202,8 @@ fn loss(prob: f64, count: u64) -> Result<Exact> {
     if prob == 1.0 {
         return Ok(Exact::INFINITY);
     }
-    // The probability is exactly truth / all. A probability below 1 has a negative exponent.
+    // The probability is exactly truth / all. As a float, a probability below 1 has a negative
+    // exponent.
     let parts = Dyadic::new(prob);
     let truth = UBig::from(parts.mantissa);
     let all = UBig::ONE << usize::try_from(parts.exponent.unsigned_abs()).unwrap_or_default();

@@ -23,7 +23,7 @@ type Response = Measurement<BitVectorDomain, DiscreteDistance, MaxDivergence, Bi
 ///
 /// # Precondition
 /// The domain has a size, because the release reveals the size. `f` is above 0 and at most 1, and
-/// stands for exactly the rational value of the float.
+/// is exactly the rational number that the float represents.
 ///
 /// # Postcondition
 /// Any two members at distance at most `d_in` give releases whose max-divergence is at most
@@ -31,7 +31,8 @@ type Response = Measurement<BitVectorDomain, DiscreteDistance, MaxDivergence, Bi
 ///
 /// # Map
 /// The loss is 0 for `d_in = 0`. For other distances, the loss is `k ln((2 - f) / f)`, rounded up.
-/// `k` is the smaller of the size of the vectors and twice the limit on the number of ones.
+/// `k` is the smaller of the size of the vectors and twice the limit on the number of ones. Without
+/// such a limit, `k` is the size of the vectors.
 ///
 /// # Proof
 /// Two members of size `n` with at most `m` ones differ in at most `n` places. The members differ
@@ -39,11 +40,11 @@ type Response = Measurement<BitVectorDomain, DiscreteDistance, MaxDivergence, Bi
 /// differ in at most `k = min(2m, n)` places. Every bit is flipped independently with probability
 /// exactly `f / 2`, by [`BernoulliLanes`]. So the probability of a release is a product over
 /// places. A factor is `1 - f / 2` where the release agrees with the data, and `f / 2` where the
-/// release does not agree with the data. In the ratio between the two members, a factor can differ
-/// from 1 only in a place where the members differ. Such a factor is at most
-/// `(1 - f / 2) / (f / 2) = (2 - f) / f`, which is at least 1 (Erlingsson, Pihur, Korolova 2014,
-/// Theorem 1). The product of `k` such factors bounds the ratio for each release, and so for every
-/// event. Equal data give equal distributions.
+/// release does not agree with the data. Divide the product for one member by the product for the
+/// other member. In this ratio, a factor can differ from 1 only in a place where the members
+/// differ. Such a factor is at most `(1 - f / 2) / (f / 2) = (2 - f) / f`, which is at least 1
+/// (Erlingsson, Pihur, Korolova 2014, Theorem 1). The product of `k` such factors bounds the ratio
+/// for each release, and so for every event. Equal data give equal distributions.
 ///
 /// Without a size, members can have different lengths. A release that reveals the length has
 /// infinite loss.
@@ -56,8 +57,8 @@ type Response = Measurement<BitVectorDomain, DiscreteDistance, MaxDivergence, Bi
 /// *Time.* The words that decide which bits to flip are drawn independently of the data. The words
 /// are combined with the data by exclusive or. With `constant_time`, the number of words is the
 /// same for every release. Without `constant_time`, the number of words depends on the values of
-/// the words. So the time can reveal something about which bits were flipped. The language promises
-/// no duration.
+/// the words. So the time can reveal something about which bits were flipped. The language does not
+/// guarantee any duration.
 ///
 /// # Errors
 /// `MakeMeasurement` when the domain has no size, or `f` is out of range. The function fails with

@@ -43,8 +43,8 @@ pub fn bernoulli<S: RandomSource>(p: f64, source: &mut S) -> Result<bool, NoEntr
 ///
 /// `U < p` is decided as in [`bernoulli`]. But the words after the first differing digit are also
 /// drawn and compared. Bit operations combine the results of the comparisons, without a branch on a
-/// word. For `p` of at least `1/2` and words of 64 bits, one word is drawn. The language promises
-/// no duration, so the compiler and the processor can change the timing.
+/// word. For `p` of at least `1/2` and words of 64 bits, one word is drawn. The language does not
+/// guarantee any duration, so the compiler and the processor can change the timing.
 ///
 /// A `p` below 0 and NaN count as 0. A `p` above 1 counts as 1.
 ///
@@ -82,8 +82,8 @@ fn expansion(p: f64) -> (u128, i32) {
 /// Return the lowest `bits` bits of `floor(mantissa 2^-places)`.
 ///
 /// These bits are one digit of `p`. After this digit, `p` has `places` more binary places. If
-/// `places` is negative, the digit ends with `-places` zeros. A left shift by fewer than
-/// `bits <= 64` places keeps the 53-bit mantissa within 128 bits.
+/// `places` is negative, the digit ends with `-places` zeros. A left shift is by fewer than `bits`
+/// places, and `bits` is at most 64. So the shifted mantissa of 53 bits fits in 128 bits.
 fn digit(mantissa: u128, places: i32, bits: u32) -> u64 {
     let shifted = match places {
         128.. => 0,
@@ -97,7 +97,7 @@ fn digit(mantissa: u128, places: i32, bits: u32) -> u64 {
 ///
 /// The digits of a uniform variable are drawn one after another and compared with the digits of the
 /// quotient. Long division supplies the digits of the quotient one after another. A quotient of 1
-/// or more counts as 1, also for denominator 0.
+/// or more counts as 1. For denominator 0, the probability is also 1.
 ///
 /// Cost: for the probabilities 0 and 1 nothing is drawn. Otherwise one word is drawn, and a second
 /// word with probability `2^-BITS`. Each word takes one division if the denominator fits in 64

@@ -69,8 +69,8 @@ impl BernoulliLanes {
     /// Flip the coins as [`flip`](Self::flip) does, but draw one word for each binary place of the
     /// probability. So the number of words depends on the probability alone.
     ///
-    /// There is no branch on a word. The language promises no duration, so the compiler and the
-    /// processor can change the timing.
+    /// There is no branch on a word. The language does not guarantee any duration, so the compiler
+    /// and the processor can change the timing.
     ///
     /// # Errors
     ///
@@ -88,8 +88,8 @@ impl BernoulliLanes {
         Ok(coins.less)
     }
 
-    /// Return the state before the first comparison, without any open lane. Return `None` if every
-    /// coin certainly shows true.
+    /// Return the state before the first comparison, with no lanes in `open`. Return `None` if
+    /// every coin certainly shows true.
     #[inline]
     fn certain(&self) -> Option<Coins> {
         (self.mantissa == 0 || 0 < self.places).then_some(Coins { less: 0, open: 0 })

@@ -17,10 +17,10 @@ use opendp_core::random::{NoEntropy, RandomSource, big_uniform_below};
 ///
 /// Let `b = e^-epsilon`, `c = (1 - delta) b / (1 + b)` and `D = 1 - 2c`. Let `t = k - 1/2 + theta`,
 /// with an integer `k` and `theta` from 0 to 1. For `|y| < t`, the density of `N` at `y` is
-/// `D b^m`, where `m = floor(|y| + 1/2)` is the integer nearest to `|y|`. Elsewhere, the density
-/// is 0. `k` and `theta` are such that, on each side, the outermost interval of length 1 has
-/// probability `delta`. If delta is 0, the noise is unbounded. Let `c_j` be the probability of
-/// `y < -1/2 - j`. Then `c_0 = c`, and `c_(j+1) = b (c_j - delta)` while `c_j > delta`. For the
+/// `D b^m`, where `m = floor(|y| + 1/2)` is the integer nearest to `|y|`. Elsewhere, the density is
+/// 0. `k` and `theta` are such that, on each side, the outermost interval of length 1 has
+/// probability `delta`. If delta is 0, the noise is unbounded. Let `c_j` be the probability that
+/// `N < -1/2 - j`. Then `c_0 = c`, and `c_(j+1) = b (c_j - delta)` while `c_j > delta`. For the
 /// first `j` with `c_j <= delta`, `k = j + 1` and `theta = c_j / (D b^k)`. The solution of these
 /// equations is
 ///
@@ -34,10 +34,11 @@ use opendp_core::random::{NoEntropy, RandomSource, big_uniform_below};
 ///
 /// # Sampling
 ///
-/// `|N|` is in step `m` if `|N|` rounds to `m`. Within a step, `|N|` is uniform. Steps are drawn
-/// with probability proportional to `b^m`. Every step except step 0 gets a fair sign. The place of
-/// `|N|` in its step is a number from 0 to 1. In step `k`, only places up to `theta` are accepted.
-/// There are two ways to propose a step. Both ways are exact, and at least one proposal in three is
+/// `N` is in step `z` if `N` rounds to the integer `z`. Within a step, `N` is uniform. Step `z` is
+/// drawn with probability proportional to `b^|z|`. The place of `N` in its step is a number `W`
+/// from 0 to 1. In step 0, `N = W - 1/2`. In the other steps, `N` has the sign of `z`, and
+/// `|N| = |z| - 1/2 + W`. In the steps `k` and `-k`, only places up to `theta` are accepted. There
+/// are two ways to propose a step. Both ways are exact, and at least one proposal in three is
 /// accepted on average:
 ///
 /// * If `k epsilon >= 1`: draw two independent geometric numbers, whose trials fail with
@@ -47,10 +48,10 @@ use opendp_core::random::{NoEntropy, RandomSource, big_uniform_below};
 ///   also fail with probability `e^-epsilon`. If this number is at least `|z|`, `z` is accepted.
 ///   The probability of acceptance is `b^|z|`.
 ///
-/// The place in the step is a uniform real `W`. In step `k`, digits of `W` are drawn until they
-/// decide whether `W < theta`. `theta` is enclosed as narrowly as this decision requires. Then more
-/// digits are drawn until they decide to which float the sum rounds. Neither a probability nor
-/// `e^epsilon` is rounded.
+/// The place in the step is a uniform real `W`. In the steps `k` and `-k`, digits of `W` are drawn
+/// until they decide whether `W < theta`. `theta` is enclosed as narrowly as this decision
+/// requires. Then more digits are drawn until they decide to which float the sum rounds. Neither a
+/// probability nor `e^epsilon` is rounded.
 #[derive(Clone, Debug)]
 pub struct CanonicalNoise {
     epsilon: Positive,

@@ -28,7 +28,7 @@ use std::hint::black_box;
 /// So digit `j` is 1 with probability `q^(2^j) / (1 + q^(2^j))`, and `H` is positive with
 /// probability `q^(2^n)`, all independently. `n` is the least integer with `2^n` at least the width
 /// `w`. If `H` is positive, the magnitude exceeds `w`. For each sign, all magnitudes above `w` move
-/// the sum to the same end of the interval. Otherwise the magnitude is `1 + L`.
+/// the sum to the same end of the interval. If `H` is 0, the magnitude is `1 + L`.
 ///
 /// The probabilities are irrational, because `e^t` is irrational for every rational `t` except 0
 /// (Lambert 1761). Each coin compares a uniform variable with the probability of the coin. One word
@@ -46,10 +46,10 @@ use std::hint::black_box;
 /// So an observer sees a constant time, except with probability at most `(n + 2) 2^-64 < 2^-56`.
 /// Compare the joint distribution of the sum and the time with the distribution of the sum and a
 /// constant. The total variation distance between the two distributions is at most `(n + 2) 2^-64`.
-/// For a pair of neighbours, the time adds at most the same amount to delta. The source of random
-/// words refills its buffer after a fixed number of words, for all data. The language promises no
-/// duration, and this documentation claims no duration for the processor. The masks are hidden from
-/// the optimiser as well as the language permits.
+/// For a pair of neighbours, the time adds at most this distance to delta. The source of random
+/// words refills its buffer after a fixed number of words, for all data. The language does not
+/// guarantee any duration, and this documentation states no duration for the processor. The masks
+/// are hidden from the optimiser as well as the language permits.
 ///
 /// Cost: a word and a few operations for each coin. At width 10^4, an addition draws 17 words.
 #[derive(Clone, Debug)]
@@ -91,8 +91,8 @@ impl CensoredLaplace {
     pub fn add<S: RandomSource>(&self, number: u128, source: &mut S) -> Result<u128, NoEntropy> {
         let number = min(number, self.width);
         let noise = self.draw(source)?;
-        // Both sums stay in the interval. The noise is first limited to the distance between the
-        // number and the end of the interval.
+        // Both `up` and `down` stay in the interval, because the noise is first limited to the
+        // distance between the number and the end of the interval.
         let up = number + min(noise.magnitude, self.width - number);
         let down = number - min(noise.magnitude, number);
         Ok(select(noise.negative, down, up))
@@ -205,9 +205,9 @@ struct Probability {
 enum Face {
     /// The coin shows whether the noise is not 0. The coin has the probability `2r / (1 + r)`.
     Nonzero,
-    /// The coin shows a digit of the magnitude. The coin has the probability `r / (1 + r)`.
+    /// The coin shows a digit of the magnitude minus 1. The coin has the probability `r / (1 + r)`.
     Digit,
-    /// The coin shows whether the magnitude has more digits. The coin has the probability `r`.
+    /// The coin shows whether the magnitude minus 1 is at least `2^n`, with probability `r`.
     Beyond,
 }
 impl Probability {
@@ -239,8 +239,8 @@ impl Probability {
         (lo >> guard, (hi + up) >> guard)
     }
 }
-/// Return the floor and the ceiling of `2^shift r / (1 + r)`. `r`, `whole` and the result have the
-/// same unit.
+/// Return the floor and the ceiling of `2^shift r / (1 + r)`. `whole` is 1 in the unit of `r` and
+/// of the result.
 fn odds(r: &UBig, whole: &UBig, shift: usize) -> (UBig, UBig) {
     let (dividend, divisor) = ((r * whole) << shift, whole + r);
     let floor = &dividend / &divisor;
@@ -359,7 +359,7 @@ mod tests {
                 }
             }
         }
-        // The control: a sampler of unbounded noise rejects and draws again.
+        // The control: a sampler that rejects and draws again takes a varying number of words.
         let mut source = Seeded::<64>::new(2);
         let drawn: Vec<u64> = (0..300)
             .map(|_| {

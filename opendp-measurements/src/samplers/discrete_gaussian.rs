@@ -19,14 +19,14 @@ use opendp_core::random::{NoEntropy, RandomSource};
 /// intervals (the strips). A point `x` is drawn from the envelope, uniform in its strip. Let
 /// `r = floor(sigma x + 1/2)`. The point is accepted if a uniform `V` is below the quotient of
 /// `e^(-r^2 / (2 sigma^2))` and the envelope at `x`. So the density of accepted points does not
-/// depend on the envelope. The points that give one `r` form an interval. All intervals with
+/// depend on the envelope. All points with the same `r` form an interval. All intervals with
 /// `r > 0` have the same length. The interval with `r = 0` has half of this length. A random sign
 /// then gives every integer the stated probability. The distance between `r / sigma` and `x` is at
 /// most `1 / (2 sigma)`. The envelope allows for this distance, so the quotient is at most 1.
 ///
 /// For sigma below 1 or from `2^50`, a candidate `y` is drawn from the discrete Laplace
 /// distribution of scale `t`. The candidate is accepted with probability
-/// `exp(-(|y| - sigma^2 / t)^2 / (2 sigma^2))`, and otherwise drawn again. Because
+/// `exp(-(|y| - sigma^2 / t)^2 / (2 sigma^2))`, and otherwise another candidate is drawn. Because
 ///
 /// `|y| / t + (|y| - sigma^2 / t)^2 / (2 sigma^2) = y^2 / (2 sigma^2) + sigma^2 / (2 t^2)`,
 ///
@@ -49,8 +49,9 @@ use opendp_core::random::{NoEntropy, RandomSource};
 ///
 /// Many draws of one small sigma are faster from an [`IntegerTable`](super::IntegerTable).
 ///
-/// Cost: about 20 ns and two words for sigma from 16, and twice as much below 16. For sigma from
-/// `2^50`, integers make all decisions. Then a draw takes some microseconds, and 0.1 ms at `1e300`.
+/// Cost: about 20 ns and two words for sigma from 16. The cost is twice as much for sigma below 16.
+/// For sigma from `2^50`, integers make all decisions. Then a draw takes some microseconds, and 0.1
+/// ms at `1e300`.
 ///
 /// # Errors
 ///
@@ -152,8 +153,8 @@ fn exactly_rounded<S: RandomSource>(
     let square = |x: &UBig| x * x;
     let (numerator, denominator) = (square(&magnitude), square(&UBig::from(parts.mantissa)));
     let exponent = |_: &mut LazyPoint, precision: usize, _: &mut S| {
-        // Compute a lower and an upper bound on 2^precision r^2 / (2 sigma^2). The last place of
-        // sigma is at most 1/8.
+        // Compute a lower and an upper bound on 2^precision r^2 / (2 sigma^2). The unit in the last
+        // place of sigma is at most 1/8.
         let places = precision - 1 + 2 * parts.exponent.unsigned_abs() as usize;
         let lower = (&numerator << places) / &denominator;
         let upper = &lower + 1_u8;

@@ -39,9 +39,9 @@ use opendp_core::random::{NoEntropy, RandomSource};
 /// Many draws of one small scale are faster from an [`IntegerTable`](super::IntegerTable).
 ///
 /// Cost: about 15 ns and one word, which also contains the sign. Below scale 16 the cost is 25 ns,
-/// and the word contains the digits of both magnitudes. The exact path costs about 2 microseconds.
-/// A draw takes the exact path with probability about `2^-48 scale`, and about `2^-31 scale` for
-/// scales below 16. For scales from `2^50`, every draw takes the exact path.
+/// and the word contains the digits of both magnitudes. If integers decide the floor, a draw costs
+/// about 2 microseconds. Integers decide with probability about `2^-48 scale`, and about
+/// `2^-31 scale` for scales below 16. For scales from `2^50`, integers decide in every draw.
 ///
 /// # Errors
 ///
@@ -123,10 +123,10 @@ fn floor_of_product<S: RandomSource>(
 /// # Bound of the fast path
 ///
 /// Let `lo` be the float that bounds `E` from below, and `v = 2^-53`. The two roundings of
-/// `scale * lo * (1 - 4v)` raise the product by at most `(1 + v)^2`, and `(1 + v)^2 (1 - 4v) < 1`.
-/// So the result is below `scale E`. In the same way, the upper end is above `scale E`, because
-/// `(1 - v)^2 (1 + 4v) > 1`. A subnormal product has a larger relative error. But then both this
-/// product and the exact product are below 1/2, and their floor is 0.
+/// `scale * lo * (1 - 4v)` raise the product by at most the factor `(1 + v)^2`, and
+/// `(1 + v)^2 (1 - 4v) < 1`. So the result is below `scale E`. In the same way, the upper end is
+/// above `scale E`, because `(1 - v)^2 (1 + 4v) > 1`. A subnormal product has a larger relative
+/// error. But then both this product and the exact product are below 1/2, and their floor is 0.
 #[inline]
 fn fast_floor(scale: f64, digit: u64, bits: u32) -> Option<u64> {
     let (lo, hi) = neg_ln(digit, bits);
@@ -135,7 +135,7 @@ fn fast_floor(scale: f64, digit: u64, bits: u32) -> Option<u64> {
     if !(hi < FAST_LIMIT) {
         return None;
     }
-    // An i64 converts faster than a u64.
+    // Conversions between floats and i64 are faster than conversions between floats and u64.
     let floor = lo as i64;
     (hi < (floor + 1) as f64).then_some(floor as u64)
 }

@@ -5,7 +5,8 @@ use dashu_int::{IBig, UBig};
 use opendp_core::arith::fixed::ln;
 use opendp_core::random::{NoEntropy, RandomSource};
 
-/// An exponential variable `E` with `P[E > t] = e^-t`, known by the digits that are drawn so far.
+/// An exponential variable `E` with `P[E > t] = e^-t`. Only the digits that are drawn so far are
+/// known.
 ///
 /// `E = -ln(U)` for a lazily drawn uniform variable `U`. This method is the inversion of the
 /// distribution function (Devroye 1986, "Non-Uniform Random Variate Generation", II.2). Each new

@@ -25,9 +25,10 @@ use opendp_core::random::{NoEntropy, RandomSource};
 /// rational numbers that the floats represent. The sum is rounded once, after the addition. So, for
 /// every lattice, the release is a function of what the ideal Gaussian mechanism releases.
 ///
-/// A sum beyond the finite floats is clamped to `±f64::MAX`. Zero is always `+0`. `k` is clamped to
-/// `[-1074, 1023]`. The value `x` must be finite. Sigma 0 adds nothing and draws nothing. A
-/// negative sigma means its magnitude. Infinity or NaN means some number above `f64::MAX`.
+/// A sum beyond the finite floats is clamped to `±f64::MAX`. A result of zero is always `+0`. `k`
+/// is clamped to `[-1074, 1023]`. The value `x` must be finite. Sigma 0 adds nothing and draws
+/// nothing. A negative sigma means its magnitude. Infinity or NaN means some number above
+/// `f64::MAX`.
 ///
 /// Cost: about 20 ns and two words, if `|x / 2^k| < 2^62` and `sigma / 2^k < 2^57`, and otherwise
 /// some microseconds. Integers decide the rounding with probability `2^-57 sigma / 2^k`.

@@ -65,7 +65,7 @@ impl Geometric {
         }
     }
     /// Make the distribution for trials that succeed with probability `numerator / denominator`. A
-    /// quotient of 1 or more counts as 1, also for denominator 0.
+    /// quotient of 1 or more counts as 1. For denominator 0, trials also always succeed.
     pub fn from_ratio(numerator: u128, denominator: u128) -> Self {
         Self::from_counts(numerator.into(), denominator.into())
     }
@@ -102,7 +102,7 @@ impl Geometric {
     /// # Bound of the fast path
     ///
     /// Let `lo` be a lower bound of `E`, `x_hi` an upper bound of `x`, and `v = 2^-53`. The two
-    /// roundings of `lo / x_hi * (1 - 4v)` raise the result by at most `(1 + v)^2`, and
+    /// roundings of `lo / x_hi * (1 - 4v)` raise the result by at most the factor `(1 + v)^2`, and
     /// `(1 + v)^2 (1 - 4v) < 1`. So the result is below `E / x`. In the same way, the upper end is
     /// above `E / x`. A subnormal quotient has a larger relative error. But then both this quotient
     /// and the exact quotient are below 1/2, and their floor is 0. If the rate is below all
@@ -170,7 +170,8 @@ impl Geometric {
     ) -> Result<UBig, NoEntropy> {
         let zeros = self.rate.leading_zeros();
         loop {
-            // The rate gets a few more significant bits than the number of drawn bits of E.
+            // Enclose the rate with a few more significant bits than the bits of E that are drawn
+            // so far.
             let precision = e.bits() + zeros + 16;
             let (rate_lo, rate_hi) = self.rate.enclose(precision);
             let (lo, hi) = e.enclose(precision);

@@ -45,8 +45,8 @@ use weights::{SHORTFALL, Weights, high_product};
 /// change 0. So in each trial each integer `k` has probability `2^-63 A w_|k|`. In the first trial
 /// that is not rejected, the probability of `k` is proportional to `w_|k|` (von Neumann 1951).
 ///
-/// The proof uses only the inequalities. So the distribution does not depend on the choice of `A`,
-/// `p_j`, `t` and `b`. Certified bounds of the weights ensure the inequalities. For `w_j`,
+/// The proof uses only the inequalities above. So the distribution does not depend on the choice of
+/// `A`, `p_j`, `t` and `b`. Certified bounds of the weights ensure the inequalities. For `w_j`,
 /// `Weights::below` returns at least `2^128 w_j - 2^24`, so `p_j` is at least
 /// `2 A w_j - (1 + 2^-40)`. In the rest and the tail, a lazily drawn uniform variable is compared
 /// with enclosures of `w_j` (Karney 2016, arXiv:1303.6257). As many digits as needed are drawn. The
@@ -56,8 +56,8 @@ use weights::{SHORTFALL, Weights, high_product};
 ///
 /// A draw takes one word, and about 1 ns in addition to the time that this word takes. The
 /// probability of noise outside of the table is about `2^-40`. If `2^11` entries of 8 bytes are not
-/// enough for this, the probability is about `2^-20`. Draws outside of the table take microseconds.
-/// The preparation of a table takes from 1 to 25 microseconds.
+/// enough, the probability is about `2^-20`. Draws outside of the table take microseconds. The
+/// preparation of a table takes from 1 to 25 microseconds.
 #[derive(Clone, Debug)]
 pub struct IntegerTable {
     urns: Urns,
@@ -174,7 +174,7 @@ impl IntegerTable {
         if entry == self.urns.last() {
             return Ok(add_noise(x, self.beyond(word & 1 == 1, source)?));
         }
-        // The type of the entry is short, so the compiler uses no long addition.
+        // The type of the entry has only 64 bits, so the compiler uses no addition of 128 bits.
         Ok(add_noise(x, (word & 1 == 1, entry.into())))
     }
 

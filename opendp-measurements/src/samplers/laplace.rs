@@ -21,9 +21,10 @@ use opendp_core::random::{NoEntropy, RandomSource};
 /// release is at most the ideal loss `|x - x'| / scale`. The use of floats adds no loss (compare
 /// Mironov 2012, "On significance of the least significant bits for differential privacy").
 ///
-/// A sum beyond the finite floats is clamped to `±f64::MAX`. Zero is always `+0`. `k` is clamped to
-/// `[-1074, 1023]`. The value `x` must be finite. Scale 0 adds nothing and draws nothing. A
-/// negative scale means its magnitude. Infinity or NaN means some number above `f64::MAX`.
+/// A sum beyond the finite floats is clamped to `±f64::MAX`. A result of zero is always `+0`. `k`
+/// is clamped to `[-1074, 1023]`. The value `x` must be finite. Scale 0 adds nothing and draws
+/// nothing. A negative scale means its magnitude. Infinity or NaN means some number above
+/// `f64::MAX`.
 ///
 /// Cost: about 20 ns and two words, if `|x / 2^k| < 2^62` and `scale / 2^k < 2^57`, and otherwise
 /// some microseconds. Integers decide the rounding with probability `2^-57 scale / 2^k`. Integers

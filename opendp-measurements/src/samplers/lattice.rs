@@ -7,7 +7,7 @@ use dashu_int::{IBig, Sign, UBig, ops::BitTest};
 ///
 /// The result is the float nearest to `m 2^k`, with `m = floor(x / 2^k + 1/2)`, clamped to the
 /// finite range. `k` is clamped to `[-1074, 1023]`. With `k = -1074`, every float is a lattice
-/// point. Zero is always `+0`.
+/// point. A result of zero is always `+0`.
 pub fn round_to_lattice(x: f64, k: i32) -> f64 {
     let k = clamp_exponent(k);
     let parts = Dyadic::new(x);

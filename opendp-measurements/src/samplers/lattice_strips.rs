@@ -8,8 +8,8 @@ use super::{
 };
 use opendp_core::random::{NoEntropy, RandomSource};
 
-/// Draw the lattice point nearest to `x ± scale X`, ties upward. `X` has the density under the
-/// envelope of [`Strips`].
+/// Draw the lattice point nearest to `x ± scale X`, ties upward. The density of `X` is proportional
+/// to the function `f` of [`Strips`].
 ///
 /// First, the sign, the point and the uniform variable `V` are drawn. Then the point is accepted or
 /// rejected. In most cases, one comparison decides whether the point is accepted. In other cases,

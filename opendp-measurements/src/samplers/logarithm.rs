@@ -11,13 +11,14 @@
 /// `neg_ln_point` returns for `-ln(u / 2^64)`. The relative error of `y` is at most `8v` (see the
 /// proof at `ln_scaled` below).
 ///
-/// * Upper end: let `u` be the left end of the interval. Then `-ln U <= -ln(u / 2^64)`, which is at
-///   most `y / (1 - 8v) <= y (1 + 8.1v)`. The rounding of `y * (1 + 12v)` lowers this product by a
-///   relative error of less than `1.1v`.
+/// * Upper end: let `u` be the left end of the interval. Then
+///   `-ln U <= -ln(u / 2^64) <= y / (1 - 8v) <= y (1 + 8.1v)`. The rounding of `y * (1 + 12v)`
+///   lowers this product by a relative error of less than `1.1v`.
 /// * Lower end, for at least 32 bits: let `u` be the left end and `w = 2^(64 - bits)` the width of
 ///   the interval. Let `z` be the number of leading zeros of `u`. Then
-///   `ln((u + w) / u) <= w/u <= w 2^(z - 63)`, so `-ln U >= y (1 - 8v) - w 2^(z - 63)`. The rounded
-///   product is at most `y (1 - 10.9v)`, and the rounding of the difference adds at most `v y`.
+///   `ln((u + w) / u) <= w/u <= w 2^(z - 63)`, so `-ln U >= y (1 - 8v) - w 2^(z - 63)`. The product
+///   `y * (1 - 12v)` is rounded to at most `y (1 - 10.9v)`. The rounding of the difference adds at
+///   most `v y`.
 /// * For digit 0, the lower end is evaluated at `u = w`, which is the right end of the interval.
 /// * Lower end, for fewer bits: the bound is evaluated at the right end, an integer
 ///   `u <= 2^64 - 1`. If the right end is `2^64`, the bound is 0.
@@ -121,8 +122,8 @@ fn neg_ln_point(u: u64, zeros: u32) -> f64 {
 ///    `k LN2_LO` is less than `|k| (2^-93 + 2^-40 v) < 2^-20 v |result|`. The total error is less
 ///    than `7 v |result|`.
 ///
-/// `SQRT_2` is an integer, so `m` can exceed the bound `sqrt(1/2)` or `sqrt(2)` by `2^-63` of the
-/// bound. The rounded constants of this proof stay the same.
+/// `SQRT_2` is an integer, so `m` can exceed the bound `sqrt(1/2)` or `sqrt(2)` by at most `2^-63`
+/// times this bound. The rounded constants of this proof stay the same.
 #[inline]
 fn ln_scaled(significand: u64, top: i32) -> f64 {
     let low = significand < SQRT_2;

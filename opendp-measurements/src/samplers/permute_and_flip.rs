@@ -51,10 +51,10 @@ pub fn permute_and_flip<T: Score, S: RandomSource>(
 ///
 /// From the second index on, the result has a different distribution than repeated choices by
 /// [`permute_and_flip`] with fresh noise. Each remaining candidate has a smaller noisy score than
-/// the chosen candidate, so its noise tends to be smaller. So a candidate with a good score is more
-/// likely to be next. For example, take the scores 0, 0, -1 and scale 1, and let a candidate of
-/// score 0 be first. Then the other candidate of score 0 is second with probability 0.860. With
-/// fresh noise, this probability would be 0.816.
+/// the chosen candidate, so the noise of the remaining candidates tends to be smaller. So a
+/// candidate with a good score is more likely to be next. For example, take the scores 0, 0, -1 and
+/// scale 1, and let a candidate of score 0 be first. Then the other candidate of score 0 is second
+/// with probability 0.860. With fresh noise, this probability would be 0.816.
 ///
 /// Cost: about twice the cost of one choice, if `k` is small.
 ///

@@ -37,12 +37,12 @@ pub(super) trait Noise {
 ///
 /// 1. The best score is subtracted from all scores. The subtraction changes no comparison. The bar
 ///    is the `k`-th largest lower bound of a noisy score so far. Some candidates have first digits
-///    that give rare, large noise. The numbers of candidates between these candidates are drawn
-///    (see `Hits`). The noise of all other candidates then has a known upper bound. Most of the
-///    other candidates are dropped without a draw, by at most one comparison of scores. For each
-///    candidate that is not dropped in this way, a rough bound is tried first. If the rough bound
-///    does not decide, the noise is enclosed in floats. Each float operation is correctly rounded,
-///    so the floats next to its result enclose the exact result.
+///    that give rare, large noise. The numbers of the other candidates between these candidates are
+///    drawn (see `Hits`). The noise of all other candidates then has a known upper bound. Most of
+///    the other candidates are dropped without a draw, by at most one comparison of scores. For
+///    each candidate that is not dropped in this way, a rough bound is tried first. If the rough
+///    bound does not decide, the noise is enclosed in floats. Each float operation is correctly
+///    rounded, so the floats next to its result enclose the exact result.
 /// 2. The remaining candidates are ranked by their enclosures. If the enclosures of some candidates
 ///    overlap, and one of these candidates could be among the `k` largest, more digits are drawn
 ///    for these candidates. Big integers enclose the same expressions more and more narrowly, until
@@ -136,8 +136,9 @@ struct Survivor {
     e: LazyExponential,
 }
 
-/// Append the candidates of a group to `chosen` in their order, until `k` candidates are chosen. At
-/// the start, equally many digits are drawn for each candidate of the group.
+/// Append the candidates of a group to `chosen`, in descending order of their noisy scores, until
+/// `k` candidates are chosen. At the start, equally many digits are drawn for each candidate of the
+/// group.
 fn order_group<N: Noise, S: RandomSource>(
     group: Vec<Survivor>,
     k: usize,

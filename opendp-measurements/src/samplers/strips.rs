@@ -32,7 +32,8 @@ pub(super) struct Strips {
     shape: Shape,
     columns: [Column; 256],
     entries: [Entry; 256],
-    /// Each height is `weight_j unit 2^-64`. `unit` is a multiple of `2^14` and is below `2^40`.
+    /// The unit of the heights, as a multiple of `2^-64`. So each height is `weight_j unit 2^-64`.
+    /// `unit` is a multiple of `2^14` and is below `2^40`.
     unit: u64,
 }
 
@@ -182,8 +183,8 @@ impl Strips {
     /// # Bound
     ///
     /// `V` accepts the point if `-ln V > z + ln height`. Both terms of the sum are below 64 in
-    /// magnitude, so the error of the sum is less than `2^-47`. The addition of the slack adds an
-    /// error of at most `2^-48`.
+    /// magnitude, so the error of the sum is less than `2^-47`. The addition of `JUDGE_SLACK` adds
+    /// an error of at most `2^-48`.
     #[inline]
     pub(super) fn judge(&self, pick: &Pick, (lower, upper): (f64, f64)) -> Option<bool> {
         let (low, high) = neg_ln(pick.v, pick.bits);

@@ -33,15 +33,15 @@ use crate::{Scale, SelectionMeasure};
 ///
 /// # Postcondition
 /// Any two members at distance at most `d_in` give releases whose divergence in `output_measure` is
-/// at most `map(d_in)`. At scale 0 the release is the last of the best scores.
+/// at most `map(d_in)`. At scale 0 the release is the index of the last of the best scores.
 ///
 /// # Map
 /// Let `r = range / scale`, rounded up. The loss is `r` under the max-divergence. Under
 /// zero-concentrated divergence, the loss is `r^2 / 8`, with each operation rounded up. `range` is
 /// `d_in` under the range distance and under a `monotonic` L-infinity distance. Otherwise `range`
 /// is `d_in + d_in`, rounded up. A range of 0 has the loss 0. At scale 0, any other range has
-/// infinite loss. A budget is charged with the exact bound. This bound is the same fraction without
-/// any rounding.
+/// infinite loss. A budget is charged with the exact bound. This bound is computed by the same
+/// formulas without any rounding.
 ///
 /// # Proof
 /// Let `s` be the scale. Let `u` and `v` be the scores of neighbours. If `negate` is true, `u` and

@@ -19,9 +19,10 @@ use crate::{Scale, SelectionMeasure};
 ///
 /// Under zero-concentrated divergence, the release has the distribution of `k` successive choices.
 /// Each choice is made among the remaining candidates with fresh noise. Under the max-divergence,
-/// the distribution is different. The remaining candidates lost to the chosen candidates, so their
-/// noise tends to be smaller. So the next choice tends to be better than a choice with fresh noise.
-/// The loss is the same.
+/// the distribution is different. The remaining candidates lost to the chosen candidates, so the
+/// noise of the remaining candidates tends to be smaller. So the next choice tends to be better
+/// than a choice with fresh noise. But the loss is the same as the loss of `k` successive choices
+/// with fresh noise.
 ///
 /// # Arguments
 /// * `input` - vectors of scores under the L-infinity distance or the range distance
@@ -63,8 +64,7 @@ use crate::{Scale, SelectionMeasure};
 /// `E_j + c_j` for `E_j` in the integral over the noise in `C`, and average over the other noise.
 /// The result is `P_v >= e^-(sum c_j) P_u >= e^-(k r) P_u`. A bound for every outcome is a bound
 /// for every event. (For one index, this is the argument of report-noisy-max: Dwork, Roth 2014,
-/// Claim 3.9. This argument needs one-sided noise. With two-sided noise, the loss would count `c`
-/// in both directions.)
+/// Claim 3.9.)
 ///
 /// *Zero-concentrated divergence.* [`gumbel_top_k`](crate::samplers::gumbel_top_k) has exactly the
 /// distribution of `k` successive choices. Each choice is made by the exponential mechanism among

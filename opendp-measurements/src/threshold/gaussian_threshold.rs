@@ -24,10 +24,10 @@ use crate::{Gaussian, Scale, ThresholdNumber};
 ///   the Euclidean length of the changes, and the largest change
 /// * `scale` - the scale of the noise. At scale 0, no noise is added
 /// * `threshold` - a key is released if its noisy number is at least the threshold. For a negative
-///   threshold, the number must be at most the threshold. For floats, the threshold must not be
-///   negative
+///   threshold, a key is released if its noisy number is at most the threshold. For floats, the
+///   threshold must not be negative
 /// * `k` - the exponent of the lattice that float releases lie on. By default, `2^k` is about
-///   `2^-40` of the scale. Integers accept only null or 0
+///   `2^-40` times the scale. Integers accept only null or 0
 ///
 /// # Precondition
 /// The domain of the numbers excludes NaN, because the metric requires a domain without NaN. An
@@ -35,9 +35,9 @@ use crate::{Gaussian, Scale, ThresholdNumber};
 /// negative. `k` is from -1074 to 1023, or from -149 to 127 for `f32`. `threshold` is finite.
 ///
 /// # Postcondition
-/// Any two members at distance at most `d_in` give releases that are `map(d_in)`-close.
-/// Let `(rho, delta) = map(d_in)`. Two releases are `map(d_in)`-close if two conditions hold.
-/// First, each release has an event of probability at least `1 - delta`. Second, for every order
+/// Any two members at distance at most `d_in` give releases that are `map(d_in)`-close. Let
+/// `(rho, delta) = map(d_in)`. Two releases are `map(d_in)`-close if two conditions hold. First,
+/// for each release, there is an event of probability at least `1 - delta`. Second, for every order
 /// `a > 1`, the Renyi divergence of the releases, conditioned on these events, is at most `a rho`.
 /// A release lists its keys in an order that depends only on the released keys and numbers.
 ///
@@ -45,10 +45,11 @@ use crate::{Gaussian, Scale, ThresholdNumber};
 /// Let `d_in = (l0, l2, linf)`. If `linf` is above `l2`, `linf` is first replaced by `l2`. For
 /// integers, `linf` is then rounded down. The loss has two parts:
 /// * `rho = min(l2^2, l0 linf^2) / (2 scale^2)`, rounded up
-/// * `delta = 1 - (1 - p)^l0`, rounded up, where `p = P[Z >= threshold - linf]` is a tail of the
+/// * `delta = 1 - (1 - p)^l0`, rounded up, where `p = P[Z >= |threshold| - linf]` is a tail of the
 ///   noise. For integers, the tail is [`discrete_gaussian_tail`]. For floats, the tail is
-///   [`gaussian_tail`] at `threshold - linf - 2^k / 2`, with the threshold rounded up to the
-///   lattice
+///   [`gaussian_tail`] at `t - linf - 2^k / 2`. If `2^k` is at least the distance from the
+///   threshold to the next smaller float, `t` is the threshold rounded up to the lattice.
+///   Otherwise, `t` is this smaller float
 ///
 /// The loss is `(0, 0)` if `l0`, `l2` or `linf` is 0. At scale 0, any other distance gives
 /// `(infinity, 1)`.
@@ -62,8 +63,8 @@ use crate::{Gaussian, Scale, ThresholdNumber};
 /// have. The sum of the squares of the changes is at most `l2^2`. This sum is also at most
 /// `l0 linf^2`, because at most `l0` numbers change. By the proof of
 /// [`make_gaussian`](crate::make_gaussian), the divergence of order `a` is at most `a` times this
-/// sum, divided by `2 scale^2`. This bound is approximate zero-concentrated privacy (Bun, Steinke
-/// 2016, Definition 8.1).
+/// sum, divided by `2 scale^2`. So the releases satisfy approximate zero-concentrated privacy (Bun,
+/// Steinke 2016, Definition 8.1).
 ///
 /// *Rounding.* `l2^2 / (2 scale^2)` is rounded up once. `linf^2 / (2 scale^2)` is rounded up. The
 /// product of this float and `l0` is also rounded up. `delta` is computed as for Laplace noise.

@@ -24,10 +24,10 @@ use crate::{Laplace, Scale, ThresholdNumber};
 ///   the sum of the changes, and the largest change
 /// * `scale` - the scale of the noise. At scale 0, no noise is added
 /// * `threshold` - a key is released if its noisy number is at least the threshold. For a negative
-///   threshold, the number must be at most the threshold. For floats, the threshold must not be
-///   negative
+///   threshold, a key is released if its noisy number is at most the threshold. For floats, the
+///   threshold must not be negative
 /// * `k` - the exponent of the lattice that float releases lie on. By default, `2^k` is about
-///   `2^-40` of the scale. Integers accept only null or 0
+///   `2^-40` times the scale. Integers accept only null or 0
 ///
 /// # Precondition
 /// The domain of the numbers excludes NaN, because the metric requires a domain without NaN. An
@@ -35,21 +35,22 @@ use crate::{Laplace, Scale, ThresholdNumber};
 /// negative. `k` is from -1074 to 1023, or from -149 to 127 for `f32`. `threshold` is finite.
 ///
 /// # Postcondition
-/// Any two members at distance at most `d_in` give releases that are `map(d_in)`-close.
-/// Let `(epsilon, delta) = map(d_in)`. Two releases are `map(d_in)`-close if two conditions hold.
-/// First, each release has an event of probability at least `1 - delta`. Second, the max-divergence
-/// of the releases, conditioned on these events, is at most `epsilon`. So the releases are
-/// `(epsilon, delta)`-indistinguishable. A release lists its keys in an order that depends only on
-/// the released keys and numbers.
+/// Any two members at distance at most `d_in` give releases that are `map(d_in)`-close. Let
+/// `(epsilon, delta) = map(d_in)`. Two releases are `map(d_in)`-close if two conditions hold.
+/// First, for each release, there is an event of probability at least `1 - delta`. Second, the
+/// max-divergence of the releases, conditioned on these events, is at most `epsilon`. So the
+/// releases are `(epsilon, delta)`-indistinguishable. A release lists its keys in an order that
+/// depends only on the released keys and numbers.
 ///
 /// # Map
 /// Let `d_in = (l0, l1, linf)`. If `linf` is above `l1`, `linf` is first replaced by `l1`. For
 /// integers, `l1` and `linf` are then rounded down. The loss has two parts:
 /// * `epsilon = min(l1, l0 linf) / scale`, rounded up
-/// * `delta = 1 - (1 - p)^l0`, rounded up, where `p = P[Z >= threshold - linf]` is a tail of the
+/// * `delta = 1 - (1 - p)^l0`, rounded up, where `p = P[Z >= |threshold| - linf]` is a tail of the
 ///   noise. For integers, the tail is [`discrete_laplacian_tail`]. For floats, the tail is
-///   [`laplacian_tail`] at `threshold - linf - 2^k / 2`, with the threshold rounded up to the
-///   lattice
+///   [`laplacian_tail`] at `t - linf - 2^k / 2`. If `2^k` is at least the distance from the
+///   threshold to the next smaller float, `t` is the threshold rounded up to the lattice.
+///   Otherwise, `t` is this smaller float
 ///
 /// The loss is `(0, 0)` if `l0`, `l1` or `linf` is 0. At scale 0, any other distance gives
 /// `(infinity, 1)`.
@@ -69,12 +70,13 @@ use crate::{Laplace, Scale, ThresholdNumber};
 /// only if `Z >= T - linf`. The mechanism compares with `>=`. The tail also uses `>=`, so the tail
 /// includes `Z = T - linf`. For a float, the exact sum `v + Z` is rounded to the nearest lattice
 /// point, and then to the nearest float. The float reaches `T` if this result is at least `T`. So
-/// the lattice point is above the largest float that is below `T`. Let `T'` be the least lattice
-/// point that is at least `T`. If the lattice is at least as coarse as floats at `T`, the lattice
-/// point is at least `T'`. The sum is at most `2^k / 2` below the lattice point. For a negative
-/// threshold, change all signs. The same bound holds because the noise is symmetric. The noise of
-/// different keys is independent, so `P[E] >= (1 - p)^l0 >= 1 - delta`. The same bound holds for
-/// `y` and the corresponding event `F`.
+/// the lattice point is above the largest float that is below `T`. If `2^k` is at least the
+/// distance from `T` to the next smaller float, let `T'` be the least lattice point that is at
+/// least `T`. Otherwise, let `T'` be this smaller float. In both cases, the lattice point is at
+/// least `T'`. The sum is at most `2^k / 2` below the lattice point. So `Z >= T' - linf - 2^k / 2`.
+/// For a negative threshold, change all signs. The same bound holds because the noise is symmetric.
+/// The noise of different keys is independent, so `P[E] >= (1 - p)^l0 >= 1 - delta`. The same bound
+/// holds for `y` and the corresponding event `F`.
 ///
 /// *The loss.* Given `E`, the release from `x` contains only common keys whose noisy numbers reach
 /// the threshold. `E` depends only on the noise of the other keys. So, given `E`, the release from
@@ -84,11 +86,11 @@ use crate::{Laplace, Scale, ThresholdNumber};
 /// [`make_laplace`](crate::make_laplace), the max-divergence of the noisy numbers is at most this
 /// sum divided by the scale. The removal of keys is post-processing.
 ///
-/// *Together.* For each of the two events, an independent coin lowers the probability to exactly
-/// `1 - delta`. Then for every set `S` of releases, `P_x[S] <= delta + (1 - delta) P_x[S | E] <=
-/// delta + exp(epsilon) (1 - delta) P_y[S | F] <= delta + exp(epsilon) P_y[S]`. For this kind of
-/// approximation, see Bun, Steinke 2016, Section 8. For the mechanism, see Korolova, Kenthapadi,
-/// Mishra, Ntoulas 2009, and Wilson et al. 2020.
+/// *Together.* Combine each of the two events with an independent coin, so that the probability of
+/// each event becomes exactly `1 - delta`. Then for every set `S` of releases, `P_x[S] <= delta +
+/// (1 - delta) P_x[S | E] <= delta + exp(epsilon) (1 - delta) P_y[S | F] <= delta + exp(epsilon)
+/// P_y[S]`. For this kind of approximation, see Bun, Steinke 2016, Section 8. For the mechanism,
+/// see Korolova, Kenthapadi, Mishra, Ntoulas 2009, and Wilson et al. 2020.
 ///
 /// *The order.* The order of keys and the capacity of a map depend on earlier keys. So two maps
 /// with the same keys can differ in their order and capacity. But the release is a new map. The

@@ -69,8 +69,8 @@ mechanisms! {
 ///   norm
 /// * `scale` - the scale of the noise. At scale 0, no noise is added
 /// * `threshold` - a key is released if its noisy number is at least the threshold. For a negative
-///   threshold, the number must be at most the threshold. For floats, the threshold must not be
-///   negative
+///   threshold, a key is released if its noisy number is at most the threshold. For floats, the
+///   threshold must not be negative
 /// * `k` - the exponent of the lattice that float releases lie on. Integers accept only null or 0
 ///
 /// # Precondition

@@ -124,8 +124,9 @@ fn open_word(table: &IntegerTable, negative: bool) -> u64 {
     ends.chain(random).find(open).unwrap() & !1 | u64::from(negative)
 }
 
-/// Compute the first 128 binary places of `(2 A w_j - taken) 2^times / divisor`. If `times` is 0,
-/// `taken` is the weight of the magnitude in the table. Otherwise, `taken` is 0.
+/// Compute the first 128 binary places of `(2 A w_j - taken) 2^times / divisor`. In the rest,
+/// `times` is 0, and `taken` is the number of units that the table gives to the magnitude. In the
+/// tail, `times` is positive, and `taken` is 0.
 fn threshold(table: &IntegerTable, magnitude: u64, divisor: u64, times: usize) -> u128 {
     let taken = if times == 0 { table.urns.weight(magnitude) } else { 0 };
     let (lo, _) = share(table, &table.weights, magnitude);

@@ -107,8 +107,8 @@ impl<'a, F: Field> Heats<'a, F> {
             return;
         }
         let Some((near, far)) = self.field.distance(index) else { return };
-        // Rounding is monotone. So if `cap` minus the exact lower bound of the distance divided by
-        // the scale is at least the height, the rounded difference is also at least the height.
+        // Let q be the exact quotient of `near` and the scale. If `cap - q` is at least the height,
+        // the rounded difference is also at least the height, because rounding is monotone.
         if cap - (near * self.inverse - f64::MIN_POSITIVE) < self.height {
             return;
         }
@@ -137,9 +137,10 @@ impl<'a, F: Field> Heats<'a, F> {
 
     /// Update which candidates can reach the bar without a hit.
     ///
-    /// Without a hit, the noise is largest for the smallest digit that is not a hit. Let `r` be an
-    /// upper bound on this noise, minus the height of the bar, rounded up. If the distance of a
-    /// candidate to the best score is at least `r scale`, the candidate stays below the bar.
+    /// Without a hit, the noise is largest for the smallest digit that is not a hit. Let `largest`
+    /// be an upper bound on this noise. Let `r` be the difference of `largest` and the height of
+    /// the bar, rounded up. If the distance of a candidate to the best score is at least `r scale`,
+    /// the candidate stays below the bar.
     fn gate<S: RandomSource>(&mut self) -> Open {
         let largest = neg_ln_cap(1 << (S::BITS - prefix::<S>()), S::BITS);
         let reach = (largest - self.height).next_up();
@@ -160,10 +161,10 @@ fn drop_below(height: f64, left: &mut Vec<Candidate>) {
 /// bound on `near / scale` for `near >= 0`.
 ///
 /// With `v = 2^-53`, the roundings of the quotient and of both products raise the result by at most
-/// `(1 + v)^3`, and `(1 + v)^3 (1 - 8v) < 1`. If a product is not normal, its error is less than
-/// `MIN_POSITIVE`, the least normal float, and the subtraction is exact. For other products, the
-/// subtraction only decreases the bound. For scales at the ends of the range, the quotient could be
-/// subnormal or overflow, so the bound is 0.
+/// the factor `(1 + v)^3`, and `(1 + v)^3 (1 - 8v) < 1`. If a product is not normal, its error is
+/// less than `MIN_POSITIVE`, the least normal float, and the subtraction is exact. For other
+/// products, the subtraction only decreases the bound. For scales at the ends of the range, the
+/// quotient could be subnormal or overflow, so the bound is 0.
 fn inverse(scale: f64) -> f64 {
     if (1e-290..=1e290).contains(&scale) { (1.0 / scale) * (1.0 - 4.0 * f64::EPSILON) } else { 0.0 }
 }

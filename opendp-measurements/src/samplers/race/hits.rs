@@ -17,8 +17,8 @@ pub(super) struct Hits {
     pace: (f64, f64),
 }
 
-/// Return `b`, the number of bits at the start of a digit that are 0 in a hit. `b` is 8, or the
-/// number of bits of a word if words are shorter (only in tests).
+/// Return `b`. In a hit, the first `b` bits of the digit are 0. `b` is 8. Only in tests, words can
+/// be shorter than 8 bits. Then `b` is the number of bits of a word.
 pub(super) const fn prefix<S: RandomSource>() -> u32 {
     if S::BITS < 8 { S::BITS } else { 8 }
 }

@@ -53,8 +53,8 @@ fn law(round: &[f64], passing: usize, goes_on: f64) -> Vec<f64> {
 fn of_64(counts: [u64; 4]) -> Vec<f64> {
     counts.iter().map(|count| *count as f64 / 64.0).collect()
 }
-/// Compute the wrong probability of another round that OpenDP uses. The distribution of the number
-/// of rounds has a rate. By mistake, OpenDP passes this rate as a scale.
+/// OpenDP uses a wrong probability that another round follows. Compute this wrong probability. The
+/// distribution of the number of rounds has a rate. By mistake, OpenDP passes this rate as a scale.
 fn inverted(g: f64) -> f64 {
     (1.0 / (1.0 - g).ln()).exp()
 }
