@@ -80,7 +80,8 @@ impl People {
         let place = |name: &str| {
             header.iter().position(|found| found == name).ok_or_else(|| {
                 let expected = "age, sex, educ, race, income and married";
-                let reason = format!("no column of this name; the first line must name {expected}");
+                let reason =
+                    format!("no column has this name; the first line must name {expected}");
                 Error::argument(name, reason)
             })
         };

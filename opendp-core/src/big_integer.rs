@@ -58,7 +58,7 @@ fn difference(left: &IBig, right: &IBig) -> Result<f64> {
 fn finite(distance: f64) -> Result<f64> {
     match distance.is_finite() {
         true => Ok(distance),
-        false => Err(Error::Overflow("the distance exceeds all floats".into())),
+        false => Err(Error::Overflow("the distance exceeds the largest f64".into())),
     }
 }
 

@@ -162,7 +162,8 @@ macro_rules! floats {
                     if !exact {
                         return Err(Error::FailedCast(format!(
                             "expected a number of type {t}, found an integer beyond {c}, where {t} \
-                             has gaps; to accept rounding, write it with a point or an exponent",
+                             skips integers; to accept rounding, write it with a point or an \
+                             exponent",
                             t = stringify!($t), c = $consecutive
                         )));
                     }

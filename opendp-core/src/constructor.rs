@@ -239,9 +239,9 @@ fn unchecked() -> ! {
 #[cold]
 fn misfit(expected: &TypeName) -> Error {
     Error::NotImplemented(format!(
-        "expected an argument that was decoded as `{expected}`, found another\n\
-         the registration joins the types of one function with `construct` of another; use \
-         `register!`"
+        "expected an argument that was decoded as `{expected}`, found another type\n\
+         the registration combines the types of one function with the `construct` of another \
+         function; use `register!`"
     ))
 }
 

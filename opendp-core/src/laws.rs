@@ -108,14 +108,14 @@ where
                 continue;
             };
             let Ok(bound) = transformation.map(&d_in) else { continue };
-            let pair = || format!("{x:?} and {y:?} at {d_in:?} give {fx:?} and {fy:?}");
+            let pair = || format!("{x:?} and {y:?} at distance {d_in:?} give {fx:?} and {fy:?}");
             let found = output.metric().distance(fx, fy).map_err(|e| format!("{}: {e}", pair()))?;
             let fits = match &found {
                 Some(d_out) => d_out.at_most(&bound).map_err(|e| format!("{}: {e}", pair()))?,
                 None => false,
             };
             if !fits {
-                return Err(format!("{} at {found:?}, more than {bound:?}", pair()));
+                return Err(format!("{} at distance {found:?}, more than {bound:?}", pair()));
             }
             cases += 1;
         }
@@ -293,7 +293,9 @@ where
         erases(transformation, data, &[0, 1, 2, 3, 100])?,
     ];
     match cases[0] {
-        0 => Err("no pair of these data has a finite distance that the map bounds".to_owned()),
+        0 => {
+            Err("no pair of these data sets has a finite distance that the map accepts".to_owned())
+        }
         _ => Ok(cases.iter().sum()),
     }
 }

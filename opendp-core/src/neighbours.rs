@@ -42,7 +42,7 @@ fn apart(domain: &AnyDomain, metric: &AnyMetric, d_in: Option<AnyNumber>) -> Res
             match domain.records() {
                 Some(size) => Err(Error::FailedMap(format!(
                     "d_in: no two data sets of {size} rows are at distance 1; one replaced row is \
-                     distance 2, or use `change_one_distance`"
+                     distance 2: state 2, or use `change_one_distance`"
                 ))),
                 None => Ok(()),
             }

@@ -231,7 +231,7 @@ impl Plan {
         let counted = |values: UBig| (values * &number + &over - UBig::ONE) / &over;
         let large = |name: &str, limit: u64| {
             Error::MakeMeasurement(format!(
-                "{name}: the table would exceed {limit} bits; choose a smaller one"
+                "{name}: the table would exceed {limit} bits; choose a smaller value"
             ))
         };
         let highest =

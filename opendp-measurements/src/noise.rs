@@ -287,7 +287,7 @@ pub(crate) fn lattice(
         return match k {
             None | Some(0) => Ok(None),
             Some(_) => Err(Error::MakeMeasurement(
-                "k: expected null or 0, because the domain holds no floats".into(),
+                "k: expected null or 0, because the domain does not contain floats".into(),
             )),
         };
     };

@@ -98,16 +98,17 @@ fn hint(
     let short = name.trim_start_matches("make_");
     let text = match (of_data, takes_data) {
         (true, true) if option(domain) && !spaces.iter().any(|(domain, _)| option(domain)) => {
-            "drop or replace missing values before it: \"drop_null\" or {\"impute_constant\": ..}"
+            "drop or replace missing values before this step: \"drop_null\" or \
+             {\"impute_constant\": ..}"
                 .to_owned()
         }
         (true, true) if !wanted.contains(&metric) => {
-            "change the metric before it: \"unordered\", \"ordered_random\", \"metric_bounded\" or \
-             \"metric_unbounded\""
+            "change the metric before this step: \"unordered\", \"ordered_random\", \
+             \"metric_bounded\" or \"metric_unbounded\""
                 .to_owned()
         }
         (true, false) if head == "VectorDomain" => {
-            "it takes a statistic and not its rows: put an aggregation before it, such as \
+            "it takes a statistic, not rows: put an aggregation before this step, such as \
              \"count\", \"sum\" or \"mean\""
                 .to_owned()
         }
@@ -118,7 +119,7 @@ fn hint(
         (false, true) if head == "VectorDomain" && metric == "AbsoluteDistance" => {
             "data sets have another metric, such as \"symmetric_distance\"".to_owned()
         }
-        (false, true) => "it takes rows, and this is a statistic: put it before the \
+        (false, true) => "it takes rows, and its input is a statistic: put this step before the \
                           aggregation"
             .to_owned(),
         (false, false) if ["L1Distance", "L2Distance"].contains(&metric) => {
@@ -127,7 +128,7 @@ fn hint(
                 return String::new();
             }
             let atom = atoms(domain).join(", ");
-            format!("state the metric of the step before it: \"MO\": \"{other}<{atom}>\"")
+            format!("state the metric in the step before this one: \"MO\": \"{other}<{atom}>\"")
         }
         _ => return String::new(),
     };

@@ -20,7 +20,7 @@ pub(crate) fn unlinked(name: &str) -> Option<Error> {
     let (package, _) = lines.find(|(_, known)| *known == name || *known == full)?;
     let mut linked = Registration::all().map(|registration| registration.family.origin.package);
     let advice = match linked.any(|linked| linked == package) {
-        true => "and the package is not among the packages that this registry trusts".to_owned(),
+        true => "which this registry does not trust".to_owned(),
         false => format!(
             "which this program does not link. Add `{package}` to the dependencies in Cargo.toml, \
              and name it once in code: `use {} as _;`. The linker drops a crate that no code names",

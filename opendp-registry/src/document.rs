@@ -130,7 +130,7 @@ impl Document {
         if !open.is_empty() {
             return Err(Error::argument(
                 open.join("`, `"),
-                "no value: state one, such as `--set NAME=1.5`, or find it by `solve`",
+                "no value: state one, such as `--set NAME=1.5`, or find it with `solve`",
             ));
         }
         self.versions.check(registry)?;
@@ -177,7 +177,7 @@ impl Document {
         if let Some(name) = values.keys().find(|name| !known.contains(name)) {
             let reason = match known.as_slice() {
                 [] => "the document has no parameters: write {\"param\": NAME} for a number".into(),
-                known => format!("the document has no such parameter, it has {}", known.join(", ")),
+                known => format!("the document has only the parameters {}", known.join(", ")),
             };
             return Err(Error::argument(name, reason));
         }

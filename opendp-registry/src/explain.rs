@@ -33,8 +33,8 @@ pub(crate) fn no_name(name: &str, known: impl Iterator<Item = String>) -> Error 
     let near: Vec<String> = near.into_iter().take(3).map(|(_, name)| format!("`{name}`")).collect();
     let hint = match near.len() {
         0 => {
-            "; `opendp list` shows all names, and `opendp list WORD` those about a word. A program \
-              links a crate only if its code names it"
+            "; `opendp list` shows all names, and `opendp list WORD` the names that match WORD. A \
+              program links a crate only if its code names it"
                 .to_owned()
         }
         _ => format!("; did you mean {}?", near.join(" or ")),

@@ -45,7 +45,7 @@ impl Document {
             self.parameters().into_iter().filter(|name| name != parameter).collect();
         if let Some(other) = others.first() {
             let reason = format!(
-                "no value, and only `{parameter}` is solved for: state it, as in --set {other}=1.5"
+                "no value, and only `{parameter}` is solved for: state one, as in --set {other}=1.5"
             );
             return Err(Error::argument(others.join("`, `"), reason));
         }
@@ -142,7 +142,8 @@ fn why(
     }
     if tried.iter().any(|(_, _, met)| *met) {
         return format!(
-            "`{parameter}`: the map meets {d_out} at every value that was tried: choose it yourself"
+            "`{parameter}`: the map meets {d_out} at every value that was tried: choose a value \
+             yourself"
         );
     }
     let first = |loss: &Json| loss.as_f64().or_else(|| loss.get(0)?.as_f64());
@@ -152,6 +153,6 @@ fn why(
             "no value of `{parameter}` meets {d_out}: the least loss that was found is {loss}, at \
              {value}; allow more, or make the rest of the pipeline lose less"
         ),
-        None => format!("no value of `{parameter}` is a boundary at which the map meets {d_out}"),
+        None => format!("no value of `{parameter}` was found at which the map meets {d_out}"),
     }
 }

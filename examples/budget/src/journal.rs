@@ -135,7 +135,7 @@ fn read_all(kept: &str, losses: &[Loss]) -> Result<Vec<Entry>> {
     kept.iter().zip(losses).map(|(kept, loss)| read(kept, loss.parts())).collect()
 }
 fn damaged() -> Error {
-    Error::argument("ledger", "an entry is not one of this program")
+    Error::argument("ledger", "an entry was not written by this program")
 }
 fn read(kept: &Json, loss: &[Exact]) -> Result<Entry> {
     let word = |name: &str| kept[name].as_str().map(str::to_owned).ok_or_else(damaged);

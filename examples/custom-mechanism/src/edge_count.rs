@@ -44,7 +44,7 @@ pub fn make_edge_count(
     let output = Space::new(counts, AbsoluteDistance::new())?;
     let function = Function::map(|graph: &Graph| {
         let count = i64::try_from(graph.edges().len());
-        count.map_err(|_| Error::FailedFunction("more edges than an i64 counts".into()))
+        count.map_err(|_| Error::FailedFunction("more edges than an i64 can count".into()))
     });
     let map = StabilityMap::new(|d_in: &u32| Ok(i64::from(*d_in)));
     Ok(Transformation::new(input, output, function, map))

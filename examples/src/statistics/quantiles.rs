@@ -64,7 +64,7 @@ where
         let grid = grid.clone();
         let candidate = choice.then(|| {
             Ok(Function::map(move |index: &usize| {
-                let none = || Error::FailedFunction("no candidate of this index".into());
+                let none = || Error::FailedFunction("no candidate has this index".into());
                 grid.get(*index).copied().ok_or_else(none)
             }))
         })?;

@@ -49,7 +49,7 @@ fn tells_what_is_wrong_and_fails() {
     check(&["--html", "no/such/folder/page.html"], "--html no/such/folder/page.html");
     // The file `Cargo.toml` exists, but contains no table of people.
     let manifest = concat!(env!("CARGO_MANIFEST_DIR"), "/Cargo.toml");
-    check(&["--data", manifest], "`age`: no column of this name");
+    check(&["--data", manifest], "`age`: no column has this name");
 }
 #[test]
 fn the_analyst_is_refused_at_the_end() {

@@ -107,7 +107,7 @@ where
         .then(|scores| make_noisy_max(scores, output_measure, scale, true))?
         .then(|| {
             Ok(Function::map(move |index: &usize| {
-                let none = || Error::FailedFunction("there is no candidate of this index".into());
+                let none = || Error::FailedFunction("no candidate has this index".into());
                 candidates.get(*index).copied().ok_or_else(none)
             }))
         })

@@ -144,7 +144,7 @@ where
     MO: SelectionMeasure,
 {
     if input.domain().element().nan() {
-        let reason = "input: quantiles need an order, in which NaN has no place";
+        let reason = "input: quantiles need ordered values, and NaN has no order";
         return Err(Error::MakeTransformation(reason.into()));
     }
     increasing(&alphas)?;
@@ -376,7 +376,7 @@ fn no_alphas() -> Error {
 }
 #[cold]
 fn no_candidate() -> Error {
-    Error::FailedFunction("there is no candidate of this index".into())
+    Error::FailedFunction("no candidate has this index".into())
 }
 
 #[cfg(test)]

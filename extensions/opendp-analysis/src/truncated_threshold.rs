@@ -175,8 +175,8 @@ impl Truncated {
         let scale = scale.value();
         if !(1.0 <= threshold && scale <= threshold && threshold <= MOST) {
             let reason = format!(
-                "threshold: expected a number of at least 1 and of at least the scale {scale}, up \
-                 to 2^53, found {threshold}"
+                "threshold: expected a number that is at least 1, at least the scale {scale} and \
+                 at most 2^53, found {threshold}"
             );
             return Err(Error::MakeMeasurement(reason));
         }
@@ -231,7 +231,7 @@ impl Truncated {
     fn loss(&self, (parts, sum, largest): (u32, i128, i128)) -> Result<(f64, f64)> {
         let change = sum.min(largest);
         if change < 0 {
-            let reason = format!("d_in: a distance is not negative, found {change}");
+            let reason = format!("d_in: expected a distance of at least 0, found {change}");
             return Err(Error::FailedMap(reason));
         }
         if parts == 0 || change == 0 {

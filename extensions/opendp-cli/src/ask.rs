@@ -245,7 +245,8 @@ fn file(arguments: &Arguments, study: &Study) -> Result<PathBuf> {
         }
     };
     if file.as_os_str() == "-" {
-        let reason = "a study may read several columns, so the table must be a file";
+        let reason =
+            "a study may read several columns, so the table must be a file and not standard input";
         return Err(Error::argument("data", reason));
     }
     Ok(file)

@@ -130,7 +130,7 @@ fn values(request: &Map<String, Json>) -> Result<BTreeMap<String, Json>> {
     match request.get("params") {
         None | Some(Json::Null) => Ok(BTreeMap::new()),
         Some(Json::Object(values)) => Ok(values.clone().into_iter().collect()),
-        Some(_) => Err(Error::argument("params", "expected an object of values")),
+        Some(_) => Err(Error::argument("params", "expected an object with a value for each name")),
     }
 }
 /// Read the number of releases that a request wants.

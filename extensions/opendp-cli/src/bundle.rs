@@ -70,7 +70,8 @@ pub(crate) fn answer(arguments: &Arguments, as_json: bool) -> Result<String> {
     for (crate_name, source) in &arguments.crates {
         source.check(crate_name, "")?;
         if *crate_name == name {
-            let reason = format!("`{name}` is the name of a crate; give --name NAME, another one");
+            let reason =
+                format!("`{name}` is the name of a crate; choose another name with --name NAME");
             return Err(Error::argument("name", reason));
         }
     }
@@ -137,7 +138,9 @@ fn framework(arguments: &Arguments) -> Result<Source> {
     });
     let unknown = |reason: String| Error::argument("framework", reason);
     let (name, source, folder) = folders.ok_or_else(|| {
-        unknown("no crate is in a folder; state the framework that they use, as a git URL".into())
+        unknown(
+            "all crates are given by URL; state the framework that they use, as a git URL".into(),
+        )
     })?;
     source.check(name, "")?;
     let known = metadata(&folder.join("Cargo.toml"), arguments.offline)?;
@@ -156,7 +159,8 @@ fn check_free(out: &Path) -> Result<()> {
     if empty || manifest.is_ok_and(|text| text.starts_with(files::MARK)) {
         return Ok(());
     }
-    let reason = format!("{} has files of something else; choose a new folder", out.display());
+    let reason =
+        format!("{} has files that this command did not write; choose a new folder", out.display());
     Err(Error::argument("out", reason))
 }
 fn unwritable(folder: &Path, error: &std::io::Error) -> Error {
@@ -276,7 +280,7 @@ fn listed(program: &Path) -> Result<Json> {
     list.args(["list", "--json"]);
     serde_json::from_str(&said(list)?).map_err(|error| {
         let program = program.display();
-        Error::FailedFunction(format!("`{program} list --json` answered no JSON: {error}"))
+        Error::FailedFunction(format!("`{program} list --json` did not print JSON: {error}"))
     })
 }
 /// Count the names that each crate registers. The input is a list of all constructors.
@@ -299,7 +303,7 @@ fn contributions(list: &Json, crates: &[Listed]) -> Result<Vec<(String, usize)>>
         return Ok(counts);
     }
     Err(Error::NotFound(format!(
-        "no constructor comes from `{}`; a crate offers a function by `register!` below it",
+        "no constructor comes from `{}`; write `register!` below each function that a crate offers",
         silent.join("`, `")
     )))
 }

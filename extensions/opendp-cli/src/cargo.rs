@@ -64,7 +64,7 @@ pub(crate) fn metadata(manifest: &Path, offline: bool) -> Result<Json> {
         other => other,
     })?;
     serde_json::from_str(&text).map_err(|error| {
-        Error::FailedFunction(format!("`cargo metadata` answered no JSON: {error}"))
+        Error::FailedFunction(format!("`cargo metadata` did not print JSON: {error}"))
     })
 }
 

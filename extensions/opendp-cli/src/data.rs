@@ -75,7 +75,7 @@ impl Source<'_> {
         let unreadable = |error| unreadable(self.path, &error);
         let (kind, compression) = self.kind();
         if self.separator.is_some() && kind != Kind::Csv {
-            let reason = "only a CSV table has a separator; leave it out";
+            let reason = "only a CSV table has a separator; leave --separator out";
             return Err(Error::argument("separator", reason));
         }
         let mut file = File::open(self.path).map_err(unreadable)?;
@@ -85,8 +85,8 @@ impl Source<'_> {
             file.rewind().map_err(unreadable)?;
             if kind == Kind::Parquet || Compression::of(&start) != Some(compression) {
                 let reason = match kind {
-                    Kind::Parquet => "decompress it: a Parquet file is compressed inside",
-                    _ => "its compression is not the one that its name says",
+                    Kind::Parquet => "decompress it: Parquet compresses its own columns",
+                    _ => "its contents do not have the compression that its name states",
                 };
                 return Err(Error::argument(self.path.display().to_string(), reason));
             }
@@ -112,7 +112,8 @@ impl Source<'_> {
     pub(crate) fn check_digest(&self, expected: Option<&str>) -> Result<()> {
         let Some(expected) = expected else { return Ok(()) };
         if self.is_stdin() {
-            let reason = "the budget is for one file, by its SHA-256: name that file";
+            let reason = "the budget is for one file, which its SHA-256 identifies: name that file \
+                          instead of standard input";
             return Err(Error::argument("data", reason));
         }
         let digest = || -> io::Result<String> {
@@ -197,8 +198,8 @@ fn what<'a>(column: Option<&'a str>, domain: &'a AnyDomain) -> Result<What<'a>> 
         (Err(_), column) => Ok(What::Column(column, domain)),
         (Ok(frame), None) => Ok(What::Frame(frame)),
         (Ok(_), Some(_)) => {
-            let reason =
-                "this pipeline reads the columns that its `dataframe_domain` names; leave it out";
+            let reason = "this pipeline reads the columns that its `dataframe_domain` names; leave \
+                          --column out";
             Err(Error::argument("column", reason))
         }
     }

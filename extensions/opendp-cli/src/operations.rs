@@ -68,7 +68,7 @@ pub(crate) fn complete(release: &AnyValue) -> Result<Json> {
     let json = release.to_json();
     if matches!(release.inner_type().head(), "Session" | "Queryable") || waits(&json) {
         return Err(Error::NotImplemented(
-            "the release is a conversation: write a program to ask it questions".into(),
+            "the release is interactive: write a program that asks it questions".into(),
         ));
     }
     Ok(json)

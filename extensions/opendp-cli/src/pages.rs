@@ -24,7 +24,7 @@ pub(crate) fn manual(path: &[String]) -> Result<String> {
         page = found.ok_or_else(|| {
             let names: Vec<&str> =
                 page.get_subcommands().map(|command| command.get_name()).collect();
-            let reason = format!("there is no such command, there is {}", names.join(", "));
+            let reason = format!("there is no such command; the commands are {}", names.join(", "));
             Error::argument(name, reason)
         })?;
     }

@@ -120,7 +120,7 @@ fn section(described: &Json) -> String {
         facts.push("The name is an older one.".to_owned());
     }
     if described["proved"] == false {
-        facts.push("The caller vouches for its claims.".to_owned());
+        facts.push("The caller must ensure that its claims hold.".to_owned());
     }
     lines.extend([facts.join(" "), String::new()]);
     lines.extend(arguments(described));

@@ -70,7 +70,8 @@ pub(crate) fn answer(arguments: &Arguments, registry: &Registry, as_json: bool) 
         _ => None,
     };
     if pipeline.pipeline.as_os_str() == "-" && data.as_os_str() == "-" {
-        let reason = "standard input is the pipeline already: read one of the two from a file";
+        let reason = "standard input is the pipeline, so it cannot also be the data: read one of \
+                      the two from a file";
         return Err(Error::argument("data", reason));
     }
     let document = pipeline.read()?;
@@ -330,8 +331,8 @@ impl Report {
             let text = |name: &str| charge[name].as_str().unwrap_or_default();
             if charge["repeated"] == true {
                 lines.push(format!(
-                    "repeated  this is the release of an earlier run as `{}`: nothing is drawn or \
-                     charged again",
+                    "repeated  this is the release of an earlier run as `{}`: no new noise is \
+                     drawn, and nothing is charged again",
                     text("id")
                 ));
             }

@@ -69,7 +69,7 @@ pub(crate) fn answer(arguments: &Arguments, registry: &Registry, as_json: bool) 
         let mut names = registry.names().into_iter();
         let known = names.any(|name| search::matches(word, [name.as_str()].into_iter(), ""));
         if !known {
-            let reason = format!("no constructor is about `{word}`; `opendp list` shows all");
+            let reason = format!("no constructor matches `{word}`; `opendp list` shows all");
             return Err(Error::NotFound(reason));
         }
     }

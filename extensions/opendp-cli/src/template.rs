@@ -142,7 +142,7 @@ edition = "2024"
 rust-version = "1.89"
 publish = false
 
-# It is no member of a workspace above it. Remove this line to make it one.
+# It is not a member of a workspace in a folder above it. Remove this line to make it a member.
 [workspace]
 
 [lints.rust]

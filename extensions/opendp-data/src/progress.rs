@@ -76,7 +76,7 @@ pub(crate) fn place(names: &[String], column: Option<&str>) -> Result<usize> {
 }
 /// A hint for errors. It states where the names of the columns are.
 const WHERE: &str =
-    "The first line of CSV is its header; the curator sees it with `opendp inspect`";
+    "The first line of a CSV file is its header; the curator can show it with `opendp inspect`";
 
 /// Make the error for a column that the table does not have. `rule` explains how the table is read.
 #[cold]

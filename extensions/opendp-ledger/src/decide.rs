@@ -55,7 +55,7 @@ pub(crate) fn decide(
         return Err(Error::FailedFunction(format!(
             "the clock runs backwards: it is {} seconds behind the last entry of budget \
              `{budget}`; nothing was charged or released. If the clock was ahead before and is \
-             right now, run `opendp budget settle-clock FILE:{budget}`",
+             correct now, run `opendp budget settle-clock FILE:{budget}`",
             (account.latest - now) / 1000
         )));
     }

@@ -253,7 +253,7 @@ impl Loss {
                     expected: notion.name().into(),
                     found: self.notion.name().into(),
                 }
-                .at("a budget of epsilon takes Laplace noise, and one of rho Gaussian noise"));
+                .at("a budget of epsilon needs Laplace noise, and one of rho Gaussian noise"));
             }
         };
         Ok(Loss { notion, parts, ..self.clone() })

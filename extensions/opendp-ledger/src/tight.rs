@@ -27,7 +27,8 @@ pub(crate) fn open(total: &Loss) -> Result<AdaptiveAccount> {
 pub(crate) fn charge(filters: &mut AdaptiveAccount, loss: &Loss) -> Result<()> {
     if let Some(Opening { filters: planned, charged }) = loss.opening() {
         if filters.has_begun() {
-            let reason = "the releases were planned for a budget that is unspent";
+            let reason = "the releases were planned for an unspent budget, but this budget has \
+                          earlier releases";
             return Err(Error::BudgetExceeded(reason.into()));
         }
         if filters.budget() != planned.budget() {

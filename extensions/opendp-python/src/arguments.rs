@@ -49,7 +49,8 @@ pub(crate) fn check_links(links: usize) -> Result<usize> {
     if links <= MAX_LINKS {
         return Ok(links);
     }
-    Err(Error::argument("chain", format!("expected at most {MAX_LINKS} links, with those inside")))
+    let reason = format!("expected at most {MAX_LINKS} links, including links inside arguments");
+    Err(Error::argument("chain", reason))
 }
 fn argument(value: &Bound<'_, PyAny>) -> Result<Read> {
     macro_rules! objects {
@@ -74,7 +75,7 @@ fn argument(value: &Bound<'_, PyAny>) -> Result<Read> {
     Ok((Arg::Json(json::from_python(value)?), 0, Inner::None))
 }
 fn list(value: &Bound<'_, PyAny>) -> Result<Read> {
-    let unread = |_| Error::FailedCast("a list that cannot be read".into());
+    let unread = |_| Error::FailedCast("the list cannot be read".into());
     let mut first = value.try_iter().map_err(unread)?;
     let objects = first.any(|item| item.is_ok_and(|item| is_object(&item)));
     if !objects {

@@ -321,7 +321,7 @@ where
             Some(sized) if count == ROWS => Ok(Cow::Borrowed(sized)),
             Some(sized) => match sized.with_records(count) {
                 Some(sized) => Ok(Cow::Owned(sized)),
-                None => Err(Error::NotImplemented("this domain has no chunks".into())),
+                None => Err(Error::NotImplemented("this domain cannot be read in chunks".into())),
             },
         }
     }

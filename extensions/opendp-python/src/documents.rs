@@ -183,7 +183,7 @@ fn checked(document: Json, made: &Constructed) -> Result<String> {
     let again = Document::parse(&text).and_then(|document| document.build(Registry::global()));
     match again {
         Ok(again) if same(&again, made) => Ok(text),
-        Ok(_) => Err(Error::NotImplemented("the document has another meaning".into())),
+        Ok(_) => Err(Error::NotImplemented("the document would build another object".into())),
         Err(error) => Err(Error::NotImplemented(format!("the object has no document: {error}"))),
     }
 }

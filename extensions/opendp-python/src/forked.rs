@@ -41,6 +41,6 @@ fn pool(process: u32) -> Result<Arc<ThreadPool>> {
     Ok(pool)
 }
 fn new() -> Result<Arc<ThreadPool>> {
-    let no_threads = |_| Error::FailedFunction("the operating system gave no threads".into());
+    let no_threads = |_| Error::FailedFunction("the system could not start threads".into());
     ThreadPoolBuilder::new().build().map(Arc::new).map_err(no_threads)
 }

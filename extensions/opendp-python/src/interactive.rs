@@ -61,7 +61,7 @@ impl OdometerQueryable {
         let d_in = json::from_python(d_in).or_raise(py)?;
         let Some(metric) = &self.metric else {
             let error = Error::NotImplemented(
-                "this conversation has a loss fixed beforehand: ask the map of its measurement"
+                "the loss of this release was fixed beforehand: call the map of its measurement"
                     .into(),
             );
             return Err(crate::errors::exception(py, &error));
@@ -155,7 +155,7 @@ fn ask(py: Python<'_>, inner: &AnyValue, query: &Bound<'_, PyAny>) -> PyResult<A
     sparse! {
         i32: i32 f64; i64: i64 f64; u32: u32 f64; u64: u64 f64; usize: usize f64; f32: f32 f64; f64: f64;
     }
-    let unknown: Result<AnyValue> =
-        Err(Error::NotImplemented(format!("a {} cannot be asked from Python", inner.inner_type())));
+    let reason = format!("questions to a {} cannot be asked from Python", inner.inner_type());
+    let unknown: Result<AnyValue> = Err(Error::NotImplemented(reason));
     unknown.or_raise(py)
 }

@@ -128,7 +128,7 @@ pub(crate) fn to_python(
         Constructed::Odometer(made) => Py::new(py, Odometer { made, links, recipe })?.into_any(),
         other => {
             let error = opendp_core::Error::NotImplemented(format!(
-                "{} is not known in Python",
+                "Python has no class for {}",
                 other.kind().with_article()
             ));
             return Err(crate::errors::exception(py, &error));

@@ -202,7 +202,7 @@ pub(crate) fn of_type(value: &Bound<'_, PyAny>, type_name: &TypeName) -> Result<
     }
     let unknown = || Error::TypeParse {
         text: type_name.to_string(),
-        reason: "Python values are not converted to this type here".into(),
+        reason: "Python values cannot be converted to this type".into(),
     };
     let codecs = CODECS.get(&type_name.to_string()).ok_or_else(unknown)?;
     (codecs.from)(value)

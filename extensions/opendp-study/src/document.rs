@@ -231,19 +231,19 @@ impl QuestionFields {
         }
         let (field, reason) = match self.wanted()? {
             Wanted::Sum(fields) if fields.rows.is_some() => {
-                ("rows", "a sum does not use a number of rows: leave it out")
+                ("rows", "a sum does not use a number of rows: leave `rows` out")
             }
             Wanted::Median(fields) if fields.alpha.is_some() => {
-                ("alpha", "a median is the quantile of 0.5: leave it out, or ask for a quantile")
+                ("alpha", "a median is the quantile 0.5: leave `alpha` out, or ask for a quantile")
             }
             Wanted::Median(fields) | Wanted::Quantile(fields) if fields.alphas.is_some() => {
-                ("alphas", "this is one quantile: leave it out, or ask for \"quantiles\"")
+                ("alphas", "this is one quantile: leave `alphas` out, or ask for \"quantiles\"")
             }
             Wanted::Quantiles(fields) if fields.alpha.is_some() => {
-                ("alpha", "there are several quantiles: leave it out, and list `alphas`")
+                ("alpha", "there are several quantiles: leave `alpha` out, and list `alphas`")
             }
             Wanted::Histogram(fields) if fields.others && fields.edges.is_some() => {
-                ("others", "every number is between some of the edges: leave it out")
+                ("others", "every number is in a bin, so there are no others: leave `others` out")
             }
             Wanted::Median(_)
             | Wanted::Quantile(_)
@@ -252,7 +252,7 @@ impl QuestionFields {
             | Wanted::TopK(_)
                 if self.noise.is_some() =>
             {
-                ("noise", "this statistic has one kind of noise: leave it out")
+                ("noise", "this statistic has only one kind of noise: leave `noise` out")
             }
             _ => return Ok(()),
         };

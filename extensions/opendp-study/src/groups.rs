@@ -31,7 +31,7 @@ impl QuestionFields {
     /// Check that a question about groups has a valid statistic, and only fields that the question
     /// uses.
     pub(super) fn check_groups(&self) -> Result<()> {
-        let of_groups = "the noise of all groups is chosen together: leave it out";
+        let of_groups = "the noise of all groups is chosen together: leave `noise` out";
         if self.noise.is_some() {
             return Err(Error::argument("noise", of_groups));
         }
@@ -56,23 +56,24 @@ impl QuestionFields {
             bare.check().map_err(|error| error.at("statistics"))?;
         }
         if self.others && self.finds_keys() {
-            let reason = "the keys are found, and the rows of all other keys have no count: list \
-                          the keys, or leave this out";
+            let reason = "a search for keys does not count the rows of all other keys: list the \
+                          keys, or leave `others` out";
             return Err(Error::argument("others", reason));
         }
         if self.statistics.is_some() && self.wanted().is_ok() {
-            let reason = "state either a list of statistics, or one beside `group_by`";
+            let reason = "state either a list of statistics, or one statistic beside `group_by`";
             return Err(Error::argument("statistics", reason));
         }
         for statistic in self.of_groups()? {
             match statistic {
                 Wanted::Mean(fields) | Wanted::Variance(fields) if fields.rows.is_some() => {
-                    let reason = "the number of rows of a group is not public: leave it out";
+                    let reason = "the number of rows of a group is not public: leave `rows` out";
                     return Err(Error::argument("rows", reason));
                 }
                 Wanted::Histogram(_) | Wanted::CountsBy(_) | Wanted::TopK(_) => {
-                    let reason = "of each group there are count, sum, mean, variance, median, \
-                                  quantile and quantiles; for a histogram, group by its column too";
+                    let reason = "the statistics of a group are count, sum, mean, variance, \
+                                  median, quantile and quantiles; for a histogram, group by its \
+                                  column too";
                     return Err(Error::argument("statistics", reason));
                 }
                 _ => {}
@@ -163,7 +164,7 @@ where
             Wanted::Variance(fields) => (fields, Groups::variance),
             Wanted::Median(fields) => return ranks(groups, fields, &[0.5]),
             Wanted::Quantile(fields) => {
-                let missing = "a quantile has an alpha, such as 0.25";
+                let missing = "a quantile needs an alpha, such as 0.25";
                 let alpha = fields.alpha.ok_or_else(|| Error::argument("alpha", missing))?;
                 return ranks(groups, fields, &[alpha]);
             }

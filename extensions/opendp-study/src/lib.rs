@@ -214,7 +214,7 @@ impl Study {
     /// because the noise may depend on this number.
     pub fn rehearse(&self, alpha: f64) -> Result<Outcome> {
         if self.unit.size_is_public() && self.rows.is_none() {
-            let reason = "state the public number of rows, on which the noise may depend";
+            let reason = "state the public number of rows, because the noise may depend on it";
             return Err(Error::argument("rows", reason).at("context"));
         }
         self.run(self.blank()?, alpha, Mode::Rehearse)
@@ -233,7 +233,7 @@ impl Study {
         alpha: f64,
     ) -> Result<Outcome> {
         if self.columns.is_empty() {
-            let reason = "name at least one column of the table: rows are counted by its cells";
+            let reason = "name at least one column of the table: its cells give the number of rows";
             return Err(Error::argument("columns", reason).at("context"));
         }
         // The noise does not depend on private data. So wrong questions are found before a large

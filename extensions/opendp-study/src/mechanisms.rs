@@ -37,7 +37,7 @@ pub(super) trait Mechanisms: Accounted {
     }
 }
 fn no_noise(wanted: &str, budget: &str) -> Error {
-    Error::argument("noise", format!("{wanted} noise takes a budget with {budget}"))
+    Error::argument("noise", format!("{wanted} noise needs a budget with {budget}"))
 }
 impl Mechanisms for MaxDivergence {
     fn add_noise<TO: Carrier>(

@@ -78,7 +78,7 @@ where
         self.number(MO::add_noise(mean, asked.noise)?, asked)
     }
     fn variance(&self, asked: &QuestionFields, variance: &NumberFields) -> Result<StudyAnswer> {
-        let missing = "a variance takes a public number of rows: add \"rows\"";
+        let missing = "a variance needs a public number of rows: add \"rows\"";
         let rows = variance.rows.ok_or_else(|| Error::argument("rows", missing))?;
         let variance = self.clamped(asked, variance)?.resize(rows).variance();
         self.number(MO::add_noise(variance, asked.noise)?, asked)
@@ -316,7 +316,7 @@ where
         fields.bounds.or(column.bounds).ok_or_else(|| {
             Error::argument(
                 "bounds",
-                "one person's share is limited by bounds that are not taken from the data: add \
+                "bounds limit the contribution of one person and must not come from the data: add \
                  \"bounds\": [lower, upper] here, or to the column",
             )
         })
@@ -346,7 +346,7 @@ pub(super) fn atoms<T: Codec>(values: &[Json]) -> Result<Vec<T>> {
     values.iter().map(T::from_json).collect()
 }
 fn no_keys(column: &str) -> Error {
-    Error::argument(column, "a column of f64 has no categories: take `edges`, or read it as i64")
+    Error::argument(column, "a column of f64 has no categories: use `edges`, or read it as i64")
 }
 fn label(json: &Json) -> String {
     json.as_str().map_or_else(|| json.to_string(), str::to_owned)

@@ -19,7 +19,7 @@ where
         rank: &RankFields,
         alpha: Option<f64>,
     ) -> Result<StudyAnswer> {
-        let missing = "a quantile has an alpha, such as 0.25";
+        let missing = "a quantile needs an alpha, such as 0.25";
         let alpha = alpha.ok_or_else(|| Error::argument("alpha", missing))?;
         let cells = self.numbers(asked, &rank.column)?;
         let question = cells.quantile(alpha, rank.candidates()?).choose()?;

@@ -122,8 +122,8 @@ impl Filler {
             (None, CellType::Bool | CellType::Text) => Ok(Filler::Default),
             (None, CellType::Integer | CellType::Float) => Err(Error::argument(
                 "missing",
-                "a column of numbers says what stands for a cell that is empty or does not read: \
-                 a value, as in `\"missing\": 0`, or `\"missing\": \"drop\"`",
+                "state what replaces a cell that is empty or cannot be read as a number: a value, \
+                 as in `\"missing\": 0`, or `\"missing\": \"drop\"`",
             )),
         }
     }

@@ -231,7 +231,7 @@ fn a_wrong_question_says_what_is_wrong_and_where() {
         (json!({"mean": {"column": "age", "bound": [0, 1]}}), "unknown field `bound`"),
         (json!({"sum": {"column": "age", "bounds": [0, 0.5]}}), "expected whole numbers"),
         (json!({"variance": {"column": "age"}}), "add \"rows\""),
-        (json!({"count": {}, "noise": "gaussian"}), "Gaussian noise takes a budget with a rho"),
+        (json!({"count": {}, "noise": "gaussian"}), "Gaussian noise needs a budget with a rho"),
         (json!({"count": {}, "where": {"city": {"below": 3}}}), "are for columns of numbers"),
         (json!({"count": {}, "where": {"age": "old"}}), "where `age`"),
         (json!({"histogram": {"column": "city"}}), "either `categories` or `edges`"),
@@ -312,7 +312,7 @@ fn what_a_statistic_does_not_use_is_refused_and_not_ignored() {
         (json!({"counts_by": {"column": "city"}, "noise": "gaussian"}), "noise"),
     ] {
         let error = study(large(), json!([question])).unwrap_err().to_string();
-        assert!(error.contains(&format!("`{field}`")) && error.contains("leave it out"), "{error}");
+        assert!(error.contains(&format!("leave `{field}` out")), "{error}");
     }
     let count = study(large(), json!([{"count": {}}])).unwrap();
     for alpha in [0.0, -0.1, 1.5, f64::NAN] {

@@ -81,7 +81,7 @@ impl Composition {
             None | Some("sum") => Ok(Composition::Sum),
             Some("tight") if text.delta.is_some() => Ok(Composition::Tight),
             Some("tight") => {
-                let reason = "`tight` needs a budget of an `epsilon` and a `delta`";
+                let reason = "`tight` needs a budget with an `epsilon` and a `delta`";
                 Err(Error::argument("composition", reason))
             }
             Some(other) => {
@@ -118,15 +118,17 @@ impl Account {
         match ledger.account(name) {
             Ok(account) if account.total != budget.0 => {
                 let total = account.total;
-                let reason =
-                    format!("the ledger has `{name}` with {total}, metadata have {}", budget.0);
+                let reason = format!(
+                    "budget `{name}` is {total} in the ledger, but {} in the metadata",
+                    budget.0
+                );
                 return Err(Error::argument("budget", reason));
             }
             Ok(account) if account.filters().is_some() != tight => {
                 let (theirs, ours) = if tight { ("sum", "tight") } else { ("tight", "sum") };
                 let reason = format!(
-                    "the ledger composes `{name}` as `{theirs}`, metadata as `{ours}`.\n\
-                     Write `composition = \"{theirs}\"`, or name a new budget"
+                    "budget `{name}` composes as `{theirs}` in the ledger, but as `{ours}` in the \
+                     metadata.\nWrite `composition = \"{theirs}\"`, or name a new budget"
                 );
                 return Err(Error::argument("composition", reason));
             }

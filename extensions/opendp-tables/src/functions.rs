@@ -63,5 +63,5 @@ pub(crate) fn quantile_function() -> AggregateUDF {
     )
 }
 fn never(name: &str) -> DataFusionError {
-    DataFusionError::Plan(format!("{name} takes rows of a private table"))
+    DataFusionError::Plan(format!("{name} can be used only on the rows of a private table"))
 }

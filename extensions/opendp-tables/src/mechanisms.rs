@@ -65,7 +65,7 @@ fn divided(
     let plan = &checked.plan;
     let wanted = wanted_choices(checked)?;
     let shares = shares(checked, &wanted, budget)?;
-    let lost = || Error::FailedMap("an aggregate has no share".into());
+    let lost = || Error::FailedMap("an aggregate has no share of the budget".into());
     let of = |place: usize| shares.get(place).ok_or_else(lost);
     let selecting = selecting_sum(plan)?;
     let groups = public_count(plan);
@@ -152,7 +152,8 @@ fn selecting_sum(plan: &Plan) -> Result<Option<usize>> {
     }
     let deciding = deciding(plan);
     let found = plan.sums.iter().position(|sum| *sum == deciding);
-    found.map(Some).ok_or_else(|| Error::FailedMap("no count decides about the keys".into()))
+    let none = || Error::FailedMap("no count decides which keys are released".into());
+    found.map(Some).ok_or_else(none)
 }
 fn wanted_choices(checked: &Checked) -> Result<Vec<(usize, (u64, u64))>> {
     let mut all = Vec::new();
@@ -184,7 +185,7 @@ fn choose(plan: &Plan, buckets: usize, alpha: (u64, u64), pure: &Loss) -> Result
     let level = Alpha::from_fraction(alpha.0, alpha.1)?;
     let scores = make_quantile_score_candidates::<_, _, RangeDistance<u64>>(rows, places, level)?;
     let rows = u32::try_from(contribution.per_group)
-        .map_err(|_| Error::Overflow("too many rows of an individual".into()))?;
+        .map_err(|_| Error::Overflow("an individual may have too many rows".into()))?;
     let d_in = scores.map(&rows)?;
     let concentrated = pure.notion() == Notion::Concentrated;
     let measure = if concentrated { "zero_concentrated_divergence" } else { "max_divergence" };

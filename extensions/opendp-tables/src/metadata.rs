@@ -163,14 +163,14 @@ impl Column {
             seen.sort_unstable();
             seen.dedup();
             if seen.is_empty() || seen.len() < keys.len() {
-                return Err(Error::argument("keys", "expected at least one key, each once"));
+                return Err(Error::argument("keys", "expected at least one key, and no key twice"));
             }
         }
         if let Some(candidates) = &self.candidates {
             let ordered = candidates.is_sorted_by(|a, b| a < b);
             let finite = candidates.iter().all(|c| c.abs() <= MOST_FLOAT);
             if !self.kind.is_number() || candidates.is_empty() || !ordered || !finite {
-                let reason = "expected increasing numbers, for a column of numbers";
+                let reason = "expected a column of numbers, and candidates in increasing order";
                 return Err(Error::argument("candidates", reason));
             }
         }
@@ -284,10 +284,14 @@ impl Table {
                 Ok(())
             }
             (None, true) => known(&self.key),
-            (Some(_), true) => Err(Error::argument("unit", "a public table protects nobody")),
-            (None, false) => {
-                Err(Error::argument("unit", "expected whom to protect, or `public = true`"))
-            }
+            (Some(_), true) => Err(Error::argument(
+                "unit",
+                "a public table has no individuals to protect: leave `unit` out",
+            )),
+            (None, false) => Err(Error::argument(
+                "unit",
+                "missing, state whom to protect, as in `unit = { rows = 1 }`, or `public = true`",
+            )),
         }
     }
 }
@@ -295,8 +299,8 @@ fn check_rows(rows: u64, unit: Option<&PrivacyUnit>) -> Result<()> {
     let reason = match unit {
         None => "a public table has no private number of rows: leave `rows` out",
         Some(PrivacyUnit { id: Some(_), .. }) => {
-            "individuals with ids have different numbers of rows, so the number of all rows tells \
-             about each of them: leave `rows` out, or protect rows"
+            "individuals with ids have different numbers of rows, so the total number of rows \
+             reveals something about each of them: leave `rows` out, or protect rows instead of ids"
         }
         _ if rows == 0 || 1 << 53 < rows => "expected a number from 1 to 2^53",
         _ => return Ok(()),
@@ -309,7 +313,8 @@ pub(crate) fn check_name(name: &str) -> Result<()> {
     if !name.is_empty() && name.len() <= 60 && name.chars().all(plain) && !name.starts_with("__") {
         return Ok(());
     }
-    let reason = "expected letters, digits, blanks, `-` and `_`, at most 60 bytes, not `__` first";
+    let reason =
+        "expected at most 60 bytes: letters, digits, spaces, `-` and `_`, not `__` at the start";
     Err(Error::argument("name", format!("`{name}`: {reason}")))
 }
 

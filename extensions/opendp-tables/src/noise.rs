@@ -136,7 +136,9 @@ pub(crate) fn least(
         .map_err(|error| error.at(format!("mechanism `{request}`")))?;
     let made = make(scale)?;
     if !fits(&made.1) {
-        return Err(Error::Search(format!("mechanism `{request}`: no scale fits the share")));
+        return Err(Error::Search(format!(
+            "mechanism `{request}`: no scale keeps the loss within the share of the budget"
+        )));
     }
     ready(scale, made)
 }

@@ -30,7 +30,7 @@ impl Answer {
         let mut page = Page::new("Private answer")
             .lead("The answer to a question about private tables, released with differential privacy.")
             .fact("Privacy loss", spent.collect::<Vec<_>>().join(", "))
-            .fact("Left of the budget", left.collect::<Vec<_>>().join(", "))
+            .fact("Remaining budget", left.collect::<Vec<_>>().join(", "))
             .fact("Used", self.shown.limits.clone())
             .with(Section::new("Question").with(Block::Code(text(&self.document["query"]))));
         for section in self.charts() {

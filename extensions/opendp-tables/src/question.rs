@@ -158,8 +158,8 @@ impl<'a> Question<'a> {
             return budget.amount().within(account.notion()).map_err(|error| error.at("spending"));
         }
         let Some(queries) = self.session.metadata.queries.filter(|queries| *queries > 0) else {
-            let reason = "the question does not say what it may cost.\n\
-                          State it, as in `--epsilon 0.5`, or `queries` in the metadata.";
+            let reason = "the question does not state how much it may cost.\n\
+                          State the cost, as in `--epsilon 0.5`, or `queries` in the metadata.";
             return Err(Error::argument("spending", reason));
         };
         let whole = Budget::read(&self.session.metadata.budget)?;

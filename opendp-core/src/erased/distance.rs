@@ -95,7 +95,8 @@ struct Written(Json);
 #[cold]
 fn unread<T>() -> Result<T> {
     Err(Error::FailedCast(
-        "JSON does not state the type of a distance; decode it by the metric or the measure".into(),
+        "JSON does not state the type of a distance; decode it with the metric or the measure"
+            .into(),
     ))
 }
 /// The methods `at_most` and `check` return errors, so a `Written` is never used as a distance.

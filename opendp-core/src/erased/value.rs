@@ -217,7 +217,7 @@ impl Codec for AnyValue {
     }
     fn from_json(_: &Json) -> Result<Self> {
         Err(Error::FailedCast(
-            "JSON does not state the type of a value; decode it by the domain".into(),
+            "JSON does not state the type of a value; decode it with the domain".into(),
         ))
     }
     fn bound_to(self, turn: &Turn) -> Self {

@@ -255,7 +255,7 @@ fn seal(fold: String, state: Box<RawValue>) -> Result<Vec<u8>> {
     written(serde_json::to_vec(&Saved { fold, state }))
 }
 fn written<T>(bytes: serde_json::Result<T>) -> Result<T> {
-    bytes.map_err(|_| Error::FailedFunction("the state of a fold does not serialize".into()))
+    bytes.map_err(|_| Error::FailedFunction("the state of a fold cannot be serialized".into()))
 }
 /// Load a state that was written by [`Partial::to_bytes`].
 pub(crate) fn load(fold: &dyn FoldStage, label: &Label, bytes: &[u8]) -> Result<AnyState> {
@@ -352,5 +352,5 @@ impl FoldStage for ThenStage {
 
 #[cold]
 pub(super) fn foreign() -> Error {
-    Error::FailedFunction("the partial result is of another function".into())
+    Error::FailedFunction("the partial result belongs to another function".into())
 }

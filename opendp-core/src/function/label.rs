@@ -98,8 +98,9 @@ impl Label {
             return foreign();
         }
         Error::FailedFunction(
-            "the partial result is of another function, or of another object of this one; a step \
-             without a label matches only itself: state a label with `Function::labelled`"
+            "the partial result belongs to another function, or to another object of the same \
+             function; a step without a label matches only itself: state a label with \
+             `Function::labelled`"
                 .into(),
         )
     }

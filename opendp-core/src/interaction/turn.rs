@@ -75,8 +75,8 @@ impl fmt::Debug for Turn {
 #[cold]
 fn over() -> Error {
     Error::FailedFunction(
-        "a later query has begun, so this conversation is closed: the privacy measure permits one \
-         at a time"
+        "a later query has begun, so this conversation is closed: the privacy measure permits \
+         only one open conversation at a time"
             .into(),
     )
 }

@@ -262,13 +262,16 @@ impl Grounds {
             return Ok(1);
         }
         let [x, y, fx, fy] = [x.input, y.input, x.output, y.output].map(Codec::to_json);
-        Err(format!("{x} and {y} at {d_in:?} give {fx} and {fy} at {found:?}, more than {bound:?}"))
+        Err(format!(
+            "{x} and {y} at distance {d_in:?} give {fx} and {fy} at distance {found:?}, more than \
+             {bound:?}"
+        ))
     }
     fn of(&self, space: &Space<AnyDomain, AnyMetric>) -> Result<Ground, Broken> {
         let types = (space.domain().inner_id(), space.metric().inner_id());
         self.0.get(&types).copied().ok_or_else(|| {
             format!(
-                "no ground for ({}, {}): add it by `Grounds::with`",
+                "there is no ground for ({}, {}): add one with `Grounds::with`",
                 space.domain().inner_type(),
                 space.metric().inner_type()
             )

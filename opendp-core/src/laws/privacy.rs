@@ -138,9 +138,9 @@ impl Claim {
                         let draws = trial.draws;
                         return Err(format!(
                             "event {place} occurs in {many} of {draws} releases of {names} and in \
-                             {few} of the other: the first probability is at least {low} and the \
-                             second at most {high}, more than epsilon {epsilon} and delta {delta} \
-                             allow"
+                             {few} releases of the other input: the first probability is at least \
+                             {low} and the second at most {high}, more than epsilon {epsilon} and \
+                             delta {delta} allow"
                         ));
                     }
                 }
@@ -214,7 +214,7 @@ where
         return Err("expected two members of the input domain".into());
     }
     let distance = input.metric().distance(x, y).map_err(tell)?;
-    let d_in = distance.ok_or("no number is large enough for the distance of these inputs")?;
+    let d_in = distance.ok_or("the distance between these inputs is infinite")?;
     let claim = Claim::of(measurement, &d_in).map_err(tell)?;
     claim.by_releases(trial, || measurement.invoke(x), || measurement.invoke(y))
 }

@@ -92,7 +92,8 @@ dataset_metrics! {
 fn twice(d_in: u32) -> Result<u32> {
     d_in.checked_mul(2).ok_or_else(|| {
         Error::Overflow(format!(
-            "d_in: {d_in} replaced records count twice, which exceeds the largest u32"
+            "d_in: each of the {d_in} replaced records counts twice, and the total exceeds the \
+             largest u32"
         ))
     })
 }

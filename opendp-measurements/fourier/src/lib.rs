@@ -80,7 +80,7 @@ impl fmt::Debug for Transform {
 }
 impl fmt::Display for Failed {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("the lists do not fit the Fourier transform")
+        f.write_str("a list has the wrong length, or no real numbers have this spectrum")
     }
 }
 impl std::error::Error for Failed {}

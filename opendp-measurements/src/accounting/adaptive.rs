@@ -379,7 +379,7 @@ impl AdaptiveAccount {
         let left = self.left().map(|(e, d)| (e.to_f64_down(), d.to_f64_down()));
         let left = left.map_or_else(|_| "?".into(), |(e, d)| format!("({e}, {d})"));
         Error::BudgetExceeded(format!(
-            "the query loses ({epsilon}, {delta}), and {left} is left of the budget"
+            "the query costs ({epsilon}, {delta}), and {left} of the budget is left"
         ))
     }
 }

@@ -90,8 +90,8 @@ impl ReplacedPair {
         let usable = 0.0 < scale && usable(added) && usable(replaced);
         if !(usable && 0.0 < rate && rate < 1.0) {
             return Err(Error::InvalidDistance(format!(
-                "expected distances from 1e-9 to {longest} scales and a rate between 0 and 1, found \
-                 {added}, {replaced} and {rate}"
+                "expected distances from 1e-9 to {longest} times the scale, and a rate between 0 \
+                 and 1, found {added}, {replaced} and {rate}"
             )));
         }
         let integer = |distance: f64| distance.fract() == 0.0 && distance <= 65536.0;

@@ -185,7 +185,8 @@ impl SharedAccount {
         }
         if !share.dominates(&release.checked()?) {
             return Err(Error::BudgetExceeded(format!(
-                "the query loses {release:?}, and its share of the budget was fixed as {share:?}"
+                "the loss of the query is {release:?}, but its share of the budget was fixed as \
+                 {share:?}"
             )));
         }
         *used = true;

@@ -195,7 +195,7 @@ where
         None => measurement.input().clone(),
         Some(size) => measurement.input().with_records(size).ok_or_else(|| {
             refused(
-                "size: expected none, because this domain cannot state a number of records".into(),
+                "size: expected null, because this domain cannot state a number of records".into(),
             )
         })?,
     };

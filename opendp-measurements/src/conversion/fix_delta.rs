@@ -27,7 +27,7 @@ impl ProfileMeasure for Approximate<SmoothedMaxDivergence> {
     fn epsilon((loss, spent): &(PrivacyProfile, f64), delta: f64) -> Result<f64> {
         if !(*spent <= delta) {
             return Err(Error::FailedMap(format!(
-                "delta: expected at least {spent}, because the delta of the loss is above it at \
+                "delta: expected at least {spent}, because the loss has at least this delta at \
                  every epsilon, found {delta}"
             )));
         }

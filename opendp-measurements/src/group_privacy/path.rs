@@ -108,7 +108,8 @@ erased! {
 #[cold]
 fn unjoined(name: &opendp_core::TypeName) -> Error {
     Error::NotImplemented(format!(
-        "group privacy joins distant data by neighbours; for {name} it is not known that they exist"
+        "group privacy needs a path of neighbours between distant data sets; it is not known \
+         whether {name} has such paths"
     ))
 }
 

@@ -82,8 +82,8 @@ pub fn make_randomized_response_bitvec(
 ) -> Result<Response> {
     let Some(size) = input.domain().size() else {
         return Err(Error::MakeMeasurement(
-            "input: expected a bitvector_domain with a size, because a release tells the length of \
-             its input"
+            "input: expected a bitvector_domain with a size, because a release reveals the length \
+             of its input"
                 .into(),
         ));
     };
@@ -179,7 +179,7 @@ pub fn debias_randomized_response_bitvec(answers: &[BitVector], f: f64) -> Resul
     };
     if answers.iter().any(|answer| answer.len() != first.len()) {
         return Err(Error::FailedFunction(
-            "answers: expected one length for all, found two lengths".into(),
+            "answers: expected the same length for all, found two lengths".into(),
         ));
     }
     let mut counts = vec![0_u64; first.len()];

@@ -30,10 +30,10 @@ pub(super) struct Builder<'a> {
     pub(super) called: Option<Arc<Entry>>,
 }
 const BY_NAME: &str =
-    "expected an object of arguments by their names, such as {\"bounds\": [0, 1]}";
+    "expected an object with the names of arguments as keys, such as {\"bounds\": [0, 1]}";
 const ONE_MEASURE: &str = "convert one measure, as by \"pureDP_to_zCDP\" or \"zCDP_to_approxDP\"";
 const ONE_NAME: &str =
-    "expected {NAME: {arguments}} with one name; write each step as an object of its own";
+    "expected {NAME: {arguments}} with one name; write each step as a separate object";
 
 impl<'a> Builder<'a> {
     pub(super) fn new(registry: &'a Registry) -> Self {

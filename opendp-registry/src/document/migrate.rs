@@ -112,13 +112,14 @@ fn step(
         }
         Change::Renamed { from, to } if given.contains_key(from) => {
             if !earlier {
-                let reason =
-                    format!("`{name}` calls it `{to}` since version {since}; write `{to}`");
+                let reason = format!(
+                    "`{name}` calls this argument `{to}` since version {since}; write `{to}`"
+                );
                 return Err(Error::argument(from, reason));
             }
             if given.contains_key(to) {
                 let reason =
-                    format!("it is another name of `{to}`, which is given too; remove one");
+                    format!("this is another name for `{to}`, which is also given; remove one");
                 return Err(Error::argument(from, reason));
             }
             if let Some(value) = given.to_mut().remove(from) {
@@ -131,8 +132,8 @@ fn step(
             let meant: Json = serde_json::from_str(only).unwrap_or_default();
             if !same(value, &meant) {
                 let reason = format!(
-                    "`{name}` has no such argument since version {since}, and means `{only}`; another \
-                     value has no equivalent"
+                    "`{name}` has no such argument since version {since}, and always means \
+                     `{only}`; other values have no equivalent"
                 );
                 return Err(Error::argument(argument, reason));
             }

@@ -98,8 +98,8 @@ impl Weight {
             None => Err(Error::argument(
                 "repeat",
                 format!(
-                    "expected at most {MAX_MEMBERS} members in all, with repeated ones counted each \
-                     time"
+                    "expected at most {MAX_MEMBERS} members in total, where every repetition of a \
+                     member counts"
                 ),
             )),
         }
@@ -108,7 +108,8 @@ impl Weight {
         if self.links <= MAX_LINKS {
             return Ok(self);
         }
-        let reason = format!("expected at most {MAX_LINKS} links, with those of inner chains");
+        let reason =
+            format!("expected at most {MAX_LINKS} links, including the links of inner chains");
         Err(Error::argument("chain", reason))
     }
 }

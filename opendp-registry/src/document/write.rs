@@ -76,7 +76,7 @@ impl Writer<'_> {
             return Err(Error::argument("pipeline", "expected an object"));
         };
         if object.contains_key("__function__") {
-            return Err(lacks("this place", "a serialized call inside of another document"));
+            return Err(lacks("this place", "serialized call inside another document"));
         }
         if object.contains_key("chain") {
             return self.pipeline(object, start);
@@ -268,7 +268,9 @@ impl Writer<'_> {
             Arg::Made(Constructed::Domain(made)) => described(&made.to_json()),
             Arg::Made(Constructed::Metric(made)) => described(&made.to_json()),
             Arg::Made(Constructed::Measure(made)) => described(&made.to_json()),
-            Arg::Made(made) => Err(lacks("this place", made.kind().with_article())),
+            Arg::Made(made) => {
+                Err(lacks("this place", &format!("form for {}", made.kind().with_article())))
+            }
             _ => plain(value, type_name),
         }
     }

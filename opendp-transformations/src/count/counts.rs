@@ -36,7 +36,9 @@ impl Counts {
     /// Add the counts of `other`, cell by cell.
     pub(crate) fn merge(&mut self, other: &Counts) -> Result<()> {
         if self.0.len() != other.0.len() {
-            return Err(Error::FailedFunction("the partial result is of another function".into()));
+            return Err(Error::FailedFunction(
+                "the partial result belongs to another function".into(),
+            ));
         }
         for (counts, more) in self.0.iter_mut().zip(&other.0) {
             counts[0] = counts[0].saturating_add(more[0].saturating_add(more[1]));

@@ -178,7 +178,7 @@ impl Shape {
         let too_large = || {
             refuse(format!(
                 "leaf_count: a tree of {leaf_count} leaves has more than {MOST_NODES} nodes\n\
-                 choose a smaller one, and join neighbouring leaves"
+                 choose a smaller `leaf_count`, and join neighbouring leaves"
             ))
         };
         let (mut layers, mut width, mut inner) = (1, 1_usize, 0_usize);

@@ -54,7 +54,7 @@ fn tour() -> Result<Vec<String>> {
 
     say("\n2. A mechanism from a document\n");
     let document = Document::parse(SUM)?;
-    say(&format!("the document leaves open: {}", document.parameters().join(", ")));
+    say(&format!("the parameters of the document: {}", document.parameters().join(", ")));
     let sum = at_scale(&document, &registry, 200.0)?;
     describe(&sum)?.iter().for_each(|line| say(line));
 

@@ -130,8 +130,8 @@ impl<MO: Accounted> Account<MO> {
             }
             (_, Some(_)) => Err(Error::argument(
                 "split",
-                "shares of fixed kinds take a budget with an epsilon and a delta: make it with \
-                 `Budget::epsilon_delta(1.0, 1e-6)`, or the split with `Split::by_weights`",
+                "shares of fixed kinds need a budget with an epsilon and a delta: make it with \
+                 `Budget::epsilon_delta(1.0, 1e-6)`, or make the split with `Split::by_weights`",
             )),
             (_, None) => Ok(Account::Sum(Ledger::with_budget(MO::default(), &budget.amount)?)),
         }
@@ -176,7 +176,8 @@ impl<MO: Accounted> Account<MO> {
     /// Charge for several releases. After an error, the account must not be used.
     pub(crate) fn charge_all(&mut self, costs: &[&Cost], reserved: Option<&Reserve>) -> Result<()> {
         if reserved.is_some() && !self.may_reserve() {
-            let reason = "the plan was made for a budget that is unspent";
+            let reason =
+                "the plan was made for an unspent budget, but this budget has earlier releases";
             return Err(Error::BudgetExceeded(reason.into()));
         }
         match reserved {
@@ -292,7 +293,10 @@ fn both((epsilon, delta): (&Exact, &Exact)) -> Vec<Exact> {
 }
 #[cold]
 fn no_share() -> Error {
-    Error::argument("split", "the shares of a budget are fixed in advance for all queries or none")
+    Error::argument(
+        "split",
+        "either all queries have shares of the budget that are fixed in advance, or none has one",
+    )
 }
 #[cold]
 fn without_share(account: &SharedAccount) -> Error {

@@ -71,7 +71,7 @@ impl<MO: Accounted> Context<MO> {
             && books.entries.iter().any(|entry| entry.plan.as_deref() == Some(id))
         {
             let reason = format!(
-                "the plan `{id}` was charged before, and its answers are not drawn again; nothing \
+                "the plan `{id}` was charged before, and a plan is released only once; nothing \
                  was run. For new answers, give the plan another id"
             );
             return Err(Error::argument("plan", reason));
@@ -104,7 +104,7 @@ impl<MO: Accounted> Context<MO> {
     }
     pub(super) fn locked(&self) -> Result<MutexGuard<'_, Books<MO>>> {
         self.books.lock().map_err(|_| {
-            Error::FailedFunction("a journal panicked; this context answers no more".into())
+            Error::FailedFunction("a journal panicked; this context gives no more answers".into())
         })
     }
 }

@@ -113,7 +113,7 @@ impl Accounted for Approximate<MaxDivergence> {
 
 /// A budget that can pay for Gaussian noise.
 #[diagnostic::on_unimplemented(
-    message = "Gaussian noise takes a budget with a rho, or with an epsilon and a delta",
+    message = "Gaussian noise needs a budget with a rho, or with an epsilon and a delta",
     note = "make it with `Budget::rho(0.5)` or `Budget::epsilon_delta(1.0, 1e-6)`"
 )]
 pub trait WithGaussian: Accounted {
@@ -163,7 +163,7 @@ type CountsRelease<K, MO> =
     Measurement<MapDomain<AtomDomain<K>, AtomDomain<i64>>, CountsDistance, MO, HashMap<K, i64>>;
 
 /// A number type to which the noise of a measure can be added.
-#[diagnostic::on_unimplemented(message = "there is no noise for `{Self}` under this budget")]
+#[diagnostic::on_unimplemented(message = "the noise of this budget cannot be added to `{Self}`")]
 pub trait Noisy<MO: Accounted>: Atom + Number + Distance {
     /// Make the measurement that adds the noise of `MO::Base` to a number.
     ///

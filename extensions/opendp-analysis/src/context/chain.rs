@@ -77,7 +77,7 @@ pub(super) fn bounded<T: Atom>(what: &str, name: &str, chain: &Chain<T>) -> Resu
         return Ok(());
     }
     Err(wrong(format!(
-        "a {what} needs bounds on `{name}`, so that one person's share in it is limited: add \
+        "a {what} needs bounds on `{name}`, which limit the contribution of one person: add \
          `.clamp(lower, upper)` before it"
     )))
 }

@@ -264,7 +264,7 @@ impl<'c, MO: Accounted> Groups<'c, MO> {
     /// `Argument` when the answer has no counts, or is about groups of other columns.
     pub fn counted(mut self, answer: &GroupAnswer) -> Result<Self> {
         if answer.names != self.names {
-            let reason = format!("expected an answer by {}", self.by());
+            let reason = format!("expected an answer about groups by {}", self.by());
             return Err(Error::argument("counted", reason));
         }
         let none = || Error::argument("counted", "the answer has no counts of the groups");
@@ -311,14 +311,14 @@ impl<'c, MO: Accounted> Groups<'c, MO> {
             (Goal::Within(_), _) => false,
         };
         if !fits {
-            let reason = "an accuracy can be wanted of counts, of sums, of quantiles, or of means \
-                          after `.counted(..)`, each asked for alone: write `Goal::Weight(..)`, or \
-                          ask for them apart";
+            let reason = "a question can have a wanted accuracy only if it asks for one statistic: \
+                          counts, sums, quantiles, or means after `.counted(..)`. For other \
+                          questions, write `Goal::Weight(..)`, or ask for each statistic alone";
             return Err(Error::argument("goal", reason));
         }
         if self.finder.is_some() && (self.others || !self.keys.is_open() || self.found.is_some()) {
-            let reason = "the keys are found: leave out the lists of keys and `.others()`, or leave \
-                          out `.find_keys()`";
+            let reason = "this question finds its keys: leave out the lists of keys and \
+                          `.others()`, or leave out `.find_keys()`";
             return Err(Error::argument("find_keys", reason));
         }
         if self.asked.is_empty() {
@@ -330,7 +330,7 @@ impl<'c, MO: Accounted> Groups<'c, MO> {
             Keys::Product(_) => false,
         };
         if self.others && self.found.as_ref().is_some_and(|found| !counted(found)) {
-            let reason = "the rows of keys that were not found have no count: list the keys";
+            let reason = "the rows of keys that were not found were not counted: list the keys";
             return Err(Error::argument("others", reason));
         }
         Ok(())
@@ -375,7 +375,7 @@ fn counts_of<MO: Accounted>(
     answer: &Answer<MO, HashMap<String, i64>>,
 ) -> Result<(Vec<Vec<Json>>, Released)> {
     let noise = answer.noise().ok_or_else(|| {
-        Error::NotImplemented("the counts of these keys have no known noise".into())
+        Error::NotImplemented("the noise of the counts of these keys is not known".into())
     })?;
     let (keys, counts): (Vec<_>, Vec<_>) = keys::sorted(&answer.value)?.into_iter().unzip();
     let counts = counts.into_iter().map(|count| Estimate::released(count as f64, noise));

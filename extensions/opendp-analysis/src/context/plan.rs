@@ -219,8 +219,9 @@ impl<'c, MO: Accounted> Plan<'c, MO> {
     /// `Argument` when a question has a weight instead of a wanted accuracy.
     pub fn needs(&self) -> Result<MO::Distance> {
         if self.items.iter().any(|item| item.weight != 0.0) {
-            let reason = "a question has a weight, so a larger budget always makes it more accurate; \
-                          give it an accuracy, or call `.solve()` and ask for its accuracy";
+            let reason = "a question has a weight and no wanted accuracy, so the budget that it \
+                          needs is not defined; give it an accuracy, or call `.solve()` and then \
+                          `.accuracy(..)`";
             return Err(Error::argument("goal", reason));
         }
         let endowed = self.endowed()?;
@@ -262,7 +263,8 @@ impl<'c, MO: Accounted> Plan<'c, MO> {
         while !(taken(high)? <= room) {
             (low, high) = (high, high * 2.0);
             if !(high < 1e100) {
-                return Err(Error::BudgetExceeded("nothing is left; nothing was run".into()));
+                let reason = "nothing is left of the budget; nothing was run";
+                return Err(Error::BudgetExceeded(reason.into()));
             }
         }
         while low * 1.000_1 < high {
@@ -302,12 +304,13 @@ impl<'c, MO: Accounted> Plan<'c, MO> {
     fn solved(self, stretched: f64) -> Result<Solved<'c, MO>> {
         let Some((mut best, settings)) = self.chosen()? else {
             let words = match self.needs() {
-                Ok(needs) => format!("together they take {}", opendp_core::Distance::show(&needs)),
-                Err(_) => "together they take more".to_owned(),
+                Ok(needs) => format!("together they cost {}", opendp_core::Distance::show(&needs)),
+                Err(_) => "together they cost more".to_owned(),
             };
             return Err(Error::BudgetExceeded(format!(
                 "the wanted accuracies do not fit what this plan may spend: {words}; nothing was \
-                 run. To widen all of them until they fit, write `.stretch()`"
+                 run. To multiply all wanted errors by one factor so that they fit, write \
+                 `.stretch()`"
             )));
         };
         let (settings, reserved) = match self.tightened(&best, &settings)? {

@@ -232,7 +232,9 @@ fn estimates_of<'a>(
 ) -> Result<&'a [Estimate]> {
     let Some(noise) = noise else {
         return Err(Error::NotImplemented(
-            "the error of this answer has no distribution that could be added to others".into(),
+            "the distribution of this answer's error is not known, so the answer cannot be \
+             combined with others"
+                .into(),
         ));
     };
     if let Some(made) = made.get() {

@@ -64,8 +64,8 @@ impl<'c, MO: Accounted, T: Atom> Rows<'c, MO, T> {
         self.step(|name, chain| {
             if chain.space().domain().element().nan() {
                 return Err(wrong(format!(
-                    "`{name}` may hold missing values (NaN), which have no place between bounds: \
-                     say what stands for them, with `.impute(value)` before `.clamp(..)`"
+                    "`{name}` may hold missing values (NaN), which bounds cannot limit: state \
+                     what replaces them, with `.impute(value)` before `.clamp(..)`"
                 )));
             }
             chain.step(|rows| make_clamp(rows, Bounds::new(lower, upper)?))

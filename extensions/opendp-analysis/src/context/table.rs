@@ -107,7 +107,7 @@ impl Table {
     /// of rows.
     pub fn with<T: Atom>(mut self, name: &str, rows: Vec<T>) -> Result<Self> {
         if self.columns().any(|known| known == name) {
-            return Err(Error::argument(name, "the table has a column of this name already"));
+            return Err(Error::argument(name, "the table already has a column with this name"));
         }
         if self.columns.first().is_some_and(|first| first.size != rows.len()) {
             let reason = "this column must have as many rows as the other columns";
@@ -159,8 +159,8 @@ impl Table {
         }
         first!(i64 f64 bool String i8 i16 i32 i128 isize u8 u16 u32 u64 u128 usize f32);
         let reason = format!(
-            "a column of a table holds numbers, texts or `bool`, and this one {}: read it as an \
-             `AtomDomain`, which says what stands for a missing cell",
+            "a column of a table holds numbers, texts or `bool`, but this one holds {}: read it as \
+             an `AtomDomain`, which states what replaces a missing cell",
             column.cell_type()
         );
         Err(Error::argument(name, reason))

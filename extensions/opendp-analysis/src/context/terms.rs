@@ -75,8 +75,8 @@ impl<'c, MO: Accounted> Terms<'c, MO> {
         let delta = room.stated(&self.context.account()?.budget());
         if !(0.0 < delta) || room.mu_squared.is_zero() && room.share.is_none() {
             return Err(Error::BudgetExceeded(
-                "Gaussian noise needs some delta, and this query has none left; nothing was run. Or \
-                 write `.laplace()`, which needs no delta"
+                "Gaussian noise needs some delta, and this query has none left; nothing was run. \
+                 Write `.laplace()` instead, which needs no delta"
                     .into(),
             ));
         }
@@ -250,9 +250,9 @@ fn discrete_of(rho: &Exact, scale: Scale) -> Result<Option<SharePair>> {
 fn of_share(error: Error, room: &Room) -> Error {
     match (error, room.share) {
         (Error::BudgetExceeded(_), Some(share)) => Error::BudgetExceeded(format!(
-            "this share of the budget was fixed as {share:?}, and no amount of this noise is \
-             within it; nothing was run. Ask for the noise of the share, or state another kind in \
-             `Split::by_kinds`"
+            "this share of the budget was fixed as {share:?}, and noise of this kind does not fit \
+             it at any scale; nothing was run. Ask for the kind of noise of the share, or state \
+             another kind in `Split::by_kinds`"
         )),
         (error, _) => error,
     }
@@ -270,7 +270,7 @@ fn too_small(error: Error) -> Error {
 fn no_delta() -> Error {
     Error::BudgetExceeded(
         "a count by keys that are not public needs some delta, and this query has too little left; \
-         nothing was run. Or list the keys, which needs no delta: `.histogram(keys)`"
+         nothing was run. List the keys instead, which needs no delta: `.histogram(keys)`"
             .into(),
     )
 }

@@ -43,7 +43,7 @@ fn what_cannot_become_a_bundle_is_refused_before_it_is_built() {
     let error = fails(&crate_at("nowhere"), &[]);
     assert!(error.contains("nowhere has no file Cargo.toml"), "{error}");
     let error = fails(&example(), &["--name", "custom-mechanism"]);
-    assert!(error.contains("is the name of a crate; give --name"), "{error}");
+    assert!(error.contains("is the name of a crate; choose another name"), "{error}");
     let error = fails("acme-dp=https://example.org/acme.git", &[]);
     assert!(error.contains("state the framework that they use"), "{error}");
     let error = fails(&format!("other-name={ROOT}/examples/custom-mechanism"), &[]);
@@ -52,7 +52,7 @@ fn what_cannot_become_a_bundle_is_refused_before_it_is_built() {
     std::fs::create_dir(desk.0.path().join("mine")).unwrap();
     desk.file("mine/notes.txt", "mine");
     let error = fails(&example(), &[]);
-    assert!(error.contains("files of something else; choose a new folder"), "{error}");
+    assert!(error.contains("files that this command did not write; choose a new"), "{error}");
     let error = desk.fails(&["bundle", "--crate", "acme-dp", "--out", "mine"], 2);
     assert!(error.contains("expected NAME=FOLDER or NAME=URL"), "{error}");
 }

@@ -45,7 +45,7 @@ fn constructors_are_found_by_common_words() {
     finds("median", "make_quantile_score_candidates");
     finds("exponential mechanism", "make_noisy_max");
     assert!(!finds("laplace", "make_laplace").contains("make_clamp"));
-    assert!(desk.says(&["list", "nosuchword"]).contains("Nothing is about `nosuchword`"));
+    assert!(desk.says(&["list", "nosuchword"]).contains("Nothing matches `nosuchword`"));
     assert!(!desk.says(&["list", "mean", "--kind", "measurement"]).contains("make_mean"));
 }
 #[test]

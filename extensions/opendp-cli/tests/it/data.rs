@@ -107,7 +107,7 @@ fn formats_that_cannot_be_meant_are_refused_by_name() {
         ("utf16.csv", utf16, "UTF-16"),
         ("mac.csv", b"age\r30\r40\r".to_vec(), "CR"),
         ("parquet.csv", b"PAR1\x15\x04\x15\x10".to_vec(), "Parquet"),
-        ("plain.csv.gz", b"age\n30\n".to_vec(), "not the one that its name says"),
+        ("plain.csv.gz", b"age\n30\n".to_vec(), "the compression that its name states"),
         ("x.parquet.gz", gzip("PAR1"), "decompress it"),
     ] {
         desk.file(name, bytes);

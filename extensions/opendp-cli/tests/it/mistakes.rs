@@ -140,7 +140,7 @@ fn a_negative_budget_and_noise_of_another_measure_are_refused_with_a_reason() {
     desk.file("x.csv", "age\n1\n");
     let run = ["run", "-p", "p.json", "--data", "x.csv", "--column", "age", "--d-in", "2"];
     let charged = [&run[..], &["--budget", "b.ledger:x", "--id", "a"]].concat();
-    assert!(desk.fails(&charged, 1).contains("a budget of epsilon takes Laplace noise"));
+    assert!(desk.fails(&charged, 1).contains("a budget of epsilon needs Laplace noise"));
 }
 #[test]
 fn what_is_missing_at_the_end_or_wrong_in_the_text_is_told() {

@@ -34,5 +34,5 @@ fn there_is_a_man_page_of_the_command_and_of_each_of_its_commands() {
     assert!(run.contains(".TH opendp-run 1") && run.contains("allow\\-infinite\\-loss"), "{run}");
     assert!(desk.says(&["man", "budget", "create"]).contains(".TH opendp-budget-create 1"));
     let error = desk.fails(&["man", "frobnicate"], 1);
-    assert!(error.contains("there is no such command, there is list, describe"), "{error}");
+    assert!(error.contains("there is no such command; the commands are list, describe"), "{error}");
 }

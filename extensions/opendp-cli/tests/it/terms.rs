@@ -49,7 +49,7 @@ fn a_repeated_release_says_so_on_its_own_line() {
     let again = desk.says(&run);
     assert!(!first.contains("repeated"), "{first}");
     let line = again.lines().find(|line| line.starts_with("repeated ")).unwrap();
-    assert!(line.contains("nothing is drawn or charged again"), "{line}");
+    assert!(line.contains("no new noise is drawn, and nothing is charged again"), "{line}");
     assert_eq!(first.lines().next(), again.lines().next());
 }
 #[test]
@@ -151,7 +151,7 @@ fn a_conversation_is_refused_before_it_is_charged() {
         desk.file("talk.json", document.to_string());
         let run = ["run", "-p", "talk.json", "--data", "ages.json", "--d-in", "1"];
         let error = desk.fails(&with(&run, &["--budget", "l.db:b", "--id", name]), 1);
-        assert!(error.contains("the release is a conversation"), "{name}: {error}");
+        assert!(error.contains("the release is interactive"), "{name}: {error}");
     }
     let shown = read(&desk.says(&["budget", "show", "l.db:b", "--json"]));
     assert_eq!((&shown["releases"], &shown["spent"]), (&json!(0), &json!({"epsilon": "0"})));

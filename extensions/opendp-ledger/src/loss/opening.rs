@@ -30,7 +30,7 @@ impl Opening {
         for (word, charged) in WORDS.into_iter().zip([false, true]) {
             let Some(text) = text.strip_prefix(word) else { continue };
             let json = serde_json::from_str(text);
-            let json = json.map_err(|_| Error::FailedCast("the filters are no JSON".into()))?;
+            let json = json.map_err(|_| Error::FailedCast("the filters are not JSON".into()))?;
             let filters = AdaptiveAccount::from_json(&json)?;
             return Ok(Some(Opening { filters, charged }));
         }

@@ -164,10 +164,10 @@ fn a_wrong_question_about_groups_says_what_to_write() {
     };
     for (question, words) in [
         (by(json!({})), "expected one of count, sum, mean"),
-        (by(json!({"count": {}, "noise": "laplace"})), "leave it out"),
+        (by(json!({"count": {}, "noise": "laplace"})), "leave `noise` out"),
         (by(json!({"count": {}, "statistics": [{"count": {}}]})), "either a list of statistics"),
         (by(json!({"statistics": [{"count": {}, "name": "x"}]})), "belongs to the whole question"),
-        (by(json!({"statistics": [{"sum": {"column": "age", "rows": 3}}]})), "leave it out"),
+        (by(json!({"statistics": [{"sum": {"column": "age", "rows": 3}}]})), "leave `rows` out"),
         (by(json!({"mean": {"column": "age", "rows": 3}})), "is not public"),
         (by(json!({"top_k": {"column": "city", "k": 1, "categories": ["a"]}})), "group by its"),
         (by(json!({"count": {}, "keys": 3})), "\"found\""),
@@ -183,8 +183,14 @@ fn a_wrong_question_about_groups_says_what_to_write() {
             json!({"quantiles": {"column": "age", "candidates": [1], "alphas": [0.9, 0.1]}}),
             "increasing order",
         ),
-        (json!({"median": {"column": "age", "candidates": [1], "alphas": [0.9]}}), "leave it out"),
-        (json!({"histogram": {"column": "age", "edges": [1], "others": true}}), "leave it out"),
+        (
+            json!({"median": {"column": "age", "candidates": [1], "alphas": [0.9]}}),
+            "leave `alphas` out",
+        ),
+        (
+            json!({"histogram": {"column": "age", "edges": [1], "others": true}}),
+            "leave `others` out",
+        ),
     ] {
         let found = refusal(large(), json!([{"count": {}}, question]));
         assert!(found.contains(words) && found.contains("question 2"), "{found}");

@@ -52,12 +52,13 @@ pub enum Network {
 /// Check that a node may listen on `host`, and write `host` as part of an address.
 pub(crate) fn listening(host: IpAddr, network: Network) -> Result<String> {
     if host.is_unspecified() {
-        let reason = format!("{host} is no address of a machine: state the one that others use");
+        let reason =
+            format!("{host} is not an address of a machine: state the one that other machines use");
         return Err(Error::argument("host", reason));
     }
     if network == Network::Loopback && !host.is_loopback() {
         let reason = format!(
-            "{host} can be reached from other machines, and nodes know no passwords.\n\
+            "{host} can be reached from other machines, and nodes use no passwords.\n\
              Every program that reaches them can read the private data. If only trusted machines \
              can, state it with `--trusted-network`."
         );

@@ -164,7 +164,7 @@ impl Engine for Cluster {
 fn absolute(name: &str, path: &str) -> Result<String> {
     if path.contains("://") {
         return Err(Error::NotImplemented(format!(
-            "table `{name}`: {path} is no file.\n\
+            "table `{name}`: {path} is not a file.\n\
              Give a path that the client and all executors can read, such as one of a shared disk."
         )));
     }

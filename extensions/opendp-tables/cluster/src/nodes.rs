@@ -202,7 +202,7 @@ fn private_folder(inside: Option<&Path>) -> Result<TempDir> {
         Some(folder) => builder.tempdir_in(folder),
         None => builder.tempdir(),
     };
-    made.map_err(|error| failed("no folder for intermediate results can be made", error))
+    made.map_err(|error| failed("a folder for intermediate results cannot be made", error))
 }
 /// Find a free port. If another program takes the port before the executor starts, the executor
 /// stops.

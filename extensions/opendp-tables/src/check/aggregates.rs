@@ -71,7 +71,7 @@ pub(crate) fn outputs(
     if aggregate.aggr_expr.is_empty() {
         return Err(refused(
             "GROUP BY",
-            "without an aggregate it lists keys",
+            "without an aggregate, it would list the keys of the groups",
             "add COUNT(*) or COUNT(DISTINCT id)",
         ));
     }
@@ -79,13 +79,17 @@ pub(crate) fn outputs(
 }
 fn output(expr: &Expr, source: &Relation, picked: &mut Picked<'_>) -> Result<Output> {
     let Expr::AggregateFunction(call) = expr.clone().unalias_nested().data else {
-        return Err(refused("aggregate", "it is not a plain call", "use COUNT, SUM or AVG"));
+        return Err(refused(
+            "aggregate",
+            "it is not a direct call of an aggregate function",
+            "use COUNT, SUM or AVG",
+        ));
     };
     let params = &call.params;
     if !params.order_by.is_empty() || params.null_treatment.is_some() {
         return Err(refused(
             "ORDER BY in an aggregate",
-            "the order of rows compares individuals",
+            "ordering rows compares the rows of different individuals",
             "leave it out",
         ));
     }
@@ -128,7 +132,7 @@ fn output(expr: &Expr, source: &Relation, picked: &mut Picked<'_>) -> Result<Out
         },
         _ => Err(refused(
             &format!("{name}()"),
-            "no bound on what one individual changes is known for it",
+            "it is not known how much one individual can change its result",
             "use COUNT, SUM, AVG, VAR, STDDEV, MIN, MAX, MEDIAN or quantile(x, 0.9)",
         )),
     }
@@ -202,7 +206,7 @@ fn distinct(
     }
     Err(refused(
         &what,
-        "values may be shared by individuals, and no bound is known",
+        "values may be shared, and it is not known how much one individual can change the result",
         "count individuals by COUNT(DISTINCT id), with the id of the privacy unit",
     ))
 }

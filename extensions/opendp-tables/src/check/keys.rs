@@ -22,15 +22,15 @@ pub(crate) fn keys(
         if let Expr::GroupingSet(_) = expr {
             return Err(refused(
                 "GROUPING SETS",
-                "each of its sets is a question of its own",
-                "ask once for each set of keys",
+                "each of its sets needs a separate query",
+                "write one query for each set of keys",
             ));
         }
         let rows = source.rows(expr)?;
         if rows.iter().any(|row| picked.is_id(row)) {
             return Err(refused(
                 "GROUP BY id",
-                "a group would be one individual",
+                "each group would contain only one individual",
                 "group by a column that many individuals share",
             ));
         }

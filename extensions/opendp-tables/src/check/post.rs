@@ -36,7 +36,7 @@ fn without_aggregate(plan: &LogicalPlan) -> Error {
         LogicalPlan::Union(_) | LogicalPlan::Join(_) => refused(
             &node_name(plan),
             "it combines the results of several aggregates, or rows without an aggregate",
-            "ask one query for each, or use UNION ALL and JOIN below the aggregate",
+            "write one query for each aggregate, or apply UNION ALL and JOIN before the aggregate",
         ),
         LogicalPlan::TableScan(_) => refused(
             "SELECT without an aggregate",
@@ -45,8 +45,8 @@ fn without_aggregate(plan: &LogicalPlan) -> Error {
         ),
         _ => refused(
             &node_name(plan),
-            "a query is a SELECT with aggregates over rows of a private table",
-            "write SELECT COUNT(*) FROM a private table",
+            "it is not a SELECT with aggregates over the rows of a private table",
+            "write a query such as SELECT COUNT(*) FROM t, where t is a private table",
         ),
     }
 }
@@ -67,7 +67,7 @@ fn without_subquery(expr: &Expr) -> Result<()> {
         return Err(refused(
             "subquery in an expression",
             "it may read private rows a second time",
-            "ask it as a query of its own, and write its answer as a literal",
+            "ask the subquery as a separate query, and write its answer as a literal",
         ));
     }
     Ok(())

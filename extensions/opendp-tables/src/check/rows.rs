@@ -129,7 +129,7 @@ impl Reader<'_> {
                 if x.kind() == Some(Type::Integer) && y.kind() == Some(Type::Integer) {
                     return Err(refused(
                         "/",
-                        "it is not agreed how a quotient of integers is rounded",
+                        "engines round quotients of integers differently",
                         "write CAST(x AS DOUBLE) / y",
                     ));
                 }
@@ -225,8 +225,8 @@ impl Reader<'_> {
             }
             _ => Err(refused(
                 &format!("{name}()"),
-                "it is not on the list of functions that are total, deterministic and row-wise",
-                "use clamp, coalesce, nullif, abs, floor, ceil, CASE, or compute the column before",
+                "the supported functions cannot fail, and use only the values of one row",
+                "use clamp, coalesce, nullif, abs, floor, ceil or CASE, or compute it beforehand",
             )),
         }
     }
@@ -246,7 +246,7 @@ fn refused_expression(expr: &Expr) -> Error {
         ),
         other => refused(
             other.variant_name(),
-            "it is not on the list of row-wise expressions",
+            "it is not one of the supported expressions, which use the values of one row",
             "use + - * /, comparisons, AND, OR, NOT, IN, BETWEEN or CASE",
         ),
     }
@@ -259,8 +259,8 @@ fn convert(row: Row, to: &DataType) -> Result<Row> {
         | (Some(Type::Text), DataType::Utf8 | DataType::Utf8View | DataType::LargeUtf8) => Ok(row),
         _ => Err(refused(
             &format!("CAST AS {to}"),
-            "engines disagree on it, or it fails on some rows",
-            "declare the type of the column in the metadata: cells of another type read as null",
+            "its result differs between engines, or it fails on some rows",
+            "state the type of the column in the metadata: cells of another type are read as null",
         )),
     }
 }
@@ -278,7 +278,7 @@ fn compare(sign: Comparison, x: Row, y: Row) -> Result<Row> {
     let [x, y] = <[Row; 2]>::try_from(both)
         .map_err(|_| Error::argument(sign.sign(), "expected two values"))?;
     if x == Row::Literal(Value::Null) || y == Row::Literal(Value::Null) {
-        return Err(Error::argument(sign.sign(), "a comparison with NULL is null: use IS NULL"));
+        return Err(Error::argument(sign.sign(), "a comparison with NULL gives NULL: use IS NULL"));
     }
     if ordered && x.kind().is_some_and(|kind| !kind.is_number()) {
         return Err(refused(

@@ -42,7 +42,9 @@ pub(crate) fn relation(plan: &LogicalPlan, tables: &Tables) -> Result<Relation> 
                 ));
             }
             if scan.projection.is_some() || !scan.filters.is_empty() || scan.fetch.is_some() {
-                return Err(Error::NotImplemented(format!("table `{name}`: a changed scan")));
+                return Err(Error::NotImplemented(format!(
+                    "table `{name}`: expected a scan without a projection, filters or a limit"
+                )));
             }
             let columns = scanned(plan, 0, tables)?;
             let (joins, filters) = (Vec::new(), Vec::new());
@@ -92,7 +94,7 @@ fn check_union(branches: &[Branch]) -> Result<()> {
     if all.all(|kinds| Some(&kinds) == first.as_ref()) && branches.len() <= 64 {
         return Ok(());
     }
-    let reason = "the columns of its parts must have equal types, and there are at most 64 parts";
+    let reason = "expected at most 64 parts, whose columns have the same types";
     Err(Error::argument("UNION ALL", reason))
 }
 fn not_row_wise(plan: &LogicalPlan) -> Error {
@@ -100,24 +102,23 @@ fn not_row_wise(plan: &LogicalPlan) -> Error {
     match plan {
         LogicalPlan::Limit(_) | LogicalPlan::Sort(_) => refused(
             &name,
-            "below the aggregate it would choose rows by comparing individuals",
+            "before the aggregate, it would choose rows by comparing individuals",
             "write it after the aggregates of the whole query",
         ),
         LogicalPlan::Distinct(_) => refused(
             &name,
-            "whether a row stays depends on other individuals",
+            "whether it keeps a row depends on the rows of other individuals",
             "count individuals by COUNT(DISTINCT id)",
         ),
         LogicalPlan::Aggregate(_) => refused(
             &name,
-            "it aggregates aggregates, and bounds of the inner ones are not known",
+            "it is an aggregate of aggregates, and the bounds of the inner ones are not known",
             "release the inner aggregate, and compute with the answer",
         ),
         _ => refused(
             &name,
-            "only row-wise expressions, WHERE, joins with public tables and UNION ALL keep \
-             individuals apart",
-            "use these",
+            "it may combine the rows of different individuals",
+            "use expressions of one row, WHERE, joins with public tables and UNION ALL",
         ),
     }
 }
@@ -155,8 +156,8 @@ fn joined(join: &Join, tables: &Tables) -> Result<Relation> {
         _ => {
             return Err(refused(
                 &name,
-                "only one side may be private, and the other one must be a public table as it is: \
-                 otherwise one individual could multiply the rows of others",
+                "only one side may be private, and the other side must be an unchanged public \
+                 table: otherwise one individual could multiply the rows of others",
                 "join the private table with a public one, by its key",
             ));
         }
@@ -206,8 +207,8 @@ fn key_of<'a>(
     let by_key = || {
         refused(
             "ON",
-            "a row must meet at most one row of the public table",
-            "join by one equality with the column that metadata name as the `key` of the table",
+            "each row must match at most one row of the public table",
+            "join by one equality with the column that is the `key` of the table in the metadata",
         )
     };
     let of_public = |expr: &Expr| match expr {

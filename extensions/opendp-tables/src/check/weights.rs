@@ -80,8 +80,8 @@ fn stated(query: &LogicalPlan, aggregate: &Aggregate) -> Result<Vec<(usize, f64)
         if places.is_empty() {
             return Err(refused(
                 "weight()",
-                "its value has no aggregate of this SELECT",
-                "write weight(COUNT(*), 2) where the aggregate is",
+                "its first argument contains no aggregate of this SELECT",
+                "write weight(COUNT(*), 2) in place of the aggregate",
             ));
         }
         for place in places {

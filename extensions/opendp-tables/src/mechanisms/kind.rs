@@ -50,8 +50,8 @@ pub(crate) fn mechanisms(
     match (budget.notion(), kind) {
         (Notion::Pure, Kind::Gaussian) => Err(Error::argument(
             "noise",
-            "Gaussian noise has no epsilon without a delta.\n\
-             State a `delta` beside the epsilon, or a `rho`, or ask for Laplace noise.",
+            "Gaussian noise needs a delta or a rho, and only an epsilon is given.\n\
+             State a `delta` with the epsilon, or a `rho`, or ask for Laplace noise.",
         )),
         (Notion::Pure, _) => laplace(),
         (Notion::Concentrated, Kind::Laplace) => laplace(),

@@ -52,8 +52,8 @@ pub(super) fn select(
     let ([epsilon, _], false) = (share.parts(), delta.is_zero()) else {
         return Err(Error::argument(
             "GROUP BY",
-            "keys that are not public need a budget of epsilon and delta.\n\
-             State `keys` of the column in the metadata, or a `delta` of the budget.",
+            "keys that are not public need a budget with an epsilon and a delta.\n\
+             State the `keys` of the column in the metadata, or a `delta` in the budget.",
         ));
     };
     let limit = Loss::exact(Notion::Approximate, vec![epsilon.clone(), delta])?;

@@ -112,7 +112,7 @@ pub(super) fn limits(plan: &Plan) -> String {
     if let Bounding::Trusted { exchanged: true, .. } = plan.bounding {
         let each = rows / 2;
         return format!(
-            "at most {each} rows of an individual, which are exchanged for {each} other rows, \
+            "at most {each} rows of an individual, which are replaced by {each} other rows, \
              because the number of rows is public"
         );
     }
@@ -144,7 +144,10 @@ fn sum_name(question: &Question<'_>, sum: usize) -> String {
         _ => None,
     };
     let found: Vec<String> = names.iter().zip(&question.checked.outputs).filter_map(part).collect();
-    if found.is_empty() { "count that decides about keys".into() } else { found.join(", ") }
+    match found.is_empty() {
+        true => "count that decides which keys are released".into(),
+        false => found.join(", "),
+    }
 }
 impl std::fmt::Display for Explanation {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -156,7 +159,9 @@ impl std::fmt::Display for Explanation {
             write!(f, "{}: {} of scale ", release.what, release.mechanism)?;
             write!(f, "{:.4}, error at most {error} (95 %)", release.scale * release.step)?;
             match release.threshold {
-                Some(threshold) => writeln!(f, ", keys from a noisy count of {threshold:.2}")?,
+                Some(threshold) => {
+                    writeln!(f, ", keys with a noisy count of at least {threshold:.2}")?
+                }
                 None => writeln!(f)?,
             }
         }

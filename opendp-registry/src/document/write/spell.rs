@@ -139,5 +139,5 @@ fn number(value: &Json, float: bool) -> Result<Json> {
         }
         (false, _) => Some(value.clone()),
     };
-    written.ok_or_else(|| Error::NotImplemented(format!("{text} is no number of OpenDP")))
+    written.ok_or_else(|| Error::NotImplemented(format!("OpenDP has no number {text}")))
 }

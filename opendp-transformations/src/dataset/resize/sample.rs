@@ -92,7 +92,7 @@ impl<T: Clone> Sample<T> {
 }
 #[cold]
 fn foreign() -> Error {
-    Error::FailedFunction("the partial result is of another function".into())
+    Error::FailedFunction("the partial result belongs to another function".into())
 }
 
 impl<T: Codec> Serialize for Sample<T> {

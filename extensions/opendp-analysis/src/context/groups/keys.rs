@@ -170,8 +170,8 @@ impl Keys {
         for (values, name) in columns.iter().zip(names) {
             let Some(values) = values else {
                 let reason = format!(
-                    "say which values have a group, with `.keys(\"{name}\", values)`; or find them \
-                     under a delta, with `.find()`"
+                    "list the values that have a group, with `.keys(\"{name}\", values)`; or find \
+                     them with `.find()`, which needs a budget with a delta"
                 );
                 return Err(Error::argument(name, reason));
             };

@@ -178,7 +178,7 @@ fn of_cells<MO: Accounted>(
         Some(value) => value,
         None if cells.nullable() => {
             return Err(wrong(format!(
-                "`{name}` may hold missing values (NaN): say what stands for them, with \
+                "`{name}` may hold missing values (NaN): state what replaces them, with \
                  `.impute(\"{name}\", value)`"
             )));
         }

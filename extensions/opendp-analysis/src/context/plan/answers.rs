@@ -12,7 +12,7 @@ use super::Asked;
 
 #[cold]
 pub(super) fn another() -> Error {
-    Error::argument("asked", "this is a question of another plan, or its answer was taken")
+    Error::argument("asked", "the question is of another plan, or its answer was already taken")
 }
 
 impl<MO> Default for Answers<MO> {

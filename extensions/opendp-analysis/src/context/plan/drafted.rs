@@ -236,7 +236,7 @@ impl<MO: Accounted> Terms<'_, MO> {
             item.gaussian = Some(Way { size: square.sqrt(), error, fixed }).filter(usable);
         }
         if item.pure.is_none() && item.gaussian.is_none() {
-            let reason = "no noise is as fine as this for a release of integers";
+            let reason = "integers cannot be released with an error this small";
             return Err(Error::argument("goal", reason));
         }
         Ok(item)

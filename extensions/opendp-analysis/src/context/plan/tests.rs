@@ -214,7 +214,7 @@ fn wanted_accuracies_are_reached_by_the_budget_that_they_need_and_not_by_less() 
         assert!(context.report().entries().is_empty(), "to solve is not to spend");
         let Ok(solved) = solved else {
             let text = solved.unwrap_err().to_string();
-            assert!(text.contains("together they take") && text.contains(".stretch()"), "{text}");
+            assert!(text.contains("together they cost") && text.contains(".stretch()"), "{text}");
             return Some(needs);
         };
         let reached = [solved.accuracy(mean), solved.accuracy(median), solved.accuracy(asked)];

@@ -25,7 +25,7 @@ impl<MO: Accounted> Report<MO> {
             .lead("What was asked about the table, how accurate each answer is, and what it cost.")
             .fact("Protected", self.unit.to_string())
             .fact("Releases", self.entries.len().to_string())
-            .fact("Left of the budget", left.join(", "))
+            .fact("Remaining budget", left.join(", "))
             .with(budget)
             .with(releases)
     }

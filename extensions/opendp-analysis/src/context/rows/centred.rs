@@ -77,8 +77,8 @@ where
         let rows = self.step(|name, chain| {
             if chain.space().domain().element().nan() {
                 return Err(wrong(format!(
-                    "`{name}` may hold missing values (NaN), which have no place between bounds: \
-                     say what stands for them, with `.impute(value)` before `.sum_around(..)`"
+                    "`{name}` may hold missing values (NaN), which bounds cannot limit: state \
+                     what replaces them, with `.impute(value)` before `.sum_around(..)`"
                 )));
             }
             let near = chain.step(|rows| distances(rows, centre))?;

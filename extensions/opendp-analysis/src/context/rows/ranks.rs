@@ -87,8 +87,8 @@ impl<'c, MO: Accounted, T: Atom> Rows<'c, MO, T> {
         let chain = self.chain.as_ref().map_err(Error::clone)?;
         if chain.space().domain().element().nan() {
             return Err(wrong(
-                "a quantile needs an order, in which missing values (NaN) have no place: add \
-                 `.impute(value)` before it"
+                "quantiles need ordered values, and missing values (NaN) have no order: add \
+                 `.impute(value)` before the quantile"
                     .into(),
             ));
         }

@@ -20,11 +20,11 @@ fn refused(args: &[&str], because: &str) {
 }
 #[test]
 fn nodes_refuse_other_machines_unless_the_network_is_trusted() {
-    let others = "nodes know no passwords";
+    let others = "nodes use no passwords";
     refused(&["scheduler", "--port", "0", "--host", "192.0.2.1"], others);
     refused(&["executor", "--scheduler", "127.0.0.1:1", "--host", "192.0.2.1"], others);
     let everywhere = ["scheduler", "--host", "0.0.0.0", "--trusted-network"];
-    refused(&everywhere, "state the one that others use");
+    refused(&everywhere, "state the one that other machines use");
     // With --trusted-network, the address is allowed. The address is reserved for documentation
     // (RFC 5737), so no machine has it.
     let trusted = ["scheduler", "--port", "0", "--host", "192.0.2.1", "--trusted-network"];
@@ -82,7 +82,7 @@ fn tables_must_be_files_that_executors_can_read() {
     let column = std::sync::Arc::new(Int64Array::from(vec![1])) as ArrayRef;
     let batch = RecordBatch::try_from_iter([("x", column)]).unwrap();
     refused(Source::Batches(vec![batch]), "executors cannot read it");
-    refused(Source::Csv("https://example.org/t.csv".into()), "is no file");
+    refused(Source::Csv("https://example.org/t.csv".into()), "is not a file");
     refused(Source::Parquet("nowhere.parquet".into()), "No such file");
 }
 /// An engine that already has its tables. For example, a database server has its tables.

@@ -63,7 +63,7 @@ fn a_goal_takes_counts_that_are_good_enough() {
     let error = context.plan().ask_groups(fine, Goal::Within(0.5)).unwrap_err().to_string();
     assert!(error.contains("goal") && error.contains("a more exact count"), "{error}");
     let other = context.query().group_by(["sex"]).counted(&counts).unwrap_err();
-    assert!(other.to_string().contains("expected an answer by sex"), "{other}");
+    assert!(other.to_string().contains("expected an answer about groups by sex"), "{other}");
     let large = large();
     let sums = large.query().group_by(["educ"]).keys("educ", [0]).sum("years", BOUNDS);
     let error = groups().counted(&sums.release().unwrap()).unwrap_err();
