@@ -35,8 +35,9 @@ pub enum Change {
     Removed {
         /// The name of the removed argument in earlier documents.
         argument: &'static str,
-        /// The value of the removed argument, as JSON text, with which the old constructor does the
-        /// same as the new constructor. Any other value in a document gives an error.
+        /// The only value of the removed argument that a document may have, as JSON text. With this
+        /// value, the old constructor does the same as the new constructor. Any other value in a
+        /// document gives an error.
         only: &'static str,
     },
     /// An argument is new, or its default has changed. If an earlier document does not state the

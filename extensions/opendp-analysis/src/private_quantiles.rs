@@ -209,8 +209,9 @@ impl<MO: SelectionMeasure> Chooser<MO> {
 /// Return a bound on the distance in ranks between a quantile and the rows that its released
 /// candidate represents. The bound holds except with probability `alpha` for all quantiles
 /// together. The bound is for scale 1. It does not include the distance between a target and the
-/// nearest point. For each level of choices, this distance adds at most `1 / (2 t)` of the rows of
-/// one candidate, where `t` is the number of steps. For up to 1024 candidates, this is `1 / 32`.
+/// nearest point. On each level of choices, this omitted distance is at most `1 / (2 t)` of the
+/// rows that one candidate represents, where `t` is the number of steps. The omitted distances of
+/// all levels add up. For up to 1024 candidates, `1 / (2 t)` is `1 / 32`.
 ///
 /// Let `E` be the distance between a chosen point and its quantile. The target of a choice between
 /// `A` and `B` is a mean of `A` and `B`. So the distance between the target and the quantile is at

@@ -18,8 +18,9 @@
 //! Each thread packs the rows that it reads into few words, and divides them by a hash of their ids
 //! into shards (`packed`, `shards`). If the rows take more memory than the engine may use, the last
 //! shards are dropped. The dropped shards are filled when the rows are read again. Then the rows of
-//! each id are brought together. Some of these rows are chosen (`people`), and the chosen rows are
-//! added (`totals`). Rows are sorted (`order`) only if their id has more rows than limits allow.
+//! each id are brought together. Some of these rows are chosen (`people`). The chosen rows are
+//! added to the sums and counts (`totals`). Rows are sorted (`order`) only if their id has more
+//! rows than limits allow.
 
 use std::sync::{Mutex, PoisonError};
 

@@ -215,7 +215,7 @@ impl Inversion {
         };
         Inversion::within(&with(&parts), &with(&sketch), target, tolerance, MOST_SMOOTHED)
     }
-    /// Make a plan for the parts of a sketch, and compute the waves of all parts.
+    /// Make a plan for the parts in `sketch`. With this plan, compute the waves of all `parts`.
     fn within(
         parts: &[PairCount],
         sketch: &[PairCount],

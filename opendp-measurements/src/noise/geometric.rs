@@ -136,7 +136,8 @@ where
         Ok(released?)
     })
 }
-/// Call `make_geometric`. A document can then also state the type argument `MO`.
+/// Call `make_geometric`. This function also has the type argument `MO`, so a document can state
+/// it.
 #[allow(clippy::extra_unused_type_parameters, reason = "documents state the only measure")]
 fn geometric_at<D, M, MO>(
     input: Space<D, M>,

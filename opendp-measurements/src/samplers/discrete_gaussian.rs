@@ -49,9 +49,9 @@ use opendp_core::random::{NoEntropy, RandomSource};
 ///
 /// Many draws of one small sigma are faster from an [`IntegerTable`](super::IntegerTable).
 ///
-/// Cost: about 20 ns and two words for sigma from 16. The cost is twice as much for sigma below 16.
-/// For sigma from `2^50`, integers make all decisions. Then a draw takes some microseconds, and 0.1
-/// ms at `1e300`.
+/// Cost: about 20 ns and two words, if sigma is at least 16 and below `2^50`. The cost is twice as
+/// much for sigma below 16. If sigma is at least `2^50`, integers make all decisions. Then a draw
+/// takes some microseconds, and 0.1 ms at `1e300`.
 ///
 /// # Errors
 ///

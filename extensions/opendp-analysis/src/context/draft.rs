@@ -39,7 +39,7 @@ pub(crate) struct Losses<MO: Accounted> {
     pub(crate) discrete: Option<Square>,
 }
 impl<MO: Accounted> Losses<MO> {
-    /// State a loss only in the measure of the budget.
+    /// Make losses that contain only the loss in the measure of the budget.
     pub(crate) fn stated(map: TableMap<MO>) -> Self {
         Losses { map, mu_squared: None, rho: None, choices: None, discrete: None }
     }

@@ -68,9 +68,9 @@ pub enum Goal {
 /// question has a threshold, and the noise has at most 16 different losses. Then each release gets
 /// a share of the budget, and a pair of distributions defines this share
 /// ([`SharedAccount`](opendp_measurements::accounting::SharedAccount)). The account composes the
-/// distributions of the losses. So plans with choices need less noise. Integers with Gaussian noise
-/// then get discrete Gaussian noise, if it makes the errors smaller. Continuous noise is rounded,
-/// which adds 1/12 to the mean square error of each number.
+/// distributions of the losses. So plans with choices need less noise. Under the same conditions,
+/// Gaussian noise on integers is discrete, if discrete noise makes the errors smaller. Continuous
+/// noise is rounded, which adds 1/12 to the mean square error of each number.
 ///
 /// ```
 /// # use opendp_analysis::{Budget, Context, Goal, PrivacyUnit, Split, Table};

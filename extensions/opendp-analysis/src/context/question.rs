@@ -223,8 +223,8 @@ impl<MO: Accounted, TO: Carrier> Answer<MO, TO> {
         estimates_of(self.noise, &self.estimates, numbers)
     }
 }
-/// Combine released numbers with their noise, or return the estimates that were `made` before. Each
-/// number is given as an interval of floats.
+/// Combine released numbers with their noise. If this was done before, return the estimates that
+/// are stored in `made`. Each number is given as an interval of floats.
 fn estimates_of<'a>(
     noise: Option<Noise>,
     made: &'a OnceLock<Vec<Estimate>>,

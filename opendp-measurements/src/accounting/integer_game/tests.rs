@@ -73,7 +73,8 @@ fn ten_vectors_of_a_small_scale_cost_what_their_exact_laws_cost() {
         assert!(game.delta(found) <= 1e-6 && 1e-6 < game.delta(found * (1.0 - 1e-9)));
     }
 }
-/// Compute delta of two releases by a search through all choices for each sequence of outputs.
+/// Compute delta of two releases by a search. Try each law for the first release. For each output
+/// of the first release, try each law for the second release.
 #[test]
 fn two_releases_cost_what_the_best_choice_after_the_first_costs() {
     let (square, scale) = (4u64, 2.0);

@@ -21,7 +21,8 @@ pub(super) enum Kind {
     Logarithmic,
 }
 impl Spread {
-    /// Make a function that spreads the numbers from the first bucket to the last bucket.
+    /// Make a function that spreads the numbers over the buckets, from the first bucket to the last
+    /// bucket.
     pub(super) fn new<T: Number>(numbers: &[T], buckets: usize, kind: Kind) -> Self {
         let float = |logarithmic| Spread::Float(Place::new(numbers, buckets, logarithmic));
         match kind {
@@ -98,8 +99,8 @@ impl Near {
         let factor = (buckets - 1) as f64 / width.max(1) as f64;
         (width < 1 << 51).then_some(Near { lowest, highest, factor })
     }
-    /// Return the bucket of a number. Each step is monotone in the number. For several rows
-    /// together, each step is one instruction.
+    /// Return the bucket of a number. Each step is monotone in the number. One instruction does a
+    /// step for several rows at once.
     #[inline(always)]
     fn bucket<T: Number>(self, number: T) -> usize {
         let number = integer_within(number, self.lowest, self.highest);
@@ -160,7 +161,8 @@ pub(super) struct Place {
     last: f64,
 }
 impl Place {
-    /// Make a function that spreads the numbers from the first bucket to the last bucket.
+    /// Make a function that spreads the numbers over the buckets, from the first bucket to the last
+    /// bucket.
     fn new<T: Number>(numbers: &[T], buckets: usize, logarithmic: bool) -> Self {
         let last = (buckets - 1) as f64;
         let unit = Place { logarithmic, origin: 0.0, factor: 0.0, last };
