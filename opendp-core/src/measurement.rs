@@ -25,7 +25,8 @@ pub type Accuracy = Arc<dyn Fn(f64) -> Result<Vec<Option<f64>>> + Send + Sync>;
 pub struct Measurement<DI: Domain, MI: Metric, MO: Measure, TO: Carrier> {
     pub(crate) input: Space<DI, MI>,
     pub(crate) function: Function<DI::Carrier, TO>,
-    pub(crate) claims: Claims,
+    /// Copies share one `Claims`.
+    pub(crate) claims: Arc<Claims>,
     pub(crate) types: PhantomData<fn(&MI) -> MO>,
 }
 /// The claims that a measurement states, with their types erased. Because the types are erased,
@@ -39,8 +40,15 @@ pub(crate) struct Claims {
     pub(crate) accuracy: Option<Accuracy>,
 }
 impl Claims {
-    fn with_accuracy(&mut self, accuracy: Accuracy) {
-        self.accuracy = Some(accuracy);
+    fn of(measure: AnyMeasure, map: UntypedMap, accuracy: Option<Accuracy>) -> Arc<Self> {
+        Arc::new(Claims { measure, map, accuracy })
+    }
+    /// Set the accuracy. Other owners of the claims keep the earlier accuracy.
+    fn set_accuracy(claims: &mut Arc<Self>, accuracy: Option<Accuracy>) {
+        Arc::make_mut(claims).accuracy = accuracy;
+    }
+    pub(crate) fn with_map(&self, map: UntypedMap) -> Arc<Self> {
+        Claims::of(self.measure.clone(), map, self.accuracy.clone())
     }
 }
 
@@ -54,7 +62,7 @@ impl<DI: Domain, MI: Metric, MO: Measure, TO: Carrier> Measurement<DI, MI, MO, T
     ) -> Self {
         function.stage.within(&input.untyped);
         let measure = AnyMeasure::new(measure);
-        let claims = Claims { measure, map: map.untyped, accuracy: None };
+        let claims = Claims::of(measure, map.untyped, None);
         Measurement { input, function, claims, types: PhantomData }
     }
     pub(crate) fn into_parts(self) -> Parts {
@@ -66,7 +74,7 @@ impl<DI: Domain, MI: Metric, MO: Measure, TO: Carrier> Measurement<DI, MI, MO, T
         mut self,
         accuracy: impl Fn(f64) -> Result<Vec<Option<f64>>> + Send + Sync + 'static,
     ) -> Self {
-        self.claims.with_accuracy(Arc::new(accuracy));
+        Claims::set_accuracy(&mut self.claims, Some(Arc::new(accuracy)));
         self
     }
     /// Return the input space.
@@ -163,7 +171,8 @@ impl<DI: Domain, MI: Metric, MO: Measure, TO: Carrier> Measurement<DI, MI, MO, T
         map: PrivacyMap<MI, MX>,
     ) -> Measurement<DI, MI, MX, TO> {
         let accuracy = self.claims.accuracy.clone();
-        let claims = Claims { measure: AnyMeasure::new(measure), map: map.untyped, accuracy };
+        let measure = AnyMeasure::new(measure);
+        let claims = Claims::of(measure, map.untyped, accuracy);
         let (input, function) = (self.input.clone(), self.function.clone());
         Measurement { input, function, claims, types: PhantomData }
     }
@@ -179,7 +188,8 @@ impl<DI: Domain, MI: Metric, MO: Measure, TO: Carrier> Measurement<DI, MI, MO, T
         next: impl FnOnce() -> Result<Function<TO, P>>,
     ) -> Result<Measurement<DI, MI, MO, P>> {
         let function = self.function.then(&next()?);
-        let claims = Claims { accuracy: None, ..self.claims.clone() };
+        let mut claims = self.claims.clone();
+        Claims::set_accuracy(&mut claims, None);
         Ok(Measurement { input: self.input.clone(), function, claims, types: PhantomData })
     }
 }
@@ -189,18 +199,18 @@ impl<DI: Domain, MI: Metric, MO: Measure, TO: Carrier> Measurement<DI, MI, MO, T
 pub(crate) struct Parts {
     pub(crate) input: UntypedSpace,
     pub(crate) stage: Stage,
-    pub(crate) claims: Claims,
+    pub(crate) claims: Arc<Claims>,
 }
 impl Parts {
     pub(crate) fn constructed(self) -> Constructed {
         Constructed::Measurement(self.erased())
     }
     pub(crate) fn erased(self) -> AnyMeasurement {
-        let Claims { measure, map, accuracy } = self.claims;
+        let claims = self.claims.with_map(self.claims.map.erased());
         Measurement {
             input: self.input.erased(),
             function: Function::erased(self.stage),
-            claims: Claims { measure, map: map.erased(), accuracy },
+            claims,
             types: PhantomData,
         }
     }

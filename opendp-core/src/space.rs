@@ -1,6 +1,6 @@
 //! Metric spaces.
 
-use std::{fmt, marker::PhantomData};
+use std::{fmt, marker::PhantomData, ops::Deref, sync::Arc};
 
 use serde_json::{Value as Json, json};
 
@@ -24,12 +24,19 @@ pub struct Space<D, M> {
     pub(crate) types: PhantomData<fn() -> (D, M)>,
 }
 /// A space without the types of its domain and metric. So code that moves, copies, compares or
-/// drops spaces is compiled once for all types.
+/// drops spaces is compiled once for all types. Copies share one [`Pair`].
 #[derive(Clone)]
-pub(crate) struct Untyped {
+pub(crate) struct Untyped(Arc<Pair>);
+pub(crate) struct Pair {
     pub(crate) domain: AnyDomain,
     pub(crate) metric: AnyMetric,
     lowest_is_best: bool,
+}
+impl Deref for Untyped {
+    type Target = Pair;
+    fn deref(&self) -> &Pair {
+        &self.0
+    }
 }
 
 impl<D: Domain, M: MetricOn<D>> Space<D, M> {
@@ -46,7 +53,7 @@ impl<D: Domain, M: MetricOn<D>> Space<D, M> {
 }
 impl Untyped {
     pub(crate) fn new(domain: AnyDomain, metric: AnyMetric, lowest_is_best: bool) -> Self {
-        Untyped { domain, metric, lowest_is_best }
+        Untyped(Arc::new(Pair { domain, metric, lowest_is_best }))
     }
     fn fitting(
         domain: AnyDomain,
@@ -82,6 +89,9 @@ impl Untyped {
         json!({"domain": self.domain.to_json(), "metric": self.metric.to_json()})
     }
     fn follows(&self, found: &Self) -> Result<()> {
+        if Arc::ptr_eq(&self.0, &found.0) {
+            return Ok(());
+        }
         if self.domain != found.domain {
             return Err(Error::DomainMismatch {
                 expected: self.domain.to_json().to_string(),
@@ -116,8 +126,7 @@ impl<D, M> Space<D, M> {
     /// in this statement are equal.
     #[must_use]
     pub fn with_lowest_best(self) -> Self {
-        let untyped = Untyped { lowest_is_best: true, ..self.untyped };
-        untyped.typed()
+        Untyped::new(self.untyped.domain.clone(), self.untyped.metric.clone(), true).typed()
     }
     /// Return whether the space states that the lowest score is the best.
     pub fn lowest_is_best(&self) -> bool {
@@ -184,7 +193,7 @@ impl PartialEq for Untyped {
 }
 impl<D, M: fmt::Debug> fmt::Debug for Space<D, M> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Untyped { domain, metric, .. } = &self.untyped;
+        let Pair { domain, metric, .. } = &*self.untyped;
         f.debug_struct("Space").field("domain", domain).field("metric", metric).finish()
     }
 }

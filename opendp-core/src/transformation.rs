@@ -6,7 +6,6 @@ use std::marker::PhantomData;
 use crate::erased::AnyTransformation;
 use crate::function::Stage;
 use crate::map::Untyped as UntypedMap;
-use crate::measurement::Claims;
 use crate::space::Untyped as UntypedSpace;
 use crate::{
     Carrier, Constructed, Distance, Domain, Function, Measure, Measurement, Metric, Named, Partial,
@@ -204,10 +203,7 @@ impl<DI: Domain, MI: Metric, DX: Domain, MX: Metric, MO: Measure, TO: Carrier>
         Ok(Measurement {
             input: first.input.clone(),
             function: first.function.then(&self.function),
-            claims: Claims {
-                map: first.map.then_privacy(&self.privacy_map()).untyped,
-                ..self.claims.clone()
-            },
+            claims: self.claims.with_map(first.map.then_privacy(&self.privacy_map()).untyped),
             types: PhantomData,
         })
     }

@@ -5,7 +5,6 @@ use std::marker::PhantomData;
 use serde_json::Value as Json;
 
 use super::{AnyDistance, AnyDomain, AnyMeasure, AnyMetric, AnyValue};
-use crate::measurement::Claims;
 use crate::{
     Carrier, Codec, Distance, Domain, Error, Function, Measure, Measurement, Metric, Odometer,
     Result, Space, Transformation,
@@ -63,7 +62,7 @@ impl AnyMeasurement {
         Ok(Measurement {
             input: self.input.typed()?,
             function: self.function.typed(),
-            claims: Claims { map, ..self.claims.clone() },
+            claims: self.claims.with_map(map),
             types: PhantomData,
         })
     }
