@@ -11,7 +11,7 @@ def make_adaptive_composition(input_domain: Domain, input_metric: Metric, output
     """Make a measurement that answers a sequence of questions. The largest loss of each question is"""
 
 def make_approximate(measurement: Measurement, MO: Any = ...) -> Measurement:
-    """Convert the loss of a measurement to an approximate loss with delta = 0."""
+    """Make a measurement that states the loss of `measurement` as an approximate loss with delta = 0."""
 
 def make_basic_composition(measurements: Sequence[Measurement]) -> Measurement:
     """Make a measurement that releases the answers of several measurements on the same data."""
@@ -32,7 +32,7 @@ def make_fix_delta(measurement: Measurement, delta: float, MO: Any = ...) -> Mea
     """Convert a measurement with a privacy profile to a measurement that states its loss at one delta."""
 
 def make_fixed_approxDP_to_approxDP(measurement: Measurement, MO: Any = ...) -> Measurement:
-    """Convert the loss of a measurement with one epsilon and delta to a delta for each epsilon."""
+    """Convert the loss of a measurement from a single pair of epsilon and delta to a delta for each"""
 
 def make_fixed_size_subsampling(measurement: Measurement, size: int, MO: Any = ...) -> Measurement:
     """Make a measurement that runs on a sample of fixed size, drawn without replacement."""
@@ -41,7 +41,7 @@ def make_fully_adaptive_composition(input_domain: Domain, input_metric: Metric, 
     """Make an odometer, which answers any number of questions and reports their total loss."""
 
 def make_group_privacy(measurement: Measurement, size: int, MO: Any = ...) -> Measurement:
-    """Make a measurement that states its loss at larger distances. These distances are divided into"""
+    """Make a measurement that states its loss at larger distances than the given measurement. A larger"""
 
 def make_parallel_composition(input_domain: Domain, input_metric: Metric, part: Any, measurements: Sequence[Measurement], E: Any = ..., MO: Any = ..., M: Any = ...) -> Measurement:
     """Make a measurement that partitions the rows of a data set and makes a release of each part."""
@@ -50,7 +50,7 @@ def make_poisson_subsampling(measurement: Measurement, rate: float, size: int | 
     """Make a measurement that runs on a Poisson sample of the data."""
 
 def make_population_amplification(measurement: Measurement, population_size: int, MO: Any = ...) -> Measurement:
-    """Make a measurement that runs on a secret sample, and states its loss to the population."""
+    """Make a measurement that runs on a secret sample, and states the loss of its release to the"""
 
 def make_privacy_filter(odometer: Odometer, d_in: Any, d_out: Any) -> Measurement:
     """Make a measurement that answers questions as long as their total loss is within a budget."""
@@ -74,7 +74,7 @@ def then_adaptive_composition(output_measure: Measure, d_in: Any, d_mids: Sequen
     """Make a measurement that answers a sequence of questions. The largest loss of each question is"""
 
 def then_approximate(measurement: Measurement, MO: Any = ...) -> Measurement:
-    """Convert the loss of a measurement to an approximate loss with delta = 0."""
+    """Make a measurement that states the loss of `measurement` as an approximate loss with delta = 0."""
 
 def then_basic_composition(measurements: Sequence[Measurement]) -> Measurement:
     """Make a measurement that releases the answers of several measurements on the same data."""
@@ -95,7 +95,7 @@ def then_fix_delta(measurement: Measurement, delta: float, MO: Any = ...) -> Mea
     """Convert a measurement with a privacy profile to a measurement that states its loss at one delta."""
 
 def then_fixed_approxDP_to_approxDP(measurement: Measurement, MO: Any = ...) -> Measurement:
-    """Convert the loss of a measurement with one epsilon and delta to a delta for each epsilon."""
+    """Convert the loss of a measurement from a single pair of epsilon and delta to a delta for each"""
 
 def then_fixed_size_subsampling(measurement: Measurement, size: int, MO: Any = ...) -> Measurement:
     """Make a measurement that runs on a sample of fixed size, drawn without replacement."""
@@ -104,7 +104,7 @@ def then_fully_adaptive_composition(output_measure: Measure) -> Partial:
     """Make an odometer, which answers any number of questions and reports their total loss."""
 
 def then_group_privacy(measurement: Measurement, size: int, MO: Any = ...) -> Measurement:
-    """Make a measurement that states its loss at larger distances. These distances are divided into"""
+    """Make a measurement that states its loss at larger distances than the given measurement. A larger"""
 
 def then_parallel_composition(part: Any, measurements: Sequence[Measurement], E: Any = ..., MO: Any = ..., M: Any = ...) -> Partial:
     """Make a measurement that partitions the rows of a data set and makes a release of each part."""
@@ -113,7 +113,7 @@ def then_poisson_subsampling(measurement: Measurement, rate: float, size: int | 
     """Make a measurement that runs on a Poisson sample of the data."""
 
 def then_population_amplification(measurement: Measurement, population_size: int, MO: Any = ...) -> Measurement:
-    """Make a measurement that runs on a secret sample, and states its loss to the population."""
+    """Make a measurement that runs on a secret sample, and states the loss of its release to the"""
 
 def then_privacy_filter(odometer: Odometer, d_in: Any, d_out: Any) -> Measurement:
     """Make a measurement that answers questions as long as their total loss is within a budget."""

@@ -89,7 +89,7 @@ def make_truncated_laplace_threshold(input_domain: Domain, input_metric: Metric,
     """Make a measurement that adds truncated Laplace noise to counts and hides rare keys."""
 
 def make_user_measurement(input_domain: Domain, input_metric: Metric, output_measure: Measure, function: Callable[..., Any], privacy_map: Callable[..., Any]) -> Measurement:
-    """Make a measurement from a function and a privacy map. The caller is responsible for both."""
+    """Make a measurement from a function and a privacy map. The caller is responsible for the function"""
 
 def then_above_threshold(threshold: float, limit: int = ..., scales: Any = ..., T: Any = ..., Q: Any = ...) -> Partial:
     """Make a measurement that answers which numbers of a vector exceed a threshold, up to a limit."""
@@ -176,6 +176,6 @@ def then_truncated_laplace_threshold(scale: float, threshold: float, K: Any = ..
     """Make a measurement that adds truncated Laplace noise to counts and hides rare keys."""
 
 def then_user_measurement(output_measure: Measure, function: Callable[..., Any], privacy_map: Callable[..., Any]) -> Partial:
-    """Make a measurement from a function and a privacy map. The caller is responsible for both."""
+    """Make a measurement from a function and a privacy map. The caller is responsible for the function"""
 
 def debias_randomized_response_bitvec(answers: Sequence[Any], f: float) -> list[float]: ...
