@@ -131,8 +131,8 @@ impl<'c, MO: Accounted, TO: Carrier> Draft<'c, MO, TO> {
             Err(error) => Err(error.clone()),
         }
     }
-    /// Return the terms, or the error of a step. The budget is not used before this function, so the
-    /// error of a step comes first.
+    /// Return the terms, or the error of a step. The budget is not used before this function. So
+    /// the error of a step comes first.
     fn checked(&self) -> Result<&Terms<'c, MO>> {
         match &self.build {
             Ok(_) => Ok(&self.terms),
