@@ -209,9 +209,10 @@
 //! kinds is in [`SharedAccount`](opendp_measurements::accounting::SharedAccount). The kinds and
 //! weights of such shares must not depend on answers. Everything else may depend on answers. Two
 //! combinations have no proof and are errors: `count_by` with Gaussian noise, and Laplace noise
-//! under a rho. Under an epsilon and a delta, integers get rounded continuous Gaussian noise,
-//! because discrete Gaussian noise is not exactly `mu`-GDP. Only a [`Plan`] that takes the whole
-//! budget can use discrete Gaussian noise. A [`Plan`] may depend on all earlier answers.
+//! under a rho. Under an epsilon and a delta, Gaussian noise on integers is continuous, and is then
+//! rounded. The reason is that discrete Gaussian noise is not exactly `mu`-GDP. Only a [`Plan`]
+//! that takes the whole budget can use discrete Gaussian noise. A [`Plan`] may depend on all
+//! earlier answers.
 
 mod account;
 mod books;

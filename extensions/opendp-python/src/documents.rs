@@ -82,7 +82,7 @@ fn parts(document: &Json) -> Option<[Json; 2]> {
 fn part(description: &Json) -> Result<Constructed> {
     Document::new(called(description.clone()))?.build(Registry::global())
 }
-/// Write a description as an object, also if it has no arguments.
+/// Write a description as a JSON object. A name without arguments also becomes a JSON object.
 fn called(description: Json) -> Json {
     match description {
         Json::String(name) => json!({ name: {} }),

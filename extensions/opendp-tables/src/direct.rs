@@ -236,7 +236,7 @@ impl<'a, const N: usize> Pass<'a, N> {
 struct Adder<'a> {
     layout: &'a Layout<'a>,
     limiter: &'a Limiter,
-    /// For each number of a group, the place of this group in the order of the keys.
+    /// The place of each group in the order of the keys. The index is the number of the group.
     ranks: Vec<u32>,
     /// For each place in the order of the keys, the number of the group at this place.
     numbers: Vec<u32>,

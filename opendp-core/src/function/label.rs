@@ -43,7 +43,8 @@ impl Label {
     fn new(parts: Vec<Part>) -> Self {
         Label(Arc::new(Told { parts, text: OnceLock::new() }))
     }
-    /// Begin a label with a function of rows that has no label of its own.
+    /// Begin a label with a function of rows that states no label. A random number is used in place
+    /// of the missing text.
     pub(crate) fn unlabelled() -> Self {
         Label::new(vec![Part::Unlabelled(Arc::new(OnceLock::new()))])
     }

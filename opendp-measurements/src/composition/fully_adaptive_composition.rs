@@ -12,7 +12,7 @@ use crate::composition::interactive::register_interactive;
 /// * `output_measure` - the privacy measure of all measurements
 ///
 /// # Precondition
-/// Losses in the measure have [parts](Measure::parts):
+/// Losses in the measure have [parts](Measure::parts). So the measure is
 /// [`MaxDivergence`](opendp_core::MaxDivergence),
 /// [`ZeroConcentratedDivergence`](opendp_core::ZeroConcentratedDivergence),
 /// [`RenyiDivergence`](opendp_core::RenyiDivergence), or an approximate version of these measures.

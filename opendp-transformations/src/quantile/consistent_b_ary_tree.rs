@@ -70,7 +70,8 @@ register! {
 /// One layer of nodes, with the variances of the nodes after the upward pass.
 ///
 /// A node is complete if it has all its leaves. The complete nodes of one layer have the same
-/// variance. Nodes without leaves have variance zero. At most one node has only some of its leaves.
+/// variance. Nodes without leaves have variance zero. In each layer, at most one node has some of
+/// its leaves, but not all.
 #[derive(Clone, Copy)]
 struct Layer {
     start: usize,

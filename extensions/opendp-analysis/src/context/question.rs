@@ -71,9 +71,9 @@ impl<MO: Accounted, TO: Carrier> Question<'_, MO, TO> {
     pub fn noised(&self, alpha: f64) -> Noised {
         self.known.noised(self.accuracy(alpha).ok())
     }
-    /// Spend the cost of the answer, but release nothing. To find the noise of later questions,
-    /// first ask all questions in a separate context. There, call this function instead of
-    /// `release`.
+    /// Spend the cost of the answer, but release nothing. This function is for rehearsals. In a
+    /// rehearsal, ask all questions in a separate context, and call this function instead of
+    /// `release`. So you learn the noise of all questions before you release an answer.
     ///
     /// # Errors
     /// The errors of [`release`](Question::release).

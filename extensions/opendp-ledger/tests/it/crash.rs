@@ -153,8 +153,9 @@ fn take_all_but(places: usize, ledger: &Ledger) {
     panic!("the others were always faster");
 }
 
-/// Run processes that charge releases, and kill one of them, `kills` times. Return the faults that
-/// were found in the releases, and the number of charges.
+/// Run processes that charge releases. Kill a process `kills` times, and start another process in
+/// its place each time. Return the faults that were found in the releases, and the number of
+/// charges.
 fn storm(kills: usize, broken: bool) -> (Vec<String>, usize) {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("storm.ledger");

@@ -52,8 +52,8 @@ fn one_individual_reveals_a_key_with_probability_delta() {
     exact.sums.insert(vec!["here".into()], vec![IBig::from(3)]);
     assert!(released(&exact) > 150);
 }
-/// Return the least whole threshold at which Laplace noise of scale `scale` without truncation
-/// keeps delta.
+/// Return the least whole threshold for which the delta is at most `delta`. The noise is Laplace
+/// noise of scale `scale`, without truncation.
 fn untruncated(scale: f64, changes: (u32, f64, f64), delta: f64) -> f64 {
     use opendp_core::{AbsoluteDistance, AtomDomain, L01InfDistance, MapDomain, Space};
     use opendp_measurements::{Scale, make_laplace_threshold};

@@ -80,9 +80,9 @@ impl<'c, MO: Accounted> Solved<'c, MO> {
         }
         Ok(Answers::new(answers))
     }
-    /// Spend the cost of all answers, but release nothing. To find the noise of later questions,
-    /// first ask all questions in a separate context. There, call this function instead of
-    /// `release`.
+    /// Spend the cost of all answers, but release nothing. This function is for rehearsals. In a
+    /// rehearsal, ask all questions in a separate context, and call this function instead of
+    /// `release`. So you learn the noise of all questions before you release an answer.
     ///
     /// # Errors
     /// The errors of [`release`](Solved::release).
