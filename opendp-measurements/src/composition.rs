@@ -99,8 +99,8 @@ where
     for (other, place) in others.iter().zip(1..) {
         same(first, other).map_err(|error| error.at(format!("measurements[{place}]")))?;
     }
-    // Either all losses in a measure compose, or none of them. So the composition of an empty list
-    // shows whether losses in this measure compose.
+    // In each measure, either all losses compose, or no losses compose. So the composition of an
+    // empty list shows whether losses in this measure compose.
     measure.compose(&[]).map_err(|error| match error {
         Error::NotImplemented(reason) => Error::MakeMeasurement(format!("measurements: {reason}")),
         other => other,

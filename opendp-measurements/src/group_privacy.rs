@@ -50,8 +50,8 @@ pub use path::PathMetric;
 /// | `RenyiDivergence` | `r(a)` at the order `a` | the sum over `i < k` of `k a / (k a - i) r(k a - i)` |
 /// | `SmoothedMaxDivergence` | `delta(epsilon)` | the least sum over `i` of `e^(epsilon_1 + ... + epsilon_(i - 1)) delta(epsilon_i)` that is found, where `epsilon_1 + ... + epsilon_k <= epsilon` |
 ///
-/// rounded up. If the parts of the loss of a step are exact, the parts of the result are exact. For
-/// each order of the result, the curve `r` in Renyi divergence is evaluated at most 1024 times. If
+/// rounded up. If the parts of the loss of a step are exact, the parts of the result are exact. In
+/// Renyi divergence, the curve `r` is evaluated at most 1024 times for each order of the result. If
 /// `k` exceeds 1024, the orders `k a - i` are divided into at most 1024 blocks of neighbouring
 /// orders. All orders of a block are then rounded up to the largest order of the block. [`Sampled`]
 /// losses are losses of a mechanism on populations, and grow in the same way.

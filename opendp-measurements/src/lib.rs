@@ -1,8 +1,8 @@
 //! Private mechanisms, exact samplers for these mechanisms, and combinators that join mechanisms.
 //!
 //! - [`make_laplace`] and [`make_gaussian`] add noise to a number or to each number of a vector.
-//! - [`make_geometric`] adds discrete Laplace noise to integers. On an interval, a release takes
-//!   constant time.
+//! - [`make_geometric`] adds discrete Laplace noise to integers. If the releases are limited to an
+//!   interval, each release takes constant time.
 //! - [`make_canonical_noise`] adds noise that uses the whole of a given epsilon and delta.
 //! - [`make_noise`] adds Laplace or Gaussian noise, depending on the privacy measure.
 //! - [`make_laplace_threshold`], [`make_gaussian_threshold`] and [`make_noise_threshold`] add noise
@@ -27,8 +27,8 @@
 //!   [`make_composition`] makes several releases of the same data.
 //! - [`make_fully_adaptive_composition`], [`make_privacy_filter`] and [`make_adaptive_composition`]
 //!   answer questions one after another. The first constructor does not limit the total loss. The
-//!   second constructor has a budget for the total loss. The third constructor has a list of
-//!   losses, one for each question, which is fixed in advance.
+//!   second constructor has a budget for the total loss. The third constructor has a list that is
+//!   fixed in advance, with one loss for each question.
 //! - [`make_select_private_candidate`] repeats a release until its score is good enough.
 //! - [`make_parallel_composition`] makes a release of each part of a data set. Each record is in at
 //!   most one part. So for one added or removed record, the loss is the largest loss of a single

@@ -144,7 +144,7 @@ where
     M: MetricOn<D>,
     MO: NoiseMeasure<D, M>,
 {
-    // The value of a measure contains no data. The type of the measure selects the mechanism.
+    // The value `output_measure` is not used. Only its type selects the mechanism.
     let TheMeasure(_) = output_measure;
     MO::make(input, scale, k)
 }
@@ -174,7 +174,7 @@ macro_rules! register_at {
 each_number!(register_at);
 
 /// Build a measurement that adds noise of the distribution `N` to each number. Integers get
-/// discrete noise. The metric of the input computes the privacy loss.
+/// discrete noise. The implementation of `NoiseLoss` for the metric computes the privacy loss.
 pub(crate) fn noise_in<N, D, M, MO>(
     input: Space<D, M>,
     scale: Scale,

@@ -14,7 +14,7 @@ use super::{
     profile_of_discrete_gaussian_vector,
 };
 
-/// A dominating pair: for one share of a budget, or for one release.
+/// The dominating pair of one share of a budget, or of one release.
 ///
 /// [`dominates`](SharePair::dominates) decides whether a release fits a share.
 /// [`SharedAccount`](super::SharedAccount) composes shares. The numbers in a pair are treated as
@@ -97,8 +97,8 @@ impl SharePair {
             "a share: expected finite numbers of at least 0, found {self:?}"
         )))
     }
-    /// Return the pair with larger or smaller losses. Multiply an epsilon, a `mu` or a range by
-    /// `factor`, or divide the scale by `factor`. All other numbers of the pair stay the same.
+    /// Return the pair with larger or smaller losses. `factor` multiplies an epsilon, a `mu` or a
+    /// range, and divides a scale. All other numbers of the pair stay the same.
     #[must_use]
     pub fn times(self, factor: f64) -> Self {
         match self {
@@ -199,13 +199,14 @@ impl SharePair {
     /// (Dong, Roth, Su 2022). See [`LaplacePair`] for vectors.
     ///
     /// *Discrete Laplace.* At the same scale, this pair dominates shifts by a smaller distance,
-    /// because the discrete noise is also log-concave. At a larger scale, let `a` be
-    /// `e^(-1 / scale)` for the smaller scale, and `b` the same expression for the larger scale. So
-    /// `a < b`. The generating function of the noise is `(1 - a)^2 / ((1 - a z) (1 - a / z))`. Now
-    /// `(1 - a z) / (1 - b z) = a / b + (1 - a / b) / (1 - b z)`. Up to a constant factor, this is
-    /// the generating function of a mixture of 0 and a geometric number. The same holds if `1 / z`
-    /// replaces `z`. So noise of the larger scale is noise of the smaller scale plus independent
-    /// noise.
+    /// because the discrete noise is also log-concave. This pair also dominates shifts by the same
+    /// distance at a larger scale. For the proof, let `a` be `e^(-1 / scale)` for the smaller
+    /// scale, and `b` the same expression for the larger scale. So `a < b`. The generating function
+    /// of the noise of the smaller scale is `(1 - a)^2 / ((1 - a z) (1 - a / z))`. Now
+    /// `(1 - a z) / (1 - b z) = a / b + (1 - a / b) / (1 - b z)`. Up to a constant factor, this
+    /// quotient is the generating function of a mixture of 0 and a geometric number. The same holds
+    /// if `1 / z` replaces `z`. So noise of the larger scale is noise of the smaller scale plus
+    /// independent noise.
     ///
     /// *Discrete Gaussian.* Vectors within a smaller L2 distance are also within the distance of
     /// the share. The scale must be the same: at another scale the losses have other values, and

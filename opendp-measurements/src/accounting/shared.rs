@@ -37,14 +37,14 @@ use super::{Account, SharePair, concentrated_delta, concentrated_epsilon};
 /// two bounds is within the budget. If many releases are choices, the second bound is smaller,
 /// because the dominating pair of a choice dominates all mechanisms of its range at once.
 ///
-/// Discrete Gaussian noise on vectors has no single pair, because shifts of one length can have
+/// Discrete Gaussian noise on vectors has no single pair, because shifts of equal length can have
 /// different losses. [`Account`] bounds these shares by smoothing, or by a recursion over the worst
-/// shift. Both bounds hold if a shift depends on all losses so far. Both bounds also hold if other
-/// releases come in between, or if releases are left out. Smoothing goes backward from the last
-/// release, and multiplies the bound by a factor for each release. The factor of a release depends
-/// only on the number of later releases of the same kind. The product of all factors is bounded for
-/// any order of the releases. If a release is left out, the proof gives it the loss of normal
-/// noise. This added loss does not reduce delta.
+/// shift. Both bounds hold even if a shift depends on all losses so far. Both bounds also hold if
+/// other releases come between these releases, or if some of these releases are left out. Smoothing
+/// goes backward from the last release, and multiplies the bound by a factor for each release. The
+/// factor of a release depends only on the number of later releases of the same kind. The product
+/// of all factors is bounded for any order of the releases. If a release is left out, the proof
+/// gives it the loss of normal noise. This added loss does not reduce delta.
 ///
 /// For the pair of a Poisson sample, neighbours differ by an added or removed record. So delta can
 /// depend on the direction. All other pairs give the same delta in both directions.
@@ -89,7 +89,8 @@ const CLOSE: f64 = 1e-6;
 /// If all shares have Gaussian noise, [`SharedAccount::factor`] stops at this relative error
 /// instead. The composition of such shares is computed fast and exactly.
 const CLOSER: f64 = 1e-9;
-/// The first factor that [`SharedAccount::factor`] tries, after 1.
+/// The factor that [`SharedAccount::factor`] tries first. If the shares do not fit the budget at
+/// this factor, the next factor is 1.
 const FIRST: f64 = 1.02;
 /// The least and the largest factor that [`SharedAccount::factor`] tries.
 const FACTORS: std::ops::Range<f64> = 1e-100..1e100;
@@ -127,9 +128,9 @@ impl SharedAccount {
         SharedAccount::new(epsilon, delta, &shares)
     }
     /// Find a factor by which the losses of all shares can be [multiplied](SharePair::times), so
-    /// that the shares together fit the budget. The relative difference from the largest such
-    /// factor is at most a millionth. If all shares have Gaussian noise, the difference is at most
-    /// a billionth.
+    /// that the shares together fit the budget. The relative difference between the result and the
+    /// largest such factor is at most a millionth. If all shares have Gaussian noise, this
+    /// difference is at most a billionth.
     ///
     /// # Errors
     /// The errors of [`new`](SharedAccount::new).
@@ -139,7 +140,7 @@ impl SharedAccount {
             let all = shares.iter().map(|pair| pair.times(factor).checked());
             all.collect::<Result<Vec<_>>>().map_or(Ok(false), |all| empty.fits(&all))
         };
-        // For the shares of a plan, the result is usually near 1, so the search starts at 1. The
+        // For the shares of a plan, the result is usually near 1, so the search starts near 1. The
         // composition can be slow at a factor that is far from the result.
         let (mut low, mut high, mut by) = (1.0, FIRST, FIRST);
         while high < FACTORS.end && fits(high)? {
@@ -225,8 +226,8 @@ impl SharedAccount {
     }
     /// Return an epsilon and a delta of the used or the unused shares. `bound` computes the epsilon
     /// of the composition of these shares. If the sum of all `rho` is known, the conversion of this
-    /// sum gives a second epsilon. Return the smallest of these epsilons and the budget's epsilon.
-    /// If there are no such shares, delta is 0. Otherwise, delta is the budget's delta.
+    /// sum gives a second epsilon. Return the least of the computed epsilons and the budget's
+    /// epsilon. If there are no such shares, delta is 0. Otherwise, delta is the budget's delta.
     fn loss_of(
         &self,
         used: bool,

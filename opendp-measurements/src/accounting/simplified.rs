@@ -19,7 +19,8 @@ pub(super) struct Simplified {
     pub(super) failure: f64,
     /// The upper bound on delta is the delta of the parts times this factor, plus the failure.
     pub(super) factor: f64,
-    /// The variance that the replacements add to the loss, divided by the whole variance.
+    /// The variance that the replacements add to the loss, divided by the whole variance of the
+    /// loss.
     share: f64,
 }
 
@@ -105,8 +106,9 @@ impl Simplified {
         let Smoothing { factor, share, .. } = smoothing;
         Ok(simple.map(|simple| Simplified { factor, share, ..simple }))
     }
-    /// Return whether these parts give a bound that is tight enough. Then other bounds are better
-    /// by a negligible amount at most. `different` is the number of different pairs.
+    /// Return whether these parts give a bound that is tight enough. If the result is true, every
+    /// other bound is better by at most a negligible amount. `different` is the number of different
+    /// pairs.
     pub(super) fn suffices(&self, different: usize) -> bool {
         self.share < if different < MANY { SMALL_SHARE.0 } else { SMALL_SHARE.1 }
     }
@@ -177,7 +179,7 @@ pub(super) fn reveals(parts: &[PairCount]) -> bool {
 }
 
 /// Combine Gaussian noise with the Gaussian noise that was found so far. The result has three
-/// values: the last pair, the number of releases, and the sum of all `mu^2`.
+/// values: the pair of the new noise, the number of all releases, and the sum of all `mu^2`.
 fn join(
     found: Option<(GaussianPair, u64, f64)>,
     mu: f64,

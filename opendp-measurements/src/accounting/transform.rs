@@ -90,12 +90,13 @@ impl Tilted for TiltedGaussian {
     }
 }
 
-/// A loss between two ends `-e` and `e`, with density proportional to `e^(x / 2)` between them.
+/// A loss between two ends `-e` and `e`, with a density proportional to `e^(x / 2)` between the
+/// ends.
 ///
 /// Let `z` be a complex number, and `w = z + 1/2`. For Laplace noise, the two ends together have
 /// the weight `cosh(w e)`, and the interval between the ends has the weight `sinh(w e) / (2 w)`. So
 /// `M(z) e^(e / 2) = cosh(w e) + sinh(w e) / (2 w)`. Without the atoms at the ends, the loss is the
-/// loss of the exponential mechanism. Then `M(z) 2 sinh(e / 2) = sinh(w e) / w`.
+/// loss of the exponential mechanism. For this mechanism, `M(z) 2 sinh(e / 2) = sinh(w e) / w`.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct TiltedEnds {
     end: f64,

@@ -80,9 +80,9 @@ impl Way {
         let mut largest = Exact::ZERO;
         for pot in &self.pots {
             let mu = pot.square_left().times(part).to_f64_down().neg_inf_sqrt()?;
-            // The `rho` of a pure loss is at most half of the square of its epsilon. So an epsilon
-            // of `mu` has a `rho` of at most `mu^2 / 2`. The factor below 1 covers the rounding
-            // errors.
+            // The `rho` of a pure loss is at most half of the square of its epsilon. So a pure loss
+            // with the epsilon `mu` has a `rho` of at most `mu^2 / 2`. The factor below 1 covers
+            // the rounding errors.
             let by_rho = mu * (1.0 - 4.0 * f64::EPSILON);
             let epsilon = match &pot.order {
                 Some(order) => pure_of_order(order, &pot.square_left().times(part), by_rho)?,
@@ -125,9 +125,10 @@ impl Way {
                 if let Some(pot) = simple {
                     delta = pot.failure_left().times(part);
                     let epsilon = pot.pure_left().times(part);
-                    // For a small delta, the `mu` that an epsilon admits is at most slightly larger
-                    // than this epsilon. So this `mu` is computed only if the epsilon exceeds the
-                    // largest `mu` so far.
+                    // Below, `epsilon` is the pure loss that the simple filter admits. For a small
+                    // delta, the `mu` that this filter admits is at most slightly larger than
+                    // `epsilon`. So this `mu` is computed only if `epsilon` exceeds the largest
+                    // `mu` so far.
                     if largest < epsilon.times(&epsilon) {
                         let mu = joined_mu(0.0, epsilon.to_f64_down(), delta.to_f64_down())?;
                         largest = largest.max(square(mu)?);

@@ -66,9 +66,10 @@ impl Placed {
     /// lowest point of the grid.
     ///
     /// [`Rounding::Exact`] requires that the weight of integer noise is a multiple of the step. If
-    /// the scale of integer noise is large, real noise replaces the integer noise. The caller must
-    /// then add `weight` for each noise. Let `R` be real noise of the same scale. For all integers
-    /// `m`, `P[Z >= m] <= P[R + 1 >= m]`, up to a relative error below `10^-300`:
+    /// the scale of integer noise is large, real noise replaces the integer noise. For each noise
+    /// that is replaced in this way, the caller must add `weight` to the sum. Let `R` be real noise
+    /// of the same scale. For all integers `m`, `P[Z >= m] <= P[R + 1 >= m]`, up to a relative
+    /// error below `10^-300`:
     ///
     /// - Laplace: let `q = exp(-1 / scale)`. For `m >= 1` the claim is
     ///   `q^m / (1 + q) <= q^(m-1) / 2`. For `m <= 0` the claim is
@@ -101,7 +102,7 @@ impl Placed {
         let ratio = (step / scale).min(1e6);
         let laplace = self.kind.is_laplace();
         let first_half = -exp_m1(-ratio) / 2.0;
-        // The place where positive numbers begin, as a number of steps.
+        // Numbers above this number of steps are rounded to positive grid points.
         let begin = if rounding == Rounding::Nearest { 0.5 } else { 0.0 };
         // For each `m`, the mass of the numbers between `m + begin` and `m + 1 + begin` steps.
         let half: Vec<f64> = (0..count)
@@ -119,8 +120,8 @@ impl Placed {
         let beyond = if laplace { exp(-end) / 2.0 } else { tail(end) } * WIDEN + LOST;
         let mut masses: Vec<f64> = half.iter().rev().copied().collect();
         masses[0] += beyond;
-        // The mass between m and m + 1 is moved up to m + 1. The mass between -m - 1 and -m is
-        // moved up to -m.
+        // If numbers are rounded up, the mass between m and m + 1 is moved to m + 1, and the mass
+        // between -m - 1 and -m is moved to -m.
         let mut first = 1 - count as i64;
         if rounding == Rounding::Nearest {
             let centre = if laplace { -exp_m1(-ratio / 2.0) } else { mass(0.0, ratio) };

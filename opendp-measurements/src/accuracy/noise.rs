@@ -63,12 +63,13 @@ impl Noise {
     /// Declare that a release beyond some bounds is replaced by the nearest bound. The true number
     /// must be within the bounds.
     ///
-    /// Then the error of the release is between 0 and the noise. For one release, the quantiles of
-    /// the error are at most the quantiles of the noise. In a sum, all errors can have the same
-    /// sign. For example, if all true numbers are at the lower bound, no error is negative. Then
-    /// the means of the errors do not cancel, but add up. A sum of errors is at most the sum of the
-    /// positive parts of the noises. By symmetry, the distribution of this sum also bounds the
-    /// negative of the sum of errors. This bound holds for all true numbers.
+    /// With this replacement, the error of the release is between 0 and the noise. For one release,
+    /// the quantiles of the error are at most the quantiles of the noise. In a sum, all errors can
+    /// have the same sign. For example, if all true numbers are at the lower bound, no error is
+    /// negative. In this example, the means of the errors do not cancel, but add up. A sum of
+    /// errors is at most the sum of the positive parts of the noises. By symmetry, the distribution
+    /// of this sum also bounds the negative of the sum of errors. This bound holds for all true
+    /// numbers.
     #[must_use]
     pub fn cut_off(mut self) -> Self {
         self.cut = true;

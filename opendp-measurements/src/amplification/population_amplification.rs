@@ -74,7 +74,7 @@ macro_rules! population {
     };
 }
 // In the first two metrics, a replaced record counts as one removed record and one added record, so
-// its distance is 2.
+// one replaced record gives the distance 2.
 population!(SymmetricDistance 2, InsertDeleteDistance 2, ChangeOneDistance 1);
 #[cold]
 fn uncounted(metric: &AnyMetric) -> Error {
@@ -90,8 +90,8 @@ fn uncounted(metric: &AnyMetric) -> Error {
 /// between two mixtures with a common part.
 pub trait AmplifiableMeasure: Measure {
     /// Return an upper bound on the loss between `(1 - share) A + share B` and
-    /// `(1 - share) A + share C`, rounded up. Any two of the distributions `A`, `B` and `C` are at
-    /// most `loss` apart.
+    /// `(1 - share) A + share C`, rounded up. The bound holds if any two of the distributions `A`,
+    /// `B` and `C` are at most `loss` apart.
     ///
     /// # Errors
     /// `Overflow` when the bound exceeds all floats.
@@ -106,9 +106,9 @@ pub trait AmplifiableMeasure: Measure {
         Self::amplified(share, loss)
     }
     /// For one replaced record, return an upper bound on the loss between `(1 - share) A + share B`
-    /// and `(1 - share) A + share C`. `B` and `C` are each at most `added` from `A`. Any two of
-    /// `A`, `B` and `C` are at most `replaced` apart. Defaults to
-    /// [`amplified`](AmplifiableMeasure::amplified).
+    /// and `(1 - share) A + share C`. The bound holds under two conditions. First, `B` and `C` are
+    /// each at most `added` apart from `A`. Second, any two of `A`, `B` and `C` are at most
+    /// `replaced` apart. Defaults to [`amplified`](AmplifiableMeasure::amplified).
     ///
     /// # Errors
     /// `Overflow` when the bound exceeds all floats.
@@ -119,9 +119,9 @@ pub trait AmplifiableMeasure: Measure {
     ) -> Result<Self::Distance> {
         Self::amplified(share, replaced)
     }
-    /// Return the smaller of two bounds for `records` records. The first bound is `loss`. The
-    /// second bound is computed from `single`, the amplified loss at one record. If no second bound
-    /// is known, return `loss` and do not call `single`.
+    /// Return the smaller of two bounds on the loss at `records` records. The first bound is
+    /// `loss`. The second bound is computed from `single`, the amplified loss at one record. If no
+    /// second bound is known, return `loss` and do not call `single`.
     ///
     /// # Errors
     /// `Overflow` when the bound exceeds all floats; the errors of the loss at one record.
@@ -153,8 +153,9 @@ impl AmplifiableMeasure for MaxDivergence {
         }
         let loss = || {
             let with = share.inf_mul(added.inf_exp_m1()?)?.inf_ln_1p()?;
-            // In the worst case, one record of the replacement makes an outcome more likely, and
-            // the other record makes this outcome less likely.
+            // Consider the removed record and the added record of a replacement. In the worst case,
+            // one of these records makes an outcome more likely, and the other record makes this
+            // outcome less likely.
             let less = -added.neg_inf_sub(replaced)?.neg_inf_exp_m1()?;
             with.inf_sub((-share.inf_mul(less)?).neg_inf_ln_1p()?)
         };
@@ -282,13 +283,14 @@ where
 /// without replaced records, and has the weight `1 - p`. Let `B` be the other part of the first
 /// mixture, and `C` the other part of the second mixture. Coupled samples in `B` and `C` differ by
 /// at most `k` replaced records. Each sample in `B` or `C` is also coupled with a sample of the
-/// common part. The coupled sample contains other records instead of the replaced records. So these
-/// two samples also differ by at most `k` replaced records. It follows that the loss between any
-/// two of the common part, `B` and `C` is at most the loss at `d_in`. Advanced joint convexity then
-/// gives the claim (Balle, Barthe, Gaboardi 2018). For `k = 1`, the claim is the bound of this
-/// article for samples without replacement. The bound grows with the weight `p`, so `q` can replace
-/// `p`. The other bound is `k` times the pure loss at one replaced record. This bound is group
-/// privacy for the release, if the release is considered as a mechanism on the population.
+/// common part. The sample of the common part contains other records instead of the replaced
+/// records. So the two samples of this coupling also differ by at most `k` replaced records. Let
+/// `A` be the common part. It follows that the loss between any two of `A`, `B` and `C` is at most
+/// the loss at `d_in`. Advanced joint convexity then gives the claim (Balle, Barthe, Gaboardi
+/// 2018). For `k = 1`, the claim is the bound of this article for samples without replacement. The
+/// bound grows with the weight `p`, so `q` can replace `p`. The other bound is `k` times the pure
+/// loss at one replaced record. This bound is group privacy for the release, if the release is
+/// considered as a mechanism on the population.
 ///
 /// # Errors
 /// * `MakeMeasurement` when the domain does not fix the size of the sample

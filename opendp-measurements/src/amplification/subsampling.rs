@@ -104,8 +104,8 @@ fn uncounted(metric: &AnyMetric) -> Error {
 /// rounded down. The loss for one replaced record is smaller than the loss for one removed and one
 /// added record. Let the measurement have the loss `(a, delta)` at one added record, and the loss
 /// `(r, delta')` at one replaced record, with `a <= r`. On the sample, one replaced record has the
-/// epsilon `ln((1 - rate + rate e^a) / (1 - rate + rate e^(a - r)))`. The delta is `rate` times the
-/// larger of both deltas.
+/// epsilon `ln((1 - rate + rate e^a) / (1 - rate + rate e^(a - r)))`. The delta on the sample is
+/// `rate` times the larger of `delta` and `delta'`.
 ///
 /// If the loss is a profile, the sampled profile also contains the distribution of its loss. In two
 /// cases, the sampled profile has the tightest known composition. The first case is one added or
@@ -130,13 +130,14 @@ fn uncounted(metric: &AnyMetric) -> Error {
 /// If `size` is given, `x` and `y` have equally many records that are not shared. Make pairs of
 /// such records: one record of `x` and one record of `y`. Keep both records of a pair, or remove
 /// both. So there are `k` random choices instead of `2 k`. For one replaced record, `A` is the
-/// release without this record. The data of `B` and of `C` have one record more than the data of
-/// `A`. The data of `B` and of `C` differ by one replaced record.
+/// release on the kept shared records alone. The data of `B` and of `C` have one record more than
+/// the data of `A`. The data of `B` and of `C` differ by one replaced record.
 /// [`profile_of_replaced_sample`](crate::accounting::profile_of_replaced_sample) gives the profile.
 /// The documentation of this function states a theorem. The theorem also gives the loss as a single
 /// pair of epsilon and delta. Let `c` be as in the theorem. Use the theorem at the order `alpha`
 /// for which `c e^-a + alpha rate e^-r = rate`. This `alpha` is `e` to the power of the epsilon
-/// above. For this `alpha`, the first order of the theorem is `e^a`, and the second order is `e^r`.
+/// that the map states. For this `alpha`, the first order of the theorem is `e^a`, and the second
+/// order is `e^r`.
 ///
 /// # Errors
 /// * `MakeMeasurement` when the rate is not above 0 and at most 1

@@ -37,8 +37,8 @@ use crate::composition::privacy_filter::within;
 /// that earlier questions opened, directly or indirectly.
 ///
 /// Losses in Renyi divergence are functions of the order. Such losses are compared only at a list
-/// of orders, the orders of [their parts](Measure::parts). Each loss in `d_mids` is replaced by the
-/// step function with the same values at these orders.
+/// of orders. These are the orders of the [parts](Measure::parts) of the losses. Each loss in
+/// `d_mids` is replaced by the step function with the same values at these orders.
 ///
 /// # Map
 /// For all distances up to `d_in`, the loss is the composition of all `d_mids` in the measure. A

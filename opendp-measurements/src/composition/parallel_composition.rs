@@ -36,8 +36,8 @@ pub use parts::Parts;
 /// the number of edges plus one.
 ///
 /// # Postcondition
-/// The release is the list of the releases of the parts. The rows of a part keep their order. All
-/// parts are released, including parts without rows.
+/// The release is the list of the releases of the parts. The rows of a part keep their order. A
+/// release is made of every part, including parts without rows.
 ///
 /// # Map
 /// Let `k` be the number of parts. For `d_in = 1`, the loss is the largest of the losses
@@ -63,10 +63,10 @@ pub use parts::Parts;
 /// below `d_in`. (McSherry 2009, on parallel composition, for pure differential privacy and
 /// `d_in = 1`.)
 ///
-/// The maximum over splits is computed part by part. For the first `i` parts and `d` rows, the
-/// worst loss is a maximum over the number `j` of rows in part `i`. For each `j`, take the worst
-/// loss of the first `i - 1` parts and `d - j` rows, and compose this loss with `map_i(j)`. Each
-/// composition is rounded up.
+/// The maximum over splits is computed part by part. For the first `i` parts and `d` changed rows,
+/// the worst loss is a maximum over `j`. Here `j` is the number of changed rows in part `i`. For
+/// each `j`, take the worst loss of the first `i - 1` parts and `d - j` changed rows, and compose
+/// this loss with `map_i(j)`. Each composition is rounded up.
 ///
 /// # Errors
 /// * `MakeMeasurement` when there are no measurements, or when their number differs from the number
@@ -310,7 +310,7 @@ impl Losses {
         }
     }
 }
-/// Return the largest exact loss of a member for one row.
+/// Return the largest exact loss of a member for one changed row.
 fn worst_of(members: &[AnyMeasurement]) -> Result<Exact> {
     let mut worst = Exact::ZERO;
     for member in members {
@@ -327,7 +327,7 @@ fn worst_of(members: &[AnyMeasurement]) -> Result<Exact> {
 const MOST_STEPS: u64 = 1 << 18;
 
 /// Return an upper bound on the loss of the releases of all parts, for the worst split of `d_in`
-/// rows among the parts.
+/// changed rows among the parts.
 fn worst_split(
     compose: &Compose,
     parts: usize,
@@ -348,8 +348,8 @@ fn worst_split(
     }
     let nothing = compose(&[])?;
     let rows = usize::try_from(d_in).unwrap_or(usize::MAX);
-    // For each number of rows, `worst` contains the worst loss of the parts that are already
-    // processed.
+    // For each number of changed rows, `worst` contains the worst loss of the parts that are
+    // already processed.
     let mut worst = vec![nothing; rows + 1];
     for place in 0..parts {
         let mut row = vec![nothing];

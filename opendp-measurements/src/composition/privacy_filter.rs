@@ -22,19 +22,19 @@ use crate::composition::interactive::register_interactive;
 ///
 /// # Postcondition
 /// The release is a [`Session`](opendp_core::Session). A question is a measurement. For each
-/// question, add its loss at `d_in` to the charged losses of the earlier questions. The question is
-/// answered if each part of this sum (for example epsilon and delta) is at most the corresponding
-/// part of the budget. The loss is charged before the answer is drawn, and stays charged if the
-/// answer fails. A question that exceeds the budget is refused with `BudgetExceeded`, and changes
-/// nothing. After a refusal, a question with a smaller loss can still be answered. `left()` is the
-/// remaining budget.
+/// question, the session computes the sum of the loss of this question at `d_in` and the charged
+/// losses of the earlier questions. The question is answered if each part of this sum (for example
+/// epsilon and delta) is at most the corresponding part of the budget. The loss is charged before
+/// the answer is drawn, and stays charged if the answer fails. A question that exceeds the budget
+/// is refused with `BudgetExceeded`, and changes nothing. After a refusal, a question with a
+/// smaller loss can still be answered. `left()` is the remaining budget.
 ///
 /// The budget and the sum of the losses are exact numbers. `d_out` states the budget as a float.
 /// The budget is the larger of two numbers: this float, and the shortest decimal number whose
 /// nearest float is this float. So a budget of `0.3` allows three losses of exactly 1/10. If a
-/// mechanism states its exact bound, such as the fraction `d_in / scale`, this fraction is charged.
-/// Otherwise the float that its map returns is charged. The time to charge a question does not
-/// depend on the number of earlier questions.
+/// mechanism states its exact bound, such as the fraction `d_in / scale`, this exact bound is
+/// charged. Otherwise, the float that the mechanism's map returns is charged. The time to charge a
+/// question does not depend on the number of earlier questions.
 ///
 /// Losses in Renyi divergence are compared at 20 orders from 1.125 to 128. The budget is the step
 /// function through its values at these orders.

@@ -300,8 +300,8 @@ fn a_sample_loses_less() {
     assert!((found - 0.4940287080441941).abs() < 1e-13, "{found}");
     assert_eq!(amplified.map(&0).unwrap(), 0.0);
     // The loss of this measurement is the same at all distances above 0. Take two replaced records.
-    // The probability that a sample contains at least one of them is about twice the probability
-    // for one record. So for two records, the formula for one record is too small.
+    // The probability that a sample contains at least one of these two records is about twice the
+    // probability for one record. So for two records, the formula for one record is too small.
     assert!(amplified.map(&4).unwrap() > found * 1.5);
     // If the loss of the measurement is proportional to the distance, the amplified loss of two
     // records is at most twice the amplified loss of one record.

@@ -23,8 +23,9 @@ const WOBBLE: f64 = 1e-9;
 /// * `curve` - the delta for each epsilon of at least 0
 ///
 /// # Precondition
-/// For each epsilon, the mechanism is (epsilon, curve(epsilon))-differentially private. The curve
-/// is from 0 to 1 and does not rise. The computed values are never too small.
+/// For each epsilon, the mechanism is (epsilon, curve(epsilon))-differentially private. The values
+/// of the curve are from 0 to 1, and do not increase with epsilon. The computed values are never
+/// too small.
 ///
 /// # Postcondition
 /// The profile has the deltas of the curve.
@@ -33,7 +34,7 @@ const WOBBLE: f64 = 1e-9;
 /// The caller promises the precondition. Each evaluation of the curve checks a part of the
 /// precondition. First, the delta must be a number from 0 to 1. Second, the delta is compared with
 /// the deltas of earlier evaluations. At most 4096 evaluations are stored for this comparison. The
-/// relative excess over the delta of a smaller epsilon must be at most `10^-9`.
+/// delta must not exceed the delta of a smaller epsilon by a relative amount above `10^-9`.
 ///
 /// # Errors
 /// This function returns no error. From the profile: `FailedMap` when a check of the curve fails;

@@ -19,11 +19,12 @@ use opendp_core::{Carrier, Error, Function, Queryable, Result};
 ///
 /// # Postcondition
 /// The function returns a [`Queryable`]. The state of the queryable begins as a copy of the value.
-/// Questions are answered one at a time. If a transition asks the same queryable a question, this
+/// Questions are answered one at a time. If a transition asks its own queryable a question, this
 /// question gets an error. If a transition fails, it can have changed a part of the state. The
 /// conversation then continues with this state. If a transition panics, the conversation ends. Some
 /// mechanisms, such as a sequential composition, release one queryable after another. When the next
-/// release begins, the earlier queryable ends. All queryables that it returned also end.
+/// release begins, the earlier queryable ends. All queryables that the earlier queryable returned
+/// also end.
 ///
 /// # Trust
 /// If the function is chained after a measurement, the caller promises the precondition. If the

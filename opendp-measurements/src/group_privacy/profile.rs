@@ -1,4 +1,4 @@
-//! Computes the privacy profile of a path of several steps from the profile of one step.
+//! The privacy profile of a path of several steps, computed from the profile of one step.
 //!
 //! Every division of epsilon among the steps gives a bound. A search in a table of the profile
 //! finds a good division. The search computes in plain floats. The bound for the division that was
@@ -13,9 +13,9 @@ use super::growth::grown_delta;
 use crate::accounting::elementary::exp;
 use crate::accounting::{CurvePair, profile_of};
 
-/// The number of points of a table with an epsilon above 0. The same number of points have an
-/// epsilon below 0. This number is a power of two, so that sums of the epsilons of points are
-/// exact.
+/// The number of points with an epsilon above 0 in a table. The table has the same number of points
+/// with an epsilon below 0. This number is a power of two, so that sums of the epsilons of points
+/// are exact.
 const POINTS: i32 = 256;
 /// A table ends at an epsilon where delta is at most this value, or at most delta at `LARGEST`.
 const NEGLIGIBLE: f64 = 1e-24;

@@ -39,9 +39,9 @@ fn grown<MO: GroupMeasure>(measure: MO, loss: MO::Distance, steps: u32) -> MO::D
 }
 
 /// Return six distributions: the laws of a noisy count on data sets with the counts 0 to 5. The
-/// noise is two-sided geometric, and the noisy count is cut off at 0 and 5. Two data sets whose
-/// counts differ by 1 have the loss epsilon. The first and the last data set have five times this
-/// loss.
+/// noise is two-sided geometric, and the noisy count is cut off at 0 and 5. The loss between two
+/// data sets whose counts differ by 1 is epsilon. The loss between the first and the last data set
+/// is five times epsilon.
 fn geometric(epsilon: f64) -> Vec<Vec<f64>> {
     let (ratio, ends) = ((-epsilon).exp(), 0..=5_i32);
     let law = |true_count: i32| {
@@ -220,8 +220,9 @@ fn profiles_of_small_mechanisms_grow_no_less_than_those_of_groups() {
             }
         }
     }
-    // Take the profile of a pair of epsilon and delta. At three times the epsilon of the pair, the
-    // bound for three steps from this profile is at most the bound from the pair.
+    // Take a pair of epsilon and delta, and the profile of this pair. Compute a bound on delta for
+    // three steps from the profile, and another bound from the pair. At three times epsilon, the
+    // bound from the profile is at most the bound from the pair.
     let pair = grown(SmoothedMaxDivergence, profile_of_private(0.5, 1e-6).unwrap(), 3);
     let (_, delta) = grown(Approximate(MaxDivergence), (0.5, 1e-6), 3);
     assert!(pair.delta(1.5).unwrap() <= delta * (1.0 + 1e-12));

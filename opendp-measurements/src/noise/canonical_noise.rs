@@ -14,8 +14,8 @@ type Release = Measurement<AtomDomain<f64>, AbsoluteDistance<f64>, Approximate<M
 /// Make a measurement that adds canonical noise for a given epsilon and delta to a number.
 ///
 /// The noise is piecewise uniform. The noise is bounded if delta is above 0. With this noise,
-/// hypothesis tests reach the power that the guarantee permits (Awan, Vadhan 2023). At delta 0, the
-/// noise is the sum of a discrete Laplace number and a uniform number.
+/// hypothesis tests reach the largest power that the guarantee permits (Awan, Vadhan 2023). At
+/// delta 0, the noise is the sum of a discrete Laplace number and a uniform number.
 ///
 /// # Arguments
 /// * `input` - a number under the absolute distance
@@ -23,9 +23,9 @@ type Release = Measurement<AtomDomain<f64>, AbsoluteDistance<f64>, Approximate<M
 /// * `d_out` - the pair of epsilon and delta that the noise uses
 ///
 /// # Precondition
-/// None on the data. An infinity in the data counts as the largest or lowest finite number. `d_in`
-/// is finite and not negative. Epsilon is finite and above 0. Delta is from 0 to 1. Each float is
-/// treated as its exact rational value.
+/// All members of the domain are allowed. An infinity in the data counts as the largest or lowest
+/// finite number. `d_in` is finite and not negative. Epsilon is finite and above 0. Delta is from 0
+/// to 1. Each float is treated as its exact rational value.
 ///
 /// # Postcondition
 /// Let `x` and `y` be two members at distance at most `d`. Let `M(x)` and `M(y)` be their releases,
@@ -50,12 +50,12 @@ type Release = Measurement<AtomDomain<f64>, AbsoluteDistance<f64>, Approximate<M
 /// Otherwise, `g(y) > 0` only if `|y| < t` and `y - s <= -t`. These `y` satisfy `-t < y <= s - t`.
 /// So for each event `S`, `P[N in S] - e^epsilon P[N + s in S] <= P[N <= s - t] <= P[N <= 1 - t]`.
 ///
-/// *The end.* This paragraph shows that the outermost interval of length 1 has probability delta.
-/// The steps are the intervals on which the density is constant. The outermost interval covers the
-/// part `theta` of step `k` and the part `1 - theta` of step `k - 1`. The letters have the same
-/// meaning as in [`CanonicalNoise`]. Consider a distribution whose steps up to `k - 1` are whole.
-/// Let `c_j` be the probability of this distribution below `-1/2 - j`. Then `c_0 = c` and
-/// `c_(j+1) = b (c_j - delta)`. For `j` from 1 to `k - 1`, step `j` has probability
+/// *The outermost interval.* This paragraph shows that the outermost interval of length 1 has
+/// probability delta. The steps are the intervals on which the density is constant. The outermost
+/// interval covers the part `theta` of step `k` and the part `1 - theta` of step `k - 1`. The
+/// letters have the same meaning as in [`CanonicalNoise`]. Consider a distribution whose steps up
+/// to `k - 1` are whole. Let `c_j` be the probability of this distribution below `-1/2 - j`. Then
+/// `c_0 = c` and `c_(j+1) = b (c_j - delta)`. For `j` from 1 to `k - 1`, step `j` has probability
 /// `c_(j-1) - c_j = D b^j`. For `j = 1`, this formula holds because `c - b (c - delta) = D b`. For
 /// larger `j`, the formula follows by induction. Below step `k - 1`, the probability
 /// `c_(k-1) = theta D b^k` is left. This probability fills step `k` up to `theta`. If `k > 1`,

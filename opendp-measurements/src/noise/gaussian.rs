@@ -42,7 +42,8 @@ use crate::{Gaussian, NoiseLoss, NoiseNumber, Scale};
 ///
 /// [`make_gaussian_in`] also offers the measure [`SmoothedMaxDivergence`]. In this measure, the map
 /// returns the whole privacy profile with the distribution of the loss, so compositions are tight.
-/// The profile is [`profile_of_gaussian`], and for integers [`profile_of_discrete_gaussian`] or
+/// For floats, the profile is [`profile_of_gaussian`]. For an integer, the profile is
+/// [`profile_of_discrete_gaussian`]. For a vector of integers, the profile is
 /// [`profile_of_discrete_gaussian_vector`].
 ///
 /// [`profile_of_gaussian`]: crate::accounting::profile_of_gaussian
@@ -137,8 +138,9 @@ where
 ///
 /// # Map
 /// `(d_in / scale)^2 / 2` in [`ZeroConcentratedDivergence`]. In [`SmoothedMaxDivergence`], the map
-/// returns the whole privacy profile. The profile is [`profile_of_gaussian`], and for integers
-/// [`profile_of_discrete_gaussian`] or, for vectors, [`profile_of_discrete_gaussian_vector`].
+/// returns the whole privacy profile. For floats, the profile is [`profile_of_gaussian`]. For an
+/// integer, the profile is [`profile_of_discrete_gaussian`]. For a vector of integers, the profile
+/// is [`profile_of_discrete_gaussian_vector`].
 ///
 /// [`profile_of_gaussian`]: crate::accounting::profile_of_gaussian
 /// [`profile_of_discrete_gaussian`]: crate::accounting::profile_of_discrete_gaussian

@@ -20,15 +20,16 @@ use crate::{Laplace, NoiseLoss, NoiseNumber, Scale, accuracy, make_laplace};
 pub trait GeometricNumber: NoiseNumber<Laplace> + Number {
     /// Return this number minus `lower`, or 0 if this number is below `lower`.
     fn above(self, lower: Self) -> u128;
-    /// Return `lower + count`. The caller ensures that the sum fits the type.
+    /// Return `lower + count`. The caller ensures that the type can represent this sum.
     fn up_from(lower: Self, count: u128) -> Self;
 }
 
 /// Make a measurement that adds two-sided geometric noise to integers, optionally on an interval.
 ///
-/// The noise is `z` with probability proportional to `exp(-|z| / scale)`. With bounds, each number
-/// is clamped to the bounds, noise is added, and the sum is clamped again. The steps and the number
-/// of random bits are then the same for all data and all noise.
+/// The noise has the value `z` with a probability proportional to `exp(-|z| / scale)`. With bounds,
+/// each number is clamped to the bounds, noise is added, and the sum is clamped again. The steps
+/// and the number of random bits are then the same for all data and all noise, except with a
+/// probability below `2^-56` for each number.
 ///
 /// # Arguments
 /// * `input` - an integer under the absolute distance, or a vector of integers under the L1
@@ -38,8 +39,8 @@ pub trait GeometricNumber: NoiseNumber<Laplace> + Number {
 ///   same as the measurement of [`make_laplace`], and the time of a release depends on the noise
 ///
 /// # Precondition
-/// None on the data. `scale` is finite and not negative. The lower bound is at most the upper
-/// bound.
+/// All members of the domain are allowed. `scale` is finite and not negative. The lower bound is at
+/// most the upper bound.
 ///
 /// # Postcondition
 /// Any two members at distance at most `d_in` give releases whose max-divergence is at most
@@ -68,7 +69,7 @@ pub trait GeometricNumber: NoiseNumber<Laplace> + Number {
 /// release and a constant. The total variation distance between the two laws is at most
 /// `(n + 2) 2^-64`, less than `2^-56`. *Constant time* means this bound, and nothing more. A
 /// compiler and a processor do not guarantee how long the steps take, and the running time reveals
-/// the length of a vector. Nothing is drawn when the bounds are equal.
+/// the length of a vector. If the two bounds are equal, nothing is drawn.
 ///
 /// # Accuracy
 /// Let `Z` be the noise. The least integer `a` with `P[|Z| > a] <= alpha` bounds the distance

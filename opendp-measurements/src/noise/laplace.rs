@@ -39,7 +39,8 @@ use crate::{Laplace, NoiseLoss, NoiseNumber, Scale};
 ///
 /// [`make_laplace_in`] also offers the measure [`SmoothedMaxDivergence`]. In this measure, the map
 /// returns the whole privacy profile with the distribution of the loss, so compositions are tight.
-/// The profile is [`profile_of_laplace`], and [`profile_of_discrete_laplace`] for integers.
+/// For floats, the profile is [`profile_of_laplace`]. For integers, the profile is
+/// [`profile_of_discrete_laplace`].
 ///
 /// [`profile_of_laplace`]: crate::accounting::profile_of_laplace
 /// [`profile_of_discrete_laplace`]: crate::accounting::profile_of_discrete_laplace
@@ -69,7 +70,7 @@ use crate::{Laplace, NoiseLoss, NoiseNumber, Scale};
 ///
 /// *Scale 0.* The release is a function of the data, so equal data give equal releases.
 ///
-/// *Rounding.* The map rounds the exact rational quotient up to a float. It rounds only once.
+/// *Rounding.* The map rounds the exact rational quotient up to a float. The map rounds only once.
 ///
 /// [`IBig`]: opendp_core::IBig
 /// [`IntegerTable`]: crate::samplers::IntegerTable
@@ -121,8 +122,8 @@ where
 ///
 /// # Map
 /// `d_in / scale` in [`MaxDivergence`]. In [`SmoothedMaxDivergence`], the map returns the whole
-/// privacy profile. The profile is [`profile_of_laplace`], and [`profile_of_discrete_laplace`] for
-/// integers.
+/// privacy profile. For floats, the profile is [`profile_of_laplace`]. For integers, the profile is
+/// [`profile_of_discrete_laplace`].
 ///
 /// [`profile_of_laplace`]: crate::accounting::profile_of_laplace
 /// [`profile_of_discrete_laplace`]: crate::accounting::profile_of_discrete_laplace

@@ -304,7 +304,7 @@ fn mutants(bytes: &[u8]) -> Vec<Vec<u8>> {
     numbers.flat_map(with).collect()
 }
 /// Resume a function from every variant of the bytes of a partial result. If the function accepts a
-/// variant, absorb data, merge and finish. These steps must not panic.
+/// variant, absorb `data`, merge the state with the resumed variant, and finish. No step may panic.
 #[track_caller]
 fn withstands<DI: Domain, MI: Metric, DO: Domain, MO: Metric>(
     made: &Transformation<DI, MI, DO, MO>,

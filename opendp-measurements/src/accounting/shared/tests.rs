@@ -255,7 +255,7 @@ fn a_pair_dominates_another_only_if_its_profile_is_nowhere_lower() {
         assert!(a.times(1.001).dominates(a) && !a.dominates(&a.times(1.001)));
     }
     assert!(50 < dominated && 200 < apart, "{dominated} {apart}");
-    // Discrete noise is not dominated by continuous noise of the same loss.
+    // Continuous Laplace noise does not dominate discrete Laplace noise with the same largest loss.
     assert!(!laplace(0.8).dominates(&discrete(1, 1.25)));
     assert!(private(0.8).dominates(&discrete(1, 1.25)));
     assert!(gaussian(mu).dominates(&choices(range / 2.0, 4)));
@@ -273,9 +273,9 @@ fn shares_of_choices_and_of_numbers_get_less_noise_than_filters_give() {
         let rho = filters.room(&tenth(count), Kind::Choice).unwrap().rho.to_f64_up();
         assert!((8.0 * rho).sqrt() * gain < range, "{count}: {rho} {range}");
     }
-    // The control: a choice can have two opposite losses, each as large as half of the range. Take
-    // one hundred such choices, and make their losses larger by 1/5. Then the choices exceed the
-    // budget. So the range of the shares is near the largest possible range.
+    // The control: a choice can have two losses, half of the range and minus half of the range.
+    // Take one hundred such choices, and make their losses larger by 1/5. Together, these choices
+    // exceed the budget. So the range of the shares is near the largest possible range.
     let account = fitting("1e-6", &[choices(1.0, 1); 100]);
     let SharePair::Choices { range, .. } = account.shares()[0] else { panic!() };
     let worst = [private(range / 2.0 * 1.2); 100];

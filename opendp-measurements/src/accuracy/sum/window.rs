@@ -1,7 +1,7 @@
 //! The quantile of a sum by convolution: the grid, the tilt and the window of the transform.
 //!
-//! This file chooses these three by heuristics. The choices affect how tight a bound is. The bound
-//! holds for every choice, because [`Convolution`] bounds its own errors.
+//! This file chooses the grid, the tilt and the window by heuristics. The choices affect how tight
+//! a bound is. The bound holds for every choice, because [`Convolution`] bounds its own errors.
 
 use opendp_core::Result;
 use opendp_core::arith::Directed;

@@ -81,7 +81,7 @@ fn of_size(rows: &[i32], size: u32) -> Vec<f64> {
 fn divergence(p: &[f64], q: &[f64], epsilon: f64) -> f64 {
     p.iter().zip(q).map(|(p, q)| (p - epsilon.exp() * q).max(0.0)).sum()
 }
-/// Return the larger of the divergences in both directions.
+/// Return the larger of two divergences, one for each direction.
 fn either(p: &[f64], q: &[f64], epsilon: f64) -> f64 {
     divergence(p, q, epsilon).max(divergence(q, p, epsilon))
 }
@@ -140,7 +140,7 @@ fn two_poisson_samples_compose_direction_by_direction_to_the_exact_divergence() 
         let (bound, exact) = (profile.delta(epsilon).unwrap(), either(&p, &q, epsilon));
         assert!(exact <= bound + 1e-12, "{epsilon}: {exact} > {bound}");
         assert!(bound <= exact * 1.001 + 1e-9, "{epsilon}: {exact} is far below {bound}");
-        // The control: the smaller divergence of the two directions is below the exact delta.
+        // The control: the smaller of the two divergences is below the exact delta.
         let less = divergence(&p, &q, epsilon).min(divergence(&q, &p, epsilon));
         assert!(less < 0.999 * exact, "{epsilon}: {less} {exact}");
     }

@@ -58,7 +58,7 @@ fn ten_tenths_of_parts_are_one() {
     let ten = crate::make_composition(vec![tenths.clone(); 10]).unwrap();
     assert_eq!(ten.exact_map(&1).unwrap(), ["1".parse().unwrap()]);
     // The control: two changed rows can be in two parts. At distance 2, the losses of the two parts
-    // are added as floats, so the exact map returns this float.
+    // are added as floats, so the exact map returns the float sum.
     let two = tenths.exact_map(&2).unwrap();
     assert_eq!(two, [Exact::from_f64(tenths.map(&2).unwrap()).unwrap()]);
 }

@@ -63,8 +63,8 @@ fn ten_tenths_exhaust_one_and_an_eleventh_is_refused() {
     refused(session.ask(&laplace(1e300)));
     // A question without loss is answered, even if no budget remains.
     session.ask(&costing(MaxDivergence, 0.0)).unwrap();
-    // The control: the float 0.1 is above 1/10, so ten losses of this float exceed 1. Only nine
-    // such losses are within the budget.
+    // The control: the float 0.1 is above 1/10, so ten losses that are equal to this float exceed 1
+    // in total. Only nine such losses are within the budget.
     let floats = self::session(1.0);
     let fit = (0..11).filter(|_| floats.ask(&costing(MaxDivergence, 0.1)).is_ok()).count();
     assert_eq!(fit, 9);
@@ -299,8 +299,8 @@ fn erased_questions_are_answered_too() {
 }
 #[test]
 fn a_question_takes_as_long_after_many_as_after_few() {
-    // The time of a question depends on the size of the account. The size does not grow with the
-    // number of questions.
+    // The time to answer a question depends on the size of the account. This size does not grow
+    // with the number of questions.
     let account = |questions: u32| {
         let session = session(1e9);
         for i in 0..questions {

@@ -1,5 +1,5 @@
-//! Rounds each float to a multiple of a power of two, and adds the multiples exactly. The speed of
-//! the sum is limited only by the memory.
+//! Rounds each float to a multiple of a power of two, and adds the multiples exactly. Only the
+//! speed of the memory limits the speed of the sum.
 
 use std::any::Any;
 

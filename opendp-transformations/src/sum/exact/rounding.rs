@@ -93,8 +93,8 @@ impl Rounding {
             (u64::BITS - magnitude.leading_zeros()).saturating_sub(bound_bits)
         };
         let ratio = u128::from(bound >> step);
-        // After zone `last`, the slope of `phi` is zero. In zone `last`, the slope can already be
-        // zero.
+        // The slope of `phi` is zero above zone `last`. The slope can also be zero in zone `last`
+        // itself.
         Rounding { bits, step, ratio, last: ratio.ilog2() }
     }
     /// Return an upper bound on the distance between two rounded sums, if the exact sums are at

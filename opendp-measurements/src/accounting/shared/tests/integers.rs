@@ -24,8 +24,8 @@ fn integers(scale: f64, count: u32, epsilon: f64) -> f64 {
     let weight = |z: i32| (-(f64::from(z) / scale).powi(2) / 2.0).exp();
     let all: f64 = (-reach..=reach).map(weight).sum();
     let single: Vec<f64> = (-reach..=reach).map(|z| weight(z) / all).collect();
-    // Read the binary digits of the count, beginning with the first digit. For each digit, double
-    // the number of releases. For a digit 1, also add one release.
+    // Read the binary digits of the count, beginning with the most significant digit. For each
+    // digit, double the number of releases. For a digit 1, also add one release.
     let mut law = vec![1.0];
     for digit in (0..count.ilog2() + 1).rev() {
         law = sum_of(&law, &law);

@@ -2,8 +2,8 @@
 
 use super::*;
 
-/// The number of rounds. With 16 threads in each round, all rounds have about 10^5 steps. The steps
-/// of a round are interleaved at random.
+/// The number of rounds. With 16 threads in each round, all rounds together have about 10^5 steps.
+/// The steps of a round are interleaved at random.
 const ROUNDS: u64 = 100;
 /// The number of steps of each thread in a round.
 const STEPS: u64 = 64;
@@ -12,8 +12,8 @@ const STEPS: u64 = 64;
 struct Spending {
     /// The number of questions that the outer session answered.
     answered: usize,
-    /// The inner filters that were opened. The number in each pair is the number of questions that
-    /// the inner filter answered. The budget of an inner filter is 4 times 1/20.
+    /// The inner filters that were opened. Each pair contains an inner filter and the number of
+    /// questions that this filter answered. The budget of an inner filter is 4 times 1/20.
     opened: Vec<(Talk<MaxDivergence>, usize)>,
 }
 impl Spending {
