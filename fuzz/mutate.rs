@@ -71,7 +71,7 @@ const KEYS: [&str; 20] = [
     "__tuple__",
 ];
 
-/// Change a text. A JSON text is usually changed as a tree. Any other text is changed as bytes.
+/// Change a text. Usually, change a JSON text as a tree. Change any other text as bytes.
 pub(crate) fn json(data: &mut [u8], size: usize, max_size: usize, seed: u32) -> usize {
     let mut rng = ChaCha8Rng::seed_from_u64(u64::from(seed));
     if rng.random_ratio(1, 8) {
@@ -103,7 +103,7 @@ fn count(tree: &Json) -> usize {
         _ => 0,
     }
 }
-/// Find a node by its number. Nodes are numbered in the order of the text.
+/// Find a node by its number. Nodes are numbered in the order in which they begin in the text.
 fn nth<'a>(tree: &'a mut Json, place: &mut usize) -> Option<&'a mut Json> {
     if *place == 0 {
         return Some(tree);

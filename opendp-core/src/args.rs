@@ -25,8 +25,8 @@ pub enum Arg {
     /// A metric space.
     Space(Space<AnyDomain, AnyMetric>),
     /// A domain and a metric from a document. The type of the parameter states the types of the
-    /// domain and the metric. So the code of the parameter can check that the domain and the metric
-    /// form a space.
+    /// domain and the metric. So code that knows the type of the parameter can check that the
+    /// domain and the metric form a space.
     Pair(AnyDomain, AnyMetric),
     /// An object that a registered function made.
     Made(Constructed),
@@ -129,8 +129,8 @@ impl Args {
     /// JSON text.
     ///
     /// # Errors
-    /// `Argument` when the argument is missing or does not decode. The error of its constructor
-    /// when the decoded object is invalid.
+    /// `Argument` when the argument is missing or does not decode. If the argument describes an
+    /// invalid object, the error of the constructor of this object.
     pub fn decode<A: Argument>(&self, name: &str, default: Option<&str>) -> Result<A> {
         let Some(arg) = self.find(name, default) else {
             return Err(missing(name, &A::type_name()));
@@ -188,9 +188,10 @@ pub trait Argument: Sized + 'static {
     /// # Errors
     /// `FailedCast` when the argument does not decode.
     fn from_arg(arg: &Arg) -> Result<Self>;
-    /// A function that names the type of an argument. If `Self` stands for several types, as
-    /// [`AnyDatasetMetric`](crate::AnyDatasetMetric) does, the function returns the name of the
-    /// type that the argument has. For any other `Self`, the function returns `None` (the default).
+    /// A function that returns the name of the type of an argument. If `Self` stands for several
+    /// types, as [`AnyDatasetMetric`](crate::AnyDatasetMetric) does, the function returns the name
+    /// of the type that the argument has. For any other `Self`, the function returns `None` (the
+    /// default).
     #[doc(hidden)]
     const STOOD_FOR: fn(&Arg) -> Option<TypeName> = stands_for_none;
 }

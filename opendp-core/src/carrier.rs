@@ -5,8 +5,8 @@ use std::{collections::HashMap, hash::Hash, ops::Range};
 use crate::erased::{AnyChunk, AnyValue};
 use crate::{Codec, Named};
 
-/// The number of rows that a stage gets at once. With this number of rows, the cost of a call of a
-/// stage is negligible, and the rows fit into the cache of a core.
+/// The number of rows that a stage gets at once. This number is large enough that the cost of
+/// calling a stage is negligible, and small enough that the rows fit into the cache of a core.
 pub const CHUNK_ROWS: usize = 4096;
 
 /// A borrowed range of the rows of a value.
@@ -38,8 +38,8 @@ pub trait Carrier: Named + Codec + Clone + Send + Sync {
     fn buffer() -> Self;
     /// Remove all rows of this value, and keep its allocated memory.
     fn reset(&mut self);
-    /// Append a copy of the rows of a chunk. If values of this type are single chunks, replace this
-    /// value by a copy of the chunk.
+    /// Append a copy of the rows of a chunk. If every value of this type is a single chunk, replace
+    /// this value by a copy of the chunk.
     fn append_rows(&mut self, chunk: Self::Chunk<'_>);
     /// Move the value out of `self`. The caller does not use `self` afterwards.
     #[doc(hidden)]

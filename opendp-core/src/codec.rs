@@ -24,8 +24,9 @@ use crate::{Error, Result, Turn};
 /// # Ok::<(), opendp_core::Error>(())
 /// ```
 pub trait Codec: Sized {
-    /// Whether values of this type never contain a queryable. If so, [`bound_to`](Codec::bound_to)
-    /// does nothing, and containers do not call `bound_to` on their contents.
+    /// If `true`, values of this type never contain a queryable. In this case,
+    /// [`bound_to`](Codec::bound_to) does nothing, and containers do not call `bound_to` on their
+    /// contents.
     #[doc(hidden)]
     const COMPLETE: bool = false;
     /// Write the value as JSON.
@@ -61,7 +62,7 @@ pub fn json_kind(json: &Json) -> &'static str {
     }
 }
 
-/// Make the error for JSON of another kind than the expected kind.
+/// Make the error for JSON that does not have the expected kind.
 #[cold]
 pub fn unexpected(expected: impl Into<String>, json: &Json) -> Error {
     Error::FailedCast(format!("expected {}, found {}", expected.into(), json_kind(json)))
@@ -117,8 +118,8 @@ macro_rules! integers {
                 if is_integer_literal(text) {
                     return text.parse().map_err(|_| outside());
                 }
-                // Numbers such as 3.0 and 1e3 are read as integers too, if their value is at most
-                // 2^53. A larger float can stand for several integers.
+                // Numbers such as 3.0 and 1e3 are read as integers too, if their magnitude is at
+                // most 2^53. A float of larger magnitude can stand for several integers.
                 let found = match whole_number(text) {
                     Whole::Is(value) => return value.try_into().map_err(|_| outside()),
                     Whole::Fraction => "a number that is not an integer",

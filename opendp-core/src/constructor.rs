@@ -220,8 +220,8 @@ impl Call {
     /// Return the next argument. The type `A` of this argument was [checked](Call::check) before.
     ///
     /// A function of the C ABI never unwinds. So the caller needs no code that drops the earlier
-    /// arguments after a panic. Without the C ABI, this code was one twentieth of the compiled code
-    /// of a catalogue.
+    /// arguments after a panic. Without the C ABI, the code that drops the arguments was one
+    /// twentieth of the compiled code of a catalogue.
     #[inline(never)]
     extern "C" fn next<A: Argument>(&mut self) -> A {
         if let Some(place) = self.place().downcast_mut::<Option<A>>()

@@ -7,7 +7,7 @@ const MOST_ZEROS: i64 = 1000;
 const MAX_CONSECUTIVE: u64 = 1 << 53;
 
 /// The result of reading a number in float notation. If the number is an integer of magnitude at
-/// most `2^53`, the result has its value.
+/// most `2^53`, the result contains this integer.
 #[derive(Debug, PartialEq)]
 pub(crate) enum Whole {
     /// A whole number: the stored integer.

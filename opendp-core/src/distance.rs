@@ -30,9 +30,10 @@ pub trait Distance: Named + Codec + Clone + Debug + Send + Sync {
     /// Read a distance from JSON, and round up to this type. Use this function for a bound on the
     /// distance between two values.
     ///
-    /// A number in JSON is read as the nearest `f64`, as in other programs. An integer parameter
-    /// takes only an integer. So the number is rounded again only for types with less precision
-    /// than `f64`. For all other types, the default is right. The default is [`Codec::from_json`].
+    /// A number in JSON is read as the nearest `f64`, as in other programs. If this type is an
+    /// integer type, the number must be an integer. So the number is rounded again only for types
+    /// with less precision than `f64`. For all other types, the default, which is
+    /// [`Codec::from_json`], is right.
     ///
     /// # Errors
     /// The errors of [`Codec::from_json`].
@@ -47,8 +48,8 @@ pub trait Distance: Named + Codec + Clone + Debug + Send + Sync {
     fn from_json_down(json: &Json) -> Result<Self> {
         Self::from_json(json)
     }
-    /// Return the numbers in this distance. Only distances that consist of one to three numbers
-    /// return their numbers.
+    /// Return the numbers of a distance that consists of one to three numbers. The default returns
+    /// no numbers, which is right for any other distance.
     #[doc(hidden)]
     fn numbers(&self) -> [Option<AnyNumber>; 3] {
         [None; 3]
@@ -141,7 +142,7 @@ macro_rules! tuples {
                 let mut numbers = [None; 3];
                 for (place, [first, second, _]) in numbers.iter_mut().zip([$($a.numbers()),*]) {
                     // Each place of the result has room for one number. If a part of the tuple
-                    // consists of several numbers, its place is `None`.
+                    // consists of several numbers, the place for this part is `None`.
                     *place = first.filter(|_| second.is_none());
                 }
                 numbers

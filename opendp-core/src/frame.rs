@@ -68,8 +68,9 @@ impl<K: HashableAtom> DataFrame<K> {
     /// Move the rows of another frame to the end of this frame.
     ///
     /// If this frame has no rows, its columns are replaced by the columns of the other frame. A
-    /// frame with rows keeps its own columns. If the other frame has no column with the same name
-    /// and type, the appended cells get the default value. So all rows of both frames are kept.
+    /// frame with rows keeps its own columns. If the other frame lacks a column with the name and
+    /// type of a column of this frame, the appended cells of this column get the default value. So
+    /// all rows of both frames are kept.
     pub fn append(&mut self, mut other: DataFrame<K>) {
         let rows = other.rows();
         if self.rows() == 0 {
@@ -142,7 +143,8 @@ impl<'a, K: HashableAtom> FrameChunk<'a, K> {
     pub fn cells<T: Cell>(self, name: &K) -> Option<&'a [T]> {
         self.frame.cells(name)?.get(self.start..self.end)
     }
-    /// Copy the rows into a new frame. Replace the column with this name, or add the column.
+    /// Copy the rows into a new frame. If a column with this name exists, replace it by `column`.
+    /// Otherwise add `column`.
     ///
     /// # Errors
     /// `FailedCast` when the new column has another length.

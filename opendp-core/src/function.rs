@@ -1,5 +1,5 @@
-//! Functions that consist of stages. One definition of a function runs on a slice and over a
-//! stream. A fold of rows can also run on all cores.
+//! Functions that consist of stages. The same definition of a function runs on a slice and over a
+//! stream of chunks. A fold of rows can also run on all cores.
 
 mod fold;
 mod label;
@@ -36,8 +36,9 @@ use crate::{Carrier, Result};
 /// Three sequences of stages run in one pass: `rows` after `rows`, a `fold` after `rows`, and any
 /// stage after a `fold`. The pass reads the data in small chunks, and each chunk fits the cache. So
 /// the data is not copied between stages. A function that is one of these sequences runs over a
-/// stream. If the function has a fold that does not depend on the order of the rows, it also runs
-/// on all cores. A function that begins with a `map` needs its whole input at once.
+/// stream. If the function has a fold that does not depend on the order of the rows, the function
+/// folds large data sets on all cores. A function that begins with a `map` needs its whole input at
+/// once.
 ///
 /// The types of the stages are erased. Only the function states the types of its input and its
 /// output. So all code that fuses and runs stages is compiled once. Types are looked up once per
@@ -64,8 +65,8 @@ impl<I: Carrier, O: Carrier> Function<I, O> {
     /// a buffer.
     ///
     /// The output rows must not depend on the division of the input into chunks. If a fold follows,
-    /// only this function and its clones can merge partial results. This limit does not apply if
-    /// this function is [`labelled`](Function::labelled).
+    /// only this function and its clones can merge partial results, unless this function is
+    /// [`labelled`](Function::labelled).
     pub fn rows(
         append: impl for<'a> Fn(I::Chunk<'a>, &mut O) -> Result<()> + Send + Sync + 'static,
     ) -> Self {
@@ -104,9 +105,9 @@ impl<I: Carrier, O: Carrier> Function<I, O> {
         Function { stage, run: Stage::eval }
     }
     /// Set the label of this function of rows. The label is a text that describes the function and
-    /// its arguments. The new label replaces any earlier label. Partial results are distinguished
-    /// by the labels of their functions. So two different functions must have different labels. The
-    /// label of a function must be the same in every process.
+    /// its arguments. The new label replaces any earlier label. The library distinguishes the
+    /// partial results of different functions by the labels. So two different functions must have
+    /// different labels. The label of a function must be the same in every process.
     ///
     /// A function made by [`rows`](Function::rows) has no label at first. Without a label, partial
     /// results can be merged and resumed only in the same process, by this function and its clones.
@@ -133,8 +134,8 @@ impl<I: Carrier, O: Carrier> Function<I, O> {
     }
     /// Append a function: `next` runs on the output of this function.
     ///
-    /// The projection is removed if this function ends with a [`projection`](Function::projection)
-    /// and `next` is a fold that [`projects`](Fold::projects) its rows itself.
+    /// Suppose that this function ends with a [`projection`](Function::projection), and that `next`
+    /// is a fold that [`projects`](Fold::projects) its rows itself. Then the projection is removed.
     pub fn then<P: Carrier>(&self, next: &Function<O, P>) -> Function<I, P> {
         match self.stage.then(&next.stage) {
             Some(fused) => Function::of(fused),
@@ -208,8 +209,8 @@ impl<I: Carrier, O: Carrier> Function<I, O> {
 impl<T: Carrier> Function<T, T> {
     /// Make a function that moves each row to the nearest member of `set`.
     ///
-    /// If a fold follows and moves rows into `set` itself, this stage is skipped. See
-    /// [`Fold::projects`].
+    /// If the next stage is a fold that moves its rows into `set` itself, the projection is
+    /// skipped. See [`Fold::projects`].
     pub fn projection(
         set: impl Any + Send + Sync,
         append: impl for<'a> Fn(T::Chunk<'a>, &mut T) -> Result<()> + Send + Sync + 'static,

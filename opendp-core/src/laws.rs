@@ -20,11 +20,10 @@
 //! # Ok::<(), Error>(())
 //! ```
 //!
-//! For a transformation, [`all`] and [`on`] check every law. If you use [`Grounds`], the name and
-//! the signature of a transformation are enough to check it. For a measurement, a [`Claim`] is the
-//! claim of the privacy map about two neighbours. [`Claim::exactly`] runs the mechanism on every
-//! random tape and compares all probabilities. [`private`] compares the frequencies of random
-//! draws.
+//! For a transformation, [`all`] and [`on`] check every law. With [`Grounds`], a test can check a
+//! transformation from only its name and its signature. For a measurement, a [`Claim`] is the claim
+//! of the privacy map about two neighbours. [`Claim::exactly`] runs the mechanism on every random
+//! tape and compares all probabilities. [`private`] compares the frequencies of random draws.
 
 mod binomial;
 mod grounds;

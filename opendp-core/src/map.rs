@@ -1,4 +1,5 @@
-//! Maps between distances. A map takes a bound on the inputs and returns a bound on the outputs.
+//! Maps between distances. A map takes a bound on the distance between inputs, and returns a bound
+//! on the distance between outputs or between their distributions.
 
 use std::{any::Any, fmt, marker::PhantomData, sync::Arc};
 

@@ -36,8 +36,8 @@ pub trait Measure: Named + Clone + PartialEq + Debug + Send + Sync {
         Ok(loss)
     }
     /// Return an upper bound on the total loss of several mechanisms on the same data, where
-    /// `losses` has the loss of each mechanism. A later mechanism can be chosen after seeing
-    /// earlier answers.
+    /// `losses` has the loss of each mechanism. An analyst can choose each mechanism after seeing
+    /// the answers of earlier mechanisms.
     ///
     /// # Errors
     /// `NotImplemented` if losses in the measure do not compose. `Overflow` when the total is not
@@ -47,7 +47,7 @@ pub trait Measure: Named + Clone + PartialEq + Debug + Send + Sync {
         Err(Error::NotImplemented(format!("losses in {} do not compose", Self::type_name())))
     }
     /// Return the order in which several interactive mechanisms on the same data may be queried. In
-    /// this order, their losses still [compose](Measure::compose).
+    /// this order, the losses of the mechanisms [compose](Measure::compose).
     ///
     /// Defaults to [`Interaction::Sequential`]. This order needs only the claim of
     /// [`compose`](Measure::compose), and no other theorem.

@@ -12,7 +12,7 @@ use crate::{
     Space,
 };
 
-/// A function of alpha that bounds the error of each answer. The bound fails with probability at
+/// A function of alpha that bounds the error of each answer. Each bound fails with probability at
 /// most alpha.
 pub type Accuracy = Arc<dyn Fn(f64) -> Result<Vec<Option<f64>>> + Send + Sync>;
 
@@ -178,7 +178,7 @@ impl<DI: Domain, MI: Metric, MO: Measure, TO: Carrier> Measurement<DI, MI, MO, T
     }
     /// Append a function that uses only the release.
     ///
-    /// The privacy loss does not change. If a result is computed only from a release, it reveals at
+    /// The privacy loss does not change. A result that is computed only from a release reveals at
     /// most as much as the release (Dwork, Roth 2014, on post-processing).
     ///
     /// # Errors

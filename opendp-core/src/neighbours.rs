@@ -12,8 +12,8 @@ impl<D: Domain, M: Metric> Space<D, M> {
     /// If there are no such members, the loss at this distance is 0 even without noise. Such a loss
     /// is correct but gives no protection. So every operation that charges a loss, solves for a
     /// parameter, or makes a release gives an error for the distance 0. In some metrics, a replaced
-    /// record counts as 2. In these metrics, such an operation also gives an error for the distance
-    /// 1 on data sets of a known size.
+    /// record counts as 2. In these metrics, if the size of the data sets is known, such an
+    /// operation also gives an error for the distance 1.
     ///
     /// ```
     /// # use opendp_core::{AtomDomain, ChangeOneDistance, Space, SymmetricDistance, VectorDomain};

@@ -1,5 +1,5 @@
 //! Sorting that is compiled once. The compiler compiles a sort of the standard library again for
-//! each type of elements and for each comparison. Each of these copies is a thousand instructions
+//! each type of elements and for each comparison. Each compiled sort is a thousand instructions
 //! long. These functions sort indices instead of elements.
 
 use std::cmp::Ordering;

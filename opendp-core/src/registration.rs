@@ -14,8 +14,9 @@ use crate::{Arg, Args, Argument, Call, Constructed, Kind, MadeType, Result, Spec
 ///
 /// A registration adds names to a function and contains no logic. [`register!`](crate::register)
 /// writes the registration. The registry of a program finds a registration if the program links the
-/// crate of the registration and names the crate in its code. Only the fields `construct` and
-/// `path` need compiled code for each registration. All other fields are constant data.
+/// crate of the registration, and the code of the program names this crate. Only the fields
+/// `construct` and `path` need compiled code for each registration. All other fields are constant
+/// data.
 #[derive(Clone, Copy)]
 pub struct Registration {
     /// The fields that are the same for all choices of types.
@@ -33,7 +34,7 @@ pub struct Registration {
 }
 inventory::collect!(Registration);
 
-/// A function with all its names, for all its types.
+/// A function with all its names, for all choices of its types.
 #[derive(Clone, Copy, Debug)]
 pub struct Family {
     /// The names of the function, such as `make_clamp`. Listings use the first name.

@@ -14,7 +14,7 @@ use crate::{
     make_randomized_response, make_randomized_response_bool,
 };
 
-/// Compute the probability that discrete Laplace noise of scale `s` is at least `m >= 1`.
+/// Compute the probability that discrete Laplace noise of scale `s` is at least `m`, for `m >= 1`.
 fn tail(m: f64, s: f64) -> f64 {
     (-m / s).exp() / (1.0 + (-1.0 / s).exp())
 }
@@ -28,8 +28,8 @@ fn probabilities(x: i8, s: f64) -> Vec<f64> {
             match r {
                 // The least and the largest `i8` are the ends of the type. The probability of a
                 // release at an end is the probability of a whole tail of the noise. If the number
-                // is at the same end, this tail contains the noise 0. Then its probability is 1
-                // minus the probability of the other tail.
+                // is at the same end, this tail contains the noise 0. The probability of this tail
+                // is then 1 minus the probability of the other tail.
                 i8::MIN | i8::MAX if distance == 0.0 => 1.0 - tail(1.0, s),
                 i8::MIN | i8::MAX => tail(distance, s),
                 _ => centre * (-distance / s).exp(),
@@ -95,10 +95,9 @@ fn the_map_bounds_the_exact_divergence_and_is_tight() {
 /// A set of releases.
 type Event<R> = Box<dyn Fn(&R) -> bool>;
 
-/// For an event `S`, let `P[x in S]` be the probability that the release from `x` is in `S`.
-/// Estimate from draws by how many standard deviations `P[x in S]` exceeds
-/// `exp(epsilon) P[y in S]`. Return the largest estimate over all given events and both orders of
-/// `x` and `y`.
+/// For an event `S`, let `P[x in S]` be the probability that the release from `x` is in `S`. From
+/// draws, estimate by how many standard deviations `P[x in S]` exceeds `exp(epsilon) P[y in S]`.
+/// Return the largest estimate over all given events and both orders of `x` and `y`.
 fn excess<DI: Domain, MI: Metric, R: opendp_core::Carrier>(
     release: &Measurement<DI, MI, MaxDivergence, R>,
     (x, y): (&DI::Carrier, &DI::Carrier),
@@ -131,8 +130,8 @@ fn excess<DI: Domain, MI: Metric, R: opendp_core::Carrier>(
 #[test]
 fn draws_of_a_float_keep_to_the_map_on_every_lattice() {
     let input = Space::new(AtomDomain::<f64>::non_nan(), AbsoluteDistance::<f64>::new()).unwrap();
-    // In some pairs, the neighbours round to different lattice points. The step of one lattice is
-    // much larger than the distance between the neighbours.
+    // In some pairs, the neighbours round to different lattice points. For `k = 2`, the step of the
+    // lattice is 4, but the distance between the neighbours is only 1.
     for (x, y, k) in
         [(0.0, 1.0, None), (0.5, 1.5, Some(0)), (1.0, 2.0, Some(2)), (-0.1, 0.9, Some(-3))]
     {

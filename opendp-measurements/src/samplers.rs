@@ -8,14 +8,14 @@
 //!
 //! # Time
 //!
-//! For machine integers, mechanisms draw discrete noise of a small scale from an [`IntegerTable`].
-//! The scale can be up to 146 for Laplace noise and up to 386 for Gaussian noise. The time does not
-//! depend on the noise: every value takes one word, one load and the same instructions. There are
-//! two exceptions. First, a sum in a narrow integer type can saturate, and the compiler can use a
-//! branch for this saturation. But the release itself also shows that the sum saturated. Second, a
-//! few draws from a table take microseconds. On average, at most one in 500 000 draws is such a
-//! draw. For scales up to 73, on average at most one in `2^38` draws is such a draw. The noise of
-//! nearly all these draws is large.
+//! If the scale is small, mechanisms draw discrete noise for machine integers from an
+//! [`IntegerTable`]. The table allows scales up to 146 for Laplace noise and up to 386 for Gaussian
+//! noise. The time does not depend on the noise: every draw takes one word, one load and the same
+//! instructions. There are two exceptions. First, a sum in a narrow integer type can saturate, and
+//! the compiler can use a branch for this saturation. But the release itself also shows that the
+//! sum saturated. Second, a few draws from a table take microseconds. On average, at most one in
+//! 500 000 draws takes microseconds. For scales up to 73, on average at most one in `2^38` draws
+//! takes microseconds. Nearly all of these slow draws give large noise.
 //!
 //! **All other samplers leak a little through time.** No loop runs once for each unit of the noise.
 //! But a draw takes longer if its first candidate is rejected, or if floats cannot decide. The

@@ -61,8 +61,9 @@ fn no_best(argument: &str, right: &str) -> Error {
 /// A privacy measure in which a random choice of candidates has a known loss.
 ///
 /// Each score can change between two data sets. The range of the changes is the largest change
-/// minus the smallest change. Let `range` be an upper bound on this range, in units of the scale.
-/// An implementation claims that `loss(range, k)` bounds the loss of one call of `choose`.
+/// minus the smallest change. The argument `range` is an upper bound on the range of the changes,
+/// in units of the scale. An implementation claims that `loss(range, k)` bounds the loss of one
+/// call of `choose`.
 pub trait SelectionMeasure: Measure<Distance = f64> {
     /// Choose `k` different indices, with the best first. If there are fewer scores, choose all
     /// indices. The scale is finite and above 0.

@@ -57,10 +57,10 @@ pub type Query<DI, MI, T, Q> = Transformation<DI, MI, AtomDomain<T>, AbsoluteDis
 /// Infinite numbers count as the largest or lowest finite number.
 ///
 /// # Map
-/// `sensitivity / scales.0 + 2 limit sensitivity / scales.1`, rounded up once. With `monotonic`,
-/// the factor 2 is omitted. The map has this value for all distances up to `d_in`. A larger
-/// distance gives an error. A positive number divided by 0 is infinite. The number of answers
-/// `false` does not matter.
+/// The loss is `sensitivity / scales.0 + 2 limit sensitivity / scales.1`, rounded up once. With
+/// `monotonic`, the factor 2 is omitted. The map has this value for all distances up to `d_in`. A
+/// larger distance gives an error. A positive number divided by 0 is infinite. The number of
+/// answers `false` does not matter.
 ///
 /// # Proof
 /// The mechanism is the first algorithm of Lyu, Su, Li 2017, with the noise of [`NoisyThreshold`].
@@ -76,13 +76,13 @@ pub type Query<DI, MI, T, Q> = Transformation<DI, MI, AtomDomain<T>, AbsoluteDis
 /// `prod_(i in A) P[K_i >= t + z - q_i(x)] dz`.
 ///
 /// Let `w` be the sensitivity, so `|q_i(x) - q_i(y)| <= w`. Compare the integrand of `x` at `z`
-/// with the integrand of `y` at `z + w`. First, `p(z) <= exp(w / s) p(z + w)`. Each query gives one
-/// other factor of each integrand. For `i` not in `A`, `t + z - q_i(x) <= t + z + w - q_i(y)`. So
-/// the factor of `x` is at most the factor of `y`. For `i` in `A`, `t + z + w - q_i(y)` exceeds
-/// `t + z - q_i(x)` by at most `2 w`. Laplace noise `K` of scale `r` satisfies
-/// `P[K >= a] <= exp(b / r) P[K >= a + b]` for `b >= 0`. So the factor of `x` is at most
-/// `exp(2 w / r)` times the factor of `y`. The integral is over all real `z`. If `z` runs over all
-/// real numbers, `z + w` also does. So `P(x) <= exp(w / s + limit 2 w / r) P(y)`.
+/// with the integrand of `y` at `z + w`. First, `p(z) <= exp(w / s) p(z + w)`. Each query
+/// contributes one more factor to each integrand. For `i` not in `A`,
+/// `t + z - q_i(x) <= t + z + w - q_i(y)`. So the factor of `x` is at most the factor of `y`. For
+/// `i` in `A`, `t + z + w - q_i(y)` exceeds `t + z - q_i(x)` by at most `2 w`. Laplace noise `K` of
+/// scale `r` satisfies `P[K >= a] <= exp(b / r) P[K >= a + b]` for `b >= 0`. So the factor of `x`
+/// is at most `exp(2 w / r)` times the factor of `y`. The integral is over all real `z`. If `z`
+/// runs over all real numbers, `z + w` also does. So `P(x) <= exp(w / s + limit 2 w / r) P(y)`.
 ///
 /// *Monotonic.* If all `q_i(x) <= q_i(y)`, then `t + z + w - q_i(y)` exceeds `t + z - q_i(x)` by at
 /// most `w` instead of `2 w`. If all `q_i(x) >= q_i(y)`, compare both integrands at `z`. For `i`

@@ -147,9 +147,10 @@ pub fn gaussian_tail(scale: Scale, t: f64) -> Result<f64> {
 /// `integral_m^inf w + w(m) / 2 - w'(m) / 12 + R`. Here
 /// `|R| <= max |B_3| / 6 integral_m^inf |w'''|` and `max |B_3| = sqrt(3) / 36`. With `x = m / s`,
 /// `-w'(m) = x w(m) / s`. The last integral is the variation of
-/// `w''(z) = ((z / s)^2 - 1) w(z) / s^2`. This function has its maximum at `sqrt(3) s` and
-/// decreases to 0 beyond it. So the variation over all `z >= 0` is `(1 + 4 exp(-3/2)) / s^2`. The
-/// whole sum is divided by `s sqrt(2 pi)`, so the first term becomes the Gaussian tail.
+/// `w''(z) = ((z / s)^2 - 1) w(z) / s^2`. The function `w''` has its maximum at `sqrt(3) s` and
+/// decreases to 0 beyond this point. So the variation over all `z >= 0` is
+/// `(1 + 4 exp(-3/2)) / s^2`. The whole sum is divided by `s sqrt(2 pi)`, so the first term becomes
+/// the Gaussian tail.
 ///
 /// *For `x >= 40`*, the tail is below all positive floats. Indeed,
 /// `w(z) <= w(m) exp(-(z - m) m / s^2)` for `z >= m`. So the tail is at most

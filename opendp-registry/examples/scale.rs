@@ -19,7 +19,7 @@ const THREADS: usize = 16;
 /// The number of names that are resolved several times. The result of the first resolution of a
 /// name is cached.
 const WARM: usize = 1_000;
-/// The number of names that each thread resolves.
+/// The number of resolutions in each thread. A thread resolves a name several times.
 const LOOKUPS: usize = 200_000;
 const RUNS: usize = 5;
 
@@ -39,7 +39,7 @@ fn on_core() -> Option<f64> {
 }
 /// Return a filled registry, and the time in milliseconds that was needed to fill the registry.
 fn registered() -> (Registry, f64) {
-    // Make the additions before the measured time starts.
+    // Make the constructors before the measured time starts.
     let additions: Vec<Addition> = (0..NAMES).map(numbered).collect();
     let (start, core) = (Instant::now(), on_core());
     let registry = Registry::new();
@@ -54,7 +54,8 @@ fn requests() -> (Vec<String>, Args) {
     let input = Space::new(input, SymmetricDistance).unwrap();
     (names, Args::new().with("input", &input).with("size", json!(3)))
 }
-/// Return the average time of one resolution in nanoseconds, while `threads` threads resolve names.
+/// Measure the time while `threads` threads resolve names. Return the average time of one
+/// resolution, in nanoseconds.
 fn warm(registry: &Registry, threads: usize, adding: bool) -> f64 {
     let (names, args) = requests();
     names.iter().for_each(|name| drop(registry.resolve(name, &args).unwrap()));
@@ -76,8 +77,8 @@ fn warm(registry: &Registry, threads: usize, adding: bool) -> f64 {
         let start = Instant::now();
         if adding {
             (NAMES..NAMES + 1_000).for_each(|number| {
-                // In later rounds, the names already exist, so `add` returns an error. A call that
-                // returns this error takes the same time as a call that adds a name.
+                // In later calls of `warm`, these names already exist, so `add` returns an error. A
+                // call that returns this error takes the same time as a call that adds a name.
                 let _ = registry.add(numbered(number));
             });
         }

@@ -6,8 +6,8 @@ use opendp_core::{Arg, TypeName};
 
 use crate::explain::list;
 
-/// Return the type of this library for the name of a type in another language. Return `None` if the
-/// name is not known.
+/// Return the type of this library that corresponds to a type of another language. `name` is the
+/// name of the other type. Return `None` if this name is not known.
 pub(crate) fn of_type(name: &str) -> Option<&'static str> {
     let name = name.to_lowercase();
     Some(match name.as_str() {
@@ -154,7 +154,7 @@ fn atoms(name: &TypeName) -> Vec<String> {
         false => name.args().iter().flat_map(atoms).collect(),
     }
 }
-/// Return the name with `T` in place of each atomic type.
+/// Return the name of a type, with `T` in place of each atomic type.
 fn shape(name: &TypeName) -> String {
     if is_atom(name) {
         return "T".to_owned();

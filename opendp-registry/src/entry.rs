@@ -77,14 +77,15 @@ impl Entry {
             Documentation::Text(text) => text.clone(),
         }
     }
-    /// Return whether the author states a proof of the claims of the constructed object. No program
-    /// checks this proof. Without a proof, the caller is responsible for the claims.
+    /// Return whether the author of the constructor states a proof. The proof must show that the
+    /// claims of the constructed object hold. No program checks this proof. Without a proof, the
+    /// caller is responsible for the claims.
     ///
     /// A constructor that is added at run time, such as a closure of a user, has no proof. A linked
-    /// constructor has a proof if its documentation has a section `# Proof`. Domains, metrics,
-    /// measures and functions of a release need no proof. If the documentation has a section `#
-    /// Trust`, the result is `false`. The section `# Trust` states the conditions that the user
-    /// must guarantee.
+    /// constructor has a proof if its documentation has a section `# Proof`. Linked constructors of
+    /// domains, metrics, measures and functions of a release need no proof, so the result is
+    /// `true`. But if the documentation has a section `# Trust`, the result is `false` for every
+    /// constructor. The section `# Trust` states the conditions that the user must guarantee.
     pub fn proved(&self) -> bool {
         match (&self.documentation, self.kind) {
             (Documentation::Text(_), _) => false,
@@ -206,8 +207,8 @@ impl fmt::Debug for Entry {
 /// ```
 pub struct Addition(Entry);
 impl Addition {
-    /// Begin an addition. State the name of the constructor, the responsible package, the kind of
-    /// the constructed object, and the name of the type of this object.
+    /// Begin to describe a constructor. The arguments are the name of the constructor, the
+    /// responsible package, the kind of the constructed object, and the type name of this object.
     pub fn new(
         name: impl Into<Cow<'static, str>>,
         package: impl Into<Cow<'static, str>>,

@@ -32,9 +32,10 @@ impl Registry {
         let here = Document::space(self, space)?;
         Ok(self.chained().into_iter().filter(|entry| entry.takes_space(&here)).collect())
     }
-    /// Return the measurements that take a space and give a loss in a measure, in order of name.
-    /// The list has no conversions between measures, because conversions take a measurement and not
-    /// a space. [`suggest`](Registry::suggest) finds chains with conversions.
+    /// Return the signatures of measurements that take the space `space` and have the privacy
+    /// measure `measure`, in order of name. The list has no conversions between measures, because
+    /// conversions take a measurement and not a space. [`suggest`](Registry::suggest) finds chains
+    /// with conversions.
     ///
     /// ```
     /// use opendp_measurements as _;
@@ -69,7 +70,7 @@ impl Entry {
     pub(crate) fn takes_space(&self, here: &Arg) -> bool {
         self.parameters.iter().any(|p| p.name == "input" && p.accepts(here))
     }
-    /// Return whether the constructor makes measurements with a loss in a measure.
+    /// Return whether the constructor makes measurements whose privacy measure is `measure`.
     pub(crate) fn leads_to(&self, measure: &AnyMeasure) -> bool {
         self.measure_type().is_some_and(|name| *name == measure.inner_type())
     }

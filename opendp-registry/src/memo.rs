@@ -7,14 +7,16 @@ use serde_json::Value as Json;
 
 use crate::Entry;
 
-/// A resolved request. It contains all properties of the request that determined the signature.
+/// A resolved request. It contains every property of the request on which the choice of the
+/// signature depended.
 pub(crate) struct Memo {
     pub(crate) epoch: u64,
     request: String,
     args: Vec<(String, Key)>,
     pub(crate) entry: Arc<Entry>,
 }
-/// The kind of an argument. Only the kind, and not the content, selects the signature.
+/// The kind of an argument. A request is cached only if the kinds of its arguments, and not their
+/// contents, selected the signature.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) enum Key {
     Json,

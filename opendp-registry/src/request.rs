@@ -2,7 +2,8 @@
 
 use opendp_core::{Error, Result, TypeName};
 
-/// A name and some of the type arguments, by position or by name.
+/// The name of a constructor, and some of its type arguments. Each type argument is given by
+/// position or by name.
 ///
 /// ```
 /// # use opendp_registry::Request;
@@ -14,13 +15,13 @@ use opendp_core::{Error, Result, TypeName};
 pub struct Request {
     /// The name of the constructor.
     pub name: String,
-    /// The type arguments, some of which have a name. An argument with a name is for the type
-    /// parameter of this name. The arguments without a name are in the order of the type
-    /// parameters.
+    /// The type arguments. Some of them have a name. A type argument with a name is for the type
+    /// parameter of this name. A type argument without a name is for the type parameter at the same
+    /// position.
     pub types: Vec<(Option<String>, TypeName)>,
 }
 
-/// The longest request that is read, in bytes.
+/// The largest length of a request that is read, in bytes.
 const MAX_LENGTH: usize = 1 << 14;
 
 impl std::str::FromStr for Request {

@@ -24,9 +24,9 @@ impl Document {
     ///
     /// # Errors
     /// `Argument` when the document has no such parameter, or has another parameter without a
-    /// value. `Search` when no value meets the bound, or when all values meet the bound, even a
-    /// value that means no noise. The error of the document when the document cannot be built at
-    /// any value.
+    /// value. `Search` when no value meets the bound, or when all values meet the bound, including
+    /// a value for which no noise is added. The error of the document when the document cannot be
+    /// built at any value.
     pub fn solve(
         &self,
         registry: &Registry,
@@ -107,7 +107,8 @@ fn meets(made: &Constructed, d_in: &Json, d_out: &Json) -> Result<bool> {
         (Ok(loss), Some(bound)) if loss.len() == bound.len() => {
             loss.iter().zip(&bound).all(|(loss, bound)| loss <= bound)
         }
-        // There are no exact numbers to compare, for example for a profile.
+        // Some losses, such as profiles, have no exact numbers. For these losses, the comparison
+        // above decides.
         _ => true,
     })
 }

@@ -101,8 +101,8 @@ pub struct Suggestion {
 /// A constructor that the search could not use. If the goal has no condition `about`, a constructor
 /// is listed if it refuses the data. If the goal has this condition, a constructor is listed if the
 /// condition holds for it. If the condition holds for a link of a chain, noise that could end this
-/// chain is listed too, but only if no chain was found. If the error of a listed constructor names
-/// another obstacle, this obstacle is listed too.
+/// chain is listed too, but only if the search suggests no chain. If the error of a listed
+/// constructor names another obstacle, this obstacle is listed too.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Obstacle {
     /// The constructor.

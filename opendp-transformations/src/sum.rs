@@ -36,7 +36,8 @@ pub use variance::make_variance;
 /// `f32` has too few digits for a sum of many `f32` records.
 ///
 /// # Precondition
-/// The records are within finite bounds and not NaN: use `make_clamp` first.
+/// The records are within finite bounds and not NaN. If the domain has no bounds, use `make_clamp`
+/// first.
 ///
 /// # Function
 /// Integers are added exactly. A total that is out of the range of `T` becomes the nearest value of

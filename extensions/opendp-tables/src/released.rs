@@ -73,8 +73,7 @@ pub(crate) struct Noisy {
     pub(crate) groups: Vec<Group>,
     /// The noisy sums: for each sum, one integer for each group, as text.
     pub(crate) sums: Vec<Vec<String>>,
-    /// The chosen candidates. For each choice and each group, the number is the place of the chosen
-    /// candidate in the list of candidates.
+    /// For each choice and each group, the place of the chosen candidate in the list of candidates.
     pub(crate) choices: Vec<Vec<usize>>,
 }
 
@@ -134,8 +133,8 @@ fn selected_counts(plan: &Plan, sum: usize, exact: &Exact) -> Result<HashMap<Str
     counts
         .map(|(group, sums)| {
             let count = sums.get(sum).map_or("0".to_owned(), IBig::to_string);
-            // Every count is far below the largest `i64`. A count that does not fit would become
-            // the largest `i64`.
+            // Every count is far below the largest `i64`. If a count did not fit into an `i64`, it
+            // would be replaced by the largest `i64`.
             let count = count.parse::<i64>().unwrap_or(i64::MAX);
             let key = serde_json::to_string(group).map_err(|_| failed())?;
             Ok((key, count))
@@ -146,8 +145,9 @@ fn selected_counts(plan: &Plan, sum: usize, exact: &Exact) -> Result<HashMap<Str
 fn plan_has(plan: &Plan, group: &Group) -> bool {
     plan.keys.iter().zip(group).all(|(key, text)| Value::read(text, key.kind).is_some())
 }
-/// Return the groups of public keys: all combinations of their values. The groups are in the order
-/// in which each key lists its values.
+/// Return the groups of public keys: all combinations of their values. The groups are sorted by the
+/// first key, then by the second key, and so on. The values of a key are in the order in which the
+/// key lists them.
 fn public_groups(keys: &[Key]) -> Vec<Group> {
     keys.iter().fold(vec![Vec::new()], |groups, key| {
         let values: Vec<String> = key.public.iter().flatten().map(Value::printed).collect();

@@ -3,18 +3,19 @@
 //! # Stability of a plan
 //!
 //! *Function.* A plan reads the rows of one private table. It evaluates expressions on each row
-//! alone, and drops rows by conditions. It can add columns from public tables. A row then matches
-//! at most one row of each public table. These steps form a branch. The plan can unite `m` branches
-//! of the same table. If the table protects ids, the plan drops rows without an id, and then
-//! applies three limits to each id. First, it keeps at most `C` rows in each group. Then it keeps
-//! the rows of at most `G` groups. Then it keeps at most `K` rows. For each group, the plan
-//! computes sums and counts. A sum adds an integer of magnitude at most `B` for each row. A count
-//! of rows is such a sum, with `B = 1`. A count of ids adds 1 for each id.
+//! alone, and drops rows by conditions. It can add columns from public tables. If a plan adds such
+//! columns, each private row matches at most one row of each public table. These steps form a
+//! branch. The plan can unite `m` branches of the same table. If the table protects ids, the plan
+//! drops rows without an id, and then applies three limits to each id. First, it keeps at most `C`
+//! rows in each group. Then it keeps the rows of at most `G` groups. Then it keeps at most `K`
+//! rows. For each group, the plan computes sums and counts. A sum adds an integer of magnitude at
+//! most `B` for each row. A count of rows is such a sum, with `B = 1`. A count of ids adds 1 for
+//! each id.
 //!
 //! *Precondition.* Of two neighbouring tables, one has all rows of the other, and also the rows of
 //! one individual. The rows of an individual are all rows with one id. If the unit is `rows = k`,
-//! an individual has at most `k` rows instead. Public tables are equal, and the joined column of
-//! each public table has no value twice.
+//! the rows of an individual are any `k` or fewer rows. Public tables are equal, and the joined
+//! column of each public table has no value twice.
 //!
 //! *Postcondition.* Let `x` and `y` be the vectors of one sum over all groups. Groups without rows
 //! have the sum 0. At most `G` entries of `x` and `y` differ, and each entry differs by at most `B
@@ -27,21 +28,22 @@
 //! *Proof.* A row-wise step maps each row to at most one row, independently of the other rows. In
 //! particular, a join finds at most one row of the public table for each row. So, before the
 //! limits, the rows of the two tables differ only by rows of one individual. If the unit is `rows =
-//! k`, they differ by at most `m k` rows. The limits rank the rows of one id without the rows of
-//! other ids. The rows of an id are numbered in the order of their values. The seed gives each row
-//! a value, the lot of the row. The rank of a row depends on its lot. The lot of a row depends only
-//! on the seed, the id and the number of the row. So the kept rows of other ids do not change. The
-//! individual has at most `C` kept rows in each group, has kept rows in at most `G` groups, and has
-//! at most `K` kept rows in total. Later limits only remove rows, so the earlier limits still hold.
-//! Equal rows of an id are interchangeable. So the multiset of kept rows is a function of the data
-//! and the seed. Each kept row adds an integer of magnitude at most `B` to the sum of one group.
-//! The reason is that the plan clamps the value to two bounds by comparisons, and that rounding to
-//! the lattice is monotone. Sums are decimals of 38 digits, and magnitudes are at most `2^53`. So
-//! sums are exact for fewer than `10^22` rows. Let `c_g` be the number of kept rows of the
-//! individual in group `g`. The entry of the group changes by at most `B c_g`. Here `c_g <= C`,
-//! `sum c_g <= K`, and at most `G` of the `c_g` are not 0. The sum of squares is convex. So the sum
-//! of squares is largest when as many `c_g` as possible are `C`. For a count of ids, each id adds
-//! at most 1 to each group in which it has kept rows.
+//! k`, they differ by at most `m k` rows. The limits rank the rows of each id separately from the
+//! rows of other ids. The rows of an id are numbered in the order of their values. The seed gives
+//! each row a value, the lot of the row. The rank of a row depends on its lot. The lot of a row
+//! depends only on the seed, the id and the number of the row. So the kept rows of other ids do not
+//! change. The individual has at most `C` kept rows in each group, has kept rows in at most `G`
+//! groups, and has at most `K` kept rows in total. Later limits only remove rows, so the earlier
+//! limits still hold. Equal rows of an id are interchangeable. So the multiset of kept rows is a
+//! function of the data and the seed. Each kept row adds an integer of magnitude at most `B` to the
+//! sum of one group. The reason is that the plan clamps the value to two bounds by comparisons, and
+//! that rounding to the lattice is monotone. Sums are decimals of 38 digits, and the magnitude of
+//! each added integer is at most `2^53`. So sums are exact for fewer than `10^22` rows. Let `c_g`
+//! be the number of kept rows of the individual in group `g`. The sum of group `g` changes by at
+//! most `B c_g`. Here `c_g <= C`, `sum c_g <= K`, and at most `G` of the `c_g` are not 0. The sum
+//! of the squares of the `c_g` is a convex function. So this sum is largest when as many `c_g` as
+//! possible are `C`. For a count of ids, each id adds at most 1 to each group in which it has kept
+//! rows.
 //!
 //! *Exchanges.* If the number of rows of a table is public, neighbours differ by an exchange: at
 //! most `k` rows of one individual are replaced by the same number of other rows. Let `t` be the

@@ -190,8 +190,8 @@ impl Session {
             return Err(Error::argument("query", "expected at most 10000 bytes"));
         }
         let state = self.planner.state();
-        // Plan on a thread with a large stack. The same thread drops a plan that is nested too
-        // deeply.
+        // Plan on a thread with a large stack. If a plan is nested too deeply, the same thread also
+        // drops this plan.
         let planned = self.waiter.wait(async {
             let plan = state.create_logical_plan(sql).await?;
             if is_deep(&plan)? {
@@ -211,8 +211,9 @@ impl Session {
 }
 /// The limit on the levels of an expression, and also on the nodes of a plan.
 const MOST_LEVELS: usize = 200;
-/// Return whether a plan has more than [`MOST_LEVELS`] levels or nodes. The planning thread has a
-/// large stack. On such a plan, a thread with a smaller stack could run out of stack.
+/// Return whether a plan has more than [`MOST_LEVELS`] nodes, or an expression with more than
+/// [`MOST_LEVELS`] levels. The planning thread has a large stack. A thread with a smaller stack
+/// could run out of stack when it processes such a plan.
 fn is_deep(plan: &LogicalPlan) -> Result<bool, DataFusionError> {
     let (mut nodes, mut levels) = (0, 0);
     plan.apply_with_subqueries(|node| {

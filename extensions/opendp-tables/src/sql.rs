@@ -4,9 +4,9 @@
 //! the same bounded rows. Every statement is total: if the engine can read all cell values as the
 //! declared types, the statement raises no error that depends on the data.
 //!
-//! The choice of the rows of an id depends only on the seed, the id and the rows of this id. With
-//! the same seed, every engine makes the same choice. Over all seeds, all choices are equally
-//! likely. See [`limits`].
+//! The statements choose which rows of an id are kept. The choice depends only on the seed, the id
+//! and the rows of this id. With the same seed, every engine makes the same choice. Over all seeds,
+//! all choices are equally likely. See [`limits`].
 
 use std::fmt::Write as _;
 
@@ -19,7 +19,7 @@ mod rows;
 pub(crate) use limits::seeded;
 pub(crate) use rows::quoted;
 
-/// The dialect of SQL of an engine.
+/// The SQL dialect that an engine reads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Dialect {
     /// DataFusion, in one process or distributed.
@@ -39,8 +39,8 @@ pub struct Statements {
     pub buckets: Vec<String>,
 }
 impl Statements {
-    /// Put a seed into the statements, to run them on any engine. The seed decides which rows of an
-    /// id are kept. The results of the statements are exact, so they are private.
+    /// Put a seed into the statements, so that any engine can run the statements. The seed decides
+    /// which rows of an id are kept. The results of the statements are exact, so they are private.
     pub fn with_seed(&self, seed: &str) -> Statements {
         let put = |statement: &String| seeded(statement, seed);
         let buckets = self.buckets.iter().map(put).collect();
@@ -56,8 +56,8 @@ impl Plan {
         Statements { sums, buckets }
     }
     /// Print a statement for the engine in this process. The statement joins and filters the rows,
-    /// but applies no limits. If `raw[k]` is true and column `k` is a column of a table, the
-    /// statement returns the values of this column unchanged.
+    /// but applies no limits. If `raw[k]` is true and column `k` of the statement is a column of a
+    /// table, the statement returns the values of this table column unchanged.
     pub(crate) fn picked_statement(&self, raw: &[bool]) -> String {
         let printer = Printer { plan: self, dialect: Dialect::DataFusion };
         let picked = self.branches.iter().map(|branch| printer.branch(branch, raw));
@@ -135,7 +135,7 @@ impl Printer<'_> {
             };
             columns.push(format!("{printed} AS c{k}"));
         }
-        // A statement needs at least one column.
+        // A SELECT needs at least one column, so add a constant column.
         columns.push("1 AS one".into());
         let mut text =
             format!("SELECT {} FROM {} AS t0", columns.join(", "), rows::quoted(&branch.table));

@@ -44,7 +44,7 @@ pub enum Value {
     Integer(i64),
     /// A finite float.
     Float(f64),
-    /// A text without the character with code 0.
+    /// A text that does not contain the character with code 0.
     Text(String),
 }
 impl Value {

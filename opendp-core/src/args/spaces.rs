@@ -58,8 +58,9 @@ impl Arg {
     fn accepted(&self, domain: TypeId, views: fn(&AnyMetric) -> bool) -> bool {
         pair_on(self, domain).is_some_and(|pair| views(pair.metric))
     }
-    /// Return the space, if its domain has the type `domain` and `view` accepts its metric. `fits`
-    /// checks a pair from a document. `expected` names the space in an error.
+    /// Return the space, if its domain has the type `domain` and `view` accepts its metric. If the
+    /// domain and the metric come from a document, `fits` checks that they form a space. `expected`
+    /// names the space in an error.
     fn untyped(
         &self,
         domain: TypeId,
@@ -91,8 +92,8 @@ impl Arg {
 
 /// A space whose domain and metric have any types. A pair of a domain and a metric from a document
 /// is unchecked. Let `D` and `M` be the types of the pair. Only code that is compiled for `D` and
-/// `M` can check the pair. So the check uses a registered function with a parameter of the type
-/// `Space<D, M>`.
+/// `M` can check the pair. So the check calls code that was compiled for a registered function with
+/// a parameter of the type `Space<D, M>`.
 impl Argument for Space<AnyDomain, AnyMetric> {
     fn type_name() -> TypeName {
         TypeName::generic("Space", [AnyDomain::type_name(), AnyMetric::type_name()])
@@ -116,10 +117,10 @@ impl Argument for Space<AnyDomain, AnyMetric> {
         }
     }
 }
-/// Make a space from a pair whose types are known only at run time.
+/// Make a space from a domain and a metric whose types are known only at run time.
 fn checked(domain: &AnyDomain, metric: &AnyMetric) -> Result<Space<AnyDomain, AnyMetric>> {
-    // If a user defined the metric or the domain, the pair is not checked. A metric of a user fits
-    // every domain, and a domain of a user fits every metric.
+    // If a user defined the metric or the domain, the function does not check that they form a
+    // space. A metric of a user fits every domain, and a domain of a user fits every metric.
     if !(domain.is::<UserDomain>() || metric.is::<UserDistance>()) {
         let name = TypeName::generic("Space", [domain.inner_type(), metric.inner_type()]);
         let Some(check) = SPACES.get(&name) else {

@@ -111,8 +111,8 @@ macro_rules! float_to_integer {
 }
 
 // Convert only the leading bits of the integer. This conversion is exact. If other bits are
-// dropped, the result is nearer to zero than the integer. If the rounding direction is away from
-// zero, then move to the next float.
+// dropped, the result is nearer to zero than the integer. In this case, if the rounding direction
+// is away from zero, move to the next float away from zero.
 macro_rules! integer_to_float {
     ($value:ident, $up:literal => $to:ident) => {{
         // This line uses `cmp`, because lints reject `$value < 0` for unsigned types.
@@ -137,13 +137,13 @@ macro_rules! integer_to_float {
 }
 
 // Convert to the nearest float of the target type. If this float is on the wrong side of the value,
-// the result is the next float.
+// return the adjacent float in the rounding direction.
 macro_rules! float_to_float {
     ($value:ident, $wrong:tt, $next:ident => $to:ident) => {{
         let nearest = $value as $to;
         let wrong = f64::from(nearest) $wrong f64::from($value);
         let float = if wrong { nearest.$next() } else { nearest };
-        // This line keeps an infinite value from being rounded to a finite bound.
+        // Without this line, an infinite value could be rounded to a finite bound.
         let float = if $value.is_finite() { float } else { $to::NAN };
         finite(float, || failed_cast::<_, $to>($value, "a finite number in range"))
     }};

@@ -36,7 +36,7 @@ pub trait Directed: Sized + Copy {
 }
 
 /// Build the overflow error of a binary operation. The error is built in a separate function, so
-/// that the code without an overflow stays small.
+/// that the code for results without an overflow stays small.
 #[cold]
 #[inline(never)]
 pub(super) fn overflow<T: Display>(operator: &str, lhs: T, rhs: T) -> Error {
@@ -75,7 +75,7 @@ macro_rules! impl_integer {
                     return Err(overflow("/", self, rhs));
                 };
                 // The quotient is truncated toward zero. If the exact quotient is positive and not
-                // an integer, the truncated quotient is too low.
+                // an integer, the truncated quotient is below the exact quotient.
                 let rest = self % rhs;
                 Ok(if rest != 0 && (rest > 0) == (rhs > 0) { quotient + 1 } else { quotient })
             }
@@ -96,8 +96,8 @@ impl_integer!(i8 i16 i32 i64 i128 isize u8 u16 u32 u64 u128 usize);
 mod tests {
     use super::*;
 
-    /// For every pair of 8-bit integers, compare the results with the results in `i32`, which never
-    /// overflows here.
+    /// For every pair of 8-bit integers, compare the results with results that are computed in
+    /// `i32`. With 8-bit operands, `i32` never overflows.
     fn check_all<T>(values: impl Iterator<Item = T> + Clone)
     where
         T: Directed + Into<i32> + TryFrom<i32> + PartialEq + std::fmt::Debug,

@@ -110,8 +110,9 @@ impl Exact {
         let Some(x) = self.times(self).0 else { return Exact::INFINITY };
         Exact(Some(Fraction { twos: x.twos + 1, ..x }.reduced()))
     }
-    /// Write the number for people. A text of at most 20 characters is exact. Any other number is
-    /// rounded up or down to 12 decimals, and an ellipsis marks the omitted digits.
+    /// Write the number for people. If the exact text has at most 20 characters, return this text.
+    /// Otherwise round the number to 12 decimals, upward if `up` is true and downward if not, and
+    /// mark the omitted digits by an ellipsis.
     pub fn show(&self, up: bool) -> String {
         let exact = self.to_string();
         let Some(x) = self.0.as_ref().filter(|_| 20 < exact.len()) else { return exact };
@@ -137,8 +138,8 @@ impl Exact {
     /// The odd part of a number is the number without its factors of 2. The sum is exact if the
     /// denominators of all terms have few different odd parts. The odd part of a denominator is 1
     /// for floats and a power of 5 for decimals. The odd part of the common denominator has at most
-    /// 256 bits. If a sum would exceed this limit, the term is first rounded up to a float. So the
-    /// total is never too small.
+    /// 256 bits. If the denominator of a sum would exceed this limit, the term is first rounded up
+    /// to a float. So the total is never too small.
     #[must_use]
     pub fn plus_term(&self, term: &Self) -> Self {
         let (Some(x), Some(y)) = (&self.0, &term.0) else { return Exact::INFINITY };

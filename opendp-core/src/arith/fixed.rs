@@ -3,8 +3,8 @@
 //!
 //! Every value is an integer that counts units of `2^-bits`. Intermediate results have additional
 //! bits, called guard bits. The code counts every truncation and widens the enclosure by this
-//! count. Floats are used only to choose an entry of a table. The bounds are correct for every
-//! choice of the entry.
+//! count. Floats are used only to choose an entry of a table. The bounds are correct, whichever
+//! entry is chosen.
 
 use std::sync::OnceLock;
 
@@ -29,9 +29,9 @@ pub fn ln(mantissa: &UBig, exponent: i64, bits: usize) -> (IBig, IBig) {
     };
     // The argument is f * 2^k with f in [1, 2).
     let mut k = exponent as i128 + top as i128;
-    // The guard bits absorb 2|k| units from k multiples of ln 2, and 4n + 7 units from all other
-    // truncations. Here w is the working precision in bits, and n <= w / 3 + 2 is the number of
-    // series terms.
+    // The guard bits make up for errors of 2|k| units from k multiples of ln 2, and of 4n + 7 units
+    // from all other truncations. Here w is the working precision in bits, and n <= w / 3 + 2 is
+    // the number of series terms.
     let w = bits + 16 + int_bits(k.unsigned_abs()) + int_bits(bits as u128);
 
     // Write f in units of 2^-w. Because f >= 1, the dropped low bits change ln f by less than one
@@ -138,9 +138,10 @@ pub fn exp_scaled(numerator: &IBig, fraction_bits: usize, bits: usize) -> (UBig,
     let (k, r) = x.div_rem_euclid(IBig::from(ln_centre(STEPS, w)));
     let k = i64::try_from(k).unwrap_or(0);
     let (j, s) = subtract_centre(r, w);
-    // Replace r by s = r - ln c. The computed s is too small by less than one unit from x, and too
-    // large by less than two units from ln c. The k multiples of ln 2 change s by less than 2 |k|
-    // units, all in one direction. So the error is less than 2 |k| + 2 units.
+    // Replace r by s = r - ln c. The error of x makes the computed s too small by less than one
+    // unit. The error of ln c makes it too large by less than two units. The k multiples of ln 2
+    // change s by less than 2 |k| units, all in one direction. So the error is less than 2 |k| + 2
+    // units.
     let drift = 2 * k.unsigned_abs() + 2;
 
     // Sum the Taylor series of exp(s) for 0 <= s < 2^w ln 2, with all truncations downward. Let
@@ -160,8 +161,8 @@ pub fn exp_scaled(numerator: &IBig, fraction_bits: usize, bits: usize) -> (UBig,
         }
         sum += &term;
     }
-    // A drift, which is an error of d units in s, multiplies exp(s) < 2.1 by a factor from 1 - 2 d
-    // 2^-w to 1 + 2 d 2^-w. So the drift changes the result by less than 5 d units.
+    // A drift is an error of d units in s. It multiplies exp(s), which is below 2.1, by a factor
+    // from 1 - 2 d 2^-w to 1 + 2 d 2^-w. So the drift changes the result by less than 5 d units.
     let error = UBig::from(2 * count + 8) + UBig::from(drift) * UBig::from(5u8);
     let centre = UBig::from(STEPS + j);
     let lo = (&sum - (&error).min(&sum)) * &centre;

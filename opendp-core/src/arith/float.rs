@@ -115,8 +115,8 @@ macro_rules! impl_float {
     };
 }
 
-// For each format, the third argument is `$safe`. At magnitudes of at least `$safe`, the remainder
-// or the error is a multiple of 2^-1066 for f64 and of 2^-146 for f32.
+// For each format, the third argument is `$safe`. If a product or a dividend has a magnitude of at
+// least `$safe`, the error or the remainder is a multiple of 2^-1066 for f64 and of 2^-146 for f32.
 impl_float!(f64, Format::F64, f64::from_bits((1023 - 960) << 52));
 impl_float!(f32, Format::F32, f32::from_bits((127 - 98) << 23));
 

@@ -161,7 +161,7 @@ macro_rules! impl_float {
                 }
                 let cast = if value > 0.0 { $t::neg_inf_cast(value) } else { $t::inf_cast(value) };
                 // A cast toward zero fails only for infinities and NaN. All float formats have
-                // these values, so `nearest` converts them exactly.
+                // these values, so `nearest` is equal to `value`.
                 cast.unwrap_or(nearest)
             }
             fn from_dyadic(mantissa: &IBig, exponent: i64, rounding: Rounding) -> Self {

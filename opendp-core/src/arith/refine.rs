@@ -111,8 +111,9 @@ pub(super) fn powi(x: f64, power: i32, format: Format, rounding: Rounding) -> f6
     }
 }
 
-/// If the magnitude of the argument is below this number, all bounds are computed from the tangent
-/// of the function at zero. The error of the tangent is far smaller than the spacing of floats.
+/// If the magnitude of the argument is below this number, all bounds on the value of a function are
+/// computed from the tangent of the function at zero. The error of the tangent is far smaller than
+/// the spacing of floats.
 const TINY: f64 = 1.0 / (1u64 << 60) as f64;
 
 fn ln_of(mantissa: &UBig, exponent: i32, format: Format, rounding: Rounding) -> f64 {
@@ -146,9 +147,9 @@ fn enclose_power(base: u64, power: u32, bits: usize) -> (UBig, UBig, i64) {
     (lo, hi, scale)
 }
 
-/// Move a finite argument into `[-2000, 2000]`. If an argument is moved, its exponential and the
-/// exponential of the result are outside of the range of floats. Return NaN for all other
-/// arguments.
+/// Move a finite argument into `[-2000, 2000]`. If an argument is moved, both its exponential and
+/// the exponential of the moved argument are outside of the range of floats. Return NaN for all
+/// other arguments.
 fn clamp(x: f64) -> f64 {
     if x.is_finite() { x.clamp(-2000.0, 2000.0) } else { f64::NAN }
 }

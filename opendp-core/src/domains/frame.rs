@@ -146,10 +146,10 @@ impl Argument for Vec<ColumnDomain> {
 /// The set of all frames, or of the frames with a given schema. A schema has the names of the
 /// columns and the domains of their cells. The number of rows can be known.
 ///
-/// Without a schema, any frame is a member. In this case, a constructor that needs a column cannot
-/// check that the column exists. The documentation of each constructor states what happens to a row
-/// without this column. The function of the constructed object never fails because of the data.
-/// With a schema, the constructor returns an error for a missing column.
+/// Without a schema, members can have any columns. In this case, a constructor that needs a column
+/// cannot check that the column exists. The documentation of each constructor states what happens
+/// to a row without this column. The function of the constructed object never fails because of the
+/// data. With a schema, the constructor returns an error for a missing column.
 ///
 /// ```
 /// # use opendp_core::{AtomDomain, Column, ColumnDomain, DataFrame, DataFrameDomain, Domain};

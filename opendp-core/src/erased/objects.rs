@@ -207,7 +207,8 @@ impl Constructed {
     /// Check that neighbours exist at a distance, as [`Space::check_neighbours`] does.
     ///
     /// # Errors
-    /// The errors of [`map`](Constructed::map), and `FailedMap` when there are no neighbours.
+    /// `FailedCast` when `d_in` is not a distance in the input metric. `NotImplemented` when the
+    /// object has no map. `FailedMap` when there are no neighbours.
     pub fn check_neighbours(&self, d_in: &Json) -> Result<()> {
         match self {
             Constructed::Transformation(t) => {

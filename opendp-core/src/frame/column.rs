@@ -39,11 +39,11 @@ trait Cells: Any + Send + Sync {
     fn json(&self) -> Json;
     fn clear(&mut self);
     fn empty(&self) -> Box<dyn Cells>;
-    /// Append the cells of `other` in a range, if `other` has the same type as these cells. Return
-    /// whether the types are the same.
+    /// If `other` has the same type as these cells, append the cells of `other` that are in a
+    /// range. Return whether the types are the same.
     fn copy_from(&mut self, other: &dyn Cells, range: Range<usize>) -> bool;
-    /// Move the cells of `other` to the end of these cells, if both have the same type. Return
-    /// whether the types are the same.
+    /// If `other` has the same type as these cells, move its cells to the end of these cells.
+    /// Return whether the types are the same.
     fn take_from(&mut self, other: &mut dyn Cells) -> bool;
     fn pad(&mut self, count: usize);
     fn kept(&self, range: Range<usize>, mask: &[bool]) -> Box<dyn Cells>;
@@ -136,8 +136,8 @@ impl Column {
     pub(super) fn clear(&mut self) {
         self.0.clear();
     }
-    /// Append the cells of another column in a range. If there is no other column, or it has
-    /// another type, append default values.
+    /// Append the cells in a range of another column. If there is no other column, or if the other
+    /// column has another type, append the same number of default values.
     pub(super) fn copy_from(&mut self, other: Option<&Column>, range: Range<usize>) {
         let rows = self.rows() + range.len();
         if !other.is_some_and(|other| self.0.copy_from(&*other.0, range)) {
@@ -145,14 +145,14 @@ impl Column {
         }
     }
     /// Move the cells of another column to the end of this column. If there is no other column, or
-    /// it has another type, append `rows` default values.
+    /// if the other column has another type, append `rows` default values.
     pub(super) fn take_from(&mut self, other: Option<&mut Column>, rows: usize) {
         let rows = self.rows() + rows;
         if !other.is_some_and(|other| self.0.take_from(&mut *other.0)) {
             self.0.pad(rows);
         }
     }
-    /// Copy the cells in a range at which `mask` is `true`.
+    /// Of the cells in a range, copy those at which `mask` is `true`.
     pub(super) fn kept(&self, range: Range<usize>, mask: &[bool]) -> Self {
         Column(self.0.kept(range, mask))
     }

@@ -11,17 +11,18 @@ use super::stage::{Stage, absorb};
 use crate::erased::{AnyChunk, AnyValue};
 use crate::{Carrier, Error, Result};
 
-/// The definition of a fold. A fold adds rows to a state, and computes a value from the last state.
+/// The definition of a fold. A fold adds rows to a state. After the last row, it computes a value
+/// from the state.
 ///
-/// The merge of states must be exact, and must not depend on the order or the grouping of the
-/// states. The same multiset of rows must give the same bits for every division into chunks. (So a
-/// fold of floats rounds each row on its own, and adds integers.) If a fold depends on the order of
-/// rows, [`in_order`](Fold::in_order) must return `true`.
+/// The merge of states must be exact. Its result must not depend on the order or the grouping of
+/// the states. The same multiset of rows must give the same bits for every division into chunks.
+/// (So a fold of floats rounds each row on its own, and adds integers.) If a fold depends on the
+/// order of rows, [`in_order`](Fold::in_order) must return `true`.
 pub trait Fold<I: Carrier, O: Carrier>: Send + Sync + 'static {
     /// The state of a fold that has absorbed some rows.
     type State: Serialize + DeserializeOwned + Send + Sync + 'static;
     /// Return a text that distinguishes this fold from other folds, and from the same fold with
-    /// other parameters. The text is used to detect a state of another fold.
+    /// other parameters. The text is compared to detect states that belong to another fold.
     ///
     /// The text does not include the steps before the fold or the spaces of the steps. The text
     /// must be the same in every process.
@@ -55,7 +56,7 @@ pub trait Fold<I: Carrier, O: Carrier>: Send + Sync + 'static {
     }
     /// Return whether the order of the rows matters. If the order matters, the chunks of a slice or
     /// a stream are absorbed in order. A fold that depends on the order has no partial results,
-    /// because they could be merged in another order.
+    /// because partial results could be merged in an order other than the order of the rows.
     fn in_order(&self) -> bool {
         false
     }
@@ -141,8 +142,8 @@ impl<I: Carrier, O: Carrier> Partial<I, O> {
 }
 impl<O: Carrier> Partial<AnyValue, O> {
     /// Add a chunk of rows to the partial result of an erased function. The rows are a typed value
-    /// that the caller still owns. So the caller can use the same buffer for the next chunk. No
-    /// check is necessary that no other value shares the buffer.
+    /// that the caller still owns. So the caller can use the same buffer for the next chunk. It is
+    /// not necessary to check whether another value shares the buffer.
     ///
     /// # Errors
     /// The errors of the stages. `FailedCast` when the function takes rows of another type.
@@ -263,8 +264,8 @@ pub(crate) fn load(fold: &dyn FoldStage, label: &Label, bytes: &[u8]) -> Result<
     if saved.fold != label.text()? {
         return Err(label.foreign());
     }
-    // Merge the saved state into an empty state. The result is equal to the saved state. The merge
-    // gives an error if the saved state does not have the right form.
+    // The result of merging the saved state into an empty state is equal to the saved state. If the
+    // saved state does not have the right form, the merge gives an error.
     let mut state = fold.start();
     fold.merge(&mut *state, fold.load(&saved.state)?)?;
     Ok(state)

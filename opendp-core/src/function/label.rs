@@ -10,7 +10,8 @@ use crate::erased::{AnyDomain, AnyMetric};
 use crate::random::{NoEntropy, RandomSource, with_secure};
 use crate::{Error, Result, Space, TypeName};
 
-/// The parts of a function up to its fold, in order: spaces, functions of rows, and the fold.
+/// The parts of a function up to its fold: spaces, functions of rows, and the fold. The parts are
+/// in the order in which rows pass through them.
 ///
 /// If every function of rows has a label, the whole label has the same text in every process and in
 /// every build. The text is written when a partial result first uses the label.
@@ -43,8 +44,8 @@ impl Label {
     fn new(parts: Vec<Part>) -> Self {
         Label(Arc::new(Told { parts, text: OnceLock::new() }))
     }
-    /// Begin a label with a function of rows that states no label. A random number is used in place
-    /// of the missing text.
+    /// Begin a label with a function of rows that states no label. In the label, a random number
+    /// takes the place of the missing text.
     pub(crate) fn unlabelled() -> Self {
         Label::new(vec![Part::Unlabelled(Arc::new(OnceLock::new()))])
     }

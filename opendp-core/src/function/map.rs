@@ -8,7 +8,7 @@ use crate::{Carrier, Result};
 
 /// A function that needs its whole input at once. Its input and its output are erased values.
 pub(crate) trait MapStage: Any + Send + Sync {
-    /// Call the function with a value that the caller does not use afterwards. The function can
+    /// Call the function with a value that the caller does not use afterwards. So the function can
     /// move the value out of `input`.
     fn call(&self, input: &mut AnyValue) -> Result<AnyValue>;
     /// Call the function with a value that the caller still uses.

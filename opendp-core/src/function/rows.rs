@@ -141,8 +141,9 @@ mod tests {
     use super::*;
     use crate::{Fold, Function, erased::AnyValue};
 
-    /// The sum of rows, each clamped to at most `limit`. If `set` has a value, the fold claims that
-    /// it moves each row itself to the nearest number that is at most `set`.
+    /// A fold that clamps each row to at most `limit`, and adds up the clamped rows. If `set` has a
+    /// value, the fold claims that it moves each row itself to the nearest number that is at most
+    /// `set`.
     struct Sum {
         limit: i32,
         set: Option<i32>,
@@ -182,8 +183,8 @@ mod tests {
         });
         (project, ran)
     }
-    /// Chain a projection and a fold in every possible way, and run the chains. Return whether the
-    /// projection ran.
+    /// Chain a projection and a fold in every possible way, and run each chain. Check that the
+    /// projection ran in all chains or in none. Return whether it ran.
     #[track_caller]
     fn runs(limit: i32, set: Option<i32>, expected: i64) -> bool {
         let (project, ran) = up_to_ten();

@@ -40,8 +40,8 @@ impl Stage {
             *label = label.within(space.erased());
         }
     }
-    /// Return the function of a `map` stage, which takes a whole value. For any other stage, return
-    /// the unit value `()`.
+    /// If the stage is a `map`, return its function, which takes a whole value. For any other
+    /// stage, return the unit value `()`.
     pub(super) fn leaf(&self) -> &dyn Any {
         match self {
             Stage::Map(map) => &**map,
@@ -157,8 +157,8 @@ pub(super) fn fold_after(
     fold: &Arc<dyn FoldStage>,
 ) -> Arc<dyn FoldStage> {
     match rows.projection().filter(|projection| fold.projects(projection.set)) {
-        // The projection does not change the type of the rows. So the fold alone can replace the
-        // projection and the fold.
+        // The projection does not change the type of the rows. So the fold can run without the
+        // projection.
         Some(Projection { before: None, .. }) => fold.clone(),
         Some(Projection { before: Some(before), .. }) => Arc::new(AfterRows(before, fold.clone())),
         None => Arc::new(AfterRows(rows.clone(), fold.clone())),

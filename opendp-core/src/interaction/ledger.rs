@@ -15,18 +15,19 @@ use crate::{Distance, Error, Measure, Result};
 /// # What is added
 /// The added loss is the result of [`PrivacyMap::eval_exact`](crate::PrivacyMap::eval_exact). If
 /// the mechanism states an exact bound, such as the fraction `d_in / scale`, the added loss is this
-/// bound. Otherwise the added loss is the exact value of the float that the map returns, which is
-/// rounded up. A rounded bound is never replaced by its printed decimal number, because the decimal
-/// number can be smaller. A loss has one or more [parts](Measure::parts). Take one part, and let
-/// `b_i` be the exact bound of query `i` for this part. Then the number that query `i` adds to this
-/// part is at least `b_i`. [`plus_term`](Exact::plus_term) never rounds down, so the total is at
-/// least `sum_i b_i`.
+/// bound. Otherwise the map returns a float, which is rounded up, and the added loss is the exact
+/// value of this float. A rounded bound is never replaced by its printed decimal number, because
+/// the decimal number can be smaller. A loss has one or more [parts](Measure::parts). For one of
+/// these parts, let `b_i` be the exact bound of query `i`. Then query `i` adds a number of at least
+/// `b_i` to this part. [`plus_term`](Exact::plus_term) never rounds down, so the total is at least
+/// `sum_i b_i`.
 ///
 /// # What a budget is
 /// A budget is read as a number that a [person wrote](Exact::written): the larger of the float and
-/// its shortest decimal number. If the decimal number is the larger one, it exceeds the float by at
-/// most half of the distance between this float and the next float. [`budget`](Ledger::budget)
-/// returns the budget as a loss, rounded up. This loss is the bound that a privacy filter states.
+/// its shortest decimal number. If the decimal number is larger than the float, it exceeds the
+/// float by at most half of the distance between this float and the next float.
+/// [`budget`](Ledger::budget) returns the budget as a loss, rounded up. This loss is the bound that
+/// a privacy filter states.
 #[derive(Clone)]
 pub struct Ledger<MO: Measure> {
     measure: MO,
@@ -52,8 +53,8 @@ impl<MO: Measure> Ledger<MO> {
         let budget = parts.into_iter().map(Exact::written).collect::<Result<_>>()?;
         Ok(Ledger { budget: Some(budget), ..Ledger::new(measure)? })
     }
-    /// Add a loss if the new total is within the budget in every part. `loss` has one number for
-    /// each part.
+    /// Add a loss. If there is a budget, the new total must be within the budget in every part.
+    /// `loss` has one number for each part.
     ///
     /// # Errors
     /// `BudgetExceeded` when a part of the new total exceeds the same part of the budget. Then the

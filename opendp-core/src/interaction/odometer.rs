@@ -37,8 +37,8 @@ impl<DI: Domain, MI: Metric, MO: Measure> Odometer<DI, MI, MO> {
     /// Open a session on a data set. The data set is copied once.
     ///
     /// [`Session::loss`] returns a bound on the loss so far, at any distance. The losses at the
-    /// distances of recent calls are stored. At a stored distance, only the maps of new questions
-    /// are evaluated.
+    /// distances of recent calls are stored. If the losses at a distance are stored, only the maps
+    /// of new questions are evaluated at this distance.
     ///
     /// # Errors
     /// There are currently no errors.

@@ -12,7 +12,8 @@ use crate::{Carrier, Codec, Error, Function, Named, Result, TypeName, Whole};
 /// A release that answers questions of type `Q` with answers of type `A`.
 ///
 /// Clones share one conversation. Any number of threads can ask questions. A queryable with a state
-/// answers them one at a time. If one of its answers panics, all later questions get an error.
+/// answers them one at a time. If the computation of an answer panics, all later questions to this
+/// queryable get an error.
 ///
 /// ```
 /// # use opendp_core::Queryable;
@@ -46,9 +47,10 @@ impl<Q: 'static, A: Carrier> Queryable<Q, A> {
     ///
     /// # Errors
     /// The errors of the answer. `FailedFunction` if the turn of this queryable has ended. If this
-    /// queryable has a state or a turn, `FailedFunction` also if the answer to an earlier question
-    /// panicked, or if the code of an answer asks the same queryable. A turn exists only under a
-    /// privacy measure that composes interactive mechanisms one after the other.
+    /// queryable has a state or a turn, there are two more cases of `FailedFunction`: the answer to
+    /// an earlier question panicked, or the code of an answer asks the same queryable. A turn
+    /// exists only under a privacy measure that composes interactive mechanisms one after the
+    /// other.
     pub fn ask(&self, query: &Q) -> Result<A> {
         let answer = self.bindings.run(|| (self.answer)(query))?;
         Ok(self.bindings.turns().iter().fold(answer, |answer, turn| answer.bound_to(turn)))

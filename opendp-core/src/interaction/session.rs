@@ -44,8 +44,8 @@ pub trait Allowance<MI: Metric, MO: Measure>: Send + Sync {
 /// loss of a question is charged before the question is answered. Charges are made one at a time.
 /// Some measures compose interactive mechanisms only [one after the
 /// other](Interaction::Sequential). For these measures, questions are also answered one at a time.
-/// Each question then closes all queryables and sessions that earlier answers have opened, directly
-/// or indirectly.
+/// Under such a measure, each question closes all queryables and sessions that earlier answers have
+/// opened, directly or indirectly.
 pub struct Session<DI: Domain, MI: Metric, MO: Measure> {
     inner: Option<Arc<Inner<DI, MI, MO>>>,
     bindings: Bindings,

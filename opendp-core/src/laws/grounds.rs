@@ -53,7 +53,8 @@ struct Ground {
 pub struct Tried {
     /// The number of inputs whose outputs were members of the output domain.
     pub members: usize,
-    /// The number of input pairs for which the outputs were within the bound of the map.
+    /// The number of input pairs for which the distance between the outputs was at most the bound
+    /// of the map.
     pub pairs: usize,
     /// The number of inputs whose output did not change when the input was divided into chunks.
     pub divided: usize,
@@ -207,8 +208,8 @@ impl Grounds {
         tried.random = cases.iter().any(|case| case.random);
         Ok(tried)
     }
-    /// Compare the output of each input with the outputs of the other inputs. Also compare it with
-    /// the output for the same input in chunks. Skip the inputs whose outputs are random.
+    /// Compare the output for each input with the outputs for the other inputs, and with the output
+    /// for the same input in chunks. Skip the inputs whose outputs are random.
     fn compare(
         &self,
         transformation: &AnyTransformation,

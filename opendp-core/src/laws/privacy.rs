@@ -15,13 +15,15 @@ const EPSILONS: [f64; 5] = [0.0, 0.5, 1.0, 2.0, 4.0];
 const MOST_BITS: u32 = 26;
 
 /// A claim about the releases of two neighbours `x` and `y`, for some pairs of epsilon and delta.
-/// For every set `S` of releases, the claim is `P[x in S] <= exp(epsilon) P[y in S] + delta`. The
-/// same inequality must hold with `x` and `y` exchanged.
+/// Let `P[x in S]` be the probability that a release for `x` is in a set `S` of releases. For every
+/// set `S`, the claim is `P[x in S] <= exp(epsilon) P[y in S] + delta`. The same inequality must
+/// hold with `x` and `y` exchanged.
 ///
 /// There are checks of two kinds. [`exactly`](Claim::exactly) runs the mechanism on every random
 /// tape, and so computes all probabilities. [`by_draws`](Claim::by_draws) and
-/// [`by_releases`](Claim::by_releases) draw releases. These two checks refute a true claim with at
-/// most a stated probability. A claim that passes is not proved.
+/// [`by_releases`](Claim::by_releases) draw releases. Each of these two checks refutes a true claim
+/// with a probability that is at most a stated number. If a check does not refute a claim, the
+/// claim is not proved.
 ///
 /// ```
 /// use opendp_core::arith::DirectedFloat;
@@ -109,8 +111,9 @@ impl Claim {
     /// The exact tails of the binomial distribution give a lower and an upper bound on the
     /// probability of an event (Clopper, Pearson 1934). The claim is refuted if no probabilities
     /// between the lower and the upper bounds satisfy it. So a true claim is refuted with
-    /// probability at most [`false_alarm`](Trial), over all events and pairs together. To get the
-    /// same result in each run, draw from [`Seeded`](crate::random::Seeded).
+    /// probability at most [`false_alarm`](Trial), over all events and all pairs of epsilon and
+    /// delta together. To get the same result in each run, draw from
+    /// [`Seeded`](crate::random::Seeded).
     ///
     /// # Errors
     /// A description of the first event that refutes the claim, or the error of a draw.
@@ -153,8 +156,10 @@ impl Claim {
         Ok(drawn)
     }
     /// Draw releases for both inputs, and compare them. The releases must have few different
-    /// values. The first half of the draws determines the events. An event is a set of releases
-    /// that seem too likely for the claim. The second half of the draws tests these events.
+    /// values. The first half of the draws determines the events. For each tried epsilon and each
+    /// order of the inputs, an event contains the releases that occur more than `exp(epsilon)`
+    /// times as often for the first input as for the second input. The second half of the draws
+    /// tests these events.
     ///
     /// # Errors
     /// The errors of [`by_draws`](Claim::by_draws).
@@ -227,7 +232,7 @@ pub struct Trial {
     /// The largest allowed probability that a true claim is refuted.
     pub false_alarm: f64,
 }
-/// By default, draw 100,000 releases, with one false alarm in a billion trials.
+/// By default, draw 100,000 releases for each input, and allow one false alarm in a billion trials.
 impl Default for Trial {
     fn default() -> Self {
         Trial { draws: 100_000, false_alarm: 1e-9 }

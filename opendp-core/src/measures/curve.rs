@@ -66,7 +66,7 @@ const GRID: [f64; 9] = [0.0, 0.125, 0.25, 0.5, 1.0, 2.0, 4.0, 8.0, 16.0];
 const ORDERS: [f64; 8] = [1.25, 1.5, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0];
 
 impl PrivacyProfile {
-    /// Make a profile from a function. The caller is responsible for two conditions. The function
+    /// Make a profile from a function. The caller is responsible for two conditions: the function
     /// returns upper bounds on delta, and these bounds do not increase with epsilon.
     pub fn new(delta: impl Fn(f64) -> Result<f64> + Send + Sync + 'static) -> Self {
         PrivacyProfile { delta: Arc::new(delta), epsilon: None, loss: None, tighter: false }
@@ -127,8 +127,8 @@ impl PrivacyProfile {
     }
     /// Make the profile of a mechanism that is known to be (epsilon, delta)-DP at the given points.
     ///
-    /// Between two points, use delta at the lower point. This delta is an upper bound, because a
-    /// profile does not increase. Before the first point, delta is 1.
+    /// Between two points, use delta at the point with the smaller epsilon. This delta is an upper
+    /// bound, because a profile does not increase. Before the first point, delta is 1.
     pub fn from_points(points: Vec<(f64, f64)>) -> Self {
         PrivacyProfile::new(move |epsilon| {
             let known = points.iter().filter(|(e, _)| *e <= epsilon).map(|(_, delta)| *delta);

@@ -18,8 +18,8 @@ pub struct MaxDivergence;
 /// Approximate differential privacy at every epsilon at once.
 ///
 /// The loss is a [`PrivacyProfile`]: the mechanism is (epsilon, delta(epsilon))-DP for all epsilon.
-/// If profiles contain the distributions of their losses, their composition uses these
-/// distributions.
+/// If profiles contain the distributions of their losses, the composition of the profiles uses
+/// these distributions.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct SmoothedMaxDivergence;
 
@@ -64,7 +64,7 @@ impl Measure for MaxDivergence {
         only(parts)
     }
     /// Make the profile of an epsilon-DP mechanism. The mechanism is (epsilon, 0)-DP. At an epsilon
-    /// below the loss, delta is at most 1.
+    /// below the loss, the profile uses the bound 1 on delta.
     fn profile(&self, loss: &f64) -> Result<PrivacyProfile> {
         Ok(PrivacyProfile::from_points(vec![(*loss, 0.0)]))
     }

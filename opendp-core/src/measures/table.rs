@@ -20,8 +20,8 @@ impl PrivacyProfile {
     ///
     /// # Errors
     /// `InvalidDistance` when an epsilon is negative, is not finite, or does not exceed the
-    /// previous epsilon. The same error when a delta is outside of `[0, 1]` or exceeds the previous
-    /// delta.
+    /// previous epsilon. `InvalidDistance` also when a delta is outside of `[0, 1]` or exceeds the
+    /// previous delta.
     ///
     /// ```
     /// # use opendp_core::PrivacyProfile;
@@ -88,8 +88,8 @@ fn raised(delta: f64, above: f64, share: f64) -> Result<f64> {
 mod tests {
     use super::*;
 
-    /// Return the profile of two distributions on a few outcomes at `epsilon`. The result is the
-    /// larger value of the two directions.
+    /// For two distributions on a few outcomes, return the value of the exact profile at `epsilon`.
+    /// This value is the larger of the values for the two directions.
     fn exact(p: &[f64], q: &[f64], epsilon: f64) -> f64 {
         let divergence = |p: &[f64], q: &[f64]| -> f64 {
             p.iter().zip(q).map(|(p, q)| (p - epsilon.exp() * q).max(0.0)).sum()

@@ -126,8 +126,8 @@ where
 {
     match Q::neg_inf_cast(small) {
         Ok(small) => Q::inf_cast(large)?.inf_sub(small),
-        // An unsigned `Q` cannot hold a negative `small`. The type `T` can always hold the
-        // magnitude of `small` minus 1.
+        // An unsigned `Q` cannot hold a negative `small`. But the type `T` can always hold the
+        // number `|small| - 1`.
         Err(_) => {
             let rest = Q::inf_cast(small.inf_add(T::one())?.total_abs()?)?;
             Q::inf_cast(large)?.inf_add(rest)?.inf_add(Q::one())

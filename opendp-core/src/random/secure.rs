@@ -23,7 +23,8 @@ use zeroize::{Zeroize, Zeroizing};
 ///   distinguish them from ideal words. In the whole framework, only the generation of words is
 ///   inexact.
 ///
-/// A word costs about 6 ns. The source makes one system call for each 2^17 words.
+/// A word costs about 6 ns. For each 2^17 words, the source makes one system call for random bytes.
+/// For each 512 words, it makes one system call for the process number.
 pub struct SecureSource {
     words: [[u8; 8]; BUFFER],
     next: usize,
@@ -39,15 +40,15 @@ pub struct SecureSource {
 /// The source is taken out of its thread-local slot while `f` runs. So a nested call finds the slot
 /// empty and seeds its own source. A panic inside `f` drops and zeroes the source.
 ///
-/// A `pthread_atfork` handler increments a counter in each forked child, and each call compares
-/// that counter once. So a forked child never continues the stream of its parent, but gets a new
-/// seed. Process numbers are compared too. The comparison of process numbers needs a system call,
-/// which costs more than the rest of a release. So this comparison is made only when the buffer is
-/// refilled, after every 512 words. If a program forks by a direct system call, the handler does
-/// not run. The comparison of process numbers detects the child at the next refill. Until then, the
-/// child draws the same words as its parent. A closure must not fork and then draw in both
-/// processes. If a virtual machine is resumed twice from one snapshot, both copies draw the same
-/// words until the next reseed.
+/// A `pthread_atfork` handler increments a counter in each forked child, and each call of this
+/// function checks once whether the counter has changed. So a forked child never continues the
+/// stream of its parent, but gets a new seed. Process numbers are compared too. The comparison of
+/// process numbers needs a system call, which costs more than the rest of a release. So this
+/// comparison is made only when the buffer is refilled, after every 512 words. If a program forks
+/// by a direct system call, the handler does not run. The comparison of process numbers detects the
+/// child at the next refill. Until then, the child draws the same words as its parent. A closure
+/// must not fork and then draw in both processes. If a virtual machine is resumed twice from one
+/// snapshot, both copies draw the same words until the next reseed.
 ///
 /// # Errors
 ///
@@ -80,8 +81,8 @@ pub(crate) fn on_one_tape<A, B>(
     SLOT.set(None);
     Ok((first, second))
 }
-// This function is inlined, because a release of one number is so fast that a function call
-// matters.
+// This function is inlined, because a release of one number takes so little time that the cost of a
+// function call matters.
 #[inline]
 fn taken() -> Result<Box<SecureSource>, NoEntropy> {
     let kept = SLOT.try_with(Cell::take).ok().flatten();

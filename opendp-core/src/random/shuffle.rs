@@ -51,7 +51,8 @@ mod tests {
 
     type Shuffle = fn(&mut [u8], &mut Tape<1>) -> Result<(), NoEntropy>;
 
-    /// For each order of the items, count the tapes of `bits` bits that give this order.
+    /// Run the shuffle on all tapes of `bits` bits. For each order of the items, count the tapes
+    /// that give this order.
     fn orders(items: u8, bits: u32, shuffle: Shuffle) -> HashMap<Vec<u8>, u64> {
         let mut orders = HashMap::new();
         for number in 0..1 << bits {

@@ -115,7 +115,7 @@ mod tests {
                     }
                 }
                 assert!(counts.iter().all(|count| *count == counts[0]), "{bound}: {counts:?}");
-                // At least half of the attempts succeed.
+                // At least half of the tapes give a number.
                 assert!((1 << n) <= 2 * counts[0] * bound as u64);
             }
         }
@@ -125,8 +125,8 @@ mod tests {
         let bound = (UBig::ONE << 130) + UBig::ONE;
         let mut tape =
             Tape::<64>::new(vec![u64::MAX; 3].into_iter().chain([0, 0, 1 << 63]).collect());
-        // The drawn number has 131 bits of three words. If all bits are 1, the number is not below
-        // the bound.
+        // Each attempt draws three words and keeps 131 of their bits. If all bits are 1, the number
+        // is not below the bound.
         assert_eq!(big_uniform_below(&bound, &mut tape), Ok(UBig::from(4_u8)));
         assert_eq!(tape.used(), 6);
         assert_eq!(big_uniform_below(&bound, &mut tape), Err(NoEntropy));

@@ -17,16 +17,16 @@ use crate::noise::quotient::{
 };
 use crate::{Gaussian, Laplace, NoiseDistribution, Scale};
 
-/// A metric on numbers that computes the privacy loss, in the measure `MO`, of noise of the
-/// distribution `N`.
+/// A metric on numbers that computes the privacy loss of noise. `N` is the distribution of the
+/// noise, and `MO` is the measure of the loss.
 ///
-/// An implementation assumes a bound on the differences of the [numbers](crate::Numbers) of
-/// `d_in`-close members, and computes the loss from this bound. For [`Laplace`] noise, the absolute
-/// differences add up to at most `d_in`. For [`Gaussian`] noise, the squares of the differences add
-/// up to at most the square of `d_in`.
+/// An implementation assumes a bound on the differences between the [numbers](crate::Numbers) of
+/// two `d_in`-close members, and computes the loss from this bound. For [`Laplace`] noise, the
+/// absolute differences add up to at most `d_in`. For [`Gaussian`] noise, the squares of the
+/// differences add up to at most the square of `d_in`.
 pub trait NoiseLoss<N: NoiseDistribution, MO: Measure>: Metric {
-    /// Return an upper bound on the loss of noise of the given scale at the distance `d_in`,
-    /// rounded up.
+    /// Return an upper bound, rounded up, on the loss at the distance `d_in`. The noise has the
+    /// given scale.
     ///
     /// # Errors
     /// `FailedMap` when `d_in` is not finite; `Overflow` when the bound does not fit a float.

@@ -1,4 +1,4 @@
-//! Domains of numbers: one number, or a vector of numbers.
+//! Domains whose members contain one number or several numbers.
 
 use std::borrow::Cow;
 
@@ -47,8 +47,8 @@ impl<T: Atom> Numbers for VectorDomain<AtomDomain<T>> {
 
 /// Replace an infinity by the largest or lowest finite number.
 ///
-/// This replacement does not increase the distance between any two numbers. NaN becomes 0. A domain
-/// of numbers that has a metric does not contain NaN.
+/// This replacement does not increase the distance between any two numbers. NaN becomes 0. If a
+/// domain of numbers is used with a metric, the domain does not contain NaN.
 #[inline]
 pub(crate) fn finite<T: Number>(number: T) -> T {
     if number < T::FINITE_MIN {

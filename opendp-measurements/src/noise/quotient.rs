@@ -26,7 +26,7 @@ where
     if above == f64::neg_inf_cast(d_in)? {
         return divide(above, divisor);
     }
-    // A distance that equals no float is an integer, so this conversion is exact.
+    // A distance that equals no float is an integer. So the conversion to `i128` is exact.
     divide_integer(i128::inf_cast(d_in)?, divisor)
 }
 

@@ -50,9 +50,9 @@ type Response = Measurement<BitVectorDomain, DiscreteDistance, MaxDivergence, Bi
 /// infinite loss.
 ///
 /// *Rounding.* `x = (2 - f) / f - 1` is computed as the quotient `(2 - 2f) / f`, rounded up. The
-/// dividend `2 - 2f` is exact for `f` from 1/2, and rounded up for smaller `f`. `ln(1 + x)`
-/// increases with `x`. The logarithm is rounded up, and the product of `k` and the logarithm is
-/// also rounded up.
+/// dividend `2 - 2f` is exact for `f >= 1/2`, and rounded up for smaller `f`. `ln(1 + x)` increases
+/// with `x`. The logarithm is rounded up, and the product of `k` and the logarithm is also rounded
+/// up.
 ///
 /// *Time.* The words that decide which bits to flip are drawn independently of the data. The words
 /// are combined with the data by exclusive or. With `constant_time`, the number of words is the
@@ -62,7 +62,7 @@ type Response = Measurement<BitVectorDomain, DiscreteDistance, MaxDivergence, Bi
 ///
 /// # Errors
 /// `MakeMeasurement` when the domain has no size, or `f` is out of range. The function fails with
-/// `FailedFunction` if the data has another size than the domain.
+/// `FailedFunction` if the size of the data differs from the size of the domain.
 ///
 /// # Example
 /// ```

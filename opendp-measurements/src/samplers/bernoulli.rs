@@ -43,7 +43,7 @@ pub fn bernoulli<S: RandomSource>(p: f64, source: &mut S) -> Result<bool, NoEntr
 ///
 /// `U < p` is decided as in [`bernoulli`]. But the words after the first differing digit are also
 /// drawn and compared. Bit operations combine the results of the comparisons, without a branch on a
-/// word. For `p` of at least `1/2` and words of 64 bits, one word is drawn. The language does not
+/// word. If `p` is at least `1/2` and words have 64 bits, one word is drawn. The language does not
 /// guarantee any duration, so the compiler and the processor can change the timing.
 ///
 /// A `p` below 0 and NaN count as 0. A `p` above 1 counts as 1.

@@ -88,8 +88,8 @@ impl BernoulliLanes {
         Ok(coins.less)
     }
 
-    /// Return the state before the first comparison, with no lanes in `open`. Return `None` if
-    /// every coin certainly shows true.
+    /// Return the state before the first comparison, except for `open`. The caller sets `open`.
+    /// Return `None` if every coin certainly shows true.
     #[inline]
     fn certain(&self) -> Option<Coins> {
         (self.mantissa == 0 || 0 < self.places).then_some(Coins { less: 0, open: 0 })
@@ -125,8 +125,8 @@ mod tests {
 
     type Flip = fn(&BernoulliLanes, u64, &mut Tape<2>) -> Result<u64, NoEntropy>;
 
-    /// Run two lanes on all tapes of n words. For each pair of results, count the tapes (sequences
-    /// of words) that give this pair. Also count the tapes that end before both coins are decided.
+    /// Run two lanes on all tapes (sequences of words) of n words. For each pair of results, count
+    /// the tapes that give this pair. Also count the tapes that end before both coins are decided.
     fn enumerate(coins: &BernoulliLanes, n: u32, flip: Flip) -> ([u64; 4], u64) {
         let (mut counts, mut open) = ([0; 4], 0);
         for number in 0..1 << (2 * n) {

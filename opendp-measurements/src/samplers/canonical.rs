@@ -16,37 +16,37 @@ use opendp_core::random::{NoEntropy, RandomSource, big_uniform_below};
 /// # Distribution
 ///
 /// Let `b = e^-epsilon`, `c = (1 - delta) b / (1 + b)` and `D = 1 - 2c`. Let `t = k - 1/2 + theta`,
-/// with an integer `k` and `theta` from 0 to 1. For `|y| < t`, the density of `N` at `y` is
+/// where `k` is an integer and `theta` is from 0 to 1. For `|y| < t`, the density of `N` at `y` is
 /// `D b^m`, where `m = floor(|y| + 1/2)` is the integer nearest to `|y|`. Elsewhere, the density is
-/// 0. `k` and `theta` are such that, on each side, the outermost interval of length 1 has
-/// probability `delta`. If delta is 0, the noise is unbounded. Let `c_j` be the probability that
-/// `N < -1/2 - j`. Then `c_0 = c`, and `c_(j+1) = b (c_j - delta)` while `c_j > delta`. For the
-/// first `j` with `c_j <= delta`, `k = j + 1` and `theta = c_j / (D b^k)`. The solution of these
-/// equations is
+/// 0. `k` and `theta` follow from one condition: on each side, the outermost interval of length 1
+/// has probability `delta`. If delta is 0, the noise is unbounded. Let `c_j` be the probability
+/// that `N < -1/2 - j`. Then `c_0 = c`, and `c_(j+1) = b (c_j - delta)` while `c_j > delta`. For
+/// the first `j` with `c_j <= delta`, `k = j + 1` and `theta = c_j / (D b^k)`. The solution of
+/// these equations is
 ///
 /// `j = max(0, ceil(ln A / epsilon))`, `A = b + (1 - delta) b (1 - b) / (delta (1 + b))`,
 /// `theta = (1 - delta - delta (b^-j - 1) (1 + b) / (1 - b)) / (1 - b + 2 delta b)`.
 ///
 /// `ln A / epsilon` is not an integer. If `ln A / epsilon` were an integer, `b` would be the root
 /// of a polynomial with rational coefficients. The constant coefficient of the polynomial would be
-/// delta, which is not 0. But `b` is transcendental (Lindemann 1882). So a finite precision decides
-/// `j`.
+/// delta, which is not 0. But `b` is transcendental (Lindemann 1882). So a finite precision is
+/// enough to decide `j`.
 ///
 /// # Sampling
 ///
 /// `N` is in step `z` if `N` rounds to the integer `z`. Within a step, `N` is uniform. Step `z` is
 /// drawn with probability proportional to `b^|z|`. The place of `N` in its step is a number `W`
 /// from 0 to 1. In step 0, `N = W - 1/2`. In the other steps, `N` has the sign of `z`, and
-/// `|N| = |z| - 1/2 + W`. In the steps `k` and `-k`, only places up to `theta` are accepted. There
-/// are two ways to propose a step. Both ways are exact, and at least one proposal in three is
-/// accepted on average:
+/// `|N| = |z| - 1/2 + W`. In the steps `k` and `-k`, only places up to `theta` are accepted. On
+/// average, at least one proposal in three is accepted. There are two exact ways to propose a step:
 ///
-/// * If `k epsilon >= 1`: draw two independent geometric numbers, whose trials fail with
-///   probability `e^-epsilon`. The difference of the two numbers is `z` with probability
-///   proportional to `b^|z|`. This difference is rejected if `|z| > k`.
-/// * Otherwise: draw `z` uniformly from `-k` to `k`. Then draw one geometric number, whose trials
-///   also fail with probability `e^-epsilon`. If this number is at least `|z|`, `z` is accepted.
-///   The probability of acceptance is `b^|z|`.
+/// * If `k epsilon >= 1`: draw two independent geometric numbers. Each number counts the failures
+///   before the first success of trials that fail with probability `e^-epsilon`. The difference of
+///   the two numbers is `z` with probability proportional to `b^|z|`. This difference is rejected
+///   if `|z| > k`.
+/// * Otherwise: draw `z` uniformly from `-k` to `k`. Then draw one geometric number with the same
+///   distribution. If this number is at least `|z|`, `z` is accepted. The probability of acceptance
+///   is `b^|z|`.
 ///
 /// The place in the step is a uniform real `W`. In the steps `k` and `-k`, digits of `W` are drawn
 /// until they decide whether `W < theta`. `theta` is enclosed as narrowly as this decision
@@ -115,8 +115,8 @@ impl CanonicalNoise {
         Some(Self { epsilon, failures, end })
     }
 
-    /// Draw the float nearest to `x + d N`. A sum beyond the finite floats is clamped to
-    /// `±f64::MAX`.
+    /// Draw `N`, and return the float nearest to `x + d N`. A sum beyond the finite floats is
+    /// clamped to `±f64::MAX`.
     ///
     /// `x` and `d` must be finite. Digits of the noise are drawn until all real numbers that begin
     /// with these digits give the same float. So the result is a function of the exact sum.
@@ -242,7 +242,7 @@ fn last_full_step(epsilon: &Positive, delta: &Positive) -> UBig {
     loop {
         let unit = IBig::ONE << w;
         let (b, d) = (decay(epsilon, &IBig::ONE, w), delta.units(w));
-        // Compute both bounds on A = b + (1 - delta) b / (delta odds).
+        // Compute a lower and an upper bound on A = b + (1 - delta) b / (delta odds).
         let odds = odds(&b, &unit);
         let gain = (&unit - &d) << (2 * w);
         let hi = &b.1 + ceiling(&gain * &b.1, &((&d * odds.0) << w));

@@ -9,8 +9,8 @@ use std::hint::black_box;
 /// A sampler that adds discrete Laplace noise to a number from 0 to a width, and clamps the sum to
 /// this interval.
 ///
-/// The noise is `z` with probability proportional to `exp(-|z| / scale)`, exactly. The number of
-/// words and the instructions do not depend on the number or on the noise (see *Time*).
+/// The noise is `z` with probability exactly proportional to `exp(-|z| / scale)`. The instructions
+/// and the count of words do not depend on the number or on the noise (see *Time*).
 ///
 /// # Exactness
 ///
@@ -38,9 +38,9 @@ use std::hint::black_box;
 ///
 /// # Time
 ///
-/// An addition draws `n + 3` words and runs the same instructions on them. Comparisons become
-/// masks, and masks select values, so no branch and no address depends on the number or on the
-/// noise. There is one exception: the word of a coin can equal all 64 bits of its probability. This
+/// Each addition runs the same instructions on `n + 3` drawn words. Comparisons become masks, and
+/// masks select values, so no branch and no address depends on the number or on the noise. There is
+/// one exception: the word of a coin can equal the first 64 bits of the coin's probability. This
 /// event has probability `2^-64` for each of the `n + 2` coins. The coin then takes microseconds to
 /// draw more words. The event depends only on the words, not on the number to which noise is added.
 /// So an observer sees a constant time, except with probability at most `(n + 2) 2^-64 < 2^-56`.
@@ -61,11 +61,11 @@ pub struct CensoredLaplace {
 }
 
 impl CensoredLaplace {
-    /// Make a sampler for a scale and a width. Return `None` at scale 0 and at width 0.
+    /// Make a sampler for a scale and a width. Return `None` if the scale or the width is 0.
     ///
     /// `None` means that every number of the interval stays as it is, and that nothing is drawn. A
-    /// negative scale means its magnitude. An infinite scale or NaN means the largest float, so
-    /// such a mistake adds too much noise.
+    /// negative scale counts as its magnitude. An infinite scale or NaN counts as the largest
+    /// float, so such a mistake adds too much noise.
     pub fn new(scale: f64, width: u128) -> Option<Self> {
         let scale = scale.abs().min(f64::MAX);
         if scale == 0.0 {
@@ -200,14 +200,14 @@ struct Probability {
     power: u32,
     scale: f64,
 }
-/// The result of a coin shows one of these facts about the noise.
+/// A fact about the noise that the result of a coin shows.
 #[derive(Clone, Copy, Debug)]
 enum Face {
     /// The coin shows whether the noise is not 0. The coin has the probability `2r / (1 + r)`.
     Nonzero,
     /// The coin shows a digit of the magnitude minus 1. The coin has the probability `r / (1 + r)`.
     Digit,
-    /// The coin shows whether the magnitude minus 1 is at least `2^n`, with probability `r`.
+    /// The coin has the probability `r`. It shows whether the magnitude minus 1 is at least `2^n`.
     Beyond,
 }
 impl Probability {
@@ -239,8 +239,8 @@ impl Probability {
         (lo >> guard, (hi + up) >> guard)
     }
 }
-/// Return the floor and the ceiling of `2^shift r / (1 + r)`. `whole` is 1 in the unit of `r` and
-/// of the result.
+/// Return the floor and the ceiling of `2^shift r / (1 + r)`. `r` and the results are in units of
+/// `1 / whole`.
 fn odds(r: &UBig, whole: &UBig, shift: usize) -> (UBig, UBig) {
     let (dividend, divisor) = ((r * whole) << shift, whole + r);
     let floor = &dividend / &divisor;

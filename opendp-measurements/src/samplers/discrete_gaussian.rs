@@ -15,8 +15,8 @@ use opendp_core::random::{NoEntropy, RandomSource};
 /// Return whether `k` is negative, and `|k|` saturated at `u128::MAX`. This saturation does not
 /// change a sum of at most 128 bits: see the proof of [`add_noise`](super::add_noise).
 ///
-/// For sigma from 1 to below `2^50`, `Strips` is an envelope of `e^(-x^2 / 2)` that is constant on
-/// intervals (the strips). A point `x` is drawn from the envelope, uniform in its strip. Let
+/// For `1 <= sigma < 2^50`, `Strips` is an envelope of `e^(-x^2 / 2)` that is constant on intervals
+/// (the strips). A point `x` is drawn from the envelope, uniform in its strip. Let
 /// `r = floor(sigma x + 1/2)`. The point is accepted if a uniform `V` is below the quotient of
 /// `e^(-r^2 / (2 sigma^2))` and the envelope at `x`. So the density of accepted points does not
 /// depend on the envelope. All points with the same `r` form an interval. All intervals with
@@ -24,7 +24,7 @@ use opendp_core::random::{NoEntropy, RandomSource};
 /// then gives every integer the stated probability. The distance between `r / sigma` and `x` is at
 /// most `1 / (2 sigma)`. The envelope allows for this distance, so the quotient is at most 1.
 ///
-/// For sigma below 1 or from `2^50`, a candidate `y` is drawn from the discrete Laplace
+/// For `sigma < 1` and for `sigma >= 2^50`, a candidate `y` is drawn from the discrete Laplace
 /// distribution of scale `t`. The candidate is accepted with probability
 /// `exp(-(|y| - sigma^2 / t)^2 / (2 sigma^2))`, and otherwise another candidate is drawn. Because
 ///
@@ -40,18 +40,18 @@ use opendp_core::random::{NoEntropy, RandomSource};
 /// `sigma` is the rational number that the float represents. The probabilities are exact for every
 /// `sigma` from `5e-324` to `f64::MAX`. A candidate has exactly its discrete Laplace distribution.
 /// A candidate is accepted if a standard exponential variable `E` exceeds the rational number
-/// `(|y| - sigma^2 / t)^2 / (2 sigma^2)`, because `P[E > x] = e^-x`. This number is called the
-/// exponent. If float bounds of `E` and of the exponent do not overlap, the floats decide.
+/// `(|y| - sigma^2 / t)^2 / (2 sigma^2)`, because `P[E > x] = e^-x`. This rational number is called
+/// the exponent. If float bounds of `E` and of the exponent do not overlap, the floats decide.
 /// Otherwise more digits of `E` are drawn until exact integers decide.
 ///
-/// Sigma 0 gives 0 and draws nothing. A negative sigma means its magnitude. Infinity or NaN means
-/// some number above `f64::MAX`, so such a mistake adds too much noise.
+/// Sigma 0 gives 0 and draws nothing. A negative sigma counts as its magnitude. Infinity or NaN
+/// counts as some number above `f64::MAX`, so such a mistake adds too much noise.
 ///
-/// Many draws of one small sigma are faster from an [`IntegerTable`](super::IntegerTable).
+/// For many draws with the same small sigma, an [`IntegerTable`](super::IntegerTable) is faster.
 ///
 /// Cost: about 20 ns and two words, if sigma is at least 16 and below `2^50`. The cost is twice as
-/// much for sigma below 16. If sigma is at least `2^50`, integers make all decisions. Then a draw
-/// takes some microseconds, and 0.1 ms at `1e300`.
+/// much for sigma below 16. If sigma is at least `2^50`, integers make all decisions, and a draw
+/// takes some microseconds. At sigma `1e300`, a draw takes 0.1 ms.
 ///
 /// # Errors
 ///
@@ -96,7 +96,7 @@ const FAST_LIMIT: f64 = (1_u64 << 50) as f64;
 ///
 /// Let `n <= 2^61 x <= n + 1`. The products of the mantissa of sigma with `n` and with `n + 1` are
 /// exact. So `2 sigma x` is between the two shifted products. If both products have the same floor,
-/// this is also the floor of `2 sigma x`. Then
+/// this floor is also the floor of `2 sigma x`. Then
 /// `floor(sigma x + 1/2) = floor((floor(2 sigma x) + 1) / 2)`. In the exponent `(r / sigma)^2 / 2`,
 /// both `r` and `sigma` are exact floats. The computation of the exponent rounds the quotient and
 /// then the square. The square doubles the relative error of the quotient. So the relative error of
@@ -187,7 +187,7 @@ fn parts<S: RandomSource>(sigma: f64, source: &mut S) -> Result<(bool, UBig), No
 /// saturation. Zero, negative, infinite and NaN sigmas have the same meaning as in
 /// [`discrete_gaussian`].
 ///
-/// Cost: 100 to 250 ns, and some microseconds for sigma from `2^50`.
+/// Cost: 100 to 250 ns for sigma below `2^50`, and otherwise some microseconds.
 ///
 /// # Errors
 ///

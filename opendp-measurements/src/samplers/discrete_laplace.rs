@@ -18,9 +18,9 @@ use opendp_core::random::{NoEntropy, RandomSource};
 /// geometric (Ghosh, Roughgarden, Sundararajan 2012, "Universally utility-maximizing privacy
 /// mechanisms").
 ///
-/// * Scales from 16: a fair sign is drawn, and a zero with a negative sign is rejected. Then `P[k]`
-///   is proportional to `q^|k| / 2` for every integer `k` (Canonne, Kamath, Steinke 2020, "The
-///   discrete Gaussian for differential privacy", algorithm 2).
+/// * Scales of at least 16: a fair sign is drawn, and a zero with a negative sign is rejected. Then
+///   `P[k]` is proportional to `q^|k| / 2` for every integer `k` (Canonne, Kamath, Steinke 2020,
+///   "The discrete Gaussian for differential privacy", algorithm 2).
 /// * Smaller scales: the method above would often reject. So the noise is the difference of two
 ///   independent magnitudes `floor(scale E)`. `P[k] = sum_g (1 - q) q^g (1 - q) q^(g + |k|)` is
 ///   `q^|k| (1 - q) / (1 + q)` (Inusah, Kozubowski 2006, "A discrete analogue of the Laplace
@@ -33,15 +33,16 @@ use opendp_core::random::{NoEntropy, RandomSource};
 /// the same floor, this floor is the result. Otherwise more digits of `E` are drawn until exact
 /// integers decide the floor.
 ///
-/// Scale 0 gives 0 and draws nothing. A negative scale means its magnitude. Infinity or NaN means
-/// some number above `f64::MAX`, so such a mistake adds too much noise.
+/// Scale 0 gives 0 and draws nothing. A negative scale counts as its magnitude. Infinity or NaN
+/// counts as some number above `f64::MAX`, so such a mistake adds too much noise.
 ///
-/// Many draws of one small scale are faster from an [`IntegerTable`](super::IntegerTable).
+/// For many draws with the same small scale, an [`IntegerTable`](super::IntegerTable) is faster.
 ///
-/// Cost: about 15 ns and one word, which also contains the sign. Below scale 16 the cost is 25 ns,
-/// and the word contains the digits of both magnitudes. If integers decide the floor, a draw costs
-/// about 2 microseconds. Integers decide with probability about `2^-48 scale`, and about
-/// `2^-31 scale` for scales below 16. For scales from `2^50`, integers decide in every draw.
+/// Cost: for scales of at least 16, about 15 ns and one word, which also contains the sign. For
+/// smaller scales, the cost is 25 ns and one word, which contains the digits of both magnitudes. If
+/// integers decide the floor, a draw costs about 2 microseconds. For scales of at least 16,
+/// integers decide with probability about `2^-48 scale`. For smaller scales, this probability is
+/// about `2^-31 scale`. For scales of at least `2^50`, integers decide in every draw.
 ///
 /// # Errors
 ///
@@ -143,7 +144,7 @@ fn fast_floor(scale: f64, digit: u64, bits: u32) -> Option<u64> {
 /// Draw an integer of any length with the distribution of [`discrete_laplace`], without saturation.
 /// Zero, negative, infinite and NaN scales have the same meaning as in [`discrete_laplace`].
 ///
-/// Cost: 40 to 100 ns, and about 2 microseconds for scales from `2^50`.
+/// Cost: 40 to 100 ns for scales below `2^50`, and otherwise about 2 microseconds.
 ///
 /// # Errors
 ///
@@ -164,7 +165,7 @@ pub(super) fn signed((negative, magnitude): (bool, UBig)) -> IBig {
 }
 
 /// Draw the sign and the magnitude of noise of a positive scale. For all scales, this function uses
-/// the method that [`discrete_laplace`] uses for scales from 16.
+/// the method that [`discrete_laplace`] uses for scales of at least 16.
 pub(super) fn big_parts<S: RandomSource>(
     scale: f64,
     source: &mut S,

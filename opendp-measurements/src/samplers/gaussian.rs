@@ -27,11 +27,11 @@ use opendp_core::random::{NoEntropy, RandomSource};
 ///
 /// A sum beyond the finite floats is clamped to `±f64::MAX`. A result of zero is always `+0`. `k`
 /// is clamped to `[-1074, 1023]`. The value `x` must be finite. Sigma 0 adds nothing and draws
-/// nothing. A negative sigma means its magnitude. Infinity or NaN means some number above
+/// nothing. A negative sigma counts as its magnitude. Infinity or NaN counts as some number above
 /// `f64::MAX`.
 ///
-/// Cost: about 20 ns and two words, if `|x / 2^k| < 2^62` and `sigma / 2^k < 2^57`, and otherwise
-/// some microseconds. Integers decide the rounding with probability `2^-57 sigma / 2^k`.
+/// Cost: about 20 ns and two words if `|x / 2^k| < 2^62` and `sigma / 2^k < 2^57`. Otherwise, a
+/// call takes some microseconds. Integers decide the rounding with probability `2^-57 sigma / 2^k`.
 ///
 /// # Errors
 ///

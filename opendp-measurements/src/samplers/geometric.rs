@@ -170,8 +170,8 @@ impl Geometric {
     ) -> Result<UBig, NoEntropy> {
         let zeros = self.rate.leading_zeros();
         loop {
-            // Enclose the rate with a few more significant bits than the bits of E that are drawn
-            // so far.
+            // Enclose the rate. The number of its significant bits is the number of drawn bits of E
+            // plus a few bits.
             let precision = e.bits() + zeros + 16;
             let (rate_lo, rate_hi) = self.rate.enclose(precision);
             let (lo, hi) = e.enclose(precision);

@@ -63,7 +63,7 @@ pub fn gumbel_argmax<T: Score, S: RandomSource>(
 /// that [`gumbel_argmax`] maximises. If there are fewer than `k` scores, return all indices.
 ///
 /// The result has exactly the distribution of `k` choices by [`gumbel_argmax`]. Each choice is made
-/// among the remaining candidates with fresh noise (Durfee, Rogers 2019, Lemma 4.2). The result has
+/// with fresh noise among the remaining candidates (Durfee, Rogers 2019, Lemma 4.2). The result has
 /// the distribution of Plackett and Luce. A decreasing function maps the sums to independent
 /// exponential variables of rates `w_i = exp(±s_i / temperature)`. Variable `i` is the least with
 /// probability `w_i / sum w`, independently of the least value. Exponential variables have no

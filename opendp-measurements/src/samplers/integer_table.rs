@@ -26,12 +26,12 @@ use weights::{SHORTFALL, Weights, high_product};
 /// table. The units are divided as follows:
 ///
 /// * *Table.* For each `j` from 1 to `K`, let `p_j` be an integer with `p_j <= 2 A w_j <= p_j + 2`.
-///   Then `p_j` units give `j`, and `p_0 = A` units give 0. The `s` other units are one more entry
-///   of the table. If this entry is drawn, a uniform integer `u` below `s` is drawn. The integer
-///   `u` selects one of these `s` units. The `s` units belong to the following three items.
+///   Then `p_j` units give `j`, and `p_0 = A` units give 0. The `s` other units together form one
+///   more entry of the table. If this entry is drawn, a uniform integer `u` below `s` is drawn. The
+///   integer `u` selects one of these `s` units. The `s` units belong to the following three items.
 /// * *Rest.* Each `j` from 1 to `K` has two units. Each unit is accepted with probability
 ///   `(2 A w_j - p_j) / 2`, and otherwise rejected.
-/// * *Tail.* All magnitudes from `K + 1` have `t` units together. These magnitudes are divided into
+/// * *Tail.* All magnitudes above `K` have `t` units together. These magnitudes are divided into
 ///   blocks of `2^b` magnitudes. Block `i` is chosen with probability `2^-(i + 1)`. Then each `j`
 ///   of this block is chosen with probability `2^-b`. Then `j` is accepted with probability
 ///   `2 A w_j / (t 2^-(i + 1 + b))`. This probability is at most 1 for two reasons. First, `b` is
@@ -41,9 +41,10 @@ use weights::{SHORTFALL, Weights, high_product};
 /// * The remaining units are rejected. A rejected trial is followed by another trial.
 ///
 /// So a trial gives `j > 0` with probability `2^-63 2 A w_j` exactly, also in the tail. A trial
-/// gives 0 with probability `2^-63 A`. The sign halves the probability of each `j > 0` and does not
-/// change 0. So in each trial each integer `k` has probability `2^-63 A w_|k|`. In the first trial
-/// that is not rejected, the probability of `k` is proportional to `w_|k|` (von Neumann 1951).
+/// gives 0 with probability `2^-63 A`. The sign halves the probability of each `j > 0`, and does
+/// not change the probability of 0. So in each trial each integer `k` has probability
+/// `2^-63 A w_|k|`. In the first trial that is not rejected, the probability of `k` is proportional
+/// to `w_|k|` (von Neumann 1951).
 ///
 /// The proof uses only the inequalities above. So the distribution does not depend on the choice of
 /// `A`, `p_j`, `t` and `b`. Certified bounds of the weights ensure the inequalities. For `w_j`,
@@ -55,9 +56,10 @@ use weights::{SHORTFALL, Weights, high_product};
 /// # Cost
 ///
 /// A draw takes one word, and about 1 ns in addition to the time that this word takes. The
-/// probability of noise outside of the table is about `2^-40`. If `2^11` entries of 8 bytes are not
-/// enough, the probability is about `2^-20`. Draws outside of the table take microseconds. The
-/// preparation of a table takes from 1 to 25 microseconds.
+/// probability of noise outside of the table is about `2^-40`. If this probability would take more
+/// than `2^11` entries of 8 bytes, the table has `2^11` entries, and the probability is about
+/// `2^-20`. Draws outside of the table take microseconds. The preparation of a table takes from 1
+/// to 25 microseconds.
 #[derive(Clone, Debug)]
 pub struct IntegerTable {
     urns: Urns,
@@ -84,13 +86,13 @@ const NEAR: u32 = 140;
 const HALF: u32 = 7;
 
 impl IntegerTable {
-    /// Prepare noise with the distribution of [`discrete_laplace`](super::discrete_laplace), for a
-    /// scale up to 146. Return `None` for other scales, and for 0.
+    /// Prepare noise with the distribution of [`discrete_laplace`](super::discrete_laplace). The
+    /// scale is above 0 and at most 146. For other scales, return `None`.
     pub fn laplace(scale: f64) -> Option<Self> {
         (0.0 < scale && scale < f64::INFINITY).then(|| Weights::laplace(scale)).and_then(Self::new)
     }
-    /// Prepare noise with the distribution of [`discrete_gaussian`](super::discrete_gaussian), for
-    /// a sigma up to 386. Return `None` for other sigmas, and for 0.
+    /// Prepare noise with the distribution of [`discrete_gaussian`](super::discrete_gaussian).
+    /// Sigma is above 0 and at most 386. For other sigmas, return `None`.
     pub fn gaussian(sigma: f64) -> Option<Self> {
         (0.0 < sigma && sigma < f64::INFINITY).then(|| Weights::gaussian(sigma)).and_then(Self::new)
     }
@@ -229,8 +231,8 @@ impl IntegerTable {
         Ok(accepted.then_some(magnitude))
     }
 
-    /// Decide whether `taken + divisor V < height w_j`, with `j` the magnitude. `V` is a real
-    /// number, uniform on (0, 1).
+    /// Decide whether `taken + divisor V < height w_j`, where `j` is the magnitude. `V` is a
+    /// uniform real number on (0, 1).
     ///
     /// This function terminates with probability 1. The enclosures of both sides shrink to points
     /// as digits of `V` are drawn. These points are equal with probability 0.

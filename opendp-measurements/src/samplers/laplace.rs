@@ -23,12 +23,12 @@ use opendp_core::random::{NoEntropy, RandomSource};
 ///
 /// A sum beyond the finite floats is clamped to `±f64::MAX`. A result of zero is always `+0`. `k`
 /// is clamped to `[-1074, 1023]`. The value `x` must be finite. Scale 0 adds nothing and draws
-/// nothing. A negative scale means its magnitude. Infinity or NaN means some number above
+/// nothing. A negative scale counts as its magnitude. Infinity or NaN counts as some number above
 /// `f64::MAX`.
 ///
-/// Cost: about 20 ns and two words, if `|x / 2^k| < 2^62` and `scale / 2^k < 2^57`, and otherwise
-/// some microseconds. Integers decide the rounding with probability `2^-57 scale / 2^k`. Integers
-/// also decide in the tail of the envelope, which has probability `2^-11`.
+/// Cost: about 20 ns and two words if `|x / 2^k| < 2^62` and `scale / 2^k < 2^57`. Otherwise, a
+/// call takes some microseconds. Integers decide the rounding with probability `2^-57 scale / 2^k`.
+/// Integers also decide in the tail of the envelope, which has probability `2^-11`.
 ///
 /// # Errors
 ///

@@ -45,8 +45,8 @@ pub(super) fn on_lattice<P: Landing, S: RandomSource>(
     }
 }
 
-/// Find the lattice point in integers. If it is not yet known whether the point is accepted, first
-/// decide this in integers.
+/// Find the lattice point in integers. If `accepted` is false, first decide in integers whether the
+/// point is accepted.
 #[cold]
 #[inline(never)]
 fn exactly<P: Landing, S: RandomSource>(

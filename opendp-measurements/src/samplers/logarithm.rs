@@ -26,8 +26,8 @@
 /// Near `U = 1`, the computation uses the exact integer `2^64 - u`. So `hi` has full relative
 /// precision, and `lo` is smaller only by the width of the interval.
 ///
-/// Cost: about 6 ns for each of many independent draws. The latency of one call is 25 ns. For at
-/// least 32 bits, the code has no branch except for digit 0.
+/// Cost: about 6 ns for each call, if many calls are independent. The latency of one call is 25 ns.
+/// For at least 32 bits, the code has no branch except for digit 0.
 #[inline]
 pub fn neg_ln(digit: u64, bits: u32) -> (f64, f64) {
     if bits >= 32 {

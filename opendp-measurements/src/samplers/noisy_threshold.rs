@@ -13,19 +13,19 @@ use std::cmp::Ordering;
 /// # Exactness
 ///
 /// The threshold is `t + s L` for a real Laplace variable `L` of density `e^(-|z|) / 2`. `L` is the
-/// same in all comparisons. Each number is `x + r K` with its own variable `K` of the same density.
-/// `t`, `s`, `x` and `r` are the exact values of the given numbers and scales. Digits of the two
-/// variables are drawn until they decide whether `x + r K` is at least `t + s L`. The digits of `L`
-/// are kept. So all comparisons have the same results as with real numbers, and no sum is ever
-/// rounded. If `s` or `r` is not 0, ties have probability 0. If both scales are 0, `x` is compared
-/// with `t`.
+/// same in all comparisons. Each noisy number is `x + r K`. Each `K` is a separate variable of the
+/// same density. `t`, `s`, `x` and `r` are the exact values of the given numbers and scales. Digits
+/// of `K` and `L` are drawn until they decide whether `x + r K` is at least `t + s L`. The digits
+/// of `L` are kept. So all comparisons have the same results as with real numbers, and no sum is
+/// ever rounded. If `s` or `r` is not 0, ties have probability 0. If both scales are 0, `x` is
+/// compared with `t`.
 ///
 /// The numbers must be finite. A scale of 0 means no noise, and draws nothing. A negative scale
-/// means its magnitude. Infinity or NaN means some number above `f64::MAX`.
+/// counts as its magnitude. Infinity or NaN counts as some number above `f64::MAX`.
 ///
 /// Cost: about 20 ns and one word for a comparison. With a small probability, a comparison takes
-/// some microseconds. This probability is about `2^-50` times the magnitude of the numbers, divided
-/// by the scales.
+/// some microseconds. This probability is about `2^-50` times the ratio of the magnitude of the
+/// numbers to the scales.
 #[derive(Clone, Debug)]
 pub struct NoisyThreshold<T> {
     threshold: T,

@@ -37,19 +37,19 @@ pub(super) trait Noise {
 ///
 /// 1. The best score is subtracted from all scores. The subtraction changes no comparison. The bar
 ///    is the `k`-th largest lower bound of a noisy score so far. Some candidates have first digits
-///    that give rare, large noise. The numbers of the other candidates between these candidates are
-///    drawn (see `Hits`). The noise of all other candidates then has a known upper bound. Most of
-///    the other candidates are dropped without a draw, by at most one comparison of scores. For
-///    each candidate that is not dropped in this way, a rough bound is tried first. If the rough
-///    bound does not decide, the noise is enclosed in floats. Each float operation is correctly
-///    rounded, so the floats next to its result enclose the exact result.
+///    that give rare, large noise. To find these candidates, the counts of the other candidates
+///    between them are drawn (see `Hits`). The noise of all other candidates then has a known upper
+///    bound. Most of the other candidates are dropped without a draw, by at most one comparison of
+///    scores. For each candidate that is not dropped in this way, a rough bound is tried first. If
+///    the rough bound does not decide, the noise is enclosed in floats. Each float operation is
+///    correctly rounded, so the floats next to its result enclose the exact result.
 /// 2. The remaining candidates are ranked by their enclosures. If the enclosures of some candidates
 ///    overlap, and one of these candidates could be among the `k` largest, more digits are drawn
-///    for these candidates. Big integers enclose the same expressions more and more narrowly, until
-///    all enclosures are disjoint.
+///    for these candidates. Big integers enclose the noisy scores more and more narrowly, until all
+///    enclosures are disjoint.
 ///
-/// A scale of 0 means `5e-324`, a negative scale means its magnitude, and NaN and infinity mean
-/// `f64::MAX`. With at most one candidate, nothing is drawn.
+/// A scale of 0 counts as `5e-324`, a negative scale counts as its magnitude, and NaN and infinity
+/// count as `f64::MAX`. With at most one candidate, nothing is drawn.
 pub(super) fn race<N: Noise, T: Score, S: RandomSource>(
     scores: &[T],
     k: usize,

@@ -106,7 +106,7 @@ pub trait ScoreMetric: Metric {
 /// Roth 2014, Theorem 3.11). The accuracy is known if the domain has a known size.
 ///
 /// # Errors
-/// * `Argument` for "max", if the space states that the lowest score is the best
+/// * `Argument` when `optimize` is "max", but the space states that the lowest score is the best
 /// * from the map: `FailedMap` when `d_in` is infinite, negative or NaN; `Overflow` when
 ///   `d_in + d_in` exceeds its type or the loss exceeds all floats
 /// * from the function: `FailedFunction` when there are no scores. This error reveals only the

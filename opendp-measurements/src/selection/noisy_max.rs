@@ -54,7 +54,7 @@ use crate::{Scale, SelectionMeasure};
 /// index that maximises `u_i / s + E_i` for independent standard exponential `E_i`. Fix an index
 /// `i` and the `E_j` of all other indices. Under `u`, the release is `i` if `E_i` exceeds
 /// `t = max_(j != i) (u_j / s + E_j) - u_i / s`. Under `v`, the release is `i` if `E_i` exceeds the
-/// same expression with `v`. The expression with `v` is at most `t + r`, because
+/// same expression with `v` in place of `u`. This second expression is at most `t + r`, because
 /// `(v_j - v_i) - (u_j - u_i) <= range`. For every real `t` and `r >= 0`,
 /// `P[E_i > t + r] >= e^-r P[E_i > t]`. The average over the other `E_j` gives
 /// `P_v[i] >= e^-r P_u[i]`. A bound for every index is a bound for every event (McKenna, Sheldon
@@ -85,7 +85,7 @@ use crate::{Scale, SelectionMeasure};
 /// size.
 ///
 /// # Errors
-/// * `Argument` without `negate`, if the space states that the lowest score is the best
+/// * `Argument` when `negate` is false, but the space states that the lowest score is the best
 /// * from the map: `FailedMap` when `d_in` is infinite, negative or NaN; `Overflow` when
 ///   `d_in + d_in` exceeds its type or the loss exceeds all floats
 /// * from the function: `FailedFunction` when there are no scores. This error reveals only the

@@ -18,11 +18,11 @@ use crate::{Scale, SelectionMeasure};
 /// uses the same noise.
 ///
 /// Under zero-concentrated divergence, the release has the distribution of `k` successive choices.
-/// Each choice is made among the remaining candidates with fresh noise. Under the max-divergence,
-/// the distribution is different. The remaining candidates lost to the chosen candidates, so the
-/// noise of the remaining candidates tends to be smaller. So the next choice tends to be better
-/// than a choice with fresh noise. But the loss is the same as the loss of `k` successive choices
-/// with fresh noise.
+/// Each choice is made with fresh noise among the remaining candidates. Under the max-divergence,
+/// the distribution is different. The remaining candidates have smaller noisy scores than the
+/// chosen candidates, so the noise of the remaining candidates tends to be smaller. So the next
+/// choice tends to be better than a choice with fresh noise. But the loss is the same as the loss
+/// of `k` successive choices with fresh noise.
 ///
 /// # Arguments
 /// * `input` - vectors of scores under the L-infinity distance or the range distance
@@ -77,7 +77,7 @@ use crate::{Scale, SelectionMeasure};
 ///
 /// # Errors
 /// * `MakeMeasurement` when `k` exceeds the known number of scores
-/// * `Argument` without `negate`, if the space states that the lowest score is the best
+/// * `Argument` when `negate` is false, but the space states that the lowest score is the best
 /// * from the map: `FailedMap` when `d_in` is infinite, negative or NaN; `Overflow` when
 ///   `d_in + d_in` exceeds its type or the loss exceeds all floats
 ///

@@ -100,14 +100,15 @@ impl CandidateMeasure for AnyMeasure {
 ///
 /// # Proof
 /// Let `x`, `y` be neighbours. A round passes if its score reaches the threshold. Let `p` be the
-/// probability that a round passes on `x`, and `q` on `y`. Round `i + 1` takes place if the first
-/// `i` rounds fail, and the function does not give up after any of these rounds. [`Geometric`]
-/// draws the number of rounds before giving up. The distribution of this number is exact for the
-/// rational value of `g`. Rounds are independent. So on `x`, round `i + 1` takes place with
-/// probability `((1 - p)(1 - g))^i`. Take a set `S` of releases. Let `f` be 1 for a pair in `S`
-/// that passes. For a pair that fails, let `f` be `g` if `S` contains the empty release. In all
-/// other cases, let `f` be 0. Let `P` be the mean of `f` in one round on `x`, and `Q` on `y`. The
-/// sum over the rounds gives the probability that the release is in `S`. This probability is
+/// probability that a round on `x` passes, and `q` the probability that a round on `y` passes.
+/// Round `i + 1` takes place if the first `i` rounds fail, and the function does not give up after
+/// any of these rounds. [`Geometric`] draws the number of rounds before giving up. The distribution
+/// of this number is exact for the rational value of `g`. Rounds are independent. So on `x`, round
+/// `i + 1` takes place with probability `((1 - p)(1 - g))^i`. Take a set `S` of releases. Let `f`
+/// be 1 for a pair in `S` that passes. For a pair that fails, let `f` be `g` if `S` contains the
+/// empty release. In all other cases, let `f` be 0. Let `P` be the mean of `f` in one round on `x`,
+/// and `Q` the mean in one round on `y`. The sum over the rounds gives the probability that the
+/// release is in `S`. This probability is
 ///
 /// `P / D` on `x`, with `D = 1 - (1 - p)(1 - g) = g + (1 - g) p`, and `Q / E` on `y`, with
 /// `E = g + (1 - g) q`.

@@ -33,9 +33,9 @@ use crate::sparse_vector::{Cost, Threshold, rounded};
 /// once. An infinite number counts as the largest or lowest finite number.
 ///
 /// # Map
-/// `d_in / scales.0 + 2 limit d_in / scales.1`, rounded up once. For a `monotonic` metric, the
-/// factor 2 is omitted. A positive number divided by 0 is infinite. The length of the vector does
-/// not matter.
+/// The loss is `d_in / scales.0 + 2 limit d_in / scales.1`, rounded up once. For a `monotonic`
+/// metric, the factor 2 is omitted. A positive number divided by 0 is infinite. The length of the
+/// vector does not matter.
 ///
 /// # Proof
 /// Let `x`, `y` be `d_in`-close vectors. Both vectors have the same length, and the numbers at each

@@ -66,17 +66,17 @@ use crate::{Laplace, Scale, ThresholdNumber};
 /// *The events.* Let `E` be the event that all keys of the release on `x` are also keys of `y`. At
 /// most `l0` keys of `x` are not keys of `y`. The number of such a key changes to 0. So the
 /// magnitude of this number is at most `linf` and at most `l1`. If the numbers are integers, this
-/// magnitude is an integer. An integer `v <= linf` reaches the threshold `T` if `v + Z >= T`, so
-/// only if `Z >= T - linf`. The mechanism compares with `>=`. The tail also uses `>=`, so the tail
-/// includes `Z = T - linf`. For a float, the exact sum `v + Z` is rounded to the nearest lattice
-/// point, and then to the nearest float. The float reaches `T` if this result is at least `T`. So
-/// the lattice point is above the largest float that is below `T`. If `2^k` is at least the
-/// distance from `T` to the next smaller float, let `T'` be the least lattice point that is at
-/// least `T`. Otherwise, let `T'` be this smaller float. In both cases, the lattice point is at
-/// least `T'`. The sum is at most `2^k / 2` below the lattice point. So `Z >= T' - linf - 2^k / 2`.
-/// For a negative threshold, change all signs. The same bound holds because the noise is symmetric.
-/// The noise of different keys is independent, so `P[E] >= (1 - p)^l0 >= 1 - delta`. The same bound
-/// holds for `y` and the corresponding event `F`.
+/// magnitude is an integer. With the noise, an integer `v <= linf` reaches the threshold `T` if
+/// `v + Z >= T`. This is possible only if `Z >= T - linf`. The mechanism compares with `>=`. The
+/// tail also uses `>=`, so the tail includes `Z = T - linf`. For a float, the exact sum `v + Z` is
+/// rounded to the nearest lattice point, and then to the nearest float. The float reaches `T` if
+/// this result is at least `T`. So the lattice point is above the largest float that is below `T`.
+/// If `2^k` is at least the distance from `T` to the next smaller float, let `T'` be the least
+/// lattice point that is at least `T`. Otherwise, let `T'` be this smaller float. In both cases,
+/// the lattice point is at least `T'`. The sum is at most `2^k / 2` below the lattice point. So
+/// `Z >= T' - linf - 2^k / 2`. For a negative threshold, change all signs. The same bound holds
+/// because the noise is symmetric. The noise of different keys is independent, so
+/// `P[E] >= (1 - p)^l0 >= 1 - delta`. The same bound holds for `y` and the corresponding event `F`.
 ///
 /// *The loss.* Given `E`, the release from `x` contains only common keys whose noisy numbers reach
 /// the threshold. `E` depends only on the noise of the other keys. So, given `E`, the release from

@@ -21,7 +21,7 @@ where
     /// Make the mechanism with noise and a threshold for this measure.
     ///
     /// # Errors
-    /// The errors of the constructor of this mechanism.
+    /// The errors of the constructor for this mechanism.
     fn make(
         input: Space<MapDomain<AtomDomain<K>, AtomDomain<V>>, M>,
         scale: Scale,
@@ -87,9 +87,9 @@ mechanisms! {
 /// [`make_gaussian_threshold`](crate::make_gaussian_threshold).
 ///
 /// # Proof
-/// For approximate max-divergence, this function calls the constructor for Laplace noise. For
-/// approximate zero-concentrated divergence, this function calls the constructor for Gaussian
-/// noise.
+/// For approximate max-divergence, this function calls the same internal function as
+/// `make_laplace_threshold`, with the same arguments. For approximate zero-concentrated divergence,
+/// it calls the same internal function as `make_gaussian_threshold`, with the same arguments.
 ///
 /// # Errors
 /// The errors of [`make_laplace_threshold`](crate::make_laplace_threshold) or

@@ -91,7 +91,7 @@ fn each_bound_on_the_change_helps() {
         [loss_at((2, 100, 3)).0, loss_at((2, 4, 3)).0, loss_at((1, 2, 100)).0],
         [9.0, 8.0, 2.0]
     );
-    // Changes of integers are integers, so the distances of these maps are rounded down.
+    // A change of an integer is an integer, so this mechanism rounds distances down.
     let release: Release<1, u32, i32, f64, Pure> =
         make_laplace_threshold(parts(), scale(1.0), 5, None).unwrap();
     assert_eq!(release.map(&(1, 1.9, 1.9)), laplace(1.0, 5).map(&(1, 1, 1)));
@@ -153,8 +153,8 @@ fn rate<const P: usize, V: Copy + Atom, Q: Distance + Number, MO: Measure>(
     let rate = release.invoke(&data).unwrap().len() as f64 / f64::from(keys);
     (rate, 6.0 * (rate * (1.0 - rate) / f64::from(keys)).sqrt())
 }
-/// Check that the probability of releasing a key of only one person is delta, up to six standard
-/// deviations.
+/// Suppose that only one person has a key. Check that the probability of releasing this key is
+/// delta, up to six standard deviations.
 #[test]
 fn singletons_are_released_no_more_often_than_delta() {
     for threshold in [4, 5, 6] {
@@ -192,9 +192,10 @@ fn delta_covers_what_the_lattice_rounds_up() {
 #[test]
 fn draws_keep_to_the_map_where_keys_come_and_others_change() {
     let (x, y) = (HashMap::from([(1, 1), (2, 4)]), HashMap::from([(2, 3)]));
-    // Compute by how many standard deviations the frequencies of an event exceed the claimed loss.
-    // The event is that key 1 is released, or that key 2 is released with a number of at least 4.
-    // Do this from `x` to `y` and from `y` to `x`, and return the larger number.
+    // Compute by how many standard deviations the frequency of an event exceeds the bound from the
+    // claimed loss. The event is that key 1 is released, or that key 2 is released with a number of
+    // at least 4. Compute this number for the frequencies under `x` and `y`, and again with `x` and
+    // `y` exchanged. Return the larger number.
     let excess = |release: &Release<1, u32, i32, i32, Pure>, (epsilon, delta): (f64, f64)| {
         let draws = 100_000;
         let often = |data: &HashMap<u32, i32>| {
@@ -213,14 +214,16 @@ fn draws_keep_to_the_map_where_keys_come_and_others_change() {
     };
     let claim = laplace(2.0, 3).map(&(2, 2, 1)).unwrap();
     assert!(excess(&laplace(2.0, 3), claim) < 6.0);
-    // The control makes a wrong claim: the loss of a mechanism with threshold 9, for one changed
-    // key. The claimed epsilon is half of the true epsilon, and the claimed delta is near 0.
+    // The control uses a wrong claim for the mechanism with threshold 3. This claim is the loss of
+    // the mechanism with threshold 9 for one changed key. Its epsilon is half of the true epsilon,
+    // and its delta is near 0.
     let single = laplace(2.0, 9).map(&(1, 1, 1)).unwrap();
     assert!(6.0 < excess(&laplace(2.0, 3), single));
 }
 #[test]
 fn a_key_of_the_number_zero_is_one_that_is_not_there() {
-    // If noise were added to zeros, many keys would reach a threshold of 1.
+    // If noise were added to keys with the number 0, the noisy numbers of many of these keys would
+    // reach a threshold of 1.
     let data: HashMap<u32, i32> = (0..1000).map(|key| (key, 0)).collect();
     assert!(laplace(10.0, 1).invoke(&data).unwrap().is_empty());
     let ones: HashMap<u32, i32> = (0..1000).map(|key| (key, 1)).collect();
@@ -237,7 +240,7 @@ fn the_layout_of_a_release_tells_nothing_of_the_keys_that_were_hidden() {
     let (from_few, from_many) = (release.invoke(&few).unwrap(), release.invoke(&many).unwrap());
     assert_eq!(from_few, from_many);
     assert_eq!(from_few.capacity(), from_many.capacity());
-    // The control: the removal of keys from a map does not change the capacity of this map.
+    // The control: if keys are removed from a map, the capacity of this map does not change.
     many.retain(|_, number| 500 <= *number);
     assert_ne!(from_few.capacity(), many.capacity());
 }

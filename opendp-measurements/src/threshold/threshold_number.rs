@@ -56,8 +56,8 @@ macro_rules! integers {
             /// Return `|threshold| - floor(change)`, computed exactly and then rounded down to a
             /// float. The sum of a number and its noise can saturate. The saturated sum reaches the
             /// threshold if and only if the exact sum reaches the threshold. The only exception is
-            /// a threshold of 0 for an unsigned type. Every change of at least 1 exceeds this
-            /// threshold, so the result is then `None`.
+            /// a threshold of 0 for an unsigned type. For this threshold, the result is `None` if
+            /// the change is at least 1, because such a change exceeds the threshold.
             fn gap<Q: Number>(threshold: Self, change: Q, _: Option<i32>) -> Result<Option<f64>>
             where
                 f64: InfCast<Q>,
@@ -93,12 +93,12 @@ macro_rules! floats {
             fn reaches(self, threshold: Self) -> bool {
                 threshold <= self
             }
-            /// Each release is the float nearest to a lattice point. Rounding keeps the order. So
-            /// if a release reaches the threshold, its lattice point is above the float just below
-            /// the threshold. If floats are at least as dense as the lattice, lattice points are
-            /// floats. Then the release is at least the first lattice point that is not below the
-            /// threshold. In both cases, the exact sum of the number and its noise is at most half
-            /// a lattice step below the lattice point of the release.
+            /// Each release is the float nearest to a lattice point. Rounding preserves the order
+            /// of numbers. So if a release reaches the threshold, its lattice point is above the
+            /// float just below the threshold. If floats are at least as dense as the lattice,
+            /// lattice points are floats. Then the release is at least the first lattice point that
+            /// is not below the threshold. In both cases, the exact sum of the number and its noise
+            /// is at most half a lattice step below the lattice point of the release.
             fn gap<Q: Number>(threshold: Self, change: Q, k: Option<i32>) -> Result<Option<f64>>
             where
                 f64: InfCast<Q>,

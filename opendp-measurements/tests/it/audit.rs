@@ -1,9 +1,9 @@
 //! Black-box audits of mechanisms. An audit takes the worst pair of neighbouring data. The audit
 //! finds an event in half of the releases, and counts this event in the other half. The frequencies
-//! of the event must agree with the loss that the map claims. As a control, the same audit must
-//! refute this loss for a mechanism with half of the noise, or with another fault. Two kinds of
-//! constructors have no audit: constructors that only call another constructor, and combinators
-//! that add up losses.
+//! of the event must agree with the loss that the map claims. As a control, the same audit is
+//! applied to a mechanism with half of the noise, or with another fault. The audit must refute the
+//! claimed loss for this mechanism. Two kinds of constructors have no audit: constructors that only
+//! call another constructor, and combinators that add up losses.
 
 use std::collections::HashMap;
 use std::fmt::Debug;
@@ -30,8 +30,9 @@ const DRAWS: usize = 1_000_000;
 /// The number of releases for the audit of a control, which is a mechanism with half of the noise
 /// or with another fault. This number is enough to refute the claim.
 const FEW: usize = 100_000;
-/// The limit of the excess, in standard deviations. An honest mechanism exceeds this limit with
-/// probability 1e-9.
+/// The largest value of [`excess`] that the audit accepts, in standard deviations. An honest
+/// mechanism exceeds this limit with a probability of about 2e-9, because [`excess`] returns the
+/// larger value of two directions.
 const SIGMAS: f64 = 6.0;
 
 /// A measure whose losses imply a bound on delta for each epsilon.
@@ -118,8 +119,8 @@ fn excess<DI: Domain, MI: Metric, MO: Measure, R: Carrier>(
         let share = |counts| event.iter().map(|cell| share_at(counts, cell)).sum::<f64>();
         let (p, q) = (share(counted[0]), share(counted[1]));
         let variance = p * (1.0 - p) + factor * factor * q * (1.0 - q);
-        // If no release is in the event, the variance is 0. So the deviation has an additional
-        // term, which makes a difference of one release insignificant.
+        // If no release is in the event, the variance is 0. So the standard deviation is computed
+        // with an additional term. With this term, a difference of one release is insignificant.
         let draws = draws as f64 / 2.0;
         let deviation = ((variance + (1.0 + factor * factor) / draws) / draws).sqrt();
         (p - factor * q - delta) / deviation
@@ -214,9 +215,8 @@ fn whole_profiles_of_noise() {
 #[test]
 fn numbers_with_canonical_noise() {
     let floats = Space::new(AtomDomain::<f64>::non_nan(), AbsoluteDistance::<f64>::new()).unwrap();
-    // The control is the mechanism for half of `d_in`, which has half of the noise. The map of the
-    // control fails for the full distance. So the control is audited with the claim of the
-    // mechanism with the full noise.
+    // The control is `make(0.5)`. This mechanism has half of the noise, and its map fails for the
+    // distance 1. So the control is audited with the claim of the mechanism with the full noise.
     let make = |d_in| make_canonical_noise(floats.clone(), d_in, (0.7, 0.01)).unwrap();
     let claim = make(1.0).map(&1.0).unwrap();
     assert_eq!(claim, (0.7, 0.01));
@@ -238,7 +238,8 @@ fn vectors_with_noise() {
 #[test]
 fn choices_by_noisy_scores() {
     let input = || Space::new(VectorDomain::default(), LInfDistance::<i32>::new(false)).unwrap();
-    // Two scores are equal and best. One of these scores falls, and the other score rises.
+    // In `x`, the two best scores are equal. In `y`, one of these scores is higher, and the other
+    // score is lower.
     let (x, y) = (vec![0, 0, -3], vec![1, -1, -3]);
     let cell = |y: &usize| *y as i64;
     let make = |s| make_noisy_max(input(), TheMeasure(MaxDivergence), scale(2.0 * s), false);
@@ -263,7 +264,8 @@ fn choices_under_zero_concentrated_divergence() {
     let make = |s| make_noisy_top_k(input(), measure(), 2, scale(s), false);
     audit(make, (&vec![0, 0, -1], &vec![1, -1, -2]), &1, |y| (y[0] * 10 + y[1]) as i64);
 }
-/// Audit a release from a random sample of two of four records.
+/// Audit a release that is computed from two records. These two records are a random sample from
+/// four records.
 #[test]
 fn releases_from_a_secret_sample() {
     let bit = AtomDomain::bounded(Bounds::new(0, 1).unwrap());
@@ -301,8 +303,8 @@ fn randomized_responses() {
     for pair in [(&1, &2), (&3, &1)] {
         audit(make, pair, &1, |y| i64::from(*y));
     }
-    // Each vector has a single one: at the first or the last bit of the first byte, or in the
-    // second byte.
+    // Each vector has exactly one bit that is set: the first or the last bit of the first byte, or
+    // the first bit of the second byte.
     let bits = |ones: &[usize]| (0..9).map(|i| ones.contains(&i)).collect::<BitVector>();
     let domain = BitVectorDomain::default().with_size(9).with_max_weight(1);
     let input = Space::new(domain, DiscreteDistance).unwrap();
@@ -321,9 +323,9 @@ fn keys_that_reach_a_threshold() {
     let honest: Measurement<_, _, Approximate<MaxDivergence>, _> = make(1.0).unwrap();
     let (epsilon, delta) = honest.map(&(1, 1, 1)).unwrap();
     assert!(excess(&honest, (&x, &y), (epsilon, delta), DRAWS, &cell) < SIGMAS);
-    // With less noise, a single key is released less often, so the mechanism with half of the noise
-    // is not a control. Instead, one control has twice the noise, and the other control has a
-    // threshold that is lower by one.
+    // With less noise, a single key is released less often. So the mechanism with half of the noise
+    // cannot be used as a control. Instead, one control has twice the noise, and the other control
+    // has a threshold that is lower by one.
     let twice: Measurement<_, _, Approximate<MaxDivergence>, _> = make(2.0).unwrap();
     assert!(excess(&twice, (&x, &y), (epsilon, delta), FEW, &cell) > SIGMAS);
     let low: Measurement<_, _, Approximate<MaxDivergence>, _> =

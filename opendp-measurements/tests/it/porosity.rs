@@ -20,10 +20,10 @@ fn last_bit(y: f64) -> Option<i32> {
     };
     (mantissa != 0).then(|| exponent - 1075 + mantissa.trailing_zeros() as i32)
 }
-/// For each data value, draw releases and count the exponents of their last set bits. Compare the
-/// distribution of these exponents for the first data value with the distribution for each other
-/// data value. Releases are ignored if their magnitude is below `window / 2`, or is at least
-/// `window`. Return the largest difference in standard deviations.
+/// For each data value, draw releases. For each release, find the exponent of the last set bit.
+/// Compare the distribution of these exponents for the first data value with the distribution for
+/// each other data value. Releases are ignored if their magnitude is below `window / 2`, or is at
+/// least `window`. Return the largest difference, measured in standard deviations.
 ///
 /// All floats with a magnitude of at least `window / 2` and below `window` have the same spacing.
 /// So the last bits of releases do not reveal the magnitude, which can depend on the data.
@@ -122,7 +122,7 @@ fn naive_noise_tells_the_data() {
 }
 #[test]
 fn a_release_is_a_point_of_its_lattice_wherever_the_data_is() -> Result<()> {
-    // The default lattice is 2^-40 for the scale 1, and 2^-30 for the scale 1024.
+    // The step of the default lattice is 2^-40 for the scale 1, and 2^-30 for the scale 1024.
     for (scale, k, exponent) in [
         (1.0, None, -40),
         (1024.0, None, -30),
@@ -142,8 +142,8 @@ fn a_release_is_a_point_of_its_lattice_wherever_the_data_is() -> Result<()> {
                 }
             }
         }
-        // This check is also the control: some releases are multiples of `2^exponent`, but not of
-        // `2^(exponent + 1)`.
+        // All releases are multiples of `2^exponent`. As the control, some releases are not
+        // multiples of `2^(exponent + 1)`.
         assert_eq!(finest, exponent, "scale {scale}, k {k:?}");
         // The loss has no extra term for rounding, because the noise is added before the rounding.
         let loss = laplace.map(&1.0)?;

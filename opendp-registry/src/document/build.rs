@@ -180,7 +180,7 @@ impl<'a> Builder<'a> {
         self.weight = weight;
         chain.ok_or_else(|| Error::argument("chain", "expected at least one link"))
     }
-    /// Build the link after `chain`, or the first link on `start`. Also return the link's name.
+    /// Build the link after `chain`, or the first link on the space `start`. Also return its name.
     pub(super) fn link<'j>(
         &mut self,
         link: &'j Json,
@@ -254,7 +254,7 @@ impl<'a> Builder<'a> {
         read
     }
 
-    /// Call a constructor. If `given` states no input space, `input` becomes the argument `input`.
+    /// Call a constructor. If `given` has no input space, pass `input` as the argument `input`.
     pub(super) fn call(
         &mut self,
         request: &str,

@@ -8,7 +8,7 @@ use opendp_core::{Error, Result};
 pub(super) const MAX_LINKS: usize = 256;
 /// The largest number of links in a whole document. Each link uses memory.
 const MAX_LINKS_IN_ALL: usize = 1 << 14;
-/// The largest number of measurements in a list, with each copy that `repeat` makes. A member
+/// The largest number of measurements in a list. Each copy that `repeat` makes counts. A member
 /// inside a repeated member counts once for each copy. While a composition is made, each member
 /// takes about 500 bytes.
 const MAX_MEMBERS: usize = 100_000;
@@ -63,8 +63,8 @@ pub(super) fn check_text(text: &str) -> Result<()> {
 pub(super) struct Weight {
     /// The number of links on the longest path through the object.
     links: usize,
-    /// The number of measurements that the largest list in the object makes. If the object has a
-    /// link, this number is at least 1.
+    /// The number of measurements in the largest list of the object, including the copies that
+    /// `repeat` makes. If the object has a link, this number is at least 1.
     members: usize,
 }
 impl Weight {

@@ -25,9 +25,9 @@ impl Document {
     /// Write the pipeline in the serialization of OpenDP 0.16. The Python function `deserialize` of
     /// OpenDP reads the result.
     ///
-    /// If OpenDP wrote the document, the document is returned unchanged. OpenDP evaluates the
-    /// result with its own maps. The bounds of these maps can be larger than the bounds of this
-    /// library.
+    /// If OpenDP wrote the document, the document is returned unchanged. If OpenDP reads the
+    /// result, it computes losses with its own maps. The bounds from these maps can be larger than
+    /// the bounds from the maps of this library.
     ///
     /// ```
     /// # use opendp_registry::{Document, Registry};

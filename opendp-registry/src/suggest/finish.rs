@@ -14,7 +14,7 @@ use crate::{Document, Entry};
 
 /// The largest probability that a bound on the error of an answer fails.
 const ALPHA: f64 = 0.05;
-/// The largest number of bisections, divided by the largest number of suggestions.
+/// The largest number of bisections for each allowed suggestion.
 const SOLUTIONS: usize = 4;
 /// The largest number of suggested chains for one statistic.
 const ALIKE: usize = 2;
@@ -154,7 +154,7 @@ impl Search<'_> {
             && made.check(&goal.d_in, &goal.d_out).is_ok_and(|within| within)
     }
 }
-/// The number of digits of a solved float after the first digit.
+/// A solved float is rounded to its first digit and this number of further digits.
 const DIGITS: i32 = 5;
 /// Return three roundings of a solved float to a few digits: the nearest number, and the next
 /// numbers above and below this number. The solved float is at the boundary of the values within

@@ -30,8 +30,8 @@ struct Chain {
     /// Whether the goal's condition `about` holds for the constructor of one of the links. This
     /// field is also `true` if the goal has no such condition.
     about: bool,
-    /// The statistic of the chain: the names, in order, of the constructors whose output does not
-    /// consist of rows.
+    /// The statistic of the chain. It is a list of the constructors whose output does not consist
+    /// of rows. The list has the names of these constructors, in the order of the chain.
     statistic: Vec<String>,
 }
 /// A chain that ends in a measurement.
@@ -114,7 +114,7 @@ impl<'a> Search<'a> {
         }
         self.finish()
     }
-    /// Return whether one more call of a constructor is allowed, and count this call.
+    /// Return whether one more call of a constructor is allowed. If it is allowed, count this call.
     pub(super) fn may_call(&mut self) -> bool {
         let may = self.calls < self.aim.goal.limits.calls;
         self.whole &= may;
@@ -223,7 +223,8 @@ impl<'a> Search<'a> {
             } else if parameter.default.is_none() && parameter.accepts(&Arg::Json(json!(0))) {
                 missing.push(name.to_owned());
             } else if parameter.default.is_none() && entry.measure_parameter() != Some(name) {
-                // Facts cannot state such an argument, for example the members of a composition.
+                // This argument is not JSON, so no fact can state it. An example is the members of
+                // a composition.
                 return Err(Vec::new());
             }
         }
@@ -294,7 +295,7 @@ impl<'a> Search<'a> {
     }
 
     /// Record the missing facts of a constructor. If the constructor adds noise, `noise` is the
-    /// chain that it could end.
+    /// chain that this constructor could end.
     fn miss(&mut self, name: &str, about: bool, noise: Option<&Chain>, missing: Vec<String>) {
         if !missing.is_empty() {
             let chain = noise.is_some_and(|chain| chain.about && self.aim.goal.about.is_some());

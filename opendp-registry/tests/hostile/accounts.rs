@@ -3,7 +3,8 @@
 
 use serde_json::{Value as Json, json};
 
-/// Return a document that states the loss of a chain, or of a composition, at one delta.
+/// Return a document that fixes delta in the loss of a chain. If there are several chains, the
+/// document fixes delta in the loss of their composition.
 fn text(delta: f64, chains: &[Json]) -> String {
     let member = |chain: &Json| json!({"chain": chain});
     let measurement = match chains {
@@ -21,7 +22,8 @@ fn text(delta: f64, chains: &[Json]) -> String {
     });
     json!({"space": space, "chain": [link]}).to_string()
 }
-/// Return a chain of a statistic and noise with a privacy profile.
+/// Return a chain that computes a statistic and adds noise. The loss of this chain is a privacy
+/// profile.
 fn noisy(statistic: &Json, noise: &str, scale: f64) -> Json {
     json!([statistic, {noise: {"scale": scale, "MO": "SmoothedMaxDivergence"}}])
 }

@@ -13,7 +13,8 @@ use opendp_registry::{Document, Registry, Request};
 use opendp_transformations as _;
 use serde_json::{Value as Json, json};
 
-/// The longest message of an error, in bytes. A message can quote the beginning of a text.
+/// The largest allowed length of an error message, in bytes. A message can quote the beginning of a
+/// text.
 const LONGEST_MESSAGE: usize = 10_000;
 
 /// Check that an error message is short, and that it has no control characters except line breaks.

@@ -86,7 +86,8 @@ fn check(made: &AnyMeasurement, member: &Member) -> Result<bool, String> {
             }
         }
     }
-    // A map can return an error. A constructor can also return an error.
+    // The map can return an error at distance 0. Then check only whether the map returns a loss at
+    // another distance.
     let (Ok(at_0), _) = &bounds[0] else {
         return Ok(bounds.iter().any(|(bound, _)| bound.is_ok()));
     };
@@ -116,9 +117,9 @@ fn covers(loss: &Json, truth: Truth) -> bool {
         _ => truth.divergence <= number(loss),
     }
 }
-/// Test one signature with all members. Count the tests in which the map returns a loss. The first
-/// count is for members with a known true loss at distance 0, and the second is for all other
-/// members.
+/// Test one signature with all members. Return two counts of the tests in which the map returns a
+/// loss. The first count is for members with a known bound on the true loss at distance 0, and the
+/// second count is for all other members.
 fn test(entry: &Entry, examples: &[Example]) -> Result<(usize, usize), String> {
     let example = examples.iter().find(|example| entry.names().any(|name| name == example.name));
     let Some(example) = example else {
@@ -156,7 +157,7 @@ fn no_registered_combinator_has_a_map_that_falls_or_that_forgets_a_loss_at_dista
 }
 
 type Inner = Measurement<AnyDomain, AnyMetric, MaxDivergence, AnyValue>;
-/// Register a combinator with its own map, and test it.
+/// Register a combinator with the map `map`, and test this combinator.
 fn tested(name: &'static str, map: fn(&Inner, u32) -> f64) -> Result<(usize, usize), String> {
     let registry = Registry::new();
     let addition = Addition::new(name, "app", Kind::Measurement, TypeName::plain("Release"))

@@ -204,8 +204,8 @@ fn conversations_are_built_from_documents() {
         "d_out": [1.0, 1e-6],
     }}))
     .unwrap();
-    // The budget in the JSON is exactly one millionth. The float nearest to this number is smaller
-    // than the number.
+    // The budget in the JSON is exactly one millionth. The float nearest to one millionth is
+    // smaller than one millionth.
     assert_eq!(map(&filter, json!(2)), Ok(json!([1.0, 1e-6_f64.next_up()])));
     assert_eq!(map(&filter, json!(3)).unwrap_err().kind(), "FailedMap");
     let opened = filter.measurement().unwrap().invoke(&AnyValue::new(vec![1, 2, 3])).unwrap();

@@ -89,8 +89,8 @@ fn a_private_quantile_loads_with_the_same_map() {
         );
         map(&build(made).unwrap(), json!(2)).unwrap().as_f64().unwrap()
     };
-    // For the first two quantiles, OpenDP 0.16 gives the losses 0.125 and 1.0 too. For the last
-    // quantile, OpenDP gives a loss that is rounded up further.
+    // OpenDP 0.16 also gives the losses 0.125 and 1.0 for the first two quantiles. For the last
+    // quantile, OpenDP 0.16 rounds the loss up further.
     assert_eq!(quantile("f64", json!(10), "zero_concentrated_divergence", json!(0.25)), 0.125);
     assert_eq!(quantile("i32", json!(null), "max_divergence", json!(0.5)), 1.0);
     let loss = quantile("f64", json!(null), "zero_concentrated_divergence", json!(0.3));

@@ -20,9 +20,9 @@ fn length(release: &AnyValue) -> usize {
         Err(_) => release.chunk().rows(),
     }
 }
-/// Invoke each measurement that a signature makes three times on each of many members. Take any two
-/// members at a finite distance. Both must have a release, or both must have an error. The lengths
-/// of their releases must be equal.
+/// Build measurements from a signature. Invoke each measurement three times on each of many
+/// members. For any two members at a finite distance, the results must agree: both members must
+/// give releases of the same length, or both must give the same error.
 ///
 /// If the metric makes the number of scores public, an empty list of scores is at a finite distance
 /// only from itself. So an error is allowed for this list. An error is never allowed for a number

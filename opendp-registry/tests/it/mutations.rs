@@ -1,5 +1,6 @@
 //! Tests documents with mistakes. Numbers are replaced by extreme numbers, texts are replaced by
-//! hostile texts, and keys are dropped. Every operation on the built objects must return soon.
+//! hostile texts, and keys are dropped or added. Every operation on the built objects must return
+//! soon.
 
 use std::{
     sync::mpsc::{self, RecvTimeoutError},
@@ -43,8 +44,8 @@ const NUMBERS: [&str; 16] = [
 const TEXTS: [&str; 7] =
     ["\"\"", "\"i32\"", "\"\\u001b[2J\"", "\"a<b<c\"", "7", "[]", "{\"a\": null}"];
 
-/// Make all documents that differ from a document in one place. The place has another number, has
-/// another text, or is dropped.
+/// Make documents that differ from a document in one place. In this place, a value is replaced or
+/// dropped, or an unknown key is added.
 fn mutants(json: &Json) -> Vec<Json> {
     let read = |texts: &[&str]| -> Vec<Json> {
         texts.iter().map(|text| serde_json::from_str(text).unwrap()).collect()
@@ -141,7 +142,7 @@ fn few(records: usize) -> bool {
     records <= 1 << 16
 }
 
-/// Run all documents. Return the longest time of a document, and the text of this document.
+/// Run all documents. Return the processor time and the text of the slowest document.
 ///
 /// # Panics
 /// When an operation on a document panics, or gives no result within the time `NEVER`.

@@ -24,14 +24,16 @@ fn a_composition_repeats_members_and_is_tight_in_profiles() {
     let d_in = made.input().metric().decode(&json!(1)).unwrap();
     let profile = made.measure().profile(&made.map(&d_in).unwrap()).unwrap();
     let epsilon = profile.epsilon(1e-5).unwrap();
-    // At distance 1, the privacy loss of noise on integers is always one of two values. So the loss
-    // of the composition has a binomial distribution, and this distribution gives the epsilon.
+    // At distance 1, the privacy loss of Laplace noise on integers is always one of two values. So
+    // the loss of the composition has a binomial distribution, and this distribution gives the
+    // epsilon.
     assert!((4.306_791..4.306_82).contains(&epsilon), "{epsilon}");
     for wrong in [json!(-1), json!("two"), json!(1u64 << 40)] {
         assert_eq!(build(document("MaxDivergence", wrong)).unwrap_err().kind(), "Argument");
     }
 }
-/// Check values on which several privacy accountants agree, for one record added or removed.
+/// Check the epsilon of compositions when one record is added or removed. Several privacy
+/// accountants agree on the expected values.
 #[test]
 fn sampled_steps_compose_to_what_accountants_say() {
     let noisy = |scale: f64| json!({"gaussian": {"scale": scale, "MO": "SmoothedMaxDivergence"}});
@@ -65,9 +67,9 @@ fn sampled_steps_compose_to_what_accountants_say() {
         assert!(expected < epsilon + 1e-6 && epsilon < expected * 1.0001, "{epsilon} {expected}");
     }
 }
-/// Check values that come from a simple Fourier transform. The query is a sum of records from -1 to
-/// 1, and one record is replaced. The loss compares a sample of one data set with a sample of the
-/// other data set.
+/// Compare the epsilon with values that were computed with a simple Fourier transform. The query is
+/// a sum of records from -1 to 1, and one record is replaced. The loss compares a sample of one
+/// data set with a sample of the other data set.
 #[test]
 fn sampled_steps_of_data_of_one_size_count_replaced_records() {
     let rows = |size: Json| {

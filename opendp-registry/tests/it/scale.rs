@@ -84,7 +84,7 @@ fn a_name_added_later_is_used_at_once_even_if_an_older_one_was_remembered() {
     assert!(is(&registry.make("it", &Args::new()).unwrap(), 2));
     assert!(is(&registry.make("make_it", &Args::new()).unwrap(), 1));
 }
-/// If a run takes longer, it is in a deadlock.
+/// A run that takes longer than this time counts as a deadlock.
 const DEADLOCK: std::time::Duration = std::time::Duration::from_secs(120);
 
 #[test]

@@ -122,7 +122,8 @@ fn scores_of_which_the_least_is_best_are_not_chosen_by_the_largest() {
         assert!(build(sized(choice(Some(&right)))).is_ok(), "{name}");
         refused(sized(choice(None)), &[orientation, &said]);
     }
-    // A selection from other scores can take the largest or the smallest score.
+    // The scores below do not come from `quantile_score_candidates`. So a selection from them can
+    // take the largest or the smallest score.
     let domain = json!({"vector_domain": {"atom_domain": {"T": "i32"}}});
     let metric = json!({"linf_distance": {"T": "i32"}});
     for largest in [

@@ -88,7 +88,8 @@ fn a_mean_of_a_public_size_is_one_clamp_away() {
     let first = &found.found[0];
     assert_eq!(first.names, ["make_clamp", "make_mean", "make_laplace"]);
     let (name, scale) = first.solved.as_ref().unwrap();
-    // The least scale is a little above 0.1. It is rounded upward to six digits.
+    // The least scale that meets the budget is a little above 0.1. The search rounds this scale
+    // upward to six digits.
     assert!(name == "scale" && *scale == json!(0.100001), "{scale}");
     // The tail of the Laplace distribution gives the error ln(1 / 0.05) * 0.1.
     let error = first.accuracy[0].unwrap();
@@ -105,7 +106,7 @@ fn what_is_not_stated_is_named_and_never_invented() {
         all.find(|it| it.name == name).unwrap_or_else(|| panic!("{name}: {:?}", found.obstacles))
     };
     assert!(missing("make_mean").reason.is_some());
-    // With these facts, the search finds the chain.
+    // With these facts, the search finds a chain for the mean.
     let facts = [
         ("clamp.bounds", json!([0, 100])),
         ("resize.size", json!(50)),

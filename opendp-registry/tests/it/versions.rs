@@ -27,7 +27,7 @@ fn registry() -> Registry {
     registry.migrate(change(3, Change::Removed { argument: "exact", only: "true" }));
     registry
 }
-/// Return the loss of one record, which is the largest number in the range.
+/// Return the loss for one record. This loss is the largest number in the range.
 fn loss(registry: &Registry, packages: Json, args: Json) -> Result<Json, opendp_core::Error> {
     let mut document = json!({"constructor": "make_total", "args": args});
     if !packages.is_null() {

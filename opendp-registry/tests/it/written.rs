@@ -52,7 +52,8 @@ fn what_cannot_be_written_is_named_with_its_place() {
             json!([{"filter_values": {"values": [1]}}, "count"]),
             ["chain link 1", "make_filter_values"],
         ),
-        // The Python library has the function, but not for this measure.
+        // The Python library has the function `make_laplace`, but this function does not accept the
+        // measure `SmoothedMaxDivergence`.
         (
             json!(["count", {"laplace": {"scale": 1.0, "MO": "SmoothedMaxDivergence"}}]),
             ["chain link 2", "Smoothed"],
@@ -68,7 +69,7 @@ fn what_cannot_be_written_is_named_with_its_place() {
         written(&json!({"space": replaced, "chain": [{"clamp": {"bounds": [0, 1]}}]})).unwrap_err();
     let error = error.to_string();
     assert!(error.contains("`make_clamp` for ChangeOneDistance"), "{error}");
-    // If a document cannot be built, the error is the error of the build.
+    // If a document cannot be built, `to_opendp` returns the error of `build`.
     let error = written(&json!({"space": space, "chain": ["mean"]})).unwrap_err();
     assert_ne!(error.kind(), "NotImplemented", "{error}");
 }
@@ -89,8 +90,8 @@ fn numbers_and_pairs_have_the_types_that_python_expects() {
         "space": {"domain": {"vector_domain": {"atom_domain": {"T": "i32"}}}, "metric": "symmetric_distance"},
         "chain": [{"clamp": {"bounds": [0.0, 1e1]}}],
     });
-    // A document can contain whole numbers in other forms, such as `1.0`, if the reader of
-    // documents accepts them.
+    // The reader of documents can accept whole numbers in other forms, such as `1.0`. If it does,
+    // these numbers are written as integers.
     if let Ok(written) = written(&integers) {
         assert!(written.to_string().contains(r#""__tuple__":[0,10]"#), "{written}");
     }

@@ -153,8 +153,8 @@ mod tests {
         let domain = VectorDomain::new(AtomDomain::<i64>::default());
         let input = Space::new(domain, SymmetricDistance).unwrap();
         let count = make_count_distinct::<_, _, i64>(input).unwrap();
-        // There are 30 000 values near zero and 30 000 values far from zero. Each occurs about five
-        // times.
+        // There are 30 000 values near zero and 30 000 values far from zero. Each of these values
+        // occurs about five times.
         let row = |i: i64| (i % 60_000 - 30_000) * if i % 2 == 0 { 1 } else { 1 << 40 };
         let data: Vec<i64> = (0..300_000).map(|i| row(i * 7 + i / 60_000)).collect();
         let expected = data.iter().collect::<std::collections::HashSet<_>>().len() as i64;

@@ -31,9 +31,9 @@ impl<L: LongKey, V: Default + Copy> Table<L, V> {
     pub(crate) fn new() -> Self {
         Table::with_bits(FIRST_BITS, FIRST_BITS)
     }
-    /// Make an empty table that has few collisions while it contains at most `keys` keys.
-    /// `have_words` states whether the keys fit one word. Either all keys or no keys must fit one
-    /// word.
+    /// Make an empty table. The table has few collisions as long as it contains at most `keys`
+    /// keys. `have_words` states whether the keys fit one word. Either all keys or no keys must fit
+    /// one word.
     pub(crate) fn with_room(keys: usize, have_words: bool) -> Self {
         let bits = (usize::BITS - keys.saturating_mul(8).leading_zeros()).max(FIRST_BITS);
         let (words, doubles) = if have_words { (bits, FIRST_BITS) } else { (FIRST_BITS, bits) };
@@ -205,8 +205,8 @@ impl Word for u128 {
     const ZERO: Self = 0;
     #[inline]
     fn mixed(self, seed: u64) -> u64 {
-        // Hash the high half of the word before it is combined with the low half. Without this
-        // first hash, many keys would have equal results.
+        // First hash the high half of the word. Then combine this hash with the low half, and hash
+        // again. Without the first hash, many keys would have equal results.
         mixed(self as u64, seed ^ mixed((self >> 64) as u64, seed))
     }
 }

@@ -177,7 +177,7 @@ mod tests {
             all.append(row);
             all
         });
-        // The other texts do not parse as a number of this type.
+        // The texts of the other rows do not parse as an `i64`.
         assert_eq!(sum.invoke(&whole.unwrap()).unwrap(), 7);
         assert_eq!(sum.invoke_chunks(data.into_iter().map(Ok)).unwrap(), 7);
     }

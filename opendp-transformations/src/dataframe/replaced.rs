@@ -10,7 +10,7 @@ use opendp_core::{
 use crate::dataframe::select_column::column;
 use crate::rows::round_cast::{RoundCast, defaults};
 
-/// A function that returns the label of a function of rows.
+/// A function that returns a label. The label identifies the function that is applied to rows.
 pub(crate) type Words = Box<dyn Fn() -> String + Send + Sync>;
 
 /// A function that computes the new cells of a column from the rows of a chunk and the name of the

@@ -14,14 +14,14 @@ use crate::rows::each::call;
 ///
 /// # Precondition
 /// The input is any space of frames. If the schema of the frames is known, the schema contains the
-/// column with this type.
+/// column, with the type `TOA`.
 ///
 /// # Postcondition
 /// The output has one record for each row, in the same order. This record is the cell of the row in
 /// this column. The element domain is the domain of the column in the schema. If the schema is not
-/// known, the element domain contains every value of the type. Some rows can then lack the cell, or
-/// have a cell of another type. The record of such a row is the default value of the type: zero,
-/// `false`, the empty text, or missing. The size does not change.
+/// known, the element domain contains every value of the type `TOA`. Some rows can then lack the
+/// cell, or have a cell of another type. The record of such a row is the default value of `TOA`:
+/// zero, `false`, the empty text, or missing. The size does not change.
 ///
 /// # Map
 /// `d_out = d_in`.
@@ -83,8 +83,8 @@ register! {
             M in unsized_metrics = SymmetricDistance;
 }
 
-/// Return the domain of the cells of a column, or `None` if there is no schema. A schema must
-/// contain the column with the right type.
+/// Return the domain of the cells of a column, or `None` if there is no schema. If there is a
+/// schema, it must contain the column with the type `T`.
 pub(crate) fn column<K: HashableAtom, T: Cell>(
     domain: &DataFrameDomain<K>,
     name: &K,

@@ -27,8 +27,9 @@ impl UnboundedMetric for SymmetricDistance {
 /// None.
 ///
 /// # Precondition
-/// The size of the data is known: use `make_resize` first. The metric ignores the order of the
-/// records: use `make_unordered` first.
+/// The size of the data is known. If the size is not known, use `make_resize` first. The metric
+/// ignores the order of the records. If the metric depends on the order, use `make_unordered`
+/// first.
 ///
 /// # Postcondition
 /// The output is the input, with the same known size. The metric of the output is

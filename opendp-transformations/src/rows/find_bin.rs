@@ -11,7 +11,7 @@ use crate::rows::each::{call, each, rows};
 /// Find the bin of each record among bins separated by edges.
 ///
 /// # Arguments
-/// * `edges` - the numbers at which the next bin begins, in increasing order
+/// * `edges` - the numbers at which the bins after bin 0 begin, in increasing order
 ///
 /// # Precondition
 /// Each edge is larger than the previous edge, and no edge is NaN.

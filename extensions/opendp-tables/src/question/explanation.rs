@@ -20,12 +20,13 @@ pub struct Explained {
     pub what: String,
     /// The name of the constructor that makes the mechanism.
     pub mechanism: String,
-    /// The scale of the noise. The unit is a step of the released integers, or a score for a
-    /// quantile.
+    /// The scale of the noise. For a quantile, the unit of the scale is a unit of the scores.
+    /// Otherwise the unit is one step of the released integers.
     pub scale: f64,
     /// The length of one step of the released integers, in the unit of the values.
     pub step: f64,
-    /// The 95 % bound on the error, in the unit of the values, or in ranks for a quantile.
+    /// A bound on the error that holds with probability 95 %. For a quantile, the bound is a number
+    /// of ranks. Otherwise the bound is in the unit of the values.
     pub accuracy: Option<f64>,
     /// A bound on the change that one individual can cause, in the same unit as `scale`.
     pub sensitivity: Option<f64>,
@@ -41,11 +42,10 @@ pub struct Explanation {
     pub loss: Loss,
     /// The budget that remains before the question is asked.
     pub left: Loss,
-    /// The limits on the used rows of one individual.
+    /// The limits on the rows of one individual that the question uses.
     pub contribution: String,
     /// The kind of the noise: `Laplace` or `Gaussian`. If the budget is an epsilon and a delta, and
-    /// both kinds are possible, this text also compares the errors of the other kind with the
-    /// errors of this kind.
+    /// both kinds are possible, this text also compares the errors of the two kinds.
     pub noise: String,
     /// The noisy releases of the question.
     pub releases: Vec<Explained>,
@@ -130,7 +130,7 @@ fn of(what: String, noise: &Noise, step: f64) -> Explained {
         loss: noise.loss.to_json(),
     }
 }
-/// Return a name for a sum. The name lists the aggregates that depend on the sum.
+/// Return a name for a sum. If aggregates depend on the sum, the name lists these aggregates.
 fn sum_name(question: &Question<'_>, sum: usize) -> String {
     let names = question.names().unwrap_or_default();
     let part = |(name, output): (&String, &Output)| match output {

@@ -2,10 +2,10 @@
 //!
 //! The rows of an id are sorted by their values. The place of a row is its number in this order.
 //! The seed and the id give each place a value, the lot of the place. The limits rank the rows by
-//! their lots. Rows with equal values are interchangeable. So the choice of rows depends on the
-//! seed, the id and its rows, and not on the order in which rows arrive. All choices are equally
-//! likely. The module `lots` computes the lots of ids that are integers. The lots of other ids are
-//! hashes.
+//! the lots of their places. Rows with equal values are interchangeable. So the choice of rows
+//! depends on the seed, the id and its rows, and not on the order in which rows arrive. All choices
+//! are equally likely. The module `lots` computes the lots of ids that are integers. The lots of
+//! other ids are hashes.
 
 use std::fmt::Write as _;
 
@@ -97,8 +97,8 @@ struct Limits {
     grouped: bool,
 }
 impl Limits {
-    /// List `columns`, the places and the columns `more`. If the number of groups is limited, also
-    /// list the columns `of_groups`.
+    /// List `columns`, the columns of the places, and the columns `more`. If the number of groups
+    /// is limited, also list the columns `of_groups`.
     fn with(&self, more: &[&str], of_groups: &[&str]) -> String {
         let of_groups = if self.grouped { of_groups } else { &[] };
         let places = if self.grouped { &["place", "group_place"][..] } else { &["place"] };
@@ -202,8 +202,8 @@ mod tests {
         for seed in ["plain", "it's", "') FROM u; --", "''", "CAST('<seed 0>' AS BIGINT)"] {
             let put = seeded(&statement, seed);
             assert_eq!(literal(&put), seed, "{put}");
-            // Quotes in the seed do not change the text after the literal. Only the placeholder of
-            // the key in this text is replaced.
+            // Quotes in the seed do not change the text after the literal. In the text after the
+            // literal, only the placeholder of the key is replaced.
             assert!(put.contains(" || '|' || id), CAST('"), "{put}");
             assert!(!put.ends_with(&format!("{} FROM t", key_at(0))), "{put}");
         }

@@ -26,8 +26,9 @@ fn float(value: f64) -> String {
 pub(crate) fn list(values: &[Value]) -> String {
     values.iter().map(literal).collect::<Vec<_>>().join(", ")
 }
-/// Print a column. NaN becomes null, and negative zero becomes zero, because engines disagree on
-/// them. Other floats are moved to magnitudes up to 1e100, and lose digits below 1e-116.
+/// Print a column. NaN becomes null, and negative zero becomes zero, because engines treat NaN and
+/// negative zero differently. Other floats are moved to magnitudes up to 1e100, and lose digits
+/// below 1e-116.
 pub(crate) fn column(source: usize, name: &str, kind: Type, dialect: Dialect) -> String {
     let column = format!("t{source}.{}", quoted(name));
     let nan = match dialect {
@@ -78,13 +79,13 @@ pub(crate) fn print(row: &Row, dialect: Dialect) -> String {
 }
 /// Move a float into bounds. Null stays null, although `greatest` and `least` ignore nulls.
 fn clamped(value: &str, low: f64, high: f64) -> String {
-    // The condition keeps a null value null.
+    // Because of this condition, a null value stays null.
     let inner = format!("least({value}, {})", float(high));
     format!("CASE WHEN {value} IS NULL THEN NULL ELSE greatest({inner}, {}) END", float(low))
 }
-/// Print arithmetic of floats that cannot fail. Some servers raise an error where others return
-/// infinity or zero. So no operation may overflow or underflow. If an operation could overflow or
-/// underflow, its operands are moved to moderate magnitudes first.
+/// Print an operation on floats so that it cannot fail. Some servers raise an error where others
+/// return infinity or zero. So the printed operation must not overflow or underflow. If the
+/// operation could overflow or underflow, its operands are moved to moderate magnitudes first.
 fn arithmetic(operator: Operator, x: &Row, y: &Row, dialect: Dialect) -> String {
     let safe = Magnitude::of(operator, Magnitude::of_row(x), Magnitude::of_row(y)).is_safe();
     let operand = |row: &Row| match safe {
@@ -107,7 +108,7 @@ fn moderate(value: &str) -> String {
 /// Move a float that is not null to a moderate magnitude. The printed text is wrong for null,
 /// because `greatest` and `least` ignore nulls.
 fn unchecked_moderate(value: &str) -> String {
-    // Except for tiny values, the result of adding and then subtracting 1e-100 is the same value.
+    // Adding and then subtracting 1e-100 changes only tiny values.
     let (tiny, most, least) = (float(1e-100), float(1e100), float(-1e100));
     format!("((greatest(least({value}, {most}), {least}) + {tiny}) - {tiny})")
 }
@@ -199,8 +200,8 @@ pub(crate) fn on_lattice(
             Dialect::PostgreSql => "CAST",
         };
         let bound = |point: i64| float(point as f64 * step);
-        // Every operation is monotone, so the outer bounds have no effect. They protect against
-        // engines with an operation that is not monotone.
+        // Every operation is monotone, so the outer bounds have no effect. The outer bounds protect
+        // against engines in which an operation is not monotone.
         let inside =
             format!("greatest(least({cast}({scaled} AS BIGINT), {}), {})", point(high), point(low));
         (bound(low), bound(high), inside)

@@ -8,7 +8,7 @@ use crate::released::{Exact, noisy};
 
 const RELEASES: usize = 1000;
 
-/// Count, for each cell, the releases whose interval contains the exact answer.
+/// For each cell, count the releases whose interval contains the exact answer.
 fn covered(session: &Session, sql: &str, halved: bool) -> Vec<usize> {
     let checked = session.checked(sql).unwrap();
     let exact = Exact::run(&checked.plan, &*session.engine, "00").unwrap();
@@ -17,8 +17,8 @@ fn covered(session: &Session, sql: &str, halved: bool) -> Vec<usize> {
         mechanisms(&checked, None, Kind::Best, budget.amount()).unwrap()
     };
     let mechanisms: Mechanisms = stated(1.0);
-    // For `truth`, epsilon is 1e11, so there is practically no noise. The control draws noise with
-    // four times the stated scale.
+    // For `truth`, epsilon is 1e11, so there is practically no noise. If `halved` is true, this is
+    // the control: the drawn noise has four times the stated scale.
     let truth = noisy(&checked.plan, &stated(1e11), &exact).unwrap();
     let truth = columns(&checked, &stated(1e11), &truth).unwrap();
     let drawn = if halved { stated(0.25) } else { mechanisms.clone() };

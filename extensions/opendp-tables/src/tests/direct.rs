@@ -135,7 +135,7 @@ fn ids_that_are_text_are_limited_too() {
     let session = Session::with_engine(metadata, Box::new(engine)).unwrap();
     let sql = "SELECT COUNT(*) AS n, COUNT(DISTINCT town) AS ids FROM people";
     let answer = session.query(sql).unwrap().spending(plenty()).release().unwrap();
-    // There are seven towns. The query has only one group, and each town keeps two rows in this
-    // group.
+    // The ids are the seven towns. The query has only one group, and the limits keep two rows of
+    // each town in this group.
     assert_eq!(numbers(&answer.table), [[14.0, 7.0]]);
 }

@@ -19,8 +19,8 @@ fn a_public_number_of_rows_is_exact_and_costs_nothing() {
     let sql = "SELECT COUNT(*) AS n, AVG(age) AS mean FROM people";
     let question = session.query(sql).unwrap().spending(Budget::epsilon(1.0).unwrap());
     let explained = question.explain().unwrap();
-    // Only the sum for the mean gets noise, and the whole loss is spent on this sum. Each row adds
-    // a number of magnitude at most 50, so an exchange changes the sum by at most 100.
+    // Noise is added only to the sum for the mean, and the whole loss is spent on this sum. Each
+    // row adds a number of magnitude at most 50, so an exchange changes the sum by at most 100.
     let [release] = explained.releases.as_slice() else { panic!("{:?}", explained.releases) };
     assert!((release.scale * release.step - 100.0).abs() < 1e-3, "{release:?}");
     assert!(explained.contribution.contains("replaced by"), "{}", explained.contribution);

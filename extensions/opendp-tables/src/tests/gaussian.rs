@@ -18,7 +18,7 @@ fn open(unit: PrivacyUnit, epsilon: f64, delta: f64) -> Session {
     let sources = vec![("people".into(), Source::Batches(vec![people()]))];
     Session::new(metadata, sources).unwrap()
 }
-/// A privacy unit: all rows of an id. These rows can be in many groups.
+/// Return a privacy unit that protects all rows of an id. These rows can be in many groups.
 fn spread() -> PrivacyUnit {
     PrivacyUnit::id("pid", 40).per_group(40, 1)
 }
@@ -129,8 +129,8 @@ fn one_individual_reveals_a_key_with_probability_delta() {
         let trials = 0..5000;
         trials.filter(|_| !noisy(&plan, &all, exact).unwrap().groups.is_empty()).count()
     };
-    // Half of the delta is for keys: at most 100 of the 5000 releases should have the key. 150 is
-    // five standard deviations above 100.
+    // Half of the delta is for keys. So the expected number of releases with the key is at most 100
+    // of 5000. 150 is five standard deviations above 100.
     let count = released(&exact);
     assert!(count < 150 && count > 20, "{count}");
     exact.sums.insert(vec!["here".into()], vec![IBig::from(4)]);
@@ -169,8 +169,8 @@ fn each_kind_of_budget_has_its_kinds_of_noise() {
     let reason = ask().noise(Kind::Gaussian).explain().unwrap_err().to_string();
     assert!(reason.contains("Gaussian noise needs a delta"), "{reason}");
 }
-/// A budget with tight composition also admits Gaussian noise. Each of the three planned queries
-/// can have Gaussian noise.
+/// A budget with tight composition also admits Gaussian noise. All three planned queries can have
+/// Gaussian noise.
 #[test]
 fn a_tight_budget_admits_gaussian_noise() {
     let mut metadata = metadata(described(spread()));

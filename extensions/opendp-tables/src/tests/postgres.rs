@@ -1,4 +1,4 @@
-//! The exact plan on a PostgreSQL server gives the same results, bit for bit.
+//! The exact plan gives the same results on a PostgreSQL server as in this process, bit for bit.
 //! `OPENDP_TABLES_POSTGRES` names the server, and `.ci/tables` starts it. Without this variable the
 //! test is skipped.
 

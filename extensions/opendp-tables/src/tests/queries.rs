@@ -79,7 +79,7 @@ fn an_id_keeps_at_most_its_rows_and_groups() {
     assert_eq!(numbers(&ask(&one, "SELECT COUNT(*) FROM people").table), [[4.0]]);
     let groups =
         session(PrivacyUnit { max_rows: None, ..PrivacyUnit::id("pid", 1) }.per_group(1, 1));
-    // Person 1 has rows in f and in m. Only one of these groups counts this person.
+    // Person 1 has rows in f and in m. This person is counted in only one of these groups.
     let answer = ask(&groups, "SELECT COUNT(*) FROM people GROUP BY sex ORDER BY sex");
     let found = numbers(&answer.table);
     assert_eq!(found.iter().map(|row| row[0]).sum::<f64>(), 3.0);

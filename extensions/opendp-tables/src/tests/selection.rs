@@ -45,8 +45,8 @@ fn one_individual_reveals_a_key_with_probability_delta() {
         let trials = 0..5000;
         trials.filter(|_| !noisy(&plan, &mechanisms, exact).unwrap().groups.is_empty()).count()
     };
-    // At most 100 of the 5000 releases should release the key. 150 is five standard deviations
-    // above 100.
+    // The expected number of releases with the key is at most 100 of 5000. 150 is five standard
+    // deviations above 100.
     let found = released(&exact);
     assert!(found < 150 && found > 20, "{found}");
     exact.sums.insert(vec!["here".into()], vec![IBig::from(3)]);

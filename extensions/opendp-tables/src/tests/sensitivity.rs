@@ -80,7 +80,8 @@ fn batch(people: &[Person]) -> RecordBatch {
     ])
     .unwrap()
 }
-/// Two tables that differ in the rows of one individual, in any order.
+/// Make two tables that differ in the rows of one individual. The rows of the larger table are in
+/// random order.
 pub(crate) fn neighbours(dice: &mut Dice, unit: &PrivacyUnit) -> [Vec<Person>; 2] {
     let base: Vec<Person> = (0..dice.below(12)).map(|_| person(dice)).collect();
     let extra = 1 + dice.below(match unit.rows {
@@ -88,7 +89,7 @@ pub(crate) fn neighbours(dice: &mut Dice, unit: &PrivacyUnit) -> [Vec<Person>; 2
         None => 8,
     });
     let mut more: Vec<Person> = (0..extra).map(|_| person(dice)).collect();
-    // Equal rows and rows of one group are the hard cases.
+    // The hard cases are equal rows, and several rows in one group.
     if dice.below(2) == 0 {
         let first = more[0].clone();
         more.iter_mut().for_each(|row| *row = first.clone());
@@ -181,7 +182,7 @@ pub(crate) fn zone_table() -> Table {
 }
 pub(crate) fn exact(plan: &Plan, described: &Table, people: &[Person], double: bool) -> Exact {
     let engine = DataFusion::new().unwrap();
-    // The rows are in two batches, so that the results of two parts are added up.
+    // Put the rows into two batches, so that the engine must add up the results of two parts.
     let middle = people.len() / 2;
     let batches = vec![batch(&people[..middle]), batch(&people[middle..])];
     engine.register("people", described, Source::Batches(batches)).unwrap();

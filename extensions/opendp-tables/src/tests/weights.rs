@@ -29,7 +29,8 @@ fn shares_are_in_proportion_to_weights() {
     near(&scales(ask(EVEN)), &[2.0, 200.0]);
     let weighted = "SELECT weight(COUNT(*), 3) AS n, SUM(age) AS years FROM people";
     near(&scales(ask(weighted)), &[4.0 / 3.0, 400.0]);
-    // State the weight of an aggregate by its name in the answer, by its own name, and in a text.
+    // State the weight of an aggregate in three ways: under its name in the answer, under the name
+    // of the aggregate itself, and in a text.
     near(&scales(ask(EVEN).weight("n", 3.0).unwrap()), &[4.0 / 3.0, 400.0]);
     near(&scales(ask(EVEN).weight("count(*)", 3.0).unwrap()), &[4.0 / 3.0, 400.0]);
     near(&scales(ask(EVEN).weight_in("count(*) = 3").unwrap()), &[4.0 / 3.0, 400.0]);

@@ -54,8 +54,8 @@ fn no_ratio_of_exact_probabilities_exceeds_the_map_and_one_reaches_it() {
 }
 #[test]
 fn all_tapes_together_give_each_release_its_exact_probability() {
-    // A word of two bits flips two coins, so three bits take two rounds of words. In the last
-    // round, the second coin is not needed, so no word is drawn for this coin alone.
+    // Words of two bits flip two coins at once. So three bits are flipped in two rounds. In the
+    // second round, only one coin is needed, so no word is drawn for the other coin alone.
     for (f, places) in [(1.0, 1), (0.5, 2)] {
         let coins = BernoulliLanes::new(f, 1);
         let words = 2 * places;

@@ -42,7 +42,8 @@ impl Floats {
     }
     /// Let `f` be the density of the noise. Compute the integral of the positive part of
     /// `f(y) - e^epsilon f(y - shift)`. This integral is the hockey-stick divergence of order
-    /// `e^epsilon` of the noise from the noise plus `shift`.
+    /// `e^epsilon` of `P` from `Q`. Here `P` is the distribution of the noise, and `Q` is the
+    /// distribution of the noise plus `shift`.
     fn divergence(&self, epsilon: f64, shift: f64) -> f64 {
         let breaks = self.breaks();
         let moved = breaks.iter().map(|y| y + shift);

@@ -12,9 +12,9 @@ use std::hint::select_unpredictable;
 /// first `bits` bits of a word choose an urn, and the next `63 - bits` bits choose a unit. The last
 /// bit is not used.
 ///
-/// An urn is stored as one word. Let the urn have `t` first units. The upper part of the word is
-/// `2 t`. The factor 2 is necessary because a drawn word has one more bit after the bits of the
-/// unit. The last `bits` bits of the word are the other entry.
+/// An urn is stored as one word. Let `t` be the number of first units in the urn. The upper part of
+/// the word is `2 t`. The factor 2 is necessary because a drawn word has one more bit after the
+/// bits of the unit. The last `bits` bits of the word are the other entry.
 #[derive(Clone, Debug)]
 pub(super) struct Urns {
     urns: Box<[u64]>,

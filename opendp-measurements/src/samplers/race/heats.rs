@@ -248,9 +248,9 @@ mod tests {
         assert!(!is_below(1.0 / 10.0 - f64::MIN_POSITIVE, 1.0, 10.0));
     }
 
-    /// Check that the scores that the gate excludes are certainly below the bar. A score is below
-    /// the bar if its largest noise, minus its distance divided by the scale, is less than the
-    /// height.
+    /// Check that the scores that the gate excludes are certainly below the bar. Let `d` be the
+    /// distance of a score to the best score. The score is below the bar if the largest noise minus
+    /// `d / scale` is less than the height of the bar.
     fn is_shut(gate: impl Score, best: impl Score, scale: f64, height: f64) -> bool {
         let unit = 1200;
         let aligned = |(m, e): (IBig, i64)| m << (e + unit) as usize;

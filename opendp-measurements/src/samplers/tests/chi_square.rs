@@ -1,4 +1,4 @@
-//! The goodness-of-fit test of counts that the tests of distributions use.
+//! The goodness-of-fit test of counts, which the tests of distributions use.
 //!
 //! All sources in these tests are seeded, so a test that passes once always passes. The false-alarm
 //! rate of 1e-9 applies only when a seed or the order of draws changes.

@@ -96,8 +96,8 @@ fn rounded_continuous_noise_would_be_noticed() {
     assert!(fit(&draws, 1.0) > 1.0);
 }
 
-/// Compare draws of a large scale with their distribution in 200 buckets. The edges of the buckets
-/// are quantiles of the continuous Laplace distribution.
+/// For a large scale, compare draws with their distribution in 200 buckets. The edges of the
+/// buckets are quantiles of the continuous Laplace distribution.
 ///
 /// The variable `K` is an integer with `P[|K| >= m] = 2 q^m / (1 + q)`, so the real edges of the
 /// buckets are rounded down.

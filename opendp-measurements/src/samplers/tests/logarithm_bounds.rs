@@ -14,8 +14,7 @@ fn fixed_point(x: f64) -> IBig {
     shift_floor(m, e + PRECISION as i64)
 }
 
-/// Return a distance in units of `2^-52` times the float `value`. The distance is given in fixed
-/// point.
+/// Convert a distance from fixed point to units of `2^-52 |value|`.
 fn in_ulps(distance: IBig, value: f64) -> f64 {
     let unit = fixed_point(value.abs());
     let thousandths: IBig = (distance << 52usize) * IBig::from(1000) / unit;

@@ -24,8 +24,8 @@ fn orders(items: &[usize], k: usize) -> Vec<Vec<usize>> {
     found
 }
 
-/// Compute the distribution of `k` successive choices. Each choice is made among the remaining
-/// items with fresh noise.
+/// Compute the distribution of `k` successive choices. Each choice is made with fresh noise among
+/// the remaining items.
 pub(crate) fn peeled(exponents: &[f64], k: usize, winner: impl Fn(&[f64]) -> Vec<f64>) -> Law {
     let n = exponents.len();
     let all: Vec<usize> = (0..n).collect();

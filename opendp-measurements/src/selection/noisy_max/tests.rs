@@ -133,7 +133,7 @@ fn no_ratio_of_exact_probabilities_exceeds_the_pure_loss() {
         let found = worst(range, permute_and_flip, max_divergence);
         assert!(found <= epsilon + 1e-9, "{found} exceeds {epsilon}");
         assert!(0.999 * epsilon <= found, "{epsilon} is loose: {found}");
-        // The control: the exact loss exceeds the map at half of the range.
+        // The control: the exact loss exceeds the loss that the map states for half of the range.
         let half = under::<f64, _, _>(metric, MaxDivergence, 1.0, false).map(&(range / 2.0));
         assert!(half.unwrap() < found);
     }

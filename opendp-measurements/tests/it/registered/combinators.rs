@@ -196,7 +196,7 @@ fn every_conversion_is_registered_at_erased_types() {
     assert!(step.measure().is::<SmoothedMaxDivergence>());
     let pair = call("make_approximate", types, rho.clone(), Args::new()).unwrap();
     assert!(pair.measure().is::<Approximate<ZeroConcentratedDivergence>>());
-    // A conversion gives an error if it does not convert the measure of the measurement.
+    // If a conversion cannot convert the measure of its argument, the conversion gives an error.
     let error = call("make_pureDP_to_zCDP", "", rho, Args::new()).unwrap_err();
     assert_eq!(error.kind(), "Argument");
     let sample = told(SymmetricDistance, MaxDivergence, 10, |d| Ok(f64::from(d.min(1)))).erase();
@@ -226,8 +226,8 @@ fn group_privacy_is_registered_and_composes() {
     let twice = make_composition(vec![four.clone(), four]).unwrap();
     let loss = twice.map(&AnyDistance::new(4_u32)).unwrap();
     assert_eq!(*loss.downcast_ref::<f64>().unwrap(), 16.0);
-    // The loss of this measurement is known for at most one replaced record. The measurement is
-    // then applied to a secret random sample of 5 of 50 records.
+    // The map of `single` gives a loss only for distances of at most one replaced record. `sample`
+    // applies this measurement to 5 records, which are a secret random sample from 50 records.
     let single = told(ChangeOneDistance, Approximate(MaxDivergence), 5, |d| {
         once(d, (0.0, 0.0), (1.0, 1e-6))
     });

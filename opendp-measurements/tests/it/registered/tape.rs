@@ -186,7 +186,7 @@ fn every_registered_mechanism_is_compared() {
         .filter_map(|rest| rest.split('"').next())
         .collect();
     let others = [
-        // The answers of this mechanism are compared without `check`.
+        // A test above compares the answers of this mechanism without the function `check`.
         "make_alp_queryable",
         // These constructors draw nothing: they join, convert or repeat the releases of their
         // arguments.

@@ -20,7 +20,7 @@ pub(super) struct Known {
     pub(super) takes: Vec<&'static str>,
 }
 impl Known {
-    /// Check that the function accepts a metric of data sets or a measure.
+    /// Check that the function accepts the metric or the measure with the name `type_name`.
     pub(super) fn check(&self, link: &str, type_name: &TypeName) -> Result<()> {
         let name = type_name.to_string();
         if self.takes.is_empty() || self.takes.contains(&name.as_str()) {
@@ -119,7 +119,8 @@ pub(super) fn plain(value: &Json, type_name: &TypeName) -> Result<Json> {
 }
 /// The types of parameters whose values are written as floats.
 const FLOATS: [&str; 2] = ["Scale", "Alpha"];
-/// Return the type of the items of a vector or of bounds.
+/// If the type is a vector or bounds, return the type of the items. Otherwise return the type
+/// itself. Ignore an `Option` around the type.
 fn inner(type_name: &TypeName) -> &TypeName {
     match (type_name.head(), type_name.args()) {
         ("Option", [item]) => inner(item),

@@ -10,7 +10,7 @@ use opendp_core::{
 };
 use serde_json::{Value as Json, json};
 
-/// A measurement, and optionally its true loss for two data sets at distance 0.
+/// A measurement, and optionally a lower bound on its true loss for two data sets at distance 0.
 pub(super) struct Member {
     pub(super) made: AnyMeasurement,
     pub(super) told: String,
@@ -70,7 +70,7 @@ fn renyi(d: f64, always: f64) -> RenyiCurve {
     RenyiCurve::new(move |alpha| Ok(alpha * d * d / 2.0 + always))
 }
 
-/// Return the members of one space, of all kinds, in all measures.
+/// Return the members with one input space. There are members of all kinds, in all measures.
 fn members_of<T: Atom, M>(metric: &M, size: Option<usize>) -> Vec<Member>
 where
     M: MetricOn<VectorDomain<AtomDomain<T>>> + Metric<Distance = u32>,

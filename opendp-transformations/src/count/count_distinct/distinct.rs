@@ -9,8 +9,8 @@ use crate::count::table::{Table, mixed, seed};
 /// The maximum number of words that a set keeps in one table. A table with this number of words
 /// fits a cache.
 const FEW: usize = 1 << 13;
-/// Each word that is at least `-NEAR` and below `NEAR` is stored as one bit. Words are read as
-/// signed numbers in two's complement.
+/// If a set has many words, each word that is at least `-NEAR` and below `NEAR` is stored as one
+/// bit. Words are read as signed numbers in two's complement.
 const NEAR: u64 = 1 << 20;
 /// Words that are not stored as bits are divided among `LISTS` lists.
 const LISTS: usize = 1 << 8;
@@ -78,7 +78,8 @@ impl<L: LongKey> Set<L> {
     pub(crate) fn count(self) -> usize {
         self.few.len() + self.many.map_or(0, |many| many.count())
     }
-    /// Switch to the representation for many words, if there are many words.
+    /// If the set has many words, or already uses the representation for many words, move all words
+    /// to this representation.
     fn spread_if_many(&mut self) {
         if self.many.is_some() || FEW < self.few.words() {
             self.spread();

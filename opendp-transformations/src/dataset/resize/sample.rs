@@ -19,9 +19,10 @@ use serde_json::Value as Json;
 ///
 /// *Merging.* A merge joins two choices, which are called sides. Let the sides have read `n` and
 /// `m` rows. Draw rows one at a time from all `n + m` rows, without replacement. For each draw,
-/// choose a side in proportion to its remaining rows, and then one of these rows. The draws from
-/// one side are draws from its rows without replacement. At most `size` of these draws are needed.
-/// The rows that a side kept, read in random order, serve as the draws from this side.
+/// choose a side with a probability proportional to the number of its remaining rows. Then choose
+/// one of these rows uniformly. The draws from one side are draws from its rows without
+/// replacement. At most `size` of these draws are needed. The rows that a side kept, read in random
+/// order, serve as the draws from this side.
 pub(crate) struct Sample<T> {
     seen: u64,
     kept: Vec<T>,

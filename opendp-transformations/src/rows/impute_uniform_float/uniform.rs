@@ -30,8 +30,8 @@ impl<T: Atom + Float> Uniform<T> {
         if !(lower < upper) {
             return Err(refuse(lower, upper));
         }
-        // Each bound has an exponent. `low` is the smaller of the two exponents, so no shift is
-        // negative.
+        // The exponents of the two bounds are `e` and `f`. `low` is the smaller of these exponents,
+        // so no shift is negative.
         let low = e.min(f);
         let shift = |exponent: i32| usize::try_from(exponent - low).unwrap_or(0);
         let (l, u) = (l << shift(e), u << shift(f));
