@@ -61,8 +61,8 @@ pub struct Answer {
 pub enum Accuracy {
     /// The distance is at most this number.
     PlusMinus(f64),
-    /// Each candidate has a distance in rank from the quantile, in people. The distance of the
-    /// answer exceeds the least distance of all candidates by at most this number.
+    /// The distance in rank between a candidate and the quantile is a number of people. The
+    /// distance of the answer exceeds the least distance of all candidates by at most this number.
     Ranks(f64),
     /// No bound on the distance is known.
     Unknown,

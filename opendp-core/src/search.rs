@@ -4,7 +4,7 @@ use std::fmt::Debug;
 
 use crate::{Carrier, Domain, Error, Measure, Measurement, Metric, Result, Transformation};
 
-/// A type of numbers for searches by bisection.
+/// A type of numbers in which a search by bisection is possible.
 pub trait Bisect: Copy + PartialOrd + Debug {
     /// The value from which an unbounded search starts.
     const START: Self;
@@ -86,8 +86,8 @@ floats!(f32 f64);
 /// ```
 ///
 /// # Errors
-/// `Search` when the condition does not change between the bounds. If the condition gives an error
-/// at every tried value, the first of these errors.
+/// `Search` when the condition does not change between the bounds. If the condition returns an
+/// error at every tried value, the result is the first of these errors.
 pub fn binary_search<T: Bisect>(
     condition: impl Fn(T) -> Result<bool>,
     bounds: Option<(T, T)>,
@@ -130,8 +130,8 @@ pub fn binary_search<T: Bisect>(
 /// ```
 ///
 /// # Errors
-/// `Search` when the condition does not change. If the condition gives an error at every tried
-/// value, the first of these errors.
+/// `Search` when the condition does not change. If the condition returns an error at every tried
+/// value, the result is the first of these errors.
 pub fn exponential_bounds_search<T: Bisect>(
     condition: impl Fn(T) -> Result<bool>,
 ) -> Result<(T, T)> {
@@ -204,8 +204,7 @@ impl<DI: Domain, MI: Metric, DO: Domain, MO: Metric> Related for Transformation<
 }
 
 /// Find a parameter with which a chain meets a bound. The bound is met if the map of the chain at
-/// `d_in` is at most `d_out`. On one side of this parameter, the next parameter does not meet the
-/// bound.
+/// `d_in` is at most `d_out`. The adjacent parameter on one side does not meet the bound.
 ///
 /// Use this function to find the least noise or the largest sample that meets a budget. The search
 /// evaluates only maps, and uses no data. The search uses [`binary_search`]. If the chain cannot be

@@ -163,8 +163,8 @@ impl<D: Domain, M: Metric> Space<D, M> {
     pub fn to_json(&self) -> Json {
         self.untyped.to_json()
     }
-    /// Check that a step can follow another step. This space is the input space of the second step.
-    /// This space must equal `found`, the output space of the first step.
+    /// Check that a second step can follow a first step. This space is the input space of the
+    /// second step. This space must equal `found`, the output space of the first step.
     ///
     /// # Errors
     /// `DomainMismatch` or `MetricMismatch`. The message contains both domains or both metrics as

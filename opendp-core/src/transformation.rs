@@ -42,7 +42,8 @@ pub struct Transformation<DI: Domain, MI: Metric, DO: Domain, MO: Metric> {
 }
 
 impl<DI: Domain, MI: Metric, DO: Domain, MO: Metric> Transformation<DI, MI, DO, MO> {
-    /// Make a transformation from its parts. The caller is responsible for the claim.
+    /// Make a transformation from its parts. The caller is responsible for the claim at
+    /// [`Transformation`].
     pub fn new(
         input: Space<DI, MI>,
         output: Space<DO, MO>,

@@ -1,7 +1,7 @@
 //! Tests that operations on big integers give the same results as another library.
 //!
 //! Every map uses big integers. Every sampler uses big integers when floats are too imprecise. In
-//! another project, the division of big integers had a wrong sign, so the output of samplers was
+//! another project, quotients of big integers had a wrong sign, so the outputs of samplers were
 //! wrong (OpenDP #2638). The tested numbers cause carries and borrows. Their sizes are near the
 //! sizes at which the library changes its algorithms.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on says so")]

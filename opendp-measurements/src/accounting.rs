@@ -38,38 +38,40 @@
 //! a small loss is then added to the account. This release increases epsilon by about 0.003 %, and
 //! makes all high frequencies negligible.
 //!
-//! For 64 or more different pairs, this method is tried first. The added release then has a larger
-//! loss, and increases epsilon by about 0.01 %. The parameters of the computation are chosen for a
-//! few pairs that represent all pairs. Pairs for noise on samples, and pairs for profiles known
-//! only as curves, list their losses. One Fourier transform of such a list computes the transform
-//! of the loss at all frequencies.
+//! For 64 or more different pairs, the sum with such a Gaussian release is tried first, if the
+//! requested relative error is at least the default. The added release then has a larger loss, and
+//! increases epsilon by about 0.01 %. The parameters of the computation are chosen for a few pairs
+//! that represent all pairs. Pairs for noise on samples, and pairs for profiles known only as
+//! curves, list their losses. One Fourier transform of such a list computes the transform of the
+//! loss at all frequencies.
 //!
 //! Before these steps, some pairs are replaced. Discrete Gaussian noise is replaced by pairs that
-//! [enclose it](Between). Several equal releases of such noise are replaced by one release. Such
-//! noise of a large scale is replaced by continuous noise. All continuous Gaussian noise is joined
-//! into one release. For some pairs, only `rho` (a zero-concentrated loss) is known. The `rho` of
-//! all these pairs are added up. If a `rho` is known for every pair, the sum of all `rho` gives
-//! another bound. The smaller of the two bounds is reported.
+//! [enclose it](Between). Several equal releases with discrete Gaussian noise are replaced by one
+//! release. Discrete Gaussian noise of a large scale is replaced by continuous noise. All
+//! continuous Gaussian noise is joined into one release. For some pairs, only `rho` (a
+//! zero-concentrated loss) is known. The `rho` of all these pairs are added up. If a `rho` is known
+//! for every pair, the sum of all `rho` gives another upper bound. The smaller of this bound and
+//! the bound from the steps above is reported.
 //!
-//! There is another bound for discrete Gaussian noise. This bound replaces all discrete Gaussian
-//! noise of an account by one release of continuous noise. The loss of this release exceeds the
+//! There is another bound for discrete Gaussian noise. For this bound, one release of continuous
+//! noise replaces all discrete Gaussian noise of an account. The loss of this release exceeds the
 //! total loss of the replaced noise by a small share of this total loss. The bound holds for
 //! vectors of integers at every distance. For `m` equal releases of scale `s`, the share is about
 //! `0.5 / (m s^2)`, and epsilon grows by at most this share. So the bound is within 0.1 % of the
 //! exact epsilon if `m s^2` is at least 500. If `m s^2` is smaller and the distance is above the
 //! scale, the smaller of this bound and the `rho` bound is reported.
 //!
-//! Some accounts contain only a few equal releases of vectors of integers. For such accounts, delta
-//! is also computed by recursion. In the recursion, the shift of each release is the worst shift,
-//! given all earlier losses. The result exceeds the exact delta by at most 1 %. The exact delta can
-//! exceed the delta of continuous noise by more than 0.1 %. The reason is that the losses are on a
-//! lattice. The choice of shifts can make this lattice finer or coarser. For example, ten releases
-//! of scale 2 at distance 2 have an epsilon of 19.459 at a delta of 1e-6. Continuous noise has an
-//! epsilon of 19.424.
+//! Some accounts contain only a few equal releases of vectors of integers with discrete Gaussian
+//! noise. For such accounts, delta is also computed by recursion. In the recursion, the shift of
+//! each release is the worst shift, given all earlier losses. The result exceeds the exact delta by
+//! at most 1 %. The exact delta can exceed the delta of continuous noise by more than 0.1 %. The
+//! reason is that the losses are on a lattice. The choice of shifts can make this lattice finer or
+//! coarser. For example, ten releases of scale 2 at distance 2 have an epsilon of 19.459 at a delta
+//! of 1e-6. Continuous noise has an epsilon of 19.424.
 //!
-//! The simplest bound is for equal releases, if each release contains one integer. The law of the
-//! total noise is then known, and delta is a sum over the values of the total noise. This bound is
-//! exact up to rounding.
+//! The simplest bound is for equal releases of one integer with discrete Gaussian noise. The law of
+//! the total noise is then known, and delta is a sum over the values of the total noise. This bound
+//! is exact up to rounding.
 //!
 //! If only the profile of a pair is known, the profile is evaluated once, at 257 epsilons. Such a
 //! pair is composed on a grid.

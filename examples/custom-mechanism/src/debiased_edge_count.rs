@@ -15,11 +15,12 @@ use crate::{FlipProbability, Graph, GraphDomain};
 ///
 /// # Function
 /// `(released - flip * pairs) / (1 - 2 * flip)`, for `pairs` pairs of nodes, in ordinary floating
-/// point. It may be negative.
+/// point. The estimate may be negative.
 ///
 /// # Proof
 /// Let `m` be the number of edges. On average, `m (1 - flip)` edges stay, and `(pairs - m) flip`
-/// other edges appear. Solve for `m`.
+/// other edges appear. So the released graph has `m (1 - flip) + (pairs - m) flip` edges on
+/// average. Set this average equal to `released`, and solve for `m`.
 ///
 /// # Errors
 /// `MakeDomain` when there are too many nodes, `Argument` when `flip` is one half.

@@ -36,14 +36,15 @@ const ROOT_OF_HALF_PI: f64 = 1.253_314_137_315_500_4;
 /// `k = 1 / (1 + exp(e))` (Dong, Roth, Su 2022, Proposition 3). The trade-off curve of mu-GDP is
 /// convex, ends in the points `(0, 1)` and `(1, 0)`, and crosses the diagonal at `Phi(-mu / 2)`
 /// (Section 2.2 of the paper). If `Phi(-mu / 2)` is at most `k`, then the curve of mu-GDP is
-/// nowhere above the lines. Then the mechanism is mu-GDP.
+/// nowhere above the lines, and the mechanism is mu-GDP.
 ///
-/// Let `g(t) = ln(Phi(t) / Phi(-t))`, so that `Phi(-t) <= k` is equivalent to `e <= g(t)`, at `t =
-/// mu / 2`. Now `g(0) = 0` and `g'(t) = phi(t) / (Phi(t) Phi(-t))`. For two independent standard
-/// normal variables, the probability of the square `[-t, t]^2` is at least the probability of the
-/// disk of radius `t` inside it: `(2 Phi(t) - 1)^2 >= 1 - exp(-t^2 / 2)`. So `4 Phi(t) Phi(-t) =
-/// 1 - (2 Phi(t) - 1)^2 <= exp(-t^2 / 2)`, and `g'(t) >= 4 phi(0) = 4 / sqrt(2 pi)`. It follows
-/// that `g(mu / 2) >= mu * 2 / sqrt(2 pi) = mu / sqrt(pi / 2)`. The right side equals `e` for
+/// Let `t = mu / 2` and `g(t) = ln(Phi(t) / Phi(-t))`. Then `Phi(-t) <= k` is equivalent to
+/// `e <= g(t)`. Now `g(0) = 0` and `g'(t) = phi(t) / (Phi(t) Phi(-t))`. For two independent
+/// standard normal variables, the probability of the square `[-t, t]^2` is at least the probability
+/// of the disk of radius `t` inside it: `(2 Phi(t) - 1)^2 >= 1 - exp(-t^2 / 2)`. So
+/// `4 Phi(t) Phi(-t) = 1 - (2 Phi(t) - 1)^2 <= exp(-t^2 / 2)`, and
+/// `g'(t) >= 4 phi(0) = 4 / sqrt(2 pi)`. It follows that
+/// `g(mu / 2) >= mu * 2 / sqrt(2 pi) = mu / sqrt(pi / 2)`. The right side equals `e` for
 /// `mu = sqrt(pi / 2) e`. A larger `mu` is a weaker guarantee, so the map may round up.
 ///
 /// # Errors

@@ -34,10 +34,10 @@ use crate::{EdgeDistance, FlipProbability, Graph, GraphDomain};
 /// h(r, x))`. The distance between two graphs is the number of pairs in which they differ, and it
 /// is at most `n`. Let `y` be a graph at distance at most `d_in` from `x`. By the triangle
 /// inequality, `|h(r, x) - h(r, y)| <= d_in`. Because `p <= 1 - p`, the ratio of the probabilities
-/// for `x` and `y` is at most `((1 - p) / p)^d_in`. This is the exponential of the map (Warner
-/// 1965; Dwork, Roth 2014, Section 3.2, for one bit). The map computes upper bounds on `1 - p`, the
-/// quotient, the logarithm and the product. Each of these steps increases with the result of the
-/// previous step, so the bounds can be combined.
+/// for `x` and `y` is at most `((1 - p) / p)^d_in`. This bound is the exponential of `d_out`
+/// (Warner 1965; Dwork, Roth 2014, Section 3.2, for one bit). The map computes upper bounds on
+/// `1 - p`, the quotient, the logarithm and the product. Each of these steps increases with the
+/// result of the previous step, so the bounds can be combined.
 ///
 /// # Errors
 /// The map gives `Overflow` when `(1 - flip) / flip` exceeds all floats.
@@ -154,9 +154,9 @@ mod tests {
         let (x, y) = (Graph::new([]), Graph::new([(0, 1), (1, 2)]));
         let trial = Trial { draws: 20_000, ..Trial::default() };
         let drawn = laws::private(&release_at(0.25).unwrap(), (&x, &y), trial).unwrap();
-        // The map states a loss of at most 2.2, and no set of releases can show a larger epsilon.
-        // The draws do not always find a set that shows this largest epsilon. The best set that the
-        // draws find shows an epsilon above 0.9.
+        // The map states a loss of at most 2.2, so no set of releases can show an epsilon above
+        // 2.2. The draws do not always find a set that shows the largest possible epsilon. The best
+        // set that the draws find shows an epsilon above 0.9.
         assert!(0.9 < drawn.epsilon && drawn.epsilon <= 2.2, "{drawn:?}");
         // Control: releases with a smaller flip break the claim of this map.
         let (claim, cheat) =

@@ -135,7 +135,8 @@
 //!
 //! Sums, differences, multiples and quotients of answers have intervals, too. These intervals are
 //! narrower than the sums of the intervals of the single answers, because errors partly cancel.
-//! [`estimate`](Answer::estimate) returns the number of an answer together with its noise:
+//! [`estimate`](Answer::estimate) returns the released number together with the distribution of its
+//! noise:
 //!
 //! ```
 //! # use opendp_analysis::{Budget, Context, PrivacyUnit, Split, Table};
@@ -183,15 +184,16 @@
 //! # How it works
 //!
 //! A query is a chain of transformations and then one measurement. The measurement has one free
-//! parameter. Bisection finds a value of this parameter for which the loss by the exact privacy map
-//! fits the share. The account charges the exact loss before the release is run. Earlier answers
-//! can determine the next question. A [`Journal`] can keep the record after the process ends. In a
-//! later process, [`carry_over`](Context::carry_over) charges for the releases of this record.
+//! parameter. Bisection finds a value of this parameter for which the loss fits the share. The loss
+//! is computed by the exact privacy map. The account charges the exact loss before the release is
+//! run. Earlier answers can determine the next question. A [`Journal`] can keep the record after
+//! the process ends. In a later process, [`carry_over`](Context::carry_over) charges for the
+//! releases of this record.
 //!
 //! # What is proved
 //!
-//! Every budget bounds the loss of all answers together. Each question, its kind, its noise and the
-//! decision to go on may depend on all earlier answers.
+//! Every budget bounds the loss of all answers together. All earlier answers may determine each
+//! question, its kind, its noise, and whether another question is asked.
 //!
 //! | budget | noise | what adds up | theorem |
 //! |---|---|---|---|

@@ -51,11 +51,11 @@ use opendp_transformations::{Alpha, make_quantile_score_candidates};
 /// This is a chain of three steps, each with its own proof. First, the scores of members at
 /// distance `d_in` are at most `range` apart under `RangeDistance`, by the proof of
 /// [`make_quantile_score_candidates`](opendp_transformations::make_quantile_score_candidates).
-/// Second, [`make_noisy_max`](opendp_measurements::make_noisy_max) bounds the loss of choosing an
-/// index among such scores. The scale of the noise is exactly the float `b * scale`. The map
-/// divides by the same float. So the noise and the map use the same rounded product. Third, the
-/// candidate at that index is a function of the release and of a public list (Dwork, Roth 2014,
-/// Proposition 2.1). The candidates are sorted without looking at the data.
+/// Second, [`make_noisy_max`](opendp_measurements::make_noisy_max) bounds the loss of the choice of
+/// an index, for scores that are at most `range` apart. The scale of the noise is exactly the float
+/// `b * scale`. The map divides by the same float. So the noise and the map use the same rounded
+/// product. Third, the candidate at that index is a function of the release and of a public list
+/// (Dwork, Roth 2014, Proposition 2.1). The candidates are sorted without looking at the data.
 ///
 /// For `alpha` strictly between 0 and 1 the range is at most twice the largest change of a score.
 /// For `alpha` 0 or 1, all scores change in one direction, so the range is half as large.

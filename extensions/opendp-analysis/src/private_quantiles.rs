@@ -29,8 +29,8 @@ type Choose<MO> = Measurement<VectorDomain<AtomDomain<u64>>, RangeDistance<u64>,
 /// Make a measurement that releases several quantiles, chosen from a list of candidates.
 ///
 /// The measurement first chooses the middle one of the quantiles. This choice divides the rows into
-/// two parts. Then it chooses the other quantiles in the two parts, in the same way. So each row
-/// affects only about `log2(n)` choices, if there are `n` quantiles.
+/// two parts. Then the measurement chooses the other quantiles in the two parts, in the same way.
+/// So each row affects only about `log2(n)` choices, if there are `n` quantiles.
 ///
 /// # Arguments
 /// * `input` - vectors of numbers under a dataset metric, of known or unknown size
@@ -49,8 +49,8 @@ type Choose<MO> = Measurement<VectorDomain<AtomDomain<u64>>, RangeDistance<u64>,
 /// rows up to each neighbour, and all rows beyond it if it has no neighbour on this side. The
 /// represented rows of each candidate are divided into `t` equal steps, so a candidate has `t + 1`
 /// points. A step can contain a fraction of a row. The position of a point is the number of rows
-/// below it, from 0 for the first point to the number of rows for the last point. Here `t` is 16,
-/// or less if there are more than 1024 candidates, but at least 2.
+/// below the point. It is 0 for the first point, and the number of all rows for the last point.
+/// Here `t` is 16, or less if there are more than 1024 candidates, but at least 2.
 ///
 /// *Choices.* Let two points `A` and `B` have the levels `l` and `h`. To choose the quantiles
 /// between the two points, take the middle one of these quantiles. Let `a` be its level and
@@ -85,10 +85,11 @@ type Choose<MO> = Measurement<VectorDomain<AtomDomain<u64>>, RangeDistance<u64>,
 /// `w max(r, 1 - r)`, and the range of the changes of all scores is at most `2 w max(r, 1 - r)`.
 /// Scores are cut at the largest integer. This cut does not increase a change.
 ///
-/// *One choice.* Let `W` be the sum of `w` over the `d` rows that only one of two members holds. So
-/// the range is at most `2 W max(r, 1 - r)`, and the range divided by the scale of the noise is at
-/// most `W / scale`. By the proof of [`make_noisy_max`](opendp_measurements::make_noisy_max), the
-/// loss of the choice is `W / scale`, or `(W / scale)^2 / 8`.
+/// *One choice.* Let `W` be the sum of `w` over the `d` rows that only one of two members holds.
+/// The ranges for the single rows add up. So the range for all `d` rows is at most
+/// `2 W max(r, 1 - r)`, and this range divided by the scale of the noise is at most `W / scale`. By
+/// the proof of [`make_noisy_max`](opendp_measurements::make_noisy_max), the loss of the choice is
+/// at most `W / scale`, or at most `(W / scale)^2 / 8`.
 ///
 /// *One level.* The first choice is level 1. The next two choices are level 2, and so on. Given
 /// the points that were chosen on all earlier levels, the choices on one level are independent,
@@ -104,8 +105,8 @@ type Choose<MO> = Measurement<VectorDomain<AtomDomain<u64>>, RangeDistance<u64>,
 /// equal to a chosen quantile. Here such rows are divided, so repeated values do not move other
 /// quantiles.
 ///
-/// Let `rho` be the bound above for the loss of one choice, given the earlier choices. If the
-/// choice is made by Gumbel noise, it is `mu`-GDP with `mu^2 = pi rho`. So
+/// Let `rho` be the bound `(W / scale)^2 / 8` for the loss of one choice, given the earlier
+/// choices. If the choice is made by Gumbel noise, it is `mu`-GDP with `mu^2 = pi rho`. So
 /// [`mu_squared_of_choices`] of the loss bounds `mu^2` of the release.
 ///
 /// [`mu_squared_of_choices`]: opendp_measurements::accounting::mu_squared_of_choices
@@ -184,7 +185,7 @@ fn map_of<M: DatasetMetric, MO: SelectionMeasure>(
 /// The choices of all quantiles.
 struct Chooser<MO: SelectionMeasure> {
     tree: Box<Node<MO>>,
-    /// One choice for each level, to compute the loss.
+    /// A composition of one choice for each level. Its map computes the loss.
     levels: Levels<MO>,
     count: usize,
     steps: usize,

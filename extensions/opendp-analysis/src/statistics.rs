@@ -36,7 +36,7 @@ use crate::{Budget, Context, PrivacyUnit, Split, Table};
 /// The probability with which an interval may miss the true number.
 const ALPHA: f64 = Context::<MaxDivergence>::ALPHA;
 
-/// Rows with a public number of rows.
+/// Rows whose number is public.
 #[allow(missing_debug_implementations, reason = "data are not printed")]
 pub struct PublicSize<'a, T>(pub &'a [T]);
 

@@ -99,7 +99,7 @@ pub(crate) const MOST: f64 = 9_007_199_254_740_992.0;
 /// most `l1`, and at most `l0 d`. The remaining mass is at most `1 - (1 - p)^l0`. So for every set
 /// `S` of releases, `P[S] <= exp(epsilon) Q[S] + delta`.
 ///
-/// For a single changed count of 1, this is the truncated geometric mechanism of Desfontaines,
+/// If only one count changes, by 1, this is the truncated geometric mechanism of Desfontaines,
 /// Voss, Gipson, Mandayam 2022. If the threshold is a whole number, that mechanism releases each
 /// key with the largest probability that epsilon and delta admit.
 ///
@@ -113,9 +113,10 @@ pub(crate) const MOST: f64 = 9_007_199_254_740_992.0;
 /// The magnitude of `Z` is stochastically smaller than the magnitude of Laplace noise without
 /// truncation. So the error of the count of each key is bounded as for Laplace noise. This bound
 /// does not hold for the released keys alone, because keys with a large noise are released more
-/// often. Take a sum of several counts with different weights, and the probability that its error
-/// exceeds a given number. This probability is at most the same probability for Laplace noise
-/// without truncation, divided by `1 - 2 q^(k + 1) / (1 + q)` once for each count.
+/// often. Take a sum of several counts with different weights, and the event that the error of this
+/// sum exceeds a given number. Let `P` be the probability of this event for Laplace noise without
+/// truncation. For `Z`, the probability of the event is at most `P`, divided by
+/// `1 - 2 q^(k + 1) / (1 + q)` once for each count.
 ///
 /// # Errors
 /// * `MakeMeasurement` when the threshold does not meet the precondition

@@ -1,5 +1,5 @@
-//! The work of the benchmarks, done by the crate `opendp` without OpenSSL. This is the fastest form
-//! of the crate.
+//! The work of the benchmarks, done by the crate `opendp` without OpenSSL. Without OpenSSL, the
+//! crate is fastest.
 //!
 //! Each function builds the measurement or transformation and returns a closure that runs it.
 

@@ -20,7 +20,7 @@ type Question = Measurement<Numbers, Change, MaxDivergence, i32>;
 type Talk = Session<Numbers, Change, MaxDivergence>;
 
 const DELTA: f64 = 1e-6;
-/// Bounds of the standard deviation for an epsilon of 1.
+/// The bounds of the search for the standard deviation at an epsilon of 1.
 pub const SCALES: (f64, f64) = (0.125, 1024.0);
 
 /// Run all benchmarks of this file.

@@ -197,7 +197,8 @@ struct Planned {
     losses: Vec<Loss>,
     /// The reserve that the first release states, if the study is one plan for its whole budget.
     reserved: Option<[Exact; 2]>,
-    /// The pairs of all releases, if such a plan is charged by the distributions of its losses.
+    /// The pairs of all releases, if the study is one plan for its whole budget, and the plan is
+    /// charged by the distributions of its losses.
     shares: Option<Vec<SharePair>>,
 }
 impl Planned {
@@ -213,10 +214,11 @@ impl Planned {
         let first = outcome.entries().first()?;
         Some(Planned { losses, reserved: first.reserved.clone(), shares: first.shares.clone() })
     }
-    /// Return the loss for the ledger. `past` is the loss that was charged for the same id. A study
-    /// can take its whole budget in one plan. The filters of the ledger's budget can have too
-    /// little room for this plan. Then the charge reserves the ledger's budget, as the study
-    /// reserves its own budget. For this, the ledger's budget must be unspent.
+    /// Return the loss to charge to the ledger. `past` is the loss that was charged for the same
+    /// id. If a study takes its whole budget in one plan, the filters of the ledger's budget can
+    /// have too little room for this plan. Then the loss also states a reserve or shares of the
+    /// ledger's budget, as the plan states them for the study's budget. This is possible only if
+    /// nothing was charged to the ledger's budget before.
     fn loss(&self, whole: &Loss, account: &Account, past: Option<&Loss>) -> Result<Loss> {
         let members = whole.clone().with_members(self.losses.clone())?;
         if past == Some(&members) || (past.is_none() && account.admits(&members)) {

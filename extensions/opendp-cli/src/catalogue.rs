@@ -88,7 +88,8 @@ pub(crate) fn describe(registry: &Registry, name: &str) -> Result<Json> {
 }
 
 /// Return one signature of each registered function. All signatures of one module have the same
-/// documentation. One signature is enough to read it, and each read searches a source file.
+/// documentation, so one signature is enough. This saves time, because a source file is searched
+/// each time a documentation is read.
 fn functions(signatures: &[std::sync::Arc<Entry>]) -> Vec<&Entry> {
     let mut one_each: Vec<&Entry> = Vec::new();
     for entry in signatures {

@@ -31,7 +31,7 @@ fn unreadable(path: &Path, error: &io::Error) -> Error {
     }
 }
 
-/// The place of the data, and the parts to read.
+/// The path of the data, the column to read, and the separator of cells.
 #[derive(Clone, Copy)]
 pub(crate) struct Source<'a> {
     /// The file, or `-` for a CSV table from standard input.
@@ -170,7 +170,8 @@ enum What<'a> {
 }
 
 /// Open a file of data. The extension of its name states the kind of the file. The data are JSON,
-/// the rows of one column, or the rows of the columns that the domain of a frame names.
+/// the rows of one column, or, for a domain of frames, the rows of the columns that the domain
+/// names.
 pub(crate) fn open(source: &Source<'_>, domain: &AnyDomain, progress: bool) -> Result<Data> {
     if source.is_stdin() {
         return table(source.csv(io::stdin())?, what(source.column, domain)?).map(Data::Rows);
@@ -259,9 +260,10 @@ fn json(path: &Path, file: File) -> Result<Json> {
 /// the domain. A missing field of an object is an empty cell.
 ///
 /// # Errors
-/// [`outside`] when the domain does not have rows of atoms and the value is not a member, or when
-/// the number of rows differs from the number that the domain states. The error is the same for all
-/// such data. `Argument` when no row has the column.
+/// [`outside`] in two cases. In the first case, the domain does not have rows of atoms, and the
+/// value is not a member. In the second case, the number of rows differs from the number that the
+/// domain states. The error is the same for all data in both cases. `Argument` when no row has the
+/// column.
 pub(crate) fn member(json: Json, column: Option<&str>, domain: &AnyDomain) -> Result<AnyValue> {
     let json = match column {
         None => json,

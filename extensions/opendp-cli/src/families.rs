@@ -29,8 +29,8 @@ const MANY: usize = 4;
 /// Group signatures, as `list` writes them, by their shapes.
 ///
 /// Some signatures name a whole domain, such as `VectorDomain<AtomDomain<i32>>`, and also its
-/// element, such as `i32`. Then there can be many groups. In this case, `T` stands for the element
-/// if this gives fewer groups.
+/// element, such as `i32`. Then there can be many groups. If there are many groups, and a type
+/// parameter `T` for the element gives fewer groups, `T` stands for the element.
 pub(crate) fn of(signatures: &[Json]) -> Vec<Family> {
     let families =
         grouped(signatures.iter().map(|signature| (types(signature), signature)).collect(), None);
@@ -54,8 +54,8 @@ fn element(signature: &Json) -> Option<&str> {
     let inner = type_name.trim_end_matches('>').rsplit('<').next()?;
     (!inner.contains([',', '(', ' '])).then_some(inner)
 }
-/// Group signatures by their shapes. If `element` is the name of a type parameter, the lists of
-/// types contain this name instead of the type of the parameter.
+/// Group signatures by their shapes. If `element` is the name of a type parameter, this name
+/// replaces the type of elements in the lists of types.
 fn grouped(mut all: Vec<(Vec<(&str, &str)>, &Json)>, element: Option<&str>) -> Vec<Family> {
     // If all types of a signature differ, their places in the parameters are unambiguous. So a
     // signature with more different types comes first.
@@ -157,7 +157,7 @@ impl Family {
     }
 }
 /// Write one of the types of a signature. If `element` is the name of a type parameter and the
-/// written type has arguments, write this name instead of the type of the parameter.
+/// written type has arguments, this name replaces the type of elements inside the written type.
 fn shown(type_name: &str, types: &[(&str, &str)], element: Option<&str>) -> String {
     let element: Vec<_> = types.iter().copied().filter(|(name, _)| element == Some(name)).collect();
     match type_name.parse::<TypeName>() {

@@ -221,8 +221,8 @@ impl Run<'_> {
             _ => Ok(()),
         }
     }
-    /// Release for a budget. If a failure may depend on the records, this outcome is also charged
-    /// to the budget and kept, like a release. Otherwise, a user could test facts about the data
+    /// Release for a budget. If a failure may depend on the records, the failure is also charged to
+    /// the budget and kept, like a release. Otherwise, a user could test facts about the data
     /// without a charge.
     fn outcome(&self, measurement: &AnyMeasurement) -> Result<Json> {
         match self.invoke(measurement) {

@@ -11,10 +11,10 @@
 ///
 /// The text before the colon is the name of the file that contains the macro call. Listings show
 /// the doc comment that the function has in that file. `make_count as ["make_count",
-/// "acme::count"](input)` gives other names. A parameter can have a JSON literal as default:
-/// `null_category = true`. A type parameter can have a default too: `TO in [i32, i64] = i32`. The
-/// macro only defines a constant. Place the macro outside of any function, right below the named
-/// function.
+/// "acme::count"](input)` offers `make_count` under the two listed names. A parameter can have a
+/// JSON literal as default: `null_category = true`. A type parameter can have a default too:
+/// `TO in [i32, i64] = i32`. The macro only defines a constant. Place the macro outside of any
+/// function, right below the named function.
 ///
 /// The function is compiled once for each choice. If a type after `as` stands for several other
 /// types, the function is compiled only for the type after `as`. For example, `M in

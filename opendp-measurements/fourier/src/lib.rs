@@ -63,8 +63,8 @@ impl Transform {
     pub fn forward(&self, values: &mut [f64], spectrum: &mut [Complex]) -> Result<(), Failed> {
         self.forward.process(values, spectrum).map_err(|_| Failed)
     }
-    /// Write the values that have this spectrum, each multiplied by `n`. This overwrites the
-    /// spectrum too.
+    /// Compute the values that have the given spectrum, each multiplied by `n`. Write them to
+    /// `values`. The function also overwrites `spectrum`.
     ///
     /// # Errors
     /// When a list has the wrong length, or when `z_0` is not real. For an even length, also when

@@ -238,8 +238,8 @@ impl Account {
         let epsilon = known.map_or(epsilon, |known| known.min(epsilon));
         Ok(self.game(delta).map_or(epsilon, |game| game.epsilon(delta).min(epsilon)))
     }
-    /// If all releases are equal releases of one integer with discrete Gaussian noise, compute a
-    /// bound on delta at an epsilon. The bound is a sum over the values of the total noise.
+    /// If all releases are equal releases of one integer with discrete Gaussian noise, compute an
+    /// upper bound on delta at an epsilon. The bound is a sum over the values of the total noise.
     fn of_sum(&self, epsilon: f64) -> Option<f64> {
         let [(pair, count)] = &self.parts[..] else { return None };
         match pair.shift()? {
@@ -374,8 +374,8 @@ impl Account {
     }
 }
 
-/// Return whether the original parts need no bound of their own. The bound of the smoothed parts
-/// (if any) and the bound from the sum of all `rho` are then enough.
+/// Return true if the bound of the smoothed parts (if any) and the bound from the sum of all `rho`
+/// are enough. No bound is then computed for the original parts.
 fn is_enough(parts: &[PairCount], side: Side, smoothed: Option<&Simplified>) -> bool {
     let curve = |(pair, count): &(Arc<dyn DominatingPair>, u64)| {
         pair.integer_gaussian().is_some() && pair.only_above() && pair.between(*count).is_none()

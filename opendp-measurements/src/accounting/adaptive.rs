@@ -99,10 +99,10 @@ impl Default for Room {
 /// composition of dominating pairs: Zhu, Dong, Wang 2022, Theorem 10). The product of `R(e)` and
 /// `R(S - e)` is `S`-DP, so `R(S)` dominates this product (Kairouz, Oh, Viswanath 2015). The filter
 /// can take `m` from `B^2` for the first release instead. Then the same holds with `N(sqrt m)` and
-/// `N(sqrt(B^2 - m))`. The product of both shifts is `N(B)` (Dong, Roth, Su 2022, on their
-/// composition). If all noise is Gaussian, this filter is the filter of Smith, Thakurta 2022 (also:
-/// Koskela, Tobaben, Honkela 2023). An interaction can have any number of releases. Its delta is
-/// the supremum of the deltas after finitely many releases.
+/// `N(sqrt(B^2 - m))`. The product of these two pairs is `N(B)` (Dong, Roth, Su 2022, on the
+/// composition of normal shifts). If all noise is Gaussian, this filter is the filter of Smith,
+/// Thakurta 2022 (also: Koskela, Tobaben, Honkela 2023). An interaction can have any number of
+/// releases. Its delta is the supremum of the deltas after finitely many releases.
 ///
 /// *The Renyi filter.* This filter adds up Renyi divergences of one order `a > 1`, which is fixed
 /// in advance. A `mu`-GDP release is post-processing of a normal shift of `mu` (Dong, Roth, Su
@@ -143,7 +143,7 @@ impl Default for Room {
 /// on the kind and the size of this release, and on whether it is the only release. There are no
 /// answers at that time, so the division cannot depend on an answer. A pure loss takes a fraction
 /// of the Renyi filter, a fraction of the Gaussian filter, and a fraction of the budget's epsilon.
-/// Delta has 64 parts:
+/// A part is 1/64 of delta. There are four cases:
 ///
 /// * The account is for a single release: this release gets all of delta.
 /// * The first release is a choice, or it has a pure loss whose fraction of the Renyi filter is
@@ -344,11 +344,11 @@ impl AdaptiveAccount {
         }
     }
     /// Choose the way to divide delta. The choice depends on the first release. If this release has
-    /// Gaussian noise, choose the way for Gaussian noise. If it is a choice, choose the way with a
-    /// Renyi filter. If it has a pure loss and the account is not for a single release, compute
-    /// three fractions. They are the fractions of the Gaussian filter, of the Renyi filter and of
-    /// the budget's epsilon that the loss takes. Choose the way that belongs to the smallest
-    /// fraction. In all other cases, choose the last way.
+    /// Gaussian noise, choose the way for Gaussian noise. If the release is a choice, choose the
+    /// way with a Renyi filter. If the release has a pure loss and the account is not for a single
+    /// release, compute three fractions. The loss takes a fraction of the Gaussian filter, a
+    /// fraction of the Renyi filter, and a fraction of the budget's epsilon. Choose the way that
+    /// belongs to the smallest fraction. In all other cases, choose the last way.
     fn way_of(&self, loss: &AdaptiveLoss) -> Result<Option<&Way>> {
         let (gaussian, others) = (self.ways.first(), self.ways.last());
         if loss.mu_squared.is_some() {

@@ -10,7 +10,7 @@ use opendp_core::arith::Exact;
 /// The release is one choice, or an adaptive composition of choices. A choice has the range `r` if
 /// the losses of all its outputs lie in an interval of length `r`. The `rho` of one choice is
 /// `r^2 / 8` (Cesar, Rogers 2021). The argument is the sum of the `rho` of all choices.
-/// [`SelectionMeasure`](crate::SelectionMeasure) states this loss.
+/// [`SelectionMeasure`](crate::SelectionMeasure) states the `rho` of choices.
 ///
 /// # Postcondition
 /// The release is `mu`-GDP.

@@ -2,9 +2,9 @@
 //!
 //! Plain convolution by Fourier transform has an *absolute* error of about `10^-16`, which hides a
 //! small delta. Here each measure is first tilted: the mass at `x` is multiplied by `e^(t x)` and
-//! the result is normalised. `t` is chosen so that the mean of the sum of losses is at the
-//! requested epsilon. The tilt commutes with convolution. So the errors of the transform are small
-//! relative to delta, even if delta is very small.
+//! the result is normalised. Usually, `t` is chosen so that the mean of the tilted sum of losses is
+//! at the requested epsilon. The tilt commutes with convolution. So the errors of the transform are
+//! small relative to delta, even if delta is very small.
 
 use opendp_core::{Error, Result};
 use opendp_fourier::{Complex, Failed, Transform};
@@ -48,7 +48,7 @@ fn failed(_: Failed) -> Error {
 /// For a transform of length `n = 2^m`, return an upper bound on the error of each output. The
 /// bound is relative to the sum of the moduli of the inputs.
 ///
-/// Each output is a sum over the inputs along a tree of `m` additions and `m` multiplications by
+/// Each output is a sum over the inputs. Each input passes `m` additions and `m` multiplications by
 /// roots of unity. Let `u` be the unit roundoff. An addition errs by `u`, and a complex product by
 /// `sqrt(5) u` (Brent, Percival, Zimmermann 2007). A tabulated root errs by less than `2 u`. So
 /// each level errs by less than `6 u`. A real transform is computed as a complex transform of half
@@ -76,7 +76,7 @@ impl TiltedMasses {
         for (i, &mass) in part.mass.iter().enumerate() {
             let exponent = tilt * part.loss(i) - log;
             let value = if mass > 0.0 { mass * exp(exponent) } else { 0.0 };
-            // exp errs by 8 u. The argument of exp errs by 4 u times the magnitudes of the terms.
+            // exp errs by 8 u. Its argument errs by 4 u (|exponent| + |tilt * loss|).
             error += value * (24.0 + 4.0 * (exponent.abs() + (tilt * part.loss(i)).abs()));
             values.push(value);
         }

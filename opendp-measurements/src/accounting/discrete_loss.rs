@@ -100,8 +100,9 @@ impl DiscreteLoss {
                 down[i - 1] = 1.0;
                 0.0
             };
-            // Let both buckets give the same share to their lower edges. Then `even` is the
-            // smallest share that keeps the mean at or above the edge.
+            // Suppose that the previous bucket and this bucket give the same share to their lower
+            // edges. Then `even` is the smallest share that keeps the mean at or above the edge
+            // between them.
             let even = if full > 0.0 { full / (full + p * room) } else { 0.0 };
             down[i] = even.max(needed).min(1.0);
             full = p * (exp(grid.edge(i + 1)) * q / p - 1.0).max(0.0);

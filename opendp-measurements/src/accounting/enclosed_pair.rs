@@ -20,11 +20,11 @@ use super::{GaussianPair, SampledPair};
 ///   event of probability `f` that reveals all data. So the delta of a composition is at most the
 ///   delta of the composition of all `A`, plus the sum of all `f`.
 /// - `(C, D)` is the pair of `times` releases with `below`. A (possibly random) function of the
-///   output maps `P` to at least `(1 - f) C`, and `Q` to at most `D / (1 - f)`. In a composition
-///   let `C` and `D` be the products, and let `F <= 1/3` be the sum of all `f`. Take the best event
-///   for `C` and `D`, where `C - e^epsilon D = delta`. For this event the composition has at least
-///   `delta - F C - (1 / (1 - F) - 1) e^epsilon D`. This value is at least `delta - 3 F`, because
-///   `e^epsilon D <= C <= 1`.
+///   output maps `P` to at least `(1 - f) C`, and `Q` to at most `D / (1 - f)`. In a composition,
+///   let `C` and `D` be the products of these distributions, and let `F <= 1/3` be the sum of all
+///   `f`. Take the best event for `C` and `D`, where `C - e^epsilon D = delta`. For this event the
+///   composition has at least `delta - F C - (1 / (1 - F) - 1) e^epsilon D`. This value is at least
+///   `delta - 3 F`, because `e^epsilon D <= C <= 1`.
 #[derive(Clone, Debug)]
 pub struct Between {
     /// The pair `above`: `times` releases with this pair dominate `(P, Q)`, except for the failure.
@@ -61,9 +61,10 @@ pub(super) fn roughness(variance: f64) -> f64 {
 pub(super) fn smoothing(scale: f64) -> f64 {
     (scale * 1e-6 * scale).clamp(3.0, 40.0)
 }
-/// Return two pairs of normal noise. The variance of the first pair is reduced by the share `part`.
-/// The variance of the second pair is increased by this share. `more` and `less` are the distance
-/// divided by the standard deviation: `more` is rounded up, and `less` is rounded down.
+/// Return two pairs of normal noise that enclose given noise. The variance of the first pair is the
+/// variance of the given noise, reduced by the share `part`. The variance of the second pair is
+/// increased by this share. `more` and `less` are the distance divided by the standard deviation of
+/// the given noise: `more` is rounded up, and `less` is rounded down.
 pub(super) fn continuous(more: f64, less: f64, part: f64) -> Result<(GaussianPair, GaussianPair)> {
     let above = more.inf_div(1f64.neg_inf_sub(part)?.neg_inf_sqrt()?)?;
     let below = less.neg_inf_div(1f64.inf_add(part)?.inf_sqrt()?)?;
@@ -93,20 +94,21 @@ impl EnclosedPair {
     ///
     /// # Theorem
     /// Let `v` be from 3 to `s^2 / 99`, and let `w = 0.99 v`. Let `h` be the sum of
-    /// `e^(-2 pi^2 w k^2)` over all integers `k` except 0. Equal numbers have the same noise on
-    /// both sides and reveal nothing. Each difference is an integer, so the square of each nonzero
-    /// difference is at least 1. The squares add up to at most `square`. So at most `square`
-    /// numbers differ. The following two bounds hold for each number that differs.
+    /// `e^(-2 pi^2 w k^2)` over all integers `k` except 0. A number that is equal on both
+    /// neighbours has the same law on both, and reveals nothing. Each difference is an integer, so
+    /// the square of each nonzero difference is at least 1. The squares add up to at most `square`.
+    /// So at most `square` numbers differ. The following two bounds hold for each number that
+    /// differs.
     ///
-    /// *Above.* From a real number `x`, draw an integer `y` from the discrete Gaussian distribution
-    /// centred at `x`, `e^(-(y - x)^2 / (2 v)) / W(x)`. By Poisson's summation `W(x)` is
-    /// `sqrt(2 pi v)`, up to a factor in `[1 - h, 1 + h]`. Let `x` be normal with mean `c`, an
-    /// integer, and with variance `s^2 - v`. Two independent normal variables of variances
-    /// `s^2 - v` and `v` add up to a normal variable of variance `s^2`. So `y` has the probability
-    /// `e^(-(y - c)^2 / (2 s^2)) / sqrt(2 pi s^2)`, up to a factor of at most `1 / (1 - h)`. The
-    /// discrete noise has this probability up to a factor in `[1 / (1 + h), 1]`. Let
-    /// `f = 1 - (1 - h) / (1 + h)`. So the law of the discrete noise is `1 - f` times the law of
-    /// `y` plus `f` times some other law.
+    /// *Above.* For a real number `x`, draw an integer `y` with the probability
+    /// `e^(-(y - x)^2 / (2 v)) / W(x)`. This is the discrete Gaussian distribution centred at `x`.
+    /// By Poisson's summation `W(x)` is `sqrt(2 pi v)`, up to a factor in `[1 - h, 1 + h]`. Let `x`
+    /// be normal with mean `c`, an integer, and with variance `s^2 - v`. Two independent normal
+    /// variables of variances `s^2 - v` and `v` add up to a normal variable of variance `s^2`. So
+    /// `y` has the probability `e^(-(y - c)^2 / (2 s^2)) / sqrt(2 pi s^2)`, up to a factor of at
+    /// most `1 / (1 - h)`. The discrete noise has this probability up to a factor in
+    /// `[1 / (1 + h), 1]`. Let `f = 1 - (1 - h) / (1 + h)`. So the law of the discrete noise is
+    /// `1 - f` times the law of `y` plus `f` times some other law.
     ///
     /// *Below.* Add a normal variable of variance `v` to the discrete noise centred at `c`. The
     /// density of the sum at `x` has three factors. The first factor is the density of a normal
@@ -116,9 +118,10 @@ impl EnclosedPair {
     /// `W` is the sum of `e^(-y^2 / (2 s^2))`. The second factor and `W / sqrt(2 pi s^2)` are in
     /// `[1 - h, 1 + h]`, and `W / sqrt(2 pi s^2)` is at least 1.
     ///
-    /// The failures of independent numbers add up. Without failures, the noise is normal noise on a
-    /// vector whose length is at most the distance. The loss of this noise equals the loss of noise
-    /// on one number at this distance (Dong, Roth, Su 2022).
+    /// The probabilities of failures of independent numbers add up. Without failures, the noise is
+    /// normal noise, and the vector of all differences has a length of at most the distance. The
+    /// loss of this noise equals the loss of noise on one number at this distance (Dong, Roth, Su
+    /// 2022).
     ///
     /// # Errors
     /// `Overflow` when a quotient is not finite.

@@ -38,8 +38,8 @@ pub(super) struct Gather {
 
 /// The number of places to which an atom is spread.
 const POINTS: usize = 10;
-/// The number of the last place that is at or below the atom. An atom has [`POINTS`] places,
-/// numbered from 0.
+/// The index of the last place that is at or below the atom. An atom has [`POINTS`] places, with
+/// indices from 0 on.
 const BEFORE: i64 = 4;
 /// An upper bound on the sum of the moduli of all weights of one atom.
 const WEIGHTS: f64 = 2.5;

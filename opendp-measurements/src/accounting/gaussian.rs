@@ -201,8 +201,8 @@ pub fn gaussian_tradeoff(mu: f64, alpha: f64) -> Result<Certified> {
             break;
         }
     }
-    // The differences `mu - low` and `mu - high` are rounded. So move both outward by a bound on
-    // this error.
+    // The differences `mu - low` and `mu - high` are rounded. So move both differences outward by a
+    // bound on the rounding error.
     let slack = (mu.abs() + low.abs().max(high.abs())) * f64::EPSILON;
     let lower = normal_tail(mu - low + slack)?.lower;
     Ok(Certified { lower, upper: normal_tail(mu - high - slack)?.upper })

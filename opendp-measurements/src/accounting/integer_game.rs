@@ -12,7 +12,7 @@ use super::gaussian_pair::deviations;
 /// # Theorem
 /// By the theorem at [`IntegerVectorPair::enclosed`](super::IntegerVectorPair), the loss of one
 /// release is `(D + 2 u) / (2 s^2)` for an integer `u`. Let `g` be the greatest common divisor of
-/// the shifts of all numbers. So `g^2` divides `D`. The law of `u` is discrete Gaussian of scale
+/// the shifts of all numbers. Then `g^2` divides `D`. The law of `u` is discrete Gaussian of scale
 /// `s sqrt(D)` on the multiples of `g`. This holds up to a factor of at most `1 / (1 - f)`.
 ///
 /// The shifts of a release can depend on all losses so far. Let `x` be the total loss minus
@@ -29,8 +29,8 @@ use super::gaussian_pair::deviations;
 /// replaced by 1. Values below the window are replaced by the first value of the window. For
 /// outputs `u` beyond a reach (a largest `|u|`), the value 1 is used. For each release, only
 /// positive numbers are added, and the result is enlarged by a bound on its relative error. Delta
-/// is a maximum of means of `max(0, 1 - e^epsilon e^-x)`. So delta is convex in `e^epsilon`. So
-/// between two total losses, delta is at most the linear interpolation in `e^epsilon`.
+/// is a maximum of means of `max(0, 1 - e^epsilon e^-x)`. So delta is convex in `e^epsilon`.
+/// Between two total losses, delta is therefore at most its linear interpolation in `e^epsilon`.
 #[derive(Clone, Debug)]
 pub(super) struct IntegerGame {
     /// `1 / s^2`, the distance between adjacent total losses.
@@ -139,8 +139,8 @@ impl IntegerGame {
         let mut by = 1e-14 * (1.0 + last.abs());
         while delta < self.delta(found.max(0.0)) {
             if last <= found {
-                // Up to rounding, delta at `last` is an entry of the list, and this entry is at
-                // most `delta`.
+                // `last` is a total loss of the list. Up to rounding, the listed delta at `last` is
+                // at most the given `delta`.
                 return last.max(0.0);
             }
             found = (found + by).min(last);

@@ -62,8 +62,8 @@ impl DominatingPair for IntegerGaussianPair {
 /// `1 + r_i` is the bound `e^R` for release `i`, which the proof below derives.
 ///
 /// # Proof
-/// Equal numbers reveal nothing. If additional numbers of the two vectors differ by 1, the loss
-/// does not become smaller. So assume that the squares of the shifts of release `i` add up to
+/// Numbers with the shift 0 reveal nothing. If some of these numbers get the shift 1 instead, the
+/// loss does not become smaller. So assume that the squares of the shifts of release `i` add up to
 /// exactly `D_i`.
 ///
 /// *Smooth once.* Let `f(x) = max(0, 1 - e^(epsilon - x))`. Then delta is the mean of `f` at the
@@ -72,9 +72,9 @@ impl DominatingPair for IntegerGaussianPair {
 /// inequality.
 ///
 /// *Replace a number.* Go backward, from the last number of the last release. Let `x` be the loss
-/// up to the current number, including this number. Let `g` be normal with the variance of the
-/// numbers that are already replaced. Let `b` be the loss of other mechanisms. Suppose that, given
-/// `x`, the mean of `f` at the total loss has this bound: a constant times the mean of
+/// up to the current number, including this number. Let `g` be normal with the variance of the loss
+/// of all numbers that are already replaced. Let `b` be the loss of other mechanisms. Suppose that,
+/// given `x`, the mean of `f` at the total loss has this bound: a constant times the mean of
 /// `f(x + n + g + b)`. A number with the shift `k` has the loss `(k^2 + 2 k y) / (2 s^2)`, where
 /// `y` is its noise. In units of `k / s^2`, the sum of `k y / s^2` and `n + g` is `y + z`. Here `z`
 /// is normal, with a variance `w` of at least `t^2 s^4 / k^2`. Let `c = s^2 w / (s^2 + w)`. The
@@ -89,14 +89,15 @@ impl DominatingPair for IntegerGaussianPair {
 /// mechanism is replaced by its dominating pair, because the mean of `f(x + ...)` is a profile.
 ///
 /// *All numbers of a release.* Let `k^2 = D / u`. Then `u` is from 1 to `D`, and `w >= v u`. The
-/// product of the factors of a release is at most `e^R`, where `R` is the sum of all `h`. The
-/// squares `k^2` add up to `D`. So `R` is at most the largest `u h(s^2 v u / (s^2 + v u))`. Let
-/// `c = s^2 v / (s^2 + v) >= 1/4`. Then `h(c) <= 2.02 e^(-2 pi^2 c)`. So `2.02 u e^(-2 pi^2 s^2 v u
-/// / (s^2 + v u))` is a bound on `R`. The logarithm of this bound has the derivative `1 / u - 2
-/// pi^2 s^4 v / (s^2 + v u)^2`. For `v u >= 1/4`, this derivative changes its sign only once, from
-/// minus to plus. So the bound is largest at `u = 1` or at `u = D`. Consider `m` equal releases.
-/// When release `l + 1` is replaced, `g` already contains `l` other releases. These releases add
-/// `l s^2` to the `v` of release `l + 1`.
+/// product of the factors `1 + h(c)` of a release is at most `e^R`, where `R` is the sum of the
+/// `h(c)` of all its numbers. The squares `k^2` add up to `D`. So `R` is at most the largest value
+/// of `u h(s^2 v u / (s^2 + v u))` over these `u`. Let `c = s^2 v / (s^2 + v) >= 1/4`. Then
+/// `h(c) <= 2.02 e^(-2 pi^2 c)`. So `2.02 u e^(-2 pi^2 s^2 v u / (s^2 + v u))` is a bound on `R`.
+/// The logarithm of this bound has the derivative `1 / u - 2 pi^2 s^4 v / (s^2 + v u)^2`. For
+/// `v u >= 1/4`, this derivative changes its sign only once, from minus to plus. So the bound is
+/// largest at `u = 1` or at `u = D`. Consider `m` equal releases. When release `l + 1` is replaced,
+/// `g` already contains `l` other releases. These releases add `l s^2` to the `v` of release
+/// `l + 1`.
 ///
 /// # How tight
 /// For the factor `1.0002`, `v` is about 0.5. So for one release, `t^2` is the share `0.5 / s^2` of
@@ -115,8 +116,8 @@ pub(super) struct Smoothing {
 /// One kind of release: the square of the distance, the scale, and the number of releases.
 pub(super) type IntegerNoise = (f64, f64, u64);
 
-/// Targets for `factor - 1`, which can be about twice its target. The targets are tried in this
-/// order until the share of `t^2` in `mu^2` is small.
+/// Targets for `factor - 1`. The actual value of `factor - 1` can be about twice the target. The
+/// targets are tried in this order until the share of `t^2` in `mu^2` is small.
 const EXCESS: [f64; 3] = [1e-9, 1e-6, 2e-4];
 /// A share of `t^2` in `mu^2` is small if it is below this value.
 const SMALL: f64 = 2e-5;

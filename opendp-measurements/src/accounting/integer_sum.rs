@@ -9,13 +9,14 @@ use super::enclosed_pair::roughness;
 const MOST_FAILURE: f64 = 1e-12;
 /// The largest number of terms of the sum.
 const MOST_TERMS: f64 = 2e6;
-/// The sum ends where the weights are below `e^-45` times the largest weight. This number is twice
-/// 45.
+/// The sum ends where the weights are below `e^-45` times the largest weight. This constant is
+/// twice 45, because a weight is `e^(-u^2 / (2 m s^2))`.
 const FAR: f64 = 90.0;
 
 /// Return an upper bound on the delta of `count` releases of one integer. Neighbours differ by at
 /// most `distance`, a positive integer. The noise of each release is discrete Gaussian of scale
-/// `scale`. Return `None` if the scale is too small, or if the sum has too many terms.
+/// `scale`. Return `None` if the scale is too small, if the distance is not an integer, if another
+/// argument is too large, or if the sum has too many terms.
 ///
 /// # Theorem
 /// Let `k` be the distance, `s` the scale and `m` the number of releases. The law of the noise and

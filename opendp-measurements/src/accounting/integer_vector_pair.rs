@@ -67,11 +67,13 @@ impl IntegerVectorPair {
     /// small margin, or if too many losses must be listed.
     ///
     /// # Theorem
-    /// Let `x` and `x + s` be two vectors of integers. Equal numbers reveal nothing. If additional
-    /// numbers of the two vectors differ by 1, the loss does not become smaller. So let `m` numbers
-    /// differ, and let the squares of the numbers in `s` add up to `D = square`. Then `m <= D`. Let
-    /// `g` be the greatest common divisor of the numbers in `s`, so `g^2` divides `D`. The loss
-    /// `(2 s . y - D) / (2 scale^2)` of the noise `y` about `s` depends on `s . y` alone.
+    /// Let `x` and `x + s` be two vectors of integers. Numbers that are equal in both vectors
+    /// reveal nothing. If some of these numbers differ by 1 instead, the loss does not become
+    /// smaller. So let `m` numbers differ, and let the squares of the numbers in `s` add up to
+    /// `D = square`. Then `m <= D`. Let `g` be the greatest common divisor of the numbers in `s`,
+    /// so `g^2` divides `D`. Let `P` be the law of the release on `x + s`, and `Q` the law of the
+    /// release on `x`. At the output `x + y`, the loss is `(2 s . y - D) / (2 scale^2)`. This loss
+    /// depends on `s . y` alone.
     ///
     /// *The law of `s . Y`.* Let `Y` be the noise. Claim: `s . Y` has the law of `U` at the step
     /// `g`, up to a factor between `1 - f` and its inverse. The numbers of `s` are added one after
@@ -92,10 +94,11 @@ impl IntegerVectorPair {
     /// most `sqrt(D)`, and each addition with `h' < h` divides `h` by at least 2. So there are at
     /// most `log2(sqrt(D))` such additions.
     ///
-    /// So the law of one side is `1 - f` times the law of `U + D`, plus `f` times some other law.
-    /// The law of the other side is `1 - f` times the law of `U`, plus `f` times some other law.
-    /// The steps `g` are the numbers whose squares divide `D`. The largest profile of all steps is
-    /// used. For some `g > 1` there is no vector `s`. The bound is then a little too large.
+    /// So the law of `s . y` under `P` is `1 - f` times the law of `U + D`, plus `f` times some
+    /// other law. The law of `s . y` under `Q` is `1 - f` times the law of `U`, plus `f` times some
+    /// other law. The steps `g` are the numbers whose squares divide `D`. The largest profile of
+    /// all steps is used. For some `g > 1` there is no vector `s`. The bound is then a little too
+    /// large.
     ///
     /// # Errors
     /// `Overflow` when a quotient is not finite.
@@ -263,7 +266,8 @@ impl Lattice {
 }
 
 impl Profile {
-    /// Replace each value by the larger value of two profiles.
+    /// Replace each value by the value of the other profile, if the other profile's value is
+    /// larger.
     fn raise(&mut self, other: &Profile) {
         let raise = |list: &mut [f64], other: &[f64]| {
             for (value, other) in list.iter_mut().zip(other) {

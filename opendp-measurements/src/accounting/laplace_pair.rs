@@ -91,7 +91,8 @@ impl DominatingPair for LaplacePair {
 /// `(a - sqrt(r))^2 / (a^2 - 1)`. The worst mechanisms of this range have only two losses, `t` and
 /// `t - epsilon`. The loss `t` has the probability `p = (a^2 - e^t) / (a^2 - 1)`. The bound is the
 /// largest value of `p (1 - r e^-t)` over all `t` (Dong, Durfee, Rogers 2020). This bound is also
-/// the profile of a loss of density `a e^(x / 2) / (2 (a^2 - 1))` between the ends.
+/// the profile of a loss with the density `a e^(x / 2) / (2 (a^2 - 1))` from `-epsilon` to
+/// `epsilon`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct BoundedRangePair {
     /// The range of the loss: the length of the interval of losses.

@@ -19,8 +19,8 @@ const MOST_RATIO: f64 = 20.0;
 /// this number.
 const MAX_SENSITIVITY: f64 = 65536.0;
 
-/// Return the profile in two special cases. At distance 0, there is no loss. At scale 0, the loss
-/// is unbounded.
+/// Return the profile in two special cases, and `None` in all other cases. At distance 0, there is
+/// no loss. At scale 0 and a distance above 0, the loss is unbounded.
 fn degenerate(sensitivity: f64, scale: f64) -> Option<PrivacyProfile> {
     if sensitivity == 0.0 {
         Some(Account::new().profile())
@@ -37,7 +37,7 @@ fn degenerate(sensitivity: f64, scale: f64) -> Option<PrivacyProfile> {
 /// scale (Balle, Barthe, Gaboardi 2018, Theorem 3). So `epsilon = s + 2 ln(1 - delta)`.
 ///
 /// # Errors
-/// `Overflow` when an argument or the quotient is not finite.
+/// `Overflow` when the sensitivity, the scale or their quotient is not finite.
 pub fn profile_of_laplace(sensitivity: f64, scale: f64) -> Result<PrivacyProfile> {
     if let Some(profile) = degenerate(sensitivity, scale) {
         return Ok(profile);
@@ -58,8 +58,9 @@ pub fn profile_of_laplace(sensitivity: f64, scale: f64) -> Result<PrivacyProfile
 
 /// Return the profile of discrete Laplace noise on integers, for neighbours within an L1 distance.
 ///
-/// Two integers differ by an integer, so the sensitivity is rounded down. For a very large
-/// sensitivity, the result is the profile of pure differential privacy with the same epsilon.
+/// Two integers differ by an integer, so the sensitivity is rounded down. If the sensitivity is
+/// above 65536, or at least 300 times the scale, the result is the profile of pure differential
+/// privacy with the same epsilon.
 ///
 /// # Errors
 /// The errors of [`profile_of_laplace`].
@@ -91,9 +92,9 @@ pub fn profile_of_gaussian(sensitivity: f64, scale: f64) -> Result<PrivacyProfil
 /// Return the profile of discrete Gaussian noise on one integer.
 ///
 /// For scales of at least 100, profiles of continuous noise enclose this profile: see
-/// [`EnclosedPair`](super::EnclosedPair). If the scale is smaller and the sensitivity is at least
-/// 20 times the scale, the result is the profile that follows from `rho` (the zero-concentrated
-/// loss).
+/// [`EnclosedPair`](super::EnclosedPair). For smaller scales, there are two cases. If the
+/// sensitivity is below 20 times the scale, the outputs of the noise are listed. Otherwise, the
+/// result is the profile that follows from `rho` (the zero-concentrated loss).
 ///
 /// # Errors
 /// The errors of [`profile_of_laplace`].
@@ -128,10 +129,11 @@ pub fn profile_of_discrete_gaussian(sensitivity: f64, scale: f64) -> Result<Priv
 /// most the scale, the result is a bound for the worst of all shifts
 /// ([`IntegerVectorPair`](super::IntegerVectorPair)). For larger sensitivities, the enclosure by
 /// continuous noise is used if the scale is at least 20. Below 20, `rho` (the zero-concentrated
-/// loss) is used. In each case, an account of several releases has two more bounds. The first bound
-/// composes all such releases as one release with continuous noise. This bound is tight for many
-/// releases. The second bound composes a few equal releases, with the worst choice of their shifts.
-/// This bound is tight if the sensitivity is at most 1.3 times the scale.
+/// loss) is used. In each case, an account of several releases has two more bounds. For the first
+/// bound, all releases with discrete Gaussian noise are composed as one release with continuous
+/// noise. This bound is tight for many releases. For the second bound, a few equal releases are
+/// composed, with the worst choice of their shifts. This bound is tight if the sensitivity is at
+/// most 1.3 times the scale.
 ///
 /// # Errors
 /// The errors of [`profile_of_laplace`].

@@ -105,8 +105,8 @@ struct Plan {
 ///
 /// The first property is the slope of `-ln delta`. The second property is the growth of `ln delta`
 /// for an added loss, divided by the variance of this loss. This quotient is
-/// `(delta'' - delta') / (2 delta)`. Derivatives are differences over a distance at which delta
-/// falls noticeably.
+/// `(delta'' - delta') / (2 delta)`. Derivatives are computed as differences over a distance at
+/// which delta falls noticeably.
 fn shape(delta: impl Fn(f64) -> f64, epsilon: f64, least: f64) -> (f64, f64) {
     let first = delta(epsilon);
     let slope = ((first - delta(epsilon + least)) / (least * first)).max(0.0);

@@ -5,8 +5,9 @@ use opendp_core::arith::Exact;
 use super::adaptive::AdaptiveLoss;
 
 /// A filter that admits pure losses up to a sum, and Gaussian noise up to a sum of `mu^2`. If the
-/// filter is concentrated, it admits all losses up to a sum of `2 rho`. If it also has an order, it
-/// is a Renyi filter: it admits all losses up to a sum of their divergences of this order.
+/// filter is concentrated, it admits all losses up to a sum of `2 rho`. If the filter also has an
+/// order, it is a Renyi filter: it admits all losses up to a sum of their divergences of this
+/// order.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Pot {
     /// The limit for the sum of the pure losses.
@@ -31,8 +32,8 @@ pub(super) struct Pot {
     /// loss as a pure loss whenever the loss fits, and otherwise as a `mu^2`.
     pub(super) planned: bool,
 }
-/// The amounts that one loss adds to the sums of filters, unless a filter charges it as a pure
-/// loss.
+/// The amounts that one loss adds to the sums of filters, unless a filter charges this loss as a
+/// pure loss.
 pub(super) struct Sizes {
     /// A bound on `mu^2`.
     pub(super) square: Exact,
@@ -77,8 +78,8 @@ impl Pot {
     pub(super) fn failure_left(&self) -> Exact {
         self.failure.minus(&self.failures_spent)
     }
-    /// Charge the filter for a release with this loss, and with these sizes. Return whether the
-    /// filter had room for the release.
+    /// Charge the filter for a release with this loss. `sizes` are the amounts that the loss adds
+    /// if it is not charged as a pure loss. Return whether the filter had room for the release.
     pub(super) fn charge(&mut self, loss: &AdaptiveLoss, sizes: &Sizes) -> bool {
         let square = if self.concentrated { &sizes.twice_rho } else { &sizes.square };
         let gaussian = loss.mu_squared.is_some();

@@ -119,8 +119,8 @@ impl Account {
             _ => None,
         }
     }
-    /// Return `false` if a pair is given only by a curve, and `true` otherwise. Pairs with equal
-    /// `Debug` texts are checked once.
+    /// Return `false` if at least one pair of the account is given only by a curve, and `true`
+    /// otherwise. Pairs with equal `Debug` texts are checked once.
     fn is_known(&self, kinds: &mut HashMap<Arc<str>, bool>) -> bool {
         self.parts().iter().zip(self.names()).all(|((pair, count), name)| {
             let known = || !pair.only_above() || !is_curve(pair, *count);
@@ -210,7 +210,7 @@ pub(super) fn is_nothing(profile: &PrivacyProfile) -> bool {
     account(profile).is_some_and(|account| account.parts().is_empty())
 }
 
-/// Return the profile of an account with another curve: the curve on a sample,
+/// Return the profile of an account, but with the curve on a sample as its curve:
 /// `q delta(ln(1 + (e^epsilon - 1) / q))`, rounded up. The profile also has the inverse of this
 /// curve. Here `q` is the rate, and `delta` is the curve without sampling.
 fn diluted(account: Account, profile: &PrivacyProfile, rate: f64) -> PrivacyProfile {

@@ -177,15 +177,15 @@ pub(super) fn divergence_of_pure(order: f64, epsilon: f64) -> Result<f64> {
 
 /// Find an order and a limit for the Renyi divergence of this order. By the formula of
 /// [`renyi_delta`], every mechanism within the limit is `(epsilon, delta)`-private. Up to rounding,
-/// the limit is the limit for normal shifts: `order` times the [`concentrated_rho`]. Return `None`
-/// if no such order is found.
+/// the limit is `order` times [`concentrated_rho`], as for normal shifts. Return `None` if no such
+/// order is found.
 ///
 /// # Errors
 /// The errors of [`concentrated_rho`].
 pub(super) fn renyi_limit(epsilon: f64, delta: f64) -> Result<Option<(f64, f64)>> {
     let rho = concentrated_rho(epsilon, delta)?;
     let order = root(|above| (2.0 * above + 1.0) * rho - epsilon - ln_1p(1.0 / above));
-    // With few digits, `order - 1` is exact.
+    // The order is rounded to few digits, so that `order - 1` is exact.
     let order = 1.0 + f64::from((order - 1.0) as f32);
     if !(0.0 < rho && (1.001..1e6).contains(&order)) {
         return Ok(None);

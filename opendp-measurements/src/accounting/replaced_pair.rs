@@ -24,9 +24,9 @@ mod noises;
 /// # Theorem
 /// Let `T` be the other records of the sample, and `q` the rate. Let `M0` be the mechanism on `T`.
 /// Let `M1` be the mechanism on `T` and the record, and `M2` the mechanism on `T` and the replacing
-/// record. On each of the two neighbours, the release is a mixture over `T`. For the first
-/// neighbour, it is a mixture of `P = (1-q) M0 + q M1`. For the second neighbour, it is a mixture
-/// of `Q = (1-q) M0 + q M2`. The hockey-stick divergence of two such mixtures is at most the
+/// record. On each of the two neighbours, the release is a mixture over all `T`. For each `T`, the
+/// part of the mixture is `P = (1-q) M0 + q M1` for the first neighbour, and `Q = (1-q) M0 + q M2`
+/// for the second neighbour. The hockey-stick divergence of two such mixtures is at most the
 /// largest divergence of `P` from `Q` over all `T`. Let `alpha >= 1` and `c = (alpha - 1)(1 - q)`.
 /// The divergence of `P` from `Q` is the integral of `(q M1 - c M0 - alpha q M2)+`. Split
 /// `q = k + l`. Then the divergence is at most the integral of `(k M1 - c M0)+` plus the integral
@@ -36,13 +36,13 @@ mod noises;
 ///
 /// Put the centre of the noise at 0 for `M1`, at `-added` for `M0` and at `-replaced` for `M2`.
 /// Because `p` is log-concave, `p(y + added) / p(y)` and `p(y + replaced) / p(y)` do not increase
-/// with `y`. So there is a split for which each positive part consists of the outputs `y` above a
-/// number. This number is the same for all three positive parts. So the bound is the divergence of
-/// these `P` and `Q`. Write `H_alpha` for the divergence. For `alpha < 1`, exchange the two
-/// records: `H_alpha(P, Q) = 1 - alpha + alpha H_(1 / alpha)(Q, P)`. So this pair consists of three
-/// parts. The first part is the positive losses of the two mixtures. The second part is the mirror
-/// image of the first part. The third part is the remaining mass, at the loss 0. This remaining
-/// mass is `1 - q` times the probability that the magnitude of the noise is at most
+/// with `y`. So there are a split and a number with the following property: each of the three
+/// integrands is positive exactly at the outputs `y` above this number. So the bound is the
+/// divergence of these `P` and `Q`. Write `H_alpha` for the divergence. For `alpha < 1`, exchange
+/// the two records: `H_alpha(P, Q) = 1 - alpha + alpha H_(1 / alpha)(Q, P)`. So this pair consists
+/// of three parts. The first part is the positive losses of the two mixtures. The second part is
+/// the mirror image of the first part. The third part is the remaining mass, at the loss 0. This
+/// remaining mass is `1 - q` times the probability that the magnitude of the noise is at most
 /// `added - replaced / 2`.
 ///
 /// For one release of one number, this is the smallest possible bound. If `replaced` is twice
@@ -74,8 +74,8 @@ impl ReplacedPair {
     /// # Errors
     /// `InvalidDistance` when an argument is out of range. A distance, divided by the scale, must
     /// be from `1e-9` to 300. For discrete Gaussian noise, this quotient must be at most 8, and the
-    /// scale must be at most [`MAX_SCALE`](DiscreteGaussianPair::MAX_SCALE). Distances of integers
-    /// must be integers up to 65536. The rate must be above 0 and below 1.
+    /// scale must be at most [`MAX_SCALE`](DiscreteGaussianPair::MAX_SCALE). For noise on integers,
+    /// the distances must be integers up to 65536. The rate must be above 0 and below 1.
     pub fn poisson(noise: LogConcaveNoise, added: f64, replaced: f64, rate: f64) -> Result<Self> {
         // Three numbers: the scale, the largest allowed quotient of a distance and the scale, and
         // the largest allowed scale (only for noise on integers).

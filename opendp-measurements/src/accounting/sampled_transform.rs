@@ -15,9 +15,9 @@ use super::transform::{Listed, Tilted, Wave};
 /// `v = -z` for an added record. Let `t` be the tilt and `s` the frequency.
 ///
 /// # Proof
-/// The sum. Take the strip `|Im y| <= a` of the complex plane, with `mu a < pi / 2`. On this strip,
-/// `|arg w| <= mu a`, `|w(y)| <= w(Re y)` and `|w(y)| >= cos(mu a) w(Re y)`. On the strip, the
-/// normal density grows by a factor of at most `e^(a^2 / 2)`. Integrate the modulus of the
+/// *The sum.* Take the strip `|Im y| <= a` of the complex plane, with `mu a < pi / 2`. On this
+/// strip, `|arg w| <= mu a`, `|w(y)| <= w(Re y)` and `|w(y)| >= cos(mu a) w(Re y)`. On the strip,
+/// the normal density grows by a factor of at most `e^(a^2 / 2)`. Integrate the modulus of the
 /// integrand on a horizontal line of the strip. The result is at most
 /// `M(t) e^(a^2 / 2 + |s| mu a) cos(mu a)^-max(0, -v)`. The sum over multiples of `h`, times `h`,
 /// approximates the integral. The error of this sum is at most twice the bound, divided by
@@ -25,17 +25,18 @@ use super::transform::{Listed, Tilted, Wave};
 /// Take an output `y` so far from 0 that each output beyond `y` has a magnitude above its
 /// `|v| mu p`. Beyond `y`, the terms fall geometrically.
 ///
-/// The envelope. Let `d(y)` be the density of the loss, evaluated at the loss of the output `y`.
+/// *The envelope.* Let `d(y)` be the density of the loss, evaluated at the loss of the output `y`.
 /// This density is `w^v dN(y) / |loss'(y)|`. The second derivative of `ln d` is
 /// `-1 + (v + 1) mu^2 p (1 - p)`. Interpolate `ln d` linearly between multiples of `h`. The error
 /// is at most `(1 + |v + 1| mu^2 / 4) h^2 / 8`. The first derivative of `ln d` is
 /// `-y - mu + (v + 1) mu p`. This derivative has at most three zeros, because `p` is first convex
 /// and then concave. There is only one zero if the second derivative of `ln d` has one sign.
 /// - By integration by parts, the modulus of a wave is at most the variation of `d` divided by `s`.
-///   The variation is 2 or 4 times the maximum of `d`.
+///   The variation is 2 times the maximum of `d` if the derivative of `ln d` has one zero, and at
+///   most 4 times this maximum otherwise.
 /// - A histogram below `d` is a sum of layers. Each layer is constant on an interval `I` of losses.
-///   So the law is a mixture of some law and of uniform laws. The waves (transforms) of the uniform
-///   laws are `sin(u) / u` at `u = s |I| / 2`.
+///   So the law of the loss is a mixture of uniform laws and of some other law. The waves
+///   (transforms) of the uniform laws are `sin(u) / u` at `u = s |I| / 2`.
 #[derive(Clone, Debug)]
 pub(super) struct TiltedSample {
     log: f64,

@@ -56,8 +56,8 @@ fn a_plan_is_charged_once_in_one_entry_and_not_drawn_again_after_a_crash() {
     let (refused, same) = release("May");
     assert!(refused.unwrap_err().to_string().contains("`May` was charged before"));
     assert_eq!(same, spent);
-    // One process opens the ledger before another process charges the plan. The first process does
-    // not answer the plan again either.
+    // One process opens the ledger before another process charges the plan. The process that opened
+    // the ledger early does not answer the plan again either.
     let early = life().unwrap();
     release("June").0.unwrap();
     let mut late = early.plan().with_id("June");
@@ -70,8 +70,8 @@ fn a_plan_is_charged_once_in_one_entry_and_not_drawn_again_after_a_crash() {
 const CRASHES: &str = "BUDGET_CRASHES";
 
 /// Release a plan of 101 counts. If `keys` is true, the plan also asks for keys. All questions have
-/// weights, so the plan takes the whole budget. If `crashes` is true, the process ends while the
-/// last answer is computed.
+/// weights, so the plan takes the whole budget, except for a small rest if it asks for keys. If
+/// `crashes` is true, the process ends while the last answer is computed.
 fn release_all(context: &Context<survey::Loss>, keys: bool, crashes: bool) -> Result<usize> {
     let (mut plan, goal) = (context.plan().with_id("May"), Goal::Weight(1.0));
     for _ in 0..100 {

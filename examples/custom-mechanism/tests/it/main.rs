@@ -121,8 +121,8 @@ fn losses_in_a_measure_of_ours_compose_in_a_composition_of_the_house() {
     });
     let hundred = json!({"acme::repeat": {"measurement": gaussian, "times": 100}});
     let hundred = build(&on_graphs(json!([hundred]))).unwrap();
-    // In pure differential privacy, the epsilon of all releases would be 10. In this measure, the
-    // mu grows only with the root of the number of releases.
+    // In pure differential privacy, the epsilon of all releases together would be 10. In this
+    // measure, the mu grows only with the root of the number of releases.
     let mu = loss(&hundred, 1);
     assert!((mu - 1.253_314).abs() < 1e-5, "{mu}");
     assert_eq!(hundred.measure().to_json(), json!("acme::gaussian_tradeoff"));

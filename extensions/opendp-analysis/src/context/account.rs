@@ -77,8 +77,8 @@ pub(crate) struct Room {
     pub(crate) mu_squared: Exact,
     /// The largest `rho` of choices by Gumbel noise.
     pub(crate) rho: Exact,
-    /// The pair of the share, if the share was fixed in advance. Then only this pair decides
-    /// whether a cost fits.
+    /// The pair of the share, if the share was fixed in advance. In this case, only this pair
+    /// decides whether a cost fits.
     pub(crate) share: Option<SharePair>,
 }
 impl Room {
@@ -254,9 +254,9 @@ impl<MO: Accounted> Account<MO> {
         }
     }
 }
-/// Return several ways to spend an amount on pure losses and on Gaussian noise. For each filter, a
-/// way contains at most the largest losses that this filter can still admit. The first release
-/// decides which filters remain open, so a plan tries every filter.
+/// Return several ways to spend an amount on pure losses and on Gaussian noise. Each way is for one
+/// filter, and contains at most the largest losses that this filter can still admit. The first
+/// release decides which filters remain open, so a plan tries every filter.
 fn amounts(
     account: &AdaptiveAccount,
     (epsilon, delta): (Exact, Exact),

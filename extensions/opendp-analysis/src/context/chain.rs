@@ -296,17 +296,18 @@ pub(super) fn gaussian_on_counts(
 ///
 /// # Proof of `mu_squared_of_choices`
 /// A release of choices by Gumbel noise is an adaptive composition of choices. A parallel
-/// composition divides the rows between its parts. For each division of the rows, it is also an
-/// adaptive composition of choices, and the sum of the `rho` of all parts is at most the `rho` of
-/// the parallel composition. So `mu_squared_of_choices` bounds `mu^2`.
+/// composition divides the rows between its parts. For each division of the rows, the parallel
+/// composition is also an adaptive composition of choices, and the sum of the `rho` of all parts is
+/// at most the `rho` of the parallel composition. So `mu_squared_of_choices` bounds `mu^2`.
 ///
 /// # Proof of the number of choices
 /// If the number `k` of successive levels of choices is given, each level has the same `rho`, and
 /// the choices on one level do not depend on each other. The range of the loss of one choice is
-/// proportional to the part of the rows that the choice depends on. These parts add up to at most
-/// all rows. The ranges of independent choices add up. So the range of each level is at most the
-/// range `r` of one choice that depends on all rows. The `rho` of the level is stated as `r^2 / 8`.
-/// Let `rho` be the sum for all `k` levels. Then `r` is `sqrt(8 rho / k)`.
+/// proportional to the part of the rows that the choice depends on. For the choices on one level,
+/// these parts add up to at most all rows. The ranges of independent choices add up. So the range
+/// of each level is at most the range `r` of one choice that depends on all rows. The `rho` of the
+/// level is stated as `r^2 / 8`. Let `rho` be the sum for all `k` levels. Then `r` is
+/// `sqrt(8 rho / k)`.
 pub(super) fn of_choices<MO: Accounted, TO: Carrier>(
     release: &OfTable<ZeroConcentratedDivergence, TO>,
     (delta, choices): (f64, Option<u32>),
@@ -328,8 +329,9 @@ fn rho_of(map: TableMap<ZeroConcentratedDivergence>) -> Square {
 ///
 /// # Proof
 /// By the postcondition of `make_continuous_gaussian`, its release is `mu`-GDP, and its `rho` is
-/// exactly `mu^2 / 2`. Other releases here are parallel compositions of such releases. Let `mu_i`
-/// be the `mu` of part `i`. For each split of the rows between the `k` parts, the composition is
+/// exactly `mu^2 / 2`. The other releases to which this function is applied are parallel
+/// compositions of releases of `make_continuous_gaussian`. Let `mu_i` be the `mu` of part `i`. For
+/// each split of the rows between the `k` parts, the composition is
 /// `sqrt(mu_1^2 + ... + mu_k^2)`-GDP (Dong, Roth, Su 2022, Corollary 3.3). For every split, the
 /// `rho` of the composition is at least the sum of the `mu_i^2 / 2`.
 pub(super) fn squared_of_gaussian(rho: &Exact) -> Result<Exact> {

@@ -20,7 +20,7 @@ pub(crate) type TableMap<MO> = PrivacyMap<SymmetricDistance, MO>;
 /// A function that makes the measurement of a query from its free parameters.
 pub(crate) type Build<MO, TO> = Box<dyn Fn(Dials) -> Result<Built<MO, TO>> + Send + Sync>;
 /// A function that computes a bound on the error of an answer, from the scale of its noise and from
-/// `alpha`. It is used if the measurement itself does not state a bound on its error.
+/// `alpha`. This function is used if the measurement itself does not state a bound on its error.
 pub(crate) type Bound = Arc<dyn Fn(Scale, f64) -> Result<f64> + Send + Sync>;
 /// A function that computes one loss of a release at an input distance: the square of its `mu`, or
 /// its `rho`.
@@ -131,8 +131,8 @@ impl<'c, MO: Accounted, TO: Carrier> Draft<'c, MO, TO> {
             Err(error) => Err(error.clone()),
         }
     }
-    /// Return the terms, or the error of a step. The budget is not used before this function. So
-    /// the error of a step comes first.
+    /// Return the terms, or the error of a step. Callers use the budget only after this function.
+    /// So the error of a step is returned before any error of the budget.
     fn checked(&self) -> Result<&Terms<'c, MO>> {
         match &self.build {
             Ok(_) => Ok(&self.terms),

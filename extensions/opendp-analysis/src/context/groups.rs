@@ -99,8 +99,8 @@ impl<'c, MO: Accounted> Groups<'c, MO> {
             asked: Vec::new(),
         }
     }
-    /// Set the values of a column that have groups. With several columns, each combination of their
-    /// values has a group. The values must not be taken from the data.
+    /// Set the values of a column for which there are groups. If there are several columns, there
+    /// is a group for each combination of their values. The values must not be taken from the data.
     #[must_use]
     pub fn keys<K: Into<Json>>(
         mut self,
@@ -124,8 +124,8 @@ impl<'c, MO: Accounted> Groups<'c, MO> {
         }
         self
     }
-    /// List the combinations of values that have groups. Each combination has one value for each
-    /// column. The combinations must not be taken from the data.
+    /// List the combinations of values for which there are groups. Each combination has one value
+    /// for each column. The combinations must not be taken from the data.
     #[must_use]
     pub fn groups(mut self, keys: impl IntoIterator<Item = Vec<Json>>) -> Self {
         self.keys = Keys::Listed(keys.into_iter().collect());
@@ -176,7 +176,7 @@ impl<'c, MO: Accounted> Groups<'c, MO> {
         self
     }
     /// Find the keys of the groups, and count the rows of each group. Keys of few people are left
-    /// out. A budget with a delta is necessary. Give the answer to [`found`](Groups::found).
+    /// out. A budget with a delta is necessary. Pass the answer to [`found`](Groups::found).
     ///
     /// ```
     /// # use opendp_analysis::{Budget, Context, PrivacyUnit, Split, Table};
@@ -225,10 +225,9 @@ impl<'c, MO: Accounted> Groups<'c, MO> {
         self
     }
     /// Use the groups that [`find`](Groups::find) found. Counts, means and variances are also
-    /// computed from the counts of these groups. An interval misses the true number with the stated
-    /// probability. This statement is about all keys, including the keys that were not found. Among
-    /// the found keys alone, intervals miss more often, because noise can raise a count above the
-    /// threshold.
+    /// computed from the counts of these groups. Among all keys, including the keys that were not
+    /// found, an interval misses the true number with the stated probability. Among the found keys
+    /// alone, intervals miss more often, because noise can raise a count above the threshold.
     ///
     /// # Errors
     /// `FailedCast` when a key of the answer is not a list of values, and `NotImplemented` when the
@@ -272,9 +271,9 @@ impl<'c, MO: Accounted> Groups<'c, MO> {
         (self.keys, self.others) = (Keys::Listed(answer.keys.clone()), answer.others);
         Ok(self)
     }
-    /// Do not set the keys, because they will be found later. The question then has a cost, but
-    /// cannot be answered. The cost of each release, except the release of the keys, is the cost of
-    /// a release for one group.
+    /// Leave the list of keys empty, because the keys will be found later. The question then has a
+    /// cost, but cannot be answered. The cost of each release, except the release of the keys, is
+    /// the cost of a release for one group.
     #[must_use]
     pub fn to_be_found(mut self) -> Self {
         self.keys = Keys::Listed(Vec::new());

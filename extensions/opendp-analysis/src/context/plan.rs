@@ -36,9 +36,9 @@ pub enum Goal {
     /// only a few questions get 16 times the weight, their errors are at most about half as large.
     /// Under a budget of an epsilon, 8 times the weight is enough.
     Weight(f64),
-    /// The largest error, except with probability [`Context::ALPHA`]. The error is in the unit of
-    /// the answer, or in ranks for a quantile. For several numbers, the goal applies to each
-    /// number.
+    /// The largest wanted error. An error may be larger with probability at most
+    /// [`Context::ALPHA`]. The error is in the unit of the answer, or in ranks for a quantile. For
+    /// several numbers, the goal applies to each number.
     Within(f64),
 }
 
@@ -57,7 +57,7 @@ pub enum Goal {
 /// budget between pure losses, Gaussian noise and deltas. If nothing was spent before, the scales
 /// are within one percent of the best scales for these kinds of noise, and later questions use the
 /// same division of the budget. If something was spent before, the plan uses the filters that are
-/// still open. It can then need more noise.
+/// still open, and can need more noise.
 ///
 /// A question that finds keys has a threshold, which hides keys with lower noisy counts. If such a
 /// question has a weight, its threshold counts as an error, in addition to the error of the noise.
@@ -65,8 +65,8 @@ pub enum Goal {
 /// together.
 ///
 /// The noise is reduced further if the plan takes the whole budget, all its goals are weights, no
-/// question has a threshold, and the noise has at most 16 different losses. Then each release gets
-/// a share of the budget, and a pair of distributions defines this share
+/// question has a threshold, and the noise has at most 16 different losses. Under these conditions,
+/// each release gets a share of the budget, and a pair of distributions defines this share
 /// ([`SharedAccount`](opendp_measurements::accounting::SharedAccount)). The account composes the
 /// distributions of the losses. So plans with choices need less noise. Under the same conditions,
 /// Gaussian noise on integers is discrete, if discrete noise makes the errors smaller. Continuous

@@ -186,7 +186,7 @@ impl<'c, MO: Accounted> Query<'c, MO> {
         let (terms, failed) = self.terms(what, mechanism);
         Draft { terms, build: failed.map_or(build, Err) }
     }
-    /// Return the terms of the query, and the error of an earlier step.
+    /// Return the terms of the query, and the error of an earlier step, if there is one.
     fn terms(self, what: String, mechanism: &'static str) -> (Terms<'c, MO>, Option<Error>) {
         let terms = Terms {
             share: self.context.share(self.wanted.as_deref()),

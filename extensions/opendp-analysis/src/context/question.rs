@@ -25,8 +25,8 @@ impl<MO: Accounted, TO: Carrier> Question<'_, MO, TO> {
     pub fn scale(&self) -> f64 {
         self.known.scale.value()
     }
-    /// Return the kind of noise: "Laplace", "Gaussian", "discrete Gaussian", or the kind of a
-    /// selection.
+    /// Return the kind of noise: "Laplace", "Gaussian" or "discrete Gaussian". For a choice among
+    /// candidates, return "selection".
     pub fn mechanism(&self) -> &'static str {
         self.known.mechanism
     }
@@ -36,8 +36,8 @@ impl<MO: Accounted, TO: Carrier> Question<'_, MO, TO> {
         self.known.threshold
     }
     /// Return the cost that the answer would have as the only release, rounded up. If the budget is
-    /// an epsilon and a delta, the composed cost of several answers is less than the sum of their
-    /// costs. [`Context::remaining`] returns the budget that is left.
+    /// an epsilon and a delta, the composed cost of several answers can be less than the sum of
+    /// their costs. [`Context::remaining`] returns the budget that is left.
     ///
     /// # Errors
     /// The errors of the map.
@@ -113,8 +113,8 @@ impl<MO: Accounted, TO: Carrier> fmt::Debug for Question<'_, MO, TO> {
     }
 }
 
-/// The known properties of a question before its release. They do not depend on the type of its
-/// answer.
+/// The known properties of a question before its release. These properties do not depend on the
+/// type of the answer.
 pub(crate) struct Known<'c, MO: Accounted> {
     pub(super) context: &'c Context<MO>,
     pub(super) words: String,
@@ -207,8 +207,8 @@ pub struct Answer<MO: Accounted, TO: Carrier> {
     estimates: Arc<OnceLock<Vec<Estimate>>>,
 }
 impl<MO: Accounted, TO: Carrier> Answer<MO, TO> {
-    /// Return the kind of noise: "Laplace", "Gaussian", "discrete Gaussian", or the kind of a
-    /// selection.
+    /// Return the kind of noise: "Laplace", "Gaussian" or "discrete Gaussian". For a choice among
+    /// candidates, return "selection".
     pub fn mechanism(&self) -> &'static str {
         self.mechanism
     }
@@ -223,8 +223,8 @@ impl<MO: Accounted, TO: Carrier> Answer<MO, TO> {
         estimates_of(self.noise, &self.estimates, numbers)
     }
 }
-/// Combine released numbers with their noise. If this was done before, return the estimates that
-/// are stored in `made`. Each number is given as an interval of floats.
+/// Combine released numbers with the distribution of their noise. If this was done before, return
+/// the estimates that are stored in `made`. Each number is given as an interval of floats.
 fn estimates_of<'a>(
     noise: Option<Noise>,
     made: &'a OnceLock<Vec<Estimate>>,
@@ -251,8 +251,9 @@ fn estimates_of<'a>(
     Ok(made.get_or_init(|| estimates))
 }
 impl<MO: Accounted, TO: Released<Intervals = (f64, f64)>> Answer<MO, TO> {
-    /// Return the number together with its noise, as an estimate for further computations. Sums,
-    /// differences, multiples and quotients of estimates also have intervals.
+    /// Return the released number together with the distribution of its noise, as an estimate for
+    /// further computations. Sums, differences, multiples and quotients of estimates also have
+    /// intervals.
     ///
     /// ```
     /// # use opendp_analysis::{Budget, Context, PrivacyUnit, Split, Table};
@@ -275,7 +276,8 @@ impl<MO: Accounted, TO: Released<Intervals = (f64, f64)>> Answer<MO, TO> {
     }
 }
 impl<MO: Accounted, TO: Released<Intervals = Vec<(f64, f64)>>> Answer<MO, TO> {
-    /// Return the numbers together with their noise, as estimates for further computations.
+    /// Return the released numbers together with the distribution of their noise, as estimates for
+    /// further computations.
     ///
     /// # Errors
     /// `NotImplemented` when the answers were chosen among candidates.

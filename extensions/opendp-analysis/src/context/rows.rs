@@ -195,12 +195,12 @@ impl<'c, MO: Accounted, T: Atom> Rows<'c, MO, T> {
                 Ok(of_base(&chosen.then(|| Ok(names_of))?))
             })
         });
-        // Let `n` be the number of categories. All exponential noise is below `scale ln(n / alpha)`
-        // except with probability `alpha`. Then the count of a chosen category is at most
-        // `scale ln(n / alpha)` below the count of a category that was not chosen. With Gumbel
-        // noise, there are `k` successive choices (Durfee, Rogers 2019, Lemma 4.2). In each choice,
-        // the chosen count is more than `t` below the best remaining count with probability at most
-        // `n exp(-t / scale)`.
+        // Let `n` be the number of categories. Except with probability `alpha`, all exponential
+        // noise is below `scale ln(n / alpha)`. If all noise is below this bound, the count of a
+        // chosen category is at most `scale ln(n / alpha)` below the count of a category that was
+        // not chosen. With Gumbel noise, there are `k` successive choices (Durfee, Rogers 2019,
+        // Lemma 4.2). In each choice, the chosen count is more than `t` below the best remaining
+        // count with probability at most `n exp(-t / scale)`.
         let chances = choices.saturating_mul(if MO::NOISE == "Laplace" { 1 } else { k.max(1) });
         let what = format!("top {k} of `{}`", self.name);
         let mut draft = self.query.draft(what, SELECTION, build);

@@ -63,7 +63,8 @@ impl Split {
         Ok(Split(Kind::Weights(weights.iter().map(|w| Exact::written(*w)).collect::<Result<_>>()?)))
     }
     /// Divide an epsilon and a delta in proportion to weights, and fix the kind of noise of each
-    /// query in advance. Queries are asked in this order.
+    /// query in advance. There is one entry of `shares` for each query, in the order in which the
+    /// queries are asked.
     ///
     /// All losses are multiplied by one factor, so that together they use the whole budget. The
     /// distribution of the loss of each kind is known, so choices and Laplace noise on floats need
@@ -99,8 +100,8 @@ impl Split {
         Split::by_weights(&weights)?;
         Ok(Split(Kind::Fixed(shares.to_vec())))
     }
-    /// Return the pair of each share, if the shares are fixed in advance. The argument is the delta
-    /// of the budget. The account then multiplies all losses by one factor.
+    /// Return the pair of each share, if the shares are fixed in advance. `delta` is the delta of
+    /// the budget. The account then multiplies all losses by one factor.
     pub(crate) fn pairs(&self, delta: f64) -> Option<Vec<SharePair>> {
         let Kind::Fixed(shares) = &self.0 else { return None };
         let keys = shares.iter().filter(|(kind, _)| *kind == ShareKind::Keys).count();

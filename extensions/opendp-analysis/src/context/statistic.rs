@@ -21,7 +21,7 @@ impl<'c, MO: Accounted, TO: Carrier> Statistic<'c, MO, TO> {
     /// the kind of noise.
     ///
     /// # Errors
-    /// The errors of the steps before; `BudgetExceeded` when nothing is left.
+    /// The errors of earlier steps; `BudgetExceeded` when nothing is left.
     pub fn noise(self) -> Result<Question<'c, MO, TO>> {
         self.0.solve()
     }
@@ -101,7 +101,7 @@ impl<'c, MO: Accounted, TO: Carrier> Choice<'c, MO, TO> {
     /// with the smaller error. If there are many questions, Gumbel noise has the smaller error.
     ///
     /// # Errors
-    /// The errors of the steps before; `BudgetExceeded` when nothing is left.
+    /// The errors of earlier steps; `BudgetExceeded` when nothing is left.
     pub fn choose(self) -> Result<Question<'c, MO, TO>> {
         let first = self.0.solve();
         if MO::TIGHT { better(first, self.0.solve_gaussian()) } else { first }

@@ -274,8 +274,8 @@ carrier!(Table);
 /// A filter of the rows that a query uses.
 type Keep = Arc<dyn Fn(&Table, &mut [bool]) -> Result<()> + Send + Sync>;
 
-/// The source of the rows of a query. Filters select records, and the rows are the cells of a
-/// column, or the selected records themselves.
+/// The source of the rows of a query. Filters select records. The rows are the cells of a column of
+/// these records, or the records themselves.
 ///
 /// # Proof
 /// Filters and columns look at one record at a time. So one more record in the table gives at most

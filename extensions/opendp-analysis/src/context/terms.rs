@@ -23,8 +23,8 @@ const HIGH: f64 = MOST;
 /// A function that computes the losses of a query from its free parameters.
 pub(crate) type LossesAt<'a, MO> = dyn Fn(Dials) -> Result<Losses<MO>> + 'a;
 
-/// The parts of a draft that do not depend on the type of its answer. They find the noise. So this
-/// code is compiled once for all types of answers.
+/// The parts of a draft that do not depend on the type of its answer. The search for the noise
+/// needs only these parts. So the search is compiled once for all types of answers.
 pub(crate) struct Terms<'c, MO: Accounted> {
     pub(crate) context: &'c Context<MO>,
     pub(crate) share: Result<Wanted>,
@@ -172,7 +172,7 @@ impl<'c, MO: Accounted> Terms<'c, MO> {
             Ok(loss.get(1).is_none_or(|part| part <= delta))
         })
     }
-    /// Return whether the answer is integers with noise, without a threshold.
+    /// Return whether the answer consists of integers with noise, without a threshold.
     pub(crate) fn is_of_integers(&self) -> Result<bool> {
         let unit = Scale::new(1.0)?;
         let plain = self.noise.map(|noise| noise(unit, false));
@@ -213,11 +213,11 @@ fn least_scale(enough: &dyn Fn(f64) -> Result<bool>) -> Result<f64> {
 fn least_threshold(enough: &dyn Fn(f64) -> Result<bool>) -> Result<f64> {
     binary_search(enough, Some((1.0, HIGH))).map_err(|_| no_delta())
 }
-/// Return a pair that dominates Laplace noise. The noise is on integers if it is not `real`.
+/// Return a pair that dominates Laplace noise. If `real` is `false`, the noise is on integers.
 ///
 /// # Proof
 /// `epsilon` times the scale is a bound on the L1 distance. The L1 distance of integers is an
-/// integer. So it is at most this bound, rounded down to an integer.
+/// integer. So the L1 distance is at most this bound, rounded down to an integer.
 fn laplace_of(epsilon: &Exact, scale: Scale, real: bool) -> Result<SharePair> {
     if real {
         return Ok(SharePair::Laplace { epsilon: epsilon.to_f64_up() });
@@ -232,12 +232,13 @@ fn laplace_of(epsilon: &Exact, scale: Scale, real: bool) -> Result<SharePair> {
 /// From this distance on, Laplace noise on integers is charged as a pure loss, by its epsilon.
 const MOST_DISTANCE: f64 = 65536.0;
 /// Return the pair of discrete Gaussian noise on integers. At scale 0, or if the square of the
-/// distance exceeds `u32`, return `None`. Then the cost of the noise is not stated by such a pair.
+/// distance exceeds `u32`, return `None`. In these two cases, the cost of the noise does not state
+/// a pair.
 ///
 /// # Proof
 /// Let `d` be a bound on the L2 distance, and `s` the scale. `rho` is at least `d^2 / (2 s^2)`, so
 /// the square of the L2 distance is at most `2 rho s^2`. For integers, this square is an integer.
-/// So it is at most `2 rho s^2`, rounded down to an integer.
+/// So the square is at most `2 rho s^2`, rounded down to an integer.
 fn discrete_of(rho: &Exact, scale: Scale) -> Result<Option<SharePair>> {
     let scale = scale.value();
     let own = Exact::from_f64(scale)?;

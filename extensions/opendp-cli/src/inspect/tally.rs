@@ -24,7 +24,8 @@ pub(crate) struct Type {
     name: &'static str,
     class: Class,
     read: fn(&str) -> Reading,
-    /// The type of an `option_domain` that contains all values of this type, if such a type exists.
+    /// The type of the atoms of an `option_domain` that contains all values of this type, if such a
+    /// domain exists.
     option: Option<&'static str>,
 }
 fn integer<T: Atom>(cell: &str) -> Reading {
@@ -167,8 +168,8 @@ impl Tally {
             self.real = Some((least.min(number), greatest.max(number)));
         }
     }
-    /// If a type was stated, return its counts. Otherwise return the counts for a type that fits
-    /// nine in ten cells.
+    /// If a type was stated, return its counts. Otherwise return the counts for a type that fits at
+    /// least nine in ten cells.
     fn count(&self) -> Option<&Count> {
         let [truth, integer, float, text] = &self.counts[..] else { return self.counts.first() };
         let cells = self.rows - self.missing;

@@ -39,9 +39,9 @@ impl Account {
         self.inverted(parts, Target::Delta(delta), side, epsilon_of).or_else(again)
     }
     /// Try the sum of waves for the parts. For an upper bound with many parts, also try the sum of
-    /// waves for the smoothed parts (the parts and a small Gaussian release). In two cases, the
-    /// smoothed parts take less time and are tried first: if there are very many parts, or if there
-    /// are many parts and a part lists its losses.
+    /// waves for the smoothed parts (the parts and a small Gaussian release). If the tolerance is
+    /// at least the default, the smoothed parts take less time in two cases, and are then tried
+    /// first: if there are very many parts, or if there are many parts and a part lists its losses.
     fn inverted(
         &self,
         parts: &[PairCount],

@@ -66,7 +66,7 @@ fn write_pot(pot: &Pot) -> Json {
         json["order"] = order.to_string().into();
     }
     // Accounts of older versions have no concentrated and no planned filters. So their JSON
-    // contains neither of these two names.
+    // contains neither of the names "concentrated" and "planned".
     for (name, set) in [("concentrated", pot.concentrated), ("planned", pot.planned)] {
         if set {
             json[name] = true.into();

@@ -105,7 +105,8 @@ fn amounts_add_up_to_the_budget() {
                 .unwrap();
         }
     }
-    // For three kinds of releases, open a new account. Its first release spends the whole budget.
+    // For each of three kinds of releases, open a new account. The first release of the account
+    // spends the whole budget.
     let all = Share::Amount(exact(EPSILON), exact(DELTA));
     for kind in [Kind::Gaussian, Kind::Pure, Kind::WithDelta] {
         let mut account = account(None);
@@ -244,10 +245,10 @@ fn an_adversary_who_changes_the_kind_in_view_of_answers_stays_within_delta() {
         assert!(part > 3 || DELTA * 1.02 < game(first, left, rest));
     }
 }
-/// Compute the delta of an adversary who first requests a choice with the losses `first` and
-/// `-first`. The adversary sees the answer and then requests a release with a pure loss, a release
-/// with Gaussian noise of `mu`, or many more choices. Together, these choices are close to Gaussian
-/// noise whose `mu` is `more`.
+/// Compute the delta of the releases that an adversary chooses. The adversary first requests a
+/// choice with the losses `first` and `-first`. The adversary sees the answer and then requests a
+/// release with a pure loss, a release with Gaussian noise of `mu`, or many small choices.
+/// Together, the small choices are close to Gaussian noise whose `mu` is `more`.
 fn game_of_choices(first: f64, pure: f64, mu: f64, more: f64) -> f64 {
     let p = 1.0 / (1.0 + (-first).exp());
     let part = |mass: f64, loss: f64| {
@@ -359,7 +360,8 @@ fn many_choices_share_rho_and_get_less_noise_than_by_mu() {
         let (epsilon, delta) = account.spent().unwrap();
         assert!(epsilon <= exact(1.000_001) && delta <= exact(DELTA), "{epsilon} {delta}");
         // The control: twice as many choices exceed the budget. This is not checked for a single
-        // choice. Two choices that lose at most half of their range can stay within the budget.
+        // choice. Two choices with losses of at most half of their range can stay within the
+        // budget.
         losses.extend(losses.clone());
         assert!(releases == 1 || DELTA < composed(&losses), "{releases}");
     }
@@ -378,7 +380,8 @@ fn noise_after_a_choice_loses_little_room() {
 }
 #[test]
 fn an_account_of_an_older_version_charges_choices_by_their_mu() {
-    // Older versions wrote only two ways to divide delta, without concentrated filters.
+    // Older versions wrote only two ways to divide delta. These two ways have no concentrated
+    // filters.
     let mut json = account(None).to_json();
     json["ways"].as_array_mut().unwrap().remove(1);
     let older = AdaptiveAccount::from_json(&json).unwrap();

@@ -62,7 +62,7 @@ impl DominatingPair for OnGrid {
     }
 }
 /// Compute the mean of `e^(z x)` over the loss `x` by its definition. The buckets are so narrow
-/// that the position of a loss in its bucket is negligible.
+/// that the position of a loss in its bucket has a negligible effect.
 fn by_definition(pair: &dyn DominatingPair, z: Complex) -> Complex {
     let (low, high) = pair.range(1e-40);
     let grid = Grid::covering((high - low) / 60_000.0, low, high);

@@ -13,8 +13,8 @@ use super::super::short;
 use super::What;
 use super::keys::label;
 
-/// The centre and the bounds for sums of a column, which are released as sums of distances from the
-/// centre.
+/// The centre and the bounds for the sums of a column. Each sum is released as a sum of distances
+/// from the centre.
 ///
 /// The centre is the middle of the bounds, because sums of distances from the middle need the least
 /// noise. The centre is rounded to a dyadic number, because noise can be multiplied by a dyadic

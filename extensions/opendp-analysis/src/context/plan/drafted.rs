@@ -55,9 +55,9 @@ impl Units {
         let (laplace, gaussian) = (laplace.quantile(alpha)?, gaussian.quantile(alpha)?);
         Ok(Units { alpha, laplace, gaussian })
     }
-    /// Return the error of noise at scale 1. If an error is wanted, also return the largest scale
-    /// with this error. Noise on floats is a multiple of a step, and the step is at most 2^-40 of
-    /// the scale.
+    /// Return the error of noise at scale 1. If an accuracy is wanted, also return the largest
+    /// scale with this accuracy. Noise on floats is a multiple of a step, and the step is at most
+    /// 2^-40 of the scale.
     fn of(&self, noise: Noise, rounded: bool, wanted: Option<f64>) -> Result<(f64, Option<f64>)> {
         let unit_scale = Scale::new(1.0)?;
         let lattice = 1.0 + 1e-11;
@@ -109,7 +109,8 @@ fn discrete_laplace(error: f64, alpha: f64) -> f64 {
 pub struct Noised {
     /// The title of the question.
     pub query: String,
-    /// The kind of noise: "Laplace", "Gaussian", "discrete Gaussian", or the kind of a selection.
+    /// The kind of noise: "Laplace", "Gaussian" or "discrete Gaussian". For a choice among
+    /// candidates, this is "selection".
     pub mechanism: &'static str,
     /// The noise scales of the release or of the statistic.
     pub scales: Vec<f64>,
@@ -124,7 +125,7 @@ pub(super) trait Drafted<MO: Accounted> {
     /// Describe the draft to the solver.
     fn item(&self, goal: Goal, units: &Units) -> Result<Item>;
     fn takes_delta(&self) -> bool;
-    /// Return whether the answer is integers with noise.
+    /// Return whether the answer consists of integers with noise.
     fn is_of_integers(&self) -> Result<bool>;
     /// Return the threshold of keys at noise scale `scale` and delta `delta`.
     fn threshold(&self, scale: f64, delta: &Exact) -> Result<f64>;

@@ -19,7 +19,7 @@ pub(crate) struct Endowed {
     /// The epsilon and the delta of the whole budget, and the fraction that the plan may spend.
     /// `None` if the plan cannot open the account.
     open: Option<(Exact, Exact, Exact)>,
-    /// Whether both kinds of noise may be used.
+    /// Whether the plan may choose the kinds of noise.
     tight: bool,
     /// The part of delta for Gaussian noise, if the budget has a delta.
     pub(super) delta: Option<f64>,
@@ -161,7 +161,7 @@ impl Endowed {
         let stated = self.stated(items.len());
         let pure = Exact::from_f64(room.pure)?.over(part);
         // The last trial gives the whole epsilon to pure losses. Rounding can have changed this
-        // number a little, so replace it by the exact epsilon.
+        // epsilon a little, so replace the rounded number by the exact epsilon.
         let pure = if epsilon <= &pure { epsilon.clone() } else { pure };
         let near = pure.to_f64_up() * (1.0 + 1e-12);
         let pure = if epsilon.to_f64_down() <= near { epsilon.clone() } else { pure };

@@ -125,9 +125,10 @@ impl Mode {
     }
 }
 impl Demand {
-    /// Return two numbers for questions with the room `room`: the weighted sum of squared errors,
-    /// and the part of the room that wanted accuracies take. Return `None` when the room is too
-    /// small.
+    /// For the room `room`, return two numbers: the weighted sum of squared errors, and the part of
+    /// the room that wanted accuracies take. If wanted accuracies take a part of the room for pure
+    /// losses and a part of the room for `mu^2`, the second number is the larger part. Return
+    /// `None` when the room is too small.
     ///
     /// For each question, let `c` be its weight times `(error * size)^2`, where `error` and `size`
     /// are fields of its [`Way`]. By Lagrange multipliers, for a given sum of the epsilons, the sum

@@ -15,7 +15,7 @@ const MOST_PAIRS: usize = 16;
 /// Noise is changed only if the sum of squared errors becomes smaller by at least this fraction.
 const GAIN: f64 = 1e-5;
 /// The noise of each release is larger than the noise of its share by this factor. So each loss
-/// fits its share even after it is rounded up.
+/// fits its share even after the loss is rounded up.
 const SLACK: f64 = 1.0 + 1e-9;
 /// The mean square error of rounding to an integer.
 const ROUNDING: f64 = 1.0 / 12.0;

@@ -56,9 +56,9 @@ impl Centre {
         Ok((mean, interval.unwrap_or(self.0.of)))
     }
     /// Find a goal for [`sum_around`](Rows::sum_around) in a [`Plan`](crate::context::Plan), after
-    /// the count was released. With this goal, the [mean](Centre::mean) is within `error` of the
-    /// true mean, except with probability [`Context::ALPHA`], if there is at least one row. The
-    /// goal includes the error of the count.
+    /// the count was released. If there is at least one row, then with this goal the
+    /// [mean](Centre::mean) is within `error` of the true mean, except with probability
+    /// [`Context::ALPHA`]. The goal includes the error of the count.
     ///
     /// # Errors
     /// `Argument` when the error of the count is too large.

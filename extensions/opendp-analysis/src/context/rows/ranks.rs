@@ -37,7 +37,7 @@ impl<'c, MO: Accounted, T: Atom> Rows<'c, MO, T> {
     /// divides the rows into two parts, and the other quantiles are chosen in these parts in the
     /// same way. So nine quantiles cost as much as four choices. See
     /// [`make_private_quantiles`](crate::make_private_quantiles). The stated scale of the noise is
-    /// the scale for a median. The accuracy is the distance in ranks between a quantile and the
+    /// the scale for a median. The accuracy bounds the distance in ranks between a quantile and the
     /// rows that its candidate represents. A candidate represents the rows equal to it, half of the
     /// rows up to each neighbour, and all rows beyond it if it has no neighbour on this side. If
     /// values are repeated, each level of choices adds at most 1/32 of the rows of one candidate to

@@ -52,7 +52,7 @@ fn many_quantiles_under_a_delta_take_gumbel_noise_and_stay_within_the_budget() {
         let (range, square) = (range_of(&median), median.known.cost.mu_squared.clone().unwrap());
         let expected = std::f64::consts::PI * range * range / 8.0;
         assert!((square.to_f64_up() / expected - 1.0).abs() < 1e-9, "{range}");
-        // Exponential noise gets a sixteenth of epsilon.
+        // With exponential noise, the range would be a sixteenth of epsilon.
         assert!(1.4 / 16.0 < range, "{range}");
         ranges.push(range);
         median.release().unwrap();

@@ -136,8 +136,8 @@ fn noise_whose_loss_is_not_within_the_share_is_refused() {
     let less = incomes(&context).sum().noise_of_scale(noise.scale() * 0.999);
     assert_eq!(less.unwrap_err().kind(), "BudgetExceeded");
     more.release().unwrap();
-    // A question that was made for an earlier share is charged to the next share. It does not fit
-    // this share, so it is refused.
+    // A question that was made for an earlier share is charged to the next share. Here the question
+    // does not fit the next share, so the question is refused.
     assert_eq!(noise.release().unwrap_err().kind(), "BudgetExceeded");
     // Under a share for Gaussian noise, pure losses and choices are charged by their `mu`.
     let laplace = context.query().count().laplace().unwrap();

@@ -51,7 +51,7 @@ fn the_limit_is_the_room_for_normal_shifts() {
         assert!(delta < bound(limit * 1.001), "{epsilon} {delta}");
     }
 }
-/// Charge equal pure losses one by one. Return how many the account admits.
+/// Charge equal pure losses one by one. Return the number of losses that the account admits.
 fn admitted(account: &mut AdaptiveAccount, epsilon: f64) -> usize {
     (0..2000).take_while(|_| account.charge(&pure(epsilon, 0.0)).is_ok()).count()
 }
@@ -68,7 +68,8 @@ fn many_small_pure_losses_add_up_by_their_divergences() {
         let (epsilon, delta) = account.spent().unwrap();
         assert!(epsilon <= exact(1.000_001) && delta <= exact(DELTA), "{epsilon} {delta}");
     }
-    // After the budget is spent in equal shares, the filter has no room for one more such loss.
+    // After the budget is spent in equal shares, the filter has no room for another loss of a
+    // similar size.
     let mut account = account(Some(400));
     for place in 0..400 {
         let room = account.room(&fraction(400 - place), Kind::Pure).unwrap();
@@ -92,7 +93,7 @@ fn an_adversary_who_asks_for_other_kinds_after_a_pure_loss_stays_within_delta() 
         let more = (2.0 * rho.to_f64_down()).sqrt();
         let delta = game_of_choices(1.0 / part, low, mu.to_f64_down().sqrt(), more);
         assert!(delta <= DELTA, "{part}: {delta}");
-        // The control: four times the rho, which is twice the mu.
+        // The control: with four times the `rho` (twice the `mu`), delta exceeds `DELTA`.
         assert!(DELTA < game_of_choices(1.0 / part, low, 0.0, 2.0 * more), "{part}");
     }
 }

@@ -96,6 +96,6 @@ fn answers_with_discrete_noise_have_its_intervals() {
             times += 1;
         }
     }
-    // Of 400 intervals, about 20 miss. 50 are almost seven standard deviations more.
+    // Of 400 intervals, about 20 miss. 50 misses are almost seven standard deviations above 20.
     assert!((1..50).contains(&missed), "{missed} of {times}");
 }
