@@ -35,7 +35,7 @@ const USAGE: &[(&str, &[&str])] = &[
 ];
 
 /// Return whether a constructor matches a word. The constructor matches if one of its names or its
-/// summary contains the word, or if a name contains a part with the same meaning.
+/// summary contains the word, or if a name contains a part that has the same meaning as the word.
 pub(crate) fn matches<'a>(
     word: &str,
     mut names: impl Iterator<Item = &'a str>,

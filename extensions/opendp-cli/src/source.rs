@@ -42,8 +42,8 @@ impl Source {
         });
         Ok(Source::Git { url: url.to_owned(), reference })
     }
-    /// Read the source of a package from a text of `cargo metadata`. The form of the text is
-    /// `git+URL?branch=NAME#COMMIT`.
+    /// Read the source of a package from a text of `cargo metadata`. An example of the form of this
+    /// text is `git+URL?branch=NAME#COMMIT`.
     fn locked(text: &str) -> Option<Self> {
         let text = text.strip_prefix("git+")?;
         let text = text.rsplit_once('#').map_or(text, |(before, _)| before);

@@ -142,7 +142,7 @@ pub(crate) fn parse_object(text: &str) -> Result<Json, String> {
 }
 
 /// Return the names of the constructors that take a space. If a measure is given, return only the
-/// names of those that lead to this measure. If no space is given, return `None`.
+/// names of the constructors that also lead to this measure. If no space is given, return `None`.
 pub(crate) fn among(
     registry: &Registry,
     space: Option<&Json>,

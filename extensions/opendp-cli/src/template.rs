@@ -121,7 +121,7 @@ pub(crate) fn copy(from: &Path, to: &Path) -> Result<()> {
 /// Rename the crate and the prefix of its names.
 fn renamed(text: &str, name: &str, prefix: &str) -> String {
     // The new name can contain an old name. So first replace all old names by control characters,
-    // and then these characters by the new names.
+    // and then replace these characters by the new names.
     text.replace("custom-mechanism", "\u{1}")
         .replace("custom_mechanism", "\u{2}")
         .replace("acme", "\u{3}")

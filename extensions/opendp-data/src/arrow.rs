@@ -24,8 +24,8 @@ pub trait ArrowDomain: Domain {
     /// Read the rows of an array.
     ///
     /// # Errors
-    /// `Argument` when the type of the column has no text form. This error does not depend on the
-    /// rows.
+    /// `Argument` when the type of the column has no text form, or when an erased domain is not a
+    /// domain of rows of atoms. These errors do not depend on the rows.
     fn read_array(&self, array: &ArrayRef) -> Result<Self::Carrier>;
 }
 
@@ -156,7 +156,8 @@ impl<D: ArrowDomain> ArrowColumn<D> {
     /// Read a column by its name. The name is optional if there is only one column.
     ///
     /// # Errors
-    /// `Argument` when the schema has no column with this name.
+    /// `Argument` when the schema has no column or two columns with this name. `Argument` when no
+    /// name is given, and the schema does not have exactly one column.
     pub fn new(
         schema: &Schema,
         batches: impl Iterator<Item = Result<RecordBatch, ArrowError>> + Send + 'static,

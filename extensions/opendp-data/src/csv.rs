@@ -30,7 +30,9 @@ impl<D: Domain> CsvColumn<D> {
     /// If the separator is not a comma, use [`CsvTable`].
     ///
     /// # Errors
-    /// The errors of [`CsvTable::open`]. `Argument` when the header has no column with this name.
+    /// The errors of [`CsvTable::open`]. `Argument` when the header has no column or two columns
+    /// with this name. `Argument` when no name is given, and the header does not have exactly one
+    /// column.
     pub fn new(
         source: impl Read + Send + 'static,
         column: Option<&str>,

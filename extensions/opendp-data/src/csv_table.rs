@@ -36,10 +36,11 @@ impl CsvTable {
     /// if `separator` is `None`.
     ///
     /// # Errors
-    /// `Argument` when the source cannot be read or is empty. `Argument` when the source is an
-    /// archive, text in UTF-16, or compressed by an unsupported method. `Argument` when the lines
-    /// end with CR alone. `Argument` when no separator is given, and the header has another common
-    /// separator instead of a comma.
+    /// `Argument` when `separator` is a quote, a line end or NUL, or is not ASCII. `Argument` when
+    /// the source cannot be read or is empty, or when the first line is too long for a header.
+    /// `Argument` when the source is an archive, text in UTF-16, or compressed by an unsupported
+    /// method. `Argument` when the lines end with CR alone. `Argument` when no separator is given,
+    /// and the header has another common separator instead of a comma.
     pub fn open(source: impl Read + Send + 'static, separator: Option<u8>) -> Result<Self> {
         if separator.is_some_and(|byte| !byte.is_ascii() || b"\"\r\n\0".contains(&byte)) {
             let reason = "expected one ASCII character other than a quote or a line end";

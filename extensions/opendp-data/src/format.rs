@@ -45,8 +45,9 @@ impl Compression {
 /// checked. If the source is damaged or truncated, a read fails.
 ///
 /// # Errors
-/// `Argument` when the source is empty, or is not text. Examples are an unsupported compression or
-/// archive, text in UTF-16, and a Parquet file.
+/// `Argument` when the source cannot be read, is empty, or is not text in a supported format.
+/// Examples of sources that are not supported are other compressions, archives, text in UTF-16, and
+/// Parquet files.
 pub fn text(source: impl Read + Send + 'static) -> Result<Box<dyn Read + Send>> {
     let (start, source) = peek(Box::new(source)).map_err(|_| broken())?;
     let plain: Source = match Compression::of(&start) {
@@ -67,7 +68,7 @@ fn peek(mut source: Source) -> io::Result<(Vec<u8>, Source)> {
     (&mut source).take(MAGIC).read_to_end(&mut start)?;
     Ok((start.clone(), Box::new(Cursor::new(start).chain(source))))
 }
-/// Return an error if a source is not text. The error states the format.
+/// Return an error if a source is empty or has an unsupported format. The error states the reason.
 fn check(start: &[u8]) -> Result<()> {
     let reason = match start {
         [] => "the file is empty: a table begins with a line that names its columns",

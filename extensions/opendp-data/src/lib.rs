@@ -3,8 +3,8 @@
 //!
 //! A source is an iterator of chunks. Each chunk is a member of a domain.
 //! [`Measurement::invoke_chunks`](opendp_core::Measurement::invoke_chunks) reads such an iterator.
-//! The memory for the release of a statistic does not grow with the table, so the table can be
-//! larger than memory.
+//! If the function of the measurement folds rows, the memory for the release does not grow with the
+//! table, so the table can be larger than memory.
 //!
 //! Reading is **total**: each record of the table gives exactly one row, whatever the content of
 //! its cell. The row is a member of the domain. Whether a cell parses is a fact about the data of
@@ -25,7 +25,7 @@
 //! also occur if a read is interrupted. If the domain states a size, and the number of records
 //! differs from this size, the result is the error [`outside`]. This error is intended for domains
 //! whose size is public. No error shows the content of the file or the names of its columns. If a
-//! file has no header, its first record is read as the names.
+//! file has no header, its first record is read as the names of the columns.
 //!
 //! CSV can be compressed by gzip or zstd. The compression is detected from the first bytes. If the
 //! separator is not a comma, use [`CsvTable`].

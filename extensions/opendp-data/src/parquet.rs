@@ -48,7 +48,9 @@ impl<D: ArrowDomain> ParquetColumn<D> {
     /// Read a column by its name. The name is optional if there is only one column.
     ///
     /// # Errors
-    /// `Argument` when the file is not a Parquet file, or has no column with this name.
+    /// `Argument` when the file is not a Parquet file. `Argument` when the file has no column or
+    /// two columns with this name. `Argument` when no name is given, and the file does not have
+    /// exactly one column.
     pub fn new(file: File, column: Option<&str>, domain: &D) -> Result<Self> {
         let table = Table::open(file)?;
         let place = place(&table.names, column)?;

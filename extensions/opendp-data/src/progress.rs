@@ -88,8 +88,8 @@ pub(crate) fn absent(argument: &str, columns: usize, name: &str, rule: &str) -> 
 /// Make the error for data that are not a member of the expected domain.
 ///
 /// The error is the same for all data that are not a member. The error reveals that the data are
-/// not a member, and no privacy loss is charged for it. So show the error only to people who may
-/// see the data.
+/// not a member, but no privacy loss is charged for this information. So show the error only to
+/// people who may see the data.
 #[cold]
 pub fn outside() -> Error {
     Error::argument(

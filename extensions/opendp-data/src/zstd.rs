@@ -5,7 +5,8 @@ use std::io::{self, BufRead, Read};
 use ruzstd::decoding::errors::{FrameDecoderError, ReadFrameHeaderError};
 use ruzstd::decoding::{BlockDecodingStrategy, FrameDecoder};
 
-/// A reader of the frames of a source. The reader skips skippable frames and compares checksums.
+/// A reader of the frames of a source. The reader skips skippable frames. If a frame with content
+/// has a checksum, the reader compares the checksum with the content.
 pub(crate) struct Zstd<R> {
     source: R,
     decoder: FrameDecoder,

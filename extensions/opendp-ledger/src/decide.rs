@@ -65,7 +65,7 @@ pub(crate) fn decide(
 
 /// The result of a decision about a request.
 pub(crate) enum Decision {
-    /// The request was released before. The field is the entry of that release.
+    /// A release for this request was recorded before. The field is the entry of this release.
     Repeat(Box<Entry>),
     /// The request can be charged. The fields are the account and the time of the charge.
     Charge(Box<Account>, i64),
@@ -101,7 +101,7 @@ pub(crate) fn charge(
 /// Make the error for a loss that is larger than the rest of the budget.
 #[cold]
 fn exceeded(budget: &str, loss: &Loss, left: &Loss) -> Error {
-    // If the rounded amounts do not show that the loss is larger, write more digits.
+    // If the rounded amounts do not show that the loss is larger than the rest, write more digits.
     let alike = loss.parts().iter().zip(left.parts());
     let alike = alike.into_iter().all(|(x, y)| x <= y || say(x, true) == say(y, false));
     let (cost, left) = match alike {

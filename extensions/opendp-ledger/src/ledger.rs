@@ -186,18 +186,18 @@ impl Ledger {
     /// Compute a release, charge its loss, and return the release, in this order. The release is
     /// returned only after the charge and the release are on the disk.
     ///
-    /// `compute` must not reveal its result in any other way. `compute` is not called when the
-    /// budget is too small, or when the id already has a release. The decision to return the result
-    /// does not depend on the result.
+    /// `compute` must return its result, and must not reveal the result in any other way. `compute`
+    /// is not called when the budget is too small, or when the id already has a release. The
+    /// decision to return the result does not depend on the result.
     ///
     /// # Errors
     /// After an error, nothing is released. `NotFound` when there is no such budget.
     /// `BudgetExceeded` when too little is left of the budget. `Argument` when the id belongs to
-    /// another request. `MeasureMismatch` when the loss is in another measure. `FailedFunction`
-    /// when the ledger cannot be written, or when the clock is behind the last entry. Further
-    /// errors are the errors of `compute`. After a fault of the disk or of the connection, it is
-    /// unknown whether the charge was made. To find out, retry with the same id. A retry never
-    /// charges twice.
+    /// another request, or when the budget protects another distance. `MeasureMismatch` when the
+    /// loss is in another measure. `FailedFunction` when the ledger cannot be written, or when the
+    /// clock is behind the last entry. Further errors are the errors of `compute`. After a fault of
+    /// the disk or of the connection, it is unknown whether the charge was made. To find out, retry
+    /// with the same id. A retry never charges twice.
     pub fn release<T: Codec>(
         &self,
         budget: &str,
@@ -253,7 +253,7 @@ impl Ledger {
         })?;
         Ok(found)
     }
-    /// Return the part of a budget that is not spent yet.
+    /// Return the rest of a budget, as [`Account::remaining`] does.
     ///
     /// # Errors
     /// The errors of [`account`](Ledger::account).

@@ -26,7 +26,7 @@
 //! # What is promised
 //! First, a release is computed and kept secret. Then one transaction decides whether the budget
 //! has room, and records the loss **and the release**. [`Ledger::release`] returns the recorded
-//! release only after both are on the disk. So these promises hold:
+//! release only after the loss and the release are on the disk. So these promises hold:
 //!
 //! - The losses of all releases that were ever returned are in the ledger. Their exact sum is at
 //!   most the budget. If the budget composes tightly, a bound on the total loss is at most the
@@ -47,13 +47,14 @@
 //!   becomes the larger of two numbers: the given amount, and the float nearest to it. So a budget
 //!   of delta `1e-5` has room for a loss whose delta is the float `1e-5`.
 //! - A budget of an epsilon and a delta adds up the losses. Alternatively, such a budget composes
-//!   tightly ([`Ledger::create_tight`]): the budget charges a proved bound on the total loss. The
-//!   total loss is then at most the budget, although the sum of the losses can exceed the budget.
+//!   tightly ([`Ledger::create_tight`]): the budget charges a proved bound on the total loss. If
+//!   the budget composes tightly, the total loss is at most the budget, although the sum of the
+//!   losses can exceed the budget.
 //! - Several releases of known losses can be charged in one entry ([`Loss::together`]). They are
 //!   charged all together or not at all. The caller can run the releases after the charge. If a
 //!   crash happens after the charge and before the releases, the charge stays and there are no
-//!   releases. The entry then shows that its id was used, so the caller does not draw the releases
-//!   again.
+//!   releases. The entry shows that the id of the request was used, so the caller does not draw the
+//!   releases again.
 //! - The releases of a plan can use a whole unspent budget that composes tightly. There are two
 //!   ways. With [`Loss::reserving`], the budget gets filters only for the kinds of releases in the
 //!   plan. With [`Loss::sharing`], the privacy loss distributions of the planned releases are
@@ -71,8 +72,8 @@
 //! Each release is a line with a seal. The seal is a hash of two texts: the content of the line,
 //! and the seal of the previous line. Every process that opens the file checks all seals. A mark at
 //! the beginning of the file counts the lines. The mark is written when the lines are durable. So
-//! any changed byte and any cut in the written file is noticed, and then nothing is released. The
-//! file has no index that could be damaged, and it needs no other file.
+//! it is noticed if any byte of the written file is changed or cut off. After such damage, nothing
+//! is released. The file has no index that could be damaged, and it needs no other file.
 //!
 //! Three kinds of damage are not noticed. First, a forgery is not noticed, because seals are not
 //! signatures. Second, the whole file can be replaced by an older copy while no process has it
@@ -83,20 +84,20 @@
 //!
 //! # Storage
 //! A ledger is one file of lines that any program can read. All locks are locks of the inode. So a
-//! file that is mounted at two places is one ledger, also after a crash. Hard links are refused,
-//! because they can be mistaken for a copy. To copy a ledger, copy the file. The file must be on a
-//! local disk, because locks of network file systems are not reliable. With the feature `postgres`,
-//! a ledger can be two tables on a server instead (`Ledger::connect`).
+//! file that is mounted at two places is one ledger, also after a crash. On Unix, hard links are
+//! refused, because a hard link can be mistaken for a copy. To copy a ledger, copy the file. The
+//! file must be on a local disk, because locks of network file systems are not reliable. With the
+//! feature `postgres`, a ledger can be two tables on a server instead (`Ledger::connect`).
 //!
-//! When a ledger is opened, the whole file is read. A hundred thousand releases of 400 bytes took
-//! 1.7 seconds on the machine below, in a build with little optimisation. For more releases, start
-//! a second ledger.
+//! When a ledger is opened, the whole file is read. Reading a hundred thousand releases of 400
+//! bytes took 1.7 seconds in a build with little optimisation, on the machine that is described
+//! below. For more releases, start a second ledger.
 //!
-//! A ledger of version 1 is an SQLite database. A ledger of version 1 can be read without a change.
-//! When the file is first opened for writing, it is converted to a ledger of lines, in the same
-//! file. No other process is allowed to have the file open at that time. Open the file by its usual
-//! name, because its log has this name with `-wal` at the end. If the log was damaged before the
-//! conversion, the damage cannot be noticed.
+//! A ledger of version 1 is an SQLite database. Reading a ledger of version 1 does not change the
+//! file. When the file is first opened for writing, it is converted to a ledger of lines, in the
+//! same file. No other process is allowed to have the file open at that time. Open the file by its
+//! usual name, because its log has this name with `-wal` at the end. If the log was damaged before
+//! the conversion, the damage cannot be noticed.
 //!
 //! A spend is a charge to a budget. A durable spend needs a sync, so the disk limits the number of
 //! spends per second. Waiting threads of one process share one sync, so these threads can make many

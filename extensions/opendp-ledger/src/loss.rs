@@ -131,7 +131,7 @@ impl Loss {
     }
     /// State that the release also has `mu`-Gaussian differential privacy. The argument is `mu^2`.
     /// A release with continuous Gaussian noise has this property. A budget that composes tightly
-    /// ([`Ledger::create_tight`](crate::Ledger::create_tight)) then charges `mu^2`. Any other
+    /// ([`Ledger::create_tight`](crate::Ledger::create_tight)) charges this `mu^2`. Any other
     /// budget ignores `mu^2`. The release must also have the epsilon and the delta of the loss.
     ///
     /// # Errors
@@ -145,7 +145,7 @@ impl Loss {
     }
     /// State that the release is also `rho`-zero-concentrated, for a `rho` below half of `mu^2`.
     /// The loss must have a [`mu^2`](Loss::with_mu_squared). A release that chooses outputs by
-    /// Gumbel noise has this property. A budget that composes tightly can then charge `rho`. Any
+    /// Gumbel noise has this property. A budget that composes tightly can charge this `rho`. Any
     /// other budget ignores `rho`.
     ///
     /// # Errors
@@ -162,8 +162,8 @@ impl Loss {
     /// loss to its filters, and admits all of them or none. Any other budget charges their sum.
     ///
     /// # Errors
-    /// `MeasureMismatch` when a loss is not an epsilon and a delta. `Argument` when there is no
-    /// loss.
+    /// `MeasureMismatch` when a loss is not an epsilon and a delta. `Argument` when `losses` is
+    /// empty.
     pub fn together(losses: Vec<Loss>) -> Result<Self> {
         if losses.is_empty() {
             return Err(Error::argument("losses", "expected at least one loss, found none"));
@@ -328,7 +328,7 @@ impl Loss {
         }
         Ok(Loss { mu_squared, choice_rho, ..Loss::of(notion, parts) })
     }
-    /// Convert the loss to JSON: an object of exact amounts, as strings.
+    /// Convert the loss to JSON: exact amounts as strings, and members and filters if present.
     pub fn to_json(&self) -> Json {
         let parts = self.notion.parts().iter().zip(&self.parts);
         let parts = parts.map(|(name, part)| ((*name).to_owned(), part.to_string().into()));

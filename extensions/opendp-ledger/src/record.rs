@@ -30,7 +30,8 @@ pub struct Account {
     pub(crate) head: String,
 }
 impl Account {
-    /// Return the rest of the budget: the largest loss that one more release can have.
+    /// Return the rest of the budget. If the budget composes tightly, return the largest loss that
+    /// one more release can have.
     pub fn remaining(&self) -> Loss {
         let left = self.filters.as_ref().and_then(|filters| tight::loss(filters.left().ok()?).ok());
         match (&self.filters, left) {
@@ -87,7 +88,7 @@ impl Account {
     }
     /// Add the next entry. An entry that the filters do not admit is an error.
     pub(crate) fn follow(&mut self, entry: &Entry) -> Result<()> {
-        // An entry about the clock is not a release, so the filters do not charge it.
+        // An entry about the clock is not a release, so it is not charged to the filters.
         let none = entry.loss.is_zero() && entry.loss.mu_squared().is_none();
         if let Some(filters) = self.filters.as_ref().filter(|_| !none) {
             let mut charged = filters.clone();
@@ -100,8 +101,8 @@ impl Account {
         self.head = entry.seal();
         Ok(())
     }
-    /// Return the largest allowed sum of all charges. Each part of it is the larger of the stated
-    /// amount and its nearest float.
+    /// Return the largest allowed sum of all charges. Each part of this sum is the larger of two
+    /// numbers: the stated amount, and the float nearest to it.
     pub(crate) fn limit(&self) -> Loss {
         self.total.or_its_float()
     }

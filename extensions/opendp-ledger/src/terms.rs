@@ -100,7 +100,8 @@ impl Terms {
         Terms { unit: Some(unit), ..self }
     }
     /// State the data of the budget. `digest` is the SHA-256 of the file that contains the data.
-    /// Requests for other data are refused.
+    /// The command `opendp` refuses requests for other data. The ledger does not read the data, so
+    /// it does not check the digest.
     ///
     /// # Errors
     /// `Argument` when the digest does not have 64 hexadecimal digits. The prefix `sha256:` is

@@ -42,7 +42,7 @@ pub(crate) fn charge(filters: &mut AdaptiveAccount, loss: &Loss) -> Result<()> {
     }
     loss.members().iter().try_for_each(|member| filters.charge(&charged(member)))
 }
-/// Convert a loss to the form that the filters charge.
+/// Convert a loss to the form in which losses are charged to filters.
 fn charged(loss: &Loss) -> AdaptiveLoss {
     let part = |place: usize| loss.parts().get(place).cloned().unwrap_or(Exact::INFINITY);
     let (mu_squared, rho) = (loss.mu_squared().cloned(), loss.choice_rho().cloned());

@@ -104,7 +104,7 @@ impl Decimal {
         let zeros = digits.len() - digits.trim_end_matches('0').len();
         let digits = &digits[..digits.len() - zeros];
         let power = self.power + zeros as i32;
-        // The exponent of the power of ten of the first digit. It is 0 for units and -1 for tenths.
+        // The place of the first digit, as an exponent of ten: 0 for units, and -1 for tenths.
         let first = power + digits.len() as i32 - 1;
         if !(-4..9).contains(&first) {
             let (head, tail) = digits.split_at(1);

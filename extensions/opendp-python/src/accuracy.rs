@@ -20,21 +20,21 @@ macro_rules! conversions {
 conversions! {
     /// Return the error that Laplace noise exceeds with probability at most alpha.
     laplacian_scale_to_accuracy(scale);
-    /// Return the scale of Laplace noise that exceeds `accuracy` with probability at most alpha.
+    /// Return the scale at which Laplace noise exceeds `accuracy` with probability at most alpha.
     accuracy_to_laplacian_scale(accuracy);
     /// Return the error that discrete Laplace noise exceeds with probability at most alpha.
     discrete_laplacian_scale_to_accuracy(scale);
-    /// Return the scale of discrete Laplace noise that reaches `accuracy` with probability at most
+    /// Return the scale at which discrete Laplace noise reaches `accuracy` with probability at most
     /// alpha.
     accuracy_to_discrete_laplacian_scale(accuracy);
     /// Return the error that Gaussian noise exceeds with probability at most alpha.
     gaussian_scale_to_accuracy(scale);
-    /// Return the scale of Gaussian noise that exceeds `accuracy` with probability at most alpha.
+    /// Return the scale at which Gaussian noise exceeds `accuracy` with probability at most alpha.
     accuracy_to_gaussian_scale(accuracy);
     /// Return the error that discrete Gaussian noise exceeds with probability at most alpha.
     discrete_gaussian_scale_to_accuracy(scale);
-    /// Return the scale of discrete Gaussian noise that reaches `accuracy` with probability at most
-    /// alpha.
+    /// Return the scale at which discrete Gaussian noise reaches `accuracy` with probability at
+    /// most alpha.
     accuracy_to_discrete_gaussian_scale(accuracy);
 }
 /// Return a good branching factor of a tree of counts, for about `size_guess` leaves.

@@ -18,12 +18,14 @@ const MAX_LINKS: usize = 256;
 /// Arguments of a constructor.
 pub(crate) struct Given {
     pub(crate) args: Args,
-    /// The number of constructors on the longest path through the arguments.
+    /// A bound on the number of constructors on each path through the new object. The bound is one,
+    /// plus the sum of the bounds of all arguments.
     pub(crate) links: usize,
     /// How the objects among the arguments were made.
     pub(crate) inner: Vec<(String, Inner)>,
 }
-/// An argument, the number of constructors on the longest path through it, and how it was made.
+/// An argument, a bound on the number of constructors on each path through the argument, and how
+/// the objects in the argument were made.
 type Read = (Arg, usize, Inner);
 /// Read the arguments of a call by their names.
 pub(crate) fn read(given: &Bound<'_, PyDict>) -> Result<Given> {

@@ -1,11 +1,13 @@
-//! Runs functions on arrays of numpy, without a copy of the whole array.
+//! Runs functions on arrays of numpy. If a function accepts rows in chunks, the whole array is not
+//! copied for it.
 //!
-//! As in Arrow, a column can consist of several arrays, which are called pieces. The pieces are
-//! read in place, and are not joined first.
+//! As in Arrow, a column can consist of several arrays, which are called pieces. If a function
+//! accepts rows in chunks, the pieces are not joined first. Pieces whose rows are aligned are read
+//! in place.
 //!
-//! Rows are copied in chunks that fit the cache, and each row is copied once. Another thread can
-//! change a row during the run. The release still uses only the copied value of the row, and this
-//! value was checked.
+//! For a function that accepts chunks, rows are copied in chunks that fit the cache, and each row
+//! is copied from its piece once. Another thread can change a row during the run. The release still
+//! uses only the copied value of the row, and this value was checked.
 
 mod convert;
 
@@ -29,9 +31,9 @@ use convert::{Convert, fill};
 use crate::errors::detached;
 use crate::values::outside;
 
-/// The number of rows that are converted at once. These rows take a fifth of the first cache of a
-/// core, so they are still in the cache when they are read again. Nine numbers from 384 to 2,048
-/// were measured, and this number took the least time.
+/// The number of rows that are converted at once. These rows take a fifth of the first-level cache
+/// of a core, so they are still in the cache when they are read again. Nine numbers from 384 to
+/// 2,048 were measured, and this number took the least time.
 const ROWS: usize = 768;
 /// The largest number of rows in a part. A thread takes one part at a time. This number is an odd
 /// multiple of `ROWS`, so that the two halves of a part begin at different offsets in their pages
@@ -86,7 +88,7 @@ pub(crate) fn run(
     None
 }
 /// Return an array whose rows are aligned for the type of their numbers. The rows of a table
-/// without padding are not always aligned. Such rows are copied.
+/// without padding are not always aligned. If the rows are not aligned, return a copy of the array.
 fn placed<'py>(array: &Bound<'py, PyUntypedArray>) -> PyResult<Bound<'py, PyAny>> {
     let size = array.dtype().itemsize().max(1);
     let whole_steps = array.strides().iter().all(|stride| stride.unsigned_abs() % size == 0);
@@ -168,8 +170,8 @@ impl<'a, S: Copy> Rows<'a, S> {
     /// Convert two ranges of rows to the rows of a chunk. See [`Convert::fill`].
     ///
     /// If the column is one array, both ranges are read in the same loop. This is faster if the
-    /// ranges are far apart: a core fetches rows ahead only within a page of memory, so it then
-    /// fetches rows of two pages ahead.
+    /// ranges are far apart. The reason is that a core fetches rows ahead only within a page of
+    /// memory. If the loop reads two pages, the core fetches rows of both pages ahead.
     fn fill_both<T: Convert<S>>(&self, ranges: [Range<usize>; 2], chunk: &mut [T]) -> Option<bool> {
         let [first, second] = ranges;
         let (first_rows, second_rows) = chunk.split_at_mut_checked(first.len())?;
@@ -201,9 +203,9 @@ fn pieces(range: Range<usize>, size: usize) -> impl Iterator<Item = Range<usize>
     range.clone().step_by(size).map(move |start| start..range.end.min(start + size))
 }
 
-/// Run a function on rows. If the function accepts rows in any order and there are many rows, use
-/// all cores. If the function needs all rows at once, pass all rows at once. Otherwise, pass the
-/// rows in chunks, in their order.
+/// Run a function on rows. If the function needs all rows at once, pass all rows at once. If the
+/// function accepts chunks only in the order of the rows, pass the chunks in this order. If the
+/// function accepts rows in any order, also use all cores if there are many rows.
 fn fold<S, T>(rows: &Rows<'_, S>, function: &AnyFunction, domain: &AnyDomain) -> Result<AnyValue>
 where
     S: Copy + Send + Sync,

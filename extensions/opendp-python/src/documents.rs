@@ -21,7 +21,8 @@ use crate::recipe::Recipe;
 /// objects on a path.
 const LOADED_LINKS: usize = 100;
 
-/// Build the object of a JSON document, of this library or of OpenDP 0.16.
+/// Build the object of a JSON document. The document has the format of this library or of OpenDP
+/// 0.16.
 ///
 /// If a document states no space, the caller gives the space as an argument.
 #[pyfunction]

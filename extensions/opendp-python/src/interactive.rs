@@ -77,7 +77,8 @@ impl OdometerQueryable {
         let left = detached(py, move || session.left())?;
         json::distance(py, &left.to_json())
     }
-    /// State the space of the data sets. The loss of the questions so far can then be bounded.
+    /// State the space of the data sets. With this space, the loss of the questions so far can be
+    /// bounded.
     fn within(&self, py: Python<'_>, space: &Bound<'_, PySpace>) -> PyResult<Self> {
         let metric = space.get().parts(py)?.1;
         Ok(OdometerQueryable::new(self.session.clone(), Some(metric.get().made.clone())))

@@ -49,7 +49,7 @@ fn array(value: &Bound<'_, PyAny>, depth: usize) -> Result<Json> {
     let items = value.try_iter().map_err(|_| unknown(value))?;
     items.map(|item| convert(&item.map_err(|_| unknown(value))?, depth + 1)).collect()
 }
-/// Return an object if all keys are strings, otherwise an array of pairs.
+/// Convert a dictionary to an object if all keys are strings, and otherwise to an array of pairs.
 fn object(dict: &Bound<'_, PyDict>, depth: usize) -> Result<Json> {
     let mut pairs = Vec::with_capacity(dict.len());
     for (key, value) in dict.iter() {
@@ -64,7 +64,8 @@ fn object(dict: &Bound<'_, PyDict>, depth: usize) -> Result<Json> {
     }
     Ok(pairs.into_iter().map(|(key, value)| Json::Array(vec![key, value])).collect())
 }
-/// Return the shortest text that reads back as the same float. The text has a point or an exponent.
+/// Convert a float to JSON. A finite float becomes the shortest number that reads back as the same
+/// float, with a point or an exponent. Any other float becomes a text.
 pub(crate) fn float(value: f64) -> Json {
     if value.is_nan() {
         return "NaN".into();

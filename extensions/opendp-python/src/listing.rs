@@ -17,7 +17,8 @@ pub(crate) fn names() -> Vec<(String, &'static str, bool)> {
     let registry = Registry::global();
     let mut all = BTreeMap::new();
     for listed in registry.names() {
-        // If two functions have the same name, a use of this name is an error.
+        // If two functions have the same name, a use of this name is an error. So leave out this
+        // name.
         let Ok(entries) = registry.signatures(&listed) else { continue };
         let Some(first) = entries.first() else { continue };
         let (kind, combines) = (first.kind().name(), combines(first));
@@ -63,7 +64,7 @@ fn family(name: &str) -> Result<Json> {
     }))
 }
 /// Return whether a constructor is a combinator. A combinator takes transformations, measurements
-/// or odometers, or makes an interactive mechanism about any data.
+/// or odometers, or makes an interactive mechanism for any kind of data.
 fn combines(entry: &Entry) -> bool {
     let takes = |heads: &[&str]| {
         let mut parameters = entry.parameters().iter();

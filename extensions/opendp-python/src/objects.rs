@@ -53,7 +53,7 @@ macro_rules! linked {
             pub(crate) recipe: Recipe,
         }
         impl $class {
-            /// Return the number of constructors on the longest path through this object.
+            /// Return a bound on the number of constructors on each path through this object.
             pub(crate) fn links(&self) -> usize {
                 self.links
             }
@@ -90,7 +90,7 @@ impl Function {
     pub(crate) fn inner(&self) -> Inner {
         Inner::One(self.recipe.clone())
     }
-    /// Return the number of constructors on the longest path through this object.
+    /// Return a bound on the number of constructors on each path through this object.
     pub(crate) fn links(&self) -> usize {
         self.links
     }

@@ -16,9 +16,11 @@ pub(crate) enum Recipe {
     Call(Arc<Call>),
     /// Two objects that were joined in a chain.
     Chain(Arc<Chain>),
-    /// A document that was read, in the newest form and without its versions.
+    /// A document that was read. It is stored in the newest form, without the fields `version` and
+    /// `packages`.
     Read(Arc<Json>),
-    /// A document that was read, and whose format is the format of OpenDP or of an earlier version.
+    /// A document that was read. Its format is the format of OpenDP, or it states an earlier
+    /// version of the format or of a package.
     Kept(Arc<Json>),
     /// No constructor made the object. For example, it is a Python function.
     Unknown,
@@ -32,8 +34,7 @@ pub(crate) struct Call {
 }
 /// How the objects in an argument were made.
 pub(crate) enum Inner {
-    /// There are no such objects in the argument. Its value is enough to write the argument in a
-    /// document.
+    /// The argument contains no objects. To write the argument in a document, its value is enough.
     None,
     One(Recipe),
     List(Vec<Inner>),

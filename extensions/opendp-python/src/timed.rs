@@ -17,7 +17,8 @@ use crate::errors::{OrRaise, detached};
 type Rows = VectorDomain<AtomDomain<f64>>;
 type Release = Measurement<Rows, SymmetricDistance, MaxDivergence, f64>;
 
-/// A noisy sum of clamped rows in Rust, and a copy of the rows.
+/// A measurement in Rust, and a copy of the rows. The measurement releases a noisy sum of the
+/// clamped rows.
 #[pyclass(frozen, module = "opendp_rs")]
 pub(crate) struct RustRelease {
     release: Release,

@@ -20,7 +20,8 @@ impl Axis {
             let (low, high) = point.interval.unwrap_or((point.value, point.value));
             [point.value, low, high]
         });
-        // Larger numbers cannot be drawn, because the length of the axis would overflow.
+        // Numbers of larger magnitude cannot be drawn, because the length of the axis would
+        // overflow.
         let ends = ends.filter(|x| x.abs() < 1e300);
         let ends: Vec<f64> = ends.chain(zero.then_some(0.0)).collect();
         let low = ends.iter().copied().fold(f64::INFINITY, f64::min);

@@ -26,7 +26,8 @@ pub struct Account {
     /// part of the budget, earlier releases have spent the difference.
     pub spent: Vec<Spent>,
 }
-/// Draw a budget as one bar. The bar is divided into the amounts spent and the amount left.
+/// Draw one part of a budget as one bar. The bar is divided into the amounts spent and the amount
+/// left.
 pub(crate) fn account(account: &Account) -> String {
     let Account { part, whole, left, spent } = account;
     let share = |amount: f64| match 0.0 < *whole && whole.is_finite() {

@@ -36,7 +36,7 @@ pub fn number(value: f64, error: Option<f64>) -> String {
     };
     grouped(if text.trim_start_matches(['-', '0', '.']).is_empty() { "0" } else { text })
 }
-/// Return the power of ten of the first digit of a positive number.
+/// Return the place of the first digit of a positive number, as an exponent of ten.
 pub(crate) fn exponent(value: f64) -> i32 {
     let text = format!("{value:e}");
     text.split_once('e').and_then(|(_, exponent)| exponent.parse().ok()).unwrap_or(0)

@@ -21,7 +21,7 @@ struct Range {
     to: i64,
 }
 impl QuestionFields {
-    /// Return the fields of each statistic that the answer has for each group.
+    /// Return the statistics that the answer contains for each group.
     fn of_groups(&self) -> Result<Vec<Wanted<'_>>> {
         match &self.statistics {
             None => Ok(vec![self.wanted()?]),

@@ -89,7 +89,8 @@ impl Outcome {
         let answers = written.answers.into_iter().map(StudyAnswer::from).collect();
         Ok(Outcome { answers, report: json.clone(), entries: Vec::new(), alpha })
     }
-    /// Return a row for each number: question, label, value, lower and upper end of the interval.
+    /// Return a row for each released value: the question, the label, the value, and the lower and
+    /// the upper end of the interval.
     pub fn rows(&self) -> Vec<[String; 5]> {
         let row = |answer: &StudyAnswer, cell: &Cell| {
             let end = |end: Option<f64>| end.map(|end| end.to_string()).unwrap_or_default();

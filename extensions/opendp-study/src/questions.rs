@@ -83,7 +83,8 @@ where
         let variance = self.clamped(asked, variance)?.resize(rows).variance();
         self.number(MO::add_noise(variance, asked.noise)?, asked)
     }
-    /// Divide a noisy sum of distances from the middle of the bounds by a noisy count.
+    /// Answer a mean. Divide a noisy sum of the differences from the middle of the bounds by a
+    /// noisy count, and add this middle.
     fn quotient(&self, asked: &QuestionFields, mean: &NumberFields) -> Result<StudyAnswer> {
         let (lower, upper) = self.bounds(mean)?;
         let centre = Centre::of(lower, upper)?;
@@ -294,7 +295,7 @@ where
         }
         Ok(query)
     }
-    /// Take the cells of a column of numbers.
+    /// Begin a query about the cells of a column of numbers.
     pub(super) fn numbers(&self, asked: &QuestionFields, name: &str) -> Result<Rows<'c, MO, f64>> {
         let query = self.query(asked, &[name])?;
         match self.column(name)?.kind {

@@ -105,14 +105,15 @@ const PRIVATE: &str = "SELECT key, COUNT(*), SUM(x), AVG(y) FROM t GROUP BY key"
 const PLAIN: &str = "SELECT key, COUNT(*), SUM(greatest(least(x, 100.0), 0.0)), \
                      AVG(greatest(least(y, 80000.0), 0.0)) FROM t GROUP BY key";
 
-/// A function that answers once and returns the number of groups.
+/// A function that answers the query once, and returns the number of groups in the answer.
 type Run = Box<dyn Fn() -> f64>;
 
 /// One way to answer the queries: a variant of the benchmark.
 struct Variant {
     name: &'static str,
     run: Run,
-    /// The time of the first run. Earlier runs have kept no memory for this run.
+    /// The time of the first run. Before this run, the memory that earlier runs kept is given back
+    /// to the system.
     first: f64,
     seconds: Vec<f64>,
     peak: f64,

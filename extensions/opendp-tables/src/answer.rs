@@ -27,8 +27,8 @@ pub struct Answer {
     pub values: RecordBatch,
     /// The release document: query, plan, digest, losses, versions and values.
     pub document: Json,
-    /// The facts for the page of the answer: the keys, the limits, and the budget after the
-    /// release.
+    /// The facts that only the page of the answer needs, such as the limits and the budget after
+    /// the release.
     pub(crate) shown: Shown,
 }
 /// The facts that the page of an answer needs. They are not in the tables of the answer.

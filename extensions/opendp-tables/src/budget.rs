@@ -203,7 +203,7 @@ fn filters(budget: &Loss) -> Result<AdaptiveAccount> {
         _ => Err(Error::argument("budget", "expected an epsilon and a delta")),
     }
 }
-/// Charge the filters for all losses of a release. If one loss does not fit, charge nothing.
+/// Charge all losses of a release to the filters. If one loss does not fit, charge nothing.
 fn charge_tightly(filters: &Mutex<AdaptiveAccount>, loss: &Loss) -> Result<()> {
     let mut filters = filters.lock().unwrap_or_else(PoisonError::into_inner);
     let mut charged = filters.clone();

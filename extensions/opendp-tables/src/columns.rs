@@ -1,4 +1,5 @@
-//! Columns of an answer: values and intervals, computed only from noisy sums.
+//! Columns of an answer: values and intervals, computed only from noisy sums, noisy choices and
+//! public numbers.
 
 use opendp_core::{Error, Result};
 

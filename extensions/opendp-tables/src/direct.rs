@@ -3,8 +3,8 @@
 //!
 //! The engine picks the rows: it reads, joins and filters them, and evaluates the expressions of
 //! the query. While the rows arrive, this module computes the rest: the integers to add, the limits
-//! of ids, and the sums. With the same seed, the results equal the results of the statements of the
-//! module `sql`, bit for bit. The sensitivity harness compares the results of both. So the bound
+//! of ids, and the sums. With the same seed, this module and the statements of the module `sql`
+//! give the same results, bit for bit. The sensitivity harness compares these results. So the bound
 //! and the proof of the module `sensitivity` also hold for this module.
 //!
 //! # Limits
@@ -15,12 +15,12 @@
 //! threads. So with such a choice, two runs on the same rows could keep different rows of every id.
 //! A test could not distinguish this difference from the effect of a wrong limit.
 //!
-//! Each thread packs the rows that it reads into few words, and divides them by a hash of their ids
-//! into shards (`packed`, `shards`). If the rows take more memory than the engine may use, the last
-//! shards are dropped. The dropped shards are filled when the rows are read again. Then the rows of
-//! each id are brought together. Some of these rows are chosen (`people`). The chosen rows are
-//! added to the sums and counts (`totals`). Rows are sorted (`order`) only if their id has more
-//! rows than limits allow.
+//! Each thread reads rows and packs each row into few words (`packed`). Then the thread divides the
+//! rows into shards, by a hash of their ids (`shards`). If the rows take more memory than the
+//! engine may use, the last shards are dropped. The dropped shards are filled when the rows are
+//! read again. Then the rows of each id are brought together. Some of these rows are chosen
+//! (`people`). The chosen rows are added to the sums and counts (`totals`). Rows are sorted
+//! (`order`) only if their id has more rows than limits allow.
 
 use std::sync::{Mutex, PoisonError};
 
@@ -158,8 +158,8 @@ struct Pass<'a, const N: usize> {
     limiter: &'a Limiter,
     first: usize,
     book: Mutex<Book>,
-    /// The parts, each with rows that were read. While a thread works on a batch, it removes one
-    /// part from this list.
+    /// The parts that no thread uses now. Each part contains rows that were read. A thread takes
+    /// one part from this list before it works on a batch, and then returns the part to the list.
     free: Mutex<Vec<Part<N>>>,
 }
 /// The state of a pass, which all threads share.
@@ -170,8 +170,9 @@ struct Book {
     rows: Vec<usize>,
 }
 impl Book {
-    /// Add `added` to the numbers of rows of the shards. While this pass has more than `most` rows,
-    /// leave half of the remaining shards to a later pass.
+    /// Add `added` to the numbers of rows of the shards. As long as the shards of this pass have
+    /// more than `most` rows together, leave half of these shards to a later pass. At least one
+    /// shard stays in this pass.
     fn add(&mut self, first: usize, added: &[u32], most: usize) {
         self.rows.iter_mut().zip(added).for_each(|(rows, added)| *rows += *added as usize);
         while first + 1 < self.last {

@@ -42,9 +42,10 @@ pub trait Engine: Send + Sync {
     fn rows_read(&self) -> Option<u64> {
         None
     }
-    /// Return this engine, if it is the engine [`DataFusion`] in this process. With this engine,
-    /// exact results are computed without statements. The results are the same as with statements.
-    /// Other engines keep the default, which returns `None`.
+    /// Return this engine, if it is the engine [`DataFusion`] in this process and does not run
+    /// portable statements. With this engine, exact results are computed without statements. The
+    /// results are the same as with statements. Other engines keep the default, which returns
+    /// `None`.
     fn embedded(&self) -> Option<&DataFusion> {
         None
     }
@@ -57,7 +58,7 @@ pub(crate) fn without_data(error: Error) -> Error {
         _ => failed(),
     }
 }
-/// Return the error that replaces all other errors of an engine.
+/// Return the error that replaces every error of an engine except `NotFound`.
 pub(crate) fn failed() -> Error {
     Error::FailedFunction(
         "the engine failed while it ran the exact plan, and nothing was released.\n\

@@ -123,7 +123,7 @@ pub(crate) struct Joined {
     pub(crate) key: (String, Type),
     /// The value that must equal the key.
     pub(crate) on: Row,
-    /// Whether private rows without a public row are kept.
+    /// Whether private rows that match no public row are kept.
     pub(crate) keeps_all: bool,
 }
 
@@ -137,7 +137,7 @@ pub(crate) struct Branch {
     pub(crate) columns: Vec<Row>,
 }
 
-/// The limits on the rows of each individual that reach the aggregates.
+/// The limits on how many rows of each individual reach the aggregates.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Bounding {
     /// An individual adds or removes at most `rows` rows. The plan does not enforce this.
@@ -194,7 +194,7 @@ pub(crate) enum Addend {
     Value(usize, Lattice),
     /// The square of the number that `Value` adds.
     Square(usize, Lattice),
-    /// One for each id, for any number of rows.
+    /// One for each id, whatever the number of its rows.
     Id,
 }
 
@@ -202,8 +202,8 @@ pub(crate) enum Addend {
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Sum {
     pub(crate) addend: Addend,
-    /// The column of the condition of the sum, if it has one. Then only the rows for which the
-    /// condition is true add a number to the sum.
+    /// The column with the condition of the sum, if the sum has a condition. If so, only the rows
+    /// for which the condition is true add a number to the sum.
     pub(crate) only: Option<usize>,
 }
 impl Sum {
@@ -229,7 +229,8 @@ impl Lattice {
     /// Choose a lattice for numbers within bounds, so that magnitudes have at most `bits` bits.
     pub(crate) fn of(low: f64, high: f64, whole: bool, bits: i32) -> Lattice {
         let most = low.abs().max(high.abs());
-        // `above` is the exponent of the least power of two that is larger than the magnitude.
+        // `above` is the exponent of the least power of two that is larger than the magnitudes of
+        // both bounds.
         let above = (0..=700).map(|k| k - 350).find(|k| most < 2f64.powi(*k)).unwrap_or(350);
         let exponent = if whole { (above - bits).max(0) } else { above - bits };
         let steps = |x: f64| (x * 2f64.powi(-exponent) + 0.5).floor() as i64;

@@ -100,7 +100,7 @@ fn divided(
 ///
 /// The weight of a sum is the largest weight of the outputs that depend on it. If a count is used
 /// only to decide which keys are released, it has the weight 1. Weights are public. The shares add
-/// up to the whole loss.
+/// up to the whole epsilon, or to the whole rho.
 fn shares(checked: &Checked, wanted: &[(usize, (u64, u64))], budget: &Loss) -> Result<Vec<Loss>> {
     let weight = |uses: &dyn Fn(&Output) -> bool| {
         let outputs = checked.outputs.iter().zip(&checked.weights);

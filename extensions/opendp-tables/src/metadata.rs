@@ -106,9 +106,9 @@ pub struct Column {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub weight: Option<f64>,
     /// Whether every row has a value in this column. If the number of rows is public too, a mean of
-    /// this column is computed with the public number, and not with a noisy count. A missing value
-    /// then counts as the middle of the bounds. The privacy of a release does not depend on this
-    /// statement.
+    /// this column is computed with the public number, and not with a noisy count. In this mean, a
+    /// missing value counts as the middle of the bounds. The privacy of a release does not depend
+    /// on this statement.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub complete: bool,
 }
@@ -185,8 +185,8 @@ pub(crate) fn check_weight(weight: f64) -> Result<()> {
     let reason = format!("expected a number from 0.000001 to 1000000, found {weight}");
     Err(Error::argument("weight", reason))
 }
-/// Check that bounds are finite, ordered, not too large, and not both 0 or tiny. The bounds of
-/// integers must be whole numbers.
+/// Check that bounds are finite, ordered and not too large, and that the bound of larger magnitude
+/// is neither 0 nor tiny. The bounds of integers must be whole numbers.
 pub(crate) fn check_bounds(low: f64, high: f64, kind: Type) -> Result<()> {
     let most = if kind == Type::Integer { MOST } else { MOST_FLOAT };
     let fits = low <= high && -most <= low && high <= most;
@@ -220,10 +220,10 @@ pub struct Table {
     /// The individuals that the table protects. A public table has no unit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unit: Option<PrivacyUnit>,
-    /// The number of rows, if it is public. Then neighbouring tables have the same number of rows:
-    /// the rows of an individual are exchanged, and not added or removed. So the bound on the
-    /// change of every aggregate is twice as large, except for the number of rows. The unit must be
-    /// `rows`.
+    /// The number of rows, if it is public. With a public number of rows, neighbouring tables have
+    /// the same number of rows: the rows of an individual are exchanged, and not added or removed.
+    /// So the bound on the change of every aggregate is twice as large, except for the number of
+    /// rows. The unit must be `rows`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rows: Option<u64>,
     /// The columns that queries may use. Queries cannot name other columns.
@@ -244,8 +244,8 @@ impl Table {
         self.columns.insert(name.into(), column);
         self
     }
-    /// State the public number of rows. Then the rows of an individual are exchanged, and not added
-    /// or removed.
+    /// State the public number of rows. With this number, the rows of an individual are exchanged,
+    /// and not added or removed.
     #[must_use]
     pub fn rows(self, rows: u64) -> Self {
         Table { rows: Some(rows), ..self }
@@ -332,7 +332,7 @@ pub struct BudgetText {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rho: Option<f64>,
     /// How losses compose: `sum`, which is the default, or `tight`. A budget of an epsilon and a
-    /// delta can compose tightly: it then admits more small releases.
+    /// delta can compose tightly. Tight composition admits more small releases than a sum.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub composition: Option<String>,
     /// The file of a ledger that keeps the budget.

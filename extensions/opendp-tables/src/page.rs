@@ -58,8 +58,8 @@ impl Answer {
     pub fn to_html(&self) -> String {
         self.to_page().to_html()
     }
-    /// Draw a chart of each aggregate over its groups. An aggregate with a single number gets no
-    /// chart.
+    /// Draw a chart of each aggregate over its groups. Without keys, each aggregate has a single
+    /// number, so it gets no chart.
     fn charts(&self) -> Vec<Section> {
         let keys = self.shown.keys;
         let columns = self.values.columns();

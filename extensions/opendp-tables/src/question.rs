@@ -51,8 +51,8 @@ impl<'a> Question<'a> {
         let noise = Kind::default();
         Ok(Question { session, text, checked, spending, mechanism, noise, id, by })
     }
-    /// State the largest cost of the question. The default is the budget divided by the number
-    /// `queries` in the metadata.
+    /// State the largest cost of the question. The default is one of `queries` equal shares of the
+    /// budget, where `queries` is a number in the metadata.
     #[must_use]
     pub fn spending(self, budget: Budget) -> Self {
         Question { spending: Some(budget), ..self }
@@ -72,8 +72,9 @@ impl<'a> Question<'a> {
     }
     /// State the weight of an aggregate. The aggregates of the question share its loss in
     /// proportion to their weights. `name` is the name of the aggregate, such as `count(*)`, or its
-    /// name in the answer. The default is the weight in the query. If the query states none, the
-    /// default is the weight of the aggregated column in the metadata, and otherwise 1.
+    /// name in the answer. The default is the weight in the query. If the query states no weight,
+    /// the default is the weight of the aggregated column in the metadata. If the metadata state no
+    /// weight either, the default is 1.
     ///
     /// # Errors
     /// `NotFound` when no aggregate has this name; `Argument` when the weight is not a positive
@@ -184,8 +185,10 @@ impl<'a> Question<'a> {
     /// Spend, run the exact plan, add noise, and return the answer.
     ///
     /// # Errors
-    /// `BudgetExceeded` when too little is left: nothing is run. `FailedFunction` when the engine
-    /// fails: the charge stays.
+    /// `BudgetExceeded` when too little is left of the budget. If too little was left before the
+    /// call, the exact plan is not run. `Argument` when a key occurs twice in a public table.
+    /// `FailedFunction` when the engine fails. If the exact plan fails, nothing is charged to a
+    /// ledger, but a charge to a budget in memory stays.
     pub fn release(self) -> Result<Answer> {
         let mechanisms = self.mechanisms()?;
         self.check_public_keys()?;

@@ -280,9 +280,9 @@ fn found_keys_of_a_study_are_charged_to_a_tight_budget_with_their_delta() {
     assert_eq!(members.len(), 3);
     assert!(members.iter().any(|member| member["delta"] != "0"), "{answers}");
 }
-/// A study of one question is one plan. The scale of its noise is the least scale that the whole
-/// budget allows. This noise is small. If the budget had filters for all kinds of later releases,
-/// it would have no room for the plan.
+/// A study of one question is one plan. The scale of the noise of this plan is the least scale that
+/// the whole budget allows. If the budget had filters for all kinds of later releases, it would
+/// have no room for a plan with this little noise.
 #[test]
 fn a_study_of_one_plan_reserves_an_unspent_tight_budget_of_its_size() {
     let sums: Vec<Json> =

@@ -80,9 +80,10 @@ fn a_frame_reads_the_columns_that_it_names() {
 #[test]
 fn a_cell_is_read_by_the_rule_of_its_column() {
     let desk = Desk::new();
-    // If the cells of ages are numbers, a cell that does not parse is 0. If the cells are text and
-    // are cast to numbers later, such a cell is also 0. If the ages have bounds, a cell that does
-    // not parse is the lower bound, and a value above the bounds is the upper bound.
+    // If the domain of the ages contains numbers, a cell that does not parse is read as 0. If the
+    // domain contains texts, which are cast to numbers later, the cast gives 0 for such a cell. If
+    // the domain has bounds, a cell that does not parse is read as the lower bound, and a value
+    // above the bounds is read as the upper bound.
     let ages = |cells: Json, rest: Json| {
         let mut chain = vec![json!({"select_column": {"key": "age", "TOA": "i64"}})];
         chain.extend(rest.as_array().unwrap().clone());
@@ -152,7 +153,8 @@ fn errors_name_the_column_and_how_its_cells_are_read() {
     desk.file("twice.csv", "age,income,region,age\n36,1,north,37\n");
     let text = run("incomes.json", "twice.csv", &[]);
     assert!(text.contains("`age` twice"), "{text}");
-    // Select a column that is not in the schema, or that has another type in the schema.
+    // First select a column that is not in the schema. Then select a column with a type that
+    // differs from its type in the schema.
     let select = |key: &str, t: &str| json!([{"select_column": {"key": key, "TOA": t}}, "count"]);
     desk.file("absent.json", pipeline(people(), select("height", "i64")));
     let text = run("absent.json", "people.csv", &[]);

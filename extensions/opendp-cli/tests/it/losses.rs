@@ -4,8 +4,8 @@ use serde_json::{Value as Json, json};
 
 use crate::{Desk, sum};
 
-/// Return chains with an unknown scale. Each chain is returned with the option of the command that
-/// states a budget for this chain.
+/// Return chains with an unknown scale. With each chain, return a command-line option. This option
+/// states a budget for the chain.
 fn chains() -> Vec<(Json, &'static str)> {
     let open = json!({"param": "scale"});
     let mean = |upper: f64, noise: &str| {

@@ -37,7 +37,7 @@ fn a_frame_of_a_parquet_file_releases_what_the_same_table_as_text_does() {
         desk.file("people.csv", table(rows));
         let north = (0..rows).filter(|i| i % 3 == 0);
         let income = |i| person(i)[3].parse().unwrap_or(1000.0_f64).clamp(0.0, 50_000.0);
-        // The sum of no numbers is -0.0.
+        // The sum of an empty list of numbers is -0.0.
         let expected = json!(0.0 + north.map(income).sum::<f64>());
         assert_eq!(release(&desk, "incomes.json", "people.parquet"), expected);
         assert_eq!(release(&desk, "incomes.json", "people.csv"), expected);

@@ -179,7 +179,8 @@ fn an_infinite_loss_is_refused_and_a_large_one_gives_a_warning() {
     let output = desk.run(&with(&create, &["--size", "2000"]));
     let said = String::from_utf8(output.stderr).unwrap();
     assert!(output.status.success() && said.contains("delta is 0.001"), "{said}");
-    // Warn of the delta of a release if the budget states the number of people.
+    // If the budget states the number of people, the command warns of a release whose delta is
+    // above one divided by this number.
     let mut gaussian = sum(20.0);
     gaussian["chain"][2] = json!({"gaussian": {"scale": 20.0}});
     let call = |name: &str, args: Json| json!({"constructor": name, "args": args});
@@ -244,8 +245,8 @@ fn output_that_cannot_be_written_is_an_error_with_a_word() {
     assert!(said.contains("ask again with the same --id"), "{said}");
     assert!(desk.says(&run).contains("repeated "));
 }
-/// A reader such as `head` can stop early. For a page, this is no error. For an answer, it is an
-/// error.
+/// A reader such as `head` can stop early. If the command writes a list or a page of help, this is
+/// no error. If the command writes a release, this is an error.
 #[test]
 fn a_reader_may_leave_a_page_early() {
     let desk = desk();

@@ -17,8 +17,9 @@ pub(crate) struct Opening {
     pub(crate) charged: bool,
 }
 
-/// The first words of a text about filters. A text begins with the first word if the planned
-/// releases were not charged to the filters yet, and with the second word if they were charged.
+/// The two words with which a text about filters can begin. The text begins with the first word if
+/// the planned releases were not charged to the filters yet. It begins with the second word if the
+/// planned releases were charged.
 const WORDS: [&str; 2] = ["reserves ", "shares "];
 
 impl Opening {
@@ -43,10 +44,10 @@ impl Loss {
     /// sum of the pure losses of the releases. `deltas` must be at least the sum of the deltas of
     /// the releases. The rest of the budget is for Gaussian noise.
     ///
-    /// A budget that composes tightly then has one filter, instead of filters for all kinds of
-    /// releases ([`AdaptiveAccount::reserving`]). So the releases need less noise. The budget
-    /// refuses the loss if any release was charged before. Later releases are charged to the same
-    /// filter. Any other budget ignores the reserve.
+    /// When a budget that composes tightly admits this loss, the budget gets one filter instead of
+    /// filters for all kinds of releases ([`AdaptiveAccount::reserving`]). So the releases need
+    /// less noise. The budget refuses the loss if any release was charged before. Later releases
+    /// are charged to the same filter. Any other budget ignores the reserve.
     ///
     /// # Errors
     /// `Argument` when the budget is not an epsilon and a delta, or when its delta is 0;
@@ -60,9 +61,9 @@ impl Loss {
     /// these releases [together](Loss::together), and `total` is the budget. Pair `i` of `pairs`
     /// dominates release `i`.
     ///
-    /// The pairs compose to at most the budget ([`SharedAccount`]). A budget that composes tightly
-    /// refuses the loss if any release was charged before, and admits no release afterwards. Any
-    /// other budget ignores the pairs.
+    /// The composition of the pairs must be at most the budget ([`SharedAccount`]). A budget that
+    /// composes tightly refuses the loss if any release was charged before, and admits no release
+    /// afterwards. Any other budget ignores the pairs.
     ///
     /// # Errors
     /// `Argument` when the budget is not an epsilon and a delta, when its delta is 0, or when there

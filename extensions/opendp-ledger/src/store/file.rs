@@ -38,8 +38,8 @@ pub(crate) struct LogFile {
 struct Writer {
     disk: Disk,
     header: Header,
-    /// Whether a sync failed, or a partial write could not be cut off. Then the content of the disk
-    /// is unknown.
+    /// Whether a sync failed, or a partial write could not be cut off. In both cases, the content
+    /// of the disk is unknown.
     lost: bool,
 }
 

@@ -20,8 +20,8 @@ use opendp_ledger::{Ledger, Loss, Notion, Request};
 const PROCESSES: usize = 8;
 const SIGKILL: i32 = 9;
 const KILLS: usize = 200;
-/// In the tests with kills, the budget has room for this many releases. These tests cannot exhaust
-/// the budget.
+/// In the tests with kills, the budget has room for this many releases at first. So the processes
+/// cannot exhaust the budget before the last kill.
 const AMPLE: usize = 1_000_000;
 /// The number of releases for which the budget has room at the end of a test. After the last kill,
 /// one large charge leaves only this room, so that the processes can exhaust the budget.
@@ -44,9 +44,9 @@ fn helper_spender() {
     let (lane, broken) = (number("LEDGER_LANE"), number("LEDGER_BROKEN") == 1);
     let ids = number("LEDGER_IDS");
     let ledger = Ledger::open_existing(&path).unwrap();
-    // Two processes share a list of ids. After a restart, a process requests its last ids again.
-    // The control test uses a broken ledger, which returns releases before it charges them. In the
-    // control test, each process has its own list, so only a kill can show the fault.
+    // Each list of ids is shared by two processes. After a restart, a process requests its last ids
+    // again. The control test uses a broken ledger, which returns releases before it charges them.
+    // In the control test, each process has its own list, so only a kill can show the fault.
     let (first, step) = match broken {
         true => (lane, PROCESSES),
         false => (lane / 2, PROCESSES / 2),
@@ -92,7 +92,7 @@ type Told = Arc<Mutex<(Vec<(String, u64)>, [usize; PROCESSES])>>;
 /// A process that charges releases, and a thread that reads the output of the process.
 struct Spender {
     child: Child,
-    /// Whether the process was charged for a release since its start.
+    /// Whether the process has charged a release since its start.
     spending: Arc<AtomicBool>,
     reader: thread::JoinHandle<bool>,
 }
@@ -250,7 +250,7 @@ fn findings(path: &Path, told: &Told, exhausted: bool) -> (Vec<String>, usize) {
 fn no_kill_loses_a_spend_or_charges_twice() {
     let (wrong, spends) = storm(KILLS, false);
     assert!(wrong.is_empty(), "{wrong:?}");
-    // Each killed process was charged for a release before the kill.
+    // Each killed process has charged a release before the kill.
     assert!(KILLS + 1 < spends, "{spends}");
     println!("{KILLS} kills among {spends} spends");
 }

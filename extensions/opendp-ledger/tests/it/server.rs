@@ -27,7 +27,8 @@ fn program(name: &str) -> Option<PathBuf> {
     folders.extend(versions.map(|version| version.path().join("bin")));
     folders.into_iter().map(|folder| folder.join(name)).find(|program| program.is_file())
 }
-/// Prepare a command for another user, because the server refuses to run as the superuser.
+/// Prepare a command. If the test runs as the superuser, run the command as another user, because
+/// the server refuses to run as the superuser.
 fn command(program: &Path, folder: &Path) -> Command {
     let mut command = Command::new(program);
     command.current_dir("/").stdout(Stdio::null()).stderr(Stdio::null());

@@ -49,7 +49,8 @@ fn ten_tenths_exhaust_one_and_the_eleventh_is_refused() {
     // A release with a loss of zero does not change the rest of the budget.
     ledger.release("b", &Request::of_loss("r12", epsilon("0")), || Ok(0)).unwrap();
     assert_eq!(ledger.history("b").unwrap().len(), 11);
-    // The charge of a mechanism is its exact loss of 0.1, and not the larger float.
+    // The charge for a release of a mechanism is the exact loss of 0.1, and not the float 0.1,
+    // which is larger.
     let (mechanism, _folder) = self::ledger(epsilon("1"));
     let release = |i: i32| {
         let request = Request::new(&format!("r{i}"), &laplace(10.0), &1).unwrap();

@@ -8,7 +8,7 @@ use opendp_measurements::accounting::{
 };
 
 /// The delta of the losses in these tests. Gaussian noise has a different epsilon for each delta.
-/// The tests use its epsilon for this delta.
+/// The tests use the epsilon of the noise for this delta.
 const DELTA: &str = "1e-9";
 
 fn file() -> (tempfile::TempDir, std::path::PathBuf) {
@@ -185,8 +185,8 @@ fn releases_that_are_charged_together_take_one_entry_and_all_or_none() {
     ledger.export().unwrap();
 }
 
-/// Reserve the whole budget for Gaussian noise. Return the sum of all `mu^2` for which it then has
-/// room.
+/// Reserve the whole budget for Gaussian noise. Return the largest sum of all `mu^2` that the
+/// reserved budget admits.
 fn reserved() -> Exact {
     let none = exact("0");
     let filters = AdaptiveAccount::reserving(&exact("1"), &exact("1e-6"), &none, &none).unwrap();

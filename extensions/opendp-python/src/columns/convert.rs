@@ -52,7 +52,8 @@ wholes!(i8 i16 i32 i64 i128 isize u8 u16 u32 u64 u128 usize);
 macro_rules! exact {
     ($($s:ident)* => $t:ident $consecutive:literal) => {$(
         impl Convert<$s> for $t {
-            /// Convert an integer if the float type contains it exactly, as in JSON.
+            /// Convert an integer if the float type contains all integers of at most its magnitude,
+            /// as in JSON.
             fn convert(value: $s) -> Option<Self> {
                 (i128::from(value).unsigned_abs() <= $consecutive).then_some(value as $t)
             }

@@ -39,7 +39,7 @@ impl<'py> Column<'py> {
             (false, other) => Ok(Column::Other(other)),
         }
     }
-    /// Return the arrays, or nothing for another value.
+    /// Return the arrays. If the value is not an array, return an empty slice.
     pub(super) fn pieces(&self) -> &[Bound<'py, PyAny>] {
         match self {
             Column::Other(_) => &[],

@@ -45,8 +45,8 @@ impl Address {
 pub enum Network {
     /// Only programs on this machine.
     Loopback,
-    /// Also programs on other machines. The caller states that all these programs may read the
-    /// private data.
+    /// Programs on this machine and on other machines. The caller states that all these programs
+    /// may read the private data.
     Trusted,
 }
 /// Check that a node may listen on `host`, and write `host` as part of an address.

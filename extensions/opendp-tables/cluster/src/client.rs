@@ -52,8 +52,9 @@ impl Cluster {
         ready(scheduler, Duration::ZERO)?;
         // The client polls the state of its job, so the client notices when the scheduler is lost.
         // The cache of file statistics is off, because the scheduler could have outdated
-        // statistics. Plans with limits for each id number rows in a stated order. The adaptive
-        // planner of Ballista 55.0 loses this order, so such plans would fail with it.
+        // statistics. Plans with limits for each id give numbers to rows in a stated order. The
+        // adaptive planner of Ballista 55.0 loses this order, so these plans would fail with this
+        // planner.
         let config = SessionConfig::new_with_ballista()
             .set_bool("ballista.scheduler.share_file_statistics_cache", false)
             .set_bool("ballista.client.pull", true)
@@ -105,7 +106,8 @@ impl Cluster {
         scheduler.clean_job_data(all).await?;
         Ok(())
     }
-    /// Return an error that describes the failure without data.
+    /// Return the error for a failure. The text of a `NotFound` error contains no data. The text of
+    /// any other error can contain data.
     fn explained(&self, failure: Failure) -> Error {
         let (scheduler, seconds) = (&self.scheduler, self.limit.as_secs());
         match (failure, state(scheduler)) {

@@ -23,9 +23,9 @@
 //! Ballista has no passwords and no encryption. Every program that reaches a port of a node can
 //! read all files that the executors can read, and all exact intermediate results. So nodes listen
 //! on loopback by default, and on other addresses only with [`Network::Trusted`]. Files of
-//! intermediate results are in folders that only the user of the executor can read. When a query
-//! ends, the client requests that its files are removed. When an executor stops, it removes the
-//! remaining files.
+//! intermediate results are in folders. On Unix, only the user of the executor can read these
+//! folders. When a query ends, the client requests that its files are removed. When an executor
+//! stops, it removes the remaining files.
 #![forbid(unsafe_code)]
 
 mod address;

@@ -146,7 +146,8 @@ impl Executor {
     ///
     /// # Errors
     /// `Argument` when other machines could reach the executor without [`Network::Trusted`];
-    /// `FailedFunction` when there is no scheduler, or no folder can be made.
+    /// `NotFound` when no scheduler answers; `FailedFunction` when no folder can be made, or no
+    /// port is free.
     pub fn run(&self, started: impl FnOnce(u16), stop: impl Future<Output = ()>) -> Result<()> {
         let host = listening(self.host, self.network)?;
         let folder = private_folder(self.folder.as_deref())?;
@@ -191,8 +192,8 @@ impl Executor {
         })
     }
 }
-/// Make a folder that only the user of this process can read. The folder is removed when the
-/// returned value is dropped.
+/// Make a folder. On Unix, only the user of this process can read the folder. The folder is removed
+/// when the returned value is dropped.
 fn private_folder(inside: Option<&Path>) -> Result<TempDir> {
     let mut builder = tempfile::Builder::new();
     builder.prefix("opendp-cluster-");

@@ -23,7 +23,8 @@ const SQUARE_BITS: i32 = 25;
 /// or maximum is the value of one individual, so a private answer cannot be near it.
 const EXTREME: f64 = 0.005;
 
-/// The value that is released for an aggregate, computed from noisy sums.
+/// The value that is released for an aggregate. It is computed from noisy sums, except for a public
+/// number and a quantile.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Output {
     /// A sum of integers, multiplied by the step of their lattice.
@@ -137,7 +138,7 @@ fn output(expr: &Expr, source: &Relation, picked: &mut Picked<'_>) -> Result<Out
         )),
     }
 }
-/// Read the condition on the rows of an aggregate.
+/// Read the condition on the rows of an aggregate, and return the position of its column.
 fn condition(filter: &Expr, source: &Relation, picked: &mut Picked<'_>) -> Result<usize> {
     let rows = source.rows(filter)?;
     if rows.iter().any(|row| row.kind() != Some(Type::Boolean)) {
@@ -303,7 +304,8 @@ fn quantile(
     Ok(Output::Quantile { buckets: place, alpha })
 }
 /// Return the candidates of a column. The default candidates are at most 101 evenly spaced numbers
-/// between the bounds of the column.
+/// from the lower bound of the column to the upper bound. In a column of integers, these numbers
+/// are rounded.
 fn candidates_of(row: &Row, picked: &Picked<'_>) -> Option<Vec<f64>> {
     if let Some(candidates) = picked.described(0, row).and_then(|column| column.candidates.clone())
     {

@@ -11,8 +11,8 @@ use crate::ir::{Comparison, Operator, Rounding, Row};
 use crate::metadata::check_bounds;
 use crate::{Type, Value};
 
-/// Read an expression over columns. Each column stands for an expression over the columns of a
-/// table.
+/// Read an expression over the columns of `schema`. For each of these columns, `columns` has an
+/// expression over the columns of a table.
 pub(crate) fn row(expr: &Expr, schema: &DFSchema, columns: &[Row]) -> Result<Row> {
     Reader { schema, columns }.row(expr, 0)
 }

@@ -14,8 +14,9 @@ use crate::functions::WEIGHT;
 use crate::ir::{Addend, Row};
 use crate::metadata::check_weight;
 
-/// Return the weight of each output. It is the weight in the query. If the query states none, it is
-/// the weight of the aggregated column in the metadata, and otherwise 1.
+/// Return the weight of each output. If the query states a weight, return this weight. Otherwise,
+/// return the weight of the aggregated column in the metadata. If the metadata state no weight
+/// either, return 1.
 pub(super) fn weights(
     query: &LogicalPlan,
     aggregate: &Aggregate,
@@ -34,7 +35,7 @@ pub(super) fn weights(
     }
     Ok(weights)
 }
-/// Return the column of the first branch that an output aggregates.
+/// Return the column that an output aggregates, as it is in the first branch.
 fn column_of<'a>(output: &Output, picked: &'a Picked<'_>) -> Option<&'a Row> {
     let of_sum = |sum: &usize| match picked.sums.get(*sum)?.addend {
         Addend::Known(column) | Addend::Value(column, _) | Addend::Square(column, _) => {

@@ -16,8 +16,8 @@ use sha2::{Digest, Sha256};
 pub(crate) const PRIME: i64 = (1 << 31) - 1;
 /// The number of keys.
 pub(crate) const KEYS: usize = 6;
-/// Lots are computed for this many places together. This takes less time than for one place after
-/// the other.
+/// Lots are computed for this many places together. This takes less time than a computation for one
+/// place after the other.
 pub(crate) const BLOCK: usize = 4;
 
 /// The keys of the lots of one query.
@@ -63,31 +63,33 @@ impl Lots {
         lots
     }
 }
-/// Return the remainder of the fifth power of an integer that is at least 0 and below the prime.
+/// Return the fifth power of an integer, modulo the prime. The integer is at least 0 and below the
+/// prime.
 fn power(x: u64) -> u64 {
     let square = remainder(x * x);
     remainder(remainder(square * square) * x)
 }
-/// Return an integer that has the same remainder as the fifth power of `x`. The integer `x` is at
-/// most `2^31 + 2`, and the result is at most `2^32 + 5`.
+/// Return an integer that is equal to the fifth power of `x` modulo the prime. The integer `x` is
+/// at most `2^31 + 2`, and the result is at most `2^32 + 5`.
 ///
-/// The folded square of `x` is below `2^32`, in two cases. First, if `x` is below the prime, both
-/// terms of the folded square are below `2^31`. Second, if `x` is one of the four integers from the
-/// prime to `2^31 + 2`, the low part of its square is small. The fourth power is folded twice, so
-/// it is at most `2^31 + 4`. The products use only the low 32 bits of both factors, so that a
-/// processor computes several products at once.
+/// The folded square of `x` is below `2^32`. The proof has two cases. First, if `x` is below the
+/// prime, both terms of the folded square are below `2^31`. Second, if `x` is one of the four
+/// integers from the prime to `2^31 + 2`, the low part of its square is small. The fourth power is
+/// folded twice, so it is at most `2^31 + 4`. The products use only the low 32 bits of both
+/// factors, so that a processor computes several products at once.
 fn near_power(x: u64) -> u64 {
     let product = |a: u64, b: u64| u64::from(a as u32) * u64::from(b as u32);
     let square = fold(product(x, x));
     fold(product(fold(fold(product(square, square))), x))
 }
-/// Return an integer with the same remainder. To this end, add the bits above the lowest 31 bits to
-/// the lowest 31 bits. The remainder stays the same, because the remainder of `2^31` is 1.
+/// Return an integer that is equal to `x` modulo the prime. To this end, add the bits above the
+/// lowest 31 bits to the lowest 31 bits. The two integers are equal modulo the prime, because
+/// `2^31` is 1 modulo the prime.
 fn fold(x: u64) -> u64 {
     (x & PRIME.cast_unsigned()) + (x >> 31)
 }
-/// Return the remainder of an integer that is at least 0 and below the square of the prime. This is
-/// faster than a division.
+/// Return an integer modulo the prime. The integer is at least 0 and below the square of the prime.
+/// This is faster than a division.
 fn remainder(x: u64) -> u64 {
     const LAST: u64 = PRIME.cast_unsigned();
     // The folded integer is less than twice the prime.

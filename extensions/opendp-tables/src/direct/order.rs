@@ -36,7 +36,7 @@ fn few<T: Keyed, const N: usize>(items: &[T], sorted: &mut [T]) -> bool {
     }
     true
 }
-/// The places of at most `N` keys in ascending order.
+/// The places that at most `N` keys get when the keys are sorted in ascending order.
 pub(crate) struct Places<const N: usize> {
     pub(crate) of: [i32; N],
 }

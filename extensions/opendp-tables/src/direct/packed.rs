@@ -14,7 +14,8 @@ pub(crate) fn id_of<const N: usize>(row: &Packed<N>) -> u64 {
     row.first().copied().unwrap_or(0)
 }
 impl<const N: usize> Keyed for Packed<N> {
-    /// Return the first bits after the id. They order the rows of an id.
+    /// Return the first bits after the id. If these bits of two rows of an id differ, they
+    /// determine the order of the two rows.
     fn key(&self) -> i32 {
         // The shift leaves 31 bits.
         self.get(1).map_or(0, |word| (word >> 33) as i32)

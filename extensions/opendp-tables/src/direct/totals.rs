@@ -11,7 +11,8 @@ pub(crate) struct Totals<'a> {
     layout: &'a Layout<'a>,
     /// The number of rows of each group.
     rows: Vec<u64>,
-    /// For each group, the value of each sum. A sum that counts rows stays 0.
+    /// For each group, the value of each sum. A sum that counts rows stays 0, because `rows`
+    /// contains its value.
     sums: Vec<i128>,
     /// For each quantile and group, the number of rows in each bucket.
     buckets: Vec<Vec<Vec<u64>>>,

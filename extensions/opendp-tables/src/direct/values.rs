@@ -235,14 +235,14 @@ struct Nearest {
     steps: f64,
 }
 impl Nearest {
-    /// The floats between `2^52` and `2^53` are the integers. So if this number is added to a
-    /// number below `2^51`, the sum is rounded to an integer. The last bits of the sum contain this
-    /// integer.
+    /// The floats from `2^52` to `2^53` are exactly the integers in this range. So if this number
+    /// is added to a number of magnitude below `2^51`, the sum is rounded to an integer. The last
+    /// bits of the sum contain this integer.
     const SHIFT: f64 = 1.5 * (1_u64 << 52) as f64;
 
-    /// Return whether all points of a lattice are at most `2^50`, and its step is not extreme. Then
-    /// [`moderate`] changes no point: it changes only floats beyond `1e100`, which are beyond the
-    /// bounds, and floats below `1e-83`, which are far less than half a step.
+    /// Return whether all points of a lattice are at most `2^50`, and its step is not extreme. For
+    /// such a lattice, [`moderate`] changes no point: it changes only floats beyond `1e100`, which
+    /// are beyond the bounds, and floats below `1e-83`, which are far less than half a step.
     fn fits(lattice: &Lattice) -> bool {
         let small = |point: &i64| point.unsigned_abs() <= 1 << 50;
         lattice.exponent.abs() <= 200 && [lattice.low, lattice.high].iter().all(small)
@@ -315,7 +315,8 @@ mod tests {
             assert!(Nearest::fits(&lattice));
             let nearest = Nearest::new(&lattice);
             let near = |point: i64| {
-                // Middles between two points, and their neighbours.
+                // The middle between this point and the next point, the two floats next to this
+                // middle, and the point.
                 let middle = (point as f64 + 0.5) * lattice.step();
                 [middle.next_down(), middle, middle.next_up(), point as f64 * lattice.step()]
             };

@@ -168,8 +168,8 @@ impl DataFusion {
         let name = quoted(name);
         match source {
             Source::Csv(path) => {
-                // Read cells as text first. Then a cell of another type is null instead of an
-                // error.
+                // Read cells as text first, so that a cell of another type becomes null and is not
+                // an error.
                 let inferred = CsvReadOptions::new().schema_infer_max_records(1);
                 let partitions = partitions(&path);
                 let plain = self.context.read_csv(path.as_str(), inferred).await?;

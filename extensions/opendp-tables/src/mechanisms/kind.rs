@@ -12,8 +12,8 @@ use crate::noise::{ALPHA, Noise};
 /// The kind of the noise of a query.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Kind {
-    /// For an epsilon and a delta, the kind with the smaller errors. For an epsilon alone, Laplace
-    /// noise. For a rho, Gaussian noise.
+    /// For an epsilon and a delta, the kind with the smaller errors, or Laplace noise if the caller
+    /// names a mechanism. For an epsilon alone, Laplace noise. For a rho, Gaussian noise.
     #[default]
     Best,
     /// Laplace noise. Its loss depends on the sum of the changes of all groups.

@@ -12,8 +12,8 @@ use opendp_core::{Error, Result};
 /// The number of attempts to get the lock. All attempts and pauses together take 60 seconds.
 const ATTEMPTS: u32 = 120_000;
 const PAUSE: Duration = Duration::from_micros(500);
-/// The number of first attempts to get the lock that are followed by a short pause. If the disk is
-/// fast, these attempts are enough.
+/// The first attempts to get the lock are followed by short pauses. This constant limits the number
+/// of these attempts. If the disk is fast, these attempts are enough.
 const SOON: u32 = 200;
 const SHORT_PAUSE: Duration = Duration::from_micros(50);
 
@@ -128,7 +128,7 @@ impl Disk {
         let synced = self.file()?.sync_data();
         synced.map_err(|error| fault(&self.path, &error))
     }
-    /// Make a new file and its name durable.
+    /// Make a new file durable. On Unix, also make its name durable.
     pub(super) fn sync_folder(&mut self) -> Result<()> {
         let synced = self.file()?.sync_all();
         synced.map_err(|error| fault(&self.path, &error))?;
@@ -144,8 +144,8 @@ impl Disk {
         }
         Ok(())
     }
-    /// Check that the path still leads to this file, and that the file has no other name. Call this
-    /// function before each write.
+    /// On Unix, check that the path still leads to this file, and that the file has no other name.
+    /// On other systems, check nothing. Call this function before each write.
     pub(super) fn check_name(&mut self) -> Result<()> {
         #[cfg(unix)]
         {

@@ -23,7 +23,8 @@ pub(super) struct Budget {
     /// For each id, the index in `places` of the entry with this id.
     pub(super) ids: HashMap<String, usize>,
 }
-/// The position of a line that was read before, and the seals that it must have.
+/// The position of a line that was read before, and the seals with which the line is checked when
+/// it is read again.
 #[derive(Clone)]
 pub(super) struct Place {
     pub(super) at: u64,

@@ -85,7 +85,7 @@ fn tables_must_be_files_that_executors_can_read() {
     refused(Source::Csv("https://example.org/t.csv".into()), "is not a file");
     refused(Source::Parquet("nowhere.parquet".into()), "No such file");
 }
-/// An engine that already has its tables. For example, a database server has its tables.
+/// An engine that already has its tables, such as a database server.
 struct Filled;
 impl Engine for Filled {
     fn name(&self) -> String {

@@ -48,7 +48,8 @@ impl Node {
         self.process.kill().unwrap();
         self.process.wait().unwrap();
     }
-    /// Stop the process without ending it. It then behaves like a process whose machine is lost.
+    /// Stop the process without ending it. The stopped process behaves like a process whose machine
+    /// is lost.
     pub(crate) fn freeze(&self) {
         let pid = self.process.id().to_string();
         assert!(Command::new("kill").args(["-STOP", &pid]).status().unwrap().success());
