@@ -136,6 +136,7 @@ fn pearson(x: &[f64], y: &[f64]) -> f64 {
     let (mx, my) = (mean(x), mean(y));
     let sum = |terms: &mut dyn Iterator<Item = f64>| terms.sum::<f64>();
     let covariance = sum(&mut x.iter().zip(y).map(|(x, y)| (x - mx) * (y - my)));
-    let deviation = |values: &[f64], m: f64| sum(&mut values.iter().map(|x| (x - m).powi(2))).sqrt();
+    let deviation =
+        |values: &[f64], m: f64| sum(&mut values.iter().map(|x| (x - m).powi(2))).sqrt();
     covariance / (deviation(x, mx) * deviation(y, my))
 }
