@@ -18,7 +18,7 @@ pub(crate) struct Caution {
     pub(crate) size: Option<u64>,
 }
 impl Caution {
-    /// Read a loss in the form that maps return.
+    /// Read a loss. Its JSON form is the form of the results of maps.
     pub(crate) fn new(loss: &Json, size: Option<u64>) -> Self {
         let (loss, delta) = match loss {
             Json::Array(parts) => match &parts[..] {

@@ -41,7 +41,7 @@ struct Arguments {
     /// The folder of the generated files.
     #[arg(long, default_value = "target/tables-bench")]
     folder: PathBuf,
-    /// Also measure the statements that every engine takes. With limits for each id, these
+    /// Also measure the SQL statements that every engine accepts. With limits for each id, these
     /// statements sort all rows.
     #[arg(long)]
     portable: bool,

@@ -348,7 +348,8 @@ impl AdaptiveAccount {
     /// way with a Renyi filter. If the release has a pure loss and the account is not for a single
     /// release, compute three fractions. The loss takes a fraction of the Gaussian filter, a
     /// fraction of the Renyi filter, and a fraction of the budget's epsilon. Choose the way that
-    /// belongs to the smallest fraction. In all other cases, choose the last way.
+    /// belongs to the smallest fraction. In all other cases, choose the last element of
+    /// `self.ways`.
     fn way_of(&self, loss: &AdaptiveLoss) -> Result<Option<&Way>> {
         let (gaussian, others) = (self.ways.first(), self.ways.last());
         if loss.mu_squared.is_some() {

@@ -46,8 +46,9 @@ use crate::{Gaussian, NoiseLoss, NoiseNumber, Scale};
 /// member, and a function does not improve any test (the same article, on post-processing). For
 /// floats, the proof of [`make_gaussian`](crate::make_gaussian) gives this function. For integers,
 /// [`rounded_gaussian`] draws `r = floor(s N + 1/2)` exactly. `x_i` is an integer, so `x_i + r` is
-/// `floor(x_i + s N + 1/2)`. Saturation is a function of this sum. The Renyi divergence is at most
-/// the divergence of the real vectors (Bun, Steinke 2016, Proposition 1.6 and Lemma 2.2).
+/// `floor(x_i + s N + 1/2)`. Saturation is a function that is applied to `x_i + r`, so it does not
+/// improve any test either. The Renyi divergence is at most the divergence of the real vectors
+/// (Bun, Steinke 2016, Proposition 1.6 and Lemma 2.2).
 ///
 /// [`rounded_gaussian`]: crate::samplers::rounded_gaussian
 ///

@@ -75,13 +75,13 @@ use crate::{Gaussian, NoiseLoss, NoiseNumber, Scale};
 /// real vector `x + s N` were released, the loss would be `d_in^2 / (2 s^2)` (Bun, Steinke 2016,
 /// Proposition 1.6). The computation is the same as for integers, with densities in place of
 /// probabilities. The integral in place of `W(c)` does not depend on `c`. The actual release is a
-/// function of this vector. First, [`gaussian`] returns the lattice point nearest to the *exact*
-/// real sum. [`gaussian`] rounds only after the addition, and uses as many digits of `N` as the
-/// rounding needs. Then the result is converted to the nearest float. Both steps read only the sum,
-/// so again the divergence does not grow, for every `k`. The rounding to the lattice does not
-/// increase the loss, because the data are never rounded before the noise is added. Each release is
-/// a point of a fixed lattice, so the bits of a release reveal only this point (compare Mironov
-/// 2012).
+/// function of the real vector `x + s N`. First, [`gaussian`] returns the lattice point nearest to
+/// the *exact* real sum. [`gaussian`] rounds only after the addition, and uses as many digits of
+/// `N` as the rounding needs. Then the result is converted to the nearest float. Both steps read
+/// only the sum, so again the divergence does not grow, for every `k`. The rounding to the lattice
+/// does not increase the loss, because the data are never rounded before the noise is added. Each
+/// release is a point of a fixed lattice, so the bits of a release reveal only this point (compare
+/// Mironov 2012).
 ///
 /// *Scale 0.* The release is a function of the data, so equal data give equal releases.
 ///

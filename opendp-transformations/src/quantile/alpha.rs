@@ -5,7 +5,7 @@ use opendp_core::codec::{items, unexpected};
 use opendp_core::{Codec, Error, Result, named};
 use serde_json::Value as Json;
 
-/// A quantile level: a number from zero to one. The level one half is the median.
+/// A quantile level: a number from zero to one. The level 1/2 is the median.
 ///
 /// Documents state a level as a number, or as a pair of integers `[numerator, denominator]`.
 ///

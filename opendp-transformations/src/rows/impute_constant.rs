@@ -29,8 +29,8 @@ use crate::rows::each::{call, each, rows};
 ///
 /// # Proof
 /// The output of a record depends only on that record; see
-/// [`make_row_by_row`](crate::make_row_by_row). The output is the constant, which is not NaN, or a
-/// record that was tested for NaN.
+/// [`make_row_by_row`](crate::make_row_by_row). The output is never NaN: it is a record that is not
+/// NaN, or the constant, which is not NaN either.
 ///
 /// # Errors
 /// `MakeTransformation` when `constant` is NaN.

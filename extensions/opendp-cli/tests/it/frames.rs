@@ -166,7 +166,7 @@ fn errors_name_the_column_and_how_its_cells_are_read() {
         text.contains("bool") && text.contains("`age`, the name of a column of type i64"),
         "{text}"
     );
-    // If the domain allows any columns, the columns to read are unknown.
+    // If the domain lists no columns, the columns to read are unknown.
     desk.file("open.json", pipeline(json!({}), json!([
         {"select_column": {"key": "age", "TOA": "i64"}}, "count", {"laplace": {"scale": 1.0}},
     ])));

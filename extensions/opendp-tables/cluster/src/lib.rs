@@ -4,7 +4,7 @@
 //! scheduler of Ballista, and the scheduler divides the plans among executors. Plans use only
 //! built-in functions, so nodes need no code for privacy. Nodes compute plain SQL. After the client
 //! has received the last aggregate, it draws all noise. If a node is lost, the cluster tries the
-//! plan again or returns an error. In both cases, the scale of the noise stays the same.
+//! plan again or returns an error. A second attempt does not change the scale of the noise.
 //!
 //! ```no_run
 //! use std::time::Duration;

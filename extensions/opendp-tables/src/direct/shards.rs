@@ -75,7 +75,7 @@ impl<const N: usize> Part<N> {
     fn count(&self, shard: usize) -> usize {
         let chunks = self.chunks.get(shard).map_or(0, Vec::len);
         let next = self.next.get(shard).copied().unwrap_or(0);
-        // If the next row starts a chunk, the last chunk is full.
+        // If the next row starts a new chunk, all chunks that exist are full.
         chunks * CHUNK - (CHUNK - next % CHUNK) % CHUNK
     }
 }

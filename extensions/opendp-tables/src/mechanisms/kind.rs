@@ -12,8 +12,9 @@ use crate::noise::{ALPHA, Noise};
 /// The kind of the noise of a query.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Kind {
-    /// For an epsilon and a delta, the kind with the smaller errors, or Laplace noise if the caller
-    /// names a mechanism. For an epsilon alone, Laplace noise. For a rho, Gaussian noise.
+    /// The kind depends on the budget. For an epsilon alone, this is Laplace noise. For a rho, this
+    /// is Gaussian noise. For an epsilon and a delta, this is the kind with the smaller errors. But
+    /// if the question names a constructor for its noise, this is Laplace noise.
     #[default]
     Best,
     /// Laplace noise. Its loss depends on the sum of the changes of all groups.

@@ -97,8 +97,8 @@ struct Limits {
     grouped: bool,
 }
 impl Limits {
-    /// List `columns`, the columns of the places, and the columns `more`. If the number of groups
-    /// is limited, also list the columns `of_groups`.
+    /// Print a list of columns: first `self.columns`, then the columns of the places, then `more`.
+    /// If the number of groups is limited, also list the columns `of_groups`.
     fn with(&self, more: &[&str], of_groups: &[&str]) -> String {
         let of_groups = if self.grouped { of_groups } else { &[] };
         let places = if self.grouped { &["place", "group_place"][..] } else { &["place"] };

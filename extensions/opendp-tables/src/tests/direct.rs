@@ -1,5 +1,4 @@
-//! The engine in this process gives the same results as the statements for all engines, bit for
-//! bit.
+//! The direct evaluation in this process gives the same results as the SQL statements, bit for bit.
 
 use super::sensitivity::{Dice, zone_table};
 use super::*;

@@ -10,8 +10,8 @@ type Place<T> = Arc<dyn Fn(&T) -> Option<usize> + Send + Sync>;
 /// A partition of rows into parts. The indices of the parts begin at 0. A row can also have no
 /// part.
 ///
-/// The part of a row depends only on this row. In documents, a partition is `{"categories": [...]}`
-/// or `{"edges": [...]}`.
+/// The part that a row belongs to depends only on this row. In documents, a partition is
+/// `{"categories": [...]}` or `{"edges": [...]}`.
 ///
 /// ```
 /// # use opendp_measurements::Parts;

@@ -161,10 +161,10 @@ fn drop_below(height: f64, left: &mut Vec<Candidate>) {
 /// bound on `near / scale` for `near >= 0`.
 ///
 /// With `v = 2^-53`, the roundings of the quotient and of both products raise the result by at most
-/// the factor `(1 + v)^3`, and `(1 + v)^3 (1 - 8v) < 1`. If a product is not normal, its error is
-/// less than `MIN_POSITIVE`, the least normal float, and the subtraction is exact. For other
-/// products, the subtraction only decreases the bound. For scales at the ends of the range, the
-/// quotient could be subnormal or overflow, so the bound is 0.
+/// the factor `(1 + v)^3`, and `(1 + v)^3 (1 - 8v) < 1`. If a product is not normal, the error of
+/// the product is less than `MIN_POSITIVE`, and the subtraction of `MIN_POSITIVE` is exact. For
+/// other products, this subtraction only decreases the bound. For scales at the ends of the range,
+/// the quotient could be subnormal or overflow, so the bound is 0.
 fn inverse(scale: f64) -> f64 {
     if (1e-290..=1e290).contains(&scale) { (1.0 / scale) * (1.0 - 4.0 * f64::EPSILON) } else { 0.0 }
 }

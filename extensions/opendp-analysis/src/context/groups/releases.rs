@@ -164,7 +164,7 @@ where
     let parts = Parts::by(|row: &(usize, f64)| Some(row.0));
     make_parallel_composition(release.input().clone(), parts, vec![release; groups])
 }
-/// Make the steps from the rows of one group to numbers within bounds.
+/// Make the transformation of the rows of one group to numbers within bounds.
 fn of_cells<MO: Accounted>(
     query: &Query<'_, MO>,
     numbers: &Numbers,

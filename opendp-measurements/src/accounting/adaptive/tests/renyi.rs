@@ -63,7 +63,7 @@ fn many_small_pure_losses_add_up_by_their_divergences() {
         assert!((least..=highest).contains(&count), "{part}: {count}");
         let losses = vec![pure(1.0 / part, 0.0); count];
         assert!(composed(&losses) <= DELTA, "{part}");
-        // The control: 1.5 times as many losses exceed the budget.
+        // The control: the composition of 1.5 times as many losses exceeds the budget.
         assert!(DELTA < composed(&vec![pure(1.0 / part, 0.0); count * 3 / 2]), "{part}");
         let (epsilon, delta) = account.spent().unwrap();
         assert!(epsilon <= exact(1.000_001) && delta <= exact(DELTA), "{epsilon} {delta}");
