@@ -319,7 +319,8 @@ impl FoldStage for AfterRows {
     }
 }
 
-/// A fold and then any function of its value. The states are the states of the fold.
+/// A fold and then any function of its value. The states of the combined function are the states of
+/// the fold.
 pub(crate) struct ThenStage(pub(crate) Arc<dyn FoldStage>, pub(crate) Stage);
 impl FoldStage for ThenStage {
     fn label(&self) -> String {

@@ -63,13 +63,13 @@ use crate::{Gaussian, NoiseLoss, NoiseNumber, Scale};
 /// So the divergence of order `a`, `ln(sum_r P[r]^a Q[r]^(1 - a)) / (a - 1)`, equals
 /// `a (x_i - y_i)^2 / (2 s^2) + ln(W(c) / W(0)) / (a - 1)`. The last term is at most 0: by
 /// Poisson's summation, `W(c)` is a sum of cosines of multiples of `c` with positive weights, so
-/// `W(c) <= W(0)`. If `a` is an integer, `c` is an integer, and the last term is 0. Divergences of
-/// independent numbers add up (Bun, Steinke 2016, Lemma 2.2). The sum of the divergences of all
-/// numbers is at most `a d_in^2 / (2 s^2)` (Canonne, Kamath, Steinke 2020, Theorem 4 for one
-/// number). Saturation is a function of the sums of numbers and noise, so the divergence does not
-/// grow (Bun, Steinke 2016, Lemma 2.2). [`discrete_gaussian`] draws the noise with exactly these
-/// probabilities, for the exact rational value of `scale`. For small scales, an [`IntegerTable`]
-/// draws from the same distribution. [`add_noise`] saturates the exact sum.
+/// `W(c) <= W(0)`. If `a` is an integer, then `c` is an integer too, so the last term is 0.
+/// Divergences of independent numbers add up (Bun, Steinke 2016, Lemma 2.2). The sum of the
+/// divergences of all numbers is at most `a d_in^2 / (2 s^2)` (Canonne, Kamath, Steinke 2020,
+/// Theorem 4 for one number). Saturation is a function of the sums of numbers and noise, so the
+/// divergence does not grow (Bun, Steinke 2016, Lemma 2.2). [`discrete_gaussian`] draws the noise
+/// with exactly these probabilities, for the exact rational value of `scale`. For small scales, an
+/// [`IntegerTable`] draws from the same distribution. [`add_noise`] saturates the exact sum.
 ///
 /// *Floats.* The replacement of infinities does not increase any distance between members. If the
 /// real vector `x + s N` were released, the loss would be `d_in^2 / (2 s^2)` (Bun, Steinke 2016,

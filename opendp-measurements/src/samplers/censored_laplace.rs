@@ -113,7 +113,7 @@ impl CensoredLaplace {
         }
         let beyond = mask(self.beyond.flip(source)?);
         // A magnitude of 2^128 is replaced by the largest `u128`. Both numbers are at least the
-        // width.
+        // width of the bounds, so the released number is the same.
         let magnitude = magnitude.saturating_add(1) | beyond;
         Ok(Noise { negative, magnitude: magnitude & nonzero })
     }

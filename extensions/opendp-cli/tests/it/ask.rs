@@ -281,8 +281,8 @@ fn found_keys_of_a_study_are_charged_to_a_tight_budget_with_their_delta() {
     assert!(members.iter().any(|member| member["delta"] != "0"), "{answers}");
 }
 /// A study of one question is one plan. The scale of the noise of this plan is the least scale that
-/// the whole budget allows. If the budget had filters for all kinds of later releases, it would
-/// have no room for a plan with this little noise.
+/// the whole budget allows. If the budget also had filters for later releases of other kinds, a
+/// plan with such a small scale would not fit.
 #[test]
 fn a_study_of_one_plan_reserves_an_unspent_tight_budget_of_its_size() {
     let sums: Vec<Json> =

@@ -7,8 +7,8 @@
 //! (MiMC) study such permutations. All steps are additions, products and remainders of integers
 //! below `2^63`, so SQL computes the same lots on every engine.
 //!
-//! Privacy does not depend on lots. The bound on the change that an individual causes holds for all
-//! lots. Lots only make the choice of rows fair.
+//! Privacy does not depend on lots. The bound on the change that an individual causes holds
+//! whatever lots are drawn. Lots only make the choice of rows fair.
 
 use sha2::{Digest, Sha256};
 
