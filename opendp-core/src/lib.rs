@@ -103,7 +103,7 @@ pub use error::{Error, Result};
 pub use frame::{Cell, Column, DataFrame, FrameChunk};
 pub use function::{Fold, Function, Partial};
 pub use interaction::{Allowance, Ledger, Odometer, Queryable, Session, Turn, Turns};
-pub use map::{PrivacyMap, StabilityMap};
+pub use map::{PrivacyMap, PrivacyMapRef, StabilityMap};
 pub use measure::{Interaction, Measure};
 pub use measurement::{Accuracy, Measurement};
 pub use measures::{

@@ -83,6 +83,10 @@ impl Untyped {
     pub(crate) fn privacy<MI: Metric, MO: Measure>(self) -> PrivacyMap<MI, MO> {
         PrivacyMap { untyped: self, types: PhantomData }
     }
+    /// Borrow the map, and state its types as [`privacy`](Untyped::privacy) does.
+    pub(crate) fn privacy_ref<MI: Metric, MO: Measure>(&self) -> PrivacyMapRef<'_, MI, MO> {
+        PrivacyMapRef { untyped: self, types: PhantomData }
+    }
     fn known<B: 'static>(&self) -> &B {
         let any: &dyn Any = &*self.0;
         match any.downcast_ref() {
@@ -210,10 +214,9 @@ impl<MI: Metric, MO: Measure> PrivacyMap<MI, MO> {
     fn losses(&self) -> &Losses<MI::Distance, MO::Distance> {
         self.untyped.known()
     }
-    /// Evaluate a map without types. The map must be a map from distances of `MI` to losses in
-    /// `MO`.
-    pub(crate) fn eval_untyped(map: &Untyped, d_in: &MI::Distance) -> Result<MO::Distance> {
-        checked(&map.known::<Losses<MI::Distance, MO::Distance>>().bound, d_in)
+    /// Borrow the map.
+    pub fn by_ref(&self) -> PrivacyMapRef<'_, MI, MO> {
+        self.untyped.privacy_ref()
     }
     /// Add the exact bound: one number for each [part](Measure::parts) of a loss. The caller is
     /// responsible for this bound, as for the map.
@@ -228,12 +231,37 @@ impl<MI: Metric, MO: Measure> PrivacyMap<MI, MO> {
     pub fn erase(&self) -> PrivacyMap<AnyMetric, AnyMeasure> {
         self.untyped.erased().privacy()
     }
+    /// Evaluate the map at a distance, in exact numbers. See [`PrivacyMapRef::eval_exact`].
+    ///
+    /// # Errors
+    /// The errors of [`eval`](PrivacyMap::eval) and of [`Measure::split`].
+    pub fn eval_exact(&self, measure: &MO, d_in: &MI::Distance) -> Result<Vec<Exact>> {
+        self.by_ref().eval_exact(measure, d_in)
+    }
+    /// Evaluate the map at a distance. The distance must not be negative or NaN.
+    ///
+    /// # Errors
+    /// `FailedMap` when `d_in` is not a distance, and the errors of the map.
+    pub fn eval(&self, d_in: &MI::Distance) -> Result<MO::Distance> {
+        self.by_ref().eval(d_in)
+    }
+}
+/// A borrowed [`PrivacyMap`].
+pub struct PrivacyMapRef<'a, MI: Metric, MO: Measure> {
+    untyped: &'a Untyped,
+    types: PhantomData<fn(&MI) -> MO>,
+}
+impl<MI: Metric, MO: Measure> PrivacyMapRef<'_, MI, MO> {
+    /// Return a copy that owns the map.
+    pub fn to_owned(&self) -> PrivacyMap<MI, MO> {
+        self.untyped.clone().privacy()
+    }
     /// Evaluate the map at a distance. Return exact numbers, which can be added over several
     /// releases. If the exact bound is known, return it. Otherwise return the exact values of the
     /// floats in the rounded bound.
     ///
     /// # Errors
-    /// The errors of [`eval`](PrivacyMap::eval) and of [`Measure::split`].
+    /// The errors of [`eval`](PrivacyMapRef::eval) and of [`Measure::split`].
     pub fn eval_exact(&self, measure: &MO, d_in: &MI::Distance) -> Result<Vec<Exact>> {
         match &self.losses().exact {
             Some(exact) => checked(exact, d_in),
@@ -245,7 +273,10 @@ impl<MI: Metric, MO: Measure> PrivacyMap<MI, MO> {
     /// # Errors
     /// `FailedMap` when `d_in` is not a distance, and the errors of the map.
     pub fn eval(&self, d_in: &MI::Distance) -> Result<MO::Distance> {
-        Self::eval_untyped(&self.untyped, d_in)
+        checked(&self.losses().bound, d_in)
+    }
+    fn losses(&self) -> &Losses<MI::Distance, MO::Distance> {
+        self.untyped.known()
     }
 }
 impl PrivacyMap<AnyMetric, AnyMeasure> {
@@ -280,5 +311,10 @@ impl<MI: Metric, MO: Metric> fmt::Debug for StabilityMap<MI, MO> {
 impl<MI: Metric, MO: Measure> fmt::Debug for PrivacyMap<MI, MO> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "PrivacyMap({} -> {})", MI::type_name(), MO::type_name())
+    }
+}
+impl<MI: Metric, MO: Measure> fmt::Debug for PrivacyMapRef<'_, MI, MO> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.to_owned().fmt(f)
     }
 }

@@ -8,8 +8,8 @@ use crate::function::Stage;
 use crate::map::Untyped as UntypedMap;
 use crate::space::Untyped as UntypedSpace;
 use crate::{
-    Carrier, Constructed, Distance, Domain, Function, Measure, Metric, Partial, PrivacyMap, Result,
-    Space,
+    Carrier, Constructed, Distance, Domain, Function, Measure, Metric, Partial, PrivacyMap,
+    PrivacyMapRef, Result, Space,
 };
 
 /// A function of alpha that bounds the error of each answer. Each bound fails with probability at
@@ -122,7 +122,7 @@ impl<DI: Domain, MI: Metric, MO: Measure, TO: Carrier> Measurement<DI, MI, MO, T
     /// # Errors
     /// `FailedMap` when `d_in` is negative or NaN. `Overflow` when the bound is not finite.
     pub fn map(&self, d_in: &MI::Distance) -> Result<MO::Distance> {
-        PrivacyMap::<MI, MO>::eval_untyped(&self.claims.map, d_in)
+        self.map_ref().eval(d_in)
     }
     /// Return an upper bound on the privacy loss, as [`map`](Measurement::map) does, but in exact
     /// numbers. The result has one number for each [part](Measure::parts) of a loss. The numbers of
@@ -131,7 +131,7 @@ impl<DI: Domain, MI: Metric, MO: Measure, TO: Carrier> Measurement<DI, MI, MO, T
     /// # Errors
     /// The errors of the map, and of [`Measure::split`].
     pub fn exact_map(&self, d_in: &MI::Distance) -> Result<Vec<Exact>> {
-        self.privacy_map().eval_exact(self.measure(), d_in)
+        self.map_ref().eval_exact(self.measure(), d_in)
     }
     /// Return whether another measurement has the same map object, for example because it is a
     /// clone. If the map object is the same, one evaluation of the map is enough for both
@@ -141,7 +141,10 @@ impl<DI: Domain, MI: Metric, MO: Measure, TO: Carrier> Measurement<DI, MI, MO, T
     }
     /// Return the privacy map.
     pub fn privacy_map(&self) -> PrivacyMap<MI, MO> {
-        self.claims.map.clone().privacy()
+        self.map_ref().to_owned()
+    }
+    pub(crate) fn map_ref(&self) -> PrivacyMapRef<'_, MI, MO> {
+        self.claims.map.privacy_ref()
     }
     /// Return whether the loss of one release is at most `d_out`: `map(d_in) <= d_out`.
     ///

@@ -73,8 +73,11 @@ impl Untyped {
     /// Erase the types. A metric can stand for another metric. The erased space then has this other
     /// metric.
     pub(crate) fn erased(&self) -> Space<AnyDomain, AnyMetric> {
-        let metric = self.metric.real();
-        Untyped::new(self.domain.clone(), metric, self.lowest_is_best).typed()
+        let space = match self.metric.stands_for() {
+            Some(metric) => Untyped::new(self.domain.clone(), metric, self.lowest_is_best),
+            None => self.clone(),
+        };
+        space.typed()
     }
     /// Return the space with the types `D` and `M`. The caller must have checked that the domain
     /// has the type `D` and the metric has the type `M`.

@@ -1,6 +1,8 @@
 //! A cache of resolved requests.
 
-use std::{any::TypeId, sync::Arc};
+use std::any::TypeId;
+use std::hash::{BuildHasherDefault, Hasher};
+use std::sync::Arc;
 
 use opendp_core::{Arg, Args, Constructed, Kind};
 use serde_json::Value as Json;
@@ -52,6 +54,24 @@ impl Key {
             Arg::Value(value) => Key::Value((**value).type_id()),
             _ => return None,
         })
+    }
+}
+/// The hashes of the keys of the cache. The keys are results of a hash function with a secret key,
+/// so a second hash would not divide them better.
+pub(crate) type KeyHashes = BuildHasherDefault<KeyHash>;
+#[derive(Default)]
+pub(crate) struct KeyHash(u64);
+impl Hasher for KeyHash {
+    fn write_u64(&mut self, key: u64) {
+        self.0 = key;
+    }
+    fn write(&mut self, bytes: &[u8]) {
+        for byte in bytes {
+            self.0 = self.0.rotate_left(8) ^ u64::from(*byte);
+        }
+    }
+    fn finish(&self) -> u64 {
+        self.0
     }
 }
 /// The length of the longest request that is cached, in bytes. Longer requests would fill the

@@ -16,7 +16,7 @@ use serde_json::Value as Json;
 
 use crate::catalogues::unlinked;
 use crate::explain::{ambiguous, no_candidate, no_name, two_functions};
-use crate::memo::{Key, Memo};
+use crate::memo::{Key, KeyHashes, Memo};
 use crate::types::{has_float, telling};
 use crate::{Addition, Entry, Request};
 
@@ -26,7 +26,7 @@ use crate::{Addition, Entry, Request};
 /// do not depend on the order in which crates register.
 pub struct Registry {
     families: DashMap<String, Arc<Family>>,
-    memo: DashMap<u64, Vec<Memo>>,
+    memo: DashMap<u64, Vec<Memo>, KeyHashes>,
     /// The objects that were made from the name of a type alone. The key is this name.
     pub(crate) plain: DashMap<TypeName, Constructed>,
     /// For each type of domains, metrics or measures, a constructor that makes objects of this
@@ -82,7 +82,7 @@ impl Registry {
         }
         let registry = Registry {
             families: DashMap::new(),
-            memo: DashMap::new(),
+            memo: DashMap::default(),
             plain: DashMap::new(),
             described: DashMap::new(),
             migrations: DashMap::new(),

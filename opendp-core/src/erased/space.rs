@@ -248,10 +248,14 @@ impl AnyMetric {
     }
 }
 impl AnyMetric {
+    /// If this metric stands for another metric, return that metric.
+    pub(crate) fn stands_for(&self) -> Option<AnyMetric> {
+        self.0.stands_for()
+    }
     /// If this metric stands for another metric, return that metric. Otherwise return this metric
     /// itself.
     pub(crate) fn real(&self) -> AnyMetric {
-        self.0.stands_for().unwrap_or_else(|| self.clone())
+        self.stands_for().unwrap_or_else(|| self.clone())
     }
 }
 impl AnyMeasure {

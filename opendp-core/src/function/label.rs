@@ -6,9 +6,9 @@ use std::sync::{Arc, OnceLock};
 use serde_json::{Value as Json, json};
 
 use super::fold::{FoldStage, foreign};
-use crate::erased::{AnyDomain, AnyMetric};
 use crate::random::{NoEntropy, RandomSource, with_secure};
-use crate::{Error, Result, Space, TypeName};
+use crate::space::Untyped;
+use crate::{Error, Result, TypeName};
 
 /// The parts of a function up to its fold: spaces, functions of rows, and the fold. The parts are
 /// in the order in which rows pass through them.
@@ -18,17 +18,26 @@ use crate::{Error, Result, Space, TypeName};
 #[derive(Clone)]
 pub(crate) struct Label(Arc<Told>);
 struct Told {
-    parts: Vec<Part>,
+    parts: Parts,
+    /// The whole text. For a single unlabelled function, this is its random number.
     text: OnceLock<String>,
+}
+/// Most labels have one part, or a space and one part. They need no list.
+enum Parts {
+    One(Part),
+    /// A function of rows without a label. A random number, which is drawn on first use, replaces
+    /// the label. Only this function and its clones have this number.
+    Unlabelled,
+    Within(Untyped, Part),
+    Many(Vec<Part>),
 }
 #[derive(Clone)]
 enum Part {
-    Space(Space<AnyDomain, AnyMetric>),
+    Space(Untyped),
     /// A text that a function states as its label.
     Words(Arc<dyn Fn() -> String + Send + Sync>, Types),
-    /// A function of rows without a label. A random number, which is drawn on first use, replaces
-    /// the label. Only this function and its clones have this number.
-    Unlabelled(Arc<OnceLock<String>>),
+    /// A label whose only part is an unlabelled function.
+    Unlabelled(Label),
     Fold(Arc<dyn FoldStage>, Types),
 }
 /// The input and output types of a stage.
@@ -41,33 +50,51 @@ impl Types {
 }
 
 impl Label {
-    fn new(parts: Vec<Part>) -> Self {
+    fn new(parts: Parts) -> Self {
         Label(Arc::new(Told { parts, text: OnceLock::new() }))
     }
     /// Begin a label with a function of rows that states no label. In the label, a random number
     /// takes the place of the missing text.
     pub(crate) fn unlabelled() -> Self {
-        Label::new(vec![Part::Unlabelled(Arc::new(OnceLock::new()))])
+        Label::new(Parts::Unlabelled)
     }
     /// Begin a label with the text that a function states as its label.
     pub(crate) fn words(label: Arc<dyn Fn() -> String + Send + Sync>, types: Types) -> Self {
-        Label::new(vec![Part::Words(label, types)])
+        Label::new(Parts::One(Part::Words(label, types)))
     }
     /// Begin a label with a fold.
     pub(crate) fn fold(fold: &Arc<dyn FoldStage>, types: Types) -> Self {
-        Label::new(vec![Part::Fold(fold.clone(), types)])
+        Label::new(Parts::One(Part::Fold(fold.clone(), types)))
     }
     /// Append the label of the next function.
     pub(crate) fn then(&self, next: &Label) -> Self {
-        Label::new(self.0.parts.iter().chain(&next.0.parts).cloned().collect())
+        let mut parts = self.parts();
+        parts.append(&mut next.parts());
+        Label::new(Parts::Many(parts))
     }
     /// State the input space of the first function.
-    pub(crate) fn within(&self, space: Space<AnyDomain, AnyMetric>) -> Self {
-        Label::new(
-            std::iter::once(Part::Space(space)).chain(self.0.parts.iter().cloned()).collect(),
-        )
+    pub(crate) fn within(&self, space: &Untyped) -> Self {
+        Label::new(match &self.0.parts {
+            Parts::One(part) => Parts::Within(space.clone(), part.clone()),
+            Parts::Unlabelled => Parts::Within(space.clone(), Part::Unlabelled(self.clone())),
+            Parts::Within(..) | Parts::Many(_) => {
+                let mut parts = self.parts();
+                parts.insert(0, Part::Space(space.clone()));
+                Parts::Many(parts)
+            }
+        })
     }
-    /// Write the label as a JSON list, so different labels have different texts.
+    /// List the parts.
+    fn parts(&self) -> Vec<Part> {
+        match &self.0.parts {
+            Parts::One(part) => vec![part.clone()],
+            Parts::Unlabelled => vec![Part::Unlabelled(self.clone())],
+            Parts::Within(space, part) => vec![Part::Space(space.clone()), part.clone()],
+            Parts::Many(parts) => parts.clone(),
+        }
+    }
+    /// Write the label as a JSON list, so different labels have different texts. The text of a
+    /// single unlabelled function is its random number.
     ///
     /// # Errors
     /// `NoEntropy` when a function has no label and no random number can be drawn for it.
@@ -75,15 +102,22 @@ impl Label {
         if let Some(text) = self.0.text.get() {
             return Ok(text);
         }
+        let text = match &self.0.parts {
+            Parts::Unlabelled => drawn()?,
+            _ => self.list()?.to_string(),
+        };
+        Ok(self.0.text.get_or_init(|| text))
+    }
+    fn list(&self) -> Result<Json> {
         let mut parts: Vec<Json> = Vec::new();
-        for part in &self.0.parts {
+        for part in self.parts() {
             let json = part.to_json()?;
             // If two adjacent parts are the same space, write this space only once.
             if parts.last() != Some(&json) || !matches!(part, Part::Space(_)) {
                 parts.push(json);
             }
         }
-        Ok(self.0.text.get_or_init(|| Json::from(parts).to_string()))
+        Ok(Json::from(parts))
     }
     /// Return whether two labels are the same.
     ///
@@ -95,8 +129,7 @@ impl Label {
     /// Report that a partial result belongs to another function.
     #[cold]
     pub(crate) fn foreign(&self) -> Error {
-        let unlabelled = |part: &Part| matches!(part, Part::Unlabelled(_));
-        if !self.0.parts.iter().any(unlabelled) {
+        if !self.parts().iter().any(|part| matches!(part, Part::Unlabelled(_))) {
             return foreign();
         }
         Error::FailedFunction(
@@ -110,21 +143,18 @@ impl Label {
 impl Part {
     fn to_json(&self) -> Result<Json> {
         Ok(match self {
-            Part::Space(space) => json!({"space": sorted(space.to_json())}),
+            Part::Space(space) => json!({"space": sorted(space.erased().to_json())}),
             Part::Words(label, types) => json!({"label": label(), "types": types.to_json()}),
-            Part::Unlabelled(number) => json!({"unlabelled": drawn(number)?}),
+            Part::Unlabelled(label) => json!({"unlabelled": label.text()?}),
             Part::Fold(fold, types) => json!({"fold": fold.label(), "types": types.to_json()}),
         })
     }
 }
-/// Return the random number of 128 bits that replaces the label of a function.
-fn drawn(number: &OnceLock<String>) -> Result<&str> {
-    if number.get().is_none() {
-        let fresh = with_secure(|source| Ok::<_, NoEntropy>([source.word()?, source.word()?]))?;
-        let [high, low] = fresh;
-        number.get_or_init(|| format!("{high:016x}{low:016x}"));
-    }
-    Ok(number.get().map_or("", String::as_str))
+/// Draw a number of 128 bits that replaces the label of a function.
+fn drawn() -> Result<String> {
+    let fresh = with_secure(|source| Ok::<_, NoEntropy>([source.word()?, source.word()?]))?;
+    let [high, low] = fresh;
+    Ok(format!("{high:016x}{low:016x}"))
 }
 /// Sort the keys of all objects in a JSON value. Some builds of the JSON library keep the order of
 /// insertion.
@@ -141,6 +171,6 @@ fn sorted(json: Json) -> Json {
 }
 impl fmt::Debug for Label {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Label({} parts)", self.0.parts.len())
+        write!(f, "Label({} parts)", self.parts().len())
     }
 }

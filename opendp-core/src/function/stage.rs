@@ -37,7 +37,7 @@ impl Stage {
     }
     pub(crate) extern "C" fn within(&mut self, space: &Untyped) {
         if let Stage::Rows(_, label) | Stage::Fold(_, label) = self {
-            *label = label.within(space.erased());
+            *label = label.within(space);
         }
     }
     /// If the stage is a `map`, return its function, which takes a whole value. For any other

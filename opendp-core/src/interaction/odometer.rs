@@ -6,7 +6,9 @@ use super::ledger::Ledger;
 use super::lock::Lock;
 use super::session::{Allowance, Session};
 use crate::erased::{AnyDomain, AnyMeasure, AnyMetric};
-use crate::{Distance, Domain, Measure, Metric, PrivacyMap, Result, Space, TypeName};
+use crate::{
+    Distance, Domain, Measure, Metric, PrivacyMap, PrivacyMapRef, Result, Space, TypeName,
+};
 
 /// A mechanism that answers any number of questions about a data set, and reports their total loss.
 ///
@@ -101,9 +103,9 @@ struct Account<MI: Metric, MO: Measure> {
 const ACCOUNTS: usize = 8;
 
 impl<MI: Metric, MO: Measure> Allowance<MI, MO> for Record<MI, MO> {
-    fn charge(&self, map: &PrivacyMap<MI, MO>) -> Result<()> {
+    fn charge(&self, map: PrivacyMapRef<'_, MI, MO>) -> Result<()> {
         self.history.with(|history| {
-            history.maps.push(map.clone());
+            history.maps.push(map.to_owned());
             Ok(())
         })
     }

@@ -8,7 +8,7 @@ use super::queryable::Queryable;
 use super::turn::{Bindings, Turn, Turns};
 use crate::erased::{AnyMeasurement, AnyValue};
 use crate::{
-    Carrier, Codec, Domain, Error, Interaction, Measure, Measurement, Metric, Named, PrivacyMap,
+    Carrier, Codec, Domain, Error, Interaction, Measure, Measurement, Metric, Named, PrivacyMapRef,
     Result, Space, TypeName, Whole,
 };
 
@@ -24,7 +24,7 @@ pub trait Allowance<MI: Metric, MO: Measure>: Send + Sync {
     /// # Errors
     /// `BudgetExceeded` when the question must not be answered. In this case, nothing is charged.
     /// The errors of the map.
-    fn charge(&self, map: &PrivacyMap<MI, MO>) -> Result<()>;
+    fn charge(&self, map: PrivacyMapRef<'_, MI, MO>) -> Result<()>;
     /// Return an upper bound on the loss of all questions so far, for data sets at distance at most
     /// `d_in`.
     ///
@@ -94,7 +94,7 @@ impl<DI: Domain, MI: Metric, MO: Measure> Session<DI, MI, MO> {
                 found: question.measure().to_json().to_string(),
             });
         }
-        let admit = || inner.allowance.charge(&question.privacy_map());
+        let admit = || inner.allowance.charge(question.map_ref());
         let run = || question.invoke(&inner.data);
         let answer = self.bindings.run(|| match &inner.turns {
             None => admit().and_then(|()| run()),

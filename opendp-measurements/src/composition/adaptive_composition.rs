@@ -1,12 +1,12 @@
 //! Composition of a fixed number of releases whose losses are fixed in advance. Each release can
 //! depend on the earlier answers.
 
-use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use opendp_core::arith::Exact;
 use opendp_core::{
     Allowance, Distance, Domain, Error, Function, Ledger, Measure, Measurement, Metric, PrivacyMap,
-    Result, Session, Space, TheMeasure,
+    PrivacyMapRef, Result, Session, Space, TheMeasure,
 };
 
 use crate::composition::interactive::register_interactive;
@@ -107,7 +107,7 @@ where
     let plan = Plan { measure: measure.clone(), d_in: d_in.clone(), d_mids };
     let (space, sessions) = (input.clone(), plan.clone());
     let function = Function::map(move |data| {
-        let turns = Slots { plan: sessions.clone(), next: Mutex::new(0) };
+        let turns = Slots { plan: sessions.clone(), asked: AtomicUsize::new(0) };
         Ok(Session::new(space.clone(), sessions.measure.clone(), data, turns))
     });
     let (limit, total) = (d_in.clone(), d_out.clone());
@@ -167,50 +167,54 @@ impl<MI: Metric, MO: Measure> Plan<MI, MO> {
     }
 }
 
-/// The allowance of an adaptive composition: a plan, and the index of the next question.
+/// The allowance of an adaptive composition: a plan, and the number of questions that were charged.
 struct Slots<MI: Metric, MO: Measure> {
     plan: Plan<MI, MO>,
-    next: Mutex<usize>,
+    asked: AtomicUsize,
 }
 impl<MI: Metric, MO: Measure> Slots<MI, MO> {
-    fn with<R>(&self, run: impl FnOnce(&mut usize) -> Result<R>) -> Result<R> {
-        match self.next.lock() {
-            Ok(mut next) => run(&mut next),
-            Err(_) => Err(Error::FailedFunction("an earlier query panicked".into())),
+    /// Check a loss against the loss that the plan has for a question with this index.
+    fn admit(&self, index: usize, loss: &MO::Distance) -> Result<()> {
+        let Some(d_mid) = self.plan.d_mids.get(index) else {
+            return Err(Error::BudgetExceeded(format!(
+                "all {} questions have been asked",
+                self.plan.d_mids.len()
+            )));
+        };
+        if !self.plan.allows(loss, d_mid)? {
+            return Err(Error::BudgetExceeded(format!(
+                "insufficient budget for query: {} > {}",
+                loss.show(),
+                d_mid.show()
+            )));
         }
+        Ok(())
+    }
+    fn asked(&self) -> usize {
+        self.asked.load(Ordering::SeqCst)
     }
 }
 impl<MI: Metric, MO: Measure> Allowance<MI, MO> for Slots<MI, MO> {
-    fn charge(&self, map: &PrivacyMap<MI, MO>) -> Result<()> {
-        let plan = &self.plan;
-        // The map of the question can be user code, so it runs before the lock is taken.
-        let loss = map.eval(&plan.d_in)?;
-        self.with(|next| {
-            let Some(d_mid) = plan.d_mids.get(*next) else {
-                return Err(Error::BudgetExceeded(format!(
-                    "all {} questions have been asked",
-                    plan.d_mids.len()
-                )));
-            };
-            if !plan.allows(&loss, d_mid)? {
-                return Err(Error::BudgetExceeded(format!(
-                    "insufficient budget for query: {} > {}",
-                    loss.show(),
-                    d_mid.show()
-                )));
+    fn charge(&self, map: PrivacyMapRef<'_, MI, MO>) -> Result<()> {
+        let loss = map.eval(&self.plan.d_in)?;
+        let mut index = self.asked();
+        loop {
+            self.admit(index, &loss)?;
+            // If another thread has taken this index, try the next index.
+            let taken =
+                self.asked.compare_exchange(index, index + 1, Ordering::SeqCst, Ordering::SeqCst);
+            match taken {
+                Ok(_) => return Ok(()),
+                Err(next) => index = next,
             }
-            *next += 1;
-            Ok(())
-        })
+        }
     }
     fn loss(&self, d_in: &MI::Distance) -> Result<MO::Distance> {
         within(d_in, &self.plan.d_in)?;
-        let asked = self.with(|next| Ok(*next))?;
-        self.plan.measure.compose(&self.plan.d_mids[..asked])
+        self.plan.measure.compose(&self.plan.d_mids[..self.asked()])
     }
     fn left(&self) -> Result<MO::Distance> {
-        let asked = self.with(|next| Ok(*next))?;
-        let left = self.plan.sum(&self.plan.d_mids[asked..])?;
+        let left = self.plan.sum(&self.plan.d_mids[self.asked()..])?;
         let down: Vec<f64> = left.exact_total().iter().map(Exact::to_f64_down).collect();
         self.plan.measure.join(&down)
     }

@@ -5,7 +5,7 @@ use std::sync::Mutex;
 
 use opendp_core::{
     Allowance, Distance, Domain, Error, Function, Ledger, Measure, Measurement, Metric, Odometer,
-    PrivacyMap, Result, Session,
+    PrivacyMap, PrivacyMapRef, Result, Session,
 };
 
 use crate::composition::interactive::register_interactive;
@@ -160,7 +160,7 @@ impl<MI: Metric, MO: Measure> Budget<MI, MO> {
     }
 }
 impl<MI: Metric, MO: Measure> Allowance<MI, MO> for Budget<MI, MO> {
-    fn charge(&self, map: &PrivacyMap<MI, MO>) -> Result<()> {
+    fn charge(&self, map: PrivacyMapRef<'_, MI, MO>) -> Result<()> {
         // The map can be user code, so it runs before the lock is taken.
         let loss = map.eval_exact(&self.measure, &self.d_in)?;
         self.with(|account| account.charge(&loss))

@@ -1,12 +1,11 @@
 //! Keeps the records within bounds.
 
 use opendp_core::{
-    Atom, AtomDomain, Bounds, Codec, DatasetMetric, MetricOn, Result, Space, Transformation,
-    VectorDomain,
+    Atom, AtomDomain, Bounds, DatasetMetric, MetricOn, Result, Space, Transformation, VectorDomain,
 };
 
 use crate::filter::filtered;
-use crate::rows::each::call;
+use crate::rows::each::call_on;
 
 /// Keep the records that lie within bounds.
 ///
@@ -52,7 +51,7 @@ where
     T: Atom,
     M: DatasetMetric + MetricOn<VectorDomain<AtomDomain<T>>>,
 {
-    let label = call("filter_bounds", [bounds.to_json()]);
+    let label = call_on("filter_bounds", bounds.clone());
     let element = AtomDomain::bounded(bounds.clone());
     Ok(filtered(input, element, move |row| bounds.contains(row))?.labelled(label))
 }

@@ -2,11 +2,11 @@
 
 use opendp_core::arith::Number;
 use opendp_core::{
-    Atom, AtomDomain, Bounds, Codec, DatasetMetric, Error, Function, MetricOn, Result, Space,
+    Atom, AtomDomain, Bounds, DatasetMetric, Error, Function, MetricOn, Result, Space,
     Transformation, VectorDomain,
 };
 
-use crate::rows::each::{call, each};
+use crate::rows::each::{call_on, each};
 
 /// Replace each record that is out of bounds by the nearest bound.
 ///
@@ -64,7 +64,7 @@ register! {
 
 fn clamp<T: Atom + Number>(bounds: Bounds<T>) -> Function<Vec<T>, Vec<T>> {
     let (lower, upper) = (bounds.lower(), bounds.upper());
-    let label = call("clamp", [bounds.to_json()]);
+    let label = call_on("clamp", bounds);
     let clamp = move |rows: &[T], out: &mut Vec<T>| {
         // The compiler replaces two consecutive selections by a vector maximum and a vector
         // minimum. Nested selections are not replaced.

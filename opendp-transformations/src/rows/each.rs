@@ -1,7 +1,7 @@
 //! Builds transformations that act on each record alone.
 
 use opendp_core::{
-    DatasetMetric, Domain, Function, MetricOn, Result, Space, StabilityMap, Transformation,
+    Codec, DatasetMetric, Domain, Function, MetricOn, Result, Space, StabilityMap, Transformation,
     VectorDomain,
 };
 use serde_json::Value as Json;
@@ -14,6 +14,14 @@ pub(crate) fn call<const N: usize>(
     arguments: [Json; N],
 ) -> impl Fn() -> String + Send + Sync + 'static {
     move || format!("{name}{}", Json::from(arguments.to_vec()))
+}
+/// Make the label of a function of rows with one argument, as [`call`] does. The argument is
+/// written when the label is first used. So an object that needs no label needs no text.
+pub(crate) fn call_on(
+    name: &'static str,
+    argument: impl Codec + Send + Sync + 'static,
+) -> impl Fn() -> String + Send + Sync + 'static {
+    move || call(name, [argument.to_json()])()
 }
 /// Make the stage that applies a function to each record.
 pub(crate) fn rows<I, O>(row: impl Fn(&I) -> O + Send + Sync + 'static) -> Function<Vec<I>, Vec<O>>

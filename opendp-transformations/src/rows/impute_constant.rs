@@ -2,12 +2,12 @@
 
 use opendp_core::Atom;
 use opendp_core::{
-    AtomDomain, Codec, DatasetMetric, Error, MetricOn, OptionDomain, Result, Space, Transformation,
+    AtomDomain, DatasetMetric, Error, MetricOn, OptionDomain, Result, Space, Transformation,
     VectorDomain,
 };
 
 use crate::Nullable;
-use crate::rows::each::{call, each, rows};
+use crate::rows::each::{call_on, each, rows};
 
 /// Replace each record that is null or NaN by a constant.
 ///
@@ -56,7 +56,7 @@ where
             "constant: expected a value for missing records, found NaN".into(),
         ));
     }
-    let label = call("impute_constant", [constant.to_json()]);
+    let label = call_on("impute_constant", constant.clone());
     let impute = move |row: &D::Carrier| D::present(row).unwrap_or(&constant).clone();
     each(input, AtomDomain::non_nan(), rows(impute).labelled(label))
 }

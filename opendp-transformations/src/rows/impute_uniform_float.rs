@@ -5,11 +5,11 @@ mod uniform;
 use opendp_core::arith::Float;
 use opendp_core::random::{NoEntropy, with_secure};
 use opendp_core::{
-    Atom, AtomDomain, Bounds, Codec, DatasetMetric, Function, MetricOn, Result, Space,
-    Transformation, VectorDomain,
+    Atom, AtomDomain, Bounds, DatasetMetric, Function, MetricOn, Result, Space, Transformation,
+    VectorDomain,
 };
 
-use crate::rows::each::{call, each};
+use crate::rows::each::{call_on, each};
 use crate::rows::impute_uniform_float::uniform::Uniform;
 
 /// Replace each NaN by a number drawn uniformly from an interval.
@@ -66,7 +66,7 @@ where
     T: Atom + Float,
     M: DatasetMetric + MetricOn<VectorDomain<AtomDomain<T>>>,
 {
-    let label = call("impute_uniform_float", [bounds.to_json()]);
+    let label = call_on("impute_uniform_float", bounds);
     let uniform = Uniform::new(bounds)?;
     let function = Function::rows(move |records: &[T], out: &mut Vec<T>| {
         // The random source is opened for every chunk, also for a chunk without NaN. So an error

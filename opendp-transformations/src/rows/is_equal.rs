@@ -4,7 +4,7 @@ use opendp_core::{
     Atom, AtomDomain, DatasetMetric, MetricOn, Result, Space, Transformation, VectorDomain,
 };
 
-use crate::rows::each::{call, each, rows};
+use crate::rows::each::{call_on, each, rows};
 
 /// Test whether each record equals a value.
 ///
@@ -50,7 +50,7 @@ where
     M: DatasetMetric + MetricOn<VectorDomain<AtomDomain<T>>>,
     M: MetricOn<VectorDomain<AtomDomain<bool>>>,
 {
-    let label = call("is_equal", [value.to_json()]);
+    let label = call_on("is_equal", value.clone());
     each(input, AtomDomain::default(), rows(move |row| *row == value).labelled(label))
 }
 

@@ -86,7 +86,7 @@ fn threads_never_overspend_through_nested_conversations() {
 /// step.
 struct Late(AtomicUsize);
 impl Allowance<Change, MaxDivergence> for Late {
-    fn charge(&self, map: &PrivacyMap<Change, MaxDivergence>) -> Result<()> {
+    fn charge(&self, map: PrivacyMapRef<'_, Change, MaxDivergence>) -> Result<()> {
         let twentieths = (20.0 * map.eval(&1)?).round() as usize;
         if 100 < self.0.load(Ordering::SeqCst) + twentieths {
             return Err(Error::BudgetExceeded("no".into()));
