@@ -71,7 +71,8 @@ const KEYS: [&str; 20] = [
     "__tuple__",
 ];
 
-/// Change a text. Usually, change a JSON text as a tree. Change any other text as bytes.
+/// Change a text. Usually, change a JSON text as a tree. In all other cases, change the text as
+/// bytes.
 pub(crate) fn json(data: &mut [u8], size: usize, max_size: usize, seed: u32) -> usize {
     let mut rng = ChaCha8Rng::seed_from_u64(u64::from(seed));
     if rng.random_ratio(1, 8) {

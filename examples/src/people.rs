@@ -11,8 +11,8 @@ use serde_json::Value as Json;
 
 use crate::table::{People, ages, answers, codes, incomes};
 
-/// The domain of tables of people. The columns have equal length, and each is a member of its
-/// domain.
+/// The domain of tables of people. The columns have equal length, and each column is a member of
+/// its own domain.
 #[derive(Clone, Debug, PartialEq)]
 pub struct AnyPeople;
 

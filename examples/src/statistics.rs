@@ -61,8 +61,9 @@ pub struct Answer {
 pub enum Accuracy {
     /// The distance is at most this number.
     PlusMinus(f64),
-    /// The distance in rank between a candidate and the quantile is a number of people. The
-    /// distance of the answer exceeds the least distance of all candidates by at most this number.
+    /// A bound on a distance in rank. Ranks are counted in people. The distance in rank between the
+    /// answer and the quantile exceeds the least such distance of all candidates by at most this
+    /// number.
     Ranks(f64),
     /// No bound on the distance is known.
     Unknown,

@@ -1,5 +1,5 @@
 //! This script does nothing. It exists so that Cargo also unites the features of the dependencies
-//! that build scripts use.
+//! of build scripts.
 fn main() {
     println!("cargo::rerun-if-changed=build.rs");
 }

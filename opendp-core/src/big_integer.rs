@@ -37,7 +37,7 @@ impl Codec for IBig {
 /// Read decimal digits after an optional sign.
 ///
 /// The parser of the number library also accepts underscores. This function rejects underscores, as
-/// the other atoms do.
+/// the functions that read the other atoms do.
 fn read(text: &str) -> Option<IBig> {
     let digits = text.strip_prefix(['-', '+']).unwrap_or(text);
     let decimal = !digits.is_empty() && digits.bytes().all(|b| b.is_ascii_digit());

@@ -10,10 +10,10 @@ use crate::{Error, Result, Turn};
 /// A value that is written as JSON and read back unchanged.
 ///
 /// Numbers keep their exact value. Integers are not converted to floats and back. An integer
-/// literal for a float must be exactly representable. Non-finite floats are the strings `"NaN"`,
-/// `"Infinity"` and `"-Infinity"`. Reading a value makes the same checks as the constructor of its
-/// type. If a value cannot be read, the error states the expected form and the kind of the JSON,
-/// but never the value.
+/// literal is read as a float only if the float type represents the integer exactly. Non-finite
+/// floats are the strings `"NaN"`, `"Infinity"` and `"-Infinity"`. Reading a value makes the same
+/// checks as the constructor of its type. If a value cannot be read, the error states the expected
+/// form and the kind of the JSON, but never the value.
 ///
 /// ```
 /// # use opendp_core::Codec;

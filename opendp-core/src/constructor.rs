@@ -205,9 +205,9 @@ impl Call {
             None => &mut self.taken,
         }
     }
-    /// Check that the arguments were decoded as the parameter types of a function. For a
-    /// registration by [`register!`], this is always true. A registration that is written by hand
-    /// can be wrong: it can state the types of one function and call another function.
+    /// Check that the arguments were decoded as the parameter types of a function. A registration
+    /// by [`register!`] always passes this check. A registration that is written by hand can be
+    /// wrong: it can state the types of one function and call another function.
     ///
     /// [`register!`]: crate::register
     fn check(&self, types: &[ArgumentType]) -> Result<()> {
@@ -220,8 +220,8 @@ impl Call {
     /// Return the next argument. The type `A` of this argument was [checked](Call::check) before.
     ///
     /// A function of the C ABI never unwinds. So the caller needs no code that drops the earlier
-    /// arguments after a panic. Without the C ABI, the code that drops the arguments was one
-    /// twentieth of the compiled code of a catalogue.
+    /// arguments after a panic. In a catalogue that was compiled without the C ABI, the code that
+    /// drops the arguments was one twentieth of the compiled code.
     #[inline(never)]
     extern "C" fn next<A: Argument>(&mut self) -> A {
         if let Some(place) = self.place().downcast_mut::<Option<A>>()

@@ -41,8 +41,9 @@ pub(crate) fn whole(text: &str) -> Option<String> {
     Decimal::read(text)?.integer()
 }
 
-/// A decimal number, stored as an integer times a power of ten. If the power is negative, trailing
-/// zeros of the digits are removed. Each removed zero raises the power by one.
+/// A decimal number, stored as an integer times a power of ten. If the exponent of the power of ten
+/// is negative, trailing zeros of the digits are removed. Each removed zero raises the exponent by
+/// one.
 struct Decimal {
     negative: bool,
     /// Digits without leading zeros. The number 0 has no digits.

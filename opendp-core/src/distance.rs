@@ -30,10 +30,10 @@ pub trait Distance: Named + Codec + Clone + Debug + Send + Sync {
     /// Read a distance from JSON, and round up to this type. Use this function for a bound on the
     /// distance between two values.
     ///
-    /// A number in JSON is read as the nearest `f64`, as in other programs. If this type is an
-    /// integer type, the number must be an integer. So the number is rounded again only for types
-    /// with less precision than `f64`. For all other types, the default, which is
-    /// [`Codec::from_json`], is right.
+    /// For an integer type, the number in JSON must be an integer, and it is not rounded. For a
+    /// float type, the number is first read as the nearest `f64`, as in other programs. This `f64`
+    /// is rounded again only if the float type has less precision than `f64`. For all other types,
+    /// the default, which is [`Codec::from_json`], is right.
     ///
     /// # Errors
     /// The errors of [`Codec::from_json`].

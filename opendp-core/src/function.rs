@@ -64,9 +64,9 @@ impl<I: Carrier, O: Carrier> Function<I, O> {
     /// Make a function that acts on each row alone. `append` appends the output rows of a chunk to
     /// a buffer.
     ///
-    /// The output rows must not depend on the division of the input into chunks. If a fold follows,
-    /// only this function and its clones can merge partial results, unless this function is
-    /// [`labelled`](Function::labelled).
+    /// The output rows must not depend on the division of the input into chunks. If this function
+    /// is not [`labelled`](Function::labelled) and a fold follows, then only this function and its
+    /// clones can merge partial results.
     pub fn rows(
         append: impl for<'a> Fn(I::Chunk<'a>, &mut O) -> Result<()> + Send + Sync + 'static,
     ) -> Self {

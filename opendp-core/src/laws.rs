@@ -20,10 +20,11 @@
 //! # Ok::<(), Error>(())
 //! ```
 //!
-//! For a transformation, [`all`] and [`on`] check every law. With [`Grounds`], a test can check a
-//! transformation from only its name and its signature. For a measurement, a [`Claim`] is the claim
-//! of the privacy map about two neighbours. [`Claim::exactly`] runs the mechanism on every random
-//! tape and compares all probabilities. [`private`] compares the frequencies of random draws.
+//! For a transformation, [`all`] and [`on`] check every law. A test that uses [`Grounds`] needs
+//! only the name and the signature of a transformation to check it. For a measurement, a [`Claim`]
+//! is the claim of the privacy map about two neighbours. [`Claim::exactly`] runs the mechanism on
+//! every random tape and compares all probabilities. [`private`] compares the frequencies of random
+//! draws.
 
 mod binomial;
 mod grounds;

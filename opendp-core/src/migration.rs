@@ -1,4 +1,5 @@
-//! Changes of registered constructors. Older documents are read with these changes.
+//! Changes of registered constructors. When an older document is read, these changes are applied to
+//! it.
 
 /// A change of a registered constructor.
 ///
@@ -62,7 +63,8 @@ impl Migration {
     }
 }
 
-/// State changes of registered constructors. Older documents are read with these changes.
+/// State changes of registered constructors. When an older document is read, these changes are
+/// applied to it.
 ///
 /// ```
 /// # mod acme {

@@ -4,8 +4,8 @@
 
 use std::cmp::Ordering;
 
-/// Sort the indices from 0 to `count - 1` by a function that compares two indices. Equal indices
-/// keep their order.
+/// Sort the indices from 0 to `count - 1` by a function that compares two indices. Indices that
+/// compare as equal keep their order.
 ///
 /// ```
 /// let words = ["three", "one", "seven"];

@@ -13,10 +13,10 @@ use crate::{Arg, Args, Argument, Call, Constructed, Kind, MadeType, Result, Spec
 /// One function with one choice of its type arguments, as a constant that the linker collects.
 ///
 /// A registration adds names to a function and contains no logic. [`register!`](crate::register)
-/// writes the registration. The registry of a program finds a registration if the program links the
-/// crate of the registration, and the code of the program names this crate. Only the fields
-/// `construct` and `path` need compiled code for each registration. All other fields are constant
-/// data.
+/// writes the registration. The registry of a program finds a registration if two conditions hold:
+/// the program links the crate of the registration, and the code of the program names this crate.
+/// Only the fields `construct` and `path` need compiled code for each registration. All other
+/// fields are constant data.
 #[derive(Clone, Copy)]
 pub struct Registration {
     /// The fields that are the same for all choices of types.
@@ -56,7 +56,7 @@ pub struct Generic {
     pub name: &'static str,
     /// The possible types of the type parameter. If the compiled type stands for several types, as
     /// [`AnyDatasetMetric`](crate::AnyDatasetMetric) does for metrics, this list has the types for
-    /// which it stands.
+    /// which the compiled type stands.
     pub types: &'static [fn() -> TypeName],
     /// The name of the type for which the code is compiled.
     pub compiled: fn() -> TypeName,
@@ -228,7 +228,7 @@ impl Registration {
     /// Decode the arguments, call the function, and erase the result.
     ///
     /// # Errors
-    /// The errors of decoding the arguments, and of the function.
+    /// An error when an argument cannot be decoded. Also the errors of the function.
     pub fn construct(&self, args: &Args) -> Result<Constructed> {
         (self.construct)(&mut Call::new(self.family.specs, self.types, args)?)
     }

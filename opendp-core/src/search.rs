@@ -73,8 +73,9 @@ floats!(f32 f64);
 ///
 /// The condition must be monotone: it holds on one side of some value, and fails on the other side.
 /// With bounds, the search stays between these bounds. Without bounds, the search starts at zero.
-/// It first moves upward in growing steps. If the condition does not change there, it moves
-/// downward. If the condition returns an error at a value, the error counts as `false`.
+/// The search first moves upward in growing steps. If the condition does not change above zero, the
+/// search then moves downward. If the condition returns an error at a value, the error counts as
+/// `false`.
 ///
 /// ```
 /// # use opendp_core::search::binary_search;

@@ -37,7 +37,7 @@ fn words(source: &mut Seeded, limit: u64) -> Vec<u64> {
 fn bytes(words: &[u64]) -> Vec<u8> {
     words.iter().flat_map(|word| word.to_le_bytes()).collect()
 }
-/// A number in the types of both libraries.
+/// One number, stored twice: in the type of each library.
 struct Both(IBig, BigInt);
 fn draw(source: &mut Seeded, limit: u64) -> Both {
     let bytes = bytes(&words(source, limit));

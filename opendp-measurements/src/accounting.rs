@@ -25,10 +25,10 @@
 //!    that the choice was poor, the parameters are chosen again from this result.
 //!
 //! Some pairs have a known transform of their loss ([`DominatingPair::tilted`]). For such pairs,
-//! these steps are not needed if the transform of the composition decays fast. Delta is then a sum
-//! over a few dozen frequencies. The sum over the omitted frequencies is bounded. If the transform
-//! does not decay, the grid is used. For example, the transform of one release with atoms (outputs
-//! of positive probability) does not decay.
+//! the steps above are not needed if the transform of the composition decays fast. Delta is then a
+//! sum over a few dozen frequencies. The sum over the omitted frequencies is bounded. If the
+//! transform does not decay, the grid is used. For example, the transform of one release with atoms
+//! (outputs of positive probability) does not decay.
 //!
 //! One release with at most `2^17` outputs, such as discrete noise of a small scale, needs no grid
 //! either. Its delta is a sum over the outputs ([`Outputs`]).
@@ -39,15 +39,15 @@
 //! makes all high frequencies negligible.
 //!
 //! For 64 or more different pairs, the sum with such a Gaussian release is tried first, if the
-//! requested relative error is at least the default. The added release then has a larger loss, and
-//! increases epsilon by about 0.01 %. The parameters of the computation are chosen for a few pairs
-//! that represent all pairs. Pairs for noise on samples, and pairs for profiles known only as
-//! curves, list their losses. One Fourier transform of such a list computes the transform of the
-//! loss at all frequencies.
+//! requested relative error is at least the default. With 64 or more pairs, the added release has a
+//! larger loss than with fewer pairs, and increases epsilon by about 0.01 %. The parameters of the
+//! computation are chosen for a few pairs that represent all pairs. Pairs for noise on samples, and
+//! pairs for profiles known only as curves, list their losses. One Fourier transform of such a list
+//! computes the transform of the loss at all frequencies.
 //!
-//! Before these steps, some pairs are replaced. Discrete Gaussian noise is replaced by pairs that
-//! [enclose it](Between). Several equal releases with discrete Gaussian noise are replaced by one
-//! release. Discrete Gaussian noise of a large scale is replaced by continuous noise. All
+//! Before all steps above, some pairs are replaced. Discrete Gaussian noise is replaced by pairs
+//! that [enclose it](Between). Several equal releases with discrete Gaussian noise are replaced by
+//! one release. Discrete Gaussian noise of a large scale is replaced by continuous noise. All
 //! continuous Gaussian noise is joined into one release. For some pairs, only `rho` (a
 //! zero-concentrated loss) is known. The `rho` of all these pairs are added up. If a `rho` is known
 //! for every pair, the sum of all `rho` gives another upper bound. The smaller of this bound and
@@ -58,8 +58,9 @@
 //! total loss of the replaced noise by a small share of this total loss. The bound holds for
 //! vectors of integers at every distance. For `m` equal releases of scale `s`, the share is about
 //! `0.5 / (m s^2)`, and epsilon grows by at most this share. So the bound is within 0.1 % of the
-//! exact epsilon if `m s^2` is at least 500. If `m s^2` is smaller and the distance is above the
-//! scale, the smaller of this bound and the `rho` bound is reported.
+//! exact epsilon if `m s^2` is at least 500. If `m s^2` is below 500 and the distance is above the
+//! scale, there are two bounds: this bound, and the bound from the sum of all `rho`. The smaller of
+//! the two bounds is reported.
 //!
 //! Some accounts contain only a few equal releases of vectors of integers with discrete Gaussian
 //! noise. For such accounts, delta is also computed by recursion. In the recursion, the shift of

@@ -23,12 +23,12 @@
 //! All noises are symmetric. So weighted sums of noises are symmetric, and
 //! `P[|S| > t] = 2 P[S > t]`. Noise that is cut off at bounds is replaced by its positive part. For
 //! a sum with such noise, only the inequality `P[|S| > t] <= 2 P[S > t]` holds. Every noise is
-//! rounded *up* to a grid, so the sum can only grow. If there are many noises, each noise is
-//! rounded to the nearest grid point instead. Then Hoeffding's bound limits the sum of the rounding
-//! errors, except with probability `alpha / 10000`. If all noises are integers with rational
-//! weights, a grid contains all values, and rounding is not needed. If no noise is discrete or cut
-//! off, all Gaussian noises are merged into one noise. The distributions on the grid are tilted
-//! (multiplied by `e^(t x)`), and then convolved by the transforms of the
+//! rounded *up* to a grid, so the sum can only grow. If there are many noises that are not cut off,
+//! each of these noises is rounded to the nearest grid point instead. Then Hoeffding's bound limits
+//! the sum of the rounding errors, except with probability `alpha / 10000`. If all noises are
+//! integers with rational weights, a grid contains all values, and rounding is not needed. If no
+//! noise is discrete or cut off, all Gaussian noises are merged into one noise. The distributions
+//! on the grid are tilted (multiplied by `e^(t x)`), and then convolved by the transforms of the
 //! [accounting](crate::accounting). The transform, the window and the masses have errors. Each
 //! error is bounded from above, and the bounds are added. Heuristics choose the grid, the tilt and
 //! the window (an interval of values). These choices affect how tight the bound is. The bound holds

@@ -41,7 +41,8 @@ pub use privacy_filter::make_privacy_filter;
 /// holds for a single member, except with probability `alpha`.
 ///
 /// If concurrent composition is proved for the [measure](Measure::interaction), interactive members
-/// answer in any order. Otherwise only the last member answers.
+/// answer in any order. Otherwise each new member ends the earlier members, so only the last member
+/// answers questions.
 ///
 /// The function needs all data in memory, because it runs each member on all data, one after the
 /// other.

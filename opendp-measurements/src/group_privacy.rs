@@ -90,7 +90,7 @@ pub use path::PathMetric;
 ///
 /// # Errors
 /// * `MakeMeasurement` when `size` is 0, or when the metric has no known paths in the domain
-/// * from the map: the errors of the measurement's map at the shorter distance
+/// * from the map: the errors of the measurement's map at the length of a step
 ///
 /// # Example
 /// ```

@@ -160,7 +160,8 @@ pub use conversion::{
     make_RDP_to_approxDP, make_approximate, make_fix_delta, make_fixed_approxDP_to_approxDP,
     make_pureDP_to_zCDP, make_zCDP_to_approxDP,
 };
-// Constructors of measurements on random samples. On a sample, the loss is smaller.
+// Constructors of measurements on random samples. The loss of a measurement on a secret sample is
+// smaller than its loss without sampling.
 pub use amplification::{
     AddRemoveMetric, AmplifiableMeasure, PopulationMetric, make_fixed_size_subsampling,
     make_poisson_subsampling, make_population_amplification,

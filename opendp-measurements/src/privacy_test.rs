@@ -28,8 +28,9 @@ fn probabilities(x: i8, s: f64) -> Vec<f64> {
             match r {
                 // The least and the largest `i8` are the ends of the type. The probability of a
                 // release at an end is the probability of a whole tail of the noise. If the number
-                // is at the same end, this tail contains the noise 0. The probability of this tail
-                // is then 1 minus the probability of the other tail.
+                // is at the same end, this tail begins at the noise 0. All other noise is the tail
+                // on the opposite side of 0. So the probability of a release at this end is 1 minus
+                // the probability of the opposite tail.
                 i8::MIN | i8::MAX if distance == 0.0 => 1.0 - tail(1.0, s),
                 i8::MIN | i8::MAX => tail(distance, s),
                 _ => centre * (-distance / s).exp(),

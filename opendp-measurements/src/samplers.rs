@@ -22,8 +22,8 @@
 //! frequency of such draws depends on the value of the noise. `opendp-bench --leakage` times 30 000
 //! releases of a number and leaves out the slowest 2 % of the releases. Then the benchmark computes
 //! the rank correlation of the times and the magnitudes of the noise. If time and noise are
-//! independent, the root mean square of this correlation is 0.006. The table shows the median of
-//! this correlation over 18 reports, on a busy machine with 2 cores:
+//! independent, the root mean square of this correlation is 0.006. The following table shows the
+//! median of this correlation over 18 reports, on a busy machine with 2 cores:
 //!
 //! | noise | correlation |
 //! |---|---|

@@ -65,8 +65,8 @@ fn no_best(argument: &str, right: &str) -> Error {
 /// in units of the scale. An implementation claims that `loss(range, k)` bounds the loss of one
 /// call of `choose`.
 pub trait SelectionMeasure: Measure<Distance = f64> {
-    /// Choose `k` different indices, with the best first. If there are fewer scores, choose all
-    /// indices. The scale is finite and above 0.
+    /// Choose `k` different indices, with the best first. If there are fewer than `k` scores,
+    /// choose all indices. The scale is finite and above 0.
     ///
     /// # Errors
     /// [`NoEntropy`] if the source ends.
@@ -185,7 +185,7 @@ fn at_ends(range: f64, k: usize, between: impl FnOnce() -> Result<f64>) -> Resul
 type Choose<T> = fn(&[T], usize, f64, Optimize, &mut SecureSource) -> Result<Vec<usize>, NoEntropy>;
 
 /// Build the function that chooses `k` different indices, with the best first. If there are fewer
-/// scores, the function chooses all indices.
+/// than `k` scores, the function chooses all indices.
 pub(crate) fn choosing<MO: SelectionMeasure, T: Atom + Number + Score>(
     k: usize,
     scale: Scale,

@@ -263,7 +263,8 @@ impl<T: Number + Score> Threshold<T> {
     pub(crate) fn cost(&self) -> Cost {
         Cost { limit: self.limit, scales: self.scales }
     }
-    /// Draw the noise on the threshold, and start the answers.
+    /// Draw the noise on the threshold. Return the noisy threshold, with the state before the first
+    /// answer.
     pub(crate) fn answers(&self) -> Result<Answers<T>> {
         let Threshold { threshold, limit, scales } = *self;
         let threshold =

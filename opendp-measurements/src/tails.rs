@@ -128,8 +128,8 @@ pub fn gaussian_tail(scale: Scale, t: f64) -> Result<f64> {
 /// `exp(-z^2 / (2 scale^2))`.
 ///
 /// Up to a scale of 256, the bound is computed with at least 100 bits and then rounded up to a
-/// float. Above 256, the bound exceeds the tail by a relative error below `2^-14`. The computation
-/// of a bound for a scale above 256 takes no longer than for the scale 256.
+/// float. Above 256, the bound exceeds the tail by a relative error below `2^-14`. For a scale
+/// above 256, the computation of the bound takes no longer than for the scale 256.
 ///
 /// # Proof
 /// Let `m = ceil(t) >= 0`, `s` the scale, `w(z) = exp(-z^2 / (2 s^2))`, and `W` the sum of all
@@ -146,11 +146,10 @@ pub fn gaussian_tail(scale: Scale, t: f64) -> Result<f64> {
 /// *Above `s = 256`.* By the formula of Euler and Maclaurin, the sum of `w(z)` over `z >= m` is
 /// `integral_m^inf w + w(m) / 2 - w'(m) / 12 + R`. Here
 /// `|R| <= max |B_3| / 6 integral_m^inf |w'''|` and `max |B_3| = sqrt(3) / 36`. With `x = m / s`,
-/// `-w'(m) = x w(m) / s`. The last integral is the variation of
-/// `w''(z) = ((z / s)^2 - 1) w(z) / s^2`. The function `w''` has its maximum at `sqrt(3) s` and
-/// decreases to 0 beyond this point. So the variation over all `z >= 0` is
-/// `(1 + 4 exp(-3/2)) / s^2`. The whole sum is divided by `s sqrt(2 pi)`, so the first term becomes
-/// the Gaussian tail.
+/// `-w'(m) = x w(m) / s`. The integral of `|w'''|` is the variation of `w''(z) = ((z / s)^2 - 1)
+/// w(z) / s^2`. The function `w''` has its maximum at `sqrt(3) s` and decreases to 0 beyond this
+/// point. So the variation over all `z >= 0` is `(1 + 4 exp(-3/2)) / s^2`. The whole sum is divided
+/// by `s sqrt(2 pi)`, so the first term becomes the Gaussian tail.
 ///
 /// *For `x >= 40`*, the tail is below all positive floats. Indeed,
 /// `w(z) <= w(m) exp(-(z - m) m / s^2)` for `z >= m`. So the tail is at most

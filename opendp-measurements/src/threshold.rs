@@ -36,7 +36,7 @@ pub(crate) type AnyMapMetric<const P: usize> =
     OfAnyNumber<L0PInfDistance<P, AbsoluteDistance<f64>>>;
 
 /// The metric on maps that a threshold mechanism needs. The distance has three parts: the number of
-/// changed numbers, the `P`-norm of all changes, and the largest change.
+/// keys whose numbers change, the `P`-norm of all changes, and the largest change.
 pub(crate) trait ThresholdMetric<const P: usize>: Metric {
     /// Return an upper bound on the loss of a release with a threshold. See the proof of
     /// `make_laplace_threshold`.

@@ -82,10 +82,11 @@ impl Entry {
     /// caller is responsible for the claims.
     ///
     /// A constructor that is added at run time, such as a closure of a user, has no proof. A linked
-    /// constructor has a proof if its documentation has a section `# Proof`. Linked constructors of
-    /// domains, metrics, measures and functions of a release need no proof, so the result is
-    /// `true`. But if the documentation has a section `# Trust`, the result is `false` for every
-    /// constructor. The section `# Trust` states the conditions that the user must guarantee.
+    /// constructor has a proof if its documentation has a section `# Proof`. A linked constructor
+    /// needs no proof if it makes a domain, a metric, a measure or a function of a release. So the
+    /// result is `true` for such a constructor. But if the documentation has a section `# Trust`,
+    /// the result is `false` for every constructor. The section `# Trust` states the conditions
+    /// that the user must guarantee.
     pub fn proved(&self) -> bool {
         match (&self.documentation, self.kind) {
             (Documentation::Text(_), _) => false,

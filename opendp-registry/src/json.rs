@@ -99,8 +99,8 @@ impl<'de> DeserializeSeed<'de> for Node {
         reader.deserialize_any(self)
     }
 }
-/// The JSON reader passes a number that is not an integer of 64 bits as a map with this key. The
-/// value in the map is the text of the number, with all digits.
+/// The JSON reader passes an integer of 64 bits as an integer. It passes any other number as a map
+/// with this key. The value in the map is the text of the number, with all digits.
 const NUMBER: &str = "$serde_json::private::Number";
 impl<'de> Visitor<'de> for Node {
     type Value = Json;
@@ -129,7 +129,7 @@ impl<'de> Visitor<'de> for Node {
         while let Some(item) = items.next_element_seed(self)? {
             all.push(item);
         }
-        // The capacity of an array doubles when it grows. The array can be kept for long, so
+        // The capacity of an array doubles when it grows. The array can be kept for a long time, so
         // release the unused capacity.
         all.shrink_to_fit();
         Ok(Json::Array(all))

@@ -9,8 +9,8 @@ use serde_json::Value as Json;
 
 use crate::Entry;
 
-/// A resolved request. It contains every property of the request on which the choice of the
-/// signature depended.
+/// A resolved request. It contains every property of the request that had an effect on the choice
+/// of the signature.
 pub(crate) struct Memo {
     pub(crate) epoch: u64,
     request: String,

@@ -35,7 +35,8 @@ pub struct Registry {
     described: DashMap<TypeName, Arc<Entry>>,
     /// The stated changes of each constructor, by its name.
     pub(crate) migrations: DashMap<String, Arc<[Migration]>>,
-    /// Notes about older documents, and whether they were taken.
+    /// Notes about older documents. The value of a note is `true` after `take_notes` has returned
+    /// it.
     pub(crate) notes: DashMap<String, bool>,
     hasher: RandomState,
     /// The number of additions that can change the meaning of a request. If a result was cached
@@ -115,8 +116,8 @@ impl Registry {
     pub(crate) fn describing(&self, name: &TypeName) -> Option<Arc<Entry>> {
         self.described.get(name).map(|entry| entry.value().clone())
     }
-    /// Check that constructors are registered. Call this function at program start, because a crate
-    /// that is linked but never named in code registers nothing.
+    /// Check that constructors with the given names are registered. Call this function at program
+    /// start, because a crate that is linked but never named in code registers nothing.
     ///
     /// # Errors
     /// `NotFound`, with the missing names.

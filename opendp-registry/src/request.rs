@@ -65,7 +65,7 @@ impl std::fmt::Display for Request {
     }
 }
 
-/// Split at the commas outside of brackets.
+/// Split a text at the commas that are outside of brackets.
 fn split(text: &str) -> Vec<&str> {
     let (mut depth, mut start, mut parts) = (0_usize, 0, Vec::new());
     for (i, c) in text.char_indices() {

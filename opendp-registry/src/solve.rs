@@ -57,8 +57,9 @@ impl Document {
             other => other,
         };
         // This check reports an invalid distance. Without this check, the error would be that no
-        // value meets the budget. The check does not evaluate the map, because the map can fail at
-        // this value and meet the budget at another value.
+        // value meets the budget. It builds the document with a fixed value of the parameter. It
+        // does not evaluate the map, because the map can fail at this value and meet the budget at
+        // another value.
         if let Some(made) = [0.5, 1.0, 2.0, 100.0].iter().find_map(|x| build(x.to_json()).ok()) {
             made.check_distances(d_in, d_out)?;
             made.check_neighbours(d_in)?;

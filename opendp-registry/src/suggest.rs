@@ -100,9 +100,9 @@ pub struct Suggestion {
 }
 /// A constructor that the search could not use. If the goal has no condition `about`, a constructor
 /// is listed if it refuses the data. If the goal has this condition, a constructor is listed if the
-/// condition holds for it. If the condition holds for a link of a chain, noise that could end this
-/// chain is listed too, but only if the search suggests no chain. If the error of a listed
-/// constructor names another obstacle, this obstacle is listed too.
+/// condition holds for it. Suppose that the search suggests no chain, and that the condition holds
+/// for a link of some chain. Then a constructor of noise that could end this chain is listed too.
+/// If the error of a listed constructor names another obstacle, this obstacle is listed too.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Obstacle {
     /// The constructor.
@@ -140,7 +140,7 @@ impl Registry {
     /// Every suggestion was built, and its loss was checked. If a chain has noise, a search finds
     /// the parameter of the noise. The search uses constructors without a stated proof only if the
     /// goal allows them. The search does not use older names. If several chains compute the same
-    /// statistic, only the shortest are suggested.
+    /// statistic, only the shortest of these chains are suggested.
     ///
     /// ```
     /// use opendp_measurements as _;

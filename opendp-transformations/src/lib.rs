@@ -57,7 +57,7 @@
     )
 )]
 
-/// Register a function by its name, like [`opendp_core::register!`]. Unit tests are compiled
+/// Register a function by its name, as [`opendp_core::register!`] does. Unit tests are compiled
 /// without registrations. Tests in `tests/it` find constructors by name.
 #[cfg(not(test))]
 macro_rules! register {

@@ -27,7 +27,7 @@ use opendp_core::{
 /// the bounds. Then `d_out = c * d + u`, rounded up. Here `u` is the distance from `m` to the next
 /// float toward zero, and `m` is the largest magnitude of a product, rounded up and limited to the
 /// largest float. The term `u` is dropped when `d` is zero. The term `u` is also dropped when `c`
-/// is zero or a power of two of at least 1. Such products are exact.
+/// is zero or a power of two of at least 1, because the products are exact for such a `c`.
 ///
 /// # Proof
 /// Clamping does not increase the distance between two numbers. After clamping, this distance is at

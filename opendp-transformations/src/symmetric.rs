@@ -50,8 +50,8 @@ where
     StabilityMap::new(move |d_in: &u32| MO::Distance::inf_cast(metric.to_symmetric(*d_in)?))
 }
 /// Build the map of a function that counts the records in each part of a partition. Each record
-/// that is added or removed changes the count of one part by one. Numbers are converted as in
-/// `one_each`.
+/// that is added or removed changes the count of one part by one. As in `one_each`, the symmetric
+/// distance is converted to the type of the output distance, rounded up.
 pub(crate) fn one_in_one<M: DatasetMetric, T: Tally>(
     metric: &M,
 ) -> StabilityMap<M, L01InfDistance<AbsoluteDistance<T>>> {

@@ -42,7 +42,8 @@ where
     Ok(cases)
 }
 
-/// Check all laws of a function that acts on each record alone, with and without a known size.
+/// Check all laws of a function that acts on each record alone. The size of the data is first
+/// unknown, and then known.
 #[track_caller]
 pub(crate) fn check_rows<D, M, E, MO>(
     element: &D,

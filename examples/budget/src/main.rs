@@ -62,7 +62,8 @@ fn run(arguments: &Arguments) -> Result<String> {
     };
     let answers = match survey::ask(&context) {
         Err(Error::BudgetExceeded(reason)) => {
-            // Also show the report of the budget, because earlier runs can have spent the budget.
+            // Show the report of the budget together with the error, because it is possible that
+            // earlier runs spent the budget.
             return Err(Error::BudgetExceeded(format!("{reason}\n\n{}", context.report())));
         }
         answers => answers?,

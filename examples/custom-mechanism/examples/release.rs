@@ -1,5 +1,5 @@
-//! Makes a release. The inputs are two JSON files, with a document and with data, and the distance
-//! between neighbours.
+//! Makes a release. There are three inputs: a JSON file with a document, a JSON file with data, and
+//! the distance between neighbours.
 //!
 //! ```text
 //! cargo run --example release -- documents/edge_count.json documents/graph.json 1

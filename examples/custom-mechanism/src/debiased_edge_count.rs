@@ -4,7 +4,8 @@ use opendp_core::{Error, Function, Result, register};
 
 use crate::{FlipProbability, Graph, GraphDomain};
 
-/// Estimate the number of edges from a graph whose pairs were flipped.
+/// Estimate the number of edges of a graph from a released graph in which pairs of nodes were
+/// flipped.
 ///
 /// The estimate is unbiased. The function reads only the release, so it may follow
 /// [`make_randomized_graph`](crate::make_randomized_graph) without further loss.
@@ -14,8 +15,9 @@ use crate::{FlipProbability, Graph, GraphDomain};
 /// * `flip` - the probability with which each pair was flipped
 ///
 /// # Function
-/// `(released - flip * pairs) / (1 - 2 * flip)`, for `pairs` pairs of nodes, in ordinary floating
-/// point. The estimate may be negative.
+/// `(released - flip * pairs) / (1 - 2 * flip)`, in ordinary floating point. Here `released` is the
+/// number of edges of the released graph, and `pairs` is the number of pairs of nodes. The estimate
+/// may be negative.
 ///
 /// # Proof
 /// Let `m` be the number of edges. On average, `m (1 - flip)` edges stay, and `(pairs - m) flip`

@@ -6,8 +6,8 @@
 //! - a domain with a descriptor, [`GraphDomain`];
 //! - a metric on this domain, [`EdgeDistance`], which tests can compute;
 //! - a privacy measure with its own rule of composition, [`GaussianTradeoff`];
-//! - a transformation to a space of the core crate, [`make_edge_count`], so noise of the framework
-//!   can follow;
+//! - a transformation to a space of the core crate, [`make_edge_count`]. So mechanisms of the
+//!   framework can add noise to its output;
 //! - a mechanism, [`make_randomized_graph`], and the type of its parameter, [`FlipProbability`];
 //! - a function of its releases, [`make_debiased_edge_count`];
 //! - two combinators, [`make_repeat`] and [`make_gaussian_accounting`];

@@ -7,7 +7,7 @@ use opendp_measurements::samplers::bernoulli;
 
 use crate::{EdgeDistance, FlipProbability, Graph, GraphDomain};
 
-/// Release a graph in which each pair of nodes is reported wrongly with a probability.
+/// Release a graph in which each pair of nodes is reported wrongly with probability `flip`.
 ///
 /// # Arguments
 /// * `flip` - the probability that a pair of nodes is reported wrongly. A wrong report adds a

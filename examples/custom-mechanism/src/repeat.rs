@@ -26,8 +26,9 @@ const MAX_TIMES: u32 = 1000;
 /// the root of `times`.
 ///
 /// # Proof
-/// The releases come from `times` mechanisms with independent randomness. Each mechanism has a loss
-/// of at most `map(d_in)`. The measure computes the joint loss from the list of these losses.
+/// The releases come from `times` mechanisms with independent randomness. The loss of each of these
+/// mechanisms is at most the loss that the map of `measurement` states for `d_in`. The measure
+/// computes the joint loss from the list of these losses.
 ///
 /// # Errors
 /// `MakeMeasurement` when `times` is out of range or the measure does not compose.

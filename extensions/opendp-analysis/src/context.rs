@@ -192,8 +192,8 @@
 //!
 //! # What is proved
 //!
-//! Every budget bounds the loss of all answers together. All earlier answers may determine each
-//! question, its kind, its noise, and whether another question is asked.
+//! Every budget bounds the loss of all answers together. All of the following may depend on all
+//! earlier answers: each question, its kind, its noise, and whether another question is asked.
 //!
 //! | budget | noise | what adds up | theorem |
 //! |---|---|---|---|

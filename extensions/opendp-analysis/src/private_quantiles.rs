@@ -45,12 +45,13 @@ type Choose<MO> = Measurement<VectorDomain<AtomDomain<u64>>, RangeDistance<u64>,
 /// are different. `scale` is finite and not negative.
 ///
 /// # Function
-/// *Points.* Sort the candidates. A candidate represents the rows that are equal to it, half of the
-/// rows up to each neighbour, and all rows beyond it if it has no neighbour on this side. The
-/// represented rows of each candidate are divided into `t` equal steps, so a candidate has `t + 1`
-/// points. A step can contain a fraction of a row. The position of a point is the number of rows
-/// below the point. It is 0 for the first point, and the number of all rows for the last point.
-/// Here `t` is 16, or less if there are more than 1024 candidates, but at least 2.
+/// *Points.* Sort the candidates. A candidate represents the rows that are equal to it. On each
+/// side, it also represents half of the rows up to the next candidate, or all rows if there is no
+/// other candidate on this side. The represented rows of each candidate are divided into `t` equal
+/// steps, so a candidate has `t + 1` points. A step can contain a fraction of a row. The position
+/// of a point is the number of rows below the point. It is 0 for the first point, and the number of
+/// all rows for the last point. Here `t` is 16, or less if there are more than 1024 candidates, but
+/// at least 2.
 ///
 /// *Choices.* Let two points `A` and `B` have the levels `l` and `h`. To choose the quantiles
 /// between the two points, take the middle one of these quantiles. Let `a` be its level and
@@ -279,7 +280,7 @@ impl<MO: SelectionMeasure> Node<MO> {
         let (below, Some(middle), above) = halves(alphas) else { return Ok(None) };
         let place = first + below.len();
         let part = part(middle, (low, high));
-        // Positions are in units of half a step.
+        // Positions are in units of `1 / (2 steps)` of a row.
         let unit = f64::inf_cast(part.max(UNIT - part))? * 4.0 * steps as f64;
         let choice = make(Scale::new(scale.value().inf_mul(unit)?)?)?;
         let below = Node::grow((below, first), (low, middle), steps, scale, make)?;
@@ -351,8 +352,8 @@ impl<T: Number> Points<T> {
         halves
     }
 }
-/// Compute the position of each point, in units of half a step: `1 / (2 steps)` of a row. Each
-/// candidate represents some rows, in units of half a row.
+/// Compute the position of each point, in units of `1 / (2 steps)` of a row. The input is the
+/// number of rows that each candidate represents, in units of half a row.
 fn positions(halves: &[u64], steps: usize) -> Vec<u64> {
     let mut below = 0;
     let mut positions = Vec::with_capacity(halves.len() * (steps + 1));

@@ -91,8 +91,8 @@ pub(crate) const MOST: f64 = 9_007_199_254_740_992.0;
 /// *One count is 0.* The key with the count 0 is not released. The other count has a magnitude of
 /// at most `d`, and is released only if `Z >= T - d = k + 1 - d`. The probability of this is at
 /// most `p_k`. If `P_i` is the law of this other count, let `H_i` be its part where the key is
-/// released. Otherwise `P_i` never releases the key, and `Q_i` does not release it with probability
-/// at least `1 - p_k`. Then let `H_i` be `p_k` times `P_i`.
+/// released. Otherwise `P_i` never releases the key, and `Q_i` hides the key with a probability of
+/// at least `1 - p_k`. In this case, let `H_i` be `p_k` times `P_i`.
 ///
 /// *Together.* At most `l0` counts change. Take the product of all parts. The product of the `G_i`
 /// is at most `exp(sum_i d_i / scale)` times the product of the `Q_i`. The sum of the `d_i` is at
@@ -115,8 +115,8 @@ pub(crate) const MOST: f64 = 9_007_199_254_740_992.0;
 /// does not hold for the released keys alone, because keys with a large noise are released more
 /// often. Take a sum of several counts with different weights, and the event that the error of this
 /// sum exceeds a given number. Let `P` be the probability of this event for Laplace noise without
-/// truncation. For `Z`, the probability of the event is at most `P`, divided by
-/// `1 - 2 q^(k + 1) / (1 + q)` once for each count.
+/// truncation. To bound this probability for `Z`, divide `P` by `1 - 2 q^(k + 1) / (1 + q)`, once
+/// for each count.
 ///
 /// # Errors
 /// * `MakeMeasurement` when the threshold does not meet the precondition

@@ -17,7 +17,8 @@ use crate::timing::{Table, Target};
 
 /// Run all folds. `rows` is the number of rows of the sum that is compared with a plain loop.
 ///
-/// All contestants run on a pool with one thread, so no work moves between threads.
+/// A contestant runs on a pool with one thread, so no work moves between threads. Only the
+/// contestants with two threads run on a pool with two threads.
 pub fn folds(table: &mut Table, rows: usize) -> Result<()> {
     pool(1)?.install(|| {
         clamp_and_sum(table, rows)?;
@@ -255,8 +256,9 @@ fn counts(table: &mut Table, rows: usize, pools: &Pools) -> Result<()> {
         let (data, names) = (keys().map(name).collect(), (0..100).map(name).collect());
         categories(table, &work, data, names, 3.0, pools)?;
     }
-    // The first benchmark below has small integers. The other two benchmarks have large integers.
-    // The last benchmark has at most 10,000 different integers.
+    // There are three benchmarks below. The first benchmark has small integers. The second and the
+    // third benchmark have large integers. The third benchmark has at most 10,000 different
+    // integers.
     let far = |i: i64| i.wrapping_mul(0x1E37_79B9_7F4A_7C15);
     distinct(table, &format!("count distinct, {rows} i64"), || integers(rows), pools)?;
     let data = || integers(rows).into_iter().map(far).collect();

@@ -2,9 +2,9 @@
 //!
 //! In each of several runs, all contestants do the same work on the same input, one after another.
 //! Each line of the table has the median time of one contestant, in nanoseconds for each item. The
-//! line also has the target, and the ratio of this time to the time in the first line of the same
-//! work. The peers are the crate `opendp`, in its fastest form, and `rand_distr` with the cipher of
-//! this project.
+//! line also has the target, and a ratio: the median time in this line, divided by the median time
+//! in the first line of the same work. The peers are the crate `opendp`, in its fastest form, and
+//! `rand_distr` with the cipher of this project.
 #![forbid(unsafe_code)]
 
 mod folds;

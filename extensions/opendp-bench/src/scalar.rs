@@ -1,4 +1,5 @@
-//! One release of a number through the public API, typed and erased, and the maps.
+//! Benchmarks of one release of a number through the public API, with the typed and with the erased
+//! measurement. Another benchmark evaluates a privacy map.
 
 use opendp_core::erased::AnyValue;
 use opendp_core::{

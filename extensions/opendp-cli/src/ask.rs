@@ -197,8 +197,8 @@ struct Planned {
     losses: Vec<Loss>,
     /// The reserve that the first release states, if the study is one plan for its whole budget.
     reserved: Option<[Exact; 2]>,
-    /// The pairs of all releases, if the study is one plan for its whole budget, and the plan is
-    /// charged by the distributions of its losses.
+    /// The pairs of all releases. There are pairs only if the study is one plan for its whole
+    /// budget and this plan is charged by the distributions of its losses.
     shares: Option<Vec<SharePair>>,
 }
 impl Planned {

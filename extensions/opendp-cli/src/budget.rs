@@ -1,4 +1,4 @@
-//! Durable budgets: create, show, history, export, settle-clock.
+//! The subcommands for durable budgets: create, show, history, export, settle-clock.
 
 use std::path::{Path, PathBuf};
 

@@ -81,9 +81,10 @@ fn unstarted(name: &str, error: &std::io::Error) -> Error {
     ))
 }
 
-/// Check that all crates share one copy of the core crate. Two copies define two different types of
-/// registrations. So the list of constructors would not contain the constructors of a crate that
-/// uses another copy.
+/// Check that all crates share one copy of the core crate. Each copy defines its own type of
+/// registrations, and lists only registrations of this type. So the list of constructors would not
+/// contain the constructors of a crate that uses a different copy than the program that writes the
+/// list.
 ///
 /// # Errors
 /// `FailedFunction` when there are several copies. The error lists the copies, and the crates that

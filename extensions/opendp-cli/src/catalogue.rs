@@ -87,9 +87,9 @@ pub(crate) fn describe(registry: &Registry, name: &str) -> Result<Json> {
     Ok(described)
 }
 
-/// Return one signature of each registered function. All signatures of one module have the same
-/// documentation, so one signature is enough. This saves time, because a source file is searched
-/// each time a documentation is read.
+/// Return one signature from each module that registers signatures of this name. All signatures of
+/// one module have the same documentation, so one of them is enough. This saves time, because a
+/// source file is searched each time a documentation is read.
 fn functions(signatures: &[std::sync::Arc<Entry>]) -> Vec<&Entry> {
     let mut one_each: Vec<&Entry> = Vec::new();
     for entry in signatures {
@@ -100,8 +100,9 @@ fn functions(signatures: &[std::sync::Arc<Entry>]) -> Vec<&Entry> {
     one_each
 }
 
-/// Return the signature whose package documents the function. A package can also register the
-/// function of another package at its own types. Such a signature has no documentation.
+/// Return the signature whose package documents the function. A package can also register a
+/// function that another package defines, for types of its own. Such a signature has no
+/// documentation.
 fn documented(signatures: &[std::sync::Arc<Entry>]) -> Option<&Entry> {
     let functions = functions(signatures);
     let with = functions.iter().find(|entry| !entry.documentation().is_empty());
@@ -109,8 +110,8 @@ fn documented(signatures: &[std::sync::Arc<Entry>]) -> Option<&Entry> {
 }
 
 /// Return whether the claims of all signatures with one name are proved. A signature without
-/// documentation belongs to another package, which registers the documented function at its own
-/// types.
+/// documentation is not checked: it comes from a package that registers the documented function of
+/// another package, for types of its own.
 fn proved(first: &Entry, signatures: &[std::sync::Arc<Entry>]) -> bool {
     let undocumented = |entry: &Entry| entry.documentation().is_empty();
     let functions = functions(signatures);

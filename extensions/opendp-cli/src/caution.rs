@@ -18,7 +18,7 @@ pub(crate) struct Caution {
     pub(crate) size: Option<u64>,
 }
 impl Caution {
-    /// Read a loss. Its JSON form is the form of the results of maps.
+    /// Read a loss from JSON. The JSON has the form in which a map returns its result.
     pub(crate) fn new(loss: &Json, size: Option<u64>) -> Self {
         let (loss, delta) = match loss {
             Json::Array(parts) => match &parts[..] {

@@ -26,7 +26,7 @@ const ELEMENT: &str = "T";
 /// fewer groups, the signatures get this type parameter.
 const MANY: usize = 4;
 
-/// Group signatures, as `list` writes them, by their shapes.
+/// Group signatures by their shapes. Each signature has the form in which `list` writes it.
 ///
 /// Some signatures name a whole domain, such as `VectorDomain<AtomDomain<i32>>`, and also its
 /// element, such as `i32`. Then there can be many groups. If there are many groups, and a type
@@ -57,8 +57,8 @@ fn element(signature: &Json) -> Option<&str> {
 /// Group signatures by their shapes. If `element` is the name of a type parameter, this name
 /// replaces the type of elements in the lists of types.
 fn grouped(mut all: Vec<(Vec<(&str, &str)>, &Json)>, element: Option<&str>) -> Vec<Family> {
-    // If all types of a signature differ, their places in the parameters are unambiguous. So a
-    // signature with more different types comes first.
+    // If the types of a signature all differ from each other, their places in the parameters are
+    // unambiguous. So a signature with more different types comes first.
     let different = |types: &[(&str, &str)]| {
         let mut names: Vec<&str> = types.iter().map(|(_, type_name)| *type_name).collect();
         names.sort_unstable();

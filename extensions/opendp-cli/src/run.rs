@@ -202,9 +202,9 @@ impl Run<'_> {
         in_domain().or_else(in_budget)
     }
 
-    /// Check that the number of rows of the pipeline equals the number of people of the budget, if
-    /// both are stated and the unit of the budget has at most one row for each person. Both numbers
-    /// are public. The actual number of rows is not checked.
+    /// Check two public numbers: the number of rows of the pipeline, and the number of people of
+    /// the budget. If both numbers are stated, and the unit of the budget has at most one row for
+    /// each person, they must be equal. The actual number of rows is not checked.
     fn check_size(&self, measurement: &AnyMeasurement, terms: &Terms) -> Result<()> {
         let records = measurement.input().domain().records();
         let one_each = terms.unit().is_some() && {

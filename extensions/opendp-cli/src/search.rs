@@ -1,6 +1,7 @@
 //! The words with which users search for constructors.
 
-/// Common words. For each word, the parts of constructor names that have the same meaning.
+/// Common words. Each word has a list: the parts of constructor names that have the same meaning as
+/// the word.
 const USAGE: &[(&str, &[&str])] = &[
     ("average", &["mean"]),
     ("bin", &["find_bin"]),

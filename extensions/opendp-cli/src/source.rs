@@ -42,8 +42,8 @@ impl Source {
         });
         Ok(Source::Git { url: url.to_owned(), reference })
     }
-    /// Read the source of a package from a text of `cargo metadata`. An example of the form of this
-    /// text is `git+URL?branch=NAME#COMMIT`.
+    /// Read the place of a package from a text in the output of `cargo metadata`. An example of the
+    /// form of this text is `git+URL?branch=NAME#COMMIT`.
     fn locked(text: &str) -> Option<Self> {
         let text = text.strip_prefix("git+")?;
         let text = text.rsplit_once('#').map_or(text, |(before, _)| before);
@@ -102,8 +102,9 @@ impl Source {
         };
         Ok(format!("{name} = {{ {place} }}\n"))
     }
-    /// Return the path of the lock file in a folder of the framework. The framework was tested with
-    /// the versions in this file.
+    /// Return the path of the lock file in the folder `below` of the framework. This file has the
+    /// versions with which the framework was tested. Return `None` if there is no such file, or if
+    /// this place is a git repository.
     pub(crate) fn lock_file(&self, below: &str) -> Option<PathBuf> {
         match self {
             Source::Folder(root) => {

@@ -141,8 +141,8 @@ pub(crate) fn parse_object(text: &str) -> Result<Json, String> {
     json::parse_request(text).map_err(|error| error.to_string())
 }
 
-/// Return the names of the constructors that take a space. If a measure is given, return only the
-/// names of the constructors that also lead to this measure. If no space is given, return `None`.
+/// Return the names of the constructors that take a space, or `None` if no space is given. If a
+/// measure is given, return only the names of the constructors that also lead to this measure.
 pub(crate) fn among(
     registry: &Registry,
     space: Option<&Json>,

@@ -126,7 +126,7 @@ mod tests {
             assert_eq!(table.next_row().unwrap(), None);
         }
         // If the header has a comma, or if the separator is given, any other separator in the
-        // header is text.
+        // header is a part of a name.
         assert_eq!(CsvTable::open(&b"a;b,c\n"[..], None).unwrap().names(), ["a;b", "c"]);
         assert_eq!(CsvTable::open(&b"a;b\n"[..], Some(b',')).unwrap().names(), ["a;b"]);
         for bad in [b'"', b'\n', b'\r', 0, 0xe9] {

@@ -62,7 +62,8 @@ impl Ledger {
     pub fn open_to_read(path: impl AsRef<Path>) -> Result<Self> {
         Ok(Ledger::of(file::open(path.as_ref(), Mode::Read)?))
     }
-    /// Open a ledger in a database of a PostgreSQL server, and create its tables if there are none.
+    /// Open a ledger in a database of a PostgreSQL server. If the database has no tables of a
+    /// ledger, create these tables.
     ///
     /// # Errors
     /// `FailedFunction` when the server cannot be reached, or refuses a statement.
@@ -95,7 +96,8 @@ impl Ledger {
     pub fn create(&self, name: &str, total: &Loss) -> Result<()> {
         self.create_with(name, total, &Terms::new())
     }
-    /// Create a budget with terms: the unit that the budget protects, and the data.
+    /// Create a budget with terms. The terms can state which unit the budget protects, and which
+    /// data it is for.
     ///
     /// # Errors
     /// The errors of [`create`](Ledger::create).
@@ -109,9 +111,9 @@ impl Ledger {
     /// [`AdaptiveAccount`] states what is proved.
     ///
     /// This function computes the filters, and stores them with the budget. The composed loss is
-    /// less than the sum of the losses if there are many small losses that are pure or from
-    /// Gaussian noise ([`Loss::with_mu_squared`]). A single release costs the same as in any other
-    /// budget.
+    /// less than the sum of the losses if there are many small losses, and each of them is a pure
+    /// loss or the loss of Gaussian noise ([`Loss::with_mu_squared`]). A single release costs the
+    /// same as in any other budget.
     ///
     /// # Errors
     /// The errors of [`create`](Ledger::create). `Argument` when the budget is not an epsilon and a
@@ -151,13 +153,14 @@ impl Ledger {
             })
         })
     }
-    /// Accept requests to a budget again after the clock was ahead and has been corrected. The
-    /// current time of the clock is assumed to be right. The history gets an entry of zero loss,
-    /// which records this call and the time.
+    /// Accept requests to a budget again after a correction of the clock. If the clock was ahead at
+    /// an earlier entry and has been corrected since, the budget can refuse requests. The current
+    /// time of the clock is assumed to be right. The history gets an entry of zero loss, which
+    /// records this call and the time.
     ///
     /// # Errors
-    /// `NotFound` when there is no such budget. `Argument` when the clock is not behind the last
-    /// entry of the budget.
+    /// `NotFound` when there is no such budget. `Argument` when the clock is not more than a second
+    /// behind the last entry of the budget.
     pub fn settle_clock(&self, budget: &str, by: &str) -> Result<Entry> {
         let mut settled = None;
         self.store.write(&mut |tables| {
@@ -195,9 +198,9 @@ impl Ledger {
     /// `BudgetExceeded` when too little is left of the budget. `Argument` when the id belongs to
     /// another request, or when the budget protects another distance. `MeasureMismatch` when the
     /// loss is in another measure. `FailedFunction` when the ledger cannot be written, or when the
-    /// clock is behind the last entry. Further errors are the errors of `compute`. After a fault of
-    /// the disk or of the connection, it is unknown whether the charge was made. To find out, retry
-    /// with the same id. A retry never charges twice.
+    /// clock is more than a second behind the last entry. Further errors are the errors of
+    /// `compute`. After a fault of the disk or of the connection, it is unknown whether the charge
+    /// was made. To find out, retry with the same id. A retry never charges twice.
     pub fn release<T: Codec>(
         &self,
         budget: &str,

@@ -50,8 +50,8 @@
 //!   tightly ([`Ledger::create_tight`]): the budget charges a proved bound on the total loss. If
 //!   the budget composes tightly, the total loss is at most the budget, although the sum of the
 //!   losses can exceed the budget.
-//! - Several releases of known losses can be charged in one entry ([`Loss::together`]). They are
-//!   charged all together or not at all. The caller can run the releases after the charge. If a
+//! - Several releases can be charged in one entry ([`Loss::together`]) if their losses are known.
+//!   Either all are charged or none. The caller can run the releases after the charge. If a
 //!   crash happens after the charge and before the releases, the charge stays and there are no
 //!   releases. The entry shows that the id of the request was used, so the caller does not draw the
 //!   releases again.
@@ -60,7 +60,7 @@
 //!   plan. With [`Loss::sharing`], the privacy loss distributions of the planned releases are
 //!   composed. The filters are stored in the entry of the plan. If a release was charged before,
 //!   the plan is refused and nothing is charged.
-//! - A budget can state the unit that it protects, and the data ([`Terms`]). Requests for another
+//! - A budget can state its unit of privacy and its data ([`Terms`]). Requests for another
 //!   distance are refused. A distance of 0 is always refused.
 //! - After any fault, the result is an error, and there is no release. Examples of faults are a
 //!   full disk and a file that is read-only or damaged. A clock that is more than a second behind
@@ -72,8 +72,9 @@
 //! Each release is a line with a seal. The seal is a hash of two texts: the content of the line,
 //! and the seal of the previous line. Every process that opens the file checks all seals. A mark at
 //! the beginning of the file counts the lines. The mark is written when the lines are durable. So
-//! it is noticed if any byte of the written file is changed or cut off. After such damage, nothing
-//! is released. The file has no index that could be damaged, and it needs no other file.
+//! every changed byte of the written file is noticed, and every byte that was cut off is noticed,
+//! too. After such damage, nothing is released. The file has no index that could be damaged, and it
+//! needs no other file.
 //!
 //! Three kinds of damage are not noticed. First, a forgery is not noticed, because seals are not
 //! signatures. Second, the whole file can be replaced by an older copy while no process has it
@@ -96,8 +97,8 @@
 //! A ledger of version 1 is an SQLite database. Reading a ledger of version 1 does not change the
 //! file. When the file is first opened for writing, it is converted to a ledger of lines, in the
 //! same file. No other process is allowed to have the file open at that time. Open the file by its
-//! usual name, because its log has this name with `-wal` at the end. If the log was damaged before
-//! the conversion, the damage cannot be noticed.
+//! usual name, because the name of its log is the usual name followed by `-wal`. If the log was
+//! damaged before the conversion, the damage cannot be noticed.
 //!
 //! A spend is a charge to a budget. A durable spend needs a sync, so the disk limits the number of
 //! spends per second. Waiting threads of one process share one sync, so these threads can make many

@@ -159,7 +159,7 @@ impl Loss {
     }
     /// Make the loss of several releases that are charged together, in the order of `losses`. The
     /// losses must be known before the first release. A budget that composes tightly charges each
-    /// loss to its filters, and admits all of them or none. Any other budget charges their sum.
+    /// loss to its own filters, and admits all losses or none. Any other budget charges their sum.
     ///
     /// # Errors
     /// `MeasureMismatch` when a loss is not an epsilon and a delta. `Argument` when `losses` is
@@ -179,9 +179,9 @@ impl Loss {
     }
     /// State that this loss is the loss of several releases, and state the loss of each release.
     /// The losses must be known before the first release. A budget that composes tightly charges
-    /// each loss to its filters, and admits all of them or none. Any other budget charges this
-    /// loss. So this loss must also bound the loss of all releases together. If a single loss
-    /// [reserves](Loss::reserving) a budget, its reserve is dropped.
+    /// each loss to the budget's filters, and admits all losses or none. Any other budget charges
+    /// this loss. So this loss must also bound the loss of all releases together. If one member
+    /// [reserves](Loss::reserving) a budget, this reserve is dropped.
     ///
     /// # Errors
     /// `MeasureMismatch` when a loss is not an epsilon and a delta.
@@ -214,14 +214,14 @@ impl Loss {
         self.mu_squared.as_ref()
     }
     /// Make a loss from floats that a map computed. Each part gets the exact value of its float.
-    /// The float is an upper bound, but the decimal number that is printed for the float can be
-    /// smaller.
+    /// The float is an upper bound on the loss. The decimal number that is printed for the float
+    /// can be smaller than the float.
     fn computed(notion: Notion, parts: &[f64]) -> Result<Self> {
         let parts = parts.iter().map(|part| Exact::from_f64(*part)).collect::<Result<_>>()?;
         Loss::exact(notion, parts)
     }
-    /// Replace the parts of this loss by `parts`, which are the exact loss of the mechanism. The
-    /// replaced parts are floats: the exact loss, rounded up.
+    /// Replace the parts of this loss by `parts`. The old parts are floats that a map computed, and
+    /// they are rounded up. The new parts are the exact loss of the mechanism.
     pub(crate) fn exactly(self, parts: Vec<Exact>) -> Self {
         let exact = Loss::exact(self.notion, parts).ok();
         exact.map_or(self.clone(), |exact| Loss { parts: exact.parts, ..self })
@@ -267,8 +267,8 @@ impl Loss {
         let parts = self.parts.iter().zip(&other.parts).map(|(x, y)| x.minus(y)).collect();
         Loss::of(self.notion, parts)
     }
-    /// Replace each part by its nearest float, if this float is larger. A budget written as `1e-5`
-    /// should have room for a loss of `1e-5`. A map returns this loss as a float, which is larger.
+    /// Replace each part by its nearest float, if that is larger than the part. A budget of `1e-5`
+    /// should have room for a loss of `1e-5`. A map returns this loss as a float above `1e-5`.
     pub(crate) fn or_its_float(&self) -> Loss {
         let parts = self.parts.iter().map(or_its_float).collect();
         Loss::of(self.notion, parts)
@@ -328,7 +328,7 @@ impl Loss {
         }
         Ok(Loss { mu_squared, choice_rho, ..Loss::of(notion, parts) })
     }
-    /// Convert the loss to JSON: exact amounts as strings, and members and filters if present.
+    /// Convert to JSON. Exact amounts are strings. Members and filters are written if present.
     pub fn to_json(&self) -> Json {
         let parts = self.notion.parts().iter().zip(&self.parts);
         let parts = parts.map(|(name, part)| ((*name).to_owned(), part.to_string().into()));

@@ -22,7 +22,8 @@ pub struct Account {
     pub created: i64,
     /// The time of the last charge, or the time of creation of the budget if there is no charge.
     pub latest: i64,
-    /// The terms of the budget: the unit that the budget protects, and the data.
+    /// The terms of the budget. They can state which unit the budget protects, and which data it is
+    /// for.
     pub terms: Terms,
     /// The filters, if the budget composes tightly. All releases are charged to the filters.
     pub(crate) filters: Option<AdaptiveAccount>,
@@ -286,8 +287,8 @@ pub(crate) struct EntryRow {
     pub(crate) seal: String,
 }
 
-/// Check that a history is complete. Every entry must follow the previous entry. The sum of the
-/// losses must equal the amount spent that the account states.
+/// Check that a history is complete. Every entry must follow the previous entry. The account states
+/// the amount spent, and the sum of the losses must equal this amount.
 pub(crate) fn verify(account: &Account, entries: &[Entry]) -> Result<()> {
     let (mut head, mut spent) = (String::new(), Loss::zero(account.total.notion()));
     for (entry, number) in entries.iter().zip(1..) {

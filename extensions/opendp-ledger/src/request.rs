@@ -29,8 +29,8 @@ impl Request {
     ///
     /// # Errors
     /// The errors of the privacy map of the measurement. `InvalidDistance` when the loss is not
-    /// finite, or when the distance is 0, because every loss at distance 0 is zero.
-    /// `NotImplemented` when budgets do not support the measure.
+    /// finite. `InvalidDistance` also when the distance is 0, because every loss at distance 0 is
+    /// zero. `NotImplemented` when budgets do not support the measure.
     pub fn new<DI: Domain, MI: Metric, MO: Accounted, TO: Carrier>(
         id: &str,
         measurement: &Measurement<DI, MI, MO, TO>,
@@ -49,7 +49,7 @@ impl Request {
         let metric = Some(metric);
         Ok(Request { d_in: json.to_string(), metric, ..Request::of_loss(id, loss) })
     }
-    /// Request a release of a known loss. The caller is responsible for the loss.
+    /// Request a release whose loss the caller states. The caller is responsible for this loss.
     pub fn of_loss(id: &str, loss: Loss) -> Self {
         let (by, source) = (String::new(), String::new());
         let (pipeline, d_in) = ("null".into(), "null".into());

@@ -25,8 +25,8 @@ pub(crate) trait Tables {
     fn account(&mut self, name: &str) -> Result<Option<Account>>;
     fn accounts(&mut self) -> Result<Vec<Account>>;
     fn add_account(&mut self, account: &Account) -> Result<()>;
-    /// Write the new state of an account. Call this function after the entry that changed the
-    /// account was added.
+    /// Write the new state of an account. First add the entry that changes the account, and then
+    /// call this function.
     fn update_account(&mut self, account: &Account) -> Result<()>;
     fn entry(&mut self, account: &Account, id: &str) -> Result<Option<Entry>>;
     /// Return all entries of an account, in the order of their numbers.

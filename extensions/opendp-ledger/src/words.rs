@@ -6,7 +6,8 @@ use opendp_core::arith::Exact;
 const DIGITS: usize = 4;
 /// The maximum number of digits of an amount that is not rounded.
 const WHOLE: usize = 6;
-/// A relative difference of at most this number is not written.
+/// If the relative difference of an amount and a short decimal number is at most this number, only
+/// the decimal number is written.
 const SAME: f64 = 1e-15;
 /// A relative difference above `SAME` and at most this number is written as a second part.
 const NEAR: f64 = 1e-9;
@@ -14,14 +15,15 @@ const NEAR: f64 = 1e-9;
 /// Write an amount in a few digits, such as `0.2` or `3.1e-7`.
 ///
 /// An amount of at most six digits is written completely. Any other amount is rounded to four
-/// digits: a loss is rounded up, and the rest of a budget is rounded down. A relative difference of
-/// at most `10^-15`, which is about the rounding of a float, is left out. So the float 0.2 is
-/// written `0.2`. Consider the nearest decimal number with four digits. If it differs from the
-/// amount by at most `10^-9` of the amount, this decimal number is written. The decimal number can
-/// be below a loss, or above the rest of a budget. In these two cases, the difference is written as
-/// a second part, and is rounded up. So a loss is never written too small, apart from a relative
-/// difference of `10^-15`. A small rounding error of the arithmetic does not change the fourth
-/// digit.
+/// digits: a loss is rounded up, and the rest of a budget is rounded down. There are two
+/// exceptions. First, if an amount has a relative difference of at most `10^-15` from a decimal
+/// number with at most six digits, this decimal number is written. Such a difference is about the
+/// rounding of a float, so the float 0.2 is written `0.2`. Second, if an amount has a relative
+/// difference of at most `10^-9` from the nearest decimal number with four digits, this decimal
+/// number is written. If it is below a loss, or above the rest of a budget, the difference is
+/// written as a second part, and is rounded up. So a loss is never written too small, apart from a
+/// relative difference of `10^-15`. A small rounding error of the arithmetic does not change the
+/// fourth digit.
 ///
 /// ```
 /// # use opendp_core::arith::Exact;

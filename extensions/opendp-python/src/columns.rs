@@ -1,5 +1,5 @@
-//! Runs functions on arrays of numpy. If a function accepts rows in chunks, the whole array is not
-//! copied for it.
+//! Runs functions on arrays of numpy. If a function accepts rows in chunks, the array is not copied
+//! as a whole.
 //!
 //! As in Arrow, a column can consist of several arrays, which are called pieces. If a function
 //! accepts rows in chunks, the pieces are not joined first. Pieces whose rows are aligned are read
@@ -35,9 +35,9 @@ use crate::values::outside;
 /// of a core, so they are still in the cache when they are read again. Nine numbers from 384 to
 /// 2,048 were measured, and this number took the least time.
 const ROWS: usize = 768;
-/// The largest number of rows in a part. A thread takes one part at a time. This number is an odd
-/// multiple of `ROWS`, so that the two halves of a part begin at different offsets in their pages
-/// of memory.
+/// The rows of a column are divided into parts, and a thread takes one part at a time. This
+/// constant is the largest number of rows in a part. It is an odd multiple of `ROWS`, so that the
+/// two halves of a part begin at different offsets in their pages of memory.
 const PART_ROWS: usize = 213 * ROWS;
 /// Arrays of at least this many rows are divided among all cores.
 const PARALLEL_ROWS: usize = 1 << 17;
@@ -87,8 +87,9 @@ pub(crate) fn run(
     }
     None
 }
-/// Return an array whose rows are aligned for the type of their numbers. The rows of a table
-/// without padding are not always aligned. If the rows are not aligned, return a copy of the array.
+/// Return an array whose rows are aligned for the type of their numbers. If a table has no padding
+/// between its cells, the rows of its columns are not always aligned. If the rows of the array are
+/// not aligned, return a copy of the array.
 fn placed<'py>(array: &Bound<'py, PyUntypedArray>) -> PyResult<Bound<'py, PyAny>> {
     let size = array.dtype().itemsize().max(1);
     let whole_steps = array.strides().iter().all(|stride| stride.unsigned_abs() % size == 0);

@@ -19,8 +19,8 @@ pub(crate) enum Recipe {
     /// A document that was read. It is stored in the newest form, without the fields `version` and
     /// `packages`.
     Read(Arc<Json>),
-    /// A document that was read. Its format is the format of OpenDP, or it states an earlier
-    /// version of the format or of a package.
+    /// A document that was read. It is stored unchanged. It has the format of OpenDP, or it states
+    /// an earlier version of the format or of a package.
     Kept(Arc<Json>),
     /// No constructor made the object. For example, it is a Python function.
     Unknown,

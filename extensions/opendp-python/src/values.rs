@@ -34,8 +34,8 @@ macro_rules! integers {
 }
 integers!(i8 i16 i32 i64 i128 isize u8 u16 u32 u64 u128 usize);
 impl Cell for f64 {
-    /// Convert a float. Also convert an integer if the float type contains all integers of at most
-    /// its magnitude, as in JSON.
+    /// Convert a float. Also convert an integer if the float type contains this integer and all
+    /// integers of smaller magnitude. The rule for integers in JSON is the same.
     fn from_python(value: &Bound<'_, PyAny>) -> Option<Self> {
         if let Ok(float) = value.cast::<PyFloat>() {
             return Some(float.value());

@@ -33,7 +33,8 @@ pub(crate) fn lines(points: &[Point], bars: bool) -> String {
     }
     html
 }
-/// Write the number of a point, and its interval or the text about its error.
+/// Write the released number of a point, and then the interval of this number or the text about its
+/// error.
 fn valued(point: &Point) -> String {
     let error = point.interval.map(|(low, high)| (high - low) / 2.0);
     let value = match point.value.is_finite() {

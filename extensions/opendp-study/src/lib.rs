@@ -154,7 +154,7 @@ pub struct Study {
     columns: Vec<(String, ColumnFields)>,
     questions: Vec<QuestionFields>,
 }
-/// The budget of a study. Each measure of the budget has a variant.
+/// The budget of a study, with one variant for each measure.
 #[derive(Clone, Debug)]
 enum StudyBudget {
     Epsilon(Budget<MaxDivergence>),

@@ -83,8 +83,8 @@ where
         let variance = self.clamped(asked, variance)?.resize(rows).variance();
         self.number(MO::add_noise(variance, asked.noise)?, asked)
     }
-    /// Answer a mean. Divide a noisy sum of the differences from the middle of the bounds by a
-    /// noisy count, and add this middle.
+    /// Answer a mean. First compute a noisy sum of differences: the cells minus the middle of the
+    /// bounds. Divide this sum by a noisy count. Then add the middle of the bounds.
     fn quotient(&self, asked: &QuestionFields, mean: &NumberFields) -> Result<StudyAnswer> {
         let (lower, upper) = self.bounds(mean)?;
         let centre = Centre::of(lower, upper)?;

@@ -114,8 +114,8 @@ fn the_sum_of_a_mean_without_groups_is_centred() {
         squares += (value - mean).powi(2);
         inside += i32::from(low <= mean && mean <= high);
     }
-    // The expected error of a mean that is computed from distances of at most `largest` from
-    // `centre`.
+    // The expected error of a mean. The mean is computed from the distances between the ages and
+    // `centre`. Each distance is at most `largest`.
     let expected = |largest: f64, centre: f64| {
         (2.0 * (2.0 * largest).powi(2) + 8.0 * (mean - centre).powi(2)).sqrt() / ages.len() as f64
     };

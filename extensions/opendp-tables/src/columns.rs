@@ -19,7 +19,8 @@ pub(crate) struct Cell {
     pub(crate) vague: bool,
 }
 impl Cell {
-    /// Make a cell whose value is within bounds for all possible rows.
+    /// Make a cell. For all possible rows, the value of this cell is within the bounds `low` and
+    /// `high`.
     fn within(value: f64, interval: Option<(f64, f64)>, (low, high): (f64, f64)) -> Self {
         let vague = low < high && interval.is_some_and(|(a, b)| a <= low && high <= b);
         Cell { value, interval, vague }
@@ -204,8 +205,9 @@ fn rooted(cell: Cell) -> Cell {
 fn of(lattice: &Lattice) -> (f64, f64) {
     (lattice.low as f64 * lattice.step(), lattice.high as f64 * lattice.step())
 }
-/// Bound the quotient of a number and a count, where the count is at least 1. Both are given as
-/// intervals. Return `None` when the whole interval of the count is below 1.
+/// Bound the quotient of a number and a count. The number and the count are given as intervals.
+/// Only the counts of at least 1 in the interval are used. Return `None` when the interval has no
+/// such count.
 fn quotient(sum: (f64, f64), count: (f64, f64)) -> Option<(f64, f64)> {
     if count.1 < 1.0 {
         return None;

@@ -63,8 +63,8 @@ pub(crate) fn run(plan: &Plan, engine: &DataFusion, seed: &str) -> Option<Result
     let run = Run { plan, engine, layout: &layout, groups: &groups, statement };
     match &plan.bounding {
         Bounding::Trusted { .. } => Some(run.all()),
-        // If ids are not integers, the statements in SQL compute lots in another way. This module
-        // does not support such plans.
+        // If ids are not integers, the statements in SQL compute the lots of rows in another way.
+        // This module does not support such plans.
         Bounding::Enforced { id: (_, kind), .. } if *kind != Type::Integer => None,
         Bounding::Enforced { rows, groups, rows_per_group, .. } => {
             let limit = |limit: &Option<u64>| limit.unwrap_or(u64::MAX);

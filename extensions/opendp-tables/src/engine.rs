@@ -22,7 +22,7 @@ pub trait Engine: Send + Sync {
     ///
     /// # Errors
     /// `FailedFunction` when the source cannot be opened. `NotImplemented` when the engine already
-    /// has its tables and takes no source.
+    /// has its tables and does not accept a source.
     fn register(&self, name: &str, _: &Table, source: Source) -> Result<()> {
         let engine = self.name();
         Err(Error::NotImplemented(format!(

@@ -1,7 +1,8 @@
 //! A small language for plans that can be made private.
 //!
 //! The checker translates queries to this language, and [`sql`](crate::sql) prints plans for
-//! engines. All expressions are total: on any row an expression is a value or null, without errors.
+//! engines. All expressions are total: for every row, an expression gives a value or null, and
+//! never an error.
 
 use crate::{Type, Value};
 
@@ -20,17 +21,18 @@ pub(crate) enum Row {
     Rounded(Rounding, Box<Row>),
     /// A comparison of two values of one type.
     Compare(Comparison, Box<Row>, Box<Row>),
-    /// Whether both are true.
+    /// Whether two conditions are both true.
     And(Box<Row>, Box<Row>),
-    /// Whether at least one is true.
+    /// Whether at least one of two conditions is true.
     Or(Box<Row>, Box<Row>),
     /// Whether a value is false.
     Not(Box<Row>),
     /// Whether a value is null.
     IsNull(Box<Row>),
-    /// Whether a value is one of these values.
+    /// Whether a value is in a list of values.
     In(Box<Row>, Vec<Value>),
-    /// The value of the first condition that is true.
+    /// Each condition has a value. The result is the value of the first condition that is true. If
+    /// no condition is true, the result is the last field, or null if this field is `None`.
     Case(Vec<(Row, Row)>, Option<Box<Row>>),
     /// The first value that is not null.
     Coalesce(Vec<Row>),
@@ -242,7 +244,8 @@ impl Lattice {
     }
 }
 
-/// The counts of the values of a column at and between candidates, for a quantile.
+/// The counts for a quantile: how many values of a column are at each candidate, between two
+/// neighbouring candidates, below all candidates, and above all candidates.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Buckets {
     pub(crate) column: usize,

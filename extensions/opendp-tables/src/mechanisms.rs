@@ -33,7 +33,7 @@ pub(crate) struct Mechanisms {
     pub(crate) selection: Option<Selection>,
     /// The loss of all mechanisms together.
     pub(crate) loss: Loss,
-    /// The losses that a budget that composes tightly must charge. The list has one loss for each
+    /// If the budget composes tightly, it must charge these losses. The list has one loss for each
     /// mechanism, or only one loss for all mechanisms together.
     pub(crate) losses: Vec<Loss>,
     /// The kind of the noise: `Laplace` or `Gaussian`.

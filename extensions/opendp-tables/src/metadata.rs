@@ -18,7 +18,7 @@ const MOST: f64 = 9_007_199_254_740_992.0;
 /// The largest magnitude of bounds of floats.
 const MOST_FLOAT: f64 = 1e100;
 /// The larger of the magnitudes of the two bounds must be at least this number. Plans do not
-/// compute with smaller numbers.
+/// compute with numbers of smaller magnitude.
 const LEAST_FLOAT: f64 = 1e-70;
 
 /// The individuals whom a table protects, and limits on the number of rows that one individual
@@ -94,7 +94,8 @@ pub struct Column {
     /// Numbers are moved into these bounds before they are aggregated.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bounds: Option<[f64; 2]>,
-    /// All values that groups may have. Each value is a group of the answer, with or without rows.
+    /// All values that groups may have. Each value is a group of the answer, even if the group has
+    /// no rows.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub keys: Option<Vec<Json>>,
     /// Candidates for quantiles, in increasing order.
@@ -222,8 +223,8 @@ pub struct Table {
     pub unit: Option<PrivacyUnit>,
     /// The number of rows, if it is public. With a public number of rows, neighbouring tables have
     /// the same number of rows: the rows of an individual are exchanged, and not added or removed.
-    /// So the bound on the change of every aggregate is twice as large, except for the number of
-    /// rows. The unit must be `rows`.
+    /// So for every aggregate except the number of rows, the bound on its change is twice as large
+    /// as without a public number of rows. The unit must be `rows`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rows: Option<u64>,
     /// The columns that queries may use. Queries cannot name other columns.

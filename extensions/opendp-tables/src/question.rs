@@ -104,8 +104,8 @@ impl<'a> Question<'a> {
         })?;
         self.weight(name, weight)
     }
-    /// Find the aggregates with this name. If there are none, find the column of the answer with
-    /// this name. Return the aggregates that this column depends on.
+    /// Return the aggregates with this name. If there are none, find the column of the answer with
+    /// this name, and return the aggregates that this column depends on.
     fn places(&self, name: &str) -> Result<Vec<usize>> {
         let names = self.names()?;
         let of_aggregates = names.iter().zip(0..).filter(|(known, _)| *known == name);
@@ -121,7 +121,8 @@ impl<'a> Question<'a> {
             false => Ok(places),
         }
     }
-    /// Give the release an id. With a ledger, the same id gives the same release and costs nothing.
+    /// Give the release an id. If the session has a ledger, the same question with the same id
+    /// gives the same release again and costs nothing.
     #[must_use]
     pub fn id(self, id: &str) -> Self {
         Question { id: Some(id.into()), ..self }
@@ -145,8 +146,8 @@ impl<'a> Question<'a> {
     fn mechanisms(&self) -> Result<Mechanisms> {
         let tight = self.session.account.composition() == Composition::Tight;
         let noise = match self.noise {
-            // A tight budget composes the losses of Laplace noise one by one. All Gaussian noise of
-            // a query is one loss.
+            // A tight budget composes the loss of each Laplace noise separately. In contrast, all
+            // Gaussian noise of a query has one joint loss.
             Kind::Best if tight => Kind::Laplace,
             noise => noise,
         };
@@ -185,10 +186,10 @@ impl<'a> Question<'a> {
     /// Spend, run the exact plan, add noise, and return the answer.
     ///
     /// # Errors
-    /// `BudgetExceeded` when too little is left of the budget. If too little was left before the
-    /// call, the exact plan is not run. `Argument` when a key occurs twice in a public table.
-    /// `FailedFunction` when the engine fails. If the exact plan fails, nothing is charged to a
-    /// ledger, but a charge to a budget in memory stays.
+    /// `BudgetExceeded` when too little is left of the budget. If too little is left already when
+    /// the call begins, the exact plan is not run. `Argument` when a key occurs twice in a public
+    /// table. `FailedFunction` when the engine fails. If the exact plan fails, nothing is charged
+    /// to a ledger, but a charge to a budget in memory stays.
     pub fn release(self) -> Result<Answer> {
         let mechanisms = self.mechanisms()?;
         self.check_public_keys()?;
@@ -292,8 +293,8 @@ impl<'a> Question<'a> {
         let fields = schema.fields().iter().skip(self.checked.plan.keys.len());
         Ok(fields.map(|field| field.name().replace("count(Int64(1))", "count(*)")).collect())
     }
-    /// Compute the query above its aggregates from the released values: HAVING, ORDER BY, LIMIT and
-    /// expressions.
+    /// Compute the steps of the query that come after its aggregates: HAVING, ORDER BY, LIMIT and
+    /// expressions. These steps use only the released values.
     fn post_processed(&self, noisy: &Noisy, columns: &[ReleasedColumn]) -> Result<RecordBatch> {
         let schema = crate::check::aggregate_schema(&self.checked.query)?;
         let types: Vec<DataType> =
@@ -378,7 +379,7 @@ fn loss_of(mechanisms: &Mechanisms, output: &Output) -> Vec<Amount> {
 fn unreadable() -> Error {
     Error::FailedFunction("the release cannot be written down".into())
 }
-/// Draw a seed of 128 bits. The exact plan chooses the rows within the limits by this seed.
+/// Draw a seed of 128 bits. This seed decides which rows the exact plan keeps within the limits.
 fn seed() -> Result<String> {
     let words = with_secure(|source| Ok::<_, NoEntropy>([source.word()?, source.word()?]));
     let [a, b] = words.map_err(|_| Error::NoEntropy)?;

@@ -26,32 +26,32 @@
 //! the plan has no limits, and `C = G = K = m k`.
 //!
 //! *Proof.* A row-wise step maps each row to at most one row, independently of the other rows. In
-//! particular, a join finds at most one row of the public table for each row. So, before the
-//! limits, the rows of the two tables differ only by rows of one individual. If the unit is `rows =
-//! k`, they differ by at most `m k` rows. The limits rank the rows of each id separately from the
-//! rows of other ids. The rows of an id are numbered in the order of their values. The seed gives
-//! each row a value, the lot of the row. The rank of a row depends on its lot. The lot of a row
-//! depends only on the seed, the id and the number of the row. So the kept rows of other ids do not
-//! change. The individual has at most `C` kept rows in each group, has kept rows in at most `G`
-//! groups, and has at most `K` kept rows in total. Later limits only remove rows, so the earlier
-//! limits still hold. Equal rows of an id are interchangeable. So the multiset of kept rows is a
-//! function of the data and the seed. Each kept row adds an integer of magnitude at most `B` to the
-//! sum of one group. The reason is that the plan clamps the value to two bounds by comparisons, and
-//! that rounding to the lattice is monotone. Sums are decimals of 38 digits, and the magnitude of
-//! each added integer is at most `2^53`. So sums are exact for fewer than `10^22` rows. Let `c_g`
-//! be the number of kept rows of the individual in group `g`. The sum of group `g` changes by at
-//! most `B c_g`. Here `c_g <= C`, `sum c_g <= K`, and at most `G` of the `c_g` are not 0. The sum
-//! of the squares of the `c_g` is a convex function. So this sum is largest when as many `c_g` as
-//! possible are `C`. For a count of ids, each id adds at most 1 to each group in which it has kept
-//! rows.
+//! particular, a join finds at most one row of the public table for each row. So, before the limits
+//! are applied, the rows of the two tables differ only by rows of one individual. If the unit is
+//! `rows = k`, they differ by at most `m k` rows. The limits rank the rows of each id separately
+//! from the rows of other ids. The rows of an id are numbered in the order of their values. The
+//! seed gives each row a value, the lot of the row. The rank of a row depends on its lot. The lot
+//! of a row depends only on the seed, the id and the number of the row. So the kept rows of other
+//! ids do not change. The individual has at most `C` kept rows in each group, has kept rows in at
+//! most `G` groups, and has at most `K` kept rows in total. Later limits only remove rows, so the
+//! earlier limits still hold. Equal rows of an id are interchangeable. So the multiset of kept rows
+//! is a function of the data and the seed. Each kept row adds an integer of magnitude at most `B`
+//! to the sum of one group. The magnitude is at most `B`, because the plan clamps the value to two
+//! bounds by comparisons, and because rounding to the lattice is monotone. Sums are decimals of 38
+//! digits, and the magnitude of each added integer is at most `2^53`. So sums are exact for fewer
+//! than `10^22` rows. Let `c_g` be the number of kept rows of the individual in group `g`. The sum
+//! of group `g` changes by at most `B c_g`. Here `c_g <= C`, `sum c_g <= K`, and at most `G` of the
+//! `c_g` are not 0. The sum of the squares of the `c_g` is a convex function. So this sum is
+//! largest when as many `c_g` as possible are `C`. For a count of ids, each id adds at most 1 to
+//! each group in which it has kept rows.
 //!
 //! *Exchanges.* If the number of rows of a table is public, neighbours differ by an exchange: at
 //! most `k` rows of one individual are replaced by the same number of other rows. Let `t` be the
 //! table of the rows that are not replaced. After the joins and filters, each neighbour has at most
-//! `m k` rows more than `t`. So the results of each neighbour differ from the results of `t` within
-//! the bounds above. The results of the neighbours differ by at most the sum of these two
-//! differences. In particular, at most `2 m k` rows are added or removed. So the bounds above hold
-//! for `C = G = K = 2 m k`.
+//! `m k` rows more than `t`. So the difference between the results of each neighbour and the
+//! results of `t` is within the bounds above. The results of the neighbours differ by at most the
+//! sum of these two differences. In particular, at most `2 m k` rows are added or removed. So the
+//! bounds above hold for `C = G = K = 2 m k`.
 
 use opendp_core::Result;
 use opendp_core::arith::{Directed, DirectedFloat, InfCast};
@@ -86,8 +86,8 @@ impl Contribution {
             }
         }
     }
-    /// Compute `S` of the [module](self): the largest possible sum, over all groups, of the squared
-    /// number of rows.
+    /// Compute `S` of the [module](self). Square the number of rows in each group, and add up the
+    /// squares of all groups. `S` is the largest possible sum.
     fn squares(self) -> u64 {
         let full = (self.rows / self.per_group.max(1)).min(self.groups);
         let rest = match full < self.groups {

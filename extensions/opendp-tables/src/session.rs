@@ -172,9 +172,8 @@ impl Session {
     pub fn remaining(&self) -> Result<Loss> {
         self.account.left()
     }
-    /// Return how many rows the exact plan that is currently running has read so far. Return `None`
-    /// if this number is not known. The number is private, so show it only to people who may see
-    /// the data.
+    /// Return the number of rows that the running exact plan has read so far. Return `None` if this
+    /// number is not known. The number is private, so show it only to people who may see the data.
     pub fn rows_read(&self) -> Option<u64> {
         self.engine.rows_read()
     }
@@ -190,8 +189,8 @@ impl Session {
             return Err(Error::argument("query", "expected at most 10000 bytes"));
         }
         let state = self.planner.state();
-        // Plan on a thread with a large stack. If a plan is nested too deeply, the same thread also
-        // drops this plan.
+        // Make the plan on a thread with a large stack. If the plan is nested too deeply, it is
+        // also dropped on this thread.
         let planned = self.waiter.wait(async {
             let plan = state.create_logical_plan(sql).await?;
             if is_deep(&plan)? {
@@ -212,8 +211,9 @@ impl Session {
 /// The limit on the levels of an expression, and also on the nodes of a plan.
 const MOST_LEVELS: usize = 200;
 /// Return whether a plan has more than [`MOST_LEVELS`] nodes, or an expression with more than
-/// [`MOST_LEVELS`] levels. The planning thread has a large stack. A thread with a smaller stack
-/// could run out of stack when it processes such a plan.
+/// [`MOST_LEVELS`] levels. The thread that makes plans has a large stack. A thread with a smaller
+/// stack could run out of stack when it processes a plan with more than [`MOST_LEVELS`] nodes or
+/// levels.
 fn is_deep(plan: &LogicalPlan) -> Result<bool, DataFusionError> {
     let (mut nodes, mut levels) = (0, 0);
     plan.apply_with_subqueries(|node| {

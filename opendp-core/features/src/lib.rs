@@ -1,5 +1,5 @@
-//! The Cargo features of dependencies that several packages of the workspace share. With this
-//! crate, all these packages compile a shared dependency with the same features.
+//! The Cargo features of dependencies that several packages of the workspace share. This crate
+//! makes all these packages compile a shared dependency with the same features.
 //!
 //! This crate has no code. The comments in its `Cargo.toml` state its purpose.
 #![forbid(unsafe_code)]

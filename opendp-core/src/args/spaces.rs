@@ -53,8 +53,8 @@ struct Pair<'a> {
     lowest_is_best: bool,
 }
 impl Arg {
-    /// Return whether this argument describes a space, the domain of this space has the type
-    /// `domain`, and `views` accepts the metric of this space.
+    /// Return whether three conditions hold: this argument describes a space, the domain of this
+    /// space has the type `domain`, and `views` accepts the metric of this space.
     fn accepted(&self, domain: TypeId, views: fn(&AnyMetric) -> bool) -> bool {
         pair_on(self, domain).is_some_and(|pair| views(pair.metric))
     }

@@ -98,7 +98,8 @@ macro_rules! integer_to_integer {
 }
 
 // Every bound below is zero, a power of two or a negated power of two. So a float represents the
-// bound exactly. A float cannot always represent MAX exactly. NaN fails the comparison.
+// bound exactly. The upper bound is MAX + 1 and not MAX, because a float cannot always represent
+// MAX exactly. NaN fails the comparison.
 macro_rules! float_to_integer {
     ($value:ident, $round:ident => $to:ty) => {{
         let integral = f64::from($value).$round();

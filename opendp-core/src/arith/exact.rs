@@ -169,8 +169,8 @@ impl Exact {
         let (number, odd) = (&x.number * &y.number, &x.odd * &y.odd);
         Exact(Some(Fraction { number, odd, twos: x.twos + y.twos }.reduced()))
     }
-    /// Divide this number by `divisor`. Zero divided by any number is zero. Any other number
-    /// divided by 0 is infinity.
+    /// Divide this number by `divisor`. Zero divided by any number, even by zero, is zero. A number
+    /// other than zero, divided by zero, is infinity.
     #[must_use]
     pub fn over(&self, divisor: &Self) -> Self {
         match (&self.0, &divisor.0) {
@@ -215,8 +215,8 @@ impl Fraction {
         let (x, y, odd, twos) = self.aligned(other, max_bits)?;
         Some(Fraction { number: x + y, odd, twos })
     }
-    /// Return the number of decimals that write this fraction exactly. Return `None` if more than
-    /// `MOST_DECIMALS` are necessary.
+    /// Return the number of decimals that are necessary to write this fraction exactly. Return
+    /// `None` if more than `MOST_DECIMALS` are necessary.
     fn decimals(&self) -> Option<usize> {
         let (five, mut odd, mut fives) = (UBig::from(5_u8), self.odd.clone(), 0);
         while odd != UBig::ONE {

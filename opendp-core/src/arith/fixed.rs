@@ -101,8 +101,8 @@ pub fn exp(numerator: &IBig, fraction_bits: usize, bits: usize) -> (UBig, UBig) 
     let Some(floor) = small else {
         return exp(&IBig::from(EXP_MAX), 0, bits);
     };
-    // Let k be the binary exponent of exp(x). Then k is at most x / ln 2 < 1.5 x, or at most x when
-    // x < 0.
+    // Let k be the binary exponent of exp(x). If x >= 0, then k is at most x / ln 2 <= 1.5 x. If x
+    // < 0, then k is at most x.
     let k_max = if floor >= 0 { floor + floor / 2 + 2 } else { floor + 1 };
     let relative_bits = usize::try_from(bits as i64 + k_max).unwrap_or(0);
     let (lo, hi, k) = exp_scaled(numerator, fraction_bits, relative_bits);
@@ -139,9 +139,9 @@ pub fn exp_scaled(numerator: &IBig, fraction_bits: usize, bits: usize) -> (UBig,
     let k = i64::try_from(k).unwrap_or(0);
     let (j, s) = subtract_centre(r, w);
     // Replace r by s = r - ln c. The error of x makes the computed s too small by less than one
-    // unit. The error of ln c makes it too large by less than two units. The k multiples of ln 2
-    // change s by less than 2 |k| units, all in one direction. So the error is less than 2 |k| + 2
-    // units.
+    // unit. The error of ln c makes the computed s too large by less than two units. The k
+    // multiples of ln 2 change s by less than 2 |k| units, all in one direction. So the error is
+    // less than 2 |k| + 2 units.
     let drift = 2 * k.unsigned_abs() + 2;
 
     // Sum the Taylor series of exp(s) for 0 <= s < 2^w ln 2, with all truncations downward. Let
@@ -222,8 +222,9 @@ fn ln_centre(j: usize, w: usize) -> UBig {
 /// Sum the series of `ln(1 + j/128) = 2 atanh(z)` with `z = j / (256 + j) <= 1/3`. Each power of
 /// `z` is the product of the previous power and the small fraction `z^2`. Let the computed power
 /// `i` be too small by `e[i]`. Then `e[0] < 1` and `e[i] < e[i-1] / 9 + 1 < 2`. So each of the `n
-/// <= w / 3 + 2` terms is too small by less than 2, and the tail is below 3. The guard bits reduce
-/// these `2 (2n + 3)` units to an eighth of a unit.
+/// <= w / 3 + 2` terms is too small by less than 2, and the tail is below 3. The sum is doubled, so
+/// its error is less than `2 (2n + 3)` units. The guard bits reduce this error to an eighth of a
+/// unit.
 fn compute(j: usize, w: usize) -> UBig {
     let guard = 4 + int_bits(2 * w as u128 + 64);
     let (j, denominator) = (j as u64, (2 * STEPS + j) as u64);

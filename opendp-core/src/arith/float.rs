@@ -1,10 +1,10 @@
 //! Directed arithmetic of floats by error-free transformations, which are formulas that also give
 //! the exact rounding error.
 //!
-//! The code first computes the nearest float to the result, and then its exact error. The sign of
-//! the error decides between this float and the next float. For operands near the limits of
-//! underflow and overflow, the computed error can be inexact. For these operands, the result is
-//! computed with exact integers.
+//! The code first computes the nearest float to the result, and then the exact error of this float.
+//! The sign of the error decides between this float and the next float. For operands near the
+//! limits of underflow and overflow, the computed error can be inexact. For these operands, the
+//! result is computed with exact integers.
 
 use dashu_int::{IBig, UBig};
 

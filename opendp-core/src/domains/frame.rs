@@ -88,8 +88,8 @@ impl ColumnDomain {
     pub fn cell_type(&self) -> TypeName {
         self.0.cell_type()
     }
-    /// Return whether a column has the type of this domain, and all cells of the column are
-    /// members.
+    /// Return whether the cells of a column have the cell type of this domain, and all of these
+    /// cells are members.
     pub fn member(&self, column: &Column) -> bool {
         self.0.contains(column)
     }

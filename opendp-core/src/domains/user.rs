@@ -93,8 +93,8 @@ pub(crate) fn described(function: &str, identifier: &str, described: &Json) -> J
 /// # Trust
 /// The caller must ensure three conditions, which are not checked. First, the function always
 /// returns the same result for the same value. Second, the metric that is paired with this domain
-/// measures distances between its members. Third, domains with the same identifier and descriptor
-/// have the same members.
+/// measures distances between the members of this domain. Third, domains with the same identifier
+/// and descriptor have the same members.
 ///
 /// # Errors
 /// None.

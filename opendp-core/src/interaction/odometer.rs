@@ -12,8 +12,8 @@ use crate::{
 
 /// A mechanism that answers any number of questions about a data set, and reports their total loss.
 ///
-/// An odometer has no privacy map, because its questions have no limit. A privacy filter adds a
-/// limit to an odometer, and the result is a measurement.
+/// An odometer has no privacy map, because there is no limit on the total loss of its questions. A
+/// privacy filter adds such a limit to an odometer, and the result is a measurement.
 pub struct Odometer<DI: Domain, MI: Metric, MO: Measure> {
     input: Space<DI, MI>,
     measure: MO,

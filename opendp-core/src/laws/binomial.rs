@@ -62,7 +62,7 @@ impl Binomial {
         let mut term = (choices + hits + misses).inf_exp()?;
         let mut sum = term;
         for hits in count..n {
-            // The next term and all terms after it are smaller.
+            // Each term is smaller than the term before it.
             term *= f64::from(n - hits) / f64::from(hits + 1) * (p / (1.0 - p));
             sum += term;
             if term < sum * 1e-12 {

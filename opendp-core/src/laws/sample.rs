@@ -141,8 +141,9 @@ impl Sample for BitVectorDomain {
         let vectors_of = |length: usize| {
             let bits =
                 move |bit: fn(usize, usize) -> bool| (0..length).map(|i| bit(i, length)).collect();
-            // These vectors have no ones, only ones, ones at every second place, a single one at
-            // the first or last place, and ones in the middle.
+            // The six vectors have, in this order: no ones; only ones; ones at every second place;
+            // a single one, at the first place; a single one, at the last place; ones in the
+            // middle.
             [
                 bits(|_, _| false),
                 bits(|_, _| true),

@@ -64,7 +64,7 @@ impl Measure for MaxDivergence {
         only(parts)
     }
     /// Make the profile of an epsilon-DP mechanism. The mechanism is (epsilon, 0)-DP. At an epsilon
-    /// below the loss, the profile uses the bound 1 on delta.
+    /// below the loss, the bound on delta is 1.
     fn profile(&self, loss: &f64) -> Result<PrivacyProfile> {
         Ok(PrivacyProfile::from_points(vec![(*loss, 0.0)]))
     }
@@ -152,7 +152,8 @@ named! {
     RenyiDivergence as "RenyiDivergence",
 }
 
-/// The orders at which the parts of a loss in Renyi divergence are added, query by query.
+/// The orders at which losses in Renyi divergence are added up over the queries. Each order gives
+/// one part of a loss.
 const PART_ORDERS: [f64; 20] = [
     1.125, 1.25, 1.5, 1.75, 2.0, 2.5, 3.0, 4.0, 5.0, 6.0, 8.0, 10.0, 12.0, 16.0, 20.0, 24.0, 32.0,
     48.0, 64.0, 128.0,

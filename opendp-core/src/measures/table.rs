@@ -123,7 +123,7 @@ mod tests {
         };
         let (lower, upper) = slack(table);
         assert!(-1e-15 <= lower, "{lower}");
-        // Step functions are upper bounds too, but less tight.
+        // Step functions are upper bounds too, but they are less tight than chords.
         let steps = |points: &[(f64, f64)], epsilon| {
             PrivacyProfile::from_points(points.to_vec()).delta(epsilon).unwrap()
         };

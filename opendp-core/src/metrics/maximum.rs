@@ -15,8 +15,8 @@ use crate::{
 /// The largest change of any score as a number of type `Q`: `d(x, x') = max_i |x_i - x'_i|`.
 ///
 /// If `monotonic` is `true`, the user promises that all scores change in the same direction between
-/// neighbours. Under this promise, the privacy loss of a selection from the scores is half as
-/// large.
+/// neighbours. Under this promise, the privacy loss of a selection from the scores is half of the
+/// loss without the promise.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct LInfDistance<Q> {
     monotonic: bool,

@@ -41,14 +41,14 @@ pub struct SecureSource {
 /// empty and seeds its own source. A panic inside `f` drops and zeroes the source.
 ///
 /// A `pthread_atfork` handler increments a counter in each forked child, and each call of this
-/// function checks once whether the counter has changed. So a forked child never continues the
-/// stream of its parent, but gets a new seed. Process numbers are compared too. The comparison of
-/// process numbers needs a system call, which costs more than the rest of a release. So this
-/// comparison is made only when the buffer is refilled, after every 512 words. If a program forks
-/// by a direct system call, the handler does not run. The comparison of process numbers detects the
-/// child at the next refill. Until then, the child draws the same words as its parent. A closure
-/// must not fork and then draw in both processes. If a virtual machine is resumed twice from one
-/// snapshot, both copies draw the same words until the next reseed.
+/// function checks once whether the counter has changed. If the counter has changed, the child gets
+/// a new seed and does not continue the stream of its parent. If a program forks by a direct system
+/// call, the handler does not run. Such a fork is detected by a comparison of process numbers. This
+/// comparison needs a system call, which costs more than the rest of a release. So the comparison
+/// is made only when the buffer is refilled, after every 512 words. Until the next refill, the
+/// child of such a fork draws the same words as its parent. A closure must not fork and then draw
+/// in both processes. If a virtual machine is resumed twice from one snapshot, both copies draw the
+/// same words until the next reseed.
 ///
 /// # Errors
 ///
@@ -115,7 +115,7 @@ impl SecureSource {
             next: BUFFER,
             key: Zeroizing::new([0; 32]),
             left: 0,
-            // Without a guard, a fork would not be detected.
+            // Without a guard, a fork would be detected only at the next refill.
             fork: forkguard::Guard::try_new().map_err(|_| NoEntropy)?,
             process: process::id(),
             seed,

@@ -86,7 +86,8 @@ mod tests {
                 }
                 assert!(counts.iter().all(|count| *count == counts[0]), "{bound}: {counts:?}");
                 assert_eq!(counts[0] * bound + open, 1 << n);
-                // A tape gives no result only if every attempt on the tape rejects its number.
+                // If a tape gives no result, then every attempt on this tape has rejected its
+                // number.
                 let bits = u64::from(u64::BITS - (bound - 1).leading_zeros());
                 let attempts = (u64::from(n) / bits) as u32;
                 assert_eq!(open, ((1 << bits) - bound).pow(attempts) << (u64::from(n) % bits));

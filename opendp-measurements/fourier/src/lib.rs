@@ -40,7 +40,7 @@ pub struct Transform {
     backward: Arc<dyn ComplexToReal<f64>>,
 }
 
-/// The error when lists have wrong lengths, or no real numbers have the given spectrum.
+/// The error for lists of wrong lengths, and for a spectrum that no list of real numbers has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Failed;
 

@@ -45,7 +45,7 @@ pub struct Account {
     parts: Vec<(Arc<dyn DominatingPair>, u64)>,
     /// The name of each pair: its `Debug` text, or its address if the text is empty.
     names: Vec<Arc<str>>,
-    /// The index of the pair that has a name.
+    /// For each name, the index of the pair with this name.
     places: HashMap<Arc<str>, usize>,
     tolerance: f64,
 }
@@ -84,7 +84,7 @@ pub(super) enum Side {
 /// this error is too long, a coarser grid is used, and the error is larger.
 const TOLERANCE: f64 = 1e-4;
 
-/// For this number of different pairs or more, a grid takes too long.
+/// If an account has at least this number of different pairs, a grid takes too long.
 pub(super) const MANY: usize = 16;
 
 impl Account {
@@ -197,7 +197,7 @@ impl Account {
         if let (Some(sum), [(_, 2..)]) = (sum, &self.parts[..])
             && 1e-30 < sum
         {
-            // The sum is exact up to rounding, so the other bounds cannot be much smaller.
+            // The sum is exact up to rounding, so no other bound can be much smaller than the sum.
             return Ok(known.map_or(sum, |known| known.min(sum)));
         }
         let delta = self.worst(|parts| self.delta_of(parts, epsilon, Side::Above))?;
@@ -250,8 +250,8 @@ impl Account {
         }
     }
     /// Return the recursion for a few equal releases of vectors of integers, if the account has no
-    /// other releases. The recursion computes deltas of about the given delta and larger deltas.
-    /// For smaller deltas, its bounds are too large.
+    /// other releases. The recursion computes deltas that are about the given delta or larger. For
+    /// smaller deltas than these, the bounds of the recursion are too large.
     fn game(&self, delta: f64) -> Option<IntegerGame> {
         let [(pair, count)] = &self.parts[..] else { return None };
         let (square, scale) = pair.integer_gaussian().filter(|_| pair.only_above())?;
@@ -374,8 +374,8 @@ impl Account {
     }
 }
 
-/// Return true if the bound of the smoothed parts (if any) and the bound from the sum of all `rho`
-/// are enough. No bound is then computed for the original parts.
+/// Return true if no bound for the original parts is needed. The bound of the smoothed parts (if
+/// there are smoothed parts) and the bound from the sum of all `rho` are then enough.
 fn is_enough(parts: &[PairCount], side: Side, smoothed: Option<&Simplified>) -> bool {
     let curve = |(pair, count): &(Arc<dyn DominatingPair>, u64)| {
         pair.integer_gaussian().is_some() && pair.only_above() && pair.between(*count).is_none()

@@ -97,12 +97,13 @@ impl Default for Room {
 /// `R(S - e)` and `N(B)` dominates the later releases. This product is the same for all answers. So
 /// the product of `R(e)`, `R(S - e)` and `N(B)` dominates the whole interaction (adaptive
 /// composition of dominating pairs: Zhu, Dong, Wang 2022, Theorem 10). The product of `R(e)` and
-/// `R(S - e)` is `S`-DP, so `R(S)` dominates this product (Kairouz, Oh, Viswanath 2015). The filter
-/// can take `m` from `B^2` for the first release instead. Then the same holds with `N(sqrt m)` and
-/// `N(sqrt(B^2 - m))`. The product of these two pairs is `N(B)` (Dong, Roth, Su 2022, on the
-/// composition of normal shifts). If all noise is Gaussian, this filter is the filter of Smith,
-/// Thakurta 2022 (also: Koskela, Tobaben, Honkela 2023). An interaction can have any number of
-/// releases. Its delta is the supremum of the deltas after finitely many releases.
+/// `R(S - e)` is `S`-DP, so `R(S)` dominates this product (Kairouz, Oh, Viswanath 2015). Instead of
+/// `e` from `S`, the filter can take `m` from `B^2` for the first release. Then the same argument
+/// holds with `N(sqrt m)` and `N(sqrt(B^2 - m))`. The product of these two pairs is `N(B)` (Dong,
+/// Roth, Su 2022, on the composition of normal shifts). If all noise is Gaussian, this filter is
+/// the filter of Smith, Thakurta 2022 (also: Koskela, Tobaben, Honkela 2023). An interaction can
+/// have any number of releases. Its delta is the supremum of the deltas after finitely many
+/// releases.
 ///
 /// *The Renyi filter.* This filter adds up Renyi divergences of one order `a > 1`, which is fixed
 /// in advance. A `mu`-GDP release is post-processing of a normal shift of `mu` (Dong, Roth, Su
@@ -188,7 +189,7 @@ pub struct AdaptiveAccount {
     /// loss takes a fraction of the Gaussian filter, a fraction of the Renyi filter, and a fraction
     /// of epsilon. The second way is for a choice, and for a pure loss whose fraction of the Renyi
     /// filter is the smallest. The first way is for Gaussian noise, and for other pure losses whose
-    /// fraction of the Gaussian filter is smaller than their fraction of epsilon. The last way is
+    /// fraction of the Gaussian filter is smaller than their fraction of epsilon. The third way is
     /// for all other first releases. Accounts of older versions do not have the second way. After
     /// the first release is charged, the account keeps only the way for this release.
     ways: Vec<Way>,
@@ -241,7 +242,7 @@ impl AdaptiveAccount {
             let better = match kind {
                 Kind::Gaussian | Kind::Choice => best.mu_squared < room.mu_squared,
                 Kind::Pure => best.epsilon < room.epsilon,
-                // The last way has the most room for the deltas of releases.
+                // The last element of `self.ways` has the most room for the deltas of releases.
                 Kind::WithDelta => true,
             };
             if better {

@@ -81,8 +81,8 @@ impl Basic {
         let found = self.at_points(|total| total.1 <= delta, false)?;
         let mut high = found.map_or(limit, |total| total.0.min(limit));
         let mut low = 0.0;
-        // If there are too many members, no split is found, and `high` is `limit`. One evaluation
-        // of delta then shows whether `high` is large enough.
+        // If there are too many members, then no split is found. In this case, `high` is `limit`,
+        // and one evaluation of delta shows whether `high` is large enough.
         if found.is_none() && delta < self.delta(high)? {
             return Ok(high);
         }
@@ -137,9 +137,10 @@ impl Basic {
         }
         Ok(found)
     }
-    /// Choose points in the same way as `at_best_price`. Then replace the point of a member by a
-    /// point with a smaller delta, or by a point with a smaller epsilon if `highest` is false. Do
-    /// this only if the sums still satisfy `fits`.
+    /// Choose points in the same way as `at_best_price`. Then replace points of members. If
+    /// `highest` is true, the new point of a member has a smaller delta than the old point.
+    /// Otherwise the new point has a smaller epsilon. Replace a point only if the sums still
+    /// satisfy `fits`.
     fn at_points(
         &self,
         fits: impl Fn(EpsilonDelta) -> bool,
@@ -271,7 +272,7 @@ mod tests {
         assert!(all.delta(1.6 + 1e-12).unwrap() <= 0.001_001 * (1.0 + 1e-12));
         assert!(all.epsilon(0.001_001 * (1.0 + 1e-12)).unwrap() <= 1.6 * (1.0 + 1e-12));
         assert_eq!(all.epsilon(1e-9).unwrap(), f64::INFINITY);
-        // The control: the bounds from a grid are larger.
+        // The control: the bounds from a grid are larger than the bounds of basic composition.
         assert!(joined(&all).delta(1.6).unwrap() > 0.001_001);
         assert!(joined(&all).epsilon(0.001_001).unwrap() > 1.6001);
     }
@@ -287,13 +288,15 @@ mod tests {
         assert!(all.epsilon(0.0).unwrap() <= 1.8 + 1e-12);
         assert_eq!(all.delta(1.8 + 1e-12).unwrap(), 0.0);
         assert_eq!(joined(&all).epsilon(0.0).unwrap(), f64::INFINITY);
-        // The result is the bound of the account, because the bound of basic composition is larger.
+        // The result is the bound of the account, because this bound is below the bound of basic
+        // composition.
         let basic = Basic::new(profiles.to_vec()).epsilon(0.1, f64::INFINITY).unwrap();
         assert!(all.epsilon(0.1).unwrap() < 0.95 * basic, "{basic}");
     }
     #[test]
     fn is_never_below_what_the_members_lose() {
-        // Together, the two members have the loss of Gaussian noise with the variable `mu` below.
+        // Together, the two members have the loss of one release with Gaussian noise. The variable
+        // `mu` below is the `mu` of this release.
         for (first, second) in [(0.5f64, 0.5f64), (0.25, 1.0)] {
             let basic = Basic::new(vec![curve(first), curve(second)]);
             let mu = (first * first + second * second).sqrt();
@@ -307,8 +310,8 @@ mod tests {
             }
             let found = basic.epsilon(1e-6, f64::INFINITY).unwrap();
             assert!(gaussian_delta(mu, found).unwrap().lower <= 1e-6);
-            // If different epsilons for the members give a smaller sum, the search finds these
-            // epsilons.
+            // The variable `even` is the sum of the epsilons at equal deltas of the members. If
+            // other epsilons give a smaller sum, the search finds these epsilons.
             let even = [first, second].map(|mu| gaussian_epsilon(mu, 5e-7).unwrap().upper);
             let even = even[0] + even[1];
             assert!(found <= even * (1.0 + 1e-5) && (first == second || found < 0.999 * even));

@@ -1,4 +1,5 @@
-//! Selection with Gumbel noise in Gaussian differential privacy. A choice is one such selection.
+//! The Gaussian differential privacy of selections with Gumbel noise. A choice is one such
+//! selection.
 
 use opendp_core::Result;
 use opendp_core::arith::Exact;

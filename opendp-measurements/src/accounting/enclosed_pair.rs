@@ -22,9 +22,10 @@ use super::{GaussianPair, SampledPair};
 /// - `(C, D)` is the pair of `times` releases with `below`. A (possibly random) function of the
 ///   output maps `P` to at least `(1 - f) C`, and `Q` to at most `D / (1 - f)`. In a composition,
 ///   let `C` and `D` be the products of these distributions, and let `F <= 1/3` be the sum of all
-///   `f`. Take the best event for `C` and `D`, where `C - e^epsilon D = delta`. For this event the
-///   composition has at least `delta - F C - (1 / (1 - F) - 1) e^epsilon D`. This value is at least
-///   `delta - 3 F`, because `e^epsilon D <= C <= 1`.
+///   `f`. Take the best event for `C` and `D`, where `C - e^epsilon D = delta`. Under the two
+///   distributions of the composition, this event has two probabilities. The first of them minus
+///   `e^epsilon` times the second is at least `delta - F C - (1 / (1 - F) - 1) e^epsilon D`. This
+///   value is at least `delta - 3 F`, because `e^epsilon D <= C <= 1`.
 #[derive(Clone, Debug)]
 pub struct Between {
     /// The pair `above`: `times` releases with this pair dominate `(P, Q)`, except for the failure.
@@ -38,7 +39,7 @@ pub struct Between {
     pub failure: f64,
 }
 
-/// A pair that two other pairs [enclose](Between), for a single release.
+/// The pair of a single release. Two other pairs [enclose](Between) this pair.
 #[derive(Clone, Debug)]
 pub struct EnclosedPair {
     between: Between,
@@ -140,8 +141,8 @@ impl EnclosedPair {
     pub(super) fn of_integers(self, square: f64, scale: f64) -> Self {
         EnclosedPair { integers: Some((square, scale)), ..self }
     }
-    /// Mark the noise as noise on one integer. For such noise on a sample, tighter pairs can be
-    /// known.
+    /// Mark the noise as noise on one integer. For such noise on a sample, pairs can be known that
+    /// are tighter than the enclosing pairs.
     pub(super) fn on_one_integer(self, sensitivity: f64, scale: f64) -> Self {
         let noise = LogConcaveNoise::DiscreteGaussian { scale };
         EnclosedPair { shift: Some((noise, sensitivity)), ..self }
@@ -229,7 +230,8 @@ mod tests {
         }
     }
     /// The delta of continuous noise of the same scale is not an upper bound. For an epsilon midway
-    /// between two losses of the discrete noise, the discrete noise can have a larger delta.
+    /// between two losses of the discrete noise, the discrete noise can have a larger delta than
+    /// the continuous noise.
     #[test]
     fn continuous_noise_of_the_same_scale_is_no_bound_of_integers() {
         let (shift, scale) = (1.0, 100.0);

@@ -59,9 +59,9 @@ impl IntegerVectorPair {
     /// The largest allowed number of listed losses for each step.
     const MOST_LOSSES: f64 = 2e6;
 
-    /// Enclose the loss of discrete Gaussian noise of a scale on a vector of integers. The
-    /// difference of two neighbours is a vector of integers whose squares add up to at most
-    /// `square`. `square` is at least 1.
+    /// Enclose the loss of a vector of integers with discrete Gaussian noise. The noise has a given
+    /// scale. The difference of two neighbours is a vector of integers whose squares add up to at
+    /// most `square`. `square` is at least 1.
     ///
     /// Return `None` if the scale is too small, if the distance exceeds the scale by more than a
     /// small margin, or if too many losses must be listed.
@@ -88,11 +88,11 @@ impl IntegerVectorPair {
     /// integers `i` except 0. By Poisson's summation, the sum of the probabilities is the integral
     /// over real `i`, times a factor in `[1 - r, 1 + r]`. So the sum with the next number is
     /// discrete Gaussian of scale `scale sqrt(A + k^2) / h'`, up to a factor between
-    /// `(1 - r) / (1 + r)` and its inverse. The factors of all numbers multiply. Begin with the
-    /// largest number. Then `k^2 <= A`, so `w` is at least `scale^2 / 2` if `h' = h`. If `h' < h`,
-    /// `w` is at least `scale^2 / D`, because `A >= h^2` and `A + k^2 <= D`. The first `h` is at
-    /// most `sqrt(D)`, and each addition with `h' < h` divides `h` by at least 2. So there are at
-    /// most `log2(sqrt(D))` such additions.
+    /// `(1 - r) / (1 + r)` and its inverse. The factors of all numbers are multiplied. Begin with
+    /// the largest number. Then `k^2 <= A`. So if `h' = h`, then `w` is at least `scale^2 / 2`. If
+    /// `h' < h`, then `w` is at least `scale^2 / D`, because `A >= h^2` and `A + k^2 <= D`. The
+    /// first `h` is at most `sqrt(D)`, and each addition with `h' < h` divides `h` by at least 2.
+    /// So there are at most `log2(sqrt(D))` such additions.
     ///
     /// So the law of `s . y` under `P` is `1 - f` times the law of `U + D`, plus `f` times some
     /// other law. The law of `s . y` under `Q` is `1 - f` times the law of `U`, plus `f` times some
@@ -185,7 +185,7 @@ impl IntegerVectorPair {
     }
 }
 
-/// Points of a lattice of losses, as `r = e^loss`.
+/// The points of a lattice of losses. For each point, the number `r = e^loss` is stored.
 struct Lattice {
     ratios: Vec<f64>,
     /// The quotient of the values of `r` at adjacent points, minus 1.

@@ -58,8 +58,8 @@ pub(super) struct Inversion {
     /// Two sums over the waves: the sum of the moduli, and the sum of the moduli times the
     /// frequencies.
     size: (f64, f64),
-    /// A smaller and a larger tilt than `tilt`. Each tilt comes with an upper bound on `ln M`. Here
-    /// `M` is the product for the sketch.
+    /// Two other tilts: one is below `tilt`, and one is above `tilt`. Each tilt comes with an upper
+    /// bound on `ln M`. Here `M` is the product for the sketch.
     others: [(f64, f64); 2],
     /// A bound on the mass with an infinite loss.
     pub(super) infinite: f64,
@@ -85,12 +85,13 @@ const MOST_SMOOTHED: usize = 16384;
 /// for parts without a [`sketch`]. The second value is for parts with a sketch. A larger variance
 /// saves time.
 const SMOOTHING: (f64, f64) = (5e-5, 2e-4);
-/// For this number of parts or more, a [`sketch`] replaces the parts in plans.
+/// If there are at least this many parts, plans use a [`sketch`] in place of the parts.
 pub(super) const SKETCHED: usize = 64;
-/// The number of groups of similar parts in a sketch, and the number of parts that stay alone.
+/// The number of groups of similar parts in a sketch, and the number of parts that are outside all
+/// groups.
 const GROUPS: (usize, usize) = (12, 3);
 
-/// For this number of parts or more, several threads compute the losses of parts.
+/// If there are at least this many parts, several threads compute the losses of parts.
 pub(super) const PARALLEL: usize = 8;
 
 /// Sort parts by the width of the interval of their losses. The widest interval comes first,
@@ -147,7 +148,7 @@ impl Tilt {
     }
     /// Bound the modulus of the product of the waves at this frequency and at all larger
     /// frequencies. The modulus of each factor is at most 1, so the product of some factors is a
-    /// bound. After the product becomes negligible, the other factors are omitted.
+    /// bound. After the product becomes negligible, the remaining factors are omitted.
     fn envelope(&self, frequency: f64) -> f64 {
         let mut log = 0.0;
         for (part, count) in &self.0 {
@@ -187,14 +188,16 @@ impl Inversion {
         Inversion::within(parts, parts, target, tolerance, limit)
     }
     /// Make a plan, and compute the waves of the parts and of one additional Gaussian release with
-    /// a small loss. The additional release makes the result a bound from above only. Use this
-    /// function for many different losses with atoms, because the transforms of atoms do not decay.
+    /// a small loss. Because of the additional release, the result bounds the exact value only from
+    /// above. Use this function for many different losses with atoms, because the transforms of
+    /// atoms do not decay.
     ///
     /// The variance of the additional loss is the share [`SMOOTHING`] of the variance of the total
     /// loss. So epsilon increases by about half of this share. The additional release makes all
-    /// high frequencies negligible. If the losses differ, the product of the transforms of a few
-    /// parts is already negligible at most of the other frequencies. At these frequencies, the
-    /// transforms of the remaining parts are not computed.
+    /// high frequencies negligible. Consider the lower frequencies. If the losses differ, the
+    /// transforms of a few parts have a product that is already negligible for most of these
+    /// frequencies. Where this product is negligible, the transforms of the remaining parts are not
+    /// computed.
     pub(super) fn smoothed(
         parts: &[PairCount],
         target: Target,

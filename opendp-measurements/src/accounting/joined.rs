@@ -187,7 +187,7 @@ pub fn joined_mu(pure: f64, epsilon: f64, delta: f64) -> Result<f64> {
 }
 
 /// Find an epsilon at which a `pure`-DP mechanism composed with Gaussian noise of `mu` has at most
-/// this delta. The result is close to the least such epsilon, and at least as large.
+/// this delta. The result is at least the least such epsilon, and is close to it.
 ///
 /// # Errors
 /// The errors of [`joined_delta`].

@@ -23,7 +23,8 @@ pub(super) type PairCount = (Arc<dyn DominatingPair>, u64);
 /// The length of the shortest Fourier transform.
 const SHORTEST: usize = 1 << 12;
 /// The length of the longest Fourier transform of a plan. A computation with such a transform takes
-/// about 50 MB. If too much mass is outside the window, the length can be doubled once more.
+/// about 50 MB. If too much mass is outside the window of the plan, a transform of twice this
+/// length is allowed.
 const LONGEST: usize = 1 << 19;
 /// The largest number of buckets of all pairs together.
 const MOST_BUCKETS: f64 = (1 << 20) as f64;
@@ -77,8 +78,8 @@ struct Found {
     delta: f64,
     /// The second property of [`shape`].
     sharpness: f64,
-    /// An estimate of the error that is due to the plan. It is the smaller of two relative errors:
-    /// relative to delta, and relative to epsilon.
+    /// An estimate of the error that is due to the plan. It is the smaller of two errors: the error
+    /// of delta relative to delta, and the error of epsilon relative to epsilon.
     error: f64,
 }
 
@@ -114,14 +115,14 @@ fn shape(delta: impl Fn(f64) -> f64, epsilon: f64, least: f64) -> (f64, f64) {
     let (next, last) = (delta(epsilon + by), delta(epsilon + 2.0 * by));
     (slope, (0.5 * ((first - 2.0 * next + last) / by + (first - next)) / (by * first)).max(0.0))
 }
-/// Take the shortest interval that contains 0 and a range of losses. Return its length, or
-/// `2 * Grid::REACH` if the length is greater. The interval contains 0, because some pairs compute
-/// all buckets from 0 on.
+/// Take the shortest interval that contains 0 and a range of losses. Return the length of this
+/// interval, but at most `2 * Grid::REACH`. The interval contains 0, because some pairs compute all
+/// buckets from 0 on.
 fn reach((low, high): (f64, f64)) -> f64 {
     (high.max(0.0) - low.min(0.0)).min(2.0 * Grid::REACH)
 }
-/// Return the largest mass of the losses of one release that may be treated as infinite. This mass
-/// is far below delta.
+/// Some losses of one release may be treated as infinite losses. Return the largest allowed mass of
+/// these losses. This mass is far below delta.
 fn tail(delta: f64, count: f64) -> f64 {
     (delta * 1e-7).max(1e-280) / count
 }
@@ -193,8 +194,8 @@ impl Plan {
         let width = window.high - window.low + 16.0 * fine;
         let length = (width / fine).clamp(SHORTEST as f64, LONGEST as f64) as usize;
         let length = length.next_power_of_two();
-        // The step has a lower limit. A much finer step has no advantage, and the losses of the
-        // single releases then have too many buckets.
+        // The step has a lower limit. A step far below this limit has no advantage. With such a
+        // step, the losses of the single releases need too many buckets.
         let reaches = || coarse.ranges.iter().map(|range| reach(*range));
         let least = reaches().fold(0.0, f64::max) / LONGEST as f64;
         let least = least.max(reaches().sum::<f64>() / MOST_BUCKETS);
@@ -259,7 +260,7 @@ impl Plan {
     }
     fn discretise(&self, parts: &[PairCount], side: Side) -> Vec<(DiscreteLoss, u64)> {
         let discretised = |((pair, count), (low, high)): (&PairCount, &(f64, f64))| {
-            // With one more step, rounding cannot move the largest loss above the grid.
+            // Extend the grid by one step. So rounding cannot move the largest loss above the grid.
             let grid = Grid::covering(self.step, *low, high + self.step);
             let buckets = pair.buckets(&grid);
             let loss = match side {
@@ -293,8 +294,8 @@ impl Window {
         let farthest = 600.0 / losses.step();
         let window_at = |tilt: f64| {
             let now = losses.cumulants(tilt);
-            // The logarithm of the factor by which the tilt multiplies the errors, relative to
-            // delta.
+            // The tilt multiplies the errors by a factor. `excess` is the logarithm of the quotient
+            // of the factor and delta, or 0 if this logarithm is negative.
             let excess = (now.0 - tilt * found.centre - base).max(0.0);
             let outside = 0.05 * tolerance * exp(-excess);
             let needed = -ln(outside);
@@ -306,7 +307,7 @@ impl Window {
                     sign * ((other.0 - now.0 + needed) / by - now.1)
                 };
                 // Far below the tilted mean, a tilt of 0, or half of the tilt, can give a narrower
-                // window.
+                // window than the tilts from `shares`.
                 let to_zero = [tilt, 0.5 * tilt].into_iter().filter(|by| sign < 0.0 && 0.0 < *by);
                 let shares = [1.3, 1.0, 0.6, 0.3, 0.1].map(|share| share * guess);
                 let best = shares.into_iter().chain(to_zero).map(reach);

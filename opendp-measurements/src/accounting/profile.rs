@@ -145,7 +145,7 @@ impl Account {
     }
 }
 
-/// Whether these releases are known only by their curve.
+/// Whether `count` releases with a pair are known only by the curve of the pair.
 fn is_curve(pair: &Arc<dyn DominatingPair>, count: u64) -> bool {
     pair.between(count).is_none() && pair.integer_gaussian().is_none()
 }
@@ -210,9 +210,9 @@ pub(super) fn is_nothing(profile: &PrivacyProfile) -> bool {
     account(profile).is_some_and(|account| account.parts().is_empty())
 }
 
-/// Return the profile of an account, but with the curve on a sample as its curve:
-/// `q delta(ln(1 + (e^epsilon - 1) / q))`, rounded up. The profile also has the inverse of this
-/// curve. Here `q` is the rate, and `delta` is the curve without sampling.
+/// Return the profile of an account, but with another curve. The new curve is the curve on a
+/// sample: `q delta(ln(1 + (e^epsilon - 1) / q))`, rounded up. The profile also has the inverse of
+/// the new curve. Here `q` is the rate, and `delta` is the curve without sampling.
 fn diluted(account: Account, profile: &PrivacyProfile, rate: f64) -> PrivacyProfile {
     let (whole, inverse) = (profile.clone(), profile.clone());
     let delta = move |epsilon: f64| {

@@ -190,7 +190,7 @@ pub(super) fn renyi_limit(epsilon: f64, delta: f64) -> Result<Option<(f64, f64)>
     if !(0.0 < rho && (1.001..1e6).contains(&order)) {
         return Ok(None);
     }
-    // The order was rounded, so the limit at this order can be slightly smaller.
+    // The order was rounded. So the limit at the rounded order can be slightly below `all`.
     let (all, mut less) = (order.neg_inf_mul(rho)?, 1e-15);
     for _ in 0..48 {
         let limit = all * (1.0 - less);

@@ -18,8 +18,9 @@ mod noises;
 /// Noise is added to a value. Two distances bound how much one record can change this value. The
 /// distance `added` applies if the record joins the sample. The distance `replaced` applies if
 /// another record replaces the record in the sample. `replaced` is at most twice `added`. For some
-/// sums, `replaced` is smaller. For a histogram under the L2 distance, `replaced` is `sqrt(2)`
-/// times `added`. For a count of rows with a property, `replaced` equals `added`.
+/// sums, `replaced` is smaller than twice `added`. For a histogram under the L2 distance,
+/// `replaced` is `sqrt(2)` times `added`. For a count of rows with a property, `replaced` equals
+/// `added`.
 ///
 /// # Theorem
 /// Let `T` be the other records of the sample, and `q` the rate. Let `M0` be the mechanism on `T`.
@@ -111,7 +112,7 @@ impl ReplacedPair {
     /// probability `rate`.
     ///
     /// Both distances are divided by the standard deviation. If `replaced` is more than twice
-    /// `added`, twice `added` is used.
+    /// `added`, the pair uses twice `added` in place of `replaced`.
     ///
     /// # Errors
     /// `InvalidDistance` when a distance is not from `1e-9` to 300, or the rate is not above 0 and

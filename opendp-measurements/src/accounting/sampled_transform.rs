@@ -12,18 +12,20 @@ use super::transform::{Listed, Tilted, Wave};
 /// distribution. If a record is removed, the loss is `ln w(y)`, and the output `y` has the law
 /// `w(y) dN(y)`. If a record is added, the loss is `-ln w(y)`, and the law is `dN(y)`. The
 /// transform `M(z)` is the integral of `w(y)^v dN(y)`, with `v = z + 1` for a removed record and
-/// `v = -z` for an added record. Let `t` be the tilt and `s` the frequency.
+/// `v = -z` for an added record. Let `t` be the tilt and `s` the frequency, so `z = t + i s`. In
+/// the proof, `v` is its value at `z = t`.
 ///
 /// # Proof
 /// *The sum.* Take the strip `|Im y| <= a` of the complex plane, with `mu a < pi / 2`. On this
 /// strip, `|arg w| <= mu a`, `|w(y)| <= w(Re y)` and `|w(y)| >= cos(mu a) w(Re y)`. On the strip,
 /// the normal density grows by a factor of at most `e^(a^2 / 2)`. Integrate the modulus of the
 /// integrand on a horizontal line of the strip. The result is at most
-/// `M(t) e^(a^2 / 2 + |s| mu a) cos(mu a)^-max(0, -v)`. The sum over multiples of `h`, times `h`,
-/// approximates the integral. The error of this sum is at most twice the bound, divided by
-/// `e^(2 pi a / h) - 1` (Trefethen, Weideman 2014, on the real line). Let `p = 1 - (1 - q) / w`.
-/// Take an output `y` so far from 0 that each output beyond `y` has a magnitude above its
-/// `|v| mu p`. Beyond `y`, the terms fall geometrically.
+/// `M(t) e^(a^2 / 2 + |s| mu a) cos(mu a)^-max(0, -v)`. Now add up the integrand at all multiples
+/// of `h`, and multiply this sum by `h`. The product approximates the transform. The error of the
+/// product is at most twice the bound above, divided by `e^(2 pi a / h) - 1` (Trefethen, Weideman
+/// 2014, on the real line). Let `p = 1 - (1 - q) / w`. Take an output `y` so far from 0 that each
+/// output beyond `y` has a magnitude above the value of `|v| mu p` at this output. Then the terms
+/// beyond `y` fall geometrically.
 ///
 /// *The envelope.* Let `d(y)` be the density of the loss, evaluated at the loss of the output `y`.
 /// This density is `w^v dN(y) / |loss'(y)|`. The second derivative of `ln d` is
@@ -164,9 +166,9 @@ impl TiltedSample {
     ) -> Option<TiltedSample> {
         let (power, sign) = if removed { (tilt + 1.0, 1.0) } else { (-tilt, -1.0) };
         let law = Law { mu, rate, power };
-        // For a strip of the proof, compute the half-width, the logarithm of the growth, and a
-        // step. At this step, the error of the sum is about 10^-14, which is about its rounding
-        // error. Use the strip with the largest step.
+        // For a strip of the proof, compute three numbers: the half-width, the logarithm of the
+        // growth, and a step. With this step, the error of the sum is about 10^-14. The rounding
+        // error of the sum has about the same size. Use the strip with the largest step.
         let strip_at = |share: f64| {
             let strip = (share / mu).min(6.0);
             let cone = -ln(cis(mu * strip).0) * (-power).max(0.0);
@@ -233,10 +235,11 @@ impl TiltedSample {
         let density = |atom: &Atom| atom.mass / (step * mu * atom.share);
         let top = self.atoms.iter().map(density).fold(0.0, f64::max);
         let variation = if bent <= 1.0 { 2.0 } else { 4.0 } * top * slack;
-        // Between two outputs, the density is at least the smaller of the two densities. A direct
-        // difference of two losses loses precision by cancellation. So a bound on the difference is
-        // computed as a bound on the integral of `mu p` between the two outputs. The bound holds
-        // because `ln p` is concave.
+        // Between two neighbouring outputs, the density is at least the smaller of its values at
+        // the two outputs, divided by `slack`. If the losses of the two outputs were subtracted,
+        // the difference would lose precision by cancellation. So a bound on the difference of the
+        // losses is computed as a bound on the integral of `mu p` between the two outputs. The
+        // bound holds because `ln p` is concave.
         let mut cells = Vec::with_capacity(self.atoms.len());
         let mut place = 0.0;
         for pair in self.atoms.windows(2).rev() {
@@ -282,8 +285,8 @@ fn uniform(u: f64) -> f64 {
     if square < 5.8 {
         return 1.0 - square * (1.0 / 6.0 - square / 120.0);
     }
-    // At `u^2 = 5.8`, the polynomial above is 0.3137. For smaller `u`, the polynomial decreases
-    // with `u`.
+    // From `u = 0` to `u^2 = 5.8`, the polynomial above falls as `u` grows. At `u^2 = 5.8`, it is
+    // 0.3137.
     (1.0 / u).min(0.314)
 }
 

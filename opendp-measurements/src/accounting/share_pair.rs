@@ -97,8 +97,9 @@ impl SharePair {
             "a share: expected finite numbers of at least 0, found {self:?}"
         )))
     }
-    /// Return the pair with larger or smaller losses. `factor` multiplies an epsilon, a `mu` or a
-    /// range, and divides a scale. All other numbers of the pair stay the same.
+    /// Return a copy of the pair with larger losses (if `factor` is above 1) or with smaller losses
+    /// (if `factor` is below 1). `factor` multiplies an epsilon, a `mu` or a range, and divides a
+    /// scale. All other numbers of the pair stay the same.
     #[must_use]
     pub fn times(self, factor: f64) -> Self {
         match self {

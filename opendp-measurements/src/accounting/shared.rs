@@ -16,9 +16,10 @@ use super::{Account, SharePair, concentrated_delta, concentrated_epsilon};
 ///
 /// # What is proved
 ///
-/// Together, the releases are `(epsilon, delta)`-DP for the budget. Three choices may depend on all
-/// earlier answers: the choice of each release, the order in which shares are used, and the
-/// decision to continue. The shares and their pairs must not depend on any answer.
+/// Together, the releases are `(epsilon, delta)`-DP, where epsilon and delta are the two numbers of
+/// the budget. Three choices may depend on all earlier answers: the choice of each release, the
+/// order in which shares are used, and the decision to continue. The shares and their pairs must
+/// not depend on any answer.
 ///
 /// *Proof.* Let `A` be a set of shares. Claim: the product of the pairs of `A` dominates every
 /// interaction that uses each share of `A` at most once. The proof is by induction over the size of
@@ -34,8 +35,9 @@ use super::{Account, SharePair, concentrated_delta, concentrated_epsilon};
 /// There is a second bound. If every release of each share has a known `rho`, the sum of all `rho`
 /// bounds the whole interaction (Bun, Steinke 2016, Lemma 2.3), because each `rho` is the same for
 /// all answers. [`concentrated_delta`] converts the sum. The shares fit the budget if one of the
-/// two bounds is within the budget. If many releases are choices, the second bound is smaller,
-/// because the dominating pair of a choice dominates all mechanisms of its range at once.
+/// two bounds is within the budget. If many releases are choices, the second bound is smaller than
+/// the first bound. The reason is that the dominating pair of a choice dominates all mechanisms of
+/// its range at once.
 ///
 /// Discrete Gaussian noise on vectors has no single pair, because shifts of equal length can have
 /// different losses. [`Account`] bounds these shares by smoothing, or by a recursion over the worst
@@ -226,8 +228,9 @@ impl SharedAccount {
     }
     /// Return an epsilon and a delta of the used or the unused shares. `bound` computes the epsilon
     /// of the composition of these shares. If the sum of all `rho` is known, the conversion of this
-    /// sum gives a second epsilon. Return the least of the computed epsilons and the budget's
-    /// epsilon. If there are no such shares, delta is 0. Otherwise, delta is the budget's delta.
+    /// sum gives a second epsilon. The returned epsilon is the least of the computed epsilons and
+    /// the budget's epsilon. If there are no used (or unused) shares, the returned delta is 0.
+    /// Otherwise, the returned delta is the budget's delta.
     fn loss_of(
         &self,
         used: bool,

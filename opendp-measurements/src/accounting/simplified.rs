@@ -24,17 +24,19 @@ pub(super) struct Simplified {
     share: f64,
 }
 
-/// If a bound adds less variance than this share of the whole variance, no other bound is needed.
-/// The first value is for a few different parts. The second value is for many different parts,
-/// because other bounds for many parts take long to compute.
+/// A bound adds some variance to the loss. If this added variance, divided by the whole variance,
+/// is below a limit, no other bound is needed. The first number is the limit for a few different
+/// parts. The second number is the limit for many different parts. This limit is larger than the
+/// first limit, because other bounds for many parts take long to compute.
 const SMALL_SHARE: (f64, f64) = (2e-5, 2e-4);
-/// If a bound adds more variance than this share of the whole variance, the bound is not used.
+/// If the variance that a bound adds, divided by the whole variance, is above this limit, the bound
+/// is not used.
 const LARGE_SHARE: f64 = 0.2;
 /// The maximum number of times that a pair is replaced.
 const MOST: u32 = 8;
-/// Two numbers for a lower bound on delta. The lower bound is delta minus the product of the
-/// failure and the first number. This bound is valid if the total failure is below the second
-/// number.
+/// Two numbers for a lower bound on delta. Multiply the failure by the first number, and subtract
+/// the product from the delta of the parts. The result is the lower bound. This bound is valid if
+/// the total failure is below the second number.
 const BELOW: (f64, f64) = (3.0, 0.33);
 
 impl Simplified {

@@ -279,8 +279,8 @@ fn samples_of_discrete_noise_are_enclosed_on_both_sides() {
             }
         }
     }
-    // If only the curve of a pair is known, delta has no positive lower bound. The same holds for a
-    // sample.
+    // If only the curve of a pair is known, delta has no positive lower bound. The same holds for
+    // the pair of a sample.
     let curve: Arc<dyn DominatingPair> = Arc::new(CurvePair::new(1.0, |_| 0.1));
     assert_eq!(account_of(FixedSizePair::of(curve, 0.1), 1).delta(0.1).unwrap().lower, 0.0);
 }

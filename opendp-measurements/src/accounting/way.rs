@@ -20,7 +20,7 @@ pub(super) struct Way {
     pub(super) spent: Exact,
     pub(super) pots: Vec<Pot>,
 }
-/// The division of delta into 64 equal parts. The five numbers are the numbers of parts for the
+/// Delta is divided into 64 equal parts. The five numbers state how many of these parts are for the
 /// deltas of releases, for the Gaussian filter, for each mixed filter, for the simple filter, and
 /// for the Renyi filter.
 pub(super) type Parts = [u32; 5];

@@ -155,9 +155,9 @@ impl Estimate {
 /// their true numbers.
 ///
 /// Let `n` be the number of estimates. If no two estimates have a common noise, the estimates are
-/// independent. Then each interval can miss its number with probability `1 - (1 - alpha)^(1/n)`. If
-/// two estimates have a common noise, each interval can miss its number with probability
-/// `alpha / n`, by the union bound.
+/// independent. Then each interval may miss its number with a probability of up to `1 - (1 -
+/// alpha)^(1/n)`. If two estimates have a common noise, each interval may miss its number with a
+/// probability of up to `alpha / n`, by the union bound.
 ///
 /// # Errors
 /// The errors of [`sum_of`].
@@ -199,7 +199,8 @@ mod tests {
         let twice = first.plus(&first).unwrap();
         assert_eq!(twice.value(), 6.0);
         assert!((twice.accuracy(0.05).unwrap() / (2.0 * alone) - 1.0).abs() < 1e-12);
-        // The control: the bound for the sum of two independent noises is smaller.
+        // The control: for the sum of two independent noises, the bound is smaller than for twice
+        // the same noise.
         let two = first.plus(&other).unwrap();
         assert!(two.accuracy(0.05).unwrap() < 1.7 * alone);
         let nothing = twice.minus(&first).unwrap().minus(&first).unwrap();

@@ -30,8 +30,8 @@ pub(crate) fn accuracy(scale: Scale, lattice: Option<i32>, alpha: f64) -> Result
 /// `Overflow` when the bound exceeds all floats.
 pub(crate) fn continuous_accuracy(scale: Scale, k: i32, alpha: f64) -> Result<f64> {
     let noise = quantile(alpha)?.inf_mul(scale.value())?;
-    // On the finest lattice, half a step is not a float, so it is rounded up to the least float. At
-    // scale 0, a number on this lattice is not rounded, so half a step is not added.
+    // On the finest lattice, half a step is not a float, so it is rounded up to the least positive
+    // float. At scale 0, a number on this lattice is not rounded, so half a step is not added.
     let half = match power_of_two(k - 1) {
         0.0 if scale.value() == 0.0 => 0.0,
         0.0 => f64::from_bits(1),
@@ -128,8 +128,8 @@ mod tests {
             assert!((found / exact - 1.0).abs() < 1e-13, "{alpha}: {found}");
         }
         assert_eq!(quantile(1.0), Ok(0.0));
-        // The exact value is 38.485. Half of the least float is not a float, so the result is
-        // larger.
+        // The exact value is 38.485. The computed result is larger, because half of the least
+        // positive float is not a float.
         let largest = quantile(5e-324).unwrap();
         assert!(38.48 < largest && largest < 38.61, "{largest}");
     }

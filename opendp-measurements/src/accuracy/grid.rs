@@ -98,11 +98,12 @@ impl Placed {
     fn reals(&self, step: f64, log: f64, rounding: Rounding) -> DiscreteLoss {
         let scale = self.scale * self.weight;
         let count = (reach(self.kind, scale, log) / step).ceil().max(1.0) as usize;
-        // If a step is 1e6 times the scale, all values are already within one step of 0.
+        // If a step is 1e6 times the scale, all values are already within one step of 0. So a
+        // larger ratio is not needed.
         let ratio = (step / scale).min(1e6);
         let laplace = self.kind.is_laplace();
         let first_half = -exp_m1(-ratio) / 2.0;
-        // Numbers above this number of steps are rounded to positive grid points.
+        // A number is rounded to a positive grid point if it is above `begin` steps.
         let begin = if rounding == Rounding::Nearest { 0.5 } else { 0.0 };
         // For each `m`, the mass of the numbers between `m + begin` and `m + 1 + begin` steps.
         let half: Vec<f64> = (0..count)

@@ -84,15 +84,16 @@ impl OnGrid {
             },
         )
     }
-    /// Return a bound and the kind of rounding. The bound is an upper bound on the increase of the
-    /// sum if every uncut noise is rounded to the nearest point of the grid. This bound is a number
-    /// of steps, and holds except with probability `alpha / 20000`. For other kinds of rounding,
-    /// the bound is 0.
+    /// Choose the kind of rounding. Return a number of steps, and the chosen kind. If every uncut
+    /// noise is rounded to the nearest point of the grid, the sum increases by at most this number
+    /// of steps, except with probability `alpha / 20000`. For other kinds of rounding, the number
+    /// is 0.
     ///
     /// The rounding errors of uncut noises are independent and have mean 0, by symmetry. Each
     /// rounding error is at most slightly more than half a step, because floats are also rounded.
-    /// The bound is from Hoeffding (1963). If there are few noises, rounding up is better. On
-    /// average, rounding up adds half a step for each noise.
+    /// The bound is from Hoeffding (1963). On average, rounding up adds half a step for each noise.
+    /// If there are few noises, this increase is at most Hoeffding's bound, so all noises are
+    /// rounded up.
     pub(super) fn displacement(&self, alpha: f64) -> (f64, Rounding) {
         if self.exact {
             return (0.0, Rounding::Exact);
@@ -112,8 +113,8 @@ impl OnGrid {
         })
         .sum()
     }
-    /// Return the best parameter of Chernoff's bound on the sum, and this bound. Both values are
-    /// approximate, and are computed for continuous noise.
+    /// Return the best parameter of Chernoff's bound on the sum, and the value of the bound at this
+    /// parameter. Both values are approximate, and are computed for continuous noise.
     pub(super) fn chernoff(&self, alpha: f64) -> (f64, f64) {
         let scales: Vec<_> = self
             .placed

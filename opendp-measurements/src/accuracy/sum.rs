@@ -1,4 +1,5 @@
-//! Quantiles of weighted sums of independent noises, and of the largest of several noises.
+//! Quantiles of two numbers: a weighted sum of independent noises, and the largest of several
+//! noises.
 
 mod window;
 

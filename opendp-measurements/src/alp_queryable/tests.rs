@@ -90,8 +90,8 @@ fn the_map_bounds_the_exact_divergence_and_is_tight() {
     let ours = |value| levels(value, scale, alpha, plan.highest);
     let loss = worst(1.0 / 6.0, &ours);
     assert!(loss <= scale + 1e-9 && 0.85 * scale < loss, "{loss} for {scale}");
-    // The two controls have a larger loss. In the first control, bits are flipped less often. In
-    // the second control, levels are rounded to the nearest integer.
+    // The two controls have a loss that is larger than the map states. In the first control, bits
+    // are flipped less often. In the second control, levels are rounded to the nearest integer.
     assert!(1.05 * scale < worst(1.0 / 8.0, &ours));
     let nearest = |value: u32| {
         let level = (f64::from(value) * scale / f64::from(alpha)).round().min(2.0) as usize;

@@ -241,8 +241,8 @@ where
     ))
 }
 
-/// Make a measurement that runs on a secret sample, and states the loss of its release to the
-/// population.
+/// Make a measurement that runs on a secret sample of a population. Its map states how much a
+/// release reveals about the population.
 ///
 /// # Arguments
 /// * `measurement` - the measurement on the sample; its measure is `MaxDivergence` or
@@ -251,21 +251,21 @@ where
 ///
 /// # Precondition
 /// The size of the sample is part of the input domain. The sample has at most `population_size`
-/// records. The population size is public and fixed. The metric can count replaced records:
-/// `SymmetricDistance`, `InsertDeleteDistance` or `ChangeOneDistance`. Data at distance 0, for
-/// example the same records in another order, must give the same distribution of releases. A
-/// measurement with a loss at distance 0 is refused, even if the loss is only a delta. So fix a
-/// delta, as [`make_fix_delta`](crate::make_fix_delta) does, only after amplification.
+/// records. The population size is public and fixed. The metric is `SymmetricDistance`,
+/// `InsertDeleteDistance` or `ChangeOneDistance`, so a distance limits the number of replaced
+/// records. Data at distance 0, for example the same records in another order, must give the same
+/// distribution of releases. A measurement with a loss at distance 0 is refused, even if the loss
+/// is only a delta. So fix a delta, as [`make_fix_delta`](crate::make_fix_delta) does, only after
+/// amplification.
 ///
 /// The caller is responsible for two more conditions, which the code cannot check. First, the data
 /// must be a *simple random sample without replacement* of the population. Second, only the curator
 /// may know which members of the population are in the sample.
 ///
 /// # Postcondition
-/// The release does not change. The loss of the release is a loss to the population, in the measure
-/// [`Sampled`]. This measure does not compose, because two releases from one sample depend on the
-/// same secret. For several releases, first compose the measurements, and then amplify the
-/// composition.
+/// The release does not change. The loss is stated for the population, in the measure [`Sampled`].
+/// This measure does not compose, because two releases from one sample depend on the same secret.
+/// For several releases, first compose the measurements, and then amplify the composition.
 ///
 /// # Map
 /// The distance `d_in` is between populations. Let `n` and `N` be the sizes of the sample and the

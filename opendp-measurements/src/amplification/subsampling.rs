@@ -296,8 +296,8 @@ fn any_of(records: u32, rate: f64) -> Result<f64> {
 ///
 /// # Precondition
 /// The size of the sample is part of the input domain of the measurement, and is at most `size`.
-/// The metric can count replaced records: `SymmetricDistance`, `InsertDeleteDistance` or
-/// `ChangeOneDistance`. Data at distance 0 must satisfy the condition of
+/// The metric is `SymmetricDistance`, `InsertDeleteDistance` or `ChangeOneDistance`, so a distance
+/// limits the number of replaced records. Data at distance 0 must satisfy the condition of
 /// [`make_population_amplification`](crate::make_population_amplification).
 ///
 /// # Postcondition

@@ -27,8 +27,8 @@ use crate::composition::interactive::register_interactive;
 /// # Map
 /// An odometer has no map, because the number of questions is unbounded. `loss(d_in)` of the
 /// session is the sum of the losses so far. Each part of the losses is added exactly, and the sum
-/// is rounded up once. The time of a call of `loss` is proportional to the number of questions
-/// since the last call of `loss` at the same distance.
+/// is rounded up once. A call of `loss` takes time in proportion to the number of questions since
+/// the previous call at the same distance.
 ///
 /// # Proof
 /// Let the questions be `M_1, M_2, ...`. Each question is chosen after the answers to the earlier

@@ -22,12 +22,12 @@ use crate::composition::interactive::register_interactive;
 ///
 /// # Postcondition
 /// The release is a [`Session`](opendp_core::Session). A question is a measurement. For each
-/// question, the session computes the sum of the loss of this question at `d_in` and the charged
-/// losses of the earlier questions. The question is answered if each part of this sum (for example
-/// epsilon and delta) is at most the corresponding part of the budget. The loss is charged before
-/// the answer is drawn, and stays charged if the answer fails. A question that exceeds the budget
-/// is refused with `BudgetExceeded`, and changes nothing. After a refusal, a question with a
-/// smaller loss can still be answered. `left()` is the remaining budget.
+/// question, the session adds the loss of this question at `d_in` to the charged losses of the
+/// earlier questions. The question is answered if each part of the sum (for example epsilon and
+/// delta) is at most the corresponding part of the budget. The loss is charged before the answer is
+/// drawn, and stays charged if the answer fails. A question that exceeds the budget is refused with
+/// `BudgetExceeded`, and changes nothing. After a refusal, a question with a smaller loss can still
+/// be answered. `left()` is the remaining budget.
 ///
 /// The budget and the sum of the losses are exact numbers. `d_out` states the budget as a float.
 /// The budget is the larger of two numbers: this float, and the shortest decimal number whose

@@ -36,10 +36,10 @@ impl ConcentratedMeasure for Approximate<ZeroConcentratedDivergence> {}
 ///
 /// # Proof
 /// At every order `a`, the divergence of releases on `d_in`-close data is at most `a rho`. So every
-/// order gives a bound on delta (Canonne, Kamath, Steinke 2020, on concentrated privacy). If the
-/// measure has exceptional events, the bound holds outside of these events, and their delta is kept
-/// separately. The module [`accounting`](crate::accounting) describes the search for the least
-/// bound and its rounding.
+/// order gives a bound on delta (Canonne, Kamath, Steinke 2020, on concentrated privacy). In an
+/// approximate version of the measure, the bound holds outside of the exceptional events, and the
+/// delta of these events is kept separately. The module [`accounting`](crate::accounting) describes
+/// the search for the least bound and its rounding.
 ///
 /// # Errors
 /// From the map: the errors of the measurement's map.

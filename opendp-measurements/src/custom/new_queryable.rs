@@ -3,7 +3,7 @@
 use opendp_core::erased::{AnyFunction, AnyValue};
 use opendp_core::{Carrier, Error, Function, Queryable, Result};
 
-/// Make a function that starts a conversation with a value.
+/// Make a function that takes a value and starts a conversation.
 ///
 /// There are two uses. If the function is chained after a measurement by `then`, the value is the
 /// release. The conversation is then post-processing, so it adds no loss. If the function is given
@@ -62,8 +62,8 @@ where
     Ok(Function::map(move |start: &S| Ok(Queryable::new(start.clone(), transition.clone()))))
 }
 
-/// Make a function that starts a conversation with a value. The transition takes a pair and returns
-/// a pair.
+/// Make a function that takes a value and starts a conversation. The transition takes a pair and
+/// returns a pair.
 ///
 /// This function is `new_queryable` for values whose types are known only at run time.
 ///

@@ -17,7 +17,8 @@ use crate::accounting::{CurvePair, profile_of};
 /// with an epsilon below 0. This number is a power of two, so that sums of the epsilons of points
 /// are exact.
 const POINTS: i32 = 256;
-/// A table ends at an epsilon where delta is at most this value, or at most delta at `LARGEST`.
+/// At the largest epsilon of a table, delta is at most the larger of two numbers: this value, and
+/// the delta at `LARGEST`.
 const NEGLIGIBLE: f64 = 1e-24;
 /// The largest possible epsilon of a table.
 const LARGEST: f64 = 512.0;

@@ -44,25 +44,27 @@ type Release = Measurement<AtomDomain<f64>, AbsoluteDistance<f64>, Approximate<M
 /// `s d_in` with `0 <= s <= 1`. Compare `N` and `N + s`. `N` is symmetric, so the bound is the same
 /// if the two members are exchanged.
 ///
-/// Let `g` be the density of `N`. Where `|y| < t`, `g(y)` is `D e^(-epsilon m)`, and `m` is the
+/// Let `g` be the density of `N`. Where `|y| < t`, `g(y)` is `D e^(-epsilon m)`. Here `m` is the
 /// integer nearest to `|y|`. Elsewhere, `g` is 0. Suppose that `|y| < t` and `|y - s| < t`. Then
 /// `|y|` and `|y - s|` round to integers that differ by at most 1, so `g(y) <= e^epsilon g(y - s)`.
 /// Otherwise, `g(y) > 0` only if `|y| < t` and `y - s <= -t`. These `y` satisfy `-t < y <= s - t`.
 /// So for each event `S`, `P[N in S] - e^epsilon P[N + s in S] <= P[N <= s - t] <= P[N <= 1 - t]`.
 ///
 /// *The outermost interval.* This paragraph shows that the outermost interval of length 1 has
-/// probability delta. The steps are the intervals on which the density is constant. The outermost
-/// interval covers the part `theta` of step `k` and the part `1 - theta` of step `k - 1`. The
-/// letters have the same meaning as in [`CanonicalNoise`]. Consider a distribution whose steps up
-/// to `k - 1` are whole. Let `c_j` be the probability of this distribution below `-1/2 - j`. Then
-/// `c_0 = c` and `c_(j+1) = b (c_j - delta)`. For `j` from 1 to `k - 1`, step `j` has probability
-/// `c_(j-1) - c_j = D b^j`. For `j = 1`, this formula holds because `c - b (c - delta) = D b`. For
-/// larger `j`, the formula follows by induction. Below step `k - 1`, the probability
-/// `c_(k-1) = theta D b^k` is left. This probability fills step `k` up to `theta`. If `k > 1`,
-/// `(1 - theta) D b^(k-1) + theta D b^k = D b^(k-1) - c_(k-1) / b + c_(k-1)`, and
-/// `c_(k-1) / b = c_(k-2) - delta = D b^(k-1) + c_(k-1) - delta`, so the sum is delta. If `k = 1`,
-/// the sum is `D - c / b + c = (1 - c) - c / b`, and `c (1 + 1 / b) = 1 - delta`. If the noise is
-/// not bounded, then `P[N <= 1 - t]` in the first part of the proof is 0, and delta is 0.
+/// probability delta. The steps are the intervals on which the density is constant. Of step `k`,
+/// the outermost interval covers the fraction `theta`. Of step `k - 1`, the outermost interval
+/// covers the fraction `1 - theta`. The letters have the same meaning as in [`CanonicalNoise`].
+/// Consider a distribution whose steps up to `k - 1` are whole. Let `c_j` be the probability of
+/// this distribution below `-1/2 - j`. Then `c_0 = c` and `c_(j+1) = b (c_j - delta)`. For `j` from
+/// 1 to `k - 1`, step `j` has probability `c_(j-1) - c_j = D b^j`. For `j = 1`, this formula holds
+/// because `c - b (c - delta) = D b`. For larger `j`, the formula follows by induction. Below step
+/// `k - 1`, the probability `c_(k-1) = theta D b^k` is left. This probability fills the fraction
+/// `theta` of step `k`. So the outermost interval has the probability `(1 - theta) D b^(k-1) +
+/// theta D b^k`. If `k > 1`, this sum equals `D b^(k-1) - c_(k-1) / b + c_(k-1)`. Now `c_(k-1) / b
+/// = c_(k-2) - delta = D b^(k-1) + c_(k-1) - delta`. So the sum is delta. If `k = 1`, the sum
+/// equals `D - c / b + c = (1 - c) - c / b`. Because `c (1 + 1 / b) = 1 - delta`, this sum is also
+/// delta. If the noise is not bounded, then `P[N <= 1 - t]` in the first part of the proof is 0,
+/// and delta is 0.
 ///
 /// *`d_in` 0.* The release is the number itself, so equal data give equal releases.
 ///

@@ -51,8 +51,9 @@ use crate::{Gaussian, NoiseLoss, NoiseNumber, Scale};
 /// [`profile_of_discrete_gaussian_vector`]: crate::accounting::profile_of_discrete_gaussian_vector
 ///
 /// # Proof
-/// Let `x`, `y` be the numbers of two members. By the definition of both metrics,
-/// `sum_i (x_i - y_i)^2 <= d_in^2`. Let `s` be the scale and `a > 1` the order of a divergence.
+/// Let `x`, `y` be the numbers of two members. By the definition of the absolute distance and of
+/// the L2 distance, `sum_i (x_i - y_i)^2 <= d_in^2`. Let `s` be the scale and `a > 1` the order of
+/// a divergence.
 ///
 /// *Integers.* Let `W(c) = sum_r exp(-(r - c)^2 / (2 s^2))` over all integers `r`, so
 /// `W(x_i) = W(0)`. Without saturation, the release of number `i` is `r` with probability
@@ -137,10 +138,10 @@ where
 /// are the same as in [`make_gaussian`].
 ///
 /// # Map
-/// `(d_in / scale)^2 / 2` in [`ZeroConcentratedDivergence`]. In [`SmoothedMaxDivergence`], the map
-/// returns the whole privacy profile. For floats, the profile is [`profile_of_gaussian`]. For an
-/// integer, the profile is [`profile_of_discrete_gaussian`]. For a vector of integers, the profile
-/// is [`profile_of_discrete_gaussian_vector`].
+/// In [`ZeroConcentratedDivergence`], the map returns `(d_in / scale)^2 / 2`. In
+/// [`SmoothedMaxDivergence`], the map returns the whole privacy profile. For floats, the profile is
+/// [`profile_of_gaussian`]. For an integer, the profile is [`profile_of_discrete_gaussian`]. For a
+/// vector of integers, the profile is [`profile_of_discrete_gaussian_vector`].
 ///
 /// [`profile_of_gaussian`]: crate::accounting::profile_of_gaussian
 /// [`profile_of_discrete_gaussian`]: crate::accounting::profile_of_discrete_gaussian

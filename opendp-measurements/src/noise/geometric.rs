@@ -24,7 +24,8 @@ pub trait GeometricNumber: NoiseNumber<Laplace> + Number {
     fn up_from(lower: Self, count: u128) -> Self;
 }
 
-/// Make a measurement that adds two-sided geometric noise to integers, optionally on an interval.
+/// Make a measurement that adds two-sided geometric noise to integers. Optionally, all releases lie
+/// in a given interval.
 ///
 /// The noise has the value `z` with a probability proportional to `exp(-|z| / scale)`. With bounds,
 /// each number is clamped to the bounds, noise is added, and the sum is clamped again. The steps
@@ -137,8 +138,8 @@ where
         Ok(released?)
     })
 }
-/// Call `make_geometric`. This function also has the type argument `MO`, so a document can state
-/// it.
+/// Call `make_geometric`. The function `geometric_at` also has the type argument `MO`, so that a
+/// document can state `MO`.
 #[allow(clippy::extra_unused_type_parameters, reason = "documents state the only measure")]
 fn geometric_at<D, M, MO>(
     input: Space<D, M>,

@@ -46,16 +46,16 @@ use crate::{Laplace, NoiseLoss, NoiseNumber, Scale};
 /// [`profile_of_discrete_laplace`]: crate::accounting::profile_of_discrete_laplace
 ///
 /// # Proof
-/// *Integers.* Let `x`, `y` be the numbers of two members. By the definition of both metrics,
-/// `sum_i |x_i - y_i| <= d_in`. Without saturation the release is `r` with probability
-/// `prod_i c exp(-|r_i - x_i| / scale)`, where `c` does not depend on `x`. For the same `r`, divide
-/// the probability for `x` by the probability for `y`. By the triangle inequality, this ratio is at
-/// most `exp(sum_i |x_i - y_i| / scale) <= exp(d_in / scale)`. This bound holds for every `r`, so
-/// also for every event (Ghosh, Roughgarden, Sundararajan 2012). Saturation is a function of the
-/// sums, so the loss does not grow (Dwork, Roth 2014, Proposition 2.1). [`discrete_laplace`] draws
-/// the noise with exactly these probabilities, for the exact rational value of `scale`. For small
-/// scales, an [`IntegerTable`] draws from the same distribution. [`add_noise`] saturates the exact
-/// sum.
+/// *Integers.* Let `x`, `y` be the numbers of two members. By the definition of the absolute
+/// distance and of the L1 distance, `sum_i |x_i - y_i| <= d_in`. Without saturation the release is
+/// `r` with probability `prod_i c exp(-|r_i - x_i| / scale)`, where `c` does not depend on `x`. For
+/// the same `r`, divide the probability for `x` by the probability for `y`. By the triangle
+/// inequality, this ratio is at most `exp(sum_i |x_i - y_i| / scale) <= exp(d_in / scale)`. This
+/// bound holds for every `r`, so also for every event (Ghosh, Roughgarden, Sundararajan 2012).
+/// Saturation is a function of the sums, so the loss does not grow (Dwork, Roth 2014, Proposition
+/// 2.1). [`discrete_laplace`] draws the noise with exactly these probabilities, for the exact
+/// rational value of `scale`. For small scales, an [`IntegerTable`] draws from the same
+/// distribution. [`add_noise`] saturates the exact sum.
 ///
 /// *Floats.* The replacement of infinities does not increase any distance between members. If the
 /// real vector `x + scale L` were released, the loss would be at most `d_in / scale`. The proof is
@@ -121,9 +121,9 @@ where
 /// the same as in [`make_laplace`].
 ///
 /// # Map
-/// `d_in / scale` in [`MaxDivergence`]. In [`SmoothedMaxDivergence`], the map returns the whole
-/// privacy profile. For floats, the profile is [`profile_of_laplace`]. For integers, the profile is
-/// [`profile_of_discrete_laplace`].
+/// In [`MaxDivergence`], the map returns `d_in / scale`. In [`SmoothedMaxDivergence`], the map
+/// returns the whole privacy profile. For floats, the profile is [`profile_of_laplace`]. For
+/// integers, the profile is [`profile_of_discrete_laplace`].
 ///
 /// [`profile_of_laplace`]: crate::accounting::profile_of_laplace
 /// [`profile_of_discrete_laplace`]: crate::accounting::profile_of_discrete_laplace

@@ -208,8 +208,8 @@ mod tests {
             bits in 0_u64..0x7ff << 52, other in 1_u64..0x7ff << 52,
             wide in 1..i128::MAX, drop in 0_u32..126, scale in 1e-9..1e9,
         ) {
-            // For the result a, the distance d and the scale s, a >= (d / s)^2 / 2 if and only if 2
-            // a s^2 >= d^2.
+            // Let a be the result, d the distance and s the scale. Then a >= (d / s)^2 / 2 if and
+            // only if 2 a s^2 >= d^2.
             let part = |x: f64| {
                 let parts = Dyadic::new(x);
                 (IBig::from(parts.mantissa), i64::from(parts.exponent))

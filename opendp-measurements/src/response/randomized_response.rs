@@ -87,8 +87,8 @@ register! {
 /// * `prob` - the probability of the true answer, from 1 / (the number of categories) to 1
 ///
 /// # Precondition
-/// There are `k >= 2` different categories. `prob` is at most 1, and at least `1 / k` rounded down
-/// to a float. `prob` is exactly the rational number that the float represents.
+/// There are `k >= 2` different categories. `prob` is from `1 / k`, rounded down to a float, to 1.
+/// `prob` is exactly the rational number that the float represents.
 ///
 /// # Postcondition
 /// Any two members at distance at most `d_in` give releases whose max-divergence is at most
@@ -202,8 +202,7 @@ fn loss(prob: f64, count: u64) -> Result<Exact> {
     if prob == 1.0 {
         return Ok(Exact::INFINITY);
     }
-    // The probability is exactly truth / all. As a float, a probability below 1 has a negative
-    // exponent.
+    // The probability is exactly truth / all. A float below 1 has a negative exponent.
     let parts = Dyadic::new(prob);
     let truth = UBig::from(parts.mantissa);
     let all = UBig::ONE << usize::try_from(parts.exponent.unsigned_abs()).unwrap_or_default();

@@ -131,7 +131,7 @@ fn flip<S: RandomSource>(
         let wanted = data.mask(index);
         let mut flips = 0;
         // With words of 64 bits, the loop runs once. With the shorter words of some tests, the loop
-        // runs more often.
+        // runs more than once.
         let mut first = 0;
         while first < u64::BITS {
             let wanted = wanted >> first & lanes;

@@ -12,7 +12,7 @@ use opendp_core::random::{NoEntropy, RandomSource};
 ///
 /// A `p` below 0 and NaN count as 0. A `p` above 1 counts as 1.
 ///
-/// Cost: for 0 and 1 nothing is drawn. Otherwise one word is drawn, and a second word with
+/// Cost: if `p` is 0 or 1, nothing is drawn. Otherwise one word is drawn, and a second word with
 /// probability `2^-BITS`.
 ///
 /// # Errors
@@ -100,8 +100,8 @@ fn digit(mantissa: u128, places: i32, bits: u32) -> u64 {
 /// or more counts as 1. For denominator 0, the probability is also 1.
 ///
 /// Cost: for the probabilities 0 and 1 nothing is drawn. Otherwise one word is drawn, and a second
-/// word with probability `2^-BITS`. Each word takes one division if the denominator fits in 64
-/// bits, and otherwise `BITS` additions.
+/// word with probability `2^-BITS`. If the denominator fits in 64 bits, each word costs one
+/// division. Otherwise, each word costs `BITS` additions.
 ///
 /// # Errors
 ///

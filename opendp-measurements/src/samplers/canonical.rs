@@ -20,9 +20,9 @@ use opendp_core::random::{NoEntropy, RandomSource, big_uniform_below};
 /// `D b^m`, where `m = floor(|y| + 1/2)` is the integer nearest to `|y|`. Elsewhere, the density is
 /// 0. `k` and `theta` follow from one condition: on each side, the outermost interval of length 1
 /// has probability `delta`. If delta is 0, the noise is unbounded. Let `c_j` be the probability
-/// that `N < -1/2 - j`. Then `c_0 = c`, and `c_(j+1) = b (c_j - delta)` while `c_j > delta`. For
-/// the first `j` with `c_j <= delta`, `k = j + 1` and `theta = c_j / (D b^k)`. The solution of
-/// these equations is
+/// that `N < -1/2 - j`. Then `c_0 = c`, and `c_(j+1) = b (c_j - delta)` while `c_j > delta`. Let
+/// `j` be the first index with `c_j <= delta`. Then `k = j + 1` and `theta = c_j / (D b^k)`. The
+/// solution of these equations is
 ///
 /// `j = max(0, ceil(ln A / epsilon))`, `A = b + (1 - delta) b (1 - b) / (delta (1 + b))`,
 /// `theta = (1 - delta - delta (b^-j - 1) (1 + b) / (1 - b)) / (1 - b + 2 delta b)`.
@@ -40,8 +40,9 @@ use opendp_core::random::{NoEntropy, RandomSource, big_uniform_below};
 /// `|N| = |z| - 1/2 + W`. In the steps `k` and `-k`, only places up to `theta` are accepted. On
 /// average, at least one proposal in three is accepted. There are two exact ways to propose a step:
 ///
-/// * If `k epsilon >= 1`: draw two independent geometric numbers. Each number counts the failures
-///   before the first success of trials that fail with probability `e^-epsilon`. The difference of
+/// * If `k epsilon >= 1`: draw two independent geometric numbers. For each number, make independent
+///   trials that fail with probability `e^-epsilon`. The number counts the failures before the
+///   first success. The difference of
 ///   the two numbers is `z` with probability proportional to `b^|z|`. This difference is rejected
 ///   if `|z| > k`.
 /// * Otherwise: draw `z` uniformly from `-k` to `k`. Then draw one geometric number with the same
@@ -154,8 +155,8 @@ impl CanonicalNoise {
         }
     }
 
-    /// Draw the step with a sign, and the place in the step. In each step except step 0, the place
-    /// increases with the distance from 0.
+    /// Draw the step with a sign, and the place in the step. In each step except step 0, a larger
+    /// place is farther from 0.
     fn draw<S: RandomSource>(&self, source: &mut S) -> Result<(IBig, LazyUniform), NoEntropy> {
         loop {
             let step = self.propose(source)?;

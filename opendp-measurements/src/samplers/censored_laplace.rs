@@ -25,16 +25,16 @@ use std::hint::black_box;
 /// `P[L = l, H = h] = (1 - q) q^l q^(2^n h)`, which is
 /// `prod_j q^(2^j b_j) / (1 + q^(2^j)) (1 - q^(2^n)) q^(2^n h)`.
 ///
-/// So digit `j` is 1 with probability `q^(2^j) / (1 + q^(2^j))`, and `H` is positive with
-/// probability `q^(2^n)`, all independently. `n` is the least integer with `2^n` at least the width
-/// `w`. If `H` is positive, the magnitude exceeds `w`. For each sign, all magnitudes above `w` move
-/// the sum to the same end of the interval. If `H` is 0, the magnitude is `1 + L`.
+/// So digit `j` is 1 with probability `q^(2^j) / (1 + q^(2^j))`. `H` is positive with probability
+/// `q^(2^n)`. All digits and `H` are independent. `n` is the least integer with `2^n >= w`, where
+/// `w` is the width. If `H` is positive, the magnitude exceeds `w`. For each sign, all magnitudes
+/// above `w` move the sum to the same end of the interval. If `H` is 0, the magnitude is `1 + L`.
 ///
 /// The probabilities are irrational, because `e^t` is irrational for every rational `t` except 0
 /// (Lambert 1761). Each coin compares a uniform variable with the probability of the coin. One word
 /// is compared with the first 64 bits of the probability, which [`CensoredLaplace::new`] computes.
-/// If the word and these bits are equal, more words are drawn and compared with certified bounds of
-/// more bits.
+/// If the word and these bits are equal, more words are drawn and compared with more precise
+/// certified bounds of the probability.
 ///
 /// # Time
 ///
@@ -48,8 +48,8 @@ use std::hint::black_box;
 /// constant. The total variation distance between the two distributions is at most `(n + 2) 2^-64`.
 /// For a pair of neighbours, the time adds at most this distance to delta. The source of random
 /// words refills its buffer after a fixed number of words, for all data. The language does not
-/// guarantee any duration, and this documentation states no duration for the processor. The masks
-/// are hidden from the optimiser as well as the language permits.
+/// guarantee any duration. This documentation also states no duration for the processor. The masks
+/// are hidden from the optimiser as far as the language permits.
 ///
 /// Cost: a word and a few operations for each coin. At width 10^4, an addition draws 17 words.
 #[derive(Clone, Debug)]
@@ -200,7 +200,7 @@ struct Probability {
     power: u32,
     scale: f64,
 }
-/// A fact about the noise that the result of a coin shows.
+/// What the result of a coin shows about the noise.
 #[derive(Clone, Copy, Debug)]
 enum Face {
     /// The coin shows whether the noise is not 0. The coin has the probability `2r / (1 + r)`.

@@ -33,7 +33,7 @@ use opendp_core::random::{NoEntropy, RandomSource};
 /// the accepted integers have the stated distribution, for every `t > 0` (Canonne, Kamath, Steinke
 /// 2020, "The discrete Gaussian for differential privacy", arXiv:2004.00010, algorithm 3). Here `t`
 /// is the larger of `sigma` and 1. The article uses `t = floor(sigma) + 1`. With the `t` of the
-/// article, candidates are accepted less often.
+/// article, candidates are accepted less often than with the larger of `sigma` and 1.
 ///
 /// # Exactness
 ///
@@ -230,8 +230,8 @@ fn accept_candidate<S: RandomSource>(
 ///
 /// The exponent is `d^2 / 2` with `d` as below. Let `v = 2^-53`.
 ///
-/// * `sigma >= 1`: `d = (y - sigma) / sigma` takes two roundings, because `y` and `sigma` are
-///   exact.
+/// * `sigma >= 1`: the computation of `d = (y - sigma) / sigma` rounds twice, because `y` and
+///   `sigma` are exact.
 /// * `sigma < 1`, `y = 0`: `d = -sigma` is exact except for its sign.
 /// * `sigma < 1 <= y`: `d = ((y - 1) + (1 - sigma)(1 + sigma)) / sigma`, where no term is negative.
 ///   `y - 1` is exact. So the relative error of the numerator is at most `4.1v`, and the relative
@@ -240,7 +240,8 @@ fn accept_candidate<S: RandomSource>(
 /// So the relative error of `d^2 / 2` is at most `11.5v`. The bounds are `d^2 / 2` times the
 /// factors `1 ± 16v`, widened by the smallest normal float. These factors also cover the rounding
 /// of the two products. If a value underflows, its error is less than the smallest normal float. If
-/// a value overflows, the true value is above `2^1000`. Every finite upper bound of `E` is smaller.
+/// a value overflows, the true value is above `2^1000`. Every finite upper bound of `E` is below
+/// `2^1000`.
 #[inline]
 fn exponent_bounds(sigma: f64, y: f64) -> (f64, f64) {
     let d = if sigma >= 1.0 {

@@ -61,7 +61,8 @@ pub fn power_of_two(exponent: i32) -> f64 {
 /// so callers bound the exponent (exponents of floats stay below 2^12).
 pub(super) fn shift_floor(n: IBig, exponent: i64) -> IBig {
     let count = exponent.unsigned_abs() as usize;
-    // The library `dashu` rounds right shifts towards minus infinity. A test below checks this.
+    // The library `dashu` rounds right shifts towards minus infinity. A test below checks this
+    // rounding.
     if exponent < 0 { n >> count } else { n << count }
 }
 

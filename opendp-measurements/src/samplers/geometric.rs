@@ -5,7 +5,8 @@ use dashu_int::{UBig, ops::BitTest};
 use opendp_core::arith::{dyadic, fixed};
 use opendp_core::random::{NoEntropy, RandomSource};
 
-/// The distribution of the number of failures before the first success of independent trials.
+/// The distribution of the number of failures before the first success, in a sequence of
+/// independent trials.
 ///
 /// # Exactness
 ///

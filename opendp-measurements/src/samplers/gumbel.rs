@@ -65,10 +65,10 @@ pub fn gumbel_argmax<T: Score, S: RandomSource>(
 /// The result has exactly the distribution of `k` choices by [`gumbel_argmax`]. Each choice is made
 /// with fresh noise among the remaining candidates (Durfee, Rogers 2019, Lemma 4.2). The result has
 /// the distribution of Plackett and Luce. A decreasing function maps the sums to independent
-/// exponential variables of rates `w_i = exp(±s_i / temperature)`. Variable `i` is the least with
-/// probability `w_i / sum w`, independently of the least value. Exponential variables have no
-/// memory. So the differences of the other variables from the least value are again independent and
-/// exponential, with the same rates.
+/// exponential variables of rates `w_i = exp(±s_i / temperature)`. Variable `i` is the least
+/// variable with probability `w_i / sum w`. Which variable is the least is independent of the least
+/// value. Exponential variables have no memory. Subtract the least value from each of the other
+/// variables. The differences are again independent and exponential, with the same rates.
 ///
 /// Cost: about twice the cost of one choice, if `k` is small.
 ///
@@ -85,7 +85,7 @@ pub fn gumbel_top_k<T: Score, S: RandomSource>(
     race::<Gumbel, _, _>(scores, k, temperature, optimize, source)
 }
 
-/// The noise `-ln(E)`, which decreases with `E`.
+/// The noise `-ln(E)`, which decreases as `E` increases.
 struct Gumbel;
 
 impl Noise for Gumbel {

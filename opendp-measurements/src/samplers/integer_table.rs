@@ -56,10 +56,10 @@ use weights::{SHORTFALL, Weights, high_product};
 /// # Cost
 ///
 /// A draw takes one word, and about 1 ns in addition to the time that this word takes. The
-/// probability of noise outside of the table is about `2^-40`. If this probability would take more
-/// than `2^11` entries of 8 bytes, the table has `2^11` entries, and the probability is about
-/// `2^-20`. Draws outside of the table take microseconds. The preparation of a table takes from 1
-/// to 25 microseconds.
+/// probability of noise outside of the table is about `2^-40`. For some scales, a table with this
+/// probability would need more than `2^11` entries of 8 bytes. Then the table has `2^11` entries,
+/// and the probability is about `2^-20`. Draws outside of the table take microseconds. The
+/// preparation of a table takes from 1 to 25 microseconds.
 #[derive(Clone, Debug)]
 pub struct IntegerTable {
     urns: Urns,
@@ -78,8 +78,8 @@ const MOST: u32 = 11;
 /// The tail can begin at magnitudes `j` with `x_j >= 28`. The unit of this constant is 1/10. `e^-28
 /// < 2^-40`.
 const FAR: u32 = 280;
-/// If the table cannot be larger, the tail can begin at magnitudes `j` with `x_j >= 14`. The unit
-/// of this constant is 1/10. `e^-14 < 2^-20`.
+/// If a table of the largest size does not reach `x_j >= 28`, the tail can begin at magnitudes `j`
+/// with `x_j >= 14`. The unit of this constant is 1/10. `e^-14 < 2^-20`.
 const NEAR: u32 = 140;
 /// If `x_j` increases by 0.7, the weight is at least halved, because `0.7 > ln 2`. The unit of this
 /// constant is 1/10.
@@ -116,9 +116,9 @@ impl IntegerTable {
         let up = |bound: u128| (bound >> 16) + 1;
         let window: u128 = below.iter().map(|bound| up(*bound) + (SHORTFALL >> 16)).sum();
         let all = (1 << 112) + 2 * window + (up(beyond) << (block + 2));
-        // Subtract two units for each magnitude in the rest, and one because t is rounded up. The
-        // remaining units are divided by the sum of the weights, which is at least 1. So A is below
-        // 2^63.
+        // Subtract two units for each magnitude in the table, including 0. Subtract one more unit
+        // because t is rounded up. The remaining units are divided by the sum of the weights, which
+        // is at least 1. So A is below 2^63.
         let room = (1_u64 << 63) - 2 * first - 1;
         let unit = u64::try_from((UBig::from(room) << 112_usize) / all).ok()?;
 

@@ -134,8 +134,8 @@ impl Sum {
         e.refine_to(integer_bits.clamp(0, 64) as usize + 8, source)?;
         loop {
             let precision = e.bits() + 8;
-            // In units of 2^-unit, all terms are integers. So rounding happens only at the floor
-            // below.
+            // In units of 2^-unit, all terms are integers. So only the right shift below rounds: it
+            // computes the floor of the sum.
             let unit = 1.max(places).max(precision as i64 - shift);
             let left = |n: IBig, count: i64| n << count.unsigned_abs() as usize;
             let centre = left(IBig::from(self.x.signed_mantissa()), unit - places)

@@ -24,7 +24,8 @@
 ///   `u <= 2^64 - 1`. If the right end is `2^64`, the bound is 0.
 ///
 /// Near `U = 1`, the computation uses the exact integer `2^64 - u`. So `hi` has full relative
-/// precision, and `lo` is smaller only by the width of the interval.
+/// precision. Apart from the factors `1 ± 12v`, `lo` is smaller than `hi` by at most twice the
+/// width of the interval.
 ///
 /// Cost: about 6 ns for each call, if many calls are independent. The latency of one call is 25 ns.
 /// For at least 32 bits, the code has no branch except for digit 0.
@@ -123,7 +124,7 @@ fn neg_ln_point(u: u64, zeros: u32) -> f64 {
 ///    than `7 v |result|`.
 ///
 /// `SQRT_2` is an integer, so `m` can exceed the bound `sqrt(1/2)` or `sqrt(2)` by at most `2^-63`
-/// times this bound. The rounded constants of this proof stay the same.
+/// times this bound. This excess does not change the rounded constants of this proof.
 #[inline]
 fn ln_scaled(significand: u64, top: i32) -> f64 {
     let low = significand < SQRT_2;

@@ -24,8 +24,8 @@ use std::cmp::Ordering;
 /// counts as its magnitude. Infinity or NaN counts as some number above `f64::MAX`.
 ///
 /// Cost: about 20 ns and one word for a comparison. With a small probability, a comparison takes
-/// some microseconds. This probability is about `2^-50` times the ratio of the magnitude of the
-/// numbers to the scales.
+/// some microseconds. This probability is about `2^-50 a / b`, where `a` is the magnitude of the
+/// numbers and `b` is the magnitude of the scales.
 #[derive(Clone, Debug)]
 pub struct NoisyThreshold<T> {
     threshold: T,

@@ -37,10 +37,11 @@ pub(super) trait Noise {
 ///
 /// 1. The best score is subtracted from all scores. The subtraction changes no comparison. The bar
 ///    is the `k`-th largest lower bound of a noisy score so far. Some candidates have first digits
-///    that give rare, large noise. To find these candidates, the counts of the other candidates
-///    between them are drawn (see `Hits`). The noise of all other candidates then has a known upper
-///    bound. Most of the other candidates are dropped without a draw, by at most one comparison of
-///    scores. For each candidate that is not dropped in this way, a rough bound is tried first. If
+///    that give rare, large noise (hits). To find the hits, the program draws how many candidates
+///    without a hit come before each hit (see `Hits`). The noise of all candidates without a hit
+///    then has a known upper bound. Most of the candidates without a hit are dropped without a
+///    draw, by at most one comparison of scores. For each candidate that is not dropped in this
+///    way, a rough bound is tried first. If
 ///    the rough bound does not decide, the noise is enclosed in floats. Each float operation is
 ///    correctly rounded, so the floats next to its result enclose the exact result.
 /// 2. The remaining candidates are ranked by their enclosures. If the enclosures of some candidates
@@ -137,8 +138,8 @@ struct Survivor {
 }
 
 /// Append the candidates of a group to `chosen`, in descending order of their noisy scores, until
-/// `k` candidates are chosen. At the start, equally many digits are drawn for each candidate of the
-/// group.
+/// `k` candidates are chosen. When this function is called, the same number of digits is already
+/// drawn for each candidate of the group.
 fn order_group<N: Noise, S: RandomSource>(
     group: Vec<Survivor>,
     k: usize,
@@ -146,8 +147,8 @@ fn order_group<N: Noise, S: RandomSource>(
     source: &mut S,
     chosen: &mut Vec<usize>,
 ) -> Result<(), NoEntropy> {
-    // The last group of the list contains the best candidates. For all members of a group, equally
-    // many digits are drawn.
+    // The last group of the list contains the best candidates. The number of drawn digits is the
+    // same for all candidates of a group.
     let mut groups = vec![group];
     while let Some(mut group) = groups.pop().filter(|_| chosen.len() < k) {
         if let [single] = group.as_slice() {

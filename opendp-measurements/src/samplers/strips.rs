@@ -103,8 +103,8 @@ impl Strips {
         // times as wide as a strip outside of the tail. So the weight of the tail has the
         // factor 64.
         highest.push(64 * density(TAIL - reach).1);
-        // Each of the 256 weights is rounded up, so 512 units of the total weight `2^32` are kept
-        // free.
+        // Each of the 256 weights is rounded up by less than one unit. For this rounding, 512 units
+        // of the total weight `2^32` are kept free.
         let room = (1_u128 << 32) - 512;
         let unit = highest.iter().sum::<u128>().div_ceil(room).next_multiple_of(1 << 14);
         let mut weights: Vec<u64> = highest.iter().map(|f| f.div_ceil(unit) as u64).collect();
@@ -113,8 +113,8 @@ impl Strips {
         let mut entries = [Entry::default(); 256];
         for (j, (entry, weight)) in entries.iter_mut().zip(&weights).enumerate() {
             let height = u128::from(*weight) * unit;
-            // The product is exact, because the weight has at most 27 bits, and the unit at
-            // most 26.
+            // The product is exact, because the weight has at most 27 significant bits, and the
+            // unit has at most 26 significant bits.
             let ln_height = ln(height as f64 * 0.5_f64.powi(64));
             let lowest = if j == TAIL { 0 } else { density(j + 1 + reach).0 };
             let surely = ((lowest << 31) / height).min(1 << 31) as u32;
@@ -306,12 +306,12 @@ impl LazyReal for LazyPoint {
 /// Decide exactly whether `V < e^-z / height` for the height of the envelope at a point. Draw
 /// digits of `V` until they decide.
 ///
-/// The function `exponent` gets the point and encloses `2^precision z`. This function can draw
+/// The function `exponent` receives the point and encloses `2^precision z`. `exponent` can draw
 /// digits of the point.
 ///
-/// This function terminates with probability 1 if the enclosures of `exponent` shrink to one
-/// number. The enclosure of `V` also shrinks to one number. `V` equals the quotient `e^-z / height`
-/// with probability 0.
+/// `accept` terminates with probability 1 if the enclosures of `exponent` shrink to one number. The
+/// enclosure of `V` also shrinks to one number. `V` equals the quotient `e^-z / height` with
+/// probability 0.
 pub(super) fn accept<S: RandomSource>(
     point: &mut LazyPoint,
     mut v: LazyUniform,

@@ -20,9 +20,9 @@ use crate::{Scale, SelectionMeasure};
 /// Under zero-concentrated divergence, the release has the distribution of `k` successive choices.
 /// Each choice is made with fresh noise among the remaining candidates. Under the max-divergence,
 /// the distribution is different. The remaining candidates have smaller noisy scores than the
-/// chosen candidates, so the noise of the remaining candidates tends to be smaller. So the next
-/// choice tends to be better than a choice with fresh noise. But the loss is the same as the loss
-/// of `k` successive choices with fresh noise.
+/// chosen candidates, so the noise of the remaining candidates tends to be smaller than fresh
+/// noise. So the next choice tends to be better than a choice with fresh noise. But the loss is the
+/// same as the loss of `k` successive choices with fresh noise.
 ///
 /// # Arguments
 /// * `input` - vectors of scores under the L-infinity distance or the range distance
@@ -59,12 +59,12 @@ use crate::{Scale, SelectionMeasure};
 /// this outcome under `u`. Under `v`, take the noise `E_j + c_j` for the indices in `C`. The noise
 /// of the other indices stays the same. This noise gives the same outcome. The sums in `C` are
 /// `v_j + E_j + c_j = u_j + E_j + h`, so all these sums move by `h` and keep their order. The other
-/// sums are `v_i + E_i <= u_i + E_i + h`, so these sums stay below the sums in `C`. For `c >= 0`,
-/// the density `e^-x` on `x >= 0` is smaller at `x + c` by the factor `e^-c`. So substitute
-/// `E_j + c_j` for `E_j` in the integral over the noise in `C`, and average over the other noise.
-/// The result is `P_v >= e^-(sum c_j) P_u >= e^-(k r) P_u`. A bound for every outcome is a bound
-/// for every event. (For one index, this is the argument of report-noisy-max: Dwork, Roth 2014,
-/// Claim 3.9.)
+/// sums are `v_i + E_i <= u_i + E_i + h`, so these sums stay below the sums in `C`. Let `c >= 0`.
+/// The density `e^-x` on `x >= 0` has a value at `x + c` that is `e^-c` times its value at `x`. So
+/// substitute `E_j + c_j` for `E_j` in the integral over the noise in `C`, and average over the
+/// other noise. The result is `P_v >= e^-(sum c_j) P_u >= e^-(k r) P_u`. A bound for every outcome
+/// is a bound for every event. (For one index, this is the argument of report-noisy-max: Dwork,
+/// Roth 2014, Claim 3.9.)
 ///
 /// *Zero-concentrated divergence.* [`gumbel_top_k`](crate::samplers::gumbel_top_k) has exactly the
 /// distribution of `k` successive choices. Each choice is made by the exponential mechanism among
@@ -259,7 +259,8 @@ mod tests {
             let bound = 2.0 * ZeroConcentratedDivergence::loss(range, k).unwrap();
             let found = worst(range, |u| peeled(u, k, softmax), renyi);
             assert!(found <= bound + 1e-12, "{found} exceeds {bound}");
-            // The control: the divergence with exponential noise exceeds this bound.
+            // The control: the divergence with exponential noise exceeds the bound for Gumbel
+            // noise.
             let control = worst(range, |u| joint(u, k), renyi);
             assert!(bound < control, "the wrong noise goes unnoticed: {control}");
         }

@@ -84,9 +84,9 @@ impl CandidateMeasure for AnyMeasure {
 ///
 /// With a `stop_probability` of 0, the function never gives up. So if no release of the data can
 /// reach the threshold, the function never returns. Under max-divergence, a function that never
-/// returns reveals nothing. If the loss is finite, the function either returns for all data, or for
-/// no data. Under approximate max-divergence, a function that never returns can reveal something
-/// about the data. So the map is an error if delta is above 0.
+/// returns reveals nothing. Indeed, if the loss is finite, the function returns either for all data
+/// or for no data. Under approximate max-divergence, a function that never returns can reveal
+/// something about the data. So the map is an error if delta is above 0.
 ///
 /// # Postcondition
 /// Each round runs the measurement again. The release is the first pair whose score is at least the

@@ -146,8 +146,8 @@ fn the_map_is_nearly_attained_by_many_queries() {
     let one_way = loss(&steps(m, 0.0, 2, 0.0), &steps(m, 1.0, 2, 0.0));
     assert!(one_way <= monotonic + 1e-9 && 0.97 * monotonic < one_way, "{one_way} of {monotonic}");
     // The controls: the loss of queries that change in both directions exceeds the map for
-    // monotonic queries. The loss of queries that change in one direction exceeds each of the two
-    // terms of this map alone.
+    // monotonic queries. The map for monotonic queries is a sum of two terms. The loss of queries
+    // that change in one direction exceeds each single term.
     assert!(monotonic < both_ways);
     assert!(1.0 / noise.0 < one_way && 2.0 / noise.1 < one_way);
 }

@@ -92,9 +92,9 @@ use crate::{Laplace, Scale, ThresholdNumber};
 /// P_y[S]`. For this kind of approximation, see Bun, Steinke 2016, Section 8. For the mechanism,
 /// see Korolova, Kenthapadi, Mishra, Ntoulas 2009, and Wilson et al. 2020.
 ///
-/// *The order.* The order of keys and the capacity of a map depend on earlier keys. So two maps
-/// with the same keys can differ in their order and capacity. But the release is a new map. The
-/// keys of this map are inserted in the order of their hashes.
+/// *The order.* The order of the keys of a map and its capacity depend on keys that were inserted
+/// or removed earlier. So two maps with the same keys can differ in their order and capacity. But
+/// the release is a new map. The keys of this map are inserted in the order of their hashes.
 ///
 /// *Rounding.* `epsilon` is rounded up once. If `l0 linf` is computed in floats, `epsilon` is
 /// rounded up twice. The tail `p` is a certified bound, and its argument is rounded down. `delta`

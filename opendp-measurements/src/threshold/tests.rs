@@ -98,7 +98,7 @@ fn each_bound_on_the_change_helps() {
     assert_eq!(release.map(&(9, 0.9, 0.9)), Ok((0.0, 0.0)));
     assert_eq!(release.map(&(2, 3.9, 1.9)).unwrap().0, 2.0);
     assert_eq!(release.map(&(2, f64::INFINITY, 1.0)).unwrap().0, 2.0);
-    // The Euclidean length of integer changes is not an integer.
+    // The Euclidean length of integer changes need not be an integer.
     let release: Release<2, u32, i32, f64, Concentrated> =
         make_gaussian_threshold(parts(), scale(1.0), 5, None).unwrap();
     assert_eq!(release.map(&(9, 1.5, 1.9)).unwrap().0, 1.125);
@@ -153,8 +153,8 @@ fn rate<const P: usize, V: Copy + Atom, Q: Distance + Number, MO: Measure>(
     let rate = release.invoke(&data).unwrap().len() as f64 / f64::from(keys);
     (rate, 6.0 * (rate * (1.0 - rate) / f64::from(keys)).sqrt())
 }
-/// Suppose that only one person has a key. Check that the probability of releasing this key is
-/// delta, up to six standard deviations.
+/// Suppose that a key occurs in the data of only one person. Check that the probability of
+/// releasing this key is delta, up to six standard deviations.
 #[test]
 fn singletons_are_released_no_more_often_than_delta() {
     for threshold in [4, 5, 6] {
@@ -192,10 +192,10 @@ fn delta_covers_what_the_lattice_rounds_up() {
 #[test]
 fn draws_keep_to_the_map_where_keys_come_and_others_change() {
     let (x, y) = (HashMap::from([(1, 1), (2, 4)]), HashMap::from([(2, 3)]));
-    // Compute by how many standard deviations the frequency of an event exceeds the bound from the
-    // claimed loss. The event is that key 1 is released, or that key 2 is released with a number of
-    // at least 4. Compute this number for the frequencies under `x` and `y`, and again with `x` and
-    // `y` exchanged. Return the larger number.
+    // Compute by how many standard deviations the frequency of an event under `x` exceeds its
+    // bound. The bound follows from the claimed loss and the frequency of the event under `y`. The
+    // event is that key 1 is released, or that key 2 is released with a number of at least 4. Do
+    // the same with `x` and `y` exchanged. Return the larger result.
     let excess = |release: &Release<1, u32, i32, i32, Pure>, (epsilon, delta): (f64, f64)| {
         let draws = 100_000;
         let often = |data: &HashMap<u32, i32>| {

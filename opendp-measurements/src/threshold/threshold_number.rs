@@ -17,10 +17,10 @@ pub trait ThresholdNumber: NoiseNumber<Laplace> + NoiseNumber<Gaussian> + Number
     /// threshold if the number is at most the threshold. A number reaches any other threshold if
     /// the number is at least the threshold.
     fn reaches(self, threshold: Self) -> bool;
-    /// Return a bound `t` on the noise. A number of magnitude at most `change` reaches a threshold
-    /// of at least 0 only if the noise is at least `t`. Such a number reaches a negative threshold
-    /// only if the noise is at most `-t`. Return `None` if `change` exceeds the magnitude of the
-    /// threshold.
+    /// Return a bound `t` on the noise. Suppose that the magnitude of a number is at most `change`.
+    /// If the threshold is at least 0, the number reaches it only if the noise is at least `t`. If
+    /// the threshold is negative, the number reaches it only if the noise is at most `-t`. Return
+    /// `None` if `change` exceeds the magnitude of the threshold.
     ///
     /// # Errors
     /// The errors of conversions.
@@ -95,10 +95,11 @@ macro_rules! floats {
             }
             /// Each release is the float nearest to a lattice point. Rounding preserves the order
             /// of numbers. So if a release reaches the threshold, its lattice point is above the
-            /// float just below the threshold. If floats are at least as dense as the lattice,
-            /// lattice points are floats. Then the release is at least the first lattice point that
-            /// is not below the threshold. In both cases, the exact sum of the number and its noise
-            /// is at most half a lattice step below the lattice point of the release.
+            /// float just below the threshold. This bound on the lattice point always holds. If
+            /// floats are at least as dense as the lattice, a better bound holds: lattice points
+            /// are floats, so the release is at least the first lattice point that is not below the
+            /// threshold. The exact sum of the number and its noise is at most half a lattice step
+            /// below the lattice point of the release.
             fn gap<Q: Number>(threshold: Self, change: Q, k: Option<i32>) -> Result<Option<f64>>
             where
                 f64: InfCast<Q>,

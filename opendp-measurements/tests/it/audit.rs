@@ -32,7 +32,7 @@ const DRAWS: usize = 1_000_000;
 const FEW: usize = 100_000;
 /// The largest value of [`excess`] that the audit accepts, in standard deviations. An honest
 /// mechanism exceeds this limit with a probability of about 2e-9, because [`excess`] returns the
-/// larger value of two directions.
+/// larger of two values, one for each order of the two data sets.
 const SIGMAS: f64 = 6.0;
 
 /// A measure whose losses imply a bound on delta for each epsilon.
@@ -248,8 +248,8 @@ fn choices_by_noisy_scores() {
     audit(make, (&vec![0; 2], &vec![-4, 4]), &4, cell);
     let range = || Space::new(VectorDomain::default(), RangeDistance::<i32>::new()).unwrap();
     let make = |s| make_gumbel_max(range(), Temperature::new(2.0 * s)?, Optimize::Min);
-    // One score is much worse than the other score. So for one choice, the ratio of its
-    // probabilities for the two inputs is close to the bound that the map claims.
+    // One score is much worse than the other score. So there is a choice for which the ratio of its
+    // two probabilities, one for each input, is close to the bound that the map claims.
     audit(make, (&vec![0, 8], &vec![0, 4]), &4, cell);
     let make = |s| make_noisy_top_k(input(), TheMeasure(MaxDivergence), 2, scale(4.0 * s), false);
     audit(make, (&x, &y), &1, |y| (y[0] * 10 + y[1]) as i64);

@@ -26,7 +26,8 @@ fn last_bit(y: f64) -> Option<i32> {
 /// least `window`. Return the largest difference, measured in standard deviations.
 ///
 /// All floats with a magnitude of at least `window / 2` and below `window` have the same spacing.
-/// So the last bits of releases do not reveal the magnitude, which can depend on the data.
+/// So the last bits of the releases that are not ignored do not reveal the magnitude. The magnitude
+/// can depend on the data.
 ///
 /// For each likely exponent `g` of the last set bit, two frequencies are compared. The first is the
 /// frequency of the exponent `g`. The second is the frequency of smaller exponents, which is the
@@ -70,7 +71,8 @@ fn leaks(window: f64, data: &[f64], release: &mut dyn FnMut(f64) -> f64) -> f64 
     worst
 }
 
-/// Data values with few bits and with many bits, on both sides of 0, in units of the scale.
+/// The data values, in units of the scale. Some values have few bits, and others have many bits.
+/// The values lie on both sides of 0.
 const DATA: [f64; 6] = [0.0, 1.0, 1.0 / 3.0, -1.0, 0.1, 1e-17];
 /// Pairs of a scale and a lattice exponent. `None` means the default lattice. One lattice is much
 /// finer than the last bits of the data.
@@ -142,8 +144,8 @@ fn a_release_is_a_point_of_its_lattice_wherever_the_data_is() -> Result<()> {
                 }
             }
         }
-        // All releases are multiples of `2^exponent`. As the control, some releases are not
-        // multiples of `2^(exponent + 1)`.
+        // Check that all releases are multiples of `2^exponent`. As the control, check that some
+        // releases are not multiples of `2^(exponent + 1)`.
         assert_eq!(finest, exponent, "scale {scale}, k {k:?}");
         // The loss has no extra term for rounding, because the noise is added before the rounding.
         let loss = laplace.map(&1.0)?;

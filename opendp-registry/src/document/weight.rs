@@ -1,4 +1,4 @@
-//! The cost of a document, and its limits.
+//! The cost of a document, and the limits on this cost.
 
 use opendp_core::{Error, Result};
 
@@ -8,9 +8,9 @@ use opendp_core::{Error, Result};
 pub(super) const MAX_LINKS: usize = 256;
 /// The largest number of links in a whole document. Each link uses memory.
 const MAX_LINKS_IN_ALL: usize = 1 << 14;
-/// The largest number of measurements in a list. Each copy that `repeat` makes counts. A member
-/// inside a repeated member counts once for each copy. While a composition is made, each member
-/// takes about 500 bytes.
+/// The largest number of measurements in a list. The copies that `repeat` makes are counted too. A
+/// member inside a repeated member counts once for each copy. While a composition is made, each
+/// member takes about 500 bytes.
 const MAX_MEMBERS: usize = 100_000;
 
 /// A text with at most this many values is always read. A text with more values must have at least
@@ -36,8 +36,8 @@ pub(super) fn check_text(text: &str) -> Result<()> {
             b'[' | b'{' => {
                 values += if byte == b'{' { OBJECT } else { 1 };
                 depth += 1;
-                // The reader of JSON returns an error for this nesting, so the number of values is
-                // not checked.
+                // The reader of JSON returns an error for a text that is nested this deeply, so the
+                // number of values is not checked.
                 if DEEPEST < depth {
                     return Ok(());
                 }
@@ -68,17 +68,17 @@ pub(super) struct Weight {
     members: usize,
 }
 impl Weight {
-    /// Return the weight of a link whose arguments have this weight.
+    /// Return the weight of a link. The weight of its arguments is `self`.
     pub(super) fn link(self) -> Result<Weight> {
         Weight { links: self.links.saturating_add(1), members: self.members.max(1) }.checked()
     }
-    /// Return the weight of two chains in sequence. The first chain has this weight, and the second
-    /// has the weight `next`.
+    /// Return the weight of two chains in sequence. The first chain has the weight `self`, and the
+    /// second chain has the weight `next`.
     pub(super) fn then(self, next: Weight) -> Result<Weight> {
         self.joined(next).checked()
     }
-    /// Return the weight of two arguments of one call. One argument has this weight, and the other
-    /// has the weight `next`.
+    /// Return the weight of two arguments of one call. One argument has the weight `self`, and the
+    /// other argument has the weight `next`.
     pub(super) fn beside(self, next: Weight) -> Result<Weight> {
         self.joined(next).checked()
     }
@@ -86,8 +86,8 @@ impl Weight {
         let links = self.links.saturating_add(next.links);
         Weight { links, members: self.members.max(next.members) }
     }
-    /// Return the weight of a list after `times` copies of a member are added. The list has this
-    /// weight, and the member has the weight `next`.
+    /// Return the weight of a list after `times` copies of a member are added. Before the addition,
+    /// the list has the weight `self`. The member has the weight `next`.
     pub(super) fn and_members(self, next: Weight, times: usize) -> Result<Weight> {
         // Plain JSON is not a measurement, but repeated JSON takes memory. So each copy of repeated
         // plain JSON counts as one member.

@@ -46,8 +46,8 @@ impl Document {
     /// ```
     ///
     /// # Errors
-    /// `NotImplemented`, with the place, when OpenDP 0.16 has no such constructor or argument. The
-    /// errors of [`build`](Document::build).
+    /// `NotImplemented`, with the place in the document, when the document has a constructor or an
+    /// argument that OpenDP 0.16 lacks. The errors of [`build`](Document::build).
     pub fn to_opendp(&self, registry: &Registry) -> Result<Json> {
         self.build(registry)?;
         if self.json.get("__function__").is_some() {

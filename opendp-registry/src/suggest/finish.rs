@@ -18,7 +18,7 @@ const ALPHA: f64 = 0.05;
 const SOLUTIONS: usize = 4;
 /// The largest number of suggested chains for one statistic.
 const ALIKE: usize = 2;
-/// The largest number of conversions of the measure that follow each other in a chain.
+/// The largest number of consecutive conversions of the measure in a chain.
 const CONVERSIONS: usize = 2;
 
 impl Search<'_> {

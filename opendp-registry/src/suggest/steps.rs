@@ -223,8 +223,8 @@ impl<'a> Search<'a> {
             } else if parameter.default.is_none() && parameter.accepts(&Arg::Json(json!(0))) {
                 missing.push(name.to_owned());
             } else if parameter.default.is_none() && entry.measure_parameter() != Some(name) {
-                // This argument is not JSON, so no fact can state it. An example is the members of
-                // a composition.
+                // This argument is not JSON, so no fact can state it. An example is the argument
+                // that contains the members of a composition.
                 return Err(Vec::new());
             }
         }

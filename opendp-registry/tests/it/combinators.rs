@@ -43,8 +43,9 @@ fn combines(entry: &Entry) -> bool {
         name.contains("Measurement") || name.contains("Odometer")
     })
 }
-/// Return whether one loss is at most another. Compare the losses number by number, and curves at
-/// the points that their JSON contains. The comparison of curves allows for errors of computation.
+/// Return whether one loss is at most another. Losses that consist of numbers are compared number
+/// by number. Curves are compared at the points that their JSON contains. The comparison of curves
+/// allows for errors of computation.
 fn at_most(less: &Json, more: &Json) -> bool {
     match (less, more) {
         (Json::Array(less), Json::Array(more)) => {

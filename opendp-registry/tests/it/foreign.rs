@@ -57,7 +57,8 @@ fn texts_become_numbers_of_a_known_size() {
         ("make_metric_unbounded", json!({})),
         ("make_mean", json!({})),
     ];
-    // Only `make_identity` uses other names for the domain and the metric of its input space.
+    // Only `make_identity` does not use the names `input_domain` and `input_metric` for the domain
+    // and the metric of its input space.
     let mut whole = call("transformations", "make_identity", all);
     for (function, kwargs) in chain {
         whole = after(&whole, "make_chain_tt", "transformations", function, kwargs);
@@ -90,7 +91,7 @@ fn a_private_quantile_loads_with_the_same_map() {
         map(&build(made).unwrap(), json!(2)).unwrap().as_f64().unwrap()
     };
     // OpenDP 0.16 also gives the losses 0.125 and 1.0 for the first two quantiles. For the last
-    // quantile, OpenDP 0.16 rounds the loss up further.
+    // quantile, OpenDP 0.16 rounds the loss up further than this library does.
     assert_eq!(quantile("f64", json!(10), "zero_concentrated_divergence", json!(0.25)), 0.125);
     assert_eq!(quantile("i32", json!(null), "max_divergence", json!(0.5)), 1.0);
     let loss = quantile("f64", json!(null), "zero_concentrated_divergence", json!(0.3));

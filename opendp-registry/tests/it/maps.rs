@@ -59,8 +59,8 @@ fn at_most(less: &AnyDistance, more: &AnyDistance) -> bool {
 /// Test the map of one signature. Return the number of distances for which the map returns a bound.
 fn test(entry: &Entry, seed: u64) -> Result<usize, String> {
     let mut bounds = 0;
-    // Profiles take long to compute. So for signatures with profiles, test only one object of each
-    // signature, and only for two types of atoms.
+    // Profiles take long to compute. So a signature with profiles is tested only for two types of
+    // atoms, and only one object of such a signature is tested.
     let profiles = entry.to_string().contains("SmoothedMaxDivergence");
     if profiles
         && !["i32", "f64"].iter().any(|t| entry.to_string().contains(&format!("D=AtomDomain<{t}>")))

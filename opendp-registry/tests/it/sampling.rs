@@ -68,8 +68,8 @@ fn sampled_steps_compose_to_what_accountants_say() {
     }
 }
 /// Compare the epsilon with values that were computed with a simple Fourier transform. The query is
-/// a sum of records from -1 to 1, and one record is replaced. The loss compares a sample of one
-/// data set with a sample of the other data set.
+/// the sum of records, each of which is between -1 and 1. One record is replaced. The loss compares
+/// a sample of one data set with a sample of the other data set.
 #[test]
 fn sampled_steps_of_data_of_one_size_count_replaced_records() {
     let rows = |size: Json| {

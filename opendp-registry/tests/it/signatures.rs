@@ -254,7 +254,7 @@ fn values(parameter: &Parameter) -> Vec<Arg> {
 fn arguments(parameters: &[Parameter], pools: &[Vec<Arg>], draw: &mut Draw) -> Option<Args> {
     let mut args = Args::new();
     for (parameter, pool) in parameters.iter().zip(pools) {
-        // Half of the optional arguments use their default.
+        // Leave out about half of the optional arguments, so that their defaults are used.
         if parameter.default.is_some() && (pool.is_empty() || draw.below(2) == 0) {
             continue;
         }

@@ -155,7 +155,8 @@ fn links_of_chains_within_chains_count() {
     };
     assert!(build(nested(253)).is_ok());
     refused(nested(254), &["256 links"]);
-    // The members of one list are not on the same path, so their links only count in the total.
+    // The members of one list are not on the same path, so their links count only in the total
+    // number of links.
     let many = |n: usize| {
         let members: Vec<Json> = (0..n).map(|_| noise.clone()).collect();
         let clamp = json!({"clamp": {"bounds": [0, 1]}});

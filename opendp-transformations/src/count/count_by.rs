@@ -26,8 +26,9 @@ use crate::{Key, Tally};
 /// number of its records, or `m` if that number is larger.
 ///
 /// # Map
-/// `d_out = (d_in, d_in, d_in)`. The three parts bound the number of counts that change, the sum of
-/// the changes, and the largest change. The last two parts are cast to `TV` and rounded up.
+/// `d_out = (d_in, d_in, d_in)`. The three parts are bounds on the number of counts that change, on
+/// the sum of the changes, and on the largest change. The last two parts are cast to `TV` and
+/// rounded up.
 ///
 /// # Proof
 /// A value without a key has count zero. If a record is added or removed, the count of its value

@@ -202,8 +202,9 @@ impl<L: LongKey> Places<L> {
         Ok(range.unwrap_or(Places::Any(table)))
     }
 }
-/// If all `words` are in a short range, list the cell of each word in this range. Return `None` if
-/// there are no words, or if the range is too long for the number of words.
+/// If all `words` are in a short range, list the cells of all words of this range. A word of the
+/// range that is not one of the `words` has cell zero. Return `None` if there are no words, or if
+/// the range is too long for the number of words.
 fn range<L>(words: Vec<u64>) -> Option<Places<L>> {
     let signed = || words.iter().map(|word| word.cast_signed());
     let (first, last) = (signed().min()?, signed().max()?);

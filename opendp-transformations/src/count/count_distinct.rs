@@ -33,8 +33,9 @@ use crate::{Key, count::table};
 /// their numbers of distinct values differ by at most `d`. If each of two numbers is limited to at
 /// most `m`, the distance between them does not increase.
 ///
-/// If the size is known, a smaller bound holds: `d` is even, `d / 2` records are replaced, and each
-/// replacement changes the count by at most one. The map does not use this bound; see `make_count`.
+/// If the size is known, the bound `d / 2` holds. In this case, `d` is even, and the two data sets
+/// are `d / 2` replacements apart. Each replacement changes the count by at most one. The map does
+/// not use this smaller bound; see `make_count`.
 ///
 /// # Errors
 /// The map returns `FailedCast` when `d_in` does not fit `TO`.
@@ -68,7 +69,7 @@ register! {
 }
 
 /// The fold of `make_count_distinct`. The state is the set of values that occurred. All states
-/// share one seed, so they merge faster.
+/// share one seed, because states with the same seed merge faster than states with different seeds.
 struct Distinct {
     seed: u64,
     /// A function that returns the type name of the count.

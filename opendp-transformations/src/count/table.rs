@@ -11,10 +11,10 @@ use crate::count::key::{Form, Key, LongKey};
 /// A map from keys to values.
 ///
 /// A key that fits one or two words is stored next to its value, in the same array. So a lookup
-/// costs one memory access. A lookup of a short text costs a second access, for the bytes of the
-/// text. The place of a key depends on a seed that is drawn for each table. An adversary does not
-/// know the seed, so crafted data cannot make the table slow. The contents of a table do not depend
-/// on the seed.
+/// costs one memory access. If the key is a short text, the lookup costs a second access, which
+/// reads the bytes of the text. The place of a key depends on a seed that is drawn for each table.
+/// An adversary does not know the seed, so crafted data cannot make the table slow. The contents of
+/// a table do not depend on the seed.
 ///
 /// The type of a table does not contain the type of its keys, but only the type `L` of its long
 /// keys. So the code of tables is compiled only once for all number types.

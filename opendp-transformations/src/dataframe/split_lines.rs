@@ -22,8 +22,8 @@ pub(crate) type Texts = VectorDomain<AtomDomain<String>>;
 ///
 /// # Postcondition
 /// The output has one record for each line, in the same order. A line ends with `\n` or `\r\n`. The
-/// record does not contain this end. The last line of the text can lack this end. Quotes have no
-/// special meaning. The size is unknown.
+/// record does not contain these characters. After the last line of the text, these characters can
+/// be missing. Quotes have no special meaning. The size is unknown.
 ///
 /// # Map
 /// `d_out = d_in`.

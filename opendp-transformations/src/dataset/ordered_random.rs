@@ -49,10 +49,10 @@ impl UnorderedMetric for ChangeOneDistance {
 ///
 /// Suppose that one record is added. Put the other records into a uniform order, and then insert
 /// the record at a uniform place. The result is uniform over all orders of the larger data set.
-/// This order differs from the order of the other records by one insertion. Now suppose that one
-/// record is replaced. Match the records of the two data sets so that only one pair differs. Use
-/// the same order for both data sets. The two ordered data sets differ at one position. For larger
-/// distances, change one record at a time.
+/// The order of the larger data set differs from the order of the other records by one insertion.
+/// Now suppose that one record is replaced. Match the records of the two data sets so that only one
+/// pair differs. Use the same order for both data sets. The two ordered data sets differ at one
+/// position. For larger distances, change one record at a time.
 ///
 /// # Errors
 /// A run returns `NoEntropy` when the operating system provides no random bits.

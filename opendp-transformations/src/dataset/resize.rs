@@ -66,7 +66,7 @@ use crate::dataset::resize::sample::Sample;
 /// *Unordered input and output.* In the first case, `n + 1 <= size`, so no order is drawn, and one
 /// copy is replaced. In the second case, couple the draws as in the previous paragraph. If
 /// `n = size`, no order is drawn for the smaller data set, and its output contains all its records.
-/// For any drawn order, the first `size` records are the same records.
+/// If an order were drawn for the smaller data set, its output would contain the same records.
 ///
 /// For larger distances, change one record at a time. The couplings of successive data sets combine
 /// into one coupling, and the distances add up.

@@ -108,8 +108,8 @@ pub(crate) struct Fraction {
 fn exact_fraction(number: f64) -> Option<Fraction> {
     let (mantissa, exponent) = dyadic(number)?;
     let numerator = u64::try_from(mantissa).ok()?;
-    // If the float is above zero, the mantissa is odd, and the exponent is at most zero because the
-    // float is at most one. For the float zero, the mantissa and the exponent are zero.
+    // If the float is above zero, then the mantissa is odd. The exponent is then at most zero,
+    // because the float is at most one. For the float zero, the mantissa and the exponent are zero.
     let denominator = 1_u64.checked_shl(exponent.unsigned_abs())?;
     Some(Fraction { numerator, denominator })
 }

@@ -9,10 +9,11 @@ use opendp_core::{
 
 /// Compute the nodes of a tree from the counts of its leaves. Each node is the sum of its children.
 ///
-/// The count of a range of leaves is the sum of a few nodes. So noisy nodes estimate every range
-/// with little noise. [`make_consistent_b_ary_tree`](crate::make_consistent_b_ary_tree) estimates
-/// the leaves from the noisy nodes. (Hay, Rastogi, Miklau and Suciu, "Boosting the accuracy of
-/// differentially private histograms through consistency", 2010.)
+/// The count of a range of leaves is the sum of a few nodes. So every range can be estimated from a
+/// few noisy nodes, and this estimate has little noise.
+/// [`make_consistent_b_ary_tree`](crate::make_consistent_b_ary_tree) estimates the leaves from the
+/// noisy nodes. (Hay, Rastogi, Miklau and Suciu, "Boosting the accuracy of differentially private
+/// histograms through consistency", 2010.)
 ///
 /// # Arguments
 /// * `leaf_count` - the number of leaves, at least 1
@@ -46,10 +47,11 @@ use opendp_core::{
 /// exactly one node of the layer.
 ///
 /// In L1, `|w| <= |v|`, because the absolute value of a sum is at most the sum of the absolute
-/// values. There are `layers` layers. In L2, `|w|^2 <= k |v|^2`. This bound follows from the
-/// Cauchy-Schwarz inequality, `(v_1 + ... + v_k)^2 <= k (v_1^2 + ... + v_k^2)`. The factors `k` of
-/// all layers add up to `1 + b + ... + b^(layers - 1) = (b^layers - 1) / (b - 1)`. If all leaves
-/// change by the same amount, the bound is attained.
+/// values. The tree has `layers` layers, so the norm of the difference of the two trees is at most
+/// `layers * |v|`. In L2, `|w|^2 <= k |v|^2`. This bound follows from the Cauchy-Schwarz
+/// inequality, `(v_1 + ... + v_k)^2 <= k (v_1^2 + ... + v_k^2)`. The factors `k` of all layers add
+/// up to `1 + b + ... + b^(layers - 1) = (b^layers - 1) / (b - 1)`. If all leaves change by the
+/// same amount, the bound is attained.
 ///
 /// Saturation is applied to each exact sum separately. Saturation does not increase the distance
 /// between two numbers. So the absolute value of each entry of the difference does not increase,
@@ -107,8 +109,8 @@ where
     f64: InfCast<Q>,
 {
     fn in_tree(leaves: &Q, branching_factor: usize, layers: u32) -> Result<Q> {
-        // Each power of the branching factor is at most the number of leaves, and this number fits
-        // `usize`.
+        // Each power of the branching factor in the sum is at most the number of leaves, and this
+        // number fits `usize`.
         let (mut squares, mut power) = (0_u128, 1_u128);
         for _ in 0..layers {
             squares = squares.saturating_add(power);

@@ -12,11 +12,11 @@ use opendp_core::{Atom, Function, Result};
 /// The input is a release, or a function of a release, so it needs no further protection.
 ///
 /// # Postcondition
-/// The output has one number for each bin. This number is the sum of the counts up to the bin,
-/// divided by the sum of all counts. The quotient is undefined if the counts add up to zero or to
-/// infinity, or if a count is NaN. In these cases, the output is the same as for equal counts.
-/// Noisy counts can be negative. So the output can decrease, and can leave the interval from zero
-/// to one. If there are no bins, the output is empty.
+/// The output has one number for each bin. This number is the sum of the counts up to and including
+/// this bin, divided by the sum of all counts. The quotient is undefined if the counts add up to
+/// zero or to infinity, or if a count is NaN. In these cases, the output is the same as for equal
+/// counts. Noisy counts can be negative. So the output can decrease, and can leave the interval
+/// from zero to one. If there are no bins, the output is empty.
 ///
 /// # Map
 /// The constructor is post-processing, so the privacy loss does not change.

@@ -27,8 +27,8 @@ pub fn choose_branching_factor(size_guess: u32) -> u32 {
     let (mut best, mut least) = (2, f64::INFINITY);
     for b in 2..=size_guess {
         // For this factor and all larger factors, the minimized expression is at least
-        // `(b - 5) / 3`, because `h` is at least one. If this bound is above the best value, no
-        // larger factor is better.
+        // `(b - 5) / 3`, because `h` is at least one. If this bound is above the least value so
+        // far, neither this factor nor any larger factor is better.
         if least < (f64::from(b) - 5.0) / 3.0 {
             break;
         }

@@ -13,7 +13,7 @@ use spread::{Kind, Spread};
 /// The finder uses a function that maps numbers to buckets and never decreases: if `a` is in a
 /// lower bucket than `b`, then `a < b`. So a number is compared only with the numbers in its own
 /// bucket. A table states where these numbers are. The function needs no other property, so it can
-/// round in any way. The finder tries a few functions, and takes the function that spreads the
+/// round in any way. The finder tries a few functions, and uses the function that spreads the
 /// numbers best; see [`Spread`]. If no function spreads the numbers well, a bucket contains many
 /// numbers. The search then takes about as many steps as a search without buckets.
 ///
@@ -29,8 +29,8 @@ enum Search<T> {
     /// No bucket contains two numbers. Each bucket has an entry, which contains a number. The rows
     /// in the bucket are compared with this number. If the bucket contains a number, the entry has
     /// this number. Otherwise the entry has the first number after the bucket, or the last number
-    /// if there is no later number. The entry also states a cell, which is the cell of the rows
-    /// that are in the bucket and below this number. The count of buckets is a power of two.
+    /// if there is no later number. The entry also states the cell of those rows in the bucket that
+    /// are below the number of the entry. The count of buckets is a power of two.
     One(Vec<(T, u32)>),
     Some {
         /// The sorted numbers, followed by repetitions of the last number.

@@ -1,4 +1,4 @@
-//! Finds the bins of quantiles of noisy counts.
+//! Finds the bins that contain quantiles. The quantiles are computed from noisy counts.
 
 use opendp_core::{Error, Result};
 

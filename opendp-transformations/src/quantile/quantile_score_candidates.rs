@@ -31,7 +31,7 @@ use crate::symmetric::Records;
 /// be the number of records below `c`. The numbers `#(x = c)` and `#(x > c)` are defined in the
 /// same way. The score of the candidate `c` is
 ///
-/// `|(b - a) * #(x < c) - a * #(x > c)| = |b * #(x < c) - a * (n - #(x = c))|`,
+/// `|(b - a) * #(x < c) - a * #(x > c)| = |b * #(x < c) - a * (n - #(x = c))|`.
 ///
 /// The score is the distance between the rank of `c` and the ideal rank, times `b`. The score is
 /// computed exactly in 128 bits. A score that does not fit `u64` becomes the largest `u64`. The
@@ -51,8 +51,8 @@ use crate::symmetric::Records;
 /// - known size: `floor(d / 2) * b`.
 ///
 /// This bound is the map for `LInfDistance`. This metric does not promise that all scores change in
-/// one direction. The map for `RangeDistance` is twice this bound. If `alpha` is 0 or 1, the map
-/// for `RangeDistance` equals this bound.
+/// one direction. If `alpha` is 0 or 1, the map for `RangeDistance` equals this bound. For any
+/// other `alpha`, the map for `RangeDistance` is twice this bound.
 ///
 /// # Proof
 /// Let `t(c) = (b - a) * #(x < c) - a * #(x > c)`. The score is `|t(c)|`.
@@ -75,7 +75,7 @@ use crate::symmetric::Records;
 /// steps add up. If `a = b` then the score is `b * #(x > c)`, and the same argument holds with `<`
 /// and `>` exchanged.
 ///
-/// For `alpha` between 0 and 1 and enough records, the bounds are attained.
+/// If `alpha` is between 0 and 1, and if there are enough records, the bounds are attained.
 ///
 /// # Errors
 /// `FailedFunction` when the input domain contains NaN. `MakeTransformation` when there are no
@@ -306,7 +306,7 @@ mod tests {
         // more records.
         for alpha in [(0, 1), (1, 4), (1, 2), (2, 3), (1, 1)] {
             for size in [None, Some(6)] {
-                // If the bound is lowered by one, the test fails at some distance.
+                // If the bound is lowered by one, it is exceeded at some distance.
                 assert!(!slack::<RangeDistance<u64>>(size, alpha, |d| d.saturating_sub(1)));
                 assert!(!slack::<LInfDistance<u64>>(size, alpha, |d| d.saturating_sub(1)));
             }

@@ -48,9 +48,10 @@ named!(Interpolation as "Interpolation");
 /// # Postcondition
 /// The output has a point for each share. At this point, the cumulative distribution of the counts
 /// first reaches the share (see [`make_cdf`](crate::make_cdf)). In a bin without records, the point
-/// is the lower edge. For all counts, the point is between the first and the last edge. Counts that
-/// add up to zero are treated as equal counts. If counts are negative, the distribution can stay
-/// below a share. The point is then the last edge. For integers, the point is rounded toward zero.
+/// is the lower edge. Whatever the counts are, the point is between the first and the last edge.
+/// Counts that add up to zero are treated as equal counts. If counts are negative, the distribution
+/// can stay below a share. The point is then the last edge. For integers, the point is rounded
+/// toward zero.
 ///
 /// # Map
 /// The constructor is post-processing, so the privacy loss does not change.

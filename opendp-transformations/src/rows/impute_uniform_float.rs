@@ -29,9 +29,9 @@ use crate::rows::impute_uniform_float::uniform::Uniform;
 /// # Postcondition
 /// The output has one record for each record of the input, in the same order. A NaN becomes a
 /// number within `bounds`. All other records do not change. No record of the output is NaN. The
-/// bounds of the element domain are dropped, because `bounds` can be wider. The size does not
-/// change. Two runs can give different outputs. The time of a run increases with the number of NaN
-/// records.
+/// bounds of the element domain are dropped, because `bounds` can be wider than these bounds. The
+/// size does not change. Two runs can give different outputs. The time of a run increases with the
+/// number of NaN records.
 ///
 /// # Map
 /// `d_out = d_in`. The map bounds the distance between outputs whose draws are coupled, as the

@@ -54,8 +54,8 @@ macro_rules! integers {
         casts!(i8 i16 i32 i64 i128 isize u8 u16 u32 u64 usize => $to: |value|
             <$to>::try_from(*value).ok());
         casts!(f32 f64 => $to: |value| {
-            // Each limit is zero or a power of two, so it is exact. The two comparisons are false
-            // for NaN.
+            // Each limit is zero, a power of two, or the negative of a power of two. So each limit
+            // is exact. The two comparisons are false for NaN.
             let whole = f64::from(*value).trunc();
             let fits = <$to>::MIN as f64 <= whole && whole < 2.0 * (<$to>::MAX / 2 + 1) as f64;
             fits.then_some(whole as $to)

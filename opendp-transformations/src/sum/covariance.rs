@@ -46,7 +46,7 @@ use crate::{Pairwise, Sequential};
 /// exactly, rounded up to a multiple of `g`, and then rounded up to a float.
 ///
 /// # Proof
-/// For each part, use as the unit the spacing of the multiples to which the part is rounded. In
+/// Each part is rounded to a multiple of some number. Use this number as the unit for the part. In
 /// these units, let `R` and `R'` be the widths of the bounds, rounded up. The first parts are
 /// integers from `0` to `R`, and the second parts are integers from `0` to `R'`. Each part has a
 /// deviation from its mean. For each record, multiply the deviations of both parts. Let `C` be the
@@ -55,9 +55,9 @@ use crate::{Pairwise, Sequential};
 /// from `(m, m')`. Then `C = C' + (n - 1) / n * (x - m) (y - m')`. The product `(x - m) (y - m')`
 /// is bilinear, so its extremes are at the corners of the range of `(x, y)`. The positive extremes
 /// are `m m'` and `(R - m)(R' - m')`. The negative extremes are `-m (R' - m')` and `-(R - m) m'`.
-/// The difference between a positive and a negative extreme is `m R'`, `(R - m) R'`, `R m'` or
-/// `R (R' - m')`. So this difference is at most `R R'`. If `k` records are replaced, `C` changes by
-/// at most `k (n - 1) / n * R R'`.
+/// The difference between a positive and a negative extreme is `m R'`, `(R - m) R'`, `R m'` or `R
+/// (R' - m')`. So this difference is at most `R R'`. If `k` records are replaced, `C` changes by at
+/// most `k (n - 1) / n * R R'`.
 ///
 /// There is a second bound. By the Cauchy-Schwarz inequality, `C^2` is at most the product of the
 /// two sums of squared deviations. Each of these sums is at most `floor(n / 2) ceil(n / 2) / n`

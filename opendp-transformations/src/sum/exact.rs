@@ -1,4 +1,4 @@
-//! Exact sums, which do not depend on the order or the division of the rows.
+//! Exact sums, which do not depend on the order of the rows or on their division into chunks.
 
 // Sums of integers and of floats.
 pub(crate) mod deviations;

@@ -7,7 +7,8 @@ use opendp_core::named;
 /// The name of pairwise summation. In this crate, the name has no effect.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Pairwise<T>(PhantomData<fn() -> T>);
-/// The name of summation from the first float to the last. In this crate, the name has no effect.
+/// The name of the algorithm that adds floats one by one, from the first to the last. In this
+/// crate, the name has no effect.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Sequential<T>(PhantomData<fn() -> T>);
 

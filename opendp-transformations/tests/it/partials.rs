@@ -271,8 +271,8 @@ fn a_label_is_the_same_text_in_every_build() {
     assert_eq!(saved["fold"].as_str().unwrap(), label);
 }
 
-/// Make variants of the bytes of a partial result. In each variant, another text replaces one
-/// number of the state.
+/// Make variants of the bytes of a partial result. In each variant, one number of the state is
+/// replaced by a text from `OTHERS`.
 fn mutants(bytes: &[u8]) -> Vec<Vec<u8>> {
     const OTHERS: [&str; 16] = [
         "0",
@@ -304,7 +304,8 @@ fn mutants(bytes: &[u8]) -> Vec<Vec<u8>> {
     numbers.flat_map(with).collect()
 }
 /// Resume a function from every variant of the bytes of a partial result. If the function accepts a
-/// variant, absorb `data`, merge the state with the resumed variant, and finish. No step may panic.
+/// variant, absorb `data` into the resumed state. Then merge this state with a second state that is
+/// resumed from the same variant, and finish. No step may panic.
 #[track_caller]
 fn withstands<DI: Domain, MI: Metric, DO: Domain, MO: Metric>(
     made: &Transformation<DI, MI, DO, MO>,

@@ -1,4 +1,4 @@
-//! Tests that a registered constructor takes a user's function with erased types.
+//! Tests that a registered constructor accepts a user's function whose types are erased.
 
 use opendp_core::erased::AnyValue;
 use opendp_core::{

@@ -141,8 +141,8 @@ fn measures_that_differ_do_not_compose() {
     let error = build(&on_graphs(json!([{"composition": {"measurements": [count, gaussian]}}])));
     assert_eq!(error.unwrap_err().kind(), "MeasureMismatch");
 }
-// Another crate that needs this type can contain the same registration. A document that uses the
-// constructor for this type is still not ambiguous.
+// Another crate that needs this type can contain the same registration. Then the registry has two
+// equal registrations, but a document that uses the constructor for this type is not ambiguous.
 register! {
     "main.rs": make_clamp(input, bounds) for T in [isize], M in [SymmetricDistance];
 }

@@ -255,8 +255,8 @@ impl<MO: Accounted> Account<MO> {
     }
 }
 /// Return several ways to spend an amount on pure losses and on Gaussian noise. Each way is for one
-/// filter, and contains at most the largest losses that this filter can still admit. The first
-/// release decides which filters remain open, so a plan tries every filter.
+/// filter. The losses of a way do not exceed the largest losses that its filter can still admit.
+/// The first release decides which filters remain open, so a plan tries every filter.
 fn amounts(
     account: &AdaptiveAccount,
     (epsilon, delta): (Exact, Exact),

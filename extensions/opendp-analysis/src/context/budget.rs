@@ -44,8 +44,8 @@ pub trait Accounted: Measure + Default {
     /// Whether a loss is an epsilon and a delta, and an [`AdaptiveAccount`] composes the losses.
     /// Otherwise, the losses are added up part by part.
     const TIGHT: bool = false;
-    /// Whether the loss of noise of scale `scale` is proportional to `1 / scale^2`. Otherwise, this
-    /// loss is proportional to `1 / scale`.
+    /// Whether noise with the scale `scale` has a loss that is proportional to `1 / scale^2`.
+    /// Otherwise, the loss is proportional to `1 / scale`.
     const SQUARES: bool = false;
     /// Convert a loss in `Base` to a loss in this measure, rounded up.
     ///

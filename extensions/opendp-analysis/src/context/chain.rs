@@ -1,5 +1,5 @@
-//! Chains from a column to a statistic of its rows, and measurements of a column applied to a
-//! table.
+//! Chains from a column to a statistic of its rows. This file also has functions that make a
+//! measurement of tables from a measurement of a column.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -124,7 +124,8 @@ pub(super) fn quantile_bound(choices: usize) -> Bound {
         logarithm.inf_mul(scale.value())
     })
 }
-/// The least number of quantiles for which one release has fewer levels of choices than quantiles.
+/// The least number of quantiles for which one release of all quantiles needs fewer levels of
+/// choices than there are quantiles.
 pub(super) const SEVERAL: usize = 3;
 /// Return how many successive choices with equal ranges are necessary to choose `quantiles`
 /// quantiles, if this number is known.
@@ -250,8 +251,8 @@ fn normal<MO: Accounted>(
     Losses { mu_squared: Some(mu_squared), ..Losses::stated(map) }
 }
 /// State the loss of Gaussian noise as an epsilon at a delta. The noise was made by
-/// [`gaussian_on`], or the noise is on integers and was made by [`gaussian_on_counts`]. The loss of
-/// discrete noise is stated by its `rho`.
+/// [`gaussian_on`], on a number, or by [`gaussian_on_counts`], on several counts. If the noise is
+/// discrete, its `rho` determines the stated loss.
 pub(super) fn of_gaussian<MO: Accounted, TO: Carrier>(
     release: &OfTable<ZeroConcentratedDivergence, TO>,
     (delta, discrete): (f64, bool),
@@ -301,12 +302,12 @@ pub(super) fn gaussian_on_counts(
 /// at most the `rho` of the parallel composition. So `mu_squared_of_choices` bounds `mu^2`.
 ///
 /// # Proof of the number of choices
-/// If the number `k` of successive levels of choices is given, each level has the same `rho`, and
-/// the choices on one level do not depend on each other. The range of the loss of one choice is
-/// proportional to the part of the rows that the choice depends on. For the choices on one level,
-/// these parts add up to at most all rows. The ranges of independent choices add up. So the range
-/// of each level is at most the range `r` of one choice that depends on all rows. The `rho` of the
-/// level is stated as `r^2 / 8`. Let `rho` be the sum for all `k` levels. Then `r` is
+/// Suppose that the number `k` of successive levels of choices is given. Then each level has the
+/// same `rho`, and the choices on one level do not depend on each other. The range of the loss of
+/// one choice is proportional to the part of the rows that the choice depends on. For the choices
+/// on one level, these parts add up to at most all rows. The ranges of independent choices add up.
+/// So the range of each level is at most the range `r` of one choice that depends on all rows. The
+/// `rho` of the level is stated as `r^2 / 8`. Let `rho` be the sum for all `k` levels. Then `r` is
 /// `sqrt(8 rho / k)`.
 pub(super) fn of_choices<MO: Accounted, TO: Carrier>(
     release: &OfTable<ZeroConcentratedDivergence, TO>,

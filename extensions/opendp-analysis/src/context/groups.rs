@@ -201,8 +201,8 @@ impl<'c, MO: Accounted> Groups<'c, MO> {
     /// Find the keys of the groups and their statistics in one question. Keys of few people are
     /// left out. A budget with a delta is necessary. One search finds the noise of the keys and of
     /// all statistics. In a [`Plan`], the same search also finds the noise of the other questions.
-    /// Counts and means are also computed from the noisy counts of the keys.
-    /// [`found`](Groups::found) states what their intervals guarantee.
+    /// The noisy counts of the keys are also used for the counts, means and variances of the
+    /// groups. [`found`](Groups::found) states what the intervals of these statistics guarantee.
     ///
     /// ```
     /// # use opendp_analysis::{Budget, Context, PrivacyUnit, Split, Table};
@@ -224,10 +224,11 @@ impl<'c, MO: Accounted> Groups<'c, MO> {
         self.finder = Some(Groups::find);
         self
     }
-    /// Use the groups that [`find`](Groups::find) found. Counts, means and variances are also
-    /// computed from the counts of these groups. Among all keys, including the keys that were not
-    /// found, an interval misses the true number with the stated probability. Among the found keys
-    /// alone, intervals miss more often, because noise can raise a count above the threshold.
+    /// Use the groups that [`find`](Groups::find) found. The answer also has noisy counts of these
+    /// groups. Counts, means and variances are computed from these noisy counts. Among all keys,
+    /// including the keys that were not found, an interval misses the true number with the stated
+    /// probability. Among the found keys alone, intervals miss more often, because noise can raise
+    /// a count above the threshold.
     ///
     /// # Errors
     /// `FailedCast` when a key of the answer is not a list of values, and `NotImplemented` when the

@@ -33,8 +33,8 @@ use solver::Item;
 pub enum Goal {
     /// A weight. Each answer has a bound on its error that holds except with probability
     /// [`Context::ALPHA`]. The plan minimises the weighted sum of the squares of these bounds. If
-    /// only a few questions get 16 times the weight, their errors are at most about half as large.
-    /// Under a budget of an epsilon, 8 times the weight is enough.
+    /// the weights of only a few questions are multiplied by 16, the errors of these questions
+    /// become at most about half as large. Under a budget of an epsilon, a factor of 8 is enough.
     Weight(f64),
     /// The largest wanted error. An error may be larger with probability at most
     /// [`Context::ALPHA`]. The error is in the unit of the answer, or in ranks for a quantile. For
@@ -271,7 +271,8 @@ impl<'c, MO: Accounted> Plan<'c, MO> {
             let middle = low + (high - low) / 2.0;
             if taken(middle)? <= room { high = middle } else { low = middle }
         }
-        // The largest losses that the account admits can be slightly below the computed losses.
+        // The account can admit slightly smaller losses than were computed above. In this case,
+        // increase the wanted errors in steps of 2 percent.
         self.items = self.widened(high)?;
         while self.chosen()?.is_none() && high < 1e100 {
             high *= 1.02;

@@ -77,9 +77,9 @@ impl Entry {
 
 /// A record of releases that remains after the process ends.
 pub trait Journal: Send + Sync {
-    /// Record a release after its charge and before its run. The release is run only if the
-    /// recording succeeds. Other releases wait until the recording ends, so the entries of the
-    /// journal are in the order of the charges. An implementation must not call the context.
+    /// Record a release. The release was already charged, and has not yet been run. It is run only
+    /// if the recording succeeds. Other releases wait until the recording ends, so the entries of
+    /// the journal are in the order of the charges. An implementation must not call the context.
     ///
     /// # Errors
     /// Any error when the record could not be written. Then nothing is released.

@@ -25,13 +25,13 @@ pub enum ShareKind {
     /// Any noise whose loss has no delta, such as Laplace noise on a count. With a weight of `w`,
     /// the loss is an epsilon of `w`.
     Pure,
-    /// Laplace noise on a sum or a mean of floats. Laplace noise on integers takes a share of the
-    /// kind [`Pure`](ShareKind::Pure). With a weight of `w`, the loss is an epsilon of `w`.
+    /// Laplace noise on a sum or a mean of floats. For Laplace noise on integers, the kind of the
+    /// share is [`Pure`](ShareKind::Pure). With a weight of `w`, the loss is an epsilon of `w`.
     Laplace,
     /// Gaussian noise. With a weight of `w`, the loss is a `mu` of `w`.
     Gaussian,
-    /// A number of successive choices among candidates. A quantile takes one choice, and `n`
-    /// quantiles in one question take `1 + floor(log2(n))` choices. With a weight of `w`, each of
+    /// A number of successive choices among candidates. A quantile needs one choice, and `n`
+    /// quantiles in one question need `1 + floor(log2(n))` choices. With a weight of `w`, each of
     /// the `k` choices has a range of `2 w / sqrt(k)`. So all choices together have a `rho` of `w^2
     /// / 2`. Gaussian noise with a `mu` of `w` has the same `rho`.
     Choices(u32),
@@ -70,7 +70,7 @@ impl Split {
     /// distribution of the loss of each kind is known, so choices and Laplace noise on floats need
     /// less noise than with [`evenly`](Split::evenly). The shares are computed when the context is
     /// opened, and another version of this crate can compute slightly different shares. So carry
-    /// releases over only to a context of the same version. See
+    /// releases over only to a context that the same version of this crate opens. See
     /// [`SharedAccount`](opendp_measurements::accounting::SharedAccount), which also states what is
     /// proved. The unused part of a share is lost. A query of another kind is an error, unless its
     /// loss is certainly within the share.

@@ -34,8 +34,9 @@ impl<'c, MO: Accounted, TO: Carrier> Statistic<'c, MO, TO> {
     }
     /// Find the noise with the smallest error that fits the query's share of the budget. For a
     /// budget of an epsilon and a delta, this is Laplace or Gaussian noise. For other budgets, the
-    /// measure sets the kind of noise. Errors are compared at [`Context::ALPHA`]. The answer and
-    /// the report state the [kind of noise](Question::mechanism).
+    /// measure sets the kind of noise. The compared errors are bounds that hold except with
+    /// probability [`Context::ALPHA`]. The answer and the report state the [kind of
+    /// noise](Question::mechanism).
     ///
     /// ```
     /// # use opendp_analysis::{Budget, Context, PrivacyUnit, Split, Table};
@@ -97,8 +98,9 @@ impl<'c, MO: Accounted, TO: Carrier> Choice<'c, MO, TO> {
     /// Find the least noise on the scores that fits the query's share of the budget.
     ///
     /// Under an epsilon and a delta, there are two kinds of noise. Exponential noise has a pure
-    /// loss. Gumbel noise has a loss `mu` in Gaussian differential privacy. Quantiles take the kind
-    /// with the smaller error. If there are many questions, Gumbel noise has the smaller error.
+    /// loss. Gumbel noise has a loss `mu` in Gaussian differential privacy. Quantiles get the kind
+    /// of noise with the smaller error. If there are many questions, Gumbel noise has the smaller
+    /// error.
     ///
     /// # Errors
     /// The errors of earlier steps; `BudgetExceeded` when nothing is left.

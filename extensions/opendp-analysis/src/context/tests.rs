@@ -6,7 +6,7 @@ use opendp_measurements::accuracy::Estimate;
 use super::*;
 
 /// Make a table of a thousand rows. There are ten rows for each age from 0 to 99. An income is a
-/// hundred times the age. Every twentieth city is not Lyon.
+/// hundred times the age. The city is Lille in every twentieth row, and Lyon in all other rows.
 fn table() -> Table {
     let ages: Vec<i64> = (0..1000).map(|i| i % 100).collect();
     let city = |i: i64| if i % 20 == 0 { "Lille" } else { "Lyon" }.to_owned();

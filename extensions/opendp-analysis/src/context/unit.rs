@@ -23,7 +23,8 @@ impl PrivacyUnit {
     /// private.
     ///
     /// # Errors
-    /// `Argument` when `rows` is zero, because this would protect no one.
+    /// `Argument` when `rows` is zero, because this would protect no one, or when `rows` is too
+    /// large for a distance.
     pub fn person(rows: u32) -> Result<Self> {
         PrivacyUnit { rows, replaced: false }.checked()
     }

@@ -74,7 +74,8 @@ fn the_noise_is_in_units_of_rows() {
     for (alpha, gap) in [((1, 2), 2.0_f64), ((1, 4), 3.0), ((9, 10), 0.4)] {
         let pure = (-gap / 4.0).exp() / 2.0;
         // Six standard deviations of the observed frequency are below 0.015. With another noise
-        // scale, the observed frequency would be farther from the expected probability.
+        // scale, the distance between the observed frequency and the expected probability would be
+        // above 0.015.
         assert!((worse(MaxDivergence, alpha, 4.0) - pure).abs() < 0.015, "{alpha:?}");
         let softmax = 1.0 / (1.0 + (gap / 4.0).exp());
         assert!((worse(ZeroConcentratedDivergence, alpha, 4.0) - softmax).abs() < 0.015);

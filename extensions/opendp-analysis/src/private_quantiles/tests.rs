@@ -62,7 +62,7 @@ fn releases_the_quantiles_themselves_without_noise() {
     let data: Vec<i32> = (0..1000).map(|i| if i < 500 { 7 } else { i }).collect();
     let found = release.invoke(&data).unwrap();
     assert_eq!(found, [7, 7, 7, 7, found[4], 100, 100, 100, 100]);
-    // Rows between two candidates belong to the nearer one in rank.
+    // A row between two candidates belongs to the candidate that is nearer in rank.
     let coarse = made(MaxDivergence, &[0, 50, 100], &[0.3, 0.5, 0.7], 0.0).unwrap();
     assert_eq!(coarse.invoke(&(0..=100).collect()), Ok(vec![50, 50, 50]));
     assert_eq!(coarse.invoke(&(0..=30).collect()).unwrap()[2], 50);

@@ -137,7 +137,8 @@ fn at_one_loss_more_keys_are_released_than_with_laplace_noise() {
             let laplace = if 0.0 < noise { tail } else { 1.0 - tail };
             assert!(laplace <= released * (1.0 + 1e-6), "{epsilon} {count}: {laplace} {released}");
             (ours, others) = (ours + released, others + laplace);
-            // The noise has a smaller variance, too.
+            // The variance of the noise is also at most the variance of Laplace noise without
+            // truncation.
             let square =
                 |(noisy, mass): (usize, &f64)| mass * (noisy as f64 - count as f64).powi(2);
             let variance: f64 = law.iter().enumerate().map(square).sum();
@@ -157,7 +158,7 @@ fn a_number_that_exceeds_the_type_of_counts_is_the_largest_one() {
     // Half of the noise is positive.
     assert!(found.values().filter(|count| **count == i32::MAX).count() > 10);
     assert!(found.values().any(|count| *count < i32::MAX) && found.len() == 100);
-    // No count is below the threshold if the noise is bounded by the threshold.
+    // The noise is below the threshold, so no negative count reaches the threshold.
     let lost: HashMap<u32, i32> = (0..100).map(|key| (key, i32::MIN)).collect();
     assert!(release.invoke(&lost).unwrap().is_empty());
 }

@@ -112,8 +112,8 @@ fn several_unknowns_are_named_by_solve_and_its_failures_say_why() {
     assert!(error.contains("`b`") && error.contains("--set b=1.5"), "{error}");
     let set = |b: &'static str| [&solve[..], &["--set", b]].concat();
     assert_eq!(desk.says(&set("b=4")), "4.0");
-    // The measurement with the scale `b` alone has a loss of 1. So the loss of both measurements
-    // together is above 0.5 for every scale `a`.
+    // With `b=1`, the second measurement alone has a loss of 1. So for every scale `a` of the first
+    // measurement, the two measurements together have a loss above 0.5.
     let error = desk.fails(&set("b=1"), 1);
     assert!(error.contains("no value of `a` meets 0.5: the least loss that was found"), "{error}");
     two["chain"][0]["composition"]["measurements"].as_array_mut().unwrap().remove(0);

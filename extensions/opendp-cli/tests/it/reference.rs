@@ -62,7 +62,8 @@ fn fields(heading: &str) -> BTreeSet<String> {
     let rows = section.lines().filter_map(|line| line.strip_prefix("| `"));
     rows.map(|row| row.split('`').next().unwrap().to_owned()).collect()
 }
-/// Return the names in backticks that a message lists after `word`. The list has the known names.
+/// Return the known names that a message lists after `word`. In the message, each name is between
+/// backticks.
 fn known(message: &str, word: &str) -> BTreeSet<String> {
     let list = message.split_once(word).unwrap_or_else(|| panic!("{message}")).1;
     list.split('`').skip(1).step_by(2).map(str::to_owned).collect()

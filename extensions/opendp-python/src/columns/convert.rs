@@ -13,7 +13,8 @@ pub(super) trait Convert<S: Copy>: Sized {
         false
     }
     /// Convert `numbers`, and write the results to `rows`, which has the same length. Return
-    /// whether a number is NaN. `None` means that a number cannot be converted.
+    /// whether at least one number is NaN. `None` means that at least one number cannot be
+    /// converted.
     fn fill(numbers: &[S], rows: &mut [Self]) -> Option<bool> {
         fill(numbers.iter().copied(), rows)
     }
@@ -52,8 +53,8 @@ wholes!(i8 i16 i32 i64 i128 isize u8 u16 u32 u64 u128 usize);
 macro_rules! exact {
     ($($s:ident)* => $t:ident $consecutive:literal) => {$(
         impl Convert<$s> for $t {
-            /// Convert an integer if the float type contains all integers of at most its magnitude,
-            /// as in JSON.
+            /// Convert an integer if the float type contains this integer and all integers of
+            /// smaller magnitude. The rule for integers in JSON is the same.
             fn convert(value: $s) -> Option<Self> {
                 (i128::from(value).unsigned_abs() <= $consecutive).then_some(value as $t)
             }
@@ -81,7 +82,8 @@ macro_rules! same {
                     *row = $t::from_bits(number.to_bits() ^ zero);
                     if $t::is_nan(*number) { $bits::MAX } else { 0 }
                 }
-                /// Copy both slices in one loop, and then the rest of the longer slice.
+                /// Copy both slices in one loop, up to the end of the shorter slice. Then copy the
+                /// rest of the longer slice.
                 #[inline(always)]
                 fn copy_both(numbers: [&[$t]; 2], rows: [&mut [$t]; 2], zero: $bits) -> $bits {
                     let ([first, second], [first_rows, second_rows]) = (numbers, rows);

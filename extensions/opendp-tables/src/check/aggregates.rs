@@ -23,8 +23,8 @@ const SQUARE_BITS: i32 = 25;
 /// or maximum is the value of one individual, so a private answer cannot be near it.
 const EXTREME: f64 = 0.005;
 
-/// The value that is released for an aggregate. It is computed from noisy sums, except for a public
-/// number and a quantile.
+/// The value that is released for an aggregate. A public number and a quantile are not computed
+/// from noisy sums. Any other value is computed from noisy sums.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Output {
     /// A sum of integers, multiplied by the step of their lattice.

@@ -7,8 +7,8 @@
 //! (MiMC) study such permutations. All steps are additions, products and remainders of integers
 //! below `2^63`, so SQL computes the same lots on every engine.
 //!
-//! Privacy does not depend on lots. The bound on the change that an individual causes holds
-//! whatever lots are drawn. Lots only make the choice of rows fair.
+//! Privacy does not depend on lots. An individual causes at most a certain change, and the bound on
+//! this change holds for all values of the lots. Lots only make the choice of rows fair.
 
 use sha2::{Digest, Sha256};
 
@@ -44,11 +44,12 @@ impl Lots {
         let (low, high) = (part(id, 0), part(id / PRIME, 1));
         power(remainder(power(remainder(low)) + high))
     }
-    /// Return the lots of the rows of an id at some places, counted from 1.
+    /// Return the lots of some rows of an id. The rows are given by their places, counted from 1.
     pub(crate) fn of_rows(&self, of_id: u64, places: [u32; BLOCK]) -> [u64; BLOCK] {
         self.of_places(of_id, places, 2)
     }
-    /// Return the lots of the groups of an id at some places, counted from 1.
+    /// Return the lots of some groups of an id. The groups are given by their places, counted from
+    /// 1.
     pub(crate) fn of_groups(&self, of_id: u64, places: [u32; BLOCK]) -> [u64; BLOCK] {
         self.of_places(of_id, places, 4)
     }

@@ -14,7 +14,7 @@ pub(crate) fn id_of<const N: usize>(row: &Packed<N>) -> u64 {
     row.first().copied().unwrap_or(0)
 }
 impl<const N: usize> Keyed for Packed<N> {
-    /// Return the first bits after the id. If these bits of two rows of an id differ, they
+    /// Return the first bits after the id. If two rows of an id differ in these bits, the bits
     /// determine the order of the two rows.
     fn key(&self) -> i32 {
         // The shift leaves 31 bits.
@@ -45,7 +45,7 @@ impl Field {
         (word >> self.shift & self.mask).cast_signed().wrapping_add(self.least)
     }
 }
-/// The places of the numbers of a row in its words.
+/// For each number of a row, its place in the words of the row.
 #[derive(Clone, Debug)]
 pub(crate) struct Packing {
     group: Field,

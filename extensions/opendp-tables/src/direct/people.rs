@@ -3,7 +3,7 @@
 use super::lots::{BLOCK, Lots};
 use super::order::{FEW, Keyed, Places, ordered};
 
-/// The largest numbers of rows and groups that are kept of each individual.
+/// Limits for each individual: on the rows that are kept, and on the groups that are kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Limits {
     /// The limit on all rows.
@@ -181,8 +181,9 @@ impl<T: Keyed> Choice<T> {
         let row = |place: &u32| self.sorted.get(*place as usize - 1);
         kept.extend(self.places.iter().filter_map(row));
     }
-    /// Choose among at most `N` rows, if only the number of rows is limited. If two rows have equal
-    /// keys, or if two lots are equal, choose nothing and return `false`.
+    /// Choose among at most `N` rows. Call this function only if the limit on all rows is the only
+    /// limit. If two rows have equal keys, or if two lots are equal, choose nothing and return
+    /// `false`.
     fn choose_few<const N: usize>(&self, of_id: u64, own: &[T], kept: &mut Vec<T>) -> bool {
         let (Ok(limit), Some(any)) = (usize::try_from(self.limits.rows), own.first()) else {
             return false;

@@ -43,7 +43,8 @@ pub(crate) enum Slot {
     Stored(usize),
     /// Each id adds 1.
     Ids,
-    /// Each id adds 1 to a group if a stored value is 1 in one of its rows in this group.
+    /// Each id adds 1 to a group if the id has at least one row in this group with a stored value
+    /// of 1.
     IdsWith(usize),
 }
 /// The values that are stored with each row: first the values of sums, then the buckets.
@@ -77,7 +78,7 @@ impl<'a> Layout<'a> {
         self.plan.buckets.get(quantile).map_or(0, |buckets| 2 * buckets.candidates.len() + 1)
     }
     /// Return the range of each stored value: its least and its largest number. A null is stored as
-    /// 0, or as -1 for a bucket.
+    /// 0 among the values of sums, and as -1 among the buckets.
     pub(crate) fn ranges(&self) -> Vec<(i64, i64)> {
         let stored = self.plan.sums.iter().zip(&self.sums);
         let stored = stored.filter(|(_, slot)| !matches!(slot, Slot::Rows | Slot::Ids));
@@ -235,14 +236,15 @@ struct Nearest {
     steps: f64,
 }
 impl Nearest {
-    /// The floats from `2^52` to `2^53` are exactly the integers in this range. So if this number
-    /// is added to a number of magnitude below `2^51`, the sum is rounded to an integer. The last
-    /// bits of the sum contain this integer.
+    /// The floats from `2^52` to `2^53` are exactly the integers in this range. This constant is
+    /// the middle of the range. So if the constant is added to a number of magnitude below `2^51`,
+    /// the sum is rounded to an integer. The last bits of the sum contain this integer.
     const SHIFT: f64 = 1.5 * (1_u64 << 52) as f64;
 
-    /// Return whether all points of a lattice are at most `2^50`, and its step is not extreme. For
-    /// such a lattice, [`moderate`] changes no point: it changes only floats beyond `1e100`, which
-    /// are beyond the bounds, and floats below `1e-83`, which are far less than half a step.
+    /// Return true if all points of a lattice have a magnitude of at most `2^50`, and the step of
+    /// the lattice is not extreme. For such a lattice, [`moderate`] changes no point: it changes
+    /// only floats beyond `1e100`, which are beyond the bounds, and floats below `1e-83`, which are
+    /// far less than half a step.
     fn fits(lattice: &Lattice) -> bool {
         let small = |point: &i64| point.unsigned_abs() <= 1 << 50;
         lattice.exponent.abs() <= 200 && [lattice.low, lattice.high].iter().all(small)
@@ -288,7 +290,8 @@ fn floats(
 }
 /// `unchecked_moderate`
 fn moderate(x: f64) -> f64 {
-    // Adding 1e-100 and subtracting it again is exact unless the value is tiny.
+    // If 1e-100 is added to a value and then subtracted, the result is the same value, unless the
+    // value is tiny.
     (x.clamp(-1e100, 1e100) + 1e-100) - 1e-100
 }
 
@@ -315,8 +318,8 @@ mod tests {
             assert!(Nearest::fits(&lattice));
             let nearest = Nearest::new(&lattice);
             let near = |point: i64| {
-                // The middle between this point and the next point, the two floats next to this
-                // middle, and the point.
+                // Return four floats: the middle between this point and the next point, the two
+                // floats next to this middle, and this point.
                 let middle = (point as f64 + 0.5) * lattice.step();
                 [middle.next_down(), middle, middle.next_up(), point as f64 * lattice.step()]
             };

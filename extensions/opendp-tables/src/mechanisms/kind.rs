@@ -13,8 +13,9 @@ use crate::noise::{ALPHA, Noise};
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Kind {
     /// The kind depends on the budget. For an epsilon alone, this is Laplace noise. For a rho, this
-    /// is Gaussian noise. For an epsilon and a delta, this is the kind with the smaller errors. But
-    /// if the question names a constructor for its noise, this is Laplace noise.
+    /// is Gaussian noise. For an epsilon and a delta, there are two cases. If the question names a
+    /// constructor for its noise, this is Laplace noise. Otherwise, this is the kind with the
+    /// smaller errors.
     #[default]
     Best,
     /// Laplace noise. Its loss depends on the sum of the changes of all groups.
@@ -142,8 +143,8 @@ fn joint(checked: &Checked, mechanism: Option<&str>, budget: &Loss) -> Result<Me
     all.losses = vec![all.loss.clone()];
     Ok(all)
 }
-/// Divide the error of each noise in `some` by the error of the same noise in `others`. Return the
-/// geometric mean of these ratios. Return `None` if no ratio is known.
+/// For each noise in `some`, divide its error by the error of the noise at the same place in
+/// `others`. Return the geometric mean of these ratios. Return `None` if no ratio is known.
 fn ratio(some: &Mechanisms, others: &Mechanisms) -> Option<f64> {
     let logs: Vec<f64> = noises(some)
         .zip(noises(others))

@@ -129,7 +129,7 @@ pub(super) fn select_gaussian(
     }
     Ok(Selection { sum, noise: Noise { measurement, loss, ..noise }, threshold, delta: spent })
 }
-/// Round a bound on a change up to an integer.
+/// Return the least integer that is at least a given bound on a change.
 fn at_least(bound: f64) -> Result<i64> {
     // The cast is exact up to 2^53.
     match bound.ceil() {

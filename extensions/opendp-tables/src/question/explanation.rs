@@ -42,7 +42,7 @@ pub struct Explanation {
     pub loss: Loss,
     /// The budget that remains before the question is asked.
     pub left: Loss,
-    /// The limits on the rows of one individual that the question uses.
+    /// The limits that the question uses for the rows of one individual.
     pub contribution: String,
     /// The kind of the noise: `Laplace` or `Gaussian`. If the budget is an epsilon and a delta, and
     /// both kinds are possible, this text also compares the errors of the two kinds.

@@ -16,9 +16,9 @@ use crate::{Dialect, Type};
 /// The text that stands for the secret seed. Statements are shown with this text.
 const SEED: &str = "md5('<seed>'";
 
-/// Replace the placeholders of the seed and of its keys in a statement. Each placeholder contains
-/// single quotes. In literals, single quotes are doubled, and names contain no single quotes. So
-/// literals and names do not contain a placeholder.
+/// In a statement, replace the placeholder of the seed, and the placeholders of the keys that are
+/// computed from the seed. Each placeholder contains single quotes. In literals, single quotes are
+/// doubled, and names contain no single quotes. So literals and names do not contain a placeholder.
 pub(crate) fn seeded(statement: &str, seed: &str) -> String {
     let text = statement.replace(SEED, &format!("md5('{}'", seed.replace('\'', "''")));
     let keys = Lots::of_seed(seed).keys();

@@ -27,8 +27,8 @@ pub(crate) fn list(values: &[Value]) -> String {
     values.iter().map(literal).collect::<Vec<_>>().join(", ")
 }
 /// Print a column. NaN becomes null, and negative zero becomes zero, because engines treat NaN and
-/// negative zero differently. Other floats are moved to magnitudes up to 1e100, and lose digits
-/// below 1e-116.
+/// negative zero differently. Other floats are moved to magnitudes of at most 1e100, and their
+/// digits below the place 1e-116 are lost.
 pub(crate) fn column(source: usize, name: &str, kind: Type, dialect: Dialect) -> String {
     let column = format!("t{source}.{}", quoted(name));
     let nan = match dialect {
@@ -79,7 +79,7 @@ pub(crate) fn print(row: &Row, dialect: Dialect) -> String {
 }
 /// Move a float into bounds. Null stays null, although `greatest` and `least` ignore nulls.
 fn clamped(value: &str, low: f64, high: f64) -> String {
-    // Because of this condition, a null value stays null.
+    // Because of the condition `IS NULL`, a null value stays null.
     let inner = format!("least({value}, {})", float(high));
     format!("CASE WHEN {value} IS NULL THEN NULL ELSE greatest({inner}, {}) END", float(low))
 }
@@ -128,8 +128,8 @@ impl Magnitude {
     fn either(self, other: Magnitude) -> Magnitude {
         Magnitude { least: self.least.min(other.least), most: self.most.max(other.most) }
     }
-    /// Bound the magnitude of the result of an operator. The magnitude of a sum or a difference
-    /// that is not 0 is at least one unit in the last place of an operand.
+    /// Bound the magnitude of the result of an operator. If a sum or a difference is not 0, its
+    /// magnitude is at least one unit in the last place of the smaller operand.
     fn of(operator: Operator, x: Magnitude, y: Magnitude) -> Magnitude {
         let (least, most) = match operator {
             Operator::Add | Operator::Subtract => (x.least.min(y.least) * 1e-17, x.most + y.most),
@@ -200,8 +200,8 @@ pub(crate) fn on_lattice(
             Dialect::PostgreSql => "CAST",
         };
         let bound = |point: i64| float(point as f64 * step);
-        // Every operation is monotone, so the outer bounds have no effect. The outer bounds protect
-        // against engines in which an operation is not monotone.
+        // Every operation is monotone by its definition, so the outer bounds normally have no
+        // effect. They protect against engines in which an operation is not monotone.
         let inside =
             format!("greatest(least({cast}({scaled} AS BIGINT), {}), {})", point(high), point(low));
         (bound(low), bound(high), inside)

@@ -9,7 +9,7 @@ use crate::released::{Exact, noisy};
 const RELEASES: usize = 1000;
 
 /// For each cell, count the releases whose interval contains the exact answer.
-fn covered(session: &Session, sql: &str, halved: bool) -> Vec<usize> {
+fn covered(session: &Session, sql: &str, widened: bool) -> Vec<usize> {
     let checked = session.checked(sql).unwrap();
     let exact = Exact::run(&checked.plan, &*session.engine, "00").unwrap();
     let stated = |epsilon: f64| {
@@ -17,11 +17,12 @@ fn covered(session: &Session, sql: &str, halved: bool) -> Vec<usize> {
         mechanisms(&checked, None, Kind::Best, budget.amount()).unwrap()
     };
     let mechanisms: Mechanisms = stated(1.0);
-    // For `truth`, epsilon is 1e11, so there is practically no noise. If `halved` is true, this is
-    // the control: the drawn noise has four times the stated scale.
+    // For `truth`, epsilon is 1e11, so there is practically no noise. If `widened` is true, this
+    // call is the control: the scale of the drawn noise is four times the scale that the intervals
+    // assume.
     let truth = noisy(&checked.plan, &stated(1e11), &exact).unwrap();
     let truth = columns(&checked, &stated(1e11), &truth).unwrap();
-    let drawn = if halved { stated(0.25) } else { mechanisms.clone() };
+    let drawn = if widened { stated(0.25) } else { mechanisms.clone() };
     let cells = truth.iter().map(|column| column.cells.len()).sum();
     let mut counts = vec![0; cells];
     for _ in 0..RELEASES {

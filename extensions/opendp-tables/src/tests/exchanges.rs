@@ -1,4 +1,4 @@
-//! Tables with a public number of rows: individuals are exchanged.
+//! Tables with a public number of rows. Neighbours of such a table differ by an exchange.
 
 use super::sensitivity::{Dice, Person, exact, exceeded, person, query, zone_table};
 use super::*;
@@ -110,7 +110,8 @@ fn no_exchange_changes_exact_results_by_more_than_claimed() {
     let count = std::env::var("OPENDP_TABLES_QUERIES").ok().and_then(|text| text.parse().ok());
     assert_eq!(try_exchanges(count.unwrap_or(100), 21, |plan| plan), None);
 }
-/// The bounds for added or removed rows are smaller. An exchange can exceed them.
+/// The bounds for added or removed rows are smaller than the bounds for an exchange, so an exchange
+/// can exceed the smaller bounds.
 #[test]
 fn control_the_bounds_without_an_exchange_are_exceeded() {
     let halved = |mut plan: Plan| {

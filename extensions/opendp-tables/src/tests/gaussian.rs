@@ -37,7 +37,8 @@ fn mu(session: &Session, sql: &str, mechanisms: &Mechanisms) -> f64 {
     noises.map(square).sum::<f64>().sqrt()
 }
 /// All sums together have a loss within the epsilon and the delta. The test uses the exact formula
-/// for Gaussian noise, which the calibration does not use. The control has less noise.
+/// for Gaussian noise, which the calibration does not use. In the control, the scale of the noise
+/// is a third smaller.
 #[test]
 fn noise_of_all_sums_keeps_the_epsilon_and_the_delta() {
     for (epsilon, delta) in [(0.1, 1e-9), (1.0, 1e-6), (4.0, 1e-4)] {

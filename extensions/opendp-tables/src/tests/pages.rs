@@ -57,7 +57,7 @@ fn a_mean_that_tells_nothing_is_marked() {
     let noisy = question.release().unwrap().to_html();
     assert!(noisy.contains("too few rows for this noise"), "{noisy}");
     let exact = ask(&session, sql).to_html();
-    // No row has the key `x`, so its mean is unknown even with little noise. The chart and its
-    // label both contain the text for an unknown mean.
+    // No row has the key `x`. So the mean of this key is unknown, although the noise is small. The
+    // chart and its label both contain the text for an unknown mean.
     assert_eq!(exact.matches("too few rows for this noise").count(), 2, "{exact}");
 }

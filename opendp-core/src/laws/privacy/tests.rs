@@ -94,7 +94,7 @@ fn a_true_claim_is_refuted_as_rarely_as_stated() {
         (0..400).filter(|seed| broken(*seed)).count()
     };
     // On average, there are at most 200 false alarms in 400 trials. The seeds are fixed, so the
-    // number is fixed too.
+    // number of false alarms is the same in each run.
     assert!(alarms(0.5, 4) <= 200);
     // The control: a false claim is refuted.
     assert!(350 < alarms(0.5, 1));

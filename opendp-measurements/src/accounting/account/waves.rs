@@ -27,8 +27,9 @@ impl Account {
         delta: f64,
         side: Side,
     ) -> Option<f64> {
-        // The saddle point is a poor estimate of epsilon for very skewed losses. Then a second sum
-        // is more exact, because it is planned for the epsilon that the first sum found.
+        // The saddle point is a poor estimate of epsilon for very skewed losses. For such losses, a
+        // second sum is more exact than the first sum. The second sum is planned for the epsilon
+        // that the first sum found.
         let found = Cell::new(None);
         let epsilon_of = |sum: Inversion| {
             let epsilon = self.epsilon_of_waves(&sum, delta, side);
@@ -39,9 +40,10 @@ impl Account {
         self.inverted(parts, Target::Delta(delta), side, epsilon_of).or_else(again)
     }
     /// Try the sum of waves for the parts. For an upper bound with many parts, also try the sum of
-    /// waves for the smoothed parts (the parts and a small Gaussian release). If the tolerance is
-    /// at least the default, the smoothed parts take less time in two cases, and are then tried
-    /// first: if there are very many parts, or if there are many parts and a part lists its losses.
+    /// waves for the smoothed parts (the parts and a small Gaussian release). The smoothed parts
+    /// are tried first if they take less time than the original parts. If the tolerance is at least
+    /// the default, there are two such cases. In the first case, there are very many parts. In the
+    /// second case, there are many parts, and a part lists its losses.
     fn inverted(
         &self,
         parts: &[PairCount],

@@ -90,7 +90,7 @@ fn a_few_pure_losses_share_epsilon_and_many_share_mu() {
 #[test]
 fn amounts_add_up_to_the_budget() {
     // Spend a tenth of the budget ten times. Do this in three cases: for Gaussian noise, for losses
-    // with a delta, and for both in turn.
+    // with a delta, and for losses of these two kinds in alternation.
     let tenth = Share::Amount("0.1".parse().unwrap(), "1e-7".parse().unwrap());
     for kinds in [[Kind::Gaussian; 2], [Kind::WithDelta; 2], [Kind::WithDelta, Kind::Gaussian]] {
         let mut account = account(None);

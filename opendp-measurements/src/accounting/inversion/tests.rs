@@ -44,7 +44,7 @@ fn pairs() -> Vec<Arc<dyn DominatingPair>> {
         Arc::new(DiscreteLaplacePair { sensitivity: 40, scale: 30.0 }),
     ]
 }
-/// A pair without its transform. So an account composes the pair on a grid.
+/// A wrapper that hides the transform of a pair. So an account composes the pair on a grid.
 #[derive(Debug)]
 struct OnGrid(Arc<dyn DominatingPair>);
 impl DominatingPair for OnGrid {
@@ -110,7 +110,7 @@ fn transforms_are_those_of_the_definition() {
         }
     }
 }
-/// Sums over outputs with a large step and with a small step agree within their error bounds.
+/// A sum over outputs has the same value for a large and a small step, up to the error bounds.
 #[test]
 fn sums_of_different_steps_agree() {
     let mut wrong = 0;

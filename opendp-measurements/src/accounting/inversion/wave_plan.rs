@@ -78,8 +78,8 @@ pub(super) struct WavePlan {
     pub(super) spacing: f64,
     /// The number of frequencies in the sum.
     pub(super) many: usize,
-    /// Products of waves below this bound are negligible: the sum of all these products is far
-    /// below the target error.
+    /// A product of waves is negligible if the product is below this bound. The sum of all
+    /// negligible products is far below the target error.
     pub(super) negligible: f64,
     pub(super) others: [(f64, f64); 2],
 }

@@ -66,10 +66,10 @@ impl Coarse {
     }
     /// Return narrower ranges, or `None` if no range becomes much narrower.
     ///
-    /// The mass below a range is moved up to the low end of the range. This multiplies the moment
-    /// generating function `M(t)` at the tilt `t` by at most `1 + b`, for a small `b`. So the moved
-    /// mass adds at most `b M(t) e^(-t epsilon)` to delta. If the tilt is large, only the highest
-    /// losses matter.
+    /// The mass below a range is moved up to the low end of the range. The move multiplies the
+    /// moment generating function `M(t)` at the tilt `t` by at most `1 + b`, for a small `b`. So
+    /// the moved mass adds at most `b M(t) e^(-t epsilon)` to delta. If the tilt is large, only the
+    /// highest losses matter.
     fn narrowed(&self, tilt: f64, tolerance: f64) -> Option<Vec<(f64, f64)>> {
         let count: f64 = self.losses.iter().map(|(_, count)| *count as f64).sum();
         let small = 1e-6 * tolerance / count;

@@ -119,8 +119,8 @@ fn discrete_gaussian_pair(
 #[test]
 fn bounds_every_sum_of_a_sample_and_the_worst_one_exactly() {
     for rate in [0.1, 0.6] {
-        // The three cases are records of both signs, records of one sign, and a case between these
-        // two.
+        // There are three cases. In the first case, the records have both signs. In the second
+        // case, the records have one sign. The third case is between the first two cases.
         let records: [(&[f64], f64); 3] =
             [(&[-1.0, -0.5, 0.0, 1.0], 2.0), (&[0.0, 0.5, 1.0], 1.0), (&[-0.5, 0.5, 1.0], 1.5)];
         for (records, width) in records {

@@ -176,7 +176,8 @@ fn questions_that_depend_on_answers_stay_within_the_product_of_the_shares() {
                     [false, x] => Some(response(if *x { pure } else { -pure })),
                     [true] => Some(response(pure)),
                     [true, false] => Some(choice(there, there * (pick(2) + 0.06))),
-                    // After these answers, the adversary stops early, or asks one more question.
+                    // After two answers that are both `true`, the adversary stops early, or asks
+                    // one more question.
                     [true, true] if code >> 11 == 0 => None,
                     [true, true] => Some(choice(there, there * (pick(3) + 0.06))),
                     _ => None,

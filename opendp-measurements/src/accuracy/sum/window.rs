@@ -71,7 +71,7 @@ impl<'a> Window<'a> {
         let n = count(noises)?;
         let (best, about) = on_grid.chernoff(alpha);
         // A smaller tilt gives a narrower window. If alpha is not small, the errors stay small even
-        // at 0.4 of the best tilt.
+        // if the tilt is 0.4 times the best tilt.
         let tilt = best * if alpha < 1e-6 { 0.9 } else { 0.4 };
         let variances = on_grid.placed.iter().zip(noises).map(|((placed, count), term)| {
             *count as f64 * term.noise.variance() * placed.weight * placed.weight
@@ -84,7 +84,8 @@ impl<'a> Window<'a> {
         Ok(Window {
             on_grid,
             n,
-            // The probability that a noise is beyond its reach is about 1e-7 times alpha.
+            // The probability that any of the `n` noises is beyond its reach is about 1e-7 times
+            // alpha.
             log: ln(n / alpha) + 16.0,
             length: LONGEST.min(length).max(SHORTEST),
             // On a lattice of integers, a tilt above this limit has no advantage.

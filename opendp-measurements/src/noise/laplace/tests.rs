@@ -48,7 +48,7 @@ fn maps_the_distance_to_its_quotient() {
     assert_eq!(loss_at(3.0, 1.0).unwrap(), 0.333_333_333_333_333_37);
     assert_eq!((loss_at(0.0, 0.0).unwrap(), loss_at(0.0, 1.0).unwrap()), (0.0, f64::INFINITY));
     assert_eq!(loss_at(5e-324, 1.0).unwrap_err().kind(), "Overflow");
-    // The map for integers is the same quotient as the map for floats.
+    // For integers, the map gives the same quotient as for floats.
     let integers = make_laplace(atoms::<i32, i32>(), scale(2.0), None).unwrap();
     assert_eq!([1, 3].map(|d| integers.map(&d).unwrap()), [0.5, 1.5]);
     let integers = make_laplace(atoms::<i32, f64>(), scale(2.0), Some(0)).unwrap();
@@ -179,7 +179,7 @@ fn scale_zero_draws_nothing_and_still_rounds() {
     assert_eq!([0.1, -5e-324, 1e300].map(|x| release.invoke(&x).unwrap()), [0.1, -5e-324, 1e300]);
     let release = make_laplace(vectors::<f64, f64>(None), scale(0.0), Some(-2)).unwrap();
     assert_eq!(release.invoke(&vec![0.3, 0.375, -0.375, -0.1]).unwrap(), [0.25, 0.5, -0.25, 0.0]);
-    // At scale 0 the samplers do not draw.
+    // At scale 0, the samplers draw no random words.
     let mut source = Failing::default();
     assert_eq!(noisy(7_i32, None, 0.0, 0, &mut source), Ok(7));
     assert_eq!(noisy(0.3_f32, None, 0.0, -2, &mut source), Ok(0.25));
@@ -223,8 +223,8 @@ fn few_errors_exceed_the_accuracy_and_not_too_few() {
     let draws = 100_000;
     let check = |inaccurate: usize, alpha: f64| {
         let (expected, found) = (alpha * draws as f64, inaccurate as f64);
-        // The count is at most six standard deviations above the expected count, and at least a
-        // third of the expected count.
+        // The number of inaccurate releases has two bounds. It is at most six standard deviations
+        // above its expected value, and at least a third of this expected value.
         assert!(found < expected + 6.0 * expected.sqrt() && expected / 3.0 < found, "{found}");
     };
     let release = make_laplace(vectors::<i64, i64>(None), scale(7.3), None).unwrap();

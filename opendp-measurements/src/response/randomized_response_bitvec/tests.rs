@@ -55,7 +55,7 @@ fn no_ratio_of_exact_probabilities_exceeds_the_map_and_one_reaches_it() {
 #[test]
 fn all_tapes_together_give_each_release_its_exact_probability() {
     // Words of two bits flip two coins at once. So three bits are flipped in two rounds. In the
-    // second round, only one coin is needed, so no word is drawn for the other coin alone.
+    // second round, only one coin is needed. So no more words are drawn after this coin is decided.
     for (f, places) in [(1.0, 1), (0.5, 2)] {
         let coins = BernoulliLanes::new(f, 1);
         let words = 2 * places;
@@ -91,8 +91,8 @@ fn every_bit_is_flipped_as_often_as_claimed_also_the_last() {
                 *count += u32::from(flipped != bit);
             }
         }
-        // For flips of probability 1/4, 6.5 standard deviations of a count are 398. For flips of
-        // probability 0.28, the mean count would be larger by 600.
+        // The tolerance 398 is 6.5 standard deviations of a count, for flips of probability 1/4. If
+        // flips had probability 0.28, the mean count would be larger by 600.
         let fits = |p: f64| flips.iter().all(|n| (f64::from(*n) - 2e4 * p).abs() < 398.0);
         assert!(fits(0.25), "{len}: {flips:?}");
         assert!(!fits(0.28));
@@ -113,8 +113,8 @@ fn constant_time_draws_as_many_words_whatever_happens() {
     let mut lazy = Vec::new();
     for seed in 0..100 {
         assert_eq!([count(&zeros, true, seed), count(&ones, true, seed)], [expected; 2]);
-        // Without constant time, fewer words are drawn. The number of drawn words depends on the
-        // values of these words, but not on the data.
+        // Without constant time, fewer words are drawn than with constant time. The number of drawn
+        // words depends on the values of these words, but not on the data.
         assert_eq!(count(&zeros, false, seed), count(&ones, false, seed));
         lazy.push(count(&ones, false, seed));
     }

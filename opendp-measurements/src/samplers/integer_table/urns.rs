@@ -14,7 +14,7 @@ use std::hint::select_unpredictable;
 ///
 /// An urn is stored as one word. Let `t` be the number of first units in the urn. The upper part of
 /// the word is `2 t`. The factor 2 is necessary because a drawn word has one more bit after the
-/// bits of the unit. The last `bits` bits of the word are the other entry.
+/// bits of the unit. The last `bits` bits of the word are the number of the other entry.
 #[derive(Clone, Debug)]
 pub(super) struct Urns {
     urns: Box<[u64]>,
@@ -32,8 +32,8 @@ impl Urns {
     /// weight that fills its urn.
     pub(super) fn new(bits: u32, mut weights: Vec<u64>) -> Self {
         let full = 1_u64 << (63 - bits);
-        // At the start, an urn has no first units, and its other entry is its own number. So all
-        // its units belong to the entry with its own number.
+        // At the start, each urn has no first units. Its other entry is the entry with the same
+        // number as the urn. So all units of the urn belong to this entry.
         let mut urns: Box<[u64]> = (0..weights.len() as u64).collect();
         let (mut few, mut many): (Vec<usize>, Vec<usize>) =
             (0..weights.len()).partition(|entry| weights[*entry] < full);

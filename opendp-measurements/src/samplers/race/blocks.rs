@@ -118,8 +118,9 @@ fn difference((m, e): (IBig, i64), (n, f): (IBig, i64)) -> (UBig, i64) {
 }
 
 /// Return the number of each block and its range of places. The `FIRST` blocks whose best scores
-/// are nearest to the best of all scores come first. This comparison uses rounded distances,
-/// because every order of the blocks gives a correct result.
+/// are nearest to the best of all scores come first. The distances are rounded before they are
+/// compared. Every order of the blocks gives a correct result, so the rounding can change only the
+/// speed.
 pub(super) fn ordered(field: &dyn Field) -> impl Iterator<Item = (usize, Range<usize>)> + use<> {
     let scores = field.count();
     let mut order: Vec<(f64, usize)> = field.distances_of_blocks().into_iter().zip(0..).collect();

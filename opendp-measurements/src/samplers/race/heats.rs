@@ -12,8 +12,8 @@ use std::{
 /// A candidate after its first draw, with its index and its first digit.
 pub(super) type Candidate = Enclosed<(usize, u64), f64>;
 
-/// The candidates without a hit that can still be among the best `k`. A hit is a digit that gives
-/// rare, large noise (see [`Hits`]).
+/// Of the candidates without a hit, those that can still be among the best `k`. A hit is a digit
+/// that gives rare, large noise (see [`Hits`]).
 #[derive(PartialEq)]
 enum Open {
     All,
@@ -88,8 +88,8 @@ impl<'a, F: Field> Heats<'a, F> {
         Ok(self.left)
     }
 
-    /// Search a range of a block, in which no candidate has a hit. Return the first candidate that
-    /// can still be among the `k` largest.
+    /// Search a range of a block. No candidate of this range has a hit. Return the first candidate
+    /// that can still be among the `k` largest.
     #[inline]
     fn find_open(&self, some: Range<usize>, block: usize) -> Option<usize> {
         match self.open {

@@ -33,9 +33,10 @@ impl Hits {
     /// Count the misses before the next hit, up to a limit.
     ///
     /// Let `G` be the number of misses before the next hit, so `P[G >= m] = (1 - p)^m`. Let `E` be
-    /// a standard exponential variable and `l = -ln(1 - p)`. `P[E >= m l]` is also `(1 - p)^m`, so
-    /// `G` can be the integer part of `E / l`. A float enclosure nearly always decides `G`.
-    /// Otherwise an exact enclosure decides `G`, with as many digits of `E` as needed.
+    /// a standard exponential variable and `l = -ln(1 - p)`. `P[E >= m l]` is also `(1 - p)^m`. So
+    /// the integer part of `E / l` has the distribution of `G` and is used as `G`. A float
+    /// enclosure nearly always decides `G`. Otherwise an exact enclosure decides `G`, with as many
+    /// digits of `E` as needed.
     #[inline]
     pub(super) fn misses<S: RandomSource>(
         &self,
@@ -44,7 +45,7 @@ impl Hits {
     ) -> Result<usize, NoEntropy> {
         let digit = source.word()?;
         let (low, high) = neg_ln(digit, S::BITS);
-        // Both bounds are at most 64 ln 2 / l < 2^14, so they fit `u16`.
+        // The lower bound is at most 64 ln 2 / l < 2^14, so `u16` can hold it.
         let lower = (low * self.pace.0).next_down() as u16;
         let upper = (high * self.pace.1).next_up();
         if upper < f64::from(lower + 1) || limit <= usize::from(lower) {

@@ -61,7 +61,7 @@ fn a_fair_die_passes_and_a_loaded_one_does_not() {
 #[test]
 fn thin_bins_are_pooled() {
     // Without the merging of bins, the 50 bins with the expected count 1 would cause a rejection.
-    // The merged bin has exactly its expected count.
+    // After the merging, the count in the merged bin equals the expected count.
     let expected = [[1.0; 50], [19.0; 50]].concat();
     let observed = [[0; 49].as_slice(), &[50], &[19; 50]].concat();
     assert!(chi_square(&observed, &expected) < 1.0);

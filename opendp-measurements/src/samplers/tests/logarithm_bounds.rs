@@ -61,7 +61,8 @@ fn every_float_enclosure_holds_the_exact_logarithms_of_its_digit() {
     }
     // The relative error of `ln_scaled` is at most 4 units of 2^-52, and the bound adds 6 units. So
     // the bound exceeds the exact logarithm by 2 to 10 units. The observed excess is closer to 6
-    // units, so the test detects a wrong coefficient.
+    // units than the limits 2 and 10. So the test uses narrower limits and detects a wrong
+    // coefficient.
     assert!(least_excess > 3.5 && most_excess < 8.5, "{least_excess} {most_excess}");
 }
 

@@ -19,7 +19,7 @@ fn draws_are_uniform_whatever_the_size_of_a_word() {
         assert!(chi_square(&counts::<4>(bound, 100_000), &expected) < 1.0);
     }
     // The control is the remainder of a 4-bit word divided by 7. The remainders 0 and 1 are more
-    // frequent.
+    // frequent than the other remainders.
     let mut biased = vec![0; 7];
     let mut source = Seeded::<4>::new(1);
     for _ in 0..100_000 {

@@ -25,9 +25,10 @@ fn numbers<T: Atom, Q: Distance + Number>() -> Space<AtomDomain<T>, AbsoluteDist
 #[test]
 fn laplace_noise_is_registered_at_every_type_under_three_names() {
     let all = named("make_base_discrete_laplace");
-    // There are signatures for numbers and for vectors, and for each of two measures. Of twelve
-    // number types, `f64` has one distance type, and each other type has two. The types `u128` and
-    // `IBig` have only the distance type `f64`.
+    // There are signatures for numbers and for vectors, and for each of two measures. Apart from
+    // `u128` and `IBig`, there are twelve number types. Of these twelve types, `f64` has one
+    // distance type, and each other type has two. The types `u128` and `IBig` have only the
+    // distance type `f64`.
     assert_eq!(all.len(), 2 * 2 * (12 * 2 - 1 + 2));
     let first = &all[0];
     assert!(all.iter().all(|offer| offer.names() == first.names()

@@ -4,8 +4,8 @@ use opendp_core::{Error, Result, TypeName};
 use serde_json::{Map, Value as Json, json};
 
 /// The functions of OpenDP 0.16. Each line of the file has the module, the name, and the names of
-/// the parameters. Some lines also have a slash and a list. The list has the metrics of data sets,
-/// or the measures, that the Python library accepts.
+/// the parameters. In some lines, a slash and a list follow. The list contains the metrics of data
+/// sets that the Python library accepts, or the measures that it accepts.
 const FUNCTIONS: &str = include_str!("../opendp_0_16.txt");
 /// The version of OpenDP that the serialization states.
 const VERSION: &str = "0.16.0";

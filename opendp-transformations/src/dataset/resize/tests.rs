@@ -182,7 +182,8 @@ fn where_the_order_counts_a_stream_gives_the_first_in_its_order() {
     let kept = many.then(|records| crate::make_clamp(records, Bounds::new(0, 150_000)?));
     let kept = kept.unwrap().invoke(&data.collect()).unwrap();
     assert!(kept.into_iter().eq((0..200_000).map(|i| i.min(150_000))));
-    // Partial results are an error, because they are merged in any order.
+    // A request for a partial result gives an error, because partial results are merged in any
+    // order.
     for error in [first.start().err(), first.function().resume(b"[]").err()] {
         let error = error.unwrap();
         assert!(error.kind() == "NotImplemented" && error.to_string().contains("order"));

@@ -5,8 +5,8 @@ use opendp_core::arith::Number;
 /// A function from numbers to buckets that never decreases.
 #[derive(Clone, Copy)]
 pub(super) enum Spread {
-    /// A linear function of the number after conversion to a float, or of the bits of this float.
-    /// The bits grow like the logarithm of the number.
+    /// The number is converted to a float. The function is linear in this float, or in the bits of
+    /// this float. The bits grow like the logarithm of the number.
     Float(Place),
     /// A linear function of the number after conversion to an integer. The distances between the
     /// numbers are below `2^51`.
@@ -135,8 +135,7 @@ impl Whole {
     fn new<T: Number>(numbers: &[T], buckets: usize) -> Option<Self> {
         let (lowest, highest) = ends(numbers)?;
         let width = highest.abs_diff(lowest).checked_add(1)?;
-        // The factor is below 2^64 times `buckets / width`, so the last bucket stays below
-        // `buckets`.
+        // The factor is below `2^64 * buckets / width`, so the last bucket stays below `buckets`.
         let factor = ((u128::try_from(buckets).ok()? << 64) - 1) / u128::from(width);
         let factor = u64::try_from(factor).unwrap_or(u64::MAX);
         Some(Whole { origin: lowest.wrapping_sub(1).cast_unsigned(), lowest, highest, factor })

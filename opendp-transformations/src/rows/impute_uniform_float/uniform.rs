@@ -78,9 +78,10 @@ mod tests {
     const BITS: u32 = 12;
 
     /// Draw a float from each tape, which is a sequence of 12 random bits. Count how often each of
-    /// five adjacent floats occurs. Some tapes end before a float is drawn. The check allows that
-    /// such a tape belongs to any of the floats. Check that the counts agree with the given
-    /// probabilities, which are stated in eighths.
+    /// five adjacent floats occurs. Some tapes end before a float is drawn. Such a tape can belong
+    /// to any of the floats, so each count can be too low by up to the number of these tapes.
+    /// Except for this difference, the counts must agree with the given probabilities, which are
+    /// stated in eighths.
     fn check(first: f64, eighths: [u64; 5]) -> Result<(), String> {
         let mut last = first;
         for _ in 0..4 {

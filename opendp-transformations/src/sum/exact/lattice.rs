@@ -121,8 +121,9 @@ impl Lattice {
             patterns = patterns.wrapping_add(pattern(x));
         }
         // Each pattern is the pattern of the constant `MAGIC`, increased by an integer. The sum of
-        // the patterns can wrap around. The sum of the integers fits 64 bits. So the difference of
-        // the two sums of patterns is still correct.
+        // the patterns can wrap around. The sum of as many constants can also wrap around. The
+        // difference of these two sums is still correct, because it is the sum of the integers,
+        // which fits 64 bits.
         let constants = row_count(rows).wrapping_mul(MAGIC.to_bits());
         patterns.wrapping_sub(constants).cast_signed()
     }

@@ -107,9 +107,9 @@ impl Moments {
     /// to the two sums.
     #[inline(always)]
     fn add<T>(&mut self, rows: &[T], multiple: impl Fn(&T) -> u64) {
-        // The first loop only rounds the rows, with float vectors. The second loop only computes
-        // sums and wide products. Each of these loops is several times as fast as a single loop
-        // that rounds the rows and also computes the sums.
+        // The first loop uses vectors of floats, and only rounds the rows. The second loop only
+        // computes sums and wide products. Each of these loops is several times as fast as a single
+        // loop that rounds the rows and also computes the sums.
         let mut multiples = [0_u64; BLOCK];
         for (place, row) in multiples.iter_mut().zip(rows) {
             *place = multiple(row);

@@ -60,7 +60,7 @@
 //! This step does not change the result, because above `R` the grid of `T` contains only multiples
 //! of `g`.
 
-/// The rounding rule for sums of records with magnitudes of at most `B`.
+/// The rounding rule for sums of records. The magnitude of each record is at most `B`.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Rounding {
     /// The number of bits of a mantissa, called `p` in the proof at the top of this file.

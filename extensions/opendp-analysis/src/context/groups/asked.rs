@@ -187,9 +187,9 @@ where
     ///
     /// Errors of means and variances depend on the number of rows of each group. If these numbers
     /// were released before, a mean can have a wanted accuracy, too: see
-    /// [`counted`](Groups::counted). With a wanted accuracy, for each group that has rows, the
-    /// distance between the answer and the mean of the clamped rows is at most this accuracy,
-    /// except with probability [`Context::ALPHA`]. The accuracy includes the errors of the counts.
+    /// [`counted`](Groups::counted). The wanted accuracy bounds the distance between the answer and
+    /// the mean of the clamped rows, for each group that has rows. The bound holds except with
+    /// probability [`Context::ALPHA`]. The accuracy includes the errors of the counts.
     ///
     /// If the question [finds its keys](Groups::find_keys), the keys are released first, and the
     /// other releases are about these keys. All releases are charged before the first release is

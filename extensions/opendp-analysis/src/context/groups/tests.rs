@@ -123,7 +123,8 @@ fn a_filter_comes_before_the_groups() {
 /// Check that one release of a group-by costs as much as the worst case for one group.
 #[test]
 fn the_charge_is_what_the_maps_of_the_constructors_say() {
-    // Pure loss: a count and a sum of numbers between -35 and 35, of at most 3 rows.
+    // Pure loss: there is a release of counts, and a release of sums of numbers between -35 and 35.
+    // One person has at most 3 rows.
     let context = open(Budget::epsilon(1.0), 3);
     let solved = both(&context).mean("years", (20.0, 90.0)).solve().unwrap();
     let noises = solved.noises(0.05).unwrap();
@@ -230,8 +231,8 @@ fn a_mean_shares_the_count_and_needs_half_of_the_noise() {
     // Each release gets half of epsilon. The largest distance of a value from the middle of the
     // bounds is 45.
     assert!((alone[0] - 2.0).abs() < 1e-6 && (alone[1] - 90.0).abs() < 1e-4, "{alone:?}");
-    // Without a count, the sum is a sum of the numbers themselves. An additional release of a
-    // count would increase the cost.
+    // Without a count, the sum adds up the numbers themselves, not their distances from the middle.
+    // An additional release of a count would increase the cost.
     let sum = scales(groups().sum("years", bounds));
     assert!(sum.len() == 1 && (sum[0] - 90.0).abs() < 1e-4, "{sum:?}");
 }

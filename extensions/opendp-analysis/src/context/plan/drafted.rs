@@ -57,7 +57,8 @@ impl Units {
     }
     /// Return the error of noise at scale 1. If an accuracy is wanted, also return the largest
     /// scale with this accuracy. Noise on floats is a multiple of a step, and the step is at most
-    /// 2^-40 of the scale.
+    /// 2^-40 of the scale. Because of this step, the largest scale of continuous noise is divided
+    /// by a number slightly above 1.
     fn of(&self, noise: Noise, rounded: bool, wanted: Option<f64>) -> Result<(f64, Option<f64>)> {
         let unit_scale = Scale::new(1.0)?;
         let lattice = 1.0 + 1e-11;

@@ -23,8 +23,8 @@ pub(crate) type OfKeys<'c, MO, TO> =
 /// A question about groups whose keys are not known yet.
 ///
 /// The question is charged before the keys are known. Its noise is fixed, and its cost is the cost
-/// for one group. By parallel composition, the cost is the same for all keys. Releases of a plan
-/// compose adaptively, so the question may depend on the keys that were released before.
+/// for one group. By parallel composition, this cost does not depend on the keys. Releases of a
+/// plan compose adaptively, so the question may depend on the keys that were released before.
 pub(crate) struct Late<'c, MO: Accounted, TO: Carrier> {
     /// The same question about one group without rows. This draft determines the noise and the cost
     /// of the question.

@@ -7,7 +7,8 @@
 use opendp_core::Result;
 use opendp_measurements::accounting::joined_mu;
 
-/// A mechanism with a pure loss `e` is also `mu`-GDP. The largest ratio `mu / e` is `sqrt(pi / 2)`.
+/// A mechanism with a pure loss `e` is also `mu`-GDP. The least such `mu` depends on `e`. The
+/// largest ratio of the least `mu` to `e` is `sqrt(pi / 2)`.
 const MU_OF_PURE: f64 = 1.253_314_137_315_500_3;
 /// This factor keeps a small part of each room free, so that losses still fit after they are
 /// rounded up.
@@ -56,10 +57,10 @@ pub(super) struct Mode {
     /// Whether a pure loss is charged to the room for `mu^2`, as the `mu^2` of this loss.
     pub(super) by_mu: bool,
 }
-/// The sums over all questions from which the noise is computed. `pure` and `square` are the parts
-/// of the room that wanted accuracies take. For questions with weights, `pure_weight` is the sum of
-/// the third roots of `c`, and `square_weight` is the sum of the square roots of `c`, where `c` is
-/// defined in [`value`](Demand::value).
+/// The sums from which the noise is computed. Each sum is over all questions. `pure` and `square`
+/// are the parts of the room that wanted accuracies take. For questions with weights, `pure_weight`
+/// is the sum of the third roots of `c`, and `square_weight` is the sum of the square roots of `c`,
+/// where `c` is defined in [`value`](Demand::value).
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Demand {
     pub(super) pure: f64,

@@ -154,7 +154,7 @@ fn gaussian_sums_and_medians_are_as_good_as_an_independent_optimum() {
             })
         });
         let best = best.fold(f64::INFINITY, f64::min);
-        // The best noise can also be Laplace noise for all questions.
+        // It can also be best to use Laplace noise for all questions.
         let laplace = |e: f64| squares(&|g| if g { 2.0 * 3.0 / e } else { pure / e });
         let all = (1..1000).map(|k| {
             let counts = f64::from(k) / 1000.0;
@@ -277,7 +277,8 @@ fn a_plan_leaves_what_it_does_not_need_and_takes_the_share_of_its_questions() {
     assert!(0.8 < context.remaining().unwrap().0);
     let rest = Budget::epsilon_delta(0.8, 1e-7).unwrap();
     context.query().spending(rest).count().laplace().unwrap().release().unwrap();
-    // Two of the four planned questions get half of the budget.
+    // The split has four shares. A plan of two questions gets two shares, which are half of the
+    // budget.
     let context = open(Budget::epsilon(1.0), Split::evenly(4).unwrap());
     let mut plan = context.plan();
     let question = plan.ask(count(&context), Goal::Weight(1.0)).unwrap();

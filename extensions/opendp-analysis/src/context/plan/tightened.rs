@@ -10,7 +10,8 @@ use super::super::Accounted;
 use super::endowed::Best;
 use super::{Plan, Setting};
 
-/// The largest number of different losses. With more losses, the composition takes longer.
+/// The largest number of different losses in a plan whose noise is reduced. The more different
+/// losses there are, the longer the composition takes.
 const MOST_PAIRS: usize = 16;
 /// Noise is changed only if the sum of squared errors becomes smaller by at least this fraction.
 const GAIN: f64 = 1e-5;
@@ -25,8 +26,9 @@ type Tightened = (Vec<Setting>, Vec<SharePair>);
 
 impl<MO: Accounted> Plan<'_, MO> {
     /// Divide all noise by one factor, so that the pairs of all releases compose to the whole
-    /// budget. Return the new noise and the pairs. Return `None` if the plan does not take the
-    /// whole budget, a question has a wanted accuracy or a threshold, or there is no gain.
+    /// budget. Return the new noise and the pairs. Return `None` in each of these cases: the plan
+    /// does not take the whole budget, a question has a wanted accuracy or a threshold, there are
+    /// more than `MOST_PAIRS` different losses, or the errors do not become smaller.
     ///
     /// The releases of a plan are fixed before the first answer, so their pairs compose. There is
     /// no earlier release that the plan could depend on.
@@ -49,8 +51,8 @@ impl<MO: Accounted> Plan<'_, MO> {
         };
         let now = found.as_ref().map_or(settings, |(settings, _)| settings);
         let discrete = self.discrete(now)?;
-        // Discrete noise of the same scale has a larger loss. If its errors are not smaller even at
-        // this scale, skip the discrete noise.
+        // At the same scale, discrete noise has a larger loss than continuous noise. If the errors
+        // of discrete noise are not smaller even at the same scale, skip the discrete noise.
         if self.gains(now, &discrete)?
             && let Some(better) = self.better(now, best, &discrete, whole)?
         {

@@ -38,10 +38,11 @@ impl<'c, MO: Accounted, T: Atom> Rows<'c, MO, T> {
     /// same way. So nine quantiles cost as much as four choices. See
     /// [`make_private_quantiles`](crate::make_private_quantiles). The stated scale of the noise is
     /// the scale for a median. The accuracy bounds the distance in ranks between a quantile and the
-    /// rows that its candidate represents. A candidate represents the rows equal to it, half of the
-    /// rows up to each neighbour, and all rows beyond it if it has no neighbour on this side. If
-    /// values are repeated, each level of choices adds at most 1/32 of the rows of one candidate to
-    /// this distance, or at most 1/4 if there are more than 1024 candidates.
+    /// rows that its candidate represents. A candidate represents the rows that are equal to it. On
+    /// each side, it also represents half of the rows up to the next candidate, or all rows if
+    /// there is no other candidate on this side. If values are repeated, each level of choices adds
+    /// at most 1/32 of the rows of one candidate to this distance, or at most 1/4 if there are more
+    /// than 1024 candidates.
     pub fn quantiles(self, alphas: &[f64], candidates: Vec<T>) -> Choice<'c, MO, Vec<T>>
     where
         T: Number,

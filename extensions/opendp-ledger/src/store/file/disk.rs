@@ -12,8 +12,9 @@ use opendp_core::{Error, Result};
 /// The number of attempts to get the lock. All attempts and pauses together take 60 seconds.
 const ATTEMPTS: u32 = 120_000;
 const PAUSE: Duration = Duration::from_micros(500);
-/// The first attempts to get the lock are followed by short pauses. This constant limits the number
-/// of these attempts. If the disk is fast, these attempts are enough.
+/// After each of the first attempts to get the lock, the pause is short. This constant limits the
+/// number of attempts with a short pause. If the disk is fast, the attempts with a short pause are
+/// enough.
 const SOON: u32 = 200;
 const SHORT_PAUSE: Duration = Duration::from_micros(50);
 

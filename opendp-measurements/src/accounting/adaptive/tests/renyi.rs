@@ -1,4 +1,4 @@
-//! Tests the Renyi filter of an account.
+//! Tests of the Renyi filter of an account.
 
 use super::*;
 use crate::accounting::concentrated_rho_of_pure;
@@ -8,7 +8,7 @@ use crate::accounting::renyi::{divergence_of_pure, renyi_limit};
 fn the_divergence_of_a_pure_loss_is_that_of_randomized_response() {
     for order in [1.25, 2.0, 7.5, 23.0, 400.0] {
         for epsilon in [0.01_f64, 0.3, 1.0, 5.0, 50.0] {
-            // The logarithms of the two probabilities of the response.
+            // The logarithms of the two probabilities of randomized response.
             let likely = -(-epsilon).exp().ln_1p();
             let rare = likely - epsilon;
             let (a, b) =

@@ -103,8 +103,8 @@ fn shares_of_vectors_of_integers_bound_every_shift_that_an_adversary_chooses() {
         let bound = composed(shares.iter()).delta_above(epsilon).unwrap();
         assert!(adversary <= bound, "{epsilon}: {adversary} {bound}");
         closest = closest.max(adversary / bound);
-        // The control: an adversary who always shifts one number by 2 has a smaller delta at some
-        // epsilon.
+        // The control: if an adversary always shifts one number by 2, delta is smaller at some
+        // epsilon than for the adversary above.
         fixed = fixed.max(adversary / both(&laws[1], &|loss| after(&laws[1], loss)));
     }
     assert!(0.97 < closest && 1.001 < fixed, "{closest} {fixed}");

@@ -12,8 +12,8 @@ fn one() -> Context<Tight> {
     let budget = Budget::epsilon_delta(1.0, 1e-6).unwrap();
     Context::new(table(), unit, budget, Split::as_you_go()).unwrap()
 }
-/// Plan `medians` medians and `counts` counts, all with the same weight. Return the scales, and
-/// whether the medians have Gumbel noise. Release the plan.
+/// Make a plan of `medians` medians and `counts` counts, all with the same weight, and release it.
+/// Return the scales, and whether the medians have Gumbel noise.
 fn planned(context: &Context<Tight>, medians: usize, counts: usize) -> (Vec<f64>, bool) {
     let mut plan = context.plan();
     for _ in 0..medians {
@@ -63,7 +63,8 @@ fn many_choices_in_a_plan_get_gumbel_noise_and_few_get_exponential_noise() {
         assert!(delta <= 1e-6, "{medians} {counts}: {delta}");
         if gumbel {
             // The sum of all `rho` is at least 0.999 times `limit`. It can exceed `limit`, because
-            // an account of the distributions of the losses can admit more.
+            // an account that composes the distributions of the losses can admit a sum above
+            // `limit`.
             assert!(0.999 * limit < rho, "{rho} {limit}");
         } else {
             assert!(scales[0] < 1.000_1 * medians as f64, "{scales:?}");
