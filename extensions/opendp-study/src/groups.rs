@@ -153,8 +153,9 @@ where
         statistic: Wanted<'_>,
     ) -> Result<Groups<'c, MO>> {
         let ranks = |groups: Groups<'c, MO>, fields: &RankFields, alphas: &[f64]| {
-            // The table has no missing cells, because `load` replaced them. So the replacement 0
-            // has no effect.
+            // `impute` is called only because `quantiles` needs a column without missing cells. The
+            // table has no missing cells, because `load` replaced them. So `impute` changes
+            // nothing.
             let groups = groups.impute(&fields.column, 0.0);
             Ok(groups.quantiles(&fields.column, alphas, fields.candidates()?))
         };

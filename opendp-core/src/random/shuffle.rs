@@ -36,7 +36,7 @@ use super::{NoEntropy, RandomSource, uniform_below};
 /// ```
 pub fn shuffle<T, S: RandomSource>(items: &mut [T], source: &mut S) -> Result<(), NoEntropy> {
     for last in (1..items.len()).rev() {
-        // A place is below a length, so both conversions are exact.
+        // An index is less than the length of a slice, so both casts of indices are exact.
         let place = uniform_below(last as u64 + 1, source)? as usize;
         items.swap(place, last);
     }

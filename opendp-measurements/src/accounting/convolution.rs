@@ -13,8 +13,8 @@ use super::discrete_loss::DiscreteLoss;
 use super::elementary::{U, exp, exp_m1, ln, ln_1p, sum};
 use super::plan::each;
 
-/// The tilted convolution of measures on one grid. Each measure is first raised to its power. The
-/// result covers an interval of losses, the window.
+/// The tilted convolution of measures on one grid. Each measure occurs as many times as its power
+/// states. The result covers an interval of losses, the window.
 #[derive(Debug)]
 pub(crate) struct Convolution {
     step: f64,

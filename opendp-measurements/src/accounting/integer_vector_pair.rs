@@ -13,7 +13,8 @@ use super::outputs::Outputs;
 use super::pair::{Buckets, DominatingPair, Grid};
 
 /// A pair that bounds all shifts of a vector of integers with discrete Gaussian noise of scale `s`.
-/// The bound does not cover a failure, which has a small probability: see `enclosed`.
+/// The pair bounds the shifts except for an event of small probability, the failure: see
+/// `enclosed`.
 ///
 /// For a step `g`, let `U` have `P[u]` proportional to `e^(-u^2 / (2 s^2 D))` on the multiples of
 /// `g`. The pair of the laws of `U + D` and `U` has the loss `(D + 2 u) / (2 s^2)` at the output

@@ -97,8 +97,9 @@ fn uncounted(metric: &AnyMetric) -> Error {
 /// Let `k` be the total number of added and removed records that `d_in` allows. Let
 /// `q = 1 - (1 - rate)^k`, rounded up. If the measurement has the loss `(epsilon, delta)` at
 /// `d_in`, the loss on the sample is `(ln(1 + q (e^epsilon - 1)), q delta)`, rounded up. This bound
-/// holds for each point of a profile, or for a single pair of epsilon and delta. Without a delta,
-/// the loss is at most `k` times the loss at one record.
+/// holds for each point of a profile, or for a single pair of epsilon and delta. If the measure has
+/// no delta, the loss on the sample is also at most `k` times the loss on the sample at one added
+/// or removed record.
 ///
 /// If `size` is given, `k` is the number of replaced records that `d_in` allows: half of `d_in`,
 /// rounded down. The loss for one replaced record is smaller than the loss for one removed and one

@@ -64,9 +64,9 @@ use weights::{SHORTFALL, Weights, high_product};
 pub struct IntegerTable {
     urns: Urns,
     weights: Weights,
-    /// The number `A` of units of the magnitude 0.
+    /// The number `A` of units that the entry for the magnitude 0 has.
     unit: u64,
-    /// The number `t` of units of the tail.
+    /// The number `t` of units that the tail has.
     tail: u64,
     /// The exponent `b`: a block of the tail has `2^b` magnitudes.
     block: u32,

@@ -31,8 +31,8 @@ const CALM_IDS: usize = 200;
 /// A restarted process begins `AGAIN * PROCESSES` ids before the last id that it reported. So the
 /// process requests again the last ids that it requested before the kill.
 const AGAIN: usize = 10;
-/// After a request is refused, the process makes this many more requests. They must also be
-/// refused.
+/// The number of requests that the process makes after its first refused request. These requests
+/// must also be refused.
 const IN_VAIN: usize = 25;
 
 /// Run a process that requests releases, and reports the releases that it gets. The function is a

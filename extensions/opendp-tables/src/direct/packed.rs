@@ -45,7 +45,8 @@ impl Field {
         (word >> self.shift & self.mask).cast_signed().wrapping_add(self.least)
     }
 }
-/// For each number of a row, its place in the words of the row.
+/// The layout of a row of numbers in machine words. For each number, the layout states its bits in
+/// the words.
 #[derive(Clone, Debug)]
 pub(crate) struct Packing {
     group: Field,

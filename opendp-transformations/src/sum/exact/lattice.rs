@@ -114,8 +114,8 @@ impl Lattice {
             (scale(x) + MAGIC).to_bits()
         };
         // Additions that wrap around give the same sum in every order. So the compiler divides this
-        // loop into as many lanes as the processor has. If the code states the lanes explicitly,
-        // the compiler gathers the rows one by one.
+        // loop into as many lanes as the processor has. A loop with explicit lanes would be slower,
+        // because the compiler would load the rows of each lane one by one.
         let mut patterns = 0_u64;
         for x in rows {
             patterns = patterns.wrapping_add(pattern(x));
