@@ -174,7 +174,8 @@ fn change_object(object: &mut Map<String, Json>, donor: Json, rng: &mut ChaCha8R
     match (rng.random_range(0..5), chosen) {
         (0, Some(chosen)) => drop(object.remove(chosen)),
         (1, Some(chosen)) => {
-            // Replace the name, and keep the arguments.
+            // Replace a key, and keep its value. In the descriptor of a domain, for example, the
+            // key is the name, and the value has the arguments.
             let value = object.remove(chosen).unwrap_or_default();
             object.insert(key(rng), value);
         }

@@ -109,8 +109,8 @@ impl People {
         };
         Ok((alphas.iter().zip(&chosen.value).map(error).collect(), noise))
     }
-    /// Return the errors of the counts by education, for keys that are not public. The count of a
-    /// missing key is 0.
+    /// Return the errors of the counts by education, for keys that are not public. For a key that
+    /// is not released, use the count 0.
     fn keys(&self) -> Errors {
         let context = self.open(Split::evenly(1)?)?;
         let educ = context.query().column::<i64>("educ").count_by();

@@ -6,9 +6,10 @@ use crate::table::People;
 
 /// Generate people.
 ///
-/// The same number and seed give the same people on every platform and in every version. The random
-/// words come from ChaCha20. The computation uses only integers and the float operations that IEEE
-/// 754 rounds exactly. This generator is only for data. It must not generate noise.
+/// The same number of people and the same seed give the same people on every platform and in every
+/// version. The random words come from ChaCha20. The computation uses only integers and the float
+/// operations that IEEE 754 rounds exactly. This generator is only for data. It must not generate
+/// noise.
 pub fn generate(people: usize, seed: u64) -> People {
     let mut draw = Draw(ChaCha20Rng::seed_from_u64(seed));
     let mut all = People::default();

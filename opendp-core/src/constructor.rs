@@ -159,7 +159,7 @@ pub trait Constructor<Signature> {
     /// The errors of the function.
     fn call(&self, call: &mut Call) -> Result<Constructed>;
 }
-/// A parameter's name, and its default as JSON text.
+/// The name of a parameter, and the default of the parameter as JSON text.
 pub type Spec = (&'static str, Option<&'static str>);
 
 /// The result type of a registered function.

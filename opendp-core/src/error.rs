@@ -81,13 +81,13 @@ pub enum Error {
         /// The measure that was found.
         found: String,
     },
-    /// A domain cannot be made from these arguments.
+    /// A domain cannot be made from the given arguments.
     #[error("{}", shown(.0, LONGEST))]
     MakeDomain(String),
-    /// A transformation cannot be made from these arguments.
+    /// A transformation cannot be made from the given arguments.
     #[error("{}", shown(.0, LONGEST))]
     MakeTransformation(String),
-    /// A measurement cannot be made from these arguments.
+    /// A measurement cannot be made from the given arguments.
     #[error("{}", shown(.0, LONGEST))]
     MakeMeasurement(String),
     /// The metric does not measure distances on the domain.

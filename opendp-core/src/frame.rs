@@ -81,7 +81,8 @@ impl<K: HashableAtom> DataFrame<K> {
             column.take_from(found.map(|(_, column)| column), rows);
         }
     }
-    /// Take the names and types of the columns of another frame. This frame must have no rows.
+    /// Give this frame empty columns with the names and types of the columns of another frame. This
+    /// frame must have no rows.
     fn adopt(&mut self, other: &DataFrame<K>) {
         let alike = self.columns.len() == other.columns.len()
             && self.columns.iter().zip(&other.columns).all(|((name, column), (theirs, other))| {

@@ -81,7 +81,8 @@ impl ArgumentType {
     pub(crate) fn is_of(&self, value: &dyn Any) -> bool {
         value.type_id() == (self.id)()
     }
-    /// Decode an argument as this type. The value is an `Option`, so that it can be moved out.
+    /// Decode an argument as this type. The returned box contains an `Option` of the value, so that
+    /// the caller can move the value out.
     pub(crate) fn decode(&self, arg: &Arg) -> Result<Box<dyn Any>> {
         (self.decode)(arg)
     }
@@ -202,8 +203,8 @@ impl Registration {
     /// Return the identity of the function: its path in the crate that defines it. Registrations of
     /// the same function by other crates have the same identity.
     pub fn identity(&self) -> &'static str {
-        // Paths are compared only within one program. So the same compiler wrote all of these
-        // paths.
+        // Another compiler can write the path of a function in another form. But paths are compared
+        // only within one program, so the same compiler wrote all compared paths.
         let path = (self.path)();
         path.split('<').next().unwrap_or(path)
     }

@@ -23,8 +23,8 @@ macro_rules! integers {
             const START: Self = 0;
             fn above() -> Vec<Self> {
                 let bands = (0..$t::BITS / 4).filter_map(|band| (1 as $t).checked_shl(4 * band));
-                // The limits of types with fewer bits are included, because a condition can return
-                // an error beyond these limits.
+                // Some conditions return an error for every value beyond the limits of a type with
+                // fewer bits. So the list includes the limits of such types.
                 let ends = [7, 8, 15, 16, 31, 32, 53, 63].into_iter();
                 let ends = ends.filter_map(|bits| (1 as $t).checked_shl(bits)?.checked_sub(1));
                 let mut all: Vec<$t> = bands.chain(ends).filter(|x| 0 < *x).collect();
@@ -205,7 +205,8 @@ impl<DI: Domain, MI: Metric, DO: Domain, MO: Metric> Related for Transformation<
 }
 
 /// Find a parameter with which a chain meets a bound. The bound is met if the map of the chain at
-/// `d_in` is at most `d_out`. The adjacent parameter on one side does not meet the bound.
+/// `d_in` is at most `d_out`. Of the two parameters next to the result, one does not meet the
+/// bound.
 ///
 /// Use this function to find the least noise or the largest sample that meets a budget. The search
 /// evaluates only maps, and uses no data. The search uses [`binary_search`]. If the chain cannot be

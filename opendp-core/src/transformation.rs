@@ -62,8 +62,8 @@ impl<DI: Domain, MI: Metric, DO: Domain, MO: Metric> Transformation<DI, MI, DO, 
         }
     }
     /// Set the label of the function. The label is a text that describes the function. See
-    /// [`Function::labelled`]. If a function is made of closures, other processes can merge its
-    /// partial results only if the function has a label.
+    /// [`Function::labelled`]. Other processes can merge the partial results of a function made of
+    /// closures only if this function has a label.
     #[must_use]
     pub fn labelled(mut self, text: impl Fn() -> String + Send + Sync + 'static) -> Self {
         self.function = self.function.labelled(text);

@@ -69,7 +69,8 @@ impl TypeName {
         let args = self.args.iter().map(|arg| arg.replace(name, by)).collect();
         TypeName { head: self.head.clone(), args }
     }
-    /// Replace names of older versions and of other languages by current names.
+    /// Replace a name from an older version, or from another programming language, by the current
+    /// name.
     fn modern(mut self) -> TypeName {
         // In older versions, these two types wrapped a domain, to add a size or a null value. Now
         // the size or the null value is an argument of the wrapped domain itself.
@@ -96,8 +97,8 @@ impl TypeName {
             "List" | "list" => "Vec",
             "Optional" => "Option",
             "Dict" | "dict" => "HashMap",
-            // The head of a tuple is empty. A tuple without parts has no name, so its head is not
-            // replaced.
+            // The current head of a tuple is empty. With an empty head and no arguments, the name
+            // would be empty. So a tuple without arguments keeps its head.
             "Tuple" | "tuple" if !self.args.is_empty() => "",
             _ => return self,
         };

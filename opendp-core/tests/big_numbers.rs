@@ -28,7 +28,8 @@ fn words(source: &mut Seeded, limit: u64) -> Vec<u64> {
             _ => draw(u64::MAX),
         })
         .collect();
-    // Make the number close to a power of two, or give it another length in bits.
+    // Shift the last word to the right. So the number is close to a power of two, or has another
+    // length in bits.
     if let Some(last) = words.last_mut() {
         *last >>= draw(64);
     }
@@ -79,8 +80,8 @@ fn differs(ours: Ours, theirs: Theirs, divides: bool, pairs: usize) -> Option<(I
     }
     None
 }
-/// Compute the number of bits by which a test shifts another number. The result depends only on
-/// `number`, and is below 300.
+/// Return the number of bits by which a test shifts the first number of a pair. Compute this number
+/// of bits from `number`, the second number of the pair. The result is below 300.
 fn places(number: &IBig) -> usize {
     usize::try_from(number.clone().unsigned_abs() % UBig::from(300_u16)).unwrap()
 }
@@ -89,8 +90,8 @@ fn their_places(number: &BigInt) -> usize {
 }
 fn floor(a: &BigInt, b: &BigInt) -> BigInt {
     let (quotient, rest) = (a / b, a % b);
-    // If the remainder is negative, correct the quotient, because the Euclidean remainder is never
-    // negative.
+    // The Euclidean remainder is never negative. So if `rest` is negative, the Euclidean quotient
+    // differs from `quotient` by 1.
     match rest.sign() {
         TheirSign::Minus if b.sign() == TheirSign::Minus => quotient + 1,
         TheirSign::Minus => quotient - 1,
@@ -183,8 +184,10 @@ fn an_operation_that_loses_a_sign_or_a_carry_is_found() {
 }
 #[test]
 fn a_negative_fraction_keeps_its_sign_when_it_is_divided() {
-    // The quotient (-2/3) / 4 is -1/6. Both the numerator and the denominator can be negative. The
-    // test compares quotients in lowest terms, and by cross multiplication.
+    // Each case is a fraction that is divided by an integer, such as (-2/3) / 4. The quotient is
+    // always -1/6. The minus sign can be in the numerator, in the denominator and in the divisor.
+    // The test reduces the quotient to lowest terms, and compares it with -1/6 by cross
+    // multiplication.
     for (numerator, denominator, divisor) in [(-2, 3, 4), (2, -3, 4), (2, 3, -4), (-2, -3, -4)] {
         let numerator = IBig::from(numerator);
         let denominator = IBig::from(denominator) * IBig::from(divisor);

@@ -1,4 +1,4 @@
-//! The functions that this crate offers by name.
+//! Tests of the functions that this crate offers by name.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on says so by panicking")]
 
 use opendp_core::{Args, Registration};

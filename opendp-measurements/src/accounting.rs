@@ -38,12 +38,13 @@
 //! a small loss is then added to the account. This release increases epsilon by about 0.003 %, and
 //! makes all high frequencies negligible.
 //!
-//! For 64 or more different pairs, the sum with such a Gaussian release is tried first, if the
-//! requested relative error is at least the default. With 64 or more pairs, the added release has a
-//! larger loss than with fewer pairs, and increases epsilon by about 0.01 %. The parameters of the
-//! computation are chosen for a few pairs that represent all pairs. Pairs for noise on samples, and
-//! pairs for profiles known only as curves, list their losses. One Fourier transform of such a list
-//! computes the transform of the loss at all frequencies.
+//! Some accounts have 64 or more different pairs, and a requested relative error of at least the
+//! default. For such an account, the sum over frequencies is first tried with the added Gaussian
+//! release, and only then without it. With 64 or more pairs, the added release has a larger loss
+//! than with fewer pairs, and increases epsilon by about 0.01 %. The parameters of the computation
+//! are chosen for a few pairs that represent all pairs. Pairs for noise on samples, and pairs for
+//! profiles known only as curves, list their losses. One Fourier transform of such a list computes
+//! the transform of the loss at all frequencies.
 //!
 //! Before all steps above, some pairs are replaced. Discrete Gaussian noise is replaced by pairs
 //! that [enclose it](Between). Several equal releases with discrete Gaussian noise are replaced by

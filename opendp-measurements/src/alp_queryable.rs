@@ -148,8 +148,8 @@ where
     PrivacyMap::new(move |(_, l1, _): &(u32, V, V)| rounded(&loss(*l1, scale)?))
         .with_exact(move |(_, l1, _)| Ok(vec![loss(*l1, scale)?]))
 }
-/// Compute the product `scale l1` without rounding. Only an integer `l1` that equals no float is
-/// rounded up to a float before the multiplication.
+/// Compute the product `scale l1` without rounding, with one exception: if `l1` is an integer that
+/// equals no float, `l1` is rounded up to a float before the multiplication.
 fn loss<Q: Number>(l1: Q, scale: f64) -> Result<Exact>
 where
     f64: InfCast<Q>,
@@ -325,8 +325,8 @@ impl Table {
 #[derive(Clone, Debug)]
 struct Hashes {
     seed: u64,
-    /// For each hash function, the factor and the added number of multiply-shift hashing
-    /// (Dietzfelbinger and others 1997).
+    /// Two numbers for each hash function: the factor and the added number of multiply-shift
+    /// hashing (Dietzfelbinger and others 1997).
     functions: Vec<(u64, u64)>,
     bits: u32,
 }

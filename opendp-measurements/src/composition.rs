@@ -6,7 +6,7 @@ mod fully_adaptive_composition;
 mod parallel_composition;
 pub(crate) mod privacy_filter;
 
-// The types for which constructors are registered.
+// This module lists the types for which interactive constructors are registered.
 mod interactive;
 
 use std::sync::Arc;
@@ -252,8 +252,8 @@ mod tests {
     fn noise(scale: f64) -> Noise {
         make_laplace(numbers(), Scale::new(scale).unwrap(), None).unwrap()
     }
-    /// Make a measurement in any measure. Its release is constant, and its loss is the given loss
-    /// at every distance.
+    /// Make a measurement in any measure. The release of the measurement is constant. The loss of
+    /// the measurement is the given loss at every distance.
     fn constant<MO: Measure>(
         measure: MO,
         loss: MO::Distance,

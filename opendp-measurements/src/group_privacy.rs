@@ -36,11 +36,11 @@ pub use path::PathMetric;
 /// The release and the measure do not change.
 ///
 /// # Map
-/// A change of one record has length 1. If the number of records is public, and the metric counts
-/// added and removed records, a change replaces one record and has length 2. Let `n` be the number
-/// of changes that `d_in` allows, and `k` the smaller of `size` and `n`. A step consists of
-/// `n / size` changes, rounded up to a whole number. Let the loss of a step be the loss of the
-/// measurement at the length of a step. The loss at `d_in` is
+/// A change of one record has length 1, with one exception. If the number of records is public, and
+/// the metric counts added and removed records, a change replaces one record and has length 2. Let
+/// `n` be the number of changes that `d_in` allows, and `k` the smaller of `size` and `n`. A step
+/// consists of `n / size` changes, rounded up to a whole number. Let the loss of a step be the loss
+/// of the measurement at the length of a step. The loss at `d_in` is
 ///
 /// | measure | loss of a step | loss of `k` steps |
 /// |---|---|---|

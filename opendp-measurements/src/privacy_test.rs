@@ -28,9 +28,9 @@ fn probabilities(x: i8, s: f64) -> Vec<f64> {
             match r {
                 // The least and the largest `i8` are the ends of the type. The probability of a
                 // release at an end is the probability of a whole tail of the noise. If the number
-                // is at the same end, this tail begins at the noise 0. All other noise is the tail
-                // on the opposite side of 0. So the probability of a release at this end is 1 minus
-                // the probability of the opposite tail.
+                // itself is at this end, the release differs from the end if and only if the noise
+                // moves the number by at least 1 away from the end. So the probability of a release
+                // at this end is 1 minus the probability of the tail that begins at the noise 1.
                 i8::MIN | i8::MAX if distance == 0.0 => 1.0 - tail(1.0, s),
                 i8::MIN | i8::MAX => tail(distance, s),
                 _ => centre * (-distance / s).exp(),
@@ -63,7 +63,8 @@ fn integers_have_their_exact_probabilities() {
         }
         let freedom = if rest.1 < 10.0 { bins - 1.0 } else { bins };
         sum += if rest.1 < 10.0 { 0.0 } else { cell(rest) };
-        // Return approximately by how many standard deviations `sum` exceeds its mean.
+        // Return the excess of `sum` over its mean, divided by the approximate standard deviation
+        // of `sum`.
         (sum - freedom) / (2.0_f64 * freedom).sqrt()
     };
     for (s, x) in [(1.0, 0), (0.5, -7), (12.5, 100), (60.0, -128), (60.0, 127)] {
@@ -200,7 +201,8 @@ where
 #[test]
 fn draws_of_an_index_keep_to_the_map() {
     for optimize in [Optimize::Max, Optimize::Min] {
-        // One score rises, and the other scores fall.
+        // From the first vector to the second vector, one score rises, and the other two scores
+        // fall.
         let pair = (vec![0, 5, 5], vec![2, 3, 3]);
         check_choice(RangeDistance::<i32>::new(), 4, pair.clone(), optimize);
         check_choice(LInfDistance::<i32>::new(false), 2, pair, optimize);

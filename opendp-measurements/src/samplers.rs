@@ -1,4 +1,5 @@
-//! Exact samplers. Every output has exactly the probability that its formula states.
+//! Exact samplers. Each sampler gives every output exactly the probability that the formula of the
+//! sampler states.
 //!
 //! Each sampler draws the digits of uniform reals lazily (Karney 2016, arXiv:1303.6257). In nearly
 //! every draw, float intervals with a proven error bound decide the result. If the intervals do not

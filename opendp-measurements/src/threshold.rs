@@ -31,7 +31,7 @@ pub(crate) type MapSpace<K, V, M> = Space<MapDomain<AtomDomain<K>, AtomDomain<V>
 /// A measurement that releases some of the numbers of a map.
 pub(crate) type Release<K, V, M, MO> =
     Measurement<MapDomain<AtomDomain<K>, AtomDomain<V>>, M, MO, HashMap<K, V>>;
-/// The metric on maps for a number type that is known only at run time.
+/// The metric on maps whose distances have a number type that is known only at run time.
 pub(crate) type AnyMapMetric<const P: usize> =
     OfAnyNumber<L0PInfDistance<P, AbsoluteDistance<f64>>>;
 
@@ -170,7 +170,7 @@ where
     let prepared = Prepared::new::<N, V>(scale);
     Box::new(move |numbers| {
         if scale == 0.0 {
-            // At scale 0 nothing is drawn, so this source of random words is empty.
+            // At scale 0 nothing is drawn, so a source that returns no random words is enough.
             return each(numbers, |x| {
                 NoiseNumber::<N>::add_noise(x, None, 0.0, k, &mut Failing::default())
             });
@@ -230,7 +230,7 @@ where
     let mut entries = Vec::with_capacity(data.len());
     let mut numbers = Vec::with_capacity(data.len());
     for (key, number) in data {
-        // The metric does not distinguish a key with the number 0 from an absent key.
+        // The metric treats a key with the number 0 as an absent key, so such a key is dropped.
         if *number != V::zero() {
             entries.push(key);
             numbers.push(*number);

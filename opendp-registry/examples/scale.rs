@@ -85,8 +85,9 @@ fn warm(registry: &Registry, threads: usize, adding: bool) -> f64 {
         go.wait();
         elapsed = start.elapsed();
     });
-    // If there are fewer cores than threads, several threads share one core. So count only the
-    // cores that run a thread.
+    // The result is the time that one core needs for one resolution. So the elapsed time is
+    // multiplied by the number of cores that run a thread. If there are fewer cores than threads,
+    // several threads share one core.
     let cores = std::thread::available_parallelism().map_or(1, usize::from).min(threads);
     elapsed.as_secs_f64() * 1e9 * cores as f64 / (threads * LOOKUPS) as f64
 }

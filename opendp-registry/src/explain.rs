@@ -1,4 +1,4 @@
-//! Error messages that state the request, the failure, and similar names.
+//! Error messages for requests. A message states the request, the mistake, and similar names.
 
 use std::{collections::BTreeSet, sync::Arc};
 
@@ -156,7 +156,8 @@ fn unknown_name(request: &Request, args: &Args, family: &Family) -> Option<Error
     let reason = format!("{} (no signature of `{}` fits)", no_such(name, &known), request.name);
     Some(Error::argument(name, reason))
 }
-/// Report an unknown name of an argument, the name that was probably meant, and all known names.
+/// Report that the name of an argument is unknown. Also report the name that was probably meant,
+/// and all known names.
 fn no_such(name: &str, known: &BTreeSet<String>) -> String {
     let budget = ["budget", "delta", "epsilon", "rho"].contains(&name);
     let bound = ["lower", "upper", "min", "max"].contains(&name);
@@ -184,7 +185,8 @@ pub(crate) fn list(types: BTreeSet<String>) -> String {
     let others = types.iter().filter(|name| !USUAL.contains(&&***name)).cloned();
     some(usual.chain(others).collect::<Vec<_>>().iter(), LISTED)
 }
-/// Name the types of an argument. Types of erased objects are named in words.
+/// List the types that an argument can have. If there is only one type, and this function has words
+/// for this type, write these words instead.
 fn expected_objects(types: BTreeSet<String>) -> String {
     let words = match types.first().map(String::as_str) {
         _ if types.len() != 1 => None,
@@ -197,7 +199,7 @@ fn expected_objects(types: BTreeSet<String>) -> String {
     };
     words.map_or_else(|| list(types), str::to_owned)
 }
-/// Join the first items with commas. Replace the other items by their number.
+/// Join the first `first` items with commas. Instead of the other items, write how many there are.
 fn some<'a>(items: impl IntoIterator<Item = &'a String>, first: usize) -> String {
     let items: Vec<String> = items.into_iter().map(|item| format!("`{item}`")).collect();
     match items.get(..first) {

@@ -60,7 +60,8 @@ impl Registry {
     /// List every signature that a chain can contain, in order of name.
     fn chained(&self) -> Vec<Arc<Entry>> {
         let names = self.names().into_iter();
-        // A name that belongs to two functions cannot be used.
+        // If a name belongs to two functions, a chain cannot use this name. So its signatures are
+        // left out.
         let all = names.filter_map(|name| self.signatures(&name).ok()).flatten();
         all.filter(|entry| matches!(entry.kind, Kind::Transformation | Kind::Measurement)).collect()
     }

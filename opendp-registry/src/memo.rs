@@ -56,8 +56,9 @@ impl Key {
         })
     }
 }
-/// The hashes of the keys of the cache. The keys are results of a hash function with a secret key,
-/// so a second hash would not divide them better.
+/// The hasher of the cache. It returns each key of the cache unchanged as the hash. The keys of the
+/// cache are already results of a hash function with a secret seed. So a second hash function would
+/// not distribute them better.
 pub(crate) type KeyHashes = BuildHasherDefault<KeyHash>;
 #[derive(Default)]
 pub(crate) struct KeyHash(u64);

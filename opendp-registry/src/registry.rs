@@ -29,11 +29,11 @@ pub struct Registry {
     memo: DashMap<u64, Vec<Memo>, KeyHashes>,
     /// The objects that were made from the name of a type alone. The key is this name.
     pub(crate) plain: DashMap<TypeName, Constructed>,
-    /// For each type of domains, metrics or measures, a constructor that makes objects of this
-    /// type. An added constructor never replaces a linked constructor. Of several linked
+    /// A map from each type of domains, metrics or measures to a constructor that makes objects of
+    /// this type. An added constructor never replaces a linked constructor. Of several linked
     /// constructors, the first by name is used.
     described: DashMap<TypeName, Arc<Entry>>,
-    /// The stated changes of each constructor, by its name.
+    /// The stated changes of each constructor. The key is the name of the constructor.
     pub(crate) migrations: DashMap<String, Arc<[Migration]>>,
     /// Notes about older documents. The value of a note is `true` after `take_notes` has returned
     /// it.

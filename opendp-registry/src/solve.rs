@@ -15,8 +15,8 @@ impl Document {
     /// The inequality `map(d_in) <= d_out` holds for the values of the parameter on one side of a
     /// boundary. The result is the value on this side that is nearest to the boundary. For example,
     /// the result is the smallest scale or the largest size that the budget allows. If the document
-    /// cannot be built at a value, or the map fails, the value does not meet the bound. If a
-    /// parameter takes only whole numbers, the search uses only whole numbers.
+    /// cannot be built at a value, or the map gives an error, the value does not meet the bound. If
+    /// a parameter takes only whole numbers, the search uses only whole numbers.
     ///
     /// The bound `d_out` is read as the exact decimal number in the JSON. This number is compared
     /// with the [exact loss](opendp_core::Measurement::exact_map), because a budget is charged with
@@ -57,9 +57,9 @@ impl Document {
             other => other,
         };
         // This check reports an invalid distance. Without this check, the error would be that no
-        // value meets the budget. It builds the document with a fixed value of the parameter. It
-        // does not evaluate the map, because the map can fail at this value and meet the budget at
-        // another value.
+        // value meets the budget. The check builds the document with a fixed value of the
+        // parameter. The check does not evaluate the map, because the map can give an error at this
+        // value and meet the budget at another value.
         if let Some(made) = [0.5, 1.0, 2.0, 100.0].iter().find_map(|x| build(x.to_json()).ok()) {
             made.check_distances(d_in, d_out)?;
             made.check_neighbours(d_in)?;
@@ -70,9 +70,9 @@ impl Document {
         }
         let found = search::<f64>(&build, d_in, d_out).map_err(unmet)?;
         // The found value can be the end of the range of valid values, and not a boundary of the
-        // map. In this case, the magnitude of the value is at most the smallest normal float, the
-        // next lower float gives an error, and the map does not exceed the bound at the next higher
-        // float.
+        // map. This case has three signs. The magnitude of the found value is at most the smallest
+        // normal float. The next lower float gives an error. At the next higher float, the map does
+        // not exceed the bound.
         let end = f64::from_json(&found)?;
         let meets = |x: f64| build(x.to_json()).and_then(|made| meets(&made, d_in, d_out));
         if end.abs() <= f64::MIN_POSITIVE
@@ -96,8 +96,8 @@ fn search<T: Bisect + Codec>(
     let meets = |value: T| meets(&build(value.to_json())?, d_in, d_out);
     binary_search(meets, None).map(|value| value.to_json())
 }
-/// Return whether a map meets a bound. Compare the loss as floats. If there is an exact loss, also
-/// compare the exact numbers, because budgets add the exact numbers.
+/// Return whether a map meets a bound. Compare the loss with the bound as floats. If the map has an
+/// exact loss, also compare the exact loss with the exact bound, because budgets add exact numbers.
 fn meets(made: &Constructed, d_in: &Json, d_out: &Json) -> Result<bool> {
     let Constructed::Measurement(measurement) = made else { return made.check(d_in, d_out) };
     if !made.check(d_in, d_out)? {

@@ -94,15 +94,16 @@ pub struct Suggestion {
     pub solved: Option<(String, Json)>,
     /// The loss of the chain at the distance of the goal.
     pub loss: Json,
-    /// A bound on the error of each answer. `None` if no bound is known. A bound fails with
-    /// probability at most 0.05.
+    /// A bound on the error of each answer. `None` if no bound is known. The error exceeds its
+    /// bound with a probability of at most 0.05.
     pub accuracy: Vec<Option<f64>>,
 }
 /// A constructor that the search could not use. If the goal has no condition `about`, a constructor
 /// is listed if it refuses the data. If the goal has this condition, a constructor is listed if the
-/// condition holds for it. Suppose that the search suggests no chain, and that the condition holds
-/// for a link of some chain. Then a constructor of noise that could end this chain is listed too.
-/// If the error of a listed constructor names another obstacle, this obstacle is listed too.
+/// condition holds for the constructor. Suppose that the search suggests no chain, and that the
+/// condition holds for a link of some chain. Then a constructor that adds noise and could end this
+/// chain is listed too. If the error of a listed constructor names another obstacle, this obstacle
+/// is listed too.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Obstacle {
     /// The constructor.
@@ -126,7 +127,8 @@ pub struct Suggestions {
     pub whole: bool,
 }
 
-/// A goal after its space, measure and distances were read.
+/// A goal, and the space and the measure that were read from the goal. The distances of the goal
+/// were read too, to check them.
 struct Aim<'a> {
     start: Arg,
     measure: AnyMeasure,

@@ -76,8 +76,8 @@ register! {
             TO in [i32, i64, u32, u64, usize, f64] = i32;
 }
 
-/// Make a transformation that counts records as an `i32`. This is the default type of
-/// [`make_count`] in documents.
+/// Make a transformation that counts records as an `i32`. The type `i32` is also the default type
+/// of [`make_count`] in documents.
 ///
 /// A program that calls this function needs no type argument.
 ///

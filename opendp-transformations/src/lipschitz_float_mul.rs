@@ -104,7 +104,8 @@ fn rounding<T: Float>(factor: T, lower: T, upper: T) -> Result<T> {
     if magnitude == T::zero() || factor == T::zero() || shifts(factor.to_f64()) {
         return Ok(T::zero());
     }
-    // Both factors are finite, so the only possible failure is an infinite product.
+    // Both factors are finite, so the multiplication gives an error only if the product is
+    // infinite.
     let largest = factor.inf_mul(magnitude).unwrap_or(T::FINITE_MAX);
     // Take the next float of type `T` toward zero. Every float of type `T` is also an `f64`.
     largest.inf_sub(T::from_f64_toward_zero(largest.to_f64().next_down()))

@@ -43,10 +43,10 @@ pub use variance::make_variance;
 /// Integers are added exactly. A total that is out of the range of `T` becomes the nearest value of
 /// `T`. For floats, let `m` be the larger magnitude of the two bounds. Each float is rounded to a
 /// multiple of about `2^-51 m`. These multiples are added exactly, and the total is rounded toward
-/// zero to an `f64`. If the size is unknown, there is a limit of `2^25 m` (33 million times `m`).
-/// If the magnitude of a total exceeds this limit, the part above the limit is made a little
-/// smaller. The proof of the map requires this reduction. For bounds with few digits, such as 1 or
-/// 1000, the limit is above `10^13 m`.
+/// zero to an `f64`. If the size is unknown, the magnitude of the total is compared with a limit of
+/// `2^25 m` (33 million times `m`). If the magnitude exceeds this limit, the part above the limit
+/// is made a little smaller. The proof of the map requires this reduction. For bounds with few
+/// digits, such as 1 or 1000, the limit is above `10^13 m`.
 ///
 /// # Postcondition
 /// The output is the sum as computed above. The output is never NaN or infinite.
@@ -58,11 +58,11 @@ pub use variance::make_variance;
 /// - unknown size: `d * max(|L|, |U|)`;
 /// - known size: `floor(d / 2) * (U - L)`.
 ///
-/// For integers, the map is exact. For floats of unknown size, the map is the smaller of two
-/// numbers. The first number is the product after `max(|L|, |U|)` is rounded up to 28 significant
-/// bits. The second number is the product without this rounding, plus the value of the last of
-/// these 28 bits. For floats of known size, the product is rounded up to a multiple of the spacing
-/// of floats at the largest possible sum.
+/// For integers, the map is exact. For floats in data of unknown size, the map is the smaller of
+/// two numbers. The first number is the product after `max(|L|, |U|)` is rounded up to 28
+/// significant bits. The second number is the product without this rounding, plus the value of the
+/// last of these 28 bits. For floats in data of known size, the product is rounded up to a multiple
+/// of the spacing of floats at the largest possible sum.
 ///
 /// # Proof
 /// A record that is added or removed changes the exact sum by at most `max(|L|, |U|)`. Two data
@@ -73,8 +73,8 @@ pub use variance::make_variance;
 ///
 /// # Errors
 /// `MakeTransformation` when the input domain has no bounds or contains NaN, or when a bound is
-/// infinite. `MakeTransformation` when a sum of floats of known size can exceed the largest float.
-/// The map returns `Overflow` when its value does not fit its type.
+/// infinite. `MakeTransformation` when the size is known and a sum of floats can exceed the largest
+/// float. The map returns `Overflow` when its value does not fit its type.
 ///
 /// ```
 /// # use opendp_core::*;

@@ -5,7 +5,7 @@
 ///
 /// The result has the same bits on every processor. The compiler does not reorder operations, and
 /// does not fuse a product with a sum. Only code that is inlined into `work` is compiled for these
-/// instructions. So write loops in `work`, instead of chains of iterators.
+/// instructions. Chains of iterators are not always inlined, so write loops in `work` instead.
 #[inline(always)]
 pub(crate) fn widest<R>(work: impl FnOnce() -> R) -> R {
     pulp::Arch::new().dispatch(work)

@@ -74,7 +74,8 @@ impl Kept {
             number += 1;
             match release(&format!("question {number}")) {
                 Ok(release) if !release.repeated() => return Ok(()),
-                // Another process has already charged a question with this number.
+                // Another process has already charged a question with this number, so try the next
+                // number.
                 Ok(_) => {}
                 Err(error) if error.kind() == "Argument" => {}
                 Err(error) => return Err(error),

@@ -130,7 +130,7 @@ pub(crate) fn ask(context: &Context<Loss>) -> Result<Vec<Line>> {
         answer: format!("{} of them; {shown}", found.len()) + &within(sectors.accuracy, ""),
     });
     // The last question asks which of the released sectors have the most women. If the threshold
-    // has hidden all sectors, use the sectors of the classification.
+    // has hidden all sectors, use all sectors of the public classification.
     if candidates.is_empty() {
         candidates = ('A'..='U').map(String::from).collect();
     }

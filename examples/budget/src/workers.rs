@@ -8,7 +8,7 @@ use opendp_core::{Atom, AtomDomain, Error, Result, VectorDomain};
 use opendp_data::CsvColumn;
 use rand::{Rng, SeedableRng, rngs::ChaCha20Rng};
 
-/// Read the columns that the questions use from a CSV file of the survey.
+/// Read a CSV file of the survey, but only the columns that the questions use.
 ///
 /// No cell causes an error. Every line is one person, and an unreadable cell is a missing value.
 ///

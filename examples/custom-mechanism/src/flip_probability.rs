@@ -33,7 +33,7 @@ impl FlipProbability {
         self.0
     }
 }
-/// Reading makes the same checks as [`FlipProbability::new`].
+/// Reading a probability from JSON makes the same checks as [`FlipProbability::new`].
 impl Codec for FlipProbability {
     fn to_json(&self) -> Json {
         self.0.to_json()

@@ -13,9 +13,9 @@ const ROOT_OF_HALF_PI: f64 = 1.253_314_137_315_500_4;
 
 /// Convert the loss of a pure mechanism to Gaussian differential privacy.
 ///
-/// For many mechanisms, the composed loss grows more slowly in this measure than in
-/// `MaxDivergence`. For `n` equal losses, the composed loss grows with the root of `n`, but the sum
-/// of the epsilons grows with `n`.
+/// If many mechanisms are composed, the loss grows more slowly in this measure than in
+/// `MaxDivergence`. For `n` equal losses, the composed loss in this measure grows with the root of
+/// `n`, but the sum of the epsilons grows with `n`.
 ///
 /// # Arguments
 /// * `measurement` - a mechanism whose measure is `MaxDivergence`

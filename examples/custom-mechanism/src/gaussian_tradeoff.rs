@@ -55,7 +55,7 @@ impl Measure for GaussianTradeoff {
             if epsilon == f64::INFINITY {
                 return Ok(0.0);
             }
-            // A smaller t gives a larger delta.
+            // Round t down, because a smaller t gives a larger delta.
             let t = epsilon.neg_inf_div(mu)?.neg_inf_sub(mu.inf_div(2.0)?)?;
             if !(0.0 < t) {
                 return Ok(1.0);

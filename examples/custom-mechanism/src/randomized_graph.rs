@@ -158,7 +158,8 @@ mod tests {
         // 2.2. The draws do not always find a set that shows the largest possible epsilon. The best
         // set that the draws find shows an epsilon above 0.9.
         assert!(0.9 < drawn.epsilon && drawn.epsilon <= 2.2, "{drawn:?}");
-        // Control: releases with a smaller flip break the claim of this map.
+        // The control: releases with the flip probability 0.125 break the claim of the map for the
+        // flip probability 0.25.
         let (claim, cheat) =
             (Claim::of(&release_at(0.25).unwrap(), &2).unwrap(), release_at(0.125).unwrap());
         assert!(claim.by_releases(trial, || cheat.invoke(&x), || cheat.invoke(&y)).is_err());

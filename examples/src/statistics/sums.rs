@@ -22,7 +22,8 @@ pub(super) struct Noisy {
     epsilon: f64,
     /// A bound on the error of the number. It fails with probability at most `ALPHA`.
     error: Option<f64>,
-    /// A larger bound on the error of the number. It fails with probability at most `ALPHA / 2`.
+    /// A bound on the error of the number, larger than `error`. It fails with probability at most
+    /// `ALPHA / 2`.
     wide_error: Option<f64>,
 }
 
@@ -78,11 +79,11 @@ impl Noisy {
     /// The number of people is private, so the mean is not a separate measurement. The mean is a
     /// function of two releases and has no further loss. The error of each release is at most its
     /// `wide_error`, except with probability at most `ALPHA / 2`. So both errors are at most their
-    /// `wide_error`, except with probability at most `ALPHA`. So each released number has an
-    /// interval: the number minus and plus its `wide_error`. Divide each end of the interval of the
-    /// sum by each end of the interval of the count. If both errors are at most their `wide_error`,
-    /// and the interval of the count is above 0, the true quotient is between the smallest and the
-    /// largest of these four quotients.
+    /// `wide_error`, except with probability at most `ALPHA`. The interval of a released number
+    /// goes from the number minus its `wide_error` to the number plus its `wide_error`. Divide each
+    /// end of the interval of the sum by each end of the interval of the count. If both errors are
+    /// at most their `wide_error`, and the interval of the count is above 0, the true quotient is
+    /// between the smallest and the largest of these four quotients.
     pub(super) fn over(self, count: &Noisy) -> Noisy {
         let value = self.value.zip(count.value).filter(|(_, count)| 1.0 <= *count);
         let mean = value.map(|(sum, count)| sum / count);

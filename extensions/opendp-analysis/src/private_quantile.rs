@@ -48,8 +48,8 @@ use opendp_transformations::{Alpha, make_quantile_score_candidates};
 /// for any other range.
 ///
 /// # Proof
-/// This is a chain of three steps, each with its own proof. First, the scores of members at
-/// distance `d_in` are at most `range` apart under `RangeDistance`, by the proof of
+/// The measurement is a chain of three steps, each with its own proof. First, the scores of members
+/// at distance `d_in` are at most `range` apart under `RangeDistance`, by the proof of
 /// [`make_quantile_score_candidates`](opendp_transformations::make_quantile_score_candidates).
 /// Second, [`make_noisy_max`](opendp_measurements::make_noisy_max) bounds the loss of the choice of
 /// an index, for scores that are at most `range` apart. The scale of the noise is exactly the float

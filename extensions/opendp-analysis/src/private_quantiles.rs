@@ -99,12 +99,12 @@ type Choose<MO> = Measurement<VectorDomain<AtomDomain<u64>>, RangeDistance<u64>,
 /// at most `d / scale`. The sum of the squares of the `W` is at most `d^2`, so the sum of the
 /// `rho` is at most `(d / scale)^2 / 8`.
 ///
-/// *All levels.* The levels are an adaptive composition, and each level has the same bound for all
-/// earlier choices. So the losses of the `k` levels add up (Dwork, Roth 2014, Theorem 3.16; Bun,
-/// Steinke 2016, Lemma 2.3). The step from chosen points to candidates is post-processing. Kaplan,
-/// Schnapp, Stemmer 2022 also choose quantiles recursively. Their algorithm drops the rows that are
-/// equal to a chosen quantile. Here such rows are divided, so repeated values do not move other
-/// quantiles.
+/// *All levels.* The levels are an adaptive composition, and the bound of a level holds for all
+/// outcomes of the earlier choices. So the losses of the `k` levels add up (Dwork, Roth 2014,
+/// Theorem 3.16; Bun, Steinke 2016, Lemma 2.3). The step from chosen points to candidates is
+/// post-processing. Kaplan, Schnapp, Stemmer 2022 also choose quantiles recursively. Their
+/// algorithm drops the rows that are equal to a chosen quantile. Here such rows are divided, so
+/// repeated values do not move other quantiles.
 ///
 /// Let `rho` be the bound `(W / scale)^2 / 8` for the loss of one choice, given the earlier
 /// choices. If the choice is made by Gumbel noise, it is `mu`-GDP with `mu^2 = pi rho`. So

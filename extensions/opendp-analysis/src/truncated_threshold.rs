@@ -33,8 +33,8 @@ pub(crate) const MOST: f64 = 9_007_199_254_740_992.0;
 /// improbable that a key of only one person is released. At the same epsilon and delta, this
 /// measurement releases more keys than
 /// [`make_laplace_threshold`](opendp_measurements::make_laplace_threshold) does, for two reasons.
-/// First, noise is truncated, so delta is smaller. Second, the threshold can be a fraction, so no
-/// part of a wanted delta is left over.
+/// First, noise is truncated, so delta is smaller than without truncation. Second, the threshold
+/// can be a fraction, so no part of a wanted delta is left over.
 ///
 /// # Arguments
 /// * `input` - maps from keys to integer counts. A distance has three parts: the number of changed
@@ -82,11 +82,11 @@ pub(crate) const MOST: f64 = 9_007_199_254_740_992.0;
 ///
 /// *Both counts are positive or negative.* The release is a function of the noisy counts. If both
 /// laws give a noisy count a positive probability, the ratio of the two probabilities is at most
-/// `exp(d_i / scale)`, because the laws of `Z` are equal and have the same divisor. Let `H_i` be
-/// the part of the law `P_i` that comes from noisy counts with probability zero on the other
-/// member. These noisy counts are beyond one end of the range of noisy counts on the other member.
-/// So `Z` is one of the `d_i` largest numbers, or one of the `d_i` smallest numbers. The mass is at
-/// most `p_k`, since `d_i <= d`.
+/// `exp(d_i / scale)`, because `Z` has the same law on both members. So both probabilities are
+/// divided by the same sum of all `exp(-|Z| / scale)`. Let `H_i` be the part of the law `P_i` that
+/// comes from noisy counts with probability zero on the other member. These noisy counts are beyond
+/// one end of the range of noisy counts on the other member. So `Z` is one of the `d_i` largest
+/// numbers, or one of the `d_i` smallest numbers. The mass is at most `p_k`, since `d_i <= d`.
 ///
 /// *One count is 0.* The key with the count 0 is not released. The other count has a magnitude of
 /// at most `d`, and is released only if `Z >= T - d = k + 1 - d`. The probability of this is at
@@ -251,7 +251,8 @@ impl Truncated {
         let Some(change) = i64::try_from(change).ok().filter(|change| *change <= k) else {
             return Ok(1.0);
         };
-        // Return `q^power`, rounded up or down. The powers are at most 2^53, so they are floats.
+        // The closure `above` returns `q^power`, rounded up. Each `power` is at most 2^53, so it is
+        // exactly a float.
         let exponent = |power: i64| (power as f64).neg_inf_div(self.scale).map(|ratio| -ratio);
         let above = |power: i64| exponent(power)?.inf_exp();
         let least = -(1.0.inf_div(self.scale)?);

@@ -58,7 +58,7 @@ impl Pools {
     }
 }
 /// Measure how much a second thread speeds up a loop that mainly reads memory. If a fold on two
-/// threads misses its target, compare the speedup of the fold with this speedup.
+/// threads misses its target, compare the speedup of the fold with the speedup of this loop.
 fn reading(table: &mut Table, pools: &Pools) {
     const ROWS: usize = 10_000_000;
     let work = format!("reading {ROWS} f64, by a plain loop, two threads");
@@ -115,8 +115,8 @@ fn integers(rows: usize) -> Vec<i64> {
     (0..rows as u64).map(|i| (i.wrapping_mul(2_654_435_761) % 1_000_003) as i64).collect()
 }
 
-/// Measure clamp and sum of floats in memory. Compare a run on one thread with runs on more threads
-/// and with a plain loop.
+/// Measure a fold that clamps and sums floats in memory. Compare a run on one thread with runs on
+/// more threads and with a plain loop.
 fn clamp_and_sum(table: &mut Table, rows: usize) -> Result<()> {
     let work = format!("clamp and sum, {rows} f64, against a loop");
     if !table.wants(&work) {

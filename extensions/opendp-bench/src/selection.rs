@@ -13,7 +13,8 @@ use crate::timing::{Table, Target};
 
 const ITEMS: usize = 100_000;
 
-/// Measure noisy max and top 10 of scores, under both measures.
+/// Measure noisy max and top 10 of scores, under max-divergence and under zero-concentrated
+/// divergence.
 pub fn choices(table: &mut Table) -> Result<()> {
     let scores: Vec<u64> = (0..ITEMS as u64).map(|i| i * 7919 % ITEMS as u64).collect();
     let floats: Vec<f64> = scores.iter().map(|score| *score as f64 / 1000.0).collect();

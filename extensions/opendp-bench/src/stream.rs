@@ -22,8 +22,8 @@ struct Line {
     peak: Option<u64>,
 }
 
-/// The measurements for all lengths of a stream, in increasing order. This order shows whether the
-/// peak of memory grows with the number of rows.
+/// The measurements for all lengths of a stream, from the shortest stream to the longest. In this
+/// order, the measurements show whether the peak of memory grows with the number of rows.
 pub struct Report(Vec<Line>);
 impl Report {
     /// Write the report for readers.

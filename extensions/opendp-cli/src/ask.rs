@@ -216,9 +216,9 @@ impl Planned {
     }
     /// Return the loss to charge to the ledger. `past` is the loss that was charged for the same
     /// id. If a study takes its whole budget in one plan, the filters of the ledger's budget can
-    /// have too little room for this plan. Then the loss also states a reserve or shares of the
-    /// ledger's budget, as the plan states them for the study's budget. This is possible only if
-    /// nothing was charged to the ledger's budget before.
+    /// have too little room for this plan. Then the loss also states the reserve or the shares of
+    /// the plan. The plan states them for the study's budget, and the loss states them for the
+    /// ledger's budget. This is possible only if nothing was charged to the ledger's budget before.
     fn loss(&self, whole: &Loss, account: &Account, past: Option<&Loss>) -> Result<Loss> {
         let members = whole.clone().with_members(self.losses.clone())?;
         if past == Some(&members) || (past.is_none() && account.admits(&members)) {

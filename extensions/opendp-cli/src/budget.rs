@@ -134,7 +134,8 @@ pub(crate) fn answer(command: &Command, as_json: bool) -> Result<String> {
             Ok(either(account.to_json(), account_text(&account)))
         }
         Command::Show { place } => {
-            // A text with a colon can be the name of an existing file.
+            // A text with a colon can be the name of an existing file, so first look for a file of
+            // this name.
             let parsed = if Path::new(place).exists() { None } else { place.parse::<Place>().ok() };
             match parsed {
                 Some(place) => {

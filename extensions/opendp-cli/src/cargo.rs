@@ -23,8 +23,8 @@ pub(crate) fn cargo(command: &str, manifest: &Path, offline: bool) -> Command {
     }
     run
 }
-/// Run a program to its end. Its output goes to standard error, because it is not part of the
-/// answer.
+/// Run a program to its end. The output of the program goes to standard error, because this output
+/// is not part of the answer.
 pub(crate) fn run(mut command: Command) -> Result<()> {
     let name = named(&command);
     let status = command.stdout(Stdio::from(std::io::stderr())).status();
@@ -50,7 +50,7 @@ pub(crate) fn said(mut command: Command) -> Result<String> {
 pub(crate) fn metadata(manifest: &Path, offline: bool) -> Result<Json> {
     let mut command = cargo("metadata", manifest, offline);
     command.args(["--format-version", "1"]);
-    // Without a platform, `cargo metadata` downloads the packages for all platforms.
+    // Without `--filter-platform`, `cargo metadata` would download the packages for all platforms.
     let mut version = program();
     version.arg("-vV");
     if let Some(host) = said(version)?.lines().find_map(|line| line.strip_prefix("host: ")) {

@@ -28,7 +28,7 @@ impl Selection<'_> {
 }
 
 /// List the names, the kind and the origins of constructors. For each constructor, call `of` with
-/// its signatures, and add the result.
+/// its signatures, and add the result to the entry of the constructor.
 fn list_with(
     registry: &Registry,
     selection: &Selection<'_>,
@@ -101,8 +101,7 @@ fn functions(signatures: &[std::sync::Arc<Entry>]) -> Vec<&Entry> {
 }
 
 /// Return the signature whose package documents the function. A package can also register a
-/// function that another package defines, for types of its own. Such a signature has no
-/// documentation.
+/// function of another package for its own types. Such a signature has no documentation.
 fn documented(signatures: &[std::sync::Arc<Entry>]) -> Option<&Entry> {
     let functions = functions(signatures);
     let with = functions.iter().find(|entry| !entry.documentation().is_empty());
@@ -111,7 +110,7 @@ fn documented(signatures: &[std::sync::Arc<Entry>]) -> Option<&Entry> {
 
 /// Return whether the claims of all signatures with one name are proved. A signature without
 /// documentation is not checked: it comes from a package that registers the documented function of
-/// another package, for types of its own.
+/// another package for its own types.
 fn proved(first: &Entry, signatures: &[std::sync::Arc<Entry>]) -> bool {
     let undocumented = |entry: &Entry| entry.documentation().is_empty();
     let functions = functions(signatures);

@@ -93,8 +93,8 @@ impl Source<'_> {
         }
         Ok((file, kind))
     }
-    /// Describe the source. The path is written as the user gave it. A ledger compares this
-    /// description if an id is used again.
+    /// Describe the source. The path is written as the user gave it. If an id is used again, a
+    /// ledger compares this description with the description of the first use.
     pub(crate) fn to_json(self, digest: Option<&str>) -> Json {
         let mut source = serde_json::json!({"data": self.path.to_string_lossy()});
         if let Some(column) = self.column {

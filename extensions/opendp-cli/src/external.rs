@@ -1,4 +1,5 @@
-//! Commands that run another program. The programs are separate, because building them takes long.
+//! Commands that run another program. The programs are separate, because building them takes a long
+//! time.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -9,8 +10,8 @@ use opendp_core::{Error, Result};
 /// The program for queries on tables.
 const SQL: &str = "opendp-sql";
 
-/// Run the program for queries on tables, and return its exit code. Search for the program in the
-/// folder of this program, then on the PATH.
+/// Run `opendp-sql`, the program for queries on tables, and return its exit code. Search for
+/// `opendp-sql` in the folder of this program, then on the PATH.
 pub(crate) fn sql(command: &str, arguments: &[OsString], json: bool) -> Result<i32> {
     let program = beside(SQL).unwrap_or_else(|| SQL.into());
     let mut run = Command::new(&program);

@@ -57,8 +57,9 @@ fn element(signature: &Json) -> Option<&str> {
 /// Group signatures by their shapes. If `element` is the name of a type parameter, this name
 /// replaces the type of elements in the lists of types.
 fn grouped(mut all: Vec<(Vec<(&str, &str)>, &Json)>, element: Option<&str>) -> Vec<Family> {
-    // If the types of a signature all differ from each other, their places in the parameters are
-    // unambiguous. So a signature with more different types comes first.
+    // If the types of a signature all differ from each other, it is unambiguous which type
+    // parameter stands for a type in the parameters. So the signatures with more different types
+    // come first.
     let different = |types: &[(&str, &str)]| {
         let mut names: Vec<&str> = types.iter().map(|(_, type_name)| *type_name).collect();
         names.sort_unstable();
@@ -78,7 +79,7 @@ fn grouped(mut all: Vec<(Vec<(&str, &str)>, &Json)>, element: Option<&str>) -> V
 fn types(signature: &Json) -> Vec<(&str, &str)> {
     let types = signature["types"].as_object().into_iter().flatten();
     let types = types.filter_map(|(name, type_name)| Some((name.as_str(), type_name.as_str()?)));
-    // The erased types of a combinator carry no information.
+    // Leave out the erased types of a combinator, because they carry no information.
     types.filter(|(_, type_name)| !type_name.starts_with("Any")).collect()
 }
 /// Return the name, the type and the default of each parameter.
@@ -165,7 +166,8 @@ fn shown(type_name: &str, types: &[(&str, &str)], element: Option<&str>) -> Stri
         _ => type_name.to_owned(),
     }
 }
-/// Write a type, and replace each type of the signature in this text by its type parameter.
+/// Write a type as text. In this text, replace each type of the signature by the type parameter
+/// that stands for it.
 fn generalize(name: &TypeName, types: &[(&str, &str)]) -> String {
     let text = name.to_string();
     if let Some((parameter, _)) = types.iter().find(|(_, type_name)| *type_name == text) {

@@ -161,7 +161,8 @@ fn arguments(described: &Json) -> Vec<String> {
     let head = ["| argument | default | meaning |", "|---|---|---|"].map(str::to_owned);
     head.into_iter().chain(arguments.iter().map(row)).chain([String::new()]).collect()
 }
-/// Split a doc comment at its headings, in order, without examples in Rust.
+/// Split a doc comment at its headings, and keep the order of the sections. Leave out examples in
+/// Rust.
 fn split(documentation: &str) -> Vec<(String, String)> {
     let mut sections = vec![(String::new(), String::new())];
     let mut in_code: Option<bool> = None;

@@ -204,7 +204,7 @@ impl Run<'_> {
 
     /// Check two public numbers: the number of rows of the pipeline, and the number of people of
     /// the budget. If both numbers are stated, and the unit of the budget has at most one row for
-    /// each person, they must be equal. The actual number of rows is not checked.
+    /// each person, then the two numbers must be equal. The actual number of rows is not checked.
     fn check_size(&self, measurement: &AnyMeasurement, terms: &Terms) -> Result<()> {
         let records = measurement.input().domain().records();
         let one_each = terms.unit().is_some() && {
@@ -222,8 +222,8 @@ impl Run<'_> {
         }
     }
     /// Release for a budget. If a failure may depend on the records, the failure is also charged to
-    /// the budget and kept, like a release. Otherwise, a user could test facts about the data
-    /// without a charge.
+    /// the budget and kept, like a release. If such a failure were not charged, a user could test
+    /// facts about the data without a charge.
     fn outcome(&self, measurement: &AnyMeasurement) -> Result<Json> {
         match self.invoke(measurement) {
             Err(Failure::OfData(_)) => Ok(refusal()),
@@ -241,8 +241,9 @@ impl Run<'_> {
                 .and_then(|value| measurement.invoke(&value)),
             data::Data::Rows(rows) => stream(
                 measurement,
-                // An error about the number of rows comes only after reading, and depends on the
-                // data.
+                // Except for one error, the errors of `rows` are errors of the file. The exception
+                // is an error about the number of rows: it comes only after reading, and depends on
+                // the data.
                 rows.inspect(|rows| {
                     broken.set(matches!(rows, Err(error) if *error != outside()));
                 }),

@@ -42,7 +42,8 @@ impl Cells {
                 self.parser.read_field(rest, self.buffer.get_mut(written..).unwrap_or_default());
             (rest, written) = (rest.get(read..).unwrap_or_default(), written + wrote);
             match result {
-                // The parser treats empty input as the end of the line.
+                // Call the parser again. The rest of the line is then empty, and the parser treats
+                // empty input as the end of the line.
                 csv_core::ReadFieldResult::InputEmpty => {}
                 csv_core::ReadFieldResult::Field { record_end } => {
                     let cell = self.buffer.get(..written).unwrap_or_default();

@@ -51,7 +51,7 @@ impl CsvTable {
         let read = (&mut lines).take(LONGEST_HEADER).read_until(b'\n', &mut header);
         let read = read.map_err(|_| broken())?;
         let ended = header.ends_with(b"\n") || u64::try_from(read).unwrap_or(0) < LONGEST_HEADER;
-        // Some programs begin a text with a byte order mark.
+        // Some programs write a byte order mark before the text. Leave out this mark.
         let header = header.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&header);
         check_header(header, ended, separator)?;
         let names = cells.all(header);

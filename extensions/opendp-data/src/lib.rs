@@ -20,9 +20,9 @@
 //! An integer can be written as any number without a fraction, such as `47.0`. The default of a
 //! type is 0, `false` or the empty text.
 //!
-//! A step can fail only if the step does not depend on any single record. An error can occur if the
-//! file cannot be opened, if its format is unknown, or if the header or schema lacks a column. An
-//! error can also occur if a read is interrupted. If the domain states a size, and the number of
+//! Reading can fail only in steps that do not depend on any single record. An error can occur if
+//! the file cannot be opened, if its format is unknown, or if the header or schema lacks a column.
+//! An error can also occur if a read is interrupted. If the domain states a size, and the number of
 //! records differs from this size, the result is the error [`outside`]. This error is intended for
 //! domains whose size is public. No error shows the content of the file or the names of its
 //! columns. If a file has no header, its first record is read as the names of the columns.

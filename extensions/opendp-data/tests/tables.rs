@@ -153,7 +153,8 @@ fn usual_readers_break_the_law() {
         Ok(lines(table).into_iter().map(fill).collect())
     };
     assert!(law(filled, |x| unit().member(x)).unwrap_err().contains("is read as"));
-    // This reader works line by line, and keeps values within bounds. This reader obeys the law.
+    // The control: this reader works line by line, and gives only values within the bounds. So it
+    // obeys the law.
     let member = |cell: Option<f64>| cell.filter(|x| unit().member(x)).unwrap_or(0.5);
     let total = |table: &[u8]| Ok(lines(table).into_iter().map(member).collect());
     assert_eq!(law(total, |x| unit().member(x)), Ok(4096));

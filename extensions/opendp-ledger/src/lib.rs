@@ -80,8 +80,8 @@
 //! signatures. Second, the whole file can be replaced by an older copy while no process has it
 //! open. Third, power can fail after a release and before the mark is on the disk. The mark then
 //! does not count the lines of the last commit. Damage to these lines is not noticed if the damage
-//! happens before the file is opened again. Such lines look like an unfinished write. The caller
-//! never received the release of an unfinished write.
+//! happens before the file is opened again. Such damaged lines look like an unfinished write. An
+//! unfinished write is not an error, because the caller never received its release.
 //!
 //! # Storage
 //! A ledger is one file of lines that any program can read. All locks are locks of the inode. So a

@@ -90,11 +90,12 @@ impl Callback {
     }
 }
 /// Read a loss that a map computed. A measure rounds every loss down when it reads the loss. This
-/// is right for a bound that a user states, but the loss of a map must not be rounded down. So if
-/// the measure has changed the loss, the result is an error.
+/// rounding is right for a bound that a user states, but the loss of a map must not be rounded
+/// down. So if the measure has changed the loss, the result is an error.
 fn loss(measure: &AnyMeasure, d_out: &Bound<'_, PyAny>) -> Result<AnyDistance> {
     if let Ok(profile) = d_out.cast::<Profile>() {
-        // If the measure can read an empty profile, its losses are profiles.
+        // Find out whether the losses of the measure are profiles. They are profiles if the measure
+        // can read an empty profile.
         let read = measure.decode(&json!({"profile": []}))?;
         return read
             .downcast_ref::<PrivacyProfile>()

@@ -170,9 +170,10 @@ impl<'a, S: Copy> Rows<'a, S> {
     }
     /// Convert two ranges of rows to the rows of a chunk. See [`Convert::fill`].
     ///
-    /// If the column is one array, both ranges are read in the same loop. This is faster if the
-    /// ranges are far apart. The reason is that a core fetches rows ahead only within a page of
-    /// memory. If the loop reads two pages, the core fetches rows of both pages ahead.
+    /// If the column is one array, both ranges are read in the same loop. One loop for both ranges
+    /// is faster than two loops if the ranges are far apart. The reason is that a core fetches rows
+    /// ahead only within a page of memory. If the loop reads two pages, the core fetches rows of
+    /// both pages ahead.
     fn fill_both<T: Convert<S>>(&self, ranges: [Range<usize>; 2], chunk: &mut [T]) -> Option<bool> {
         let [first, second] = ranges;
         let (first_rows, second_rows) = chunk.split_at_mut_checked(first.len())?;

@@ -27,7 +27,9 @@ pub(crate) fn run<T: Send>(run: impl FnOnce() -> Result<T> + Send) -> Result<T> 
     pool(process)?.install(run)
 }
 fn pool(process: u32) -> Result<Arc<ThreadPool>> {
-    // Another thread can have held the lock at the time of the fork. So do not wait for the lock.
+    // Another thread of the parent can have held the lock at the time of the fork. The child does
+    // not have this thread, so its copy of the lock would never be released. So do not wait for the
+    // lock.
     let Ok(mut slot) = POOL.try_lock() else { return new() };
     if let Some((made_by, pool)) = &*slot
         && *made_by == process
@@ -36,7 +38,7 @@ fn pool(process: u32) -> Result<Arc<ThreadPool>> {
     }
     let pool = new()?;
     // This process does not have the threads of the parent's pool. Dropping the pool would wait for
-    // those threads.
+    // those threads, so the pool is not dropped.
     mem::forget(slot.replace((process, pool.clone())));
     Ok(pool)
 }

@@ -37,7 +37,8 @@ pub(crate) fn account(account: &Account) -> String {
     let gone = (whole - left).max(0.0);
     let here: f64 = spent.iter().map(|spent| spent.amount).sum();
     let before = gone - here;
-    // Sums of rounded losses can differ in their last digits.
+    // Sums of rounded losses can differ in their last digits, even if earlier releases have spent
+    // nothing. So a tiny difference counts as 0.
     let before = if before <= 1e-9 * whole { 0.0 } else { before };
     let mut html = format!("<div class=\"budget\"><p><b>{}</b> ", escaped(part));
     let _ = write!(

@@ -22,7 +22,8 @@ pub(super) enum Mode {
     Ask,
 }
 
-/// The parts that are needed to answer the questions of a study.
+/// Answers the questions of a study from a context, or only finds the costs and the errors of the
+/// answers.
 pub(super) struct Asker<'c, MO: Accounted> {
     pub(super) context: &'c Context<MO>,
     pub(super) columns: &'c [(String, ColumnFields)],

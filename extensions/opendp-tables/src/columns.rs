@@ -152,8 +152,8 @@ impl Reader<'_> {
         };
         Ok(Cell::within(value, interval, bounds))
     }
-    /// Compute a variance: the mean of squares minus the square of the mean. Both are computed from
-    /// the differences between the values and the centre.
+    /// Compute a variance: the mean of squares minus the square of the mean. Both means are
+    /// computed from the differences between the values and the centre.
     fn variance(
         &self,
         [squares, sum, count]: [usize; 3],
@@ -164,7 +164,7 @@ impl Reader<'_> {
         let (low, high) = of(lattice);
         let unit = lattice.step() * lattice.step();
         let half = (high - low) / 2.0;
-        // For given bounds, the largest variance of a sample is the variance of two rows, one at
+        // For given bounds, the variance of a sample is largest if the sample has two rows, one at
         // each bound.
         let most = if sample { 2.0 * half * half } else { half * half };
         let correction = |n: f64| if sample { n / (n - 1.0) } else { 1.0 };

@@ -2,18 +2,20 @@
 //! read only once.
 //!
 //! The engine picks the rows: it reads, joins and filters them, and evaluates the expressions of
-//! the query. While the rows arrive, this module computes the rest: the integers to add, the limits
-//! of ids, and the sums. With the same seed, this module and the statements of the module `sql`
-//! give the same results, bit for bit. The sensitivity harness compares these results. So the bound
-//! and the proof of the module `sensitivity` also hold for this module.
+//! the query. While the rows arrive, this module does the rest: it computes the integers to add,
+//! enforces the limits of ids, and computes the sums. With the same seed, this module and the
+//! statements of the module `sql` give the same results, bit for bit. The sensitivity harness
+//! compares these results. So the bound and the proof of the module `sensitivity` also hold for
+//! this module.
 //!
 //! # Limits
 //!
-//! The rows of each id are collected, because the choice depends on all of them. The choice is a
-//! function of the seed, the id, and the rows of this id. It does not depend on the order of these
-//! rows. A choice by the order in which rows arrive would also be fair, but this order depends on
-//! threads. So with such a choice, two runs on the same rows could keep different rows of every id.
-//! A test could not distinguish this difference from the effect of a wrong limit.
+//! If an id has more rows than its limits allow, some of its rows are chosen. The rows of each id
+//! are collected first, because this choice depends on all of them. The choice is a function of the
+//! seed, the id, and the rows of this id. It does not depend on the order of these rows. A choice
+//! by the order in which rows arrive would also be fair, but this order depends on threads. So with
+//! such a choice, two runs on the same rows could keep different rows of every id. A test could not
+//! distinguish this difference from the effect of a wrong limit.
 //!
 //! Each thread reads rows and packs each row into few words (`packed`). Then the thread divides the
 //! rows into shards, by a hash of their ids (`shards`). If the rows take more memory than the
@@ -185,7 +187,8 @@ impl Book {
     }
 }
 impl<'a, const N: usize> Pass<'a, N> {
-    /// Divide the rows of a batch among the shards. Several threads can do this at the same time.
+    /// Divide the rows of a batch among the shards. Several threads can call this function at the
+    /// same time.
     fn take(&self, batch: &RecordBatch) -> Result<()> {
         let (run, rows) = (self.run, batch.num_rows());
         let (ids, columns) = batch.columns().split_first().ok_or_else(failed)?;

@@ -34,8 +34,8 @@ pub trait Engine: Send + Sync {
     ///
     /// # Errors
     /// Any error means a failure of the engine. `NotFound` means that a part of the engine does not
-    /// answer. The text of this error is shown, so it must not contain data. The text of other
-    /// errors can contain data, so the session replaces it.
+    /// answer. The text of `NotFound` is shown, so it must not contain data. The text of any other
+    /// error can contain data, so the session replaces this text.
     fn run(&self, statement: &str) -> Result<Vec<Cells>>;
     /// Return the number of rows that the running statement has read, if it is known. The number is
     /// private, so show it only to people who may see the data.

@@ -142,7 +142,7 @@ pub(crate) struct Branch {
 /// The limits on how many rows of each individual reach the aggregates.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Bounding {
-    /// An individual adds or removes at most `rows` rows. The plan does not enforce this.
+    /// An individual adds or removes at most `rows` rows. The plan does not enforce this limit.
     Trusted {
         /// The number of rows of an individual in the union of all branches. If rows are exchanged,
         /// the removed and the added rows are both counted.
@@ -166,7 +166,7 @@ pub(crate) struct Key {
     /// The name in the answer.
     pub(crate) name: String,
     pub(crate) kind: Type,
-    /// The position among the columns of branches.
+    /// The position of the key among the columns of each branch.
     pub(crate) column: usize,
     /// All values, if they are public.
     pub(crate) public: Option<Vec<Value>>,
@@ -180,7 +180,7 @@ pub(crate) struct Lattice {
     /// The bounds, in steps.
     pub(crate) low: i64,
     pub(crate) high: i64,
-    /// The point that is subtracted, in steps.
+    /// The centre, in steps. It is subtracted from each point.
     pub(crate) centre: i64,
 }
 

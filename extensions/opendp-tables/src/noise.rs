@@ -1,5 +1,5 @@
-//! Finds the least noise for a share of the loss. The noise is made by a constructor of the
-//! registry, with the least scale for which its cost is at most the share.
+//! Finds the least noise for a share of the loss. A constructor of the registry makes the noise.
+//! The scale is the least scale for which the cost of the noise is at most the share.
 
 use opendp_core::arith::{Directed, DirectedFloat, Exact};
 use opendp_core::erased::{AnyDistance, AnyMeasurement, AnyValue};
@@ -125,7 +125,7 @@ pub(crate) fn least(
         let first = |loss: &Loss| loss.parts().first().map_or(0.0, Exact::to_f64_up);
         if fits(&made.1) {
             // A mechanism that the caller names can need much less noise than the default
-            // mechanism. So the guess can be far away.
+            // mechanism. So the guess can be far above the least scale.
             if first(&made.1) >= 0.999 * first(share) {
                 return ready(scale, made);
             }

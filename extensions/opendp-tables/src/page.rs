@@ -10,8 +10,8 @@ use crate::Answer;
 
 /// The least number of groups for which a chart over one integer key is a histogram.
 const MANY: usize = 10;
-/// The positions of columns in the table of released values. The first column after the keys has
-/// the position 0.
+/// The positions of three columns in the table of released values: the value, and the two ends of
+/// its interval. The first column after the keys has the position 0.
 const VALUE: usize = 1;
 const LOWER: usize = 3;
 const UPPER: usize = 4;

@@ -51,8 +51,8 @@ impl<'a> Question<'a> {
         let noise = Kind::default();
         Ok(Question { session, text, checked, spending, mechanism, noise, id, by })
     }
-    /// State the largest cost of the question. The default is one of `queries` equal shares of the
-    /// budget, where `queries` is a number in the metadata.
+    /// State the largest cost of the question. The default is an equal share of the budget. The
+    /// number `queries` in the metadata states the number of shares.
     #[must_use]
     pub fn spending(self, budget: Budget) -> Self {
         Question { spending: Some(budget), ..self }
@@ -147,7 +147,8 @@ impl<'a> Question<'a> {
         let tight = self.session.account.composition() == Composition::Tight;
         let noise = match self.noise {
             // A tight budget composes the loss of each Laplace noise separately. In contrast, all
-            // Gaussian noise of a query has one joint loss.
+            // Gaussian noise of a query has one joint loss. So, under a tight budget, `Best` means
+            // Laplace noise.
             Kind::Best if tight => Kind::Laplace,
             noise => noise,
         };
@@ -186,10 +187,10 @@ impl<'a> Question<'a> {
     /// Spend, run the exact plan, add noise, and return the answer.
     ///
     /// # Errors
-    /// `BudgetExceeded` when too little is left of the budget. If too little is left already when
-    /// the call begins, the exact plan is not run. `Argument` when a key occurs twice in a public
-    /// table. `FailedFunction` when the engine fails. If the exact plan fails, nothing is charged
-    /// to a ledger, but a charge to a budget in memory stays.
+    /// `BudgetExceeded` when too little is left of the budget. If the rest of the budget is already
+    /// too small when the call begins, the exact plan is not run. `Argument` when a key occurs
+    /// twice in a public table. `FailedFunction` when the engine fails. If the exact plan fails,
+    /// nothing is charged to a ledger, but a charge to a budget in memory stays.
     pub fn release(self) -> Result<Answer> {
         let mechanisms = self.mechanisms()?;
         self.check_public_keys()?;

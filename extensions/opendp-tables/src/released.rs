@@ -73,7 +73,8 @@ pub(crate) struct Noisy {
     pub(crate) groups: Vec<Group>,
     /// The noisy sums: for each sum, one integer for each group, as text.
     pub(crate) sums: Vec<Vec<String>>,
-    /// For each choice and each group, the place of the chosen candidate in the list of candidates.
+    /// For each released quantile and each group, the place of the chosen candidate in the list of
+    /// candidates.
     pub(crate) choices: Vec<Vec<usize>>,
 }
 
@@ -126,8 +127,8 @@ pub(crate) fn noisy(plan: &Plan, mechanisms: &Mechanisms, exact: &Exact) -> Resu
     let choices = mechanisms.choices.iter().map(choose).collect::<Result<_>>()?;
     Ok(Noisy { groups, sums, choices })
 }
-/// Return the counts that decide which keys are released. The keys of the returned map are the
-/// groups as JSON, and its values are the counts.
+/// Return the counts that decide which keys are released. The returned map has one entry for each
+/// group: the group as JSON text, and its count.
 fn selected_counts(plan: &Plan, sum: usize, exact: &Exact) -> Result<HashMap<String, i64>> {
     let counts = exact.sums.iter().filter(|(group, _)| plan_has(plan, group));
     counts

@@ -12,10 +12,10 @@
 //! most `B` for each row. A count of rows is such a sum, with `B = 1`. A count of ids adds 1 for
 //! each id.
 //!
-//! *Precondition.* Of two neighbouring tables, one has all rows of the other, and also the rows of
-//! one individual. The rows of an individual are all rows with one id. If the unit is `rows = k`,
-//! the rows of an individual are any `k` or fewer rows. Public tables are equal, and the joined
-//! column of each public table has no value twice.
+//! *Precondition.* One of two neighbouring tables has all rows of the other table, and also the
+//! rows of one individual. The rows of an individual are all rows with one id. If the unit is `rows
+//! = k`, the rows of an individual are any `k` or fewer rows. The public tables are the same for
+//! both neighbours, and the joined column of each public table has no value twice.
 //!
 //! *Postcondition.* Let `x` and `y` be the vectors of one sum over all groups. Groups without rows
 //! have the sum 0. At most `G` entries of `x` and `y` differ, and each entry differs by at most `B

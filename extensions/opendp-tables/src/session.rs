@@ -152,8 +152,8 @@ impl Session {
         let frame = self.waiter.wait(self.planner.table(quoted(name)));
         frame.map_err(|_| Error::NotFound(format!("there is no table `{name}`")))
     }
-    /// Ask the question of a data frame. If a data frame and a text in SQL have the same plan, they
-    /// are the same question.
+    /// Ask the question that a data frame states. If a data frame and a text in SQL have the same
+    /// plan, they state the same question.
     ///
     /// # Errors
     /// The errors of [`query`](Session::query).
@@ -190,7 +190,7 @@ impl Session {
         }
         let state = self.planner.state();
         // Make the plan on a thread with a large stack. If the plan is nested too deeply, it is
-        // also dropped on this thread.
+        // refused, and its memory is freed on this thread too.
         let planned = self.waiter.wait(async {
             let plan = state.create_logical_plan(sql).await?;
             if is_deep(&plan)? {

@@ -24,7 +24,7 @@ use datafusion::arrow::datatypes::{Float64Type, Int64Type};
 
 use crate::{Answer, Budget, Column, Metadata, PrivacyUnit, Session, Source, Table, Type};
 
-/// An epsilon so large that there is practically no noise.
+/// Return a budget whose epsilon is so large that there is practically no noise.
 pub(crate) fn plenty() -> Budget {
     Budget::epsilon(1e11).unwrap()
 }

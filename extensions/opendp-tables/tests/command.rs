@@ -46,7 +46,8 @@ fn explains_spends_once_and_refuses() {
     let answer = ask(&[], &["--id", "first"]);
     assert!(answer.status.success(), "{answer:?}");
     assert!(text(&answer).contains("| sex | n"), "{}", text(&answer));
-    // The same id gives the same release. `query` is the default subcommand.
+    // The answer above comes from a call without a subcommand, and `query` is the default
+    // subcommand. The same id gives the same release.
     assert_eq!(text(&ask(&["query"], &["--id", "first"])), text(&answer));
     let left = run(folder.path(), &["budget", "--config", "study.toml"]);
     assert_eq!(text(&left), "epsilon 0.5 is left\n");

@@ -133,7 +133,8 @@ fn checked(domain: &AnyDomain, metric: &AnyMetric) -> Result<Space<AnyDomain, An
     }
     Ok(Space::of(domain.clone(), metric.clone()))
 }
-/// The parameter types `Space<D, M>` of all registered functions, by their names.
+/// The parameter types `Space<D, M>` of all registered functions. The key of each type is the name
+/// of the type.
 static SPACES: LazyLock<HashMap<TypeName, ArgumentType>> = LazyLock::new(|| {
     let signatures = Registration::all().flat_map(Registration::signatures);
     let parameters = signatures.flat_map(|signature| signature.parameters);

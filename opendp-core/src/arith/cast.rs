@@ -125,8 +125,8 @@ macro_rules! integer_to_float {
         } else {
             let drop = length - $to::MANTISSA_DIGITS;
             let kept = magnitude >> drop;
-            // The product is exact in f64. The target mantissa holds all kept bits, so the product
-            // is exact in the target too.
+            // The product of `kept` and `power` is exact in f64. The mantissa of the target type
+            // holds all kept bits, so the product is exact in the target type too.
             let power = f64::from_bits(u64::from(1023 + drop) << 52);
             let float = (kept as u64 as f64 * power) as $to;
             if kept << drop != magnitude && negative != $up { float.next_up() } else { float }

@@ -75,7 +75,7 @@ macro_rules! impl_integer {
                     return Err(overflow("/", self, rhs));
                 };
                 // The quotient is truncated toward zero. If the exact quotient is positive and not
-                // an integer, the truncated quotient is below the exact quotient.
+                // an integer, the truncated quotient is below the exact quotient, so add 1.
                 let rest = self % rhs;
                 Ok(if rest != 0 && (rest > 0) == (rhs > 0) { quotient + 1 } else { quotient })
             }

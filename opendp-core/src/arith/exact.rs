@@ -83,8 +83,8 @@ impl Exact {
         if float.0.is_none() {
             return Ok(float);
         }
-        // These are the shortest digits that are read as this float. The float and the decimal are
-        // finite.
+        // The formatted text has the shortest digits that are read as this float. The float and the
+        // decimal number are finite.
         let decimal: Exact = format!("{value:e}").parse()?;
         Ok(if float < decimal { decimal } else { float })
     }
@@ -138,14 +138,15 @@ impl Exact {
     /// The odd part of a number is the number without its factors of 2. The sum is exact if the
     /// denominators of all terms have few different odd parts. The odd part of a denominator is 1
     /// for floats and a power of 5 for decimals. The odd part of the common denominator has at most
-    /// 256 bits. If the denominator of a sum would exceed this limit, the term is first rounded up
-    /// to a float. So the total is never too small.
+    /// 256 bits. If the odd part of the denominator of a sum would exceed this limit, the term is
+    /// first rounded up to a float. So the total is never too small.
     #[must_use]
     pub fn plus_term(&self, term: &Self) -> Self {
         let (Some(x), Some(y)) = (&self.0, &term.0) else { return Exact::INFINITY };
         match x.plus(y, MOST_BITS) {
             Some(sum) => Exact(Some(sum)),
-            // The rounded term is a float, so the odd part of its denominator is 1.
+            // The rounded term is a float, so the odd part of its denominator is 1. So this term
+            // does not enlarge the odd part of the denominator of the total.
             None => Exact::from_f64(term.to_f64_up()).map_or(Exact::INFINITY, |up| self.plus(&up)),
         }
     }

@@ -43,8 +43,8 @@ pub fn ln(mantissa: &UBig, exponent: i64, bits: usize) -> (IBig, IBig) {
         (mantissa >> drop, mantissa.trailing_zeros().is_some_and(|zeros| zeros < drop))
     };
 
-    // Choose the centre c = 1 + j/128 that is nearest to f. Then |f - c| <= 2^-8. Without a table,
-    // |f - c| <= 1/2.
+    // Choose the centre c = 1 + j/128 that is nearest to f. Then |f - c| <= 2^-8. If the table is
+    // not used, c is 1 or 2, and |f - c| <= 1/2.
     let coarse = if w <= CACHE_BITS { 7 } else { 0 };
     let nearest = usize::try_from((&f >> (w - coarse - 1)) - (UBig::ONE << (coarse + 1)));
     let mut j = (nearest.unwrap_or(0).div_ceil(2)) << (7 - coarse);
@@ -134,7 +134,8 @@ pub fn exp_scaled(numerator: &IBig, fraction_bits: usize, bits: usize) -> (UBig,
     } else {
         numerator >> (fraction_bits - w)
     };
-    // Write x = k ln 2 + r with r in [0, ln 2). In place of ln 2, use its lower bound.
+    // Write x = k ln 2 + r with r in [0, ln 2). The division uses a lower bound on ln 2 instead of
+    // ln 2.
     let (k, r) = x.div_rem_euclid(IBig::from(ln_centre(STEPS, w)));
     let k = i64::try_from(k).unwrap_or(0);
     let (j, s) = subtract_centre(r, w);
@@ -144,10 +145,11 @@ pub fn exp_scaled(numerator: &IBig, fraction_bits: usize, bits: usize) -> (UBig,
     // less than 2 |k| + 2 units.
     let drift = 2 * k.unsigned_abs() + 2;
 
-    // Sum the Taylor series of exp(s) for 0 <= s < 2^w ln 2, with all truncations downward. Let
-    // e[i] be the error of term i: the exact term minus the computed term. Then e[0] = 0 and e[i] <
-    // e[i-1] ln 2 / i + 1 < 2. Take the first i >= 1 at which the computed term is 0. The exact
-    // term i is below 2 units. So the tail of the series is below 2 / (1 - ln 2) < 7 units.
+    // Sum the Taylor series of exp(s) for 0 <= s < ln 2, with all truncations downward. All
+    // numbers, including s, are stored in units of 2^-w. Let e[i] be the error of term i: the exact
+    // term minus the computed term. Then e[0] = 0 and e[i] < e[i-1] ln 2 / i + 1 < 2. Take the
+    // first i >= 1 at which the computed term is 0. The exact term i is below 2 units. So the tail
+    // of the series is below 2 / (1 - ln 2) < 7 units.
     let mut sum = UBig::ONE << w;
     let mut term = sum.clone();
     let mut count = 0u64;

@@ -103,7 +103,8 @@ macro_rules! impl_float {
                 && nearest.abs() < $t::INFINITY
                 && self.abs() >= $safe;
             let quotient = if regular {
-                // The exact quotient is `nearest` plus the remainder divided by the divisor.
+                // The exact quotient is `nearest` plus the remainder divided by the divisor. So
+                // `error` has the sign of the exact quotient minus `nearest`.
                 let remainder = nearest.mul_add(-rhs, self);
                 let error = if rhs < 0.0 { -remainder } else { remainder };
                 if error $side 0.0 { nearest.$next() } else { nearest }

@@ -127,7 +127,7 @@ fn ln_of(mantissa: &UBig, exponent: i32, format: Format, rounding: Rounding) -> 
 
 /// Enclose `base^power` in `lo * 2^scale ..= hi * 2^scale`.
 ///
-/// The enclosure is exact if the power has at most `bits` bits.
+/// The enclosure is exact if the number `base^power` has at most `bits` bits.
 fn enclose_power(base: u64, power: u32, bits: usize) -> (UBig, UBig, i64) {
     let (mut lo, mut hi, mut scale) = (UBig::ONE, UBig::ONE, 0i64);
     for i in (0..u32::BITS - power.leading_zeros()).rev() {
@@ -147,9 +147,9 @@ fn enclose_power(base: u64, power: u32, bits: usize) -> (UBig, UBig, i64) {
     (lo, hi, scale)
 }
 
-/// Move a finite argument into `[-2000, 2000]`. If an argument is moved, both its exponential and
-/// the exponential of the moved argument are outside of the range of floats. Return NaN for all
-/// other arguments.
+/// Move a finite argument into `[-2000, 2000]`. If the move changes the argument, the exponentials
+/// of the old and of the new argument are both outside of the range of floats. Return NaN for an
+/// argument that is not finite.
 fn clamp(x: f64) -> f64 {
     if x.is_finite() { x.clamp(-2000.0, 2000.0) } else { f64::NAN }
 }

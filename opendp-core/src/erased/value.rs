@@ -253,7 +253,7 @@ impl<'a> AnyRef<'a> {
 /// run time.
 #[derive(Clone, Copy)]
 pub struct AnyChunk<'a> {
-    /// `None` for an empty buffer that has no type yet.
+    /// The value that has the rows. This field is `None` for an empty buffer that has no type yet.
     value: Option<&'a dyn ErasedValue>,
     start: usize,
     end: usize,

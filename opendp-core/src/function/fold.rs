@@ -27,7 +27,7 @@ pub trait Fold<I: Carrier, O: Carrier>: Send + Sync + 'static {
     /// The text does not include the steps before the fold or the spaces of the steps. The text
     /// must be the same in every process.
     fn label(&self) -> String;
-    /// Make the state before the first row.
+    /// Make the state of a fold that has not absorbed any rows yet.
     fn start(&self) -> Self::State;
     /// Add a chunk of rows to a state.
     ///

@@ -19,10 +19,11 @@ use crate::{Error, Result, TypeName};
 pub(crate) struct Label(Arc<Told>);
 struct Told {
     parts: Parts,
-    /// The whole text. For a single unlabelled function, this is its random number.
+    /// The text of the whole label. If the label is a single unlabelled function, the text is the
+    /// random number of this function.
     text: OnceLock<String>,
 }
-/// Most labels have one part, or a space and one part. They need no list.
+/// The parts of a label. Most labels have one part, or a space and one part, and need no list.
 enum Parts {
     One(Part),
     /// A function of rows without a label. A random number, which is drawn on first use, replaces
@@ -72,7 +73,7 @@ impl Label {
         parts.append(&mut next.parts());
         Label::new(Parts::Many(parts))
     }
-    /// State the input space of the first function.
+    /// Put the input space of the first function at the beginning of the label.
     pub(crate) fn within(&self, space: &Untyped) -> Self {
         Label::new(match &self.0.parts {
             Parts::One(part) => Parts::Within(space.clone(), part.clone()),
@@ -93,8 +94,8 @@ impl Label {
             Parts::Many(parts) => parts.clone(),
         }
     }
-    /// Write the label as a JSON list, so different labels have different texts. The text of a
-    /// single unlabelled function is its random number.
+    /// Write the label as a JSON list, so different labels have different texts. If the label is a
+    /// single unlabelled function, its text is not a list, but the random number of this function.
     ///
     /// # Errors
     /// `NoEntropy` when a function has no label and no random number can be drawn for it.

@@ -93,7 +93,7 @@ struct History<MI: Metric, MO: Measure> {
     maps: Vec<PrivacyMap<MI, MO>>,
     accounts: Vec<Account<MI, MO>>,
 }
-/// The total loss of the first `counted` questions, for data sets at one distance.
+/// The total loss of the first `counted` questions, for data sets at the distance `d_in`.
 struct Account<MI: Metric, MO: Measure> {
     d_in: MI::Distance,
     counted: usize,

@@ -281,7 +281,7 @@ impl<R: Eq + Hash> Chances<R> {
         self.counts.get(release).copied().unwrap_or_default()
     }
     fn chance(&self, count: u64) -> Exact {
-        // Both numbers are below 2^53, so they are exact floats.
+        // `count` and the number of tapes are below 2^53, so both are exact floats.
         let exact = |number: u64| Exact::from_f64(number as f64).unwrap_or(Exact::INFINITY);
         exact(count).over(&exact(self.tapes))
     }

@@ -283,7 +283,8 @@ impl DataFrameDomain<String> {
 impl Sample for DataFrameDomain<String> {
     fn few(&self, draw: &mut Draw) -> Vec<DataFrame<String>> {
         if self.schema().is_none() {
-            // A domain without a schema contains frames with several schemas.
+            // The members of a domain without a schema can have different schemas, so draw several
+            // schemas.
             let schemas: Vec<_> = (0..3).filter_map(|_| some_schema(draw)).collect();
             let sized = |schema: DataFrameDomain<String>| match self.size() {
                 Some(size) => schema.with_size(size),

@@ -22,8 +22,8 @@ impl<M: Measure> Measure for Approximate<M> {
     fn to_json(&self) -> Json {
         descriptor("approximate", [("measure", Some(self.0.to_json()))])
     }
-    /// Add losses and deltas separately. The sum of the deltas is a union bound over the
-    /// exceptional events.
+    /// Add losses and deltas separately. The sum of the deltas is a union bound: each loss fails
+    /// with a probability of at most its own delta.
     fn compose(&self, losses: &[Self::Distance]) -> Result<Self::Distance> {
         let (inner, deltas): (Vec<M::Distance>, Vec<f64>) = losses.iter().cloned().unzip();
         Ok((self.0.compose(&inner)?, total(&deltas)?))

@@ -268,7 +268,7 @@ impl AnyDistance {
 
 /// A profile is written as points on a small grid. The points are read as a
 /// [table](PrivacyProfile::from_table). A profile does not increase with epsilon. So if a bound
-/// exceeds the previous bound, the previous bound is written again.
+/// exceeds the bound at the previous point, the smaller bound is written for both points.
 impl Codec for PrivacyProfile {
     fn to_json(&self) -> Json {
         let least = Cell::new(1.0_f64);
@@ -390,7 +390,8 @@ mod tests {
             let (written, read) = (profile.delta(epsilon).unwrap(), again.delta(epsilon).unwrap());
             assert!(written <= read * (1.0 + 1e-12), "{epsilon}: {written} {read}");
         }
-        // If a value exceeds the previous value, the previous value is written again.
+        // If a delta exceeds the delta at the previous point, the smaller delta is written for both
+        // points.
         let wobbles = PrivacyProfile::new(|epsilon| Ok(if epsilon < 3.0 { 0.1 } else { 0.2 }));
         let again = PrivacyProfile::from_json(&wobbles.to_json()).unwrap();
         assert_eq!(again.delta(4.0).unwrap(), 0.1);

@@ -125,10 +125,10 @@ impl Measure for RenyiDivergence {
     fn interaction(&self) -> Interaction {
         Interaction::Concurrent
     }
-    /// Return the number of fixed orders. The parts are the divergences at these orders. At each of
-    /// these orders, a limit on the sum of the divergences is a privacy filter (Feldman, Zrnic
-    /// 2021; Lecuyer 2021). The filter is valid even when the mechanisms are interactive and
-    /// concurrent (Haney and others 2023).
+    /// Return the number of orders at which losses are added up. The parts of a loss are the
+    /// divergences at these orders. At each of these orders, a limit on the sum of the divergences
+    /// is a privacy filter (Feldman, Zrnic 2021; Lecuyer 2021). The filter is valid even when the
+    /// mechanisms are interactive and concurrent (Haney and others 2023).
     fn parts(&self) -> Result<usize> {
         Ok(PART_ORDERS.len())
     }

@@ -284,7 +284,8 @@ mod tests {
         check(SymmetricDistance, &[1.0, 2.0], &[2.0, 1.0], Some(0));
         check(SymmetricDistance, &[f64::NAN], &[f64::NAN], Some(0));
     }
-    /// Check the distance between two data sets of one record each, in every metric.
+    /// In every metric, check the distance between two data sets of one record each. `expected`
+    /// states whether the two records differ.
     #[track_caller]
     fn apart<D: Domain>(left: D::Carrier, right: D::Carrier, expected: bool)
     where
@@ -337,7 +338,8 @@ mod tests {
         let honest = Transformation::new(pairs.clone(), seconds.unwrap(), second, map.clone());
         let data = laws::vectors(&[(f64::NAN, 1), (f64::NAN, 2), (0.0, 1)], 2);
         assert!(laws::stable(&honest, &data).is_ok());
-        // Each output row depends on the number of input rows.
+        // Each output row depends on the number of input rows. So one more input row can change all
+        // output rows, and the map with the constant 1 is wrong for this function.
         let all = |rows: &Vec<(f64, i32)>| {
             Ok(rows.iter().map(|row| (f64::NAN, rows.len() as i32 + row.1)).collect())
         };

@@ -126,8 +126,8 @@ where
 {
     match Q::neg_inf_cast(small) {
         Ok(small) => Q::inf_cast(large)?.inf_sub(small),
-        // An unsigned `Q` cannot hold a negative `small`. But the type `T` can always hold the
-        // number `|small| - 1`.
+        // An unsigned `Q` cannot hold a negative `small`. So add `|small|` to `large` in two steps:
+        // first `|small| - 1`, which the type `T` can always hold, and then 1.
         Err(_) => {
             let rest = Q::inf_cast(small.inf_add(T::one())?.total_abs()?)?;
             Q::inf_cast(large)?.inf_add(rest)?.inf_add(Q::one())
@@ -263,6 +263,7 @@ mod tests {
     #[test]
     fn a_difference_of_integers_is_rounded_once() {
         // If both numbers were rounded outward to floats, they would be 2^62 + 1024 and -2^63.
+        // Their difference would be larger than the exact difference, rounded up once.
         let (x, y) = (4_611_686_018_427_387_910_i64, -9_223_372_036_854_775_801);
         assert_eq!(atoms::<i64, f64>().distance(&x, &y).unwrap(), Some(3.0 * 2_f64.powi(62)));
         let one_more = Some((3.0 * 2_f64.powi(62)).next_up());

@@ -155,7 +155,8 @@ macro_rules! __register {
         $crate::__register!($f [$($done)* $next] $rest);
     };
 }
-/// Use the same functions and types as [`register!`](crate::register), but register nothing.
+/// Take the same input as [`register!`](crate::register), and use its functions and types, but
+/// register nothing.
 ///
 /// Unit tests of the catalogue crates use this macro instead of `register!`. Unit tests do not
 /// resolve names, and registrations take long to compile. This macro uses the functions and types,

@@ -97,13 +97,13 @@ impl Default for Room {
 /// `R(S - e)` and `N(B)` dominates the later releases. This product is the same for all answers. So
 /// the product of `R(e)`, `R(S - e)` and `N(B)` dominates the whole interaction (adaptive
 /// composition of dominating pairs: Zhu, Dong, Wang 2022, Theorem 10). The product of `R(e)` and
-/// `R(S - e)` is `S`-DP, so `R(S)` dominates this product (Kairouz, Oh, Viswanath 2015). Instead of
-/// `e` from `S`, the filter can take `m` from `B^2` for the first release. Then the same argument
-/// holds with `N(sqrt m)` and `N(sqrt(B^2 - m))`. The product of these two pairs is `N(B)` (Dong,
-/// Roth, Su 2022, on the composition of normal shifts). If all noise is Gaussian, this filter is
-/// the filter of Smith, Thakurta 2022 (also: Koskela, Tobaben, Honkela 2023). An interaction can
-/// have any number of releases. Its delta is the supremum of the deltas after finitely many
-/// releases.
+/// `R(S - e)` is `S`-DP, so `R(S)` dominates this product (Kairouz, Oh, Viswanath 2015). The filter
+/// can also charge the first release in another way: it takes `m` from `B^2`, and takes nothing
+/// from `S`. Then the same argument holds with `N(sqrt m)` and `N(sqrt(B^2 - m))`. The product of
+/// these two pairs is `N(B)` (Dong, Roth, Su 2022, on the composition of normal shifts). If all
+/// noise is Gaussian, this filter is the filter of Smith, Thakurta 2022 (also: Koskela, Tobaben,
+/// Honkela 2023). An interaction can have any number of releases. Its delta is the supremum of the
+/// deltas after finitely many releases.
 ///
 /// *The Renyi filter.* This filter adds up Renyi divergences of one order `a > 1`, which is fixed
 /// in advance. A `mu`-GDP release is post-processing of a normal shift of `mu` (Dong, Roth, Su
@@ -123,10 +123,11 @@ impl Default for Room {
 /// (Canonne, Kamath, Steinke 2020, Proposition 12). The order is the best order for normal shifts,
 /// so `r` is `a` times [`concentrated_rho`](super::concentrated_rho). The divergence of every
 /// release with a `rho` is at most `a rho`. So up to rounding, this filter admits each interaction
-/// that a zero-concentrated filter of the same delta admits. One order is enough. A filter can also
-/// have several orders. If such a filter refuses a release as soon as the limit of one order is
-/// exceeded, it admits less than a filter with one order. If it refuses a release only when the
-/// limits of all orders are exceeded, it needs a part of delta for each order.
+/// that a zero-concentrated filter of the same delta admits. One order is enough. A filter with
+/// several orders would have a disadvantage in both of its possible forms. In the first form, it
+/// would refuse a release as soon as the limit of one order is exceeded. Such a filter would admit
+/// less than a filter with one order. In the second form, it would refuse a release only when the
+/// limits of all orders are exceeded. Such a filter would need a part of delta for each order.
 ///
 /// *Deltas.* A release that is `(e, d)`-DP reveals all data with probability `d` and is `e`-DP
 /// otherwise (Kairouz, Oh, Viswanath 2015). So the probability that some release reveals all data
@@ -134,17 +135,19 @@ impl Default for Room {
 /// `D`. The simple filter also adds up the deltas of Gaussian noise.
 ///
 /// *Several filters.* Let `E` be a set of transcripts. Let `E_j` be the subset in which filter `j`
-/// is the first filter that has admitted all releases. Let `P` and `Q` be the distributions of the
-/// transcript on two neighbours. Consider the interaction that stops before filter `j` is exceeded.
-/// This interaction does not stop for transcripts in `E_j`. Let `H_j` be the delta of filter `j` at
-/// the budget's epsilon. Without releases that reveal all data, `P(E_j) - e^epsilon Q(E_j)` is at
-/// most `H_j`. So `P(E) - e^epsilon Q(E) <= D + sum_j H_j`, which is at most the budget's delta.
+/// has admitted all releases, and no filter with a lower number has admitted all releases. Let `P`
+/// and `Q` be the distributions of the transcript on two neighbours. Consider the interaction that
+/// stops before filter `j` is exceeded. This interaction does not stop for transcripts in `E_j`.
+/// Let `H_j` be the delta of filter `j` at the budget's epsilon. Without releases that reveal all
+/// data, `P(E_j) - e^epsilon Q(E_j)` is at most `H_j`. So `P(E) - e^epsilon Q(E) <= D + sum_j H_j`,
+/// which is at most the budget's delta.
 ///
 /// Delta is divided into `D` and the `H_j` when the first release is charged. The division depends
 /// on the kind and the size of this release, and on whether it is the only release. There are no
-/// answers at that time, so the division cannot depend on an answer. A pure loss takes a fraction
-/// of the Renyi filter, a fraction of the Gaussian filter, and a fraction of the budget's epsilon.
-/// A part is 1/64 of delta. There are four cases:
+/// answers at that time, so the division cannot depend on an answer. If this release has a pure
+/// loss, three fractions are compared: the fraction of the Renyi filter, the fraction of the
+/// Gaussian filter, and the fraction of the budget's epsilon that the loss would use up. In the
+/// following four cases, a part is 1/64 of delta:
 ///
 /// * The account is for a single release: this release gets all of delta.
 /// * The first release is a choice, or it has a pure loss whose fraction of the Renyi filter is
@@ -185,13 +188,14 @@ impl Default for Room {
 pub struct AdaptiveAccount {
     epsilon: Exact,
     delta: Exact,
-    /// Three ways to divide delta among the filters. The first release selects one of them. A pure
-    /// loss takes a fraction of the Gaussian filter, a fraction of the Renyi filter, and a fraction
-    /// of epsilon. The second way is for a choice, and for a pure loss whose fraction of the Renyi
-    /// filter is the smallest. The first way is for Gaussian noise, and for other pure losses whose
-    /// fraction of the Gaussian filter is smaller than their fraction of epsilon. The third way is
-    /// for all other first releases. Accounts of older versions do not have the second way. After
-    /// the first release is charged, the account keeps only the way for this release.
+    /// Three ways to divide delta among the filters. The first release selects one of them. If this
+    /// release has a pure loss, three fractions are compared: the fraction of the Gaussian filter,
+    /// the fraction of the Renyi filter, and the fraction of epsilon that the loss would use up.
+    /// The first way is for Gaussian noise, and for a pure loss whose fraction of the Gaussian
+    /// filter is the smallest of the three. The second way is for a choice, and for a pure loss
+    /// whose fraction of the Renyi filter is the smallest. The third way is for all other first
+    /// releases. Accounts of older versions do not have the second way. After the first release is
+    /// charged, the account keeps only the way for this release.
     ways: Vec<Way>,
     began: bool,
     /// Whether the account is for a single release.
@@ -242,7 +246,8 @@ impl AdaptiveAccount {
             let better = match kind {
                 Kind::Gaussian | Kind::Choice => best.mu_squared < room.mu_squared,
                 Kind::Pure => best.epsilon < room.epsilon,
-                // The last element of `self.ways` has the most room for the deltas of releases.
+                // The last element of `self.ways` has the most room for the deltas of releases. So
+                // its room is the result.
                 Kind::WithDelta => true,
             };
             if better {
@@ -298,7 +303,8 @@ impl AdaptiveAccount {
         };
         ways.map(room).collect()
     }
-    /// Whether a release was charged, or a filter was reserved.
+    /// Whether a release was charged, or the account was opened by
+    /// [`reserving`](AdaptiveAccount::reserving).
     pub fn has_begun(&self) -> bool {
         self.began
     }
@@ -347,10 +353,10 @@ impl AdaptiveAccount {
     /// Choose the way to divide delta. The choice depends on the first release. If this release has
     /// Gaussian noise, choose the way for Gaussian noise. If the release is a choice, choose the
     /// way with a Renyi filter. If the release has a pure loss and the account is not for a single
-    /// release, compute three fractions. The loss takes a fraction of the Gaussian filter, a
-    /// fraction of the Renyi filter, and a fraction of the budget's epsilon. Choose the way that
-    /// belongs to the smallest fraction. In all other cases, choose the last element of
-    /// `self.ways`.
+    /// release, compute three fractions: the fraction of the Gaussian filter, the fraction of the
+    /// Renyi filter, and the fraction of the budget's epsilon that the loss would use up. Choose
+    /// the way that belongs to the smallest fraction. In all other cases, choose the last element
+    /// of `self.ways`.
     fn way_of(&self, loss: &AdaptiveLoss) -> Result<Option<&Way>> {
         let (gaussian, others) = (self.ways.first(), self.ways.last());
         if loss.mu_squared.is_some() {

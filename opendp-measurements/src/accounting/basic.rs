@@ -15,7 +15,7 @@ use super::elementary::{exp, ln};
 /// The largest number of members for which the code searches for a good split of epsilon. If there
 /// are more members, each member gets the same epsilon.
 const MOST: usize = 16;
-/// The maximum number of steps of a search for epsilon.
+/// The maximum number of steps of the bisection that searches for epsilon.
 const SEARCH: u32 = 32;
 /// The number of guessed points between two evaluated points of a curve.
 const BETWEEN: u32 = 8;
@@ -45,9 +45,10 @@ impl Basic {
     }
     /// Return an upper bound on delta at an epsilon.
     ///
-    /// Compute three sums of the members' deltas: at an equal part of epsilon for each member, at
-    /// already evaluated points of the curves, and at an optimised part of epsilon for each member.
-    /// Return the smallest sum.
+    /// Compute the sum of the members' deltas for three splits of epsilon. In the first split, each
+    /// member gets an equal part of epsilon. The second split consists of already evaluated points
+    /// of the curves. In the third split, each member gets an optimised part of epsilon. Return the
+    /// smallest of the three sums.
     pub(super) fn delta(&self, epsilon: f64) -> Result<f64> {
         if epsilon == f64::INFINITY {
             return inf_sum(&self.deltas(|_| epsilon));

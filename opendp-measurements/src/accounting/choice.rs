@@ -40,7 +40,8 @@ use opendp_core::arith::Exact;
 /// # Errors
 /// Currently there are no errors.
 pub fn mu_squared_of_choices(rho: &Exact) -> Result<Exact> {
-    // The nearest float to pi is below pi.
+    // The constant `PI` is the float nearest to pi, and it is below pi. So use the next float,
+    // which is above pi.
     Ok(rho.times(&Exact::from_f64(std::f64::consts::PI.next_up())?))
 }
 
@@ -56,7 +57,8 @@ mod tests {
     use super::*;
     use crate::accounting::normal_tail;
 
-    /// Compute by bisection the number whose upper normal tail is given.
+    /// Compute by bisection the number `z` for which a standard normal variable is at most `z` with
+    /// the given probability.
     fn score(probability: f64) -> f64 {
         let (mut low, mut high) = (-38.0, 38.0);
         for _ in 0..200 {
@@ -85,8 +87,8 @@ mod tests {
                 closest = closest.max(apart / mu(range));
             }
         }
-        // The control: small ranges come within 0.1 % of the bound. So a constant that is smaller
-        // by 0.1 % is not a bound.
+        // The control: small ranges come within 0.1 % of the bound. So the bound would be wrong if
+        // its constant were smaller by 0.1 %.
         assert!(0.999 < closest, "{closest}");
     }
     #[test]

@@ -157,7 +157,7 @@ impl Spectra {
             total_error += 2.0 * 1.01 * bound * sum.min(1.0);
             total += 2.0 * 1.01 * bound;
         }
-        // At the first and the last frequency, a real transform has real values.
+        // At the first and the last frequency, the transform of real numbers is real.
         for end in [0, n / 2] {
             self.product[end].im = 0.0;
         }
@@ -246,8 +246,8 @@ impl Convolution {
     /// of the first value. The third value is the sum of the same terms without the factors
     /// `mass_j`.
     fn sums(&self, epsilon: f64) -> (f64, f64, f64) {
-        // Use a float, because for a very small step, the number of steps to epsilon exceeds all
-        // integer types.
+        // The variable `place` is a float, because `epsilon / step` can be too large for every
+        // integer type if the step is very small.
         let place = (epsilon / self.step).floor() + 1.0 - self.first as f64;
         if place >= self.mass.len() as f64 {
             return (0.0, 0.0, 0.0);

@@ -75,8 +75,9 @@ impl DiscreteLoss {
     /// has one loss, `z = ln(p / q)`. At each edge, a share of the bucket below and a share of the
     /// bucket above are joined. Take the mean of `e^-x` over both shares. This mean corresponds to
     /// a loss at or above the edge. Both shares are moved down to the edge. A share without a
-    /// partner moves down to the lower edge of its bucket. Outputs below the grid and doubtful
-    /// outputs are dropped. Outputs above the grid get the last edge as their loss.
+    /// partner moves down to the lower edge of its bucket. Outputs below the grid are dropped. The
+    /// masses in `buckets.doubtful` are dropped too, because these masses are only upper bounds.
+    /// Outputs above the grid get the last edge as their loss.
     pub(crate) fn below(buckets: &Buckets, grid: &Grid) -> Self {
         let mut down = vec![1.0; grid.count];
         // `full` and `sent` are first moments about the edge between the previous bucket and this
@@ -144,8 +145,8 @@ impl DiscreteLoss {
         let top = self.mass.iter().enumerate().filter(|(_, mass)| 0.0 < **mass);
         let top = top.map(|(i, mass)| t * self.loss(i) + binary_exponent(*mass) * LN_2);
         let top = top.fold(f64::NEG_INFINITY, f64::max);
-        // Each power is divided by the highest power of its block. Then the powers are the same in
-        // every block.
+        // Each loss has the power `e^(t x)`. In each block, the powers are divided by the largest
+        // power of the block. The quotients are the same in every block.
         let steepest = if t < 0.0 { 0.0 } else { (BLOCK - 1) as f64 };
         let powers: [f64; BLOCK] =
             std::array::from_fn(|j| exp(t * self.step * (j as f64 - steepest)));
@@ -157,8 +158,8 @@ impl DiscreteLoss {
             let [zeroth, first_moment, second_moment] = if base < 1e100 {
                 moments(masses, &powers).map(|moment| base * moment)
             } else {
-                // The masses at one end of the block are very small, so compute each power
-                // separately.
+                // At one end of the block, the powers are very large and the masses are very small.
+                // So compute each power separately.
                 let power = |j: usize| exp(t * self.loss(first + j) - top);
                 let weights = masses.iter().enumerate().filter(|(_, mass)| 0.0 < **mass);
                 weights.fold([0.0; 3], |[a, b, c], (j, mass)| {

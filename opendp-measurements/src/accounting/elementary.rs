@@ -66,8 +66,9 @@ pub(crate) fn exp(x: f64) -> f64 {
 
 /// Compute `e^x - 1`.
 ///
-/// For `|x| < 0.35`, the first term of the sum is `x`, and the relative error is below `4 u`. For
-/// larger `|x|`, the error of [`exp`] is multiplied by at most `e^0.35 / (e^0.35 - 1) < 3.4`.
+/// For `|x| < 0.35`, the first term of the sum is `x`, which has no error. So the relative error of
+/// the sum is below `4 u`. For larger `|x|`, the error of [`exp`] is multiplied by at most `e^0.35
+/// / (e^0.35 - 1) < 3.4`.
 #[inline]
 pub(crate) fn exp_m1(x: f64) -> f64 {
     if x.abs() < 0.35 { x + x * x * tail(x) } else { exp(x) - 1.0 }
@@ -86,9 +87,9 @@ fn tail(r: f64) -> f64 {
     even + r * odd
 }
 
-/// Round to the nearest integer, for numbers of a magnitude below `2^51`. The sum
-/// `x + NO_FRACTIONS` has no bits for fractions, and the difference is exact. Older processors have
-/// no instruction that rounds to an integer.
+/// Round to the nearest integer, for numbers of a magnitude below `2^51`. The sum `x +
+/// NO_FRACTIONS` has no bits for fractions, so the addition rounds to an integer. The subtraction
+/// of `NO_FRACTIONS` is exact. Older processors have no instruction that rounds to an integer.
 #[inline]
 fn nearest(x: f64) -> f64 {
     const NO_FRACTIONS: f64 = 6_755_399_441_055_744.0; // 1.5 * 2^52
@@ -171,8 +172,8 @@ pub(crate) fn cis(x: f64) -> (f64, f64) {
     let r = (x - k * HALF_PI_HIGH) - k * HALF_PI_LOW;
     let z = -r * r;
     let (mut sine, mut cosine) = (0.0, 0.0);
-    // The coefficients are 1 / (n + 3)! and 1 / (n + 2)!. The powers of z, which is -r^2, have the
-    // alternating signs.
+    // The coefficients are 1 / (n + 3)! and 1 / (n + 2)!. The signs of the terms alternate, because
+    // z is -r^2.
     for n in [14, 12, 10, 8, 6, 4, 2, 0] {
         sine = sine * z + INVERSE_FACTORIALS[n + 1];
         cosine = cosine * z + INVERSE_FACTORIALS[n];

@@ -240,8 +240,8 @@ impl DiscreteLaplacePair {
         let reach = f64::from(self.sensitivity) / self.scale;
         (U * (128.0 + 4.0 * reach), 8.0 * U * reach)
     }
-    /// Return one output for each loss. The two centres of the noise are the ends. The outputs at
-    /// and beyond an end have the same loss, and are listed as one output.
+    /// Return one output for each loss. The noise has two centres, which are called the ends. All
+    /// outputs at and beyond one end have the same loss, and are listed as one output.
     fn list(&self) -> impl Iterator<Item = (f64, f64, f64)> {
         let (rate, last) = (1.0 / self.scale, self.sensitivity);
         let end = 1.0 / (1.0 + exp(-rate));

@@ -111,8 +111,8 @@ impl DominatingPair for SampledGaussianPair {
     }
     fn buckets(&self, grid: &Grid) -> Buckets {
         let (mu, rate) = (self.mu, self.rate);
-        // The edges are in ascending order of outputs. The loss of an added record has the opposite
-        // sign.
+        // List the edges in ascending order of outputs. For an added record, the loss has the
+        // opposite sign. So take the edges of the grid in reverse order.
         let edge = |i: usize| match self.removed {
             true => self.output(grid.edge(i)),
             false => self.output(-grid.edge(grid.count - i)),

@@ -26,7 +26,8 @@ pub(super) struct IntegerGaussianPair {
 }
 
 impl IntegerGaussianPair {
-    /// Make a pair from the square of the distance, an integer of at least 1, and the scale.
+    /// Make a pair from two numbers: the square of the distance, and the scale. The square is an
+    /// integer of at least 1.
     pub(super) fn new(square: f64, scale: f64) -> Result<Self> {
         let rho = square.inf_div(scale)?.inf_div(scale)?.inf_div(2.0)?;
         Ok(IntegerGaussianPair { square, scale, curve: ConcentratedPair::new(rho), rho })
@@ -153,7 +154,7 @@ impl Smoothing {
             log = roughness_of_all(square, scale, variance, count)?.inf_add(log)?;
         }
         // If equal releases have a small scale, all later releases together can add more to the
-        // factor than the first release. So check the sum.
+        // factor than the first release. So check `log`, the sum over all releases.
         if kinds.is_empty() || !(log <= 2.0 * excess) {
             return Ok(None);
         }

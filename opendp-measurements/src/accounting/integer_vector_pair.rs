@@ -284,13 +284,13 @@ impl Profile {
 /// [`IntegerVectorPair`].
 ///
 /// # Theorem
-/// The loss of `n` releases depends only on the sum of their outputs. Apply the steps of the
-/// theorem at [`enclosed`](IntegerVectorPair::enclosed) one after the other, with noise of the
-/// scale `s sqrt(D) / g`. After `i` releases are joined, `w` is `s^2 D i / (g^2 (i + 1))`. This
-/// value is at least half of `s^2 D / g^2`. So the sum is discrete Gaussian, except for a failure,
-/// and is moved by `n D`. The result is one release with the square `n D`. If the scale of this
-/// release is large, continuous noise encloses it, by the theorem at [`EnclosedPair::gaussian`] for
-/// one number.
+/// The loss of `n` releases depends only on the sum of their outputs. Add the outputs one after the
+/// other, in the same way as the theorem at [`enclosed`](IntegerVectorPair::enclosed) adds numbers.
+/// Here the noise has the scale `s sqrt(D) / g`. After `i` releases are joined, `w` is `s^2 D i /
+/// (g^2 (i + 1))`. This value is at least half of `s^2 D / g^2`. So the sum is discrete Gaussian,
+/// except for a failure, and is moved by `n D`. The result is one release with the square `n D`. If
+/// the scale of this release is large, continuous noise encloses it, by the theorem at
+/// [`EnclosedPair::gaussian`] for one number.
 pub(super) fn joined(square: u64, scale: f64, step: u64, count: u64) -> Result<Option<Between>> {
     let (steps, number) = (f64::inf_cast(step)?, f64::inf_cast(count)?);
     // The scale of `U`, divided by the step.

@@ -64,8 +64,8 @@ pub fn mu_of_pure(epsilon: f64) -> Result<f64> {
         }
         x += step;
     }
-    // Then increase `x` until the condition holds. So the result is a bound even if `x` is not
-    // close to the root.
+    // Then increase `x` until its tail is at most `least`. So the result is a bound even if `x` is
+    // not close to the root.
     let mut by = f64::EPSILON;
     while least < tail_above(x, epsilon)? {
         x *= 1.0 + by;

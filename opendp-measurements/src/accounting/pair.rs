@@ -114,7 +114,7 @@ pub trait DominatingPair: Debug + Send + Sync {
     /// Return an interval of losses. On each side of the interval, `P` has a mass of at most about
     /// `tail`.
     ///
-    /// The computation is finer in this interval. Bounds are valid for every interval.
+    /// The computation is finer in this interval than outside. Bounds are valid for every interval.
     fn range(&self, tail: f64) -> (f64, f64);
     /// Put the outputs of the pair into the buckets of a grid.
     fn buckets(&self, grid: &Grid) -> Buckets;
@@ -134,8 +134,8 @@ pub trait DominatingPair: Debug + Send + Sync {
         false
     }
     /// Return pairs that enclose `count` releases with this pair, if such pairs are easier to
-    /// compose. An account can replace the returned pairs again. So the returned pairs must be
-    /// simpler than this pair.
+    /// compose. An account can replace the returned pairs again. So that these replacements end,
+    /// the returned pairs must be simpler than this pair.
     fn between(&self, _count: u64) -> Option<Between> {
         None
     }

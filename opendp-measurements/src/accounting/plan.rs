@@ -194,8 +194,8 @@ impl Plan {
         let width = window.high - window.low + 16.0 * fine;
         let length = (width / fine).clamp(SHORTEST as f64, LONGEST as f64) as usize;
         let length = length.next_power_of_two();
-        // The step has a lower limit. A step far below this limit has no advantage. With such a
-        // step, the losses of the single releases need too many buckets.
+        // The step has two lower limits. A step far below `fine` has no advantage. With a step
+        // below `least`, the losses of the single releases need too many buckets.
         let reaches = || coarse.ranges.iter().map(|range| reach(*range));
         let least = reaches().fold(0.0, f64::max) / LONGEST as f64;
         let least = least.max(reaches().sum::<f64>() / MOST_BUCKETS);
@@ -239,7 +239,8 @@ impl Plan {
         let (slope, sharpness) = shape(bound, epsilon, 4.0 * self.step);
         let grid = releases(parts) * self.step * self.step / 6.0 * sharpness;
         let error = ((sum.error(epsilon) + moved) / delta).max(grid / 4.0);
-        // If delta falls steeply, a small error of epsilon is a large relative error of delta.
+        // If delta falls steeply, a small relative error of epsilon is a large relative error of
+        // delta. So return the smaller of the two relative errors.
         Ok(Found { value, epsilon, delta, sharpness, error: error / (slope * epsilon).max(1.0) })
     }
     /// Put the losses on a grid, and convolve them. If too much mass is outside the window, repeat

@@ -4,10 +4,10 @@ use opendp_core::arith::Exact;
 
 use super::adaptive::AdaptiveLoss;
 
-/// A filter that admits pure losses up to a sum, and Gaussian noise up to a sum of `mu^2`. If the
-/// filter is concentrated, it admits all losses up to a sum of `2 rho`. If the filter also has an
-/// order, it is a Renyi filter: it admits all losses up to a sum of their divergences of this
-/// order.
+/// A filter that admits pure losses up to a limit for their sum, and Gaussian noise up to a limit
+/// for the sum of the `mu^2`. If the filter is concentrated, it admits losses of all kinds, up to a
+/// limit for the sum of their `2 rho`. If the filter also has an order, it is a Renyi filter: it
+/// admits losses of all kinds, up to a limit for the sum of their divergences of this order.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Pot {
     /// The limit for the sum of the pure losses.
@@ -53,8 +53,8 @@ impl Pot {
         let (simple, concentrated, order) = (false, true, Some(order));
         Pot { squares, simple, concentrated, order, ..Pot::simple(Exact::ZERO, failure) }
     }
-    /// Make a filter in which epsilons add up. For Gaussian noise, deltas add up to at most
-    /// `failure`.
+    /// Make a filter that adds up epsilons. The filter also adds up the deltas of Gaussian noise.
+    /// The sum of these deltas is limited to `failure`.
     pub(super) fn simple(pure: Exact, failure: Exact) -> Self {
         Pot {
             pure,
@@ -96,11 +96,11 @@ impl Pot {
             && self.squares_spent <= self.squares
             && self.failures_spent <= self.failure
     }
-    /// Whether a pure loss is charged as a pure loss, and not as a `mu^2`. As a pure loss, the loss
-    /// takes a part of the remaining room for pure losses. As a `mu^2`, the loss takes a part of
-    /// the remaining room for Gaussian noise. Return true if the loss fits into the room for pure
-    /// losses and the first part is not larger than the second part. If the limits are planned, the
-    /// loss only has to fit.
+    /// Whether a pure loss is charged as a pure loss, and not as a `mu^2`. As a pure loss, it would
+    /// use up a share of the remaining room for pure losses. As a `mu^2`, it would use up a share
+    /// of the remaining room for Gaussian noise. Return true if the loss fits into the room for
+    /// pure losses, and its share of this room is not larger than its share of the room for
+    /// Gaussian noise. If the limits are planned, the loss only has to fit.
     fn rather_pure(&self, epsilon: &Exact, square: &Exact) -> bool {
         let (pure, squares) = (self.pure_left(), self.square_left());
         epsilon <= &pure && (self.planned || epsilon.times(&squares) <= square.times(&pure))

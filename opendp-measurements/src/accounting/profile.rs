@@ -210,14 +210,15 @@ pub(super) fn is_nothing(profile: &PrivacyProfile) -> bool {
     account(profile).is_some_and(|account| account.parts().is_empty())
 }
 
-/// Return the profile of an account, but with another curve. The new curve is the curve on a
-/// sample: `q delta(ln(1 + (e^epsilon - 1) / q))`, rounded up. The profile also has the inverse of
-/// the new curve. Here `q` is the rate, and `delta` is the curve without sampling.
+/// Return the profile of an account, but replace its curve and the inverse of its curve. The new
+/// curve is the curve on a sample: `q delta(ln(1 + (e^epsilon - 1) / q))`, rounded up. Here `q` is
+/// the rate, and `delta` is the curve without sampling.
 fn diluted(account: Account, profile: &PrivacyProfile, rate: f64) -> PrivacyProfile {
     let (whole, inverse) = (profile.clone(), profile.clone());
     let delta = move |epsilon: f64| {
         // If the argument of the profile overflows, use epsilon as the argument. The bound is still
-        // valid, because epsilon is smaller than the exact argument.
+        // valid: epsilon is smaller than the exact argument, and the profile is at least as large
+        // at a smaller argument.
         let larger = epsilon
             .neg_inf_exp_m1()
             .and_then(|more| more.neg_inf_div(rate)?.neg_inf_ln_1p())

@@ -26,7 +26,8 @@ pub fn renyi_delta(curve: impl Fn(f64) -> Result<f64>, epsilon: f64) -> Result<f
     });
     if epsilon == f64::INFINITY {
         // If the divergence of some order is finite, every outcome that is possible under one
-        // neighbour is also possible under the other neighbour.
+        // neighbour is also possible under the other neighbour. So delta is 0 at an infinite
+        // epsilon.
         return Ok(if curve(order).is_ok_and(f64::is_finite) { 0.0 } else { 1.0 });
     }
     Ok(delta_at(order, curve, epsilon).unwrap_or(1.0))
@@ -57,7 +58,7 @@ pub fn renyi_epsilon(curve: impl Fn(f64) -> Result<f64>, delta: f64) -> Result<f
 ///
 /// Take the logarithm of the bound of [`renyi_delta`] as a function of the order `a`. The
 /// derivative of this function has the sign of `(2a - 1) rho - epsilon + ln(1 - 1/a)`, which
-/// increases with `a`.
+/// increases with `a`. So the best order is the root of this expression.
 ///
 /// # Errors
 /// `InvalidDistance` when an argument is negative or NaN.
@@ -78,7 +79,8 @@ pub fn concentrated_delta(rho: f64, epsilon: f64) -> Result<f64> {
 /// privacy.
 ///
 /// Take the bound of [`renyi_epsilon`] as a function of the order `a`. The derivative of this
-/// function has the sign of `rho (a - 1)^2 + ln delta + ln a`, which increases with `a`.
+/// function has the sign of `rho (a - 1)^2 + ln delta + ln a`, which increases with `a`. So the
+/// best order is the root of this expression.
 ///
 /// # Errors
 /// `InvalidDistance` when `rho` is negative or NaN, or when delta is 0, negative, above 1 or NaN.
@@ -152,7 +154,7 @@ pub fn concentrated_rho(epsilon: f64, delta: f64) -> Result<f64> {
 
 /// Compute an upper bound on the Renyi divergence of an order `a > 1` of every mechanism that is
 /// `epsilon`-differentially private. If an exponential overflows, the result is epsilon. Otherwise,
-/// this is the smallest such bound, up to rounding.
+/// the result is the smallest such bound, up to rounding.
 ///
 /// Randomized response dominates the mechanism: see [`concentrated_rho_of_pure`]. This response
 /// keeps its bit with probability `p = e^epsilon / (1 + e^epsilon)`. So the divergence is

@@ -66,7 +66,7 @@ impl ReplacedPair {
     /// are too large for floats.
     const LONGEST: f64 = 300.0;
     /// The largest allowed distance for discrete Gaussian noise, as a multiple of the scale. The
-    /// limit holds with and without a sample.
+    /// limit does not depend on the rate.
     const LONGEST_DISCRETE: f64 = 8.0;
 
     /// Make the pair of noise on a Poisson sample. The distances are defined at
@@ -263,7 +263,7 @@ impl DominatingPair for ReplacedPair {
         match self.noise {
             Gaussian | DiscreteGaussian { .. } => None,
             Laplace => self.largest(),
-            // The pair has only one positive loss.
+            // If `replaced` is at most 2, the pair has only one positive loss.
             DiscreteLaplace { .. } if self.replaced <= 2.0 => self.largest(),
             DiscreteLaplace { .. } => None,
         }

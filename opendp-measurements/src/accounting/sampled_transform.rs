@@ -13,7 +13,7 @@ use super::transform::{Listed, Tilted, Wave};
 /// `w(y) dN(y)`. If a record is added, the loss is `-ln w(y)`, and the law is `dN(y)`. The
 /// transform `M(z)` is the integral of `w(y)^v dN(y)`, with `v = z + 1` for a removed record and
 /// `v = -z` for an added record. Let `t` be the tilt and `s` the frequency, so `z = t + i s`. In
-/// the proof, `v` is its value at `z = t`.
+/// the proof, `z` is `t` in this formula for `v`, so `v` is a real number.
 ///
 /// # Proof
 /// *The sum.* Take the strip `|Im y| <= a` of the complex plane, with `mu a < pi / 2`. On this
@@ -23,9 +23,9 @@ use super::transform::{Listed, Tilted, Wave};
 /// `M(t) e^(a^2 / 2 + |s| mu a) cos(mu a)^-max(0, -v)`. Now add up the integrand at all multiples
 /// of `h`, and multiply this sum by `h`. The product approximates the transform. The error of the
 /// product is at most twice the bound above, divided by `e^(2 pi a / h) - 1` (Trefethen, Weideman
-/// 2014, on the real line). Let `p = 1 - (1 - q) / w`. Take an output `y` so far from 0 that each
-/// output beyond `y` has a magnitude above the value of `|v| mu p` at this output. Then the terms
-/// beyond `y` fall geometrically.
+/// 2014, on the real line). Let `p = 1 - (1 - q) / w`. Take an output `y` that is far enough from
+/// 0: for each output `x` beyond `y`, `|x|` must be above the value of `|v| mu p` at `x`. Then the
+/// terms beyond `y` fall geometrically.
 ///
 /// *The envelope.* Let `d(y)` be the density of the loss, evaluated at the loss of the output `y`.
 /// This density is `w^v dN(y) / |loss'(y)|`. The second derivative of `ln d` is
@@ -42,7 +42,7 @@ use super::transform::{Listed, Tilted, Wave};
 #[derive(Clone, Debug)]
 pub(super) struct TiltedSample {
     log: f64,
-    /// A bound on the relative error of the total mass, and on the error of each wave.
+    /// A bound on two errors: the relative error of the total mass, and the error of each wave.
     error: f64,
     centre: f64,
     variance: f64,
@@ -66,12 +66,13 @@ struct Atom {
     share: f64,
 }
 
-/// The largest allowed sum of omitted terms, relative to the largest term.
+/// On each side of the output 0, the omitted terms together may be at most this number times the
+/// largest term.
 const NEGLIGIBLE: f64 = 1e-15;
-/// The maximum number of terms on each side of the largest term.
+/// The maximum number of terms on each side of the output 0.
 const TERMS: u32 = 2048;
 
-/// The number of terms that are added in a partial sum.
+/// A sum over all atoms is divided into partial sums. This is the number of terms of a partial sum.
 const CHUNK: usize = 32;
 
 /// One term of the sum that approximates a transform.
@@ -155,8 +156,8 @@ struct Terms {
 }
 
 impl TiltedSample {
-    /// Tilt the loss by `tilt`. The result is for frequencies up to `highest`. Return `None` if the
-    /// sum needs too many terms.
+    /// Tilt the loss by `tilt`. The result is valid only for frequencies up to `highest`. Return
+    /// `None` if the sum needs too many terms.
     pub(super) fn new(
         mu: f64,
         rate: f64,

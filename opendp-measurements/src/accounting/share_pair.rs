@@ -213,19 +213,20 @@ impl SharePair {
     /// the share. The scale must be the same: at another scale the losses have other values, and
     /// the profiles cross.
     ///
-    /// *Gaussian.* A `mu`-GDP release is post-processing of a shift by `mu`, and a smaller `mu` is
-    /// dominated (Dong, Roth, Su 2022). [`mu_of_pure`] gives the `mu` of a pure loss, and
-    /// [`mu_squared_of_choices`](super::mu_squared_of_choices) gives the square of the `mu` of
-    /// choices. Gaussian noise on a Poisson sample is also dominated. This follows from the next
-    /// paragraph, because the rate 1 means that there is no sampling.
+    /// *Gaussian.* A `mu`-GDP release is post-processing of a shift by `mu`. A shift by a larger
+    /// `mu` dominates a shift by a smaller `mu` (Dong, Roth, Su 2022). [`mu_of_pure`] gives the
+    /// `mu` of a pure loss, and [`mu_squared_of_choices`](super::mu_squared_of_choices) gives the
+    /// square of the `mu` of choices. Gaussian noise on a Poisson sample is also dominated. This
+    /// follows from the next paragraph, because the rate 1 means that there is no sampling.
     ///
     /// *Sampled Gaussian.* Let `P = (1 - q) N(0, 1) + q N(m, 1)` and `Q = N(0, 1)`. At a smaller
     /// rate `l q`, the mixture `l P + (1 - l) Q` replaces `P`. The divergence
     /// `sup_S P(S) - e^x Q(S)` is convex in the two distributions together. The divergence is least
-    /// if the two distributions are equal. So this pair dominates the pair of a smaller rate, in
-    /// both directions. For a smaller shift, multiply an output by a number below 1 and add
-    /// independent noise, so that the variance is 1 again. This is post-processing of both
-    /// distributions.
+    /// if the two distributions are equal. So if the mixture with `Q` replaces `P`, the divergence
+    /// does not increase. The same holds if `P` and `Q` are exchanged. So this pair dominates the
+    /// pair of a smaller rate, in both directions. For a smaller shift, multiply an output by a
+    /// number below 1 and add independent noise, so that the variance is 1 again. This is
+    /// post-processing of both distributions.
     ///
     /// *Choices.* A shorter interval of losses is contained in a longer interval. If there are
     /// fewer choices, add constants: a constant is a choice of range 0. The losses of an `e`-DP

@@ -45,8 +45,8 @@ use super::{Account, SharePair, concentrated_delta, concentrated_epsilon};
 /// other releases come between these releases, or if some of these releases are left out. Smoothing
 /// goes backward from the last release, and multiplies the bound by a factor for each release. The
 /// factor of a release depends only on the number of later releases of the same kind. The product
-/// of all factors is bounded for any order of the releases. If a release is left out, the proof
-/// gives it the loss of normal noise. This added loss does not reduce delta.
+/// of all factors is bounded for any order of the releases. If a release is left out, the proof of
+/// smoothing adds the loss of normal noise in its place. This added loss does not reduce delta.
 ///
 /// For the pair of a Poisson sample, neighbours differ by an added or removed record. So delta can
 /// depend on the direction. All other pairs give the same delta in both directions.
@@ -142,8 +142,9 @@ impl SharedAccount {
             let all = shares.iter().map(|pair| pair.times(factor).checked());
             all.collect::<Result<Vec<_>>>().map_or(Ok(false), |all| empty.fits(&all))
         };
-        // For the shares of a plan, the result is usually near 1, so the search starts near 1. The
-        // composition can be slow at a factor that is far from the result.
+        // If the shares were already planned for this budget, the result is usually near 1. So the
+        // search starts near 1. The composition can be slow at a factor that is far from the
+        // result.
         let (mut low, mut high, mut by) = (1.0, FIRST, FIRST);
         while high < FACTORS.end && fits(high)? {
             by = (by * by).min(2.0);
@@ -285,7 +286,8 @@ fn total_rho<'p>(mut shares: impl Iterator<Item = &'p SharePair>) -> Option<f64>
     shares.try_fold(0.0_f64, |total, share| total.inf_add(share.rho()?).ok())
 }
 fn composed<'p>(shares: impl Iterator<Item = &'p SharePair>) -> Account {
-    // Equal neighbouring pairs are added together, because it is slow to add many pairs one by one.
+    // If several equal pairs follow one another in the list, they are added in one call. It would
+    // be slow to add many pairs one by one.
     let shares: Vec<&SharePair> = shares.collect();
     shares.chunk_by(|a, b| a == b).fold(Account::new(), |account, equal| match equal {
         [share, ..] => share.add_to(account, equal.len() as u64),

@@ -15,9 +15,11 @@ use super::{GaussianPair, gaussian_delta, gaussian_epsilon};
 /// Parts that bound other parts from above or from below.
 pub(super) struct Simplified {
     pub(super) parts: Vec<PairCount>,
-    /// The total probability of a failure of the replacements: see [`Between`](super::Between).
+    /// The total probability that a replacement fails. [`Between`](super::Between) describes such a
+    /// failure.
     pub(super) failure: f64,
-    /// The upper bound on delta is the delta of the parts times this factor, plus the failure.
+    /// To get the upper bound on delta, multiply the delta of the parts by this factor, and add
+    /// `failure`.
     pub(super) factor: f64,
     /// The variance that the replacements add to the loss, divided by the whole variance of the
     /// loss.
@@ -34,9 +36,9 @@ const SMALL_SHARE: (f64, f64) = (2e-5, 2e-4);
 const LARGE_SHARE: f64 = 0.2;
 /// The maximum number of times that a pair is replaced.
 const MOST: u32 = 8;
-/// Two numbers for a lower bound on delta. Multiply the failure by the first number, and subtract
-/// the product from the delta of the parts. The result is the lower bound. This bound is valid if
-/// the total failure is below the second number.
+/// Two numbers for a lower bound on delta. Multiply [`Simplified::failure`] by the first number,
+/// and subtract the product from the delta of the parts. The result is the lower bound. This bound
+/// is valid if `failure` is below the second number.
 const BELOW: (f64, f64) = (3.0, 0.33);
 
 impl Simplified {
@@ -144,8 +146,8 @@ impl Simplified {
         self.gaussian().map(|mu| gaussian_epsilon(mu, delta))
     }
     /// Return a bound on the delta of the account. The arguments are the delta of the parts and the
-    /// side of the bound. First multiply the delta by the factor. Then add the failure for an upper
-    /// bound, or subtract a multiple of the failure for a lower bound.
+    /// side of the bound. First multiply the delta by the factor. Then add `failure` for an upper
+    /// bound, or subtract a multiple of `failure` for a lower bound.
     pub(super) fn with_failure(&self, delta: f64, side: Side) -> Result<f64> {
         let delta = if self.factor == 1.0 { delta } else { delta.inf_mul(self.factor)?.min(1.0) };
         match side {

@@ -204,8 +204,8 @@ fn one_release_of_a_tiny_loss_is_enclosed_narrowly() {
             account_of(replaced, 1).delta(epsilon).unwrap(),
             account_of(sampled(2.0, 0.01), 1).delta(epsilon).unwrap(),
         ] {
-            // All losses are in a narrow interval. If a computation does not use this interval, the
-            // two bounds on delta differ by 1e-5 or more.
+            // All losses are in a narrow interval. If a computation did not use this interval, the
+            // two bounds on delta would differ by 1e-5 or more.
             assert!(found.upper - found.lower < 1e-6 && 0.0 < found.lower, "{epsilon}: {found:?}");
             assert!(found.upper < found.lower * 1.01, "{epsilon}: {found:?}");
         }
@@ -279,8 +279,8 @@ fn samples_of_discrete_noise_are_enclosed_on_both_sides() {
             }
         }
     }
-    // If only the curve of a pair is known, delta has no positive lower bound. The same holds for
-    // the pair of a sample.
+    // If only the curve of a pair is known, delta has no positive lower bound. A pair of a sample
+    // that is computed from this pair also gives no positive lower bound.
     let curve: Arc<dyn DominatingPair> = Arc::new(CurvePair::new(1.0, |_| 0.1));
     assert_eq!(account_of(FixedSizePair::of(curve, 0.1), 1).delta(0.1).unwrap().lower, 0.0);
 }
@@ -340,8 +340,8 @@ fn profiles_compose_through_their_accounts() {
     assert_eq!(profile_of_laplace(0.0, 0.0).unwrap().delta(0.0).unwrap(), 0.0);
     assert_eq!(profile_of_laplace(1.0, 0.0).unwrap().delta(9.0).unwrap(), 1.0);
     assert!(profile_of_laplace(f64::NAN, 1.0).is_err());
-    // Discrete noise on integers has a different profile, with a larger delta than continuous
-    // noise.
+    // The profile of discrete noise on integers differs from the profile of continuous noise. The
+    // delta of the discrete noise is larger.
     let discrete = profile_of_discrete_laplace(1.0, 1.0).unwrap();
     assert!(discrete.delta(0.5).unwrap() > delta * 1.1);
     let large = profile_of_discrete_gaussian(1e6, 1e6).unwrap().delta(1.0).unwrap();

@@ -18,7 +18,7 @@ pub struct Wave {
 /// The tilted loss of a pair `(P, Q)`. The law of the tilted loss `x` is `e^(t x) dP / M(t)`. Here
 /// `t` is the tilt, and `M(t)` is the mean of `e^(t x)` under `P`.
 ///
-/// Only the finite losses of `P` count, and `M` is finite everywhere.
+/// The mean `M(t)` contains only the finite losses of `P`. `M(t)` is finite for every `t`.
 pub trait Tilted: Debug + Send + Sync {
     /// Return `ln M(t)`, and a bound on the error of `ln M(t)`.
     fn log(&self) -> (f64, f64);
@@ -103,9 +103,9 @@ pub(super) struct TiltedEnds {
     /// The number `w` at the tilt `t`, which is `t + 1/2`.
     place: f64,
     atoms: bool,
-    /// `tanh(place end)`, with a relative error of `48 u`.
+    /// The number `tanh(place * end)`. Its relative error is `48 u`.
     tanh: f64,
-    /// `M(t) / cosh(place end)`, up to a factor that does not depend on `t`.
+    /// The number `M(t) / cosh(place * end)`, up to a factor that does not depend on `t`.
     total: f64,
 }
 

@@ -81,8 +81,8 @@ impl Way {
         for pot in &self.pots {
             let mu = pot.square_left().times(part).to_f64_down().neg_inf_sqrt()?;
             // The `rho` of a pure loss is at most half of the square of its epsilon. So a pure loss
-            // with the epsilon `mu` has a `rho` of at most `mu^2 / 2`. The factor below 1 covers
-            // the rounding errors.
+            // with the epsilon `mu` has a `rho` of at most `mu^2 / 2`. A factor that is a little
+            // less than 1 covers the rounding errors.
             let by_rho = mu * (1.0 - 4.0 * f64::EPSILON);
             let epsilon = match &pot.order {
                 Some(order) => pure_of_order(order, &pot.square_left().times(part), by_rho)?,

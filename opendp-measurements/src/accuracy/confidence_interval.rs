@@ -195,7 +195,8 @@ mod tests {
         let interval = confidence_interval(&release, &10.5, 0.1).unwrap();
         let missed = misses(&release, &10.5, &interval, miss);
         assert!((missed - 0.1).abs() < 0.028, "{missed}");
-        // The control: releases for another true number are outside the interval more often.
+        // The control: releases for the true number 12.5 are outside this interval more often than
+        // releases for the true number 10.5.
         assert!(0.128 < misses(&release, &12.5, &interval, miss));
         // For integer noise Z, P[|Z| > 6] is just below 0.1.
         let integers = space(AtomDomain::<i64>::default(), AbsoluteDistance::<i64>::new());

@@ -15,7 +15,7 @@ const LOST: f64 = 1e-300;
 /// If the scale of integer noise is above this number, real noise plus 1 is used as a bound on the
 /// integer noise.
 pub(super) const COARSE: f64 = 16_384.0;
-/// The largest number of grid points of one noise.
+/// The largest allowed number of grid points for one noise.
 pub(super) const MOST: f64 = 2_097_152.0;
 
 /// How numbers are rounded to the multiples of a step.
@@ -48,7 +48,7 @@ fn reach(kind: Kind, scale: f64, log: f64) -> f64 {
 }
 
 impl Placed {
-    /// Whether real noise plus 1 is used as a bound on this integer noise.
+    /// Return whether real noise plus 1 is used as a bound on this integer noise.
     pub(super) fn is_bounded_by_reals(&self) -> bool {
         self.kind.is_discrete() && COARSE < self.scale
     }
@@ -77,7 +77,7 @@ impl Placed {
     /// - Gaussian: let `w(z) = exp(-z^2 / (2 scale^2))`. For `m >= 1` the claim is Proposition 25
     ///   of Canonne, Kamath, Steinke 2020. For `m <= 0` the claim is
     ///   `P[Z >= 1 - m] >= P[R >= 1 - m]`. For `j >= 1`, `sum_(k >= j) w(k)` is at least the
-    ///   integral of `w` from `j` on, because `w` decreases. All weights add up to
+    ///   integral of `w` from `j` to infinity, because `w` decreases. All weights add up to
     ///   `scale sqrt(2 pi)` times at most `1 + 3 exp(-2 (pi scale)^2)`, by Poisson's summation.
     ///
     /// If the noise is cut off, negative values are replaced by 0.
@@ -105,7 +105,8 @@ impl Placed {
         let first_half = -exp_m1(-ratio) / 2.0;
         // A number is rounded to a positive grid point if it is above `begin` steps.
         let begin = if rounding == Rounding::Nearest { 0.5 } else { 0.0 };
-        // For each `m`, the mass of the numbers between `m + begin` and `m + 1 + begin` steps.
+        // For each `m`, `half` contains the mass of the numbers between `m + begin` and `m + 1 +
+        // begin` steps.
         let half: Vec<f64> = (0..count)
             .map(|m| {
                 let m = m as f64 + begin;

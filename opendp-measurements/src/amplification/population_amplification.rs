@@ -119,9 +119,10 @@ pub trait AmplifiableMeasure: Measure {
     ) -> Result<Self::Distance> {
         Self::amplified(share, replaced)
     }
-    /// Return the smaller of two bounds on the loss at `records` records. The first bound is
-    /// `loss`. The second bound is computed from `single`, the amplified loss at one record. If no
-    /// second bound is known, return `loss` and do not call `single`.
+    /// Return the smaller of two bounds on the loss for `records` changed records. The first bound
+    /// is `loss`. The second bound is computed from the result of `single`, which is the amplified
+    /// loss for one changed record. If no second bound is known, return `loss` and do not call
+    /// `single`.
     ///
     /// # Errors
     /// `Overflow` when the bound exceeds all floats; the errors of the loss at one record.

@@ -110,10 +110,10 @@ fn uncounted(metric: &AnyMetric) -> Error {
 ///
 /// If the loss is a profile, the sampled profile also contains the distribution of its loss. In two
 /// cases, the sampled profile has the tightest known composition. The first case is one added or
-/// removed record. In this case, the measurement must add Laplace or Gaussian noise, use randomized
-/// response, or be known only as `(epsilon, delta)`-private. The second case is one replaced record
-/// and a measurement that adds noise. In all other cases, the composition of the sampled profile
-/// uses one bound for both directions.
+/// removed record and a measurement that adds Laplace or Gaussian noise, uses randomized response,
+/// or is known only as `(epsilon, delta)`-private. The second case is one replaced record and a
+/// measurement that adds noise. In all other cases, the composition of the sampled profile uses one
+/// bound for both directions.
 ///
 /// # Proof
 /// Let `x`, `y` be `d_in`-close. Keep the same shared records in both samples. Every record that is
@@ -311,8 +311,8 @@ fn any_of(records: u32, rate: f64) -> Result<f64> {
 /// `q = min(1, k n / size)`. If the measurement has the loss `(epsilon, delta)` at `d_in`, the loss
 /// on the sample is `(ln(1 + q (e^epsilon - 1)), q delta)`, rounded up. This bound holds for each
 /// point of a profile, or for a single pair of epsilon and delta. Without a delta, the loss is at
-/// most `k` times the loss at one replaced record. A profile keeps the distribution of its loss,
-/// and composes tightly.
+/// most `k` times the loss at one replaced record. If the loss is a profile, the profile on the
+/// sample also contains the distribution of its loss, so compositions are tight.
 ///
 /// # Proof
 /// The proof of `make_population_amplification` applies, with the data in place of the populations

@@ -29,16 +29,16 @@ use crate::composition::privacy_filter::within;
 /// `d_mids`. Question `i` is a measurement on the input space, and can depend on all earlier
 /// answers. The session answers question `i` if `map(d_in)` is at most `d_mids[i]`. A question with
 /// a larger loss is refused with `BudgetExceeded`. After the last question, every further question
-/// is also refused. A refused question changes nothing. If an answer fails, the question has still
-/// used its place in `d_mids`.
+/// is also refused. A refused question changes nothing. If an answer fails, the question still
+/// counts: its entry in `d_mids` is not available to another question.
 ///
 /// An answer can be a conversation (an interactive release). Conversations can be interleaved if
 /// [the measure](Measure::interaction) allows it. Otherwise, each question ends all conversations
 /// that earlier questions opened, directly or indirectly.
 ///
-/// Losses in Renyi divergence are functions of the order. Such losses are compared only at a list
-/// of orders. These are the orders of the [parts](Measure::parts) of the losses. Each loss in
-/// `d_mids` is replaced by the step function with the same values at these orders.
+/// Losses in Renyi divergence are functions of the order. Such losses are compared only at certain
+/// orders: the orders of the [parts](Measure::parts) of the losses. Each loss in `d_mids` is
+/// replaced by the step function with the same values at these orders.
 ///
 /// # Map
 /// For all distances up to `d_in`, the loss is the composition of all `d_mids` in the measure. A
@@ -173,7 +173,8 @@ struct Slots<MI: Metric, MO: Measure> {
     asked: AtomicUsize,
 }
 impl<MI: Metric, MO: Measure> Slots<MI, MO> {
-    /// Check a loss against the loss that the plan has for a question with this index.
+    /// Check that a loss is at most the loss that the plan allows for the question with the given
+    /// index.
     fn admit(&self, index: usize, loss: &MO::Distance) -> Result<()> {
         let Some(d_mid) = self.plan.d_mids.get(index) else {
             return Err(Error::BudgetExceeded(format!(

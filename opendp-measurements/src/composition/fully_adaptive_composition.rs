@@ -37,7 +37,7 @@ use crate::composition::interactive::register_interactive;
 /// each loss `b`: if the analyst stops before `L_t` exceeds `b`, the total loss is at most `b`. A
 /// privacy filter with the budget `b` makes the same claim. The proof is at
 /// [`make_privacy_filter`](crate::make_privacy_filter). The claim holds for all `b` together,
-/// because the odometer's bound depends only on the questions.
+/// because the odometer's bound `L_t` depends only on the questions.
 ///
 /// # Errors
 /// * `MakeMeasurement` when no odometer is known for the measure

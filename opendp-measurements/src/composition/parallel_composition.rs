@@ -254,7 +254,8 @@ fn fitting(
     if measure.compose(&[]).is_err() {
         return refused("measurements: losses in this measure do not compose");
     }
-    // This measurement has the given input space. Each member is compared with this measurement.
+    // The measurement `expected` has the given input space, and never runs. Each member is compared
+    // with `expected`.
     let expected = Measurement::new(
         input.clone(),
         measure.clone(),

@@ -36,8 +36,8 @@ use crate::composition::interactive::register_interactive;
 /// charged. Otherwise, the float that the mechanism's map returns is charged. The time to charge a
 /// question does not depend on the number of earlier questions.
 ///
-/// Losses in Renyi divergence are compared at 20 orders from 1.125 to 128. The budget is the step
-/// function through its values at these orders.
+/// Losses in Renyi divergence are compared at 20 orders from 1.125 to 128. The budget is replaced
+/// by the step function with the same values at these orders.
 ///
 /// # Map
 /// For all distances up to `d_in`, the loss is `d_out`, rounded up to a float. A larger distance

@@ -185,8 +185,8 @@ fn the_maps_keep_the_laws() {
     let rho = make_pureDP_to_zCDP(laplace(1.0)).unwrap();
     assert_eq!(rho.map(&0.0).unwrap(), 0.0);
     assert!(rising(&|d| rho.map(&d).unwrap()));
-    // One conversion searches for the best order. The other conversion solves an equation for the
-    // best order. Both conversions find the same epsilon.
+    // `make_RDP_to_approxDP` searches for the best order. `make_zCDP_to_approxDP` solves an
+    // equation for the best order. Both conversions find the same epsilon.
     let renyi = fixed(make_RDP_to_approxDP(told(RenyiDivergence, line)).unwrap());
     for d in [0.1, 1.0, 3.0] {
         let (first, second) = (renyi.map(&d).unwrap().0, all[0].map(&d).unwrap().0);
@@ -333,7 +333,7 @@ fn the_amplified_loss_bounds_the_exact_one() {
             let loss = (p / q).ln().abs().max(((1.0 - p) / (1.0 - q)).ln().abs());
             assert!(loss <= bound + 1e-12, "{k} {ones}: {loss} {bound}");
             nearest = nearest.min(bound - loss);
-            // The loss at one record is too small for two records.
+            // For two or more records, the loss that the map states for one record is too small.
             if 1 < k && ones == 0 {
                 assert!(loss > amplified.map(&1).unwrap());
             }

@@ -10,7 +10,7 @@ use opendp_core::{
 /// A measure whose losses have an epsilon at each delta.
 ///
 /// An implementation claims that every mechanism with the given loss is (epsilon,
-/// delta)-differentially private for the returned epsilon.
+/// delta)-differentially private for the epsilon that [`epsilon`](ProfileMeasure::epsilon) returns.
 pub trait ProfileMeasure: Measure {
     /// Return an upper bound on epsilon at a delta, rounded up.
     ///

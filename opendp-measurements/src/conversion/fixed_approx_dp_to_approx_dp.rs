@@ -26,10 +26,10 @@ impl FixedMeasure for Approximate<MaxDivergence> {}
 /// The release does not change.
 ///
 /// # Map
-/// Let `(epsilon, delta)` be the loss of the measurement at `d_in`. The profile is
-/// `1 - (1 - delta)(1 + e^x) / (1 + e^epsilon)` at each `x` below epsilon, and delta from epsilon
-/// on. No smaller profile holds for every mechanism with this loss. The profile contains the
-/// distribution of its loss, so compositions are tight.
+/// Let `(epsilon, delta)` be the loss of the measurement at `d_in`. At each `x` below epsilon, the
+/// profile is `1 - (1 - delta)(1 + e^x) / (1 + e^epsilon)`. At each `x` of at least epsilon, the
+/// profile is delta. No smaller profile holds for every mechanism with this loss. The profile
+/// contains the distribution of its loss, so compositions are tight.
 ///
 /// # Proof
 /// Take any pair of distributions that is `(epsilon, delta)`-close in both directions. Consider a

@@ -178,9 +178,9 @@ mod tests {
         assert!(joined(SymmetricDistance, &free, 1) && joined(InsertDeleteDistance, &free, 1));
         assert!(joined(SymmetricDistance, &sized, 2) && joined(InsertDeleteDistance, &sized, 2));
         assert!(joined(ChangeOneDistance, &sized, 1) && joined(HammingDistance, &sized, 1));
-        // The controls have no paths. In the first control, data sets of a fixed size are joined by
-        // steps of one record. In the second control, the domain contains only data sets with an
-        // even number of records.
+        // In the two controls, the claimed paths do not exist. In the first control, each step
+        // would add or remove one record, but all data sets have the same size. In the second
+        // control, the domain contains only data sets with an even number of records.
         assert!(!joined(SymmetricDistance, &sized, 1));
         let even: Vec<_> = free.into_iter().filter(|rows| rows.len() % 2 == 0).collect();
         assert!(!joined(SymmetricDistance, &even, 1));
@@ -203,7 +203,7 @@ mod tests {
         assert_eq!(kind(SymmetricDistance.unit(&some)), "NotImplemented");
         let any = DataFrameDomain::<String>::default();
         assert_eq!(kind(HammingDistance.unit(&any.with_size(2))), "NotImplemented");
-        // With this metric, one step joins any two members of any set.
+        // With the discrete distance, one step joins any two members of any domain.
         assert!(DiscreteDistance.unit(&some).is_ok());
     }
 }

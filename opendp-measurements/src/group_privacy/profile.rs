@@ -1,8 +1,8 @@
 //! The privacy profile of a path of several steps, computed from the profile of one step.
 //!
-//! Every division of epsilon among the steps gives a bound. A search in a table of the profile
-//! finds a good division. The search computes in plain floats. The bound for the division that was
-//! found is then computed only from certified bounds, and rounded up.
+//! Every division of epsilon among the steps gives a bound on delta. A search in a table of the
+//! profile finds a good division. The search computes in plain floats. The bound for the division
+//! that was found is then computed only from certified bounds, and rounded up.
 
 use std::sync::OnceLock;
 
@@ -40,8 +40,9 @@ pub(super) fn grouped(profile: &PrivacyProfile, steps: u32) -> PrivacyProfile {
             return all;
         }
         let table = table.get_or_init(|| Table::new(&profile));
-        // The epsilons of points of the table add up to at most this limit. Delta does not rise
-        // with epsilon, so the delta at a smaller epsilon is also a bound.
+        // For `steps` steps, the epsilons of points of the table add up to at most `table.end`
+        // times `steps`. So a larger epsilon is reduced to this limit. Delta does not rise with
+        // epsilon, so the delta at a smaller epsilon is also a bound.
         let epsilon = epsilon.min(table.end * f64::from(steps));
         table.divided(epsilon, steps).iter().fold(all.min(same(epsilon)), |least, way| {
             let found = table.add_up(way, epsilon, &profile).unwrap_or(1.0);

@@ -54,7 +54,8 @@ fn geometric(epsilon: f64) -> Vec<Vec<f64>> {
     ends.clone().map(law).collect()
 }
 /// Return the laws of noisy counts. The noise `z` on integers has the weights
-/// `exp(-(z / s)^2 / 2)`. The weights outside of the range are negligible, and are left out.
+/// `exp(-(z / s)^2 / 2)`. Only noisy counts from -120 to 125 are listed. All other weights are
+/// negligible.
 fn gaussian(s: f64) -> Vec<Vec<f64>> {
     let law = |true_count: i32| -> Vec<f64> {
         let weight = |told: i32| (-(f64::from(told - true_count) / s).powi(2) / 2.0).exp();

@@ -51,20 +51,19 @@ type Release = Measurement<AtomDomain<f64>, AbsoluteDistance<f64>, Approximate<M
 /// So for each event `S`, `P[N in S] - e^epsilon P[N + s in S] <= P[N <= s - t] <= P[N <= 1 - t]`.
 ///
 /// *The outermost interval.* This paragraph shows that the outermost interval of length 1 has
-/// probability delta. The steps are the intervals on which the density is constant. Of step `k`,
-/// the outermost interval covers the fraction `theta`. Of step `k - 1`, the outermost interval
-/// covers the fraction `1 - theta`. The letters have the same meaning as in [`CanonicalNoise`].
-/// Consider a distribution whose steps up to `k - 1` are whole. Let `c_j` be the probability of
-/// this distribution below `-1/2 - j`. Then `c_0 = c` and `c_(j+1) = b (c_j - delta)`. For `j` from
-/// 1 to `k - 1`, step `j` has probability `c_(j-1) - c_j = D b^j`. For `j = 1`, this formula holds
-/// because `c - b (c - delta) = D b`. For larger `j`, the formula follows by induction. Below step
-/// `k - 1`, the probability `c_(k-1) = theta D b^k` is left. This probability fills the fraction
-/// `theta` of step `k`. So the outermost interval has the probability `(1 - theta) D b^(k-1) +
-/// theta D b^k`. If `k > 1`, this sum equals `D b^(k-1) - c_(k-1) / b + c_(k-1)`. Now `c_(k-1) / b
-/// = c_(k-2) - delta = D b^(k-1) + c_(k-1) - delta`. So the sum is delta. If `k = 1`, the sum
-/// equals `D - c / b + c = (1 - c) - c / b`. Because `c (1 + 1 / b) = 1 - delta`, this sum is also
-/// delta. If the noise is not bounded, then `P[N <= 1 - t]` in the first part of the proof is 0,
-/// and delta is 0.
+/// probability delta. The steps are the intervals on which the density is constant. The outermost
+/// interval covers the fraction `theta` of step `k`, and the fraction `1 - theta` of step `k - 1`.
+/// The letters have the same meaning as in [`CanonicalNoise`]. Consider a distribution whose steps
+/// up to `k - 1` are whole. Let `c_j` be the probability of this distribution below `-1/2 - j`.
+/// Then `c_0 = c` and `c_(j+1) = b (c_j - delta)`. For `j` from 1 to `k - 1`, step `j` has
+/// probability `c_(j-1) - c_j = D b^j`. For `j = 1`, this formula holds because `c - b (c - delta)
+/// = D b`. For larger `j`, the formula follows by induction. Below step `k - 1`, the probability
+/// `c_(k-1) = theta D b^k` is left. This probability fills the fraction `theta` of step `k`. So the
+/// outermost interval has the probability `(1 - theta) D b^(k-1) + theta D b^k`. If `k > 1`, this
+/// sum equals `D b^(k-1) - c_(k-1) / b + c_(k-1)`. Now `c_(k-1) / b = c_(k-2) - delta = D b^(k-1) +
+/// c_(k-1) - delta`. So the sum is delta. If `k = 1`, the sum equals `D - c / b + c = (1 - c) - c /
+/// b`. Because `c (1 + 1 / b) = 1 - delta`, this sum is also delta. If the noise is not bounded,
+/// then `P[N <= 1 - t]` in the first part of the proof is 0, and delta is 0.
 ///
 /// *`d_in` 0.* The release is the number itself, so equal data give equal releases.
 ///
@@ -162,8 +161,8 @@ mod tests {
     }
     #[test]
     fn releases_at_the_largest_distance_obey_the_guarantee_and_no_smaller_one() {
-        // The density of the noise is symmetric and does not increase away from 0. So the events
-        // with the largest delta are half lines.
+        // The density of the noise is symmetric, and does not increase with the distance from 0. So
+        // the events with the largest delta are half lines.
         let (epsilon, delta) = (0.7_f64, 0.05);
         let release = make_canonical_noise(space(), 3.0, (epsilon, delta)).unwrap();
         let draws = 50_000;

@@ -15,8 +15,8 @@ use crate::noise::{Numbers, map_of};
 use crate::samplers::CensoredLaplace;
 use crate::{Laplace, NoiseLoss, NoiseNumber, Scale, accuracy, make_laplace};
 
-/// An integer type. A number can be converted to its distance from the lower end of an interval,
-/// and such a distance can be converted back.
+/// An integer type whose numbers can be converted to their distances from the lower end of an
+/// interval. Such a distance can be converted back to the number.
 pub trait GeometricNumber: NoiseNumber<Laplace> + Number {
     /// Return this number minus `lower`, or 0 if this number is below `lower`.
     fn above(self, lower: Self) -> u128;

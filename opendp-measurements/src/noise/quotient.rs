@@ -26,7 +26,8 @@ where
     if above == f64::neg_inf_cast(d_in)? {
         return divide(above, divisor);
     }
-    // A distance that equals no float is an integer. So the conversion to `i128` is exact.
+    // Every distance of a float type equals an `f64`. So a distance that equals no `f64` is an
+    // integer, and its conversion to `i128` is exact.
     divide_integer(i128::inf_cast(d_in)?, divisor)
 }
 
@@ -196,7 +197,7 @@ mod tests {
         assert_eq!(half_square_quotient(f64::MAX, f64::MAX), Ok(0.5));
         assert_eq!(half_square_quotient(3.0, 2.0), Ok(1.125));
         // The exact value is (2^53 + 1)^2 / 2^107 = 1/2 + 2^-53 + 2^-107. This value is slightly
-        // above a float.
+        // above the float 1/2 + 2^-53, so the result is the next larger float.
         let above = half_square_quotient((1_u64 << 53) + 1, (1_u64 << 53) as f64);
         assert_eq!(above, Ok(0.5_f64.next_up().next_up()));
     }

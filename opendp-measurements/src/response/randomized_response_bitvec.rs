@@ -22,8 +22,8 @@ type Response = Measurement<BitVectorDomain, DiscreteDistance, MaxDivergence, Bi
 /// * `constant_time` - whether the number of drawn words depends only on `f` and the length
 ///
 /// # Precondition
-/// The domain has a size, because the release reveals the size. `f` is above 0 and at most 1, and
-/// is exactly the rational number that the float represents.
+/// The vectors of the domain have a known size, because a release reveals the size of its input.
+/// `f` is above 0 and at most 1, and is exactly the rational number that the float represents.
 ///
 /// # Postcondition
 /// Any two members at distance at most `d_in` give releases whose max-divergence is at most
@@ -118,7 +118,8 @@ register! {
         make_randomized_response_bitvec(input, f, constant_time = false);
 }
 
-/// Flip each bit whose coin shows true, one word after another.
+/// Flip each bit of the data whose coin shows true. The words of the data are processed one after
+/// another.
 fn flip<S: RandomSource>(
     data: &BitVector,
     coins: BernoulliLanes,
@@ -130,8 +131,8 @@ fn flip<S: RandomSource>(
     for (index, word) in data.words().iter().enumerate() {
         let wanted = data.mask(index);
         let mut flips = 0;
-        // With words of 64 bits, the loop runs once. With the shorter words of some tests, the loop
-        // runs more than once.
+        // With random words of 64 bits, the loop runs once for each word of the data. With the
+        // shorter random words of some tests, the loop runs more than once.
         let mut first = 0;
         while first < u64::BITS {
             let wanted = wanted >> first & lanes;

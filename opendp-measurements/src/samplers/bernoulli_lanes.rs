@@ -165,8 +165,9 @@ mod tests {
             }
         }
         // The probability 0.3 has many binary places, so a few words do not always decide the coin.
-        // So the counts of the tapes that decide the coin give a lower and an upper bound of the
-        // probability.
+        // The count of the tapes on which both coins show true gives a lower bound of the
+        // probability of this result. If the count of the undecided tapes is added, the sum gives
+        // an upper bound.
         let coins = BernoulliLanes::new(0.3, 0);
         let (counts, open) = enumerate(&coins, 7, BernoulliLanes::flip);
         let both = 0.3 * 0.3 * f64::from(1 << 14);

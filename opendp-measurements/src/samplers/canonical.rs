@@ -137,8 +137,8 @@ impl CanonicalNoise {
         loop {
             let bits = place.bits();
             let sum = |numerator: &UBig| {
-                // Compute |N| in units of 2^-(bits + 1). Then write both terms of the sum in the
-                // smaller of their two units.
+                // Compute |N| in units of 2^-(bits + 1). Then write `x` and `d N` in the same unit,
+                // which is the smaller of the units of these two terms.
                 let noise = (&before << bits) + (IBig::from(numerator.clone()) << 1_usize);
                 let term = if negative { -(&d * noise) } else { &d * noise };
                 let exponent = i64::from(d_exponent) - bits as i64 - 1;
@@ -243,7 +243,8 @@ fn last_full_step(epsilon: &Positive, delta: &Positive) -> UBig {
     loop {
         let unit = IBig::ONE << w;
         let (b, d) = (decay(epsilon, &IBig::ONE, w), delta.units(w));
-        // Compute a lower and an upper bound on A = b + (1 - delta) b / (delta odds).
+        // Compute a lower and an upper bound on A = b + (1 - delta) b / (delta odds), where odds =
+        // (1 + b) / (1 - b).
         let odds = odds(&b, &unit);
         let gain = (&unit - &d) << (2 * w);
         let hi = &b.1 + ceiling(&gain * &b.1, &((&d * odds.0) << w));

@@ -112,8 +112,8 @@ impl CensoredLaplace {
             magnitude |= u128::from(coin.flip(source)?) << place;
         }
         let beyond = mask(self.beyond.flip(source)?);
-        // A magnitude of 2^128 is replaced by the largest `u128`. Both numbers are at least the
-        // width of the bounds, so the released number is the same.
+        // A magnitude of 2^128 is replaced by the largest `u128`. Both magnitudes are at least the
+        // width of the interval, so the released number is the same for both.
         let magnitude = magnitude.saturating_add(1) | beyond;
         Ok(Noise { negative, magnitude: magnitude & nonzero })
     }

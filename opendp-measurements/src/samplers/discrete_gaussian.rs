@@ -154,7 +154,7 @@ fn exactly_rounded<S: RandomSource>(
     let (numerator, denominator) = (square(&magnitude), square(&UBig::from(parts.mantissa)));
     let exponent = |_: &mut LazyPoint, precision: usize, _: &mut S| {
         // Compute a lower and an upper bound on 2^precision r^2 / (2 sigma^2). The unit in the last
-        // place of sigma is at most 1/8.
+        // place of sigma is at most 1/8, so the exponent of sigma is negative.
         let places = precision - 1 + 2 * parts.exponent.unsigned_abs() as usize;
         let lower = (&numerator << places) / &denominator;
         let upper = &lower + 1_u8;

@@ -57,7 +57,8 @@ impl Geometric {
     pub fn from_probability(p: f64) -> Self {
         match dyadic::dyadic(p) {
             _ if 1.0 <= p => Self::new(Rate::Infinite),
-            // A float below 1 has a negative exponent.
+            // A float below 1 has a negative exponent, so the probability is mantissa / trials with
+            // trials = 2^-exponent.
             Some((mantissa, exponent)) if 0.0 < p => {
                 let trials = UBig::ONE << exponent.unsigned_abs() as usize;
                 Self::from_counts(mantissa.into_parts().1, trials)
@@ -171,8 +172,8 @@ impl Geometric {
     ) -> Result<UBig, NoEntropy> {
         let zeros = self.rate.leading_zeros();
         loop {
-            // Enclose the rate. The number of its significant bits is the number of drawn bits of E
-            // plus a few bits.
+            // Enclose the rate. The bounds have a few more significant bits than the number of
+            // drawn bits of E.
             let precision = e.bits() + zeros + 16;
             let (rate_lo, rate_hi) = self.rate.enclose(precision);
             let (lo, hi) = e.enclose(precision);

@@ -66,9 +66,10 @@ pub fn gumbel_argmax<T: Score, S: RandomSource>(
 /// with fresh noise among the remaining candidates (Durfee, Rogers 2019, Lemma 4.2). The result has
 /// the distribution of Plackett and Luce. A decreasing function maps the sums to independent
 /// exponential variables of rates `w_i = exp(±s_i / temperature)`. Variable `i` is the least
-/// variable with probability `w_i / sum w`. Which variable is the least is independent of the least
-/// value. Exponential variables have no memory. Subtract the least value from each of the other
-/// variables. The differences are again independent and exponential, with the same rates.
+/// variable with probability `w_i / sum w`. The index of the least variable is independent of the
+/// value of this variable. Exponential variables have no memory. Subtract the least value from each
+/// of the other variables. The differences are again independent and exponential, with the same
+/// rates.
 ///
 /// Cost: about twice the cost of one choice, if `k` is small.
 ///

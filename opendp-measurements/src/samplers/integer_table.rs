@@ -29,16 +29,19 @@ use weights::{SHORTFALL, Weights, high_product};
 ///   Then `p_j` units give `j`, and `p_0 = A` units give 0. The `s` other units together form one
 ///   more entry of the table. If this entry is drawn, a uniform integer `u` below `s` is drawn. The
 ///   integer `u` selects one of these `s` units. The `s` units belong to the following three items.
-/// * *Rest.* Each `j` from 1 to `K` has two units. Each unit is accepted with probability
+/// * *Rest.* Each `j` from 1 to `K` has two of the `s` units. Each of these two units is accepted
+///   with probability
 ///   `(2 A w_j - p_j) / 2`, and otherwise rejected.
-/// * *Tail.* All magnitudes above `K` have `t` units together. These magnitudes are divided into
+/// * *Tail.* All magnitudes above `K` together have `t` of the `s` units. These magnitudes are
+///   divided into
 ///   blocks of `2^b` magnitudes. Block `i` is chosen with probability `2^-(i + 1)`. Then each `j`
 ///   of this block is chosen with probability `2^-b`. Then `j` is accepted with probability
 ///   `2 A w_j / (t 2^-(i + 1 + b))`. This probability is at most 1 for two reasons. First, `b` is
 ///   large enough that `w_(j + 2^b) <= w_j / 2` beyond `K`. Indeed, `x_(j + 2^b) - x_j` is at least
 ///   `0.7 > ln 2` at `j = K + 1` and does not decrease as `j` increases. So `w_j <= 2^-i w_(K + 1)`
 ///   in block `i`. Second, `2^(b + 2) A w_(K + 1) <= t`.
-/// * The remaining units are rejected. A rejected trial is followed by another trial.
+/// * The remaining units among the `s` units are rejected. A rejected trial is followed by another
+///   trial.
 ///
 /// So a trial gives `j > 0` with probability `2^-63 2 A w_j` exactly, also in the tail. A trial
 /// gives 0 with probability `2^-63 A`. The sign halves the probability of each `j > 0`, and does
@@ -116,9 +119,9 @@ impl IntegerTable {
         let up = |bound: u128| (bound >> 16) + 1;
         let window: u128 = below.iter().map(|bound| up(*bound) + (SHORTFALL >> 16)).sum();
         let all = (1 << 112) + 2 * window + (up(beyond) << (block + 2));
-        // Subtract two units for each magnitude in the table, including 0. Subtract one more unit
-        // because t is rounded up. The remaining units are divided by the sum of the weights, which
-        // is at least 1. So A is below 2^63.
+        // From the 2^63 units, subtract two units for each magnitude in the table, including 0.
+        // Subtract one more unit because t is rounded up. A is the number of remaining units,
+        // divided by the computed sum and rounded down. This sum is at least 1, so A is below 2^63.
         let room = (1_u64 << 63) - 2 * first - 1;
         let unit = u64::try_from((UBig::from(room) << 112_usize) / all).ok()?;
 
@@ -160,7 +163,7 @@ impl IntegerTable {
     /// Add a draw to an integer, clamping the sum to the range of its type.
     ///
     /// The result equals the result of `add_noise` for a [`draw`](Self::draw). This function needs
-    /// fewer instructions.
+    /// fewer instructions than these two calls.
     ///
     /// # Errors
     ///

@@ -102,15 +102,16 @@ impl Sum {
         let finer = self.k - self.x.exponent;
         let mantissa = self.x.signed_mantissa();
         let (integer, rest) = match finer {
-            // The integer has at most 53 + 9 bits.
+            // The mantissa has at most 53 bits and is shifted by at most 9 places. So the integer
+            // has at most 53 + 9 bits.
             -9..=0 => return Some((mantissa << -finer, 0)),
             1..=62 => (mantissa >> finer, mantissa & ((1 << finer) - 1)),
             63.. => (0, mantissa),
             _ => return None,
         };
         let rest = i128::from(rest);
-        // After the shift, the rest is less than 2^places. Before the shift, the rest is below
-        // 2^62, and the shift is at most 99.
+        // Before the shift, the rest is below 2^62, and a left shift is by at most 99 places. After
+        // the shift, the rest is less than 2^places, so it fits `i128`.
         let shift = places - finer;
         Some((integer, if shift < 0 { rest >> (-shift).min(127) } else { rest << shift }))
     }
@@ -119,7 +120,7 @@ impl Sum {
     ///
     /// The result does not decrease as the sum increases. So the result is known when the lower and
     /// the upper bound of the sum give the same result. If the lattice is much finer than floats,
-    /// few digits are enough for a float.
+    /// few digits of `E` are enough for a result that is a float.
     #[cold]
     #[inline(never)]
     pub(super) fn exact<P: Landing, S: RandomSource>(

@@ -50,13 +50,13 @@ pub fn permute_and_flip<T: Score, S: RandomSource>(
 /// noisy scores are the sums that [`permute_and_flip`] maximises. If there are fewer than `k`
 /// scores, return all indices.
 ///
-/// Repeated choices by [`permute_and_flip`] with fresh noise have a different distribution from the
-/// second index on. Here, each remaining candidate has a smaller noisy score than the chosen
-/// candidate. So the noise of the remaining candidates tends to be smaller than fresh noise. So a
-/// candidate with a good score is more likely to be next than with fresh noise. For example, take
-/// the scores 0, 0, -1 and scale 1, and let a candidate of score 0 be first. Then the other
-/// candidate of score 0 is second with probability 0.860. With fresh noise, this probability would
-/// be 0.816.
+/// Repeated choices by [`permute_and_flip`] with fresh noise would give the second and all later
+/// indices a different distribution. In this function, each remaining candidate has a smaller noisy
+/// score than the chosen candidate. So the noise of the remaining candidates tends to be smaller
+/// than fresh noise, and a candidate with a good score is more likely to be next than with fresh
+/// noise. For example, take the scores 0, 0, -1 and scale 1, and let a candidate of score 0 be
+/// first. Then the other candidate of score 0 is second with probability 0.860. With fresh noise,
+/// this probability would be 0.816.
 ///
 /// Cost: about twice the cost of one choice, if `k` is small.
 ///

@@ -13,10 +13,10 @@ use std::cmp::Ordering;
 
 /// Noise that is an increasing or a decreasing function of a standard exponential variable `E`.
 pub(super) trait Noise {
-    /// Convert a rarity to the first digit of `U`, where `E = -ln U`. If the noise increases with
-    /// `E`, the rarity of a digit is the digit itself. If the noise decreases with `E`, the rarity
-    /// is `2^bits - 1` minus the digit. So a smaller rarity means larger noise. The noise is at
-    /// most `-ln(rarity / 2^bits)`.
+    /// Return the first digit of `U` that has the given rarity, where `E = -ln U`. If the noise
+    /// increases with `E`, the rarity of a digit is the digit itself. If the noise decreases with
+    /// `E`, the rarity is `2^bits - 1` minus the digit. So a smaller rarity means larger noise. The
+    /// noise is at most `-ln(rarity / 2^bits)`.
     fn digit(rarity: u64, bits: u32) -> u64;
     /// Return an upper bound on the noise, for all `E` between the two floats `e`.
     fn upper(e: (f64, f64)) -> f64;
@@ -36,9 +36,10 @@ pub(super) trait Noise {
 /// is correct. Ties have probability 0, because the noise has a density.
 ///
 /// 1. The best score is subtracted from all scores. The subtraction changes no comparison. The bar
-///    is the `k`-th largest lower bound of a noisy score so far. Some candidates have first digits
-///    that give rare, large noise (hits). To find the hits, the program draws how many candidates
-///    without a hit come before each hit (see `Hits`). The noise of all candidates without a hit
+///    is the `k`-th largest lower bound of a noisy score so far. A first digit that gives rare,
+///    large noise is called a hit. To find the candidates with a hit, the program draws how many
+///    candidates without a hit come before each of them (see `Hits`). The noise of all candidates
+///    without a hit
 ///    then has a known upper bound. Most of the candidates without a hit are dropped without a
 ///    draw, by at most one comparison of scores. For each candidate that is not dropped in this
 ///    way, a rough bound is tried first. If

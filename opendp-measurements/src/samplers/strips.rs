@@ -46,8 +46,9 @@ enum Shape {
     HalfNormal,
 }
 
-/// An urn of the alias method (Walker 1977). If 24 more random bits are below the threshold, the
-/// entry with the same number as the urn is drawn. Otherwise, the entry `other` is drawn.
+/// An urn of the alias method (Walker 1977). 8 random bits select an urn, and 24 other random bits
+/// are compared with its threshold. If the 24 bits are below the threshold, the entry with the same
+/// number as the urn is drawn. Otherwise, the entry `other` is drawn.
 #[derive(Clone, Copy, Debug, Default)]
 struct Column {
     threshold: u32,
@@ -108,7 +109,7 @@ impl Strips {
         let room = (1_u128 << 32) - 512;
         let unit = highest.iter().sum::<u128>().div_ceil(room).next_multiple_of(1 << 14);
         let mut weights: Vec<u64> = highest.iter().map(|f| f.div_ceil(unit) as u64).collect();
-        // The first strip gets the remaining weight.
+        // The first strip gets the remaining weight, so that the sum of the weights is 2^32.
         weights[0] += (1 << 32) - weights.iter().sum::<u64>();
         let mut entries = [Entry::default(); 256];
         for (j, (entry, weight)) in entries.iter_mut().zip(&weights).enumerate() {
@@ -241,8 +242,8 @@ fn columns(weights: &[u64]) -> [Column; 256] {
     columns
 }
 
-/// An entry of the envelope that was drawn. A sign and the first digit of `V` were drawn with this
-/// entry.
+/// A drawn entry of an envelope, with the sign and the first digit of `V` that were drawn together
+/// with this entry.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Pick {
     entry: usize,

@@ -86,7 +86,8 @@ impl CandidateMeasure for AnyMeasure {
 /// reach the threshold, the function never returns. Under max-divergence, a function that never
 /// returns reveals nothing. Indeed, if the loss is finite, the function returns either for all data
 /// or for no data. Under approximate max-divergence, a function that never returns can reveal
-/// something about the data. So the map is an error if delta is above 0.
+/// something about the data. So with a `stop_probability` of 0, the map returns an error if delta
+/// is above 0.
 ///
 /// # Postcondition
 /// Each round runs the measurement again. The release is the first pair whose score is at least the
@@ -128,9 +129,9 @@ impl CandidateMeasure for AnyMeasure {
 /// and the probability `Q / E` is at most 1. (The theorem of Liu, Talwar 2019 has the larger bound
 /// `3 e^(2 epsilon) delta / g`.)
 ///
-/// *Conversations.* If the releases answer questions, the proof treats a release as its score and
-/// all its answers to a given analyst. The analyst can send questions to the released pair, but not
-/// to the pairs of failed rounds.
+/// *Conversations.* If the releases answer questions, fix the analyst. In the proof, a release then
+/// consists of its score and of all its answers to this analyst. The analyst can send questions to
+/// the released pair, but not to the pairs of failed rounds.
 ///
 /// This proof does not apply to other measures. The proof does not cover a release of the number of
 /// rounds, or a threshold that depends on the releases. Other bounds exist for these cases

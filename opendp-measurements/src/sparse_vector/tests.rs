@@ -147,7 +147,7 @@ fn the_map_is_nearly_attained_by_many_queries() {
     assert!(one_way <= monotonic + 1e-9 && 0.97 * monotonic < one_way, "{one_way} of {monotonic}");
     // The controls: the loss of queries that change in both directions exceeds the map for
     // monotonic queries. The map for monotonic queries is a sum of two terms. The loss of queries
-    // that change in one direction exceeds each single term.
+    // that change in one direction exceeds each of these two terms.
     assert!(monotonic < both_ways);
     assert!(1.0 / noise.0 < one_way && 2.0 / noise.1 < one_way);
 }
@@ -182,7 +182,7 @@ fn refutes_the_broken_versions_and_not_this_one() {
     assert!(4.0 < loss(&answers, &x, &y, (2.0, 2.0)));
     assert!(loss(&answers, &x, &y, ours(m)) <= 1.0 + 1e-9);
     // Algorithm 3: the noisy number that was compared with the threshold is released. The test
-    // computes the loss of the release 0.
+    // computes the loss for the released number 0.
     let (m, noise) = (20, (2.0, 2.0));
     let value = |others: f64, last: f64| {
         let density = (-(0.0 - last).abs() / noise.1).exp() / (2.0 * noise.1);

@@ -119,8 +119,9 @@ where
     threshold_of::<2, Gaussian, _, _, _>(input, scale, threshold, k)
 }
 
-/// Call `make_gaussian_threshold` for a distance type `Q` that is known only at run time. A
-/// measurement that is stored as a document can also state the type argument `MO`.
+/// Call `make_gaussian_threshold` for a distance type `Q` that is known only at run time. The
+/// function does not use the type argument `MO`. The argument exists because a measurement that is
+/// stored as a document can also state `MO`.
 #[allow(clippy::extra_unused_type_parameters, reason = "`via` needs the same type arguments")]
 fn gaussian_threshold_at<K, V, Q, MO>(
     input: MapSpace<K, V, AnyMapMetric<2>>,
@@ -165,7 +166,7 @@ impl ThresholdNoise<2> for Gaussian {
             half_square_quotient(norm, scale.value()),
             half_square_quotient(change, scale.value()),
         );
-        // If only one of the two bounds fits a float, return this bound.
+        // If only one of the two terms of the minimum fits a float, return this term.
         match (joint, each.and_then(|each| each.inf_mul(f64::from(parts)))) {
             (Ok(joint), Ok(all)) => Ok(joint.min(all)),
             (joint, all) => joint.or(all),

@@ -69,14 +69,14 @@ use crate::{Laplace, Scale, ThresholdNumber};
 /// magnitude is an integer. With the noise, an integer `v <= linf` reaches the threshold `T` if
 /// `v + Z >= T`. This is possible only if `Z >= T - linf`. The mechanism compares with `>=`. The
 /// tail also uses `>=`, so the tail includes `Z = T - linf`. For a float, the exact sum `v + Z` is
-/// rounded to the nearest lattice point, and then to the nearest float. The float reaches `T` if
-/// this result is at least `T`. So the lattice point is above the largest float that is below `T`.
-/// If `2^k` is at least the distance from `T` to the next smaller float, let `T'` be the least
-/// lattice point that is at least `T`. Otherwise, let `T'` be this smaller float. In both cases,
-/// the lattice point is at least `T'`. The sum is at most `2^k / 2` below the lattice point. So
-/// `Z >= T' - linf - 2^k / 2`. For a negative threshold, change all signs. The same bound holds
-/// because the noise is symmetric. The noise of different keys is independent, so
-/// `P[E] >= (1 - p)^l0 >= 1 - delta`. The same bound holds for `y` and the corresponding event `F`.
+/// rounded to the nearest lattice point, and then to the nearest float. If this float is at least
+/// `T`, the lattice point is above the largest float that is below `T`. If `2^k` is at least the
+/// distance from `T` to the next smaller float, let `T'` be the least lattice point that is at
+/// least `T`. Otherwise, let `T'` be this smaller float. In both cases, the lattice point is at
+/// least `T'`. The sum is at most `2^k / 2` below the lattice point. So `Z >= T' - linf - 2^k / 2`.
+/// For a negative threshold, change all signs. The same bound holds because the noise is symmetric.
+/// The noise of different keys is independent, so `P[E] >= (1 - p)^l0 >= 1 - delta`. The same bound
+/// holds for `y` and the corresponding event `F`.
 ///
 /// *The loss.* Given `E`, the release from `x` contains only common keys whose noisy numbers reach
 /// the threshold. `E` depends only on the noise of the other keys. So, given `E`, the release from
@@ -92,7 +92,7 @@ use crate::{Laplace, Scale, ThresholdNumber};
 /// P_y[S]`. For this kind of approximation, see Bun, Steinke 2016, Section 8. For the mechanism,
 /// see Korolova, Kenthapadi, Mishra, Ntoulas 2009, and Wilson et al. 2020.
 ///
-/// *The order.* The order of the keys of a map and its capacity depend on keys that were inserted
+/// *The order.* The capacity of a map and the order of its keys depend on keys that were inserted
 /// or removed earlier. So two maps with the same keys can differ in their order and capacity. But
 /// the release is a new map. The keys of this map are inserted in the order of their hashes.
 ///
@@ -151,8 +151,9 @@ where
     threshold_of::<1, Laplace, _, _, _>(input, scale, threshold, k)
 }
 
-/// Call `make_laplace_threshold` for a distance type `Q` that is known only at run time. A
-/// measurement that is stored as a document can also state the type argument `MO`.
+/// Call `make_laplace_threshold` for a distance type `Q` that is known only at run time. The
+/// function does not use the type argument `MO`. The argument exists because a measurement that is
+/// stored as a document can also state `MO`.
 #[allow(clippy::extra_unused_type_parameters, reason = "`via` needs the same type arguments")]
 fn laplace_threshold_at<K, V, Q, MO>(
     input: MapSpace<K, V, AnyMapMetric<1>>,

@@ -1,5 +1,5 @@
-//! Noise on the numbers of a map, with a threshold. The privacy measure selects the distribution of
-//! the noise.
+//! Adds noise to the numbers of a map, and keeps the numbers that reach a threshold. The privacy
+//! measure selects the distribution of the noise.
 
 use std::collections::HashMap;
 

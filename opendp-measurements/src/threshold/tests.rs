@@ -41,13 +41,14 @@ fn close(found: Result<(f64, f64)>, (loss, delta): (f64, f64), slack: f64) {
 
 #[test]
 fn gives_the_losses_of_the_test_vectors_at_the_tail_of_the_rule() {
-    // The map adds the probabilities of all noise values of at least 4. OpenDP adds only the
-    // probabilities of noise values of at least 5.
+    // The number 1 reaches the threshold 5 if the noise is at least 4. So the map adds the
+    // probabilities of all noise values of at least 4. OpenDP adds only the probabilities of noise
+    // values of at least 5.
     close(laplace(1.0, 5).map(&(1, 1, 1)), (1.0, 0.013_389_804_932_698_45), 1e-15);
     let p = 0.013_389_804_932_698_45;
     close(laplace(1.0, 5).map(&(2, 2, 1)), (2.0, p * (2.0 - p) * (1.0 - 1e-15)), 1e-14);
-    // The noise is continuous. The lattice is so fine that half a lattice step does not change
-    // delta noticeably.
+    // The noise of this mechanism is continuous, and the releases lie on a lattice. This lattice is
+    // so fine that half a lattice step does not change delta noticeably.
     let fine = laplace_f64(1.0, 5.0, None);
     close(fine.map(&(1, 1.0, 1.0)), (1.0, 0.009_157_819_444_367_09), 1e-11);
     close(fine.map(&(3, 2.0, 1.0)), (2.0, 0.027_222_629_388_718_66), 1e-11);
@@ -61,7 +62,7 @@ fn gives_the_losses_of_the_test_vectors_at_the_tail_of_the_rule() {
         let exact = (f64::from(d) - 10.0).exp() / (1.0 + (-1.0_f64).exp());
         close(laplace(1.0, 10).map(&(1, d, d)), (f64::from(d), exact * (1.0 - 1e-15)), 1e-14);
     }
-    // The probability that discrete Gaussian noise of scale 1 is at least 9.
+    // `exact` is the probability that discrete Gaussian noise of scale 1 is at least 9.
     let exact = 1.028_054_299_771_316_6e-18;
     close(gaussian(1.0, 10).map(&(1, 1, 1)), (0.5, exact), 1e-15);
     close(gaussian(1.0, 10).map(&(4, 2, 1)), (2.0, 4.0 * exact), 1e-15);
@@ -116,7 +117,7 @@ fn refuses_distances_that_are_none_or_that_reach_the_threshold() {
     for wrong in [f64::NAN, -1.0, f64::INFINITY] {
         assert_eq!(release.map(&(1, wrong, wrong)).unwrap_err().kind(), "FailedMap");
     }
-    // Every unsigned number reaches the threshold 0.
+    // Every unsigned number reaches the threshold 0, so the map returns an error for a changed key.
     let release: Release<1, u32, u32, u32, Pure> =
         make_laplace_threshold(parts(), scale(1.0), 0, None).unwrap();
     assert_eq!(release.map(&(1, 1, 1)).unwrap_err().kind(), "FailedMap");
@@ -215,8 +216,8 @@ fn draws_keep_to_the_map_where_keys_come_and_others_change() {
     let claim = laplace(2.0, 3).map(&(2, 2, 1)).unwrap();
     assert!(excess(&laplace(2.0, 3), claim) < 6.0);
     // The control uses a wrong claim for the mechanism with threshold 3. This claim is the loss of
-    // the mechanism with threshold 9 for one changed key. Its epsilon is half of the true epsilon,
-    // and its delta is near 0.
+    // the mechanism with threshold 9 for one changed key. The epsilon of this claim is half of the
+    // true epsilon, and the delta of this claim is near 0.
     let single = laplace(2.0, 9).map(&(1, 1, 1)).unwrap();
     assert!(6.0 < excess(&laplace(2.0, 3), single));
 }
@@ -240,7 +241,8 @@ fn the_layout_of_a_release_tells_nothing_of_the_keys_that_were_hidden() {
     let (from_few, from_many) = (release.invoke(&few).unwrap(), release.invoke(&many).unwrap());
     assert_eq!(from_few, from_many);
     assert_eq!(from_few.capacity(), from_many.capacity());
-    // The control: if keys are removed from a map, the capacity of this map does not change.
+    // The control: a map keeps its capacity when keys are removed. So the capacity of `many` shows
+    // that `many` had more keys before.
     many.retain(|_, number| 500 <= *number);
     assert_ne!(from_few.capacity(), many.capacity());
 }

@@ -215,8 +215,9 @@ fn whole_profiles_of_noise() {
 #[test]
 fn numbers_with_canonical_noise() {
     let floats = Space::new(AtomDomain::<f64>::non_nan(), AbsoluteDistance::<f64>::new()).unwrap();
-    // The control is `make(0.5)`. This mechanism has half of the noise, and its map fails for the
-    // distance 1. So the control is audited with the claim of the mechanism with the full noise.
+    // The control is `make(0.5)`. This mechanism has half of the noise, and its map gives an error
+    // for the distance 1. So the control is audited with the claim of the mechanism with the full
+    // noise.
     let make = |d_in| make_canonical_noise(floats.clone(), d_in, (0.7, 0.01)).unwrap();
     let claim = make(1.0).map(&1.0).unwrap();
     assert_eq!(claim, (0.7, 0.01));
@@ -231,15 +232,16 @@ fn vectors_with_noise() {
     audit::<_, _, MaxDivergence, _>(make, (&vec![0, 0], &vec![1, -1]), &2, cell);
     let input = Space::new(VectorDomain::default(), L2Distance::<i32>::new()).unwrap();
     let make = |s| make_gaussian(input.clone(), scale(5.0 * s), None);
-    // The cells are intervals on the line through both vectors.
+    // The function `cell` projects a release onto the line through both vectors. The cells are
+    // intervals on this line.
     let cell = |y: &Vec<i32>| i64::from((3 * y[0] + 4 * y[1]) / 5);
     audit::<_, _, ZeroConcentratedDivergence, _>(make, (&vec![0, 0], &vec![3, 4]), &5, cell);
 }
 #[test]
 fn choices_by_noisy_scores() {
     let input = || Space::new(VectorDomain::default(), LInfDistance::<i32>::new(false)).unwrap();
-    // In `x`, the two best scores are equal. In `y`, one of these scores is higher, and the other
-    // score is lower.
+    // In `x`, the two best scores are equal. In `y`, one of these two scores is higher than in `x`,
+    // and the other score is lower than in `x`.
     let (x, y) = (vec![0, 0, -3], vec![1, -1, -3]);
     let cell = |y: &usize| *y as i64;
     let make = |s| make_noisy_max(input(), TheMeasure(MaxDivergence), scale(2.0 * s), false);
@@ -248,8 +250,8 @@ fn choices_by_noisy_scores() {
     audit(make, (&vec![0; 2], &vec![-4, 4]), &4, cell);
     let range = || Space::new(VectorDomain::default(), RangeDistance::<i32>::new()).unwrap();
     let make = |s| make_gumbel_max(range(), Temperature::new(2.0 * s)?, Optimize::Min);
-    // One score is much worse than the other score. So there is a choice for which the ratio of its
-    // two probabilities, one for each input, is close to the bound that the map claims.
+    // One score is much worse than the other score. So there is a choice with this property: its
+    // probabilities for the two inputs have a ratio close to the bound that the map claims.
     audit(make, (&vec![0, 8], &vec![0, 4]), &4, cell);
     let make = |s| make_noisy_top_k(input(), TheMeasure(MaxDivergence), 2, scale(4.0 * s), false);
     audit(make, (&x, &y), &1, |y| (y[0] * 10 + y[1]) as i64);

@@ -25,16 +25,16 @@ fn last_bit(y: f64) -> Option<i32> {
 /// each other data value. Releases are ignored if their magnitude is below `window / 2`, or is at
 /// least `window`. Return the largest difference, measured in standard deviations.
 ///
-/// All floats with a magnitude of at least `window / 2` and below `window` have the same spacing.
-/// So the last bits of the releases that are not ignored do not reveal the magnitude. The magnitude
-/// can depend on the data.
+/// The magnitude of a release can depend on the data. But all floats with a magnitude of at least
+/// `window / 2` and below `window` have the same spacing. So the last bits of the releases that are
+/// not ignored do not reveal the magnitude.
 ///
 /// For each likely exponent `g` of the last set bit, two frequencies are compared. The first is the
 /// frequency of the exponent `g`. The second is the frequency of smaller exponents, which is the
 /// frequency of releases that are not multiples of `2^g`.
 fn leaks(window: f64, data: &[f64], release: &mut dyn FnMut(f64) -> f64) -> f64 {
-    // All exponents of at least `coarse` are counted together. The frequencies of these exponents
-    // also depend on the position of a release in the window.
+    // The frequencies of exponents of at least `coarse` also depend on the position of a release in
+    // the window. So all these exponents are counted together.
     let coarse = last_bit(window).unwrap() - 6;
     let mut counts: Vec<HashMap<i32, f64>> = Vec::new();
     for x in data {

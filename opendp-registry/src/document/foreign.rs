@@ -36,8 +36,8 @@ pub(super) fn call(builder: &mut Builder<'_>, node: &Map<String, Json>) -> Resul
         return Ok(made.clone());
     }
     if let Some(domain) = start(name, arguments) {
-        // The object is not stored in `made`, because the same text describes another object on
-        // another space.
+        // The object is not stored in `made`, because its space is not a part of the text. On
+        // another space, the same text would describe another object.
         let input = match builder.here() {
             Some(here) if !starts_from_text(name) => here,
             _ => builder.space(&json!({"domain": domain, "metric": "symmetric_distance"}))?,

@@ -25,9 +25,9 @@ impl Document {
     /// Write the pipeline in the serialization of OpenDP 0.16. The Python function `deserialize` of
     /// OpenDP reads the result.
     ///
-    /// If OpenDP wrote the document, the document is returned unchanged. If OpenDP reads the
-    /// result, it computes losses with its own maps. The bounds from these maps can be larger than
-    /// the bounds from the maps of this library.
+    /// If OpenDP wrote the document, the document is returned unchanged. When OpenDP reads the
+    /// result, OpenDP computes losses with its own maps. The bounds from these maps can be larger
+    /// than the bounds from the maps of this library.
     ///
     /// ```
     /// # use opendp_registry::{Document, Registry};
@@ -208,8 +208,8 @@ impl Writer<'_> {
         }
         Ok((function(known.module, known.name, Json::Object(arguments)), made))
     }
-    /// Write the value of one parameter of OpenDP's function. Return `None` if the value is not
-    /// determined.
+    /// Write the value of one parameter of OpenDP's function. Return `None` if neither the document
+    /// nor a default determines the value.
     fn argument(
         &mut self,
         entry: &Arc<Entry>,

@@ -12,7 +12,7 @@ use super::steps::{Release, Search, written};
 use super::{Suggestion, Suggestions};
 use crate::{Document, Entry};
 
-/// The largest probability that a bound on the error of an answer fails.
+/// The largest probability with which the error of an answer exceeds its bound.
 const ALPHA: f64 = 0.05;
 /// The largest number of bisections for each allowed suggestion.
 const SOLUTIONS: usize = 4;

@@ -30,8 +30,8 @@ struct Chain {
     /// Whether the goal's condition `about` holds for the constructor of one of the links. This
     /// field is also `true` if the goal has no such condition.
     about: bool,
-    /// The statistic of the chain. It is a list of the constructors whose output does not consist
-    /// of rows. The list has the names of these constructors, in the order of the chain.
+    /// The statistic of the chain: the names of those constructors whose output does not consist of
+    /// rows, in the order of the chain.
     statistic: Vec<String>,
 }
 /// A chain that ends in a measurement.
@@ -66,8 +66,8 @@ pub(super) struct Search<'a> {
     pub(super) aim: &'a Aim<'a>,
     pub(super) families: Vec<Family>,
     pub(super) releases: Vec<Release>,
-    /// The obstacles, by the names of the constructors that could not be used. Each obstacle has
-    /// its relation to the goal.
+    /// The obstacles, and the relation of each obstacle to the goal. The key is the name of the
+    /// constructor that could not be used.
     obstacles: BTreeMap<String, (About, Obstacle)>,
     done: BTreeSet<String>,
     /// The output spaces and the statistics of the chains that were found earlier.
@@ -351,8 +351,8 @@ impl Entry {
         found.map(|parameter| &*parameter.name)
     }
 }
-/// Return the value of a parameter that makes a selection take the lowest score. Return `None` for
-/// a parameter that does not decide between the lowest and the highest score.
+/// Return the value of a parameter with which a selection chooses the lowest score. Return `None`
+/// if the parameter does not decide between the lowest and the highest score.
 fn least(parameter: &str) -> Option<Json> {
     match parameter {
         "negate" => Some(json!(true)),

@@ -35,7 +35,7 @@ fn on(domain: &str, chain: &str) -> String {
 fn nest(open: &str, close: &str, depth: usize, filler: &str) -> String {
     [open.repeat(depth).as_str(), filler, &close.repeat(depth)].concat()
 }
-/// Split a document at the character `@`.
+/// Return the text of a document before the character `@`, and the text after this character.
 fn around(document: &str) -> (String, String) {
     let (open, close) = document.split_once('@').unwrap();
     (open.to_owned(), close.to_owned())

@@ -130,7 +130,8 @@ fn every_account_of_a_short_document_is_computed_soon_and_with_little_memory() {
 #[test]
 fn long_requests_leave_no_memory_behind() {
     let _alone = alone();
-    // The registry caches a request, unless the text of the request is long.
+    // The registry does not cache a request whose text is long. So these requests must leave no
+    // memory behind.
     let ask: fn(&str) = |text| {
         for number in 0..200 {
             targets::signature(&format!("symmetric_distance{}{}", text, " ".repeat(number)));

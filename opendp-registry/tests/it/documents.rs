@@ -205,7 +205,7 @@ fn conversations_are_built_from_documents() {
     }}))
     .unwrap();
     // The budget in the JSON is exactly one millionth. The float nearest to one millionth is
-    // smaller than one millionth.
+    // smaller than one millionth. So the map returns the next larger float.
     assert_eq!(map(&filter, json!(2)), Ok(json!([1.0, 1e-6_f64.next_up()])));
     assert_eq!(map(&filter, json!(3)).unwrap_err().kind(), "FailedMap");
     let opened = filter.measurement().unwrap().invoke(&AnyValue::new(vec![1, 2, 3])).unwrap();

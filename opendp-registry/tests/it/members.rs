@@ -34,7 +34,7 @@ fn test(entry: &Entry, grounds: &Grounds, seed: u64) -> Result<(), String> {
         let measurement = made.measurement().map_err(|error| error.to_string())?;
         let members = grounds.members(measurement.input(), &mut draw)?;
         // For this mechanism, the length of the release is the answer, and the stated loss covers
-        // the answer.
+        // the answer. So the lengths of two releases of this mechanism can differ.
         let stops = entry.name() == "make_above_threshold";
         let seen = |member: &AnyValue| -> Vec<Result<usize, String>> {
             let release = |_| {

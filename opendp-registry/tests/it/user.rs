@@ -60,8 +60,8 @@ fn spaces_and_measures_of_ones_own_stand_in_documents() {
     let talk = measurement(filter.clone());
     let edit = talk.input().metric().decode(&json!(0.5)).unwrap();
     assert_eq!(*talk.map(&edit).unwrap().downcast_ref::<f64>().unwrap(), 1.0);
-    // The control: with a built-in metric that does not fit this domain, the space is checked, and
-    // the document gives an error.
+    // The control: the metric is replaced by a built-in metric that does not fit this domain. Then
+    // the check of the space gives an error.
     let text = filter
         .to_string()
         .replace(r#"{"user_distance":{"identifier":"edits"}}"#, r#""hamming_distance""#);

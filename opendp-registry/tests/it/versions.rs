@@ -27,7 +27,8 @@ fn registry() -> Registry {
     registry.migrate(change(3, Change::Removed { argument: "exact", only: "true" }));
     registry
 }
-/// Return the loss for one record. This loss is the largest number in the range.
+/// Build `make_total` from a document, and return its map at distance 1. If the lower end of the
+/// range is 0, the result is the upper end of the range, times `unit`.
 fn loss(registry: &Registry, packages: Json, args: Json) -> Result<Json, opendp_core::Error> {
     let mut document = json!({"constructor": "make_total", "args": args});
     if !packages.is_null() {

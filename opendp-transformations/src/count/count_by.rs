@@ -140,7 +140,7 @@ mod tests {
             let count = make_count_by::<T, M, TV>(space(size)).unwrap();
             assert!(laws::all(&count, alphabet, 3).unwrap() > 0);
         }
-        // If any of the three parts of the map is made smaller, the stability law fails.
+        // If any of the three parts of the map is made smaller, the stability law is violated.
         for part in 0..3 {
             let honest = make_count_by::<T, M, TV>(space(None)).unwrap();
             let map = StabilityMap::new(move |d: &u32| {

@@ -22,8 +22,8 @@ use opendp_core::{Atom, Error, Function, Result};
 ///
 /// # Postcondition
 /// The output has one number for each leaf of the input. The output depends only on the input. The
-/// output is defined for every length of the input: a tree without nodes has no leaves. If the
-/// noisy nodes are already consistent, the leaves only change by rounding.
+/// output is defined for every length of the input. If the input is empty, the output is empty. If
+/// the noisy nodes are already consistent, the leaves only change by rounding.
 ///
 /// # Map
 /// The constructor is post-processing, so the privacy loss does not change.
@@ -119,7 +119,8 @@ fn consistent<O: Float>(nodes: &[f64], b: usize) -> Vec<O> {
         };
         layers.push(below);
     }
-    // Most nodes are leaves. The leaves stay in place, and are written once, as results.
+    // Most nodes are leaves. So only the nodes above the leaves are copied. The given leaves are
+    // read in place, and the result for each leaf is written once.
     let (above, leaves) = nodes.split_at(inner);
     let mut above = above.to_vec();
     for (depth, pair) in layers.windows(2).enumerate() {

@@ -50,8 +50,8 @@ pub(crate) const LANES: usize = 64;
 
 /// Three counts of buckets are tried: the count of numbers, twice this count, and four times this
 /// count. Each of them is rounded up to a power of two. If numbers share a bucket in all three
-/// cases, at least `BUCKETS` buckets are tried. There are at most `MOST_BUCKETS` buckets, so that
-/// the table fits a cache.
+/// cases, a fourth count is tried: the third count, but at least `BUCKETS`. There are at most
+/// `MOST_BUCKETS` buckets, so that the table fits a cache.
 const BUCKETS: usize = 1 << 12;
 const MOST_BUCKETS: usize = 1 << 18;
 /// If there are at most `FEW` buckets, rows are counted in an array that fits the first-level
@@ -101,8 +101,8 @@ impl<T: Number> Finder<T> {
         }
         let last = numbers.last().copied().unwrap_or_else(T::zero);
         if countable && largest == 1 {
-            // If the bucket of a row is after the bucket of the last number, the row is above the
-            // last number.
+            // Buckets after the bucket of the last number have an entry with the last number. A row
+            // in such a bucket is above the last number.
             let entry = |count: u32| match numbers.get(count as usize) {
                 Some(number) => (*number, 2 * count),
                 None => (last, 2 * count.saturating_sub(1)),

@@ -128,8 +128,8 @@ impl Grid {
         let bits = u64::BITS - lattice.magnitude().saturating_sub(1).leading_zeros();
         let lattice = i64::from(lattice.exponent());
         let exponent = (lattice + i64::from(bits) - i64::from(T::MANTISSA_BITS)).max(lowest);
-        // The factor is at most 2^3. The number of records is multiplied by at most 2^64, except if
-        // all records are zero.
+        // `factor` is at most 2^3. `divisor` is the number of records times a power of two. This
+        // power is at most 2^64, except if both bounds are zero. Then all records are zero.
         let divisor = u128::try_from(size).unwrap_or(u128::MAX);
         let divisor = divisor.saturating_mul(power(exponent - lattice));
         Ok(Grid { exponent, factor: power(lattice - exponent), divisor })

@@ -82,7 +82,7 @@ fn attack(
     Ok(tried)
 }
 
-/// Make data sets of hostile rows, in no particular order.
+/// Make data sets. Each row is a pseudo-random choice from `HOSTILE`.
 fn data_sets(count: u64, rows: impl Fn(u64) -> usize) -> Vec<Vec<f64>> {
     let mut word = 1_u64;
     let mut letter = || {

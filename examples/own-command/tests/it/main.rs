@@ -61,7 +61,7 @@ fn the_command_goes_by_the_name_of_its_file() {
     assert!(says(&["list"]).contains("`graphs describe NAME`"));
     assert!(says(&["completions", "bash"]).contains("_graphs()"));
     assert!(says(&["man"]).contains("graphs"));
-    // Errors of libraries also contain the name of this command.
+    // In error messages of libraries, too, the command is called `graphs`.
     let desk = tempfile::tempdir().unwrap();
     let table = desk.path().join("people.csv");
     std::fs::write(&table, "31,Ada\n44,Carl\n").unwrap();

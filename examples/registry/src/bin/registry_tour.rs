@@ -111,9 +111,9 @@ fn describe(measurement: &AnyMeasurement) -> Result<Vec<String>> {
     }
     Ok(text)
 }
-/// Make an addition to the registry. The addition is one constructor, and is made from a closure
-/// and a description. The constructor makes a function of a release. A binding, or a plugin that is
-/// loaded at run time, adds constructors of functions in the same way.
+/// Make one constructor that can be added to the registry. The constructor is made from a closure
+/// and a description, and it makes a function of a release. A binding, or a plugin that is loaded
+/// at run time, adds constructors of functions in the same way.
 fn round_to() -> Addition {
     let output = <Function<f64, f64> as Made>::type_name();
     Addition::new("tour::make_round_to", "opendp-examples", Kind::Function, output)

@@ -20,8 +20,8 @@ pub(crate) struct Cost {
     pub(crate) mu_squared: Option<Exact>,
     /// The `rho` of the release, if it chooses among candidates by Gumbel noise.
     pub(crate) rho: Option<Exact>,
-    /// A pair of distributions that dominates the release, if such a pair is known. The statements
-    /// of the other fields about the loss are valid, too.
+    /// A pair of distributions that dominates the release, if such a pair is known. The other
+    /// fields state valid losses of the release even if a pair is known.
     pub(crate) pair: Option<SharePair>,
 }
 impl Cost {

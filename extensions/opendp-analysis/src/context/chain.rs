@@ -334,7 +334,8 @@ fn rho_of(map: TableMap<ZeroConcentratedDivergence>) -> Square {
 /// compositions of releases of `make_continuous_gaussian`. Let `mu_i` be the `mu` of part `i`. For
 /// each split of the rows between the `k` parts, the composition is
 /// `sqrt(mu_1^2 + ... + mu_k^2)`-GDP (Dong, Roth, Su 2022, Corollary 3.3). For every split, the
-/// `rho` of the composition is at least the sum of the `mu_i^2 / 2`.
+/// `rho` of the composition is at least the sum of the `mu_i^2 / 2`. So `2 rho` is at least the
+/// square of the `mu` of the composition.
 pub(super) fn squared_of_gaussian(rho: &Exact) -> Result<Exact> {
     Ok(rho.plus(rho))
 }

@@ -26,7 +26,8 @@ pub(crate) type Bound = Arc<dyn Fn(Scale, f64) -> Result<f64> + Send + Sync>;
 /// its `rho`.
 pub(crate) type Square = Arc<dyn Fn(&u32) -> Result<Exact> + Send + Sync>;
 
-/// The losses of a release. A `mu`-GDP release also has its loss in Gaussian differential privacy.
+/// The losses of a release. If the release is `mu`-GDP, `mu_squared` computes the square of its
+/// `mu`.
 pub(crate) struct Losses<MO: Accounted> {
     /// The loss in the measure of the budget.
     pub(crate) map: TableMap<MO>,

@@ -63,7 +63,8 @@ pub struct Groups<'c, MO: Accounted> {
     others: bool,
     /// The counts of the keys, if the keys were found under a delta.
     found: Option<Released>,
-    /// Whether the call only computes the cost. In this case, the keys are found later.
+    /// Whether the keys will be found later. In this case, the list of keys is empty. The question
+    /// has a cost, but cannot be answered.
     rehearsed: bool,
     /// The function that makes the question for the keys, if the keys are found as a part of this
     /// question.

@@ -32,9 +32,10 @@ use solver::Item;
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Goal {
     /// A weight. Each answer has a bound on its error that holds except with probability
-    /// [`Context::ALPHA`]. The plan minimises the weighted sum of the squares of these bounds. If
-    /// the weights of only a few questions are multiplied by 16, the errors of these questions
-    /// become at most about half as large. Under a budget of an epsilon, a factor of 8 is enough.
+    /// [`Context::ALPHA`]. The plan minimises the weighted sum of the squares of these bounds.
+    /// Suppose that the weights of only a few questions are multiplied by 16. Then the errors of
+    /// these questions become about half as large, or smaller. Under a budget of an epsilon,
+    /// multiplying these weights by 8 is enough for this effect.
     Weight(f64),
     /// The largest wanted error. An error may be larger with probability at most
     /// [`Context::ALPHA`]. The error is in the unit of the answer, or in ranks for a quantile. For
@@ -57,7 +58,7 @@ pub enum Goal {
 /// budget between pure losses, Gaussian noise and deltas. If nothing was spent before, the scales
 /// are within one percent of the best scales for these kinds of noise, and later questions use the
 /// same division of the budget. If something was spent before, the plan uses the filters that are
-/// still open, and can need more noise.
+/// still open, and its scales can be larger than the best scales.
 ///
 /// A question that finds keys has a threshold, which hides keys with lower noisy counts. If such a
 /// question has a weight, its threshold counts as an error, in addition to the error of the noise.
@@ -68,9 +69,9 @@ pub enum Goal {
 /// question has a threshold, and the noise has at most 16 different losses. Under these conditions,
 /// each release gets a share of the budget, and a pair of distributions defines this share
 /// ([`SharedAccount`](opendp_measurements::accounting::SharedAccount)). The account composes the
-/// distributions of the losses. So plans with choices need less noise. Under the same conditions,
-/// Gaussian noise on integers is discrete, if discrete noise makes the errors smaller. Continuous
-/// noise is rounded, which adds 1/12 to the mean square error of each number.
+/// distributions of the losses. So plans with choices need less noise than with filters. Under the
+/// same conditions, Gaussian noise on integers is discrete, if discrete noise makes the errors
+/// smaller. Continuous noise is rounded, which adds 1/12 to the mean square error of each number.
 ///
 /// ```
 /// # use opendp_analysis::{Budget, Context, Goal, PrivacyUnit, Split, Table};
@@ -271,8 +272,9 @@ impl<'c, MO: Accounted> Plan<'c, MO> {
             let middle = low + (high - low) / 2.0;
             if taken(middle)? <= room { high = middle } else { low = middle }
         }
-        // The account can admit slightly smaller losses than were computed above. In this case,
-        // increase the wanted errors in steps of 2 percent.
+        // The exact limits of the account can be slightly below the limits that were computed
+        // above. If the account does not admit the losses, increase the wanted errors in steps of 2
+        // percent.
         self.items = self.widened(high)?;
         while self.chosen()?.is_none() && high < 1e100 {
             high *= 1.02;

@@ -95,7 +95,7 @@ pub trait Journal: Send + Sync {
     }
     /// Whether the journal can record the [reserve](Entry::reserved) or the [shares](Entry::shares)
     /// of a plan. If not, a plan uses the open filters of the account. The plan then needs a little
-    /// more noise.
+    /// more noise than with a reserve or with shares.
     fn reserves(&self) -> bool {
         true
     }

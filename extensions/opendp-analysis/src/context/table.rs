@@ -241,7 +241,8 @@ impl Codec for Table {
     }
 }
 
-/// The set of tables with the same columns, and optionally a known number of rows.
+/// The set of tables with the same columns. If the number of rows is known, all tables of the set
+/// have this number of rows.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TableDomain {
     columns: Vec<(String, String)>,

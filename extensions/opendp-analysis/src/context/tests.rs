@@ -276,8 +276,8 @@ fn a_public_number_of_rows_needs_no_resizing() {
     assert!(error.contains("known number of rows"), "{error}");
 }
 
-/// A journal that counts its entries in the first field. The second field is the largest number of
-/// entries.
+/// A journal whose first field counts the entries that it gets. The journal records at most as many
+/// entries as its second field states.
 struct Pages(Arc<AtomicUsize>, usize);
 impl Journal for Pages {
     fn record(&self, entry: &Entry) -> Result<()> {

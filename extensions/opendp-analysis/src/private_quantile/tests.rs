@@ -39,7 +39,7 @@ fn costs_what_the_catalogue_lists() {
     assert_eq!(quartile.map(&2), Ok(0.125));
     let replaced = quantile::<ChangeOneDistance, _>(concentrated, &GRID, (1, 4), 2.0);
     assert_eq!(replaced.map(&1), Ok(0.125));
-    // For `alpha` 0, all scores move in one direction.
+    // For `alpha` 0, all scores move in one direction, so the range is half as large.
     let least = quantile::<InsertDeleteDistance, _>((None, MaxDivergence), &GRID, (0, 1), 2.0);
     assert_eq!(least.map(&1), Ok(0.5));
     let exact = quantile::<SymmetricDistance, _>((None, MaxDivergence), &GRID, (1, 2), 0.0);

@@ -178,7 +178,8 @@ fn an_accuracy_beyond_all_floats_does_not_stop_a_release() {
     }
 }
 
-/// A pipeline for rows from 0 to `upper`, optionally with a stated number of rows.
+/// Return a pipeline that releases a noisy sum of integers with the bounds 0 and `upper`. If `size`
+/// is given, the domain states this number of rows.
 fn bounded(upper: i64, size: Option<u64>) -> String {
     let mut rows = json!({"atom_domain": {"T": "i64", "bounds": [0, upper]}});
     if let Some(size) = size {
@@ -286,7 +287,7 @@ fn the_readme_pipeline_with_an_option_domain_drops_cells_that_do_not_read() {
     document["chain"][1] = json!({"clamp": {"bounds": [5, 100]}});
     desk.file("sum.json", document.to_string());
     desk.file("x.csv", "age\n47.0\nx\n\n7\n");
-    // If missing cells became zeros, the two zeros would be clamped to 5, and the release would be
+    // If the two missing cells became zeros, they would be clamped to 5, and the release would be
     // 64.
     assert_eq!(release(&desk, "sum.json", "x.csv", &[]), json!(54));
 }

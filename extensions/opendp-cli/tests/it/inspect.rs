@@ -46,8 +46,8 @@ fn counts_what_the_cells_of_each_column_are() {
     let report = inspect(&desk, &["people.csv"]);
     let types: Vec<&Json> =
         report["columns"].as_array().unwrap().iter().map(|column| &column["type"]).collect();
-    // One age in five and one flag in five do not parse. With this many such cells, the command
-    // does not guess another type than `String`.
+    // In the columns of ages and flags, one cell in five does not parse. These are too many cells
+    // for the command to guess a type other than `String`.
     assert_eq!(types, ["String", "f64", "String", "String"]);
     assert!(report.get("warning").is_none());
 }

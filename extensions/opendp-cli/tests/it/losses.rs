@@ -95,7 +95,8 @@ fn a_loss_that_rounding_raised_is_written_in_two_parts_and_not_smaller_than_it_i
     desk.file("mean.json", chain.to_string());
     desk.file("x.csv", "x\n".to_owned() + &"47\n".repeat(1000));
     let exact: f64 = desk.says(&["map", "-p", "mean.json", "--d-in", "1"]).trim().parse().unwrap();
-    // The mean is rounded to a float before the noise, so its sensitivity is a little above 0.1.
+    // The mean is rounded to a float before noise is added to it. So its sensitivity is a little
+    // above 0.1.
     assert!(0.2 < exact && exact < 0.2 * (1.0 + 1e-12), "{exact}");
     let text = desk.says(&["run", "-p", "mean.json", "--data", "x.csv", "--d-in", "1"]);
     let said = text.split_once("epsilon ").unwrap().1.split_once(',').unwrap().0;

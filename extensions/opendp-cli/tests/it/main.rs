@@ -166,7 +166,7 @@ fn a_line_is_a_row_whatever_it_holds() {
     // A quoted cell may contain a comma. An unclosed quote ends with its line.
     let table = b"id,x\n1,\"a, b\"\n2,\"c\n3,c\r\n4\n\n5,\xff\n6,c";
     assert_eq!(release("one.csv", table, "x"), json!([1, 3, 3, 0]));
-    // In a table with one column, an empty line is an empty cell, so it is a row.
+    // In a table with one column, an empty line is a row with an empty cell.
     assert_eq!(release("two.csv", b"x\nc\n\n\nc\n", "x"), json!([0, 2, 2, 0]));
 }
 #[test]

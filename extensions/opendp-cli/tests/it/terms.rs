@@ -1,4 +1,5 @@
-//! The terms of a budget, the meaning of an id, and the losses that the command refuses.
+//! Tests of the terms of a budget, of the meaning of an id, and of the losses that the command
+//! refuses.
 
 use serde_json::{Value as Json, json};
 

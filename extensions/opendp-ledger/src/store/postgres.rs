@@ -106,7 +106,7 @@ fn transaction(
         if read_only { IsolationLevel::RepeatableRead } else { IsolationLevel::ReadCommitted };
     let builder = client.build_transaction().isolation_level(isolation).read_only(read_only);
     let mut transaction = builder.start().map_err(|error| fault(&error))?;
-    // A transaction that is dropped is rolled back.
+    // If `work` fails, the transaction is dropped, and a dropped transaction is rolled back.
     work(&mut transaction)?;
     transaction.commit().map_err(|error| fault(&error))
 }
@@ -119,7 +119,8 @@ impl Store for Postgres {
     }
     fn write(&self, work: &mut dyn FnMut(&mut dyn Tables) -> Result<()>) -> Result<()> {
         transaction(&self.writer, &self.parameters, false, &mut |transaction| {
-            // All later statements see the commits of the previous writer.
+            // Wait for the previous writer first, so that all later statements see the commits of
+            // that writer.
             turn(transaction)?;
             work(&mut Rows { transaction })
         })

@@ -72,7 +72,7 @@ fn a_budget_has_room_for_the_loss_it_names() {
         let hair = Request::of_loss("b", measure.account(&(0.5, 5e-324)).unwrap());
         let more = ledger.release(delta, &hair, || Ok(1));
         // If the float is below the decimal number, the difference of the two numbers remains in
-        // the budget.
+        // the budget, so the second loss fits. Otherwise, the second loss does not fit.
         let exact = Loss::epsilon_delta("1", delta).unwrap().parts()[1].clone();
         let below = opendp_core::arith::Exact::from_f64(float).unwrap() < exact;
         assert_eq!(more.is_ok(), below, "{delta}");
@@ -163,8 +163,8 @@ fn an_id_stands_for_its_data_and_columns() {
         assert_eq!(error.kind(), "Argument");
         assert!(error.to_string().contains("another data or column"), "{error}");
     }
-    // If an id was recorded without data, a later request for this id that states data is also
-    // refused.
+    // If an id was recorded for a request that states no data, a later request with the same id is
+    // refused if it states data.
     let open = Request::of_loss("open", epsilon("0.1"));
     ledger.release("b", &open, || Ok(1)).unwrap();
     let request = open.source(&json!({"data": "people.csv"}));

@@ -31,8 +31,8 @@ const CALM_IDS: usize = 200;
 /// A restarted process begins `AGAIN * PROCESSES` ids before the last id that it reported. So the
 /// process requests again the last ids that it requested before the kill.
 const AGAIN: usize = 10;
-/// The number of requests that the process makes after its first refused request. These requests
-/// must also be refused.
+/// A process ends after this number of refused requests. All its requests after the first refused
+/// request must also be refused.
 const IN_VAIN: usize = 25;
 
 /// Run a process that requests releases, and reports the releases that it gets. The function is a
@@ -145,7 +145,8 @@ fn take_all_but(places: usize, ledger: &Ledger) {
         let left = ledger.remaining("b").unwrap();
         let remaining = Loss::exact(Notion::Pure, vec![left.parts()[0].minus(&rest)]).unwrap();
         let request = Request::of_loss(&format!("most {attempt}"), remaining);
-        // Another process can be faster, and the charge is then refused.
+        // Another process can charge its loss before this charge. This charge is then refused, so
+        // try again with the new rest of the budget.
         if ledger.release("b", &request, || Ok(0_u64)).is_ok() {
             return;
         }
@@ -250,7 +251,8 @@ fn findings(path: &Path, told: &Told, exhausted: bool) -> (Vec<String>, usize) {
 fn no_kill_loses_a_spend_or_charges_twice() {
     let (wrong, spends) = storm(KILLS, false);
     assert!(wrong.is_empty(), "{wrong:?}");
-    // Each killed process has charged a release before the kill.
+    // Each killed process has charged a release before the kill, so there are more charges than
+    // kills.
     assert!(KILLS + 1 < spends, "{spends}");
     println!("{KILLS} kills among {spends} spends");
 }

@@ -144,7 +144,8 @@ fn a_read_only_file_releases_nothing() {
         if root || is_root(&path) {
             helper.uid(65534).gid(65534);
         }
-        // For a moment, a process of another test can have the copy open for writing.
+        // For a moment, a process of another test can have the copy open for writing. During this
+        // time, the copy cannot be started. So try again.
         let busy = |error: &std::io::Error| error.kind() == ErrorKind::ExecutableFileBusy;
         let mut output = helper.output();
         while output.as_ref().is_err_and(busy) {
@@ -164,7 +165,8 @@ fn a_read_only_file_releases_nothing() {
 fn is_root(read_only: &Path) -> bool {
     OpenOptions::new().append(true).open(read_only).is_ok()
 }
-/// The test `a_file_that_may_not_grow_releases_nothing` runs this helper with a limit.
+/// The test `a_file_that_may_not_grow_releases_nothing` runs this helper with a limit on the size
+/// of files.
 #[test]
 fn helper_small_files() {
     let Ok(path) = std::env::var("LEDGER_SMALL") else { return };

@@ -51,7 +51,7 @@ impl Drop for Mounted {
 fn a_hard_link_never_overspends() {
     for round in 0..25 {
         let (folder, path) = ledger("0.03");
-        // The ledger is open while the link is made.
+        // The ledger is opened before the link is made, and stays open.
         let open = Ledger::open(&path).unwrap();
         open.release("b", &request("0"), || Ok(7)).unwrap();
         let link = folder.path().join("link");

@@ -75,8 +75,8 @@ fn the_same_id_is_one_charge_and_one_release() {
     let first = ledger.release("b", &request, || laplace.invoke(&1_000_000)).unwrap();
     assert!(!first.repeated());
     let value: i64 = first.value().unwrap();
-    // The same release is returned to another caller, after a restart, and when the budget is
-    // exhausted.
+    // A retry returns the same release, even if another caller makes the retry, if the ledger was
+    // opened again, or if the budget is exhausted.
     ledger.release("b", &Request::of_loss("rest", epsilon("0.5")), || Ok(0)).unwrap();
     let again = Ledger::open_existing(folder.path().join("test.ledger")).unwrap();
     for ledger in [&ledger, &again] {

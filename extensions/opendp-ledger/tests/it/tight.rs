@@ -230,7 +230,7 @@ pub(crate) fn share_an_unspent_budget(open: &dyn Fn() -> Ledger) {
     let shares = SharedAccount::fitting(&epsilon, &delta, &counts).unwrap().shares().to_vec();
     let share = Loss::epsilon_delta("0.2", DELTA).unwrap();
     let plan = Loss::together(vec![share.clone(); 100]).unwrap();
-    // The controls: too large shares, and a wrong number of shares.
+    // The controls: shares that are too large, and a wrong number of shares.
     let larger: Vec<_> = shares.iter().map(|share| share.times(1.001)).collect();
     let error = plan.clone().sharing(&total(), &larger).unwrap_err();
     assert_eq!(error.kind(), "BudgetExceeded");

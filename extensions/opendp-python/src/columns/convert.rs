@@ -105,11 +105,13 @@ macro_rules! same {
                     }
                     null
                 }
-                // A zero that the compiler does not know. If the compiler knew the zero, it would
-                // split the loop into a copy and a second loop, which would read all rows again.
+                // The compiler does not know that this number is zero. If the compiler knew it, it
+                // would split the loop into a copy and a second loop, which would read all rows
+                // again.
                 let zero = black_box(0);
-                // The copy uses the widest vector instructions of this processor. With only the
-                // instructions that every processor has, a noisy sum takes a third longer.
+                // The copy uses the widest vector instructions of this processor. If the copy used
+                // only the instructions that every processor has, a noisy sum would take a third
+                // longer.
                 let copied = pulp::Arch::new().dispatch(
                     #[inline(always)]
                     || copy_both(numbers, rows, zero),

@@ -29,7 +29,8 @@ impl<'py> Column<'py> {
             return Ok(Column::Arrays(vec![arg.clone()]));
         }
         let as_arrays = arg.py().import("opendp_rs._columns")?.getattr("as_arrays")?;
-        // The text of an exception of another library can contain data.
+        // The text of an exception of another library can contain data, so it is replaced by an
+        // error without data.
         let found: (bool, Bound<'py, PyAny>) = as_arrays
             .call1((arg,))
             .and_then(|found| found.extract())

@@ -151,7 +151,8 @@ impl Odometer {
         format!("Odometer({} -> {})", shown(self.made.input()), measure(self.made.measure()))
     }
 }
-/// Evaluate a map at a distance from Python. A privacy loss can be a curve.
+/// Evaluate a map at a distance that is a Python value. If the result is a curve, as some privacy
+/// losses are, return it as a `Profile`.
 fn bound<'py>(
     d_in: &Bound<'py, PyAny>,
     metric: &AnyMetric,

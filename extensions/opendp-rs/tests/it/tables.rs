@@ -1,4 +1,4 @@
-//! Tests tables of a context that are read from files.
+//! Tests contexts whose tables are read from files.
 
 use std::fs::File;
 use std::io::Cursor;
@@ -9,8 +9,8 @@ fn schema<T: Atom>(names: [&str; 2]) -> DataFrameDomain<String> {
     let cells = ColumnDomain::new(AtomDomain::<T>::default());
     DataFrameDomain::with_schema(names.map(|name| (name.to_owned(), cells.clone()))).unwrap()
 }
-/// Count the rows with key 9 and with key 12, and compute the mean of values clamped to 0 and 100.
-/// The answers have almost no noise.
+/// For each of the keys 9 and 12, count the rows, and compute the mean income. Incomes are clamped
+/// to 0 and 100. The answers have almost no noise.
 fn answers(table: Table) -> Vec<f64> {
     let (unit, budget) = (PrivacyUnit::person(1).unwrap(), Budget::epsilon(1e9).unwrap());
     let context = Context::new(table, unit, budget, Split::as_you_go()).unwrap();

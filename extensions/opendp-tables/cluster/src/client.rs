@@ -52,9 +52,8 @@ impl Cluster {
         ready(scheduler, Duration::ZERO)?;
         // The client polls the state of its job, so the client notices when the scheduler is lost.
         // The cache of file statistics is off, because the scheduler could have outdated
-        // statistics. Plans with limits for each id give numbers to rows in a stated order. The
-        // adaptive planner of Ballista 55.0 loses this order, so these plans would fail with this
-        // planner.
+        // statistics. Plans with limits for each id number the rows in a stated order. The adaptive
+        // planner of Ballista 55.0 loses this order, so these plans would fail with this planner.
         let config = SessionConfig::new_with_ballista()
             .set_bool("ballista.scheduler.share_file_statistics_cache", false)
             .set_bool("ballista.client.pull", true)

@@ -20,9 +20,9 @@ pub(crate) const NO_GROUP: u32 = u32::MAX;
 /// Gives each group a number.
 pub(crate) struct Groups {
     kinds: Vec<Type>,
-    /// For each column of public keys: the numbers of the keys, and a factor. If all keys are
-    /// public, multiply the number of each key of a group by the factor of its column. The sum of
-    /// these products is the number of the group.
+    /// For each column of keys, if its keys are public: the numbers of these keys, and a factor. If
+    /// the keys of all columns are public, multiply the number of each key of a group by the factor
+    /// of its column. The sum of these products is the number of the group.
     public: Vec<Option<(Public, u32)>>,
     /// Whether all keys are public.
     complete: bool,
@@ -162,7 +162,8 @@ impl Groups {
         }
         ranks
     }
-    /// Return the keys of all groups as engines print them, in the order of their numbers.
+    /// Return the keys of all groups, in the order of the numbers of the groups. The keys have the
+    /// form in which engines print them.
     pub(crate) fn names(&self) -> Vec<Group> {
         let found = self.found.lock().unwrap_or_else(PoisonError::into_inner);
         let printed = |group: &Vec<Value>| group.iter().map(Value::printed).collect();

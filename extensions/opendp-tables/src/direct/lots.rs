@@ -89,8 +89,8 @@ fn near_power(x: u64) -> u64 {
 fn fold(x: u64) -> u64 {
     (x & PRIME.cast_unsigned()) + (x >> 31)
 }
-/// Return an integer modulo the prime. The integer is at least 0 and below the square of the prime.
-/// This is faster than a division.
+/// Return the remainder of `x` modulo the prime. The integer `x` is below the square of the prime.
+/// This function is faster than a division.
 fn remainder(x: u64) -> u64 {
     const LAST: u64 = PRIME.cast_unsigned();
     // The folded integer is less than twice the prime.

@@ -41,8 +41,9 @@ pub(crate) struct Places<const N: usize> {
     pub(crate) of: [i32; N],
 }
 impl<const N: usize> Places<N> {
-    /// Compute the places. The unused elements of the array have the value `i32::MAX`. A key can
-    /// also have this value. Its place is still right, because unused elements are not counted.
+    /// Compute the places. The keys are copied to an array of `N` elements. The unused elements of
+    /// this array have the value `i32::MAX`. A key can also have this value. The place of such a
+    /// key is still right, because unused elements are not counted.
     ///
     /// The place of a key is the number of smaller keys. Comparing all pairs takes less time than
     /// sorting. The reason is that a processor compares several keys at once, and no jump depends

@@ -14,8 +14,9 @@ pub(crate) struct Limits {
     pub(crate) groups: u64,
 }
 impl Limits {
-    /// Return whether an individual with this many rows certainly keeps all these rows. The number
-    /// of groups is at most the number of rows.
+    /// Return whether an individual with this many rows certainly keeps all these rows. The limit
+    /// on groups is compared with the number of rows, because an individual has at most as many
+    /// groups as rows.
     fn keep_all(self, rows: usize) -> bool {
         let rows = rows as u64;
         rows <= self.rows && rows <= self.per_group && rows <= self.groups
@@ -39,8 +40,8 @@ struct Draw {
 }
 impl Draw {
     /// Among the items from the position `start` on, keep the `limit` items with the smallest lots.
-    /// The order stays the same. `place` takes the number of an item and the item, and returns its
-    /// place. `lots` takes places, and returns their lots.
+    /// The order stays the same. The function `place` returns the place of an item, given the
+    /// number of the item and the item itself. The function `lots` returns the lots of places.
     fn keep<T: Copy>(
         &mut self,
         items: &mut Vec<T>,
@@ -56,7 +57,8 @@ impl Draw {
         };
         let count = rest.len();
         let first = place(0, first);
-        // The places are in ascending order. So if the condition holds, they are consecutive.
+        // The places are in ascending order. So they are consecutive if the difference of the last
+        // and the first place is `count - 1`.
         if (place(count as u32 - 1, last) - first) as usize == count - 1
             && let Some(chosen) = smallest_of(count, limit, first, &lots)
         {
@@ -205,8 +207,9 @@ impl<T: Keyed> Choice<T> {
         kept.truncate(count);
         true
     }
-    /// Choose groups, and then rows of each group. At least one row of each group is kept, so the
-    /// result is the same if rows are chosen before groups.
+    /// Choose groups, and then rows of each chosen group. The result is the same if rows of each
+    /// group are chosen before groups, because the limit on the rows of a group leaves at least one
+    /// row of each group.
     fn choose_in_groups(&mut self, of_id: u64, same_group: impl Fn(&T, &T) -> bool) {
         self.groups.clear();
         let mut first = 1;
@@ -249,7 +252,7 @@ mod tests {
     fn kept(rows: &[Row], limits: Limits) -> Vec<(u32, i64)> {
         let mut choice = Choice::new(limits, Lots::of_seed(LOTS));
         let (mut by_id, mut kept, mut all) = (rows.to_vec(), vec![(7, 7, 7)], Vec::new());
-        // The rows of an id stay in the order in which they come.
+        // The sort is stable, so the rows of an id keep their order.
         by_id.sort_by_key(|row| row.0);
         for own in by_id.chunk_by(|a, b| a.0 == b.0) {
             choice.choose(own[0].0, own, |a, b| a.1 == b.1, &mut kept);
@@ -258,8 +261,8 @@ mod tests {
         all.sort_unstable();
         all
     }
-    /// Choose among the rows of one id as the statements of `sql` do: rows of groups, then groups,
-    /// and then rows.
+    /// Choose among the rows of one id as the statements of `sql` do. First choose rows within each
+    /// group, then choose groups, and then choose among all rows that are left.
     fn as_statements(rows: &[Row], limits: Limits, seed: &str) -> Vec<(u32, i64)> {
         let lots = Lots::of_seed(seed);
         let mut sorted = rows.to_vec();
@@ -306,7 +309,7 @@ mod tests {
                 others += usize::from(kept != as_statements(&own, limits, "another"));
             }
         }
-        // The control: another seed chooses other rows, unless all are kept.
+        // The control: with another seed, other rows are chosen, unless all rows are kept.
         assert!(others > 350, "{others}");
     }
     #[test]

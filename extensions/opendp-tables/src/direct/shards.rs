@@ -16,7 +16,8 @@ pub(crate) fn shard_of(id: u64) -> usize {
 /// Return the bucket of an id within its shard, among `2^bits` buckets.
 fn bucket_of(id: u64, bits: u32) -> usize {
     let hash = id.wrapping_mul(FACTOR) << SHARDS.ilog2();
-    // The first shift keeps the result below 2 to the power of 32, also for 0 bits.
+    // There are two shifts, because a single shift by 64 bits would overflow if `bits` is 0. The
+    // first shift leaves a number below 2 to the power of 32.
     (hash >> 32 >> (32 - bits)) as usize
 }
 
@@ -29,7 +30,7 @@ pub(crate) struct Part<const N: usize> {
     /// needs a new chunk first.
     next: Vec<usize>,
     slabs: Slabs<N>,
-    /// The rows of a batch, to be divided.
+    /// The rows of a batch, which `divide` divides among the shards.
     pub(crate) rows: Vec<Packed<N>>,
 }
 impl<const N: usize> Part<N> {
@@ -80,7 +81,7 @@ impl<const N: usize> Part<N> {
     }
 }
 
-/// Memory for grouping the rows of a shard, which is used for one shard after the other.
+/// Memory for grouping the rows of a shard. The same memory is used for one shard after the other.
 #[derive(Debug, Default)]
 pub(crate) struct Sorter<const N: usize> {
     rows: Vec<Packed<N>>,

@@ -45,7 +45,8 @@ impl Idle {
             return Ok(slab);
         }
         let slab = MmapMut::map_anon(SLAB).map_err(|_| NoMemory)?;
-        // A system without large pages refuses this request, and provides its usual pages.
+        // Request large pages. A system without large pages refuses this request, and provides its
+        // usual pages.
         #[cfg(target_os = "linux")]
         let _ = slab.advise(memmap2::Advice::HugePage);
         Ok(slab)

@@ -16,8 +16,8 @@ pub(crate) struct Totals<'a> {
     sums: Vec<i128>,
     /// For each quantile and group, the number of rows in each bucket.
     buckets: Vec<Vec<Vec<u64>>>,
-    /// Whether a sum counts ids. If it does, all rows of an individual in a group are added
-    /// together.
+    /// Whether at least one sum counts ids. If this is true, all rows of an individual in a group
+    /// are added together.
     by_ids: bool,
 }
 impl<'a> Totals<'a> {
@@ -143,7 +143,7 @@ impl<'a> Totals<'a> {
             }
         }
     }
-    /// Return the results of the groups, by their names.
+    /// Return the results of the groups. Each result has the name of its group.
     pub(crate) fn exact(self, names: &[Group], grouped: bool) -> Exact {
         let mut exact = Exact::default();
         let width = self.layout.sums.len();

@@ -1,7 +1,8 @@
 //! The integers that rows add to sums, and the buckets of quantiles.
 //!
 //! These numbers equal the numbers that the statements of `sql` compute, bit for bit. A function
-//! here replaces an SQL expression or a function of `sql`, which its comment names.
+//! here replaces an SQL expression or a function of `sql`. The comment of the function here names
+//! what it replaces.
 
 use datafusion::arrow::array::{Array, ArrayRef, AsArray, BooleanArray, PrimitiveArray};
 use datafusion::arrow::datatypes::{ArrowPrimitiveType, DataType, Float64Type, Int64Type};
@@ -139,7 +140,7 @@ impl<'a> Layout<'a> {
         let known = |row: usize| nulls.as_ref().is_none_or(|nulls| nulls.is_valid(row));
         Ok((0..column.len()).map(|row| i64::from(known(row))).collect())
     }
-    /// Apply `on_lattice`, and then a function of the lattice point.
+    /// Apply `on_lattice` to the column at `place`, and then apply `of` to each lattice point.
     fn points(
         &self,
         place: usize,
@@ -172,7 +173,7 @@ impl<'a> Layout<'a> {
                 let column = column.as_primitive::<Float64Type>();
                 if picked.raw && column.null_count() == 0 && Nearest::fits(lattice) {
                     let nearest = Nearest::new(lattice);
-                    // Both results are computed, so that the loop has no jumps.
+                    // The lattice point is computed for NaN, too, so that the loop has no jumps.
                     let value = |x: &f64| select(x.is_nan(), 0, of(nearest.point(*x)));
                     return Ok(column.values().iter().map(value).collect());
                 }
@@ -243,8 +244,8 @@ impl Nearest {
 
     /// Return true if all points of a lattice have a magnitude of at most `2^50`, and the step of
     /// the lattice is not extreme. For such a lattice, [`moderate`] changes no point: it changes
-    /// only floats beyond `1e100`, which are beyond the bounds, and floats below `1e-83`, which are
-    /// far less than half a step.
+    /// only floats of magnitude above `1e100`, which are beyond the bounds, and floats of magnitude
+    /// below `1e-83`, which is far less than half a step.
     fn fits(lattice: &Lattice) -> bool {
         let small = |point: &i64| point.unsigned_abs() <= 1 << 50;
         lattice.exponent.abs() <= 200 && [lattice.low, lattice.high].iter().all(small)

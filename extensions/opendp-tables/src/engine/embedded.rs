@@ -200,7 +200,8 @@ impl DataFusion {
             Source::Provider(table) => self.context.register_table(name, table).map(|_| ()),
         }
     }
-    /// Wait for a future on a separate thread, because the caller can be inside a runtime.
+    /// Wait for a future on a separate thread. The thread of the caller can be inside a runtime,
+    /// where `block_on` would panic.
     ///
     /// # Errors
     /// The errors of the future, and an error when the thread cannot be started.

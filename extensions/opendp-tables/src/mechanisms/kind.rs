@@ -12,10 +12,10 @@ use crate::noise::{ALPHA, Noise};
 /// The kind of the noise of a query.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Kind {
-    /// The kind depends on the budget. For an epsilon alone, this is Laplace noise. For a rho, this
-    /// is Gaussian noise. For an epsilon and a delta, there are two cases. If the question names a
-    /// constructor for its noise, this is Laplace noise. Otherwise, this is the kind with the
-    /// smaller errors.
+    /// The kind depends on the budget. For an epsilon alone, the kind is Laplace noise. For a rho,
+    /// the kind is Gaussian noise. For an epsilon and a delta, there are two cases. If the question
+    /// names a constructor for its noise, the kind is Laplace noise. Otherwise, it is the kind with
+    /// the smaller errors.
     #[default]
     Best,
     /// Laplace noise. Its loss depends on the sum of the changes of all groups.

@@ -20,15 +20,16 @@ pub struct Explained {
     pub what: String,
     /// The name of the constructor that makes the mechanism.
     pub mechanism: String,
-    /// The scale of the noise. For a quantile, the unit of the scale is a unit of the scores.
-    /// Otherwise the unit is one step of the released integers.
+    /// The scale of the noise. For a quantile, the scale is in the unit of the scores of the
+    /// candidates. For any other release, the scale is a number of steps of the released integers.
     pub scale: f64,
     /// The length of one step of the released integers, in the unit of the values.
     pub step: f64,
     /// A bound on the error that holds with probability 95 %. For a quantile, the bound is a number
     /// of ranks. Otherwise the bound is in the unit of the values.
     pub accuracy: Option<f64>,
-    /// A bound on the change that one individual can cause, in the same unit as `scale`.
+    /// A bound on how much one individual can change the exact values of the release, in the same
+    /// unit as `scale`.
     pub sensitivity: Option<f64>,
     /// The threshold that the noisy count of a key must reach, if keys are not public.
     pub threshold: Option<f64>,

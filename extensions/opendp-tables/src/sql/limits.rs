@@ -98,7 +98,7 @@ struct Limits {
 }
 impl Limits {
     /// Print a list of columns: first `self.columns`, then the columns of the places, then `more`.
-    /// If the number of groups is limited, also list the columns `of_groups`.
+    /// If the number of groups is limited, list the columns `of_groups` at the end.
     fn with(&self, more: &[&str], of_groups: &[&str]) -> String {
         let of_groups = if self.grouped { of_groups } else { &[] };
         let places = if self.grouped { &["place", "group_place"][..] } else { &["place"] };

@@ -26,9 +26,9 @@ fn float(value: f64) -> String {
 pub(crate) fn list(values: &[Value]) -> String {
     values.iter().map(literal).collect::<Vec<_>>().join(", ")
 }
-/// Print a column. NaN becomes null, and negative zero becomes zero, because engines treat NaN and
-/// negative zero differently. Other floats are moved to magnitudes of at most 1e100, and their
-/// digits below the place 1e-116 are lost.
+/// Print an expression for the value of a column. NaN becomes null, and negative zero becomes zero,
+/// because not all engines treat NaN and negative zero in the same way. Other floats are moved to
+/// magnitudes of at most 1e100, and their digits below the place 1e-116 are lost.
 pub(crate) fn column(source: usize, name: &str, kind: Type, dialect: Dialect) -> String {
     let column = format!("t{source}.{}", quoted(name));
     let nan = match dialect {
@@ -200,7 +200,7 @@ pub(crate) fn on_lattice(
             Dialect::PostgreSql => "CAST",
         };
         let bound = |point: i64| float(point as f64 * step);
-        // Every operation is monotone by its definition, so the outer bounds normally have no
+        // Every operation is monotone by its definition, so `greatest` and `least` normally have no
         // effect. They protect against engines in which an operation is not monotone.
         let inside =
             format!("greatest(least({cast}({scaled} AS BIGINT), {}), {})", point(high), point(low));

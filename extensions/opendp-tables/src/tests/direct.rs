@@ -8,7 +8,7 @@ use crate::released::Exact;
 
 const SEED: &str = "fedcba9876543210fedcba9876543210";
 
-/// Rows of many ids. Some ids have far more rows than other ids, and many rows are equal.
+/// Make rows of many ids. Some ids have far more rows than other ids, and many rows are equal.
 fn rows(count: usize) -> Vec<RecordBatch> {
     let mut dice = Dice::new(5);
     let batch = |dice: &mut Dice, count: usize| {
@@ -122,7 +122,8 @@ fn the_seed_decides_which_rows_are_kept() {
     assert_eq!(run("1"), run("1"));
     assert_ne!(run("1"), run("2"));
 }
-/// If ids are text, the engine runs the statements of the plan, and the lots are hashes.
+/// If ids are text, the direct evaluation does not support the plan. So the engine runs the
+/// statements of the plan, in which the lots are hashes.
 #[test]
 fn ids_that_are_text_are_limited_too() {
     let mut described = described(PrivacyUnit::id("town", 3).per_group(2, 2));

@@ -67,7 +67,8 @@ fn ids_have_no_public_number_of_rows() {
     assert!(open(described(PrivacyUnit::rows(1)).rows(0)).is_err());
 }
 
-/// Two tables of the same size: some rows of one individual are exchanged.
+/// Make two tables of the same size that differ by an exchange of at most `rows` rows of one
+/// individual.
 fn exchanged(dice: &mut Dice, rows: usize) -> [Vec<Person>; 2] {
     let common: Vec<Person> = (0..dice.below(9)).map(|_| person(dice)).collect();
     let count = 1 + dice.below(rows);

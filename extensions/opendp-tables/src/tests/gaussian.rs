@@ -38,7 +38,7 @@ fn mu(session: &Session, sql: &str, mechanisms: &Mechanisms) -> f64 {
 }
 /// All sums together have a loss within the epsilon and the delta. The test uses the exact formula
 /// for Gaussian noise, which the calibration does not use. In the control, the scale of the noise
-/// is a third smaller.
+/// is a third smaller than the calibrated scale.
 #[test]
 fn noise_of_all_sums_keeps_the_epsilon_and_the_delta() {
     for (epsilon, delta) in [(0.1, 1e-9), (1.0, 1e-6), (4.0, 1e-4)] {
@@ -92,7 +92,8 @@ fn answers_have_the_stated_cost_and_intervals() {
         let answer = question.release().unwrap();
         let left: Vec<f64> =
             session.remaining().unwrap().parts().iter().map(|part| part.to_f64_up()).collect();
-        // A threshold is a whole number, so a part of the delta for keys can remain unspent.
+        // For Gaussian noise, a threshold is a whole number, so a part of the delta for keys can
+        // remain unspent.
         assert!(left[0] < 0.01 && left[1] < 2e-7, "{left:?} {cost}");
         assert!(answer.document["releases"][0]["mechanism"].as_str().unwrap().contains("gaussian"));
         // Nearly the whole budget is spent.

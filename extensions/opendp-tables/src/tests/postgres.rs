@@ -48,7 +48,8 @@ impl Engine for Psql {
         Ok(text.lines().map(cells).collect())
     }
 }
-/// Read a line of CSV. Keys of the tests have no line breaks.
+/// Split a line of CSV into its cells. The keys in the tests have no line breaks, so each line is a
+/// whole row.
 fn cells(line: &str) -> Cells {
     let (mut all, mut cell, mut quoted) = (Vec::new(), String::new(), false);
     let mut marks = line.chars().peekable();

@@ -26,7 +26,7 @@ fn keys_of_few_individuals_stay_hidden() {
     let question = session.query(sql).unwrap();
     let explained = question.explain().unwrap();
     assert!(explained.releases.iter().any(|release| release.threshold.is_some_and(|t| t > 20.0)));
-    // A threshold can be a fraction, so practically all of the delta is used.
+    // For Laplace noise, a threshold can be a fraction, so practically all of the delta is used.
     let delta = explained.loss.parts()[1].to_f64_up();
     assert!(0.99e-6 < delta && delta <= 1e-6, "{}", explained.loss);
     assert_eq!(question.release().unwrap().table.num_rows(), 0);
@@ -104,8 +104,8 @@ fn keys_that_many_have_are_released_with_all_aggregates() {
     let found = numbers(&answer.table);
     assert_eq!((found[0][1], found[1][1]), (190.0, 90.0));
 }
-/// Compute scores from the counts of the buckets. Check that the constructor computes the same
-/// scores from the rows.
+/// Compute the scores of a quantile from the counts of the buckets. Check that the transformation
+/// of `make_quantile_score_candidates` computes the same scores from the rows.
 #[test]
 fn scores_from_counts_are_those_of_the_constructor() {
     use opendp_core::{AtomDomain, RangeDistance, Space, SymmetricDistance, VectorDomain};

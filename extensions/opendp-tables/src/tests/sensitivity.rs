@@ -89,7 +89,8 @@ pub(crate) fn neighbours(dice: &mut Dice, unit: &PrivacyUnit) -> [Vec<Person>; 2
         None => 8,
     });
     let mut more: Vec<Person> = (0..extra).map(|_| person(dice)).collect();
-    // The hard cases are equal rows, and several rows in one group.
+    // The hard cases are equal rows, and several rows in one group. So, in about half of the calls,
+    // make all rows of the individual equal.
     if dice.below(2) == 0 {
         let first = more[0].clone();
         more.iter_mut().for_each(|row| *row = first.clone());
@@ -382,8 +383,8 @@ fn rows_of_an_id_are_chosen_uniformly() {
     let exact = exact(&plan, &described, &rows, false);
     let sums = exact.sums.values().next().unwrap();
     assert_eq!(sums[0], IBig::from(ids));
-    // The count is binomial, with 3000 draws and the probability 1/3. A deviation of 130 is more
-    // than five standard deviations.
+    // The number of kept rows with the age 1 is binomial, with 3000 draws and the probability 1/3.
+    // A deviation of 130 is more than five standard deviations.
     let ones: i64 = sums[1].to_string().parse().unwrap();
     assert!((ones - 1000).abs() < 130, "{ones}");
 }

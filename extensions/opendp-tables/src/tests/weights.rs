@@ -40,7 +40,8 @@ fn shares_are_in_proportion_to_weights() {
 #[test]
 fn a_sum_that_two_aggregates_need_has_the_larger_weight() {
     let session = session(PrivacyUnit::rows(1));
-    // Both aggregates need the count of known ages.
+    // Both aggregates need the count of known ages, so this count gets the larger of the two
+    // weights.
     let sql = "SELECT weight(AVG(age), 2) AS mean, weight(COUNT(age), 3) FROM people";
     near(&scales(session.query(sql).unwrap()), &[50.0 * 5.0 / 2.0, 5.0 / 3.0]);
     let sql = "SELECT MEDIAN(age), weight(COUNT(*), 1e-3) FROM people";

@@ -119,7 +119,8 @@ fn a_running_total_does_not_grow_and_is_never_too_small() {
     }
     assert!(sum <= total && total.to_f64_down() <= sum.to_f64_up() + 1e-12);
     assert!(total.0.as_ref().unwrap().odd.bit_len() <= MOST_BITS);
-    // The control: without the limit, the denominator has more than `MOST_BITS` bits.
+    // The control: without the limit, the odd part of the denominator has more than `MOST_BITS`
+    // bits.
     assert!(MOST_BITS < sum.0.unwrap().odd.bit_len());
 }
 

@@ -27,9 +27,9 @@ impl Account {
         delta: f64,
         side: Side,
     ) -> Option<f64> {
-        // The saddle point is a poor estimate of epsilon for very skewed losses. For such losses, a
-        // second sum is more exact than the first sum. The second sum is planned for the epsilon
-        // that the first sum found.
+        // The first sum is planned for an estimate of epsilon from the saddle point. This estimate
+        // is poor for very skewed losses. For such losses, a second sum is planned for the epsilon
+        // that the first sum found. The second sum is more exact than the first sum.
         let found = Cell::new(None);
         let epsilon_of = |sum: Inversion| {
             let epsilon = self.epsilon_of_waves(&sum, delta, side);
@@ -40,10 +40,10 @@ impl Account {
         self.inverted(parts, Target::Delta(delta), side, epsilon_of).or_else(again)
     }
     /// Try the sum of waves for the parts. For an upper bound with many parts, also try the sum of
-    /// waves for the smoothed parts (the parts and a small Gaussian release). The smoothed parts
-    /// are tried first if they take less time than the original parts. If the tolerance is at least
-    /// the default, there are two such cases. In the first case, there are very many parts. In the
-    /// second case, there are many parts, and a part lists its losses.
+    /// waves for the smoothed parts (the parts and a small Gaussian release). The original parts
+    /// are tried first, except in two cases in which the smoothed parts take less time. In the
+    /// first case, there are very many parts. In the second case, there are many parts, and a part
+    /// lists its losses. In both cases, the tolerance must be at least the default.
     fn inverted(
         &self,
         parts: &[PairCount],

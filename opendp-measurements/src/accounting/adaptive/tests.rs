@@ -165,7 +165,8 @@ fn releases_of_all_kinds_stay_within_the_budget_of_an_independent_account() {
             let room = account.room(&share, kind).unwrap();
             let loss = match kind {
                 Kind::Gaussian => gaussian(&room.mu_squared, &room.delta),
-                // The simple filter charges the stated epsilon, which is rounded up.
+                // The simple filter charges the stated epsilon of a choice. This epsilon is rounded
+                // up. So the choice uses slightly less than the whole room.
                 Kind::Choice => choice(&room.rho.times(&exact(0.999_99)), &room.delta),
                 Kind::Pure => pure(room.epsilon.to_f64_down(), 0.0),
                 Kind::WithDelta => pure(room.epsilon.to_f64_down(), room.delta.to_f64_down()),
@@ -180,7 +181,8 @@ fn releases_of_all_kinds_stay_within_the_budget_of_an_independent_account() {
         let (epsilon, spent) = account.spent().unwrap();
         assert!(epsilon <= exact(1.000_002) && spent <= exact(DELTA * (1.0 + 1e-9)));
     }
-    // The control: if the same losses occur twice, the delta of their composition exceeds `DELTA`.
+    // The control: if each of these losses occurs twice, the delta of the composition exceeds
+    // `DELTA`.
     let mut account = account(Some(4));
     let mut losses = Vec::new();
     for place in 0..4 {
@@ -315,8 +317,8 @@ fn a_reserved_filter_has_room_for_the_whole_budget_and_no_more() {
         assert!(account.charge(&pure(1e-3, 0.0)).is_err());
         assert!(account.charge(&gaussian(&exact(1e-9), &exact(1e-9))).is_err());
     }
-    // A small pure loss that takes all the room for pure losses is not charged as a `mu^2`. This
-    // holds for both orders of the releases.
+    // A small pure loss fills the whole room for pure losses. It is charged as a pure loss and not
+    // as a `mu^2`, both before and after the Gaussian release.
     for gaussian_first in [false, true] {
         let mut account =
             AdaptiveAccount::reserving(&exact(EPSILON), &exact(DELTA), &exact(0.05), &Exact::ZERO)
@@ -353,7 +355,7 @@ fn many_choices_share_rho_and_get_less_noise_than_by_mu() {
         let best = concentrated_rho(EPSILON, DELTA).unwrap();
         assert!(sum <= best * (1.0 + 1e-9) && best < sum * 1.07, "{releases}: {sum} {best}");
         // A Gaussian filter with the whole delta admits a smaller sum of `rho` than a Renyi filter,
-        // because it charges `mu^2 = pi rho` for each choice.
+        // because the Gaussian filter charges `mu^2 = pi rho` for each choice.
         assert!(all * all / std::f64::consts::PI * 1.28 < sum, "{releases}: {sum}");
         assert!(account.charge(&choice(&exact(1e-6), &exact(1e-9))).is_err());
         assert!(composed(&losses) <= DELTA, "{releases}");

@@ -5,8 +5,8 @@ use opendp_core::PrivacyProfile;
 use super::super::profile_of_discrete_gaussian_vector;
 use super::*;
 
-/// Return the law of `shift . Y`, from its lowest output on. All numbers of `Y` have discrete
-/// Gaussian noise.
+/// Return the law of the sum of `shift . Y` over `count` releases, from its lowest output on. Here
+/// `Y` is the noise of a release: a vector of discrete Gaussian numbers.
 fn law(shift: &[usize], scale: f64, count: usize) -> Vec<f64> {
     let reach = (9.0 * scale).ceil() as i32;
     let weights: Vec<f64> =
@@ -64,7 +64,9 @@ fn ten_vectors_of_a_small_scale_cost_what_their_exact_laws_cost() {
             largest = largest.max(high);
         }
         let found = game.epsilon(1e-6);
-        // If all shifts have the same greatest common divisor, the adversary has only one choice.
+        // For the square 5, all shifts have the same greatest common divisor. So the adversary has
+        // only one choice, and the bound is closer to the largest epsilon than for the other
+        // squares.
         let share = if square == 5 { 1.001 } else { 1.002 };
         assert!(
             largest <= found * (1.0 + 1e-9) && found <= share * largest,

@@ -165,8 +165,8 @@ fn what_is_found_decreases_with_epsilon_and_grows_with_the_distance() {
         }
     }
 }
-/// Check many equal releases. Here it is known which shift is the worst. All releases have this
-/// shift, so the exact law is the law of their sum.
+/// Check many equal releases for which the worst shift is known. All releases have this shift. So
+/// the exact law is the law of the sum of their outputs.
 #[test]
 fn vectors_whose_squared_distance_has_a_square_factor_compose_tightly() {
     for (square, scale, count) in [(4i64, 4.0, 100), (9, 4.0, 100), (16, 5.0, 50), (4, 3.0, 60)] {

@@ -25,10 +25,10 @@ const STEP: f64 = 2e-3;
 
 /// Take the loss of a pair under its first distribution. Return the law of this loss, in three
 /// parts. The first part is a function that returns the probability of the losses from `a` to `b`,
-/// without the atoms. The second part is the list of atoms. The third part is a limit, and losses
-/// beyond this limit are negligible. The formulas come from the literature, and are computed in
-/// plain floats. For a choice, `worst` selects the pair that dominates all mechanisms of the range.
-/// Without `worst`, the result is the law of one mechanism of the range.
+/// without the atoms. The second part is the list of atoms. The third part is a limit: losses whose
+/// magnitude is above this limit are negligible. The formulas come from the literature, and are
+/// computed in plain floats. For a choice, `worst` selects the pair that dominates all mechanisms
+/// of the range. Without `worst`, the result is the law of one mechanism of the range.
 fn law(pair: &SharePair, worst: bool) -> (Box<dyn Fn(f64, f64) -> f64>, Vec<(f64, f64)>, f64) {
     match *pair {
         SharePair::Private { epsilon: e, delta: 0.0 } => {

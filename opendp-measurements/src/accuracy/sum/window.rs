@@ -88,7 +88,7 @@ impl<'a> Window<'a> {
             // alpha.
             log: ln(n / alpha) + 16.0,
             length: LONGEST.min(length).max(SHORTEST),
-            // On a lattice of integers, a tilt above this limit has no advantage.
+            // On a lattice of integers, a tilt above 32 has no advantage over the tilt 32.
             tilt: if on_grid.exact { tilt.min(32.0) } else { tilt },
             about,
             center: mean + 0.4 * above,

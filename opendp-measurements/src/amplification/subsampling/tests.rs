@@ -292,8 +292,8 @@ fn thousands_of_sampled_gaussian_releases_cost_what_the_literature_says() {
         let found = training.map(&1).unwrap().epsilon(1e-5).unwrap();
         assert!(epsilon * 0.999 < found && found < epsilon * 1.001, "{found} {epsilon}");
     }
-    // For one release, delta has a closed form. The expected epsilon is the inverse of this closed
-    // form.
+    // For one release, delta has a closed form. The computed epsilon must be nearly the inverse of
+    // this closed form.
     let profile = noisy_sum(1.0, 0.01).map(&1).unwrap();
     let epsilon = profile.epsilon(1e-6).unwrap();
     assert!(profile.delta(epsilon).unwrap() <= 1e-6 * (1.0 + 1e-9));

@@ -140,8 +140,8 @@ fn refuses_spaces_in_which_a_row_is_in_two_parts() {
     let error = make_parallel_composition(other, last_digit(), vec![laplace(1.0)]).unwrap_err();
     assert!(error.kind() == "DomainMismatch" && error.to_string().contains("[0]"));
 }
-/// Each member reveals the order of its part. The loss of five such members is five times the loss
-/// of one member.
+/// The release of each member depends on the order of the rows in its part. A new order can change
+/// every part. So the loss of five such members is five times the loss of one member.
 #[test]
 fn members_that_lose_something_to_the_order_of_rows_are_refused() {
     let odd = Space::new(AtomDomain::default(), opendp_core::DiscreteDistance).unwrap();

@@ -105,8 +105,8 @@ fn the_default_lattice_is_forty_bits_below_the_scale() {
     assert_eq!(lattice(range, scale(1e300), None), Ok(Some(127)));
     assert_eq!(lattice(range, scale(1.0), None), Ok(Some(-40)));
 }
-/// The porosity test of Haney, Desfontaines, Hartman, Shrestha, Hay (2022). The set of outputs must
-/// not depend on the data.
+/// This is the porosity test of Haney, Desfontaines, Hartman, Shrestha, Hay (2022): the set of
+/// possible releases must not depend on the data.
 #[test]
 fn every_release_of_a_float_lies_on_the_same_lattice() {
     let inputs = [0.0, 1.0, 1.0 / 3.0, 1024.0, -1.0, 0.1, 5e-324];
@@ -223,8 +223,9 @@ fn few_errors_exceed_the_accuracy_and_not_too_few() {
     let draws = 100_000;
     let check = |inaccurate: usize, alpha: f64| {
         let (expected, found) = (alpha * draws as f64, inaccurate as f64);
-        // The number of inaccurate releases has two bounds. It is at most six standard deviations
-        // above its expected value, and at least a third of this expected value.
+        // A release is inaccurate if its error exceeds the accuracy bound. The number of inaccurate
+        // releases must be at most six standard deviations above its expected value, and at least a
+        // third of its expected value.
         assert!(found < expected + 6.0 * expected.sqrt() && expected / 3.0 < found, "{found}");
     };
     let release = make_laplace(vectors::<i64, i64>(None), scale(7.3), None).unwrap();
@@ -292,7 +293,8 @@ fn releases_that_saturate_have_the_law_of_the_clamped_sum() {
     };
     let vectors = VectorDomain::new(AtomDomain::<i8>::default());
     let vectors = Space::new(vectors, LpDistance::<1, i8>::new()).unwrap();
-    // The scales cover tables of several sizes, and noise that is drawn without a table.
+    // For the first three scales, noise is drawn from tables of different sizes. For the scale 500,
+    // noise is drawn without a table.
     for s in [0.5, 3.0, 100.0, 500.0] {
         let release = make_laplace(vectors.clone(), Scale::new(s).unwrap(), None).unwrap();
         let mut observed = vec![0; 256];

@@ -91,8 +91,8 @@ fn a_budget_of_ten_losses_has_room_for_ten_releases() {
     for place in 1..40 {
         let prob = 0.5 + f64::from(place) / 80.0;
         let response = make_randomized_response_bool(prob, false).unwrap();
-        // Ten times the exact loss is not a float. The budget is the next larger float. So the
-        // budget allows ten releases.
+        // Ten times the exact loss is not a float. The budget is the least float above this
+        // product. So the budget allows ten releases.
         let exact = response.exact_map(&1).unwrap();
         let budget = exact[0].times(&"10".parse().unwrap()).to_f64_up();
         assert!(fits(&exact, budget), "{prob}");

@@ -191,7 +191,8 @@ fn extreme_parameters_have_noise_too() {
             assert!(noise.add(x, d, &mut source).unwrap().is_finite());
         }
         if 0.25 <= delta {
-            // The noise is within the range of uniform noise, whose ends are ±1 / (2 delta).
+            // For epsilon 0 and the same delta, the canonical noise is uniform and has the ends ±1
+            // / (2 delta). The drawn noise must lie between these ends.
             assert!(noise.add(0.0, 1.0, &mut source).unwrap().abs() <= 0.5 / delta);
         }
     }

@@ -2,7 +2,8 @@ use super::*;
 use crate::samplers::tests::chi_square::chi_square;
 use opendp_core::random::{Failing, Seeded, Tape};
 
-/// Scales for which a table exists, in increasing order. The tables of these scales have all sizes.
+/// Scales for which a table exists, in increasing order. Every possible size of a table occurs
+/// among the tables of these scales.
 const SCALES: [f64; 15] = [
     5e-324,
     1e-300,
@@ -124,9 +125,9 @@ fn open_word(table: &IntegerTable, negative: bool) -> u64 {
     ends.chain(random).find(open).unwrap() & !1 | u64::from(negative)
 }
 
-/// Compute the first 128 binary places of `(2 A w_j - taken) 2^times / divisor`. In the rest,
-/// `times` is 0, and `taken` is the number of units that the table gives to the magnitude. In the
-/// tail, `times` is positive, and `taken` is 0.
+/// Compute the first 128 binary places of `(2 A w_j - taken) 2^times / divisor`. For the units of
+/// the kind *Rest*, `times` is 0, and `taken` is the number of units that the table gives to the
+/// magnitude. For the units of the kind *Tail*, `times` is positive, and `taken` is 0.
 fn threshold(table: &IntegerTable, magnitude: u64, divisor: u64, times: usize) -> u128 {
     let taken = if times == 0 { table.urns.weight(magnitude) } else { 0 };
     let (lo, _) = share(table, &table.weights, magnitude);

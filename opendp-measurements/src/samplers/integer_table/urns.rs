@@ -24,7 +24,7 @@ pub(super) struct Urns {
 }
 
 impl Urns {
-    /// Fill `2^bits` urns with the weights of `2^bits` entries, whose sum is `2^63`.
+    /// Fill `2^bits` urns with the weights of `2^bits` entries. The sum of the weights is `2^63`.
     ///
     /// Each step takes an entry with too little weight for its urn. The rest of the urn is filled
     /// from an entry with too much weight. The sum of the remaining weights stays `2^(63 - bits)`

@@ -72,7 +72,7 @@ impl Weights {
     /// Return a lower and an upper bound on `2^precision x_j`. The bounds are consecutive integers.
     ///
     /// The exponent `-x_j` is at most 0. So a change of the exponent changes the exponential by at
-    /// most the same amount. So the error of these integers changes the bounds of
+    /// most the same amount, and the error of these integers changes the bounds of
     /// [`enclose`](Self::enclose) by at most `2^-8`. The difference between each of these bounds
     /// and the exact value is at most 2.
     fn exponent(&self, j: u64, precision: usize) -> (IBig, IBig) {
@@ -98,7 +98,7 @@ impl Weights {
         let bits = 128 + 8;
         let (_, upper) = self.exponent(1, bits + 8);
         let least = fixed::exp(&-upper, bits + 8, bits).0 >> 8_usize;
-        // The weight `w_1` is below 1 because the rate is not 0.
+        // The rate is not 0. So the weight `w_1` is below 1, and its lower bound fits 128 bits.
         let first = u128::try_from(least).unwrap_or(u128::MAX);
         let square = high_product(first, first);
         let (mut ratio, mut bound) = (first, first);

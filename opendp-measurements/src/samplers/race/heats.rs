@@ -12,8 +12,8 @@ use std::{
 /// A candidate after its first draw, with its index and its first digit.
 pub(super) type Candidate = Enclosed<(usize, u64), f64>;
 
-/// Of the candidates without a hit, those that can still be among the best `k`. A hit is a digit
-/// that gives rare, large noise (see [`Hits`]).
+/// The candidates without a hit that can still be among the best `k`. A hit is a digit that gives
+/// rare, large noise (see [`Hits`]).
 #[derive(PartialEq)]
 enum Open {
     All,
@@ -135,7 +135,8 @@ impl<'a, F: Field> Heats<'a, F> {
         }
     }
 
-    /// Update which candidates can reach the bar without a hit.
+    /// Set the gate for the present height of the bar. Return which candidates can reach the bar
+    /// without a hit.
     ///
     /// Without a hit, the noise is largest for the smallest digit that is not a hit. Let `largest`
     /// be an upper bound on this noise. Let `r` be the difference of `largest` and the height of

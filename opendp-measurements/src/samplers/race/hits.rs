@@ -17,8 +17,8 @@ pub(super) struct Hits {
     pace: (f64, f64),
 }
 
-/// Return `b`. In a hit, the first `b` bits of the digit are 0. `b` is 8. Only in tests, words can
-/// be shorter than 8 bits. Then `b` is the number of bits of a word.
+/// Return `b`. In a hit, the first `b` bits of the digit are 0. `b` is 8. But if a word has fewer
+/// than 8 bits, `b` is the number of bits of a word. Only tests use such short words.
 pub(super) const fn prefix<S: RandomSource>() -> u32 {
     if S::BITS < 8 { S::BITS } else { 8 }
 }
@@ -89,7 +89,8 @@ fn exact_misses<S: RandomSource>(
         let precision = e.bits() + 8;
         let (low, high) = e.enclose(precision);
         let log = fixed::ln(&UBig::from((1_u32 << b) - 1), -i64::from(b), precision);
-        // `l` is above 2^-8 and is enclosed with at least 16 bits.
+        // `l` is above 2^-8 and is enclosed with at least 16 bits, so both bounds of `l` are
+        // positive.
         let (Ok(upper), Ok(lower)) = (UBig::try_from(-log.0), UBig::try_from(-log.1)) else {
             continue;
         };
@@ -162,8 +163,8 @@ mod tests {
         // The control: floats do not decide this case.
         let (low, high) = neg_ln(digit, 64);
         assert!((low * hits.pace.0) < 1.0 && 1.0 < high * hits.pace.1);
-        // After one digit, U could be below 2^-64. If the limit is certainly reached, no more
-        // digits are drawn.
+        // If the first digit is 0, U is at most 2^-64, and E has no upper bound until a later digit
+        // is not 0. If the number of misses certainly reaches the limit, no more digits are drawn.
         let mut tape = Tape::<64>::new(vec![0, 1 << 63]);
         assert_eq!(hits.misses(1 << 20, &mut tape), Ok(11_511)); // floor(65 ln 2 / l)
         assert_eq!(hits.misses(5, &mut Tape::<64>::new(vec![0])), Ok(5));

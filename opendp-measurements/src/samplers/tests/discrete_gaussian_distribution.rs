@@ -10,8 +10,8 @@ fn draw<S: RandomSource>(sigma: f64, source: &mut S) -> i128 {
     if negative { -magnitude } else { magnitude }
 }
 
-/// Compute the probability of each integer in `-reach ..= reach`, and return `reach`. Larger
-/// magnitudes have negligible probability.
+/// Return `reach`, and the probability of each integer in `-reach ..= reach`. Larger magnitudes
+/// have negligible probability.
 fn pmf(sigma: f64) -> (i128, Vec<f64>) {
     let reach = (20.0 * sigma) as i128 + 2;
     let weights: Vec<f64> =
@@ -30,8 +30,8 @@ pub(super) fn fit(draws: &[i128], sigma: f64) -> f64 {
     chi_square(&observed, &expected)
 }
 
-/// Test the moments, the symmetry and the frequency of large magnitudes. Each sample mean can
-/// differ from its expectation by at most six standard deviations.
+/// Test the moments, the symmetry and the frequency of large magnitudes. Each sample mean must be
+/// within six standard deviations of its expectation.
 pub(super) fn moments_agree(draws: &[i128], sigma: f64) {
     let n = draws.len() as f64;
     let (reach, probabilities) = pmf(sigma);

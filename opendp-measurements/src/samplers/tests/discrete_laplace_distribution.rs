@@ -28,8 +28,8 @@ pub(super) fn fit(draws: &[i128], scale: f64) -> f64 {
     chi_square(&observed, &expected)
 }
 
-/// Test the moments and the symmetry. Each sample mean can differ from its expectation by at most
-/// six standard deviations.
+/// Test the moments and the symmetry. Each sample mean must be within six standard deviations of
+/// its expectation.
 pub(super) fn moments_agree(draws: &[i128], scale: f64) {
     let n = draws.len() as f64;
     let q = (-1.0 / scale).exp();
@@ -99,8 +99,8 @@ fn rounded_continuous_noise_would_be_noticed() {
 /// For a large scale, compare draws with their distribution in 200 buckets. The edges of the
 /// buckets are quantiles of the continuous Laplace distribution.
 ///
-/// The variable `K` is an integer with `P[|K| >= m] = 2 q^m / (1 + q)`, so the real edges of the
-/// buckets are rounded down.
+/// A draw `K` is an integer with `P[|K| >= m] = 2 q^m / (1 + q)`. The quantiles are real numbers,
+/// so they are rounded down to integers.
 fn bucket_fit(draws: &[i128], scale: f64) -> f64 {
     let buckets = 100;
     let edge = |i: usize| (-(1.0 - i as f64 / buckets as f64).ln() * 1e12).floor() as i128;

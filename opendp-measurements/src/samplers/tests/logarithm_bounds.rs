@@ -31,8 +31,8 @@ fn digits() -> Vec<u64> {
     for bit in 0..64 {
         digits.extend([1 << bit, u64::MAX >> bit, u64::MAX << bit, !(1 << bit)]);
     }
-    // The digits are random. They give values of U of all magnitudes, and values of 1 - U of all
-    // magnitudes.
+    // The following digits are random. They give values of U of all magnitudes, and values of 1 - U
+    // of all magnitudes.
     for _ in 0..30_000 {
         let word = source.word().unwrap();
         let shift = source.word().unwrap() % 64;
@@ -61,8 +61,8 @@ fn every_float_enclosure_holds_the_exact_logarithms_of_its_digit() {
     }
     // The relative error of `ln_scaled` is at most 4 units of 2^-52, and the bound adds 6 units. So
     // the bound exceeds the exact logarithm by 2 to 10 units. The observed excess is closer to 6
-    // units than the limits 2 and 10. So the test uses narrower limits and detects a wrong
-    // coefficient.
+    // units than these two limits are. So the test uses the narrower limits 3.5 and 8.5, and can
+    // detect a wrong coefficient.
     assert!(least_excess > 3.5 && most_excess < 8.5, "{least_excess} {most_excess}");
 }
 
@@ -97,7 +97,7 @@ fn short_digits_are_enclosed_too() {
             let (lo, hi) = neg_ln(digit, bits);
             let (exact_lo, exact_hi) = LazyExponential::from_first(digit, bits).enclose(PRECISION);
             // The lower bound from integers is lower than the lower bound from floats. So the test
-            // compares with the exact logarithm.
+            // compares the lower bound from floats with the exact logarithm.
             let end = fixed::ln(&UBig::from(digit + 1), -i64::from(bits), PRECISION).1;
             assert!(fixed_point(lo) <= -end);
             assert!(IBig::from(exact_lo) <= fixed_point(hi.min(100.0)));

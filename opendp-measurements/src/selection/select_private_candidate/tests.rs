@@ -53,8 +53,9 @@ fn law(round: &[f64], passing: usize, goes_on: f64) -> Vec<f64> {
 fn of_64(counts: [u64; 4]) -> Vec<f64> {
     counts.iter().map(|count| *count as f64 / 64.0).collect()
 }
-/// OpenDP uses a wrong probability that another round follows. Compute this wrong probability. The
-/// distribution of the number of rounds has a rate. By mistake, OpenDP passes this rate as a scale.
+/// In OpenDP, the probability that another round follows is wrong, because OpenDP passes the rate
+/// of the distribution of the number of rounds where a scale is expected. Compute this wrong
+/// probability.
 fn inverted(g: f64) -> f64 {
     (1.0 / (1.0 - g).ln()).exp()
 }

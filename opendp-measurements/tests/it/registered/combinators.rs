@@ -266,7 +266,7 @@ fn a_choice_of_candidates_is_registered_for_pairs_and_compositions_of_any_types(
     let release = |x: i32| call(both.clone()).invoke(&AnyValue::new(x)).unwrap().to_json();
     assert_eq!(release(3), json!([3.0, 3]));
     assert_eq!(release(1), Json::Null);
-    // A release that does not begin with a score is an error.
+    // If a release does not begin with a score, the mechanism returns an error.
     let error = call(exact.erase()).invoke(&AnyValue::new(3)).unwrap_err();
     assert_eq!(error.kind(), "FailedCast");
     let swapped = make_composition(vec![exact.erase(), score.erase()]).unwrap().erase();

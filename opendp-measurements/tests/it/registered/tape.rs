@@ -186,7 +186,8 @@ fn every_registered_mechanism_is_compared() {
         .filter_map(|rest| rest.split('"').next())
         .collect();
     let others = [
-        // A test above compares the answers of this mechanism without the function `check`.
+        // A test above compares the answers of this mechanism with the answers of the typed
+        // mechanism. The test does not call the function `check`.
         "make_alp_queryable",
         // These constructors draw nothing: they join, convert or repeat the releases of their
         // arguments.
@@ -205,9 +206,10 @@ fn every_registered_mechanism_is_compared() {
         "make_pureDP_to_zCDP",
         "make_user_measurement",
         "make_zCDP_to_approxDP",
-        // These mechanisms draw random numbers. They take measurements as arguments, or answer
-        // questions that are transformations. In the registered signatures, these measurements and
-        // transformations have an erased input domain and an erased input metric.
+        // These mechanisms draw random numbers, but they are not compared above. Some of them take
+        // measurements as arguments. Others answer questions, and each question is a
+        // transformation. In the registered signatures, these measurements and transformations have
+        // an erased input domain and an erased input metric.
         "make_fixed_size_subsampling",
         "make_select_private_candidate",
         "make_sparse_vector",

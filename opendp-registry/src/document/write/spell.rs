@@ -3,9 +3,10 @@
 use opendp_core::{Error, Result, TypeName};
 use serde_json::{Map, Value as Json, json};
 
-/// The functions of OpenDP 0.16. Each line of the file has the module, the name, and the names of
-/// the parameters. In some lines, a slash and a list follow. The list contains the metrics of data
-/// sets that the Python library accepts, or the measures that it accepts.
+/// The text of a file that lists the functions of OpenDP 0.16. Each line of the file is for one
+/// function, and has the module, the name, and the names of the parameters. In some lines, a slash
+/// and a list follow. The list contains the metrics of data sets or the measures that the Python
+/// library accepts for this function.
 const FUNCTIONS: &str = include_str!("../opendp_0_16.txt");
 /// The version of OpenDP that the serialization states.
 const VERSION: &str = "0.16.0";
@@ -15,8 +16,8 @@ pub(super) struct Known {
     pub(super) module: &'static str,
     pub(super) name: &'static str,
     pub(super) parameters: Vec<&'static str>,
-    /// The accepted metrics of data sets, or the accepted measures. If the list is empty, all are
-    /// accepted.
+    /// The metrics of data sets or the measures that the function accepts. If the list is empty,
+    /// the function accepts all metrics and measures.
     pub(super) takes: Vec<&'static str>,
 }
 impl Known {

@@ -25,7 +25,8 @@ pub(super) fn alone(member: &Member) -> Vec<Args> {
 fn list(members: &[&Member]) -> Arg {
     Arg::List(members.iter().map(|member| member.arg()).collect())
 }
-/// The combinators of the catalogues, by their first names.
+/// Examples for the combinators of the catalogues. Each example states the first registered name of
+/// its combinator.
 pub(super) const EXAMPLES: &[Example] = &[
     Example {
         name: "make_composition",

@@ -20,8 +20,8 @@ pub(super) struct Member {
 }
 /// A lower bound on the true loss at distance 0. The function `delta` gives a lower bound on delta
 /// for each epsilon. The number `divergence` is a lower bound on the divergence of every order of
-/// at least 1. Let `d` be the limit of `delta` for large epsilon. For losses that allow a failure
-/// of a probability less than `d`, the number `divergence` is still a lower bound.
+/// at least 1. Let `d` be the limit of `delta` for large epsilon. For losses with a delta less than
+/// `d`, the number `divergence` is still a lower bound.
 #[derive(Clone, Copy)]
 pub(super) struct Truth {
     delta: fn(f64) -> f64,

@@ -64,8 +64,9 @@ impl<T: Clone> Sample<T> {
     ) -> Result<()> {
         let total = self.seen.saturating_add(other.seen);
         if u64::try_from(size).is_ok_and(|size| size < total) {
-            // If a partial result is invalid, both sides together can have kept fewer than `size`
-            // rows. So the capacity is at most the number of rows that both sides have kept.
+            // If a partial result is invalid, both sides together can have kept fewer rows than
+            // `size`, which can be very large. So the capacity is at most the number of rows that
+            // both sides have kept.
             let mut chosen = Vec::with_capacity(size.min(self.kept.len() + other.kept.len()));
             let (mut here, mut there) = (self.seen, other.seen);
             while chosen.len() < size {
@@ -75,8 +76,8 @@ impl<T: Clone> Sample<T> {
                     (&mut other.kept, &mut there)
                 };
                 let place = below(kept.len() as u64)? as usize;
-                // If a side is a valid partial result, it has kept enough rows. An invalid partial
-                // result is an error.
+                // A side that is a valid partial result has kept enough rows. So this condition
+                // holds only if a partial result is invalid.
                 if *left == 0 || kept.len() <= place {
                     return Err(foreign());
                 }

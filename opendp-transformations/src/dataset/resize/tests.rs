@@ -78,7 +78,8 @@ fn outputs_of_close_data_couple_under_every_pair_of_metrics() {
 #[test]
 fn a_shuffle_in_one_branch_alone_does_not_couple() {
     use {InsertDeleteDistance as InsDel, SymmetricDistance as Sym};
-    // If only the larger data set is shuffled, the orders of the two data sets are unrelated.
+    // With `ToLeaveSomeOut`, only the larger data set is shuffled. Then the orders of the two data
+    // sets are unrelated, and the check must fail.
     let data = [vec![1, 2, 9], vec![1, 2, 9, 1]];
     assert!(check_on::<Sym, InsDel>(&data, Arrange::between(&Sym, &InsDel)).is_ok());
     assert!(check_on::<Sym, InsDel>(&data, Arrange::ToLeaveSomeOut).is_err());

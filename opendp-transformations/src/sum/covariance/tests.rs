@@ -51,8 +51,8 @@ fn obeys_the_laws_under_every_metric() {
     check_all((-f64::MAX, f64::MAX), (-1.0, f64::MAX), &huge);
     check_all((0.1_f32, 0.3), (-1.0, 0.2), &[(0.1, 0.2), (0.3, -1.0), (0.2, 0.0)]);
 }
-/// Compute the sum of the products of deviations, times the number of records. The data are small
-/// integers, and the result is exact.
+/// Compute the sum of the products of deviations, times the number of records. The data are floats
+/// that hold small integers, so the result is exact.
 fn exact(data: &[(f64, f64)]) -> i64 {
     let n = i64::try_from(data.len()).unwrap();
     let integer = |x: f64| x as i64;

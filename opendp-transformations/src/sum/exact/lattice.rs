@@ -17,7 +17,7 @@ pub(crate) const LOWEST: i32 = -1074;
 /// a range where floats have spacing one. So the addition rounds the float to an integer. The bit
 /// pattern of the sum is equal to the bit pattern of the constant, increased by this integer.
 pub(crate) const MAGIC: f64 = 6_755_399_441_055_744.0;
-/// The number of rows that are added within 64 bits: `2^11 * 2^51 < 2^63`.
+/// The sum of at most this many multiples fits 64 bits, because `2^11 * 2^51 < 2^63`.
 pub(crate) const BLOCK: usize = 1 << 11;
 
 /// The multiples of `2^exponent` that represent floats within bounds.
@@ -31,7 +31,8 @@ pub(crate) const BLOCK: usize = 1 << 11;
 pub(crate) struct Lattice {
     bounds: (f64, f64),
     exponent: i32,
-    /// The product of these two factors is `2^-exponent`, which can be too large for a float.
+    /// Two factors whose product is `2^-exponent`. There are two factors, because the product can
+    /// be too large for a float.
     scale: (f64, f64),
     lower: i64,
     upper: i64,
@@ -121,9 +122,9 @@ impl Lattice {
             patterns = patterns.wrapping_add(pattern(x));
         }
         // Each pattern is the pattern of the constant `MAGIC`, increased by an integer. The sum of
-        // the patterns can wrap around. The sum of as many constants can also wrap around. The
-        // difference of these two sums is still correct, because it is the sum of the integers,
-        // which fits 64 bits.
+        // the patterns can wrap around. If the constant is added once for each row, this second sum
+        // can also wrap around. The first sum minus the second sum is still correct, because this
+        // difference is the sum of the integers, which fits 64 bits.
         let constants = row_count(rows).wrapping_mul(MAGIC.to_bits());
         patterns.wrapping_sub(constants).cast_signed()
     }

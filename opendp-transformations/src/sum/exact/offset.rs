@@ -21,8 +21,9 @@ use crate::widest::widest;
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Offset {
     bounds: (f64, f64),
-    /// A number and the lower bound are multiplied by this factor before they are subtracted. The
-    /// factor is one half if the width of the bounds exceeds the largest float, and otherwise one.
+    /// A number and the lower bound are multiplied by this factor before their difference is
+    /// computed. The factor is one half if the width of the bounds exceeds the largest float, and
+    /// otherwise one.
     half: f64,
     exponent: i32,
     /// The product of `half` and these two factors is `2^-exponent`.

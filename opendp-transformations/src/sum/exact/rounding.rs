@@ -75,8 +75,8 @@ pub(crate) struct Rounding {
 }
 
 impl Rounding {
-    /// Choose the rule for records whose magnitude is at most `magnitude`. The magnitude is rounded
-    /// up to a bound with at most `bound_bits` bits.
+    /// Choose the rule for records whose magnitude is at most `magnitude`. This `magnitude` is
+    /// rounded up to the bound `B`, a number with at most `bound_bits` significant bits.
     ///
     /// If rounding does not change the magnitude, `g` is the largest power of two that divides the
     /// magnitude. So `R` is as large as possible. Otherwise `g` is the value of the last bit that
@@ -117,8 +117,8 @@ impl Rounding {
         let mut contracted = 0;
         for zone in 1..=self.last {
             let start = 1 << (self.bits + zone - 1);
-            // Add the part of the sum in zone `i`, multiplied by `c_i * ratio`. This factor is
-            // `2^i`.
+            // Let `i` be `zone`. Compute the length of the part of the sum that lies in zone `i`.
+            // Multiply this length by `c_i * ratio`, which is `2^i`, and add the product.
             contracted += (sum.clamp(start, 2 * start) - start) << zone;
         }
         truncate(sum - contracted.div_ceil(self.ratio), self.bits) << self.step

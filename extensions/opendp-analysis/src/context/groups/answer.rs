@@ -17,8 +17,10 @@ use super::keys::label;
 /// from the centre.
 ///
 /// The centre is the middle of the bounds, because sums of distances from the middle need the least
-/// noise. The centre is rounded to a dyadic number, because noise can be multiplied by a dyadic
-/// number exactly. Without counts, the centre is 0.
+/// noise. A sum of the values themselves is the sum of the distances, plus the noisy count times
+/// the centre. So the noise of the count is multiplied by the centre. The centre is rounded to a
+/// dyadic number, because noise can be multiplied by a dyadic number exactly. Without counts, the
+/// centre is 0.
 #[derive(Clone, Copy, Debug)]
 pub(in super::super) struct Moments {
     pub(in super::super) of: (f64, f64),
@@ -81,7 +83,7 @@ impl Moments {
     ///
     /// But a goal bounds `|z|` except with probability `alpha`. So the bound on `|z|` is divided by
     /// the ratio of two quantiles of Laplace noise: the quantile at `alpha / 2`, and the quantile
-    /// at `alpha`. For Gaussian noise, this ratio is smaller.
+    /// at `alpha`. For Gaussian noise, this ratio is smaller, so the same division is enough.
     pub(in super::super) fn within(
         &self,
         error: f64,
@@ -109,8 +111,8 @@ impl Moments {
         }
         Ok(Goal::Within(fewest_rows.neg_inf_div(ratio)?))
     }
-    /// Return half of the square of the largest distance. This number is subtracted from the
-    /// squared distances.
+    /// Return half of the square of the largest distance. This number is subtracted from each
+    /// squared distance before the sum of squares is released.
     pub(super) fn offset(&self) -> Result<f64> {
         Ok(self.most.inf_mul(self.most)? / 2.0)
     }

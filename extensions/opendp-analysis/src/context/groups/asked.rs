@@ -161,7 +161,7 @@ impl AskedGroups {
 enum Counts {
     Asked(Asked<Vec<i64>>),
     Found(Released),
-    /// The same plan finds the keys, with their counts.
+    /// A question of the same plan finds the keys, and its answer has the counts.
     Keys(Asked<HashMap<String, i64>>),
 }
 /// A question about groups, and the question that finds the keys of its groups.
@@ -183,7 +183,7 @@ where
 {
     /// Add a question about groups. A weight applies to errors in units of the largest change that
     /// one row can cause. For counts, the unit is one row. Only a question with one statistic can
-    /// have a wanted accuracy. This statistic is a count, a sum or quantiles.
+    /// have a wanted accuracy. This statistic can be a count, a sum or quantiles.
     ///
     /// Errors of means and variances depend on the number of rows of each group. If these numbers
     /// were released before, a mean can have a wanted accuracy, too: see
@@ -192,8 +192,8 @@ where
     /// probability [`Context::ALPHA`]. The accuracy includes the errors of the counts.
     ///
     /// If the question [finds its keys](Groups::find_keys), the keys are released first, and the
-    /// other releases are about these keys. All releases are charged before the first release is
-    /// run. In this case, a weight also applies to the question that finds the keys.
+    /// other releases are about these keys. A weight then also applies to the question that finds
+    /// the keys. All releases are charged before the first release is run.
     ///
     /// # Errors
     /// The errors of the steps of the query, and of [`ask`](Plan::ask).

@@ -74,7 +74,7 @@ impl<MO: Accounted> Plan<'_, MO> {
         let mut account = self.context.account()?;
         for (draft, setting) in self.drafts.iter().zip(settings) {
             let ready = match draft.ready(*setting, &best.delta_of_each, best.stated) {
-                // With this small delta, no threshold is possible.
+                // The delta of each threshold is too small for any threshold.
                 Err(Error::BudgetExceeded(_)) => return Ok(false),
                 ready => ready?,
             };

@@ -222,7 +222,8 @@ impl<MO: Accounted> Terms<'_, MO> {
             true => Item { pure: None, gaussian: pure, choice: false, weight },
             false => Item { pure, gaussian: None, choice: false, weight },
         };
-        // Gumbel noise has the same bound on the error of a choice as exponential noise.
+        // Gumbel noise has the same bound on the error of a choice as exponential noise, so `error`
+        // and `fixed` hold for both kinds of noise.
         item.choice = self.noise.is_none() && !self.threshold;
         if MO::TIGHT && item.choice {
             let dials = Dials { delta: Some(0.5), ..Dials::at(1.0)? };

@@ -13,8 +13,8 @@ const MU_OF_PURE: f64 = 1.253_314_137_315_500_3;
 /// This factor keeps a small part of each room free, so that losses still fit after they are
 /// rounded up.
 const ROOM: f64 = 1.0 + 1e-8;
-/// Several values are tried for the part of epsilon that pure losses get. This is the number of
-/// steps from the first value to the last value.
+/// Many values are tried for the part of epsilon that pure losses get. This constant is the number
+/// of steps from the first of these values to the last.
 const TRIALS: u32 = 512;
 /// The number of intervals into which epsilon is divided. The ends of the intervals are called
 /// nodes. The room for Gaussian noise is computed at the nodes, and interpolated between them.

@@ -43,7 +43,8 @@ impl<MO: Accounted> Plan<'_, MO> {
             return Ok(None);
         };
         let whole = (epsilon, delta);
-        // If all noise is Gaussian, the filter already states the exact loss.
+        // If all noise is Gaussian, the filter already states the exact loss, so the noise is not
+        // divided.
         let mut drafts = self.items.iter().zip(settings);
         let found = match drafts.all(|(item, setting)| setting.gaussian && !item.choice) {
             true => None,
@@ -73,7 +74,8 @@ impl<MO: Accounted> Plan<'_, MO> {
         whole: (&Exact, &Exact),
     ) -> Result<Option<Tightened>> {
         let Some(divided) = self.divided(best, settings, whole)? else { return Ok(None) };
-        // Delta of discrete noise is not monotone in the scale, so the shares are composed again.
+        // The delta of discrete noise is not monotone in the scale, so more noise can have a larger
+        // delta. So compose the shares again, and check that they fit the budget.
         let fits = || SharedAccount::new(whole.0, whole.1, &divided.1).is_ok();
         Ok((self.gains(now, &divided.0)? && fits()).then_some(divided))
     }

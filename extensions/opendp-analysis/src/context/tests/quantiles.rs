@@ -65,7 +65,7 @@ fn many_quantiles_under_a_delta_take_gumbel_noise_and_stay_within_the_budget() {
         reference = reference.with(pair(*range), 1);
     }
     assert!(reference.delta(1.0).unwrap().upper <= 1e-6);
-    // The control: the same choices twice exceed the budget.
+    // The control: if each of these choices is made twice, the choices exceed the budget.
     for range in &ranges {
         reference = reference.with(pair(*range), 1);
     }

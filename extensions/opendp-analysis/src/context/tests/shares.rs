@@ -48,7 +48,7 @@ fn shares_of_all_kinds_use_the_whole_budget_and_no_more() {
                 reference.with(Arc::new(BoundedRangePair { epsilon: 1.0 / answer.scale() }), 4)
             }
             Gaussian => {
-                // A question that depends on earlier answers.
+                // Ask a question that depends on earlier answers.
                 let middle = (low + high) / 2;
                 let below = context.query().filter("age", move |age: &i64| *age < middle);
                 let answer = below.count().gaussian().unwrap().release().unwrap();

@@ -161,7 +161,8 @@ fn gaussian_noise_takes_a_delta_and_public_keys() {
     let none = open(1.0, 0.0, Split::evenly(1));
     let error = none.query().count().gaussian().unwrap_err().to_string();
     assert!(error.contains("needs some delta"), "{error}");
-    // An earlier version returned a threshold that hides all keys.
+    // Gaussian noise on counts of keys that are found is an error. An earlier version returned a
+    // threshold that hides all keys instead.
     let context = open(1.0, 1e-6, Split::evenly(2));
     let keys = context.query().column::<String>("city").count_by().gaussian();
     assert!(keys.unwrap_err().to_string().contains("write `.laplace()`"));
@@ -206,7 +207,8 @@ fn a_tight_account_is_carried_over_exactly() {
     assert_eq!(later.remaining().unwrap(), earlier.remaining().unwrap());
     let scale = |context: &Context<Loss>| context.query().count().gaussian().unwrap().scale();
     assert_eq!(scale(&later), scale(&earlier));
-    // Without mu, a release is charged for its epsilon and delta. This charge is larger.
+    // Without mu, a release is charged for its epsilon and delta. This charge is larger than the
+    // charge with mu.
     let careful = open(1.0, 1e-6, Split::evenly(20));
     let mut entry = earlier.report().entries()[1].clone();
     entry.mu_squared = None;

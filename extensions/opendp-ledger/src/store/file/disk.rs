@@ -13,8 +13,8 @@ use opendp_core::{Error, Result};
 const ATTEMPTS: u32 = 120_000;
 const PAUSE: Duration = Duration::from_micros(500);
 /// After each of the first attempts to get the lock, the pause is short. This constant limits the
-/// number of attempts with a short pause. If the disk is fast, the attempts with a short pause are
-/// enough.
+/// number of attempts with a short pause. If the disk is fast, one of the attempts with a short
+/// pause gets the lock.
 const SOON: u32 = 200;
 const SHORT_PAUSE: Duration = Duration::from_micros(50);
 
@@ -62,7 +62,7 @@ impl Disk {
         Ok(&self.file)
     }
     /// Wait while the file is empty. The file is empty for a moment while another process creates
-    /// it. A file that stays empty was cut off.
+    /// it. If the file stays empty, return an error.
     pub(super) fn wait_until_made(&mut self) -> Result<()> {
         for _ in 0..ATTEMPTS / 6 {
             if 0 < self.length()? {

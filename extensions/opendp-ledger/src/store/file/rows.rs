@@ -18,7 +18,7 @@ pub(super) struct View {
     disk: Disk,
     header: Header,
     state: State,
-    /// The error for damage that an earlier read has found.
+    /// The error of an earlier read, if that read found damage.
     failed: Option<Error>,
 }
 impl View {
@@ -82,7 +82,8 @@ impl View {
         for line in bytes.split_inclusive(|byte| *byte == b'\n') {
             let Some((seal, text)) = read_line(&self.state.mark.seal, line) else { break };
             if self.state.apply(text, seal, line.len()).is_none() {
-                // This program never writes such a line. Do not skip the line, but return an error.
+                // The seal of this line is right, but its text cannot be applied. This program
+                // never writes such a line. So do not skip the line, but return an error.
                 let what = format!("line {} cannot be read", self.state.mark.lines + 1);
                 let error = damaged(self.disk.path(), &what);
                 self.failed = Some(error.clone());
@@ -180,7 +181,8 @@ impl Tables for Rows<'_> {
         Ok(())
     }
     fn update_account(&mut self, account: &Account) -> Result<()> {
-        // No line is written here, because an account is computed from the lines of its entries.
+        // Write no line here, because the new state of an account is computed from the lines of its
+        // entries.
         self.pending()?.accounts.insert(account.name.clone(), account.clone());
         Ok(())
     }

@@ -110,7 +110,7 @@ fn add_old(connection: &Connection, e: &Entry) {
 #[test]
 fn a_ledger_of_the_older_kind_is_read_and_goes_on() {
     let (folder, path, connection) = old(1);
-    // While its log is in use, the ledger can be read, but not written.
+    // While another connection uses the log of the ledger, the ledger can be read, but not written.
     let looked = Ledger::open_to_read(&path).unwrap();
     assert_eq!(looked.remaining("b").unwrap(), loss("0.3"));
     assert!(spend(&looked, "3").unwrap_err().to_string().contains("read-only"));

@@ -88,7 +88,7 @@ fn mixed(number: u64) -> u64 {
     number ^ (number >> 31)
 }
 /// Return the exact results of a query. The order of the results does not depend on the engine.
-/// This function uses the same seed for all sessions, so they choose the same rows.
+/// This function uses the same seed for all sessions, so all sessions choose the same rows.
 pub(crate) fn exact(session: &Session, engine: &dyn Engine, sql: &str) -> Vec<Vec<Cells>> {
     let statements = session.statements(sql, Dialect::DataFusion).unwrap().with_seed("0");
     let all = statements.sums.iter().chain(&statements.buckets);

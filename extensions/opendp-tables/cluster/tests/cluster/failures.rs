@@ -45,7 +45,8 @@ fn meanwhile(
         act(nodes, executor);
         let bound = Duration::from_secs(300);
         receiver.recv_timeout(bound).unwrap_or_else(|_| {
-            // After a panic, this process would wait for the thread. So abort the process.
+            // After a panic here, this process would wait for the thread of the query, which did
+            // not end. So abort the process.
             eprintln!("the query never ended");
             std::process::abort()
         })

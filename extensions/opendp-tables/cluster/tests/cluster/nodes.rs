@@ -62,7 +62,8 @@ impl Node {
     pub(crate) fn end(&mut self) {
         let pid = self.process.id().to_string();
         assert!(Command::new("kill").args(["-TERM", &pid]).status().unwrap().success());
-        // `wait` would close the input, and this would also end the process.
+        // `wait` would close the input of the process, and the closed input would also end the
+        // process. So take the input out before the wait.
         let input = self.process.stdin.take();
         self.process.wait().unwrap();
         drop(input);

@@ -1,4 +1,5 @@
-//! The commands of the page `CLUSTER.md` run unchanged, in order, in one shell.
+//! The commands of the page `CLUSTER.md` run in order, in one shell. Only the port is replaced, and
+//! the block that builds the commands is left out.
 
 use std::path::Path;
 use std::process::{Command, Stdio};

@@ -48,7 +48,7 @@ fn counts_with_discrete_noise_get_nearly_the_noise_of_the_exact_composition() {
         let account = fitting("1e-6", &vec![discrete(1, 1.0); count]);
         let SharePair::DiscreteGaussian { scale, .. } = account.shares()[0] else { panic!() };
         let exact = |scale| integers(scale, count as u32, 1.0);
-        // The Fourier sum in plain floats has a relative error of about 1e-9.
+        // The function `integers` computes in plain floats, so a small relative error is allowed.
         let limit = 1e-6 * (1.0 + 5e-9);
         assert!(exact(scale) <= limit, "{count} {scale}: {}", exact(scale));
         // The control: with a little less noise, delta is too large.
@@ -103,8 +103,8 @@ fn shares_of_vectors_of_integers_bound_every_shift_that_an_adversary_chooses() {
         let bound = composed(shares.iter()).delta_above(epsilon).unwrap();
         assert!(adversary <= bound, "{epsilon}: {adversary} {bound}");
         closest = closest.max(adversary / bound);
-        // The control: if an adversary always shifts one number by 2, delta is smaller at some
-        // epsilon than for the adversary above.
+        // The control: another adversary always shifts one number by 2. At some epsilon, the delta
+        // of this adversary is smaller than the delta of the adversary above.
         fixed = fixed.max(adversary / both(&laws[1], &|loss| after(&laws[1], loss)));
     }
     assert!(0.97 < closest && 1.001 < fixed, "{closest} {fixed}");

@@ -45,16 +45,16 @@ fn a_loss_to_the_order_of_records_is_not_hidden_by_a_sample() {
         |d| PrivacyProfile::from_points(vec![(f64::from(d), none_at_0(d))]),
         |d| PrivacyProfile::from_points(vec![(f64::from(d) + 1.0, 1e-6)]),
     );
-    // The loss at distance 0 is only a delta.
+    // In the next two calls, the loss of the refused map at distance 0 is only a delta.
     check::<Approximate<MaxDivergence>>(|d| (0.0, none_at_0(d)), |d| (f64::from(d), 1e-6));
     check::<SmoothedMaxDivergence>(
         |d| PrivacyProfile::from_points(vec![(0.0, none_at_0(d))]),
         |d| PrivacyProfile::from_points(vec![(f64::from(d), 1e-6)]),
     );
 }
-/// Without the refusal, the map would be `(0, 1e-6)` at distance 0, and `(1.04, 1e-8)` at
-/// distance 1. The delta at distance 1 would be too small, because data at distance 0 are also
-/// within distance 1.
+/// If the constructor did not refuse the measurement, the map of the sample would be `(0, 1e-6)` at
+/// distance 0, and `(1.04, 1e-8)` at distance 1. The delta at distance 1 would be too small,
+/// because data at distance 0 are also within distance 1.
 #[test]
 fn a_delta_that_is_lost_at_distance_0_is_refused() {
     let counts = Space::new(AtomDomain::<f64>::non_nan(), AbsoluteDistance::<f64>::new()).unwrap();

@@ -76,8 +76,8 @@ fn exact(data: &[f64]) -> i128 {
 }
 #[test]
 fn holds_where_two_passes_in_floats_do_not() {
-    // There are 1024 records with bounds (2^50, 2^50 + 1). One record changes by one to four
-    // quarters.
+    // There are 1024 records with bounds (2^50, 2^50 + 1). One record changes by 0.25, 0.5, 0.75 or
+    // 1.
     let base = 2_f64.powi(50);
     let spread = ssd(base, base + 1.0, 1024);
     let claimed = spread.map(&2).unwrap();
@@ -132,7 +132,7 @@ fn the_map_is_the_largest_change_for_every_number_of_replacements() {
             }
             let n = size as f64;
             let claimed = spread.map(&d_in).unwrap() * 16.0 * n;
-            // The bound is attained, up to a relative error of 1e-12.
+            // The largest change is equal to the value of the map, up to a relative error of 1e-12.
             assert!(worst as f64 <= claimed * (1.0 + 1e-15), "{size} {replaced}");
             assert!(claimed <= worst as f64 * (1.0 + 1e-12), "{size} {replaced} {worst} {claimed}");
         }

@@ -49,7 +49,7 @@ fn keys_and_all_statistics_of_their_groups_are_one_question() {
 }
 #[test]
 fn the_keys_and_the_statistics_divide_the_budget_and_are_charged_before_any_answer() {
-    /// A journal that keeps the entries of each call.
+    /// A journal that keeps the list of entries of each call of `record_plan`.
     struct Calls(Arc<Mutex<Vec<Vec<Entry>>>>);
     impl Journal for Calls {
         fn record(&self, _: &Entry) -> opendp_core::Result<()> {
@@ -99,7 +99,7 @@ fn without_a_key_of_many_people_there_are_no_rows_and_the_cost_is_the_same() {
         (rows.len(), context.report().exact_total().to_vec())
     };
     let (none, spent) = ask(&rare(700));
-    // The control: with 150 rows of each city, all are found.
+    // The control: with 150 rows of each city, all cities are found.
     let (all, same) = ask(&rare(700 * 150));
     assert_eq!((none, all), (0, 1400));
     assert_eq!(spent, same);

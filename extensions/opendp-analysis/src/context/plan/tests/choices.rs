@@ -76,7 +76,7 @@ fn many_choices_in_a_plan_get_gumbel_noise_and_few_get_exponential_noise() {
     let scale = planned(&one(), 40, 0).0[0];
     let before = (40.0 / 8.0 / by_mu).sqrt();
     assert!(scale * 1.14 < before, "{scale} {before}");
-    // The control: twice the choices exceed the budget.
+    // The control: twice as many choices exceed the budget.
     let pair = PrivatePair { epsilon: 0.5 / scale, delta: 0.0 };
     assert!(1e-6 < Reference::new().with(Arc::new(pair), 80).delta(1.0).unwrap().lower);
 }
