@@ -303,11 +303,12 @@ fn write(text: &str) -> std::io::Result<()> {
     writeln!(out, "{text}")?;
     out.flush()
 }
-/// Return the error for an answer that cannot be written. The error advises how to get the answer
-/// again.
+/// Return the error for an answer that cannot be written. If a budget was charged for the answer,
+/// the error advises how to get the answer again.
 fn unwritten(cli: &Cli, error: &std::io::Error) -> Error {
     let charged = match &cli.command {
-        Command::Run(run::Arguments { budget: Some(_), .. }) => {
+        Command::Run(run::Arguments { budget: Some(_), .. })
+        | Command::Ask(ask::Arguments { budget: Some(_), .. }) => {
             ". The release is charged: ask again with the same --id, which costs nothing more"
         }
         _ => "",

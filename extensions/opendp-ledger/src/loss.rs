@@ -13,7 +13,7 @@ use crate::say;
 pub use accounted::Accounted;
 pub(crate) use opening::Opening;
 
-/// The separator of the losses of several releases that are charged together.
+/// The separator of the parts of a text for several releases that are charged together.
 const TOGETHER: &str = "; ";
 
 /// The maximum number of digits of an amount that can be read. Older versions never wrote more

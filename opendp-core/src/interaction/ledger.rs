@@ -239,7 +239,7 @@ mod tests {
         refuses(&mut account, &loss(0.5));
         let mut steep = loss(0.125);
         *steep.last_mut().unwrap() = Exact::from_f64(33.0).unwrap();
-        refuses(&mut account, &steep); // above the budget only at the last order
+        refuses(&mut account, &steep); // too large only at the last order
         let total = account.total().unwrap();
         assert_eq!(total.epsilon(2.0).unwrap(), 1.5);
         assert_eq!(total.epsilon(2.2).unwrap(), 0.75 * 2.5, "the nearest larger order");

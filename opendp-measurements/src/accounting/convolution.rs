@@ -33,7 +33,7 @@ pub(crate) struct Convolution {
     scale_error: f64,
     /// A bound on the mass with an infinite loss.
     infinite: f64,
-    /// A shift that must be added to all losses.
+    /// A shift of all losses. A bound from above adds it, and a bound from below subtracts it.
     shift: f64,
     /// For each index `j`, two sums over the losses `x >= x_j`. The terms of the first sum are the
     /// tilted masses times `e^(-t (x - x_j))`. The terms of the second sum are the tilted masses

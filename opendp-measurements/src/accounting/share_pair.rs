@@ -228,10 +228,10 @@ impl SharePair {
     /// number below 1 and add independent noise, so that the variance is 1 again. This is
     /// post-processing of both distributions.
     ///
-    /// *Choices.* A shorter interval of losses is contained in a longer interval. If there are
-    /// fewer choices, add constants: a constant is a choice of range 0. The losses of an `e`-DP
-    /// release are from `-e` to `e`, so their range is `2 e`. [`BoundedRangePair`] dominates every
-    /// release of its range.
+    /// *Choices.* A shorter interval of losses is contained in a longer interval. If a release has
+    /// fewer choices than the pair, add constants. A constant is a choice whose range is 0. The
+    /// losses of an `e`-DP release are from `-e` to `e`, so their range is `2 e`.
+    /// [`BoundedRangePair`] dominates every release of its range.
     pub fn dominates(&self, other: &SharePair) -> bool {
         if other.most() == 0.0 {
             return true;

@@ -98,7 +98,7 @@ impl CensoredLaplace {
         Ok(select(noise.negative, down, up))
     }
 
-    /// Return the number of words that an addition draws if one word decides each coin.
+    /// Return the number of words that an addition draws if each coin needs only one word.
     pub fn words(&self) -> usize {
         self.digits.len() + 3
     }

@@ -16,7 +16,7 @@ use crate::{Entry, Registry};
 /// Builds one document.
 pub(super) struct Builder<'a> {
     pub(super) registry: &'a Registry,
-    /// The current spaces of the chains around the current node. The innermost chain is the last.
+    /// The current space of each chain around the current node, from the outermost chain inwards.
     here: Vec<Arg>,
     /// The objects built from the nodes of a foreign document. Equal nodes share one object.
     pub(super) made: HashMap<Fingerprint, (Constructed, Weight)>,

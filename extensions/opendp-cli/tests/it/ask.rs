@@ -115,11 +115,16 @@ fn a_study_is_charged_to_a_ledger_once_and_its_answers_stay() {
         desk.says(&["ask", "study.json", "--budget", "b.ledger:survey", "--id", "one", "--csv"]);
     assert!(text.contains(&first["answers"][0]["values"][0]["value"].to_string()), "{text}");
     ask("two");
+    // If the answers of a charged study cannot be written, the error says how to get them again.
+    let one = ["ask", "study.json", "--budget", "b.ledger:survey", "--id", "one"];
+    let (reader, writer) = std::io::pipe().unwrap();
+    drop(reader);
+    let (code, said) = desk.unheard(&one, writer);
+    assert!(code == Some(1) && said.contains("ask again with the same --id"), "{said}");
     let over = ["ask", "study.json", "--budget", "b.ledger:survey", "--id", "three"];
     assert!(desk.fails(&over, 1).contains("BudgetExceeded"));
     // A request with another study, another probability or other data is a different request.
-    let other = ["ask", "study.json", "--budget", "b.ledger:survey", "--id", "one"];
-    desk.fails(&[&other[..], &["--alpha", "0.1"]].concat(), 1);
+    desk.fails(&[&one[..], &["--alpha", "0.1"]].concat(), 1);
     // A budget for another unit of privacy does not pay for this study.
     let create = ["budget", "create", "b.ledger:pairs", "--epsilon", "9", "--unit", "2"];
     desk.says(&[&create[..], &["--metric", "symmetric_distance"]].concat());

@@ -49,6 +49,15 @@ impl Desk {
         std::fs::write(&path, text).unwrap();
         path
     }
+    /// Run the command with a standard output that cannot be written to. Return the exit code and
+    /// the messages.
+    fn unheard(&self, arguments: &[&str], out: impl Into<Stdio>) -> (Option<i32>, String) {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_opendp"));
+        let command = command.current_dir(self.0.path()).args(arguments);
+        let running = command.stdout(out).stderr(Stdio::piped()).spawn().unwrap();
+        let output = running.wait_with_output().unwrap();
+        (output.status.code(), String::from_utf8(output.stderr).unwrap())
+    }
     fn run(&self, arguments: &[&str]) -> Output {
         let mut command = Command::new(env!("CARGO_BIN_EXE_opendp"));
         command.current_dir(self.0.path()).args(arguments).output().unwrap()

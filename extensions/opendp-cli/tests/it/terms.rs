@@ -232,12 +232,9 @@ fn output_that_cannot_be_written_is_an_error_with_a_word() {
     desk.says(&["budget", "create", "l.db:b", "--epsilon", "2"]);
     let full = |arguments: &[&str]| {
         let full = std::fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
-        let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_opendp"));
-        let output = command.current_dir(desk.0.path()).args(arguments).stdout(full);
-        let output = output.stderr(std::process::Stdio::piped()).spawn().unwrap();
-        let output = output.wait_with_output().unwrap();
-        assert_eq!(output.status.code(), Some(1));
-        String::from_utf8(output.stderr).unwrap()
+        let (code, said) = desk.unheard(arguments, full);
+        assert_eq!(code, Some(1));
+        said
     };
     let said = full(&["list"]);
     assert!(said.contains("standard output cannot be written"), "{said}");
@@ -254,11 +251,7 @@ fn a_reader_may_leave_a_page_early() {
     let left_early = |arguments: &[&str]| {
         let (reader, writer) = std::io::pipe().unwrap();
         drop(reader);
-        let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_opendp"));
-        let output = command.current_dir(desk.0.path()).args(arguments).stdout(writer);
-        let output = output.stderr(std::process::Stdio::piped()).spawn().unwrap();
-        let output = output.wait_with_output().unwrap();
-        (output.status.code(), String::from_utf8(output.stderr).unwrap())
+        desk.unheard(arguments, writer)
     };
     for page in [&["list"][..], &["describe", "make_sum"], &["completions", "bash"], &["man"]] {
         assert_eq!(left_early(page), (Some(0), String::new()));

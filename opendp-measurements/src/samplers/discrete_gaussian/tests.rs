@@ -152,3 +152,16 @@ fn a_candidate_at_the_centre_is_always_accepted() {
         assert_eq!(accepted, Ok(true));
     }
 }
+
+#[test]
+fn a_first_digit_of_zero_decides_nothing() {
+    // The exponent exceeds all floats, and the first digit gives no upper bound of E.
+    for sigma in [1e-160, 1e-300, f64::MIN_POSITIVE] {
+        let decide = |digits: Vec<u64>| {
+            let mut tape = Tape::<64>::new(digits);
+            (accept_candidate(sigma, &UBig::ONE, &mut tape), tape.used())
+        };
+        assert_eq!(decide(vec![0]).0, Err(NoEntropy));
+        assert_eq!(decide(vec![0, 1]), (Ok(false), 2));
+    }
+}

@@ -211,8 +211,8 @@ fn group_privacy_is_registered_and_composes() {
     let call = |measure: &str, told: AnyMeasurement, size: u32| {
         call("make_group_privacy", measure, told, Args::new().with("size", json!(size)))
     };
-    /// Return the loss 0 at distance 0, and a given loss at distance 1. Larger distances give an
-    /// error.
+    /// At distance 0, return `nothing`, which is the loss 0. At distance 1, return the loss
+    /// `single`. Larger distances give an error.
     fn once<Q>(d: u32, nothing: Q, single: Q) -> Result<Q> {
         match d {
             0 => Ok(nothing),
