@@ -7,13 +7,17 @@ use crate::{
 };
 
 impl<D: Domain, M: Metric> Space<D, M> {
-    /// Check that two different members can be at distance at most `d_in`.
+    /// Return an error if one of two rules shows that no two different members are at distance at
+    /// most `d_in`.
     ///
-    /// If there are no such members, the loss at this distance is 0 even without noise. Such a loss
+    /// The first rule is about the distance 0. The second rule is about the distance 1 in metrics
+    /// in which a replaced record counts as 2. It applies if the size of the data sets is known. A
+    /// distance that passes both rules can still have no neighbours, for example in a domain with
+    /// only one member.
+    ///
+    /// If there are no neighbours, the loss at this distance is 0 even without noise. Such a loss
     /// is correct but gives no protection. So every operation that charges a loss, solves for a
-    /// parameter, or makes a release gives an error for the distance 0. In some metrics, a replaced
-    /// record counts as 2. In these metrics, if the size of the data sets is known, such an
-    /// operation also gives an error for the distance 1.
+    /// parameter, or makes a release checks its distance first.
     ///
     /// ```
     /// # use opendp_core::{AtomDomain, ChangeOneDistance, Space, SymmetricDistance, VectorDomain};
@@ -27,7 +31,7 @@ impl<D: Domain, M: Metric> Space<D, M> {
     /// ```
     ///
     /// # Errors
-    /// `FailedMap` when there are no neighbours at this distance.
+    /// `FailedMap` when one of the rules applies.
     pub fn check_neighbours(&self, d_in: &M::Distance) -> Result<()> {
         apart(&self.untyped.domain, &self.untyped.metric.real(), d_in.numbers()[0])
     }
