@@ -27,8 +27,8 @@ pub trait Measure: Named + Clone + PartialEq + Debug + Send + Sync {
         Json::String(Self::type_name().to_string())
     }
     /// Decode a loss that was read as JSON before its measure was known. Losses in arguments of
-    /// registered functions are read in this way. The default returns the loss unchanged, because
-    /// its type is known.
+    /// registered functions are read in this way. The default returns the loss unchanged, because a
+    /// loss that is a number is read in the same way in every measure.
     ///
     /// # Errors
     /// `FailedCast` when the JSON is not a loss in this measure.

@@ -28,7 +28,7 @@ pub use tally::Tally;
 /// Count the records.
 ///
 /// # Arguments
-/// Only the type `TO` of the count.
+/// There are no arguments except the type `TO` of the count.
 ///
 /// # Precondition
 /// The input is a space of data sets in which records are added and removed.

@@ -40,9 +40,9 @@ use opendp_core::{
 /// floats below `m`. So the two floats around `g` are at most `u` apart, also if these floats are
 /// subnormal. Each output differs from its exact product `g` by at most `u / 2`. So the distance
 /// between two outputs exceeds the distance between their exact products by at most `u`. Equal
-/// inputs have equal outputs. Multiplication by a power of two of at least 1 only shifts the
-/// exponent, also for a subnormal number. So such a product is exact, or it exceeds the largest
-/// float.
+/// inputs have equal outputs. Let the factor be a power of two that is at least 1. Then the
+/// multiplication only raises the exponent, also if the number is subnormal. So such a product is
+/// exact, or it exceeds the largest float.
 ///
 /// # Errors
 /// `MakeTransformation` when the constant or a bound is infinite or NaN. The map returns `Overflow`

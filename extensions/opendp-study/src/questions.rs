@@ -301,8 +301,8 @@ where
         let query = self.query(asked, &[name])?;
         match self.column(name)?.kind {
             CellType::Integer => Ok(query.column::<f64>(&as_float(name)).impute(0.0)),
-            // The table has no missing cells, because `load` replaced them. So the replacement 0
-            // has no effect.
+            // The table has no missing cells, because `load` replaced them. So `impute` changes
+            // nothing.
             CellType::Float => Ok(query.column::<f64>(name).impute(0.0)),
             CellType::Bool | CellType::Text => {
                 Err(Error::argument(name, "expected a column of numbers: i64 or f64"))

@@ -81,7 +81,7 @@ impl Product {
     pub(super) fn highest(&self) -> f64 {
         self.active as f64 * self.spacing
     }
-    /// Multiply the products by the waves of a loss, raised to the power `count`.
+    /// Raise the waves of a loss to the power `count`, and multiply the products by them.
     pub(super) fn multiply(&mut self, part: &dyn Tilted, count: u64) {
         let listed = match &mut self.gather {
             Gathering::Off => None,

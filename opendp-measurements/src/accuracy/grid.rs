@@ -105,8 +105,8 @@ impl Placed {
         let first_half = -exp_m1(-ratio) / 2.0;
         // A number is rounded to a positive grid point if it is above `begin` steps.
         let begin = if rounding == Rounding::Nearest { 0.5 } else { 0.0 };
-        // For each `m`, `half` contains the mass of the numbers between `m + begin` and `m + 1 +
-        // begin` steps.
+        // In units of a step, let a number be between `m + begin` and `m + 1 + begin`. Item `m` of
+        // `half` is the probability of such numbers.
         let half: Vec<f64> = (0..count)
             .map(|m| {
                 let m = m as f64 + begin;

@@ -25,17 +25,17 @@ pub trait PopulationMetric: Metric {
     /// size at the distance `d_in`.
     ///
     /// # Errors
-    /// `NotImplemented` when the metric does not make these claims.
+    /// `NotImplemented` when the metric cannot make the claims of this trait.
     fn replaced(&self, d_in: &Self::Distance) -> Result<u32>;
     /// Return the distance between data sets that differ by one replaced record.
     ///
     /// # Errors
-    /// `NotImplemented` when the metric does not make these claims.
+    /// `NotImplemented` when the metric cannot make the claims of this trait.
     fn one_replaced(&self) -> Result<Self::Distance>;
     /// Return the distance between a data set and itself.
     ///
     /// # Errors
-    /// `NotImplemented` when the metric does not make these claims.
+    /// `NotImplemented` when the metric cannot make the claims of this trait.
     fn unchanged(&self) -> Result<Self::Distance>;
 }
 macro_rules! population {

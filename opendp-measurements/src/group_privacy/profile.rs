@@ -94,9 +94,9 @@ struct Table {
     /// The largest epsilon of the table, a power of two.
     end: f64,
     points: Vec<Point>,
-    /// One number `q` for each point except the last. Let an event have the probability `q` after a
-    /// step. The bound on its probability before the step is `e^epsilon q + delta`. This bound is
-    /// the same at this point and at the next point.
+    /// One number `q` for each point except the last. If an event has the probability `q` after a
+    /// step, each point bounds its probability before the step by `e^epsilon q + delta`. The number
+    /// `q` is chosen so that a point and the next point give the same bound.
     falls: Vec<f64>,
 }
 impl Table {

@@ -97,8 +97,8 @@ pub trait ScoreMetric: Metric {
 /// *The range.* Under the range distance, the range is `d_in` by definition. Under the L-infinity
 /// distance, every score changes by at most `d_in`, so two changes differ by at most `2 d_in`. If
 /// all changes have the same sign, two changes differ by at most `d_in`. The replacement of
-/// infinities does not increase any distance between members. The map rounds the exact quotient up
-/// to a float, once.
+/// infinities does not increase any distance between members. The map divides the range by the
+/// scale exactly, and rounds the quotient up to a float once.
 ///
 /// # Accuracy
 /// Let `n` be the number of scores. Except with probability `alpha`, the chosen score differs from

@@ -120,8 +120,8 @@ impl<T: Number> Finder<T> {
             Search::Some { steps, .. } => *steps,
         }
     }
-    /// Count rows by their cells. The cell of a row is twice the count of numbers below the row,
-    /// plus one if the row equals a number.
+    /// Count rows by their cells. The cell of a row is twice the count of sorted numbers below the
+    /// row, plus one if the row equals one of the sorted numbers.
     ///
     /// Each row takes the same steps, so no branch depends on the data.
     pub(crate) fn count(&self, rows: &[T], counts: &mut Counts) {

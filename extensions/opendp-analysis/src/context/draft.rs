@@ -40,7 +40,7 @@ pub(crate) struct Losses<MO: Accounted> {
     pub(crate) discrete: Option<Square>,
 }
 impl<MO: Accounted> Losses<MO> {
-    /// Make losses that contain only the loss in the measure of the budget.
+    /// Make a `Losses` from the map in the measure of the budget. Leave all other fields empty.
     pub(crate) fn stated(map: TableMap<MO>) -> Self {
         Losses { map, mu_squared: None, rho: None, choices: None, discrete: None }
     }

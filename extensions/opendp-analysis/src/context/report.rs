@@ -54,9 +54,9 @@ pub struct Entry {
     /// are present if a [plan](super::Plan) opened a tight account with this release and reserved
     /// the epsilon and the delta.
     pub reserved: Option<[Exact; 2]>,
-    /// The pairs of all releases of a [plan](super::Plan) that took the whole budget. The whole
-    /// budget was divided into these pairs, and each pair is the share of one release. Only the
-    /// entry of the first release of the plan has this list.
+    /// This list exists if a [plan](super::Plan) took the whole budget. It has one pair of
+    /// distributions for each release of the plan: the share of this release. The whole budget was
+    /// divided into these shares. Only the entry of the first release of the plan has this list.
     pub shares: Option<Vec<SharePair>>,
     /// A bound on the distance between the answer and the true answer. The bound holds except with
     /// probability [`Context::ALPHA`].

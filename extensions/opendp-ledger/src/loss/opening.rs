@@ -6,7 +6,7 @@ use opendp_measurements::accounting::{AdaptiveAccount, AdaptiveLoss, SharePair, 
 
 use super::{Loss, Notion};
 
-/// The filters of a budget that composes tightly, for releases that are planned together.
+/// The filters that a budget with tight composition gets for releases that were planned together.
 ///
 /// The filters are stored with the losses. So a program of another version uses the same filters,
 /// and does not compute new filters.

@@ -5,8 +5,9 @@ use opendp_core::PrivacyProfile;
 use super::super::profile_of_discrete_gaussian_vector;
 use super::*;
 
-/// Return the law of the sum of `shift . Y` over `count` releases, from its lowest output on. Here
-/// `Y` is the noise of a release: a vector of discrete Gaussian numbers.
+/// Return the probabilities of the sum of `shift . Y` over `count` releases. The list begins at the
+/// lowest value of the sum. Here `Y` is the noise of a release: a vector of discrete Gaussian
+/// numbers.
 fn law(shift: &[usize], scale: f64, count: usize) -> Vec<f64> {
     let reach = (9.0 * scale).ceil() as i32;
     let weights: Vec<f64> =
