@@ -59,9 +59,9 @@ impl Label {
     pub(crate) fn unlabelled() -> Self {
         Label::new(Parts::Unlabelled)
     }
-    /// Begin a label with the text that a function states as its label.
-    pub(crate) fn words(label: Arc<dyn Fn() -> String + Send + Sync>, types: Types) -> Self {
-        Label::new(Parts::One(Part::Words(label, types)))
+    /// Replace the label by the text that a function states as its label.
+    pub(crate) fn state(&mut self, label: Arc<dyn Fn() -> String + Send + Sync>, types: Types) {
+        self.set(Parts::One(Part::Words(label, types)));
     }
     /// Begin a label with a fold.
     pub(crate) fn fold(fold: &Arc<dyn FoldStage>, types: Types) -> Self {
@@ -74,8 +74,8 @@ impl Label {
         Label::new(Parts::Many(parts))
     }
     /// Put the input space of the first function at the beginning of the label.
-    pub(crate) fn within(&self, space: &Untyped) -> Self {
-        Label::new(match &self.0.parts {
+    pub(crate) fn put_space(&mut self, space: &Untyped) {
+        let parts = match &self.0.parts {
             Parts::One(part) => Parts::Within(space.clone(), part.clone()),
             Parts::Unlabelled => Parts::Within(space.clone(), Part::Unlabelled(self.clone())),
             Parts::Within(..) | Parts::Many(_) => {
@@ -83,7 +83,15 @@ impl Label {
                 parts.insert(0, Part::Space(space.clone()));
                 Parts::Many(parts)
             }
-        })
+        };
+        self.set(parts);
+    }
+    /// Set the parts. Other owners of this label keep the earlier parts.
+    fn set(&mut self, parts: Parts) {
+        match Arc::get_mut(&mut self.0) {
+            Some(told) => *told = Told { parts, text: OnceLock::new() },
+            None => *self = Label::new(parts),
+        }
     }
     /// List the parts.
     fn parts(&self) -> Vec<Part> {

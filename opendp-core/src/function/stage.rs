@@ -31,13 +31,13 @@ impl Stage {
         types: Types,
     ) -> Self {
         if let Stage::Rows(_, label) | Stage::Fold(_, label) = &mut self {
-            *label = Label::words(text, types);
+            label.state(text, types);
         }
         self
     }
     pub(crate) extern "C" fn within(&mut self, space: &Untyped) {
         if let Stage::Rows(_, label) | Stage::Fold(_, label) = self {
-            *label = label.within(space);
+            label.put_space(space);
         }
     }
     /// If the stage is a `map`, return its function, which takes a whole value. For any other
