@@ -50,7 +50,7 @@ def make_poisson_subsampling(measurement: Measurement, rate: float, size: int | 
     """Make a measurement that runs on a Poisson sample of the data."""
 
 def make_population_amplification(measurement: Measurement, population_size: int, MO: Any = ...) -> Measurement:
-    """Make a measurement that runs on a secret sample, and states the loss of its release to the"""
+    """Make a measurement that runs on a secret sample of a population. Its map states how much a"""
 
 def make_privacy_filter(odometer: Odometer, d_in: Any, d_out: Any) -> Measurement:
     """Make a measurement that answers questions as long as their total loss is within a budget."""
@@ -113,7 +113,7 @@ def then_poisson_subsampling(measurement: Measurement, rate: float, size: int | 
     """Make a measurement that runs on a Poisson sample of the data."""
 
 def then_population_amplification(measurement: Measurement, population_size: int, MO: Any = ...) -> Measurement:
-    """Make a measurement that runs on a secret sample, and states the loss of its release to the"""
+    """Make a measurement that runs on a secret sample of a population. Its map states how much a"""
 
 def then_privacy_filter(odometer: Odometer, d_in: Any, d_out: Any) -> Measurement:
     """Make a measurement that answers questions as long as their total loss is within a budget."""

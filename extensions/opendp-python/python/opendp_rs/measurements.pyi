@@ -26,7 +26,7 @@ def make_base_gaussian(input_domain: Domain, input_metric: Metric, scale: float,
     """Make a measurement that adds Gaussian noise to each number."""
 
 def make_base_geometric(input_domain: Domain, input_metric: Metric, scale: float, bounds: tuple[int, int] | None = ..., MO: Any = ..., D: Any = ..., M: Any = ...) -> Measurement:
-    """Make a measurement that adds two-sided geometric noise to integers, optionally on an interval."""
+    """Make a measurement that adds two-sided geometric noise to integers. Optionally, all releases lie"""
 
 def make_base_laplace(input_domain: Domain, input_metric: Metric, scale: float, k: int | None = ..., MO: Any = ..., D: Any = ..., M: Any = ...) -> Measurement:
     """Make a measurement that adds Laplace noise to each number."""
@@ -41,7 +41,7 @@ def make_gaussian_threshold(input_domain: Domain, input_metric: Metric, scale: f
     """Make a measurement that adds Gaussian noise to a map and keeps numbers that reach a threshold."""
 
 def make_geometric(input_domain: Domain, input_metric: Metric, scale: float, bounds: tuple[int, int] | None = ..., MO: Any = ..., D: Any = ..., M: Any = ...) -> Measurement:
-    """Make a measurement that adds two-sided geometric noise to integers, optionally on an interval."""
+    """Make a measurement that adds two-sided geometric noise to integers. Optionally, all releases lie"""
 
 def make_gumbel_max(input_domain: Domain, input_metric: Metric, temperature: float, optimize: Any = ..., T: Any = ..., M: Any = ...) -> Measurement:
     """Make a measurement that chooses the index of a good score."""
@@ -113,7 +113,7 @@ def then_base_gaussian(scale: float, k: int | None = ..., MO: Any = ..., D: Any 
     """Make a measurement that adds Gaussian noise to each number."""
 
 def then_base_geometric(scale: float, bounds: tuple[int, int] | None = ..., MO: Any = ..., D: Any = ..., M: Any = ...) -> Partial:
-    """Make a measurement that adds two-sided geometric noise to integers, optionally on an interval."""
+    """Make a measurement that adds two-sided geometric noise to integers. Optionally, all releases lie"""
 
 def then_base_laplace(scale: float, k: int | None = ..., MO: Any = ..., D: Any = ..., M: Any = ...) -> Partial:
     """Make a measurement that adds Laplace noise to each number."""
@@ -128,7 +128,7 @@ def then_gaussian_threshold(scale: float, threshold: float, k: int | None = ...,
     """Make a measurement that adds Gaussian noise to a map and keeps numbers that reach a threshold."""
 
 def then_geometric(scale: float, bounds: tuple[int, int] | None = ..., MO: Any = ..., D: Any = ..., M: Any = ...) -> Partial:
-    """Make a measurement that adds two-sided geometric noise to integers, optionally on an interval."""
+    """Make a measurement that adds two-sided geometric noise to integers. Optionally, all releases lie"""
 
 def then_gumbel_max(temperature: float, optimize: Any = ..., T: Any = ..., M: Any = ...) -> Partial:
     """Make a measurement that chooses the index of a good score."""

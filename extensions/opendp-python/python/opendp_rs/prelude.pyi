@@ -59,7 +59,7 @@ def new_function(function: Callable[..., Any]) -> Function:
     """Make a post-processing step from a function of a release."""
 
 def new_queryable(transition: Callable[..., Any]) -> Function:
-    """Make a function that starts a conversation with a value. The transition takes a pair and returns"""
+    """Make a function that takes a value and starts a conversation. The transition takes a pair and"""
 
 def option_domain(element_domain: Domain, T: Any = ...) -> Domain:
     """Add the missing value to a domain."""
