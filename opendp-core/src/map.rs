@@ -30,7 +30,7 @@ fn chained<I: Distance, X: Distance, O: Send + Sync + 'static>(
     second: &Shared<X, O>,
 ) -> Shared<I, O> {
     let (first, second) = (first.clone(), second.clone());
-    Arc::new(move |d_in: &I| second.at(&first.at(d_in)?))
+    Arc::new(move |d_in: &I| checked(&second, &first.at(d_in)?))
 }
 fn checked<I: Distance, O>(bound: &Shared<I, O>, d_in: &I) -> Result<O> {
     d_in.check()?;

@@ -10,7 +10,8 @@ impl<D: Domain, M: Metric> Space<D, M> {
     /// Return an error if one of two rules shows that no two different members are at distance at
     /// most `d_in`.
     ///
-    /// The first rule is about the distance 0. The second rule is about the distance 1 in metrics
+    /// The first rule is about the distance 0, and about distances of several numbers of which one
+    /// is 0. The second rule is about the distance 1 in metrics
     /// in which a replaced record counts as 2. It applies if the size of the data sets is known. A
     /// distance that passes both rules can still have no neighbours, for example in a domain with
     /// only one member.
@@ -33,13 +34,19 @@ impl<D: Domain, M: Metric> Space<D, M> {
     /// # Errors
     /// `FailedMap` when one of the rules applies.
     pub fn check_neighbours(&self, d_in: &M::Distance) -> Result<()> {
-        apart(&self.untyped.domain, &self.untyped.metric.real(), d_in.numbers()[0])
+        apart(&self.untyped.domain, &self.untyped.metric.real(), d_in.numbers())
     }
 }
-fn apart(domain: &AnyDomain, metric: &AnyMetric, d_in: Option<AnyNumber>) -> Result<()> {
-    match d_in {
-        Some(AnyNumber::Integer(0)) => Err(nobody()),
-        Some(AnyNumber::Float(0.0)) => Err(nobody()),
+fn apart(domain: &AnyDomain, metric: &AnyMetric, d_in: [Option<AnyNumber>; 3]) -> Result<()> {
+    // If a distance has several numbers, such as a number of changes and the size of a change, then
+    // each of these numbers is 0 only for equal members.
+    let zero = |number: &AnyNumber| {
+        matches!(number, AnyNumber::Integer(0)) || matches!(number, AnyNumber::Float(0.0))
+    };
+    if d_in.iter().flatten().any(zero) {
+        return Err(nobody());
+    }
+    match d_in[0] {
         Some(AnyNumber::Integer(1))
             if metric.is::<SymmetricDistance>() || metric.is::<InsertDeleteDistance>() =>
         {
@@ -64,7 +71,7 @@ fn nobody() -> Error {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{AbsoluteDistance, AtomDomain, VectorDomain};
+    use crate::{AbsoluteDistance, AtomDomain, L01InfDistance, MapDomain, VectorDomain};
 
     #[test]
     fn an_unattainable_distance_is_refused() {
@@ -83,5 +90,15 @@ mod tests {
         assert!(
             numbers.check_neighbours(&0.0).is_err() && numbers.check_neighbours(&5e-324).is_ok()
         );
+    }
+    #[test]
+    fn a_distance_of_several_numbers_has_no_part_that_is_zero() {
+        type Change = L01InfDistance<AbsoluteDistance<f64>>;
+        let counts = MapDomain::new(AtomDomain::<String>::default(), AtomDomain::<f64>::non_nan());
+        let counts = Space::new(counts, Change::default()).unwrap();
+        assert!(counts.check_neighbours(&(1, 1.0, 1.0)).is_ok());
+        for nothing in [(0, 1.0, 1.0), (1, 0.0, 1.0), (1, 1.0, 0.0), (1, -0.0, 1.0)] {
+            assert_eq!(counts.check_neighbours(&nothing).unwrap_err().kind(), "FailedMap");
+        }
     }
 }

@@ -1,6 +1,7 @@
 //! Privacy amplification by sampling.
 
 mod population_amplification;
+mod rows;
 mod subsampling;
 
 pub use population_amplification::{

@@ -138,7 +138,7 @@ impl PrivacyProfile {
     /// Return the bound on delta at an epsilon.
     ///
     /// # Errors
-    /// `InvalidDistance` when epsilon is negative or NaN.
+    /// `InvalidDistance` when epsilon is negative or NaN. `FailedMap` when the bound is NaN.
     pub fn delta(&self, epsilon: f64) -> Result<f64> {
         if !(0.0 <= epsilon) {
             return Err(Error::InvalidDistance(format!(
@@ -146,6 +146,11 @@ impl PrivacyProfile {
             )));
         }
         let delta = (self.delta)(epsilon)?;
+        if delta.is_nan() {
+            return Err(Error::FailedMap(format!(
+                "a privacy profile returned NaN at epsilon {epsilon}, expected a number"
+            )));
+        }
         Ok(delta.clamp(0.0, 1.0))
     }
     /// Return an upper bound on the smallest epsilon at which delta is at most the given value.
@@ -205,14 +210,21 @@ impl RenyiCurve {
     /// Return the bound on the divergence of an order.
     ///
     /// # Errors
-    /// `InvalidDistance` if the order is at most 1 or is NaN.
+    /// `InvalidDistance` if the order is at most 1 or is NaN. `FailedMap` if the bound is negative
+    /// or NaN.
     pub fn epsilon(&self, alpha: f64) -> Result<f64> {
         if !(1.0 < alpha) {
             return Err(Error::InvalidDistance(format!(
                 "alpha: expected an order above 1, found {alpha}"
             )));
         }
-        (self.0)(alpha)
+        let epsilon = (self.0)(alpha)?;
+        if !(0.0 <= epsilon) {
+            return Err(Error::FailedMap(format!(
+                "a Renyi curve returned {epsilon} at order {alpha}, expected at least 0"
+            )));
+        }
+        Ok(epsilon)
     }
 }
 
@@ -318,83 +330,4 @@ curves!(PrivacyProfile RenyiCurve);
 named!(PrivacyProfile as "PrivacyProfile", RenyiCurve as "RenyiCurve");
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn finds_the_epsilon_of_a_delta() {
-        let profile = PrivacyProfile::new(|epsilon| Ok(1.0 / (1.0 + epsilon)));
-        let epsilon = profile.epsilon(0.25).unwrap();
-        assert!(profile.delta(epsilon).unwrap() <= 0.25 && (epsilon - 3.0).abs() < 1e-12);
-        assert_eq!(profile.epsilon(1.0).unwrap(), 0.0);
-        assert_eq!(PrivacyProfile::new(|_| Ok(0.5)).epsilon(0.4).unwrap(), f64::INFINITY);
-        assert_eq!(PrivacyProfile::new(|_| Ok(0.5)).epsilon(0.5).unwrap(), 0.0);
-        for delta in [-0.0, -1.0, 1.5, f64::NAN] {
-            assert_eq!(profile.epsilon(delta).unwrap_err().kind(), "InvalidDistance");
-        }
-        assert!(profile.delta(-1.0).is_err() && profile.delta(f64::NAN).is_err());
-    }
-    #[test]
-    fn composes_without_a_known_loss_by_adding_deltas_at_a_share_of_epsilon() {
-        let profile = || PrivacyProfile::from_points(vec![(1.0, 0.25), (2.0, 0.0)]);
-        let both = PrivacyProfile::compose(&[profile(), profile()]).unwrap();
-        assert_eq!([1.0, 2.0, 4.0].map(|e| both.delta(e).unwrap()), [1.0, 0.5, 0.0]);
-        assert_eq!(PrivacyProfile::compose(&[]).unwrap().delta(0.0).unwrap(), 0.0);
-        assert_eq!(PrivacyProfile::compose(&[profile()]).unwrap().delta(1.0).unwrap(), 0.25);
-    }
-    #[test]
-    fn a_curve_that_fails_everywhere_is_not_written_as_an_empty_one() {
-        let fails = || Err(Error::Overflow("the loss exceeds all floats".into()));
-        let profile = PrivacyProfile::new(move |_| fails());
-        assert_eq!(profile.written().unwrap_err().kind(), "Overflow");
-        assert_eq!(RenyiCurve::new(move |_| fails()).written().unwrap_err().kind(), "Overflow");
-        let late =
-            PrivacyProfile::new(move |epsilon| if epsilon < 1.0 { fails() } else { Ok(0.5) });
-        assert_eq!(late.written().unwrap(), late.to_json());
-        assert_eq!(late.to_json()["profile"][0], json!([1.0, 0.5]));
-    }
-    #[test]
-    fn asks_the_loss_that_it_carries() {
-        struct Known;
-        impl ComposableLoss for Known {
-            fn delta(&self, _: f64) -> Result<f64> {
-                Ok(0.125)
-            }
-            fn epsilon(&self, _: f64) -> Result<f64> {
-                Ok(7.0)
-            }
-            fn compose(&self, profiles: &[PrivacyProfile]) -> Result<PrivacyProfile> {
-                let count = profiles.len() as f64;
-                Ok(PrivacyProfile::new(move |_| Ok(1.0 / count)))
-            }
-        }
-        let known = PrivacyProfile::of_loss(Arc::new(Known));
-        assert_eq!((known.delta(1.0).unwrap(), known.epsilon(0.5).unwrap()), (0.125, 7.0));
-        let plain = PrivacyProfile::new(|_| Ok(0.5));
-        let both = PrivacyProfile::compose(&[plain, known.clone()]).unwrap();
-        assert_eq!(both.delta(0.0).unwrap(), 0.5);
-        assert_eq!(known.with_delta(|_| Ok(0.0)).delta(1.0).unwrap(), 0.0);
-        assert_eq!(ComposableLoss::delta_below(&Known, 1.0).unwrap(), 0.0);
-    }
-    #[test]
-    fn reads_points_as_a_step_that_is_never_too_small() {
-        let profile = PrivacyProfile::from_points(vec![(1.0, 0.1), (2.0, 0.01)]);
-        assert_eq!([0.5, 1.0, 1.5, 3.0].map(|e| profile.delta(e).unwrap()), [1.0, 0.1, 0.1, 0.01]);
-    }
-    #[test]
-    fn a_profile_that_is_read_is_never_below_the_one_that_was_written() {
-        let profile =
-            PrivacyProfile::from_table(vec![(0.3, 0.4), (1.1, 0.1), (2.3, 0.01)]).unwrap();
-        let again = PrivacyProfile::from_json(&profile.to_json()).unwrap();
-        for epsilon in [0.0, 0.2, 0.6, 1.0, 1.7, 3.0, 9.0, 90.0] {
-            let (written, read) = (profile.delta(epsilon).unwrap(), again.delta(epsilon).unwrap());
-            assert!(written <= read * (1.0 + 1e-12), "{epsilon}: {written} {read}");
-        }
-        // If a delta exceeds the delta at the previous point, the smaller delta is written for both
-        // points.
-        let wobbles = PrivacyProfile::new(|epsilon| Ok(if epsilon < 3.0 { 0.1 } else { 0.2 }));
-        let again = PrivacyProfile::from_json(&wobbles.to_json()).unwrap();
-        assert_eq!(again.delta(4.0).unwrap(), 0.1);
-        assert!(PrivacyProfile::from_json(&json!({"profile": [[1.0, -5.0]]})).is_err());
-    }
-}
+mod tests;

@@ -270,7 +270,8 @@ impl Account {
     pub(super) fn most(&self) -> f64 {
         let sum = self.parts.iter().try_fold(0.0f64, |total, (pair, count)| {
             let loss = pair.most();
-            if loss.is_finite() { total.inf_add((*count as f64).inf_mul(loss)?) } else { Ok(loss) }
+            let count = f64::inf_cast(*count)?;
+            if loss.is_finite() { total.inf_add(count.inf_mul(loss)?) } else { Ok(loss) }
         });
         sum.unwrap_or(f64::INFINITY)
     }

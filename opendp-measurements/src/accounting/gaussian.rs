@@ -56,6 +56,9 @@ pub fn gaussian_delta(mu: f64, epsilon: f64) -> Result<Certified> {
             "mu, epsilon: expected numbers of at least 0, found {mu} and {epsilon}"
         )));
     }
+    if mu == f64::INFINITY {
+        return Ok(Certified { lower: 1.0, upper: 1.0 });
+    }
     if mu == 0.0 || epsilon == f64::INFINITY {
         return Ok(Certified { lower: 0.0, upper: 0.0 });
     }

@@ -250,8 +250,13 @@ impl DominatingPair for SampledLaplacePair {
     }
     fn most(&self) -> f64 {
         // By the convexity of the exponential, the largest loss of a removed record is at least the
-        // largest loss of an added record.
-        self.sampled(self.epsilon) * (1.0 + 256.0 * U)
+        // largest loss of an added record. The functions that `sampled` uses are cut at 700. The
+        // loss on a sample is at most the loss on the data.
+        if self.epsilon <= 700.0 {
+            self.sampled(self.epsilon) * (1.0 + 256.0 * U)
+        } else {
+            self.epsilon
+        }
     }
     fn reverse(&self) -> Option<Arc<dyn DominatingPair>> {
         Some(Arc::new(SampledLaplacePair { removed: !self.removed, ..*self }))

@@ -65,11 +65,11 @@ pub fn renyi_epsilon(curve: impl Fn(f64) -> Result<f64>, delta: f64) -> Result<f
 pub fn concentrated_delta(rho: f64, epsilon: f64) -> Result<f64> {
     check_rho(rho)?;
     check_epsilon(epsilon)?;
-    if rho == 0.0 || epsilon == f64::INFINITY {
-        return Ok(0.0);
-    }
     if rho == f64::INFINITY {
         return Ok(1.0);
+    }
+    if rho == 0.0 || epsilon == f64::INFINITY {
+        return Ok(0.0);
     }
     let order = root(|above| (2.0 * above + 1.0) * rho - epsilon - ln_1p(1.0 / above));
     Ok(delta_at(order, |order| order.inf_mul(rho), epsilon).unwrap_or(1.0))

@@ -12,6 +12,7 @@ use opendp_core::{
 use crate::accounting::{
     profile_of_mixture, profile_of_poisson_sample, profile_of_replaced_sample,
 };
+use crate::amplification::rows::check_rows;
 
 /// A metric on data sets of a fixed size. A distance bounds the number of replaced records.
 ///
@@ -362,8 +363,7 @@ where
     };
     if size < sample_size {
         return Err(refused(format!(
-            "{name}: expected at least the {sample_size} records of the sample, \
-             found {size}"
+            "{name}: expected at least the {sample_size} records of the sample, found {size}"
         )));
     }
     if (1 << f64::MANTISSA_DIGITS) < size {
@@ -373,6 +373,7 @@ where
     let distance = metric.one_replaced().map_err(counted)?;
     let unchanged = metric.unchanged().map_err(counted)?;
     check_common(measurement)?;
+    check_rows(domain)?;
     let share = move |records: u32| match sample_size {
         0 => Ok(0.0),
         n => f64::from(records).inf_mul(n as f64)?.inf_div(size as f64).map(|q| q.min(1.0)),

@@ -11,6 +11,7 @@ use opendp_core::{
 use crate::amplification::population_amplification::{
     AmplifiableMeasure, PopulationMetric, check_common, replacing,
 };
+use crate::amplification::rows::check_rows;
 use crate::samplers::BernoulliLanes;
 
 /// A metric on data sets of any size, in which samples of close data sets can be coupled.
@@ -142,6 +143,7 @@ fn uncounted(metric: &AnyMetric) -> Error {
 ///
 /// # Errors
 /// * `MakeMeasurement` when the rate is not above 0 and at most 1
+/// * `MakeMeasurement` when the members of the domain do not consist of records, such as texts
 /// * `MakeMeasurement` when the domain fixes the number of records
 /// * `MakeMeasurement` when `size` is given, and the domain cannot fix the number of records
 /// * `MakeMeasurement` when the metric does not count added and removed records
@@ -182,6 +184,7 @@ where
     TO: Carrier,
 {
     let refused = |reason: String| Error::MakeMeasurement(reason);
+    check_rows(measurement.input().domain())?;
     if !(0.0 < rate && rate <= 1.0) {
         return Err(refused(format!(
             "rate: expected a number above 0 and at most 1, found {rate}"
@@ -320,6 +323,7 @@ fn any_of(records: u32, rate: f64) -> Result<f64> {
 /// loss composes because the next sample is drawn independently.
 ///
 /// # Errors
+/// * `MakeMeasurement` when the members of the domain do not consist of records, such as texts
 /// * `MakeMeasurement` when the domain does not fix the size of the sample
 /// * `MakeMeasurement` when the data is smaller than the sample, or when the size of the data is
 ///   not an exact float

@@ -112,8 +112,13 @@ where
     });
     let (limit, total) = (d_in.clone(), d_out.clone());
     let mut map = PrivacyMap::new(move |d| within(d, &limit).map(|()| total.clone()));
-    if let Ok(exact) = plan.sum(&plan.d_mids) {
-        map = map.with_exact(move |d| within(d, &d_in).map(|()| exact.exact_total().to_vec()));
+    match plan.sum(&plan.d_mids) {
+        Ok(exact) => {
+            map = map.with_exact(move |d| within(d, &d_in).map(|()| exact.exact_total().to_vec()));
+        }
+        // Losses in this measure have no parts, so only the rounded loss is known.
+        Err(Error::NotImplemented(_)) => {}
+        Err(other) => return Err(other.at("argument `d_mids`")),
     }
     Ok(Measurement::new(input, measure, function, map))
 }

@@ -105,7 +105,8 @@ pub fn make_canonical_noise(
     let function = Function::map(move |x: &f64| {
         let x = finite(*x);
         if d_in == 0.0 {
-            return Ok(x);
+            // The numbers -0.0 and 0.0 are equal, so their releases must be equal too.
+            return Ok(x + 0.0);
         }
         Ok(with_secure(|source| noise.add(x, d_in, source))?)
     });
@@ -148,6 +149,7 @@ mod tests {
     fn a_distance_of_zero_adds_nothing() {
         let release = make_canonical_noise(space(), 0.0, (0.1, 1e-7)).unwrap();
         assert_eq!(release.invoke(&3.0), Ok(3.0));
+        assert!(release.invoke(&-0.0).unwrap().is_sign_positive());
         assert_eq!(release.invoke(&f64::NEG_INFINITY), Ok(f64::MIN));
         assert_eq!(release.map(&0.0), Ok((0.0, 0.0)));
         assert_eq!(release.map(&1e-300).unwrap_err().kind(), "FailedMap");

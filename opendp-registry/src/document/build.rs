@@ -102,7 +102,7 @@ impl<'a> Builder<'a> {
         for item in items {
             let (arg, times) = match repeated(item)? {
                 None => (self.read(item)?, 1),
-                Some((member, times)) => (self.read(&member)?, times),
+                Some((member, times)) => (super::node::repeatable(self.read(&member)?)?, times),
             };
             weight = weight.and_members(self.weight, times)?;
             read.extend(std::iter::repeat_n(arg, times));

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use opendp_core::arith::Exact;
-use opendp_core::{Codec, Constructed, Error, Kind, Result};
+use opendp_core::{Arg, Codec, Constructed, Error, Kind, Result};
 use serde_json::{Map, Value as Json};
 
 use crate::explain::nearest;
@@ -33,6 +33,14 @@ pub(super) fn repeated(item: &Json) -> Result<Option<(Json, usize)>> {
         None => Json::Object(rest),
     };
     Ok(Some((member, times)))
+}
+/// Return a repeated member, which must be a measurement. Copies of any other value would take
+/// memory, and no constructor takes them.
+pub(super) fn repeatable(member: Arg) -> Result<Arg> {
+    match member {
+        Arg::Made(Constructed::Measurement(_)) => Ok(member),
+        _ => Err(Error::argument("repeat", "expected a measurement to repeat")),
+    }
 }
 /// Report a document that describes no object. Suggest the key that was probably meant.
 #[cold]

@@ -1,8 +1,8 @@
 //! Counts a removed and an added record as one replaced record.
 
 use opendp_core::{
-    AtomDomain, ChangeOneDistance, DatasetMetric, Domain, MetricOn, OptionDomain, Result, Space,
-    StabilityMap, SymmetricDistance, Transformation, VectorDomain,
+    AtomDomain, ChangeOneDistance, DatasetMetric, Domain, Error, MetricOn, OptionDomain, Result,
+    Space, StabilityMap, SymmetricDistance, Transformation, VectorDomain,
 };
 
 use crate::rows::identity::copy;
@@ -62,6 +62,13 @@ where
     M: UnboundedMetric + MetricOn<D>,
     M::Bounded: MetricOn<D>,
 {
+    if input.domain().records().is_none() {
+        return Err(Error::MetricSpace(
+            "input: expected a domain with a known size, because only data sets of one size differ \
+             by replaced records; state the size of the domain"
+                .into(),
+        ));
+    }
     let output = Space::new(input.domain().clone(), M::Bounded::default())?;
     Ok(Transformation::new(input, output, copy(), StabilityMap::new(|d_in| Ok(d_in / 2))))
 }
@@ -84,7 +91,7 @@ register! {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use opendp_core::{HammingDistance, InsertDeleteDistance, laws};
+    use opendp_core::{HammingDistance, InsertDeleteDistance, UserDomain, laws};
 
     fn domain() -> VectorDomain<AtomDomain<f64>> {
         VectorDomain::new(AtomDomain::default()).with_size(3)
@@ -108,6 +115,9 @@ mod tests {
     #[test]
     fn asks_for_a_known_size() {
         let input = Space::new(domain().without_size(), SymmetricDistance).unwrap();
+        assert_eq!(make_metric_bounded(input).unwrap_err().kind(), "MetricSpace");
+        let lists = UserDomain::new("lists", |_| true);
+        let input = Space::new(lists, SymmetricDistance).unwrap();
         assert_eq!(make_metric_bounded(input).unwrap_err().kind(), "MetricSpace");
     }
 }

@@ -8,7 +8,7 @@ use opendp_core::{Atom, Result};
 /// |---|---|---|
 /// | number | integer | rounded toward zero; `None` if the result is out of range, or NaN |
 /// | number | float | the nearest float, ties to even; the result can be infinite; NaN stays NaN |
-/// | number | `bool` | `true` if the number is neither zero nor NaN |
+/// | number | `bool` | `true` if the number is not zero; NaN is not zero |
 /// | number | `String` | the shortest decimal digits that parse as the number, without an exponent; `NaN`, `inf`, `-inf`; zero of either sign is `0` |
 /// | `bool` | number, `String` | `0` or `1`; `false` or `true` |
 /// | `String` | number | the number, if the whole text parses as a number, without spaces around it; otherwise `None` |

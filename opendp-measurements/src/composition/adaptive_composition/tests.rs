@@ -35,6 +35,17 @@ fn keeps_the_test_vectors() {
     assert_eq!(pairs.map(&1).unwrap(), (1.5, 0.75));
 }
 #[test]
+fn a_negative_renyi_loss_is_refused_and_hides_no_other_loss() {
+    let curve = |loss: f64| RenyiCurve::from_points(vec![(64.0, loss)]);
+    let made = |losses: Vec<RenyiCurve>| {
+        make_adaptive_composition(numbers(), TheMeasure(RenyiDivergence), 1, losses)
+    };
+    for losses in [vec![curve(1000.0), curve(-999.99)], vec![curve(f64::NAN)]] {
+        let answers = made(losses).and_then(|plan| plan.map(&1)?.epsilon(2.0));
+        assert!(answers.is_err() || answers.is_ok_and(|loss| loss.is_infinite()));
+    }
+}
+#[test]
 fn the_map_is_the_same_in_every_order() {
     let mids = [0.1, 0.2, 0.3, 0.4];
     let orders = [[0, 1, 2, 3], [3, 2, 1, 0], [2, 0, 3, 1], [1, 3, 0, 2]];
