@@ -160,12 +160,20 @@ impl<'a> Picked<'a> {
             let joined = branch.joins.iter().map(|join| &join.on);
             branch.columns.iter().chain(&branch.filters).chain(joined)
         });
-        if MOST_NODES < rows.fold(0, |sum: usize, row| sum.saturating_add(row.size())) {
-            return Err(Error::argument("query", "its expressions are nested too deeply"));
-        }
+        check_nodes(rows)?;
         let Picked { branches, bounding, keys, sums, buckets, .. } = self;
         Ok(Plan { branches, bounding, keys, sums, buckets })
     }
+}
+/// Check that the expressions of a query together have at most [`MOST_NODES`] nodes.
+fn check_nodes<'a>(mut rows: impl Iterator<Item = &'a Row>) -> Result<()> {
+    // Stop at the first expression that exceeds the limit.
+    let sum = rows.try_fold(0, |sum: usize, row| {
+        let sum = sum.saturating_add(row.size());
+        (sum <= MOST_NODES).then_some(sum)
+    });
+    let deep = || Error::argument("query", "its expressions are nested too deeply");
+    sum.map(|_| ()).ok_or_else(deep)
 }
 /// Find the unit of privacy of a union of branches, and the limits on the rows of one individual.
 fn bounding(branches: &[Branch], tables: &Tables) -> Result<Bounding> {

@@ -53,8 +53,8 @@
 //! sum of these two differences. In particular, at most `2 m k` rows are added or removed. So the
 //! bounds above hold for `C = G = K = 2 m k`.
 
-use opendp_core::Result;
 use opendp_core::arith::{Directed, DirectedFloat, InfCast};
+use opendp_core::{Error, Result};
 
 use crate::ir::{Addend, Bounding, Plan, Sum};
 
@@ -88,14 +88,17 @@ impl Contribution {
     }
     /// Compute `S` of the [module](self). Square the number of rows in each group, and add up the
     /// squares of all groups. `S` is the largest possible sum.
-    fn squares(self) -> u64 {
+    fn squares(self) -> Result<u128> {
         let full = (self.rows / self.per_group.max(1)).min(self.groups);
         let rest = match full < self.groups {
             true => (self.rows - full * self.per_group).min(self.per_group),
             false => 0,
         };
-        let square = |x: u64| x.saturating_mul(x);
-        full.saturating_mul(square(self.per_group)).saturating_add(square(rest))
+        let square = |x: u64| u128::from(x) * u128::from(x);
+        // Both squares are below 2^128. Return an error, and no smaller number, if the sum is not.
+        let all = u128::from(full).checked_mul(square(self.per_group));
+        let all = all.and_then(|all| all.checked_add(square(rest)));
+        all.ok_or_else(|| Error::Overflow("an individual may have too many rows".into()))
     }
 }
 
@@ -124,7 +127,26 @@ pub(crate) fn sensitivity(plan: &Plan, sum: &Sum) -> Result<Sensitivity> {
     Ok(Sensitivity {
         l0: contribution.groups,
         l1: times(f64::inf_cast(contribution.rows)?)?,
-        l2: times(f64::inf_cast(contribution.squares())?.inf_sqrt()?)?,
+        l2: times(f64::inf_cast(contribution.squares()?)?.inf_sqrt()?)?,
         linf: times(f64::inf_cast(contribution.per_group)?)?,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn squares_are_exact_above_the_range_of_64_bits() {
+        let squares = |groups: u64, per_group: u64, rows: u64| {
+            Contribution { rows, groups, per_group }.squares()
+        };
+        assert_eq!(squares(1 << 24, 1 << 24, 1 << 48), Ok(1 << 72));
+        assert_eq!(squares(1_000_000, 10_000_000, 10_000_000_000_000), Ok(10_u128.pow(20)));
+        // Two full groups, and one group with the rest.
+        assert_eq!(squares(5, 10, 23), Ok(100 + 100 + 9));
+        assert_eq!(squares(1, 10, 10), Ok(100));
+        let error = squares(u64::MAX, u64::MAX, u64::MAX).map(|found| f64::inf_cast(found));
+        assert!(error.is_err() || error.is_ok_and(|found| found.is_ok_and(|x| x >= 3.4e38)));
+    }
 }

@@ -61,6 +61,8 @@ pub(crate) fn relation(plan: &LogicalPlan, tables: &Tables) -> Result<Relation> 
                 branch.columns = columns
                     .map(|expr| row(expr, &source.schema, &branch.columns))
                     .collect::<Result<_>>()?;
+                // Each projection can double the expressions of the projection below it.
+                check_nodes(branch.columns.iter())?;
             }
             Ok(source.named(&projection.schema))
         }

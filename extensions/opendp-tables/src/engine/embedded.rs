@@ -5,15 +5,18 @@ use std::sync::{Arc, Mutex, PoisonError};
 use datafusion::arrow::array::{Array, ArrayRef, AsArray, RecordBatch};
 use datafusion::arrow::datatypes::{DataType, Field, Schema};
 use datafusion::catalog::{MemTable, TableProvider};
+use datafusion::datasource::file_format::FileFormat;
+use datafusion::datasource::file_format::csv::CsvFormat;
+use datafusion::datasource::listing::ListingTableUrl;
 use datafusion::error::DataFusionError;
 use datafusion::physical_plan::{ExecutionPlan, ExecutionPlanProperties, collect};
 use datafusion::prelude::{CsvReadOptions, ParquetReadOptions, SessionContext};
-use futures::StreamExt;
+use futures::{StreamExt, TryStreamExt};
 use opendp_core::{Error, Result};
 use tokio::runtime::{Builder, Runtime};
 
 use super::{Cells, Engine, failed};
-use crate::metadata::Table;
+use crate::metadata::{Column, Table};
 use crate::sql::quoted;
 use crate::{Dialect, Type};
 
@@ -147,22 +150,56 @@ impl DataFusion {
     /// cell that cannot be read as this type is null.
     ///
     /// # Errors
-    /// `FailedFunction` when the file cannot be opened or lacks a column.
+    /// `FailedFunction` when the file cannot be opened or lacks a column, or when the CSV files of
+    /// a folder have different headers. The errors show no cell and no undescribed column.
     pub fn register(&self, name: &str, table: &Table, source: Source) -> Result<()> {
         let raw = format!("__raw {name}");
-        let opened = self.wait(self.open(&raw, source));
-        opened.map_err(|error| cannot_open(name, &error.to_string()))?;
-        let columns = table.columns.iter().map(|(column, described)| {
-            let quoted = quoted(column);
-            format!("TRY_CAST({quoted} AS {}) AS {quoted}", sql_type(described.kind))
-        });
-        let columns: Vec<String> = columns.collect();
+        let closed = |error: DataFusionError| cannot_open(name, &reason(&error));
+        if let Source::Csv(path) = &source
+            && !self.wait(self.same_headers(path)).map_err(closed)?
+        {
+            let reason = "its files have different headers; write all files with the same columns \
+                          in the same order";
+            return Err(cannot_open(name, reason));
+        }
+        self.wait(self.open(&raw, source)).map_err(closed)?;
+        let found = self.wait(self.context.table(quoted(&raw))).map_err(closed)?;
+        let read = |(column, described): (&String, &Column)| match found
+            .schema()
+            .field_with_unqualified_name(column)
+        {
+            Ok(field) => Ok(read_as(column, field.data_type(), described.kind)),
+            Err(_) => {
+                let reason = format!("it has no column `{column}`, which its metadata describe");
+                Err(cannot_open(name, &reason))
+            }
+        };
+        let columns = table.columns.iter().map(read).collect::<Result<Vec<_>>>()?;
         let view = format!("SELECT {} FROM {}", columns.join(", "), quoted(&raw));
         let made = self.wait(async {
             let view = self.context.sql(&view).await?.into_view();
             self.context.register_table(quoted(name), view)
         });
-        made.map(|_| ()).map_err(|error| cannot_open(name, &error.to_string()))
+        made.map(|_| ()).map_err(closed)
+    }
+    /// Return whether all CSV files at a path have the same header. The engine reads the header of
+    /// one file, and reads the columns of all files by their positions.
+    async fn same_headers(&self, path: &str) -> Result<bool, DataFusionError> {
+        let url = ListingTableUrl::parse(path)?;
+        let (state, store) = (self.context.state(), self.context.runtime_env());
+        let store = store.object_store(&url)?;
+        let files = url.list_all_files(&state, store.as_ref(), ".csv").await?;
+        let files: Vec<_> = files.try_collect().await?;
+        let format = CsvFormat::default().with_has_header(true).with_schema_infer_max_rec(1);
+        let mut first: Option<Vec<String>> = None;
+        for file in files.iter().filter(|file| 0 < file.size && 1 < files.len()) {
+            let schema = format.infer_schema(&state, &store, std::slice::from_ref(file)).await?;
+            let names = schema.fields().iter().map(|field| field.name().clone()).collect();
+            if *first.get_or_insert_with(|| Vec::clone(&names)) != names {
+                return Ok(false);
+            }
+        }
+        Ok(true)
     }
     async fn open(&self, name: &str, source: Source) -> Result<(), DataFusionError> {
         let name = quoted(name);
@@ -297,6 +334,35 @@ fn sql_type(kind: Type) -> &'static str {
         Type::Integer => "BIGINT",
         Type::Float => "DOUBLE PRECISION",
         Type::Text => "VARCHAR",
+    }
+}
+/// Write the expression that reads a column as its declared type.
+fn read_as(column: &str, found: &DataType, kind: Type) -> String {
+    let column = quoted(column);
+    let cast = format!("TRY_CAST({column} AS {})", sql_type(kind));
+    let fractions = found.is_floating()
+        || matches!(
+            found,
+            DataType::Decimal32(..)
+                | DataType::Decimal64(..)
+                | DataType::Decimal128(..)
+                | DataType::Decimal256(..)
+        );
+    // A cast to an integer drops the digits after the point. So two different ids could become one.
+    // In contrast, a cell that is not a whole number is null here.
+    if kind == Type::Integer && fractions {
+        format!("CASE WHEN {column} % 1 = 0 THEN {cast} END AS {column}")
+    } else {
+        format!("{cast} AS {column}")
+    }
+}
+/// Return the reason of an error that shows no cell. Other texts of the engine can contain cells,
+/// for example the first record of a file without a header.
+fn reason(error: &DataFusionError) -> String {
+    match error.find_root() {
+        DataFusionError::ObjectStore(error) => error.to_string(),
+        DataFusionError::IoError(error) => error.to_string(),
+        _ => "the engine cannot read it; check that it is CSV with a header, or Parquet".into(),
     }
 }
 fn cannot_open(name: &str, reason: &str) -> Error {

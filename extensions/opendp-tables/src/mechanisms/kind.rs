@@ -15,7 +15,8 @@ pub enum Kind {
     /// The kind depends on the budget. For an epsilon alone, the kind is Laplace noise. For a rho,
     /// the kind is Gaussian noise. For an epsilon and a delta, there are two cases. If the question
     /// names a constructor for its noise, the kind is Laplace noise. Otherwise, it is the kind with
-    /// the smaller errors.
+    /// the smaller errors. If a budget of the session composes tightly, a question uses Laplace
+    /// noise in place of this kind.
     #[default]
     Best,
     /// Laplace noise. Its loss depends on the sum of the changes of all groups.

@@ -82,3 +82,53 @@ fn folders_named_for_values_are_columns() {
     assert_eq!(numbers(&ask(&session, sql).table), [[2.0, 3.0], [1.0, 3.0]]);
     assert_eq!(session.rows_read(), Some(3));
 }
+#[test]
+fn files_of_a_folder_with_different_headers_are_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let people = folder.path().join("people");
+    std::fs::create_dir(&people).unwrap();
+    std::fs::write(people.join("a.csv"), "age,income,sex,employed\n1,1,f,true\n").unwrap();
+    let metadata = METADATA.replace("PATH", "people").replace("unit", "format = \"csv\"\nunit");
+    for (header, same) in [
+        ("age,income,sex,employed\n2,1,m,true\n", true),
+        ("age,income,sex,employed\n", true),
+        ("", true),
+        ("income,age,sex,employed\n1,2,m,true\n", false),
+        ("2,1,m,true\n", false),
+    ] {
+        std::fs::write(people.join("b.csv"), header).unwrap();
+        let path = folder.path().join("study.toml");
+        std::fs::write(&path, &metadata).unwrap();
+        match Session::open(&path) {
+            Ok(_) => assert!(same, "{header}"),
+            Err(error) => assert!(!same && error.to_string().contains("headers"), "{error}"),
+        }
+    }
+}
+#[test]
+fn the_error_for_a_missing_column_shows_no_cell() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("people.csv"), "4711,7,f,HIV\n4712,8,m,none\n").unwrap();
+    let path = folder.path().join("study.toml");
+    std::fs::write(&path, METADATA.replace("PATH", "people.csv")).unwrap();
+    let error = Session::open(&path).unwrap_err().to_string();
+    assert!(error.contains("no column `age`"), "{error}");
+    assert!(!error.contains("4711") && !error.contains("HIV"), "{error}");
+}
+#[test]
+fn a_number_with_a_fraction_is_no_integer() {
+    use datafusion::arrow::array::{BooleanArray, Float64Array, RecordBatch, StringArray};
+    use std::sync::Arc;
+    let columns: [(&str, datafusion::arrow::array::ArrayRef); 4] = [
+        ("age", Arc::new(Float64Array::from(vec![1.0, 1.2, 1.7, f64::NAN, f64::INFINITY, 2.0]))),
+        ("income", Arc::new(Float64Array::from(vec![1.5; 6]))),
+        ("sex", Arc::new(StringArray::from(vec!["f"; 6]))),
+        ("employed", Arc::new(BooleanArray::from(vec![true; 6]))),
+    ];
+    let rows = RecordBatch::try_from_iter(columns).unwrap();
+    let metadata = crate::Metadata::parse(METADATA).unwrap();
+    let engine = crate::engine::DataFusion::new().unwrap();
+    engine.register("people", &metadata.tables["people"], Source::Batches(vec![rows])).unwrap();
+    let found = engine.run("SELECT COUNT(age), SUM(age) FROM people").unwrap();
+    assert_eq!(found, [["2", "3"].map(|cell| Some(cell.to_owned()))]);
+}
