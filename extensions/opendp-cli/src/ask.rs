@@ -15,6 +15,7 @@ use crate::budget;
 use crate::caution::Caution;
 use crate::columns::{self, Columns};
 use crate::data::{self, Source};
+use crate::run::{Failure, REFUSED, check_size, no_entropy, refusal};
 use crate::words;
 
 /// The default probability with which an interval may miss the true number.
@@ -70,7 +71,7 @@ pub(crate) fn answer(arguments: &Arguments, as_json: bool) -> Result<String> {
         let asking = Asking { arguments, study: &study, file: file(arguments, &study)?, as_json };
         match &arguments.budget {
             None => {
-                let outcome = asking.ask().map_err(located)?;
+                let outcome = asking.ask().map_err(Failure::told).map_err(located)?;
                 if !as_json {
                     eprintln!(
                         "note: no ledger has recorded these answers, and another run spends the \
@@ -130,19 +131,39 @@ impl Asking<'_> {
     fn source(&self) -> Source<'_> {
         Source { path: &self.file, column: None, separator: self.arguments.separator }
     }
-    fn ask(&self) -> Result<Outcome> {
+    fn ask(&self) -> Result<Outcome, Failure> {
         // The study checks its questions before it reads the first column.
         let mut columns: Option<Columns> = None;
+        let mut of_file = false;
         let read = |name: &str, _| {
             let columns = match &mut columns {
                 Some(columns) => columns,
                 None => {
-                    columns.insert(columns::of_file(&self.source(), self.study, !self.as_json)?)
+                    let read = columns::of_file(&self.source(), self.study, !self.as_json);
+                    of_file = matches!(read, Err(Failure::OfFile(_)));
+                    columns.insert(read.map_err(Failure::told)?)
                 }
             };
             take(columns, name)
         };
-        self.study.ask(read, self.arguments.alpha)
+        let outcome = self.study.ask(read, self.arguments.alpha);
+        outcome.map_err(|error| match of_file || no_entropy(&error) {
+            true => Failure::OfFile(error),
+            false => Failure::OfData(error),
+        })
+    }
+    /// Answer for a budget. If a failure may depend on the records or on the noise, the failure is
+    /// also charged to the budget and kept, like the answers. If such a failure were not charged, a
+    /// user could test facts about the data without a charge.
+    fn outcome(&self, planned: Option<&Planned>) -> Result<Json> {
+        match self.ask() {
+            Ok(outcome) if planned.is_some() && Planned::of(&outcome).as_ref() != planned => {
+                Ok(refusal())
+            }
+            Ok(outcome) => Ok(outcome.to_json()),
+            Err(Failure::OfData(_)) => Ok(refusal()),
+            Err(Failure::OfFile(error)) => Err(error),
+        }
     }
     /// Find the charge for all releases, if the study has a budget of an epsilon and a delta, and
     /// if its noise does not depend on the data.
@@ -153,6 +174,7 @@ impl Asking<'_> {
     fn charged(&self, place: &budget::Place, document: &Json) -> Result<(Outcome, Json)> {
         let (ledger, name) = (Ledger::open_existing(&place.file)?, &place.name);
         let account = ledger.account(name)?;
+        check_size(self.study.rows(), &account.terms)?;
         let (source, digest) = (self.source(), account.terms.digest());
         let measurement = self.study.measurement(self.arguments.alpha)?;
         let d_in = unit(self.study, &measurement)?;
@@ -179,14 +201,13 @@ impl Asking<'_> {
             .source(&source.to_json(digest));
         let release = ledger.release(name, &request, || {
             source.check_digest(digest)?;
-            let outcome = self.ask()?;
-            if planned.is_some() && Planned::of(&outcome) != planned {
-                let reason = "the losses of the study differ from those of its rehearsal";
-                return Err(Error::FailedFunction(reason.into()));
-            }
+            let outcome = self.outcome(planned.as_ref())?;
             // Check that the file did not change during the run.
-            source.check_digest(digest).map(|()| outcome.to_json())
+            source.check_digest(digest).map(|()| outcome)
         })?;
+        if *release.json() == refusal() {
+            return Err(Error::argument("data", REFUSED).at(format!("release `{id}`")));
+        }
         let charge = budget::charge_json(&release, &ledger.remaining(name)?);
         Ok((Outcome::parse(release.json())?, charge))
     }

@@ -9,20 +9,33 @@ use opendp_core::{
 use opendp_study::{CellType, Cells, Study};
 use serde_json::Value as Json;
 
-use crate::data::{self, Data, Source};
+use crate::data::{self, Data, Rows, Source};
+use crate::run::Failure;
 
 /// The columns of a study, by their names. A cell that is empty or unreadable is missing.
 pub(crate) type Columns = HashMap<String, Cells>;
 
 /// Read the columns of a study from a file.
-pub(crate) fn of_file(source: &Source<'_>, study: &Study, progress: bool) -> Result<Columns> {
+pub(crate) fn of_file(
+    source: &Source<'_>,
+    study: &Study,
+    progress: bool,
+) -> Result<Columns, Failure> {
+    let chunks = match opened(source, study, progress).map_err(Failure::OfFile)? {
+        Data::Json(json) => {
+            return json.and_then(|json| of_json(&json, study)).map_err(Failure::OfData);
+        }
+        Data::Rows(chunks) => chunks,
+    };
+    read(chunks, study).map_err(Failure::OfFile)
+}
+fn opened(source: &Source<'_>, study: &Study, progress: bool) -> Result<Data> {
     let schema = study.columns().map(|(name, kind)| (name.to_owned(), domain(kind)));
     let frame = DataFrameDomain::with_schema(schema)?;
     let space = Space::new(frame, SymmetricDistance)?.erase();
-    let chunks = match data::open(source, space.domain(), progress)? {
-        Data::Json(json) => return of_json(&json, study),
-        Data::Rows(chunks) => chunks,
-    };
+    data::open(source, space.domain(), progress)
+}
+fn read(chunks: Rows, study: &Study) -> Result<Columns> {
     let mut columns: Columns =
         study.columns().map(|(name, kind)| (name.to_owned(), empty(kind))).collect();
     for chunk in chunks {

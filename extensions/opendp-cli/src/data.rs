@@ -158,7 +158,8 @@ pub(crate) type Rows = Box<dyn Iterator<Item = Result<AnyValue>>>;
 /// Opened data. Errors that concern the whole file were returned when the file was opened.
 pub(crate) enum Data {
     Rows(Rows),
-    Json(Json),
+    /// The parsed JSON. Whether the text is JSON depends on the records.
+    Json(Result<Json>),
 }
 
 /// The parts of a table to read.
@@ -249,10 +250,11 @@ fn bar(template: &str, length: u64) -> ProgressBar {
     ProgressBar::new(length).with_style(style)
 }
 
-fn json(path: &Path, file: File) -> Result<Json> {
+fn json(path: &Path, file: File) -> Result<Result<Json>> {
     let text = opendp_data::text(file).map_err(|error| error.at(path.display().to_string()))?;
     let text = io::read_to_string(text).map_err(|error| unreadable(path, &error))?;
-    opendp_registry::json::parse(&text).map_err(|error| error.at(path.display().to_string()))
+    let parsed = opendp_registry::json::parse(&text);
+    Ok(parsed.map_err(|error| error.at(path.display().to_string())))
 }
 /// Convert JSON to a member of a domain: the whole value, or one column of an array of objects.
 ///

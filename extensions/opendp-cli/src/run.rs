@@ -173,7 +173,7 @@ impl Run<'_> {
         let request = Request::new(charge.id, measurement, &d_in)?;
         let (ledger, name) = (Ledger::open_existing(&charge.place.file)?, &charge.place.name);
         let terms = ledger.account(name)?.terms;
-        self.check_size(measurement, &terms)?;
+        check_size(measurement.input().domain().records(), &terms)?;
         let digest = terms.digest();
         let request = request.by(charge.by).pipeline(charge.document);
         let request = request.source(&self.source.to_json(digest));
@@ -202,25 +202,6 @@ impl Run<'_> {
         in_domain().or_else(in_budget)
     }
 
-    /// Check two public numbers: the number of rows of the pipeline, and the number of people of
-    /// the budget. If both numbers are stated, and the unit of the budget has at most one row for
-    /// each person, then the two numbers must be equal. The actual number of rows is not checked.
-    fn check_size(&self, measurement: &AnyMeasurement, terms: &Terms) -> Result<()> {
-        let records = measurement.input().domain().records();
-        let one_each = terms.unit().is_some() && {
-            let contributions = &terms.to_json()["unit"]["contributions"];
-            contributions.is_null() || contributions == 1
-        };
-        match (records, terms.size()) {
-            (Some(records), Some(size)) if one_each && u64::try_from(records) != Ok(size) => {
-                Err(Error::argument(
-                    "size",
-                    format!("the pipeline is for {records} rows, and the budget for {size} people"),
-                ))
-            }
-            _ => Ok(()),
-        }
-    }
     /// Release for a budget. If a failure may depend on the records, the failure is also charged to
     /// the budget and kept, like a release. If such a failure were not charged, a user could test
     /// facts about the data without a charge.
@@ -237,7 +218,8 @@ impl Run<'_> {
         let data = data::open(&self.source, domain, progress).map_err(Failure::OfFile)?;
         let broken = Cell::new(false);
         let release = match data {
-            data::Data::Json(json) => data::member(json, self.source.column, domain)
+            data::Data::Json(json) => json
+                .and_then(|json| data::member(json, self.source.column, domain))
                 .and_then(|value| measurement.invoke(&value)),
             data::Data::Rows(rows) => stream(
                 measurement,
@@ -256,8 +238,25 @@ impl Run<'_> {
         }
     }
 }
+/// Check two public numbers: the number of rows of the pipeline or the study, and the number of
+/// people of the budget. If both numbers are stated, and the unit of the budget has at most one row
+/// for each person, then the two numbers must be equal. The actual number of rows is not checked.
+pub(crate) fn check_size(records: Option<usize>, terms: &Terms) -> Result<()> {
+    let one_each = terms.unit().is_some() && {
+        let contributions = &terms.to_json()["unit"]["contributions"];
+        contributions.is_null() || contributions == 1
+    };
+    match (records, terms.size()) {
+        (Some(records), Some(size)) if one_each && u64::try_from(records) != Ok(size) => {
+            let reason =
+                format!("the document is for {records} rows, and the budget for {size} people");
+            Err(Error::argument("size", reason))
+        }
+        _ => Ok(()),
+    }
+}
 /// The reason why there is no release.
-enum Failure {
+pub(crate) enum Failure {
     /// The cause of the failure does not depend on the records. Examples of causes are the file,
     /// its columns and the types.
     OfFile(Error),
@@ -265,14 +264,14 @@ enum Failure {
     OfData(Error),
 }
 impl Failure {
-    fn told(self) -> Error {
+    pub(crate) fn told(self) -> Error {
         match self {
             Failure::OfFile(error) | Failure::OfData(error) => error,
         }
     }
 }
 /// The message for data that have no release under a budget. All such data get the same message.
-const REFUSED: &str = "no release is possible: the data are not in the pipeline's domain (other \
+pub(crate) const REFUSED: &str = "no release is possible: the data are not in the pipeline's domain (other \
                        number of rows than its `size`, or a value outside of it), or the mechanism \
                        failed. The budget is charged as for a release, and keeps this answer";
 /// The text that ledgers store for data that have no release. The text is part of the file format,
@@ -281,11 +280,11 @@ const KEPT: &str = "nothing can be released of these data: they are no member of
                     domain (their number of rows is not its `size`, or a value is none of its \
                     values), or the mechanism failed. It is charged as a release is, and kept";
 /// The outcome that a budget keeps for data that have no release.
-fn refusal() -> Json {
+pub(crate) fn refusal() -> Json {
     json!({"refused": KEPT})
 }
 /// Return whether the error is a lack of random bits. This lack does not depend on the data.
-fn no_entropy(error: &Error) -> bool {
+pub(crate) fn no_entropy(error: &Error) -> bool {
     match error {
         Error::At { source, .. } => no_entropy(source),
         error => *error == Error::NoEntropy,

@@ -3,7 +3,7 @@
 use std::fmt;
 
 use arrow::array::{Array, ArrayRef, AsArray, RecordBatch, StringArray, new_empty_array};
-use arrow::compute::cast;
+use arrow::compute::{can_cast_types, cast};
 use arrow::datatypes::{
     ArrowPrimitiveType, DataType, Float32Type, Float64Type, Int8Type, Int16Type, Int32Type,
     Int64Type, Schema, UInt8Type, UInt16Type, UInt32Type, UInt64Type,
@@ -106,9 +106,20 @@ fn values<T: ArrowAtom>(array: &ArrayRef) -> Result<Vec<Option<T>>> {
     {
         return Ok(values);
     }
-    let text = cast(array, &DataType::Utf8).map_err(unreadable)?;
-    let text: &StringArray = text.as_string_opt().ok_or_else(broken)?;
-    Ok(text.iter().map(|cell| T::from_cell(cell?.trim())).collect())
+    let cells = |array: &ArrayRef| {
+        let text = cast(array, &DataType::Utf8).map_err(unreadable)?;
+        let text: &StringArray = text.as_string_opt().ok_or_else(broken)?;
+        Ok(text.iter().map(|cell| T::from_cell(cell?.trim())).collect::<Vec<_>>())
+    };
+    match cells(array) {
+        // A cell can have no text, such as a date beyond the calendar. Then read the cells one by
+        // one. So an error depends only on the type, and a cell without a text is `None`.
+        Err(_) if can_cast_types(array.data_type(), &DataType::Utf8) => {
+            let cell = |row| cells(&array.slice(row, 1)).ok()?.pop()?;
+            Ok((0..array.len()).map(cell).collect())
+        }
+        read => read,
+    }
 }
 impl<T: ArrowAtom> ArrowDomain for VectorDomain<AtomDomain<T>> {
     fn read_array(&self, array: &ArrayRef) -> Result<Vec<T>> {
@@ -223,10 +234,17 @@ mod tests {
     use std::sync::Arc;
 
     use super::*;
-    use arrow::array::{BooleanArray, Float64Array, Int64Array, ListArray};
+    use arrow::array::{BooleanArray, Date32Array, Float64Array, Int64Array, ListArray};
     use arrow::datatypes::{Field, Int32Type};
     use opendp_core::Bounds;
 
+    #[test]
+    fn a_date_beyond_the_calendar_is_an_unreadable_cell() {
+        let dates: ArrayRef = Arc::new(Date32Array::from(vec![Some(0), Some(i32::MAX), None]));
+        let texts = VectorDomain::new(OptionDomain::new(AtomDomain::<String>::default()));
+        let read = texts.read_array(&dates).unwrap();
+        assert_eq!(read, [Some("1970-01-01".to_owned()), None, None]);
+    }
     fn rows<T: ArrowAtom>(array: impl Array + 'static) -> Vec<T> {
         let array: ArrayRef = Arc::new(array);
         VectorDomain::new(AtomDomain::<T>::non_nan()).read_array(&array).unwrap()

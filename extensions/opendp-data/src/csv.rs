@@ -32,7 +32,7 @@ impl<D: Domain> CsvColumn<D> {
     /// # Errors
     /// The errors of [`CsvTable::open`]. `Argument` when the header has no column or two columns
     /// with this name. `Argument` when no name is given, and the header does not have exactly one
-    /// column.
+    /// column. `Argument` when `domain` is not a domain of rows.
     pub fn new(
         source: impl Read + Send + 'static,
         column: Option<&str>,
@@ -42,6 +42,11 @@ impl<D: Domain> CsvColumn<D> {
     }
     pub(crate) fn of(table: CsvTable, column: Option<&str>, domain: &D) -> Result<Self> {
         let place = place(table.names(), column)?;
+        // A domain of rows reads any number of cells. Check this before a line is read. So the
+        // error does not depend on the number of rows.
+        if domain.read_cells(&[]).is_none() || domain.read_cells(&[""]).is_none() {
+            return Err(rowless(&domain.to_json()));
+        }
         let meter = Meter::new(&domain.to_json(), None);
         Ok(CsvColumn { table, place, domain: domain.clone(), meter, ended: false })
     }
@@ -142,6 +147,13 @@ mod tests {
         let domain = VectorDomain::new(AtomDomain::<i64>::default());
         assert_eq!(read(b"x\n1\n2\n", &domain.clone().with_size(2)).unwrap(), [1, 2]);
         assert!(read(b"x\n1\n2\n", &domain.with_size(3)).is_err());
+    }
+    #[test]
+    fn a_domain_without_rows_is_refused_before_a_line_is_read() {
+        for table in [&b"x\n"[..], b"x\n1\n", b"x\n1\n2\n"] {
+            let error = CsvColumn::new(table, None, &AtomDomain::<i64>::default()).unwrap_err();
+            assert!(error.to_string().contains("is not a domain of rows"), "{error}");
+        }
     }
     #[test]
     fn a_table_without_records_is_one_empty_chunk() {

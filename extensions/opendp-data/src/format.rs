@@ -91,7 +91,10 @@ fn check(start: &[u8]) -> Result<()> {
             "the file is Parquet, not CSV: give it a name that ends in `.parquet`"
         }
         [0xff, 0xfe, ..] | [0xfe, 0xff, ..] => UTF_16,
-        _ if start.contains(&0) => UTF_16,
+        // Only the header is read here, because an error must not depend on the records.
+        _ if start.split(|byte| *byte == b'\n').next().is_some_and(|line| line.contains(&0)) => {
+            UTF_16
+        }
         _ => return Ok(()),
     };
     Err(refuse(reason))

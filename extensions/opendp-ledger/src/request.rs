@@ -44,6 +44,7 @@ impl Request {
                  the budget"
             )));
         }
+        measurement.input().check_neighbours(d_in)?;
         let rounded = measurement.measure().account(&measurement.map(d_in)?)?;
         let loss = rounded.exactly(measurement.exact_map(d_in)?);
         let metric = Some(metric);
@@ -86,11 +87,11 @@ impl Request {
     }
 }
 
-/// Return whether all parts of a distance are 0.
+/// Return whether a distance is 0, or has a part that is 0.
 fn is_nothing(json: &Json) -> bool {
     match json {
         Json::Number(number) => number.as_f64() == Some(0.0),
-        Json::Array(parts) => !parts.is_empty() && parts.iter().all(is_nothing),
+        Json::Array(parts) => parts.iter().any(is_nothing),
         _ => false,
     }
 }

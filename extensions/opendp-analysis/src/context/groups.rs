@@ -129,6 +129,10 @@ impl<'c, MO: Accounted> Groups<'c, MO> {
     /// for each column. The combinations must not be taken from the data.
     #[must_use]
     pub fn groups(mut self, keys: impl IntoIterator<Item = Vec<Json>>) -> Self {
+        if self.found.is_some() {
+            let reason = "the groups are those of an earlier answer: leave out `.groups(..)`";
+            self.wrong = self.wrong.or(Some(Error::argument("groups", reason)));
+        }
         self.keys = Keys::Listed(keys.into_iter().collect());
         self
     }

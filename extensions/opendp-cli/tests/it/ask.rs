@@ -157,6 +157,24 @@ fn a_study_in_a_batch_is_answered_from_columns_or_records_and_rehearsed_without(
     assert!(answers[4]["error"]["message"].as_str().unwrap().contains("did you mean `data`"));
 }
 #[test]
+fn a_failure_on_data_is_charged_and_kept() {
+    let desk = desk(json!({"epsilon": 1.0}));
+    let create = ["budget", "create", "b.ledger:survey", "--epsilon", "2.5", "--unit", "1"];
+    desk.says(&[&create[..], &["--metric", "symmetric_distance"]].concat());
+    desk.file("people.json", "[{\"age\": 3}]");
+    let ask = |data: &str| {
+        let ask = ["ask", "study.json", "--budget", "b.ledger:survey", "--id", "one"];
+        desk.fails(&[&ask[..], &["--data", data]].concat(), 1)
+    };
+    // The records have no income. Another set of records can have it.
+    let said = ask("people.json");
+    assert!(said.contains("no release is possible"), "{said}");
+    assert!(desk.says(&["budget", "show", "b.ledger:survey"]).contains("1 release"));
+    // The answer is kept, also if the data change.
+    desk.file("people.json", "[{\"age\": 3, \"income\": 1, \"city\": \"Lyon\"}]");
+    assert_eq!(ask("people.json"), said);
+}
+#[test]
 fn a_budget_that_protects_little_is_warned_of_before_it_is_spent() {
     let warns = |budget: Json, more: &[&str]| {
         let desk = desk(budget);

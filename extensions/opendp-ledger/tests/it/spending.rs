@@ -1,7 +1,10 @@
 use std::cell::Cell;
 
-use opendp_core::{AbsoluteDistance, AtomDomain, Codec, Error, Result, Space};
-use opendp_core::{MaxDivergence, Measurement, ZeroConcentratedDivergence};
+use opendp_core::ZeroConcentratedDivergence;
+use opendp_core::{
+    AbsoluteDistance, AtomDomain, Codec, Error, Function, PrivacyMap, Result, Space,
+};
+use opendp_core::{MaxDivergence, Measurement, SymmetricDistance, VectorDomain};
 use opendp_ledger::{Accounted, Ledger, Loss, Request};
 use opendp_measurements::{Scale, make_gaussian, make_laplace};
 use serde_json::json;
@@ -144,6 +147,16 @@ fn erased_measurements_are_charged_as_typed_ones() {
     assert_eq!(release.value::<i64>().unwrap().to_json(), *release.json());
     let infinite = Request::new("b", &laplace(0.0), &1).unwrap_err();
     assert_eq!(infinite.kind(), "InvalidDistance");
+}
+#[test]
+fn a_distance_without_neighbours_is_refused() {
+    let rows = VectorDomain::new(AtomDomain::<i64>::default()).with_size(3);
+    let rows = Space::new(rows, SymmetricDistance).unwrap();
+    let map = PrivacyMap::new(|d: &u32| Ok(f64::from(d / 2)));
+    let exact = Measurement::new(rows, MaxDivergence, Function::map(|_| Ok(0_i64)), map);
+    assert_eq!(exact.map(&1), Ok(0.0));
+    assert_eq!(Request::new("a", &exact, &1).unwrap_err().kind(), "FailedMap");
+    assert!(Request::new("a", &exact, &2).is_ok());
 }
 #[test]
 fn keeps_what_was_asked_and_exports_it() {

@@ -25,7 +25,9 @@ def as_arrays(value: Any) -> tuple[bool, Any]:
             return False, value.to_pylist()
         chunks = getattr(value, "chunks", None) or [value]
         return True, [_of_arrow(chunk) for chunk in chunks]
-    if package == "numpy" and hasattr(value, "mask"):
+    # A subclass of a masked array can be defined in any module.
+    bases = {base.__module__.partition(".")[0] for base in type(value).__mro__}
+    if "numpy" in bases and hasattr(value, "mask"):
         return False, value.tolist()
     if package == "pandas":
         if type(value.dtype).__module__.partition(".")[0] == "numpy" and value.dtype.kind in "biuf":
