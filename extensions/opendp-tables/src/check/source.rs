@@ -6,7 +6,7 @@ use datafusion::logical_expr::{BinaryExpr, Expr, Join, LogicalPlan, Operator};
 use opendp_core::{Error, Result};
 
 use super::rows::row;
-use super::{Tables, node_name, refused};
+use super::{Tables, check_nodes, node_name, refused};
 use crate::Type;
 use crate::ir::{Branch, Joined, Row};
 

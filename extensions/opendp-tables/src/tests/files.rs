@@ -117,6 +117,7 @@ fn the_error_for_a_missing_column_shows_no_cell() {
 }
 #[test]
 fn a_number_with_a_fraction_is_no_integer() {
+    use crate::engine::Engine;
     use datafusion::arrow::array::{BooleanArray, Float64Array, RecordBatch, StringArray};
     use std::sync::Arc;
     let columns: [(&str, datafusion::arrow::array::ArrayRef); 4] = [
