@@ -37,8 +37,10 @@ use releases::Numbers;
 /// distances from the middle of the bounds. One row changes such a sum by at most about half of the
 /// width of the bounds, so its noise usually has a smaller scale.
 ///
-/// A row is in at most one group. So the cost of a release about all groups is the cost of a
-/// release about one group (parallel composition).
+/// A row is in at most one group. So if a person has one row, the cost of a release about all
+/// groups is the cost of a release about one group (parallel composition). If a person has `d`
+/// rows, the cost is the largest cost over all splits of `d` rows among the groups. For sums and
+/// counts, this is the cost of a release about one group in which `d` rows change.
 ///
 /// ```
 /// # use opendp_analysis::{Budget, Context, PrivacyUnit, Split, Table};
@@ -278,8 +280,7 @@ impl<'c, MO: Accounted> Groups<'c, MO> {
         Ok(self)
     }
     /// Leave the list of keys empty, because the keys will be found later. The question then has a
-    /// cost, but cannot be answered. The cost of each release, except the release of the keys, is
-    /// the cost of a release for one group.
+    /// cost, but cannot be answered. This cost is at least the cost for any number of groups.
     #[must_use]
     pub fn to_be_found(mut self) -> Self {
         self.keys = Keys::Listed(Vec::new());

@@ -216,10 +216,10 @@ where
             // There are no groups, because no key was found.
             return Ok(made);
         }
-        let table = groups.query.context.table();
+        let context = groups.query.context;
         let grouping = match groups.rehearsed {
-            true => Grouping::of_nothing(),
-            false => Grouping::new(table, &groups.names, keys, *others)?,
+            true => Grouping::of_nothing(context.unit().distance()),
+            false => Grouping::new(context.table(), &groups.names, keys, *others)?,
         };
         let about = About { groups, grouping, finds };
         let (groups, needs) = (&about.groups, Needs::of(&about.groups.asked));

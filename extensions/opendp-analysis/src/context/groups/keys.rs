@@ -79,9 +79,16 @@ impl Grouping {
         let (groups, others) = (Arc::new(groups), others.then_some(count));
         Ok(Grouping { columns, groups, others, count })
     }
-    /// Make one group without rows.
-    pub(super) fn of_nothing() -> Self {
-        Grouping { columns: Vec::new(), groups: Arc::default(), others: None, count: 1 }
+    /// Make groups without rows, whose releases cost at least as much as the releases of any other
+    /// number of groups.
+    ///
+    /// # Proof
+    /// If at most `rows` rows change, at most `rows` groups change. So more groups than `rows` do
+    /// not cost more. By the documentation of `make_parallel_composition`, fewer groups do not cost
+    /// more either, because all groups share one measurement.
+    pub(super) fn of_nothing(rows: u32) -> Self {
+        let count = usize::try_from(rows).unwrap_or(MOST_GROUPS).min(MOST_GROUPS);
+        Grouping { columns: Vec::new(), groups: Arc::default(), others: None, count }
     }
     /// Count the groups. If there is a group of all other records, the count includes it.
     pub(super) fn count(&self) -> usize {

@@ -22,12 +22,13 @@ pub(crate) type OfKeys<'c, MO, TO> =
 
 /// A question about groups whose keys are not known yet.
 ///
-/// The question is charged before the keys are known. Its noise is fixed, and its cost is the cost
-/// for one group. By parallel composition, this cost does not depend on the keys. Releases of a
-/// plan compose adaptively, so the question may depend on the keys that were released before.
+/// The question is charged before the keys are known. Its noise is fixed. By parallel composition,
+/// its cost is at least the cost for any number of groups, and does not depend on the keys.
+/// Releases of a plan compose adaptively, so the question may depend on the keys that were released
+/// before.
 pub(crate) struct Late<'c, MO: Accounted, TO: Carrier> {
-    /// The same question about one group without rows. This draft determines the noise and the cost
-    /// of the question.
+    /// The same question about groups without rows. This draft determines the noise and the cost of
+    /// the question.
     pub(crate) rehearsed: Draft<'c, MO, TO>,
     /// The place of the question that finds the keys.
     pub(crate) finds: usize,
@@ -65,7 +66,7 @@ impl<MO: Accounted, TO: Carrier> Drafted<MO> for Late<'_, MO, TO> {
     ) -> Result<Box<dyn Any + Send>> {
         let found: &Answer<MO, HashMap<String, i64>> = found.downcast_ref().ok_or_else(another)?;
         if found.value.is_empty() {
-            // There are no groups. The answer about one group without rows is not used.
+            // There are no groups. The answer about groups without rows is not used.
             return self.rehearsed.ready(setting, delta, stated)?.run();
         }
         let draft = (self.of)(&found.value)?;

@@ -104,6 +104,35 @@ fn without_a_key_of_many_people_there_are_no_rows_and_the_cost_is_the_same() {
     assert_eq!((none, all), (0, 1400));
     assert_eq!(spent, same);
 }
+/// The loss of several groups can exceed the loss of one group by a rounding, or because there are
+/// too many splits of the rows of a person. The charge covers all numbers of groups.
+#[test]
+fn a_person_of_many_rows_is_charged_for_all_numbers_of_groups() {
+    // With the cost of one group as charge, the answers at 3, 7 and 100 rows are refused.
+    for (rows, epsilon) in [(3, 0.9e6), (7, 1e6), (100, 1e7), (2_000, 1e8)] {
+        let context = open(Budget::epsilon_delta(epsilon, 1e-6), rows);
+        let answer = everything(&context, &["educ", "sex"]).release().unwrap();
+        // Each key has 83 rows or more. It is found if the threshold is below this number.
+        let found = answer.rows(0.05).unwrap().len();
+        assert!(found == 6 * 7 || 83 < rows, "{rows}: {found}");
+    }
+}
+#[test]
+fn the_noise_of_many_groups_is_the_noise_of_one() {
+    let scale = |groups: usize, rows: u32| {
+        let context = open(Budget::epsilon(1.0), rows);
+        let places = (0..groups).map(|place| place as u32);
+        let sums = context.query().group_by(["educ"]).keys("educ", places).sum("years", (0.0, 5.0));
+        sums.solve().unwrap().noises(0.05).unwrap()[0].scales[0]
+    };
+    for rows in [1, 3, 100, 1_000] {
+        let (single, many) = (scale(1, rows), scale(27, rows));
+        assert!((single / f64::from(rows) - 5.0).abs() < 1e-3, "{rows}: {single}");
+        // Above 724 rows, the cost is rounded up by at most 1 in 256.
+        let factor = if rows < 725 { 1.000_001 } else { 1.004 };
+        assert!(single <= many && many <= single * factor, "{rows}: {single} {many}");
+    }
+}
 #[test]
 fn a_question_that_finds_keys_says_what_does_not_fit() {
     let context = open(Budget::epsilon_delta(1.0, 1e-6), 1);

@@ -1,0 +1,176 @@
+//! The worst split of changed rows among the parts of a parallel composition.
+//!
+//! The definition: over all lists `d_1, ..., d_k` of whole numbers with the sum `d_in`, take the
+//! largest composition of the losses `map_i(d_i)` of the parts with `d_i > 0`. The proofs are in
+//! the documentation of [`make_parallel_composition`](super::make_parallel_composition).
+
+use opendp_core::arith::Directed;
+use opendp_core::{Error, Measure, Result};
+
+/// The composition of losses in a measure whose losses are numbers.
+pub(super) trait Composing: Send + Sync {
+    /// Compose losses, rounding up.
+    fn compose(&self, losses: &[f64]) -> Result<f64>;
+    /// Return the only [part](Measure::parts) of a loss, or `None` if losses do not have exactly one
+    /// part. The parts of losses can be added.
+    fn part(&self, loss: f64) -> Result<Option<f64>>;
+    /// Return the loss whose only part is `part`.
+    fn loss(&self, part: f64) -> Result<f64>;
+}
+impl<MO: Measure<Distance = f64>> Composing for MO {
+    fn compose(&self, losses: &[f64]) -> Result<f64> {
+        Measure::compose(self, losses)
+    }
+    fn part(&self, loss: f64) -> Result<Option<f64>> {
+        match self.parts() {
+            Ok(1) => Ok(self.split(&loss)?.first().copied()),
+            _ => Ok(None),
+        }
+    }
+    fn loss(&self, part: f64) -> Result<f64> {
+        self.join(&[part])
+    }
+}
+
+/// The largest allowed number of steps of one search.
+const MOST_STEPS: u64 = 1 << 18;
+fn fits(steps: u64) -> bool {
+    steps <= MOST_STEPS
+}
+
+/// The splits of changed rows among parts.
+pub(super) struct Splits<'a> {
+    pub(super) measure: &'a dyn Composing,
+    /// The number of parts.
+    pub(super) parts: usize,
+    /// Whether all parts have the same map.
+    pub(super) alike: bool,
+    /// Return the loss of the part at a place, for a number of changed rows of this part.
+    pub(super) loss: &'a dyn Fn(usize, u32) -> Result<f64>,
+}
+impl Splits<'_> {
+    /// Return an upper bound on the loss of the releases of all parts, for the worst split of
+    /// `d_in` changed rows.
+    ///
+    /// If there are few splits, the bound is the exact maximum, with each composition rounded up.
+    pub(super) fn worst(&self, d_in: u32) -> Result<f64> {
+        let (rows, parts) = (u64::from(d_in), self.parts as u64);
+        let pairs = rows.saturating_mul(rows) / 2;
+        if self.alike && rows <= parts && fits(pairs) {
+            return self.over_any_parts(d_in);
+        }
+        if fits(parts.saturating_mul(pairs)) {
+            return self.over_these_parts(d_in);
+        }
+        let fewest = self.of_largest(d_in)?;
+        let maps = if self.alike { 1 } else { parts };
+        let tighter = match fits(pairs) && fits(maps.saturating_mul(rows)) {
+            true => Some(self.over_any_parts(d_in)?),
+            false => self.by_rate(d_in, maps)?,
+        };
+        Ok(tighter.map_or(fewest, |loss| loss.min(fewest)))
+    }
+    /// Return the loss of one part, and refuse NaN.
+    fn loss_at(&self, place: usize, rows: u32) -> Result<f64> {
+        match (self.loss)(place, rows)? {
+            loss if loss.is_nan() => {
+                Err(Error::FailedMap("a loss in the composition is NaN".into()))
+            }
+            loss => Ok(loss),
+        }
+    }
+    /// Return the largest loss of one part with `rows` changed rows.
+    fn loss_of_any(&self, rows: u32) -> Result<f64> {
+        let maps = if self.alike { 1 } else { self.parts };
+        let losses = (0..maps).map(|place| self.loss_at(place, rows));
+        losses
+            .reduce(|left, right| Ok(left?.max(right?)))
+            .unwrap_or_else(|| self.measure.compose(&[]))
+    }
+    /// Return the exact maximum, part by part. The cost is `k d^2 / 2` compositions.
+    fn over_these_parts(&self, d_in: u32) -> Result<f64> {
+        let nothing = self.measure.compose(&[])?;
+        let rows = usize::try_from(d_in).unwrap_or(usize::MAX);
+        // For each number of changed rows, `worst` contains the worst loss of the parts that are
+        // already processed.
+        let mut worst = vec![nothing; rows + 1];
+        for place in 0..self.parts {
+            let mut row = vec![nothing];
+            for (d, before) in (1..=d_in).zip(0..) {
+                row.push(self.loss_at(place, d)?.max(row[before]));
+            }
+            for d in (1..=rows).rev() {
+                for (j, here) in row.iter().enumerate().take(d + 1).skip(1) {
+                    let both = match d - j {
+                        0 => *here,
+                        rest => self.measure.compose(&[worst[rest], *here])?,
+                    };
+                    worst[d] = worst[d].max(both);
+                }
+            }
+        }
+        Ok(worst[rows])
+    }
+    /// Return the maximum for any number of parts, if each part has the largest map of all parts.
+    /// The cost is `d^2 / 2` compositions.
+    fn over_any_parts(&self, d_in: u32) -> Result<f64> {
+        let nothing = self.measure.compose(&[])?;
+        // For each number of changed rows: the loss if they are in one part, and the worst loss.
+        let (mut alone, mut worst) = (vec![nothing], vec![nothing]);
+        for (d, before) in (1..=d_in).zip(0..) {
+            alone.push(self.loss_of_any(d)?.max(alone[before]));
+            let mut largest = alone[before + 1];
+            for (j, here) in alone.iter().enumerate().take(before + 1).skip(1) {
+                largest = largest.max(self.measure.compose(&[worst[before + 1 - j], *here])?);
+            }
+            worst.push(largest);
+        }
+        Ok(worst.last().copied().unwrap_or(nothing))
+    }
+    /// Compose the `min(k, d_in)` largest losses of one part with `d_in` changed rows.
+    fn of_largest(&self, d_in: u32) -> Result<f64> {
+        let count = usize::try_from(d_in).unwrap_or(usize::MAX).min(self.parts);
+        if self.alike {
+            return self.measure.compose(&vec![self.loss_at(0, d_in)?; count]);
+        }
+        let losses: Result<Vec<f64>> =
+            (0..self.parts).map(|place| self.loss_at(place, d_in)).collect();
+        let mut losses = losses?;
+        losses.sort_by(|left, right| right.total_cmp(left));
+        losses.truncate(count);
+        self.measure.compose(&losses)
+    }
+    /// Return `d_in` times the largest loss for each changed row, if losses can be added. Return
+    /// `None` if this bound is not finite, or takes too many steps.
+    ///
+    /// The numbers from 1 to `d_in` are divided into intervals `[low, high]`. An interval
+    /// contributes the largest loss at `high`, divided by `low`. The bound is larger than the
+    /// maximum by a factor of at most `high / low`, which is at most 257 / 256.
+    fn by_rate(&self, d_in: u32, maps: u64) -> Result<Option<f64>> {
+        let mut intervals = Vec::new();
+        let mut low = 1_u32;
+        while low <= d_in {
+            let high = low.saturating_add(low / 256).min(d_in);
+            intervals.push((low, high));
+            low = match high.checked_add(1) {
+                Some(next) => next,
+                None => break,
+            };
+        }
+        if !fits(maps.saturating_mul(intervals.len() as u64)) {
+            return Ok(None);
+        }
+        let mut rate: f64 = 0.0;
+        for (low, high) in intervals {
+            match self.measure.part(self.loss_of_any(high)?)? {
+                Some(part) if part.is_finite() => rate = rate.max(part.inf_div(low.into())?),
+                _ => return Ok(None),
+            }
+        }
+        let Ok(total) = rate.inf_mul(d_in.into()) else { return Ok(None) };
+        self.measure.loss(total).map(Some)
+    }
+}
+
+#[cfg(test)]
+mod tests;
