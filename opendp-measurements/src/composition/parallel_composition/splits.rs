@@ -11,8 +11,8 @@ use opendp_core::{Error, Measure, Result};
 pub(super) trait Composing: Send + Sync {
     /// Compose losses, rounding up.
     fn compose(&self, losses: &[f64]) -> Result<f64>;
-    /// Return the only [part](Measure::parts) of a loss, or `None` if losses do not have exactly one
-    /// part. The parts of losses can be added.
+    /// Return the only [part](Measure::parts) of a loss, or `None` if losses have several parts or
+    /// none. The parts of losses can be added.
     fn part(&self, loss: f64) -> Result<Option<f64>>;
     /// Return the loss whose only part is `part`.
     fn loss(&self, part: f64) -> Result<f64>;

@@ -68,8 +68,8 @@ proptest! {
             &|d| (f64::from(d) / scale).min(1.0),
         ];
         for map in maps {
-            let (some, most) = (of_copies(parts, d, map), of_copies(d as usize, d, map));
-            prop_assert!(some <= most, "{some} {most}");
+            let (loss, charge) = (of_copies(parts, d, map), of_copies(d as usize, d, map));
+            prop_assert!(loss <= charge, "{loss} {charge}");
         }
     }
 }
