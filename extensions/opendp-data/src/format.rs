@@ -159,6 +159,8 @@ mod tests {
         assert!(refused(b"\xfe\xff\0a\0,").contains("UTF-16"));
         assert!(refused(b"a\0,\0b\0\n\0").contains("UTF-16"));
         assert!(text(&b"a,b\n"[..]).is_ok() && text(&b"PKW,b\n"[..]).is_ok());
+        // An error does not depend on the records.
+        assert!(text(&b"a,b\n1,\0\n"[..]).is_ok());
     }
     #[test]
     fn compressions_are_told_by_their_first_bytes() {

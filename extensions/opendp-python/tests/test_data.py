@@ -120,6 +120,14 @@ def test_a_masked_number_is_a_null():
     options = dp.vector_domain(dp.option_domain(dp.atom_domain(T=float))), dp.symmetric_distance()
     assert dp.t.make_impute_constant(*options, constant=7.0)(masked) == [1.0, 7.0, 3.0]
 
+    class Named(numpy.ma.MaskedArray):
+        """A subclass whose module is not NumPy."""
+
+    with pytest.raises(dp.ArgumentError):
+        clamped_sum(float, (0.0, 10.0))(masked.view(Named))
+    named = dp.t.make_impute_constant(*options, constant=7.0)(masked.view(Named))
+    assert named == [1.0, 7.0, 3.0]
+
 
 @pytest.mark.parametrize("library", ["polars", "pandas", "pyarrow"])
 def test_a_table_is_no_column(library):

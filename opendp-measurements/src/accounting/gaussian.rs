@@ -255,3 +255,22 @@ fn step_back(from: f64, holds: impl Fn(f64) -> Result<bool>) -> Result<f64> {
     }
     Ok(0.0)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::accounting::concentrated_delta;
+
+    /// A release without noise has an infinite loss. No epsilon covers such a loss.
+    #[test]
+    fn without_noise_delta_is_1_at_every_epsilon() {
+        for epsilon in [0.0, 1.0, 1e300, f64::INFINITY] {
+            let delta = gaussian_delta(f64::INFINITY, epsilon).unwrap();
+            assert_eq!((delta.lower, delta.upper), (1.0, 1.0), "{epsilon}");
+            assert_eq!(concentrated_delta(f64::INFINITY, epsilon).unwrap(), 1.0, "{epsilon}");
+        }
+        // The control: with noise, delta is 0 at an infinite epsilon.
+        assert_eq!(gaussian_delta(1e9, f64::INFINITY).unwrap().upper, 0.0);
+        assert_eq!(concentrated_delta(1e9, f64::INFINITY).unwrap(), 0.0);
+    }
+}

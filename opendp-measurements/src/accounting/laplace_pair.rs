@@ -262,3 +262,31 @@ impl DominatingPair for SampledLaplacePair {
         Some(Arc::new(SampledLaplacePair { removed: !self.removed, ..*self }))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::{Account, LaplacePair};
+    use super::*;
+
+    fn account(pair: impl DominatingPair + 'static, count: u64) -> Account {
+        Account::new().with(Arc::new(pair), count)
+    }
+
+    /// The functions of a sampled loss are cut at 700, and a sum cut there is below the true loss.
+    #[test]
+    fn the_largest_loss_of_a_sample_is_right_above_700() {
+        for epsilon in [690.0, 699.0, 800.0, 1e6, 1e300] {
+            let pair = SampledLaplacePair { epsilon, rate: 0.5, removed: true };
+            let largest = account(pair, 2).epsilon_above(0.0).unwrap();
+            // The loss of one release is `ln(1 - 0.5 + 0.5 e^epsilon)`.
+            let exact = 2.0 * (epsilon - 2f64.ln());
+            assert!(exact <= largest && largest <= exact * (1.0 + 1e-12) + 1.5, "{epsilon}");
+        }
+    }
+    #[test]
+    fn a_number_of_releases_is_not_rounded_down() {
+        let count = (1 << 53) + 1;
+        let total = account(LaplacePair { epsilon: 1.0 }, count).most();
+        assert_eq!(total, (1u64 << 53) as f64 + 2.0);
+    }
+}

@@ -32,6 +32,22 @@ fn a_composition_repeats_members_and_is_tight_in_profiles() {
         assert_eq!(build(document("MaxDivergence", wrong)).unwrap_err().kind(), "Argument");
     }
 }
+#[test]
+fn only_measurements_are_repeated() {
+    let composed = |member: Json| {
+        let members = json!([{"measurement": member, "repeat": 1_000_000}]);
+        let space = json!({"domain": {"atom_domain": {"T": "i32"}}, "metric": "absolute_distance"});
+        let chain = json!([{"composition": {"measurements": members}}]);
+        build(json!({"space": space, "chain": chain}))
+    };
+    let alone = |link: Json| json!({"chain": [link]});
+    for wrong in [json!(1.5), json!("text"), json!([0, 1]), json!({"a": "b"})] {
+        let error = composed(wrong).unwrap_err().to_string();
+        assert!(error.contains("expected a measurement to repeat"), "{error}");
+    }
+    // The control: a measurement is repeated.
+    assert!(composed(alone(json!({"laplace": {"scale": 1e9}}))).is_ok());
+}
 /// Check the epsilon of compositions when one record is added or removed. Several privacy
 /// accountants agree on the expected values.
 #[test]

@@ -162,10 +162,11 @@ fn a_failure_on_data_is_charged_and_kept() {
     let create = ["budget", "create", "b.ledger:survey", "--epsilon", "2.5", "--unit", "1"];
     desk.says(&[&create[..], &["--metric", "symmetric_distance"]].concat());
     desk.file("people.json", "[{\"age\": 3}]");
-    let ask = |data: &str| {
-        let ask = ["ask", "study.json", "--budget", "b.ledger:survey", "--id", "one"];
+    let ask_as = |id: &str, data: &str| {
+        let ask = ["ask", "study.json", "--budget", "b.ledger:survey", "--id", id];
         desk.fails(&[&ask[..], &["--data", data]].concat(), 1)
     };
+    let ask = |data: &str| ask_as("one", data);
     // The records have no income. Another set of records can have it.
     let said = ask("people.json");
     assert!(said.contains("no release is possible"), "{said}");
@@ -173,6 +174,10 @@ fn a_failure_on_data_is_charged_and_kept() {
     // The answer is kept, also if the data change.
     desk.file("people.json", "[{\"age\": 3, \"income\": 1, \"city\": \"Lyon\"}]");
     assert_eq!(ask("people.json"), said);
+    // Whether a text is JSON depends on its records, too.
+    desk.file("people.json", "[{\"age\": 3, \"income\": 1");
+    assert!(ask_as("two", "people.json").contains("no release is possible"));
+    assert!(desk.says(&["budget", "show", "b.ledger:survey"]).contains("2 releases"));
 }
 #[test]
 fn a_budget_that_protects_little_is_warned_of_before_it_is_spent() {

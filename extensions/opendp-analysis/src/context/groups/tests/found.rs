@@ -134,6 +134,20 @@ fn the_noise_of_many_groups_is_the_noise_of_one() {
     }
 }
 #[test]
+fn groups_of_an_earlier_answer_are_not_listed_again() {
+    let context = open(Budget::epsilon_delta(1e4, 1e-6), 1);
+    let educ = || context.query().spending(Budget::epsilon_delta(1e3, 1e-7).unwrap());
+    let found = educ().group_by(["educ"]).find().laplace().unwrap().release().unwrap();
+    let counted = educ().group_by(["educ"]).keys("educ", [0]).count().release().unwrap();
+    let groups = || context.query().group_by(["educ"]);
+    for earlier in [groups().found(&found).unwrap(), groups().counted(&counted).unwrap()] {
+        let listed = earlier.clone().groups([vec![Json::from(7)]]).count();
+        let error = listed.release().unwrap_err().to_string();
+        assert!(error.contains("leave out `.groups(..)`"), "{error}");
+        assert!(earlier.mean("years", BOUNDS).solve().is_ok());
+    }
+}
+#[test]
 fn a_question_that_finds_keys_says_what_does_not_fit() {
     let context = open(Budget::epsilon_delta(1.0, 1e-6), 1);
     let educ = || context.query().group_by(["educ"]).find_keys();
