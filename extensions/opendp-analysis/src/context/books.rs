@@ -21,8 +21,19 @@ impl<MO: Accounted> Context<MO> {
     /// one query of the split. Nothing is written to the journal.
     ///
     /// # Errors
-    /// `BudgetExceeded` when the release does not fit.
+    /// `Argument` when the loss of the release has another measure, or is for another unit of
+    /// privacy. `BudgetExceeded` when the release does not fit.
     pub fn carry_over(&self, entry: Entry) -> Result<()> {
+        let (expected, found) = (MO::type_name().to_string(), &entry.measure);
+        if *found != expected {
+            let reason = format!("expected a loss in {expected}, found a loss in {found}");
+            return Err(Error::argument("entry", reason));
+        }
+        let (expected, found) = (self.unit, entry.unit);
+        if found != expected {
+            let reason = format!("expected the loss of {expected}; found the loss of {found}");
+            return Err(Error::argument("entry", reason));
+        }
         let mut books = self.locked()?;
         let (parts, mu_squared) = (entry.loss.clone(), entry.mu_squared.clone());
         let cost = Cost { parts, mu_squared, rho: entry.rho.clone(), pair: entry.share };

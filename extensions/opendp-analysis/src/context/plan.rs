@@ -11,6 +11,7 @@ mod tightened;
 
 use std::fmt;
 use std::marker::PhantomData;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use opendp_core::arith::Exact;
 use opendp_core::{Carrier, Error, Result};
@@ -20,6 +21,7 @@ use opendp_measurements::accounting::joined_epsilon;
 use super::account::Reserve;
 use super::{Accounted, Budget, Context};
 pub use answers::Answers;
+use answers::another;
 use drafted::{Drafted, Units};
 pub use drafted::{Noised, Planned};
 pub(crate) use endowed::Endowed;
@@ -98,6 +100,7 @@ pub enum Goal {
 /// ```
 pub struct Plan<'c, MO: Accounted> {
     context: &'c Context<MO>,
+    number: PlanNumber,
     id: Option<String>,
     wanted: Option<Vec<Exact>>,
     /// Whether to leave the division of the budget open for later questions.
@@ -107,8 +110,21 @@ pub struct Plan<'c, MO: Accounted> {
     goals: Vec<Goal>,
     items: Vec<Item>,
 }
+/// A number of a plan. No other plan of this process has the same number.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct PlanNumber(u64);
+impl PlanNumber {
+    fn next() -> Self {
+        static NEXT: AtomicU64 = AtomicU64::new(0);
+        PlanNumber(NEXT.fetch_add(1, Ordering::Relaxed))
+    }
+}
 /// The handle of a question of a [`Plan`]. [`take`](Answers::take) returns its answer.
-pub struct Asked<TO>(usize, PhantomData<fn() -> TO>);
+pub struct Asked<TO> {
+    plan: PlanNumber,
+    place: usize,
+    types: PhantomData<fn() -> TO>,
+}
 impl<TO> Clone for Asked<TO> {
     fn clone(&self) -> Self {
         *self
@@ -118,19 +134,35 @@ impl<TO> Copy for Asked<TO> {}
 impl<TO> Asked<TO> {
     /// Return the place of the question in the plan.
     pub(super) fn place(&self) -> usize {
-        self.0
+        self.place
+    }
+    /// Return the place of the question in the plan with the given number.
+    ///
+    /// # Errors
+    /// `Argument` when the question is of another plan.
+    fn place_in(&self, plan: PlanNumber) -> Result<usize> {
+        if self.plan == plan { Ok(self.place) } else { Err(another()) }
     }
 }
 impl<TO> fmt::Debug for Asked<TO> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("Asked").field(&self.0).finish()
+        f.debug_tuple("Asked").field(&self.place).finish()
     }
 }
 
 impl<'c, MO: Accounted> Plan<'c, MO> {
     pub(super) fn new(context: &'c Context<MO>) -> Self {
-        let (drafts, goals, items) = (Vec::new(), Vec::new(), Vec::new());
-        Plan { context, id: None, wanted: None, shares: false, units: None, drafts, goals, items }
+        Plan {
+            context,
+            number: PlanNumber::next(),
+            id: None,
+            wanted: None,
+            shares: false,
+            units: None,
+            drafts: Vec::new(),
+            goals: Vec::new(),
+            items: Vec::new(),
+        }
     }
     /// Begin a plan for the releases of one question. The division of the budget stays open for
     /// later questions, which are not part of this plan.
@@ -195,7 +227,8 @@ impl<'c, MO: Accounted> Plan<'c, MO> {
         self.add(Box::new(question), goal)
     }
     fn add<TO>(&mut self, draft: Box<dyn Drafted<MO> + 'c>, goal: Goal) -> Result<Asked<TO>> {
-        self.push(draft, goal).map(|place| Asked(place, PhantomData))
+        let (plan, place) = (self.number, self.push(draft, goal)?);
+        Ok(Asked { plan, place, types: PhantomData })
     }
     /// Add a draft, and return its place.
     fn push(&mut self, draft: Box<dyn Drafted<MO> + 'c>, goal: Goal) -> Result<usize> {
@@ -322,6 +355,7 @@ impl<'c, MO: Accounted> Plan<'c, MO> {
         };
         Ok(Solved {
             context: self.context,
+            number: self.number,
             id: self.id,
             settings,
             drafts: self.drafts,

@@ -164,6 +164,8 @@ impl<MO: Accounted> Known<'_, MO> {
     pub(super) fn entry(&self, accuracy: Option<f64>, left: Vec<Exact>) -> Entry {
         Entry {
             query: self.words.clone(),
+            measure: MO::type_name().to_string(),
+            unit: self.context.unit(),
             mechanism: self.mechanism.to_owned(),
             scale: self.scale.value(),
             threshold: self.threshold,

@@ -29,6 +29,10 @@ pub enum ErrorIn {
 pub struct Entry {
     /// The title of the question.
     pub query: String,
+    /// The name of the measure of the loss, such as `MaxDivergence`.
+    pub measure: String,
+    /// The person that the loss protects.
+    pub unit: PrivacyUnit,
     /// The kind of noise that was added.
     pub mechanism: String,
     /// The scale of the noise.

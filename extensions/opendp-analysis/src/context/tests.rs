@@ -320,7 +320,16 @@ fn an_earlier_life_is_carried_over() {
     later.query().count().gaussian().unwrap().release().unwrap();
     assert_eq!(later.query().count().gaussian().unwrap_err().kind(), "BudgetExceeded");
     let entry = later.report().entries()[0].clone();
-    assert_eq!(later.carry_over(entry).unwrap_err().kind(), "BudgetExceeded");
+    assert_eq!(later.carry_over(entry.clone()).unwrap_err().kind(), "BudgetExceeded");
+    // A rho is no epsilon, and the loss of one person with one row is not the loss with two.
+    let other = context(Budget::epsilon(1.0), Split::evenly(4));
+    let error = other.carry_over(entry.clone()).unwrap_err().to_string();
+    assert!(error.contains("expected a loss in MaxDivergence"), "{error}");
+    let unit = PrivacyUnit::person(2).unwrap();
+    let split = Split::evenly(4).unwrap();
+    let wide = Context::new(table(), unit, Budget::rho(1.0).unwrap(), split).unwrap();
+    let error = wide.carry_over(entry).unwrap_err().to_string();
+    assert!(error.contains("at most 2 rows; found the loss of one person"), "{error}");
 }
 #[test]
 fn threads_never_overspend() {

@@ -8,35 +8,40 @@ use opendp_core::{Carrier, Error, Result};
 
 use super::super::Accounted;
 use super::super::question::Answer;
-use super::Asked;
+use super::{Asked, PlanNumber};
 
 #[cold]
 pub(super) fn another() -> Error {
     Error::argument("asked", "the question is of another plan, or its answer was already taken")
 }
 
-impl<MO> Default for Answers<MO> {
+impl<MO: Accounted> Default for Answers<MO> {
     fn default() -> Self {
-        Answers(Vec::new(), PhantomData)
+        Answers::new(PlanNumber::next(), Vec::new())
     }
 }
 /// The answers of a [`Plan`](super::Plan).
-pub struct Answers<MO>(Vec<Option<Box<dyn Any + Send>>>, PhantomData<fn() -> MO>);
+pub struct Answers<MO> {
+    plan: PlanNumber,
+    answers: Vec<Option<Box<dyn Any + Send>>>,
+    measure: PhantomData<fn() -> MO>,
+}
 impl<MO: Accounted> Answers<MO> {
-    pub(super) fn new(answers: Vec<Option<Box<dyn Any + Send>>>) -> Self {
-        Answers(answers, PhantomData)
+    pub(super) fn new(plan: PlanNumber, answers: Vec<Option<Box<dyn Any + Send>>>) -> Self {
+        Answers { plan, answers, measure: PhantomData }
     }
     /// Take the answer to a question.
     ///
     /// # Errors
     /// `Argument` when the answer was taken before, or when the question belongs to another plan.
     pub fn take<TO: Carrier>(&mut self, asked: Asked<TO>) -> Result<Answer<MO, TO>> {
-        let answer = self.0.get_mut(asked.place()).and_then(Option::take).ok_or_else(another)?;
+        let place = asked.place_in(self.plan)?;
+        let answer = self.answers.get_mut(place).and_then(Option::take).ok_or_else(another)?;
         answer.downcast().map(|answer| *answer).map_err(|_| another())
     }
 }
 impl<MO> fmt::Debug for Answers<MO> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Answers").field("answers", &self.0.len()).finish_non_exhaustive()
+        f.debug_struct("Answers").field("answers", &self.answers.len()).finish_non_exhaustive()
     }
 }

@@ -10,11 +10,12 @@ use super::super::account::Reserve;
 use super::super::{Accounted, Context};
 use super::answers::{Answers, another};
 use super::drafted::{Drafted, Noised, Ready};
-use super::{Asked, Setting};
+use super::{Asked, PlanNumber, Setting};
 
 /// A plan whose noise is known. Nothing has been spent.
 pub struct Solved<'c, MO: Accounted> {
     pub(super) context: &'c Context<MO>,
+    pub(super) number: PlanNumber,
     pub(super) id: Option<String>,
     pub(super) drafts: Vec<Box<dyn Drafted<MO> + 'c>>,
     pub(super) settings: Vec<Setting>,
@@ -33,7 +34,7 @@ impl<'c, MO: Accounted> Solved<'c, MO> {
     /// # Errors
     /// `Argument` when the question is of another plan.
     pub fn scale<TO>(&self, asked: Asked<TO>) -> Result<f64> {
-        Ok(self.at(asked.0)?.1.scale.value())
+        Ok(self.at(asked.place_in(self.number)?)?.1.scale.value())
     }
     /// Return a bound on the distance between an answer and the true answer. The bound holds except
     /// with probability [`Context::ALPHA`].
@@ -41,7 +42,7 @@ impl<'c, MO: Accounted> Solved<'c, MO> {
     /// # Errors
     /// The errors of [`Question::accuracy`](super::super::Question::accuracy).
     pub fn accuracy<TO>(&self, asked: Asked<TO>) -> Result<f64> {
-        let (draft, setting) = self.at(asked.0)?;
+        let (draft, setting) = self.at(asked.place_in(self.number)?)?;
         draft.ready(*setting, &self.delta, self.stated)?.accuracy()
     }
     /// Return the threshold that the noisy count of a key must reach, if the question is about keys
@@ -50,7 +51,7 @@ impl<'c, MO: Accounted> Solved<'c, MO> {
     /// # Errors
     /// `Argument` when the question is of another plan.
     pub fn threshold<TO>(&self, asked: Asked<TO>) -> Result<Option<f64>> {
-        let (draft, setting) = self.at(asked.0)?;
+        let (draft, setting) = self.at(asked.place_in(self.number)?)?;
         Ok(draft.ready(*setting, &self.delta, self.stated)?.threshold())
     }
     /// Return the factor by which wanted accuracies were multiplied. It is 1 if the wanted
@@ -78,7 +79,7 @@ impl<'c, MO: Accounted> Solved<'c, MO> {
             };
             answers.push(Some(answer));
         }
-        Ok(Answers::new(answers))
+        Ok(Answers::new(self.number, answers))
     }
     /// Spend the cost of all answers, but release nothing. This function is for rehearsals. In a
     /// rehearsal, ask all questions in a separate context, and call this function instead of

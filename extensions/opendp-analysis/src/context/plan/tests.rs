@@ -371,3 +371,20 @@ mod agreement;
 mod choices;
 mod integers;
 mod keys;
+/// Both plans have a question of this type at the first place.
+#[test]
+fn a_question_of_another_plan_has_no_answer() {
+    let context = open(Budget::epsilon(8.0), Split::as_you_go());
+    let solved = |weight: f64| {
+        let mut plan = context.plan().spending(Budget::epsilon(2.0).unwrap());
+        let people = plan.ask(count(&context), Goal::Weight(weight)).unwrap();
+        (plan.solve().unwrap(), people)
+    };
+    let ((first, mine), (_, theirs)) = (solved(1.0), solved(1.0));
+    assert_eq!(first.scale(theirs).unwrap_err().kind(), "Argument");
+    assert_eq!(first.accuracy(theirs).unwrap_err().kind(), "Argument");
+    assert!(first.scale(mine).is_ok());
+    let mut answers = first.release().unwrap();
+    assert_eq!(answers.take(theirs).unwrap_err().kind(), "Argument");
+    assert!(answers.take(mine).is_ok());
+}
