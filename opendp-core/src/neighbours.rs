@@ -1,20 +1,22 @@
 //! Distances at which neighbours exist.
 
+use crate::arith::Number;
 use crate::erased::{AnyDomain, AnyMetric};
 use crate::{
-    AnyNumber, Distance, Domain, Error, InsertDeleteDistance, Metric, Result, Space,
-    SymmetricDistance,
+    AbsoluteDistance, AnyNumber, Distance, Domain, Error, InsertDeleteDistance, L1Distance,
+    L2Distance, LInfDistance, Metric, Result, Space, SymmetricDistance,
 };
 
 impl<D: Domain, M: Metric> Space<D, M> {
-    /// Return an error if one of two rules shows that no two different members are at distance at
+    /// Return an error if one of three rules shows that no two different members are at distance at
     /// most `d_in`.
     ///
     /// The first rule is about the distance 0, and about distances of several numbers of which one
-    /// is 0. The second rule is about the distance 1 in metrics
-    /// in which a replaced record counts as 2. It applies if the size of the data sets is known. A
-    /// distance that passes both rules can still have no neighbours, for example in a domain with
-    /// only one member.
+    /// is 0. The second rule is about the distance 1 in metrics in which a replaced record counts
+    /// as 2. It applies if the size of the data sets is known. The third rule is about distances
+    /// below 1 between integers, or between lists of integers, in absolute distance, in `L1`, `L2`
+    /// or `LInf`. A distance that passes all rules can still have no neighbours, for example in a
+    /// domain with only one member.
     ///
     /// If there are no neighbours, the loss at this distance is 0 even without noise. Such a loss
     /// is correct but gives no protection. So every operation that charges a loss, solves for a
@@ -47,6 +49,12 @@ fn apart(domain: &AnyDomain, metric: &AnyMetric, d_in: [Option<AnyNumber>; 3]) -
         return Err(nobody());
     }
     match d_in[0] {
+        Some(AnyNumber::Float(d)) if d < 1.0 && is_norm(metric) && is_of_integers(domain) => {
+            Err(Error::FailedMap(format!(
+                "d_in: no two different integers are at distance {d}: state a distance of at least \
+                 1"
+            )))
+        }
         Some(AnyNumber::Integer(1))
             if metric.is::<SymmetricDistance>() || metric.is::<InsertDeleteDistance>() =>
         {
@@ -61,6 +69,29 @@ fn apart(domain: &AnyDomain, metric: &AnyMetric, d_in: [Option<AnyNumber>; 3]) -
         _ => Ok(()),
     }
 }
+/// Return whether a metric is a norm of differences, and its distances are floats.
+fn is_norm(metric: &AnyMetric) -> bool {
+    fn is<Q: Number>(metric: &AnyMetric) -> bool
+    where
+        AbsoluteDistance<Q>: Metric,
+        L1Distance<Q>: Metric,
+        L2Distance<Q>: Metric,
+        LInfDistance<Q>: Metric,
+    {
+        metric.is::<AbsoluteDistance<Q>>()
+            || metric.is::<L1Distance<Q>>()
+            || metric.is::<L2Distance<Q>>()
+            || metric.is::<LInfDistance<Q>>()
+    }
+    is::<f64>(metric) || is::<f32>(metric)
+}
+/// Return whether the members of a domain are integers or lists of integers.
+fn is_of_integers(domain: &AnyDomain) -> bool {
+    let carrier = domain.carrier().to_string();
+    let number = carrier.strip_prefix("Vec<").and_then(|rest| rest.strip_suffix('>'));
+    let number = number.unwrap_or(&carrier);
+    number.strip_prefix(['i', 'u']).is_some_and(|bits| bits == "size" || bits.parse::<u8>().is_ok())
+}
 #[cold]
 fn nobody() -> Error {
     Error::FailedMap(
@@ -71,7 +102,7 @@ fn nobody() -> Error {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{AbsoluteDistance, AtomDomain, L01InfDistance, MapDomain, VectorDomain};
+    use crate::{AtomDomain, ChangeOneDistance, L01InfDistance, MapDomain, VectorDomain};
 
     #[test]
     fn an_unattainable_distance_is_refused() {
@@ -100,5 +131,20 @@ mod tests {
         for nothing in [(0, 1.0, 1.0), (1, 0.0, 1.0), (1, 1.0, 0.0), (1, -0.0, 1.0)] {
             assert_eq!(counts.check_neighbours(&nothing).unwrap_err().kind(), "FailedMap");
         }
+    }
+    #[test]
+    fn different_integers_are_at_distance_1_or_more() {
+        let lists = VectorDomain::new(AtomDomain::<i8>::default());
+        let space = Space::new(lists.clone(), L2Distance::<f64>::new()).unwrap();
+        for (d_in, fits) in [(0.5, false), (1f64.next_down(), false), (1.0, true), (1.4, true)] {
+            assert_eq!(space.check_neighbours(&d_in).is_ok(), fits, "{d_in}");
+        }
+        // Floats and rows are no integers.
+        let floats = VectorDomain::new(AtomDomain::<f64>::non_nan());
+        let floats = Space::new(floats, L2Distance::<f64>::new()).unwrap();
+        assert!(floats.check_neighbours(&0.5).is_ok());
+        assert!(
+            Space::new(lists.with_size(2), ChangeOneDistance).unwrap().check_neighbours(&1).is_ok()
+        );
     }
 }

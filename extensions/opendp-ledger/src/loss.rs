@@ -184,7 +184,8 @@ impl Loss {
     /// [reserves](Loss::reserving) a budget, this reserve is dropped.
     ///
     /// # Errors
-    /// `MeasureMismatch` when a loss is not an epsilon and a delta.
+    /// `MeasureMismatch` when a loss is not an epsilon and a delta. `InvalidDistance` when this loss
+    /// is 0 and a member is not 0.
     pub fn with_members(self, members: Vec<Loss>) -> Result<Self> {
         let whole = self.within(Notion::Approximate)?;
         let mut all = Vec::new();
@@ -194,6 +195,10 @@ impl Loss {
                 true => all.push(Loss { opening: None, ..loss }),
                 false => all.extend(loss.members),
             }
+        }
+        if whole.is_zero() && all.iter().any(|loss| !loss.is_zero() || loss.mu_squared.is_some()) {
+            let reason = "expected a bound on the loss of all members together, found 0";
+            return Err(Error::InvalidDistance(reason.into()));
         }
         Ok(Loss { members: all, ..Loss::of(Notion::Approximate, whole.parts) })
     }

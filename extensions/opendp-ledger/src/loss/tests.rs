@@ -86,6 +86,10 @@ fn losses_together_are_written_with_each_member() {
         assert_eq!((study.parts(), study.members().len()), (whole.parts(), count));
         assert_eq!(Loss::from_text(Notion::Approximate, &study.to_text()).unwrap(), study);
     }
+    let nothing = Loss::epsilon_delta("0", "0").unwrap();
+    let error = nothing.clone().with_members(vec![nothing.clone(), gaussian.clone()]).unwrap_err();
+    assert_eq!(error.kind(), "InvalidDistance");
+    assert!(nothing.clone().with_members(vec![nothing; 2]).is_ok());
     assert!(Loss::together(Vec::new()).is_err());
     assert!(Loss::together(vec![Loss::rho("1").unwrap()]).is_err());
     let long = Loss::epsilon("1e4096").unwrap();
