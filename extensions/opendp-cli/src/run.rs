@@ -271,9 +271,10 @@ impl Failure {
     }
 }
 /// The message for data that have no release under a budget. All such data get the same message.
-pub(crate) const REFUSED: &str = "no release is possible: the data are not in the pipeline's domain (other \
-                       number of rows than its `size`, or a value outside of it), or the mechanism \
-                       failed. The budget is charged as for a release, and keeps this answer";
+pub(crate) const REFUSED: &str = "no release is possible: the data do not fit the pipeline or the \
+                                  study (the number of rows is not its `size`, or a value is \
+                                  outside of its domain), or the mechanism failed. The budget is \
+                                  charged as for a release, and keeps this answer";
 /// The text that ledgers store for data that have no release. The text is part of the file format,
 /// so never change the text.
 const KEPT: &str = "nothing can be released of these data: they are no member of the pipeline's \

@@ -1,6 +1,7 @@
 //! Losses and budgets: exact amounts in a measure.
 
 mod accounted;
+mod amount;
 mod opening;
 
 use std::fmt;
@@ -11,14 +12,11 @@ use serde_json::{Map, Value as Json};
 
 use crate::say;
 pub use accounted::Accounted;
+use amount::{or_its_float, read};
 pub(crate) use opening::Opening;
 
 /// The separator of the parts of a text for several releases that are charged together.
 const TOGETHER: &str = "; ";
-
-/// The maximum number of digits of an amount that can be read. Older versions never wrote more
-/// digits.
-const MOST_DIGITS: usize = 10_000;
 
 /// The measures of budgets.
 ///
@@ -184,8 +182,8 @@ impl Loss {
     /// [reserves](Loss::reserving) a budget, this reserve is dropped.
     ///
     /// # Errors
-    /// `MeasureMismatch` when a loss is not an epsilon and a delta. `InvalidDistance` when this loss
-    /// is 0 and a member is not 0.
+    /// `MeasureMismatch` when a loss is not an epsilon and a delta. `InvalidDistance` when this
+    /// loss is 0 and a member is not 0.
     pub fn with_members(self, members: Vec<Loss>) -> Result<Self> {
         let whole = self.within(Notion::Approximate)?;
         let mut all = Vec::new();
@@ -362,38 +360,6 @@ impl Loss {
         let parts = self.notion.parts().iter().zip(&self.parts);
         parts.map(|(name, part)| format!("{name} {}", written(part))).collect::<Vec<_>>().join(", ")
     }
-}
-/// Read an amount. Older versions wrote some amounts with more digits than the usual parser
-/// accepts. The function `long` reads these amounts.
-fn read(text: &str) -> Result<Exact> {
-    text.parse().or_else(|error| {
-        let (number, below) = text.split_once('/').unwrap_or((text, "1"));
-        long(number).and_then(|number| Some(number.over(&long(below)?))).ok_or(error)
-    })
-}
-fn long(text: &str) -> Option<Exact> {
-    let (whole, decimals) = text.split_once('.').unwrap_or((text, ""));
-    let digits = [whole, decimals].concat();
-    if MOST_DIGITS < digits.len() || !digits.bytes().all(|byte| byte.is_ascii_digit()) {
-        return None;
-    }
-    let power = |digits: usize| format!("1e{digits}").parse::<Exact>().ok();
-    let mut number = Exact::ZERO;
-    for part in digits.as_bytes().chunks(1000) {
-        let part = std::str::from_utf8(part).ok()?;
-        number = number.times(&power(part.len())?).plus(&part.parse().ok()?);
-    }
-    for part in decimals.as_bytes().chunks(1000) {
-        number = number.over(&power(part.len())?);
-    }
-    Some(number)
-}
-/// Return the larger of a number and its nearest float.
-fn or_its_float(part: &Exact) -> Exact {
-    let Ok(up) = Exact::from_f64(part.to_f64_up()) else { return part.clone() };
-    let Ok(down) = Exact::from_f64(part.to_f64_down()) else { return part.clone() };
-    let nearest_is_above = up.is_finite() && up.minus(part) < part.minus(&down);
-    if nearest_is_above { up } else { part.clone() }
 }
 impl fmt::Display for Loss {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

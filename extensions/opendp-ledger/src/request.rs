@@ -30,7 +30,9 @@ impl Request {
     /// # Errors
     /// The errors of the privacy map of the measurement. `InvalidDistance` when the loss is not
     /// finite. `InvalidDistance` also when the distance is 0, because every loss at distance 0 is
-    /// zero. `NotImplemented` when budgets do not support the measure.
+    /// zero. `FailedMap` when no two data sets are at this distance, by
+    /// [`check_neighbours`](opendp_core::Space::check_neighbours). `NotImplemented` when budgets do
+    /// not support the measure.
     pub fn new<DI: Domain, MI: Metric, MO: Accounted, TO: Carrier>(
         id: &str,
         measurement: &Measurement<DI, MI, MO, TO>,

@@ -79,8 +79,10 @@ macro_rules! same {
                 /// Copy a number, and return whether it is NaN. The copy is `number xor zero`.
                 #[inline(always)]
                 fn copy((number, row): (&$t, &mut $t), zero: $bits) -> $bits {
+                    // Check the same number that is copied.
+                    let number = *number;
                     *row = $t::from_bits(number.to_bits() ^ zero);
-                    if $t::is_nan(*number) { $bits::MAX } else { 0 }
+                    if number.is_nan() { $bits::MAX } else { 0 }
                 }
                 /// Copy both slices in one loop, up to the end of the shorter slice. Then copy the
                 /// rest of the longer slice.
