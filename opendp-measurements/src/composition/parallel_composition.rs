@@ -135,8 +135,17 @@ where
     MO: Measure<Distance = f64>,
     TO: Carrier,
 {
+    let alike = alike(&measurements);
     let members = measurements.iter().map(Measurement::erase).collect();
-    parallel(input, part, members)
+    parallel(input, part, (members, alike))
+}
+/// Return whether all measurements share one map, because they are copies of one measurement.
+///
+/// Call this function before the measurements are erased, because each erased map is a new object.
+fn alike<DI: Domain, MI: Metric, MO: Measure, TO: Carrier>(
+    measurements: &[Measurement<DI, MI, MO, TO>],
+) -> bool {
+    measurements.windows(2).all(|pair| pair[0].shares_map(&pair[1]))
 }
 /// The constructor that is registered for documents. The members are erased measurements.
 mod registered {
@@ -154,7 +163,8 @@ mod registered {
         MO: Measure<Distance = f64>,
         TO: Carrier,
     {
-        parallel(input, part, measurements.members)
+        let alike = alike(&measurements.members);
+        parallel(input, part, (measurements.members, alike))
     }
     register! {
         "parallel_composition.rs": make_parallel_composition(input, part, measurements)
@@ -169,11 +179,11 @@ mod registered {
 }
 
 /// Build the measurement for given types. The inner functions use erased members, so they are
-/// compiled only once for all types.
+/// compiled only once for all types. `alike` states whether all members have one map.
 fn parallel<E, M, MO, TO>(
     input: Space<VectorDomain<E>, M>,
     part: Parts<E::Carrier>,
-    members: Vec<AnyMeasurement>,
+    (members, alike): (Vec<AnyMeasurement>, bool),
 ) -> Result<Measurement<VectorDomain<E>, M, MO, Vec<TO>>>
 where
     E: Domain,
@@ -183,10 +193,10 @@ where
     TO: Carrier,
 {
     let sized = input.metric().sized() || input.domain().size().is_some();
-    let measure = fitting(&input.erase(), sized, part.count(), &members)?;
+    let measure = fitting(&input.erase(), sized, part.count(), (&members, alike))?;
     let measure = measure.downcast_ref::<MO>()?.clone();
     let members = Arc::new(members);
-    let losses = Losses { members: members.clone(), measure: Arc::new(measure.clone()) };
+    let losses = Losses { members: members.clone(), alike, measure: Arc::new(measure.clone()) };
     let mut map = PrivacyMap::new(losses.clone().worst());
     if measure.parts() == Ok(1) {
         map = map.with_exact(losses.clone().worst_exact());
@@ -249,7 +259,7 @@ fn fitting(
     input: &Space<AnyDomain, AnyMetric>,
     sized: bool,
     parts: Option<usize>,
-    members: &[AnyMeasurement],
+    (members, alike): (&[AnyMeasurement], bool),
 ) -> Result<AnyMeasure> {
     let refused = |reason: &str| Err(Error::MakeMeasurement(reason.into()));
     let Some(first) = members.first() else {
@@ -281,14 +291,11 @@ fn fitting(
         Function::map(|_| Err(Error::NotImplemented("it only says what fits".into()))),
         PrivacyMap::new(|_| Err(Error::NotImplemented("it only says what fits".into()))),
     );
-    let mut before: Option<&AnyMeasurement> = None;
     for (member, place) in members.iter().zip(0..) {
         let located = |error: Error| error.at(format!("measurements[{place}]"));
         same(&expected, member).map_err(located)?;
-        if before.replace(member).is_some_and(|before| before.shares_map(member)) {
-            continue;
-        }
-        if !(loss_of(member, 0).map_err(located)? <= 0.0) {
+        let known = alike && 0 < place;
+        if !known && !(loss_of(member, 0).map_err(located)? <= 0.0) {
             return Err(Error::MakeMeasurement(format!(
                 "measurements[{place}]: expected a map that is 0 at distance 0; this release may \
                  depend on the order of the rows, and a new order can change every part"
@@ -305,25 +312,26 @@ fn loss_of(member: &AnyMeasurement, d_in: u32) -> Result<f64> {
 #[derive(Clone)]
 struct Losses {
     members: Arc<Vec<AnyMeasurement>>,
+    /// Whether all members have one map.
+    alike: bool,
     measure: Arc<dyn Composing>,
 }
 impl Losses {
     /// Return the map of the parallel composition.
     fn worst(self) -> impl Fn(&u32) -> Result<f64> {
-        let alike = self.members.windows(2).all(|pair| pair[0].shares_map(&pair[1]));
         move |d_in| {
             let loss = &|place: usize, d| loss_of(&self.members[place], d);
-            let (measure, parts) = (&*self.measure, self.members.len());
+            let (measure, parts, alike) = (&*self.measure, self.members.len(), self.alike);
             Splits { measure, parts, alike, loss }.worst(*d_in)
         }
     }
-    /// Return the exact map of the parallel composition, for a measure whose losses are one number.
-    /// At distances other than 1, the result is the rounded loss.
+    /// Return the exact map of the parallel composition, for a measure whose losses have one part.
+    /// At distances other than 1, the result is the part of the rounded loss.
     fn worst_exact(self) -> impl Fn(&u32) -> Result<Vec<Exact>> {
-        let (members, worst) = (self.members.clone(), self.worst());
+        let (members, measure, worst) = (self.members.clone(), self.measure.clone(), self.worst());
         move |d_in| match d_in {
             1 => Ok(vec![worst_of(&members)?]),
-            _ => Ok(vec![Exact::from_f64(worst(d_in)?)?]),
+            _ => measure.part(worst(d_in)?)?.into_iter().map(Exact::from_f64).collect(),
         }
     }
     fn accuracy(self) -> impl Fn(f64) -> Result<Vec<Option<f64>>> {

@@ -128,3 +128,50 @@ fn members_that_lose_something_to_the_order_of_rows_are_refused() {
         assert!(make_parallel_composition(rows(), last_digit(), vec![costing(bad)]).is_err());
     }
 }
+#[test]
+fn copies_are_known_before_they_are_erased() {
+    let loss = |count: usize, d: u32| {
+        let copies = vec![laplace(100.0); count];
+        make_parallel_composition(rows(), last_digit(), copies).unwrap().map(&d).unwrap()
+    };
+    assert!((loss(30_000, 10) - 0.1).abs() < 1e-12 && (loss(640, 640) - 6.4).abs() < 1e-9);
+    // The control: different objects with equal maps are not copies.
+    let others = (0..30_000).map(|_| laplace(100.0)).collect();
+    let others = make_parallel_composition(rows(), last_digit(), others).unwrap();
+    assert!(0.9 < others.map(&10).unwrap());
+    // The constructor of documents gets erased measurements.
+    let copies = vec![laplace(100.0).erase(); 30_000];
+    assert!(alike(&copies) && !alike(&[laplace(1.0), laplace(1.0)]));
+}
+/// The loss is a `mu`, and the squares of `mu` add up.
+#[derive(Clone, Debug, Default, PartialEq)]
+struct Mu;
+opendp_core::named!(Mu as "test::Mu");
+impl Measure for Mu {
+    type Distance = f64;
+    fn to_json(&self) -> serde_json::Value {
+        serde_json::json!("mu")
+    }
+    fn compose(&self, losses: &[f64]) -> Result<f64> {
+        Ok(losses.iter().map(|mu| mu * mu).sum::<f64>().sqrt())
+    }
+    fn parts(&self) -> Result<usize> {
+        Ok(1)
+    }
+    fn split(&self, loss: &f64) -> Result<Vec<f64>> {
+        Ok(vec![loss * loss])
+    }
+    fn join(&self, parts: &[f64]) -> Result<f64> {
+        Ok(parts.iter().sum::<f64>().sqrt())
+    }
+}
+#[test]
+fn the_exact_loss_is_a_part() {
+    let map = PrivacyMap::new(|d: &u32| Ok(2.0 * f64::from(*d)));
+    let member = Measurement::new(rows(), Mu, Function::map(|_| Ok(0)), map);
+    let parts = make_parallel_composition(rows(), last_digit(), vec![member; 2]).unwrap();
+    for (d, part) in [(1, "4"), (2, "16"), (3, "36")] {
+        assert_eq!(parts.exact_map(&d).unwrap(), [part.parse().unwrap()], "{d}");
+    }
+    assert!((4_000.0..4_010.0).contains(&parts.map(&2_000).unwrap()));
+}
