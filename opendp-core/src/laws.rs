@@ -182,7 +182,8 @@ where
         let rows = x.chunk().rows();
         for size in 1..=rows.max(1) {
             let chunks = || {
-                (0..rows).step_by(size).map(|start| {
+                // Data without rows are one chunk, because a stream without chunks has no form.
+                (0..rows.max(1)).step_by(size).map(|start| {
                     let mut part = DI::Carrier::buffer();
                     part.append_rows(x.chunk().narrow(start..rows.min(start + size)));
                     part

@@ -8,7 +8,7 @@ use crate::function::Stage;
 use crate::map::Untyped as UntypedMap;
 use crate::space::Untyped as UntypedSpace;
 use crate::{
-    Carrier, Constructed, Distance, Domain, Function, Measure, Metric, Partial, PrivacyMap,
+    Carrier, Constructed, Distance, Domain, Error, Function, Measure, Metric, Partial, PrivacyMap,
     PrivacyMapRef, Result, Space,
 };
 
@@ -159,6 +159,9 @@ impl<DI: Domain, MI: Metric, MO: Measure, TO: Carrier> Measurement<DI, MI, MO, T
     /// # Errors
     /// `InvalidDistance` when `alpha` is not in `(0, 1]`.
     pub fn accuracy(&self, alpha: f64) -> Result<Vec<Option<f64>>> {
+        if !(0.0 < alpha && alpha <= 1.0) {
+            return Err(Error::InvalidDistance(format!("alpha ({alpha:?}) must be in (0, 1]")));
+        }
         match &self.claims.accuracy {
             Some(accuracy) => accuracy(alpha),
             None => Ok(vec![None]),
@@ -183,6 +186,12 @@ impl<DI: Domain, MI: Metric, MO: Measure, TO: Carrier> Measurement<DI, MI, MO, T
     ///
     /// The privacy loss does not change. A result that is computed only from a release reveals at
     /// most as much as the release (Dwork, Roth 2014, on post-processing).
+    ///
+    /// If the release is a queryable or a session, the function gets this conversation before a
+    /// [`Session`](crate::Session) ends it at the next question. Only the result of the function is
+    /// ended. So the function must not keep the conversation, and must not pass it on in any way
+    /// other than its result. Otherwise the conversation can be continued after its end, and the
+    /// loss of the session can exceed its bound.
     ///
     /// # Errors
     /// The errors of `next`.
@@ -235,5 +244,26 @@ impl<DI: Domain, MI: Metric, MO: Measure, TO: Carrier> fmt::Debug for Measuremen
             .field("input", &self.input)
             .field("measure", &self.claims.measure)
             .finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{AbsoluteDistance, AtomDomain, MaxDivergence};
+
+    #[test]
+    fn an_alpha_outside_of_its_range_is_refused_with_and_without_an_accuracy() {
+        let input = Space::new(AtomDomain::<i32>::default(), AbsoluteDistance::<i32>::new());
+        let map = PrivacyMap::<AbsoluteDistance<i32>, MaxDivergence>::new(|_: &i32| Ok(0.0));
+        let function = Function::map(|x: &i32| Ok(*x));
+        let unknown = Measurement::new(input.unwrap(), MaxDivergence, function, map);
+        let known = unknown.clone().with_accuracy(|_| Ok(vec![Some(0.0)]));
+        for alpha in [0.0, -0.5, 1.0_f64.next_up(), f64::NAN] {
+            assert_eq!(unknown.accuracy(alpha).unwrap_err().kind(), "InvalidDistance");
+            assert_eq!(known.accuracy(alpha).unwrap_err().kind(), "InvalidDistance");
+        }
+        assert_eq!(unknown.accuracy(1.0), Ok(vec![None]));
+        assert_eq!(known.accuracy(0.05), Ok(vec![Some(0.0)]));
     }
 }

@@ -4,19 +4,27 @@ use crate::arith::Number;
 use crate::erased::{AnyDomain, AnyMetric};
 use crate::{
     AbsoluteDistance, AnyNumber, Distance, Domain, Error, InsertDeleteDistance, L1Distance,
-    L2Distance, LInfDistance, Metric, Result, Space, SymmetricDistance,
+    L01InfDistance, L2Distance, L02InfDistance, LInfDistance, Metric, RangeDistance, Result, Space,
+    SymmetricDistance,
 };
 
 impl<D: Domain, M: Metric> Space<D, M> {
-    /// Return an error if one of three rules shows that no two different members are at distance at
-    /// most `d_in`.
+    /// Return an error if one of three rules shows that no two members have a positive distance of
+    /// at most `d_in`.
     ///
     /// The first rule is about the distance 0, and about distances of several numbers of which one
     /// is 0. The second rule is about the distance 1 in metrics in which a replaced record counts
-    /// as 2. It applies if the size of the data sets is known. The third rule is about distances
-    /// below 1 between integers, or between lists of integers, in absolute distance, in `L1`, `L2`
-    /// or `LInf`. A distance that passes all rules can still have no neighbours, for example in a
-    /// domain with only one member.
+    /// as 2. It applies if the size of the data sets is known.
+    ///
+    /// The third rule is about distances below 1 between integers, lists of integers, or maps to
+    /// integers. It applies to the absolute distance, `L1`, `L2`, `LInf`, the range of changes, and
+    /// the distances of maps with several numbers. In all these metrics, two members at a distance
+    /// below 1 are at distance 0. For the range of changes, lists of scores at distance 0 differ
+    /// only by one number that is added to all scores. For maps, it is enough that one of the
+    /// floats is below 1.
+    ///
+    /// A distance that passes all rules can still have no neighbours, for example in a domain with
+    /// only one member.
     ///
     /// If there are no neighbours, the loss at this distance is 0 even without noise. Such a loss
     /// is correct but gives no protection. So every operation that charges a loss, solves for a
@@ -48,13 +56,20 @@ fn apart(domain: &AnyDomain, metric: &AnyMetric, d_in: [Option<AnyNumber>; 3]) -
     if d_in.iter().flatten().any(zero) {
         return Err(nobody());
     }
+    let below = d_in.iter().flatten().find_map(|number| match number {
+        AnyNumber::Float(d) if *d < 1.0 => Some(*d),
+        _ => None,
+    });
+    if let Some(d) = below
+        && is_of_differences(metric)
+        && is_of_integers(domain)
+    {
+        return Err(Error::FailedMap(format!(
+            "d_in: a positive distance between integers is at least 1, found {d}: state a distance \
+             of at least 1"
+        )));
+    }
     match d_in[0] {
-        Some(AnyNumber::Float(d)) if d < 1.0 && is_norm(metric) && is_of_integers(domain) => {
-            Err(Error::FailedMap(format!(
-                "d_in: no two different integers are at distance {d}: state a distance of at least \
-                 1"
-            )))
-        }
         Some(AnyNumber::Integer(1))
             if metric.is::<SymmetricDistance>() || metric.is::<InsertDeleteDistance>() =>
         {
@@ -69,28 +84,37 @@ fn apart(domain: &AnyDomain, metric: &AnyMetric, d_in: [Option<AnyNumber>; 3]) -
         _ => Ok(()),
     }
 }
-/// Return whether a metric is a norm of differences, and its distances are floats.
-fn is_norm(metric: &AnyMetric) -> bool {
+/// Return whether a metric measures differences between numbers, and its distances have floats.
+fn is_of_differences(metric: &AnyMetric) -> bool {
     fn is<Q: Number>(metric: &AnyMetric) -> bool
     where
         AbsoluteDistance<Q>: Metric,
         L1Distance<Q>: Metric,
         L2Distance<Q>: Metric,
         LInfDistance<Q>: Metric,
+        RangeDistance<Q>: Metric,
+        L01InfDistance<AbsoluteDistance<Q>>: Metric,
+        L02InfDistance<AbsoluteDistance<Q>>: Metric,
     {
         metric.is::<AbsoluteDistance<Q>>()
             || metric.is::<L1Distance<Q>>()
             || metric.is::<L2Distance<Q>>()
             || metric.is::<LInfDistance<Q>>()
+            || metric.is::<RangeDistance<Q>>()
+            || metric.is::<L01InfDistance<AbsoluteDistance<Q>>>()
+            || metric.is::<L02InfDistance<AbsoluteDistance<Q>>>()
     }
     is::<f64>(metric) || is::<f32>(metric)
 }
-/// Return whether the members of a domain are integers or lists of integers.
+/// Return whether the members of a domain are integers, lists of integers, or maps to integers.
 fn is_of_integers(domain: &AnyDomain) -> bool {
-    let carrier = domain.carrier().to_string();
-    let number = carrier.strip_prefix("Vec<").and_then(|rest| rest.strip_suffix('>'));
-    let number = number.unwrap_or(&carrier);
-    number.strip_prefix(['i', 'u']).is_some_and(|bits| bits == "size" || bits.parse::<u8>().is_ok())
+    let carrier = domain.carrier();
+    let number = match (carrier.head(), carrier.args()) {
+        ("Vec", [number]) | ("HashMap", [_, number]) => number.head(),
+        (number, _) => number,
+    };
+    let bits = number.strip_prefix(['i', 'u']);
+    number == "IBig" || bits.is_some_and(|bits| bits == "size" || bits.parse::<u8>().is_ok())
 }
 #[cold]
 fn nobody() -> Error {
@@ -102,7 +126,7 @@ fn nobody() -> Error {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{AtomDomain, ChangeOneDistance, L01InfDistance, MapDomain, VectorDomain};
+    use crate::{AtomDomain, ChangeOneDistance, Codec, IBig, MapDomain, MetricOn, VectorDomain};
 
     #[test]
     fn an_unattainable_distance_is_refused() {
@@ -146,5 +170,47 @@ mod tests {
         assert!(
             Space::new(lists.with_size(2), ChangeOneDistance).unwrap().check_neighbours(&1).is_ok()
         );
+    }
+    #[test]
+    fn maps_to_different_integers_are_at_distance_1_or_more() {
+        type Counts = MapDomain<AtomDomain<String>, AtomDomain<i64>>;
+        fn check<M: MetricOn<Counts> + Metric<Distance = (u32, f64, f64)> + Default>() {
+            let keys = AtomDomain::<String>::default();
+            let counts = MapDomain::new(keys, AtomDomain::<i64>::default());
+            let space = Space::new(counts, M::default()).unwrap();
+            for (norm, largest, fits) in
+                [(0.5, 0.5, false), (0.5, 2.0, false), (2.0, 0.5, false), (1.0, 1.0, true)]
+            {
+                let d_in = (1, norm, largest);
+                assert_eq!(space.check_neighbours(&d_in).is_ok(), fits, "{d_in:?}");
+                let space = space.erase();
+                let d_in = space.metric().decode(&d_in.to_json()).unwrap();
+                assert_eq!(space.check_neighbours(&d_in).is_ok(), fits, "{d_in:?}");
+            }
+        }
+        check::<L01InfDistance<AbsoluteDistance<f64>>>();
+        check::<L02InfDistance<AbsoluteDistance<f64>>>();
+        // The keys can be integers if the values are floats.
+        let sums = MapDomain::new(AtomDomain::<i64>::default(), AtomDomain::<f64>::non_nan());
+        let sums = Space::new(sums, L01InfDistance::<AbsoluteDistance<f64>>::default()).unwrap();
+        assert!(sums.check_neighbours(&(1, 0.5, 0.5)).is_ok());
+    }
+    #[test]
+    fn big_integers_and_ranges_of_integers_are_at_distance_1_or_more() {
+        let number = Space::new(AtomDomain::<IBig>::default(), AbsoluteDistance::<f64>::new());
+        let list = VectorDomain::new(AtomDomain::<IBig>::default());
+        let list = Space::new(list, L1Distance::<f64>::new()).unwrap();
+        let scores = VectorDomain::new(AtomDomain::<u64>::default());
+        let scores = Space::new(scores, RangeDistance::<f64>::new()).unwrap();
+        let number = number.unwrap();
+        for (d_in, fits) in [(0.5, false), (1.0, true)] {
+            assert_eq!(number.check_neighbours(&d_in).is_ok(), fits, "{d_in}");
+            assert_eq!(list.check_neighbours(&d_in).is_ok(), fits, "{d_in}");
+            assert_eq!(scores.check_neighbours(&d_in).is_ok(), fits, "{d_in}");
+        }
+        // The control: float scores can have any range of changes.
+        let scores = VectorDomain::new(AtomDomain::<f64>::non_nan());
+        let scores = Space::new(scores, RangeDistance::<f64>::new()).unwrap();
+        assert!(scores.check_neighbours(&0.5).is_ok());
     }
 }

@@ -38,8 +38,8 @@ use crate::sparse_vector::rounded;
 /// * `alpha` - determines the unit of values, which is `alpha / scale`. A larger unit is coarser
 ///
 /// # Precondition
-/// `scale` is finite and above 0. The other numbers are above 0. The table has at most 2^32 bits. A
-/// value uses at most 2^20 bits.
+/// `scale` is finite and above 0, and the unit `alpha / scale` is finite. The other numbers are
+/// above 0. The table has at most 2^32 bits. A value uses at most 2^20 bits.
 ///
 /// # Postcondition
 /// The release is a queryable. The answer for a key is the estimate of its value. The same question
@@ -209,6 +209,11 @@ impl Plan {
         }
         if size_factor == 0 || alpha == 0 {
             return refused("size_factor and alpha: must be above 0");
+        }
+        if !(f64::from(alpha) / scale).is_finite() {
+            return refused(
+                "scale: the unit alpha / scale exceeds all floats; choose a larger scale",
+            );
         }
         Plan::new(scale, alpha, size_factor, magnitude(total_limit), magnitude(value_limit))
     }

@@ -203,7 +203,7 @@ where
         false => M::loss(d_in, scale),
         true => M::loss_of_integers(d_in, scale),
     })
-    .with_exact(move |d_in| M::exact_loss(d_in, scale))
+    .with_exact(move |d_in| M::exact_loss(d_in, scale, integers))
 }
 /// Build a measurement that adds independent noise to each number. The caller must prove that the
 /// given privacy map is valid for this noise.

@@ -37,8 +37,8 @@ pub type Query<DI, MI, T, Q> = Transformation<DI, MI, AtomDomain<T>, AbsoluteDis
 /// * `monotonic` - the promise that all queries change in the same direction
 ///
 /// # Precondition
-/// `d_in` and `sensitivity` are distances, and `sensitivity` is finite. `threshold` is not NaN.
-/// `limit` is at least 1.
+/// `d_in` and `sensitivity` are distances, and `sensitivity` is finite. There are neighbours at the
+/// distance `d_in`, so `d_in` is not 0. `threshold` is not NaN. `limit` is at least 1.
 ///
 /// With `monotonic`, the analyst makes a promise that the code cannot check. Let `x`, `y` be any
 /// two data sets at distance at most `d_in`. Then either `q(x) >= q(y)` holds for all asked queries
@@ -152,6 +152,7 @@ where
 {
     let d_in = input.metric().read_distance(d_in).map_err(|error| error.at("argument `d_in`"))?;
     d_in.check()?;
+    input.check_neighbours(&d_in)?;
     sensitivity.check()?;
     let threshold = Threshold::new(threshold, limit, scales)?;
     let loss = threshold.cost().loss(sensitivity, monotonic);

@@ -290,16 +290,19 @@ where
     // If the numbers are integers, each change is an integer, and so is the sum of the changes. But
     // the Euclidean length of the changes is not always an integer.
     let integers = <V as NoiseNumber<N>>::LATTICES.is_none();
+    let unchanged = parts == 0 || norm == Q::zero() || change == Q::zero();
     let whole = |d| if integers { floor(d) } else { d };
     let norm = if P == 1 { whole(norm) } else { norm };
     // Each change is at most the norm of all changes. So use the smaller of `norm` and `change`. If
     // both are infinite, return an error.
     let change = finite_distance(whole(if norm < change { norm } else { change }))?;
-    if parts == 0 || change == Q::zero() {
-        return Ok((0.0, 0.0));
-    }
-    if scale.value() == 0.0 {
+    // Without noise, only the distance 0 has no loss. A positive distance between integers that is
+    // rounded down to 0 has no neighbours, but it must not make an exact release free.
+    if scale.value() == 0.0 && !unchanged {
         return Ok((f64::INFINITY, 1.0));
+    }
+    if unchanged || change == Q::zero() {
+        return Ok((0.0, 0.0));
     }
     let loss = N::loss(parts, norm, change, scale)?;
     let Some(gap) = V::gap(threshold, change, lattice)? else {

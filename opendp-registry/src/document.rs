@@ -3,6 +3,7 @@
 mod build;
 mod describe;
 mod foreign;
+mod here;
 mod migrate;
 mod node;
 mod weight;

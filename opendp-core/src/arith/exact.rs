@@ -37,6 +37,9 @@ struct Fraction {
 
 /// In a running total, the odd part of the denominator has at most this number of bits.
 const MOST_BITS: usize = 256;
+/// In a running total, the denominator has at most this number of factors of 2. Every float has
+/// fewer.
+const MOST_TWOS: usize = 1100;
 /// The largest length of a text that is read as a number. The texts of all floats and running
 /// totals are shorter.
 const MOST_CHARACTERS: usize = 4096;
@@ -138,12 +141,13 @@ impl Exact {
     /// The odd part of a number is the number without its factors of 2. The sum is exact if the
     /// denominators of all terms have few different odd parts. The odd part of a denominator is 1
     /// for floats and a power of 5 for decimals. The odd part of the common denominator has at most
-    /// 256 bits. If the odd part of the denominator of a sum would exceed this limit, the term is
-    /// first rounded up to a float. So the total is never too small.
+    /// 256 bits, and the common denominator has at most 1100 factors of 2. If the denominator of a
+    /// sum would exceed these limits, the term is first rounded up to a float. So the total is
+    /// never too small.
     #[must_use]
     pub fn plus_term(&self, term: &Self) -> Self {
         let (Some(x), Some(y)) = (&self.0, &term.0) else { return Exact::INFINITY };
-        match x.plus(y, MOST_BITS) {
+        match x.plus(y, MOST_BITS).filter(|_| y.twos <= MOST_TWOS) {
             Some(sum) => Exact(Some(sum)),
             // The rounded term is a float, so the odd part of its denominator is 1. So this term
             // does not enlarge the odd part of the denominator of the total.

@@ -11,6 +11,7 @@ use super::label::{Label, Types};
 use super::map::{Last, MapStage};
 use super::rows::{Append, Projection, RowsLeaf, RowsStage, Run, Sequence};
 use crate::erased::{AnyChunk, AnyRef, AnyValue};
+use crate::interaction::holds_lock;
 use crate::space::Untyped;
 use crate::{CHUNK_ROWS, Carrier, Chunk, Error, Result};
 
@@ -121,8 +122,13 @@ pub(super) enum Sink<'a> {
 impl Sink<'_> {
     pub(super) fn add(&mut self, chunk: AnyChunk<'_>) -> Result<()> {
         match self {
-            Sink::Rows(run, out) => ranges(chunk.rows(), CHUNK_ROWS)
-                .try_for_each(|range| run.append(chunk.narrow(range), out)),
+            Sink::Rows(run, out) => match chunk.rows() {
+                // A chunk without rows still has a form, such as its type or the columns of a
+                // frame. So the stage gets the chunk once.
+                0 => run.append(chunk, out),
+                rows => ranges(rows, CHUNK_ROWS)
+                    .try_for_each(|range| run.append(chunk.narrow(range), out)),
+            },
             Sink::Fold(fold, state) => absorb(*fold, &mut **state, chunk),
         }
     }
@@ -170,13 +176,18 @@ pub(super) fn fold_after(
 ///
 /// The merge of states is exact and does not depend on their order. So the result does not depend
 /// on the division of the rows into parts.
+///
+/// A worker of a thread pool that waits for its parts runs other tasks of the pool meanwhile. If
+/// such a task asked a queryable, it could wait for a lock that another worker holds, and that
+/// worker could wait for a lock of this worker. So a worker that holds a lock uses only one core.
 pub(super) fn absorb(fold: &dyn FoldStage, state: &mut dyn Any, all: AnyChunk<'_>) -> Result<()> {
     let rows = all.rows();
     if rows <= CHUNK_ROWS {
         return fold.absorb(state, all);
     }
     let threads = rayon::current_num_threads();
-    if rows < PARALLEL_ROWS || threads == 1 || fold.in_order() {
+    let locked_worker = rayon::current_thread_index().is_some() && holds_lock();
+    if rows < PARALLEL_ROWS || threads == 1 || fold.in_order() || locked_worker {
         return ranges(rows, CHUNK_ROWS)
             .try_for_each(|range| fold.absorb(state, all.narrow(range)));
     }

@@ -1,5 +1,7 @@
 //! A lock that returns an error in cases where other locks hang or panic.
 
+use std::cell::Cell;
+
 use super::sync::{Mutex, thread};
 use crate::{Error, Result};
 
@@ -35,17 +37,28 @@ impl<S> Lock<S> {
     }
 }
 
+thread_local! {
+    /// The number of locks that this thread holds.
+    static HELD: Cell<usize> = const { Cell::new(0) };
+}
+/// Return whether this thread holds a lock.
+pub(crate) fn holds_lock() -> bool {
+    HELD.get() > 0
+}
+
 /// The id of the thread that holds a lock. When the thread releases the lock, the id is cleared,
-/// even after a panic.
+/// even after a panic. While this object exists, the lock is counted in `HELD`.
 struct Named<'a>(&'a Mutex<Option<thread::ThreadId>>);
 impl<'a> Named<'a> {
     fn new(holder: &'a Mutex<Option<thread::ThreadId>>, here: thread::ThreadId) -> Result<Self> {
         *holder.lock().map_err(poisoned)? = Some(here);
+        HELD.set(HELD.get() + 1);
         Ok(Named(holder))
     }
 }
 impl Drop for Named<'_> {
     fn drop(&mut self) {
+        HELD.set(HELD.get().saturating_sub(1));
         if let Ok(mut holder) = self.0.lock() {
             *holder = None;
         }

@@ -111,10 +111,14 @@ impl<Q: Named, A: Carrier> Carrier for Queryable<Q, A> {
 mod tests {
     use std::panic::{AssertUnwindSafe, catch_unwind};
     use std::sync::OnceLock;
+    use std::sync::mpsc::channel;
+    use std::time::Duration;
+
+    use rayon::prelude::*;
 
     use super::*;
-    use crate::Turns;
     use crate::erased::AnyValue;
+    use crate::{Fold, Turns};
 
     fn counter() -> Queryable<i32, i32> {
         Queryable::new(0, |count: &mut i32, step: &i32| {
@@ -166,6 +170,45 @@ mod tests {
         itself.set(queryable.clone()).unwrap();
         assert!(queryable.ask(&1).unwrap_err().to_string().contains("one query at a time"));
         assert_eq!(queryable.ask(&0), Ok(7));
+    }
+    struct Sum;
+    impl Fold<Vec<u8>, u64> for Sum {
+        type State = u64;
+        fn label(&self) -> String {
+            "sum".into()
+        }
+        fn start(&self) -> u64 {
+            0
+        }
+        fn absorb(&self, sum: &mut u64, rows: &[u8]) -> Result<()> {
+            *sum += rows.iter().map(|row| u64::from(*row)).sum::<u64>();
+            Ok(())
+        }
+        fn merge(&self, sum: &mut u64, other: u64) -> Result<()> {
+            *sum += other;
+            Ok(())
+        }
+        fn finish(&self, sum: u64) -> Result<u64> {
+            Ok(sum)
+        }
+    }
+    #[test]
+    fn tasks_of_a_thread_pool_ask_queryables_that_fold_many_rows() {
+        let (sender, ended) = channel();
+        std::thread::spawn(move || {
+            let folding = || {
+                let (sum, rows) = (Function::fold(Sum), vec![1_u8; 1 << 18]);
+                Queryable::new((), move |(), _: &i32| sum.eval(&rows))
+            };
+            let both = [folding(), folding()];
+            let pool = rayon::ThreadPoolBuilder::new().num_threads(4).build().unwrap();
+            let answers: Result<Vec<u64>> = pool
+                .install(|| (0..200_usize).into_par_iter().map(|i| both[i % 2].ask(&0)).collect());
+            sender.send(answers)
+        });
+        // The limit only turns a deadlock into a failure.
+        let answers = ended.recv_timeout(Duration::from_secs(60)).unwrap().unwrap();
+        assert_eq!(answers, [1 << 18; 200]);
     }
     #[test]
     fn a_turn_ends_when_the_next_begins() {

@@ -46,6 +46,11 @@ pub trait Allowance<MI: Metric, MO: Measure>: Send + Sync {
 /// other](Interaction::Sequential). For these measures, questions are also answered one at a time.
 /// Under such a measure, each question closes all queryables and sessions that earlier answers have
 /// opened, directly or indirectly.
+///
+/// The session closes the conversations that it finds in an answer. The function of a question and
+/// its [post-processing](Measurement::then) get a conversation before it can be closed. So they
+/// must not keep a conversation, and must not pass it on in any way other than the answer. A
+/// conversation that is kept elsewhere is not closed, and the bound on the loss does not cover it.
 pub struct Session<DI: Domain, MI: Metric, MO: Measure> {
     inner: Option<Arc<Inner<DI, MI, MO>>>,
     bindings: Bindings,

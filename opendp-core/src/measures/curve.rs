@@ -138,7 +138,8 @@ impl PrivacyProfile {
     /// Return the bound on delta at an epsilon.
     ///
     /// # Errors
-    /// `InvalidDistance` when epsilon is negative or NaN. `FailedMap` when the bound is NaN.
+    /// `InvalidDistance` when epsilon is negative or NaN. `FailedMap` when the bound is negative or
+    /// NaN.
     pub fn delta(&self, epsilon: f64) -> Result<f64> {
         if !(0.0 <= epsilon) {
             return Err(Error::InvalidDistance(format!(
@@ -146,12 +147,12 @@ impl PrivacyProfile {
             )));
         }
         let delta = (self.delta)(epsilon)?;
-        if delta.is_nan() {
+        if !(0.0 <= delta) {
             return Err(Error::FailedMap(format!(
-                "a privacy profile returned NaN at epsilon {epsilon}, expected a number"
+                "a privacy profile returned {delta} at epsilon {epsilon}, expected at least 0"
             )));
         }
-        Ok(delta.clamp(0.0, 1.0))
+        Ok(delta.min(1.0))
     }
     /// Return an upper bound on the smallest epsilon at which delta is at most the given value.
     ///

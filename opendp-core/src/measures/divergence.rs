@@ -172,9 +172,10 @@ pub(super) fn wrong_parts(parts: &[f64]) -> Error {
 }
 
 /// Return the exact sum of losses, rounded up once. An infinite loss gives an infinite total.
+/// Return an error if a loss is negative or NaN.
 pub(super) fn total(losses: &[f64]) -> Result<f64> {
-    if losses.iter().any(|loss| loss.is_nan()) {
-        return Err(Error::FailedMap("a loss in the composition is NaN".into()));
+    if losses.iter().any(|loss| !(0.0 <= *loss)) {
+        return Err(Error::FailedMap("a loss in the composition is negative or NaN".into()));
     }
     if losses.contains(&f64::INFINITY) { Ok(f64::INFINITY) } else { inf_sum(losses) }
 }
@@ -211,7 +212,12 @@ mod tests {
         assert_eq!(MaxDivergence.compose(&[0.5, 0.25]).unwrap(), 0.75);
         assert_eq!(MaxDivergence.compose(&[]).unwrap(), 0.0);
         assert_eq!(MaxDivergence.compose(&[1.0, f64::INFINITY]).unwrap(), f64::INFINITY);
-        assert!(MaxDivergence.compose(&[f64::NAN]).is_err());
+        for wrong in [f64::NAN, -1.0, -5e-324, f64::NEG_INFINITY] {
+            let error = MaxDivergence.compose(&[1.5, wrong]).unwrap_err();
+            assert_eq!(error.kind(), "FailedMap", "{wrong}");
+            assert!(ZeroConcentratedDivergence.compose(&[f64::INFINITY, wrong]).is_err());
+        }
+        assert_eq!(MaxDivergence.compose(&[1.5, -0.0]).unwrap(), 1.5);
     }
     #[test]
     fn composes_renyi_curves_order_by_order() {

@@ -2,6 +2,7 @@
 
 use std::marker::PhantomData;
 
+use num_traits::NumCast;
 use serde_json::{Value as Json, json};
 
 use super::norm::{difference, no_nan};
@@ -97,19 +98,26 @@ where
         if left.len() != right.len() {
             return Ok(None);
         }
+        if left.len() < 2 {
+            return Ok(Some(Q::zero()));
+        }
         // The distance is the largest change minus the smallest change. An increase is a positive
-        // change, and a decrease is a negative change.
-        let change = |(x, y): (&T, &T)| -> Result<(bool, Q)> { Ok((x < y, difference(*x, *y)?)) };
+        // change, and a decrease is a negative change. The largest change is rounded up, and the
+        // smallest change is rounded down, so that the distance is rounded up.
+        let change = |(x, y): (&T, &T)| -> Result<[(bool, Q); 2]> {
+            let [down, up] = sizes(*x, *y)?;
+            Ok(if x < y { [(true, down), (true, up)] } else { [(false, up), (false, down)] })
+        };
         let mut changes = left.iter().zip(right).map(change);
         let Some(first) = changes.next().transpose()? else { return Ok(Some(Q::zero())) };
-        let (mut largest, mut smallest) = (first, first);
+        let [mut smallest, mut largest] = first;
         for change in changes {
-            let change = change?;
-            if less(largest, change) {
-                largest = change;
+            let [low, high] = change?;
+            if less(largest, high) {
+                largest = high;
             }
-            if less(change, smallest) {
-                smallest = change;
+            if less(low, smallest) {
+                smallest = low;
             }
         }
         let range = match (largest, smallest) {
@@ -119,6 +127,26 @@ where
         };
         Ok(Some(range))
     }
+}
+/// Return the size of a change, first rounded down and then rounded up.
+fn sizes<T: Number, Q: Number + InfCast<T>>(x: T, y: T) -> Result<[Q; 2]> {
+    let up = difference(x, y)?;
+    if x == y {
+        return Ok([up, up]);
+    }
+    let (small, large) = if x < y { (x, y) } else { (y, x) };
+    if let Ok(difference) = large.neg_inf_sub(small) {
+        return Ok([Q::neg_inf_cast(difference)?, up]);
+    }
+    // The difference overflows an integer type, so a wider type is used. If the wider type
+    // overflows too, both numbers are rounded inward before the subtraction.
+    let wide = || {
+        let difference = large.to_i128()?.checked_sub(small.to_i128()?)?;
+        let near = <Q as NumCast>::from(difference)?;
+        if difference < near.to_i128()? { near.neg_inf_sub(Q::one()).ok() } else { Some(near) }
+    };
+    let inward = || Q::neg_inf_cast(large)?.neg_inf_sub(Q::inf_cast(small)?);
+    Ok([wide().map_or_else(inward, Ok)?, up])
 }
 /// Return whether the first change is less than the second. A change is a pair: its first part is
 /// `true` for an increase, and its second part is the size.
@@ -189,6 +217,24 @@ mod tests {
         check(&[0, 0, 0], &[-1, -5, -2], 5, 4);
         check(&[], &[], 0, 0);
         check(&[7, 7], &[7, 9], 2, 2);
+    }
+    #[test]
+    fn a_range_of_changes_that_no_float_equals_is_rounded_up() {
+        let large = (1_u64 << 53) as f64;
+        // The changes are 2^53 + 1, which is no float, and 2^53 + 2.
+        let (left, right) = (vec![-1.0, 0.0], vec![large, large + 2.0]);
+        let metric = RangeDistance::<f64>::new();
+        for (x, y) in [(&left, &right), (&right, &left)] {
+            assert!(1.0 <= metric.distance(x, y).unwrap().unwrap());
+        }
+        // A vector with one score has one change, so the range is 0.
+        assert_eq!(metric.distance(&vec![-1.0], &vec![large]), Ok(Some(0.0)));
+        // Changes that the type of the scores cannot hold are exact in a wider type.
+        let (low, high) = (vec![i32::MIN, 0], vec![i32::MAX, 1]);
+        let range = RangeDistance::<u32>::new().distance(&low, &high);
+        assert_eq!(range, Ok(Some(u32::MAX - 1)));
+        let range = RangeDistance::<u32>::new().distance(&vec![i32::MIN; 2], &vec![i32::MAX; 2]);
+        assert_eq!(range, Ok(Some(0)));
     }
     #[test]
     fn a_monotonic_distance_is_infinite_when_scores_move_both_ways() {

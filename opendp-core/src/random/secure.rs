@@ -13,18 +13,26 @@ use zeroize::{Zeroize, Zeroizing};
 /// random-number generators"):
 ///
 /// * each refill makes 4 more words than the buffer holds. The first 4 words become the next key.
-///   The old key is zeroed at once, and every word is zeroed when it is drawn. So an attacker who
-///   reads the memory later does not learn the earlier words;
+///   The next key overwrites the old key, and every word is zeroed when it is drawn. So an attacker
+///   who reads the fields of the source later does not learn the earlier words;
 /// * after 1 MiB of output, the next key is XORed with 32 fresh bytes of the operating system. The
 ///   new key is unpredictable if *either* of the two XORed values is unpredictable. So the stream
 ///   also recovers from a past leak;
-/// * all secrets are zeroed on drop, and `Debug` shows no secret;
+/// * the fields with secrets are zeroed on drop, and `Debug` shows no secret;
+/// * copies outside of the fields are not zeroed. The stack and the registers can still have copies
+///   of words and keys, for example from the generator of a refill, or from a move of the source.
+///   An attacker who reads the whole memory can find such copies;
 /// * the words are only computationally uniform: an adversary who cannot break ChaCha20 cannot
 ///   distinguish them from ideal words. In the whole framework, only the generation of words is
 ///   inexact.
 ///
 /// A word costs about 6 ns. For each 2^17 words, the source makes one system call for random bytes.
 /// For each 512 words, it makes one system call for the process number.
+///
+/// [`with_secure`] checks for a fork before it uses the source of its thread. A source that a
+/// program makes with [`new`](SecureSource::new) and keeps has no such check. After a fork, parent
+/// and child draw the same words from their copies, at least until the next refill. So draw noise
+/// only inside of [`with_secure`], or make a new source in the child.
 pub struct SecureSource {
     words: [[u8; 8]; BUFFER],
     next: usize,
@@ -46,9 +54,11 @@ pub struct SecureSource {
 /// call, the handler does not run. Such a fork is detected by a comparison of process numbers. This
 /// comparison needs a system call, which costs more than the rest of a release. So the comparison
 /// is made only when the buffer is refilled, after every 512 words. Until the next refill, the
-/// child of such a fork draws the same words as its parent. A closure must not fork and then draw
-/// in both processes. If a virtual machine is resumed twice from one snapshot, both copies draw the
-/// same words until the next reseed.
+/// child of such a fork draws the same words as its parent. If the child has the same process
+/// number as its parent, the fork is not detected. For example, a process with the number 1 can
+/// have a child with the number 1 in a new namespace of process numbers. A closure must not fork
+/// and then draw in both processes. If a virtual machine is resumed twice from one snapshot, both
+/// copies draw the same words until the next reseed.
 ///
 /// # Errors
 ///
@@ -100,7 +110,8 @@ fn put_back(source: Box<SecureSource>) {
 }
 
 impl SecureSource {
-    /// Seed a new source from the operating system.
+    /// Seed a new source from the operating system. Do not use the source after a fork: see
+    /// [`SecureSource`].
     ///
     /// # Errors
     ///

@@ -167,6 +167,9 @@ fn refuses_arguments_that_mean_nothing() {
     for scale in [0.0, -1.0, f64::NAN, f64::INFINITY] {
         assert!(make(scale, 1, Some(1), 50, 4).unwrap_err().starts_with("scale"));
     }
+    // The unit `alpha / scale` is a float only if the scale is not too small.
+    assert!(make(1e-308, 1, Some(1), 50, 4).unwrap_err().starts_with("scale"));
+    assert!(make(1e-307, 1, Some(1), 50, 4).is_ok());
     assert!(make(1.0, 0, Some(1), 50, 4).unwrap_err().contains("total_limit"));
     assert!(make(1.0, 1, Some(0), 50, 4).unwrap_err().contains("value_limit"));
     assert!(make(1.0, 1, Some(1), 0, 4).is_err() && make(1.0, 1, Some(1), 50, 0).is_err());

@@ -22,7 +22,8 @@ use crate::composition::privacy_filter::within;
 /// * `d_mids` - the largest loss of each question, in the order of the questions
 ///
 /// # Precondition
-/// Losses in the measure [compose](Measure::compose). `d_in` and all `d_mids` are valid distances.
+/// Losses in the measure [compose](Measure::compose). Two losses can be compared, or a loss has
+/// [parts](Measure::parts). `d_in` and all `d_mids` are valid distances.
 ///
 /// # Postcondition
 /// The release is a [`Session`](opendp_core::Session) that answers as many questions as there are
@@ -59,6 +60,8 @@ use crate::composition::privacy_filter::within;
 ///
 /// # Errors
 /// * `MakeMeasurement` when there are no `d_mids`, or losses in the measure do not compose
+/// * `NotImplemented` when losses in the measure cannot be compared and have no parts. Privacy
+///   profiles are such losses
 /// * `FailedMap` when `d_in` or one of `d_mids` is not a distance
 /// * from the map: `FailedMap` when the distance exceeds `d_in`
 /// * from the session: the errors of [`Session::ask`](opendp_core::Session::ask)

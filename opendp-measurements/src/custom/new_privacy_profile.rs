@@ -121,9 +121,9 @@ mod tests {
             let profile = new_privacy_profile(move |_| Ok(wrong)).unwrap();
             assert_eq!(profile.delta(1.0).unwrap_err().kind(), "FailedMap", "{wrong}");
             assert_eq!(profile.epsilon(0.5).unwrap_err().kind(), "FailedMap", "{wrong}");
-            // The control: of these numbers, `PrivacyProfile::new` refuses only NaN.
+            // The control: `PrivacyProfile::new` refuses only NaN and negative numbers.
             let unchecked = PrivacyProfile::new(move |_| Ok(wrong)).delta(1.0);
-            assert_eq!(unchecked.is_err(), wrong.is_nan());
+            assert_eq!(unchecked.is_err(), wrong.is_nan() || wrong < 0.0);
         }
         let fails = new_privacy_profile(|_| Err(Error::Overflow("no".into()))).unwrap();
         assert_eq!(fails.delta(1.0).unwrap_err().kind(), "Overflow");

@@ -31,17 +31,22 @@ pub trait NoiseLoss<N: NoiseDistribution, MO: Measure>: Metric {
     /// # Errors
     /// `FailedMap` when `d_in` is not finite; `Overflow` when the bound does not fit a float.
     fn loss(d_in: &Self::Distance, scale: Scale) -> Result<MO::Distance>;
-    /// Return the bound that [`loss`](Self::loss) computes, but without rounding. The result has
-    /// one number for each [part](Measure::parts) of a loss. The default implementation returns the
-    /// rounded bound.
+    /// Return the bound that [`loss`](Self::loss) computes, but without rounding. If `integers` is
+    /// `true`, return the bound that [`loss_of_integers`](Self::loss_of_integers) computes. The
+    /// result has one number for each [part](Measure::parts) of a loss. The default implementation
+    /// returns the rounded bound.
     ///
     /// # Errors
     /// The errors of [`loss`](Self::loss).
-    fn exact_loss(d_in: &Self::Distance, scale: Scale) -> Result<Vec<Exact>>
+    fn exact_loss(d_in: &Self::Distance, scale: Scale, integers: bool) -> Result<Vec<Exact>>
     where
         MO: Default,
     {
-        let parts = MO::default().split(&Self::loss(d_in, scale)?)?;
+        let loss = match integers {
+            false => Self::loss(d_in, scale)?,
+            true => Self::loss_of_integers(d_in, scale)?,
+        };
+        let parts = MO::default().split(&loss)?;
         parts.into_iter().map(Exact::from_f64).collect()
     }
     /// Return an upper bound on the loss of discrete noise on integers. The default implementation
@@ -70,7 +75,7 @@ losses! {
         fn loss(d_in: &Q, scale: Scale) -> Result<f64> {
             quotient(*d_in, scale.value())
         }
-        fn exact_loss(d_in: &Q, scale: Scale) -> Result<Vec<Exact>> {
+        fn exact_loss(d_in: &Q, scale: Scale, _: bool) -> Result<Vec<Exact>> {
             Ok(vec![exact_quotient(*d_in, scale.value())?])
         }
     }
@@ -86,7 +91,7 @@ losses! {
         fn loss(d_in: &Q, scale: Scale) -> Result<f64> {
             half_square_quotient(*d_in, scale.value())
         }
-        fn exact_loss(d_in: &Q, scale: Scale) -> Result<Vec<Exact>> {
+        fn exact_loss(d_in: &Q, scale: Scale, _: bool) -> Result<Vec<Exact>> {
             Ok(vec![exact_half_square_quotient(*d_in, scale.value())?])
         }
     }
@@ -122,13 +127,13 @@ where
             AnyNumber::Float(d_in) => M::loss(&d_in, scale),
         }
     }
-    fn exact_loss(d_in: &AnyDistance, scale: Scale) -> Result<Vec<Exact>>
+    fn exact_loss(d_in: &AnyDistance, scale: Scale, integers: bool) -> Result<Vec<Exact>>
     where
         MO: Default,
     {
         match d_in.number()? {
-            AnyNumber::Integer(d_in) => M::OfIntegers::exact_loss(&d_in, scale),
-            AnyNumber::Float(d_in) => M::exact_loss(&d_in, scale),
+            AnyNumber::Integer(d_in) => M::OfIntegers::exact_loss(&d_in, scale, integers),
+            AnyNumber::Float(d_in) => M::exact_loss(&d_in, scale, integers),
         }
     }
     fn loss_of_integers(d_in: &AnyDistance, scale: Scale) -> Result<MO::Distance> {

@@ -18,7 +18,7 @@ use opendp_core::random::{NoEntropy, RandomSource};
 pub struct BernoulliLanes {
     /// The mantissa of the probability `p = mantissa 2^-places`.
     mantissa: u64,
-    places: u32,
+    places: u64,
 }
 
 impl BernoulliLanes {
@@ -31,13 +31,16 @@ impl BernoulliLanes {
         if f.is_nan() || f <= 0.0 {
             return Self { mantissa: 0, places: 0 };
         }
+        if f == f64::INFINITY {
+            return Self { mantissa: 1, places: 0 };
+        }
         let parts = Dyadic::new(f);
         let zeros = parts.mantissa.trailing_zeros();
         let mantissa = parts.mantissa >> zeros;
         let places = i64::from(halvings) - i64::from(parts.exponent) - i64::from(zeros);
         // If `places` is not positive, the probability is an integer of at least 1.
-        match u32::try_from(places) {
-            Ok(places @ 1..) if places >= u64::BITS || mantissa >> places == 0 => {
+        match u64::try_from(places) {
+            Ok(places @ 1..) if places >= u64::from(u64::BITS) || mantissa >> places == 0 => {
                 Self { mantissa, places }
             }
             _ => Self { mantissa: 1, places: 0 },
@@ -97,8 +100,9 @@ impl BernoulliLanes {
     /// Return the binary digit of the probability at a place, copied to all lanes. Place 0 is the
     /// place of the last digit.
     #[inline]
-    fn digit(&self, place: u32) -> u64 {
-        (self.mantissa.checked_shr(place).unwrap_or(0) & 1).wrapping_neg()
+    fn digit(&self, place: u64) -> u64 {
+        let digits = u32::try_from(place).ok().and_then(|place| self.mantissa.checked_shr(place));
+        (digits.unwrap_or(0) & 1).wrapping_neg()
     }
 }
 
@@ -228,7 +232,16 @@ mod tests {
             assert_eq!(coins.flip(5, &mut source), Ok(expected), "{f}");
             assert_eq!(coins.flip_constant_time(5, &mut source), Ok(expected), "{f}");
         }
+        for halvings in [1, 2000, u32::MAX] {
+            let coins = BernoulliLanes::new(f64::INFINITY, halvings);
+            assert_eq!(coins.flip(5, &mut source), Ok(5), "{halvings}");
+        }
         assert_eq!(source.attempts(), 0);
+        for (f, halvings) in [(0.5, u32::MAX), (5e-324, u32::MAX), (1.0, u32::MAX)] {
+            let coins = BernoulliLanes::new(f, halvings);
+            assert_eq!(coins.flip(u64::MAX, &mut Seeded::<64>::new(1)), Ok(0), "{f}");
+            assert_eq!(coins.flip(1, &mut source), Err(NoEntropy), "{f}");
+        }
         let coins = BernoulliLanes::new(1.0, 1);
         assert_eq!(coins.flip(0, &mut source), Ok(0));
         assert_eq!(coins.flip(1, &mut source), Err(NoEntropy));

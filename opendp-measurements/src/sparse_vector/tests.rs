@@ -288,3 +288,16 @@ fn refuses_arguments_that_mean_nothing() {
     assert!(make(f64::INFINITY).to_string().contains("`sensitivity`"));
     assert!(make(-1.0).kind() == "FailedMap" && make(f64::NAN).kind() == "FailedMap");
 }
+#[test]
+fn a_distance_without_neighbours_is_refused() {
+    let rows = VectorDomain::new(AtomDomain::<i32>::default());
+    let open = Space::new(rows.clone(), SymmetricDistance).unwrap();
+    let sized = Space::new(rows.with_size(5), SymmetricDistance).unwrap();
+    let make = |rows: &Space<_, SymmetricDistance>, d_in| {
+        make_sparse_vector(rows.clone(), d_in, 0, 5, 1, scales(0.0, 0.0), false)
+            .map(|_| ())
+            .map_err(|error| error.kind())
+    };
+    assert_eq!((make(&open, 0), make(&sized, 1)), (Err("FailedMap"), Err("FailedMap")));
+    assert_eq!((make(&open, 1), make(&sized, 2)), (Ok(()), Ok(())));
+}

@@ -97,6 +97,11 @@ fn each_bound_on_the_change_helps() {
         make_laplace_threshold(parts(), scale(1.0), 5, None).unwrap();
     assert_eq!(release.map(&(1, 1.9, 1.9)), laplace(1.0, 5).map(&(1, 1, 1)));
     assert_eq!(release.map(&(9, 0.9, 0.9)), Ok((0.0, 0.0)));
+    // Without noise, a positive distance is never free, even if it is rounded down to 0.
+    let exact: Release<1, u32, i32, f64, Pure> =
+        make_laplace_threshold(parts(), scale(0.0), 5, None).unwrap();
+    assert_eq!(exact.map(&(9, 0.9, 0.9)), Ok((f64::INFINITY, 1.0)));
+    assert_eq!(exact.map(&(9, 0.0, 0.9)), Ok((0.0, 0.0)));
     assert_eq!(release.map(&(2, 3.9, 1.9)).unwrap().0, 2.0);
     assert_eq!(release.map(&(2, f64::INFINITY, 1.0)).unwrap().0, 2.0);
     // The Euclidean length of integer changes need not be an integer.

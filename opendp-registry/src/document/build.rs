@@ -7,8 +7,11 @@ use opendp_core::{Arg, Args, Constructed, Error, Kind, Result, TypeName};
 use serde_json::{Map, Value as Json};
 
 use super::foreign::{self, Fingerprint};
+use super::here::Here;
 use super::migrate::{Versions, migrated};
-use super::node::{cannot_follow, join, no_document, object_or_empty, only, repeated, text};
+use super::node::{
+    cannot_follow, join, no_document, object_or_empty, on_space, only, repeated, text,
+};
 use super::weight::{self, MAX_LINKS, Weight};
 use crate::json::short;
 use crate::{Entry, Registry};
@@ -16,9 +19,9 @@ use crate::{Entry, Registry};
 /// Builds one document.
 pub(super) struct Builder<'a> {
     pub(super) registry: &'a Registry,
-    /// The current space of each chain around the current node, from the outermost chain inwards.
-    here: Vec<Arg>,
-    /// The objects built from the nodes of a foreign document. Equal nodes share one object.
+    pub(super) here: Here,
+    /// The objects built from the nodes of a foreign document. Equal nodes share one object, if the
+    /// object does not depend on the current space.
     pub(super) made: HashMap<Fingerprint, (Constructed, Weight)>,
     /// The weight of the node that was read last.
     pub(super) weight: Weight,
@@ -37,7 +40,7 @@ const ONE_NAME: &str =
 
 impl<'a> Builder<'a> {
     pub(super) fn new(registry: &'a Registry) -> Self {
-        let (here, made) = (Vec::new(), HashMap::new());
+        let (here, made) = (Here::default(), HashMap::new());
         let (weight, versions) = (Weight::default(), Versions::default());
         Builder { registry, here, made, weight, links: 0, versions, called: None }
     }
@@ -53,10 +56,6 @@ impl<'a> Builder<'a> {
         given: &Map<String, Json>,
     ) -> Result<Map<String, Json>> {
         migrated(self.registry, &self.versions, Some(entry), given).map(Cow::into_owned)
-    }
-    /// Return the current space of the chain around the current node.
-    pub(super) fn here(&self) -> Option<Arg> {
-        self.here.last().cloned()
     }
     /// Build the whole document.
     pub(super) fn top(&mut self, json: &Json) -> Result<Constructed> {
@@ -152,7 +151,8 @@ impl<'a> Builder<'a> {
     /// Read `{"space": {"domain": ..., "metric": ...}, "chain": [...]}`.
     fn pipeline(&mut self, object: &Map<String, Json>) -> Result<Constructed> {
         only(object, &["space", "chain", "version", "packages"])?;
-        let start = match object.get("space") {
+        let space = object.get("space");
+        let start = match space {
             Some(space) => self.space(space).map_err(|error| error.at("space"))?,
             None => self.here().ok_or_else(|| {
                 Error::argument("space", "missing, expected an object with `domain` and `metric`")
@@ -173,6 +173,9 @@ impl<'a> Builder<'a> {
             let place = format!("chain link {} {}", i + 1, short(name));
             let joined = next.and_then(|next| {
                 weight = weight.then(self.weight)?;
+                if i == 0 && space.is_some() {
+                    on_space(&start, &next)?;
+                }
                 join(chain.take(), next)
             });
             chain = Some(joined.map_err(|error| error.at(place))?);
@@ -233,27 +236,6 @@ impl<'a> Builder<'a> {
             _ => ("?", Err(Error::argument("chain", "expected a name or {NAME: {arguments}}"))),
         }
     }
-    /// Run a function. While the function runs, chains without their own space start from `here`.
-    pub(super) fn inside(
-        &mut self,
-        here: Option<Arg>,
-        run: impl FnOnce(&mut Self, Option<Arg>) -> Result<Constructed>,
-    ) -> Result<Constructed> {
-        let depth = self.here.len();
-        self.here.extend(here.clone());
-        let made = run(self, here);
-        self.here.truncate(depth);
-        made
-    }
-
-    /// Read a node. Inside the node, there is no current space.
-    pub(super) fn alone(&mut self, json: &Json) -> Result<Arg> {
-        let around = std::mem::take(&mut self.here);
-        let read = self.read(json);
-        self.here = around;
-        read
-    }
-
     /// Call a constructor. If `given` has no input space, pass `input` as the argument `input`.
     pub(super) fn call(
         &mut self,

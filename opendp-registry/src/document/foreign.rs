@@ -35,21 +35,32 @@ pub(super) fn call(builder: &mut Builder<'_>, node: &Map<String, Json>) -> Resul
         builder.weight = *weight;
         return Ok(made.clone());
     }
+    // If an object depends on the current space, it is not stored. This space is not a part of the
+    // text, so on another space the same text describes another object.
+    let (made, depends) = builder.depending(|builder| object(builder, name, arguments))?;
+    if !depends {
+        builder.made.insert(key, (made.clone(), builder.weight));
+    }
+    Ok(made)
+}
+/// Build the object of a call.
+fn object(
+    builder: &mut Builder<'_>,
+    name: &str,
+    arguments: &Map<String, Json>,
+) -> Result<Constructed> {
     if let Some(domain) = start(name, arguments) {
-        // The object is not stored in `made`, because its space is not a part of the text. On
-        // another space, the same text would describe another object.
-        let input = match builder.here() {
-            Some(here) if !starts_from_text(name) => here,
-            _ => builder.space(&json!({"domain": domain, "metric": "symmetric_distance"}))?,
+        let here = if starts_from_text(name) { None } else { builder.here() };
+        let input = match here {
+            Some(here) => here,
+            None => builder.space(&json!({"domain": domain, "metric": "symmetric_distance"}))?,
         };
         return builder.call(name, arguments, Some(input));
     }
-    let made = match (chain(builder, name, arguments)?, accessor(builder, name, arguments)?) {
-        (Some(made), _) | (_, Some(made)) => made,
-        _ => builder.call(name, &with_defaults(name, arguments), None)?,
-    };
-    builder.made.insert(key, (made.clone(), builder.weight));
-    Ok(made)
+    match (chain(builder, name, arguments)?, accessor(builder, name, arguments)?) {
+        (Some(made), _) | (_, Some(made)) => Ok(made),
+        _ => builder.call(name, &with_defaults(name, arguments), None),
+    }
 }
 
 /// Return the default input domain of a constructor. The default is used if neither the arguments

@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 
 use opendp_core::arith::Exact;
-use opendp_core::{Arg, Codec, Constructed, Error, Kind, Result};
-use serde_json::{Map, Value as Json};
+use opendp_core::{Arg, Codec, Constructed, Domain, Error, Kind, Metric, Result};
+use serde_json::{Map, Value as Json, json};
 
 use crate::explain::nearest;
 
@@ -96,6 +96,28 @@ pub(super) fn same(left: &Json, right: &Json) -> bool {
         }
         _ => left == right,
     }
+}
+/// Check that the first link of a chain starts from the space that the chain states.
+pub(super) fn on_space(stated: &Arg, first: &Constructed) -> Result<()> {
+    let Arg::Pair(domain, metric) = stated else { return Ok(()) };
+    let input = match first {
+        Constructed::Transformation(t) => t.input(),
+        Constructed::Measurement(m) => m.input(),
+        Constructed::Odometer(o) => o.input(),
+        _ => return Ok(()),
+    };
+    if input.domain() == domain && input.metric() == metric {
+        return Ok(());
+    }
+    let stated = json!({"domain": domain.to_json(), "metric": metric.to_json()});
+    Err(Error::argument(
+        "space",
+        format!(
+            "the first link has its own input space {}, but the chain states the space {stated}; \
+             state one of them",
+            input.to_json()
+        ),
+    ))
 }
 /// Append a link to a chain.
 pub(super) fn join(chain: Option<Constructed>, next: Constructed) -> Result<Constructed> {

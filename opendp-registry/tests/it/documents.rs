@@ -303,3 +303,26 @@ fn conversions_stand_around_a_chain() {
         json!({"space": integers(), "chain": [{"zCDP_to_approxDP": {"measurement": pure}}]});
     assert_eq!(build(wrong).unwrap_err().kind(), "Argument");
 }
+#[test]
+fn the_first_link_of_a_chain_starts_from_the_space_that_the_chain_states() {
+    let rows = |atom: &str| {
+        json!({"domain": {"vector_domain": {"atom_domain": {"T": atom}}},
+               "metric": "symmetric_distance"})
+    };
+    let (stated, other) = (rows("i32"), rows("String"));
+    let counted = |input: Json| json!({"count": {"input": input}});
+    let nested = |input: Json| json!({"space": input, "chain": ["count"]});
+    for link in [counted(other.clone()), nested(other.clone())] {
+        let error = build(json!({"space": stated, "chain": [link]})).unwrap_err();
+        assert_eq!(error.kind(), "Argument");
+        let error = error.to_string();
+        assert!(error.contains("i32") && error.contains("String"), "{error}");
+    }
+    // The control: the same space can be stated twice, and a chain need not state a space.
+    for link in [counted(stated.clone()), nested(stated.clone())] {
+        assert!(build(json!({"space": stated, "chain": [link]})).is_ok());
+    }
+    let inner = json!({"chain": [{"chain": ["count"]}, {"laplace": {"scale": 1.0}}]});
+    let made = build(json!({"space": stated, "chain": [inner]})).unwrap();
+    assert_eq!(map(&made, json!(1)), Ok(json!(1.0)));
+}

@@ -179,3 +179,37 @@ fn tables_of_text_load_though_their_constructors_name_no_space() {
         then(table, "make_select_column", json!({"key": "c", "K": "String", "TOA": "i32"}));
     assert_eq!(build(missing).unwrap_err().kind(), "MakeTransformation");
 }
+#[test]
+fn a_node_that_takes_its_space_from_the_chain_is_built_again_on_another_space() {
+    let chained = |second: &str, next: &Json, first: &Json| {
+        let name = if second == "measurement" { "make_chain_mt" } else { "make_chain_tt" };
+        let second = format!("{second}1");
+        call("combinators", name, json!({second: next, "transformation0": first}))
+    };
+    let steps = |function: &str, kwargs: Json| call("transformations", function, kwargs);
+    let select = steps("make_select_column", json!({"key": "x", "K": "String", "TOA": "String"}));
+    let text = vectors(json!({"bounds": null, "nan": null, "T": "String"}), json!(null));
+    let same = steps("make_identity", json!({"domain": text, "metric": symmetric()}));
+    let column = chained("transformation", &same, &select);
+    let count = steps(
+        "make_count",
+        json!({"input_domain": text, "input_metric": symmetric(), "TO": "i32"}),
+    );
+    let member = |names: Json| {
+        let table = json!({"separator": ",", "col_names": names, "K": "String"});
+        let table = steps("make_split_dataframe", table);
+        let column = chained("transformation", &column, &table);
+        let noisy = json!({"scale": 1.0, "k": null, "MO": "MaxDivergence"});
+        let counted = chained("transformation", &count, &column);
+        after(&counted, "make_chain_mt", "measurements", "make_laplace", noisy)
+    };
+    let compose = |members: Json| {
+        build(call("combinators", "make_composition", json!({"measurements": members})))
+    };
+    let (wide, narrow) = (member(json!(["x", "y"])), member(json!(["x"])));
+    for members in [json!([wide, narrow]), json!([narrow, wide]), json!([wide, wide])] {
+        assert_eq!(map(&compose(members).unwrap(), json!(1)).unwrap(), json!(2.0));
+    }
+    // The control: a table without the column is refused.
+    assert!(compose(json!([wide, member(json!(["y"]))])).is_err());
+}

@@ -35,7 +35,7 @@ fn a_composition_repeats_members_and_is_tight_in_profiles() {
 #[test]
 fn only_measurements_are_repeated() {
     let composed = |member: Json| {
-        let members = json!([{"measurement": member, "repeat": 1_000_000}]);
+        let members = json!([{"measurement": member, "repeat": 1000}]);
         let space = json!({"domain": {"atom_domain": {"T": "i32"}}, "metric": "absolute_distance"});
         let chain = json!([{"composition": {"measurements": members}}]);
         build(json!({"space": space, "chain": chain}))

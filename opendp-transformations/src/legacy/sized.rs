@@ -32,8 +32,9 @@ use crate::{
 ///
 /// # Errors
 /// `MakeTransformation` when the size is known, when there are no bounds, or when `bounds` differ
-/// from the bounds of the input. `FailedFunction` when the input domain contains NaN. Further
-/// errors are the errors of `make_sum`.
+/// from the bounds of the input. When the input domain contains NaN: `FailedFunction` if the input
+/// has no bounds, because `make_clamp` runs first; otherwise `MakeTransformation`. Further errors
+/// are the errors of `make_sum`.
 pub fn make_bounded_sum<T, M>(
     input: Space<VectorDomain<AtomDomain<T>>, M>,
     bounds: Option<Bounds<T>>,
@@ -81,7 +82,8 @@ register! {
 /// # Errors
 /// `MakeTransformation` when the size is not known, or when there are no bounds.
 /// `MakeTransformation` when `size` or `bounds` differ from the size or the bounds of the input.
-/// `FailedFunction` when the input domain contains NaN. Further errors are the errors of
+/// When the input domain contains NaN: `FailedFunction` if the input has no bounds, because
+/// `make_clamp` runs first; otherwise `MakeTransformation`. Further errors are the errors of
 /// `make_sum`.
 pub fn make_sized_bounded_sum<T, M>(
     input: Space<VectorDomain<AtomDomain<T>>, M>,
@@ -128,7 +130,8 @@ register! {
 /// # Errors
 /// `MakeTransformation` when the size is not known, or when there are no bounds.
 /// `MakeTransformation` when `size` or `bounds` differ from the size or the bounds of the input.
-/// `FailedFunction` when the input domain contains NaN. Further errors are the errors of
+/// When the input domain contains NaN: `FailedFunction` if the input has no bounds, because
+/// `make_clamp` runs first; otherwise `MakeTransformation`. Further errors are the errors of
 /// `make_mean`.
 pub fn make_sized_bounded_mean<T, M>(
     input: Space<VectorDomain<AtomDomain<T>>, M>,
@@ -168,7 +171,8 @@ register! {
 /// # Errors
 /// `MakeTransformation` when the size is not known, or when there are no bounds.
 /// `MakeTransformation` when `size` or `bounds` differ from the size or the bounds of the input.
-/// `FailedFunction` when the input domain contains NaN. Further errors are the errors of
+/// When the input domain contains NaN: `FailedFunction` if the input has no bounds, because
+/// `make_clamp` runs first; otherwise `MakeTransformation`. Further errors are the errors of
 /// `make_variance`.
 pub fn make_sized_bounded_variance<T, M>(
     input: Space<VectorDomain<AtomDomain<T>>, M>,

@@ -21,9 +21,14 @@ use opendp_core::{Atom, Error, Function, Result};
 /// the counts of missing leaves are zero.
 ///
 /// # Postcondition
-/// The output has one number for each leaf of the input. The output depends only on the input. The
-/// output is defined for every length of the input. If the input is empty, the output is empty. If
-/// the noisy nodes are already consistent, the leaves only change by rounding.
+/// The output has one number for each leaf of the input, if the input has a leaf. The output
+/// depends only on the input, and is defined for every length of the input. If the input is empty,
+/// the output is empty. If the noisy nodes are already consistent, the leaves only change by
+/// rounding.
+///
+/// A tree that `make_b_ary_tree` makes of empty data has no leaves, only nodes above the leaves.
+/// From its length alone, such a tree cannot be distinguished from a smaller tree. So the lowest
+/// layer of these nodes counts as the leaves.
 ///
 /// # Map
 /// The constructor is post-processing, so the privacy loss does not change.

@@ -70,8 +70,10 @@ pub(crate) fn copy<T: Carrier>() -> Function<T, T> {
 mod tests {
     use super::*;
     use crate::test_checks::check_rows;
+    use opendp_core::erased::AnyValue;
     use opendp_core::{
-        AbsoluteDistance, HammingDistance, InsertDeleteDistance, SymmetricDistance, laws,
+        AbsoluteDistance, ColumnDomain, DataFrameDomain, HammingDistance, InsertDeleteDistance,
+        SymmetricDistance, laws,
     };
 
     #[test]
@@ -91,6 +93,28 @@ mod tests {
         assert!(laws::stable(&identity, &[i32::MIN / 4, -1, 0, 7]).unwrap() > 0);
         assert_eq!(identity.invoke(&7), Ok(7));
         assert_eq!(identity.map(&3), Ok(3));
+    }
+    #[test]
+    fn data_without_rows_keep_their_columns_and_their_type() {
+        let column = ColumnDomain::new(AtomDomain::<f64>::default());
+        let domain = DataFrameDomain::with_schema([("x".to_owned(), column)]).unwrap();
+        let empty = domain.empty();
+        let input = Space::new(domain, SymmetricDistance).unwrap();
+        let identity = make_identity(input).unwrap();
+        let passed = identity.invoke(&empty).unwrap();
+        assert!(passed == empty && identity.output().domain().member(&passed));
+        assert!(laws::divided(&identity, &[empty]).unwrap() > 0);
+
+        let input = Space::new(VectorDomain::new(AtomDomain::<i32>::default()), SymmetricDistance);
+        let identity = make_identity(input.unwrap().erase()).unwrap();
+        for rows in [vec![], vec![7]] {
+            let passed = identity.invoke(&AnyValue::new(rows.clone())).unwrap();
+            assert!(identity.output().domain().member(&passed));
+            // A later step recovers the type of the rows.
+            let count = Function::map(|rows: &Vec<i32>| Ok(rows.len())).erase();
+            let counted = identity.function().then(&count).eval(&AnyValue::new(rows.clone()));
+            assert_eq!(counted.and_then(AnyValue::downcast::<usize>), Ok(rows.len()));
+        }
     }
     #[test]
     fn the_laws_refuse_a_copy_that_reverses_under_an_ordered_metric() {

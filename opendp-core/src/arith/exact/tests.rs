@@ -139,3 +139,16 @@ proptest! {
         prop_assert!(float(x.to_f64_down()) <= x && x <= float(x.to_f64_up()));
     }
 }
+#[test]
+fn a_running_total_can_be_read_again() {
+    // A power of two with a short text, and a total that would have a long one.
+    let tiny = (0..13).fold(exact("1"), |product, _| product.times(&float(2f64.powi(-1000))));
+    assert!(tiny.to_string().len() < 4096);
+    for total in [Exact::ZERO.plus_term(&tiny), exact("0.0001").plus_term(&tiny)] {
+        assert_eq!(exact(&total.to_string()), total);
+    }
+    // The term is rounded up.
+    assert_eq!(Exact::ZERO.plus_term(&tiny), float(5e-324));
+    // The control: the exact sum is too long to read.
+    assert!(exact("0.0001").plus(&tiny).to_string().parse::<Exact>().is_err());
+}

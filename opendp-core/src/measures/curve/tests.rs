@@ -88,8 +88,12 @@ fn a_curve_with_a_bound_below_zero_is_an_error() {
     assert_eq!(RenyiCurve::new(|_| Ok(0.0)).epsilon(2.0), Ok(0.0));
 }
 #[test]
-fn a_profile_of_nan_is_an_error() {
-    let profile = PrivacyProfile::new(|_| Ok(f64::NAN));
-    assert_eq!(profile.delta(1.0).unwrap_err().kind(), "FailedMap");
-    assert_eq!(profile.epsilon(1e-6).unwrap_err().kind(), "FailedMap");
+fn a_profile_with_a_bound_of_nan_or_below_zero_is_an_error() {
+    for bad in [-1e-300, -1.0, f64::NEG_INFINITY, f64::NAN] {
+        let profile = PrivacyProfile::new(move |_| Ok(bad));
+        assert_eq!(profile.delta(1.0).unwrap_err().kind(), "FailedMap");
+        assert_eq!(profile.epsilon(1e-6).unwrap_err().kind(), "FailedMap");
+    }
+    assert_eq!(PrivacyProfile::new(|_| Ok(0.0)).delta(1.0), Ok(0.0));
+    assert_eq!(PrivacyProfile::new(|_| Ok(7.0)).delta(1.0), Ok(1.0));
 }
