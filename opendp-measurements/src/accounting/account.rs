@@ -14,6 +14,9 @@ use super::plan::{PairCount, on_grid};
 use super::simplified::{Simplified, reveals};
 use super::{ConcentratedPair, concentrated_delta, concentrated_epsilon};
 
+mod rho;
+#[cfg(test)]
+mod tests;
 mod waves;
 
 /// A certified interval. It contains the exact delta or epsilon of the dominating pairs.
@@ -57,14 +60,6 @@ impl Certified {
             Side::Below => self.lower,
         }
     }
-}
-
-/// Return the `rho` (zero-concentrated loss) of `count` releases together, if nothing else is known
-/// about the releases.
-fn concentrated(pair: &Arc<dyn DominatingPair>, count: u64) -> Option<f64> {
-    let rho = pair.only_above().then(|| pair.concentrated())??;
-    let only = pair.between(count).is_none() && pair.integer_gaussian().is_none();
-    only.then(|| f64::inf_cast(count).ok()?.inf_mul(rho).ok())?
 }
 
 impl Default for Account {
@@ -118,7 +113,7 @@ impl Account {
         }
     }
     fn add(&mut self, pair: Arc<dyn DominatingPair>, count: u64, name: Arc<str>) {
-        if let Some(rho) = concentrated(&pair, count) {
+        if let Some(rho) = rho::concentrated(&pair, count) {
             return self.add_rho(rho, pair, name);
         }
         match self.places.get(&name).and_then(|place| self.parts.get_mut(*place)) {
@@ -130,32 +125,6 @@ impl Account {
         self.places.insert(name.clone(), self.parts.len());
         self.parts.push((pair, count));
         self.names.push(name);
-    }
-    /// Add a release for which only `rho` is known. The account stores one pair for all such
-    /// releases, with the sum of their `rho`.
-    fn add_rho(&mut self, rho: f64, pair: Arc<dyn DominatingPair>, name: Arc<str>) {
-        let found =
-            self.parts.iter_mut().find(|(pair, count)| concentrated(pair, *count).is_some());
-        match found {
-            None => {
-                let same = pair.concentrated() == Some(rho);
-                let pair = if same { pair } else { Arc::new(ConcentratedPair::new(rho)) };
-                self.push(pair, 1, name);
-            }
-            Some((old, count)) => {
-                let before = concentrated(old, *count).unwrap_or(f64::INFINITY);
-                let total = before.inf_add(rho).unwrap_or(f64::INFINITY);
-                *old = Arc::new(ConcentratedPair::new(total));
-            }
-        }
-    }
-    /// Return the sum of the `rho` of all releases, if a `rho` is known for every pair of the
-    /// account.
-    pub(super) fn rho(&self) -> Option<f64> {
-        self.parts.iter().try_fold(0.0f64, |total, (pair, count)| {
-            let all = f64::inf_cast(*count).ok()?.inf_mul(pair.concentrated()?).ok()?;
-            total.inf_add(all).ok()
-        })
     }
     /// Set the desired relative error of delta, from `10^-9` to 1. The default is `10^-4`. The
     /// computation is slower for a smaller relative error. The bounds are valid for every choice.
@@ -186,13 +155,17 @@ impl Account {
     /// # Errors
     /// The errors of [`delta`](Account::delta).
     pub fn delta_above(&self, epsilon: f64) -> Result<f64> {
-        if self.most() <= epsilon {
+        let largest = self.most();
+        if largest <= epsilon && largest.is_finite() {
             return Ok(0.0);
         }
         if let Some(rho) = self.only_rho() {
             return concentrated_delta(rho, epsilon);
         }
         let known = self.rho().and_then(|rho| concentrated_delta(rho, epsilon).ok());
+        // Delta at an infinite epsilon is the probability of an infinite loss. It is at most delta
+        // at any other epsilon.
+        let epsilon = epsilon.min(f64::MAX);
         let sum = self.of_sum(epsilon);
         if let (Some(sum), [(_, 2..)]) = (sum, &self.parts[..])
             && 1e-30 < sum
@@ -257,13 +230,6 @@ impl Account {
         let (square, scale) = pair.integer_gaussian().filter(|_| pair.only_above())?;
         let whole = (1.0..1e6).contains(&square) && square.fract() == 0.0;
         whole.then(|| IntegerGame::new(square as u64, scale, *count, delta / 2.0))?
-    }
-    /// Return the `rho` of all releases together, if nothing else is known about the releases.
-    pub(super) fn only_rho(&self) -> Option<f64> {
-        match &self.parts[..] {
-            [(pair, count)] => concentrated(pair, *count),
-            _ => None,
-        }
     }
     /// Return the largest possible loss of all releases by basic composition. At delta 0, basic
     /// composition is exact.
@@ -358,7 +324,10 @@ impl Account {
         Ok(self.epsilon_of_simple(&simple, delta, side)?.min(first))
     }
     fn epsilon_of_simple(&self, simple: &Simplified, delta: f64, side: Side) -> Result<f64> {
-        let Some(delta) = simple.without_failure(delta, side)? else { return Ok(f64::INFINITY) };
+        let Some(delta) = simple.without_failure(delta, side)? else {
+            // Without a bound, 0 is a lower bound on epsilon, and infinity is an upper bound.
+            return Ok(if side == Side::Above { f64::INFINITY } else { 0.0 });
+        };
         if simple.parts.is_empty() || delta == 1.0 {
             return Ok(0.0);
         }

@@ -215,7 +215,8 @@ impl AdaptiveAccount {
         };
         let ways = parts.iter().map(|parts| Way::new(epsilon, delta, parts));
         AdaptiveAccount { only, ..AdaptiveAccount::of(epsilon, delta) }
-            .with(ways.collect::<Result<_>>()?)
+            .with(ways.collect::<Result<_>>()?)?
+            .readable()
     }
     fn of(epsilon: &Exact, delta: &Exact) -> Self {
         let (epsilon, delta) = (epsilon.clone(), delta.clone());
@@ -289,7 +290,9 @@ impl AdaptiveAccount {
             _ => Pot { planned: true, ..Pot::of(pure.clone(), Exact::from_f64(mu)?, own) },
         };
         let way = Way { deltas: deltas.clone(), spent: Exact::ZERO, pots: vec![pot] };
-        AdaptiveAccount { began: true, ..AdaptiveAccount::of(epsilon, delta) }.with(vec![way])
+        AdaptiveAccount { began: true, ..AdaptiveAccount::of(epsilon, delta) }
+            .with(vec![way])?
+            .readable()
     }
     /// For each filter that has admitted all releases so far, return its remaining room for losses.
     /// The field `rho` of each result is 0.

@@ -154,7 +154,7 @@ impl Spectra {
                 *result = Complex::new(0.0, 0.0);
                 continue;
             }
-            total_error += 2.0 * 1.01 * bound * sum.min(1.0);
+            total_error += 2.0 * 1.01 * bound * sum.min(2.0);
             total += 2.0 * 1.01 * bound;
         }
         // At the first and the last frequency, the transform of real numbers is real.

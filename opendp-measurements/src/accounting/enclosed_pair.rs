@@ -1,13 +1,14 @@
 //! Discrete Gaussian noise of a large scale, enclosed between two kinds of continuous noise.
 
 use std::f64::consts::PI;
+use std::fmt;
 use std::sync::Arc;
 
 use opendp_core::Result;
 use opendp_core::arith::{Directed, DirectedFloat};
 
 use super::elementary::exp;
-use super::pair::{Buckets, DominatingPair, Grid, LogConcaveNoise};
+use super::pair::{Buckets, DominatingPair, Grid, Inner, LogConcaveNoise};
 use super::{GaussianPair, SampledPair};
 
 /// Two pairs that enclose the loss of some equal releases. Compositions are computed with these two
@@ -26,7 +27,7 @@ use super::{GaussianPair, SampledPair};
 ///   distributions of the composition, this event has two probabilities. The first of them minus
 ///   `e^epsilon` times the second is at least `delta - F C - (1 / (1 - F) - 1) e^epsilon D`. This
 ///   value is at least `delta - 3 F`, because `e^epsilon D <= C <= 1`.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct Between {
     /// The pair `above`: `times` releases with this pair dominate `(P, Q)`, except for the failure.
     pub above: Arc<dyn DominatingPair>,
@@ -37,6 +38,13 @@ pub struct Between {
     pub times: u64,
     /// The probability of a failure in any of the enclosed releases.
     pub failure: f64,
+}
+impl fmt::Debug for Between {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut text = f.debug_struct("Between");
+        text.field("above", &Inner(&self.above)).field("below", &self.below.as_ref().map(Inner));
+        text.field("times", &self.times).field("failure", &self.failure).finish()
+    }
 }
 
 /// The pair of a single release. Two other pairs [enclose](Between) this pair.

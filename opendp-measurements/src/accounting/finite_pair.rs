@@ -1,6 +1,7 @@
 //! Pairs with atoms (outputs of positive probability): discrete noise, randomized response, and
 //! listed distributions.
 
+use std::fmt;
 use std::sync::Arc;
 
 use opendp_core::arith::Directed;
@@ -13,7 +14,7 @@ use super::gaussian_pair::deviations;
 use super::integer_vector_pair::joined;
 use super::lattice_transform::TiltedLattice;
 use super::outputs::Outputs;
-use super::pair::{Buckets, DominatingPair, Grid, LogConcaveNoise};
+use super::pair::{Buckets, DominatingPair, Grid, Inner, LogConcaveNoise};
 use super::transform::Tilted;
 
 /// A transform is offered only if the losses of the atoms are below this bound.
@@ -190,12 +191,18 @@ impl DominatingPair for PrivatePair {
 
 /// A pair with an added event of unbounded loss. An example is noise with a threshold that hides
 /// rare keys.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct ThresholdedPair {
     /// The pair without the added event.
     pub noise: Arc<dyn DominatingPair>,
     /// The probability that a release reveals whether a person is in the data.
     pub delta: f64,
+}
+impl fmt::Debug for ThresholdedPair {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut text = f.debug_struct("ThresholdedPair");
+        text.field("noise", &Inner(&self.noise)).field("delta", &self.delta).finish()
+    }
 }
 impl DominatingPair for ThresholdedPair {
     fn range(&self, tail: f64) -> (f64, f64) {

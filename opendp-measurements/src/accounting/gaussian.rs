@@ -67,7 +67,10 @@ pub fn gaussian_delta(mu: f64, epsilon: f64) -> Result<Certified> {
     }
     let about = epsilon / mu - mu / 2.0;
     if !(about < FAR) {
-        return Ok(Certified { lower: 0.0, upper: 5e-324 });
+        // The rounding error of `about` is at most four units in the last place of `mu`.
+        let error = 4.0 * f64::EPSILON * mu;
+        let certain = error < 0.25 || FAR + error <= about;
+        return Ok(Certified { lower: 0.0, upper: if certain { 5e-324 } else { 1.0 } });
     }
     let mut bits = 128 + (about.max(0.0) * about.max(0.0)) as usize;
     bits += 2 * (1023 - (mu.to_bits() >> 52) as i64).max(0) as usize;
@@ -269,6 +272,10 @@ mod tests {
             assert_eq!((delta.lower, delta.upper), (1.0, 1.0), "{epsilon}");
             assert_eq!(concentrated_delta(f64::INFINITY, epsilon).unwrap(), 1.0, "{epsilon}");
         }
+        // The exact delta is about 5e-225. The distance of the means is so large that the rounding
+        // error of the argument of the tail exceeds the argument.
+        let delta = gaussian_delta(1.1091873288530578e18, 6.151482652440907e35).unwrap();
+        assert!(5.5e-225 <= delta.upper);
         // The control: with noise, delta is 0 at an infinite epsilon.
         assert_eq!(gaussian_delta(1e9, f64::INFINITY).unwrap().upper, 0.0);
         assert_eq!(concentrated_delta(1e9, f64::INFINITY).unwrap(), 0.0);

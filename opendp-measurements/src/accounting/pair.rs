@@ -1,6 +1,7 @@
 //! Dominating pairs: the contribution of a mechanism to an account.
 
-use std::fmt::Debug;
+use std::fmt::{self, Debug};
+use std::sync::Arc;
 
 use opendp_core::RenyiCurve;
 
@@ -101,6 +102,21 @@ pub enum LogConcaveNoise {
         /// The scale of the noise, above 0.
         scale: f64,
     },
+}
+
+/// A pair inside of another pair, for the `Debug` text of the outer pair.
+///
+/// A pair with an empty `Debug` text equals only itself. Its address is written instead, so outer
+/// pairs with different inner pairs have different texts. The outer pair keeps the inner pair, so
+/// no other pair gets this address as long as the outer pair exists.
+pub(super) struct Inner<'a>(pub(super) &'a Arc<dyn DominatingPair>);
+impl fmt::Debug for Inner<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match format!("{:?}", self.0) {
+            text if text.is_empty() => write!(f, "{:p}", Arc::as_ptr(self.0)),
+            text => f.write_str(&text),
+        }
+    }
 }
 
 /// A pair of distributions `(P, Q)` that dominates a mechanism in one direction.

@@ -6,7 +6,7 @@ use std::sync::{Arc, OnceLock};
 use super::DominatingPair;
 use super::discrete_loss::DiscreteLoss;
 use super::elementary::{U, exp, exp_m1, ln, ln_1p, sum};
-use super::pair::{Buckets, Grid};
+use super::pair::{Buckets, Grid, Inner};
 
 /// Return the loss on a sample, `ln(1 - q + q e^x)`, from the loss `x` without sampling. Here `q`
 /// is the rate. The relative error is at most `64 u`.
@@ -78,7 +78,7 @@ struct OnGrid {
 impl fmt::Debug for SampledPair {
     /// Write only the parameters in the `Debug` text. The text does not contain computed values.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (inner, rate, removed) = (&self.inner, self.rate, self.removed);
+        let (inner, rate, removed) = (Inner(&self.inner), self.rate, self.removed);
         write!(f, "SampledPair {{ inner: {inner:?}, rate: {rate:?}, removed: {removed} }}")
     }
 }
@@ -204,10 +204,16 @@ impl DominatingPair for SampledPair {
 /// of one measure is equal to the first bound at `epsilon >= 0` and to the second bound at
 /// `epsilon < 0`. This measure has the positive losses of the first pair and the negative losses of
 /// the second pair. The remaining mass is at 0.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct FixedSizePair {
     above: Arc<dyn DominatingPair>,
     below: Arc<dyn DominatingPair>,
+}
+impl fmt::Debug for FixedSizePair {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut text = f.debug_struct("FixedSizePair");
+        text.field("above", &Inner(&self.above)).field("below", &Inner(&self.below)).finish()
+    }
 }
 impl FixedSizePair {
     /// Make the pair on a sample of fixed size. `pair` bounds the replacement of a record, and is

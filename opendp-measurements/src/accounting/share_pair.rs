@@ -14,6 +14,10 @@ use super::{
     profile_of_discrete_gaussian_vector,
 };
 
+/// The largest sensitivity of discrete Laplace noise whose outputs are counted one by one. For a
+/// larger sensitivity, the pair of pure differential privacy bounds the loss.
+const MOST_OUTPUTS: u32 = 65_536;
+
 /// The dominating pair of one share of a budget, or of one release.
 ///
 /// [`dominates`](SharePair::dominates) decides whether a release fits a share.
@@ -273,8 +277,11 @@ impl SharePair {
         let (pair, count): (Arc<dyn DominatingPair>, u64) = match *self {
             SharePair::Private { epsilon, delta } => (Arc::new(PrivatePair { epsilon, delta }), 1),
             SharePair::Laplace { epsilon } => (Arc::new(LaplacePair { epsilon }), 1),
-            SharePair::DiscreteLaplace { sensitivity, scale } => {
+            SharePair::DiscreteLaplace { sensitivity, scale } if sensitivity <= MOST_OUTPUTS => {
                 (Arc::new(DiscreteLaplacePair { sensitivity, scale }), 1)
+            }
+            SharePair::DiscreteLaplace { .. } => {
+                (Arc::new(PrivatePair { epsilon: self.most(), delta: 0.0 }), 1)
             }
             SharePair::DiscreteGaussian { square, scale } => (of_integers(square, scale), 1),
             SharePair::Gaussian { mu } | SharePair::SampledGaussian { mu, rate: 1.0 } => {

@@ -225,6 +225,11 @@ impl SharedAccount {
         if !self.used.contains(&true) {
             return Ok((self.epsilon.clone(), self.delta.clone()));
         }
+        if self.delta.is_zero() {
+            // Without a delta, losses add up.
+            let (spent, _) = self.spent()?;
+            return Ok((self.epsilon.minus(&spent), Exact::ZERO));
+        }
         self.loss_of(false, Account::epsilon_below)
     }
     /// Return an epsilon and a delta of the used or the unused shares. `bound` computes the epsilon

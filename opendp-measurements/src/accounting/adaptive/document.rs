@@ -44,6 +44,17 @@ impl AdaptiveAccount {
         AdaptiveAccount { began, only, ..AdaptiveAccount::of(&epsilon, &delta) }.with(ways)
     }
 }
+impl AdaptiveAccount {
+    /// Check that the account can be read again after it is written. A number with very many digits
+    /// cannot be read.
+    pub(super) fn readable(self) -> Result<Self> {
+        if AdaptiveAccount::from_json(&self.to_json()).is_err() {
+            let reason = "epsilon, delta: expected numbers with fewer digits";
+            return Err(Error::InvalidDistance(reason.into()));
+        }
+        Ok(self)
+    }
+}
 fn write_way(way: &Way) -> Json {
     json!({
         "deltas": way.deltas.to_string(),
@@ -141,6 +152,23 @@ mod tests {
             account = AdaptiveAccount::from_json(&account.to_json()).unwrap();
         }
         assert_eq!(admitted, 10);
+    }
+    #[test]
+    fn an_account_that_cannot_be_read_again_is_not_opened() {
+        let tiny = exact("1e-4093");
+        assert_eq!(tiny.to_string().len(), 4096);
+        let error = AdaptiveAccount::new(&exact("1"), &tiny, None).unwrap_err();
+        assert_eq!(error.kind(), "InvalidDistance");
+        // Spent amounts stay readable, whatever is charged.
+        let mut account = AdaptiveAccount::new(&exact("1"), &exact("1e-6"), None).unwrap();
+        let square = |text: &str| Some(exact(text));
+        let float = Exact::from_f64(2f64.powi(-1000)).unwrap();
+        let long = (0..12).fold(float.clone(), |product, _| product.times(&float));
+        for mu_squared in [Some(long), square("0.0001")] {
+            let (epsilon, delta, rho) = (exact("0.3"), exact("1e-9"), None);
+            account.charge(&AdaptiveLoss { epsilon, delta, mu_squared, rho }).unwrap();
+            assert_eq!(AdaptiveAccount::from_json(&account.to_json()).unwrap(), account);
+        }
     }
     #[test]
     fn a_wrong_document_is_an_error_that_names_the_field() {

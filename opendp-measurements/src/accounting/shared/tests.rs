@@ -341,3 +341,14 @@ fn a_share_is_used_once_and_an_account_continues_where_it_stopped() {
 }
 
 mod integers;
+#[test]
+fn without_a_delta_the_rest_is_the_budget_without_the_used_shares() {
+    let mut account = fitting("0", &[laplace(1.0), laplace(3.0)]);
+    let epsilon = |account: &SharedAccount| account.left().unwrap().0.to_f64_down();
+    assert_eq!(epsilon(&account), 1.0);
+    account.charge(0, &laplace(0.2499)).unwrap();
+    // The shares have the epsilons 1/4 and 3/4, rounded down.
+    assert!((epsilon(&account) - 0.75).abs() < 1e-6, "{}", epsilon(&account));
+    account.charge(1, &laplace(0.7)).unwrap();
+    assert!(epsilon(&account) < 1e-6, "{}", epsilon(&account));
+}

@@ -1,0 +1,80 @@
+//! Pairs that are equal only to themselves, and infinite losses.
+
+use super::*;
+use crate::accounting::pair::{Buckets, Grid};
+use crate::accounting::{
+    FinitePair, LaplacePair, PrivatePair, SampledPair, profile_of_gaussian, profile_of_private,
+};
+use opendp_core::PrivacyProfile;
+use std::fmt;
+
+/// A pair with an empty `Debug` text.
+struct Unnamed(Arc<dyn DominatingPair>);
+impl fmt::Debug for Unnamed {
+    fn fmt(&self, _: &mut fmt::Formatter<'_>) -> fmt::Result {
+        Ok(())
+    }
+}
+impl DominatingPair for Unnamed {
+    fn range(&self, tail: f64) -> (f64, f64) {
+        self.0.range(tail)
+    }
+    fn buckets(&self, grid: &Grid) -> Buckets {
+        self.0.buckets(grid)
+    }
+    fn most(&self) -> f64 {
+        self.0.most()
+    }
+    fn only_above(&self) -> bool {
+        self.0.only_above()
+    }
+    fn concentrated(&self) -> Option<f64> {
+        self.0.concentrated()
+    }
+}
+fn pure(epsilon: f64) -> Arc<dyn DominatingPair> {
+    Arc::new(Unnamed(Arc::new(LaplacePair { epsilon })))
+}
+
+#[test]
+fn wrappers_of_pairs_without_a_name_are_different() {
+    let sample = |epsilon| SampledPair::of(pure(epsilon), 0.5, true);
+    let account = Account::new().with(sample(0.01), 1).with(sample(5.0), 1);
+    assert_eq!(account.parts().len(), 2);
+    assert!(4.0 < account.epsilon_above(0.0).unwrap());
+    // The control: copies of one wrapper are joined.
+    let same = sample(0.01);
+    assert_eq!(Account::new().with(same.clone(), 1).with(same, 1).parts().len(), 1);
+}
+#[test]
+fn a_joined_rho_does_not_keep_the_name_of_its_first_pair() {
+    let rho = |rho: f64| Arc::new(Unnamed(Arc::new(ConcentratedPair::new(rho))));
+    let first = rho(0.01);
+    let address: Arc<str> = format!("{:p}", Arc::as_ptr(&first)).into();
+    let account = Account::new().with(first, 1).with(rho(0.02), 1);
+    assert_eq!(account.parts().len(), 1);
+    assert!(!account.names.contains(&address) && !account.places.contains_key(&address));
+    let account = account.with(Arc::new(ConcentratedPair::new(0.03)), 1);
+    assert_eq!(account.parts().len(), 1);
+    assert!((account.rho().unwrap() - 0.06).abs() < 1e-12);
+}
+#[test]
+fn delta_at_an_infinite_epsilon_is_the_mass_of_infinite_losses() {
+    let half = FinitePair::new(vec![0.5, 0.5], vec![1.0, 0.0]).unwrap();
+    let account = Account::new().with(Arc::new(half), 1);
+    let delta = account.delta_above(f64::INFINITY).unwrap();
+    assert!((0.5..0.500_001).contains(&delta), "{delta}");
+    let profiles = [profile_of_private(1.0, 0.1).unwrap(), profile_of_gaussian(1.0, 1.0).unwrap()];
+    let delta = PrivacyProfile::compose(&profiles).unwrap().delta(f64::INFINITY).unwrap();
+    assert!((0.1..0.101).contains(&delta), "{delta}");
+    // The control: finite losses.
+    let finite = Account::new().with(Arc::new(PrivatePair { epsilon: 3.0, delta: 0.0 }), 9);
+    assert_eq!(finite.delta_above(f64::INFINITY).unwrap(), 0.0);
+}
+#[test]
+fn without_a_delta_the_lower_bound_on_epsilon_is_finite() {
+    let account = Account::new().with(Arc::new(LaplacePair { epsilon: 1.0 }), 3);
+    let epsilon = account.epsilon(0.0).unwrap();
+    assert!(epsilon.lower <= 3.0 && epsilon.upper == 3.0, "{epsilon:?}");
+    assert_eq!(Account::new().epsilon(0.0).unwrap(), Certified { lower: 0.0, upper: 0.0 });
+}
