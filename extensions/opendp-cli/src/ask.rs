@@ -198,7 +198,7 @@ impl Asking<'_> {
         let request = request
             .by(self.arguments.by.as_deref().unwrap_or_default())
             .pipeline(&json!({"study": document, "alpha": self.arguments.alpha}))
-            .source(&source.to_json(digest));
+            .source(&source.to_json(digest)?);
         let release = ledger.release(name, &request, || {
             source.check_digest(digest)?;
             let outcome = self.outcome(planned.as_ref())?;

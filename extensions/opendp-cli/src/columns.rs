@@ -6,6 +6,7 @@ use opendp_core::{
     Atom, AtomDomain, ColumnDomain, DataFrame, DataFrameDomain, Error, OptionDomain, Result, Space,
     SymmetricDistance, VectorDomain,
 };
+use opendp_data::depends_on_records;
 use opendp_study::{CellType, Cells, Study};
 use serde_json::Value as Json;
 
@@ -27,7 +28,10 @@ pub(crate) fn of_file(
         }
         Data::Rows(chunks) => chunks,
     };
-    read(chunks, study).map_err(Failure::OfFile)
+    read(chunks, study).map_err(|error| match depends_on_records(&error) {
+        true => Failure::OfData(error),
+        false => Failure::OfFile(error),
+    })
 }
 fn opened(source: &Source<'_>, study: &Study, progress: bool) -> Result<Data> {
     let schema = study.columns().map(|(name, kind)| (name.to_owned(), domain(kind)));

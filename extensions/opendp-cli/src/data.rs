@@ -94,9 +94,14 @@ impl Source<'_> {
         Ok((file, kind))
     }
     /// Describe the source. The path is written as the user gave it. If an id is used again, a
-    /// ledger compares this description with the description of the first use.
-    pub(crate) fn to_json(self, digest: Option<&str>) -> Json {
-        let mut source = serde_json::json!({"data": self.path.to_string_lossy()});
+    /// ledger compares this description with the description of the first use. A path that is not
+    /// UTF-8 is an error, because two such paths could have the same description.
+    pub(crate) fn to_json(self, digest: Option<&str>) -> Result<Json> {
+        let Some(path) = self.path.to_str() else {
+            let reason = "the path is not UTF-8, so a budget cannot record it: rename the file";
+            return Err(Error::argument("data", reason));
+        };
+        let mut source = serde_json::json!({"data": path});
         if let Some(column) = self.column {
             source["column"] = column.into();
         }
@@ -106,7 +111,7 @@ impl Source<'_> {
         if let Some(digest) = digest {
             source["digest"] = digest.into();
         }
-        source
+        Ok(source)
     }
     /// If the budget states a SHA-256, check that the data file has this SHA-256.
     pub(crate) fn check_digest(&self, expected: Option<&str>) -> Result<()> {
@@ -158,7 +163,7 @@ pub(crate) type Rows = Box<dyn Iterator<Item = Result<AnyValue>>>;
 /// Opened data. Errors that concern the whole file were returned when the file was opened.
 pub(crate) enum Data {
     Rows(Rows),
-    /// The parsed JSON. Whether the text is JSON depends on the records.
+    /// The parsed JSON. Whether the bytes are UTF-8 and JSON depends on the records.
     Json(Result<Json>),
 }
 
@@ -251,10 +256,15 @@ fn bar(template: &str, length: u64) -> ProgressBar {
 }
 
 fn json(path: &Path, file: File) -> Result<Result<Json>> {
-    let text = opendp_data::text(file).map_err(|error| error.at(path.display().to_string()))?;
-    let text = io::read_to_string(text).map_err(|error| unreadable(path, &error))?;
-    let parsed = opendp_registry::json::parse(&text);
-    Ok(parsed.map_err(|error| error.at(path.display().to_string())))
+    let located = |error: Error| error.at(path.display().to_string());
+    let mut bytes = Vec::new();
+    let read = opendp_data::text(file).map_err(located)?.read_to_end(&mut bytes);
+    read.map_err(|error| unreadable(path, &error))?;
+    // From here on, an error can depend on a single record.
+    let text = String::from_utf8(bytes)
+        .map_err(|_| Error::argument("json", "the text is not UTF-8: save it in UTF-8"));
+    let parsed = text.and_then(|text| opendp_registry::json::parse(&text));
+    Ok(parsed.map_err(located))
 }
 /// Convert JSON to a member of a domain: the whole value, or one column of an array of objects.
 ///
@@ -308,5 +318,23 @@ fn pick(json: Json, name: &str) -> Result<Json> {
             Ok(rows.iter().map(|row| row.get(name).cloned().unwrap_or_default()).collect())
         }
         _ => missing(),
+    }
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use super::*;
+    use std::{ffi::OsStr, os::unix::ffi::OsStrExt};
+
+    #[test]
+    fn a_path_that_is_not_utf_8_is_refused_because_another_path_looks_the_same() {
+        let json = |name: &[u8]| {
+            let path = Path::new(OsStr::from_bytes(name));
+            Source { path, column: None, separator: None }.to_json(None)
+        };
+        assert_eq!(json("é.csv".as_bytes()).unwrap(), serde_json::json!({"data": "é.csv"}));
+        for name in [b"\xe9.csv", b"\xe8.csv"] {
+            assert!(json(name).unwrap_err().to_string().contains("rename the file"));
+        }
     }
 }

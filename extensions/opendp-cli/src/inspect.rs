@@ -68,7 +68,7 @@ pub(crate) fn answer(arguments: &Arguments) -> Result<Json> {
     let columns: Json = columns.collect();
     let mut report = json!({
         "private": PRIVATE, "data": source.path.to_string_lossy(), "rows": rows,
-        "uneven_rows": uneven, "columns": columns,
+        "uneven_rows": uneven, "odd_quotes": table.odd_quotes(), "columns": columns,
     });
     if source.kind().0 == Kind::Csv && !tally::may_be_header(&names) {
         report["warning"] =
@@ -98,6 +98,14 @@ impl Table {
             Table::Csv(table) => table.next_row(),
             #[cfg(feature = "parquet")]
             Table::Parquet(table) => table.next_row(),
+        }
+    }
+    /// Return the number of lines that have an odd number of quotes.
+    fn odd_quotes(&self) -> u64 {
+        match self {
+            Table::Csv(table) => table.odd_quotes(),
+            #[cfg(feature = "parquet")]
+            Table::Parquet(_) => 0,
         }
     }
 }
@@ -131,6 +139,13 @@ pub(crate) fn text(report: &Json) -> String {
     if report["uneven_rows"] != 0 {
         let uneven = &report["uneven_rows"];
         lines.push(format!("{uneven} of them have more or fewer cells than the first line"));
+    }
+    if report["odd_quotes"] != 0 {
+        let odd = &report["odd_quotes"];
+        lines.push(format!(
+            "warning: {odd} of them have an odd number of quotes, so a cell may have a line break. \
+             Each line is one record: remove line breaks from the cells"
+        ));
     }
     if let Some(warning) = report.get("warning") {
         lines.push(format!("warning: {}", plain(warning)));

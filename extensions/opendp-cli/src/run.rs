@@ -5,7 +5,7 @@ use std::{cell::Cell, path::PathBuf};
 use clap::error::ErrorKind;
 use opendp_core::erased::{AnyMeasurement, AnyValue};
 use opendp_core::{Carrier, Codec, Constructed, Domain, Error, Measure, Result};
-use opendp_data::outside;
+use opendp_data::depends_on_records;
 use opendp_ledger::{Ledger, Request, Terms};
 use opendp_registry::Registry;
 use serde_json::{Value as Json, json};
@@ -32,6 +32,9 @@ pub(crate) struct Arguments {
     /// A value out of the domain's bounds becomes the nearest bound. With an `option_domain` all
     /// such cells are missing instead, and the pipeline may drop or impute them. The command
     /// `inspect` counts such cells.
+    ///
+    /// Each line of a CSV table is one record, also a line that ends inside a quoted cell. So
+    /// remove line breaks from the cells before the table is written.
     #[arg(long)]
     pub(crate) data: PathBuf,
     /// The name of the column to read, if the file has several columns and the pipeline reads one
@@ -176,7 +179,7 @@ impl Run<'_> {
         check_size(measurement.input().domain().records(), &terms)?;
         let digest = terms.digest();
         let request = request.by(charge.by).pipeline(charge.document);
-        let request = request.source(&self.source.to_json(digest));
+        let request = request.source(&self.source.to_json(digest)?);
         let release = ledger.release(name, &request, || {
             self.source.check_digest(digest)?;
             let release = self.outcome(measurement)?;
@@ -223,11 +226,9 @@ impl Run<'_> {
                 .and_then(|value| measurement.invoke(&value)),
             data::Data::Rows(rows) => stream(
                 measurement,
-                // Except for one error, the errors of `rows` are errors of the file. The exception
-                // is an error about the number of rows: it comes only after reading, and depends on
-                // the data.
+                // An error of `rows` is an error of the file, if it does not depend on the records.
                 rows.inspect(|rows| {
-                    broken.set(matches!(rows, Err(error) if *error != outside()));
+                    broken.set(matches!(rows, Err(error) if !depends_on_records(error)));
                 }),
             ),
         };

@@ -13,7 +13,7 @@ use opendp_core::erased::{AnyDomain, AnyValue};
 use opendp_core::{Atom, AtomDomain, Domain, Error, OptionDomain, Result, VectorDomain};
 
 use crate::Progress;
-use crate::progress::{Meter, broken, place};
+use crate::progress::{Meter, broken, place, undecoded};
 
 /// A domain whose members can be read from an Arrow column.
 ///
@@ -101,8 +101,11 @@ fn values<T: ArrowAtom>(array: &ArrayRef) -> Result<Vec<Option<T>>> {
     if let Some(values) = T::read(array) {
         return Ok(values);
     }
+    // If the cast fails, for example because the texts are too long together, the cells are read
+    // one by one below. So an error does not depend on the cells.
     if T::NARROWER.contains(array.data_type())
-        && let Some(values) = T::read(&cast(array, &T::NATIVE).map_err(unreadable)?)
+        && let Ok(native) = cast(array, &T::NATIVE)
+        && let Some(values) = T::read(&native)
     {
         return Ok(values);
     }
@@ -153,10 +156,36 @@ impl ArrowDomain for AnyDomain {
     }
 }
 
+/// Return the names of the columns of a schema.
+pub(crate) fn names(schema: &Schema) -> Vec<String> {
+    schema.fields().iter().map(|field| field.name().clone()).collect()
+}
+/// Take a batch whose columns have the given names. Columns are read by their positions in `names`,
+/// so a batch with other columns is an error.
+pub(crate) fn checked(
+    batch: Result<RecordBatch, ArrowError>,
+    names: &[String],
+) -> Result<RecordBatch> {
+    // The source can check each cell while it decodes a batch, so a failure can depend on a record.
+    let batch = batch.map_err(|_| undecoded())?;
+    let found = batch.schema_ref().fields().iter().map(|field| field.name());
+    if found.eq(names) {
+        return Ok(batch);
+    }
+    let reason = "a batch has other columns than the schema: give all batches the same columns, in \
+                  the order of the schema";
+    Err(Error::argument("data", reason))
+}
+
 /// The chunks of one column, which is read from a stream of record batches. Each chunk is a member
 /// of a domain of rows.
+///
+/// The columns of each batch must have the names of the schema, in the same order. Any other batch
+/// is an error. If a batch is an error, the error of the chunk may depend on the records
+/// ([`depends_on_records`](crate::depends_on_records)).
 pub struct ArrowColumn<D> {
     batches: Box<dyn Iterator<Item = Result<RecordBatch, ArrowError>> + Send>,
+    names: Vec<String>,
     place: usize,
     domain: D,
     meter: Meter,
@@ -175,19 +204,22 @@ impl<D: ArrowDomain> ArrowColumn<D> {
         column: Option<&str>,
         domain: &D,
     ) -> Result<Self> {
-        let names: Vec<String> = schema.fields().iter().map(|field| field.name().clone()).collect();
+        let names = names(schema);
         let place = place(&names, column)?;
-        Ok(ArrowColumn::at(place, None, Box::new(batches), domain))
+        Ok(ArrowColumn::at(names, place, None, Box::new(batches), domain))
     }
-    /// Read the column at position `place` of each batch.
+    /// Read the column at position `place` of each batch. The columns of each batch have the given
+    /// names.
     pub(crate) fn at(
+        names: Vec<String>,
         place: usize,
         total_rows: Option<u64>,
         batches: Box<dyn Iterator<Item = Result<RecordBatch, ArrowError>> + Send>,
         domain: &D,
     ) -> Self {
-        let meter = Meter::new(&domain.to_json(), total_rows);
-        ArrowColumn { batches, place, domain: domain.clone(), meter, begun: false, ended: false }
+        let meter = Meter::new(domain.records(), total_rows);
+        let domain = domain.clone();
+        ArrowColumn { batches, names, place, domain, meter, begun: false, ended: false }
     }
     /// Call `listener` with the progress, once for each chunk.
     #[must_use]
@@ -206,7 +238,7 @@ impl<D: ArrowDomain> ArrowColumn<D> {
             return self.domain.read_array(&new_empty_array(&DataType::Utf8)).map(Some);
         };
         self.begun = true;
-        let batch = batch.map_err(|_| broken())?;
+        let batch = checked(batch, &self.names)?;
         let column = batch.columns().get(self.place).ok_or_else(broken)?;
         self.meter.add(column.len(), column.get_array_memory_size());
         self.domain.read_array(column).map(Some)
@@ -306,5 +338,23 @@ mod tests {
         assert!(column.nth(2).unwrap().is_err() && column.next().is_none());
         assert!(ArrowColumn::new(&schema, batches(), Some("c"), &domain).is_err());
         assert!(ArrowColumn::new(&schema, batches(), None, &domain).is_err());
+    }
+    #[test]
+    fn a_batch_that_fails_or_has_other_columns_than_the_schema_is_an_error() {
+        let cell = |value: i64| Arc::new(Int64Array::from(vec![value])) as ArrayRef;
+        let batch = |first: &str, second: &str| {
+            RecordBatch::try_from_iter([(first, cell(1)), (second, cell(2))])
+        };
+        let schema = batch("a", "b").unwrap().schema();
+        let domain = VectorDomain::new(AtomDomain::<i64>::default());
+        let read = |batch: Result<RecordBatch, ArrowError>| {
+            let batches = vec![batch].into_iter();
+            ArrowColumn::new(&schema, batches, Some("a"), &domain).unwrap().next().unwrap()
+        };
+        assert_eq!(read(batch("a", "b")).unwrap(), [1]);
+        let error = read(batch("b", "a")).unwrap_err();
+        assert!(!crate::depends_on_records(&error), "{error}");
+        let error = read(Err(ArrowError::ParquetError(String::new()))).unwrap_err();
+        assert!(crate::depends_on_records(&error), "{error}");
     }
 }

@@ -10,6 +10,7 @@ use opendp_core::{
     Result, VectorDomain,
 };
 
+use crate::arrow::{checked, names};
 use crate::csv_frame::places;
 use crate::progress::{Meter, broken};
 use crate::{ArrowDomain, Progress};
@@ -37,9 +38,10 @@ fn read(domain: &ColumnDomain, array: &ArrayRef) -> Result<Column> {
 /// member of a domain of frames with a schema.
 ///
 /// Each row of a batch is one row of a frame. Every cell becomes a member of the domain of its
-/// column, as in [`ArrowColumn`](crate::ArrowColumn).
+/// column, as in [`ArrowColumn`](crate::ArrowColumn). Errors are the same as for such a column.
 pub struct ArrowFrame {
     batches: Box<dyn Iterator<Item = Result<RecordBatch, ArrowError>> + Send>,
+    names: Vec<String>,
     /// The positions of the columns of the schema, in the order of the schema.
     places: Vec<usize>,
     domain: DataFrameDomain<String>,
@@ -58,20 +60,22 @@ impl ArrowFrame {
         batches: impl Iterator<Item = Result<RecordBatch, ArrowError>> + Send + 'static,
         domain: &DataFrameDomain<String>,
     ) -> Result<Self> {
-        let names: Vec<String> = schema.fields().iter().map(|field| field.name().clone()).collect();
+        let names = names(schema);
         let places = places(&names, domain)?;
-        Ok(ArrowFrame::at(places, None, Box::new(batches), domain))
+        Ok(ArrowFrame::at(names, places, None, Box::new(batches), domain))
     }
-    /// Read the columns at the given positions of each batch, in the order of the schema.
+    /// Read the columns at the given positions of each batch, in the order of the schema. The
+    /// columns of each batch have the given names.
     pub(crate) fn at(
+        names: Vec<String>,
         places: Vec<usize>,
         total_rows: Option<u64>,
         batches: Box<dyn Iterator<Item = Result<RecordBatch, ArrowError>> + Send>,
         domain: &DataFrameDomain<String>,
     ) -> Self {
-        let meter = Meter::new(&domain.to_json(), total_rows);
+        let meter = Meter::new(domain.records(), total_rows);
         let domain = domain.clone();
-        ArrowFrame { batches, places, domain, meter, begun: false, ended: false }
+        ArrowFrame { batches, names, places, domain, meter, begun: false, ended: false }
     }
     /// Call `listener` with the progress, once for each chunk.
     #[must_use]
@@ -87,7 +91,7 @@ impl ArrowFrame {
             return Ok((!self.begun).then(|| self.domain.empty()));
         };
         self.begun = true;
-        let batch = batch.map_err(|_| broken())?;
+        let batch = checked(batch, &self.names)?;
         let (mut columns, mut bytes) = (Vec::new(), 0);
         for ((name, domain), place) in
             self.domain.schema().unwrap_or_default().iter().zip(&self.places)
@@ -181,6 +185,16 @@ mod tests {
         let mut frames = ArrowFrame::new(&arrow, vec![Ok(batch)].into_iter(), &schema()).unwrap();
         let frame = frames.next().unwrap().unwrap();
         assert_eq!(frame.cells::<Option<i32>>(&"y".to_owned()).unwrap(), [None, None]);
+    }
+    #[test]
+    fn a_batch_with_other_columns_than_the_schema_is_an_error() {
+        let (arrow, batch) = batch();
+        let swapped = batch.project(&[0, 2, 1]).unwrap();
+        for (batch, right) in [(batch, true), (swapped, false)] {
+            let mut frames =
+                ArrowFrame::new(&arrow, vec![Ok(batch)].into_iter(), &schema()).unwrap();
+            assert_eq!(frames.next().unwrap().is_ok(), right);
+        }
     }
     #[test]
     fn a_wrong_size_is_an_error_at_the_end() {

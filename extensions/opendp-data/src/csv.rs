@@ -14,9 +14,14 @@ const CHUNK: usize = 1 << 16;
 /// rows.
 ///
 /// The first line contains the names of the columns. Every later line is one record, whatever its
-/// content. An empty line is also a record. Quotes have an effect only within a line. So the cell
-/// of one person cannot change the record of another person. The cell also cannot change the number
-/// of records. A cell that is not UTF-8 does not parse.
+/// content. An empty line is also a record. Quotes have an effect only within a line. So a line
+/// cannot change the record of another line, and the number of records is the number of lines after
+/// the header. A cell that is not UTF-8 does not parse.
+///
+/// Each person must have the lines that the distance of neighbours assumes. Some programs write a
+/// line break within a quoted cell. Such a cell is read as several records, and one person then has
+/// more records than the distance assumes. So remove the line breaks from all cells before the
+/// table is written.
 pub struct CsvColumn<D> {
     table: CsvTable,
     place: usize,
@@ -47,7 +52,7 @@ impl<D: Domain> CsvColumn<D> {
         if domain.read_cells(&[]).is_none() || domain.read_cells(&[""]).is_none() {
             return Err(rowless(&domain.to_json()));
         }
-        let meter = Meter::new(&domain.to_json(), None);
+        let meter = Meter::new(domain.records(), None);
         Ok(CsvColumn { table, place, domain: domain.clone(), meter, ended: false })
     }
     /// Call `listener` with the progress, once for each chunk.
@@ -147,6 +152,27 @@ mod tests {
         let domain = VectorDomain::new(AtomDomain::<i64>::default());
         assert_eq!(read(b"x\n1\n2\n", &domain.clone().with_size(2)).unwrap(), [1, 2]);
         assert!(read(b"x\n1\n2\n", &domain.with_size(3)).is_err());
+    }
+    /// A domain whose JSON states no number of records.
+    #[derive(Clone, Debug, PartialEq)]
+    struct Triples;
+    opendp_core::named!(Triples as "Triples");
+    impl Domain for Triples {
+        type Carrier = Vec<i64>;
+        fn member(&self, value: &Vec<i64>) -> bool {
+            value.len() == 3
+        }
+        fn records(&self) -> Option<usize> {
+            Some(3)
+        }
+        fn read_cells(&self, cells: &[&str]) -> Option<Result<Vec<i64>>> {
+            VectorDomain::new(AtomDomain::<i64>::default()).read_cells(cells)
+        }
+    }
+    #[test]
+    fn the_number_of_records_of_any_domain_is_checked() {
+        assert_eq!(read(b"x\n1\n2\n3\n", &Triples).unwrap(), [1, 2, 3]);
+        assert_eq!(read(b"x\n1\n2\n", &Triples).unwrap_err(), crate::outside());
     }
     #[test]
     fn a_domain_without_rows_is_refused_before_a_line_is_read() {

@@ -60,7 +60,7 @@ impl CsvFrame {
     }
     pub(crate) fn of(table: CsvTable, domain: &DataFrameDomain<String>) -> Result<Self> {
         let places = places(table.names(), domain)?;
-        let meter = Meter::new(&domain.to_json(), None);
+        let meter = Meter::new(domain.records(), None);
         Ok(CsvFrame { table, places, domain: domain.clone(), meter, ended: false })
     }
     /// Call `listener` with the progress, once for each chunk.

@@ -30,6 +30,7 @@ pub struct CsvTable {
     lines: BufReader<Source>,
     cells: Cells,
     names: Vec<String>,
+    odd_quotes: u64,
 }
 impl CsvTable {
     /// Read the header, which is the first line. Cells are separated by `separator`, or by a comma
@@ -55,7 +56,7 @@ impl CsvTable {
         let header = header.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&header);
         check_header(header, ended, separator)?;
         let names = cells.all(header);
-        Ok(CsvTable { lines, cells, names })
+        Ok(CsvTable { lines, cells, names, odd_quotes: 0 })
     }
     /// Return the cells of the first line. If a table has no header, these cells are its first
     /// record. So show the cells only to people who may see the data.
@@ -82,7 +83,19 @@ impl CsvTable {
     /// `Argument` when reading is interrupted.
     pub fn next_row(&mut self) -> Result<Option<Vec<String>>> {
         let mut line = Vec::new();
-        Ok((0 < self.next_line(&mut line)?).then(|| self.cells.all(&line)))
+        let read = self.next_line(&mut line)?;
+        let quotes = line.iter().filter(|byte| **byte == b'"').count();
+        self.odd_quotes += u64::from(quotes % 2 == 1);
+        Ok((0 < read).then(|| self.cells.all(&line)))
+    }
+    /// Return how many lines that [`next_row`](CsvTable::next_row) has read have an odd number of
+    /// quotes.
+    ///
+    /// If a program writes a line break within a quoted cell, the first and the last line of this
+    /// cell usually have an odd number of quotes. Here each of these lines is one record. The
+    /// result is an exact fact about the data, so show it only to people who may see the data.
+    pub fn odd_quotes(&self) -> u64 {
+        self.odd_quotes
     }
     /// Read the next line, and return the number of its bytes. Return zero at the end of the table.
     pub(crate) fn next_line(&mut self, line: &mut Vec<u8>) -> Result<usize> {
@@ -132,6 +145,23 @@ mod tests {
         for bad in [b'"', b'\n', b'\r', 0, 0xe9] {
             assert!(CsvTable::open(&b"a\n"[..], Some(bad)).is_err());
         }
+    }
+    #[test]
+    fn lines_that_begin_or_end_inside_a_quote_are_counted() {
+        let table = &b"x,y\n1,\"a, \"\"b\"\"\"\n2,\"c\nd\"\n"[..];
+        let mut table = CsvTable::open(table, None).unwrap();
+        let (mut rows, mut counts) = (0, Vec::new());
+        while table.next_row().unwrap().is_some() {
+            rows += 1;
+            counts.push(table.odd_quotes());
+        }
+        assert_eq!((rows, counts), (3, vec![0, 1, 2]));
+    }
+    #[test]
+    fn a_header_with_a_nul_is_refused_and_a_record_with_a_nul_is_read() {
+        assert!(refused(b"a\0,\0b\0\n\0").contains("UTF-16"));
+        let mut table = CsvTable::open(&b"a\n\0\n"[..], None).unwrap();
+        assert_eq!(table.next_row().unwrap(), Some(vec!["\0".to_owned()]));
     }
     #[test]
     fn lines_that_end_with_cr_alone_are_refused_and_not_read_as_no_rows() {

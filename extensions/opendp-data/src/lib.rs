@@ -20,12 +20,18 @@
 //! An integer can be written as any number without a fraction, such as `47.0`. The default of a
 //! type is 0, `false` or the empty text.
 //!
-//! Reading can fail only in steps that do not depend on any single record. An error can occur if
-//! the file cannot be opened, if its format is unknown, or if the header or schema lacks a column.
-//! An error can also occur if a read is interrupted. If the domain states a size, and the number of
-//! records differs from this size, the result is the error [`outside`]. This error is intended for
-//! domains whose size is public. No error shows the content of the file or the names of its
-//! columns. If a file has no header, its first record is read as the names of the columns.
+//! In a CSV table, each line after the header is one record. So remove line breaks from cells
+//! before the table is written ([`CsvColumn`]).
+//!
+//! With two exceptions, reading can fail only in steps that do not depend on any single record. An
+//! error can occur if the file cannot be opened, if its format is unknown, or if the header or
+//! schema lacks a column. An error can also occur if a read is interrupted. The first exception is
+//! the error [`outside`]: the domain states a size, and the number of records differs from this
+//! size. This error is intended for domains whose size is public. The second exception is a Parquet
+//! file or an Arrow batch whose records cannot be decoded, for example because a text is not UTF-8.
+//! [`depends_on_records`] recognizes both errors. No error shows the content of the file or the
+//! names of its columns. If a file has no header, its first record is read as the names of the
+//! columns.
 //!
 //! CSV can be compressed by gzip or zstd. The compression is detected from the first bytes. If the
 //! separator is not a comma, use [`CsvTable`].
@@ -93,4 +99,4 @@ pub use crate::parquet::ParquetColumn;
 pub use crate::parquet_frame::ParquetFrame;
 #[cfg(feature = "parquet")]
 pub use crate::parquet_texts::ParquetTexts;
-pub use crate::progress::{Progress, outside};
+pub use crate::progress::{Progress, depends_on_records, outside};

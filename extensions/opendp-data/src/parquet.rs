@@ -2,11 +2,13 @@
 
 use std::{fmt, fs::File};
 
+use arrow::array::RecordBatchReader;
 use opendp_core::{Error, Result};
 use parquet::arrow::ProjectionMask;
 use parquet::arrow::arrow_reader::{ParquetRecordBatchReader, ParquetRecordBatchReaderBuilder};
 use parquet::errors::ParquetError;
 
+use crate::arrow::names;
 use crate::progress::place;
 use crate::{ArrowColumn, ArrowDomain, Progress};
 
@@ -21,7 +23,14 @@ pub(crate) struct Table {
 impl Table {
     pub(crate) fn open(file: File) -> Result<Self> {
         let builder = ParquetRecordBatchReaderBuilder::try_new(file).map_err(invalid)?;
-        let names = builder.schema().fields().iter().map(|field| field.name().clone()).collect();
+        let names = names(builder.schema());
+        // A column is read by its position in the Parquet schema. The schema of the batches leaves
+        // out groups without columns, so its positions can differ.
+        let roots = builder.parquet_schema().root_schema().get_fields();
+        if !roots.iter().map(|root| root.name()).eq(names.iter().map(String::as_str)) {
+            let reason = "the file has a group without columns: write the file without this group";
+            return Err(Error::argument("data", reason));
+        }
         Ok(Table { names, builder })
     }
     /// Read only the pages of the columns at the given positions. Return the batches and the number
@@ -48,14 +57,15 @@ impl<D: ArrowDomain> ParquetColumn<D> {
     /// Read a column by its name. The name is optional if there is only one column.
     ///
     /// # Errors
-    /// `Argument` when the file is not a Parquet file. `Argument` when the file has no column or
-    /// two columns with this name. `Argument` when no name is given, and the file does not have
-    /// exactly one column.
+    /// `Argument` when the file is not a Parquet file, or has a group without columns. `Argument`
+    /// when the file has no column or two columns with this name. `Argument` when no name is given,
+    /// and the file does not have exactly one column.
     pub fn new(file: File, column: Option<&str>, domain: &D) -> Result<Self> {
         let table = Table::open(file)?;
         let place = place(&table.names, column)?;
         let (batches, total_rows) = table.columns([place])?;
-        Ok(ParquetColumn(ArrowColumn::at(0, total_rows, Box::new(batches), domain)))
+        let names = names(&batches.schema());
+        Ok(ParquetColumn(ArrowColumn::at(names, 0, total_rows, Box::new(batches), domain)))
     }
     /// Call `listener` with the progress, once for each chunk.
     #[must_use]
@@ -81,10 +91,14 @@ mod tests {
     use std::sync::Arc;
 
     use super::*;
-    use arrow::array::{Float64Array, Int64Array, RecordBatch};
+    use arrow::array::{Float64Array, Int64Array, RecordBatch, StringArray};
     use arrow::datatypes::{DataType, Field, Schema};
     use opendp_core::{AtomDomain, VectorDomain};
     use parquet::arrow::ArrowWriter;
+    use parquet::basic::{Repetition, Type as Physical};
+    use parquet::data_type::Int64Type;
+    use parquet::file::writer::SerializedFileWriter;
+    use parquet::schema::types::Type;
 
     fn file(rows: i64) -> File {
         let schema = Arc::new(Schema::new(vec![
@@ -116,13 +130,71 @@ mod tests {
     #[test]
     fn refuses_what_is_not_parquet_and_unknown_columns() {
         let domain = VectorDomain::new(AtomDomain::<f64>::non_nan());
-        let mut text = tempfile::tempfile().unwrap();
-        text.write_all(b"a,b\n1,2\n").unwrap();
-        text.rewind().unwrap();
+        let text = stored(b"a,b\n1,2\n");
         assert_eq!(ParquetColumn::new(text, None, &domain).unwrap_err().kind(), "Argument");
         let error = ParquetColumn::new(file(3), Some("y"), &domain).unwrap_err();
         assert!(error.to_string().contains("2 columns"), "{error}");
         assert!(ParquetColumn::new(file(3), Some("x"), &domain.with_size(4)).unwrap().count() > 1);
+    }
+    /// Write bytes to a new file.
+    fn stored(bytes: &[u8]) -> File {
+        let mut file = tempfile::tempfile().unwrap();
+        file.write_all(bytes).unwrap();
+        file.rewind().unwrap();
+        file
+    }
+    #[test]
+    fn a_text_that_is_not_utf_8_is_an_error_that_depends_on_the_records() {
+        let schema = Arc::new(Schema::new(vec![Field::new("name", DataType::Utf8, false)]));
+        let names = StringArray::from(vec!["Ada", "hostile"]);
+        let batch = RecordBatch::try_new(schema.clone(), vec![Arc::new(names)]).unwrap();
+        let domain = VectorDomain::new(AtomDomain::<String>::default());
+        // Replace the first byte of a text in the written file.
+        let read = |first: u8| {
+            let mut bytes = Vec::new();
+            let mut writer = ArrowWriter::try_new(&mut bytes, schema.clone(), None).unwrap();
+            writer.write(&batch).unwrap();
+            writer.close().unwrap();
+            while let Some(place) = bytes.windows(7).position(|part| part == b"hostile") {
+                bytes[place] = first;
+            }
+            let column = ParquetColumn::new(stored(&bytes), None, &domain).unwrap();
+            column.collect::<Result<Vec<_>>>()
+        };
+        assert_eq!(read(b'H').unwrap().concat(), ["Ada", "Hostile"]);
+        assert!(crate::depends_on_records(&read(0xff).unwrap_err()));
+    }
+    #[test]
+    fn a_group_without_columns_does_not_move_the_columns_after_it() {
+        let domain = VectorDomain::new(AtomDomain::<i64>::default());
+        let read = |groups: &[&str]| {
+            let group = |name: &&str| {
+                let group = Type::group_type_builder(name).with_repetition(Repetition::REQUIRED);
+                Arc::new(group.build().unwrap())
+            };
+            let number = |name: &str| {
+                let number = Type::primitive_type_builder(name, Physical::INT64);
+                Arc::new(number.with_repetition(Repetition::REQUIRED).build().unwrap())
+            };
+            let roots = groups.iter().map(group).chain([number("a"), number("x")]).collect();
+            let schema = Type::group_type_builder("rows").with_fields(roots).build().unwrap();
+            let mut bytes = Vec::new();
+            let mut writer =
+                SerializedFileWriter::new(&mut bytes, Arc::new(schema), Default::default())
+                    .unwrap();
+            let (mut rows, mut value) = (writer.next_row_group().unwrap(), 0);
+            while let Some(mut column) = rows.next_column().unwrap() {
+                value += 1;
+                column.typed::<Int64Type>().write_batch(&[value], None, None).unwrap();
+                column.close().unwrap();
+            }
+            rows.close().unwrap();
+            writer.close().unwrap();
+            ParquetColumn::new(stored(&bytes), Some("x"), &domain)?.collect::<Result<Vec<_>>>()
+        };
+        assert_eq!(read(&[]).unwrap().concat(), [2]);
+        let error = read(&["empty"]).unwrap_err().to_string();
+        assert!(error.contains("a group without columns"), "{error}");
     }
     #[test]
     fn a_table_without_records_is_one_empty_chunk() {

@@ -2,8 +2,10 @@
 
 use std::{fmt, fs::File};
 
+use arrow::array::RecordBatchReader;
 use opendp_core::{DataFrame, DataFrameDomain, Result};
 
+use crate::arrow::names;
 use crate::csv_frame::places;
 use crate::parquet::Table;
 use crate::{ArrowFrame, Progress};
@@ -18,8 +20,9 @@ impl ParquetFrame {
     /// Read the columns that the schema of the domain lists.
     ///
     /// # Errors
-    /// `Argument` when the file is not a Parquet file, or when the domain has no schema. `Argument`
-    /// when the file lacks a column of the schema, or contains such a column twice.
+    /// `Argument` when the file is not a Parquet file, or has a group without columns. `Argument`
+    /// when the domain has no schema. `Argument` when the file lacks a column of the schema, or
+    /// contains such a column twice.
     pub fn new(file: File, domain: &DataFrameDomain<String>) -> Result<Self> {
         let table = Table::open(file)?;
         let places = places(&table.names, domain)?;
@@ -28,7 +31,8 @@ impl ParquetFrame {
         order.sort_unstable();
         let among = places.iter().map(|place| order.partition_point(|other| other < place));
         let (among, (batches, total_rows)) = (among.collect(), table.columns(places)?);
-        Ok(ParquetFrame(ArrowFrame::at(among, total_rows, Box::new(batches), domain)))
+        let names = names(&batches.schema());
+        Ok(ParquetFrame(ArrowFrame::at(names, among, total_rows, Box::new(batches), domain)))
     }
     /// Call `listener` with the progress, once for each chunk.
     #[must_use]

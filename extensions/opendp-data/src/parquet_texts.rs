@@ -9,7 +9,7 @@ use arrow::datatypes::DataType;
 use opendp_core::Result;
 
 use crate::parquet::Table;
-use crate::progress::broken;
+use crate::progress::{broken, undecoded};
 
 /// The rows of a Parquet file as texts. The texts are the same as in a CSV table with the same
 /// content.
@@ -26,7 +26,7 @@ impl ParquetTexts {
     /// Open a file.
     ///
     /// # Errors
-    /// `Argument` when the file is not a Parquet file.
+    /// `Argument` when the file is not a Parquet file, or has a group without columns.
     pub fn open(file: File) -> Result<Self> {
         let table = Table::open(file)?;
         let names = table.names.clone();
@@ -40,11 +40,11 @@ impl ParquetTexts {
     /// Read the cells of the next row.
     ///
     /// # Errors
-    /// `Argument` when the file is truncated.
+    /// `Argument` when the records cannot be decoded, for example because a text is not UTF-8.
     pub fn next_row(&mut self) -> Result<Option<Vec<String>>> {
         while self.columns.first().is_none_or(|column| column.len() <= self.row) {
             let Some(batch) = self.batches.next() else { return Ok(None) };
-            (self.columns, self.row) = (texts(&batch.map_err(|_| broken())?)?, 0);
+            (self.columns, self.row) = (texts(&batch.map_err(|_| undecoded())?)?, 0);
         }
         let row = self.row;
         self.row += 1;

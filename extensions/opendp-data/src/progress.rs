@@ -26,15 +26,13 @@ pub(crate) struct Meter {
     size: Option<u64>,
 }
 impl Meter {
-    /// Start counting. `domain` is the JSON of the domain, in the format of pipeline documents.
-    pub(crate) fn new(domain: &Json, total_rows: Option<u64>) -> Self {
-        let size = |kind: &str| domain[kind]["size"].as_u64();
-        let size = size("vector_domain").or_else(|| size("dataframe_domain"));
+    /// Start counting. `records` is the number of records that the domain states.
+    pub(crate) fn new(records: Option<usize>, total_rows: Option<u64>) -> Self {
+        let size = records.map(wide);
         Meter { progress: Progress { total_rows, ..Progress::default() }, listener: None, size }
     }
     /// Add the records of a chunk to the progress.
     pub(crate) fn add(&mut self, rows: usize, bytes: usize) {
-        let wide = |count| u64::try_from(count).unwrap_or(u64::MAX);
         self.progress.rows = self.progress.rows.saturating_add(wide(rows));
         self.progress.bytes = self.progress.bytes.saturating_add(wide(bytes));
         if let Some(listener) = &mut self.listener {
@@ -48,6 +46,9 @@ impl Meter {
         }
         Err(outside())
     }
+}
+fn wide(count: usize) -> u64 {
+    u64::try_from(count).unwrap_or(u64::MAX)
 }
 
 /// Find the position of a column by its name, or the position of the only column.
@@ -96,6 +97,27 @@ pub fn outside() -> Error {
         "data",
         "the data are not in the pipeline's domain: the number of rows is not its `size`, or a \
          value is outside of it",
+    )
+}
+/// Return whether an error of a source may depend on its records.
+///
+/// Such an error is [`outside`], or it states that the records of a Parquet file or of an Arrow
+/// batch cannot be decoded. The decoder checks every cell. So a single cell, such as a text that is
+/// not UTF-8, can decide whether there is an error. Charge such an error to a budget, like a
+/// release. Any other error depends only on the file, its format and its columns.
+pub fn depends_on_records(error: &Error) -> bool {
+    match error {
+        Error::At { source, .. } => depends_on_records(source),
+        error => *error == outside() || *error == undecoded(),
+    }
+}
+/// Make the error for records that cannot be decoded.
+#[cold]
+pub(crate) fn undecoded() -> Error {
+    Error::argument(
+        "data",
+        "the records cannot be decoded: the file is damaged, or a text in it is not UTF-8; write \
+         the file again",
     )
 }
 #[cold]

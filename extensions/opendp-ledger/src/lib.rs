@@ -38,8 +38,12 @@
 //!   recorded release. A retry never draws another release: two independent releases for one charge
 //!   would break the privacy guarantee. If several processes use the same id at once, all processes
 //!   return the release of the first process.
-//! - An id belongs to one pipeline, distance and loss, and to the data that the caller names
-//!   ([`Request::source`]). A different request under the same id is refused.
+//! - An id belongs to one distance and loss, to the pipeline that the caller states
+//!   ([`Request::pipeline`]), and to the data that the caller names ([`Request::source`]). A
+//!   request that differs in one of these under the same id is refused. Other differences are not
+//!   noticed.
+//!   So a caller who states no pipeline must not use one id for two measurements: the second
+//!   measurement would get the release of the first.
 //! - The decision to discard a release depends on ids, losses and the state of the ledger. The
 //!   decision never depends on the release, so it reveals nothing.
 //! - Losses are exact. A decimal number in text is taken exactly as written. A float is taken with

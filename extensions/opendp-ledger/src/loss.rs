@@ -281,12 +281,13 @@ impl Loss {
         self.parts.iter().all(Exact::is_zero)
     }
     /// Check that the loss can be read again after it is written. A very long number cannot be
-    /// read.
+    /// read, also in the filters of a plan.
     pub(crate) fn check_text(&self) -> Result<()> {
         let comes_back = |part: &Exact| part.to_string().parse().is_ok_and(|read| *part == read);
         let all =
             self.members().iter().flat_map(|member| member.parts.iter().chain(member.others()));
-        if self.parts.iter().chain(all).all(comes_back) {
+        let back = Loss::from_text(self.notion, &self.to_text());
+        if self.parts.iter().chain(all).all(comes_back) && back.is_ok_and(|back| back == *self) {
             return Ok(());
         }
         Err(Error::InvalidDistance(

@@ -5,7 +5,7 @@ use opendp_measurements::accounting::AdaptiveAccount;
 use serde_json::{Value as Json, json};
 use sha2::{Digest, Sha256};
 
-use crate::{Loss, Notion, Terms, tight};
+use crate::{Loss, Notion, Terms, request, tight};
 
 /// A budget, with the amount that was spent.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -205,8 +205,7 @@ impl Entry {
     /// Convert the entry to JSON, with the exact loss. A document or a release that is JSON is
     /// included as JSON, and not as text.
     pub fn to_json(&self) -> Json {
-        let parsed =
-            |text: &str| -> Json { serde_json::from_str(text).unwrap_or_else(|_| text.into()) };
+        let parsed = |text: &str| -> Json { request::parse(text).unwrap_or_else(|_| text.into()) };
         let mut json = json!({
             "budget": self.budget,
             "number": self.number,

@@ -27,6 +27,11 @@ impl Request {
     /// The id belongs to this release permanently. A second request with the same id returns the
     /// same release. So choose a new id for a new question, and keep the id for a retry.
     ///
+    /// The request records the distance and the loss, but not the measurement. So state the
+    /// measurement with [`pipeline`](Request::pipeline), and the data with
+    /// [`source`](Request::source). Without them, another measurement with the same distance and
+    /// loss under the same id gets the recorded release of the first measurement.
+    ///
     /// # Errors
     /// The errors of the privacy map of the measurement. `InvalidDistance` when the loss is not
     /// finite. `InvalidDistance` also when the distance is 0, because every loss at distance 0 is
@@ -98,6 +103,17 @@ fn is_nothing(json: &Json) -> bool {
     }
 }
 
+/// Parse the JSON of a release, which is written without spaces.
+///
+/// If the first key of an object is a private word of the library, the library reads the object as
+/// a number. A category in the data can be this word. So an object is read as a map.
+pub(crate) fn parse(text: &str) -> serde_json::Result<Json> {
+    match text.starts_with('{') {
+        true => serde_json::from_str(text).map(Json::Object),
+        false => serde_json::from_str(text),
+    }
+}
+
 /// A release that was made now, or that was made earlier under the same id.
 #[derive(Clone, Debug)]
 pub struct Release {
@@ -107,7 +123,7 @@ pub struct Release {
 }
 impl Release {
     pub(crate) fn new(entry: Entry, repeated: bool) -> Result<Self> {
-        let json = serde_json::from_str(&entry.release).map_err(|_| {
+        let json = parse(&entry.release).map_err(|_| {
             Error::FailedFunction("the ledger holds a release that is not JSON".into())
         })?;
         Ok(Release { entry, json, repeated })

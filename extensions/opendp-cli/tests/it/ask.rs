@@ -159,7 +159,7 @@ fn a_study_in_a_batch_is_answered_from_columns_or_records_and_rehearsed_without(
 #[test]
 fn a_failure_on_data_is_charged_and_kept() {
     let desk = desk(json!({"epsilon": 1.0}));
-    let create = ["budget", "create", "b.ledger:survey", "--epsilon", "2.5", "--unit", "1"];
+    let create = ["budget", "create", "b.ledger:survey", "--epsilon", "3.5", "--unit", "1"];
     desk.says(&[&create[..], &["--metric", "symmetric_distance"]].concat());
     desk.file("people.json", "[{\"age\": 3}]");
     let ask_as = |id: &str, data: &str| {
@@ -174,10 +174,14 @@ fn a_failure_on_data_is_charged_and_kept() {
     // The answer is kept, also if the data change.
     desk.file("people.json", "[{\"age\": 3, \"income\": 1, \"city\": \"Lyon\"}]");
     assert_eq!(ask("people.json"), said);
-    // Whether a text is JSON depends on its records, too.
-    desk.file("people.json", "[{\"age\": 3, \"income\": 1");
-    assert!(ask_as("two", "people.json").contains("no release is possible"));
-    assert!(desk.says(&["budget", "show", "b.ledger:survey"]).contains("2 releases"));
+    // Whether a file is JSON and UTF-8 depends on its records, too.
+    let texts =
+        [("two", &b"[{\"age\": 3, \"income\": 1"[..]), ("three", b"[{\"city\": \"\xff\"}]")];
+    for (id, text) in texts {
+        desk.file("people.json", text);
+        assert!(ask_as(id, "people.json").contains("no release is possible"));
+    }
+    assert!(desk.says(&["budget", "show", "b.ledger:survey"]).contains("3 releases"));
 }
 #[test]
 fn a_budget_that_protects_little_is_warned_of_before_it_is_spent() {

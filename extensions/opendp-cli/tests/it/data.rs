@@ -164,6 +164,29 @@ fn a_damaged_compressed_table_is_not_charged_and_its_id_is_free() {
     assert_eq!(again["budget"]["repeated"], json!(true));
 }
 #[test]
+fn a_json_file_that_is_not_text_is_charged_like_other_data_without_a_release() {
+    let desk = Desk::new();
+    desk.file("sum.json", sum(20.0).to_string());
+    desk.says(&["budget", "create", "l.db:b", "--epsilon", "2"]);
+    let mut told = Vec::new();
+    // One record decides whether the file is JSON, UTF-8, or text without NUL.
+    for (place, text) in
+        [&b"[\"1\", 2"[..], b"[\"1\", \"\xff\"]", b"[\"1\", \"\0\"]"].iter().enumerate()
+    {
+        desk.file("x.json", text);
+        let id = format!("{place}");
+        let charge = ["--d-in", "1", "--budget", "l.db:b", "--id", &id];
+        let error = desk.fails(&run("sum.json", "x.json", &charge), 1);
+        told.push(error.replace(&format!("`{id}`"), "ID"));
+        let shown = read(&desk.says(&["budget", "show", "l.db:b", "--json"]));
+        assert_eq!(shown["releases"], json!(place + 1));
+    }
+    assert!(told.iter().all(|error| *error == told[0] && error.contains("charged")), "{told:?}");
+    desk.file("x.json", "[\"1\", \"2\"]");
+    let charge = ["--d-in", "1", "--budget", "l.db:b", "--id", "whole"];
+    assert!(release(&desk, "sum.json", "x.json", &charge).is_number());
+}
+#[test]
 fn an_accuracy_beyond_all_floats_does_not_stop_a_release() {
     let desk = Desk::new();
     let mut real = sum(1e308);

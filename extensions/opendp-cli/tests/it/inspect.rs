@@ -83,6 +83,20 @@ fn rows_with_another_number_of_cells_are_counted() {
     assert!(text.contains("3 of them have more or fewer cells"), "{text}");
 }
 #[test]
+fn lines_of_a_cell_with_a_line_break_are_counted_with_a_warning() {
+    let desk = Desk::new();
+    for (table, rows, odd) in
+        [("age,note\n1,\"two\nlines\"\n2,\"a, b\"\n", 3, 2), ("age\n1\n2\n", 2, 0)]
+    {
+        desk.file("people.csv", table);
+        let report = inspect(&desk, &["people.csv"]);
+        assert_eq!((&report["rows"], &report["odd_quotes"]), (&json!(rows), &json!(odd)));
+        let text = desk.says(&["inspect", "--data", "people.csv"]);
+        let warning = "2 of them have an odd number of quotes";
+        assert_eq!(text.contains(warning), odd == 2, "{text}");
+    }
+}
+#[test]
 fn refuses_what_is_no_table_and_unknown_columns_and_types() {
     let desk = Desk::new();
     desk.file("people.csv", TABLE);

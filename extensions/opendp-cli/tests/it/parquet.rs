@@ -69,6 +69,45 @@ fn a_column_of_a_parquet_file_is_read_by_the_rule_of_its_type() {
     assert!(error.contains("Parquet") && !error.contains("Person"), "{error}");
 }
 #[test]
+fn a_text_in_a_parquet_file_that_is_not_utf_8_is_charged_like_a_release() {
+    let desk = Desk::new();
+    file(&desk, "people.parquet", 10);
+    let path = desk.0.path().join("people.parquet");
+    let mut bytes = std::fs::read(&path).unwrap();
+    while let Some(place) = bytes.windows(5).position(|part| part == b"north") {
+        bytes[place] = 0xff;
+    }
+    desk.file("damaged.parquet", bytes);
+    let counts = json!({
+        "space": {"domain": "VectorDomain<AtomDomain<String>>", "metric": "symmetric_distance"},
+        "chain": [{"count_by_categories": {"categories": ["north", "east"]}},
+            {"laplace": {"scale": 1.0}}],
+    });
+    desk.file("counts.json", counts.to_string());
+    desk.says(&["budget", "create", "l.db:b", "--epsilon", "2"]);
+    let run = |data: &'static str| {
+        let run = ["run", "-p", "counts.json", "--data", data, "--column", "region", "--d-in", "1"];
+        [&run[..], &["--budget", "l.db:b", "--id", data]].concat()
+    };
+    let error = desk.fails(&run("damaged.parquet"), 1);
+    assert!(error.contains("no release is possible"), "{error}");
+    assert!(desk.says(&["budget", "show", "l.db:b"]).contains("1 release"));
+    desk.says(&run("people.parquet"));
+    // A study reads the same file.
+    let study = json!({
+        "context": {
+            "unit": {"person": 1}, "budget": {"epsilon": 0.5}, "columns": {"region": "String"},
+        },
+        "questions": [{"histogram": {"column": "region", "categories": ["north", "east"]}}],
+    });
+    desk.file("study.json", study.to_string());
+    desk.says(&["budget", "create", "l.db:study", "--epsilon", "2"]);
+    let ask = ["ask", "study.json", "--data", "damaged.parquet", "--budget", "l.db:study"];
+    let error = desk.fails(&[&ask[..], &["--id", "1"]].concat(), 1);
+    assert!(error.contains("no release is possible"), "{error}");
+    assert!(desk.says(&["budget", "show", "l.db:study"]).contains("1 release"));
+}
+#[test]
 fn a_parquet_file_is_inspected_like_the_same_table_as_text() {
     let desk = Desk::new();
     file(&desk, "people.parquet", 1000);

@@ -95,3 +95,15 @@ fn losses_together_are_written_with_each_member() {
     let long = Loss::epsilon("1e4096").unwrap();
     assert!(Loss::together(vec![pure, long]).unwrap().check_text().is_err());
 }
+#[test]
+fn a_plan_whose_filters_cannot_be_read_again_is_not_charged() {
+    let exact = |text: &str| text.parse::<Exact>().unwrap();
+    let total = Loss::epsilon_delta("1", "1e-6").unwrap();
+    let plan = |pure: &Exact| {
+        let both = Loss::epsilon_delta("0.1", "1e-9").unwrap();
+        both.reserving(&total, pure, &exact("1e-9")).and_then(|plan| plan.check_text())
+    };
+    plan(&exact("0.1")).unwrap();
+    // The product of two short numbers has more digits than a number that can be read.
+    plan(&exact("1e-3000").times(&exact("1e-3000"))).unwrap_err();
+}

@@ -1,4 +1,5 @@
 use std::cell::Cell;
+use std::collections::HashMap;
 
 use opendp_core::ZeroConcentratedDivergence;
 use opendp_core::{
@@ -29,6 +30,22 @@ fn laplace(scale: f64) -> Measurement<AtomDomain<i64>, AbsoluteDistance<i64>, Ma
     make_laplace(number(), Scale::new(scale).unwrap(), None).unwrap()
 }
 
+#[test]
+fn a_map_whose_first_key_is_a_private_word_of_the_json_library_is_read_as_a_map() {
+    let (ledger, _folder) = ledger(epsilon("1"));
+    let word = "$serde_json::private::Number".to_owned();
+    for (id, map) in [
+        ("counts", HashMap::from([(word.clone(), json!(5)), ("x".to_owned(), json!(7))])),
+        ("texts", HashMap::from([(word, json!("5"))])),
+    ] {
+        for repeated in [false, true] {
+            let request = Request::of_loss(id, epsilon("0.1"));
+            let release = ledger.release("b", &request, || Ok(map.clone())).unwrap();
+            assert_eq!(release.repeated(), repeated);
+            assert_eq!(release.value::<HashMap<String, serde_json::Value>>().unwrap(), map);
+        }
+    }
+}
 #[test]
 fn ten_tenths_exhaust_one_and_the_eleventh_is_refused() {
     let (ledger, _folder) = ledger(epsilon("1"));

@@ -26,6 +26,14 @@ pub(super) struct Disk {
     options: OpenOptions,
     process: u32,
 }
+/// A file whose lock this process holds. The lock is released when this value is dropped, also
+/// after an error or a panic.
+struct Locked<'a>(&'a mut Disk);
+impl Drop for Locked<'_> {
+    fn drop(&mut self) {
+        let _ = self.0.file.unlock();
+    }
+}
 impl Disk {
     /// Create a file. Return `None` if there is a file already.
     pub(super) fn create(path: &Path) -> Result<Option<Self>> {
@@ -94,10 +102,9 @@ impl Disk {
                 Err(TryLockError::Error(error)) => return Err(fault(&path, &error)),
             }
         }
-        let done = work(self);
-        let unlocked = self.file.unlock();
-        let done = done?;
-        unlocked.map_err(|error| fault(&path, &error))?;
+        let locked = Locked(self);
+        let done = work(&mut *locked.0)?;
+        locked.0.file.unlock().map_err(|error| fault(&path, &error))?;
         Ok(done)
     }
     pub(super) fn length(&mut self) -> Result<u64> {

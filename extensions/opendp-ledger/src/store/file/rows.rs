@@ -4,7 +4,7 @@ use std::{collections::BTreeMap, path::Path};
 
 use opendp_core::{Error, Result};
 
-use super::disk::{Disk, damaged};
+use super::disk::{Disk, damaged, failed};
 use super::layout::{Header, Mark, SECTOR, read_line, write_line};
 use super::state::{State, entry_of, write_account, write_entry};
 use crate::store::Tables;
@@ -18,7 +18,7 @@ pub(super) struct View {
     disk: Disk,
     header: Header,
     state: State,
-    /// The error of an earlier read, if that read found damage.
+    /// The error of an earlier read that found damage, or of an earlier repair that failed.
     failed: Option<Error>,
 }
 impl View {
@@ -107,16 +107,33 @@ impl View {
         }
         let bytes = disk.read(from, length)?;
         let taken = self.take(&bytes)?;
+        let repaired = self.repair(header, disk, from, bytes.get(..taken).unwrap_or_default());
+        if repaired.is_err() {
+            // The state has the lines, but the lines are possibly not durable, so their releases
+            // must not be returned. So every later read of this view is an error.
+            self.failed = Some(failed(disk.path(), "could not be repaired: open it again"));
+        }
+        repaired
+    }
+    /// Make the applied lines after the mark durable. If `header` is given, cut off the rest of the
+    /// file, and write the mark.
+    fn repair(
+        &self,
+        header: Option<Header>,
+        disk: &mut Disk,
+        from: u64,
+        lines: &[u8],
+    ) -> Result<()> {
         if header.is_some() {
-            disk.cut(from + taken as u64)?;
+            disk.cut(from + lines.len() as u64)?;
             // After a failed sync, the operating system can treat unwritten data as written. So
             // write the lines again.
-            disk.write(from, bytes.get(..taken).unwrap_or_default())?;
+            disk.write(from, lines)?;
         }
-        if 0 < taken {
+        if !lines.is_empty() {
             disk.sync()?;
         }
-        match header.filter(|_| 0 < taken) {
+        match header.filter(|_| !lines.is_empty()) {
             Some(header) => disk.write(header.mark, &self.state.mark.write()),
             None => Ok(()),
         }

@@ -210,3 +210,40 @@ fn a_sealed_line_that_cannot_be_understood_is_not_left_out() {
     assert!(error.contains("line 3 cannot be read"), "{error}");
     assert_eq!(std::fs::read(&path).unwrap(), bytes, "nothing is cut off");
 }
+#[test]
+fn lines_that_a_failed_repair_did_not_make_durable_are_not_returned() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("l");
+    let ledger = Ledger::open(&path).unwrap();
+    ledger.create("b", &loss("1")).unwrap();
+    let mark = std::fs::read(&path).unwrap()[SECTOR..2 * SECTOR].to_vec();
+    spend(&ledger, "1").unwrap();
+    drop(ledger);
+    // Simulate a crash before the mark of the last line was written.
+    let mut bytes = std::fs::read(&path).unwrap();
+    bytes[SECTOR..2 * SECTOR].copy_from_slice(&mark);
+    std::fs::write(&path, bytes).unwrap();
+    let header = Header { mark: SECTOR as u64 };
+    // If the file is opened only for reading, each write fails.
+    for writable in [false, true] {
+        let mut view = View::new(Disk::open(&path, false).unwrap(), header);
+        view.refresh(true).unwrap();
+        let mut disk = Disk::open(&path, writable).unwrap();
+        assert_eq!(view.recover(Some(header), &mut disk).is_ok(), writable);
+        for writing in [false, true] {
+            assert_eq!(view.refresh(writing).is_ok(), writable);
+        }
+    }
+    assert!(!spend(&Ledger::open(&path).unwrap(), "1").unwrap());
+}
+#[test]
+fn a_panic_does_not_keep_the_lock() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("l");
+    drop(Ledger::open(&path).unwrap());
+    let mut disk = Disk::open(&path, true).unwrap();
+    let work = || disk.locked(true, |_| -> Result<()> { panic!("a panic for this test") });
+    assert!(std::panic::catch_unwind(std::panic::AssertUnwindSafe(work)).is_err());
+    std::fs::File::open(&path).unwrap().try_lock().unwrap();
+    drop(disk);
+}
