@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use opendp_analysis::PrivacyUnit;
 use opendp_analysis::context::{Entry, ErrorIn, Journal};
 use opendp_core::arith::Exact;
 use opendp_core::{Error, Result};
@@ -108,6 +109,9 @@ fn write(entry: &Entry) -> Json {
     let left: Vec<String> = entry.left.iter().map(Exact::to_string).collect();
     json!({
         "query": entry.query,
+        "measure": entry.measure,
+        "rows": entry.unit.rows(),
+        "replaced": entry.unit.size_is_public(),
         "mechanism": entry.mechanism,
         "scale": entry.scale,
         "mu_squared": entry.mu_squared.as_ref().map(Exact::to_string),
@@ -142,8 +146,15 @@ fn read(kept: &Json, loss: &[Exact]) -> Result<Entry> {
     let word = |name: &str| kept[name].as_str().map(str::to_owned).ok_or_else(damaged);
     let left = kept["left"].as_array().ok_or_else(damaged)?;
     let left = left.iter().map(|part| part.as_str().ok_or_else(damaged)?.parse());
+    let rows = kept["rows"].as_u64().and_then(|rows| u32::try_from(rows).ok());
+    let rows = rows.ok_or_else(damaged)?;
     Ok(Entry {
         query: word("query")?,
+        measure: word("measure")?,
+        unit: match kept["replaced"].as_bool().ok_or_else(damaged)? {
+            true => PrivacyUnit::answers_of_person(rows)?,
+            false => PrivacyUnit::person(rows)?,
+        },
         mechanism: word("mechanism")?,
         scale: kept["scale"].as_f64().ok_or_else(damaged)?,
         threshold: kept["threshold"].as_f64(),

@@ -138,7 +138,7 @@ use document::{BudgetFields, ColumnFields, Document, QuestionFields, UnitFields,
 pub use outcome::{Cell, Outcome, StudyAnswer};
 use questions::{Asker, Mode};
 pub use table::Cells;
-use table::load;
+use table::{blank, load};
 
 use opendp_analysis::{Budget, Context, PrivacyUnit, Split, Table};
 
@@ -287,8 +287,7 @@ impl Study {
     }
     /// Make a table without data.
     fn blank(&self) -> Result<Table> {
-        let rows = self.rows.unwrap_or_default();
-        load(&self.columns, self.rows, |_, kind| Ok(Cells::missing(kind, rows)))
+        blank(&self.columns, self.rows).map_err(|error| error.at("context"))
     }
     fn run(&self, table: Table, alpha: f64, mode: Mode) -> Result<Outcome> {
         #[cfg(test)]

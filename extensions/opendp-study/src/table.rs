@@ -21,7 +21,7 @@ pub enum Cells {
 }
 impl Cells {
     /// Make a column in which all cells are missing.
-    pub(super) fn missing(kind: CellType, rows: usize) -> Self {
+    fn missing(kind: CellType, rows: usize) -> Self {
         match kind {
             CellType::Integer => Cells::Integer(vec![None; rows]),
             CellType::Float => Cells::Float(vec![None; rows]),
@@ -79,6 +79,39 @@ pub(super) fn load(
         };
     }
     Ok(table)
+}
+/// Build a table in which all cells are missing, with a public number of rows if one is stated.
+///
+/// # Errors
+/// `Argument` when there is not enough memory for the stated number of rows.
+pub(super) fn blank(columns: &[(String, ColumnFields)], rows: Option<usize>) -> Result<Table> {
+    let count = rows.unwrap_or_default();
+    check_memory(columns, count)?;
+    load(columns, rows, |_, kind| Ok(Cells::missing(kind, count)))
+}
+/// Check that there is enough memory for the cells of all columns together. A document can state
+/// any number of rows. The functions that make the cells end the process if memory is missing, so
+/// check before.
+fn check_memory(columns: &[(String, ColumnFields)], rows: usize) -> Result<()> {
+    let row = columns.iter().map(|(_, column)| bytes_of(column));
+    let row = row.fold(0, usize::saturating_add);
+    let room = Vec::<u8>::new().try_reserve_exact(row.saturating_mul(rows));
+    room.map_err(|_| {
+        let reason = format!("not enough memory for {rows} rows: state a smaller number of rows");
+        Error::argument("rows", reason)
+    })
+}
+/// Return the number of bytes that one row of a column takes in the table: its cell, its copy as a
+/// float, and its mark.
+fn bytes_of(column: &ColumnFields) -> usize {
+    let text = column.missing.as_ref().and_then(Json::as_str).map_or(0, str::len);
+    let cell = match column.kind {
+        CellType::Integer => size_of::<i64>() + size_of::<f64>(),
+        CellType::Float => size_of::<f64>(),
+        CellType::Bool => size_of::<bool>(),
+        CellType::Text => size_of::<String>().saturating_add(text),
+    };
+    cell.saturating_add(size_of::<bool>())
 }
 fn with<T: Atom>(
     table: Table,

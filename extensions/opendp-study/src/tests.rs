@@ -221,6 +221,30 @@ fn a_public_number_of_rows_is_stated_or_read() {
     assert!(private.contains("the number of rows is private"), "{private}");
 }
 #[test]
+fn more_rows_than_fit_in_memory_are_an_error() {
+    let study = |rows: usize| {
+        Study::parse(&json!({
+            "context": {
+                "unit": {"answers_of_person": 1},
+                "rows": rows,
+                "budget": {"epsilon": 1.0},
+                "columns": {"income": {"T": "f64", "missing": 0}, "city": "String"},
+            },
+            "questions": [{"count": {}}],
+        }))
+        .unwrap()
+    };
+    let large = study(1 << 60);
+    for error in [
+        large.rehearse(0.05).map(drop).unwrap_err(),
+        large.ask(read, 0.05).map(drop).unwrap_err(),
+        large.measurement(0.05).map(drop).unwrap_err(),
+    ] {
+        assert!(error.to_string().contains("not enough memory"), "{error}");
+    }
+    assert!(study(1000).rehearse(0.05).is_ok());
+}
+#[test]
 fn a_wrong_question_says_what_is_wrong_and_where() {
     for (question, wanted) in [
         (json!({"cuont": {}}), "unknown field `cuont`"),

@@ -197,6 +197,11 @@ pub trait Noisy<MO: Accounted>: Atom + Number + Distance {
     /// Return the distribution of the noise that [`noisy`](Noisy::noisy) or
     /// [`gaussian`](Noisy::gaussian) adds.
     fn noise(scale: Scale, gaussian: bool) -> Noise;
+    /// Return whether noise of an ordinary scale can exceed the ends of the type. This is so for
+    /// unsigned integers, and for integers of fewer than 64 bits. A noisy number beyond an end is
+    /// replaced by this end, so its error is not symmetric. Intervals of sums of such numbers
+    /// include this error: see [`Noise::cut_off`].
+    fn is_cut_off() -> bool;
 }
 impl<N, MO> Noisy<MO> for N
 where
@@ -238,6 +243,12 @@ where
             (false, true) => Noise::discrete_gaussian(scale),
             (false, false) => Noise::discrete_laplace(scale),
         }
+    }
+    fn is_cut_off() -> bool {
+        macro_rules! is_one_of {
+            ($($t:ty)*) => { [$(TypeId::of::<$t>()),*].contains(&TypeId::of::<N>()) };
+        }
+        is_one_of!(i8 i16 i32 u8 u16 u32 u64 u128 usize)
     }
 }
 

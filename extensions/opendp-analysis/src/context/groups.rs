@@ -10,7 +10,6 @@ use std::fmt;
 use std::sync::Arc;
 
 use opendp_core::{Error, Result};
-use opendp_measurements::accuracy::Estimate;
 use serde_json::Value as Json;
 
 use super::plan::{Goal, Plan};
@@ -19,8 +18,8 @@ use super::{Accounted, Noisy, Query, Statistic, WithDelta};
 pub(super) use answer::Moments;
 use answer::Released;
 pub use answer::{GroupAnswer, GroupRow};
-use asked::Needs;
 pub use asked::{AskedGroups, SolvedGroups};
+use asked::{Needs, counts_of};
 use keys::Keys;
 use releases::Numbers;
 
@@ -243,6 +242,7 @@ impl<'c, MO: Accounted> Groups<'c, MO> {
     pub fn found(mut self, answer: &Answer<MO, HashMap<String, i64>>) -> Result<Self> {
         let (keys, counts) = counts_of(answer)?;
         (self.keys, self.found) = (Keys::Listed(keys), Some(counts));
+        self.rehearsed = false;
         Ok(self)
     }
     /// Use the groups and the counts of an earlier answer about the same rows. Then counts, means
@@ -277,6 +277,7 @@ impl<'c, MO: Accounted> Groups<'c, MO> {
         let none = || Error::argument("counted", "the answer has no counts of the groups");
         self.found = Some(answer.counts.clone().ok_or_else(none)?);
         (self.keys, self.others) = (Keys::Listed(answer.keys.clone()), answer.others);
+        self.rehearsed = false;
         Ok(self)
     }
     /// Leave the list of keys empty, because the keys will be found later. The question then has a
@@ -284,7 +285,8 @@ impl<'c, MO: Accounted> Groups<'c, MO> {
     #[must_use]
     pub fn to_be_found(mut self) -> Self {
         self.keys = Keys::Listed(Vec::new());
-        self.found = Some(Released { estimates: Vec::new(), scale: f64::NAN });
+        self.found =
+            Some(Released { estimates: Vec::new(), mechanism: "Laplace", scale: f64::NAN });
         self.rehearsed = true;
         self
     }
@@ -374,18 +376,6 @@ where
     pub fn release(self) -> Result<GroupAnswer> {
         self.solve()?.release()
     }
-}
-
-/// Return the keys that were found, in order, and their noisy counts.
-fn counts_of<MO: Accounted>(
-    answer: &Answer<MO, HashMap<String, i64>>,
-) -> Result<(Vec<Vec<Json>>, Released)> {
-    let noise = answer.noise().ok_or_else(|| {
-        Error::NotImplemented("the noise of the counts of these keys is not known".into())
-    })?;
-    let (keys, counts): (Vec<_>, Vec<_>) = keys::sorted(&answer.value)?.into_iter().unzip();
-    let counts = counts.into_iter().map(|count| Estimate::released(count as f64, noise));
-    Ok((keys, Released { estimates: counts.collect(), scale: answer.scale() }))
 }
 
 impl<MO: Accounted> fmt::Debug for Groups<'_, MO> {

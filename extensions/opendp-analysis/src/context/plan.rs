@@ -1,6 +1,7 @@
 //! Plans: several questions, and one search for their noise.
 
 mod answers;
+mod asking;
 mod choosing;
 mod drafted;
 mod endowed;
@@ -14,7 +15,7 @@ use std::marker::PhantomData;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use opendp_core::arith::Exact;
-use opendp_core::{Carrier, Error, Result};
+use opendp_core::{Error, Result};
 use opendp_measurements::Scale;
 use opendp_measurements::accounting::joined_epsilon;
 
@@ -172,7 +173,8 @@ impl<'c, MO: Accounted> Plan<'c, MO> {
     pub(super) fn is_empty(&self) -> bool {
         self.drafts.is_empty()
     }
-    /// Set the largest cost of all questions together, if the budget is spent as you go.
+    /// Set the largest cost of all questions together, if the budget is spent as you go. The
+    /// queries of a plan state no amounts of their own.
     #[must_use]
     pub fn spending(mut self, share: Budget<MO>) -> Self {
         self.wanted = Some(share.parts);
@@ -205,46 +207,6 @@ impl<'c, MO: Accounted> Plan<'c, MO> {
     pub fn with_id(mut self, id: &str) -> Self {
         self.id = Some(id.to_owned());
         self
-    }
-    /// Add a question: a statistic or a choice. Its noise is not known yet.
-    ///
-    /// # Errors
-    /// The errors of the steps of the query; `Argument` when the goal is not a positive number, or
-    /// is smaller than the error of rounding to integers.
-    pub fn ask<TO: Carrier>(
-        &mut self,
-        question: impl Planned<'c, MO, TO>,
-        goal: Goal,
-    ) -> Result<Asked<TO>> {
-        self.add(Box::new(question.draft()), goal)
-    }
-    /// Add a question whose keys an earlier question finds.
-    pub(super) fn ask_later<TO: Carrier>(
-        &mut self,
-        question: Late<'c, MO, TO>,
-        goal: Goal,
-    ) -> Result<Asked<TO>> {
-        self.add(Box::new(question), goal)
-    }
-    fn add<TO>(&mut self, draft: Box<dyn Drafted<MO> + 'c>, goal: Goal) -> Result<Asked<TO>> {
-        let (plan, place) = (self.number, self.push(draft, goal)?);
-        Ok(Asked { plan, place, types: PhantomData })
-    }
-    /// Add a draft, and return its place.
-    fn push(&mut self, draft: Box<dyn Drafted<MO> + 'c>, goal: Goal) -> Result<usize> {
-        let (Goal::Weight(amount) | Goal::Within(amount)) = goal;
-        if !(0.0 < amount && amount.is_finite()) {
-            let reason = format!("expected a positive number, found {amount}");
-            return Err(Error::argument("goal", reason));
-        }
-        let units = match &self.units {
-            Some(units) => *units,
-            None => *self.units.insert(Units::new(Context::<MO>::ALPHA)?),
-        };
-        self.items.push(draft.item(goal, &units)?);
-        self.goals.push(goal);
-        self.drafts.push(draft);
-        Ok(self.drafts.len() - 1)
     }
     /// Return the budget that is needed for all wanted accuracies. For an epsilon and a delta,
     /// return the epsilon at the delta of the context's budget.

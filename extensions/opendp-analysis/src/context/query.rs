@@ -53,6 +53,9 @@ impl<'c, MO: Accounted> Query<'c, MO> {
     /// a fraction of the part for its kind of noise. The fraction is the delta of `share` divided
     /// by the budget's delta. See
     /// [`AdaptiveAccount`](opendp_measurements::accounting::AdaptiveAccount).
+    ///
+    /// The queries of a [`Plan`](super::Plan) state no amounts. The plan
+    /// [states](super::Plan::spending) one amount for all of them.
     #[must_use]
     pub fn spending(mut self, share: Budget<MO>) -> Self {
         self.wanted = Some(share.parts);
@@ -132,6 +135,7 @@ impl<'c, MO: Accounted> Query<'c, MO> {
         });
         let mut draft = self.draft(what, MO::NOISE, build);
         draft.terms.noise = Some(N::noise);
+        draft.terms.cut_off = <N as Noisy<MO>>::is_cut_off();
         Statistic::new(draft)
     }
     /// Add noise to counts.
@@ -190,12 +194,14 @@ impl<'c, MO: Accounted> Query<'c, MO> {
     fn terms(self, what: String, mechanism: &'static str) -> (Terms<'c, MO>, Option<Error>) {
         let terms = Terms {
             share: self.context.share(self.wanted.as_deref()),
+            states_amount: self.wanted.is_some(),
             context: self.context,
             words: self.title.unwrap_or_else(|| what + &self.about),
             mechanism,
             error_in: ErrorIn::Value,
             threshold: false,
             noise: None,
+            cut_off: false,
             bound: None,
         };
         (terms, self.failed)

@@ -124,6 +124,8 @@ pub(crate) struct Known<'c, MO: Accounted> {
     pub(super) error_in: ErrorIn,
     pub(super) bound: Option<Bound>,
     pub(super) noise: Option<fn(Scale, bool) -> Noise>,
+    /// Whether the noisy number can be cut off at the ends of its type.
+    pub(super) cut_off: bool,
     pub(super) cost: Cost,
 }
 impl<MO: Accounted> Known<'_, MO> {
@@ -188,6 +190,7 @@ impl<MO: Accounted> Known<'_, MO> {
             DISCRETE => Noise::discrete_gaussian(self.scale),
             mechanism => noise(self.scale, mechanism == "Gaussian"),
         });
+        let noise = noise.map(|noise| if self.cut_off { noise.cut_off() } else { noise });
         let slack = bounds.and_then(|bounds| bounds.first().copied());
         noise.zip(slack.flatten()).map(|(noise, slack)| noise.and_at_most(slack))
     }

@@ -8,9 +8,8 @@ use opendp_core::arith::{self, Directed, DirectedFloat, Float, InfCast};
 use opendp_core::{Atom, Bounds, Distance, Domain, Error, Function, Metric, Result, TheMeasure};
 use opendp_measurements::{Scale, make_noisy_top_k};
 use opendp_transformations::{
-    Key, Summand, make_clamp, make_count, make_count_by, make_count_by_categories, make_filter,
+    Key, make_clamp, make_count, make_count_by, make_count_by_categories, make_filter,
     make_find_bin, make_impute_constant, make_mean, make_resize, make_sized_bounded_variance,
-    make_sum,
 };
 
 use super::chain::{
@@ -24,8 +23,10 @@ use super::{Accounted, Choice, Noisy, Query, Statistic, WithDelta};
 
 mod centred;
 mod ranks;
+mod sums;
 
 pub use centred::Centre;
+pub use sums::Summed;
 
 /// The rows of a column, before a statistic of the rows is chosen.
 ///
@@ -91,15 +92,16 @@ impl<'c, MO: Accounted, T: Atom> Rows<'c, MO, T> {
         let total = self.total(|chain| chain.total(make_count));
         self.number("count", total)
     }
-    /// Sum the rows. The sum needs bounds.
-    pub fn sum(self) -> Statistic<'c, MO, T::Total>
+    /// Sum the rows. The sum needs bounds. Integers of fewer than 64 bits are added as `i64`. A sum
+    /// that is beyond the largest or the smallest number of its type becomes this number.
+    pub fn sum(self) -> Statistic<'c, MO, T::Sum>
     where
-        T: Summand,
-        T::Total: Noisy<MO>,
+        T: Summed,
+        T::Sum: Noisy<MO>,
     {
         let total = self.total(|chain| {
             bounded("sum", &self.name, chain)?;
-            chain.total(make_sum)
+            chain.total(T::sum_of)
         });
         self.number("sum", total)
     }

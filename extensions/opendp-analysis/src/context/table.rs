@@ -91,6 +91,26 @@ fn numbers_of(cells: &dyn Any) -> Option<Vec<f64>> {
 pub(crate) fn numbers<T: Atom>(rows: Vec<T>) -> Option<Vec<f64>> {
     rows.numbers()
 }
+/// Check that a frame has columns of the same names and types as the first frame. Otherwise,
+/// appending its rows would replace their cells by default values.
+fn check_alike(first: &DataFrame<String>, frame: &DataFrame<String>) -> Result<()> {
+    let alike = first.columns().len() == frame.columns().len()
+        && first.columns().zip(frame.columns()).all(|((name, column), (theirs, other))| {
+            name == theirs && column.cell_type() == other.cell_type()
+        });
+    if alike {
+        return Ok(());
+    }
+    let header = |frame: &DataFrame<String>| {
+        let columns = frame.columns().map(|(name, c)| format!("`{name}` of {}", c.cell_type()));
+        columns.collect::<Vec<_>>().join(", ")
+    };
+    let (expected, found) = (header(first), header(frame));
+    let reason = format!(
+        "every frame must have the columns of the first frame: expected {expected}; found {found}"
+    );
+    Err(Error::argument("frames", reason))
+}
 #[cold]
 fn retyped() -> Error {
     Error::FailedFunction("a column of another table has another type".into())
@@ -132,15 +152,20 @@ impl Table {
     ///
     /// # Errors
     /// The errors of the frames; `Argument` when cells of a column may be absent, or when their
-    /// type is not a number, a text or `bool`.
+    /// type is not a number, a text or `bool`. `Argument` also when a frame has other names or
+    /// types of columns than the first frame, even if one of the two frames has no rows.
     pub fn from_frames(
         frames: impl IntoIterator<Item = Result<DataFrame<String>>>,
     ) -> Result<Self> {
         let mut all: Option<DataFrame<String>> = None;
         for frame in frames {
+            let frame = frame?;
             match &mut all {
-                Some(all) => all.append(frame?),
-                None => all = Some(frame?),
+                Some(all) => {
+                    check_alike(all, &frame)?;
+                    all.append(frame);
+                }
+                None => all = Some(frame),
             }
         }
         let mut table = Table::new();

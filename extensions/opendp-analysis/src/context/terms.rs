@@ -28,6 +28,8 @@ pub(crate) type LossesAt<'a, MO> = dyn Fn(Dials) -> Result<Losses<MO>> + 'a;
 pub(crate) struct Terms<'c, MO: Accounted> {
     pub(crate) context: &'c Context<MO>,
     pub(crate) share: Result<Wanted>,
+    /// Whether the query states the largest amount that it may spend.
+    pub(crate) states_amount: bool,
     pub(crate) words: String,
     pub(crate) mechanism: &'static str,
     pub(crate) error_in: ErrorIn,
@@ -35,6 +37,8 @@ pub(crate) struct Terms<'c, MO: Accounted> {
     pub(crate) threshold: bool,
     /// The distribution of the noise on each number, if the answer is a number with noise.
     pub(crate) noise: Option<fn(Scale, bool) -> Noise>,
+    /// Whether the noisy number can be [cut off](super::Noisy::is_cut_off) at the ends of its type.
+    pub(crate) cut_off: bool,
     pub(crate) bound: Option<Bound>,
 }
 impl<'c, MO: Accounted> Terms<'c, MO> {
@@ -157,6 +161,7 @@ impl<'c, MO: Accounted> Terms<'c, MO> {
             error_in: self.error_in,
             bound: self.bound.clone(),
             noise: self.noise,
+            cut_off: self.cut_off,
             cost: self.cost(losses, dials)?,
         })
     }

@@ -355,4 +355,6 @@ fn threads_never_overspend() {
 mod accuracy;
 mod quantiles;
 mod shares;
+mod sums;
+mod tables;
 mod tight;

@@ -36,6 +36,10 @@ impl PrivacyUnit {
     pub fn answers_of_person(rows: u32) -> Result<Self> {
         PrivacyUnit { rows, replaced: true }.checked()
     }
+    /// Return the largest number of rows that one person contributes.
+    pub fn rows(&self) -> u32 {
+        self.rows
+    }
     /// Whether the number of rows is public.
     pub fn size_is_public(&self) -> bool {
         self.replaced

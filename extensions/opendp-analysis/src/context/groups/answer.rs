@@ -192,10 +192,11 @@ pub(super) struct Column {
     pub(super) sums: Released,
     pub(super) squares: Option<Released>,
 }
-/// One released number for each group, and the scale of the noise on these numbers.
+/// One released number for each group, and the kind and the scale of the noise on these numbers.
 #[derive(Clone, Debug)]
 pub(super) struct Released {
     pub(super) estimates: Vec<Estimate>,
+    pub(super) mechanism: &'static str,
     pub(super) scale: f64,
 }
 

@@ -4,7 +4,8 @@ use std::collections::HashMap;
 use std::fmt;
 use std::sync::Arc;
 
-use opendp_core::{Carrier, Result};
+use opendp_core::{Carrier, Error, Result};
+use opendp_measurements::accuracy::Estimate;
 use serde_json::Value as Json;
 
 use super::super::chain::increasing;
@@ -13,7 +14,7 @@ use super::super::question::Answer;
 use super::super::{Accounted, Answers, Context, ErrorIn, Noisy};
 use super::answer::{Column, GroupAnswer, Moments, Released, lost, quantile};
 use super::keys::{Grouping, sorted};
-use super::{Groups, What, counts_of, releases};
+use super::{Groups, What, releases};
 
 /// A question about the statistics of each group, with known noise. Nothing has been spent.
 pub struct SolvedGroups<'c, MO: Accounted> {
@@ -116,7 +117,7 @@ impl AskedGroups {
             }
             Some(Counts::Found(found)) => Ok(Some(Noised {
                 query: String::new(),
-                mechanism: "Laplace",
+                mechanism: found.mechanism,
                 scales: vec![found.scale],
                 accuracy: None,
                 error_in: ErrorIn::Value,
@@ -196,8 +197,13 @@ where
     /// the keys. All releases are charged before the first release is run.
     ///
     /// # Errors
-    /// The errors of the steps of the query, and of [`ask`](Plan::ask).
+    /// The errors of the steps of the query, and of [`ask`](Plan::ask). After an error, the plan
+    /// has the same questions as before.
     pub fn ask_groups(&mut self, groups: Groups<'c, MO>, goal: Goal) -> Result<AskedGroups> {
+        self.ask_all_or_none(|plan| plan.ask_releases(groups, goal))
+    }
+    /// Add all releases of a question about groups.
+    fn ask_releases(&mut self, groups: Groups<'c, MO>, goal: Goal) -> Result<AskedGroups> {
         groups.wrong.clone().map_or(Ok(()), Err)?;
         groups.check(goal)?;
         let finds = groups.finder.map(|find| self.ask(find(&groups), goal)).transpose()?;
@@ -336,12 +342,25 @@ impl<MO: Accounted> Answers<MO> {
         Ok(GroupAnswer { names, keys, others, asked: asked.asked, counts, columns, quantiles })
     }
 }
+/// Return the keys that were found, in order, and their noisy counts.
+pub(super) fn counts_of<MO: Accounted>(
+    answer: &Answer<MO, HashMap<String, i64>>,
+) -> Result<(Vec<Vec<Json>>, Released)> {
+    let noise = answer.noise().ok_or_else(|| {
+        Error::NotImplemented("the noise of the counts of these keys is not known".into())
+    })?;
+    let (keys, counts): (Vec<_>, Vec<_>) = sorted(&answer.value)?.into_iter().unzip();
+    let counts = counts.into_iter().map(|count| Estimate::released(count as f64, noise));
+    let (estimates, scale) = (counts.collect(), answer.scale());
+    Ok((keys, Released { estimates, mechanism: "Laplace", scale }))
+}
 fn released<MO, TO>(answer: Answer<MO, TO>) -> Result<Released>
 where
     MO: Accounted,
     TO: opendp_measurements::Released<Intervals = Vec<(f64, f64)>>,
 {
-    Ok(Released { estimates: answer.estimates()?.to_vec(), scale: answer.scale() })
+    let (estimates, mechanism) = (answer.estimates()?.to_vec(), answer.mechanism());
+    Ok(Released { estimates, mechanism, scale: answer.scale() })
 }
 impl<MO: Accounted> fmt::Debug for SolvedGroups<'_, MO> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use opendp_core::{Codec, Error, Result};
+use opendp_core::{Codec, Error, IBig, Result};
 use serde_json::Value as Json;
 
 use super::super::Table;
@@ -204,9 +204,10 @@ pub(super) fn label(key: &[Json]) -> String {
     let words = |value: &Json| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
     key.iter().map(words).collect::<Vec<_>>().join(", ")
 }
-/// Order keys. Compare integers by their values, and texts by the code points of their characters.
+/// Order keys. Compare integers of any length by their values, and texts by the code points of
+/// their characters.
 fn order(left: &[Json], right: &[Json]) -> std::cmp::Ordering {
-    let integer = |json: &Json| i128::from_json(json).ok();
+    let integer = |json: &Json| IBig::from_json(json).ok();
     let both = left.iter().zip(right).map(|(left, right)| {
         let texts = || left.to_string().cmp(&right.to_string());
         let texts = || match (left.as_str(), right.as_str()) {

@@ -15,6 +15,9 @@ pub(super) fn another() -> Error {
     Error::argument("asked", "the question is of another plan, or its answer was already taken")
 }
 
+/// The answer to a question without the type of its value, or the error of the question.
+pub(super) type AnyAnswer = Result<Box<dyn Any + Send>>;
+
 impl<MO: Accounted> Default for Answers<MO> {
     fn default() -> Self {
         Answers::new(PlanNumber::next(), Vec::new())
@@ -23,20 +26,21 @@ impl<MO: Accounted> Default for Answers<MO> {
 /// The answers of a [`Plan`](super::Plan).
 pub struct Answers<MO> {
     plan: PlanNumber,
-    answers: Vec<Option<Box<dyn Any + Send>>>,
+    answers: Vec<Option<AnyAnswer>>,
     measure: PhantomData<fn() -> MO>,
 }
 impl<MO: Accounted> Answers<MO> {
-    pub(super) fn new(plan: PlanNumber, answers: Vec<Option<Box<dyn Any + Send>>>) -> Self {
+    pub(super) fn new(plan: PlanNumber, answers: Vec<Option<AnyAnswer>>) -> Self {
         Answers { plan, answers, measure: PhantomData }
     }
     /// Take the answer to a question.
     ///
     /// # Errors
-    /// `Argument` when the answer was taken before, or when the question belongs to another plan.
+    /// `Argument` when the answer was taken before, or when the question belongs to another plan;
+    /// the error of the question when it failed after the plan was charged.
     pub fn take<TO: Carrier>(&mut self, asked: Asked<TO>) -> Result<Answer<MO, TO>> {
         let place = asked.place_in(self.plan)?;
-        let answer = self.answers.get_mut(place).and_then(Option::take).ok_or_else(another)?;
+        let answer = self.answers.get_mut(place).and_then(Option::take).ok_or_else(another)??;
         answer.downcast().map(|answer| *answer).map_err(|_| another())
     }
 }

@@ -126,6 +126,10 @@ pub(super) trait Drafted<MO: Accounted> {
     /// Describe the draft to the solver.
     fn item(&self, goal: Goal, units: &Units) -> Result<Item>;
     fn takes_delta(&self) -> bool;
+    /// Return the context whose table the question is about.
+    fn context(&self) -> &Context<MO>;
+    /// Return whether the query states the largest amount that it may spend.
+    fn states_amount(&self) -> bool;
     /// Return whether the answer consists of integers with noise.
     fn is_of_integers(&self) -> Result<bool>;
     /// Return the threshold of keys at noise scale `scale` and delta `delta`.
@@ -173,6 +177,12 @@ impl<MO: Accounted, TO: Carrier> Drafted<MO> for Draft<'_, MO, TO> {
     }
     fn takes_delta(&self) -> bool {
         self.terms.threshold
+    }
+    fn context(&self) -> &Context<MO> {
+        self.terms.context
+    }
+    fn states_amount(&self) -> bool {
+        self.terms.states_amount
     }
     fn is_of_integers(&self) -> Result<bool> {
         self.terms.is_of_integers()

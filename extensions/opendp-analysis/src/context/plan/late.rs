@@ -6,10 +6,10 @@ use std::collections::HashMap;
 use opendp_core::arith::Exact;
 use opendp_core::{Carrier, Error, Result};
 
-use super::super::Accounted;
 use super::super::account::Cost;
 use super::super::draft::Draft;
 use super::super::question::Answer;
+use super::super::{Accounted, Context};
 use super::answers::another;
 use super::drafted::{Drafted, Ready, Units};
 use super::solver::Item;
@@ -40,6 +40,12 @@ impl<MO: Accounted, TO: Carrier> Drafted<MO> for Late<'_, MO, TO> {
     }
     fn takes_delta(&self) -> bool {
         self.rehearsed.takes_delta()
+    }
+    fn context(&self) -> &Context<MO> {
+        Drafted::context(&self.rehearsed)
+    }
+    fn states_amount(&self) -> bool {
+        self.rehearsed.states_amount()
     }
     fn is_of_integers(&self) -> Result<bool> {
         self.rehearsed.is_of_integers()

@@ -1,14 +1,13 @@
 //! Plans whose noise is known.
 
-use std::any::Any;
 use std::fmt;
 
-use opendp_core::Result;
 use opendp_core::arith::Exact;
+use opendp_core::{Error, Result};
 
 use super::super::account::Reserve;
 use super::super::{Accounted, Context};
-use super::answers::{Answers, another};
+use super::answers::{Answers, AnyAnswer, another};
 use super::drafted::{Drafted, Noised, Ready};
 use super::{Asked, PlanNumber, Setting};
 
@@ -59,27 +58,35 @@ impl<'c, MO: Accounted> Solved<'c, MO> {
     pub fn stretched(&self) -> f64 {
         self.stretched
     }
-    /// Spend the cost of all answers, then answer. Charge for all answers or for none.
+    /// Spend the cost of all answers, then answer. Charge for all answers or for none. If a
+    /// question fails after the charge, [`take`](Answers::take) returns its error, and the other
+    /// questions have their answers.
     ///
     /// # Errors
     /// The errors of [`Question::release`](super::super::Question::release). `BudgetExceeded` also
     /// when something was spent after the plan was solved. `Argument` when a plan with this id was
     /// charged before.
     pub fn release(self) -> Result<Answers<MO>> {
-        let mut answers: Vec<Option<Box<dyn Any + Send>>> = Vec::new();
+        let mut answers: Vec<Option<AnyAnswer>> = Vec::new();
         for (place, question) in self.pay()?.into_iter().enumerate() {
-            let (draft, setting) = self.at(place)?;
-            let answer = match draft.finds() {
-                None => question.run()?,
-                Some(keys) => {
-                    let found = answers.get(keys).and_then(Option::as_deref).ok_or_else(another)?;
-                    let noise = (*setting, &self.delta, self.stated);
-                    draft.answer(noise, found, question.cost())?
-                }
-            };
+            let answer = self.answer(place, question, &answers);
             answers.push(Some(answer));
         }
         Ok(Answers::new(self.number, answers))
+    }
+    /// Answer a question that was charged. `earlier` contains the answers to all earlier questions.
+    fn answer(
+        &self,
+        place: usize,
+        question: Box<dyn Ready + '_>,
+        earlier: &[Option<AnyAnswer>],
+    ) -> AnyAnswer {
+        let (draft, setting) = self.at(place)?;
+        let Some(keys) = draft.finds() else { return question.run() };
+        let found = earlier.get(keys).and_then(Option::as_ref).ok_or_else(another)?;
+        let found = found.as_ref().map_err(Error::clone)?;
+        let noise = (*setting, &self.delta, self.stated);
+        draft.answer(noise, &**found, question.cost())
     }
     /// Spend the cost of all answers, but release nothing. This function is for rehearsals. In a
     /// rehearsal, ask all questions in a separate context, and call this function instead of

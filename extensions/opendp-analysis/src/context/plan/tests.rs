@@ -371,6 +371,7 @@ mod agreement;
 mod choices;
 mod integers;
 mod keys;
+mod refusals;
 /// Both plans have a question of this type at the first place.
 #[test]
 fn a_question_of_another_plan_has_no_answer() {

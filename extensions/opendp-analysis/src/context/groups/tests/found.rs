@@ -194,3 +194,48 @@ fn a_charge_pays_only_for_a_cost_that_is_not_larger_in_any_part() {
     };
     assert!(discrete(1).is_within(&discrete(4)) && !discrete(4).is_within(&discrete(1)));
 }
+#[test]
+fn groups_that_were_to_be_found_are_those_of_a_later_answer() {
+    let context = open(Budget::epsilon_delta(1e4, 1e-6), 1);
+    let share = || Budget::epsilon_delta(1e3, 1e-7).unwrap();
+    let educ = || context.query().spending(share()).group_by(["educ"]);
+    let found = educ().find().laplace().unwrap().release().unwrap();
+    let counted = educ().keys("educ", [0]).count().release().unwrap();
+    let truth = mean(&ages(|educ, _| educ == 0));
+    let rehearsed = || educ().to_be_found();
+    for groups in [rehearsed().found(&found).unwrap(), rehearsed().counted(&counted).unwrap()] {
+        let rows = groups.mean("years", BOUNDS).release().unwrap().rows(0.05).unwrap();
+        // Without rows, the mean is the middle of the bounds.
+        assert!((rows[0].value - truth).abs() < 1.0 && 2.0 < (truth - 55.0).abs(), "{}", rows[0]);
+    }
+}
+#[test]
+fn a_question_that_is_refused_leaves_no_release_in_the_plan() {
+    let context = open(Budget::epsilon_delta(1.0, 1e-6), 1);
+    let (mut plan, goal) = (context.plan(), Goal::Weight(1.0));
+    let people = plan.ask(context.query().count(), goal).unwrap();
+    let educ = || context.query().group_by(["educ"]);
+    // The counts and the keys of these questions fit, and the later releases do not.
+    for wrong in [
+        educ().keys("educ", [0, 1]).count().mean("city", BOUNDS),
+        educ().find_keys().count().quantiles("years", &[0.5, 0.25], vec![1.0]),
+    ] {
+        assert!(plan.ask_groups(wrong, goal).is_err());
+    }
+    let mut answers = plan.solve().unwrap().release().unwrap();
+    assert_eq!(context.report().entries().len(), 1);
+    assert!(answers.take(people).is_ok());
+}
+#[test]
+fn integers_of_any_length_are_in_the_order_of_their_values() {
+    let texts = ["-5", "9", "10", "170141183460469231731687303715884105728"];
+    for (place, lower) in texts.iter().enumerate() {
+        for higher in &texts[place + 1..] {
+            let counts = [lower, higher].map(|text| (format!("[{text}]"), 1));
+            let counts: HashMap<String, i64> = counts.into();
+            let sorted = super::super::keys::sorted(&counts).unwrap();
+            let found: Vec<String> = sorted.iter().map(|(key, _)| key[0].to_string()).collect();
+            assert_eq!(found, [*lower, *higher]);
+        }
+    }
+}

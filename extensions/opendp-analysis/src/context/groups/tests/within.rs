@@ -101,3 +101,17 @@ fn the_goal_of_half_of_alpha_holds_for_every_kind_of_noise() {
     let ratio = |noise: Noise| noise.quantile(0.025).unwrap() / noise.quantile(0.05).unwrap();
     assert!(ratio(Noise::gaussian(unit)) < ratio(Noise::laplace(unit)));
 }
+#[test]
+fn counts_of_an_earlier_answer_keep_the_name_of_their_noise() {
+    fn name<MO: Accounted>(context: &Context<MO>, share: Budget<MO>) -> &'static str
+    where
+        f64: Noisy<MO>,
+    {
+        let counts = counted(context, share);
+        let groups = context.query().group_by(["educ"]).counted(&counts).unwrap();
+        groups.count().solve().unwrap().statistics(0.05).unwrap()[0].mechanism
+    }
+    let (pure, rho) = (open(Budget::epsilon(1.0), 1), open(Budget::rho(1.0), 1));
+    assert_eq!(name(&pure, Budget::epsilon(0.4).unwrap()), "Laplace");
+    assert_eq!(name(&rho, Budget::rho(0.4).unwrap()), "Gaussian");
+}

@@ -1,0 +1,86 @@
+//! How questions are added to a plan.
+
+use std::marker::PhantomData;
+
+use opendp_core::{Carrier, Error, Result};
+
+use super::super::{Accounted, Context};
+use super::drafted::{Drafted, Planned, Units};
+use super::{Asked, Goal, Late, Plan};
+
+impl<'c, MO: Accounted> Plan<'c, MO> {
+    /// Add a question: a statistic or a choice. Its noise is not known yet.
+    ///
+    /// # Errors
+    /// The errors of the steps of the query; `Argument` when the goal is not a positive number, or
+    /// is smaller than the error of rounding to integers. `Argument` also when the question is of
+    /// another context, or when its query states an amount by
+    /// [`spending`](super::super::Query::spending).
+    pub fn ask<TO: Carrier>(
+        &mut self,
+        question: impl Planned<'c, MO, TO>,
+        goal: Goal,
+    ) -> Result<Asked<TO>> {
+        self.add(Box::new(question.draft()), goal)
+    }
+    /// Add a question whose keys an earlier question finds.
+    pub(in super::super) fn ask_later<TO: Carrier>(
+        &mut self,
+        question: Late<'c, MO, TO>,
+        goal: Goal,
+    ) -> Result<Asked<TO>> {
+        self.add(Box::new(question), goal)
+    }
+    /// Add several questions by `ask`. If one of them is an error, add none.
+    pub(in super::super) fn ask_all_or_none<T>(
+        &mut self,
+        ask: impl FnOnce(&mut Self) -> Result<T>,
+    ) -> Result<T> {
+        let before = self.drafts.len();
+        let asked = ask(self);
+        if asked.is_err() {
+            self.drafts.truncate(before);
+            self.goals.truncate(before);
+            self.items.truncate(before);
+        }
+        asked
+    }
+    fn add<TO>(&mut self, draft: Box<dyn Drafted<MO> + 'c>, goal: Goal) -> Result<Asked<TO>> {
+        let (plan, place) = (self.number, self.push(draft, goal)?);
+        Ok(Asked { plan, place, types: PhantomData })
+    }
+    /// Add a draft, and return its place.
+    fn push(&mut self, draft: Box<dyn Drafted<MO> + 'c>, goal: Goal) -> Result<usize> {
+        let (Goal::Weight(amount) | Goal::Within(amount)) = goal;
+        if !(0.0 < amount && amount.is_finite()) {
+            let reason = format!("expected a positive number, found {amount}");
+            return Err(Error::argument("goal", reason));
+        }
+        self.check(draft.as_ref())?;
+        let units = match &self.units {
+            Some(units) => *units,
+            None => *self.units.insert(Units::new(Context::<MO>::ALPHA)?),
+        };
+        self.items.push(draft.item(goal, &units)?);
+        self.goals.push(goal);
+        self.drafts.push(draft);
+        Ok(self.drafts.len() - 1)
+    }
+    /// Check that the account of this plan pays for the table of the question, and that the query
+    /// states no amount of its own. In a plan of one question, the amount of the query is the
+    /// amount of the plan.
+    fn check(&self, draft: &dyn Drafted<MO>) -> Result<()> {
+        if !std::ptr::eq(draft.context(), self.context) {
+            let reason = "the question is about the table of another context, and only the budget \
+                          of that context pays for it: ask it in a plan of that context";
+            return Err(Error::argument("question", reason));
+        }
+        if draft.states_amount() && !self.shares {
+            let reason = "a plan divides one amount among its questions: leave `.spending(..)` out \
+                          of the query. State the amount of all questions by `.spending(..)` of \
+                          the plan, and the part of this question by its weight";
+            return Err(Error::argument("spending", reason));
+        }
+        Ok(())
+    }
+}

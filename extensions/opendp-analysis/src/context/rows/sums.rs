@@ -1,0 +1,79 @@
+//! The types of sums.
+
+use opendp_core::arith::Number;
+use opendp_core::{
+    AbsoluteDistance, Atom, AtomDomain, Bounds, Distance, Function, Result, Space, StabilityMap,
+    SymmetricDistance, Transformation, VectorDomain,
+};
+use opendp_transformations::make_sum;
+
+use super::super::chain::{Column, ColumnSpace, OfRows};
+
+/// A type of numbers whose sums a context releases.
+///
+/// Integers of fewer than 64 bits are added as `i64`. In their own type, the sum of a few hundred
+/// rows could exceed the largest number, and the interval of the answer does not include this
+/// error.
+#[diagnostic::on_unimplemented(message = "a context releases no sums of `{Self}`")]
+pub trait Summed: Atom {
+    /// The type of the sum.
+    type Sum: Atom + Number + Distance;
+    /// Build the sum of bounded rows.
+    ///
+    /// # Errors
+    /// The errors of [`make_sum`].
+    fn sum_of(
+        rows: ColumnSpace<Self>,
+    ) -> Result<OfRows<Self, AtomDomain<Self::Sum>, AbsoluteDistance<Self::Sum>>>;
+}
+macro_rules! plain {
+    ($($rows:ty => $sum:ty),*) => {$(
+        impl Summed for $rows {
+            type Sum = $sum;
+            fn sum_of(
+                rows: ColumnSpace<Self>,
+            ) -> Result<OfRows<Self, AtomDomain<$sum>, AbsoluteDistance<$sum>>> {
+                make_sum(rows)
+            }
+        }
+    )*};
+}
+plain!(i64 => i64, i128 => i128, u64 => u64, usize => usize, f32 => f64, f64 => f64);
+macro_rules! narrow {
+    ($($rows:ty)*) => {$(
+        impl Summed for $rows {
+            type Sum = i64;
+            fn sum_of(
+                rows: ColumnSpace<Self>,
+            ) -> Result<OfRows<Self, AtomDomain<i64>, AbsoluteDistance<i64>>> {
+                widened(rows)?.then(make_sum)
+            }
+        }
+    )*};
+}
+narrow!(i8 i16 i32 u8 u16 u32);
+
+/// Convert each row to `i64`.
+///
+/// # Proof
+/// The function acts on each row alone, so distances do not grow. Each row keeps its value, so the
+/// rows stay within their bounds.
+fn widened<T: Atom + Into<i64>>(
+    rows: ColumnSpace<T>,
+) -> Result<OfRows<T, Column<i64>, SymmetricDistance>> {
+    let bounds = match rows.domain().element().bounds() {
+        Some(bounds) => Some(Bounds::<i64>::new(bounds.lower().into(), bounds.upper().into())?),
+        None => None,
+    };
+    let domain = VectorDomain::new(AtomDomain::new(bounds, None));
+    let domain = match rows.domain().size() {
+        Some(size) => domain.with_size(size),
+        None => domain,
+    };
+    let output = Space::new(domain, *rows.metric())?;
+    let widen: Function<Vec<T>, Vec<i64>> = Function::rows(|rows: &[T], wide: &mut Vec<i64>| {
+        wide.extend(rows.iter().map(|row| -> i64 { row.clone().into() }));
+        Ok(())
+    });
+    Ok(Transformation::new(rows, output, widen, StabilityMap::from_constant(1)))
+}

@@ -1,0 +1,45 @@
+//! Sums of integers whose type has near ends.
+
+use opendp_core::Atom;
+
+use super::*;
+
+fn with_column<T: Atom>(rows: Vec<T>, budget: f64) -> Context<MaxDivergence> {
+    let table = Table::new().with("place", (0..rows.len()).map(|i| i as i64).collect());
+    let table = table.and_then(|table| table.with("number", rows)).unwrap();
+    let (unit, split) = (PrivacyUnit::person(1).unwrap(), Split::as_you_go());
+    Context::new(table, unit, Budget::epsilon(budget).unwrap(), split).unwrap()
+}
+
+#[test]
+fn the_sum_of_narrow_integers_can_exceed_their_type() {
+    let exact = || Budget::epsilon(1e6).unwrap();
+    let ages = with_column::<u8>((0..1000).map(|i| [20, 90, 130][i % 3]).collect(), 1e6);
+    let rows = ages.query().spending(exact()).column::<u8>("number").clamp(0, 120);
+    let sum = rows.sum().laplace().unwrap().release().unwrap();
+    assert_eq!(sum.value, 334 * 20 + 333 * 90 + 333 * 120);
+    assert_eq!(sum.interval(0.05).unwrap(), (76_610.0, 76_610.0));
+    let debts = with_column(vec![-30_000_i16; 1000], 1e6);
+    let rows = debts.query().spending(exact()).column::<i16>("number").clamp(-30_000, 0);
+    assert_eq!(rows.sum().laplace().unwrap().release().unwrap().value, -30_000_000);
+}
+/// A noisy sum below 0 is released as 0. So if the true sums are 0, no error is negative.
+#[test]
+fn intervals_of_sums_of_unsigned_answers_include_the_errors_at_the_end_of_the_type() {
+    let mut inside = 0;
+    for _ in 0..20 {
+        let context = with_column(vec![0_u64; 100], 10.1);
+        let sum_at = |place: i64| {
+            let query = context.query().spending(Budget::epsilon(0.1).unwrap());
+            let rows = query.filter("place", move |own: &i64| *own == place);
+            let sum = rows.column::<u64>("number").clamp(0, 1).sum().laplace().unwrap();
+            sum.release().unwrap().estimate().unwrap()
+        };
+        let sums: Vec<Estimate> = (0..100).map(sum_at).collect();
+        let (low, high) = Estimate::sum(&sums).unwrap().interval(0.05).unwrap();
+        inside += usize::from(low <= 0.0 && 0.0 <= high);
+    }
+    // At least 19 of 20 intervals are expected to contain 0. Without the errors at the end, almost
+    // no interval contains 0: the sum is about 500, and the bound on its error is about 280.
+    assert!(12 <= inside, "{inside}");
+}
