@@ -1,5 +1,6 @@
 //! Runs functions on arrays of numpy. If a function accepts rows in chunks, the array is not copied
-//! as a whole.
+//! as a whole. But a domain can state a condition on all rows together. Then the array is copied as
+//! a whole, because the chunks of a column can be members although the column is not.
 //!
 //! As in Arrow, a column can consist of several arrays, which are called pieces. If a function
 //! accepts rows in chunks, the pieces are not joined first. Pieces whose rows are aligned are read
@@ -205,9 +206,9 @@ fn pieces(range: Range<usize>, size: usize) -> impl Iterator<Item = Range<usize>
     range.clone().step_by(size).map(move |start| start..range.end.min(start + size))
 }
 
-/// Run a function on rows. If the function needs all rows at once, pass all rows at once. If the
-/// function accepts chunks only in the order of the rows, pass the chunks in this order. If the
-/// function accepts rows in any order, also use all cores if there are many rows.
+/// Run a function on rows. If the function or the domain needs all rows at once, pass all rows at
+/// once. If the function accepts chunks only in the order of the rows, pass the chunks in this
+/// order. If the function accepts rows in any order, also use all cores if there are many rows.
 fn fold<S, T>(rows: &Rows<'_, S>, function: &AnyFunction, domain: &AnyDomain) -> Result<AnyValue>
 where
     S: Copy + Send + Sync,
@@ -219,7 +220,9 @@ where
     }
     let chunks: Chunks<'_, T> = Chunks::new(domain);
     let all = 0..rows.len();
-    if !function.streams() {
+    // If records of members cannot be combined freely, members in all chunks do not prove that the
+    // column is a member.
+    if !function.streams() || !domain.recombines() {
         let mut whole = vec![T::default(); rows.len()];
         rows.fill(all, &mut whole).ok_or_else(|| outside(domain))?;
         let whole = AnyValue::new(whole);

@@ -1,8 +1,11 @@
 //! Interactive mechanisms: sessions and queryables. The questions of a session are measurements.
 
-use opendp_core::erased::{AnyDomain, AnyMeasure, AnyMetric, AnyValue};
+use opendp_core::erased::{
+    AnyDistance, AnyDomain, AnyMeasure, AnyMeasurement, AnyMetric, AnyValue,
+};
 use opendp_core::{
-    AbsoluteDistance, AtomDomain, Codec, Error, Queryable, Result, Session, Transformation,
+    AbsoluteDistance, Argument as _, AtomDomain, Codec, Error, Function, PrivacyMap, Queryable,
+    Result, Session, Space, TheMeasure, Transformation, UserDivergence,
 };
 use pyo3::prelude::*;
 
@@ -78,15 +81,33 @@ impl OdometerQueryable {
         json::distance(py, &left.to_json())
     }
     /// State the space of the data sets. With this space, the loss of the questions so far can be
-    /// bounded.
+    /// bounded. The space must be the input space of the session. A distance in another metric
+    /// would get a loss that is not proved.
     fn within(&self, py: Python<'_>, space: &Bound<'_, PySpace>) -> PyResult<Self> {
-        let metric = space.get().parts(py)?.1;
-        Ok(OdometerQueryable::new(self.session.clone(), Some(metric.get().made.clone())))
+        let space = Space::<AnyDomain, AnyMetric>::from_arg(&space.get().arg).or_raise(py)?;
+        check_space(&self.session, &space).or_raise(py)?;
+        Ok(OdometerQueryable::new(self.session.clone(), Some(space.metric().clone())))
     }
     fn __repr__(&self) -> &'static str {
         "OdometerQueryable"
     }
 }
+/// Check that a space is the input space of a session.
+///
+/// The check asks a question in a measure that no session has. A session first compares the space
+/// of a question with its own space, and then the measure. So the question is always rejected, and
+/// nothing is charged.
+fn check_space(session: &AnySession, space: &Space<AnyDomain, AnyMetric>) -> Result<()> {
+    let rejected = || Error::FailedFunction("this question has no answer".into());
+    let measure = AnyMeasure::from(TheMeasure(UserDivergence::new("the space of a session")));
+    let function = Function::map(move |_: &AnyValue| -> Result<AnyValue> { Err(rejected()) });
+    let map = PrivacyMap::<AnyMetric, AnyMeasure>::new(move |_: &AnyDistance| Err(rejected()));
+    match session.ask_erased(&AnyMeasurement::new(space.clone(), measure, function, map)) {
+        Ok(_) | Err(Error::MeasureMismatch { .. }) => Ok(()),
+        Err(error) => Err(error.at("the stated space is not the input space of the session")),
+    }
+}
+
 /// An interactive mechanism whose loss is fixed before the first question.
 #[pyclass(frozen, name = "Queryable", module = "opendp_rs")]
 pub(crate) struct PyQueryable {

@@ -21,6 +21,8 @@ mod profile;
 mod recipe;
 mod search;
 #[cfg(feature = "example")]
+mod sorted;
+#[cfg(feature = "example")]
 mod timed;
 mod values;
 
@@ -52,9 +54,6 @@ fn make(py: Python<'_>, name: &str, given: &Bound<'_, PyDict>) -> PyResult<Py<Py
 }
 #[pymodule]
 mod _native {
-    #[cfg(feature = "example")]
-    #[pymodule_export]
-    use super::timed::RustRelease;
     #[pymodule_export]
     use super::{
         accuracy::{
@@ -75,6 +74,9 @@ mod _native {
         profile::Profile,
         search::{bounds_float, bounds_int, search_float, search_int},
     };
+    #[cfg(feature = "example")]
+    #[pymodule_export]
+    use super::{sorted::copy_ascending, timed::RustRelease};
     use pyo3::prelude::*;
 
     #[pymodule_init]

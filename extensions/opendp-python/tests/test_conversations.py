@@ -39,6 +39,25 @@ def test_an_odometer_reports_the_loss():
     assert session.privacy_loss(1) == 1.0
 
 
+def test_a_session_states_its_loss_only_in_its_own_space():
+    composed = dp.c.make_adaptive_composition(*ROWS, dp.max_divergence(), d_in=1, d_mids=[1.0])
+    odometer = dp.c.make_fully_adaptive_composition(*ROWS, dp.max_divergence())
+    filtered = dp.c.make_privacy_filter(odometer, d_in=1, d_out=2.0)
+    own, sized = dp.space_of(list[int]), dp.vector_domain(dp.atom_domain(T=int), size=3)
+    count = ROWS >> dp.t.then_count() >> dp.m.then_laplace(1.0)
+    for start in (composed, odometer, filtered):
+        session = start([1, 2, 3])
+        with pytest.raises(dp.MetricMismatchError, match="input space of the session"):
+            session.within(dp.space_of(list[int], dp.insert_delete_distance()))
+        with pytest.raises(dp.DomainMismatchError):
+            session.within(dp.space_of(sized, dp.symmetric_distance()))
+        # The comparison of the spaces charges nothing.
+        assert isinstance(session.within(own)(count), int)
+    session = odometer([1, 2, 3]).within(own)
+    session(count)
+    assert session.privacy_loss(1) == 1.0
+
+
 def test_a_filter_refuses_what_exceeds_its_budget():
     odometer = dp.c.make_fully_adaptive_composition(*SPACE, dp.zero_concentrated_divergence())
     filtered = dp.c.make_privacy_filter(odometer, d_in=1, d_out=1.0)

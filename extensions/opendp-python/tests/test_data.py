@@ -112,6 +112,30 @@ def test_a_null_is_no_number(library):
     assert dp.t.make_impute_constant(*options, constant=7)(nulls) == [1, 7, 3]
 
 
+def test_a_null_of_pandas_is_none():
+    pandas = pytest.importorskip("pandas")
+    whole = dp.vector_domain(dp.option_domain(dp.atom_domain(T="i64"))), dp.symmetric_distance()
+    numbers = pandas.Categorical([1, None, 3])
+    for nulls in (numbers, pandas.Series(numbers), pandas.Series([1, None, 3], dtype=object)):
+        assert dp.t.make_impute_constant(*whole, constant=7)(nulls) == [1, 7, 3]
+        with pytest.raises(dp.ArgumentError):
+            clamped_sum("i64", (0, 10))(nulls)
+    words = dp.vector_domain(dp.option_domain(dp.atom_domain(T=str))), dp.symmetric_distance()
+    for values in (["a", None, "b"], ["a", "c", "b"]):
+        column = pandas.Series(values, dtype="category")
+        filled = dp.t.make_impute_constant(*words, constant="c")(column)
+        assert filled == ["a", "c", "b"]
+
+
+def test_whole_numbers_of_128_bits_are_read():
+    polars = pytest.importorskip("polars")
+    if not hasattr(polars, "Int128"):
+        pytest.skip("this version of Polars has no Int128")
+    column = polars.Series([1, 2**100, 3], dtype=polars.Int128)
+    assert clamped_sum("i128", (0, 10))(column) == 14
+    assert clamped_sum("i64", (0, 10))(column.head(1)) == 1
+
+
 def test_a_masked_number_is_a_null():
     """The memory of a masked array has numbers under the mask."""
     masked = numpy.ma.array([1.0, 99.0, 3.0], mask=[False, True, False])

@@ -41,6 +41,17 @@ def test_it_is_listed_with_its_origin():
     assert dp.acme.make_edge_count.__doc__
 
 
+def test_a_condition_on_all_rows_is_checked_on_all_rows():
+    """Each chunk of the second column is in order, and the whole column is not."""
+    numpy = pytest.importorskip("numpy")
+    from opendp_rs import _native
+
+    rows = numpy.arange(2000.0)
+    assert _native.copy_ascending(rows) == rows.tolist()
+    with pytest.raises(dp.ArgumentError):
+        _native.copy_ascending(numpy.concatenate([rows[:768], rows[:768]]))
+
+
 def test_a_graph_beyond_the_domain_is_refused():
     with pytest.raises(dp.ArgumentError):
         dp.acme.make_edge_count(*graphs())([[0, 1000]])

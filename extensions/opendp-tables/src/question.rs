@@ -13,7 +13,7 @@ use datafusion::logical_expr::{Expr, LogicalPlan, LogicalPlanBuilder};
 use opendp_core::arith::Exact as Amount;
 use opendp_core::random::{NoEntropy, RandomSource, with_secure};
 use opendp_core::{Error, Result};
-use opendp_ledger::{Loss, Request};
+use opendp_ledger::{Loss, Notion, Request};
 use opendp_report::{Account, Spent};
 use serde_json::{Value as Json, json};
 use sha2::{Digest, Sha256};
@@ -158,7 +158,13 @@ impl<'a> Question<'a> {
     fn amount(&self) -> Result<Loss> {
         let account = &self.session.account;
         if let Some(budget) = &self.spending {
-            return budget.amount().within(account.notion()).map_err(|error| error.at("spending"));
+            let amount = budget.amount();
+            let charged = amount.within(account.notion()).map_err(|error| error.at("spending"))?;
+            // Find the noise for the epsilon, and not for the rho that is charged. Gaussian noise
+            // for this rho would have no pure epsilon.
+            let as_stated =
+                (amount.notion(), account.notion()) == (Notion::Pure, Notion::Concentrated);
+            return Ok(if as_stated { amount.clone() } else { charged });
         }
         let Some(queries) = self.session.metadata.queries.filter(|queries| *queries > 0) else {
             let reason = "the question does not state how much it may cost.\n\
@@ -195,8 +201,11 @@ impl<'a> Question<'a> {
         let mechanisms = self.mechanisms()?;
         self.check_public_keys()?;
         let id = self.id.clone().map_or_else(|| self.usual_id(), Ok)?;
-        let source: Vec<&str> =
-            self.checked.plan.branches.iter().map(|branch| branch.table.as_str()).collect();
+        let tables = self.checked.plan.branches.iter().flat_map(|branch| {
+            let joined = branch.joins.iter().map(|join| &join.table);
+            std::iter::once(&branch.table).chain(joined)
+        });
+        let source: Json = tables.map(|table| self.session.source(table)).collect();
         let loss = match self.session.account.composition() {
             Composition::Sum => mechanisms.loss.clone(),
             Composition::Tight => Loss::together(mechanisms.losses.clone())?,
@@ -206,7 +215,7 @@ impl<'a> Question<'a> {
             .pipeline(
                 &json!({"query": self.text, "plan": self.digest(), "noise": scales(&mechanisms)}),
             )
-            .source(&json!(source));
+            .source(&source);
         let text = self.session.account.release(&request, || {
             let exact = Exact::run(&self.checked.plan, &*self.session.engine, &seed()?)?;
             let noisy = noisy(&self.checked.plan, &mechanisms, &exact)?;
@@ -325,7 +334,7 @@ impl<'a> Question<'a> {
         concat_batches(&schema, &batches).map_err(|error| failed(error.into()))
     }
     fn document(&self, mechanisms: &Mechanisms, noisy: &Noisy) -> Result<Json> {
-        let explained = self.explain_with(mechanisms)?;
+        let explained = explanation::explain(self, mechanisms)?;
         Ok(json!({
             "format": "opendp-tables release",
             "version": 1,
@@ -345,9 +354,6 @@ impl<'a> Question<'a> {
             },
             "noisy": serde_json::to_value(noisy).map_err(|_| unreadable())?,
         }))
-    }
-    fn explain_with(&self, mechanisms: &Mechanisms) -> Result<Explanation> {
-        explanation::explain(self, mechanisms)
     }
 }
 /// Return the scales of all noise of the question, for the ledger.

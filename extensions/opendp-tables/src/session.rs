@@ -1,5 +1,6 @@
 //! Sessions: tables, a budget, and questions about them.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -12,6 +13,7 @@ use datafusion::logical_expr::{Expr, LogicalPlan};
 use datafusion::prelude::{DataFrame, SessionConfig, SessionContext};
 use opendp_core::{Error, Result};
 use opendp_ledger::{Ledger, Loss};
+use serde_json::{Value as Json, json};
 
 use crate::Type;
 use crate::budget::{Account, Budget, Composition};
@@ -27,6 +29,8 @@ pub struct Session {
     pub(crate) metadata: Metadata,
     pub(crate) engine: Box<dyn Engine>,
     pub(crate) account: Account,
+    /// The places of the tables that are files, by the names of the tables.
+    places: BTreeMap<String, String>,
     /// The context that plans queries and computes with released values. The tables of this context
     /// are empty.
     planner: SessionContext,
@@ -98,19 +102,22 @@ impl Session {
         engine: Box<dyn Engine>,
     ) -> Result<Self> {
         let mut missing: Vec<&String> = metadata.tables.keys().collect();
+        let mut places = BTreeMap::new();
         for (name, source) in sources {
             let table = metadata.tables.get(&name);
             let table = table.ok_or_else(|| {
                 Error::NotFound(format!("table `{name}` is not described by the metadata"))
             })?;
             table.check().map_err(|error| error.at(format!("table `{name}`")))?;
+            let place = source.place();
             engine.register(&name, table, source)?;
             missing.retain(|other| **other != name);
+            places.extend(place.map(|place| (name, place)));
         }
         if let Some(name) = missing.first() {
             return Err(Error::NotFound(format!("table `{name}` has no source")));
         }
-        Session::with_engine(metadata, engine)
+        Ok(Session { places, ..Session::with_engine(metadata, engine)? })
     }
     /// Open a session on an engine that already has the tables. The tables of the engine must have
     /// the columns that the metadata describes, with the declared types.
@@ -132,7 +139,8 @@ impl Session {
         };
         let planner = planner(&metadata.tables)?;
         let waiter = Arc::new(DataFusion::new()?);
-        Ok(Session { metadata, engine, account, planner, waiter })
+        let places = BTreeMap::new();
+        Ok(Session { metadata, engine, account, places, planner, waiter })
     }
     /// Ask a question in SQL. Nothing is read and nothing is spent yet.
     ///
@@ -161,6 +169,14 @@ impl Session {
         let plan = frame.into_unoptimized_plan();
         let text = plan.display_indent().to_string();
         Question::new(self, &text, check(plan, &self.metadata.tables)?)
+    }
+    /// Return the name of a table, and its place if it is a file. The id of a release belongs to
+    /// this source.
+    pub(crate) fn source(&self, table: &str) -> Json {
+        match self.places.get(table) {
+            Some(place) => json!({"table": table, "data": place}),
+            None => json!(table),
+        }
     }
     pub(crate) fn checked(&self, sql: &str) -> Result<Checked> {
         check(self.planned(sql)?, &self.metadata.tables)

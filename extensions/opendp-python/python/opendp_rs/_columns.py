@@ -35,7 +35,9 @@ def as_arrays(value: Any) -> tuple[bool, Any]:
         try:
             return as_arrays(value.array.__arrow_array__())
         except (AttributeError, ImportError):
-            return False, value.tolist()
+            # A list of all values would have NaN for nulls, and floats instead of integers.
+            present = iter(value.dropna().tolist())
+            return False, [None if null else next(present) for null in value.isna()]
     return _of_buffer(value)
 
 
@@ -52,10 +54,12 @@ def _of_arrow(chunk: Any) -> Any:
 def _is_plain(nulls: int, dtype: Any) -> bool:
     """Return whether a column has numbers or booleans without nulls.
 
-    An array of a column with nulls would have NaN, or floats instead of integers.
+    An array of a column with nulls would have NaN, or floats instead of integers. Arrays have no
+    integers of 128 bits.
     """
     name = str(dtype).lower()
-    return nulls == 0 and name.startswith(("int", "uint", "float", "double", "bool"))
+    plain = name.startswith(("int", "uint", "float", "double", "bool"))
+    return nulls == 0 and plain and not name.endswith("128")
 
 
 def _of_buffer(value: Any) -> tuple[bool, Any]:

@@ -46,8 +46,10 @@ class Context:
     ) -> Context:
         """Open a context: a data set, the unit of privacy, and the budget with its division.
 
-        Without ``domain``, the Python type of the data gives the domain. This discloses only the
-        type.
+        Without ``domain``, the Python type of the data gives the domain. This discloses the type.
+        For a list, it also discloses more: an empty list is an error, and so is a list whose first
+        1000 items have several types, such as numbers and ``None``. So pass ``domain`` for lists of
+        private rows.
         """
         metric, d_in = _pair("privacy_unit", privacy_unit, _native.Metric, "dp.unit_of(...)")
         measure, loss = _pair("privacy_loss", privacy_loss, _native.Measure, "dp.loss_of(...)")

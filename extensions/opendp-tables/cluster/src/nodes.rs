@@ -32,6 +32,8 @@ const LOST: u64 = 20;
 const POLICY: TaskSchedulingPolicy = TaskSchedulingPolicy::PullStaged;
 /// The longest time that an executor waits for its scheduler.
 const PATIENCE: Duration = Duration::from_secs(30);
+/// The longest time that an executor waits at its end for parts of plans that still run.
+const GRACE: Duration = Duration::from_secs(2);
 /// The size of stacks in bytes. Stacks are large, because plans are read by recursion. Only the
 /// used part of a stack takes memory.
 const STACK: usize = 256 << 20;
@@ -165,9 +167,10 @@ impl Executor {
                 () = stop => Ok(()),
             }
         });
+        // A part of a plan that still runs could make the folder again, without its permissions. So
+        // end the threads first. A part that does not end soon must not delay the executor.
+        runtime.shutdown_timeout(GRACE);
         drop(folder);
-        // Parts of plans that still run must not delay the end of the executor.
-        runtime.shutdown_background();
         ended.map_err(|error| failed("the executor stopped", error))
     }
     fn config(&self, host: String, port: u16, work: String) -> Result<ExecutorProcessConfig> {

@@ -187,8 +187,8 @@ impl<'a> Layout<'a> {
         let (picked, column) = self.column(buckets.column, columns)?;
         let candidates = &buckets.candidates;
         let place = |x: f64| {
-            let below = candidates.partition_point(|candidate| candidate.total_cmp(&x).is_lt());
-            let at = candidates.get(below).is_some_and(|found| found.total_cmp(&x).is_eq());
+            let below = candidates.partition_point(|candidate| *candidate < x);
+            let at = candidates.get(below).is_some_and(|found| *found == x);
             i64::try_from(2 * below + usize::from(at)).unwrap_or(-1)
         };
         match picked.kind {

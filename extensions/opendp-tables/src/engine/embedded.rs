@@ -32,6 +32,18 @@ pub enum Source {
     /// Any table of DataFusion.
     Provider(Arc<dyn TableProvider>),
 }
+impl Source {
+    /// Return the absolute path of the file or folder, or its URL. Return `None` for a source in
+    /// memory.
+    pub(crate) fn place(&self) -> Option<String> {
+        let (Source::Csv(path) | Source::Parquet(path)) = self else { return None };
+        if path.contains("://") {
+            return Some(path.clone());
+        }
+        let absolute = std::path::absolute(path).ok()?;
+        Some(absolute.to_string_lossy().into_owned())
+    }
+}
 impl std::fmt::Debug for Source {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
@@ -336,24 +348,40 @@ fn sql_type(kind: Type) -> &'static str {
         Type::Text => "VARCHAR",
     }
 }
+/// Return the type of the values of a column. An encoded column refers to its values.
+fn value_type(found: &DataType) -> &DataType {
+    match found {
+        DataType::Dictionary(_, values) => value_type(values),
+        DataType::RunEndEncoded(_, values) => value_type(values.data_type()),
+        found => found,
+    }
+}
 /// Write the expression that reads a column as its declared type.
 fn read_as(column: &str, found: &DataType, kind: Type) -> String {
     let column = quoted(column);
     let cast = format!("TRY_CAST({column} AS {})", sql_type(kind));
-    let fractions = found.is_floating()
-        || matches!(
-            found,
-            DataType::Decimal32(..)
-                | DataType::Decimal64(..)
-                | DataType::Decimal128(..)
-                | DataType::Decimal256(..)
-        );
+    let number = match value_type(found) {
+        _ if kind != Type::Integer => None,
+        found if found.is_floating() => Some(sql_type(Type::Float).to_owned()),
+        DataType::Decimal32(precision, scale)
+        | DataType::Decimal64(precision, scale)
+        | DataType::Decimal128(precision, scale)
+        | DataType::Decimal256(precision, scale)
+            if 0 < *scale =>
+        {
+            Some(format!("DECIMAL({precision}, {scale})"))
+        }
+        _ => None,
+    };
     // A cast to an integer drops the digits after the point. So two different ids could become one.
-    // In contrast, a cell that is not a whole number is null here.
-    if kind == Type::Integer && fractions {
-        format!("CASE WHEN {column} % 1 = 0 THEN {cast} END AS {column}")
-    } else {
-        format!("{cast} AS {column}")
+    // In contrast, a cell that is not a whole number is null here. The integer is cast back and
+    // compared with the cell, because the optimizer replaces `x % 1` by 0 for some types.
+    match number {
+        Some(number) => format!(
+            "CASE WHEN TRY_CAST({cast} AS {number}) = CAST({column} AS {number}) THEN {cast} END \
+             AS {column}"
+        ),
+        None => format!("{cast} AS {column}"),
     }
 }
 /// Return the reason of an error that shows no cell. Other texts of the engine can contain cells,

@@ -19,8 +19,9 @@ fn literal(value: &Value) -> String {
         Value::Text(text) => format!("'{}'", text.replace('\'', "''")),
     }
 }
+/// Print a float. Negative zero becomes zero.
 fn float(value: f64) -> String {
-    format!("CAST('{value:e}' AS DOUBLE PRECISION)")
+    format!("CAST('{:e}' AS DOUBLE PRECISION)", value + 0.0)
 }
 /// Print a list of values.
 pub(crate) fn list(values: &[Value]) -> String {
@@ -85,7 +86,9 @@ fn clamped(value: &str, low: f64, high: f64) -> String {
 }
 /// Print an operation on floats so that it cannot fail. Some servers raise an error where others
 /// return infinity or zero. So the printed operation must not overflow or underflow. If the
-/// operation could overflow or underflow, its operands are moved to moderate magnitudes first.
+/// operation could overflow or underflow, its operands are moved to moderate magnitudes first. A
+/// product or a quotient can be negative zero, which becomes zero, as in [`column`]. A sum or a
+/// difference is never negative zero, because its operands are not negative zero.
 fn arithmetic(operator: Operator, x: &Row, y: &Row, dialect: Dialect) -> String {
     let safe = Magnitude::of(operator, Magnitude::of_row(x), Magnitude::of_row(y)).is_safe();
     let operand = |row: &Row| match safe {
@@ -96,8 +99,8 @@ fn arithmetic(operator: Operator, x: &Row, y: &Row, dialect: Dialect) -> String 
     match operator {
         Operator::Add => format!("({x} + {y})"),
         Operator::Subtract => format!("({x} - {y})"),
-        Operator::Multiply => format!("({x} * {y})"),
-        Operator::Divide => format!("({x} / NULLIF({y}, {}))", float(0.0)),
+        Operator::Multiply => format!("({x} * {y} + {})", float(0.0)),
+        Operator::Divide => format!("({x} / NULLIF({y}, {zero}) + {zero})", zero = float(0.0)),
     }
 }
 /// Move a float to a moderate magnitude, as `unchecked_moderate` does. Null stays null.

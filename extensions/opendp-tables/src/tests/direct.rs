@@ -57,7 +57,7 @@ fn units() -> Vec<PrivacyUnit> {
         PrivacyUnit { max_rows: None, ..PrivacyUnit::id("pid", 1) }.per_group(2, 1),
     ]
 }
-const QUERIES: [&str; 6] = [
+const QUERIES: [&str; 7] = [
     "SELECT COUNT(*) FROM people",
     "SELECT sex, COUNT(*), SUM(age), AVG(income), STDDEV(age) FROM people GROUP BY sex",
     "SELECT town, employed, COUNT(*), SUM(income) FROM people GROUP BY town, employed",
@@ -65,6 +65,8 @@ const QUERIES: [&str; 6] = [
     "SELECT COUNT(age) FILTER (WHERE employed), SUM(clamp(income * age, -9, 99)) FROM people",
     "SELECT town, AVG(age) FILTER (WHERE income > 9) FROM (SELECT * FROM people UNION ALL SELECT * \
      FROM people WHERE age > 50) AS people WHERE age <> 7 GROUP BY town",
+    "SELECT quantile(clamp(age * -1, -50, 50), 0.9), quantile(clamp(age / -5.0, -9, 9), 0.5), \
+     COUNT(*) FILTER (WHERE age * -1 IN (0, -7)) FROM people",
 ];
 fn plan(unit: &PrivacyUnit, sql: &str) -> Plan {
     let mut metadata = metadata(described(unit.clone()));

@@ -133,3 +133,39 @@ fn a_number_with_a_fraction_is_no_integer() {
     let found = engine.run("SELECT COUNT(age), SUM(age) FROM people").unwrap();
     assert_eq!(found, [["2", "3"].map(|cell| Some(cell.to_owned()))]);
 }
+#[test]
+fn a_fraction_is_no_integer_in_any_layout_of_a_column() {
+    use crate::engine::Engine;
+    use datafusion::arrow::array::{Array, Decimal128Array, DictionaryArray, Int32Array};
+    use datafusion::arrow::datatypes::{Field, Schema};
+    use datafusion::catalog::MemTable;
+    let decimals = |cells: Vec<i128>, precision: u8, scale: i8| -> ArrayRef {
+        let cells = Decimal128Array::from(cells);
+        Arc::new(cells.with_precision_and_scale(precision, scale).unwrap())
+    };
+    let encoded = |values: ArrayRef| -> ArrayRef {
+        Arc::new(DictionaryArray::new(Int32Array::from(vec![0, 1, 2, 3, 4]), values))
+    };
+    let floats: ArrayRef = Arc::new(Float64Array::from(vec![1.0, 1.2, 1.7, 2.0, -3.0]));
+    let cents = || decimals(vec![100, 120, 170, 200, -300], 5, 2);
+    let described = Table::private(PrivacyUnit::rows(1)).with("age", Column::new(Type::Integer));
+    let columns = [
+        cents(),
+        encoded(cents()),
+        floats.clone(),
+        encoded(floats),
+        // The control: all numbers of this column are whole.
+        decimals(vec![1, 2, -3], 5, 0),
+    ];
+    for (column, nullable) in columns.iter().flat_map(|column| [(column, true), (column, false)]) {
+        let field = Field::new("age", column.data_type().clone(), nullable);
+        let schema = Arc::new(Schema::new(vec![field]));
+        let rows = RecordBatch::try_new(schema.clone(), vec![column.clone()]).unwrap();
+        let table = MemTable::try_new(schema, vec![vec![rows]]).unwrap();
+        let engine = crate::engine::DataFusion::new().unwrap();
+        engine.register("people", &described, Source::Provider(Arc::new(table))).unwrap();
+        let found = engine.run("SELECT COUNT(age), SUM(age) FROM people").unwrap();
+        let expected = [["3", "0"].map(|cell| Some(cell.to_owned()))];
+        assert_eq!(found, expected, "{} {nullable}", column.data_type());
+    }
+}

@@ -193,3 +193,24 @@ fn kinds_of_noise_have_names() {
     assert_eq!(kinds, [Kind::Best, Kind::Laplace, Kind::Gaussian]);
     assert!("normal".parse::<Kind>().unwrap_err().to_string().contains("found `normal`"));
 }
+#[test]
+fn an_epsilon_of_a_rho_budget_gives_noise_with_this_epsilon() {
+    let mut metadata = metadata(described(spread()));
+    (metadata.budget.epsilon, metadata.budget.rho) = (None, Some(1.0));
+    let sources = vec![("people".into(), Source::Batches(vec![people()]))];
+    let session = Session::new(metadata, sources).unwrap();
+    let ask = || session.query(SUMS).unwrap().spending(Budget::epsilon(0.5).unwrap());
+    let explained = ask().explain().unwrap();
+    assert_eq!(explained.noise, "Laplace");
+    let epsilon = explained.loss.parts()[0].to_f64_up();
+    assert!(0.499 < epsilon && epsilon <= 0.5, "{}", explained.loss);
+    let refused = ask().noise(Kind::Gaussian).explain().unwrap_err().to_string();
+    assert!(refused.contains("a `rho`"), "{refused}");
+    // A loss of epsilon is charged as epsilon^2 / 2.
+    ask().release().unwrap();
+    let left = session.remaining().unwrap().parts()[0].to_f64_up();
+    assert!((left - (1.0 - epsilon * epsilon / 2.0)).abs() < 1e-12, "{left}");
+    // The control: a rho gives Gaussian noise.
+    let rho = session.query(SUMS).unwrap().spending(Budget::rho(0.125).unwrap());
+    assert_eq!(rho.explain().unwrap().noise, "Gaussian");
+}

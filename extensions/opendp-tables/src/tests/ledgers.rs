@@ -51,3 +51,37 @@ fn a_ledger_with_another_budget_of_the_name_is_refused() {
     durable(folder.path(), 1.0).unwrap();
     assert_eq!(durable(folder.path(), 2.0).unwrap_err().kind(), "Argument");
 }
+#[test]
+fn an_id_belongs_to_its_files() {
+    let folder = tempfile::tempdir().unwrap();
+    let write = |name: &str, lines: &str| {
+        let path = folder.path().join(name);
+        std::fs::write(&path, lines).unwrap();
+        Source::Csv(path.to_string_lossy().into_owned())
+    };
+    let people = |name: &str, line: &str| {
+        write(name, &format!("pid,sex,town,age,income,employed\n{line}\n"))
+    };
+    let ask = |people: &Source, zones: &Source| {
+        let mut metadata = metadata(described(PrivacyUnit::rows(1)));
+        let ledger = folder.path().join("budget.ledger");
+        metadata.budget.ledger = Some(ledger.to_string_lossy().into_owned());
+        metadata.budget.name = Some("survey".into());
+        metadata.tables.insert("zones".into(), super::sensitivity::zone_table());
+        let sources = vec![("people".into(), people.clone()), ("zones".into(), zones.clone())];
+        let session = Session::new(metadata, sources).unwrap();
+        let sql = "SELECT COUNT(*) FROM people JOIN zones ON town = name";
+        let question = session.query(sql).unwrap();
+        question.spending(Budget::epsilon(0.1).unwrap()).id("week 1").release()
+    };
+    let may = people("may.csv", "1,m,a,30,2.5,true");
+    let zones = write("zones.csv", "name\na\nb\n");
+    let first = ask(&may, &zones).unwrap();
+    assert_eq!(ask(&may, &zones).unwrap().values, first.values);
+    // The names of the tables are the same, and a file is another one: the file of the private
+    // table, and then the file of the public table.
+    let june = people("june.csv", "2,f,b,40,1.5,false");
+    assert_eq!(ask(&june, &zones).unwrap_err().kind(), "Argument");
+    let fewer = write("fewer.csv", "name\nb\n");
+    assert_eq!(ask(&may, &fewer).unwrap_err().kind(), "Argument");
+}

@@ -99,6 +99,23 @@ fn expressions_are_total() {
     assert!((found[0][2] - (10.0 + 7.0 + 10.0 + 7.0 + 10.0 * 3.0 + 0.0)).abs() < 1e-6, "{found:?}");
 }
 #[test]
+fn zero_has_no_sign() {
+    let session = session(PrivacyUnit::rows(1));
+    // The age 10 gives a product and a quotient of 0. A division by this product is null.
+    let sql = "SELECT COUNT(*) FILTER (WHERE (age - 10) * -1 IN (0, 7)), \
+               COUNT(*) FILTER (WHERE (age - 10) / -5 IN (0, 7)), \
+               COUNT(*) FILTER (WHERE (age - 10) * -1 < 0), \
+               SUM(clamp(1 / ((age - 10) * -1), -5, 5)) FROM people";
+    let found = numbers(&ask(&session, sql).table);
+    let counts = [1.0, 1.0, 5.0];
+    for (found, expected) in found[0].iter().zip(counts) {
+        assert!((found - expected).abs() < 1e-6, "{found} {expected}");
+    }
+    let ages = [20.0, 200.0, 40.0, 50.0, 60.0, -5.0];
+    let quotients: f64 = ages.iter().map(|age| 1.0 / (10.0 - age)).sum();
+    assert!((found[0][3] - quotients).abs() < 1e-6, "{found:?}");
+}
+#[test]
 fn subqueries_and_ctes_are_row_wise() {
     let session = session(PrivacyUnit::rows(1));
     let sql = "WITH grown AS (SELECT age + 1 AS older, sex FROM people WHERE sex IN ('f', 'm')) \
