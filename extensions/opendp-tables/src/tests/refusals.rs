@@ -144,7 +144,7 @@ fn a_query_that_is_nested_too_deeply_is_an_error_and_no_crash() {
 fn nested_projections_are_an_error_before_they_fill_the_memory() {
     let nested = |depth: usize| {
         let source = (0..depth).fold("people".to_owned(), |source, level| {
-            format!("(SELECT {} AS age FROM {source}) AS p{level}", vec!["age"; 8].join("+"))
+            format!("(SELECT {} AS age FROM {source}) AS p{level}", ["age"; 8].join("+"))
         });
         format!("SELECT SUM(clamp(age, 0, 9)) FROM {source}")
     };
