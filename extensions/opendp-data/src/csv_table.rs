@@ -88,8 +88,8 @@ impl CsvTable {
         self.odd_quotes += u64::from(quotes % 2 == 1);
         Ok((0 < read).then(|| self.cells.all(&line)))
     }
-    /// Return how many lines that [`next_row`](CsvTable::next_row) has read have an odd number of
-    /// quotes.
+    /// Return the number of lines with an odd number of quotes. Only the lines that
+    /// [`next_row`](CsvTable::next_row) has read are counted.
     ///
     /// If a program writes a line break within a quoted cell, the first and the last line of this
     /// cell usually have an odd number of quotes. Here each of these lines is one record. The
