@@ -29,8 +29,8 @@ enum Search<T> {
     /// No bucket contains two numbers. Each bucket has an entry, which contains a number. The rows
     /// in the bucket are compared with this number. If the bucket contains a number, the entry has
     /// this number. Otherwise the entry has the first number after the bucket, or the last number
-    /// if there is no later number. The entry also states the cell of those rows in the bucket that
-    /// are below the number of the entry. The count of buckets is a power of two.
+    /// if there is no later number. The `u32` of an entry is the cell of the rows in the bucket
+    /// that are below the number of the entry; see `count`. The count of buckets is a power of two.
     One(Vec<(T, u32)>),
     Some {
         /// The sorted numbers, followed by repetitions of the last number.
@@ -161,7 +161,7 @@ impl<T: Number> Finder<T> {
     /// Each bucket has `TURNS` groups of counters, and the rows alternate between these groups. The
     /// entry of a bucket contains a number. Each group of the bucket has three counters: one for
     /// the rows below this number, one for the rows equal to it, and one for the rows above it. A
-    /// group has four places, so shifts compute the index of a counter.
+    /// group has room for four counters, so the index of a counter is computed with shifts.
     #[inline(always)]
     fn places(&self, entries: &[(T, u32)], groups: &[[T; LANES]]) -> [u32; PLACES] {
         let mut counts = [0; PLACES];

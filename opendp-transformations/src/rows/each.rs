@@ -16,7 +16,7 @@ pub(crate) fn call<const N: usize>(
     move || format!("{name}{}", Json::from(arguments.to_vec()))
 }
 /// Make the label of a function of rows with one argument, as [`call`] does. The argument is
-/// written when the label is first used. So an object that needs no label needs no text.
+/// converted to text only when the label is used.
 pub(crate) fn call_on(
     name: &'static str,
     argument: impl Codec + Send + Sync + 'static,

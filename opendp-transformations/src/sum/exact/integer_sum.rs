@@ -60,8 +60,8 @@ fn overflow<T: Atom + Integer>(d_in: u32, bounds: &Bounds<T>) -> Error {
 const BLOCK: usize = 1 << 12;
 const SHORT: u128 = 1 << 50;
 
-/// The fold of the sum of integers. This fold clamps rows to its bounds itself. So a clamp to the
-/// same bounds directly before the fold is skipped.
+/// The fold of the sum of integers. This fold clamps rows to its bounds itself. If a clamp to the
+/// same bounds comes directly before this fold, that clamp is skipped.
 struct IntegerSum<T> {
     bounds: Bounds<T>,
 }
