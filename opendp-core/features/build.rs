@@ -1,5 +1,5 @@
-//! This script does nothing. It exists so that Cargo also unites the features of the dependencies
-//! of build scripts.
+//! This script does nothing. Because it exists, all build scripts compile a shared dependency with
+//! the same features.
 fn main() {
     println!("cargo::rerun-if-changed=build.rs");
 }

@@ -6,7 +6,8 @@ use serde_json::Value as Json;
 
 use crate::{Codec, Error, Result, carrier, codec::unexpected, named};
 
-/// A vector of bits, 64 per word, with the first bit in the lowest place.
+/// A vector of bits. Each word stores 64 bits. The first bit is the least significant bit of the
+/// first word.
 ///
 /// The unused bits of the last word are 0. So equal vectors have equal words. In JSON, a vector is
 /// written as a string of the digits 0 and 1. A JSON array of booleans is also read as a vector.
@@ -38,7 +39,8 @@ impl BitVector {
         }
         bits
     }
-    /// Make a vector from whole bytes, with the first bit in the lowest place of the first byte.
+    /// Make a vector from whole bytes. The first bit of the vector is the least significant bit of
+    /// the first byte.
     pub fn from_bytes(bytes: &[u8]) -> Self {
         let word = |bytes: &[u8]| bytes.iter().rev().fold(0, |word, b| word << 8 | u64::from(*b));
         BitVector { words: bytes.chunks(8).map(word).collect(), len: 8 * bytes.len() }
@@ -73,8 +75,8 @@ impl BitVector {
     pub fn words(&self) -> &[u64] {
         &self.words
     }
-    /// Return a mask for the word at index `word`. The mask has ones at the places that store bits
-    /// of this vector.
+    /// Return a mask for the word at index `word`. A bit of the mask is 1 if the bit at the same
+    /// position of the word stores a bit of this vector.
     pub fn mask(&self, word: usize) -> u64 {
         match self.len.saturating_sub(word.saturating_mul(WORD)) {
             0 => 0,

@@ -97,8 +97,9 @@ fn signed(text: &str) -> Option<(bool, &str)> {
         _ => (false, text),
     })
 }
-/// Read an exponent. If the exponent is too large for the type, return the largest value of the
-/// type. This is right, because no text has enough digits to compensate for such an exponent.
+/// Read an exponent. If the magnitude of the exponent exceeds the largest `i64`, replace the
+/// magnitude by the largest `i64`. This replacement changes no result, because no text has enough
+/// digits to compensate for such an exponent.
 fn read_exponent(text: &str) -> Option<i64> {
     let (negative, digits) = signed(text)?;
     if digits.is_empty() || !digits.bytes().all(|digit| digit.is_ascii_digit()) {

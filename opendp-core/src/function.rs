@@ -165,9 +165,9 @@ impl<I: Carrier, O: Carrier> Function<I, O> {
     /// Run the function over a stream of chunks. If the function folds rows, the memory does not
     /// grow with the length of the stream.
     ///
-    /// The result is bit for bit the same for every division of the rows into chunks. Data without
-    /// rows are one chunk without rows. A stream without chunks does not have the form of the data,
-    /// such as the columns of a frame.
+    /// The result is bit for bit the same for every division of the rows into chunks. If the data
+    /// has no rows, pass one chunk without rows. This chunk still has the form of the data, such as
+    /// the columns of a frame. A stream without chunks does not have this form.
     ///
     /// # Errors
     /// `NotImplemented` when the function needs its whole input at once.

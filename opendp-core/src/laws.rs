@@ -182,7 +182,8 @@ where
         let rows = x.chunk().rows();
         for size in 1..=rows.max(1) {
             let chunks = || {
-                // Data without rows are one chunk, because a stream without chunks has no form.
+                // If there are no rows, pass one chunk without rows. A stream without chunks does
+                // not have the form of the data, such as the columns of a frame.
                 (0..rows.max(1)).step_by(size).map(|start| {
                     let mut part = DI::Carrier::buffer();
                     part.append_rows(x.chunk().narrow(start..rows.min(start + size)));

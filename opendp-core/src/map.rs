@@ -326,7 +326,8 @@ mod tests {
 
     type Line = AbsoluteDistance<i64>;
 
-    /// The result of a map can be a wrong distance. The next map must not read it.
+    /// A map can return an invalid distance, such as a negative number. In a chain, the next map
+    /// must then return an error.
     #[test]
     fn a_chain_refuses_a_negative_distance_between_its_maps() {
         let map = |constant: i64| StabilityMap::<Line, Line>::new(move |d| Ok(d * constant));

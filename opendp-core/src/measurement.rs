@@ -187,11 +187,12 @@ impl<DI: Domain, MI: Metric, MO: Measure, TO: Carrier> Measurement<DI, MI, MO, T
     /// The privacy loss does not change. A result that is computed only from a release reveals at
     /// most as much as the release (Dwork, Roth 2014, on post-processing).
     ///
-    /// If the release is a queryable or a session, the function gets this conversation before a
-    /// [`Session`](crate::Session) ends it at the next question. Only the result of the function is
-    /// ended. So the function must not keep the conversation, and must not pass it on in any way
-    /// other than its result. Otherwise the conversation can be continued after its end, and the
-    /// loss of the session can exceed its bound.
+    /// If the release is a queryable or a session, a [`Session`](crate::Session) can end this
+    /// conversation at its next question. The function gets the conversation before that question.
+    /// The session ends only the conversations in the result of the function. So the function must
+    /// not keep the conversation, and may pass the conversation on only in its result. Otherwise
+    /// the conversation can be continued after its end, and the loss of the session can exceed its
+    /// bound.
     ///
     /// # Errors
     /// The errors of `next`.

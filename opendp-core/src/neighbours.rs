@@ -12,16 +12,16 @@ impl<D: Domain, M: Metric> Space<D, M> {
     /// Return an error if one of three rules shows that no two members have a positive distance of
     /// at most `d_in`.
     ///
-    /// The first rule is about the distance 0, and about distances of several numbers of which one
-    /// is 0. The second rule is about the distance 1 in metrics in which a replaced record counts
-    /// as 2. It applies if the size of the data sets is known.
+    /// The first rule applies to the distance 0. It also applies to a distance of several numbers,
+    /// if one of these numbers is 0. The second rule applies to the distance 1, if the metric
+    /// counts a replaced record as 2 and the size of the data sets is known.
     ///
-    /// The third rule is about distances below 1 between integers, lists of integers, or maps to
-    /// integers. It applies to the absolute distance, `L1`, `L2`, `LInf`, the range of changes, and
-    /// the distances of maps with several numbers. In all these metrics, two members at a distance
-    /// below 1 are at distance 0. For the range of changes, lists of scores at distance 0 differ
-    /// only by one number that is added to all scores. For maps, it is enough that one of the
-    /// floats is below 1.
+    /// The third rule applies to distances below 1 between integers, lists of integers, or maps to
+    /// integers. The metrics of this rule are the absolute distance, `L1`, `L2`, `LInf`, the range
+    /// of changes, and the distances of maps with several numbers. In all these metrics, two
+    /// members at a distance below 1 are at distance 0. For the range of changes, lists of scores
+    /// at distance 0 differ only by one number that is added to all scores. A distance of several
+    /// numbers counts as below 1 if at least one of its floats is below 1.
     ///
     /// A distance that passes all rules can still have no neighbours, for example in a domain with
     /// only one member.
@@ -163,7 +163,7 @@ mod tests {
         for (d_in, fits) in [(0.5, false), (1f64.next_down(), false), (1.0, true), (1.4, true)] {
             assert_eq!(space.check_neighbours(&d_in).is_ok(), fits, "{d_in}");
         }
-        // Floats and rows are no integers.
+        // The third rule does not apply to floats, or to distances between data sets.
         let floats = VectorDomain::new(AtomDomain::<f64>::non_nan());
         let floats = Space::new(floats, L2Distance::<f64>::new()).unwrap();
         assert!(floats.check_neighbours(&0.5).is_ok());
@@ -190,7 +190,7 @@ mod tests {
         }
         check::<L01InfDistance<AbsoluteDistance<f64>>>();
         check::<L02InfDistance<AbsoluteDistance<f64>>>();
-        // The keys can be integers if the values are floats.
+        // The third rule does not apply to maps with integers as keys and floats as values.
         let sums = MapDomain::new(AtomDomain::<i64>::default(), AtomDomain::<f64>::non_nan());
         let sums = Space::new(sums, L01InfDistance::<AbsoluteDistance<f64>>::default()).unwrap();
         assert!(sums.check_neighbours(&(1, 0.5, 0.5)).is_ok());

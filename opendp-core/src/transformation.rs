@@ -106,7 +106,8 @@ impl<DI: Domain, MI: Metric, DO: Domain, MO: Metric> Transformation<DI, MI, DO, 
     /// once.
     ///
     /// # Errors
-    /// `NotImplemented` if the function does not fold its rows.
+    /// `NotImplemented` if the function does not fold its rows, or if the order of the rows
+    /// matters.
     pub fn start(&self) -> Result<Partial<DI::Carrier, DO::Carrier>> {
         self.function.start()
     }

@@ -360,10 +360,10 @@ fn is_set(table: &[u64], place: usize) -> bool {
     table[place / 64] >> (place % 64) & 1 == 1
 }
 
-/// Estimate the level of a key from the bits at the positions of the key. The score of a place is
-/// the number of set bits before the place, minus the number of unset bits before the place. The
-/// estimate is the place with the largest score. If several places have the largest score, return
-/// their mean.
+/// Estimate the level of a key from the bits at the positions of the key. The score of a level `j`
+/// is the number of set bits among the first `j` bits, minus the number of unset bits among them.
+/// The estimate is the level with the largest score. If several levels have the largest score,
+/// return the mean of these levels.
 fn estimate(bits: impl Iterator<Item = bool>) -> f64 {
     let (mut height, mut highest) = (0_i64, 0_i64);
     let (mut sum, mut count) = (0_u64, 1_u64);

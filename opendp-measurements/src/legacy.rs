@@ -31,7 +31,7 @@ use crate::{Scale, make_noisy_max};
 /// The map of [`make_noisy_max`]: `d_out = range / scale`, rounded up once.
 ///
 /// # Proof
-/// The proof of [`make_noisy_max`] applies, with `negate` for "min".
+/// The proof of [`make_noisy_max`] applies. For "min", `negate` is true.
 ///
 /// # Errors
 /// The errors of [`make_noisy_max`].

@@ -245,7 +245,7 @@ where
     }
     Ok(released)
 }
-/// Return the places of the numbers that reach the threshold. This function is compiled for each
+/// Return the indices of the numbers that reach the threshold. This function is compiled for each
 /// type of numbers.
 fn reached<V: ThresholdNumber>(numbers: &[V], threshold: V) -> Vec<(u64, usize)> {
     let mut places = Vec::new();
@@ -256,7 +256,8 @@ fn reached<V: ThresholdNumber>(numbers: &[V], threshold: V) -> Vec<(u64, usize)>
     }
     places
 }
-/// Sort places by the hashes of their keys. This function is compiled for each type of keys.
+/// Sort indices by the hashes of the keys at these indices. This function is compiled for each type
+/// of keys.
 fn sorted<K: Hash>(
     keys: &[&K],
     mut places: Vec<(u64, usize)>,
@@ -268,7 +269,7 @@ fn sorted<K: Hash>(
     sort(&mut places);
     places
 }
-/// Sort pairs of a hash and a place by the hash.
+/// Sort pairs of a hash and an index by the hash.
 fn sort(places: &mut [(u64, usize)]) {
     places.sort_unstable();
 }
@@ -296,8 +297,8 @@ where
     // Each change is at most the norm of all changes. So use the smaller of `norm` and `change`. If
     // both are infinite, return an error.
     let change = finite_distance(whole(if norm < change { norm } else { change }))?;
-    // Without noise, only the distance 0 has no loss. A positive distance between integers that is
-    // rounded down to 0 has no neighbours, but it must not make an exact release free.
+    // Without noise, only the distance 0 has the loss 0. For integers, a positive distance can be
+    // rounded down to 0. Without noise, the loss at such a distance is also infinite.
     if scale.value() == 0.0 && !unchanged {
         return Ok((f64::INFINITY, 1.0));
     }

@@ -84,8 +84,8 @@ impl Entry {
     /// A constructor that is added at run time, such as a closure of a user, has no proof. A linked
     /// constructor has a proof if its documentation has a section `# Proof`. A linked constructor
     /// needs no proof if it makes a domain, a metric, a measure or a function of a release. So the
-    /// result is `true` for such a constructor. But if the documentation has a section `# Trust`,
-    /// the result is `false` for every constructor. The section `# Trust` states the conditions
+    /// result is `true` for such a constructor. But the result is `false` for every constructor
+    /// whose documentation has a section `# Trust`. The section `# Trust` states the conditions
     /// that the user must guarantee.
     pub fn proved(&self) -> bool {
         match (&self.documentation, self.kind) {

@@ -199,7 +199,7 @@ fn expected_objects(types: BTreeSet<String>) -> String {
     };
     words.map_or_else(|| list(types), str::to_owned)
 }
-/// Join the first `first` items with commas. Instead of the other items, write how many there are.
+/// Join the first `first` items with commas. If there are more items, write their number instead.
 fn some<'a>(items: impl IntoIterator<Item = &'a String>, first: usize) -> String {
     let items: Vec<String> = items.into_iter().map(|item| format!("`{item}`")).collect();
     match items.get(..first) {

@@ -24,10 +24,10 @@ use opendp_core::{
 ///
 /// # Map
 /// Let `c` be the absolute value of the constant, and `d` the smaller of `d_in` and the width of
-/// the bounds. Then `d_out = c * d + u`, rounded up. Here `u` is the distance from `m` to the next
-/// float toward zero, and `m` is the largest magnitude of a product, rounded up and limited to the
-/// largest float. The term `u` is dropped when `d` is zero. The term `u` is also dropped when `c`
-/// is zero or a power of two of at least 1, because the products are exact for such a `c`.
+/// the bounds. Let `m` be the largest magnitude of a product, rounded up and limited to the largest
+/// float. Let `u` be the distance from `m` to the next float toward zero. Then `d_out = c * d + u`,
+/// rounded up. The term `u` is dropped when `d` is zero. The term `u` is also dropped when `c` is
+/// zero or a power of two of at least 1, because the products are exact for such a `c`.
 ///
 /// # Proof
 /// Clamping does not increase the distance between two numbers. After clamping, this distance is at

@@ -43,10 +43,10 @@ pub use variance::make_variance;
 /// Integers are added exactly. A total that is out of the range of `T` becomes the nearest value of
 /// `T`. For floats, let `m` be the larger magnitude of the two bounds. Each float is rounded to a
 /// multiple of about `2^-51 m`. These multiples are added exactly, and the total is rounded toward
-/// zero to an `f64`. If the size is unknown, the magnitude of the total is compared with a limit of
-/// `2^25 m` (33 million times `m`). If the magnitude exceeds this limit, the part above the limit
-/// is made a little smaller. The proof of the map requires this reduction. For bounds with few
-/// digits, such as 1 or 1000, the limit is above `10^13 m`.
+/// zero to an `f64`. If the size is unknown, the magnitude of the total is compared with a limit.
+/// This limit is at least `2^25 m` (33 million times `m`). If the magnitude exceeds the limit, the
+/// part above the limit is made a little smaller. The proof of the map requires this reduction. For
+/// bounds with few digits, such as 1 or 1000, the limit is above `10^13 m`.
 ///
 /// # Postcondition
 /// The output is the sum as computed above. The output is never NaN or infinite.

@@ -133,10 +133,10 @@
 //!
 //! # Computing with answers
 //!
-//! Sums, differences, multiples and quotients of answers have intervals, too. These intervals are
-//! narrower than the sums of the intervals of the single answers, because errors partly cancel.
-//! [`estimate`](Answer::estimate) returns the released number together with the distribution of its
-//! noise:
+//! Sums, differences, multiples and quotients of answers have intervals, too. Errors partly cancel,
+//! so the interval of a sum or of a difference is narrower than the intervals of its terms
+//! together. [`estimate`](Answer::estimate) returns the released number together with the
+//! distribution of its noise:
 //!
 //! ```
 //! # use opendp_analysis::{Budget, Context, PrivacyUnit, Split, Table};

@@ -80,17 +80,17 @@ type Choose<MO> = Measurement<VectorDomain<AtomDomain<u64>>, RangeDistance<u64>,
 ///
 /// *One row.* The position of each point is a sum over rows. The term of a row is from 0 to 1, and
 /// does not depend on other rows. The term does not decrease from one point to the next point. Take
-/// a choice between `A` and `B`. Let `w` be the term of a row at `B` minus its term at `A`, and let
-/// `v` be its term at a point minus its term at `A`, so `0 <= v <= w`. The row adds `v - r w` to
-/// the signed distance of the point from the target. So it changes each score by at most
-/// `w max(r, 1 - r)`, and the range of the changes of all scores is at most `2 w max(r, 1 - r)`.
-/// Scores are cut at the largest integer. This cut does not increase a change.
+/// a choice between `A` and `B`. Let `w` be the term of a row at `B` minus its term at `A`. Let `v`
+/// be its term at a point minus its term at `A`. Then `0 <= v <= w`. The row adds `v - r w` to the
+/// signed distance of the point from the target. So it changes each score by at most
+/// `w max(r, 1 - r)`. The range of the changes of all scores is at most `2 w max(r, 1 - r)`. Scores
+/// are cut at the largest integer. This cut does not increase a change.
 ///
 /// *One choice.* Let `W` be the sum of `w` over the `d` rows that only one of two members holds.
 /// The ranges for the single rows add up. So the range for all `d` rows is at most
-/// `2 W max(r, 1 - r)`, and this range divided by the scale of the noise is at most `W / scale`. By
-/// the proof of [`make_noisy_max`](opendp_measurements::make_noisy_max), the loss of the choice is
-/// at most `W / scale`, or at most `(W / scale)^2 / 8`.
+/// `2 W max(r, 1 - r)`. This range divided by the scale of the noise is at most `W / scale`. By the
+/// proof of [`make_noisy_max`](opendp_measurements::make_noisy_max), the loss of the choice is at
+/// most `W / scale`, or at most `(W / scale)^2 / 8`.
 ///
 /// *One level.* The first choice is level 1. The next two choices are level 2, and so on. Given
 /// the points that were chosen on all earlier levels, the choices on one level are independent,

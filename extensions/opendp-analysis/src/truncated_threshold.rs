@@ -72,21 +72,22 @@ pub(crate) const MOST: f64 = 9_007_199_254_740_992.0;
 ///
 /// # Proof
 /// The parts of a release about different keys are independent. Let `P_i` and `Q_i` be the laws of
-/// the part of key `i` on two members, and `d_i` the change of its count, where an absent key
-/// counts as 0. Claim: `P_i = G_i + H_i` for two measures, where `G_i <= exp(d_i / scale) Q_i` and
-/// `H_i` has a mass of at most `p`. `H_i` is 0 if the count does not change.
+/// the part of key `i` on two members. Let `d_i` be the change of its count, where an absent key
+/// has the count 0. Claim: `P_i = G_i + H_i` for two measures, where `G_i <= exp(d_i / scale) Q_i`
+/// and `H_i` has a mass of at most `p`. `H_i` is 0 if the count does not change.
 ///
 /// It is enough to show the claim for a given `T`, with `p_k` in place of `p`. The law of `T` is
 /// the same for both members. So the mixtures of the `G_i` and of the `H_i` over `T` prove the
 /// claim itself.
 ///
-/// *Both counts are positive or negative.* The release is a function of the noisy counts. If both
-/// laws give a noisy count a positive probability, the ratio of the two probabilities is at most
-/// `exp(d_i / scale)`, because `Z` has the same law on both members. So both probabilities are
-/// divided by the same sum of all `exp(-|Z| / scale)`. Let `H_i` be the part of the law `P_i` that
-/// comes from noisy counts with probability zero on the other member. These noisy counts are beyond
-/// one end of the range of noisy counts on the other member. So `Z` is one of the `d_i` largest
-/// numbers, or one of the `d_i` smallest numbers. The mass is at most `p_k`, since `d_i <= d`.
+/// *Both counts are positive or negative.* The release is a function of the noisy counts. Suppose
+/// that both laws give a noisy count a positive probability. Then the ratio of the two
+/// probabilities is at most `exp(d_i / scale)`. The reason is that `Z` has the same law on both
+/// members, so both probabilities are divided by the same sum of all `exp(-|Z| / scale)`. Let `H_i`
+/// be the part of the law `P_i` that comes from noisy counts with probability zero on the other
+/// member. These noisy counts are beyond one end of the range of noisy counts on the other member.
+/// So `Z` is one of the `d_i` largest numbers, or one of the `d_i` smallest numbers. The mass is at
+/// most `p_k`, since `d_i <= d`.
 ///
 /// *One count is 0.* The key with the count 0 is not released. The other count has a magnitude of
 /// at most `d`, and is released only if `Z >= T - d = k + 1 - d`. The probability of this is at

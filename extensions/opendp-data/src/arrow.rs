@@ -101,8 +101,8 @@ fn values<T: ArrowAtom>(array: &ArrayRef) -> Result<Vec<Option<T>>> {
     if let Some(values) = T::read(array) {
         return Ok(values);
     }
-    // If the cast fails, for example because the texts are too long together, the cells are read
-    // one by one below. So an error does not depend on the cells.
+    // If the cast fails, for example because the total length of the texts is too large, the cells
+    // are read one by one below. So an error does not depend on the cells.
     if T::NARROWER.contains(array.data_type())
         && let Ok(native) = cast(array, &T::NATIVE)
         && let Some(values) = T::read(&native)

@@ -18,10 +18,10 @@ const CHUNK: usize = 1 << 16;
 /// cannot change the record of another line, and the number of records is the number of lines after
 /// the header. A cell that is not UTF-8 does not parse.
 ///
-/// Each person must have the lines that the distance of neighbours assumes. Some programs write a
-/// line break within a quoted cell. Such a cell is read as several records, and one person then has
-/// more records than the distance assumes. So remove the line breaks from all cells before the
-/// table is written.
+/// The distance of neighbouring tables assumes a limit on the number of records of each person.
+/// Some programs write a line break within a quoted cell. Such a cell is read as several records.
+/// One person can then have more records than the distance assumes. So remove the line breaks from
+/// all cells before the table is written.
 pub struct CsvColumn<D> {
     table: CsvTable,
     place: usize,

@@ -91,7 +91,7 @@ fn check(start: &[u8]) -> Result<()> {
             "the file is Parquet, not CSV: give it a name that ends in `.parquet`"
         }
         [0xff, 0xfe, ..] | [0xfe, 0xff, ..] => UTF_16,
-        // Look for no other bytes, such as NUL. The first line of a JSON file has records, and an
+        // Do not check other bytes, such as NUL. The first line of a JSON file has records, and an
         // error must not depend on the records. `check_header` checks the header of a table.
         _ => return Ok(()),
     };

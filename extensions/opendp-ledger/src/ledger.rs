@@ -110,10 +110,10 @@ impl Ledger {
     /// of an [`AdaptiveAccount`] keep the total loss within the budget. The documentation of
     /// [`AdaptiveAccount`] states what is proved.
     ///
-    /// This function computes the filters, and stores them with the budget. The composed loss is
-    /// less than the sum of the losses if there are many small losses, and each of them is a pure
-    /// loss or the loss of Gaussian noise ([`Loss::with_mu_squared`]). A single release costs the
-    /// same as in any other budget.
+    /// This function computes the filters, and stores them with the budget. If there are many small
+    /// losses, the composed loss is less than their sum. Each of these losses must be a pure loss
+    /// or the loss of Gaussian noise ([`Loss::with_mu_squared`]). A single release costs the same
+    /// as in any other budget.
     ///
     /// # Errors
     /// The errors of [`create`](Ledger::create). `Argument` when the budget is not an epsilon and a

@@ -15,7 +15,7 @@ pub use accounted::Accounted;
 use amount::{or_its_float, read};
 pub(crate) use opening::Opening;
 
-/// The separator of the parts of a text for several releases that are charged together.
+/// The separator between losses in a text about several releases that are charged together.
 const TOGETHER: &str = "; ";
 
 /// The measures of budgets.
@@ -270,8 +270,9 @@ impl Loss {
         let parts = self.parts.iter().zip(&other.parts).map(|(x, y)| x.minus(y)).collect();
         Loss::of(self.notion, parts)
     }
-    /// Replace each part by its nearest float, if that is larger than the part. A budget of `1e-5`
-    /// should have room for a loss of `1e-5`. A map returns this loss as a float above `1e-5`.
+    /// Replace each part by its nearest float, if this float is larger than the part. A budget of
+    /// `1e-5` should have room for a loss of `1e-5`. A map returns this loss as a float above
+    /// `1e-5`.
     pub(crate) fn or_its_float(&self) -> Loss {
         let parts = self.parts.iter().map(or_its_float).collect();
         Loss::of(self.notion, parts)
@@ -281,7 +282,7 @@ impl Loss {
         self.parts.iter().all(Exact::is_zero)
     }
     /// Check that the loss can be read again after it is written. A very long number cannot be
-    /// read, also in the filters of a plan.
+    /// read. This function also checks the numbers in the filters of a plan.
     pub(crate) fn check_text(&self) -> Result<()> {
         let comes_back = |part: &Exact| part.to_string().parse().is_ok_and(|read| *part == read);
         let all =

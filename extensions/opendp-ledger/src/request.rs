@@ -105,8 +105,9 @@ fn is_nothing(json: &Json) -> bool {
 
 /// Parse the JSON of a release, which is written without spaces.
 ///
-/// If the first key of an object is a private word of the library, the library reads the object as
-/// a number. A category in the data can be this word. So an object is read as a map.
+/// If the first key of an object is a private word of `serde_json`, then `serde_json` reads the
+/// object as a number. A category in the data can be this word. So this function reads an object as
+/// a map.
 pub(crate) fn parse(text: &str) -> serde_json::Result<Json> {
     match text.starts_with('{') {
         true => serde_json::from_str(text).map(Json::Object),

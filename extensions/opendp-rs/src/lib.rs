@@ -53,7 +53,8 @@
 //! # Ok::<(), Error>(())
 //! ```
 //!
-//! The registry finds all registered constructors by name, for documents and at run time:
+//! At run time, the registry finds each registered constructor by its name. For example, the
+//! registry builds a measurement from a document:
 //!
 //! ```
 //! use opendp_rs::prelude::*;

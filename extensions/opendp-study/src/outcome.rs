@@ -34,8 +34,8 @@ pub struct StudyAnswer {
     pub mechanism: String,
     /// The scales of the noise, one for each release.
     pub scales: Vec<f64>,
-    /// A bound that the error of a number does not exceed with the stated probability, if the bound
-    /// is known before the release.
+    /// A bound on the error of a number, if the bound is known before the release. The bound holds
+    /// with the stated probability.
     pub error: Option<f64>,
     /// The unit of `error`.
     pub error_in: ErrorIn,

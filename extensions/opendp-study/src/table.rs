@@ -90,8 +90,8 @@ pub(super) fn blank(columns: &[(String, ColumnFields)], rows: Option<usize>) -> 
     load(columns, rows, |_, kind| Ok(Cells::missing(kind, count)))
 }
 /// Check that there is enough memory for the cells of all columns together. A document can state
-/// any number of rows. The functions that make the cells end the process if memory is missing, so
-/// check before.
+/// any number of rows. If there is not enough memory, the allocation of the cells ends the process.
+/// So check the memory before the allocation.
 fn check_memory(columns: &[(String, ColumnFields)], rows: usize) -> Result<()> {
     let row = columns.iter().map(|(_, column)| bytes_of(column));
     let row = row.fold(0, usize::saturating_add);

@@ -111,8 +111,8 @@ macro_rules! float_to_integer {
     }};
 }
 
-// Convert only the leading bits of the integer. This conversion is exact. If other bits are
-// dropped, the result is nearer to zero than the integer. In this case, if the rounding direction
+// Convert only the leading bits of the integer. This conversion is exact. If one of the dropped
+// bits is 1, the result is nearer to zero than the integer. In this case, if the rounding direction
 // is away from zero, move to the next float away from zero.
 macro_rules! integer_to_float {
     ($value:ident, $up:literal => $to:ident) => {{

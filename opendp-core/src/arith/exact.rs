@@ -37,8 +37,8 @@ struct Fraction {
 
 /// In a running total, the odd part of the denominator has at most this number of bits.
 const MOST_BITS: usize = 256;
-/// In a running total, the denominator has at most this number of factors of 2. Every float has
-/// fewer.
+/// In a running total, the denominator has at most this number of factors of 2. The denominator of
+/// every float has fewer factors of 2.
 const MOST_TWOS: usize = 1100;
 /// The largest length of a text that is read as a number. The texts of all floats and running
 /// totals are shorter.

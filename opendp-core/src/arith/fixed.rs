@@ -3,8 +3,8 @@
 //!
 //! Every value is an integer that counts units of `2^-bits`. Intermediate results have additional
 //! bits, called guard bits. The code counts every truncation and widens the enclosure by this
-//! count. Floats are used only to choose an entry of a table. The bounds are correct, whichever
-//! entry is chosen.
+//! count. Floats are used only to choose an entry of a table. The bounds are correct for every
+//! choice of the entry.
 
 use std::sync::OnceLock;
 
@@ -29,9 +29,9 @@ pub fn ln(mantissa: &UBig, exponent: i64, bits: usize) -> (IBig, IBig) {
     };
     // The argument is f * 2^k with f in [1, 2).
     let mut k = exponent as i128 + top as i128;
-    // The guard bits make up for errors of 2|k| units from k multiples of ln 2, and of 4n + 7 units
-    // from all other truncations. Here w is the working precision in bits, and n <= w / 3 + 2 is
-    // the number of series terms.
+    // The guard bits absorb two errors: 2|k| units from k multiples of ln 2, and 4n + 7 units from
+    // all other truncations. Here w is the working precision in bits, and n <= w / 3 + 2 is the
+    // number of series terms.
     let w = bits + 16 + int_bits(k.unsigned_abs()) + int_bits(bits as u128);
 
     // Write f in units of 2^-w. Because f >= 1, the dropped low bits change ln f by less than one

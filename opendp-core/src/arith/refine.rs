@@ -111,9 +111,9 @@ pub(super) fn powi(x: f64, power: i32, format: Format, rounding: Rounding) -> f6
     }
 }
 
-/// If the magnitude of the argument is below this number, all bounds on the value of a function are
-/// computed from the tangent of the function at zero. The error of the tangent is far smaller than
-/// the spacing of floats.
+/// If the magnitude of the argument is below this number, the value of a function is close to a
+/// known float. For `exp`, this float is 1. For `exp_m1` and `ln_1p`, this float is the argument.
+/// The difference is far smaller than the spacing of floats.
 const TINY: f64 = 1.0 / (1u64 << 60) as f64;
 
 fn ln_of(mantissa: &UBig, exponent: i32, format: Format, rounding: Rounding) -> f64 {

@@ -152,7 +152,7 @@ impl Column {
             self.0.pad(rows);
         }
     }
-    /// Of the cells in a range, copy those at which `mask` is `true`.
+    /// Copy each cell in a range for which `mask` is `true`.
     pub(super) fn kept(&self, range: Range<usize>, mask: &[bool]) -> Self {
         Column(self.0.kept(range, mask))
     }

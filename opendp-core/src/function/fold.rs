@@ -16,8 +16,9 @@ use crate::{Carrier, Error, Result};
 ///
 /// The merge of states must be exact. Its result must not depend on the order or the grouping of
 /// the states. The same multiset of rows must give the same bits for every division into chunks.
-/// (So a fold of floats rounds each row on its own, and adds integers.) If a fold depends on the
-/// order of rows, [`in_order`](Fold::in_order) must return `true`.
+/// For example, a fold of floats rounds each row to a multiple of a fixed unit, and adds these
+/// multiples exactly as integers. If a fold depends on the order of rows,
+/// [`in_order`](Fold::in_order) must return `true`.
 pub trait Fold<I: Carrier, O: Carrier>: Send + Sync + 'static {
     /// The state of a fold that has absorbed some rows.
     type State: Serialize + DeserializeOwned + Send + Sync + 'static;
@@ -70,9 +71,10 @@ pub trait Fold<I: Carrier, O: Carrier>: Send + Sync + 'static {
 ///
 /// A partial result contains the label of its function. The label has the spaces of all steps, the
 /// steps before the fold with their arguments, and the fold. Only a function with the same label
-/// accepts the partial result. Steps after the fold are not in the label. So another process can
-/// resume the partial result if it builds the same chain. If the code of a step is a closure, this
-/// step needs its own label. See [`labelled`](crate::Function::labelled).
+/// accepts the partial result. Steps after the fold are not in the label. Another process can
+/// resume the partial result if this process builds a function with the same label. If the code of
+/// a step is a closure, this step needs its own label. See
+/// [`labelled`](crate::Function::labelled).
 ///
 /// ```
 /// # use opendp_core::{Fold, Function, Result};

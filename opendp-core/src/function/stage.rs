@@ -177,9 +177,10 @@ pub(super) fn fold_after(
 /// The merge of states is exact and does not depend on their order. So the result does not depend
 /// on the division of the rows into parts.
 ///
-/// A worker of a thread pool that waits for its parts runs other tasks of the pool meanwhile. If
-/// such a task asked a queryable, it could wait for a lock that another worker holds, and that
-/// worker could wait for a lock of this worker. So a worker that holds a lock uses only one core.
+/// While a worker of a thread pool waits for its parts, this worker runs other tasks of the pool.
+/// Such a task can ask a queryable, and then wait for a lock that a second worker holds. If the
+/// second worker waits for a lock of the first worker, there is a deadlock. So a worker that holds
+/// a lock uses only one core.
 pub(super) fn absorb(fold: &dyn FoldStage, state: &mut dyn Any, all: AnyChunk<'_>) -> Result<()> {
     let rows = all.rows();
     if rows <= CHUNK_ROWS {

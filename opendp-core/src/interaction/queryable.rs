@@ -206,7 +206,7 @@ mod tests {
                 .install(|| (0..200_usize).into_par_iter().map(|i| both[i % 2].ask(&0)).collect());
             sender.send(answers)
         });
-        // The limit only turns a deadlock into a failure.
+        // If there is a deadlock, the time limit makes the test fail.
         let answers = ended.recv_timeout(Duration::from_secs(60)).unwrap().unwrap();
         assert_eq!(answers, [1 << 18; 200]);
     }

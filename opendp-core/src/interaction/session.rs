@@ -48,9 +48,10 @@ pub trait Allowance<MI: Metric, MO: Measure>: Send + Sync {
 /// opened, directly or indirectly.
 ///
 /// The session closes the conversations that it finds in an answer. The function of a question and
-/// its [post-processing](Measurement::then) get a conversation before it can be closed. So they
-/// must not keep a conversation, and must not pass it on in any way other than the answer. A
-/// conversation that is kept elsewhere is not closed, and the bound on the loss does not cover it.
+/// its [post-processing](Measurement::then) get these conversations before the session closes them.
+/// So this code must not keep a conversation, and may pass a conversation on only in the answer. A
+/// conversation that is kept elsewhere is not closed. The bound on the loss does not cover such a
+/// conversation.
 pub struct Session<DI: Domain, MI: Metric, MO: Measure> {
     inner: Option<Arc<Inner<DI, MI, MO>>>,
     bindings: Bindings,

@@ -141,9 +141,8 @@ impl Sample for BitVectorDomain {
         let vectors_of = |length: usize| {
             let bits =
                 move |bit: fn(usize, usize) -> bool| (0..length).map(|i| bit(i, length)).collect();
-            // The six vectors have, in this order: no ones; only ones; ones at every second place;
-            // a single one, at the first place; a single one, at the last place; ones in the
-            // middle.
+            // The bits that are 1 in the six vectors are, in this order: none; all; every second
+            // bit; only the first bit; only the last bit; some bits in the middle.
             [
                 bits(|_, _| false),
                 bits(|_, _| true),

@@ -19,9 +19,9 @@ use zeroize::{Zeroize, Zeroizing};
 ///   new key is unpredictable if *either* of the two XORed values is unpredictable. So the stream
 ///   also recovers from a past leak;
 /// * the fields with secrets are zeroed on drop, and `Debug` shows no secret;
-/// * copies outside of the fields are not zeroed. The stack and the registers can still have copies
-///   of words and keys, for example from the generator of a refill, or from a move of the source.
-///   An attacker who reads the whole memory can find such copies;
+/// * copies outside of the fields are not zeroed. For example, the generator of a refill and a move
+///   of the source can leave copies of words and keys on the stack and in the registers. An
+///   attacker who reads the whole memory can find such copies;
 /// * the words are only computationally uniform: an adversary who cannot break ChaCha20 cannot
 ///   distinguish them from ideal words. In the whole framework, only the generation of words is
 ///   inexact.

@@ -113,7 +113,7 @@ fn levels_are_rounded_by_exact_fractions() {
     }
     assert!(chi_square(&counts, &[200_000.0 / 3.0, 100_000.0 / 3.0]) < 1.0);
     assert!(1.0 < chi_square(&counts, &[65_000.0, 35_000.0]));
-    // At the least positive scale, a bit is set with a probability that is too small to observe.
+    // At the least positive scale, the probability of a level above 0 is too small to observe.
     let plan = Plan::new(5e-324, 4, 50, UBig::ONE, UBig::ONE).unwrap();
     assert_eq!((plan.highest, plan.bits, plan.level(UBig::ONE, &mut source)), (1, 0, Ok(0)));
 }

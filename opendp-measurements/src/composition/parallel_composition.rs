@@ -38,8 +38,8 @@ pub use parts::Parts;
 /// the number of edges plus one.
 ///
 /// # Postcondition
-/// The release is the list of the releases of the parts. The rows of a part keep their order. A
-/// release is made of every part, including parts without rows.
+/// The release is the list of the releases of the parts. The rows of a part keep their order. The
+/// list also contains a release for each part without rows.
 ///
 /// # Map
 /// Let `k` be the number of parts. For `d_in = 1`, the loss is the largest of the losses
@@ -51,9 +51,9 @@ pub use parts::Parts;
 /// the smaller of two upper bounds:
 /// * List the losses `map_i(d_in)` of all parts, and compose the `min(k, d_in)` largest losses.
 /// * Search as if there were `d_in` parts, and each part had the largest map of all parts. If this
-///   search is too long as well, and losses add up, take `d_in` times the largest loss for each
-///   changed row: the maximum of `map_i(d) / d` over all `d` from 1 to `d_in`. Rounding of `d`
-///   raises this bound by at most 1 in 256.
+///   search is too long as well, and losses add up, take `d_in` times the largest loss per changed
+///   row. This largest loss is the maximum of `map_i(d) / d` over all parts and all `d` from 1 to
+///   `d_in`. The code rounds `d`, which raises this bound by a factor of at most `257 / 256`.
 ///
 /// The loss of `k` copies of one measurement is at most the loss of `d_in` copies.
 ///

@@ -40,8 +40,8 @@ use crate::{Gaussian, NoiseLoss, NoiseNumber, Scale};
 ///
 /// # Proof
 /// Let `s` be the scale, and `x`, `y` the numbers of two members, with
-/// `sum_i (x_i - y_i)^2 <= d_in^2`. The real vectors `x + s N` and `y + s N` are `mu`-GDP, because
-/// after a suitable rotation, `x` and `y` differ in only one coordinate (Dong, Roth, Su 2022, on
+/// `sum_i (x_i - y_i)^2 <= d_in^2`. After a suitable rotation, `x` and `y` differ in only one
+/// coordinate. So the real vectors `x + s N` and `y + s N` are `mu`-GDP (Dong, Roth, Su 2022, on
 /// the Gaussian mechanism). The release of a member is a function of the real vector of this
 /// member, and a function does not improve any test (the same article, on post-processing). For
 /// floats, the proof of [`make_gaussian`](crate::make_gaussian) gives this function. For integers,

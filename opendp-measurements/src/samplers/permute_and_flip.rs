@@ -53,8 +53,8 @@ pub fn permute_and_flip<T: Score, S: RandomSource>(
 /// Repeated choices by [`permute_and_flip`] with fresh noise would give the second and all later
 /// indices a different distribution. In this function, each remaining candidate has a smaller noisy
 /// score than the chosen candidate. So the noise of the remaining candidates tends to be smaller
-/// than fresh noise, and a candidate with a good score is more likely to be next than with fresh
-/// noise. For example, take the scores 0, 0, -1 and scale 1, and let a candidate of score 0 be
+/// than fresh noise. This smaller noise makes it more likely that a candidate with a good score is
+/// next. For example, take the scores 0, 0, -1 and scale 1, and let a candidate of score 0 be
 /// first. Then the other candidate of score 0 is second with probability 0.860. With fresh noise,
 /// this probability would be 0.816.
 ///

@@ -52,8 +52,8 @@ use crate::{Laplace, Scale, ThresholdNumber};
 ///   threshold to the next smaller float, `t` is the threshold rounded up to the lattice.
 ///   Otherwise, `t` is this smaller float
 ///
-/// The loss is `(0, 0)` if `l0`, `l1` or `linf` is 0. At scale 0, any other distance gives
-/// `(infinity, 1)`.
+/// The loss is `(0, 0)` if `l0`, `l1` or `linf` is 0. At scale 0, any other `d_in` gives
+/// `(infinity, 1)`, even if a part of `d_in` is rounded down to 0.
 ///
 /// # Proof
 /// A key with the number 0 is dropped before any noise is drawn. So the release treats such a key

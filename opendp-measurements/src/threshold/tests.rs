@@ -97,7 +97,8 @@ fn each_bound_on_the_change_helps() {
         make_laplace_threshold(parts(), scale(1.0), 5, None).unwrap();
     assert_eq!(release.map(&(1, 1.9, 1.9)), laplace(1.0, 5).map(&(1, 1, 1)));
     assert_eq!(release.map(&(9, 0.9, 0.9)), Ok((0.0, 0.0)));
-    // Without noise, a positive distance is never free, even if it is rounded down to 0.
+    // Without noise, the loss of a positive distance is infinite, even if the distance is rounded
+    // down to 0.
     let exact: Release<1, u32, i32, f64, Pure> =
         make_laplace_threshold(parts(), scale(0.0), 5, None).unwrap();
     assert_eq!(exact.map(&(9, 0.9, 0.9)), Ok((f64::INFINITY, 1.0)));

@@ -96,10 +96,10 @@ macro_rules! floats {
             /// Each release is the float nearest to a lattice point. Rounding preserves the order
             /// of numbers. So if a release reaches the threshold, its lattice point is above the
             /// float just below the threshold. This bound on the lattice point always holds. If
-            /// floats are at least as dense as the lattice, a better bound holds: lattice points
-            /// are floats, so the release is at least the first lattice point that is not below the
-            /// threshold. The exact sum of the number and its noise is at most half a lattice step
-            /// below the lattice point of the release.
+            /// floats are at least as dense as the lattice, lattice points are floats. Then a
+            /// better bound holds: the release is at least the first lattice point that is not
+            /// below the threshold. The exact sum of the number and its noise is at most half a
+            /// lattice step below the lattice point of the release.
             fn gap<Q: Number>(threshold: Self, change: Q, k: Option<i32>) -> Result<Option<f64>>
             where
                 f64: InfCast<Q>,

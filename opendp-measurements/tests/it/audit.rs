@@ -30,9 +30,9 @@ const DRAWS: usize = 1_000_000;
 /// The number of releases for the audit of a control, which is a mechanism with half of the noise
 /// or with another fault. This number is enough to refute the claim.
 const FEW: usize = 100_000;
-/// The largest value of [`excess`] that the audit accepts, in standard deviations. An honest
-/// mechanism exceeds this limit with a probability of about 2e-9, because [`excess`] returns the
-/// larger of two values, one for each order of the two data sets.
+/// The largest value of [`excess`] that the audit accepts, in standard deviations. [`excess`]
+/// returns the larger of two values, one for each order of the two data sets. So an honest
+/// mechanism exceeds this limit with a probability of about 2e-9.
 const SIGMAS: f64 = 6.0;
 
 /// A measure whose losses imply a bound on delta for each epsilon.
@@ -250,8 +250,8 @@ fn choices_by_noisy_scores() {
     audit(make, (&vec![0; 2], &vec![-4, 4]), &4, cell);
     let range = || Space::new(VectorDomain::default(), RangeDistance::<i32>::new()).unwrap();
     let make = |s| make_gumbel_max(range(), Temperature::new(2.0 * s)?, Optimize::Min);
-    // One score is much worse than the other score. So there is a choice with this property: its
-    // probabilities for the two inputs have a ratio close to the bound that the map claims.
+    // One score is much worse than the other score. So for one of the two choices, the ratio of the
+    // probabilities for the two inputs is close to the bound that the map claims.
     audit(make, (&vec![0, 8], &vec![0, 4]), &4, cell);
     let make = |s| make_noisy_top_k(input(), TheMeasure(MaxDivergence), 2, scale(4.0 * s), false);
     audit(make, (&x, &y), &1, |y| (y[0] * 10 + y[1]) as i64);

@@ -328,8 +328,8 @@ impl<'a> Builder<'a> {
         }
     }
     /// Find the parameter for a description that does not name its parameter, as in
-    /// `{"vector_domain": {"option_domain": {...}}}`. Of the parameters without an argument in the
-    /// call, return the first that does not take null.
+    /// `{"vector_domain": {"option_domain": {...}}}`. Return the first parameter that has no
+    /// argument in the call and does not accept null.
     fn descriptor_parameter(
         &self,
         entries: &[Arc<Entry>],

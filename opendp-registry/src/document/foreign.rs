@@ -35,8 +35,8 @@ pub(super) fn call(builder: &mut Builder<'_>, node: &Map<String, Json>) -> Resul
         builder.weight = *weight;
         return Ok(made.clone());
     }
-    // If an object depends on the current space, it is not stored. This space is not a part of the
-    // text, so on another space the same text describes another object.
+    // An object that depends on the current space is not stored. The text of the call does not
+    // contain this space, so the same text can describe another object on another space.
     let (made, depends) = builder.depending(|builder| object(builder, name, arguments))?;
     if !depends {
         builder.made.insert(key, (made.clone(), builder.weight));

@@ -11,7 +11,8 @@ use super::build::Builder;
 pub(super) struct Here {
     /// The current space of each chain, from the outermost chain inwards.
     spaces: Vec<Arg>,
-    /// The least number of spaces at any time when the innermost space was read.
+    /// The innermost space is the last item of `spaces`. Each time when this space is read, the
+    /// number of items is recorded. This field is the least recorded number.
     least: usize,
 }
 impl Default for Here {
@@ -45,8 +46,9 @@ impl Builder<'_> {
         self.here = around;
         read
     }
-    /// Run a function. Also return whether it read the current space, or found that there is none.
-    /// If it did not, its result is the same on every current space.
+    /// Run a function. Also return whether the function asked for the current space, even if there
+    /// was no current space. If the function did not ask, its result is the same on every current
+    /// space.
     pub(super) fn depending<R>(
         &mut self,
         run: impl FnOnce(&mut Self) -> Result<R>,
@@ -54,7 +56,8 @@ impl Builder<'_> {
         let (depth, before) = (self.here.spaces.len(), self.here.least);
         self.here.least = usize::MAX;
         let made = run(self);
-        // Spaces that were added inside of the function are not around it.
+        // If `least` exceeds `depth`, the function read no current space, or read only spaces that
+        // were added while the function ran.
         let depends = self.here.least <= depth;
         self.here.least = self.here.least.min(before);
         Ok((made?, depends))

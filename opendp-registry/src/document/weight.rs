@@ -3,8 +3,8 @@
 use opendp_core::{Error, Result};
 
 /// The largest number of links on a path through a document. A path contains the links of a chain,
-/// and the links in the arguments of these links. Of the members of one list, a path contains only
-/// one. When a function or a map runs, each of these links uses stack memory.
+/// and the links in the arguments of these links. A path contains only one member of each list.
+/// When a function or a map runs, each of these links uses stack memory.
 pub(super) const MAX_LINKS: usize = 256;
 /// The largest number of links in a whole document. Each link uses memory.
 const MAX_LINKS_IN_ALL: usize = 1 << 14;

@@ -48,7 +48,8 @@ pub(super) struct Family {
     about: bool,
 }
 /// The relation of an obstacle to the condition `about` of the goal. The condition holds for the
-/// constructor of the obstacle, or for a chain that this constructor could end, or for neither.
+/// constructor of the obstacle, or for a link of a chain that this constructor could extend, or for
+/// neither of them.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum About {
     Neither,
@@ -295,7 +296,7 @@ impl<'a> Search<'a> {
     }
 
     /// Record the missing facts of a constructor. If the constructor adds noise, `noise` is the
-    /// chain that this constructor could end.
+    /// chain that this constructor could extend.
     fn miss(&mut self, name: &str, about: bool, noise: Option<&Chain>, missing: Vec<String>) {
         if !missing.is_empty() {
             let chain = noise.is_some_and(|chain| chain.about && self.aim.goal.about.is_some());

@@ -1,5 +1,5 @@
-//! Tests that the list of all signatures is reviewed. If a signature changes, `catalogue.txt` must
-//! change too.
+//! Tests that `catalogue.txt` lists all signatures. If a signature changes, `catalogue.txt` must
+//! change too, so that a reviewer sees the change.
 
 use std::collections::BTreeMap;
 

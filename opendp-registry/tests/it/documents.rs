@@ -318,7 +318,7 @@ fn the_first_link_of_a_chain_starts_from_the_space_that_the_chain_states() {
         let error = error.to_string();
         assert!(error.contains("i32") && error.contains("String"), "{error}");
     }
-    // The control: the same space can be stated twice, and a chain need not state a space.
+    // The control: the same space can be stated twice, and a chain can leave out the space.
     for link in [counted(stated.clone()), nested(stated.clone())] {
         assert!(build(json!({"space": stated, "chain": [link]})).is_ok());
     }

@@ -99,7 +99,7 @@ fn no_noise_is_never_the_answer() {
         }
     }
     // If nine records are always 5, their sum is constant. So a release of the sum meets every
-    // budget, even without noise. An infinite budget is met by a selection with any positive scale.
+    // budget, even without noise. A selection with any positive scale meets an infinite budget.
     let constant = Document::new(json!({
         "space": {"domain": {"vector_domain": {"atom_domain": {"T": "i32"}, "size": 9}}, "metric": "change_one_distance"},
         "chain": [{"clamp": {"bounds": [5, 5]}}, "sum", {"laplace": {"scale": {"param": "s"}}}],

@@ -20,10 +20,10 @@ use crate::{Key, Tally};
 /// The input is a space of data sets in which records are added and removed.
 ///
 /// # Postcondition
-/// The keys of the output are the values that occur among the records. The set of keys is private:
-/// only a measurement whose loss covers the release of the set may release it. Let `m` be the
-/// largest number such that `TV` represents every integer from 0 to `m`. The count of a key is the
-/// number of its records, or `m` if that number is larger.
+/// The keys of the output are the values that occur among the records. The set of keys is private.
+/// A measurement may release this set only if the privacy loss of the measurement covers the
+/// release. Let `m` be the largest number such that `TV` represents every integer from 0 to `m`.
+/// The count of a key is the number of its records, or `m` if that number is larger.
 ///
 /// # Map
 /// `d_out = (d_in, d_in, d_in)`. The three parts are bounds on the number of counts that change, on

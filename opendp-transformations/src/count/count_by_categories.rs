@@ -178,8 +178,8 @@ fn tallies<TOA: Tally>(counts: Vec<u64>) -> Result<Vec<TOA>> {
 /// For each category, the index of its cell in the state. These indices start at one. Cell zero
 /// counts the records in no category.
 enum Places<L> {
-    /// For each word of a short range, the index of its cell. The range begins with the word
-    /// `first`.
+    /// The index of the cell of each word in a short range. A word is the 64-bit number of a value;
+    /// see `Key::word`. The range begins with the word `first`.
     Range {
         first: u64,
         places: Vec<usize>,
@@ -202,9 +202,9 @@ impl<L: LongKey> Places<L> {
         Ok(range.unwrap_or(Places::Any(table)))
     }
 }
-/// If all `words` are in a short range, list the cells of all words of this range. A word of the
-/// range that is not one of the `words` has cell zero. Return `None` if there are no words, or if
-/// the range is too long for the number of words.
+/// Let `words` be the words of the categories. If all of them are in a short range, list the cell
+/// of each word in this range. A word that belongs to no category has cell zero. Return `None` if
+/// there are no words, or if the range is too long for the number of words.
 fn range<L>(words: Vec<u64>) -> Option<Places<L>> {
     let signed = || words.iter().map(|word| word.cast_signed());
     let (first, last) = (signed().min()?, signed().max()?);

@@ -68,8 +68,9 @@ register! {
             TO in [i32, i64, u32, u64, usize, f64] = i32;
 }
 
-/// The fold of `make_count_distinct`. The state is the set of values that occurred. All states
-/// share one seed, because states with the same seed merge faster than states with different seeds.
+/// The fold of `make_count_distinct`. The state is the set of values that occurred. All states that
+/// this fold starts share one seed. States with the same seed merge faster than states with
+/// different seeds.
 struct Distinct {
     seed: u64,
     /// A function that returns the type name of the count.

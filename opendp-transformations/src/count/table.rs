@@ -16,8 +16,8 @@ use crate::count::key::{Form, Key, LongKey};
 /// An adversary does not know the seed, so crafted data cannot make the table slow. The contents of
 /// a table do not depend on the seed.
 ///
-/// The type of a table does not contain the type of its keys, but only the type `L` of its long
-/// keys. So the code of tables is compiled only once for all number types.
+/// The type of a table depends only on the type `L` of its long keys and on the type `V` of its
+/// values. So the code of tables is compiled only once for all number types.
 pub(crate) struct Table<L, V> {
     words: Words<u64, V>,
     doubles: Words<u128, V>,

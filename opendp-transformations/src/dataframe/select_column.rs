@@ -109,8 +109,8 @@ pub(crate) fn column<K: HashableAtom, T: Cell>(
         },
     }
 }
-/// Make the error for a name that a schema lacks. The error lists the names of the columns in the
-/// schema. The names and the schema are public.
+/// Make the text of the error for a name that a schema lacks. The text lists the names of the
+/// columns in the schema. The names and the schema are public.
 pub(crate) fn absent<K: HashableAtom>(name: &K, schema: &[(K, ColumnDomain)]) -> String {
     let known =
         schema.iter().map(|(name, column)| format!("`{}`: {}", plain(name), column.cell_type()));

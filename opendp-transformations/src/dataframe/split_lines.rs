@@ -18,7 +18,7 @@ pub(crate) type Texts = VectorDomain<AtomDomain<String>>;
 /// # Precondition
 /// The input is a text. The metric counts the lines that are added or removed, so one line is one
 /// record. The record of one person must not contain an end of line. Otherwise, split the text into
-/// records yourself, or state a distance that counts each line of a person as one record.
+/// records yourself, or choose a `d_in` that counts every line of one person.
 ///
 /// # Postcondition
 /// The output has one record for each line, in the same order. A line ends with `\n` or `\r\n`. The

@@ -7,8 +7,9 @@ use opendp_core::{
 
 use crate::rows::identity::copy;
 
-/// A metric of data sets of any size that counts a replaced record as two changes. So for two data
-/// sets of the same size, the distance is twice the number of replaced records.
+/// A metric that counts a replaced record as two changes. The metric is defined for data sets of
+/// any size. For two data sets of the same size, the distance is twice the number of replaced
+/// records.
 ///
 /// `InsertDeleteDistance` is not such a metric. Suppose that a record is deleted at the beginning
 /// of the data, and a record is inserted at the end. Then all records between these places move.

@@ -8,7 +8,7 @@ use opendp_core::{
 use crate::rows::identity::copy;
 use crate::symmetric::one_each;
 
-/// A metric of data sets of one size, which counts replaced records.
+/// A metric that counts the replaced records between two data sets of the same size.
 pub trait BoundedMetric: DatasetMetric {
     /// The metric that counts a replaced record as one removed and one added record.
     type Unbounded: DatasetMetric + Default;

@@ -39,8 +39,8 @@ impl UnorderedMetric for ChangeOneDistance {
 ///
 /// # Proof
 /// The output is random, so the claim is about distributions. For two close inputs, there is a
-/// joint distribution of two orders `(o, o')` with two properties: each order is uniform, and for
-/// every draw the two outputs are close. A mechanism that reads the output has a proved loss for
+/// joint distribution of two orders `(o, o')` with two properties. Each order is uniform. For every
+/// draw, the two outputs are close. A mechanism that reads the output has a proved loss for
 /// each pair of close data sets. The same bound on the loss then holds for mixtures of such pairs,
 /// because the divergences are jointly quasi-convex. For Renyi divergences of all orders, see van
 /// Erven and Harremoes 2014, "Renyi Divergence and Kullback-Leibler Divergence", Theorem 13. For

@@ -32,8 +32,8 @@ use crate::rows::each::call_on;
 /// member of the domain with these bounds.
 ///
 /// # Errors
-/// `MetricSpace` when the metric requires a known size. Reversed bounds and NaN are already
-/// excluded by the type `Bounds`.
+/// `MetricSpace` when the metric requires a known size. The type `Bounds` already excludes reversed
+/// bounds and bounds that are NaN.
 ///
 /// ```
 /// # use opendp_core::*;

@@ -32,9 +32,9 @@ use crate::{
 ///
 /// # Errors
 /// `MakeTransformation` when the size is known, when there are no bounds, or when `bounds` differ
-/// from the bounds of the input. When the input domain contains NaN: `FailedFunction` if the input
-/// has no bounds, because `make_clamp` runs first; otherwise `MakeTransformation`. Further errors
-/// are the errors of `make_sum`.
+/// from the bounds of the input. If the input domain contains NaN and has no bounds, `make_clamp`
+/// runs first and returns `FailedFunction`. If the input domain contains NaN and has bounds, the
+/// error is `MakeTransformation`. Further errors are the errors of `make_sum`.
 pub fn make_bounded_sum<T, M>(
     input: Space<VectorDomain<AtomDomain<T>>, M>,
     bounds: Option<Bounds<T>>,
@@ -82,9 +82,9 @@ register! {
 /// # Errors
 /// `MakeTransformation` when the size is not known, or when there are no bounds.
 /// `MakeTransformation` when `size` or `bounds` differ from the size or the bounds of the input.
-/// When the input domain contains NaN: `FailedFunction` if the input has no bounds, because
-/// `make_clamp` runs first; otherwise `MakeTransformation`. Further errors are the errors of
-/// `make_sum`.
+/// If the input domain contains NaN and has no bounds, `make_clamp` runs first and returns
+/// `FailedFunction`. If the input domain contains NaN and has bounds, the error is
+/// `MakeTransformation`. Further errors are the errors of `make_sum`.
 pub fn make_sized_bounded_sum<T, M>(
     input: Space<VectorDomain<AtomDomain<T>>, M>,
     size: Option<usize>,
@@ -130,9 +130,9 @@ register! {
 /// # Errors
 /// `MakeTransformation` when the size is not known, or when there are no bounds.
 /// `MakeTransformation` when `size` or `bounds` differ from the size or the bounds of the input.
-/// When the input domain contains NaN: `FailedFunction` if the input has no bounds, because
-/// `make_clamp` runs first; otherwise `MakeTransformation`. Further errors are the errors of
-/// `make_mean`.
+/// If the input domain contains NaN and has no bounds, `make_clamp` runs first and returns
+/// `FailedFunction`. If the input domain contains NaN and has bounds, the error is
+/// `MakeTransformation`. Further errors are the errors of `make_mean`.
 pub fn make_sized_bounded_mean<T, M>(
     input: Space<VectorDomain<AtomDomain<T>>, M>,
     size: Option<usize>,
@@ -171,9 +171,9 @@ register! {
 /// # Errors
 /// `MakeTransformation` when the size is not known, or when there are no bounds.
 /// `MakeTransformation` when `size` or `bounds` differ from the size or the bounds of the input.
-/// When the input domain contains NaN: `FailedFunction` if the input has no bounds, because
-/// `make_clamp` runs first; otherwise `MakeTransformation`. Further errors are the errors of
-/// `make_variance`.
+/// If the input domain contains NaN and has no bounds, `make_clamp` runs first and returns
+/// `FailedFunction`. If the input domain contains NaN and has bounds, the error is
+/// `MakeTransformation`. Further errors are the errors of `make_variance`.
 pub fn make_sized_bounded_variance<T, M>(
     input: Space<VectorDomain<AtomDomain<T>>, M>,
     size: Option<usize>,

@@ -111,7 +111,7 @@ integer_sums! {
     /// * `bounds` - a pair `[lower, upper]`; each record is between these bounds
     ///
     /// # Precondition
-    /// The bounds do not have different signs. A bound can be zero.
+    /// Both bounds are at least zero, or both bounds are at most zero.
     ///
     /// # Map
     /// Let `[L, U]` be the bounds. The map is `d_in * max(|L|, |U|)`.
@@ -132,7 +132,7 @@ integer_sums! {
     /// * `bounds` - a pair `[lower, upper]`; each record is between these bounds
     ///
     /// # Precondition
-    /// The bounds do not have different signs. A bound can be zero.
+    /// Both bounds are at least zero, or both bounds are at most zero.
     ///
     /// # Map
     /// Let `[L, U]` be the bounds. The map is `floor(d_in / 2) * (U - L)`.

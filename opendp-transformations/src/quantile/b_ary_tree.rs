@@ -60,9 +60,9 @@ use opendp_core::{
 ///
 /// # Errors
 /// `MakeTransformation` when `leaf_count` is 0, or when `branching_factor` is below 2.
-/// `MakeTransformation` when the tree has more than 2^23 nodes. This limit exists because a
-/// document chooses the number of nodes, and each node is released. The map returns `Overflow` or
-/// `FailedCast` when the bound does not fit its type.
+/// `MakeTransformation` when the tree has more than 2^23 nodes. Without this limit, a document
+/// could request a tree of any size, and each node of the tree is released. The map returns
+/// `Overflow` or `FailedCast` when the bound does not fit its type.
 ///
 /// ```
 /// # use opendp_core::*;

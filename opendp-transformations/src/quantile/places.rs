@@ -5,8 +5,8 @@ use opendp_core::{Error, Result};
 use crate::quantile::cdf::cumulative;
 
 /// For each alpha, find the first bin at which the cumulative share of the counts is at least
-/// alpha. Return the index of the bin, and a position in the bin from zero to one. For an alpha
-/// above the shares of all bins, the result is `None`.
+/// alpha. Return the index of the bin, and a position in the bin from zero to one. If there are no
+/// bins, the result for each alpha is `None`.
 pub(crate) fn places(
     counts: &[f64],
     edges: usize,

@@ -49,9 +49,8 @@ named!(Interpolation as "Interpolation");
 /// The output has a point for each share. At this point, the cumulative distribution of the counts
 /// first reaches the share (see [`make_cdf`](crate::make_cdf)). In a bin without records, the point
 /// is the lower edge. Whatever the counts are, the point is between the first and the last edge.
-/// Counts that add up to zero are treated as equal counts. If counts are negative, the distribution
-/// can stay below a share. The point is then the last edge. For integers, the point is rounded
-/// toward zero.
+/// Counts that add up to zero are treated as equal counts. If there is only one edge, there is no
+/// bin, and each point is this edge. For integers, the point is rounded toward zero.
 ///
 /// # Map
 /// The constructor is post-processing, so the privacy loss does not change.
@@ -121,8 +120,8 @@ fn quantile<T: Number>(
 ) -> T {
     let pair = place.and_then(|(bin, share)| Some((edges.get(bin)?, edges.get(bin + 1)?, share)));
     let Some((lower, upper, share)) = pair else {
-        // This case has two causes. If there is only one edge, there is no bin. If there are bins,
-        // the cumulative share of every bin can be below the share of the quantile.
+        // This case occurs only if there is a single edge. Then there is no bin. If there are bins,
+        // the cumulative share of the last bin is one, which is at least every share.
         return edges.last().copied().unwrap_or_else(T::zero);
     };
     if interpolation == Interpolation::Nearest {

@@ -31,8 +31,8 @@ use crate::rows::each::{call_on, each};
 /// output, at the same place.
 ///
 /// # Errors
-/// `FailedFunction` when the input domain contains NaN. Reversed bounds and NaN are already
-/// excluded by the type `Bounds`.
+/// `FailedFunction` when the input domain contains NaN. The type `Bounds` already excludes reversed
+/// bounds and bounds that are NaN.
 ///
 /// ```
 /// # use opendp_core::*;

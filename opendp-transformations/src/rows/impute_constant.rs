@@ -29,8 +29,8 @@ use crate::rows::each::{call_on, each, rows};
 ///
 /// # Proof
 /// The output of a record depends only on that record; see
-/// [`make_row_by_row`](crate::make_row_by_row). The output is never NaN: it is a record that is not
-/// NaN, or the constant, which is not NaN either.
+/// [`make_row_by_row`](crate::make_row_by_row). The constant is not NaN. A record that does not
+/// change is not NaN. So the output is never NaN.
 ///
 /// # Errors
 /// `MakeTransformation` when `constant` is NaN.

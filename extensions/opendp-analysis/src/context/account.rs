@@ -191,7 +191,7 @@ impl<MO: Accounted> Account<MO> {
         }
         costs.iter().try_for_each(|cost| self.charge(cost))
     }
-    /// Open the account with one filter, for releases whose kinds are known.
+    /// Replace the filters of the account by one filter, for releases whose kinds are known.
     pub(crate) fn reserve(&mut self, pure: &Exact, deltas: &Exact) -> Result<()> {
         if let Account::Tight(account) = self {
             let (epsilon, delta) = account.budget();

@@ -197,10 +197,10 @@ pub trait Noisy<MO: Accounted>: Atom + Number + Distance {
     /// Return the distribution of the noise that [`noisy`](Noisy::noisy) or
     /// [`gaussian`](Noisy::gaussian) adds.
     fn noise(scale: Scale, gaussian: bool) -> Noise;
-    /// Return whether noise of an ordinary scale can exceed the ends of the type. This is so for
-    /// unsigned integers, and for integers of fewer than 64 bits. A noisy number beyond an end is
-    /// replaced by this end, so its error is not symmetric. Intervals of sums of such numbers
-    /// include this error: see [`Noise::cut_off`].
+    /// Return whether noise of an ordinary scale can move a number beyond the smallest or the
+    /// largest number of the type. This is so for unsigned integers, and for integers of fewer than
+    /// 64 bits. A noisy number beyond one of these two ends is replaced by the end, so its error is
+    /// not symmetric. Intervals of sums of such numbers include this error: see [`Noise::cut_off`].
     fn is_cut_off() -> bool;
 }
 impl<N, MO> Noisy<MO> for N

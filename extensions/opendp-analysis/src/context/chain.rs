@@ -124,8 +124,8 @@ pub(super) fn quantile_bound(choices: usize) -> Bound {
         logarithm.inf_mul(scale.value())
     })
 }
-/// The least number of quantiles for which one release of all quantiles needs fewer levels of
-/// choices than there are quantiles.
+/// Separate releases of quantiles need one level of choices for each quantile. If there are at
+/// least this many quantiles, one release of all of them needs fewer levels.
 pub(super) const SEVERAL: usize = 3;
 /// Return how many successive choices with equal ranges are necessary to choose `quantiles`
 /// quantiles, if this number is known.
@@ -298,8 +298,9 @@ pub(super) fn gaussian_on_counts(
 /// # Proof of `mu_squared_of_choices`
 /// A release of choices by Gumbel noise is an adaptive composition of choices. A parallel
 /// composition divides the rows between its parts. For each division of the rows, the parallel
-/// composition is also an adaptive composition of choices, and the sum of the `rho` of all parts is
-/// at most the `rho` of the parallel composition. So `mu_squared_of_choices` bounds `mu^2`.
+/// composition is also an adaptive composition of choices. For this division, the sum of the `rho`
+/// of all parts is at most the `rho` of the parallel composition. So `mu_squared_of_choices` bounds
+/// `mu^2`.
 ///
 /// # Proof of the number of choices
 /// Suppose that the number `k` of successive levels of choices is given. Then each level has the

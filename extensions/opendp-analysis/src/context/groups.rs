@@ -101,8 +101,9 @@ impl<'c, MO: Accounted> Groups<'c, MO> {
             asked: Vec::new(),
         }
     }
-    /// Set the values of a column for which there are groups. If there are several columns, there
-    /// is a group for each combination of their values. The values must not be taken from the data.
+    /// Set the values of a column. There is one group for each value. If there are several columns,
+    /// there is one group for each combination of their values. The values must not be taken from
+    /// the data.
     #[must_use]
     pub fn keys<K: Into<Json>>(
         mut self,
@@ -126,8 +127,8 @@ impl<'c, MO: Accounted> Groups<'c, MO> {
         }
         self
     }
-    /// List the combinations of values for which there are groups. Each combination has one value
-    /// for each column. The combinations must not be taken from the data.
+    /// Set the list of groups. Each group is a combination of values, with one value for each
+    /// column. The combinations must not be taken from the data.
     #[must_use]
     pub fn groups(mut self, keys: impl IntoIterator<Item = Vec<Json>>) -> Self {
         if self.found.is_some() {

@@ -68,13 +68,14 @@ pub enum Goal {
 /// In this case, the plan finds the scale, the threshold and the part of delta for thresholds
 /// together.
 ///
-/// The noise is reduced further if the plan takes the whole budget, all its goals are weights, no
-/// question has a threshold, and the noise has at most 16 different losses. Under these conditions,
-/// each release gets a share of the budget, and a pair of distributions defines this share
-/// ([`SharedAccount`](opendp_measurements::accounting::SharedAccount)). The account composes the
-/// distributions of the losses. So plans with choices need less noise than with filters. Under the
-/// same conditions, Gaussian noise on integers is discrete, if discrete noise makes the errors
-/// smaller. Continuous noise is rounded, which adds 1/12 to the mean square error of each number.
+/// The noise is reduced further under four conditions. The plan takes the whole budget. All its
+/// goals are weights. No question has a threshold. The noise has at most 16 different losses. Under
+/// these conditions, each release gets a share of the budget, and a pair of distributions defines
+/// this share ([`SharedAccount`](opendp_measurements::accounting::SharedAccount)). The account
+/// composes the distributions of the losses. So plans with choices need less noise than with
+/// filters. Under the same conditions, Gaussian noise on integers is discrete, if discrete noise
+/// makes the errors smaller. Continuous noise is rounded, which adds 1/12 to the mean square error
+/// of each number.
 ///
 /// ```
 /// # use opendp_analysis::{Budget, Context, Goal, PrivacyUnit, Split, Table};

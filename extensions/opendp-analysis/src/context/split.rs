@@ -67,10 +67,11 @@ impl Split {
     /// queries are asked.
     ///
     /// All losses are multiplied by one factor, so that together they use the whole budget. The
-    /// distribution of the loss of each kind is known, so the noise of choices and Laplace noise on
-    /// floats can be smaller than with [`evenly`](Split::evenly). The shares are computed when the
-    /// context is opened, and another version of this crate can compute slightly different shares.
-    /// So carry releases over only to a context that the same version of this crate opens. See
+    /// distribution of the loss of each kind is known, so two kinds of noise can be smaller than
+    /// with [`evenly`](Split::evenly): the noise of choices, and Laplace noise on floats. The
+    /// shares are computed when the context is opened, and another version of this crate can
+    /// compute slightly different shares. So carry releases over only to a context that the same
+    /// version of this crate opens. See
     /// [`SharedAccount`](opendp_measurements::accounting::SharedAccount), which also states what is
     /// proved. The unused part of a share is lost. A query of another kind is an error, unless its
     /// loss is certainly within the share.

@@ -251,8 +251,8 @@ fn discrete_of(rho: &Exact, scale: Scale) -> Result<Option<SharePair>> {
     let fits = 0.0 < scale && square <= f64::from(u32::MAX);
     Ok(fits.then_some(SharePair::DiscreteGaussian { square: square as u32, scale }))
 }
-/// If the share was fixed in advance, replace the error that the budget is exceeded. The new error
-/// states that no amount of this noise fits the share.
+/// If the share was fixed in advance, replace the text of the error `BudgetExceeded`. The new text
+/// states that this kind of noise does not fit the share at any scale.
 fn of_share(error: Error, room: &Room) -> Error {
     match (error, room.share) {
         (Error::BudgetExceeded(_), Some(share)) => Error::BudgetExceeded(format!(

@@ -321,7 +321,8 @@ fn an_earlier_life_is_carried_over() {
     assert_eq!(later.query().count().gaussian().unwrap_err().kind(), "BudgetExceeded");
     let entry = later.report().entries()[0].clone();
     assert_eq!(later.carry_over(entry.clone()).unwrap_err().kind(), "BudgetExceeded");
-    // A rho is no epsilon, and the loss of one person with one row is not the loss with two.
+    // A budget of an epsilon refuses an entry whose loss is a rho. If a person can have two rows, a
+    // context refuses an entry that was charged for a person with one row.
     let other = context(Budget::epsilon(1.0), Split::evenly(4));
     let error = other.carry_over(entry.clone()).unwrap_err().to_string();
     assert!(error.contains("expected a loss in MaxDivergence"), "{error}");

@@ -141,7 +141,8 @@ proptest! {
 }
 #[test]
 fn a_running_total_can_be_read_again() {
-    // A power of two with a short text, and a total that would have a long one.
+    // The number `tiny` is a power of two, and its text is short. The text of the exact sum of
+    // `tiny` and 0.0001 is long.
     let tiny = (0..13).fold(exact("1"), |product, _| product.times(&float(2f64.powi(-1000))));
     assert!(tiny.to_string().len() < 4096);
     for total in [Exact::ZERO.plus_term(&tiny), exact("0.0001").plus_term(&tiny)] {

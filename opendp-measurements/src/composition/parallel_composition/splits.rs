@@ -1,7 +1,8 @@
 //! The worst split of changed rows among the parts of a parallel composition.
 //!
-//! The definition: over all lists `d_1, ..., d_k` of whole numbers with the sum `d_in`, take the
-//! largest composition of the losses `map_i(d_i)` of the parts with `d_i > 0`. The proofs are in
+//! A split is a list `d_1, ..., d_k` of whole numbers with the sum `d_in`. For each split, compose
+//! the losses `map_i(d_i)` of the parts with `d_i > 0`. The worst split is the split with the
+//! largest composition. The proofs are in
 //! the documentation of [`make_parallel_composition`](super::make_parallel_composition).
 
 use opendp_core::arith::Directed;
@@ -11,8 +12,8 @@ use opendp_core::{Error, Measure, Result};
 pub(super) trait Composing: Send + Sync {
     /// Compose losses, rounding up.
     fn compose(&self, losses: &[f64]) -> Result<f64>;
-    /// Return the only [part](Measure::parts) of a loss, or `None` if losses have several parts or
-    /// none. The parts of losses can be added.
+    /// Return the only [part](Measure::parts) of a loss. Return `None` if losses do not have
+    /// exactly one part. The parts of several losses can be added.
     fn part(&self, loss: f64) -> Result<Option<f64>>;
     /// Return the loss whose only part is `part`.
     fn loss(&self, part: f64) -> Result<f64>;
@@ -45,7 +46,7 @@ pub(super) struct Splits<'a> {
     pub(super) parts: usize,
     /// Whether all parts have the same map.
     pub(super) alike: bool,
-    /// Return the loss of the part at a place, for a number of changed rows of this part.
+    /// Return the loss of the part with a given index, for a given number of changed rows.
     pub(super) loss: &'a dyn Fn(usize, u32) -> Result<f64>,
 }
 impl Splits<'_> {
@@ -115,7 +116,8 @@ impl Splits<'_> {
     /// The cost is `d^2 / 2` compositions.
     fn over_any_parts(&self, d_in: u32) -> Result<f64> {
         let nothing = self.measure.compose(&[])?;
-        // For each number of changed rows: the loss if they are in one part, and the worst loss.
+        // For each number of changed rows, `alone` contains the loss if all these rows are in one
+        // part, and `worst` contains the worst loss.
         let (mut alone, mut worst) = (vec![nothing], vec![nothing]);
         for (d, before) in (1..=d_in).zip(0..) {
             alone.push(self.loss_of_any(d)?.max(alone[before]));
@@ -140,12 +142,12 @@ impl Splits<'_> {
         losses.truncate(count);
         self.measure.compose(&losses)
     }
-    /// Return `d_in` times the largest loss for each changed row, if losses can be added. Return
-    /// `None` if this bound is not finite, or takes too many steps.
+    /// Return `d_in` times the largest loss per changed row, if losses can be added. Return `None`
+    /// if this bound is not finite, or takes too many steps.
     ///
     /// The numbers from 1 to `d_in` are divided into intervals `[low, high]`. An interval
-    /// contributes the largest loss at `high`, divided by `low`. The bound is larger than the
-    /// maximum by a factor of at most `high / low`, which is at most 257 / 256.
+    /// contributes the largest loss at `high`, divided by `low`. So the intervals raise the bound
+    /// by a factor of at most `high / low`, which is at most 257 / 256.
     fn by_rate(&self, d_in: u32, maps: u64) -> Result<Option<f64>> {
         let mut intervals = Vec::new();
         let mut low = 1_u32;

@@ -20,8 +20,8 @@ pub(super) trait Field {
     /// excluded. The gate must be worse than the best score by at least `distance`. If no such gate
     /// can be computed, exclude no score. Return whether there is a gate.
     fn shut(&mut self, distance: f64) -> bool;
-    /// Find the place of the first score that is better than the gate. Search only a range of
-    /// places within one block.
+    /// Find the index of the first score that is better than the gate. Search only a range of
+    /// indices within one block.
     fn find(&self, some: Range<usize>, block: usize) -> Option<usize>;
 }
 
@@ -117,7 +117,7 @@ fn difference((m, e): (IBig, i64), (n, f): (IBig, i64)) -> (UBig, i64) {
     (distance, exponent)
 }
 
-/// Return the number of each block and its range of places. The `FIRST` blocks whose best scores
+/// Return the number of each block and its range of indices. The `FIRST` blocks whose best scores
 /// are nearest to the best of all scores come first. The distances are rounded before they are
 /// compared. Every order of the blocks gives a correct result, so the rounding can change only the
 /// speed.

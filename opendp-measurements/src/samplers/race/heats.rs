@@ -138,8 +138,8 @@ impl<'a, F: Field> Heats<'a, F> {
     /// Set the gate for the present height of the bar. Return which candidates can reach the bar
     /// without a hit.
     ///
-    /// Without a hit, the noise is largest for the smallest digit that is not a hit. Let `largest`
-    /// be an upper bound on this noise. Let `r` be the difference of `largest` and the height of
+    /// Without a hit, the smallest possible rarity gives the largest noise. Let `largest` be an
+    /// upper bound on this noise. Let `r` be the difference of `largest` and the height of
     /// the bar, rounded up. If the distance of a candidate to the best score is at least `r scale`,
     /// the candidate stays below the bar.
     fn gate<S: RandomSource>(&mut self) -> Open {

@@ -60,8 +60,8 @@ fn every_float_enclosure_holds_the_exact_logarithms_of_its_digit() {
         most_excess = most_excess.max(excess);
     }
     // The relative error of `ln_scaled` is at most 4 units of 2^-52, and the bound adds 6 units. So
-    // the bound exceeds the exact logarithm by 2 to 10 units. The observed excess is closer to 6
-    // units than these two limits are. So the test uses the narrower limits 3.5 and 8.5, and can
+    // the bound exceeds the exact logarithm by 2 to 10 units. For the digits of this test, the
+    // excess is always from 3.5 to 8.5 units. So the test uses these narrower limits, and can
     // detect a wrong coefficient.
     assert!(least_excess > 3.5 && most_excess < 8.5, "{least_excess} {most_excess}");
 }

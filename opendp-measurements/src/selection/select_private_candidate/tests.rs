@@ -53,9 +53,9 @@ fn law(round: &[f64], passing: usize, goes_on: f64) -> Vec<f64> {
 fn of_64(counts: [u64; 4]) -> Vec<f64> {
     counts.iter().map(|count| *count as f64 / 64.0).collect()
 }
-/// In OpenDP, the probability that another round follows is wrong, because OpenDP passes the rate
-/// of the distribution of the number of rounds where a scale is expected. Compute this wrong
-/// probability.
+/// Compute the probability with which another round follows in OpenDP. This probability is wrong.
+/// OpenDP draws the number of rounds by a function that expects a scale, but passes a rate to this
+/// function.
 fn inverted(g: f64) -> f64 {
     (1.0 / (1.0 - g).ln()).exp()
 }

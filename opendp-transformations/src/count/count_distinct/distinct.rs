@@ -24,16 +24,16 @@ const PARALLEL: usize = 1 << 17;
 
 /// A set of keys.
 ///
-/// A large set is slow if it uses new memory, or accesses its memory in random order. So a set
-/// keeps its words in a [`Table`] only while they are few. Otherwise, small numbers are stored as
-/// bits of a bit field, and all other words are appended to lists. A function of the word and a
-/// seed chooses the list, so equal words are in the same list. A full list drops its duplicates,
-/// with the help of a table that all lists share. If less than half of the list is free afterwards,
-/// its capacity becomes twice the number of its words. So each row is read only a few times, and
-/// each time from the cache. The capacity of a list is its initial capacity, or at most twice the
-/// number of its distinct words. Sets with the same seed are joined list by list. The words are
-/// read only if a joined list becomes too long. Counting the words of a large set uses all cores.
-/// The results do not depend on the seed.
+/// A large set is slow if it writes to newly allocated memory, or accesses its memory in random
+/// order. So a set keeps its words in a [`Table`] only while they are few. Otherwise, small numbers
+/// are stored as bits of a bit field, and all other words are appended to lists. A function of the
+/// word and a seed chooses the list, so equal words are in the same list. A full list drops its
+/// duplicates, with the help of a table that all lists share. If less than half of the list is free
+/// afterwards, its capacity becomes twice the number of its words. So each word is read only a few
+/// times, and each time from the cache. The capacity of a list is its initial capacity, or at most
+/// twice the number of its distinct words. Sets with the same seed are joined list by list. The
+/// words are read only if a joined list becomes too long. Counting the words of a large set uses
+/// all cores. The results do not depend on the seed.
 pub(crate) struct Set<L> {
     few: Table<L, ()>,
     many: Option<Box<Words>>,

@@ -83,9 +83,9 @@ impl Grouping {
     /// number of groups.
     ///
     /// # Proof
-    /// If at most `rows` rows change, at most `rows` groups change. So more groups than `rows` do
-    /// not cost more. By the documentation of `make_parallel_composition`, fewer groups do not cost
-    /// more either, because all groups share one measurement.
+    /// If at most `rows` rows change, at most `rows` groups change. So more than `rows` groups do
+    /// not cost more than `rows` groups. By the documentation of `make_parallel_composition`, fewer
+    /// groups do not cost more either, because all groups share one measurement.
     pub(super) fn of_nothing(rows: u32) -> Self {
         let count = usize::try_from(rows).unwrap_or(MOST_GROUPS).min(MOST_GROUPS);
         Grouping { columns: Vec::new(), groups: Arc::default(), others: None, count }

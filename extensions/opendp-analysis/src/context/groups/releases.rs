@@ -25,7 +25,7 @@ use super::super::terms::SELECTION;
 use super::super::{Accounted, Choice, Noisy, Query, Statistic, Table, WithDelta};
 use super::keys::{Grouping, no_numbers, texts};
 
-/// Rows. Each row is a pair: the place of its group, and a number.
+/// Rows. Each row is a pair: the place of its group in the list of groups, and a number.
 type Pairs = VectorDomain<PairDomain<AtomDomain<usize>, AtomDomain<f64>>>;
 type OfPairs<MO, TO> = Measurement<Pairs, SymmetricDistance, MO, TO>;
 
@@ -146,7 +146,8 @@ pub(super) fn found<'c, MO: WithDelta>(
     Statistic::new(draft)
 }
 
-/// Return the function that computes the rows with their numbers from a table.
+/// Return the function that computes the rows from a table. Each row is a pair: the place of its
+/// group, and a number.
 fn reader(
     source: &Source,
     grouping: &Grouping,
@@ -164,7 +165,7 @@ where
     let parts = Parts::by(|row: &(usize, f64)| Some(row.0));
     make_parallel_composition(release.input().clone(), parts, vec![release; groups])
 }
-/// Make the transformation of the rows of one group to numbers within bounds.
+/// Make the transformation from the rows of one group to numbers within bounds.
 fn of_cells<MO: Accounted>(
     query: &Query<'_, MO>,
     numbers: &Numbers,

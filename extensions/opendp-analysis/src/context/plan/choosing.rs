@@ -74,7 +74,7 @@ impl<MO: Accounted> Plan<'_, MO> {
         let mut account = self.context.account()?;
         for (draft, setting) in self.drafts.iter().zip(settings) {
             let ready = match draft.ready(*setting, &best.delta_of_each, best.stated) {
-                // The delta of each threshold is too small for any threshold.
+                // The delta of each threshold is so small that no threshold is high enough.
                 Err(Error::BudgetExceeded(_)) => return Ok(false),
                 ready => ready?,
             };

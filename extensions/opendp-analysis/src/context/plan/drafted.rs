@@ -142,7 +142,7 @@ pub(super) trait Drafted<MO: Accounted> {
         stated: f64,
     ) -> Result<Box<dyn Ready + 'a>>;
     /// If another question of the plan finds the keys of this question, return the place of that
-    /// other question.
+    /// other question in the plan.
     fn finds(&self) -> Option<usize> {
         None
     }

@@ -17,7 +17,7 @@ pub(crate) struct Endowed {
     /// The room of each open filter of the account, with its delta for thresholds.
     alternatives: Vec<(Endowment, Exact)>,
     /// The epsilon and the delta of the whole budget, and the fraction that the plan may spend.
-    /// `None` if the plan cannot open the account.
+    /// `None` if the plan must use the open filters of the account.
     open: Option<(Exact, Exact, Exact)>,
     /// Whether the plan may choose the kinds of noise.
     tight: bool,
@@ -84,7 +84,7 @@ impl Endowed {
         self
     }
     /// Return a copy of the plan's budget for each possible part of delta for thresholds, from the
-    /// largest part to the smallest. Only a plan that opens the account can choose this part.
+    /// largest part to the smallest. A plan that must use the open filters cannot choose this part.
     pub(super) fn divisions(&self) -> Vec<Endowed> {
         match &self.open {
             Some((_, delta, _)) if 0 < self.thresholds && !delta.is_zero() => {
@@ -94,8 +94,8 @@ impl Endowed {
         }
     }
     /// Divide the budget of the plan evenly among `count` questions. Return the epsilon of each
-    /// question, and the delta of each threshold. Return `None` if the plan does not open the
-    /// account.
+    /// question, and the delta of each threshold. Return `None` if the plan must use the open
+    /// filters of the account.
     pub(super) fn even(&self, count: usize) -> Result<Option<(f64, Exact)>> {
         let Some((epsilon, all, part)) = &self.open else { return Ok(None) };
         let each = epsilon.times(part).to_f64_down() / count as f64;

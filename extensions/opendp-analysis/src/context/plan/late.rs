@@ -30,7 +30,7 @@ pub(crate) struct Late<'c, MO: Accounted, TO: Carrier> {
     /// The same question about groups without rows. This draft determines the noise and the cost of
     /// the question.
     pub(crate) rehearsed: Draft<'c, MO, TO>,
-    /// The place of the question that finds the keys.
+    /// The place in the plan of the question that finds the keys.
     pub(crate) finds: usize,
     pub(crate) of: OfKeys<'c, MO, TO>,
 }
@@ -72,7 +72,8 @@ impl<MO: Accounted, TO: Carrier> Drafted<MO> for Late<'_, MO, TO> {
     ) -> Result<Box<dyn Any + Send>> {
         let found: &Answer<MO, HashMap<String, i64>> = found.downcast_ref().ok_or_else(another)?;
         if found.value.is_empty() {
-            // There are no groups. The answer about groups without rows is not used.
+            // There are no groups. Run the release about groups without rows. Its answer is not
+            // used.
             return self.rehearsed.ready(setting, delta, stated)?.run();
         }
         let draft = (self.of)(&found.value)?;

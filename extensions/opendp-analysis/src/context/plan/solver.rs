@@ -59,8 +59,8 @@ pub(super) struct Mode {
 }
 /// The sums from which the noise is computed. Each sum is over all questions. `pure` and `square`
 /// are the parts of the room that wanted accuracies take. For questions with weights, `pure_weight`
-/// is the sum of the third roots of `c`, and `square_weight` is the sum of the square roots of `c`,
-/// where `c` is defined in [`value`](Demand::value).
+/// is the sum of the third roots of `c`, and `square_weight` is the sum of the square roots of `c`.
+/// The number `c` is defined in [`value`](Demand::value).
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Demand {
     pub(super) pure: f64,

@@ -143,8 +143,8 @@ fn gaussian_sums_and_medians_are_as_good_as_an_independent_optimum() {
             if gaussian { solved.accuracy(counts[0]) } else { solved.accuracy(medians[0]) }.unwrap()
         };
         let found = squares(&error);
-        // A person has two rows, so a count moves by 2. A median costs an epsilon of 2 / scale, and
-        // its error is scale ln(100 / 0.05).
+        // A person has two rows, so a count changes by 2. A median costs an epsilon of 2 / scale,
+        // and its error is scale ln(100 / 0.05).
         let pure = (100.0_f64 / 0.05).ln() * 2.0;
         let best = (1..100).map(|percent| {
             let epsilon = f64::from(percent) / 100.0;

@@ -26,9 +26,9 @@ type Tightened = (Vec<Setting>, Vec<SharePair>);
 
 impl<MO: Accounted> Plan<'_, MO> {
     /// Divide all noise by one factor, so that the pairs of all releases compose to the whole
-    /// budget. Return the new noise and the pairs. Return `None` in each of these cases: the plan
-    /// does not take the whole budget, a question has a wanted accuracy or a threshold, there are
-    /// more than `MOST_PAIRS` different losses, or the errors do not become smaller.
+    /// budget. Return the new noise and the pairs. Return `None` if the plan does not take the
+    /// whole budget, or if the errors do not become smaller. Also return `None` if a question has a
+    /// wanted accuracy or a threshold, or if there are more than `MOST_PAIRS` different losses.
     ///
     /// The releases of a plan are fixed before the first answer, so their pairs compose. There is
     /// no earlier release that the plan could depend on.

@@ -3,21 +3,21 @@ use proptest::prelude::*;
 
 use super::*;
 
-/// The splits of changed rows among parts whose losses are in tables.
+/// Compute the loss of the worst split among parts whose losses are in tables.
 fn worst(tables: &[&[f64]], d: usize) -> f64 {
     let loss = &|place: usize, d: u32| Ok(tables[place][d as usize]);
     splits(tables.len(), false, loss).worst(d as u32).unwrap()
 }
-/// The splits of changed rows among parts that share a map.
+/// Compute the loss of the worst split among parts that share a map.
 fn of_copies(parts: usize, d: u32, map: &dyn Fn(u32) -> f64) -> f64 {
     splits(parts, true, &|_, d| Ok(map(d))).worst(d).unwrap()
 }
 fn splits(parts: usize, alike: bool, loss: &dyn Fn(usize, u32) -> Result<f64>) -> Splits<'_> {
     Splits { measure: &MaxDivergence, parts, alike, loss }
 }
-/// The largest factor by which the rounding of numbers of rows raises a bound, and a little more.
+/// The largest factor by which the rounding of numbers of rows raises a bound, plus a small margin.
 const FACTOR: f64 = 257.0 / 256.0 + 1e-12;
-/// The maximum by its definition: try all numbers of changed rows of each part.
+/// Compute the exact maximum. Try all numbers of changed rows of each part.
 fn enumerated(tables: &[&[f64]], d: usize) -> f64 {
     let Some((first, others)) = tables.split_first() else { return 0.0 };
     (0..=d).map(|here| first[here] + enumerated(others, d - here)).fold(0.0, f64::max)
@@ -46,7 +46,8 @@ proptest! {
             let exact = enumerated(&vec![table.as_slice(); parts], d);
             let found = of_copies(parts, d as u32, &|d| table[d as usize]);
             prop_assert_eq!(found, exact);
-            // The upper bounds are not less, if the map increases.
+            // The map `running` does not decrease, and is at least the map of the table. So the
+            // upper bounds for `running` are at least the exact maximum.
             let running = |d: u32| table[..=d as usize].iter().copied().fold(0.0, f64::max);
             let loss = &|_: usize, d: u32| Ok(running(d));
             let bounds = splits(parts, true, loss);
@@ -55,7 +56,8 @@ proptest! {
             prop_assert!(bounds.iter().all(|bound| exact <= *bound.as_ref().unwrap()));
         }
     }
-    /// The charge for groups that are not known yet is the loss of `d` copies.
+    /// If the number of parts is not known yet, the loss of `d` copies is charged. Check that this
+    /// charge is large enough for any number of parts.
     #[test]
     fn copies_lose_at_most_as_much_as_one_copy_for_each_row(
         parts in 1_usize..2_000,
@@ -84,7 +86,8 @@ fn linear_and_quadratic_maps_cost_as_much_as_one_part() {
             assert!(rows * rows <= square && square <= rows * rows * FACTOR, "{d}");
         }
     }
-    // The control: a constant loss for each part with changes is not the loss of one part.
+    // The control: each part with changed rows has the loss 1, independently of the number of rows.
+    // Then the worst split changes rows in all 27 parts.
     assert_eq!(of_copies(27, 5_000, &|_| 1.0), 27.0);
 }
 #[test]
@@ -98,7 +101,7 @@ fn is_never_less_when_there_are_too_many_splits() {
     }
     let large = splits(100_000, false, &|place, _| Ok(place as f64)).worst(1).unwrap();
     assert_eq!(large, 99_999.0);
-    // Too many different maps for each bound but the first.
+    // There are too many different maps, so only the first upper bound is computed.
     let many = splits(100_000, false, &|place, _| Ok(place as f64)).worst(10_000).unwrap();
     assert_eq!(many, (90_000..100_000).sum::<usize>() as f64);
 }

@@ -104,11 +104,12 @@ fn without_a_key_of_many_people_there_are_no_rows_and_the_cost_is_the_same() {
     assert_eq!((none, all), (0, 1400));
     assert_eq!(spent, same);
 }
-/// The loss of several groups can exceed the loss of one group by a rounding, or because there are
-/// too many splits of the rows of a person. The charge covers all numbers of groups.
+/// The computed loss of several groups can exceed the loss of one group, for two reasons. Losses
+/// are rounded up. If there are too many ways to split a person's rows among the groups, the map
+/// returns an upper bound. The charge covers all numbers of groups.
 #[test]
 fn a_person_of_many_rows_is_charged_for_all_numbers_of_groups() {
-    // With the cost of one group as charge, the answers at 3, 7 and 100 rows are refused.
+    // If the charge were the cost of one group, the answers at 3, 7 and 100 rows would be refused.
     for (rows, epsilon) in [(3, 0.9e6), (7, 1e6), (100, 1e7), (2_000, 1e8)] {
         let context = open(Budget::epsilon_delta(epsilon, 1e-6), rows);
         let answer = everything(&context, &["educ", "sex"]).release().unwrap();
@@ -215,7 +216,8 @@ fn a_question_that_is_refused_leaves_no_release_in_the_plan() {
     let (mut plan, goal) = (context.plan(), Goal::Weight(1.0));
     let people = plan.ask(context.query().count(), goal).unwrap();
     let educ = || context.query().group_by(["educ"]);
-    // The counts and the keys of these questions fit, and the later releases do not.
+    // In each of these questions, the first release is valid: the counts, or the keys. A later
+    // release is an error.
     for wrong in [
         educ().keys("educ", [0, 1]).count().mean("city", BOUNDS),
         educ().find_keys().count().quantiles("years", &[0.5, 0.25], vec![1.0]),
