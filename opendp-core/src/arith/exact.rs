@@ -217,8 +217,34 @@ impl Fraction {
         Some((x, y, odd, twos))
     }
     fn plus(&self, other: &Self, max_bits: usize) -> Option<Self> {
-        let (x, y, odd, twos) = self.aligned(other, max_bits)?;
-        Some(Fraction { number: x + y, odd, twos })
+        if self.odd != other.odd {
+            let (x, y, odd, twos) = self.aligned(other, max_bits)?;
+            return Some(Fraction { number: x + y, odd, twos });
+        }
+        // This is the usual case, and it is faster without the copies that `aligned` makes.
+        let (fine, coarse) = if self.twos < other.twos { (other, self) } else { (self, other) };
+        let number = match fine.twos - coarse.twos {
+            0 => &fine.number + &coarse.number,
+            shift => &fine.number + (&coarse.number << shift),
+        };
+        Some(Fraction { number, odd: fine.odd.clone(), twos: fine.twos })
+    }
+    /// Compare two fractions. Most pairs differ in the position of their first bit. For these pairs,
+    /// no number is shifted.
+    fn compare(&self, other: &Self) -> Ordering {
+        if self.odd == other.odd {
+            // The number with `n` bits and the divisor `2^k` is at least `2^(n - 1 - k)`, and less
+            // than `2^(n - k)`. Add both exponents to each side, so that no difference is negative.
+            let places = |x: &Self, y: &Self| x.number.bit_len().saturating_add(y.twos);
+            let order = places(self, other).cmp(&places(other, self));
+            if order.is_ne() && !self.number.is_zero() && !other.number.is_zero() {
+                return order;
+            }
+        }
+        match self.aligned(other, usize::MAX) {
+            Some((x, y, ..)) => x.cmp(&y),
+            None => Ordering::Equal,
+        }
     }
     /// Return the number of decimals that are necessary to write this fraction exactly. Return
     /// `None` if more than `MOST_DECIMALS` are necessary.
@@ -265,10 +291,7 @@ impl Ord for Exact {
             (None, None) => Ordering::Equal,
             (None, Some(_)) => Ordering::Greater,
             (Some(_), None) => Ordering::Less,
-            (Some(x), Some(y)) => match x.aligned(y, usize::MAX) {
-                Some((x, y, ..)) => x.cmp(&y),
-                None => Ordering::Equal,
-            },
+            (Some(x), Some(y)) => x.compare(y),
         }
     }
 }

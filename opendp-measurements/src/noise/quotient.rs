@@ -102,6 +102,7 @@ pub(crate) fn finite_distance<Q: Number>(d_in: Q) -> Result<Q> {
     }
 }
 
+#[inline]
 fn divide(d_in: f64, divisor: f64) -> Result<f64> {
     if d_in == 0.0 {
         Ok(0.0)

@@ -138,6 +138,21 @@ proptest! {
         prop_assert_eq!(x.minus(&y).times(&whole(b * d)), difference);
         prop_assert!(float(x.to_f64_down()) <= x && x <= float(x.to_f64_up()));
     }
+    #[test]
+    fn sums_and_orders_of_fractions_with_one_odd_part(
+        bits in 0_u64..0x7ff << 52, other in 0_u64..0x7ff << 52, shift in 0_u64..3,
+    ) {
+        for other in [other, bits + shift, 0] {
+            let (a, b) = (f64::from_bits(bits), f64::from_bits(other));
+            prop_assume!(b.is_finite());
+            for divisor in [1.0, 3.0] {
+                let (x, y) = (float(a).over(&float(divisor)), float(b).over(&float(divisor)));
+                prop_assert_eq!(x.cmp(&y), a.total_cmp(&b));
+                let sum = x.plus(&y);
+                prop_assert_eq!((sum.minus(&x), sum.minus(&y)), (y, x));
+            }
+        }
+    }
 }
 #[test]
 fn a_running_total_can_be_read_again() {
