@@ -3,7 +3,7 @@
 The methods are the `Context` of this project, the `Context` of OpenDP, and calibrated noise.
 
 All methods answer the same questions about one table under (1, 1e-6), where one person is one row
-that is present or absent:
+that is present or absent. The following commands run the comparison:
 
     python -m venv /tmp/compare
     /tmp/compare/bin/pip install opendp==0.16.0 polars==1.36.1 pyarrow dp_accounting numpy
@@ -11,15 +11,15 @@ that is present or absent:
     /tmp/compare/bin/python examples/compare/compare.py people.csv ours.json 60
 
 The table is CSV with the columns age, educ (1 to 16) and income. The last number is the number of
-repetitions for OpenDP; a tenth of them if the expected error is known.
+repetitions for OpenDP. If the expected error is known, only a tenth of the repetitions is made.
 
 * The `Context` of this project has the budget (1, 1e-6).
 * The `Context` of OpenDP gets the better of two budgets: an epsilon of 1, or the largest rho that
   OpenDP converts to at most (1, 1e-6). Counts by keys that are found have the budget (1, 1e-6).
-* `dp_accounting` finds the scale of the calibrated noise. Counts and sums have Gaussian noise by
-  privacy loss distributions, or Laplace noise if it has the smaller error. Each quantile is chosen
-  by the exponential mechanism, whose rho is the square of its range over 8. Counts by keys have
-  Laplace noise with a threshold.
+* `dp_accounting` finds the scale of the calibrated noise. Counts and sums have Gaussian noise,
+  composed by privacy loss distributions. If Laplace noise has the smaller error, they have Laplace
+  noise. Each quantile is chosen by the exponential mechanism. The rho of this mechanism is an
+  eighth of the square of its range. Counts by keys have Laplace noise with a threshold.
 
 A row of the table has the measured error with its standard error, and the expected error where it
 follows exactly from the scales of the noise.
@@ -288,7 +288,10 @@ def calibrated(questions):
 
 
 def calibrated_quantiles():
-    """Return the error of nine choices: with a ninth of epsilon each, or with a rho for all."""
+    """Return the error of nine choices.
+
+    Each choice has a ninth of epsilon, or a ninth of rho. Return the smaller of the two errors.
+    """
     def fits(rho):
         accountant = rdp.RdpAccountant()
         accountant.compose(dp_accounting.ZCDpEvent(rho))
@@ -298,7 +301,10 @@ def calibrated_quantiles():
 
 
 def calibrated_keys():
-    """A key of one person reaches the threshold with probability delta."""
+    """Return the error of counts by keys.
+
+    The key of one person reaches the threshold with probability delta.
+    """
     return continuous(1 / EPSILON, 1 + math.log(1 / (2 * DELTA)) / EPSILON)
 
 

@@ -40,7 +40,7 @@ pub use path::PathMetric;
 /// the metric counts added and removed records, a change replaces one record and has length 2. Let
 /// `n` be the number of changes that `d_in` allows, and `k` the smaller of `size` and `n`. A step
 /// consists of `n / size` changes, rounded up to a whole number. Let the loss of a step be the loss
-/// of the measurement at the length of a step. The loss at `d_in` is
+/// of the measurement at the length of a step. The loss at `d_in`, rounded up, is
 ///
 /// | measure | loss of a step | loss of `k` steps |
 /// |---|---|---|
@@ -50,11 +50,11 @@ pub use path::PathMetric;
 /// | `RenyiDivergence` | `r(a)` at the order `a` | the sum over `i < k` of `k a / (k a - i) r(k a - i)` |
 /// | `SmoothedMaxDivergence` | `delta(epsilon)` | the least sum over `i` of `e^(epsilon_1 + ... + epsilon_(i - 1)) delta(epsilon_i)` that is found, where `epsilon_1 + ... + epsilon_k <= epsilon` |
 ///
-/// rounded up. If the parts of the loss of a step are exact, the parts of the result are exact. In
-/// Renyi divergence, the curve `r` is evaluated at most 1024 times for each order of the result. If
-/// `k` exceeds 1024, the orders `k a - i` are divided into at most 1024 blocks of neighbouring
-/// orders. All orders of a block are then rounded up to the largest order of the block. [`Sampled`]
-/// losses are losses of a mechanism on populations, and grow in the same way.
+/// If the parts of the loss of a step are exact, the parts of the result are exact. In Renyi
+/// divergence, the curve `r` is evaluated at most 1024 times for each order of the result. If `k`
+/// exceeds 1024, the orders `k a - i` are divided into at most 1024 blocks of neighbouring orders.
+/// All orders of a block are then rounded up to the largest order of the block. [`Sampled`] losses
+/// are losses of a mechanism on populations, and grow in the same way.
 ///
 /// # Proof
 /// Let `x`, `y` be `d_in`-close. By the claim of [`PathMetric`], there are members

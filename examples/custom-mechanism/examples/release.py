@@ -1,4 +1,4 @@
-"""The same from Python, by the wheel that `opendp bundle --wheel` builds with this crate."""
+"""Make a release from Python, with the wheel that `opendp bundle --wheel` builds."""
 
 import pathlib
 

@@ -47,7 +47,7 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "FILE:NAME", requires = "id", conflicts_with = "dry_run")]
     pub(crate) budget: Option<budget::Place>,
     /// The id of the answers: the same id gives the same answers, and is charged once. The id
-    /// identifies the study, the path of the data as written here, and the probability
+    /// identifies the study, the path of the data as you write it, and the probability
     #[arg(long, requires = "budget")]
     pub(crate) id: Option<String>,
     /// The name of the person who asks, for the ledger

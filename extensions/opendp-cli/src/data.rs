@@ -163,7 +163,7 @@ pub(crate) type Rows = Box<dyn Iterator<Item = Result<AnyValue>>>;
 /// Opened data. Errors that concern the whole file were returned when the file was opened.
 pub(crate) enum Data {
     Rows(Rows),
-    /// The parsed JSON. Whether the bytes are UTF-8 and JSON depends on the records.
+    /// The parsed JSON, or the error of parsing. This error can depend on a single record.
     Json(Result<Json>),
 }
 

@@ -29,9 +29,9 @@ pub(crate) struct Arguments {
     /// Every cell becomes a value of the pipeline's domain, because an error would reveal the cell.
     /// An integer may be written as 47.0. A cell that is empty or unreadable becomes 0, `false` or
     /// the empty text. Such a cell of floats becomes NaN, or 0 if the domain states `"nan": false`.
-    /// A value out of the domain's bounds becomes the nearest bound. With an `option_domain` all
-    /// such cells are missing instead, and the pipeline may drop or impute them. The command
-    /// `inspect` counts such cells.
+    /// A value out of the domain's bounds becomes the nearest bound. With an `option_domain`, cells
+    /// that are empty, unreadable or out of bounds are missing instead, and the pipeline may drop
+    /// or impute them. The command `inspect` counts the empty and the unreadable cells.
     ///
     /// Each line of a CSV table is one record, also a line that ends inside a quoted cell. So
     /// remove line breaks from the cells before the table is written.
@@ -51,7 +51,7 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "FILE:NAME", requires = "id")]
     pub(crate) budget: Option<budget::Place>,
     /// The id of the release: the same id gives the same release, and is charged once. The id
-    /// identifies the pipeline, the path of the data as written here, the column and the distance
+    /// identifies the pipeline, the path of the data as you write it, the column and the distance
     #[arg(long, requires = "budget")]
     pub(crate) id: Option<String>,
     /// The name of the person who asks, for the ledger

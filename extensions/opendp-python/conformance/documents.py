@@ -1,4 +1,4 @@
-"""Write documents in the format of OpenDP 0.16, which must be installed, and compare the maps.
+"""Write documents in the format of OpenDP 0.16, and compare the maps. OpenDP must be installed.
 
     pip install opendp==0.16.0
     cargo build -p opendp-cli

@@ -1,4 +1,4 @@
-"""List the public names of OpenDP 0.16, which must be installed, that this package lacks.
+"""List the public names of OpenDP 0.16 that this package lacks. OpenDP must be installed.
 
     pip install opendp==0.16.0 numpy ./extensions/opendp-python
     python extensions/opendp-python/conformance/names.py

@@ -52,7 +52,7 @@ def contest(
     """Run the contestants in turns. The first turn does not count.
 
     With `warm`, each contestant runs twice in its turn, and the second run counts. So the state of
-    the caches and of the threads does not depend on the contestant before it.
+    the caches and of the threads does not depend on the previous contestant.
     """
     times: dict[str, list[float]] = {name: [] for name in contestants}
     for turn in range(turns + 1):

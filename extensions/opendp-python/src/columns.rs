@@ -220,8 +220,8 @@ where
     }
     let chunks: Chunks<'_, T> = Chunks::new(domain);
     let all = 0..rows.len();
-    // If records of members cannot be combined freely, members in all chunks do not prove that the
-    // column is a member.
+    // The domain can state a condition on all rows together. Then it is possible that each chunk is
+    // a member, but the column is not a member.
     if !function.streams() || !domain.recombines() {
         let mut whole = vec![T::default(); rows.len()];
         rows.fill(all, &mut whole).ok_or_else(|| outside(domain))?;

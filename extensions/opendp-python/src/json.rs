@@ -94,9 +94,9 @@ fn unknown(value: &Bound<'_, PyAny>) -> Error {
     ))
 }
 
-/// Convert JSON to a Python value. If the type is known, it decides three questions: whether an
-/// array of pairs is a map or a list, whether an array is a tuple or a list, and whether a text is
-/// a string or a number that is not finite.
+/// Convert JSON to a Python value. The same JSON can stand for several values. An array of pairs
+/// can be a map or a list. Any array can be a tuple or a list. A text can be a string, or a number
+/// that is not finite. If the type is known, it selects one of these values.
 pub(crate) fn to_python<'py>(
     py: Python<'py>,
     json: &Json,

@@ -27,8 +27,7 @@ macro_rules! classes {
             pub(crate) fn links(&self) -> usize {
                 0
             }
-            /// Return `Inner::None`. To write a description, it is not necessary to know how it was
-            /// made.
+            /// Return `Inner::None`. To write a description in a document, its value is enough.
             pub(crate) fn inner(&self) -> Inner {
                 Inner::None
             }

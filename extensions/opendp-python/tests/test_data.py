@@ -47,7 +47,7 @@ def test_a_view_with_gaps_and_a_read_only_array_are_read():
 
 @pytest.mark.parametrize("rows", [5, 300_000])
 def test_a_column_of_records_is_read_at_its_places(rows):
-    """The rows of a packed table are not aligned. Before, bytes of other columns were read."""
+    """The rows of a packed table are not aligned. An older version read bytes of other columns."""
     total = clamped_sum(float, (0.0, 10.0))
     for aligned in (False, True):
         kinds = numpy.dtype([("flag", "i1"), ("x", "f8"), ("n", "i4")], align=aligned)
@@ -211,7 +211,7 @@ def test_a_column_in_chunks_gives_what_its_rows_give(library, rows):
     for T in ("i64", "i8", "usize"):
         most = 127 if T == "i8" else expected
         assert clamped_sum(T, (0, 50))(whole) == min(expected, most)
-    # In order, and of all rows at once.
+    # Also test functions whose outputs are rows.
     space = dp.vector_domain(dp.atom_domain(T=float, nan=False)), dp.symmetric_distance()
     clamped = dp.t.make_clamp(*space, (0.0, 50.0))
     assert clamped(floats) == numpy.minimum(values, 50.0).tolist()
@@ -291,7 +291,7 @@ def test_a_wrong_size_is_refused(rows):
 
 
 def test_a_nan_is_found_wherever_it_is():
-    """Rows are checked in each chunk, also in the last chunk of a domain of known size."""
+    """Every chunk is checked, also the last chunk when the domain has a known size."""
     for rows in (16384, 40_000, 300_000):
         for place in (0, 16383, rows - 1):
             data = numpy.zeros(rows)

@@ -13,8 +13,8 @@ INTS = dp.vector_domain(dp.atom_domain(T=int)), dp.symmetric_distance()
 CLAMPED = FLOATS >> dp.t.then_clamp((0.0, 10.0))
 TOTAL = CLAMPED >> dp.t.then_sum()
 
-# The same table as for the command. `raises` is the kind of the error, or the beginning of the kind,
-# and a part of the message.
+# The tests of the command use the same table. `raises` has two texts. The first text is the kind of
+# the error, or the beginning of the kind. The second text is a part of the message.
 TABLE = pathlib.Path(__file__).parents[2] / "opendp-cli/tests/mistakes.json"
 ROWS = [row for row in json.loads(TABLE.read_text("utf-8"))["mistakes"] if "python" in row]
 
@@ -239,7 +239,7 @@ ODD = [None, _Odd(), "", "T", float("nan"), -1, 2**70, [], {}, [None], {1: 2}, i
 
 
 def test_odd_arguments_give_errors_of_the_library_and_nothing_else():
-    """Neither a panic nor an exception of another class comes out of any constructor."""
+    """Every error of every constructor is an error of the library. No constructor panics."""
     tried = 0
     for module in (dp.t, dp.m, dp.c):
         for name in filter(lambda name: name.startswith(("make_", "then_")), dir(module)):

@@ -36,7 +36,7 @@ def test_a_map_of_ones_own_returns_a_profile():
     told = dp.m.make_user_measurement(*WHOLE, dp.smoothed_max_divergence(), lambda rows: 0, curve)
     assert told.map(1).delta(0.75) == 0.25
     assert dp.c.make_fix_delta(told, 0.25).map(1) == (0.75, 0.25)
-    # A profile is no loss in another measure.
+    # In another measure, a profile is not a valid loss.
     pure = dp.m.make_user_measurement(*WHOLE, dp.max_divergence(), lambda rows: 0, curve)
     with pytest.raises(dp.OpenDPError):
         pure.map(1)

@@ -63,7 +63,7 @@ def test_many_threads_release_at_the_same_time():
 
 
 def test_another_thread_that_writes_changes_no_checked_row():
-    """A row that was checked is added as it was checked, also if another thread changes it then."""
+    """The sum uses the checked value of a row, even if another thread changes the row later."""
     data, stop = numpy.ones(1_000_000), threading.Event()
     total = FLOATS >> dp.t.then_clamp((0.0, 10.0)) >> dp.t.then_sum()
 

@@ -76,10 +76,11 @@ pub(super) enum Side {
 }
 
 /// The default tolerance: the largest relative error of delta that a grid may cause. If a grid with
-/// this error is too long, a coarser grid is used, and the error is larger.
+/// this error has too many points, a coarser grid is used, and the error is larger.
 const TOLERANCE: f64 = 1e-4;
 
-/// If an account has at least this number of different pairs, a grid takes too long.
+/// If an account has at least this number of different pairs, a computation on a grid takes too
+/// long.
 pub(super) const MANY: usize = 16;
 
 impl Account {

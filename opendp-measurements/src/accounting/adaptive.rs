@@ -80,7 +80,7 @@ impl Default for Room {
 /// | filter | pure loss epsilon | Gaussian noise of `mu` |
 /// |---|---|---|
 /// | Gaussian, `S = 0` | [`mu_of_pure`] | `mu^2` |
-/// | three mixed filters, `S` a quarter, half and three quarters of the budget | epsilon or [`mu_of_pure`]: the filter charges the loss that takes the smaller part of its remaining limit | `mu^2` |
+/// | three mixed filters, `S` a quarter, half and three quarters of the budget | epsilon or [`mu_of_pure`]: the filter charges the one that takes the smaller fraction of its remaining limit | `mu^2` |
 /// | simple, `S` the whole epsilon | epsilon | its epsilon at a stated delta |
 /// | Renyi, of an order `a` | the divergence of order `a` of randomized response | `a mu^2 / 2` |
 ///
@@ -109,8 +109,8 @@ impl Default for Room {
 /// in advance. A `mu`-GDP release is post-processing of a normal shift of `mu` (Dong, Roth, Su
 /// 2022), so its divergence is at most `a mu^2 / 2`. The divergence of a release with a stated
 /// `rho` is at most `a rho`. The divergence of a release with a pure loss is at most the divergence
-/// of randomized response (Kairouz, Oh, Viswanath 2015). The filter charges this bound, which is
-/// called `r_i` for release `i`. The filter admits releases as long as the sum of the `r_i` is at
+/// of randomized response (Kairouz, Oh, Viswanath 2015). Let `r_i` be the bound for release `i`.
+/// The filter charges `r_i`. The filter admits releases as long as the sum of the `r_i` is at
 /// most a limit `r`, which is fixed in advance. Claim: the divergence of order `a` of the whole
 /// interaction is at most `r` (Feldman, Zrnic 2021). Proof: consider the probability of answer `i`,
 /// given the earlier answers. Let ratio `i` be this probability under the first neighbour, divided
@@ -145,17 +145,17 @@ impl Default for Room {
 /// Delta is divided into `D` and the `H_j` when the first release is charged. The division depends
 /// on the kind and the size of this release, and on whether it is the only release. There are no
 /// answers at that time, so the division cannot depend on an answer. If this release has a pure
-/// loss, three fractions are compared: the fraction of the Renyi filter, the fraction of the
-/// Gaussian filter, and the fraction of the budget's epsilon that the loss would use up. In the
-/// following four cases, a part is 1/64 of delta:
+/// loss, three fractions are compared. They state how much of the Renyi filter, of the Gaussian
+/// filter and of the budget's epsilon the loss would use up. In the following four cases, a part is
+/// 1/64 of delta:
 ///
 /// * The account is for a single release: this release gets all of delta.
 /// * The first release is a choice, or it has a pure loss whose fraction of the Renyi filter is
-///   smaller than each of its two other fractions: `D` gets 2 parts, the Gaussian filter 24, each
+///   smaller than each of its two other fractions. `D` gets 2 parts, the Gaussian filter 24, each
 ///   mixed filter 1, the simple filter 3, and the Renyi filter 32. In the next two cases, there is
 ///   no Renyi filter.
 /// * The first release has Gaussian noise, or it has a pure loss whose fraction of the Gaussian
-///   filter is smaller than its fraction of the budget's epsilon: `D` gets 2 parts, the Gaussian
+///   filter is smaller than its fraction of the budget's epsilon. `D` gets 2 parts, the Gaussian
 ///   filter 56, each mixed filter 1, and the simple filter 3.
 /// * Otherwise: `D` gets 40 parts, the Gaussian filter 4, each mixed filter 4, and the simple
 ///   filter 8.
@@ -171,7 +171,7 @@ impl Default for Room {
 /// | both | randomized response and a normal shift | full | Zhu, Dong, Wang 2022, and the proof above |
 /// | `(epsilon, delta)`-DP | deltas add up | full | Kairouz, Oh, Viswanath 2015 |
 /// | discrete Gaussian noise | refused: it is not GDP. Use [`make_continuous_gaussian`](crate::make_continuous_gaussian) | | |
-/// | conversations, interleaved | refused: no theorem covers them here | | |
+/// | interactive releases whose conversations are interleaved | refused: no theorem covers them here | | |
 ///
 /// ```
 /// use opendp_core::arith::Exact;
@@ -189,13 +189,13 @@ pub struct AdaptiveAccount {
     epsilon: Exact,
     delta: Exact,
     /// Three ways to divide delta among the filters. The first release selects one of them. If this
-    /// release has a pure loss, three fractions are compared: the fraction of the Gaussian filter,
-    /// the fraction of the Renyi filter, and the fraction of epsilon that the loss would use up.
-    /// The first way is for Gaussian noise, and for a pure loss whose fraction of the Gaussian
-    /// filter is the smallest of the three. The second way is for a choice, and for a pure loss
-    /// whose fraction of the Renyi filter is the smallest. The third way is for all other first
-    /// releases. Accounts of older versions do not have the second way. After the first release is
-    /// charged, the account keeps only the way for this release.
+    /// release has a pure loss, three fractions are compared. They state how much of the Gaussian
+    /// filter, of the Renyi filter and of the budget's epsilon the loss would use up. The first way
+    /// is for Gaussian noise, and for a pure loss whose fraction of the Gaussian filter is the
+    /// smallest of the three. The second way is for a choice, and for a pure loss whose fraction of
+    /// the Renyi filter is the smallest. The third way is for all other first releases. Accounts of
+    /// older versions do not have the second way. After the first release is charged, the account
+    /// keeps only the way for this release.
     ways: Vec<Way>,
     began: bool,
     /// Whether the account is for a single release.
@@ -356,10 +356,9 @@ impl AdaptiveAccount {
     /// Choose the way to divide delta. The choice depends on the first release. If this release has
     /// Gaussian noise, choose the way for Gaussian noise. If the release is a choice, choose the
     /// way with a Renyi filter. If the release has a pure loss and the account is not for a single
-    /// release, compute three fractions: the fraction of the Gaussian filter, the fraction of the
-    /// Renyi filter, and the fraction of the budget's epsilon that the loss would use up. Choose
-    /// the way that belongs to the smallest fraction. In all other cases, choose the last element
-    /// of `self.ways`.
+    /// release, compute three fractions. They state how much of the Gaussian filter, of the Renyi
+    /// filter and of the budget's epsilon the loss would use up. Choose the way that belongs to the
+    /// smallest fraction. In all other cases, choose the last element of `self.ways`.
     fn way_of(&self, loss: &AdaptiveLoss) -> Result<Option<&Way>> {
         let (gaussian, others) = (self.ways.first(), self.ways.last());
         if loss.mu_squared.is_some() {

@@ -103,11 +103,11 @@ impl EnclosedPair {
     ///
     /// # Theorem
     /// Let `v` be from 3 to `s^2 / 99`, and let `w = 0.99 v`. Let `h` be the sum of
-    /// `e^(-2 pi^2 w k^2)` over all integers `k` except 0. A number that is equal on both
-    /// neighbours has the same law on both, and reveals nothing. Each difference is an integer, so
-    /// the square of each nonzero difference is at least 1. The squares add up to at most `square`.
-    /// So at most `square` numbers differ. The following two bounds hold for each number that
-    /// differs.
+    /// `e^(-2 pi^2 w k^2)` over all integers `k` except 0. If a number is equal on both neighbours,
+    /// its noisy value has the same law on both, and reveals nothing. Each difference is an
+    /// integer, so the square of each nonzero difference is at least 1. The squares add up to at
+    /// most `square`. So at most `square` numbers differ. The following two bounds hold for each
+    /// number that differs.
     ///
     /// *Above.* For a real number `x`, draw an integer `y` with the probability
     /// `e^(-(y - x)^2 / (2 v)) / W(x)`. This is the discrete Gaussian distribution centred at `x`.

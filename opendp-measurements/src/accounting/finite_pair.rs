@@ -321,10 +321,10 @@ impl DiscreteGaussianPair {
     /// its weight is below `w = e^-699.3`.
     ///
     /// From this magnitude on, each weight is at most `e^(-37.4 / s)` times the weight before it,
-    /// where `s` is the scale. So the weights of both signs add up to at most `2 w (1 + s / 37.4)`.
-    /// The total of all weights is at least 1 and at least `2 s`. So the probability of all these
-    /// outputs is below `4 w < 10^-303`. The function `exp` treats weights below `e^-700` as 0. The
-    /// bound also covers these weights.
+    /// where `s` is the scale. So the weights from this magnitude on, of both signs, add up to at
+    /// most `2 w (1 + s / 37.4)`. The total of all weights is at least 1 and at least `2 s`. So the
+    /// probability of all these outputs is below `4 w < 10^-303`. The function `exp` treats weights
+    /// below `e^-700` as 0. The bound also covers these weights.
     fn reach(&self) -> i64 {
         (37.4 * self.scale.min(Self::MAX_SCALE)).ceil() as i64 + 1
     }

@@ -150,9 +150,9 @@ pub fn gaussian_epsilon(mu: f64, delta: f64) -> Result<Certified> {
     Ok(Certified { upper, lower: step_back(upper, fails)? })
 }
 
-/// Enclose the largest `mu` at which Gaussian noise is `(epsilon, delta)`-private. Use the
-/// sensitivity divided by `mu` as the standard deviation. The lower end is safe: noise with this
-/// `mu` is private.
+/// Enclose the largest `mu` at which Gaussian noise is `(epsilon, delta)`-private. The standard
+/// deviation of the noise is the sensitivity divided by `mu`. The lower end is safe: noise with
+/// this `mu` is private.
 ///
 /// # Errors
 /// `InvalidDistance` when epsilon is negative or delta is not from 0 to 1.
@@ -264,7 +264,7 @@ mod tests {
     use super::*;
     use crate::accounting::concentrated_delta;
 
-    /// A release without noise has an infinite loss. No epsilon covers such a loss.
+    /// A release without noise has an infinite loss. So delta is 1 at every epsilon.
     #[test]
     fn without_noise_delta_is_1_at_every_epsilon() {
         for epsilon in [0.0, 1.0, 1e300, f64::INFINITY] {

@@ -51,8 +51,8 @@ const MOST_WORK: f64 = 1e7;
 const MOST_NOISE: f64 = 4000.0;
 /// The largest allowed `m f`. Delta is enlarged by a share of about `m f`.
 const MOST_EXCESS: f64 = 0.01;
-/// The mass that outputs beyond the reach can have in all releases together, relative to the least
-/// needed delta. The reach is chosen for this mass.
+/// The reach is chosen for this value: a bound on the mass of the outputs beyond the reach in all
+/// releases together, relative to the least needed delta.
 const BEYOND: f64 = 1e-7;
 
 impl IntegerGame {

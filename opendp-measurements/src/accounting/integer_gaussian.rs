@@ -87,7 +87,7 @@ impl DominatingPair for IntegerGaussianPair {
 /// sum in the third factor is at least 1. Replace `y` by normal noise of variance `s^2`, which has
 /// the loss of a normal pair. Because `f` is not negative, the mean of `f` grows at most by the
 /// factor `1 + h(c)`. The bound holds for each shift that can be chosen for this number. Another
-/// mechanism is replaced by its dominating pair, because the mean of `f(x + ...)` is a profile.
+/// mechanism can be replaced by its dominating pair, because the mean of `f(x + ...)` is a profile.
 ///
 /// *All numbers of a release.* Let `k^2 = D / u`. Then `u` is from 1 to `D`, and `w >= v u`. The
 /// product of the factors `1 + h(c)` of a release is at most `e^R`, where `R` is the sum of the

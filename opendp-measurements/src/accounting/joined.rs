@@ -129,7 +129,7 @@ fn gaussian_delta_above(mu: f64, epsilon: f64) -> Result<f64> {
     let far = epsilon.neg_inf_exp()?.neg_inf_mul(upper_tail(b))?;
     let far = far.neg_inf_mul(1.0 - TAIL_ERROR)?;
     let delta = near.inf_mul(1.0 + TAIL_ERROR)?.inf_sub(far)?;
-    // The error of delta is below `4 * near * TAIL_ERROR`. If delta is not at least a million times
+    // The error of delta is below `4 * near * TAIL_ERROR`. If delta is less than a million times
     // this error, compute delta exactly.
     if delta < near * TAIL_ERROR * 4e6 { exact() } else { Ok(delta.min(1.0)) }
 }

@@ -17,10 +17,11 @@ pub(super) const ERROR: f64 = 256.0 * U;
 ///
 /// The pair for one number also dominates noise on vectors under the L1 distance. Let `T_a` be the
 /// trade-off function of a shift by `a`. For a log-concave density, the trade-off function of the
-/// shift by `a + b` is `T_b(1 - T_a)`. For shifts by `a` and `b` in two coordinates, the same
-/// expression is a lower bound on the trade-off function. The reason is that a test of one
-/// coordinate can be followed by a test of the other coordinate (compare Dong, Roth, Su 2022, on
-/// log-concave noise).
+/// shift by `a + b` is `T_b(1 - T_a)` (Dong, Roth, Su 2022, on log-concave noise). For shifts by
+/// `a` and `b` in two coordinates, the same expression is a lower bound on the trade-off function.
+/// To prove this, first shift only the first coordinate, and then only the second coordinate. The
+/// trade-off functions of these two steps are `T_a` and `T_b`. The bound for both steps together is
+/// the bound of group privacy (the same article, on group privacy).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct LaplacePair {
     /// The sensitivity divided by the scale of the noise.
@@ -65,9 +66,10 @@ impl DominatingPair for LaplacePair {
     fn on_sample(&self, rate: f64, removed: bool) -> Option<Arc<dyn DominatingPair>> {
         Some(Arc::new(SampledLaplacePair { epsilon: self.epsilon, rate, removed }))
     }
-    /// Outputs beyond one end have the loss `epsilon`, with probability `1/2`. Outputs beyond the
-    /// other end have the loss `-epsilon`, with probability `e^-epsilon / 2`. Between the ends, the
-    /// loss has density `e^((x - epsilon) / 2) / 4`.
+    /// The centres of the two distributions are called the ends. Outputs beyond one end have the
+    /// loss `epsilon`, with probability `1/2`. Outputs beyond the other end have the loss
+    /// `-epsilon`, with probability `e^-epsilon / 2`. Between the ends, the loss has density
+    /// `e^((x - epsilon) / 2) / 4`.
     fn buckets(&self, grid: &Grid) -> Buckets {
         let end = self.epsilon;
         let mut buckets = Buckets::empty(grid, ERROR + 4.0 * U * end, 4.0 * U * end);
@@ -250,8 +252,9 @@ impl DominatingPair for SampledLaplacePair {
     }
     fn most(&self) -> f64 {
         // By the convexity of the exponential, the largest loss of a removed record is at least the
-        // largest loss of an added record. The functions that `sampled` uses are cut at 700. The
-        // loss on a sample is at most the loss on the data.
+        // largest loss of an added record. The function `sampled` replaces every argument above 700
+        // by 700. So for a larger epsilon, return epsilon itself: the loss on a sample is at most
+        // the loss on the data.
         if self.epsilon <= 700.0 {
             self.sampled(self.epsilon) * (1.0 + 256.0 * U)
         } else {
@@ -272,7 +275,8 @@ mod tests {
         Account::new().with(Arc::new(pair), count)
     }
 
-    /// The functions of a sampled loss are cut at 700, and a sum cut there is below the true loss.
+    /// The function `mixed` replaces arguments above 700 by 700. For a larger epsilon, its result
+    /// is below the true loss.
     #[test]
     fn the_largest_loss_of_a_sample_is_right_above_700() {
         for epsilon in [690.0, 699.0, 800.0, 1e6, 1e300] {

@@ -199,8 +199,8 @@ pub trait DominatingPair: Debug + Send + Sync {
     /// noise.
     ///
     /// Take two such pairs of the same noise. The first pair is for an added record, and the second
-    /// pair is for a replaced record. On a Poisson sample, these two pairs have a
-    /// [`ReplacedPair`](super::ReplacedPair).
+    /// pair is for a replaced record. On a Poisson sample, a [`ReplacedPair`](super::ReplacedPair)
+    /// can be made from these two pairs.
     fn shift(&self) -> Option<(LogConcaveNoise, f64)> {
         None
     }

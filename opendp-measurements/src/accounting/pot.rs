@@ -6,8 +6,9 @@ use super::adaptive::AdaptiveLoss;
 
 /// A filter that admits pure losses up to a limit for their sum, and Gaussian noise up to a limit
 /// for the sum of the `mu^2`. If the filter is concentrated, it admits losses of all kinds, up to a
-/// limit for the sum of their `2 rho`. If the filter also has an order, it is a Renyi filter: it
-/// admits losses of all kinds, up to a limit for the sum of their divergences of this order.
+/// limit for the sum of their `2 rho`. If the filter also has an order, it is a Renyi filter. A
+/// Renyi filter admits losses of all kinds, up to a limit for the sum of their divergences of this
+/// order.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Pot {
     /// The limit for the sum of the pure losses.

@@ -162,8 +162,8 @@ fn curve(profile: PrivacyProfile) -> CurvePair {
     let known = delta.clone();
     CurvePair::reaching(move || reach(known), delta)
 }
-/// Return an epsilon from which on the curve is negligible or constant. The relative error of this
-/// epsilon is about an eighth.
+/// Return an epsilon. At this epsilon and above it, the curve is negligible or constant. The
+/// relative error of this epsilon is about an eighth.
 fn reach(delta: impl Fn(f64) -> f64) -> f64 {
     const MOST: f64 = 128.0;
     let least = delta(MOST).max(NEGLIGIBLE);

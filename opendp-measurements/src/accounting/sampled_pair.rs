@@ -27,10 +27,10 @@ pub(super) fn mixed_of(x: f64, ratio: f64, rate: f64) -> f64 {
 
 /// Return the likelihood ratio without sampling, `(e^loss - 1 + q) / q`, from the loss on a sample.
 ///
-/// The returned ratio has an exact loss on a sample. This exact loss is within `64 u` of the given
-/// loss. An error `d` of the ratio changes the loss by `q d / e^loss`. If the ratio is below 1, it
-/// is computed as a difference of two parts. If the rate is above 1/2, the larger part is `e^loss`,
-/// and no precision is lost. Otherwise the larger part is `1`, which is at most `2 e^loss`.
+/// The exact loss on a sample for the returned ratio is within `64 u` of the given loss. An error
+/// `d` of the ratio changes the loss by `q d / e^loss`. If the ratio is below 1, it is computed as
+/// a difference of two parts. If the rate is above 1/2, the larger part is `e^loss`, and no
+/// precision is lost. Otherwise the larger part is `1`, which is at most `2 e^loss`.
 pub(super) fn unmixed(loss: f64, rate: f64) -> f64 {
     if loss < 0.0 && 0.5 < rate {
         (exp(loss) - (1.0 - rate)) / rate

@@ -32,12 +32,12 @@ use super::{Account, SharePair, concentrated_delta, concentrated_epsilon};
 /// gives the same claim. [`new`](SharedAccount::new) checks the delta of the product of all shares
 /// with [`Account`], in both directions.
 ///
-/// There is a second bound. If every release of each share has a known `rho`, the sum of all `rho`
-/// bounds the whole interaction (Bun, Steinke 2016, Lemma 2.3), because each `rho` is the same for
-/// all answers. [`concentrated_delta`] converts the sum. The shares fit the budget if one of the
-/// two bounds is within the budget. If many releases are choices, the second bound is smaller than
-/// the first bound. The reason is that the dominating pair of a choice dominates all mechanisms of
-/// its range at once.
+/// There is a second bound. Suppose that every release of each share has a known `rho`. Then the
+/// sum of all `rho` bounds the whole interaction (Bun, Steinke 2016, Lemma 2.3), because each `rho`
+/// is the same for all answers. [`concentrated_delta`] converts the sum. The shares fit the budget
+/// if one of the two bounds is within the budget. If many releases are choices, the second bound is
+/// smaller than the first bound. The reason is that the dominating pair of a choice dominates all
+/// mechanisms of its range at once.
 ///
 /// Discrete Gaussian noise on vectors has no single pair, because shifts of equal length can have
 /// different losses. [`Account`] bounds these shares by smoothing, or by a recursion over the worst
@@ -58,12 +58,12 @@ use super::{Account, SharePair, concentrated_delta, concentrated_epsilon};
 /// | `DiscreteLaplace` | discrete Laplace noise, of a smaller distance or a larger scale | the proof of [`SharePair::dominates`] |
 /// | `DiscreteGaussian` | discrete Gaussian noise of the same scale, of a smaller distance | Canonne, Kamath, Steinke 2020, and the paragraph above |
 /// | `Gaussian` | `mu`-GDP releases, choices and pure losses, of a smaller `mu` | Dong, Roth, Su 2022 |
-/// | `SampledGaussian` | the same on Poisson samples, of a smaller `mu` or rate | Zhu, Dong, Wang 2022, Theorem 11 |
+/// | `SampledGaussian` | Gaussian noise on Poisson samples, of a smaller `mu` or rate | Zhu, Dong, Wang 2022, Theorem 11 |
 /// | `Choices` | choices and pure losses, of a smaller range | Dong, Durfee, Rogers 2020 |
 /// | all, in any order | | Zhu, Dong, Wang 2022, Theorem 10 |
 /// | shares with a `rho`, in any order | | Bun, Steinke 2016, Lemma 2.3; Cesar, Rogers 2021 |
 /// | shares that depend on answers | refused: use an [`AdaptiveAccount`](super::AdaptiveAccount) | |
-/// | conversations, interleaved | refused: no theorem covers them here | |
+/// | interactive releases whose conversations are interleaved | refused: no theorem covers them here | |
 ///
 /// ```
 /// use opendp_measurements::accounting::{SharePair, SharedAccount};

@@ -3,8 +3,8 @@
 use opendp_core::{Domain, Error, Result};
 
 /// Check that the members of a domain consist of records, and that any selection of these records
-/// is a member too. Otherwise a sample of the records need not exist: a text, for example, is one
-/// value, and its only sample would be the whole text.
+/// is a member too. For other domains, a sample of the records possibly does not exist. For
+/// example, a text is one value. Its only sample would be the whole text.
 ///
 /// # Errors
 /// `MakeMeasurement` when the domain does not [recombine](Domain::recombines).

@@ -25,8 +25,8 @@ pub trait PathMetric: Metric {
     /// `NotImplemented` when the metric does not make the claim for this domain.
     fn unit<D: Domain>(&self, domain: &D) -> Result<NonZeroU32>;
     /// Divide a distance into at most `limit` steps. Return the number of steps, which is at least
-    /// 1, and the length of each step. If the distance increases, neither the number of steps nor
-    /// the length of a step decreases.
+    /// 1, and the length of each step. If the distance increases, the number of steps and the
+    /// length of a step increase or stay the same.
     ///
     /// # Errors
     /// The errors of [`unit`](PathMetric::unit).

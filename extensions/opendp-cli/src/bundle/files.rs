@@ -68,7 +68,7 @@ pub(super) fn wheel_library(crates: &[Listed]) -> String {
     format!(
         "//! The package `opendp_rs`, with the constructors of other crates.\n\
          #![forbid(unsafe_code)]\n\n\
-         // It has the module that Python loads.\nuse opendp_python as _;\n\n{}",
+         // The crate with the module that Python loads.\nuse opendp_python as _;\n\n{}",
         uses(crates)
     )
 }

@@ -46,7 +46,7 @@ def _of_arrow(chunk: Any) -> Any:
 
     Booleans are bits in Arrow, so they are copied.
     """
-    if hasattr(chunk, "chunks"):  # A column without chunks.
+    if hasattr(chunk, "chunks"):  # The whole column, because it has no chunks.
         return chunk.to_numpy()
     return chunk.to_numpy(zero_copy_only=False)
 

@@ -245,7 +245,7 @@ class Query:
         return Query(self._context, chain(self._made, other), None, self._d_mid)
 
     def _open(self, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> str | None:
-        """Return the only parameter of noise that is not given, if there is one."""
+        """Return the parameter of noise that is not given, if exactly one is not given."""
         family = _registry.describe(_registry.find(f"then_{name}") or "")
         if family["kind"] != "measurement":
             return None

@@ -41,7 +41,7 @@ for _kind in KINDS:
     globals()[_name] = _class
 
 
-# Advice of the library is spelled as in documents. These are its spellings in Python.
+# The library writes its advice as in documents. This table has the forms of the advice in Python.
 _SPELLINGS = (
     (r'\{"(\w+)": \{"(\w+)": ([^{}]+)\}\}', r"`then_\1(\2=\3)`"),
     (r'write \{"param": "(\w+)"\}, and `solve` finds', "`dp.binary_search_param` finds"),

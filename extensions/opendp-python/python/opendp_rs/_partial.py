@@ -25,7 +25,7 @@ def as_space(value: Any) -> Any:
 
 
 class Partial:
-    """A constructor that waits for its input space."""
+    """A constructor without an input space. A call with the input space makes the object."""
 
     def __init__(
         self, name: str, make: Callable[[Any], Any], parts: list[tuple[str | None, Any]]
@@ -52,7 +52,7 @@ class Partial:
 
 
 def chain(left: Any, right: Any) -> Any:
-    """Append `right` to `left`: an object, or a constructor that waits for its input space."""
+    """Append `right` to `left`: an object, or a constructor without an input space."""
     space = as_space(left)
     if isinstance(right, Partial):
         if space is not None:

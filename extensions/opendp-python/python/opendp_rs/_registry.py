@@ -130,7 +130,7 @@ _FIRST = {"linf_distance": ["T", "monotonic"]}
 
 
 def _place(family: dict[str, Any], generic: str) -> int:
-    """Return 0 for type arguments that come before the others."""
+    """Return 0 if a type argument comes before the others, and 1 otherwise."""
     if family["name"] in _ORDER:
         return int(generic not in _ORDER[family["name"]])
     return int("input" in _spaces(family) and generic in _DETERMINED)
@@ -223,7 +223,7 @@ def _kind(value: Any) -> str:
 
 
 def _check(name: str, parameter: dict[str, Any] | None, value: Any) -> None:
-    """Refuse values of another kind. The library would describe them by the names of its types."""
+    """Refuse a value of a wrong kind. The error of the library would use names of Rust types."""
     types = [] if parameter is None else parameter["types"]
     if is_type(value) and types and all("Domain<" in name for name in types):
         example = f"`dp.atom_domain(T={getattr(value, '__name__', 'int')})`"

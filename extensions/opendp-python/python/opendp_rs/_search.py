@@ -12,7 +12,11 @@ if TYPE_CHECKING:  # Importing `typing` takes longer than the library.
 
 
 def _is_float(predicate: Callable[[Any], Any], bounds: tuple[Any, Any] | None, T: Any) -> bool:
-    """Return whether to search among floats: by the type, by the bounds, or by trying both."""
+    """Return whether to search among floats.
+
+    The answer depends on the type. Without a type, it depends on the bounds. Without bounds, it
+    depends on the numbers that the condition accepts.
+    """
     if T is not None:
         name = type_name(T)
         if name in ("f64", "f32"):
@@ -50,10 +54,11 @@ def binary_search(
     T: Any = None,
     return_sign: bool = False,
 ) -> Any:
-    """Find the value nearest to the point where a condition changes, on the side where it holds.
+    """Find the value nearest to the point where a condition changes.
 
-    Without bounds, the search starts at zero and moves in growing steps. If the
-    condition raises an :class:`OpenDPError`, the condition does not hold at this value.
+    The condition holds at the result. Without bounds, the search starts at zero and moves in
+    growing steps. If the condition raises an :class:`OpenDPError` at a value, the condition does
+    not hold at this value.
     """
     bounds = _both(bounds)
     if _is_float(predicate, bounds, T):

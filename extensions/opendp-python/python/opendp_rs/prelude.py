@@ -71,7 +71,7 @@ def assert_features(*features: str) -> None:
 
 
 def serialize(dp_obj: _Any) -> str:
-    """Write an object, a space, or a chain that waits for its space, as a document.
+    """Write an object, a space, or a chain without an input space, as a document.
 
     :func:`deserialize` and the command ``opendp`` read the document. It states its version, so it
     keeps its meaning. Objects with Python functions have no document.
@@ -93,7 +93,7 @@ def deserialize(dp_json: str | bytes) -> _Any:
 def new_privacy_profile(curve: _Any) -> PrivacyProfile:
     """Make a privacy profile from a function: for each epsilon, the function returns delta.
 
-    The caller promises that the function does not rise, and that its deltas are never too small.
+    The caller promises that the function never increases, and that its deltas are never too small.
     Each evaluation checks the first promise against earlier evaluations.
     """
     return _native.privacy_profile(curve)

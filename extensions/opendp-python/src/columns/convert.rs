@@ -107,8 +107,8 @@ macro_rules! same {
                     }
                     null
                 }
-                // The compiler does not know that this number is zero. If the compiler knew it, it
-                // would split the loop into a copy and a second loop, which would read all rows
+                // The compiler does not know that this number is zero. Otherwise the compiler would
+                // split the loop into a copy and a second loop. The second loop would read all rows
                 // again.
                 let zero = black_box(0);
                 // The copy uses the widest vector instructions of this processor. If the copy used

@@ -1,4 +1,4 @@
-//! Releases for which a `rho` is known, the loss of zero-concentrated differential privacy.
+//! Releases with a known `rho`. A `rho` is a loss of zero-concentrated differential privacy.
 
 use std::sync::Arc;
 

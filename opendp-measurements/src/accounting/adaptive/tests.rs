@@ -166,7 +166,7 @@ fn releases_of_all_kinds_stay_within_the_budget_of_an_independent_account() {
             let loss = match kind {
                 Kind::Gaussian => gaussian(&room.mu_squared, &room.delta),
                 // The simple filter charges the stated epsilon of a choice. This epsilon is rounded
-                // up. So the choice uses slightly less than the whole room.
+                // up. So let the choice use slightly less than the whole room.
                 Kind::Choice => choice(&room.rho.times(&exact(0.999_99)), &room.delta),
                 Kind::Pure => pure(room.epsilon.to_f64_down(), 0.0),
                 Kind::WithDelta => pure(room.epsilon.to_f64_down(), room.delta.to_f64_down()),

@@ -124,7 +124,7 @@ impl WavePlan {
             let others: &[f64] = if slope < 0.0 { &[1.4] } else { &[0.6, 0.3, 0.1] };
             for share in others {
                 let found = reach(*share)?.0;
-                // `NaN` is not better.
+                // Also stop if the length is `NaN`.
                 if !(found.0 < best.0) {
                     break;
                 }

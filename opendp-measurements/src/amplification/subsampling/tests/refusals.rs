@@ -99,7 +99,7 @@ fn maps_do_not_fall_after_a_distance_that_no_data_of_one_size_have() {
     for made in [fixed, poisson] {
         let losses: Vec<f64> = (0..12).map(|d| made.map(&d).unwrap()).collect();
         assert!(losses.is_sorted(), "{losses:?}");
-        // Two data sets that differ by one replaced record have distance 2, so an odd distance
+        // Two data sets that differ by one replaced record have distance 2. So an odd distance
         // allows only as many replaced records as the even distance just below.
         assert_eq!((losses[1], losses[3]), (0.0, losses[2]));
     }
