@@ -229,8 +229,8 @@ impl Fraction {
         };
         Some(Fraction { number, odd: fine.odd.clone(), twos: fine.twos })
     }
-    /// Compare two fractions. Most pairs differ in the position of their first bit. For these pairs,
-    /// no number is shifted.
+    /// Compare two fractions. For most pairs, the positions of the first bits differ. For these
+    /// pairs, no number is shifted.
     fn compare(&self, other: &Self) -> Ordering {
         if self.odd == other.odd {
             // The number with `n` bits and the divisor `2^k` is at least `2^(n - 1 - k)`, and less
