@@ -264,6 +264,10 @@ tuples!(2 (A a, B b) 3 (A a, B b, C c));
 
 /// If the keys are strings, the map is written as an object. Otherwise it is written as an array of
 /// pairs. The keys are sorted by their text, so equal maps are written identically.
+///
+/// If a string begins with a private word of `serde_json`, the map is also written as an array of
+/// pairs. Otherwise `serde_json` would read the object as a number, and a category in the data can
+/// be such a string.
 impl<K: Codec + Eq + Hash, V: Codec> Codec for HashMap<K, V> {
     const COMPLETE: bool = V::COMPLETE;
     fn to_json(&self) -> Json {
@@ -294,10 +298,15 @@ impl<K: Codec + Eq + Hash, V: Codec> Codec for HashMap<K, V> {
     }
 }
 
-/// Write a map: an object if all keys are strings, and otherwise an array of pairs.
+/// The beginning of the private words of `serde_json`.
+const PRIVATE: &str = "$serde_json::private::";
+
+/// Write a map: an object if all keys are strings without a private word, and otherwise an array of
+/// pairs.
 fn json_of_pairs(mut pairs: Vec<(Json, Json)>) -> Json {
     pairs.sort_by_cached_key(|(key, _)| key.to_string());
-    if pairs.iter().all(|(key, _)| key.is_string()) {
+    let fits = |key: &Json| key.as_str().is_some_and(|key| !key.starts_with(PRIVATE));
+    if pairs.iter().all(|(key, _)| fits(key)) {
         let entry = |(key, value): (Json, Json)| match key {
             Json::String(key) => Some((key, value)),
             _ => None,

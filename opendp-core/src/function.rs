@@ -6,6 +6,7 @@ mod label;
 mod map;
 mod rows;
 mod stage;
+mod threads;
 
 use std::any::Any;
 use std::fmt;
@@ -18,6 +19,7 @@ use map::MapLeaf;
 use rows::{RowsLeaf, begin, erased};
 pub(crate) use stage::Stage;
 use stage::{fold_last, fold_stage, in_order_only, whole_only};
+pub use threads::with_threads;
 
 use crate::erased::{AnyChunk, AnyValue};
 use crate::{Carrier, Result};
@@ -131,6 +133,17 @@ impl<I: Carrier, O: Carrier> Function<I, O> {
         let text = Arc::new(text);
         let types = Types(I::type_name, O::type_name);
         Function { stage: self.stage.labelled(text, types), run: self.run }
+    }
+    /// State that this function of rows draws a secret random sample of the rows.
+    ///
+    /// The loss of a release on a secret sample is smaller than the loss on all rows. Releases on
+    /// samples compose only if each release draws a new sample. So a partial result that contains a
+    /// sample must be finished only once. For this reason, partial results of this function, and of
+    /// functions that begin with it, cannot be written as bytes. They can be merged only with
+    /// partial results of the same object and its clones.
+    #[must_use]
+    pub fn with_secret_sample(self) -> Self {
+        Function { stage: self.stage.with_secret_sample(), run: self.run }
     }
     /// Append a function: `next` runs on the output of this function.
     ///

@@ -8,6 +8,7 @@ mod session;
 mod turn;
 
 pub use ledger::Ledger;
+pub use lock::HeldLock;
 pub(crate) use lock::holds_lock;
 pub use odometer::Odometer;
 pub use queryable::Queryable;

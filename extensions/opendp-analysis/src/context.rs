@@ -301,19 +301,22 @@ impl<MO: Accounted> Context<MO> {
     /// # Errors
     /// The errors of the account.
     pub fn remaining(&self) -> Result<MO::Distance> {
-        let left = self.locked()?.account.left()?;
+        let left = self.account()?.left()?;
         MO::default().join(&left.iter().map(Exact::to_f64_down).collect::<Vec<_>>())
     }
     /// Report the cost of each release.
     pub fn report(&self) -> Report<MO> {
         // Code that holds this lock leaves no partial state. So a poisoned lock is safe to use.
         let books = self.books.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+        let (account, entries) = (books.account.clone(), books.entries.clone());
+        // The totals can take long to compute, so compute them without the lock.
+        drop(books);
         Report {
             unit: self.unit,
-            budget: books.account.budget(),
-            total: books.account.total().unwrap_or_default(),
-            left: books.account.left().unwrap_or_default(),
-            entries: books.entries.clone(),
+            budget: account.budget(),
+            total: account.total().unwrap_or_default(),
+            left: account.left().unwrap_or_default(),
+            entries,
             measure: PhantomData,
         }
     }

@@ -1,6 +1,6 @@
 //! Exact nonnegative numbers. Budgets and totals are stored in this form.
 
-use std::{cmp::Ordering, fmt, str::FromStr};
+use std::{borrow::Cow, cmp::Ordering, fmt, str::FromStr};
 
 use dashu_int::UBig;
 use dashu_int::ops::{BitTest, Gcd};
@@ -144,10 +144,14 @@ impl Exact {
     /// 256 bits, and the common denominator has at most 1100 factors of 2. If the denominator of a
     /// sum would exceed these limits, the term is first rounded up to a float. So the total is
     /// never too small.
+    ///
+    /// The odd parts of the total and of the term are in lowest terms when the limits are checked.
+    /// So a total that was written as text and read again has the same later totals.
     #[must_use]
     pub fn plus_term(&self, term: &Self) -> Self {
         let (Some(x), Some(y)) = (&self.0, &term.0) else { return Exact::INFINITY };
-        match x.plus(y, MOST_BITS).filter(|_| y.twos <= MOST_TWOS) {
+        let (x, y) = (x.with_lowest_odd_part(), y.with_lowest_odd_part());
+        match x.plus(&y, MOST_BITS).filter(|_| y.twos <= MOST_TWOS) {
             Some(sum) => Exact(Some(sum)),
             // The rounded term is a float, so the odd part of its denominator is 1. So this term
             // does not enlarge the odd part of the denominator of the total.
@@ -258,6 +262,15 @@ impl Fraction {
             fives += 1;
         }
         Some(self.twos.max(fives)).filter(|decimals| *decimals <= MOST_DECIMALS)
+    }
+    /// Divide the number and the odd part of the denominator by their greatest common divisor.
+    fn with_lowest_odd_part(&self) -> Cow<'_, Self> {
+        if self.odd == UBig::ONE {
+            return Cow::Borrowed(self);
+        }
+        let common = (&self.number).gcd(&self.odd);
+        let (number, odd) = (&self.number / &common, &self.odd / &common);
+        Cow::Owned(Fraction { number, odd, twos: self.twos })
     }
     /// Reduce the fraction to lowest terms.
     fn reduced(self) -> Self {

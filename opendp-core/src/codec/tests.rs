@@ -79,6 +79,18 @@ fn writes_equal_maps_alike() {
     assert_eq!(forward.to_json().to_string(), backward.to_json().to_string());
 }
 #[test]
+fn maps_with_a_private_word_of_the_library_can_be_read_again() {
+    let word = "$serde_json::private::Number".to_owned();
+    let counts = HashMap::from([(word.clone(), 3)]);
+    let nested = vec![counts.clone(), HashMap::from([("a".to_owned(), 1), (word.clone(), 2)])];
+    let text = nested.to_json().to_string();
+    assert_eq!(Vec::from_json(&serde_json::from_str(&text).unwrap()), Ok(nested));
+    // The control: the library cannot read this map if it is written as an object.
+    let object = json!([{word: 3}]).to_string();
+    assert!(serde_json::from_str::<serde_json::Value>(&object).is_err());
+    assert!(counts.to_json().is_array());
+}
+#[test]
 fn reads_containers() {
     check(vec![Some(1), None], "[1,null]");
     check((1_u32, 0.5), "[1,0.5]");

@@ -39,6 +39,8 @@ enum Part {
     Words(Arc<dyn Fn() -> String + Send + Sync>, Types),
     /// A label whose only part is an unlabelled function.
     Unlabelled(Label),
+    /// A function that draws a secret sample of the rows.
+    Secret,
     Fold(Arc<dyn FoldStage>, Types),
 }
 /// The input and output types of a stage.
@@ -62,6 +64,10 @@ impl Label {
     /// Replace the label by the text that a function states as its label.
     pub(crate) fn state(&mut self, label: Arc<dyn Fn() -> String + Send + Sync>, types: Types) {
         self.set(Parts::One(Part::Words(label, types)));
+    }
+    /// Replace the label by the statement that the function draws a secret sample.
+    pub(crate) fn keep_secret(&mut self) {
+        self.set(Parts::One(Part::Secret));
     }
     /// Begin a label with a fold.
     pub(crate) fn fold(fold: &Arc<dyn FoldStage>, types: Types) -> Self {
@@ -107,6 +113,7 @@ impl Label {
     ///
     /// # Errors
     /// `NoEntropy` when a function has no label and no random number can be drawn for it.
+    /// `NotImplemented` when a function draws a secret sample.
     pub(crate) fn text(&self) -> Result<&str> {
         if let Some(text) = self.0.text.get() {
             return Ok(text);
@@ -155,9 +162,20 @@ impl Part {
             Part::Space(space) => json!({"space": sorted(space.erased().to_json())}),
             Part::Words(label, types) => json!({"label": label(), "types": types.to_json()}),
             Part::Unlabelled(label) => json!({"unlabelled": label.text()?}),
+            Part::Secret => return Err(secret()),
             Part::Fold(fold, types) => json!({"fold": fold.label(), "types": types.to_json()}),
         })
     }
+}
+#[cold]
+fn secret() -> Error {
+    Error::NotImplemented(
+        "the function draws a secret sample, so its partial results cannot be written as bytes, \
+         and they can be merged only if the same object made them. Written bytes could be released \
+         several times on one sample, and the stated loss holds only if each release draws a new \
+         sample"
+            .into(),
+    )
 }
 /// Draw a number of 128 bits that replaces the label of a function.
 fn drawn() -> Result<String> {

@@ -10,8 +10,8 @@ use super::fold::{AfterRows, AnyState, Fold, FoldStage, ThenStage, leaf};
 use super::label::{Label, Types};
 use super::map::{Last, MapStage};
 use super::rows::{Append, Projection, RowsLeaf, RowsStage, Run, Sequence};
+use super::with_threads;
 use crate::erased::{AnyChunk, AnyRef, AnyValue};
-use crate::interaction::holds_lock;
 use crate::space::Untyped;
 use crate::{CHUNK_ROWS, Carrier, Chunk, Error, Result};
 
@@ -33,6 +33,12 @@ impl Stage {
     ) -> Self {
         if let Stage::Rows(_, label) | Stage::Fold(_, label) = &mut self {
             label.state(text, types);
+        }
+        self
+    }
+    pub(super) fn with_secret_sample(mut self) -> Self {
+        if let Stage::Rows(_, label) | Stage::Fold(_, label) = &mut self {
+            label.keep_secret();
         }
         self
     }
@@ -175,24 +181,32 @@ pub(super) fn fold_after(
 /// all cores.
 ///
 /// The merge of states is exact and does not depend on their order. So the result does not depend
-/// on the division of the rows into parts.
-///
-/// While a worker of a thread pool waits for its parts, this worker runs other tasks of the pool.
-/// Such a task can ask a queryable, and then wait for a lock that a second worker holds. If the
-/// second worker waits for a lock of the first worker, there is a deadlock. So a worker that holds
-/// a lock uses only one core.
+/// on the division of the rows into parts. [`with_threads`] prevents deadlocks.
 pub(super) fn absorb(fold: &dyn FoldStage, state: &mut dyn Any, all: AnyChunk<'_>) -> Result<()> {
     let rows = all.rows();
     if rows <= CHUNK_ROWS {
         return fold.absorb(state, all);
     }
-    let threads = rayon::current_num_threads();
-    let locked_worker = rayon::current_thread_index().is_some() && holds_lock();
-    if rows < PARALLEL_ROWS || threads == 1 || fold.in_order() || locked_worker {
+    let divisible = PARALLEL_ROWS <= rows && !fold.in_order();
+    let states = if divisible { with_threads(|divided| states(fold, all, divided)) } else { None };
+    let Some(states) = states else {
         return ranges(rows, CHUNK_ROWS)
             .try_for_each(|range| fold.absorb(state, all.narrow(range)));
+    };
+    for other in states? {
+        fold.merge(state, other)?;
+    }
+    Ok(())
+}
+/// Divide rows among the threads of the current pool, and add each part to its own state. Return
+/// `None` if the work may not be divided, or if there is only one thread.
+fn states(fold: &dyn FoldStage, all: AnyChunk<'_>, divided: bool) -> Option<Result<Vec<AnyState>>> {
+    let threads = rayon::current_num_threads();
+    if !divided || threads == 1 {
+        return None;
     }
     // Make several parts per thread. Then other threads can take over parts from a slow thread.
+    let rows = all.rows();
     let parts: Vec<_> = ranges(rows, rows.div_ceil(threads * 4).max(CHUNK_ROWS)).collect();
     let states = parts.into_par_iter().map(|part| {
         let (part, mut state) = (all.narrow(part), fold.start());
@@ -200,10 +214,7 @@ pub(super) fn absorb(fold: &dyn FoldStage, state: &mut dyn Any, all: AnyChunk<'_
             .try_for_each(|range| fold.absorb(&mut *state, part.narrow(range)))?;
         Ok(state)
     });
-    for other in states.collect::<Result<Vec<_>>>()? {
-        fold.merge(state, other)?;
-    }
-    Ok(())
+    Some(states.collect())
 }
 pub(super) fn ranges(rows: usize, size: usize) -> impl Iterator<Item = Range<usize>> {
     (0..rows.div_ceil(size)).map(move |i| i * size..((i + 1) * size).min(rows))

@@ -1,6 +1,7 @@
 //! A lock that returns an error in cases where other locks hang or panic.
 
 use std::cell::Cell;
+use std::marker::PhantomData;
 
 use super::sync::{Mutex, thread};
 use crate::{Error, Result};
@@ -46,20 +47,42 @@ pub(crate) fn holds_lock() -> bool {
     HELD.get() > 0
 }
 
+/// A sign that the current thread holds a lock, such as a `Mutex`. While this object exists,
+/// `with_threads` avoids deadlocks with threads that wait for the lock.
+///
+/// Make this object before work that is done under a lock, or that initializes a `OnceLock`, if the
+/// work can call `with_threads`. Privacy maps and accounts can call it.
+#[derive(Debug)]
+pub struct HeldLock(PhantomData<*const ()>);
+impl HeldLock {
+    /// Count one more lock of the current thread, until the object is dropped.
+    #[allow(clippy::new_without_default, reason = "each object counts as one lock")]
+    pub fn new() -> Self {
+        HELD.set(HELD.get() + 1);
+        HeldLock(PhantomData)
+    }
+}
+impl Drop for HeldLock {
+    fn drop(&mut self) {
+        HELD.set(HELD.get().saturating_sub(1));
+    }
+}
+
 /// The id of the thread that holds a lock. When the thread releases the lock, the id is cleared,
-/// even after a panic. While this object exists, the lock is counted in `HELD`.
-struct Named<'a>(&'a Mutex<Option<thread::ThreadId>>);
+/// even after a panic.
+struct Named<'a> {
+    holder: &'a Mutex<Option<thread::ThreadId>>,
+    _held: HeldLock,
+}
 impl<'a> Named<'a> {
     fn new(holder: &'a Mutex<Option<thread::ThreadId>>, here: thread::ThreadId) -> Result<Self> {
         *holder.lock().map_err(poisoned)? = Some(here);
-        HELD.set(HELD.get() + 1);
-        Ok(Named(holder))
+        Ok(Named { holder, _held: HeldLock::new() })
     }
 }
 impl Drop for Named<'_> {
     fn drop(&mut self) {
-        HELD.set(HELD.get().saturating_sub(1));
-        if let Ok(mut holder) = self.0.lock() {
+        if let Ok(mut holder) = self.holder.lock() {
             *holder = None;
         }
     }

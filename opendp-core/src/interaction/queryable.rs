@@ -111,6 +111,7 @@ impl<Q: Named, A: Carrier> Carrier for Queryable<Q, A> {
 mod tests {
     use std::panic::{AssertUnwindSafe, catch_unwind};
     use std::sync::OnceLock;
+    use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst};
     use std::sync::mpsc::channel;
     use std::time::Duration;
 
@@ -209,6 +210,32 @@ mod tests {
         // If there is a deadlock, the time limit makes the test fail.
         let answers = ended.recv_timeout(Duration::from_secs(60)).unwrap().unwrap();
         assert_eq!(answers, [1 << 18; 200]);
+    }
+    #[test]
+    fn a_thread_folds_many_rows_although_all_workers_wait_for_its_queryable() {
+        static ANSWERING: AtomicBool = AtomicBool::new(false);
+        static ASKING: AtomicUsize = AtomicUsize::new(0);
+        let wait = |done: &dyn Fn() -> bool| {
+            while !done() {
+                std::thread::yield_now();
+            }
+        };
+        let (sum, rows) = (Function::fold(Sum), vec![1_u8; 1 << 18]);
+        let queryable = Queryable::new((), move |(), _: &i32| {
+            ANSWERING.store(true, SeqCst);
+            wait(&|| ASKING.load(SeqCst) == rayon::current_num_threads());
+            sum.eval(&rows)
+        });
+        let (workers, (sender, ended)) = (queryable.clone(), channel());
+        std::thread::spawn(move || sender.send(queryable.ask(&0)));
+        wait(&|| ANSWERING.load(SeqCst));
+        std::thread::spawn(move || {
+            rayon::broadcast(|_| {
+                ASKING.fetch_add(1, SeqCst);
+                workers.ask(&0)
+            })
+        });
+        assert_eq!(ended.recv_timeout(Duration::from_secs(60)).unwrap(), Ok(1 << 18));
     }
     #[test]
     fn a_turn_ends_when_the_next_begins() {

@@ -128,8 +128,10 @@ impl PrivacyProfile {
     /// Make the profile of a mechanism that is known to be (epsilon, delta)-DP at the given points.
     ///
     /// Between two points, use delta at the point with the smaller epsilon. This delta is an upper
-    /// bound, because a profile does not increase. Before the first point, delta is 1.
-    pub fn from_points(points: Vec<(f64, f64)>) -> Self {
+    /// bound, because a profile does not increase. Before the first point, delta is 1. Points with
+    /// an infinite epsilon are ignored: an infinite loss states nothing about delta.
+    pub fn from_points(mut points: Vec<(f64, f64)>) -> Self {
+        points.retain(|(epsilon, _)| epsilon.is_finite());
         PrivacyProfile::new(move |epsilon| {
             let known = points.iter().filter(|(e, _)| *e <= epsilon).map(|(_, delta)| *delta);
             Ok(known.fold(1.0, f64::min))

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use opendp_core::arith::{Directed, InfCast};
-use opendp_core::{Error, Result};
+use opendp_core::{Error, Result, with_threads};
 
 use super::integer_game::IntegerGame;
 use super::integer_sum::delta_of_sum;
@@ -156,6 +156,7 @@ impl Account {
     /// # Errors
     /// The errors of [`delta`](Account::delta).
     pub fn delta_above(&self, epsilon: f64) -> Result<f64> {
+        check_epsilon(epsilon)?;
         let largest = self.most();
         if largest <= epsilon && largest.is_finite() {
             return Ok(0.0);
@@ -264,16 +265,15 @@ impl Account {
             (reversed.unwrap_or_else(|| pair.clone()), *count)
         };
         let backward: Vec<PairCount> = self.parts.iter().zip(reversed).map(reverse).collect();
-        let (forward, backward) = rayon::join(|| value(&self.parts), || value(&backward));
+        let (forward, backward) = with_threads(|divided| match divided {
+            true => rayon::join(|| value(&self.parts), || value(&backward)),
+            false => (value(&self.parts), value(&backward)),
+        });
         Ok(forward?.max(backward?))
     }
 
     fn delta_of(&self, parts: &[PairCount], epsilon: f64, side: Side) -> Result<f64> {
-        if !(0.0 <= epsilon) {
-            return Err(Error::InvalidDistance(format!(
-                "epsilon: expected a number of at least 0, found {epsilon}"
-            )));
-        }
+        check_epsilon(epsilon)?;
         if reveals(parts) {
             return Ok(1.0);
         }
@@ -354,4 +354,12 @@ fn is_enough(parts: &[PairCount], side: Side, smoothed: Option<&Simplified>) -> 
     let curves = || !parts.is_empty() && parts.iter().all(curve);
     let suffices = |simple: &Simplified| simple.suffices(parts.len());
     side == Side::Above && (smoothed.is_some_and(suffices) || curves())
+}
+fn check_epsilon(epsilon: f64) -> Result<()> {
+    if 0.0 <= epsilon {
+        return Ok(());
+    }
+    Err(Error::InvalidDistance(format!(
+        "epsilon: expected a number of at least 0, found {epsilon}"
+    )))
 }

@@ -8,7 +8,7 @@
 use std::sync::OnceLock;
 
 use opendp_core::arith::{Directed, inf_sum};
-use opendp_core::{PrivacyProfile, Result};
+use opendp_core::{HeldLock, PrivacyProfile, Result};
 
 use super::elementary::{exp, ln};
 
@@ -118,7 +118,10 @@ impl Basic {
         if self.members.len() > MOST {
             return Ok(None);
         }
-        let all = self.known.get_or_init(|| self.members.iter().map(CurvePoints::of).collect());
+        let all = {
+            let _held = HeldLock::new();
+            self.known.get_or_init(|| self.members.iter().map(CurvePoints::of).collect())
+        };
         let all: Vec<&Vec<EpsilonDelta>> = all.iter().map(points_of).collect();
         let (mut low, mut high, mut found) = (-40.0f64, 700.0f64, None);
         for _ in 0..50 {

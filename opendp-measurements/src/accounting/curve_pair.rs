@@ -3,6 +3,8 @@
 use std::fmt;
 use std::sync::{Arc, LazyLock, OnceLock};
 
+use opendp_core::HeldLock;
+
 use super::elementary::{U, exp, exp_m1};
 use super::listed_transform::{Atoms, TiltedList};
 use super::pair::{Buckets, DominatingPair, Grid};
@@ -58,9 +60,11 @@ impl CurvePair {
         }
     }
     fn largest(&self) -> f64 {
+        let _held = HeldLock::new();
         self.reach.clamp(1e-6, 100.0)
     }
     fn hull(&self) -> &Hull {
+        let _held = HeldLock::new();
         self.hull.get_or_init(|| Hull::of(self.largest(), &*self.curve))
     }
 }

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use opendp_core::with_threads;
 use opendp_fourier::Complex;
 use rayon::prelude::*;
 
@@ -127,10 +128,14 @@ struct Tilt(Vec<(Box<dyn Tilted>, u64)>);
 impl Tilt {
     fn new(parts: &[PairCount], tilt: f64, highest: f64) -> Option<Tilt> {
         let tilted_part = |(pair, count): &PairCount| Some((pair.tilted(tilt, highest)?, *count));
-        Some(Tilt(match parts.len() {
-            0..PARALLEL => parts.iter().map(tilted_part).collect::<Option<_>>()?,
-            _ => parts.par_iter().map(tilted_part).collect::<Option<_>>()?,
-        }))
+        let tilted = match parts.len() {
+            0..PARALLEL => parts.iter().map(tilted_part).collect::<Option<_>>(),
+            _ => with_threads(|divided| match divided {
+                true => parts.par_iter().map(tilted_part).collect(),
+                false => parts.iter().map(tilted_part).collect(),
+            }),
+        };
+        tilted.map(Tilt)
     }
     fn total(&self, value: impl Fn(&dyn Tilted) -> f64) -> f64 {
         self.0.iter().map(|(part, count)| *count as f64 * value(&**part)).sum()

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use opendp_core::Result;
+use opendp_core::{Result, with_threads};
 use rayon::prelude::*;
 
 use super::account::Side;
@@ -134,7 +134,10 @@ pub(super) fn each<T: Send, R: Send>(
     let parts: Vec<T> = parts.collect();
     match parts.len() {
         0..PARALLEL => parts.into_iter().map(work).collect(),
-        _ => parts.into_par_iter().map(work).collect(),
+        _ => with_threads(|divided| match divided {
+            true => parts.into_par_iter().map(work).collect(),
+            false => parts.into_iter().map(work).collect(),
+        }),
     }
 }
 fn releases(parts: &[PairCount]) -> f64 {

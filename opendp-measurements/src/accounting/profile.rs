@@ -57,6 +57,8 @@ impl ComposableLoss for Account {
                     }
                     (None, None) => curves.join(account),
                 },
+                // An infinite loss has this profile. Nothing that is composed with it is private.
+                None if profile.delta(f64::MAX) == Ok(1.0) => return Ok(exposed()),
                 None => curves = curves.with(Arc::new(curve(profile.clone())), 1),
             }
             members.push(profile.clone());

@@ -223,8 +223,7 @@ where
         Ok(())
     };
     let function = if measurement.function().streams() {
-        let label = move || format!("poisson_subsampling[{rate:?}]");
-        Function::rows(keep).labelled(label).then(measurement.function())
+        Function::rows(keep).with_secret_sample().then(measurement.function())
     } else {
         let next = measurement.function().clone();
         Function::map(move |data: &DI::Carrier| {

@@ -7,7 +7,7 @@
 use std::sync::OnceLock;
 
 use opendp_core::arith::{Directed, DirectedFloat, Exact};
-use opendp_core::{PrivacyProfile, Result};
+use opendp_core::{HeldLock, PrivacyProfile, Result};
 
 use super::growth::grown_delta;
 use crate::accounting::elementary::exp;
@@ -39,7 +39,10 @@ pub(super) fn grouped(profile: &PrivacyProfile, steps: u32) -> PrivacyProfile {
         if MOST_STEPS < steps || all == 0.0 {
             return all;
         }
-        let table = table.get_or_init(|| Table::new(&profile));
+        let table = {
+            let _held = HeldLock::new();
+            table.get_or_init(|| Table::new(&profile))
+        };
         // For `steps` steps, the epsilons of points of the table add up to at most `table.end`
         // times `steps`. So a larger epsilon is reduced to this limit. Delta does not rise with
         // epsilon, so the delta at a smaller epsilon is also a bound.

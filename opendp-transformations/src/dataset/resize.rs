@@ -154,9 +154,10 @@ impl<T: Atom> Resize<T> {
     fn fill(&self, records: &mut Vec<T>) -> Result<()> {
         let missing = self.size.saturating_sub(records.len());
         // The bytes of a text are allocated separately. Try to reserve memory for these bytes,
-        // because a clone cannot report that memory is missing.
+        // because a clone cannot report that memory is missing. Reserve memory for `size` texts, so
+        // that the error does not depend on the number of records.
         let elsewhere = match self.constant.to_json() {
-            Json::String(text) => missing.saturating_mul(text.len()),
+            Json::String(text) => self.size.saturating_mul(text.len()),
             _ => 0,
         };
         let room = records.try_reserve_exact(missing);

@@ -11,7 +11,8 @@ use opendp_core::{Atom, Result};
 /// | number | `bool` | `true` if the number is not zero; NaN is not zero |
 /// | number | `String` | the shortest decimal digits that parse as the number, without an exponent; `NaN`, `inf`, `-inf`; zero of either sign is `0` |
 /// | `bool` | number, `String` | `0` or `1`; `false` or `true` |
-/// | `String` | number | the number, if the whole text parses as a number, without spaces around it; otherwise `None` |
+/// | `String` | integer | the number, if the whole text is an integer without spaces around it; `47.0` and `4.7e1` are integers; otherwise `None` |
+/// | `String` | float | the nearest float, if the whole text parses as a number, without spaces around it; otherwise `None` |
 /// | `String` | `bool` | `true` if the text is not empty |
 ///
 /// Equal values have equal results. Metrics treat `0.0` and `-0.0` as equal, and all NaN as equal.
@@ -61,7 +62,7 @@ macro_rules! integers {
             fits.then_some(whole as $to)
         });
         casts!(bool => $to: |value| Some(<$to>::from(*value)));
-        casts!(String => $to: |value| value.parse().ok());
+        casts!(String => $to: |value| <$to>::from_cell(value));
         casts!($to => bool: |value| Some(*value != 0));
         casts!($to => String: |value| Some(value.to_string()));
     )*};
@@ -132,6 +133,10 @@ mod tests {
             .collect();
         let expected = [Some(1), Some(5), Some(0), None, None, None, None, None, None];
         assert_eq!(found, expected);
+        // Some programs write integers as floats.
+        let whole = texts(&["47.0", "4.7e1", "47.", "-0.0", "4.71e1", "1e10", "47.0 "]);
+        let found: Vec<_> = whole.iter().map(read).collect();
+        assert_eq!(found, [Some(47), Some(47), Some(47), Some(0), None, None, None]);
         let cases =
             [("1e3", Some(1e3)), ("1e400", Some(f64::INFINITY)), ("-inf", Some(f64::NEG_INFINITY))];
         check(&cases.map(|(text, value)| (text.to_owned(), value)));

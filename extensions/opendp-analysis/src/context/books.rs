@@ -1,9 +1,10 @@
 //! The account and the releases of a context, and how releases are charged.
 
+use std::ops::{Deref, DerefMut};
 use std::sync::{Arc, MutexGuard};
 
 use opendp_core::arith::Exact;
-use opendp_core::{Error, Result};
+use opendp_core::{Error, HeldLock, Result};
 use opendp_measurements::accounting::Kind;
 
 use super::account::{Account, Cost, Reserve, Room, Wanted};
@@ -15,6 +16,22 @@ use super::{Accounted, Context};
 pub(super) struct Books<MO: Accounted> {
     pub(super) account: Account<MO>,
     pub(super) entries: Vec<Entry>,
+}
+/// The books of a context, while this thread holds their lock.
+pub(super) struct Locked<'a, MO: Accounted> {
+    books: MutexGuard<'a, Books<MO>>,
+    _held: HeldLock,
+}
+impl<MO: Accounted> Deref for Locked<'_, MO> {
+    type Target = Books<MO>;
+    fn deref(&self) -> &Books<MO> {
+        &self.books
+    }
+}
+impl<MO: Accounted> DerefMut for Locked<'_, MO> {
+    fn deref_mut(&mut self) -> &mut Books<MO> {
+        &mut self.books
+    }
 }
 impl<MO: Accounted> Context<MO> {
     /// Charge for a release that a journal recorded in an earlier process. The release counts as
@@ -113,9 +130,12 @@ impl<MO: Accounted> Context<MO> {
         };
         self.journal.as_ref().map_or(Ok(()), write)
     }
-    pub(super) fn locked(&self) -> Result<MutexGuard<'_, Books<MO>>> {
-        self.books.lock().map_err(|_| {
+    /// Lock the books. Accounts compute on all cores, so the guard states that this thread holds a
+    /// lock.
+    pub(super) fn locked(&self) -> Result<Locked<'_, MO>> {
+        let books = self.books.lock().map_err(|_| {
             Error::FailedFunction("a journal panicked; this context gives no more answers".into())
-        })
+        })?;
+        Ok(Locked { books, _held: HeldLock::new() })
     }
 }

@@ -168,3 +168,22 @@ fn a_running_total_can_be_read_again() {
     // The control: the exact sum is too long to read.
     assert!(exact("0.0001").plus(&tiny).to_string().parse::<Exact>().is_err());
 }
+#[test]
+fn a_running_total_does_not_depend_on_whether_it_was_read_again() {
+    let scales = [
+        467, 103, 394, 217, 277, 431, 404, 145, 335, 221, 358, 141, 276, 77, 172, 204, 409, 302,
+        421,
+    ];
+    let (mut kept, mut read, mut rounded) = (Exact::ZERO, Exact::ZERO, false);
+    let mut sum = Exact::ZERO;
+    for scale in scales.into_iter().chain(500..600) {
+        let rho = float(1.0).over(&float(scale.into())).half_square();
+        kept = kept.plus_term(&rho);
+        read = exact(&read.plus_term(&rho).to_string());
+        sum = sum.plus(&rho);
+        rounded |= sum < kept;
+        assert_eq!(kept, read, "{scale}");
+    }
+    // The control: at least one term was rounded.
+    assert!(rounded);
+}

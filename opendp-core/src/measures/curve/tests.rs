@@ -1,6 +1,7 @@
 //! Tests of profiles and curves.
 
 use super::*;
+use crate::{Approximate, MaxDivergence, Measure};
 
 #[test]
 fn finds_the_epsilon_of_a_delta() {
@@ -77,6 +78,20 @@ fn a_profile_that_is_read_is_never_below_the_one_that_was_written() {
     assert!(PrivacyProfile::from_json(&json!({"profile": [[1.0, -5.0]]})).is_err());
 }
 
+#[test]
+fn an_infinite_loss_has_the_delta_one_at_every_epsilon() {
+    let exact = MaxDivergence.profile(&f64::INFINITY).unwrap();
+    let approximate = Approximate(MaxDivergence).profile(&(f64::INFINITY, 0.0)).unwrap();
+    let private = MaxDivergence.profile(&1.0).unwrap();
+    let both = PrivacyProfile::compose(&[exact.clone(), private.clone()]).unwrap();
+    for epsilon in [0.0, 1.0, f64::MAX, f64::INFINITY] {
+        for profile in [&exact, &approximate, &both] {
+            assert_eq!(profile.delta(epsilon), Ok(1.0), "{epsilon}");
+        }
+    }
+    assert_eq!(exact.epsilon(0.5), Ok(f64::INFINITY));
+    assert_eq!(private.delta(f64::INFINITY), Ok(0.0));
+}
 #[test]
 fn a_curve_with_a_bound_below_zero_is_an_error() {
     for bad in [-1e-300, -1.0, f64::NEG_INFINITY, f64::NAN] {

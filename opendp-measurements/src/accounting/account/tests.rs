@@ -5,7 +5,7 @@ use crate::accounting::pair::{Buckets, Grid};
 use crate::accounting::{
     FinitePair, LaplacePair, PrivatePair, SampledPair, profile_of_gaussian, profile_of_private,
 };
-use opendp_core::PrivacyProfile;
+use opendp_core::{MaxDivergence, Measure, PrivacyProfile};
 use std::fmt;
 
 /// A pair with an empty `Debug` text.
@@ -77,4 +77,24 @@ fn without_a_delta_the_lower_bound_on_epsilon_is_finite() {
     let epsilon = account.epsilon(0.0).unwrap();
     assert!(epsilon.lower <= 3.0 && epsilon.upper == 3.0, "{epsilon:?}");
     assert_eq!(Account::new().epsilon(0.0).unwrap(), Certified { lower: 0.0, upper: 0.0 });
+}
+#[test]
+fn an_epsilon_that_is_not_a_distance_is_an_error() {
+    let accounts = [Account::new(), Account::new().with(Arc::new(LaplacePair { epsilon: 1.0 }), 1)];
+    for account in accounts {
+        for bad in [f64::NAN, -1.0] {
+            for found in [account.delta_above(bad), account.delta_below(bad)] {
+                assert_eq!(found.unwrap_err().kind(), "InvalidDistance");
+            }
+        }
+        assert!(account.delta_above(0.0).unwrap() < 1.0);
+    }
+}
+#[test]
+fn an_infinite_pure_loss_joins_a_known_loss() {
+    let exact = MaxDivergence.profile(&f64::INFINITY).unwrap();
+    let both = PrivacyProfile::compose(&[exact, profile_of_gaussian(1.0, 1.0).unwrap()]).unwrap();
+    for epsilon in [0.0, 1.0, f64::MAX, f64::INFINITY] {
+        assert_eq!(both.delta(epsilon), Ok(1.0), "{epsilon}");
+    }
 }

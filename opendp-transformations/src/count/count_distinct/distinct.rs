@@ -1,5 +1,6 @@
 //! Sets of keys. A set is fast to fill if most rows have a new value.
 
+use opendp_core::with_threads;
 use rayon::prelude::*;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
@@ -172,20 +173,32 @@ impl Words {
             return;
         }
         self.far.iter_mut().zip(other.far).for_each(|(list, other)| list.join(other));
-        let seed = self.seed;
-        let crowded = self.far.par_iter_mut().filter(|list| JOINED * list.room < list.len());
-        crowded.for_each_init(Vec::new, |shared, list| list.deduplicate(shared, seed));
+        let (seed, far) = (self.seed, &mut self.far);
+        let mut crowded: Vec<_> =
+            far.iter_mut().filter(|list| JOINED * list.room < list.len()).collect();
+        if !crowded.is_empty() {
+            with_threads(|divided| match divided {
+                true => crowded
+                    .into_par_iter()
+                    .for_each_init(Vec::new, |shared, list| list.deduplicate(shared, seed)),
+                false => {
+                    crowded.iter_mut().for_each(|list| list.deduplicate(&mut self.shared, seed));
+                }
+            });
+        }
     }
     fn count(self) -> usize {
         let near: usize = self.near.iter().map(|bits| bits.count_ones() as usize).sum();
         let (seed, mut shared) = (self.seed, self.shared);
-        let far: usize = if self.far.iter().map(List::len).sum::<usize>() < PARALLEL {
-            self.far.iter().map(|list| list.count(&mut shared, seed)).sum()
-        } else {
-            let far = self.far.into_par_iter();
-            far.map_init(Vec::new, |shared, list| list.count(shared, seed)).sum()
+        let many = PARALLEL <= self.far.iter().map(List::len).sum::<usize>();
+        let lists = &self.far;
+        let on_all_cores = |divided: bool| {
+            let count = |shared: &mut Vec<u64>, list: &List| list.count(shared, seed);
+            divided.then(|| lists.par_iter().map_init(Vec::new, count).sum())
         };
-        near + far
+        let far: Option<usize> = if many { with_threads(on_all_cores) } else { None };
+        let on_one_core = || lists.iter().map(|list| list.count(&mut shared, seed)).sum();
+        near + far.unwrap_or_else(on_one_core)
     }
     /// List the words of the set. A word can occur twice in the list.
     fn iter(&self) -> impl Iterator<Item = u64> {

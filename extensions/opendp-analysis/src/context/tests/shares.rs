@@ -1,9 +1,13 @@
 //! Shares of a budget that are fixed in advance, each for a kind of noise.
 
+use std::sync::mpsc::channel;
+use std::time::Duration;
+
 use opendp_core::Carrier;
 use opendp_measurements::accounting::{
     Account as Reference, BoundedRangePair, GaussianPair, LaplacePair, PrivatePair,
 };
+use rayon::prelude::*;
 
 use super::*;
 
@@ -26,6 +30,24 @@ fn refusal<TO: Carrier>(question: Result<Question<'_, Loss, TO>>) -> String {
     error.to_string()
 }
 
+#[test]
+fn tasks_of_a_thread_pool_ask_one_context() {
+    // The account of the context computes on all cores how much is left.
+    const QUESTIONS: usize = 60;
+    let shares: Vec<_> =
+        (0..QUESTIONS).map(|i| (ShareKind::Choices(1), (1 + i % 12) as f64)).collect();
+    let context = open(&shares);
+    let (sender, ended) = channel();
+    std::thread::spawn(move || {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(4).build().unwrap();
+        // If another task uses the share of a question first, ask again for the next share.
+        let ask = |_| while median(&context).is_ok_and(|question| question.release().is_err()) {};
+        pool.install(|| (0..QUESTIONS).into_par_iter().for_each(ask));
+        sender.send(context.report().entries().len())
+    });
+    // If there is a deadlock, the time limit makes the test fail.
+    assert_eq!(ended.recv_timeout(Duration::from_secs(120)).unwrap(), QUESTIONS);
+}
 #[test]
 fn shares_of_all_kinds_use_the_whole_budget_and_no_more() {
     use ShareKind::{Choices, Gaussian, Keys, Laplace, Pure};

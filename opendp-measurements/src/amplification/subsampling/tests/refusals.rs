@@ -78,17 +78,23 @@ fn a_delta_that_is_lost_at_distance_0_is_refused() {
     assert!(losses.windows(2).all(|pair| pair[0].0 <= pair[1].0 && pair[0].1 <= pair[1].1));
 }
 #[test]
-fn states_of_samples_of_another_rate_are_refused() {
-    let sample = |rate| {
-        let noisy: Measurement<_, _, SmoothedMaxDivergence, _> =
-            noisy(bits(), SymmetricDistance, 1);
-        make_poisson_subsampling(noisy, rate, None).unwrap()
-    };
-    let bytes = sample(0.1).start().unwrap().to_bytes().unwrap();
-    assert!(sample(0.1).function().resume(&bytes).is_ok());
-    assert!(sample(0.1_f64.next_up()).function().resume(&bytes).is_err());
-    let whole: Measurement<_, _, SmoothedMaxDivergence, _> = noisy(bits(), SymmetricDistance, 1);
-    assert!(whole.function().resume(&bytes).is_err());
+fn a_sample_is_released_only_once() {
+    let whole =
+        || -> Measurement<_, _, SmoothedMaxDivergence, _> { noisy(bits(), SymmetricDistance, 1) };
+    let sampled = || make_poisson_subsampling(whole(), 0.1, None).unwrap();
+    let (sample, other) = (sampled(), sampled());
+    let (mut part, bytes) = (sample.start().unwrap(), whole().start().unwrap().to_bytes().unwrap());
+    // Bytes could be finished several times.
+    let error = part.to_bytes().unwrap_err();
+    assert_eq!(error.kind(), "NotImplemented");
+    assert!(error.to_string().contains("draws a secret sample"), "{error}");
+    assert!(sample.function().resume(&bytes).is_err());
+    // The control: the same measurement on all rows writes and reads its partial results.
+    assert!(whole().function().resume(&bytes).is_ok());
+    assert!(part.merge(other.start().unwrap()).is_err());
+    part.merge(sample.start().unwrap()).unwrap();
+    part.absorb(&vec![0, 1]).unwrap();
+    assert!(part.finish().is_ok());
 }
 #[test]
 fn maps_do_not_fall_after_a_distance_that_no_data_of_one_size_have() {

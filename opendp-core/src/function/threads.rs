@@ -1,0 +1,70 @@
+//! Work that is divided among threads, although the current thread can hold a lock.
+
+use std::sync::LazyLock;
+
+use rayon::{ThreadPool, ThreadPoolBuilder};
+
+use crate::interaction::holds_lock;
+
+/// A pool for threads that hold a lock. Its workers run only work that is passed to
+/// [`with_threads`]. `None` if the system could not start the threads.
+static POOL: LazyLock<Option<ThreadPool>> = LazyLock::new(|| {
+    ThreadPoolBuilder::new().num_threads(rayon::current_num_threads()).build().ok()
+});
+
+/// Run work that can be divided among the threads of a `rayon` pool. The argument of `work` states
+/// whether the work may be divided. If it is `false`, `work` must not call `rayon`.
+///
+/// A queryable holds a lock while it answers. So do some sessions. Other code states by a
+/// [`HeldLock`](crate::HeldLock) that it holds a lock. If the work under the lock used a pool in
+/// the usual way, there could be a deadlock:
+///
+/// * While a worker waits for its parts, it runs other tasks of its pool. Such a task can request
+///   the same lock, or wait for a second worker that waits for this worker. So if a worker holds a
+///   lock, it may not divide the work.
+/// * A thread outside of a pool waits until workers run its parts. All workers can be waiting for
+///   the lock of this thread. So if such a thread holds a lock, the work runs on a separate pool.
+///   The workers of this pool run no tasks that wait for the lock.
+///
+/// Use this function in folds and maps that divide their work.
+pub fn with_threads<R: Send>(work: impl FnOnce(bool) -> R + Send) -> R {
+    if !holds_lock() {
+        return work(true);
+    }
+    let outside = rayon::current_thread_index().is_none();
+    match POOL.as_ref().filter(|_| outside) {
+        Some(pool) => pool.install(|| work(true)),
+        None => work(false),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::HeldLock;
+
+    /// Return whether work is divided, and the index of the worker that runs it.
+    fn run() -> (bool, Option<usize>) {
+        with_threads(|divided| (divided, rayon::current_thread_index()))
+    }
+    #[test]
+    fn a_worker_that_holds_a_lock_divides_nothing_and_another_thread_uses_a_separate_pool() {
+        let pool = ThreadPoolBuilder::new().num_threads(3).build().unwrap();
+        assert_eq!(run(), (true, None));
+        assert!(matches!(pool.install(run), (true, Some(_))));
+        let held = HeldLock::new();
+        assert!(matches!(run(), (true, Some(_))));
+        // The workers of the separate pool hold no lock.
+        let nested = with_threads(|_| (run(), rayon::current_num_threads()));
+        assert!(
+            matches!(nested, ((true, Some(_)), threads) if threads == rayon::current_num_threads())
+        );
+        // A lock counts only for the thread that holds it.
+        assert!(matches!(pool.install(run), (true, Some(_))));
+        drop(held);
+        assert_eq!(run(), (true, None));
+        let locked = || (HeldLock::new(), run()).1;
+        assert!(matches!(pool.install(locked), (false, Some(_))));
+        assert!(matches!(pool.install(run), (true, Some(_))));
+    }
+}
