@@ -303,7 +303,7 @@ const PRIVATE: &str = "$serde_json::private::";
 
 /// Write a map: an object if all keys are strings without a private word, and otherwise an array of
 /// pairs.
-fn json_of_pairs(mut pairs: Vec<(Json, Json)>) -> Json {
+pub(crate) fn json_of_pairs(mut pairs: Vec<(Json, Json)>) -> Json {
     pairs.sort_by_cached_key(|(key, _)| key.to_string());
     let fits = |key: &Json| key.as_str().is_some_and(|key| !key.starts_with(PRIVATE));
     if pairs.iter().all(|(key, _)| fits(key)) {

@@ -4,10 +4,11 @@ mod column;
 
 use std::{fmt, ops::Range};
 
-use serde_json::{Map, Value as Json};
+use serde_json::Value as Json;
 
 pub use column::{Cell, Column};
 
+use crate::codec::json_of_pairs;
 use crate::{Carrier, Chunk, Codec, Error, HashableAtom, Result, named};
 
 /// Rows of named columns. All columns have the same length, and each column has its own type.
@@ -191,19 +192,11 @@ impl<K: fmt::Debug> fmt::Debug for DataFrame<K> {
 }
 
 /// If the names are strings, a frame is written as an object. Any other frame is written as an
-/// array of pairs.
+/// array of pairs, like a map.
 impl<K: HashableAtom> Codec for DataFrame<K> {
     fn to_json(&self) -> Json {
-        let pairs: Vec<(Json, Json)> =
-            self.columns().map(|(name, column)| (name.to_json(), column.to_json())).collect();
-        if pairs.iter().all(|(name, _)| name.is_string()) {
-            let entry = |(name, column): (Json, Json)| match name {
-                Json::String(name) => Some((name, column)),
-                _ => None,
-            };
-            return Json::Object(pairs.into_iter().filter_map(entry).collect::<Map<_, _>>());
-        }
-        pairs.into_iter().map(|(name, column)| Json::Array(vec![name, column])).collect()
+        let pairs = self.columns().map(|(name, column)| (name.to_json(), column.to_json()));
+        json_of_pairs(pairs.collect())
     }
     fn from_json(json: &Json) -> Result<Self> {
         let columns: Vec<(K, Column)> = match json {

@@ -84,7 +84,8 @@ fn apart(domain: &AnyDomain, metric: &AnyMetric, d_in: [Option<AnyNumber>; 3]) -
         _ => Ok(()),
     }
 }
-/// Return whether a metric measures differences between numbers, and its distances have floats.
+/// Return whether a metric measures differences between numbers. The type of its distances does not
+/// matter, because an erased distance of another type can have a float.
 fn is_of_differences(metric: &AnyMetric) -> bool {
     fn is<Q: Number>(metric: &AnyMetric) -> bool
     where
@@ -104,7 +105,10 @@ fn is_of_differences(metric: &AnyMetric) -> bool {
             || metric.is::<L01InfDistance<AbsoluteDistance<Q>>>()
             || metric.is::<L02InfDistance<AbsoluteDistance<Q>>>()
     }
-    is::<f64>(metric) || is::<f32>(metric)
+    macro_rules! any_of {
+        ($($q:ty)*) => { $(is::<$q>(metric))||* };
+    }
+    any_of!(f64 f32 i8 i16 i32 i64 i128 isize u8 u16 u32 u64 u128 usize)
 }
 /// Return whether the members of a domain are integers, lists of integers, or maps to integers.
 fn is_of_integers(domain: &AnyDomain) -> bool {
@@ -194,6 +198,20 @@ mod tests {
         let sums = MapDomain::new(AtomDomain::<i64>::default(), AtomDomain::<f64>::non_nan());
         let sums = Space::new(sums, L01InfDistance::<AbsoluteDistance<f64>>::default()).unwrap();
         assert!(sums.check_neighbours(&(1, 0.5, 0.5)).is_ok());
+    }
+    #[test]
+    fn an_erased_distance_of_another_number_type_does_not_avoid_the_rules() {
+        type Counts = MapDomain<AtomDomain<String>, AtomDomain<i32>>;
+        let counts = Counts::new(AtomDomain::default(), AtomDomain::default());
+        let space = Space::new(counts, L01InfDistance::<AbsoluteDistance<i32>>::default()).unwrap();
+        let space = space.erase();
+        let other = crate::erased::AnyDistance::new((1_u32, 0.5, 0.5));
+        assert_eq!(space.check_neighbours(&other).unwrap_err().kind(), "FailedMap");
+        assert_eq!(space.metric().read_distance(other).unwrap_err().kind(), "FailedCast");
+        // The control: a distance of the right type.
+        let right =
+            space.metric().read_distance(crate::erased::AnyDistance::new((1_u32, 2, 2))).unwrap();
+        assert!(space.check_neighbours(&right).is_ok());
     }
     #[test]
     fn big_integers_and_ranges_of_integers_are_at_distance_1_or_more() {

@@ -30,7 +30,16 @@ pub(crate) struct Untyped(Arc<Pair>);
 pub(crate) struct Pair {
     pub(crate) domain: AnyDomain,
     pub(crate) metric: AnyMetric,
-    lowest_is_best: bool,
+    best: Best,
+}
+/// What a space states about scores. Two spaces that differ only in this statement are equal.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Best {
+    Unknown,
+    /// The lowest score is the best.
+    Lowest,
+    /// The step on this space selects the highest score.
+    Highest,
 }
 impl Deref for Untyped {
     type Target = Pair;
@@ -52,15 +61,18 @@ impl<D: Domain, M: MetricOn<D>> Space<D, M> {
     }
 }
 impl Untyped {
-    pub(crate) fn new(domain: AnyDomain, metric: AnyMetric, lowest_is_best: bool) -> Self {
-        Untyped(Arc::new(Pair { domain, metric, lowest_is_best }))
+    pub(crate) fn new(domain: AnyDomain, metric: AnyMetric, best: Best) -> Self {
+        Untyped(Arc::new(Pair { domain, metric, best }))
+    }
+    pub(crate) fn best(&self) -> Best {
+        self.best
     }
     fn fitting(
         domain: AnyDomain,
         metric: AnyMetric,
         fits: fn(&Self) -> Result<()>,
     ) -> Result<Self> {
-        Untyped::new(domain, metric, false).checked(fits)
+        Untyped::new(domain, metric, Best::Unknown).checked(fits)
     }
     /// Check the space with the function `fits`, which is compiled for the types of the domain and
     /// the metric.
@@ -74,7 +86,7 @@ impl Untyped {
     /// metric.
     pub(crate) fn erased(&self) -> Space<AnyDomain, AnyMetric> {
         let space = match self.metric.stands_for() {
-            Some(metric) => Untyped::new(self.domain.clone(), metric, self.lowest_is_best),
+            Some(metric) => Untyped::new(self.domain.clone(), metric, self.best),
             None => self.clone(),
         };
         space.typed()
@@ -86,7 +98,7 @@ impl Untyped {
     }
     fn with_records(&self, records: usize) -> Option<Self> {
         let domain = self.domain.with_records(records)?;
-        Some(Untyped::new(domain, self.metric.clone(), self.lowest_is_best))
+        Some(Untyped::new(domain, self.metric.clone(), self.best))
     }
     fn to_json(&self) -> Json {
         json!({"domain": self.domain.to_json(), "metric": self.metric.to_json()})
@@ -107,8 +119,17 @@ impl Untyped {
                 found: found.metric.to_json().to_string(),
             });
         }
+        if (self.best, found.best) == (Best::Highest, Best::Lowest) {
+            return Err(worst_selected());
+        }
         Ok(())
     }
+}
+#[cold]
+fn worst_selected() -> Error {
+    let reason = "the next step selects the highest score, but the lowest of these scores is the \
+                  best, because they are distances; select the lowest score";
+    Error::argument("input", reason)
 }
 pub(crate) fn fits<D: Domain, M: MetricOn<D>>(space: &Untyped) -> Result<()> {
     space.metric.known::<M>().check(space.domain.known())
@@ -117,7 +138,7 @@ impl<D, M: Metric> Space<D, M> {
     /// Make a space from a domain and a metric. The caller must have checked that they fit, and
     /// that the domain has the type `D`.
     pub(crate) fn of(domain: AnyDomain, metric: M) -> Self {
-        Untyped::new(domain, AnyMetric::new(metric), false).typed()
+        Untyped::new(domain, AnyMetric::new(metric), Best::Unknown).typed()
     }
 }
 impl<D, M> Space<D, M> {
@@ -129,11 +150,21 @@ impl<D, M> Space<D, M> {
     /// in this statement are equal.
     #[must_use]
     pub fn with_lowest_best(self) -> Self {
-        Untyped::new(self.untyped.domain.clone(), self.untyped.metric.clone(), true).typed()
+        self.with_best(Best::Lowest)
+    }
+    /// State that the step on this space selects the highest score. The step then cannot follow a
+    /// step whose [lowest score is the best](Space::with_lowest_best). A constructor that selects a
+    /// score states this for its input space.
+    #[must_use]
+    pub fn with_highest_best(self) -> Self {
+        self.with_best(Best::Highest)
+    }
+    fn with_best(self, best: Best) -> Self {
+        Untyped::new(self.untyped.domain.clone(), self.untyped.metric.clone(), best).typed()
     }
     /// Return whether the space states that the lowest score is the best.
     pub fn lowest_is_best(&self) -> bool {
-        self.untyped.lowest_is_best
+        self.untyped.best == Best::Lowest
     }
 }
 impl<D: Domain, M: DistanceOn<D>> Space<D, M> {
@@ -171,7 +202,7 @@ impl<D: Domain, M: Metric> Space<D, M> {
     ///
     /// # Errors
     /// `DomainMismatch` or `MetricMismatch`. The message contains both domains or both metrics as
-    /// JSON.
+    /// JSON. `Argument` when this step selects the highest score, but the lowest score is the best.
     pub fn follows(&self, found: &Space<D, M>) -> Result<()> {
         self.untyped.follows(&found.untyped)
     }
@@ -188,8 +219,8 @@ impl<D, M: PartialEq> PartialEq for Space<D, M> {
     }
 }
 impl PartialEq for Untyped {
-    /// Compare only the domains and the metrics. So equal spaces can differ in the statement that
-    /// the lowest score is the best.
+    /// Compare only the domains and the metrics. So equal spaces can differ in the statement about
+    /// scores.
     fn eq(&self, other: &Self) -> bool {
         self.domain == other.domain && self.metric == other.metric
     }

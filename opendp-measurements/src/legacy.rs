@@ -56,7 +56,7 @@ where
     T: Atom + Number + Score,
     M: MetricOn<VectorDomain<AtomDomain<T>>> + ScoreMetric,
 {
-    check_best(&input, optimize, "optimize", "\"min\"")?;
+    let input = check_best(input, optimize, "optimize", "\"min\"")?;
     make_noisy_max(input, TheMeasure(MaxDivergence), scale, optimize == Optimize::Min)
 }
 

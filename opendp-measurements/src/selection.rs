@@ -30,7 +30,9 @@ pub use select_private_candidate::{Candidate, CandidateMeasure, make_select_priv
 pub use temperature::Temperature;
 
 /// Check the direction of a selection. Return an error if a caller selects the highest score, but
-/// the space states that the lowest score is the best.
+/// the space states that the lowest score is the best. Otherwise return the input space of the
+/// selection. If the highest score is selected, this space states it, so that a chain is checked
+/// too.
 ///
 /// Such a selection would choose the worst candidate. `argument` is the name of the constructor
 /// argument that selects the direction. `right` is the value of this argument that selects the
@@ -40,15 +42,16 @@ pub use temperature::Temperature;
 /// `Argument` when the highest score is selected, but the space states that the lowest score is the
 /// best.
 pub(crate) fn check_best<D, M>(
-    input: &Space<D, M>,
+    input: Space<D, M>,
     optimize: Optimize,
     argument: &str,
     right: &str,
-) -> Result<()> {
-    if input.lowest_is_best() && optimize == Optimize::Max {
-        return Err(no_best(argument, right));
+) -> Result<Space<D, M>> {
+    match optimize {
+        Optimize::Max if input.lowest_is_best() => Err(no_best(argument, right)),
+        Optimize::Max => Ok(input.with_highest_best()),
+        Optimize::Min => Ok(input),
     }
-    Ok(())
 }
 #[cold]
 fn no_best(argument: &str, right: &str) -> Error {

@@ -49,6 +49,8 @@ impl Key {
                     let (domain, metric) = (input.domain().inner_id(), input.metric().inner_id());
                     Key::Measurement([domain, metric, measure.inner_id()])
                 }
+                // The types of an odometer can decide too, and the key does not contain them.
+                Constructed::Odometer(_) => return None,
                 other => Key::Object(other.kind()),
             },
             Arg::Value(value) => Key::Value((**value).type_id()),

@@ -7,7 +7,7 @@ use std::sync::LazyLock;
 
 use super::{Arg, Argument, wrong};
 use crate::erased::{AnyDomain, AnyMetric};
-use crate::space::{Untyped, fits};
+use crate::space::{Best, Untyped, fits};
 use crate::{
     ArgumentType, Domain, Error, Metric, MetricOn, Named, Registration, Result, Space, TypeName,
     UserDistance, UserDomain,
@@ -49,8 +49,7 @@ struct Pair<'a> {
     metric: &'a AnyMetric,
     /// Whether the domain and the metric were already checked to form a space.
     checked: bool,
-    /// See [`Space::lowest_is_best`].
-    lowest_is_best: bool,
+    best: Best,
 }
 impl Arg {
     /// Return whether three conditions hold: this argument describes a space, the domain of this
@@ -70,7 +69,7 @@ impl Arg {
     ) -> Result<Untyped> {
         let seen = pair_on(self, domain).and_then(|pair| Some((view(pair.metric)?, pair)));
         let Some((metric, pair)) = seen else { return Err(wrong(&expected(), self)) };
-        let space = Untyped::new(pair.domain.clone(), metric, pair.lowest_is_best);
+        let space = Untyped::new(pair.domain.clone(), metric, pair.best);
         if pair.checked { Ok(space) } else { space.checked(fits) }
     }
     /// Return the domain and the metric, if this argument describes a space.
@@ -80,10 +79,10 @@ impl Arg {
                 domain: space.domain(),
                 metric: space.metric(),
                 checked: true,
-                lowest_is_best: space.lowest_is_best(),
+                best: space.untyped.best(),
             }),
             Arg::Pair(domain, metric) => {
-                Some(Pair { domain, metric, checked: false, lowest_is_best: false })
+                Some(Pair { domain, metric, checked: false, best: Best::Unknown })
             }
             _ => None,
         }

@@ -68,12 +68,18 @@ impl<D: Domain> ErasedDomain for D {
     }
 }
 trait ErasedMetric: Erased {
+    /// Check the type of a distance.
+    fn check(&self, distance: &AnyDistance) -> Result<()>;
     fn stands_for(&self) -> Option<AnyMetric>;
     fn distance(&self, json: &Json) -> Result<AnyDistance>;
     fn bound(&self, json: &Json) -> Result<AnyDistance>;
     fn json(&self) -> Json;
 }
 impl<M: Metric> ErasedMetric for M {
+    fn check(&self, distance: &AnyDistance) -> Result<()> {
+        // A metric that stands for another metric also accepts the distances of the other metric.
+        if M::STANDS { Ok(()) } else { distance.downcast_ref::<M::Distance>().map(|_| ()) }
+    }
     fn stands_for(&self) -> Option<AnyMetric> {
         if M::STANDS { Some(Metric::erased(self)) } else { None }
     }
@@ -308,7 +314,10 @@ impl Metric for AnyMetric {
         self.0.json()
     }
     fn read_distance(&self, distance: AnyDistance) -> Result<AnyDistance> {
-        distance.written().map_or(Ok(distance.clone()), |json| self.decode(json))
+        match distance.written() {
+            Some(json) => self.decode(json),
+            None => self.0.check(&distance).map(|()| distance),
+        }
     }
     fn erased(&self) -> AnyMetric {
         self.clone()
@@ -359,7 +368,7 @@ impl Space<AnyDomain, AnyMetric> {
     pub fn typed<D: Domain, M: Metric>(&self) -> Result<Space<D, M>> {
         let domain = self.untyped.domain.of_type::<D>()?.clone();
         let metric = AnyMetric::new(self.untyped.metric.typed::<M>()?);
-        Ok(Untyped::new(domain, metric, self.lowest_is_best()).typed())
+        Ok(Untyped::new(domain, metric, self.untyped.best()).typed())
     }
 }
 impl AnyDomain {

@@ -9,8 +9,8 @@ use crate::{Error, Result};
 /// A state that only one thread at a time can change.
 ///
 /// Any code can run under the lock. If the code panics, the state can be inconsistent, so every
-/// later use of the lock returns an error. If the code requests the same lock again, the request
-/// gives an error instead of a deadlock.
+/// later use of the lock returns an error. If the code requests the same lock again on the same
+/// thread, the request gives an error instead of a deadlock.
 pub(crate) struct Lock<S> {
     state: Mutex<S>,
     holder: Mutex<Option<thread::ThreadId>>,

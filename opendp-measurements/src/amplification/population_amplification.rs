@@ -279,27 +279,25 @@ where
 ///
 /// # Proof
 /// Let `x`, `y` be populations that differ by `k` replaced records. Pair each record of `x` that is
-/// not replaced with the same record of `y`. If the metric depends on the order, these records form
-/// a common subsequence, so the pairs keep the order. Pair the `k` replaced records of `x` with the
-/// `k` new records of `y`. A sample of `x` contains at least one replaced record with probability
-/// `p <= k n / N`. Couple this sample with the sample of `y` that consists of the paired records.
-/// So both distributions of releases are mixtures with a common part. The common part is the
-/// distribution of releases from samples without replaced records, and has the weight `1 - p`. Let
-/// `B` be the other part of the first mixture, and `C` the other part of the second mixture.
-/// Coupled samples in `B` and `C` differ by at most `k` replaced records. Each sample in `B` or `C`
-/// is also coupled with a sample of the common part. The sample of the common part contains other
-/// records instead of the replaced records. So the two samples of this coupling also differ by at
-/// most `k` replaced records. Let `A` be the common part. It follows that the loss between any two
-/// of `A`, `B` and `C` is at most the loss at `d_in`. Advanced joint convexity then gives the claim
-/// (Balle, Barthe, Gaboardi 2018). For `k = 1`, the claim is the bound of this article for samples
-/// without replacement. The bound grows with the weight `p`, so `q` can replace `p`. The other
-/// bound is `k` times the pure loss at one replaced record. This bound is group privacy for the
-/// release, if the release is considered as a mechanism on the population.
+/// not replaced with the same record of `y`. If the metric depends on the order, the pairs keep the
+/// order. Pair the `k` replaced records of `x` with the `k` new records of `y`. A sample of `x`
+/// contains at least one replaced record with probability `p <= k n / N`. Couple this sample with
+/// the sample of `y` that consists of the paired records. So both distributions of releases are
+/// mixtures with a common part. The common part is the distribution of releases from samples
+/// without replaced records, and has the weight `1 - p`. Let `B` be the other part of the first
+/// mixture, and `C` the other part of the second mixture. Coupled samples in `B` and `C` differ by
+/// at most `k` replaced records. Each sample in `B` or `C` is also coupled with a sample of the
+/// common part, which contains other records instead of the replaced records. So these two samples
+/// also differ by at most `k` replaced records. Let `A` be the common part. Then the loss between
+/// any two of `A`, `B` and `C` is at most the loss at `d_in`. Advanced joint convexity then gives
+/// the claim (Balle, Barthe, Gaboardi 2018). For `k = 1`, the claim is the bound of this article
+/// for samples without replacement. The bound grows with the weight `p`, so `q` can replace `p`.
+/// The other bound, `k` times the pure loss at one replaced record, is group privacy for
+/// populations.
 ///
 /// # Errors
 /// * `MakeMeasurement` when the domain does not fix the size of the sample
-/// * `MakeMeasurement` when the population is smaller than the sample, or when the size of the
-///   population is not an exact float
+/// * `MakeMeasurement` when the population is smaller than the sample, or its size is not a float
 /// * `MakeMeasurement` when the metric does not count replaced records
 /// * `MakeMeasurement` when the measurement has a loss at distance 0
 /// * from the map: the errors of the measurement's map

@@ -134,7 +134,7 @@ where
 {
     let (size, metric, scale) =
         (input.domain().size(), input.metric().clone(), Scale::from(temperature));
-    check_best(&input, optimize, "optimize", "\"min\"")?;
+    let input = check_best(input, optimize, "optimize", "\"min\"")?;
     let function = choosing_by_gumbel(temperature, optimize);
     let map =
         PrivacyMap::new(loss_of(metric.clone(), scale)).with_exact(exact_loss_of(metric, scale));

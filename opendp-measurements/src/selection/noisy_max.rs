@@ -118,7 +118,7 @@ where
 {
     let (size, metric) = (input.domain().size(), input.metric().clone());
     let optimize = if negate { Optimize::Min } else { Optimize::Max };
-    check_best(&input, optimize, "negate", "true")?;
+    let input = check_best(input, optimize, "negate", "true")?;
     let function = choosing_one::<MO, T>(scale, optimize);
     let map = loss_of_choices::<M, MO>(metric, scale, 1);
     Ok(Measurement::new(input, output_measure.0, function, map)

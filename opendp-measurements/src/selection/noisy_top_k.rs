@@ -111,7 +111,7 @@ where
     }
     let metric = input.metric().clone();
     let optimize = if negate { Optimize::Min } else { Optimize::Max };
-    check_best(&input, optimize, "negate", "true")?;
+    let input = check_best(input, optimize, "negate", "true")?;
     let function = choosing::<MO, T>(k, scale, optimize);
     let map = loss_of_choices::<M, MO>(metric, scale, k);
     Ok(Measurement::new(input, output_measure.0, function, map))

@@ -127,6 +127,7 @@ impl<'a> Builder<'a> {
     /// Read `{"constructor": NAME, "types": {...}, "args": {...}}`.
     fn constructor(&mut self, object: &Map<String, Json>) -> Result<Constructed> {
         only(object, &["constructor", "types", "args", "version", "packages"])?;
+        self.versions.check_inner(object)?;
         let name = text(object, "constructor")?;
         let (none, types) = (Map::new(), object.get("types"));
         let mut request = name.to_owned();
@@ -151,6 +152,7 @@ impl<'a> Builder<'a> {
     /// Read `{"space": {"domain": ..., "metric": ...}, "chain": [...]}`.
     fn pipeline(&mut self, object: &Map<String, Json>) -> Result<Constructed> {
         only(object, &["space", "chain", "version", "packages"])?;
+        self.versions.check_inner(object)?;
         let space = object.get("space");
         let start = match space {
             Some(space) => self.space(space).map_err(|error| error.at("space"))?,
@@ -258,6 +260,11 @@ impl<'a> Builder<'a> {
             weight = weight.beside(self.weight)?;
         }
         match (call.space, input) {
+            ((Some(_), _) | (_, Some(_)), _) if given.contains_key("input") => {
+                let reason = "state the space once: as `input`, or as `input_domain` and \
+                              `input_metric`";
+                return Err(Error::argument("input", reason));
+            }
             ((Some(domain), Some(metric)), _) => {
                 call.args = call.args.with("input", Arg::Pair(domain, metric));
             }

@@ -52,6 +52,31 @@ impl Versions {
         };
         Ok(Versions { format, packages, foreign: document.get("__function__").is_some() })
     }
+    /// Check the versions that a pipeline or a call inside of the document states. The whole
+    /// document is read by one set of versions, so a part cannot have other versions.
+    pub(super) fn check_inner(&self, part: &Map<String, Json>) -> Result<()> {
+        let other = |key: &str, expected: u64, found: &Json| {
+            if number(key, found, u64::MAX).is_ok_and(|found| found == expected) {
+                return Ok(());
+            }
+            Err(Error::argument(
+                key,
+                format!(
+                    "a part of the document states the version {found}, and the whole document is \
+                     for version {expected}; state the versions only once, at the top"
+                ),
+            ))
+        };
+        if let Some(version) = part.get("version") {
+            other("version", self.format, version)?;
+        }
+        match part.get("packages") {
+            Some(Json::Object(packages)) => packages
+                .iter()
+                .try_for_each(|(name, found)| other("packages", self.of_package(name), found)),
+            _ => Ok(()),
+        }
+    }
     fn of_package(&self, package: &str) -> u64 {
         match package.starts_with(HOUSE) {
             true => self.format,

@@ -304,6 +304,23 @@ fn conversions_stand_around_a_chain() {
     assert_eq!(build(wrong).unwrap_err().kind(), "Argument");
 }
 #[test]
+fn a_call_that_states_two_spaces_is_refused() {
+    let rows = |atom: &str| json!({"vector_domain": {"atom_domain": {"T": atom}}});
+    let space = json!({"domain": rows("i32"), "metric": "symmetric_distance"});
+    let both = json!({"constructor": "make_count", "args": {
+        "input": space, "input_domain": rows("f64"), "input_metric": "symmetric_distance",
+    }});
+    let error = build(both.clone()).unwrap_err();
+    assert_eq!(error.kind(), "Argument");
+    assert!(error.to_string().contains("state the space once"), "{error}");
+    // The control: each form alone.
+    for forms in [&["input"][..], &["input_domain", "input_metric"]] {
+        let mut alone = both.clone();
+        alone["args"].as_object_mut().unwrap().retain(|key, _| forms.contains(&key.as_str()));
+        assert!(build(alone).is_ok());
+    }
+}
+#[test]
 fn the_first_link_of_a_chain_starts_from_the_space_that_the_chain_states() {
     let rows = |atom: &str| {
         json!({"domain": {"vector_domain": {"atom_domain": {"T": atom}}},

@@ -96,6 +96,26 @@ fn a_version_that_is_not_known_is_refused() {
     assert!(loss(&registry, json!({"other": 2}), range).is_err());
 }
 #[test]
+fn a_part_of_a_document_has_the_versions_of_the_whole() {
+    let part = |version: u64, packages: Json| {
+        let counted = json!({"constructor": "make_count", "args": {},
+                             "version": version, "packages": packages});
+        let rows = json!({"vector_domain": {"atom_domain": {"T": "i32"}}});
+        json!({"version": 1, "packages": {"acme-dp": 2},
+               "space": {"domain": rows, "metric": "symmetric_distance"}, "chain": [counted]})
+    };
+    let registry = registry();
+    let build = |document: Json| Document::new(document)?.build(&registry);
+    for (version, packages) in [(1, json!({"acme-dp": 2})), (1, json!({}))] {
+        assert!(build(part(version, packages)).is_ok());
+    }
+    for (version, packages) in [(1, json!({"acme-dp": 3})), (2, json!({}))] {
+        let error = build(part(version, packages)).unwrap_err();
+        assert_eq!(error.kind(), "Argument");
+        assert!(error.to_string().contains("state the versions only once"), "{error}");
+    }
+}
+#[test]
 fn only_the_package_of_a_constructor_changes_it() {
     let registry = registry();
     let stranger = Migration {

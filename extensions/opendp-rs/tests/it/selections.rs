@@ -41,6 +41,19 @@ fn scores_of_which_the_lowest_is_best_are_not_chosen_by_the_highest() {
     assert_eq!(older(Optimize::Min).unwrap().invoke(&ages), Ok(1));
 }
 #[test]
+fn a_selection_on_a_plain_space_does_not_follow_scores_of_which_the_lowest_is_best() {
+    // A caller can write the space of the scores again, without its note.
+    let again = |scores: Scores| Space::new(scores.domain().clone(), *scores.metric());
+    let exact = Scale::new(0.0).unwrap();
+    let max = |negate| {
+        then(|scores| make_noisy_max(again(scores)?, TheMeasure(MaxDivergence), exact, negate))
+    };
+    let error = max(false).unwrap_err();
+    assert_eq!(error.kind(), "Argument");
+    assert!(error.to_string().contains("select the lowest score"), "{error}");
+    assert_eq!(max(true).unwrap().invoke(&vec![49, 50, 50, 51]), Ok(1));
+}
+#[test]
 fn a_space_keeps_its_note_when_its_types_are_erased_and_restored() {
     let ages = Space::new(VectorDomain::new(AtomDomain::<i32>::default()), SymmetricDistance);
     let scored: Scored =
